@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+include(CMakePackageConfigHelpers)
+
+install(TARGETS resmon resmon-static EXPORT resmon-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/resmon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES lib/sink/resmon-run.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/resmon)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/resmon)
+install(EXPORT resmon-targets NAMESPACE resmon:: DESTINATION ${config_dir})
+configure_package_config_file(cmake/resmonConfig.cmake.in ${PROJECT_BINARY_DIR}/resmonConfig.cmake
+  INSTALL_DESTINATION ${config_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/resmonConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/resmonConfig.cmake ${PROJECT_BINARY_DIR}/resmonConfigVersion.cmake
+  cmake/FindResmonCJSON.cmake DESTINATION ${config_dir})
+
+# The same package straight from the build tree.
+export(EXPORT resmon-targets NAMESPACE resmon:: FILE ${PROJECT_BINARY_DIR}/resmon-targets.cmake)
+configure_file(cmake/FindResmonCJSON.cmake ${PROJECT_BINARY_DIR}/FindResmonCJSON.cmake COPYONLY)
+
+list(JOIN RESMON_PC_REQUIRES " " RESMON_PC_REQUIRES_TEXT)
+configure_file(cmake/resmon.pc.in ${PROJECT_BINARY_DIR}/resmon.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/resmon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resmon/export.h - what marks a symbol of libresmon's ABI.
+ *
+ * Every header of libresmon compiles alone, as C11 and as C++11 or later, and includes nothing
+ * inside extern "C".  Programs never need to include this file themselves.
+ */
+#ifndef RESMON_EXPORT_H
+#define RESMON_EXPORT_H
+
+#define RESMON_API __attribute__((visibility("default")))
+
+/** The version of the headers; resmon_version() gives that of the library. */
+#define RESMON_VERSION_MAJOR 0
+#define RESMON_VERSION_MINOR 1
+#define RESMON_VERSION_PATCH 0
+
+#ifdef __cplusplus
+#define RESMON_BEGIN_DECLS extern "C" {
+#define RESMON_END_DECLS   }
+#else
+#define RESMON_BEGIN_DECLS
+#define RESMON_END_DECLS
+#endif
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resmon/monitor.h - the object that observes: new, start, stop, free.
+ *
+ *     resmon_monitor *monitor;
+ *     if (resmon_monitor_new(NULL, &monitor) == RESMON_OK &&
+ *         resmon_monitor_start(monitor) == RESMON_OK) {
+ *         work();
+ *         resmon_monitor_stop(monitor);
+ *         resmon_monitor_save(monitor, "run.json");
+ *     }
+ *     resmon_monitor_free(monitor);
+ *
+ * A monitor samples from a thread of its own, which no signal of the program can reach; the first
+ * sample is taken by start, the last by stop, so that a run of 1 ms has a summary.  Memory is fixed
+ * at start for a run of any length.  Several monitors may run at once; at most one of them owns the
+ * scopes (see <resmon/scope.h>).
+ *
+ * In the child of a fork every handle is inert: calls return RESMON_ESTATE, free releases memory
+ * and nothing else.  The child may make monitors of its own.
+ */
+#ifndef RESMON_MONITOR_H
+#define RESMON_MONITOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <resmon/run.h>
+#include <resmon/sink.h>
+#include <resmon/status.h>
+
+RESMON_BEGIN_DECLS
+
+typedef struct resmon_monitor resmon_monitor;
+
+/* Domains: what is sampled.  Combine with |. */
+#define RESMON_DOMAIN_PROCESS UINT64_C(1)   /**< the process */
+#define RESMON_DOMAIN_TREE    UINT64_C(2)   /**< the process and its descendants */
+#define RESMON_DOMAIN_CGROUP  UINT64_C(4)   /**< its control group */
+#define RESMON_DOMAIN_CPU     UINT64_C(8)   /**< the machine's CPUs and load */
+#define RESMON_DOMAIN_MEMORY  UINT64_C(16)  /**< the machine's memory and swap */
+#define RESMON_DOMAIN_PSI     UINT64_C(32)  /**< the machine's pressure stall information */
+#define RESMON_DOMAIN_DISK    UINT64_C(64)  /**< the machine's disks and file systems */
+#define RESMON_DOMAIN_NET     UINT64_C(128) /**< network interfaces */
+#define RESMON_DOMAIN_NODE    UINT64_C(248) /**< CPU, memory, pressure, disk and network */
+#define RESMON_DOMAIN_ALL     UINT64_C(255)
+
+/* Flags. */
+#define RESMON_FLAG_SMAPS                                                                         \
+    UINT64_C(1)                           /**< PSS, USS and swap from smaps_rollup, every 30 s or \
+                                               slower: a read costs about 4 ms per resident GiB */
+#define RESMON_FLAG_NO_SCOPES UINT64_C(2) /**< leave the scopes to another monitor */
+
+/* What a scope measures.  Combine with |. */
+#define RESMON_METER_WALL UINT64_C(1) /**< wall time; always on */
+#define RESMON_METER_CPU  UINT64_C(2) /**< CPU time of the thread */
+#define RESMON_METER_RSS  UINT64_C(4) /**< exact RSS peak of the process */
+#define RESMON_METER_IO   UINT64_C(8) /**< I/O of the process */
+#define RESMON_METER_ALL  UINT64_C(15)
+
+/**
+ * Options of a monitor.  Set struct_size to sizeof(resmon_monitor_options) and the rest to zero;
+ * zero means the default named below.  A longer struct (of a newer header) is accepted as long as
+ * what this library does not know is zero.  Strings are copied.  Since 0.1.
+ */
+typedef struct resmon_monitor_options {
+    size_t struct_size;
+    uint64_t interval_ms;     /**< between samples, 1 ... 86400000; default 100 */
+    size_t max_rows;          /**< rows of the table, even, 2 ... 1048576; default 400 */
+    uint64_t domains;         /**< RESMON_DOMAIN_*; default RESMON_DOMAIN_ALL */
+    uint64_t flags;           /**< RESMON_FLAG_* */
+    int64_t pid;              /**< process to observe; default this one.  Scopes are always of this
+                                   process, so a monitor of another has none */
+    uint64_t scope_meters;    /**< RESMON_METER_*: take the scopes and fail with RESMON_EBUSY if
+                                   another monitor has them; default: take them with the wall meter
+                                   if they are free */
+    double max_overhead;      /**< share of one CPU that sampling may take, 0 ... 1; expensive
+                                   sources are read less often to stay below; default 0.01 */
+    double max_meter_share;   /**< share of its scope's mean time that a meter may cost before it is
+                                   taken 1 in k; default 0.05 */
+    const char *name;         /**< of the run; default "" */
+    const char *fs_root;      /**< directory to read proc/ and sys/ below; default "/" */
+    const char *record;       /**< flight recorder: keep the run in this file, readable after any
+                                   death of the program; "%p", "%h" as in resmon_run_save() */
+    size_t max_tags;          /**< newest tags kept; default 1024 */
+    size_t max_scope_paths;   /**< nodes for (thread, call path) pairs; default 2048 */
+    size_t max_scope_threads; /**< threads with scopes at the same time; default 256 */
+    size_t max_scope_depth;   /**< nesting, 1 ... 256; default 64 */
+} resmon_monitor_options;
+
+/**
+ * Makes a monitor; `options` NULL means all defaults.  RESMON_EINVAL, RESMON_ERANGE: an option is
+ * wrong, the text says which; RESMON_ENOMEM.  Free with resmon_monitor_free().
+ * Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_new(const resmon_monitor_options *options,
+                                            resmon_monitor **ret_monitor);
+
+/**
+ * Adds a receiver of samples, before start (see <resmon/sink.h>).  The monitor copies the table
+ * of operations and calls close() when it is freed.  RESMON_ESTATE after start.
+ * Thread class: one thread at a time per monitor.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_add_sink(resmon_monitor *monitor,
+                                                 const resmon_sink_ops *ops, void *context);
+
+/**
+ * Takes the first sample and starts the sampling thread.  Once per monitor: RESMON_ESTATE after
+ * that.  RESMON_ESRCH: there is no process `pid`; RESMON_EBUSY: another monitor owns the scopes;
+ * RESMON_ENOSPC: the recording does not fit on the disk; RESMON_ENOMEM, RESMON_EACCES, RESMON_EIO.
+ * After a failure the monitor can only be freed.
+ * Thread class: one thread at a time per monitor.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_start(resmon_monitor *monitor);
+
+/**
+ * Takes the last sample, ends scopes, and waits until the sinks have had everything.  Stopping
+ * again is fine.  RESMON_ESTATE before start.  Thread class: one thread at a time per monitor.
+ * Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_stop(resmon_monitor *monitor);
+
+/** Stops if need be, and frees.  NULL is fine.  Nobody may use the monitor any more.  Since 0.1. */
+RESMON_API void resmon_monitor_free(resmon_monitor *monitor);
+
+/**
+ * Marks this moment with a label (at most 111 bytes are kept).  RESMON_ESTATE unless running.
+ * Thread class: any thread, async-signal-safe.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_tag(resmon_monitor *monitor, const char *label);
+
+/** Names what the run is doing now ("epoch 3"; at most 127 bytes are kept).  Any thread. */
+RESMON_API resmon_status resmon_monitor_set_label(resmon_monitor *monitor, const char *label);
+
+/**
+ * Takes a sample now and returns when it is recorded.  RESMON_ESTATE unless running.
+ * Thread class: any thread; waits for the sampling thread (well under a millisecond).  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_sample_now(resmon_monitor *monitor);
+
+/**
+ * What was recorded so far, or in the end, as an immutable run: everything, or only a part (which
+ * is cheaper).  RESMON_ESTATE before start.  Free it with resmon_run_free().
+ * Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_snapshot(resmon_monitor *monitor, resmon_run **ret_run);
+RESMON_API resmon_status resmon_monitor_summary(resmon_monitor *monitor, resmon_run **ret_run);
+RESMON_API resmon_status resmon_monitor_scopes(resmon_monitor *monitor, resmon_run **ret_run);
+RESMON_API resmon_status resmon_monitor_sources(resmon_monitor *monitor, resmon_run **ret_run);
+
+/** Snapshot and resmon_run_save() in one.  Thread class: any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_monitor_save(resmon_monitor *monitor, const char *path);
+
+RESMON_END_DECLS
+
+#endif

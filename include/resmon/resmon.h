@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resmon/resmon.h - all of libresmon: what a run, a phase or a function costs.
+ *
+ * Start with RESMON_SCOPE() in <resmon/scope.h> and resmon_monitor_new() in <resmon/monitor.h>; or
+ * annotate only, and set the environment variable RESMON to "json=run.json,summary".
+ */
+#ifndef RESMON_RESMON_H
+#define RESMON_RESMON_H
+
+#include <resmon/metric.h>
+#include <resmon/monitor.h>
+#include <resmon/report.h>
+#include <resmon/run.h>
+#include <resmon/scope.h>
+#include <resmon/sink.h>
+#include <resmon/status.h>
+#include <resmon/summary.h>
+#include <resmon/table.h>
+
+#endif

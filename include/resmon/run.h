@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resmon/run.h - a run: what was recorded, as an immutable object.
+ *
+ * resmon_monitor_snapshot() makes one of a monitor that runs or has stopped, resmon_run_load() one
+ * of a run document (JSON) or of the recording (record=FILE) of a program that was killed.  All
+ * accessors take the same object, wherever it came from.
+ *
+ * What the accessors return belongs to the run and lives as long as it does.  A run never changes:
+ * any number of threads may read it at once.
+ */
+#ifndef RESMON_RUN_H
+#define RESMON_RUN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <resmon/status.h>
+
+RESMON_BEGIN_DECLS
+
+typedef struct resmon_run resmon_run;
+
+/* How a figure came about. */
+#define RESMON_PROVENANCE_NONE     0 /**< not known; the reason says why */
+#define RESMON_PROVENANCE_MEASURED 1 /**< read from a counter that is exact */
+#define RESMON_PROVENANCE_SAMPLED  2 /**< looked at now and then: peaks in between may be missed */
+#define RESMON_PROVENANCE_MODELLED 3 /**< computed from other figures by a model */
+#define RESMON_PROVENANCE_SHARED   4 /**< a share of something that others use too */
+
+/**
+ * Loads a run document or a recording; the content decides which.  A recording of a program that
+ * is still running gives what it has recorded so far.
+ * RESMON_ENOENT, RESMON_EACCES: the file cannot be opened; RESMON_EFORMAT: it is neither, or
+ * damaged; RESMON_EVERSION: made by an incompatible version; RESMON_ENOTSUP: a document, and this
+ * build has no JSON (cJSON).  Free the run with resmon_run_free().
+ * Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_run_load(const char *path, resmon_run **ret_run);
+
+/**
+ * Writes the run as a run document, atomically: a temporary file in the same directory, synced,
+ * then renamed over `path`.  On failure (RESMON_ENOSPC, RESMON_EACCES, RESMON_EIO, RESMON_ENOTSUP)
+ * a document that was there before is still there, whole.
+ * "%p" in the path becomes the process id, "%h" the host name, "%%" a '%'.
+ * Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_run_save(const resmon_run *run, const char *path);
+
+/** Frees a run; NULL is fine.  Any thread, once nobody uses it.  Since 0.1. */
+RESMON_API void resmon_run_free(resmon_run *run);
+
+/** What there is to know about a run as a whole.  Set struct_size before the call.  Since 0.1. */
+typedef struct resmon_run_info {
+    size_t struct_size;
+    const char *state;         /**< "running", "stopped", or "interrupted": killed before stop */
+    const char *label;         /**< set by resmon_monitor_set_label(); "" by default */
+    int64_t start_realtime_ns; /**< start, nanoseconds since 1970-01-01 UTC */
+    int64_t duration_ns;       /**< from start to stop, or to the last sample */
+    uint64_t samples;          /**< taken */
+    uint64_t stride;           /**< samples per full row of the table: a power of two */
+    uint64_t late_samples;     /**< deadlines that had passed when the sampler woke */
+    uint64_t sampler_cpu_ns;   /**< CPU time of the sampling thread */
+    uint64_t sampler_wall_ns;  /**< time spent taking samples */
+    double scopes_ns;          /**< estimated time that scopes added to the program */
+    uint64_t memory_bytes;     /**< size of the run block, fixed at start */
+    uint64_t dropped_tags;     /**< overwritten by later ones */
+    uint64_t dropped_threads;  /**< threads that found no slot for their scopes */
+    uint64_t dropped_scopes;   /**< scope instances past a bound */
+    uint64_t dropped_rows;     /**< rows that the delivery queue to the sinks refused */
+} resmon_run_info;
+
+/** RESMON_EINVAL on NULL or a short struct_size.  Any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_get_info(const resmon_run *run, resmon_run_info *ret_info);
+
+/**
+ * A fact of the run: groups "run", "machine", "settings"; keys as in the run document.
+ * NULL when there is no such fact.  Any thread.  Since 0.1.
+ */
+RESMON_API const char *resmon_run_fact(const resmon_run *run, const char *group, const char *key);
+
+/** A mark that the program set.  Since 0.1. */
+typedef struct resmon_run_tag {
+    size_t struct_size;
+    int64_t t_ns; /**< since start */
+    const char *label;
+} resmon_run_tag;
+
+/** How many tags are kept (the newest; info.dropped_tags says how many are not).  Since 0.1. */
+RESMON_API size_t resmon_run_tag_count(const resmon_run *run);
+
+/** Tag `index`, oldest first; RESMON_ENOENT past the end.  Any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_get_tag(const resmon_run *run, size_t index,
+                                            resmon_run_tag *ret_tag);
+
+/** A source of numbers: one file or call that columns are read from.  Since 0.1. */
+typedef struct resmon_run_source {
+    size_t struct_size;
+    const char *name;
+    resmon_status status; /**< RESMON_OK: available; else the code of what is wrong with it */
+    int32_t provenance;   /**< RESMON_PROVENANCE_* of its figures */
+    const char *reason;   /**< why it is not available, or what to know about it; "" if nothing */
+    uint64_t reads;
+    uint64_t failures;
+    uint64_t cost_ns;     /**< time spent reading it */
+    uint64_t cost_max_ns; /**< by the slowest reading */
+    uint64_t every;       /**< read at every k-th sample, to stay inside max_overhead */
+} resmon_run_source;
+
+RESMON_API size_t resmon_run_source_count(const resmon_run *run);
+
+/** Source `index`; RESMON_ENOENT past the end.  Any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_get_source(const resmon_run *run, size_t index,
+                                               resmon_run_source *ret_source);
+
+/** A call path of scopes, all threads together.  Times in nanoseconds.  Since 0.1. */
+typedef struct resmon_run_scope {
+    size_t struct_size;
+    const char *name;
+    const char *file;     /**< tail of the path of the first site with this name and path */
+    const char *function; /**< "" for scopes begun by name */
+    uint64_t line;
+    int64_t parent;   /**< index of the enclosing scope; -1 at the top */
+    uint64_t depth;   /**< 0 at the top */
+    uint64_t calls;   /**< finished instances; direct recursion counts once, in `folded` */
+    uint64_t folded;  /**< direct recursions inside those */
+    uint64_t open;    /**< instances not finished at the end of the run, or when it was killed */
+    uint64_t threads; /**< threads that visited it */
+    double wall_ns;   /**< inclusive, summed over calls and threads */
+    double self_ns;   /**< the same without the scopes inside */
+    double wall_min_ns, wall_max_ns, wall_stddev_ns; /**< per call; NaN without enough calls */
+    double open_ns;       /**< time that the open instances have lasted */
+    uint64_t cpu_calls;   /**< instances whose CPU time was taken (1 in k when throttled) */
+    double cpu_ns;        /**< CPU time of the thread, of all calls; NaN: not metered */
+    uint64_t io_calls;    /**< instances whose I/O was taken */
+    double io_read_bytes; /**< of the whole process while in the scope; NaN: not metered */
+    double io_write_bytes;
+    double io_read_chars;
+    double io_write_chars;
+    uint64_t rss_calls;     /**< instances whose peak was taken */
+    double rss_peak_bytes;  /**< highest RSS of the process in any instance; NaN: not metered */
+    int32_t cpu_provenance; /**< MEASURED, or SAMPLED when 1 in k was taken and scaled up */
+    int32_t io_provenance;
+    int32_t rss_provenance; /**< MEASURED: exact; SAMPLED: an instance was missed or only sampled */
+    int32_t reserved;
+} resmon_run_scope;
+
+RESMON_API size_t resmon_run_scope_count(const resmon_run *run);
+
+/** Scope `index` in preorder: parents before children.  RESMON_ENOENT past the end.  Since 0.1. */
+RESMON_API resmon_status resmon_run_get_scope(const resmon_run *run, size_t index,
+                                              resmon_run_scope *ret_scope);
+
+/* Which series of a column: indexes for resmon_run_series() in <resmon/table.h>. */
+#define RESMON_SERIES_LAST 0 /**< gauge: last reading of the row; counter: growth since start */
+#define RESMON_SERIES_MIN  1 /**< gauge: lowest reading; counter: lowest rate per second */
+#define RESMON_SERIES_MAX  2 /**< gauge: highest reading; counter: highest rate per second */
+#define RESMON_SERIES_MEAN 3 /**< gauge: time-weighted mean; counter: mean rate per second */
+
+RESMON_END_DECLS
+
+#endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/* <resmon/run.h>, <resmon/table.h>, <resmon/summary.h>, <resmon/report.h>. */
+#include <resmon/report.h>
+#include <resmon/run.h>
+#include <resmon/summary.h>
+#include <resmon/table.h>
+
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "report/report.h"
+#include "sink/document.h"
+#include "store/node_summary.h"
+#include "store/run.h"
+#include "sys/mapping.h"
+#include "sys/outfile.h"
+
+#define LARGEST_RUN    ((uint64_t)1 << 30)
+#define LARGEST_REPORT ((size_t)4 << 20)
+
+/* ---- load, save, free ------------------------------------------------------------------- */
+
+/* A recording whose writer is still at work may change under the copy: the commit number, read
+ * around it, tells.  A writer that is faster than the copy leaves the last try as it is, which
+ * every reader of blocks can cope with. */
+#define COPY_TRIES 8
+
+static bool is_recording(const struct rm_mapping *file)
+{
+    return file->bytes > 8 && memcmp(file->memory, RM_BLOCK_MAGIC, 8) == 0;
+}
+
+static resmon_status decode_copy(const struct rm_mapping *file, resmon_run **ret_run)
+{
+    struct rm_block block;
+    struct rm_decode how = {.parts = RM_PART_ALL};
+    resmon_status status = rm_block_attach(&block, file->memory, file->bytes - 1);
+    return status == RESMON_OK ? rm_run_decode(&block, &how, ret_run) : status;
+}
+
+static uint64_t commit_of(const struct rm_mapping *file)
+{
+    return file->bytes > sizeof(struct rm_block_header)
+               ? ((const struct rm_block_header *)file->memory)->commit
+               : 0;
+}
+
+static resmon_status load_recording(struct rm_mapping *file, const char *path, resmon_run **ret_run)
+{
+    for (int tries = 1; tries < COPY_TRIES; tries++) {
+        struct rm_mapping again;
+        if (rm_mapping_copy(&again, path, LARGEST_RUN) != RESMON_OK) {
+            break;
+        }
+        bool is_still = commit_of(&again) == commit_of(file);
+        rm_mapping_free(file);
+        *file = again;
+        if (is_still) {
+            break;
+        }
+    }
+    return decode_copy(file, ret_run);
+}
+
+resmon_status resmon_run_load(const char *path, resmon_run **ret_run)
+{
+    struct rm_mapping file;
+    if (path == NULL || ret_run == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_run_load: an argument is NULL");
+    }
+    resmon_status status = rm_mapping_copy(&file, path, LARGEST_RUN);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (is_recording(&file)) {
+        status = load_recording(&file, path, ret_run);
+    } else {
+        status = rm_document_parse(file.memory, (size_t)(file.bytes - 1), ret_run);
+    }
+    rm_mapping_free(&file);
+    return status;
+}
+
+resmon_status resmon_run_save(const resmon_run *run, const char *path)
+{
+    char expanded[RM_PATH_BYTES];
+    if (run == NULL || path == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_run_save: an argument is NULL");
+    }
+    resmon_status status = rm_outfile_expand(path, expanded);
+    return status == RESMON_OK ? rm_document_save(run, expanded) : status;
+}
+
+void resmon_run_free(resmon_run *run)
+{
+    rm_run_free(run);
+}
+
+/* ---- accessors -------------------------------------------------------------------------- */
+
+/* Whether the caller's output struct is at least what this version fills; `index` below `count`. */
+static resmon_status check(const void *run, const void *target, size_t given, size_t needed,
+                           const char *type)
+{
+    if (run == NULL || target == NULL || given < needed) {
+        return rm_error(RESMON_EINVAL, "%s: NULL, or struct_size not set to sizeof(%s)", type,
+                        type);
+    }
+    return RESMON_OK;
+}
+
+static resmon_status check_index(size_t index, size_t count, const char *what)
+{
+    return index < count ? RESMON_OK
+                         : rm_error(RESMON_ENOENT, "%s %zu: the run has %zu", what, index, count);
+}
+
+#define CHECK(run, target, type) \
+    check((run), (target), (target) != NULL ? (target)->struct_size : 0, sizeof(type), #type)
+
+resmon_status resmon_run_get_info(const resmon_run *run, resmon_run_info *ret_info)
+{
+    resmon_status status = CHECK(run, ret_info, resmon_run_info);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    *ret_info = (resmon_run_info){
+        .struct_size = ret_info->struct_size,
+        .state = run->state,
+        .label = run->label,
+        .start_realtime_ns = run->start_realtime_ns,
+        .duration_ns = run->duration_ns,
+        .samples = run->samples,
+        .stride = run->stride,
+        .late_samples = run->overhead.sampler.late,
+        .sampler_cpu_ns = run->overhead.sampler.cpu_ns,
+        .sampler_wall_ns = run->overhead.sampler.wall_ns,
+        .scopes_ns = run->overhead.scopes_ns,
+        .memory_bytes = run->overhead.memory_bytes,
+        .dropped_tags = run->dropped.tags,
+        .dropped_threads = run->dropped.threads,
+        .dropped_scopes = run->dropped.scopes + run->dropped.paths,
+        .dropped_rows = run->overhead.sampler.undelivered,
+    };
+    return RESMON_OK;
+}
+
+const char *resmon_run_fact(const resmon_run *run, const char *group, const char *key)
+{
+    if (run == NULL || group == NULL || key == NULL) {
+        return NULL;
+    }
+    const struct rm_fact *fact = rm_run_fact(run, group, key);
+    return fact != NULL ? fact->value : NULL;
+}
+
+size_t resmon_run_tag_count(const resmon_run *run)
+{
+    return run != NULL ? run->tag_count : 0;
+}
+
+resmon_status resmon_run_get_tag(const resmon_run *run, size_t index, resmon_run_tag *ret_tag)
+{
+    resmon_status status = CHECK(run, ret_tag, resmon_run_tag);
+    if (status == RESMON_OK) {
+        status = check_index(index, run->tag_count, "tag");
+    }
+    if (status == RESMON_OK) {
+        ret_tag->t_ns = run->tags[index].t_ns;
+        ret_tag->label = run->tags[index].label;
+    }
+    return status;
+}
+
+size_t resmon_run_source_count(const resmon_run *run)
+{
+    return run != NULL ? run->source_count : 0;
+}
+
+resmon_status resmon_run_get_source(const resmon_run *run, size_t index,
+                                    resmon_run_source *ret_source)
+{
+    resmon_status status = CHECK(run, ret_source, resmon_run_source);
+    if (status == RESMON_OK) {
+        status = check_index(index, run->source_count, "source");
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const struct rm_run_source *source = &run->sources[index];
+    *ret_source = (resmon_run_source){
+        .struct_size = ret_source->struct_size,
+        .name = source->name,
+        .status = source->status,
+        .provenance = source->provenance,
+        .reason = source->reason,
+        .reads = source->reads,
+        .failures = source->failures,
+        .cost_ns = source->cost_ns,
+        .cost_max_ns = source->cost_max_ns,
+        .every = source->every,
+    };
+    return RESMON_OK;
+}
+
+size_t resmon_run_scope_count(const resmon_run *run)
+{
+    return run != NULL ? run->scope_count : 0;
+}
+
+resmon_status resmon_run_get_scope(const resmon_run *run, size_t index, resmon_run_scope *ret_scope)
+{
+    resmon_status status = CHECK(run, ret_scope, resmon_run_scope);
+    if (status == RESMON_OK) {
+        status = check_index(index, run->scope_count, "scope");
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const struct rm_run_scope *scope = &run->scopes[index];
+    *ret_scope = (resmon_run_scope){
+        .struct_size = ret_scope->struct_size,
+        .name = scope->name,
+        .file = scope->file,
+        .function = scope->function,
+        .line = scope->line,
+        .parent = scope->parent,
+        .depth = scope->depth,
+        .calls = scope->calls,
+        .folded = scope->folded,
+        .open = scope->open,
+        .threads = scope->threads,
+        .wall_ns = scope->total_ns,
+        .self_ns = scope->self_ns,
+        .wall_min_ns = scope->min_ns,
+        .wall_max_ns = scope->max_ns,
+        .wall_stddev_ns = scope->stddev_ns,
+        .open_ns = scope->open_ns,
+        .cpu_calls = scope->cpu_calls,
+        .cpu_ns = scope->cpu_ns,
+        .io_calls = scope->io_calls,
+        .io_read_chars = scope->io[0],
+        .io_write_chars = scope->io[1],
+        .io_read_bytes = scope->io[4],
+        .io_write_bytes = scope->io[5],
+        .rss_calls = scope->rss_calls,
+        .rss_peak_bytes = scope->rss_peak_bytes,
+        .cpu_provenance = scope->cpu_provenance,
+        .io_provenance = scope->io_provenance,
+        .rss_provenance = scope->rss_provenance,
+    };
+    return RESMON_OK;
+}
+
+/* ---- table ------------------------------------------------------------------------------ */
+
+size_t resmon_run_column_count(const resmon_run *run)
+{
+    return run != NULL ? run->column_count : 0;
+}
+
+size_t resmon_run_row_count(const resmon_run *run)
+{
+    return run != NULL ? run->row_count : 0;
+}
+
+resmon_status resmon_run_get_column(const resmon_run *run, size_t index, resmon_column *ret_column)
+{
+    resmon_status status = CHECK(run, ret_column, resmon_column);
+    if (status == RESMON_OK) {
+        status = check_index(index, run->column_count, "column");
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const struct rm_run_column *column = &run->columns[index];
+    *ret_column = (resmon_column){
+        .struct_size = ret_column->struct_size,
+        .metric = column->metric,
+        .instance = column->instance,
+        .unit = column->unit,
+        .source = column->source,
+        .kind = column->kind,
+        .level = column->level,
+    };
+    return RESMON_OK;
+}
+
+resmon_status resmon_run_find_column(const resmon_run *run, const char *metric,
+                                     const char *instance, size_t *ret_index)
+{
+    if (run == NULL || metric == NULL || ret_index == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_run_find_column: an argument is NULL");
+    }
+    int64_t index = rm_run_find_column(run, metric, instance);
+    if (index < 0) {
+        return rm_error(RESMON_ENOENT, "the run has no column %s", metric);
+    }
+    *ret_index = (size_t)index;
+    return RESMON_OK;
+}
+
+const double *resmon_run_series(const resmon_run *run, size_t column, int32_t series)
+{
+    if (run == NULL || column >= run->column_count || series < 0 || series >= RM_SERIES_KINDS ||
+        run->row_count == 0) {
+        return NULL;
+    }
+    return rm_run_series(run, column, series);
+}
+
+const int64_t *resmon_run_row_first_ns(const resmon_run *run)
+{
+    return run != NULL ? run->t_first : NULL;
+}
+
+const int64_t *resmon_run_row_last_ns(const resmon_run *run)
+{
+    return run != NULL ? run->t_last : NULL;
+}
+
+const uint64_t *resmon_run_row_samples(const resmon_run *run)
+{
+    return run != NULL ? run->row_samples : NULL;
+}
+
+/* ---- summary ---------------------------------------------------------------------------- */
+
+resmon_status resmon_run_get_statistics(const resmon_run *run, size_t index,
+                                        resmon_statistics *ret_statistics)
+{
+    resmon_status status = CHECK(run, ret_statistics, resmon_statistics);
+    if (status == RESMON_OK) {
+        status = check_index(index, run->column_count, "column");
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const struct rm_run_statistics *stats = &run->columns[index].stats;
+    *ret_statistics = (resmon_statistics){
+        .struct_size = ret_statistics->struct_size,
+        .n = stats->n,
+        .resets = stats->resets,
+        .first = stats->first,
+        .last = stats->last,
+        .min = stats->min,
+        .max = stats->max,
+        .mean = stats->mean,
+        .integral = stats->integral,
+        .p50 = stats->p50,
+        .p95 = stats->p95,
+        .duration_s = stats->duration_s,
+        .over20_s = stats->over_s[0],
+        .over40_s = stats->over_s[1],
+        .over80_s = stats->over_s[2],
+        .over100_s = stats->over_s[3],
+    };
+    return RESMON_OK;
+}
+
+size_t resmon_node_figure_count(void)
+{
+    return RM_NODE_SUMMARY_KEYS;
+}
+
+const char *resmon_node_figure_name(size_t index)
+{
+    return index < RM_NODE_SUMMARY_KEYS ? rm_node_summary_key(index) : NULL;
+}
+
+double resmon_run_node_figure(const resmon_run *run, size_t index)
+{
+    return run != NULL && index < RM_NODE_SUMMARY_KEYS ? rm_node_summary_value(run, index) : RM_NAN;
+}
+
+/* ---- report ----------------------------------------------------------------------------- */
+
+resmon_status resmon_report_text(const resmon_run *run, char **ret_text)
+{
+    struct rm_buffer buffer;
+    if (run == NULL || ret_text == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_report_text: an argument is NULL");
+    }
+    rm_buffer_init(&buffer, LARGEST_REPORT);
+    rm_report_write(&buffer, run);
+    if (buffer.status != RESMON_OK) {
+        rm_buffer_free(&buffer);
+        return buffer.status;
+    }
+    *ret_text = buffer.text;
+    return RESMON_OK;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fault.h"
+
+void *rm_alloc(size_t count, size_t size)
+{
+    if (count == 0 || size == 0 || RM_FAULT(RM_FAULT_ALLOC)) {
+        return NULL;
+    }
+    void *memory = calloc(count, size);
+    if (memory != NULL) {
+        RM_FAULT_LIVE(1);
+    }
+    return memory;
+}
+
+void *rm_realloc(void *old, size_t count, size_t size)
+{
+    size_t bytes;
+    if (count == 0 || size == 0 || __builtin_mul_overflow(count, size, &bytes) ||
+        RM_FAULT(RM_FAULT_ALLOC)) {
+        return NULL;
+    }
+    void *memory = realloc(old, bytes);
+    if (memory != NULL && old == NULL) {
+        RM_FAULT_LIVE(1);
+    }
+    return memory;
+}
+
+char *rm_strdup(const char *text)
+{
+    size_t length = strlen(text) + 1;
+    char *copy = rm_alloc(length, 1);
+    if (copy != NULL) {
+        memcpy(copy, text, length);
+    }
+    return copy;
+}
+
+void rm_free(void *memory)
+{
+    if (memory != NULL) {
+        RM_FAULT_LIVE(-1);
+    }
+    free(memory);
+}

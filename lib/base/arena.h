@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns strings and small arrays that live and die together: one free for all of them.
+ */
+#ifndef RM_BASE_ARENA_H
+#define RM_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct rm_arena_chunk;
+
+struct rm_arena {
+    struct rm_arena_chunk *chunks;
+};
+
+/** `count * size` zeroed bytes, or NULL; count 0 gives a valid pointer. */
+void *rm_arena_alloc(struct rm_arena *arena, size_t count, size_t size);
+
+/** A copy of at most `length` bytes up to a '\0', cleaned like rm_text_copy(); NULL: no memory. */
+const char *rm_arena_text(struct rm_arena *arena, const char *text, size_t length);
+
+void rm_arena_free(struct rm_arena *arena);
+
+#endif

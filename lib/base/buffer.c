@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/buffer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+void rm_buffer_init(struct rm_buffer *buffer, size_t bound)
+{
+    *buffer = (struct rm_buffer){.bound = bound};
+}
+
+void rm_buffer_free(struct rm_buffer *buffer)
+{
+    rm_free(buffer->text);
+    rm_buffer_init(buffer, buffer->bound);
+}
+
+/* Makes room for `extra` bytes and a final '\0'. */
+static int reserve(struct rm_buffer *buffer, size_t extra)
+{
+    if (buffer->status != RESMON_OK) {
+        return -1;
+    }
+    if (extra >= buffer->bound || buffer->length > buffer->bound - extra - 1) {
+        buffer->status =
+            rm_error(RESMON_ERANGE, "text longer than its bound of %zu bytes", buffer->bound);
+        return -1;
+    }
+    size_t needed = buffer->length + extra + 1;
+    if (needed <= buffer->capacity) {
+        return 0;
+    }
+    size_t capacity = buffer->capacity < 256 ? 256 : buffer->capacity;
+    while (capacity < needed) {
+        capacity *= 2;
+    }
+    char *text = rm_realloc(buffer->text, capacity, 1);
+    if (text == NULL) {
+        buffer->status = rm_error(RESMON_ENOMEM, "out of memory for %zu bytes of text", capacity);
+        return -1;
+    }
+    buffer->text = text;
+    buffer->capacity = capacity;
+    return 0;
+}
+
+void rm_buffer_add(struct rm_buffer *buffer, const char *bytes, size_t length)
+{
+    if (reserve(buffer, length) != 0) {
+        return;
+    }
+    memcpy(buffer->text + buffer->length, bytes, length);
+    buffer->length += length;
+    buffer->text[buffer->length] = '\0';
+}
+
+void rm_buffer_puts(struct rm_buffer *buffer, const char *text)
+{
+    rm_buffer_add(buffer, text, strlen(text));
+}
+
+void rm_buffer_printf(struct rm_buffer *buffer, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0 || reserve(buffer, (size_t)length) != 0) {
+        return;
+    }
+    va_start(args, format);
+    (void)vsnprintf(buffer->text + buffer->length, (size_t)length + 1, format, args);
+    va_end(args);
+    buffer->length += (size_t)length;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns growing text with a bound: reports and documents are built in it.
+ * A failure (no memory, bound reached) sticks, and is asked for once at the end.
+ */
+#ifndef RM_BASE_BUFFER_H
+#define RM_BASE_BUFFER_H
+
+#include <stddef.h>
+
+#include <resmon/status.h>
+
+#include "base/compiler.h"
+
+struct rm_buffer {
+    char *text; /* always ends in '\0' once something was added; NULL before */
+    size_t length;
+    size_t capacity;
+    size_t bound;
+    resmon_status status;
+};
+
+/** An empty buffer that never grows past `bound` bytes. */
+void rm_buffer_init(struct rm_buffer *buffer, size_t bound);
+
+/** Frees the text; the buffer is empty and usable again. */
+void rm_buffer_free(struct rm_buffer *buffer);
+
+void rm_buffer_add(struct rm_buffer *buffer, const char *bytes, size_t length);
+void rm_buffer_puts(struct rm_buffer *buffer, const char *text);
+void rm_buffer_printf(struct rm_buffer *buffer, const char *format, ...) RM_PRINTF(2, 3);
+
+#endif

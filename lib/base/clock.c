@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/clock.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+bool rm_clock_has_counter;
+
+bool rm_clock_cpu_has_constant_counter(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid(0x80000007U, &eax, &ebx, &ecx, &edx) != 0 && (edx & (1U << 8)) != 0;
+#elif defined(__aarch64__)
+    return true;
+#else
+    return false;
+#endif
+}
+
+struct rm_clock_pair rm_clock_read_pair(void)
+{
+    struct rm_clock_pair best = {0, 0};
+    uint64_t narrowest = UINT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        uint64_t before = rm_clock_ticks();
+        int64_t ns = rm_clock_monotonic_ns();
+        uint64_t gap = rm_clock_ticks() - before;
+        if (gap < narrowest) {
+            narrowest = gap;
+            best = (struct rm_clock_pair){before + gap / 2, ns};
+        }
+    }
+    return best;
+}
+
+double rm_clock_ns_per_tick(struct rm_clock_pair from, struct rm_clock_pair to)
+{
+    if (to.ticks <= from.ticks || to.ns <= from.ns) {
+        return 1.0;
+    }
+    return (double)(to.ns - from.ns) / (double)(to.ticks - from.ticks);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns numbers as people read them: "687.5 MiB", "1.234 ms", "12.3 %".  For text only; data keeps
+ * SI units without prefix.  Independent of the locale's decimal point.
+ */
+#ifndef RM_BASE_HUMAN_H
+#define RM_BASE_HUMAN_H
+
+#define RM_HUMAN_BYTES 32
+
+/** Each writes at most RM_HUMAN_BYTES; NaN becomes "-". */
+void rm_human_bytes(char text[RM_HUMAN_BYTES], double bytes);
+void rm_human_seconds(char text[RM_HUMAN_BYTES], double seconds);
+void rm_human_count(char text[RM_HUMAN_BYTES], double count);
+void rm_human_percent(char text[RM_HUMAN_BYTES], double percent);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/parse.h"
+
+#include <string.h>
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static void skip_blanks(struct rm_text *text)
+{
+    while (text->at < text->end && is_blank(*text->at)) {
+        text->at++;
+    }
+}
+
+bool rm_parse_line(struct rm_text *text, struct rm_text *ret_line)
+{
+    if (text->at >= text->end) {
+        return false;
+    }
+    const char *stop = memchr(text->at, '\n', rm_text_left(text));
+    *ret_line = (struct rm_text){text->at, stop != NULL ? stop : text->end};
+    text->at = stop != NULL ? stop + 1 : text->end;
+    return true;
+}
+
+bool rm_parse_word(struct rm_text *text, struct rm_text *ret_word)
+{
+    skip_blanks(text);
+    const char *start = text->at;
+    while (text->at < text->end && !is_blank(*text->at) && *text->at != '\n') {
+        text->at++;
+    }
+    if (text->at == start) {
+        return false;
+    }
+    *ret_word = (struct rm_text){start, text->at};
+    return true;
+}
+
+bool rm_parse_u64(struct rm_text *text, uint64_t *ret_value)
+{
+    skip_blanks(text);
+    const char *p = text->at;
+    uint64_t value = 0;
+    while (p < text->end && is_digit(*p)) {
+        uint64_t digit = (uint64_t)(*p - '0');
+        /* 19 digits always fit; the division is for longer numbers only. */
+        if (p - text->at >= 19 && value > (UINT64_MAX - digit) / 10) {
+            return false;
+        }
+        value = value * 10 + digit;
+        p++;
+    }
+    if (p == text->at) {
+        return false;
+    }
+    text->at = p;
+    *ret_value = value;
+    return true;
+}
+
+bool rm_parse_i64(struct rm_text *text, int64_t *ret_value)
+{
+    skip_blanks(text);
+    struct rm_text rest = *text;
+    bool negative = rest.at < rest.end && *rest.at == '-';
+    rest.at += negative ? 1 : 0;
+    uint64_t magnitude;
+    if (rest.at >= rest.end || !is_digit(*rest.at) || !rm_parse_u64(&rest, &magnitude) ||
+        magnitude > (uint64_t)INT64_MAX) {
+        return false;
+    }
+    *ret_value = negative ? -(int64_t)magnitude : (int64_t)magnitude;
+    *text = rest;
+    return true;
+}
+
+bool rm_parse_decimal(struct rm_text *text, double *ret_value)
+{
+    uint64_t whole;
+    if (!rm_parse_u64(text, &whole)) {
+        return false;
+    }
+    uint64_t part = 0;
+    uint64_t scale = 1;
+    if (text->at < text->end && *text->at == '.') {
+        text->at++;
+        while (text->at < text->end && is_digit(*text->at)) {
+            if (scale < 1000000000000000000U) {
+                part = part * 10 + (uint64_t)(*text->at - '0');
+                scale *= 10;
+            }
+            text->at++;
+        }
+    }
+    *ret_value = (double)whole + (double)part / (double)scale;
+    return true;
+}
+
+bool rm_parse_literal(struct rm_text *text, const char *literal)
+{
+    size_t length = strlen(literal);
+    if (rm_text_left(text) < length || memcmp(text->at, literal, length) != 0) {
+        return false;
+    }
+    text->at += length;
+    return true;
+}
+
+bool rm_parse_until(struct rm_text *text, char mark, struct rm_text *ret_head)
+{
+    const char *stop = memchr(text->at, mark, rm_text_left(text));
+    if (stop == NULL) {
+        return false;
+    }
+    *ret_head = (struct rm_text){text->at, stop};
+    text->at = stop + 1;
+    return true;
+}
+
+bool rm_text_equals(const struct rm_text *text, const char *literal)
+{
+    size_t length = strlen(literal);
+    return rm_text_left(text) == length && memcmp(text->at, literal, length) == 0;
+}
+
+static bool key_matches(const struct rm_key *key, const struct rm_text *line)
+{
+    size_t left = rm_text_left(line);
+    return left > key->length && memcmp(line->at, key->name, key->length) == 0 &&
+           (is_blank(line->at[key->length]));
+}
+
+uint64_t rm_parse_keys(struct rm_text text, const struct rm_key *keys, size_t count,
+                       uint64_t *ret_values)
+{
+    uint64_t found = 0;
+    size_t hits = 0;
+    size_t wanted = 0; /* the key expected next: files and tables are in the same order */
+    struct rm_text line;
+    while (hits < count && rm_parse_line(&text, &line)) {
+        for (size_t tried = 0; tried < count; tried++) {
+            const struct rm_key *key = &keys[(wanted + tried) % count];
+            /* The first byte decides almost always; the call is for the rest. */
+            if (line.at < line.end && *line.at == key->name[0] && key_matches(key, &line)) {
+                line.at += key->length;
+                if (rm_parse_u64(&line, &ret_values[key->slot])) {
+                    found |= UINT64_C(1) << key->slot;
+                }
+                wanted = (wanted + tried + 1) % count;
+                hits++;
+                break;
+            }
+        }
+    }
+    return found;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns copying of outside text into fixed fields: bounded, always terminated, always valid UTF-8.
+ */
+#ifndef RM_BASE_TEXT_H
+#define RM_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/**
+ * Copies at most `length` bytes of `source` (stopping at a '\0') into `target` of `capacity`
+ * bytes.  Invalid UTF-8 and control characters become '?'; a cut never splits a character.
+ * Returns the length written.  Async-signal-safe.
+ */
+size_t rm_text_copy(char *target, size_t capacity, const char *source, size_t length);
+
+/** The same for a terminated string; NULL counts as "". */
+size_t rm_text_set(char *target, size_t capacity, const char *source);
+
+/** Whether a field of `capacity` bytes holds a terminated string: asked of loaded files. */
+bool rm_text_is_terminated(const char *field, size_t capacity);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns how the library starts a thread: named, all signals blocked, a small stack.
+ */
+#ifndef RM_BASE_THREAD_H
+#define RM_BASE_THREAD_H
+
+#include <pthread.h>
+
+#include <resmon/status.h>
+
+/**
+ * Starts `run(context)` as a thread called `name` (at most 15 bytes) that no signal of the host
+ * program can reach.
+ */
+resmon_status rm_thread_start(pthread_t *ret_thread, const char *name, void *(*run)(void *),
+                              void *context);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/capacity.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/compiler.h"
+#include "base/parse.h"
+
+/* Version 1 says "no limit" with a huge number, the largest multiple of the page size. */
+#define V1_UNLIMITED ((uint64_t)1 << 62)
+
+/* Numbers in a list such as "0-3,8,10-11"; calls `visit` for each.  False on garbage. */
+static bool visit_list(struct rm_text list, void (*visit)(void *context, uint64_t number),
+                       void *context)
+{
+    uint64_t low, high;
+    do {
+        if (!rm_parse_u64(&list, &low)) {
+            return false;
+        }
+        high = low;
+        if (rm_parse_literal(&list, "-") && !rm_parse_u64(&list, &high)) {
+            return false;
+        }
+        if (high < low || high - low > 65536) {
+            return false;
+        }
+        for (uint64_t i = low; i <= high; i++) {
+            visit(context, i);
+        }
+    } while (rm_parse_literal(&list, ","));
+    return true;
+}
+
+static void count_one(void *context, uint64_t number)
+{
+    (void)number;
+    *(double *)context += 1.0;
+}
+
+/* The text behind a key of /proc/PID/status. */
+static bool find_status(struct rm_text text, const char *key, struct rm_text *ret_value)
+{
+    struct rm_text line;
+    while (rm_parse_line(&text, &line)) {
+        if (rm_parse_literal(&line, key) && rm_parse_word(&line, ret_value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct node_sum {
+    const struct rm_root *root;
+    struct rm_scratch *scratch;
+    double bytes;
+};
+
+static void add_node(void *context, uint64_t number)
+{
+    struct node_sum *sum = context;
+    char path[96];
+    struct rm_text text, line;
+    (void)snprintf(path, sizeof path, "sys/devices/system/node/node%llu/meminfo",
+                   (unsigned long long)number);
+    if (rm_file_read_once(sum->root, path, sum->scratch, &text) != RESMON_OK) {
+        sum->bytes = RM_NAN;
+        return;
+    }
+    /* "Node 0 MemTotal:       24684084 kB" */
+    uint64_t node, kib;
+    while (rm_parse_line(&text, &line)) {
+        if (rm_parse_literal(&line, "Node ") && rm_parse_u64(&line, &node) &&
+            rm_parse_literal(&line, " MemTotal:") && rm_parse_u64(&line, &kib)) {
+            sum->bytes += (double)kib * 1024.0;
+            return;
+        }
+    }
+    sum->bytes = RM_NAN;
+}
+
+static double count_online(const struct rm_root *root, struct rm_scratch *scratch)
+{
+    struct rm_text text, line;
+    double count = 0.0;
+    if (rm_file_read_once(root, "proc/stat", scratch, &text) != RESMON_OK) {
+        return RM_NAN;
+    }
+    while (rm_parse_line(&text, &line)) {
+        if (rm_parse_literal(&line, "cpu") && line.at < line.end && *line.at != ' ') {
+            count += 1.0;
+        }
+    }
+    return count > 0.0 ? count : RM_NAN;
+}
+
+static double read_total(const struct rm_root *root, struct rm_scratch *scratch)
+{
+    static const struct rm_key keys[] = {RM_KEY("MemTotal:", 0)};
+    struct rm_text text;
+    uint64_t kib = 0;
+    if (rm_file_read_once(root, "proc/meminfo", scratch, &text) != RESMON_OK ||
+        rm_parse_keys(text, keys, 1, &kib) == 0) {
+        return RM_NAN;
+    }
+    return (double)kib * 1024.0;
+}
+
+void rm_capacity_read(struct rm_capacity *capacity, const struct rm_root *root,
+                      struct rm_scratch *scratch, const char *proc_dir)
+{
+    *capacity = (struct rm_capacity){RM_NAN, RM_NAN, RM_NAN, RM_NAN, RM_NAN, RM_NAN};
+    capacity->host_cpus = count_online(root, scratch);
+    capacity->host_bytes = read_total(root, scratch);
+    char path[RM_FILE_PATH_BYTES];
+    struct rm_text text, value;
+    (void)snprintf(path, sizeof path, "%s/status", proc_dir);
+    if (rm_file_read_once(root, path, scratch, &text) != RESMON_OK) {
+        return;
+    }
+    double cpus = 0.0;
+    if (find_status(text, "Cpus_allowed_list:", &value) && visit_list(value, count_one, &cpus)) {
+        /* The mask may name CPUs that do not exist. */
+        capacity->affinity_cpus = fmin(cpus, capacity->host_cpus);
+    }
+    struct node_sum sum = {root, scratch, 0.0};
+    char nodes[256];
+    if (!find_status(text, "Mems_allowed_list:", &value) || rm_text_left(&value) >= sizeof nodes) {
+        return;
+    }
+    /* The scratch that `value` points into is needed for the nodes' own files. */
+    size_t length = rm_text_left(&value);
+    for (size_t i = 0; i < length; i++) {
+        nodes[i] = value.at[i];
+    }
+    if (visit_list(rm_text_of(nodes, length), add_node, &sum)) {
+        capacity->affinity_bytes = sum.bytes;
+    }
+    if (isnan(capacity->affinity_bytes) && length == 1) {
+        /* A kernel without NUMA has no node directories: its one node is all memory. */
+        capacity->affinity_bytes = capacity->host_bytes;
+    }
+}
+
+struct quota_search {
+    const struct rm_root *root;
+    struct rm_scratch *scratch;
+    int version;
+    double cpus;
+};
+
+/* "max 100000" or "50000 100000" */
+static double quota_v2(const struct quota_search *search, const char *group)
+{
+    char path[RM_FILE_PATH_BYTES];
+    struct rm_text text;
+    uint64_t quota, period;
+    (void)snprintf(path, sizeof path, "%s/cpu.max", group);
+    if (rm_file_read_once(search->root, path, search->scratch, &text) != RESMON_OK ||
+        !rm_parse_u64(&text, &quota) || !rm_parse_u64(&text, &period) || period == 0) {
+        return RM_NAN;
+    }
+    return (double)quota / (double)period;
+}
+
+static double quota_v1(const struct quota_search *search, const char *group)
+{
+    char path[RM_FILE_PATH_BYTES];
+    uint64_t quota, period;
+    (void)snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", group); /* -1: none, not a number */
+    if (rm_file_read_u64(search->root, path, search->scratch, &quota) != RESMON_OK) {
+        return RM_NAN;
+    }
+    (void)snprintf(path, sizeof path, "%s/cpu.cfs_period_us", group);
+    if (rm_file_read_u64(search->root, path, search->scratch, &period) != RESMON_OK ||
+        period == 0) {
+        return RM_NAN;
+    }
+    return (double)quota / (double)period;
+}
+
+static void take_quota(void *context, const char *path)
+{
+    struct quota_search *search = context;
+    double cpus = search->version == 2 ? quota_v2(search, path) : quota_v1(search, path);
+    if (!isnan(cpus) && !(search->cpus <= cpus)) {
+        search->cpus = cpus;
+    }
+}
+
+static double limit_of(const struct rm_cgroup_place *place, const struct rm_root *root,
+                       struct rm_scratch *scratch)
+{
+    uint64_t limit;
+    if (place->version == 2) {
+        uint64_t max = rm_cgroup_tightest(place, root, scratch, "memory.max");
+        uint64_t high = rm_cgroup_tightest(place, root, scratch, "memory.high");
+        limit = max < high ? max : high;
+    } else {
+        limit = rm_cgroup_tightest(place, root, scratch, "memory.limit_in_bytes");
+    }
+    return limit >= V1_UNLIMITED ? RM_NAN : (double)limit;
+}
+
+void rm_capacity_read_cgroup(struct rm_capacity *capacity, const struct rm_root *root,
+                             struct rm_scratch *scratch, const struct rm_cgroup *cgroup)
+{
+    const struct rm_cgroup_place *cpu = &cgroup->places[RM_CGROUP_CPU];
+    struct quota_search search = {root, scratch, cpu->version, RM_NAN};
+    rm_cgroup_visit_ancestors(cpu, take_quota, &search);
+    capacity->cgroup_cpus = search.cpus;
+    capacity->cgroup_bytes = limit_of(&cgroup->places[RM_CGROUP_MEMORY], root, scratch);
+}

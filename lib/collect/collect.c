@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/collect.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/* One line per file of this directory, made by the build: RM_COLLECTOR(proc_cpu) ... */
+#define RM_COLLECTOR(name) extern const struct rm_collector rm_collect_##name;
+#include "collectors.inc"
+#undef RM_COLLECTOR
+
+const struct rm_collector *const rm_collectors[] = {
+#define RM_COLLECTOR(name) &rm_collect_##name,
+#include "collectors.inc"
+#undef RM_COLLECTOR
+};
+
+const size_t rm_collector_count = RM_ARRAY_LEN(rm_collectors);
+
+/* Below another root, "self" is whoever that tree says. */
+static void read_own_pid(struct rm_collect *collect)
+{
+    struct rm_text text;
+    uint64_t pid;
+    if (rm_file_read_once(&collect->root, "proc/self/stat", &collect->scratch, &text) ==
+            RESMON_OK &&
+        rm_parse_u64(&text, &pid)) {
+        collect->pid = (int64_t)pid;
+    }
+}
+
+resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, int64_t pid,
+                              uint64_t flags)
+{
+    *collect = (struct rm_collect){
+        .root = {.fd = -1},
+        .pid = pid != 0 ? pid : (int64_t)getpid(),
+        .flags = flags,
+        .tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK),
+        .page_bytes = (double)sysconf(_SC_PAGESIZE),
+    };
+    resmon_status status = rm_root_open(&collect->root, fs_root);
+    if (status == RESMON_OK) {
+        status = rm_scratch_init(&collect->scratch);
+    }
+    if (status != RESMON_OK) {
+        rm_collect_free(collect);
+        return status;
+    }
+    collect->is_self = pid == 0 || (collect->root.is_live && pid == (int64_t)getpid());
+    if (collect->is_self) {
+        (void)snprintf(collect->proc_dir, sizeof collect->proc_dir, "proc/self");
+    } else {
+        (void)snprintf(collect->proc_dir, sizeof collect->proc_dir, "proc/%lld", (long long)pid);
+        if (!rm_file_exists(&collect->root, collect->proc_dir)) {
+            rm_collect_free(collect);
+            return rm_error(RESMON_ESRCH, "there is no process %lld", (long long)pid);
+        }
+    }
+    if (collect->is_self && !collect->root.is_live) {
+        /* The figures of system calls would be those of another machine than the files'. */
+        collect->is_self = false;
+        read_own_pid(collect);
+    }
+    rm_capacity_read(&collect->capacity, &collect->root, &collect->scratch, collect->proc_dir);
+    if (rm_cgroup_find(&collect->cgroup, &collect->root, &collect->scratch, collect->proc_dir) ==
+        RESMON_OK) {
+        rm_capacity_read_cgroup(&collect->capacity, &collect->root, &collect->scratch,
+                                &collect->cgroup);
+    }
+    return RESMON_OK;
+}
+
+void rm_collect_free(struct rm_collect *collect)
+{
+    rm_scratch_free(&collect->scratch);
+    rm_root_close(&collect->root);
+}
+
+resmon_status rm_collect_open_proc(const struct rm_collect *collect, struct rm_file *file,
+                                   const char *name)
+{
+    char path[RM_FILE_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s", collect->proc_dir, name);
+    return rm_file_open(file, &collect->root, path);
+}
+
+resmon_status rm_collect_open_cgroup(const struct rm_collect *collect, struct rm_file *file,
+                                     enum rm_cgroup_controller controller, const char *name)
+{
+    const struct rm_cgroup_place *place = &collect->cgroup.places[controller];
+    char path[RM_FILE_PATH_BYTES];
+    file->fd = -1;
+    resmon_status status = rm_cgroup_file(place, name, path);
+    if (status == RESMON_OK) {
+        status = rm_file_open(file, &collect->root, path);
+    }
+    if (status == RESMON_ENOENT && place->version != 0 &&
+        place->path[place->mount_length] == '\0') {
+        return rm_error(RESMON_ENOENT, "the process is in the root control group, which has no %s",
+                        name);
+    }
+    return status;
+}
+
+resmon_status rm_collect_garbled(const struct rm_file *file)
+{
+    return rm_error(RESMON_EFORMAT, "/%s does not have the form that proc(5) describes",
+                    file->path);
+}

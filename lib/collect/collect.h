@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the contract of a collector: one file of this directory that reads one source of numbers.
+ *
+ * A collector is a table of operations called rm_collect_<file name>; the build lists every file of
+ * this directory in the registry, so that a new one needs no other edit than its rows in
+ * metrics.def.  CONTRIBUTING.md walks through one.
+ *
+ * Collectors run on the sampling thread only.  They may use base, sys, metric and the files of this
+ * directory that are not collectors (delta.h, capacity.h); never another collector, the store or a
+ * lock.  After open() they neither allocate nor open files, but for things that newly appeared.
+ */
+#ifndef RM_COLLECT_COLLECT_H
+#define RM_COLLECT_COLLECT_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <resmon/monitor.h>
+#include <resmon/run.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "collect/capacity.h"
+#include "metric/metric.h"
+#include "sys/cgroup.h"
+#include "sys/file.h"
+
+/* What a collector sees of the world; one per monitor. */
+struct rm_collect {
+    struct rm_root root;
+    struct rm_scratch scratch;
+    char proc_dir[32]; /* "proc/self" or "proc/1234" */
+    int64_t pid;       /* of the process observed, in this pid namespace */
+    bool is_self;      /* it is this process */
+    uint64_t flags;    /* RESMON_FLAG_* */
+    double tick_s;     /* a clock tick of /proc/stat and /proc/PID/stat */
+    double page_bytes;
+    struct rm_cgroup cgroup;
+    struct rm_capacity capacity;
+    const uint64_t *folded_peak; /* RSS peak that was folded away by resets of the kernel's mark */
+    int64_t now_ns;              /* CLOCK_MONOTONIC stamp of the sample being taken */
+    /* open() may leave a remark for the run's list of sources, also on success. */
+    char remark[160];
+    int32_t provenance; /* open() may change it from RESMON_PROVENANCE_MEASURED */
+};
+
+struct rm_collector {
+    const char *name;
+    uint64_t domain;         /* RESMON_DOMAIN_* that switches it on */
+    uint64_t needs_flag;     /* RESMON_FLAG_* without which it stays off; 0: none */
+    int64_t min_interval_ns; /* never read more often than this */
+    const uint16_t *metrics; /* the columns of one instance: values[0], values[1], ... */
+    size_t metric_count;
+    size_t state_bytes; /* zeroed before open() */
+
+    /* Opens files and checks that they can be read.  A failure (the text is the reason given in the
+     * run) switches this collector off and harms nothing else; close() is called after it too. */
+    resmon_status (*open)(struct rm_collect *collect, void *state);
+
+    /* Writes instances * metric_count values; they hold NaN before.  RESMON_ESRCH: the process has
+     * ended; other failures are counted and tried again later. */
+    resmon_status (*read)(struct rm_collect *collect, void *state, double *values);
+
+    void (*close)(void *state);
+
+    /* Instances found by open(), and their names; NULL: one without a name. */
+    size_t (*instances)(const void *state);
+    const char *(*instance_name)(const void *state, size_t index);
+
+    double wrap; /* counters of this source start again at 0 after this value; 0: never */
+};
+
+/** All collectors, in the order in which they are read. */
+extern const struct rm_collector *const rm_collectors[];
+extern const size_t rm_collector_count;
+
+/** Prepares what collectors share.  `pid` 0: this process.  RESMON_ESRCH: there is no such one. */
+resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, int64_t pid,
+                              uint64_t flags);
+void rm_collect_free(struct rm_collect *collect);
+
+/** Opens "`proc_dir`/`name`". */
+resmon_status rm_collect_open_proc(const struct rm_collect *collect, struct rm_file *file,
+                                   const char *name);
+
+/** Opens a file of the process's control group; the error text knows the root group, which has no
+ * accounting of its own. */
+resmon_status rm_collect_open_cgroup(const struct rm_collect *collect, struct rm_file *file,
+                                     enum rm_cgroup_controller controller, const char *name);
+
+/** Reads a kept-open file. */
+static inline resmon_status rm_collect_read(struct rm_collect *collect, const struct rm_file *file,
+                                            struct rm_text *ret_text)
+{
+    return rm_file_read(file, &collect->scratch, ret_text);
+}
+
+/** A file that is open but does not say what it should. */
+resmon_status rm_collect_garbled(const struct rm_file *file);
+
+/** `found` has bit `slot`? the number : NaN. */
+static inline double rm_found(uint64_t found, const uint64_t *numbers, unsigned slot)
+{
+    return (found >> slot & 1) != 0 ? (double)numbers[slot] : RM_NAN;
+}
+
+#define RM_METRICS(array) .metrics = (array), .metric_count = RM_ARRAY_LEN(array)
+
+#endif

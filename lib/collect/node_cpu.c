@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Collector node_cpu: time of the machine's CPUs and what the scheduler counts.  /proc/stat.
+ * Shares follow psutil: iowait is idle, steal is busy, guest is already inside user; each field's
+ * difference is clamped at 0 by itself, since iowait may run backwards (proc(5)).
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "collect/collect.h"
+
+enum {
+    F_USER,
+    F_NICE,
+    F_SYSTEM,
+    F_IDLE,
+    F_IOWAIT,
+    F_IRQ,
+    F_SOFTIRQ,
+    F_STEAL,
+    F_GUEST,
+    F_GUEST_NICE,
+    FIELDS
+};
+
+enum {
+    PERCENT,
+    EX_STEAL,
+    CORE_AVG,
+    CORE_MIN,
+    CORE_MAX,
+    ONLINE,
+    USER,
+    NICE,
+    SYSTEM,
+    IDLE,
+    IOWAIT,
+    IRQ,
+    SOFTIRQ,
+    STEAL,
+    GUEST,
+    RUNNING,
+    BLOCKED,
+    CTX,
+    FORKS
+};
+
+static const uint16_t metrics[] = {
+    [PERCENT] = RM_NODE_CPU_PERCENT,   [EX_STEAL] = RM_NODE_CPU_PERCENT_EX_STEAL,
+    [CORE_AVG] = RM_NODE_CPU_CORE_AVG, [CORE_MIN] = RM_NODE_CPU_CORE_MIN,
+    [CORE_MAX] = RM_NODE_CPU_CORE_MAX, [ONLINE] = RM_NODE_CPU_ONLINE,
+    [USER] = RM_NODE_CPU_USER,         [NICE] = RM_NODE_CPU_NICE,
+    [SYSTEM] = RM_NODE_CPU_SYSTEM,     [IDLE] = RM_NODE_CPU_IDLE,
+    [IOWAIT] = RM_NODE_CPU_IOWAIT,     [IRQ] = RM_NODE_CPU_IRQ,
+    [SOFTIRQ] = RM_NODE_CPU_SOFTIRQ,   [STEAL] = RM_NODE_CPU_STEAL,
+    [GUEST] = RM_NODE_CPU_GUEST,       [RUNNING] = RM_NODE_TASKS_RUNNING,
+    [BLOCKED] = RM_NODE_TASKS_BLOCKED, [CTX] = RM_NODE_CTX,
+    [FORKS] = RM_NODE_FORKS,
+};
+
+/* One line's counters, in ticks; is_known: the line was there at the reading before. */
+struct cpu {
+    uint64_t ticks[FIELDS];
+    bool is_known;
+    bool is_seen; /* in this reading */
+};
+
+struct state {
+    struct rm_file file;
+    struct cpu all;
+    struct cpu *cpus; /* by number */
+    size_t cpu_room;
+    double seconds[FIELDS]; /* totals with backward steps left out */
+};
+
+#define MAX_CPUS 16384U /* the kernel's NR_CPUS is at most 8192 */
+
+struct share {
+    double busy;
+    double busy_ex_steal;
+};
+
+/* Takes a line's new counters and tells the shares since the ones before; NaN: no time passed. */
+static struct share advance(struct cpu *cpu, const uint64_t now[FIELDS], double ret_delta[FIELDS])
+{
+    double total = 0.0;
+    for (int f = 0; f < FIELDS; f++) {
+        ret_delta[f] =
+            cpu->is_known && now[f] > cpu->ticks[f] ? (double)(now[f] - cpu->ticks[f]) : 0.0;
+        total += ret_delta[f];
+    }
+    memcpy(cpu->ticks, now, sizeof cpu->ticks);
+    total -= ret_delta[F_GUEST] + ret_delta[F_GUEST_NICE];
+    double busy = total - ret_delta[F_IDLE] - ret_delta[F_IOWAIT];
+    bool has_passed = cpu->is_known && total > 0.0;
+    cpu->is_known = true;
+    cpu->is_seen = true;
+    if (!has_passed) {
+        return (struct share){RM_NAN, RM_NAN};
+    }
+    return (struct share){100.0 * fmax(busy, 0.0) / total,
+                          100.0 * fmax(busy - ret_delta[F_STEAL], 0.0) / total};
+}
+
+/* The numbers of a "cpu" line; kernels before 2.6.33 have fewer. */
+static bool parse_fields(struct rm_text line, uint64_t fields[FIELDS])
+{
+    memset(fields, 0, FIELDS * sizeof fields[0]);
+    int count = 0;
+    while (count < FIELDS && rm_parse_u64(&line, &fields[count])) {
+        count++;
+    }
+    return count > F_IDLE;
+}
+
+/* Room for CPU `number`: found at open, grown only when one appears. */
+static struct cpu *cpu_at(struct state *state, uint64_t number)
+{
+    if (number >= MAX_CPUS) {
+        return NULL;
+    }
+    if (number >= state->cpu_room) {
+        size_t room = (size_t)number + 8;
+        struct cpu *cpus = rm_realloc(state->cpus, room, sizeof *cpus);
+        if (cpus == NULL) {
+            return NULL;
+        }
+        memset(cpus + state->cpu_room, 0, (room - state->cpu_room) * sizeof *cpus);
+        state->cpus = cpus;
+        state->cpu_room = room;
+    }
+    return &state->cpus[number];
+}
+
+struct cores {
+    double sum, min, max;
+    size_t online, measured;
+};
+
+static void take_core(struct state *state, struct rm_text line, struct cores *cores)
+{
+    uint64_t number, fields[FIELDS];
+    double delta[FIELDS];
+    if (!rm_parse_u64(&line, &number) || !parse_fields(line, fields)) {
+        return;
+    }
+    struct cpu *cpu = cpu_at(state, number);
+    if (cpu == NULL) {
+        return;
+    }
+    cores->online++;
+    struct share share = advance(cpu, fields, delta);
+    if (!isnan(share.busy)) {
+        cores->sum += share.busy;
+        cores->min = fmin(cores->min, share.busy);
+        cores->max = fmax(cores->max, share.busy);
+        cores->measured++;
+    }
+}
+
+static void take_all(struct rm_collect *collect, struct state *state, struct rm_text line,
+                     double *values)
+{
+    uint64_t fields[FIELDS];
+    double delta[FIELDS];
+    if (!parse_fields(line, fields)) {
+        return;
+    }
+    struct share share = advance(&state->all, fields, delta);
+    values[PERCENT] = share.busy;
+    values[EX_STEAL] = share.busy_ex_steal;
+    for (int f = 0; f < FIELDS; f++) {
+        state->seconds[f] += delta[f] * collect->tick_s;
+    }
+    for (int f = 0; f <= F_STEAL; f++) {
+        values[USER + f] = state->seconds[f];
+    }
+    values[GUEST] = state->seconds[F_GUEST] + state->seconds[F_GUEST_NICE];
+}
+
+static const struct {
+    const char *name;
+    unsigned slot;
+} extras[] = {
+    {"ctxt ", CTX},
+    {"processes ", FORKS},
+    {"procs_running ", RUNNING},
+    {"procs_blocked ", BLOCKED},
+};
+
+static void take_extra(struct rm_text line, double *values)
+{
+    uint64_t value;
+    for (size_t i = 0; i < RM_ARRAY_LEN(extras); i++) {
+        struct rm_text rest = line;
+        if (rm_parse_literal(&rest, extras[i].name) && rm_parse_u64(&rest, &value)) {
+            values[extras[i].slot] = (double)value;
+            return;
+        }
+    }
+}
+
+/* A CPU that went offline starts afresh when it returns. */
+static void forget_unseen(struct state *state)
+{
+    for (size_t i = 0; i < state->cpu_room; i++) {
+        state->cpus[i].is_known = state->cpus[i].is_seen;
+        state->cpus[i].is_seen = false;
+    }
+}
+
+static resmon_status read_stat(struct rm_collect *collect, void *state_, double *values)
+{
+    struct state *state = state_;
+    struct rm_text text, line;
+    resmon_status status = rm_collect_read(collect, &state->file, &text);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct cores cores = {.min = INFINITY, .max = -INFINITY};
+    bool has_all = false;
+    while (rm_parse_line(&text, &line)) {
+        if (!rm_parse_literal(&line, "cpu")) {
+            take_extra(line, values);
+        } else if (line.at < line.end && *line.at == ' ') {
+            take_all(collect, state, line, values);
+            has_all = true;
+        } else {
+            take_core(state, line, &cores);
+        }
+    }
+    forget_unseen(state);
+    if (!has_all) {
+        return rm_collect_garbled(&state->file);
+    }
+    if (cores.online > 0) {
+        values[ONLINE] = (double)cores.online;
+        collect->capacity.host_cpus = (double)cores.online;
+    }
+    if (cores.measured > 0) {
+        values[CORE_AVG] = cores.sum / (double)cores.measured;
+        values[CORE_MIN] = cores.min;
+        values[CORE_MAX] = cores.max;
+    }
+    return RESMON_OK;
+}
+
+static resmon_status open_stat(struct rm_collect *collect, void *state_)
+{
+    struct state *state = state_;
+    double values[RM_ARRAY_LEN(metrics)];
+    state->file.fd = -1;
+    resmon_status status = rm_file_open(&state->file, &collect->root, "proc/stat");
+    if (status == RESMON_OK) {
+        status = read_stat(collect, state, values); /* makes room for all CPUs */
+    }
+    if (status == RESMON_OK) {
+        state->all = (struct cpu){0};
+        memset(state->seconds, 0, sizeof state->seconds);
+        memset(state->cpus, 0, state->cpu_room * sizeof *state->cpus);
+    }
+    return status;
+}
+
+static void close_stat(void *state_)
+{
+    struct state *state = state_;
+    rm_file_close(&state->file);
+    rm_free(state->cpus);
+}
+
+const struct rm_collector rm_collect_node_cpu = {
+    .name = "node_cpu",
+    .domain = RESMON_DOMAIN_CPU,
+    /* Ticks are 10 ms long: shares over less than 100 ms would be mostly rounding. */
+    .min_interval_ns = 100 * RM_NS_PER_MS,
+    RM_METRICS(metrics),
+    .state_bytes = sizeof(struct state),
+    .open = open_stat,
+    .read = read_stat,
+    .close = close_stat,
+};

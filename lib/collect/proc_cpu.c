@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Collector proc_cpu: CPU time, faults, threads and block-I/O delay of one process.
+ * /proc/PID/stat, the process's CPU clock (nanoseconds, all threads), and getrusage for our own.
+ */
+#include <sys/resource.h>
+#include <time.h>
+
+#include "collect/collect.h"
+#include "sys/pid_stat.h"
+
+enum {
+    TIME,
+    USER,
+    SYSTEM,
+    PERCENT,
+    HOST_PERCENT,
+    CGROUP_PERCENT,
+    AFFINITY_PERCENT,
+    MINOR,
+    MAJOR,
+    VOLUNTARY,
+    INVOLUNTARY,
+    THREADS,
+    IO_DELAY
+};
+
+static const uint16_t metrics[] = {
+    [TIME] = RM_PROC_CPU_TIME,
+    [USER] = RM_PROC_CPU_USER,
+    [SYSTEM] = RM_PROC_CPU_SYSTEM,
+    [PERCENT] = RM_PROC_CPU_PERCENT,
+    [HOST_PERCENT] = RM_PROC_CPU_HOST_PERCENT,
+    [CGROUP_PERCENT] = RM_PROC_CPU_CGROUP_PERCENT,
+    [AFFINITY_PERCENT] = RM_PROC_CPU_AFFINITY_PERCENT,
+    [MINOR] = RM_PROC_FAULT_MINOR,
+    [MAJOR] = RM_PROC_FAULT_MAJOR,
+    [VOLUNTARY] = RM_PROC_CTX_VOLUNTARY,
+    [INVOLUNTARY] = RM_PROC_CTX_INVOLUNTARY,
+    [THREADS] = RM_PROC_THREADS,
+    [IO_DELAY] = RM_PROC_IO_DELAY,
+};
+
+struct state {
+    struct rm_file stat;
+    clockid_t clock;
+    bool has_clock;
+    double last_s; /* CPU time at the reading before; NaN: none */
+    int64_t last_ns;
+};
+
+static resmon_status open_stat(struct rm_collect *collect, void *state_)
+{
+    struct state *state = state_;
+    state->last_s = RM_NAN;
+    state->stat.fd = -1;
+    resmon_status status = rm_collect_open_proc(collect, &state->stat, "stat");
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (collect->root.is_live) {
+        state->has_clock = clock_getcpuclockid((pid_t)collect->pid, &state->clock) == 0;
+    }
+    return RESMON_OK;
+}
+
+static void close_stat(void *state_)
+{
+    rm_file_close(&((struct state *)state_)->stat);
+}
+
+static double seconds_of(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
+}
+
+/* Our own process knows more than its stat file tells, for one call. */
+static void read_own(double *values)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) == 0) {
+        values[USER] = seconds_of(&usage.ru_utime);
+        values[SYSTEM] = seconds_of(&usage.ru_stime);
+        values[VOLUNTARY] = (double)usage.ru_nvcsw;
+        values[INVOLUNTARY] = (double)usage.ru_nivcsw;
+    }
+}
+
+static void set_percents(const struct rm_collect *collect, struct state *state, double *values)
+{
+    double elapsed = (double)(collect->now_ns - state->last_ns) * 1e-9;
+    if (!isnan(state->last_s) && elapsed > 0.0) {
+        double percent = 100.0 * fmax(values[TIME] - state->last_s, 0.0) / elapsed;
+        values[PERCENT] = percent;
+        values[HOST_PERCENT] = percent / collect->capacity.host_cpus;
+        values[CGROUP_PERCENT] = percent / collect->capacity.cgroup_cpus;
+        values[AFFINITY_PERCENT] = percent / collect->capacity.affinity_cpus;
+    }
+    state->last_s = values[TIME];
+    state->last_ns = collect->now_ns;
+}
+
+static resmon_status read_stat(struct rm_collect *collect, void *state_, double *values)
+{
+    struct state *state = state_;
+    struct rm_text text;
+    struct rm_pid_stat stat;
+    resmon_status status = rm_collect_read(collect, &state->stat, &text);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (!rm_pid_stat_parse(text, &stat)) {
+        return rm_collect_garbled(&state->stat);
+    }
+    values[USER] = (double)stat.utime * collect->tick_s;
+    values[SYSTEM] = (double)stat.stime * collect->tick_s;
+    values[TIME] = values[USER] + values[SYSTEM];
+    values[MINOR] = (double)stat.minflt;
+    values[MAJOR] = (double)stat.majflt;
+    values[THREADS] = (double)stat.threads;
+    values[IO_DELAY] = (double)stat.blkio_delay * collect->tick_s;
+    if (collect->is_self) {
+        read_own(values);
+    }
+    struct timespec cpu;
+    if (state->has_clock && clock_gettime(state->clock, &cpu) == 0) {
+        values[TIME] = (double)cpu.tv_sec + (double)cpu.tv_nsec * 1e-9;
+    }
+    set_percents(collect, state, values);
+    return RESMON_OK;
+}
+
+const struct rm_collector rm_collect_proc_cpu = {
+    .name = "proc_cpu",
+    .domain = RESMON_DOMAIN_PROCESS,
+    RM_METRICS(metrics),
+    .state_bytes = sizeof(struct state),
+    .open = open_stat,
+    .read = read_stat,
+    .close = close_stat,
+};

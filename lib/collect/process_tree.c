@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/process_tree.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "sys/dir.h"
+#include "sys/fd_count.h"
+
+static const char *const file_names[RM_TREE_FILES] = {"stat", "statm", "io"};
+
+static const struct rm_key io_keys[] = {
+    RM_KEY("rchar:", RM_TREE_READ_CHARS),
+    RM_KEY("wchar:", RM_TREE_WRITE_CHARS),
+    RM_KEY("read_bytes:", RM_TREE_READ_BYTES),
+    RM_KEY("write_bytes:", RM_TREE_WRITE_BYTES),
+};
+
+/* ---- one member ------------------------------------------------------------------------- */
+
+static void close_member(struct rm_process_tree *tree, struct rm_tree_member *member)
+{
+    for (int f = 0; f < RM_TREE_FILES; f++) {
+        if (member->fds_open[f] >= 0) {
+            (void)close(member->fds_open[f]);
+            member->fds_open[f] = -1;
+            tree->open_files--;
+        }
+    }
+}
+
+/* Reads a file of the member, kept open as long as the bound allows. */
+static resmon_status read_member_file(struct rm_process_tree *tree, struct rm_collect *collect,
+                                      struct rm_tree_member *member, int file,
+                                      struct rm_text *ret_text)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "proc/%llu/%s", (unsigned long long)member->pid,
+                   file_names[file]);
+    if (member->fds_open[file] >= 0) {
+        return rm_fd_read(member->fds_open[file], path, &collect->scratch, ret_text);
+    }
+    int fd;
+    resmon_status status = rm_fd_open(&collect->root, path, &fd);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    status = rm_fd_read(fd, path, &collect->scratch, ret_text);
+    if (status == RESMON_OK && tree->open_files < tree->open_bound) {
+        member->fds_open[file] = fd;
+        tree->open_files++;
+    } else {
+        (void)close(fd);
+    }
+    return status;
+}
+
+static double cpu_seconds(const struct rm_collect *collect, const struct rm_tree_member *member,
+                          const struct rm_pid_stat *stat)
+{
+    struct timespec cpu;
+    if (collect->root.is_live && clock_gettime(member->clock, &cpu) == 0) {
+        return (double)cpu.tv_sec + (double)cpu.tv_nsec * 1e-9;
+    }
+    return (double)(stat->utime + stat->stime) * collect->tick_s;
+}
+
+static void read_details(struct rm_process_tree *tree, struct rm_collect *collect,
+                         struct rm_tree_member *member)
+{
+    struct rm_text text;
+    uint64_t size, resident, shared, count;
+    uint64_t io[RM_TREE_IO_FIELDS] = {0};
+    char dir[32];
+    if (read_member_file(tree, collect, member, RM_TREE_STATM, &text) == RESMON_OK &&
+        rm_parse_u64(&text, &size) && rm_parse_u64(&text, &resident) &&
+        rm_parse_u64(&text, &shared)) {
+        member->shared = (double)shared * collect->page_bytes;
+    }
+    /* Not readable for another user's process, nor for a zombie: the last figures stay. */
+    if (read_member_file(tree, collect, member, RM_TREE_IO, &text) == RESMON_OK) {
+        uint64_t found = rm_parse_keys(text, io_keys, RM_ARRAY_LEN(io_keys), io);
+        for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
+            member->io[f] = (found >> f & 1) != 0 ? (double)io[f] : member->io[f];
+        }
+    }
+    (void)snprintf(dir, sizeof dir, "proc/%llu", (unsigned long long)member->pid);
+    if (rm_fd_count(&collect->root, dir, &count) == RESMON_OK) {
+        member->fds = (double)count;
+    }
+}
+
+/* Sets is_alive; a member whose pid now belongs to another process has ended. */
+static void update_member(struct rm_process_tree *tree, struct rm_collect *collect,
+                          struct rm_tree_member *member)
+{
+    struct rm_text text;
+    struct rm_pid_stat stat;
+    member->is_alive = read_member_file(tree, collect, member, RM_TREE_STAT, &text) == RESMON_OK &&
+                       rm_pid_stat_parse(text, &stat) &&
+                       (member->starttime == 0 || member->starttime == stat.starttime);
+    if (!member->is_alive) {
+        return;
+    }
+    double waited = (double)(stat.cutime + stat.cstime) * collect->tick_s;
+    member->waited_growth_s = waited - member->waited_s;
+    member->waited_s = waited;
+    member->own_s = cpu_seconds(collect, member, &stat);
+    member->starttime = stat.starttime;
+    member->ppid = stat.ppid;
+    member->is_zombie = stat.state == 'Z';
+    member->threads = (double)stat.threads;
+    member->rss = (double)stat.rss * collect->page_bytes;
+    member->vms = (double)stat.vsize;
+    read_details(tree, collect, member);
+}
+
+/* ---- the index by pid ------------------------------------------------------------------- */
+
+static size_t slot_of(const struct rm_process_tree *tree, uint64_t pid)
+{
+    return (size_t)(pid * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (tree->index_room - 1);
+}
+
+static void index_add(struct rm_process_tree *tree, size_t position)
+{
+    size_t slot = slot_of(tree, tree->members[position].pid);
+    while (tree->index[slot] != 0) {
+        slot = (slot + 1) & (tree->index_room - 1);
+    }
+    tree->index[slot] = (uint32_t)position + 1;
+}
+
+static struct rm_tree_member *find_member(struct rm_process_tree *tree, uint64_t pid)
+{
+    for (size_t slot = slot_of(tree, pid); tree->index[slot] != 0;
+         slot = (slot + 1) & (tree->index_room - 1)) {
+        struct rm_tree_member *member = &tree->members[tree->index[slot] - 1];
+        if (member->pid == pid) {
+            return member;
+        }
+    }
+    return NULL;
+}
+
+static void rebuild_index(struct rm_process_tree *tree)
+{
+    memset(tree->index, 0, tree->index_room * sizeof *tree->index);
+    for (size_t i = 0; i < tree->count; i++) {
+        index_add(tree, i);
+    }
+}
+
+static bool make_room(struct rm_process_tree *tree)
+{
+    if (tree->count < tree->room) {
+        return true;
+    }
+    size_t room = tree->room == 0 ? 32 : tree->room * 2;
+    if (room > RM_TREE_MAX_MEMBERS) {
+        return false;
+    }
+    struct rm_tree_member *members = rm_realloc(tree->members, room, sizeof *members);
+    if (members == NULL) {
+        return false;
+    }
+    tree->members = members;
+    uint32_t *index = rm_realloc(tree->index, room * 2, sizeof *index);
+    if (index == NULL) {
+        return false;
+    }
+    tree->index = index;
+    tree->index_room = room * 2;
+    tree->room = room;
+    rebuild_index(tree);
+    return true;
+}
+
+/* A process that is not known yet joins, if it is (still) there. */
+static void add_member(struct rm_process_tree *tree, struct rm_collect *collect, uint64_t pid)
+{
+    if (!make_room(tree)) {
+        return;
+    }
+    struct rm_tree_member *member = &tree->members[tree->count];
+    *member = (struct rm_tree_member){.pid = pid, .fds_open = {-1, -1, -1}};
+    if (collect->root.is_live && clock_getcpuclockid((pid_t)pid, &member->clock) != 0) {
+        return;
+    }
+    update_member(tree, collect, member);
+    if (!member->is_alive) {
+        close_member(tree, member);
+        return;
+    }
+    member->waited_growth_s = 0.0;
+    index_add(tree, tree->count++);
+}
+
+/* ---- children --------------------------------------------------------------------------- */
+
+struct search {
+    struct rm_process_tree *tree;
+    struct rm_collect *collect;
+    uint64_t pid;     /* of the member whose children are sought */
+    bool has_changed; /* a scan of /proc found somebody */
+    bool is_supported;
+};
+
+#define FRESH_PIDS 128
+
+/* Collects pids that are not members yet; true when there may be more than fitted. */
+static bool list_fresh(struct search *search, struct rm_text text, uint64_t fresh[FRESH_PIDS],
+                       size_t *ret_count)
+{
+    uint64_t pid;
+    *ret_count = 0;
+    while (rm_parse_u64(&text, &pid)) {
+        if (find_member(search->tree, pid) == NULL) {
+            fresh[(*ret_count)++] = pid;
+        }
+        if (*ret_count == FRESH_PIDS) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adding a member reads into the scratch that the list stands in: so list first, then add. */
+static void add_listed_children(struct search *search, uint64_t tid)
+{
+    char path[64];
+    struct rm_text text;
+    uint64_t fresh[FRESH_PIDS];
+    size_t fresh_count;
+    size_t before;
+    bool has_more;
+    (void)snprintf(path, sizeof path, "proc/%llu/task/%llu/children",
+                   (unsigned long long)search->pid, (unsigned long long)tid);
+    do {
+        resmon_status status =
+            rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text);
+        search->is_supported = status == RESMON_OK || status == RESMON_EFORMAT; /* empty: none */
+        if (status != RESMON_OK) {
+            return;
+        }
+        before = search->tree->count;
+        has_more = list_fresh(search, text, fresh, &fresh_count);
+        for (size_t i = 0; i < fresh_count; i++) {
+            add_member(search->tree, search->collect, fresh[i]);
+        }
+    } while (has_more && search->tree->count > before);
+}
+
+static bool parse_number(const char *name, uint64_t *ret_number)
+{
+    struct rm_text text = rm_text_of(name, strlen(name));
+    return rm_parse_u64(&text, ret_number) && text.at == text.end;
+}
+
+static bool visit_task(void *context, const char *name)
+{
+    uint64_t tid;
+    if (parse_number(name, &tid)) {
+        add_listed_children(context, tid);
+    }
+    return true;
+}
+
+static bool visit_process(void *context, const char *name)
+{
+    struct search *search = context;
+    char path[64];
+    struct rm_text text;
+    struct rm_pid_stat stat;
+    uint64_t pid;
+    if (!parse_number(name, &pid) || find_member(search->tree, pid) != NULL) {
+        return true;
+    }
+    (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)pid);
+    if (rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text) ==
+            RESMON_OK &&
+        rm_pid_stat_parse(text, &stat) && find_member(search->tree, stat.ppid) != NULL) {
+        add_member(search->tree, search->collect, pid);
+        search->has_changed = true;
+    }
+    return true;
+}
+
+/* Members added on the way are visited too, so grandchildren are found at once. */
+static void find_children(struct rm_process_tree *tree, struct rm_collect *collect)
+{
+    struct search search = {.tree = tree, .collect = collect};
+    for (size_t i = 0; i < tree->count && tree->has_children_files; i++) {
+        search.pid = tree->members[i].pid;
+        if (tree->members[i].is_zombie) {
+            continue;
+        }
+        if (tree->members[i].threads > 1.0) {
+            char path[64];
+            (void)snprintf(path, sizeof path, "proc/%llu/task", (unsigned long long)search.pid);
+            (void)rm_dir_visit(&collect->root, path, visit_task, &search);
+        } else {
+            add_listed_children(&search, search.pid);
+        }
+    }
+    if (!tree->has_children_files) {
+        do { /* a child may be listed before its parent */
+            search.has_changed = false;
+            (void)rm_dir_visit(&collect->root, "proc", visit_process, &search);
+        } while (search.has_changed);
+    }
+}
+
+/* Whether a process was created anywhere since the last look: "0.33 0.12 0.08 1/143 4711", where
+ * the last number is the newest pid. */
+static bool has_forked(struct rm_process_tree *tree, struct rm_collect *collect)
+{
+    struct rm_text text, word;
+    uint64_t newest;
+    if (rm_collect_read(collect, &tree->loadavg, &text) != RESMON_OK) {
+        return true;
+    }
+    for (int i = 0; i < 4; i++) {
+        if (!rm_parse_word(&text, &word)) {
+            return true;
+        }
+    }
+    if (!rm_parse_u64(&text, &newest)) {
+        return true;
+    }
+    bool has_changed = newest != tree->newest_pid;
+    tree->newest_pid = newest;
+    return has_changed;
+}
+
+/* ---- members that ended ----------------------------------------------------------------- */
+
+static struct rm_tree_member *living_ancestor(struct rm_process_tree *tree,
+                                              const struct rm_tree_member *member)
+{
+    uint64_t ppid = member->ppid;
+    for (size_t steps = 0; steps < tree->count; steps++) {
+        struct rm_tree_member *parent = find_member(tree, ppid);
+        if (parent == NULL) {
+            break; /* it had been handed to init, or to a subreaper outside of the tree */
+        }
+        if (parent->is_alive) {
+            return parent;
+        }
+        ppid = parent->ppid;
+    }
+    return NULL;
+}
+
+static void carry(struct rm_process_tree *tree, double seconds, const double io[RM_TREE_IO_FIELDS],
+                  double share, double count)
+{
+    tree->carried_s += seconds;
+    tree->uncounted += count;
+    for (int f = 0; f < RM_TREE_IO_FIELDS; f++) {
+        tree->carried_io[f] += io[f] * share;
+    }
+}
+
+static void note_ended(struct rm_process_tree *tree, const struct rm_tree_member *member)
+{
+    struct rm_tree_member *ancestor = living_ancestor(tree, member);
+    double seconds = member->own_s + member->waited_s;
+    tree->exited += 1.0;
+    if (ancestor == NULL) {
+        carry(tree, seconds, member->io, 1.0, 1.0);
+        return;
+    }
+    ancestor->ended_s += seconds;
+    ancestor->ended_count += 1.0;
+    for (int f = 0; f < RM_TREE_IO_FIELDS; f++) {
+        ancestor->ended_io[f] += member->io[f];
+    }
+}
+
+/* Compares what ended below a member with what the kernel says it waited for.  Ticks are rounded
+ * down, once in the parent and never in our clocks. */
+static void settle(struct rm_process_tree *tree, const struct rm_collect *collect,
+                   struct rm_tree_member *member)
+{
+    double tolerance = 2.0 * collect->tick_s;
+    double missing = member->ended_s - member->waited_growth_s;
+    if (member->ended_count > 0.0 && missing > tolerance) {
+        carry(tree, missing, member->ended_io, missing / member->ended_s, member->ended_count);
+    }
+    member->ended_s = 0.0;
+    member->ended_count = 0.0;
+    memset(member->ended_io, 0, sizeof member->ended_io);
+}
+
+static void remove_ended(struct rm_process_tree *tree)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < tree->count; i++) {
+        if (tree->members[i].is_alive) {
+            tree->members[kept++] = tree->members[i];
+        } else {
+            close_member(tree, &tree->members[i]);
+        }
+    }
+    tree->count = kept;
+    rebuild_index(tree);
+}
+
+resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *collect)
+{
+    size_t ended = 0;
+    for (size_t i = 0; i < tree->count; i++) {
+        update_member(tree, collect, &tree->members[i]);
+        ended += tree->members[i].is_alive ? 0 : 1;
+    }
+    if (!tree->members[0].is_alive) {
+        return rm_error(RESMON_ESRCH, "process %lld has ended", (long long)collect->pid);
+    }
+    if (ended > 0) {
+        for (size_t i = 0; i < tree->count; i++) {
+            if (!tree->members[i].is_alive) {
+                note_ended(tree, &tree->members[i]);
+            }
+        }
+        for (size_t i = 0; i < tree->count; i++) {
+            settle(tree, collect, &tree->members[i]);
+        }
+        remove_ended(tree);
+    }
+    if (has_forked(tree, collect)) {
+        find_children(tree, collect);
+    }
+    return RESMON_OK;
+}
+
+static size_t share_of_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return 0;
+    }
+    return (size_t)(limit.rlim_cur < 65536 ? limit.rlim_cur : 65536) / 4;
+}
+
+resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *collect)
+{
+    *tree = (struct rm_process_tree){.loadavg = {.fd = -1}};
+    tree->open_bound = share_of_descriptors();
+    (void)rm_file_open(&tree->loadavg, &collect->root, "proc/loadavg");
+    if (!make_room(tree)) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a process tree");
+    }
+    add_member(tree, collect, (uint64_t)collect->pid);
+    if (tree->count == 0) {
+        return rm_error(RESMON_ESRCH, "process %lld does not exist", (long long)collect->pid);
+    }
+    struct search search = {.tree = tree, .collect = collect, .pid = (uint64_t)collect->pid};
+    add_listed_children(&search, search.pid);
+    tree->has_children_files = search.is_supported;
+    (void)has_forked(tree, collect);
+    find_children(tree, collect);
+    return RESMON_OK;
+}
+
+void rm_tree_close(struct rm_process_tree *tree)
+{
+    for (size_t i = 0; i < tree->count; i++) {
+        close_member(tree, &tree->members[i]);
+    }
+    rm_file_close(&tree->loadavg);
+    rm_free(tree->members);
+    rm_free(tree->index);
+    *tree = (struct rm_process_tree){.loadavg = {.fd = -1}};
+}

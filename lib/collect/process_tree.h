@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the set of a process and all of its descendants: who is in it, what each one used, and what
+ * those that ended had used.
+ *
+ * A member is (pid, start time), so a reused pid is another process.  Once in, it stays in until it
+ * ends, also when its parent ends first.  When a member ends, the kernel adds its CPU time and I/O
+ * to the process that waits for it; where the nearest living ancestor shows at least that much more
+ * waited-for CPU time, nothing is lost, not even of children too short-lived to be seen.  Otherwise
+ * the last figures seen are carried on, and the member counts as uncounted.
+ */
+#ifndef RM_COLLECT_PROCESS_TREE_H
+#define RM_COLLECT_PROCESS_TREE_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "collect/collect.h"
+#include "sys/pid_stat.h"
+
+#define RM_TREE_MAX_MEMBERS 8192U
+
+enum {
+    RM_TREE_READ_CHARS,
+    RM_TREE_WRITE_CHARS,
+    RM_TREE_READ_BYTES,
+    RM_TREE_WRITE_BYTES,
+    RM_TREE_IO_FIELDS
+};
+
+enum { RM_TREE_STAT, RM_TREE_STATM, RM_TREE_IO, RM_TREE_FILES };
+
+struct rm_tree_member {
+    uint64_t pid;
+    uint64_t ppid;
+    uint64_t starttime;
+    clockid_t clock;
+    bool is_alive;
+    bool is_zombie;
+    int fds_open[RM_TREE_FILES]; /* -1: not kept open */
+    double own_s;                /* CPU time */
+    double waited_s;             /* of children that were waited for */
+    double waited_growth_s;      /* since the reading before */
+    double ended_s;              /* of members below it that ended in this reading: CPU time, */
+    double ended_io[RM_TREE_IO_FIELDS]; /* I/O, */
+    double ended_count;                 /* and how many */
+    double io[RM_TREE_IO_FIELDS];
+    double rss, vms, shared, threads, fds;
+};
+
+struct rm_process_tree {
+    struct rm_tree_member *members; /* [0] is the root */
+    size_t count;
+    size_t room;
+    uint32_t *index;   /* open-addressing table of positions + 1, by pid */
+    size_t index_room; /* a power of two */
+    size_t open_files;
+    size_t open_bound;       /* a share of RLIMIT_NOFILE: the program needs its own */
+    bool has_children_files; /* else /proc is scanned */
+    struct rm_file loadavg;
+    uint64_t newest_pid; /* of the machine at the last look for children; unchanged: no new ones */
+    double carried_s;    /* of uncounted members */
+    double carried_io[RM_TREE_IO_FIELDS];
+    double exited, uncounted;
+};
+
+/** Finds the tree below collect->pid. */
+resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *collect);
+
+/** Brings members and figures up to date; RESMON_ESRCH when the root has ended. */
+resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *collect);
+
+void rm_tree_close(struct rm_process_tree *tree);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/smaps.h"
+
+#include <stdio.h>
+
+enum { PSS, PRIVATE_CLEAN, PRIVATE_DIRTY, PRIVATE_HUGETLB, SWAP, COUNT };
+
+static const struct rm_key keys[COUNT] = {
+    RM_KEY("Pss:", PSS),
+    RM_KEY("Private_Clean:", PRIVATE_CLEAN),
+    RM_KEY("Private_Dirty:", PRIVATE_DIRTY),
+    RM_KEY("Private_Hugetlb:", PRIVATE_HUGETLB),
+    RM_KEY("Swap:", SWAP),
+};
+
+resmon_status rm_smaps_read(struct rm_collect *collect, const char *proc_dir,
+                            struct rm_smaps *ret_smaps)
+{
+    char path[RM_FILE_PATH_BYTES];
+    struct rm_text text;
+    uint64_t kib[COUNT] = {0};
+    (void)snprintf(path, sizeof path, "%s/smaps_rollup", proc_dir);
+    resmon_status status = rm_file_read_once(&collect->root, path, &collect->scratch, &text);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    uint64_t found = rm_parse_keys(text, keys, COUNT, kib);
+    if ((found & 1U << PSS) == 0) {
+        return rm_error(RESMON_EFORMAT, "/%s has no Pss line", path);
+    }
+    *ret_smaps = (struct rm_smaps){
+        .pss = (double)kib[PSS] * 1024.0,
+        .uss = (double)(kib[PRIVATE_CLEAN] + kib[PRIVATE_DIRTY] + kib[PRIVATE_HUGETLB]) * 1024.0,
+        .swap = (double)kib[SWAP] * 1024.0,
+    };
+    return RESMON_OK;
+}

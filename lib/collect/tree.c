@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Collector tree: a process and all of its descendants, ended ones included (see process_tree.h).
+ */
+#include "collect/collect.h"
+#include "collect/process_tree.h"
+
+enum {
+    PROCESSES,
+    EXITED,
+    UNCOUNTED,
+    CPU_TIME,
+    CPU_PERCENT,
+    RSS,
+    VMS,
+    SHARED,
+    THREADS,
+    FDS,
+    READ_BYTES,
+    WRITE_BYTES,
+    READ_CHARS,
+    WRITE_CHARS,
+    COUNT
+};
+
+static const uint16_t metrics[] = {
+    [PROCESSES] = RM_TREE_PROCESSES,
+    [EXITED] = RM_TREE_EXITED,
+    [UNCOUNTED] = RM_TREE_UNCOUNTED,
+    [CPU_TIME] = RM_TREE_CPU_TIME,
+    [CPU_PERCENT] = RM_TREE_CPU_PERCENT,
+    [RSS] = RM_TREE_MEM_RSS,
+    [VMS] = RM_TREE_MEM_VMS,
+    [SHARED] = RM_TREE_MEM_SHARED,
+    [THREADS] = RM_TREE_THREADS,
+    [FDS] = RM_TREE_FDS,
+    [READ_BYTES] = RM_TREE_IO_READ_BYTES,
+    [WRITE_BYTES] = RM_TREE_IO_WRITE_BYTES,
+    [READ_CHARS] = RM_TREE_IO_READ_CHARS,
+    [WRITE_CHARS] = RM_TREE_IO_WRITE_CHARS,
+};
+
+struct state {
+    struct rm_process_tree tree;
+    double highest[COUNT]; /* of each counter so far: a race between two files of /proc, or the
+                              rounding of ticks, must not make one fall */
+    double last_s;
+    int64_t last_ns;
+};
+
+static void add_member(double *values, const struct rm_tree_member *member)
+{
+    values[PROCESSES] += member->is_zombie ? 0.0 : 1.0;
+    values[CPU_TIME] += member->own_s + member->waited_s;
+    values[RSS] += member->rss;
+    values[VMS] += member->vms;
+    values[SHARED] += member->shared;
+    values[THREADS] += member->is_zombie ? 0.0 : member->threads;
+    values[FDS] += member->fds;
+    values[READ_BYTES] += member->io[RM_TREE_READ_BYTES];
+    values[WRITE_BYTES] += member->io[RM_TREE_WRITE_BYTES];
+    values[READ_CHARS] += member->io[RM_TREE_READ_CHARS];
+    values[WRITE_CHARS] += member->io[RM_TREE_WRITE_CHARS];
+}
+
+static void keep_rising(struct state *state, double *values)
+{
+    static const unsigned counters[] = {CPU_TIME, READ_BYTES, WRITE_BYTES, READ_CHARS, WRITE_CHARS};
+    for (size_t i = 0; i < RM_ARRAY_LEN(counters); i++) {
+        double *highest = &state->highest[counters[i]];
+        *highest = fmax(*highest, values[counters[i]]);
+        values[counters[i]] = *highest;
+    }
+}
+
+static void set_percent(const struct rm_collect *collect, struct state *state, double *values)
+{
+    double elapsed = (double)(collect->now_ns - state->last_ns) * 1e-9;
+    values[CPU_PERCENT] = !isnan(state->last_s) && elapsed > 0.0
+                              ? 100.0 * (values[CPU_TIME] - state->last_s) / elapsed
+                              : RM_NAN;
+    state->last_s = values[CPU_TIME];
+    state->last_ns = collect->now_ns;
+}
+
+static resmon_status read_tree(struct rm_collect *collect, void *state_, double *values)
+{
+    struct state *state = state_;
+    const struct rm_process_tree *tree = &state->tree;
+    resmon_status status = rm_tree_update(&state->tree, collect);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(metrics); i++) {
+        values[i] = 0.0;
+    }
+    for (size_t i = 0; i < tree->count; i++) {
+        add_member(values, &tree->members[i]);
+    }
+    values[EXITED] = tree->exited;
+    values[UNCOUNTED] = tree->uncounted;
+    values[CPU_TIME] += tree->carried_s;
+    values[READ_BYTES] += tree->carried_io[RM_TREE_READ_BYTES];
+    values[WRITE_BYTES] += tree->carried_io[RM_TREE_WRITE_BYTES];
+    values[READ_CHARS] += tree->carried_io[RM_TREE_READ_CHARS];
+    values[WRITE_CHARS] += tree->carried_io[RM_TREE_WRITE_CHARS];
+    keep_rising(state, values);
+    set_percent(collect, state, values);
+    return RESMON_OK;
+}
+
+static resmon_status open_tree(struct rm_collect *collect, void *state_)
+{
+    struct state *state = state_;
+    state->last_s = RM_NAN;
+    return rm_tree_open(&state->tree, collect);
+}
+
+static void close_tree(void *state_)
+{
+    rm_tree_close(&((struct state *)state_)->tree);
+}
+
+const struct rm_collector rm_collect_tree = {
+    .name = "tree",
+    .domain = RESMON_DOMAIN_TREE,
+    RM_METRICS(metrics),
+    .state_bytes = sizeof(struct state),
+    .open = open_tree,
+    .read = read_tree,
+    .close = close_tree,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/facts.h"
+
+#include <unistd.h>
+
+#include "base/text.h"
+#include "scope/meter.h"
+#include "scope/peak.h"
+#include "store/facts.h"
+#include "sys/clocksource.h"
+#include "sys/host.h"
+
+static void record_run(struct rm_block *block, const struct rm_options *options,
+                       const struct rm_collect *collect, const struct rm_host *host)
+{
+    rm_facts_add_text(block, "run", "name", options->name);
+    rm_facts_add_text(block, "run", "library", resmon_version());
+    rm_facts_add_number(block, "run", "pid", (double)collect->pid);
+    rm_facts_add_number(block, "run", "observer_pid", (double)getpid());
+    rm_facts_add_text(block, "run", "executable", host->executable);
+    rm_facts_add_text(block, "run", "command_line", host->command_line);
+    rm_facts_add_text(block, "run", "scope_clock", rm_clocksource_choose());
+}
+
+/*
+ * Since Linux 6.2 the RSS counters are per CPU and folded into the sum in batches of
+ * max(32, 2 * CPUs) pages (lib/percpu_counter.c); what statm and VmHWM show may miss that much per
+ * CPU for each of file, anonymous and shared pages.
+ */
+static double rss_error_bound(const struct rm_collect *collect)
+{
+    double cpus = collect->capacity.host_cpus;
+    double batch = fmax(32.0, 2.0 * cpus);
+    return 3.0 * cpus * batch * collect->page_bytes;
+}
+
+static void record_machine(struct rm_block *block, const struct rm_collect *collect,
+                           const struct rm_host *host)
+{
+    const struct rm_capacity *capacity = &collect->capacity;
+    rm_facts_add_text(block, "machine", "host_name", host->host_name);
+    rm_facts_add_text(block, "machine", "os", host->os);
+    rm_facts_add_text(block, "machine", "kernel", host->kernel);
+    rm_facts_add_text(block, "machine", "architecture", host->architecture);
+    rm_facts_add_text(block, "machine", "cpu_model", host->cpu_model);
+    rm_facts_add_text(block, "machine", "boot_id", host->boot_id);
+    rm_facts_add_number(block, "machine", "cpus", capacity->host_cpus);
+    rm_facts_add_number(block, "machine", "cpus_cgroup", capacity->cgroup_cpus);
+    rm_facts_add_number(block, "machine", "cpus_affinity", capacity->affinity_cpus);
+    rm_facts_add_number(block, "machine", "memory_bytes", capacity->host_bytes);
+    rm_facts_add_number(block, "machine", "memory_cgroup_bytes", capacity->cgroup_bytes);
+    rm_facts_add_number(block, "machine", "memory_affinity_bytes", capacity->affinity_bytes);
+    rm_facts_add_number(block, "machine", "page_bytes", collect->page_bytes);
+    rm_facts_add_number(block, "machine", "rss_error_bound_bytes", rss_error_bound(collect));
+}
+
+/* "wall+cpu" */
+static void record_meters(struct rm_block *block, uint64_t meters)
+{
+    char text[64] = "";
+    size_t length = 0;
+    uint64_t bit;
+    const char *name;
+    for (size_t i = 0; (name = rm_meter_name(i, &bit)) != NULL; i++) {
+        if ((meters & bit) != 0) {
+            length += rm_text_set(text + length, sizeof text - length, length > 0 ? "+" : "");
+            length += rm_text_set(text + length, sizeof text - length, name);
+        }
+    }
+    rm_facts_add_text(block, "settings", "scope_meters", text);
+    if ((meters & RESMON_METER_RSS) != 0) {
+        rm_peak_open();
+        rm_facts_add_text(block, "settings", "rss_peak_method", rm_peak_method());
+    }
+}
+
+static void record_settings(struct rm_block *block, const struct rm_options *options)
+{
+    rm_facts_add_number(block, "settings", "interval_ms",
+                        (double)options->interval_ns / (double)RM_NS_PER_MS);
+    rm_facts_add_number(block, "settings", "max_rows", (double)options->rows);
+    rm_facts_add_number(block, "settings", "domains", (double)options->domains);
+    rm_facts_add_number(block, "settings", "flags", (double)options->flags);
+    rm_facts_add_number(block, "settings", "max_overhead", options->max_overhead);
+    rm_facts_add_number(block, "settings", "max_meter_share", options->max_meter_share);
+    if (options->wants_scopes) {
+        record_meters(block, options->meters);
+    }
+    if (options->fs_root != NULL) {
+        rm_facts_add_text(block, "settings", "fs_root", options->fs_root);
+    }
+    if (options->record != NULL) {
+        rm_facts_add_text(block, "settings", "record", options->record);
+    }
+}
+
+void rm_facts_record(struct rm_block *block, const struct rm_options *options,
+                     struct rm_collect *collect)
+{
+    struct rm_host host;
+    rm_host_read(&host, &collect->root, &collect->scratch, collect->proc_dir);
+    record_run(block, options, collect, &host);
+    record_machine(block, collect, &host);
+    record_settings(block, options);
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/monitor.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "engine/delivery.h"
+#include "engine/facts.h"
+#include "engine/options.h"
+#include "engine/sampler.h"
+#include "scope/session.h"
+#include "store/tags.h"
+#include "sys/clocksource.h"
+#include "sys/mapping.h"
+#include "sys/outfile.h"
+
+enum life { LIFE_NEW, LIFE_RUNNING, LIFE_STOPPED, LIFE_FAILED };
+
+struct resmon_monitor {
+    struct rm_options options;
+    pid_t pid;                  /* of the process that made it: in a fork's child it is inert */
+    int life;                   /* enum life, atomic: tags look at it from signal handlers */
+    struct rm_mapping *mapping; /* of the block; a scope session may own it by now */
+    struct rm_scope_session *session; /* NULL: this monitor has no scopes */
+    struct rm_block block;
+    struct rm_sampler sampler;
+    struct rm_delivery delivery;
+    pthread_mutex_t label_lock; /* guards the label in the block */
+};
+
+#define FACT_BYTES 8192
+#define SITES      1024
+
+static bool is_inherited(const resmon_monitor *monitor)
+{
+    return monitor->pid != getpid();
+}
+
+static resmon_status check_life(const resmon_monitor *monitor, enum life low, enum life high)
+{
+    if (is_inherited(monitor)) {
+        return rm_error(RESMON_ESTATE, "this monitor belongs to process %ld, which forked",
+                        (long)monitor->pid);
+    }
+    int life = RM_LOAD_ACQUIRE(&monitor->life);
+    if (life < (int)low || life > (int)high) {
+        static const char *const names[] = {"not started", "running", "stopped",
+                                            "unusable since its start failed"};
+        return rm_error(RESMON_ESTATE, "the monitor is %s", names[life]);
+    }
+    return RESMON_OK;
+}
+
+resmon_status rm_monitor_new(const resmon_monitor_options *given, resmon_monitor **ret_monitor)
+{
+    resmon_monitor *monitor = rm_alloc(1, sizeof *monitor);
+    if (monitor == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a monitor");
+    }
+    resmon_status status = rm_options_read(given, &monitor->options);
+    if (status != RESMON_OK) {
+        rm_free(monitor);
+        return status;
+    }
+    monitor->pid = getpid();
+    (void)pthread_mutex_init(&monitor->label_lock, NULL);
+    rm_delivery_init(&monitor->delivery);
+    *ret_monitor = monitor;
+    return RESMON_OK;
+}
+
+resmon_status rm_monitor_add_sink(resmon_monitor *monitor, const resmon_sink_ops *ops,
+                                  void *context)
+{
+    resmon_status status = check_life(monitor, LIFE_NEW, LIFE_NEW);
+    return status == RESMON_OK ? rm_delivery_add(&monitor->delivery, ops, context) : status;
+}
+
+/* ---- start ------------------------------------------------------------------------------ */
+
+static void free_mapping(void *context)
+{
+    rm_mapping_free(context);
+    rm_free(context);
+}
+
+static resmon_status map_block(resmon_monitor *monitor, const struct rm_block_sizes *sizes)
+{
+    uint64_t bytes;
+    resmon_status status = rm_block_measure(sizes, &bytes);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct rm_mapping *mapping = rm_alloc(1, sizeof *mapping);
+    if (mapping == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a run");
+    }
+    if (monitor->options.record != NULL) {
+        char path[RM_PATH_BYTES];
+        status = rm_outfile_expand(monitor->options.record, path);
+        if (status == RESMON_OK) {
+            status = rm_mapping_file(mapping, path, bytes);
+        }
+    } else {
+        status = rm_mapping_anonymous(mapping, bytes);
+    }
+    if (status != RESMON_OK) {
+        rm_free(mapping);
+        return status;
+    }
+    rm_block_format(&monitor->block, mapping->memory, sizes);
+    monitor->mapping = mapping;
+    return RESMON_OK;
+}
+
+static resmon_status make_block(resmon_monitor *monitor)
+{
+    const struct rm_options *options = &monitor->options;
+    struct rm_block_sizes sizes = {
+        .columns = monitor->sampler.column_count,
+        .rows = options->rows,
+        .sources = monitor->sampler.source_count > 0 ? monitor->sampler.source_count : 1,
+        .tags = options->tags,
+        .sites = options->wants_scopes ? SITES : 2,
+        .nodes = options->wants_scopes ? options->paths : 2,
+        .threads = options->wants_scopes ? options->threads : 1,
+        .depth = options->wants_scopes ? options->depth : 1,
+        .fact_bytes = FACT_BYTES,
+    };
+    return map_block(monitor, &sizes);
+}
+
+static resmon_status take_scopes(resmon_monitor *monitor)
+{
+    const struct rm_options *options = &monitor->options;
+    /* Scopes are of this process: a monitor of another has no use for them. */
+    if (!options->wants_scopes || !monitor->sampler.collect.is_self) {
+        return RESMON_OK;
+    }
+    resmon_status status =
+        rm_session_start(&monitor->block, options->meters, options->max_meter_share, free_mapping,
+                         monitor->mapping, &monitor->session);
+    return status == RESMON_EBUSY && !options->needs_scopes ? RESMON_OK : status;
+}
+
+static resmon_status start_delivery(resmon_monitor *monitor)
+{
+    resmon_run *columns = NULL;
+    if (monitor->delivery.sink_count == 0) {
+        return RESMON_OK;
+    }
+    struct rm_decode how = {.parts = RM_PART_SUMMARY | RM_PART_SOURCES, .is_live = 1};
+    resmon_status status = rm_run_decode(&monitor->block, &how, &columns);
+    if (status == RESMON_OK) {
+        status = rm_delivery_start(&monitor->delivery, columns, monitor->sampler.column_count);
+        if (status != RESMON_OK) {
+            rm_run_free(columns);
+        }
+    }
+    return status;
+}
+
+static resmon_status begin_record(resmon_monitor *monitor)
+{
+    struct rm_block_header *header = monitor->block.header;
+    struct rm_sampler_output output = {0};
+    if (monitor->delivery.sink_count > 0) {
+        output = (struct rm_sampler_output){rm_delivery_row, rm_delivery_tag, rm_delivery_dropped,
+                                            &monitor->delivery};
+    }
+    rm_facts_record(&monitor->block, &monitor->options, &monitor->sampler.collect);
+    header->start = rm_clock_read_pair();
+    header->start_realtime_ns = rm_clock_realtime_ns();
+    return rm_sampler_begin(&monitor->sampler, &monitor->block, &output);
+}
+
+static resmon_status start_all(resmon_monitor *monitor)
+{
+    (void)rm_clocksource_choose();
+    resmon_status status = rm_sampler_open(&monitor->sampler, &monitor->options);
+    if (status == RESMON_OK) {
+        status = make_block(monitor);
+    }
+    if (status == RESMON_OK) {
+        status = begin_record(monitor);
+    }
+    if (status == RESMON_OK) {
+        status = take_scopes(monitor);
+    }
+    if (status == RESMON_OK) {
+        status = start_delivery(monitor);
+    }
+    if (status == RESMON_OK) {
+        rm_sampler_take(&monitor->sampler, monitor->block.header->start.ns, true);
+        RM_STORE_RELEASE(&monitor->block.header->phase, RM_PHASE_RUNNING);
+        status = rm_sampler_run(&monitor->sampler);
+    }
+    return status;
+}
+
+resmon_status rm_monitor_start(resmon_monitor *monitor)
+{
+    resmon_status status = check_life(monitor, LIFE_NEW, LIFE_NEW);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    status = start_all(monitor);
+    if (status != RESMON_OK && monitor->session != NULL) {
+        rm_session_stop(monitor->session);
+    }
+    RM_STORE_RELEASE(&monitor->life, status == RESMON_OK ? LIFE_RUNNING : LIFE_FAILED);
+    return status;
+}
+
+/* ---- stop ------------------------------------------------------------------------------- */
+
+static void finish(resmon_monitor *monitor)
+{
+    struct rm_block_header *header = monitor->block.header;
+    if (monitor->session != NULL) {
+        rm_session_stop(monitor->session);
+    }
+    rm_sampler_stop(&monitor->sampler);
+    header->stop_ns = rm_series_state(&monitor->block)->t_ns;
+    RM_STORE_RELEASE(&header->phase, RM_PHASE_STOPPED);
+}
+
+resmon_status rm_monitor_stop(resmon_monitor *monitor)
+{
+    resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_STOPPED);
+    if (status != RESMON_OK || RM_LOAD(&monitor->life) == LIFE_STOPPED) {
+        return status;
+    }
+    finish(monitor);
+    RM_STORE_RELEASE(&monitor->life, LIFE_STOPPED);
+    if (monitor->delivery.sink_count > 0) {
+        resmon_run *run = NULL;
+        status = rm_monitor_capture(monitor, RM_PART_ALL, &run);
+        rm_delivery_stop(&monitor->delivery, run);
+        rm_run_free(run);
+    }
+    return status;
+}
+
+void rm_monitor_free(resmon_monitor *monitor)
+{
+    if (monitor == NULL) {
+        return;
+    }
+    bool inherited = is_inherited(monitor);
+    if (!inherited && RM_LOAD(&monitor->life) == LIFE_RUNNING) {
+        (void)rm_monitor_stop(monitor);
+    }
+    if (RM_LOAD(&monitor->life) != LIFE_NEW) {
+        rm_sampler_close(&monitor->sampler, inherited);
+    }
+    rm_delivery_close(&monitor->delivery, inherited);
+    if (monitor->session != NULL && !inherited) {
+        rm_session_unref(monitor->session); /* and the mapping, with its last reference */
+    } else if (monitor->mapping != NULL) {
+        free_mapping(monitor->mapping);
+    }
+    if (!inherited) {
+        (void)pthread_mutex_destroy(&monitor->label_lock);
+    }
+    rm_options_free(&monitor->options);
+    rm_free(monitor);
+}
+
+/* ---- while it runs ---------------------------------------------------------------------- */
+
+/* Async-signal-safe: no error text unless something is wrong, no lock. */
+resmon_status rm_monitor_tag(resmon_monitor *monitor, const char *label)
+{
+    if (is_inherited(monitor) || RM_LOAD_ACQUIRE(&monitor->life) != LIFE_RUNNING) {
+        return RESMON_ESTATE;
+    }
+    rm_tags_add(&monitor->block, rm_clock_monotonic_ns() - monitor->block.header->start.ns, label);
+    return RESMON_OK;
+}
+
+resmon_status rm_monitor_set_label(resmon_monitor *monitor, const char *label)
+{
+    resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_RUNNING);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct rm_block_header *header = monitor->block.header;
+    char clean[RM_LABEL_BYTES] = {0};
+    (void)rm_text_set(clean, sizeof clean, label);
+    (void)pthread_mutex_lock(&monitor->label_lock);
+    RM_STORE(&header->label_version, header->label_version + 1);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    for (size_t i = 0; i < sizeof clean; i++) {
+        RM_STORE(&header->label[i], clean[i]);
+    }
+    RM_STORE_RELEASE(&header->label_version, header->label_version + 1);
+    (void)pthread_mutex_unlock(&monitor->label_lock);
+    return RESMON_OK;
+}
+
+resmon_status rm_monitor_sample(resmon_monitor *monitor)
+{
+    resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_RUNNING);
+    return status == RESMON_OK ? rm_sampler_request(&monitor->sampler) : status;
+}
+
+resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon_run **ret_run)
+{
+    resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_STOPPED);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct rm_decode how = {
+        .parts = parts,
+        .is_live = RM_LOAD(&monitor->life) == LIFE_RUNNING,
+        .now = rm_clock_read_pair(),
+    };
+    /* The only ones who may wait here are our own sampling thread, for the length of a copy, and a
+     * thread at the first visit of a call path. */
+    (void)pthread_mutex_lock(&monitor->sampler.store_lock);
+    if (monitor->session != NULL) {
+        rm_session_lock(monitor->session);
+    }
+    status = rm_run_decode(&monitor->block, &how, ret_run);
+    if (monitor->session != NULL) {
+        rm_session_unlock(monitor->session);
+    }
+    (void)pthread_mutex_unlock(&monitor->sampler.store_lock);
+    return status;
+}

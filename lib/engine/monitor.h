@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the life of a monitor: options, run block, scope session, sampler and delivery, made and
+ * unmade in that order.
+ */
+#ifndef RM_ENGINE_MONITOR_H
+#define RM_ENGINE_MONITOR_H
+
+#include <resmon/monitor.h>
+
+#include "store/run.h"
+
+resmon_status rm_monitor_new(const resmon_monitor_options *options, resmon_monitor **ret_monitor);
+resmon_status rm_monitor_add_sink(resmon_monitor *monitor, const resmon_sink_ops *ops,
+                                  void *context);
+resmon_status rm_monitor_start(resmon_monitor *monitor);
+resmon_status rm_monitor_stop(resmon_monitor *monitor);
+void rm_monitor_free(resmon_monitor *monitor);
+resmon_status rm_monitor_tag(resmon_monitor *monitor, const char *label);
+resmon_status rm_monitor_set_label(resmon_monitor *monitor, const char *label);
+resmon_status rm_monitor_sample(resmon_monitor *monitor);
+
+/** A run of the `parts` (RM_PART_*). */
+resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon_run **ret_run);
+
+#endif

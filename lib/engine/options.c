@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/options.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "store/block.h"
+
+/* No version of the struct will be longer: a larger number is an uninitialized struct_size. */
+#define LONGEST_STRUCT 4096
+
+/* Whole numbers: where, default, bounds. */
+static const struct {
+    const char *name;
+    size_t offset;
+    uint64_t fallback, low, high;
+} numbers[] = {
+#define NUMBER(field, fallback, low, high)                                         \
+    {                                                                              \
+#field, offsetof(resmon_monitor_options, field), (fallback), (low), (high) \
+    }
+    NUMBER(interval_ms, 100, 1, 86400000),
+    NUMBER(max_rows, 400, 2, RM_MAX_ROWS),
+    NUMBER(max_tags, 1024, 1, RM_MAX_TAGS),
+    NUMBER(max_scope_paths, 2048, 8, RM_MAX_NODES),
+    NUMBER(max_scope_threads, 256, 1, RM_MAX_THREADS),
+    NUMBER(max_scope_depth, 64, 1, RM_MAX_DEPTH),
+#undef NUMBER
+};
+
+/* Sets of bits: where, default, what is known. */
+static const struct {
+    const char *name;
+    size_t offset;
+    uint64_t fallback, known;
+} sets[] = {
+#define SET(field, fallback, known)                                          \
+    {                                                                        \
+#field, offsetof(resmon_monitor_options, field), (fallback), (known) \
+    }
+    SET(domains, RESMON_DOMAIN_ALL, RESMON_DOMAIN_ALL),
+    SET(flags, 0, RESMON_FLAG_SMAPS | RESMON_FLAG_NO_SCOPES),
+    SET(scope_meters, RESMON_METER_WALL, RESMON_METER_ALL),
+#undef SET
+};
+
+static resmon_status check_size(const resmon_monitor_options *given)
+{
+    size_t size = given->struct_size;
+    if (size < sizeof *given || size > LONGEST_STRUCT) {
+        return rm_error(RESMON_EINVAL,
+                        "resmon_monitor_options.struct_size is %zu: set it to "
+                        "sizeof(resmon_monitor_options)",
+                        size);
+    }
+    const unsigned char *bytes = (const unsigned char *)given;
+    for (size_t i = sizeof *given; i < size; i++) {
+        if (bytes[i] != 0) {
+            return rm_error(RESMON_EINVAL,
+                            "resmon_monitor_options: byte %zu is set, an option of a later version "
+                            "than this library's %d.%d",
+                            i, RESMON_VERSION_MAJOR, RESMON_VERSION_MINOR);
+        }
+    }
+    return RESMON_OK;
+}
+
+static uint64_t field_at(const void *base, size_t offset)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)base + offset, sizeof value);
+    return value;
+}
+
+static resmon_status read_numbers(const resmon_monitor_options *given,
+                                  uint64_t values[RM_ARRAY_LEN(numbers)])
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(numbers); i++) {
+        uint64_t value = field_at(given, numbers[i].offset);
+        values[i] = value != 0 ? value : numbers[i].fallback;
+        if (values[i] < numbers[i].low || values[i] > numbers[i].high) {
+            return rm_error(RESMON_ERANGE, "%s is %llu: it may be %llu to %llu", numbers[i].name,
+                            (unsigned long long)value, (unsigned long long)numbers[i].low,
+                            (unsigned long long)numbers[i].high);
+        }
+    }
+    return RESMON_OK;
+}
+
+static resmon_status read_sets(const resmon_monitor_options *given,
+                               uint64_t values[RM_ARRAY_LEN(sets)])
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(sets); i++) {
+        uint64_t value = field_at(given, sets[i].offset);
+        values[i] = value != 0 ? value : sets[i].fallback;
+        if ((value & ~sets[i].known) != 0) {
+            return rm_error(RESMON_EINVAL, "%s has unknown bits: 0x%llx", sets[i].name,
+                            (unsigned long long)(value & ~sets[i].known));
+        }
+    }
+    return RESMON_OK;
+}
+
+static resmon_status read_share(const char *name, double given, double fallback, double high,
+                                double *ret_share)
+{
+    if (isnan(given) || given < 0.0 || given > high) {
+        return rm_error(RESMON_ERANGE, "%s is %g: it may be 0 (the default, %g) to %g", name, given,
+                        fallback, high);
+    }
+    *ret_share = given > 0.0 ? given : fallback;
+    return RESMON_OK;
+}
+
+static resmon_status copy_text(const char *given, char **ret_copy)
+{
+    *ret_copy = given != NULL ? rm_strdup(given) : NULL;
+    if (given != NULL && *ret_copy == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the options of a monitor");
+    }
+    return RESMON_OK;
+}
+
+static resmon_status copy_texts(const resmon_monitor_options *given, struct rm_options *options)
+{
+    resmon_status status = copy_text(given->name != NULL ? given->name : "", &options->name);
+    if (status == RESMON_OK) {
+        status = copy_text(given->fs_root, &options->fs_root);
+    }
+    if (status == RESMON_OK) {
+        status = copy_text(given->record, &options->record);
+    }
+    return status;
+}
+
+static resmon_status read_all(const resmon_monitor_options *given, struct rm_options *options)
+{
+    uint64_t number[RM_ARRAY_LEN(numbers)] = {0};
+    uint64_t set[RM_ARRAY_LEN(sets)] = {0};
+    resmon_status status = check_size(given);
+    if (status == RESMON_OK) {
+        status = read_numbers(given, number);
+    }
+    if (status == RESMON_OK) {
+        status = read_sets(given, set);
+    }
+    if (status == RESMON_OK) {
+        status = read_share("max_overhead", given->max_overhead, 0.01, 1.0, &options->max_overhead);
+    }
+    if (status == RESMON_OK) {
+        status = read_share("max_meter_share", given->max_meter_share, 0.05, 1e9,
+                            &options->max_meter_share);
+    }
+    if (status == RESMON_OK && number[1] % 2 != 0) {
+        status = rm_error(RESMON_ERANGE, "max_rows is %llu: it must be even, for halving",
+                          (unsigned long long)number[1]);
+    }
+    if (status == RESMON_OK && given->pid < 0) {
+        status = rm_error(RESMON_EINVAL, "pid is %lld", (long long)given->pid);
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    options->interval_ns = (int64_t)number[0] * RM_NS_PER_MS;
+    options->rows = number[1];
+    options->tags = number[2];
+    options->paths = number[3];
+    options->threads = number[4];
+    options->depth = number[5];
+    options->domains = set[0];
+    options->flags = set[1];
+    options->meters = set[2] | RESMON_METER_WALL;
+    options->pid = given->pid;
+    options->wants_scopes = (options->flags & RESMON_FLAG_NO_SCOPES) == 0;
+    options->needs_scopes = options->wants_scopes && given->scope_meters != 0;
+    return copy_texts(given, options);
+}
+
+resmon_status rm_options_read(const resmon_monitor_options *given, struct rm_options *ret_options)
+{
+    const resmon_monitor_options defaults = {.struct_size = sizeof defaults};
+    struct rm_options options = {0};
+    resmon_status status = read_all(given != NULL ? given : &defaults, &options);
+    if (status != RESMON_OK) {
+        rm_options_free(&options);
+        return status;
+    }
+    *ret_options = options;
+    return RESMON_OK;
+}
+
+void rm_options_free(struct rm_options *options)
+{
+    rm_free(options->name);
+    rm_free(options->fs_root);
+    rm_free(options->record);
+    *options = (struct rm_options){0};
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/sampler.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fault.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "base/thread.h"
+#include "scope/peak.h"
+#include "store/tags.h"
+
+/* ---- sources ---------------------------------------------------------------------------- */
+
+static size_t instances_of(const struct rm_sampler_source *source)
+{
+    return source->collector->instances != NULL ? source->collector->instances(source->state) : 1;
+}
+
+static void switch_off(struct rm_sampler_source *source)
+{
+    if (source->state != NULL) {
+        source->collector->close(source->state);
+        rm_free(source->state);
+        source->state = NULL;
+    }
+}
+
+static void set_reason(struct rm_source_record *record, resmon_status status, const char *reason)
+{
+    record->status = status;
+    (void)rm_text_set(record->reason, sizeof record->reason, reason);
+}
+
+static void open_source(struct rm_sampler *sampler, struct rm_sampler_source *source)
+{
+    struct rm_collect *collect = &sampler->collect;
+    struct rm_source_record *record = &source->record;
+    (void)rm_text_set(record->name, sizeof record->name, source->collector->name);
+    source->schedule =
+        rm_schedule_new(source->collector->min_interval_ns, sampler->options->interval_ns);
+    record->every = source->schedule.every;
+    source->state = rm_alloc(1, source->collector->state_bytes);
+    if (source->state == NULL) {
+        set_reason(record, RESMON_ENOMEM, "out of memory");
+        return;
+    }
+    collect->provenance = RESMON_PROVENANCE_MEASURED;
+    collect->remark[0] = '\0';
+    resmon_status status = source->collector->open(collect, source->state);
+    if (status != RESMON_OK) {
+        set_reason(record, status, resmon_last_error());
+        switch_off(source);
+        return;
+    }
+    set_reason(record, RESMON_OK, collect->remark);
+    record->provenance = collect->provenance;
+    source->first = sampler->column_count;
+    source->columns = instances_of(source) * source->collector->metric_count;
+    sampler->column_count += source->columns;
+}
+
+static bool is_wanted(const struct rm_sampler *sampler, const struct rm_collector *collector,
+                      uint64_t domain)
+{
+    return collector->domain == domain && (sampler->options->domains & domain) != 0 &&
+           (collector->needs_flag == 0 || (sampler->options->flags & collector->needs_flag) != 0);
+}
+
+/* The process comes first, so that its figures are nearest to the sample's time. */
+static void open_sources(struct rm_sampler *sampler)
+{
+    for (uint64_t domain = 1; domain <= RESMON_DOMAIN_ALL; domain <<= 1) {
+        for (size_t i = 0; i < rm_collector_count; i++) {
+            if (is_wanted(sampler, rm_collectors[i], domain)) {
+                struct rm_sampler_source *source = &sampler->sources[sampler->source_count++];
+                source->collector = rm_collectors[i];
+                open_source(sampler, source);
+            }
+        }
+    }
+}
+
+resmon_status rm_sampler_open(struct rm_sampler *sampler, const struct rm_options *options)
+{
+    *sampler =
+        (struct rm_sampler){.options = options, .timer_fd = -1, .event_fd = -1, .rss_column = -1};
+    (void)pthread_mutex_init(&sampler->store_lock, NULL);
+    (void)pthread_mutex_init(&sampler->request_lock, NULL);
+    (void)pthread_cond_init(&sampler->served_changed, NULL);
+    resmon_status status =
+        rm_collect_init(&sampler->collect, options->fs_root, options->pid, options->flags);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    sampler->collect.folded_peak = &rm_peak_folded;
+    sampler->sources = rm_alloc(rm_collector_count, sizeof *sampler->sources);
+    if (sampler->sources == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a monitor");
+    }
+    sampler->collect.now_ns = rm_clock_monotonic_ns();
+    open_sources(sampler);
+    if (sampler->column_count == 0) {
+        /* A run without a figure is still a run: of scopes and tags. */
+        sampler->column_count = 1;
+    }
+    return RESMON_OK;
+}
+
+/* ---- the record ------------------------------------------------------------------------- */
+
+static struct rm_source_record *record_of(const struct rm_sampler *sampler, size_t index)
+{
+    return rm_block_record(&sampler->block, RM_SECTION_SOURCES, index);
+}
+
+static void describe_columns(struct rm_sampler *sampler, size_t index)
+{
+    const struct rm_sampler_source *source = &sampler->sources[index];
+    struct rm_column *columns = rm_block_record(&sampler->block, RM_SECTION_COLUMNS, 0);
+    for (size_t c = 0; c < source->columns; c++) {
+        size_t instance = c / source->collector->metric_count;
+        const struct rm_metric *metric =
+            rm_metric_of(source->collector->metrics[c % source->collector->metric_count]);
+        struct rm_column *column = &columns[source->first + c];
+        column->metric = metric->id;
+        column->source = (uint32_t)index;
+        column->kind = metric->kind & RM_KIND_MASK;
+        column->is_interval = (metric->kind & RM_INTERVAL) != 0 ? 1 : 0;
+        column->wrap = source->collector->wrap;
+        if (source->collector->instance_name != NULL) {
+            (void)rm_text_set(column->instance, sizeof column->instance,
+                              source->collector->instance_name(source->state, instance));
+        }
+        if (metric->id == RM_PROC_MEM_RSS) {
+            sampler->rss_column = (int64_t)(source->first + c);
+        }
+    }
+}
+
+resmon_status rm_sampler_begin(struct rm_sampler *sampler, const struct rm_block *block,
+                               const struct rm_sampler_output *output)
+{
+    sampler->block = *block;
+    sampler->output = *output;
+    sampler->cpu_mark_ns = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    sampler->values = rm_alloc(sampler->column_count, sizeof *sampler->values);
+    if (sampler->values == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a sample");
+    }
+    if (output->row != NULL) {
+        sampler->delivered = rm_alloc(sampler->column_count, sizeof *sampler->delivered);
+        if (sampler->delivered == NULL) {
+            return rm_error(RESMON_ENOMEM, "out of memory for a sample");
+        }
+    }
+    for (size_t i = 0; i < sampler->source_count; i++) {
+        *record_of(sampler, i) = sampler->sources[i].record;
+        if (sampler->sources[i].state != NULL) {
+            describe_columns(sampler, i);
+        }
+    }
+    rm_series_begin(&sampler->block);
+    return RESMON_OK;
+}
+
+/* ---- one sample ------------------------------------------------------------------------- */
+
+/* A source that fails says so in the run, and is tried again, ever less often; one whose process
+ * has ended is switched off. */
+static void note_failure(struct rm_sampler *sampler, size_t index, resmon_status status)
+{
+    struct rm_source_record *record = record_of(sampler, index);
+    record->failures++;
+    set_reason(record, status, resmon_last_error());
+    if (status == RESMON_ESRCH) {
+        set_reason(record, status, "the process has ended");
+        switch_off(&sampler->sources[index]);
+    }
+}
+
+static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sample,
+                        int64_t *clock_ns)
+{
+    struct rm_sampler_source *source = &sampler->sources[index];
+    struct rm_source_record *record = record_of(sampler, index);
+    resmon_status status =
+        source->collector->read(&sampler->collect, source->state, &sampler->values[source->first]);
+    int64_t now_ns = rm_clock_monotonic_ns();
+    int64_t cost_ns = now_ns - *clock_ns;
+    *clock_ns = now_ns;
+    record->reads++;
+    record->cost_ns += (uint64_t)cost_ns;
+    record->cost_max_ns =
+        (uint64_t)cost_ns > record->cost_max_ns ? (uint64_t)cost_ns : record->cost_max_ns;
+    rm_schedule_note(&source->schedule, sample, cost_ns, status != RESMON_OK);
+    if (status != RESMON_OK) {
+        for (size_t c = 0; c < source->columns; c++) {
+            sampler->values[source->first + c] = RM_NAN;
+        }
+        note_failure(sampler, index, status);
+    } else if (record->status != RESMON_OK) {
+        set_reason(record, RESMON_OK, record->reason); /* it came back; the reason stays told */
+    }
+}
+
+static void read_sources(struct rm_sampler *sampler, bool is_full)
+{
+    uint64_t sample = rm_series_state(&sampler->block)->samples;
+    int64_t clock_ns = rm_clock_monotonic_ns();
+    for (size_t c = 0; c < sampler->column_count; c++) {
+        sampler->values[c] = RM_NAN;
+    }
+    for (size_t i = 0; i < sampler->source_count; i++) {
+        struct rm_sampler_source *source = &sampler->sources[i];
+        if (source->state != NULL && (is_full || rm_schedule_is_due(&source->schedule, sample))) {
+            read_source(sampler, i, sample, &clock_ns);
+        }
+        record_of(sampler, i)->every = source->schedule.every;
+    }
+    rm_schedule_balance(&sampler->sources[0].schedule, sampler->source_count,
+                        sizeof *sampler->sources, sampler->options->interval_ns,
+                        sampler->options->max_overhead);
+}
+
+static void send(struct rm_sampler *sampler, int64_t t_ns)
+{
+    if (sampler->output.row == NULL) {
+        return;
+    }
+    uint64_t count = rm_tags_count(&sampler->block);
+    uint64_t oldest = rm_tags_oldest(&sampler->block);
+    sampler->tags_sent = sampler->tags_sent > oldest ? sampler->tags_sent : oldest;
+    while (sampler->tags_sent < count) {
+        struct rm_tag tag;
+        if (rm_tags_get(&sampler->block, sampler->tags_sent++, &tag)) {
+            sampler->output.tag(sampler->output.context, tag.t_ns, tag.label);
+        }
+    }
+    sampler->output.row(sampler->output.context, t_ns, sampler->delivered);
+    sampler->cost.undelivered = sampler->output.dropped(sampler->output.context);
+}
+
+void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, bool is_full)
+{
+    int64_t wall_before = rm_clock_monotonic_ns();
+    int64_t t_ns = now_ns - sampler->block.header->start.ns;
+    sampler->collect.now_ns = now_ns;
+    read_sources(sampler, is_full);
+    if (sampler->rss_column >= 0 && sampler->collect.is_self &&
+        !isnan(sampler->values[sampler->rss_column])) {
+        rm_peak_observe((uint64_t)sampler->values[sampler->rss_column]);
+    }
+    struct rm_sample sample = {
+        .t_ns = t_ns,
+        .clock = rm_clock_read_pair(),
+        .values = sampler->values,
+        .ret_values = sampler->delivered,
+    };
+    (void)pthread_mutex_lock(&sampler->store_lock);
+    rm_series_add(&sampler->block, &sample, &sampler->cost);
+    (void)pthread_mutex_unlock(&sampler->store_lock);
+    send(sampler, t_ns);
+    /* The cost of this sample is in the account of the next. */
+    uint64_t wall_ns = (uint64_t)(rm_clock_monotonic_ns() - wall_before);
+    sampler->cost.wall_ns += wall_ns;
+    sampler->cost.wall_max_ns =
+        wall_ns > sampler->cost.wall_max_ns ? wall_ns : sampler->cost.wall_max_ns;
+    int64_t cpu_ns = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    sampler->cost.cpu_ns += (uint64_t)(cpu_ns - sampler->cpu_mark_ns);
+    sampler->cpu_mark_ns = cpu_ns;
+}
+
+/* ---- the thread ------------------------------------------------------------------------- */
+
+static void wake(struct rm_sampler *sampler)
+{
+    uint64_t one = 1;
+    ssize_t done = write(sampler->event_fd, &one, sizeof one);
+    (void)done; /* a counter that is full wakes just as well */
+}
+
+/* Deadlines that have passed since the last look; 0 when only the event woke us. */
+static uint64_t wait_for_deadline(struct rm_sampler *sampler)
+{
+    struct pollfd fds[2] = {{.fd = sampler->timer_fd, .events = POLLIN},
+                            {.fd = sampler->event_fd, .events = POLLIN}};
+    uint64_t count = 0;
+    uint64_t events;
+    if (poll(fds, 2, -1) <= 0) {
+        return 0;
+    }
+    if ((fds[1].revents & POLLIN) != 0 && read(sampler->event_fd, &events, sizeof events) < 0) {
+        events = 0;
+    }
+    if ((fds[0].revents & POLLIN) == 0 ||
+        read(sampler->timer_fd, &count, sizeof count) != (ssize_t)sizeof count) {
+        return 0;
+    }
+    return count;
+}
+
+static void *run_thread(void *context)
+{
+    struct rm_sampler *sampler = context;
+    bool is_stopping = false;
+    sampler->cpu_mark_ns = 0; /* all of this thread's CPU time is ours */
+    while (!is_stopping) {
+        uint64_t deadlines = wait_for_deadline(sampler);
+        (void)pthread_mutex_lock(&sampler->request_lock);
+        uint64_t requested = sampler->requested;
+        bool is_asked = requested != sampler->served;
+        is_stopping = sampler->is_stopping;
+        (void)pthread_mutex_unlock(&sampler->request_lock);
+        if (deadlines > 1) {
+            sampler->cost.late += deadlines - 1; /* counted, not replayed */
+        }
+        if (deadlines > 0 || is_asked || is_stopping) {
+            rm_sampler_take(sampler, rm_clock_monotonic_ns(), is_asked || is_stopping);
+        }
+        if (is_asked) {
+            (void)pthread_mutex_lock(&sampler->request_lock);
+            sampler->served = requested;
+            (void)pthread_cond_broadcast(&sampler->served_changed);
+            (void)pthread_mutex_unlock(&sampler->request_lock);
+        }
+    }
+    return NULL;
+}
+
+static resmon_status arm_timer(struct rm_sampler *sampler)
+{
+    int64_t interval = sampler->options->interval_ns;
+    int64_t first = sampler->block.header->start.ns + interval;
+    struct itimerspec spec = {
+        .it_value = {.tv_sec = first / RM_NS_PER_S, .tv_nsec = first % RM_NS_PER_S},
+        .it_interval = {.tv_sec = interval / RM_NS_PER_S, .tv_nsec = interval % RM_NS_PER_S},
+    };
+    if (timerfd_settime(sampler->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) {
+        return rm_error_errno(errno, "cannot set the sampling timer");
+    }
+    return RESMON_OK;
+}
+
+resmon_status rm_sampler_run(struct rm_sampler *sampler)
+{
+    if (RM_FAULT(RM_FAULT_THREAD)) {
+        return rm_error(RESMON_EBUSY, "cannot create a timer: injected");
+    }
+    sampler->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    sampler->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (sampler->timer_fd < 0 || sampler->event_fd < 0) {
+        return rm_error_errno(errno, "cannot create the sampling timer");
+    }
+    resmon_status status = arm_timer(sampler);
+    if (status == RESMON_OK) {
+        status = rm_thread_start(&sampler->thread, "rm-sample", run_thread, sampler);
+    }
+    (void)pthread_mutex_lock(&sampler->request_lock);
+    sampler->has_thread = status == RESMON_OK;
+    (void)pthread_mutex_unlock(&sampler->request_lock);
+    return status;
+}
+
+resmon_status rm_sampler_request(struct rm_sampler *sampler)
+{
+    (void)pthread_mutex_lock(&sampler->request_lock);
+    bool is_running = sampler->has_thread && !sampler->is_stopping;
+    if (is_running) {
+        uint64_t ticket = ++sampler->requested;
+        wake(sampler);
+        while (sampler->served < ticket) {
+            (void)pthread_cond_wait(&sampler->served_changed, &sampler->request_lock);
+        }
+    }
+    (void)pthread_mutex_unlock(&sampler->request_lock);
+    return is_running ? RESMON_OK : rm_error(RESMON_ESTATE, "the monitor is not running");
+}
+
+void rm_sampler_stop(struct rm_sampler *sampler)
+{
+    if (!sampler->has_thread) {
+        return;
+    }
+    (void)pthread_mutex_lock(&sampler->request_lock);
+    sampler->is_stopping = true;
+    (void)pthread_mutex_unlock(&sampler->request_lock);
+    wake(sampler);
+    (void)pthread_join(sampler->thread, NULL);
+    (void)pthread_mutex_lock(&sampler->request_lock);
+    sampler->has_thread = false;
+    (void)pthread_mutex_unlock(&sampler->request_lock);
+}
+
+void rm_sampler_close(struct rm_sampler *sampler, bool is_inherited)
+{
+    if (!is_inherited) {
+        rm_sampler_stop(sampler);
+        (void)pthread_mutex_destroy(&sampler->store_lock);
+        (void)pthread_mutex_destroy(&sampler->request_lock);
+        (void)pthread_cond_destroy(&sampler->served_changed);
+    }
+    for (size_t i = 0; i < sampler->source_count; i++) {
+        switch_off(&sampler->sources[i]);
+    }
+    if (sampler->timer_fd >= 0) {
+        (void)close(sampler->timer_fd);
+    }
+    if (sampler->event_fd >= 0) {
+        (void)close(sampler->event_fd);
+    }
+    rm_free(sampler->sources);
+    rm_free(sampler->values);
+    rm_free(sampler->delivered);
+    rm_collect_free(&sampler->collect);
+}

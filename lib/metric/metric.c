@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "metric/metric.h"
+
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+
+#define GAUGE    RESMON_GAUGE
+#define INTERVAL (RESMON_GAUGE | RM_INTERVAL)
+#define COUNTER  RESMON_COUNTER
+#define PROCESS  RESMON_LEVEL_PROCESS
+#define TREE     RESMON_LEVEL_TREE
+#define CGROUP   RESMON_LEVEL_CGROUP
+#define NODE     RESMON_LEVEL_NODE
+#define DEVICE   RESMON_LEVEL_DEVICE
+
+static const struct rm_metric table[] = {
+#define RM_METRIC(id, token, name, unit, kind, level, origin, help) \
+    {(id), (kind), (level), (name), (unit), (origin), (help)},
+#include "metric/metrics.def"
+#undef RM_METRIC
+};
+
+const struct rm_metric *rm_metric_of(uint32_t id)
+{
+    size_t low = 0;
+    size_t high = RM_ARRAY_LEN(table);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table[middle].id == id) {
+            return &table[middle];
+        }
+        if (table[middle].id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL;
+}
+
+const struct rm_metric *rm_metric_by_name(const char *name)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(table); i++) {
+        if (strcmp(table[i].name, name) == 0) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+static resmon_status fill(const struct rm_metric *row, resmon_metric *ret_metric)
+{
+    if (ret_metric == NULL || ret_metric->struct_size < sizeof *ret_metric) {
+        return rm_error(RESMON_EINVAL, "resmon_metric: set struct_size to sizeof(resmon_metric)");
+    }
+    *ret_metric = (resmon_metric){
+        .struct_size = ret_metric->struct_size,
+        .id = row->id,
+        .name = row->name,
+        .unit = row->unit,
+        .kind = row->kind & RM_KIND_MASK,
+        .level = row->level,
+        .origin = row->origin,
+        .help = row->help,
+    };
+    return RESMON_OK;
+}
+
+size_t resmon_metric_count(void)
+{
+    return RM_ARRAY_LEN(table);
+}
+
+resmon_status resmon_metric_at(size_t index, resmon_metric *ret_metric)
+{
+    if (index >= RM_ARRAY_LEN(table)) {
+        return rm_error(RESMON_ENOENT, "metric index %zu is past the last, %zu", index,
+                        RM_ARRAY_LEN(table) - 1);
+    }
+    return fill(&table[index], ret_metric);
+}
+
+resmon_status resmon_metric_find(const char *name, resmon_metric *ret_metric)
+{
+    if (name == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_metric_find: name is NULL");
+    }
+    const struct rm_metric *row = rm_metric_by_name(name);
+    if (row == NULL) {
+        return rm_error(RESMON_ENOENT, "no metric is called '%s'; resmon_metric_at() lists them",
+                        name);
+    }
+    return fill(row, ret_metric);
+}

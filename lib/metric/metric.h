@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the one table of metrics (metrics.def) and look-ups in it.
+ */
+#ifndef RM_METRIC_METRIC_H
+#define RM_METRIC_METRIC_H
+
+#include <stdint.h>
+
+#include <resmon/metric.h>
+
+/** RM_PROC_MEM_RSS and so on: the pinned ids. */
+enum rm_metric_id {
+#define RM_METRIC(id, token, name, unit, kind, level, origin, help) RM_##token = (id),
+#include "metric/metrics.def"
+#undef RM_METRIC
+};
+
+/* Set in rm_metric.kind: the gauge is of the time since the reading before. */
+#define RM_INTERVAL  0x100
+#define RM_KIND_MASK 0xff
+
+struct rm_metric {
+    uint32_t id;
+    int32_t kind; /* RESMON_GAUGE or RESMON_COUNTER, maybe with RM_INTERVAL */
+    int32_t level;
+    const char *name;
+    const char *unit;
+    const char *origin;
+    const char *help;
+};
+
+/** The row with this id, or NULL: binary search, ids ascend in the table. */
+const struct rm_metric *rm_metric_of(uint32_t id);
+
+/** The row with this name, or NULL. */
+const struct rm_metric *rm_metric_by_name(const char *name);
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <resmon/metric.h>
+
+#include "base/compiler.h"
+#include "base/human.h"
+#include "base/text.h"
+#include "report/table.h"
+#include "store/node_summary.h"
+
+typedef char cell[RM_TABLE_CELL_BYTES];
+
+static void set(cell target, const char *text)
+{
+    (void)rm_text_set(target, RM_TABLE_CELL_BYTES, text);
+}
+
+/* ---- heading ---------------------------------------------------------------------------- */
+
+static const char *fact_text(const struct resmon_run *run, const char *group, const char *key)
+{
+    const struct rm_fact *fact = rm_run_fact(run, group, key);
+    return fact != NULL ? fact->value : "";
+}
+
+static double fact_number(const struct resmon_run *run, const char *group, const char *key)
+{
+    const struct rm_fact *fact = rm_run_fact(run, group, key);
+    return fact != NULL ? rm_fact_number(fact) : RM_NAN;
+}
+
+static void write_heading(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    char duration[RM_HUMAN_BYTES], memory[RM_HUMAN_BYTES], cpus[RM_HUMAN_BYTES];
+    const char *name = fact_text(run, "run", "name");
+    rm_human_seconds(duration, (double)run->duration_ns * 1e-9);
+    rm_human_bytes(memory, fact_number(run, "machine", "memory_bytes"));
+    rm_human_count(cpus, fact_number(run, "machine", "cpus"));
+    rm_buffer_printf(buffer, "resmon %s%s%s: %s after %s, %llu samples\n",
+                     name[0] != '\0' ? "'" : "run", name, name[0] != '\0' ? "'" : "", run->state,
+                     duration, (unsigned long long)run->samples);
+    rm_buffer_printf(buffer, "  %.90s\n", fact_text(run, "run", "command_line"));
+    rm_buffer_printf(buffer, "  %.24s: %.30s, Linux %.24s, %.40s, %s CPUs, %s\n",
+                     fact_text(run, "machine", "host_name"), fact_text(run, "machine", "os"),
+                     fact_text(run, "machine", "kernel"), fact_text(run, "machine", "cpu_model"),
+                     cpus, memory);
+    if (run->label[0] != '\0') {
+        rm_buffer_printf(buffer, "  label: %s\n", run->label);
+    }
+    if (strcmp(run->state, "interrupted") == 0) {
+        rm_buffer_puts(buffer,
+                       "  The program ended without stopping its monitor (killed, or out of "
+                       "memory); this is what it had\n  recorded.  Scopes that were open are "
+                       "marked '*'.\n");
+    }
+}
+
+/* ---- phases ----------------------------------------------------------------------------- */
+
+/* What at least one scope was metered for gets its columns. */
+struct phase_columns {
+    bool has_cpu, has_rss, has_io;
+};
+
+static struct phase_columns columns_of(const struct resmon_run *run)
+{
+    struct phase_columns has = {false, false, false};
+    for (size_t i = 0; i < run->scope_count; i++) {
+        has.has_cpu |= run->scopes[i].cpu_calls > 0;
+        has.has_rss |= run->scopes[i].rss_calls > 0;
+        has.has_io |= run->scopes[i].io_calls > 0;
+    }
+    return has;
+}
+
+/* A '~' marks what was taken at some of the calls, or only sampled. */
+static void set_metered(cell target, const char *text, int32_t provenance)
+{
+    bool is_about = provenance == RESMON_PROVENANCE_SAMPLED;
+    (void)snprintf(target, RM_TABLE_CELL_BYTES, "%s%s", is_about ? "~" : "", text);
+}
+
+static void set_name(cell target, const struct rm_run_scope *scope)
+{
+    unsigned indent = scope->depth < 12 ? scope->depth * 2 : 24;
+    char text[RM_TABLE_CELL_BYTES];
+    (void)snprintf(text, sizeof text, "%*s%.40s%s", (int)indent, "", scope->name,
+                   scope->open > 0 ? " *" : "");
+    set(target, text);
+}
+
+static void write_phase(struct rm_table *table, const struct rm_run_scope *scope,
+                        struct phase_columns has)
+{
+    char text[RM_HUMAN_BYTES];
+    cell *cells = rm_table_row(table);
+    size_t c = 0;
+    if (cells == NULL) {
+        return;
+    }
+    set_name(cells[c++], scope);
+    rm_human_count(cells[c++], (double)scope->calls);
+    rm_human_seconds(cells[c++], (scope->total_ns + scope->open_ns) * 1e-9);
+    rm_human_seconds(cells[c++], scope->self_ns * 1e-9);
+    rm_human_seconds(cells[c++], scope->max_ns * 1e-9);
+    if (has.has_cpu) {
+        rm_human_seconds(text, scope->cpu_ns * 1e-9);
+        set_metered(cells[c++], text, scope->cpu_provenance);
+    }
+    if (has.has_rss) {
+        rm_human_bytes(text, scope->rss_peak_bytes);
+        set_metered(cells[c++], text, scope->rss_provenance);
+    }
+    if (has.has_io) {
+        rm_human_bytes(text, scope->io[0]);
+        set_metered(cells[c++], text, scope->io_provenance);
+        rm_human_bytes(text, scope->io[1]);
+        set_metered(cells[c++], text, scope->io_provenance);
+    }
+}
+
+static void write_phases(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    struct phase_columns has = columns_of(run);
+    const char *headings[RM_TABLE_COLUMNS] = {"scope", "calls", "wall", "self", "longest"};
+    size_t count = 5;
+    bool is_about = false;
+    struct rm_table table;
+    if (run->scope_count == 0) {
+        return;
+    }
+    if (has.has_cpu) {
+        headings[count++] = "CPU";
+    }
+    if (has.has_rss) {
+        headings[count++] = "peak RSS";
+    }
+    if (has.has_io) {
+        headings[count++] = "read";
+        headings[count++] = "written";
+    }
+    rm_buffer_puts(buffer,
+                   "\nPhases (wall and CPU time summed over calls and threads; peak RSS and "
+                   "I/O are the process's)\n");
+    rm_table_begin(&table, headings, count, 1);
+    for (size_t i = 0; i < run->scope_count; i++) {
+        const struct rm_run_scope *scope = &run->scopes[i];
+        write_phase(&table, scope, has);
+        is_about |= scope->cpu_provenance == RESMON_PROVENANCE_SAMPLED ||
+                    scope->io_provenance == RESMON_PROVENANCE_SAMPLED ||
+                    scope->rss_provenance == RESMON_PROVENANCE_SAMPLED;
+    }
+    rm_table_end(&table, buffer);
+    if (is_about) {
+        rm_buffer_puts(buffer,
+                       "  ~ metered at some of the calls only, because the meter would have "
+                       "cost too much of them\n");
+    }
+}
+
+/* ---- the run ---------------------------------------------------------------------------- */
+
+typedef void (*print_fn)(char text[RM_HUMAN_BYTES], double value);
+
+static const struct {
+    const char *label;
+    const char *metric;
+    print_fn print;
+} figures[] = {
+    {"CPU of the process (100 % = one CPU)", "proc.cpu.percent", rm_human_percent},
+    {"CPU of the process tree", "tree.cpu.percent", rm_human_percent},
+    {"CPU of the control group's quota", "cg.cpu.percent", rm_human_percent},
+    {"CPU of the machine (100 % = all CPUs)", "node.cpu.percent", rm_human_percent},
+    {"memory of the process (RSS)", "proc.mem.rss", rm_human_bytes},
+    {"memory of the process tree (RSS)", "tree.mem.rss", rm_human_bytes},
+    {"memory of the process tree (PSS)", "tree.mem.pss", rm_human_bytes},
+    {"memory of the control group (working set)", "cg.mem.working_set", rm_human_bytes},
+    {"memory of the machine in use", "node.mem.used", rm_human_bytes},
+    {"threads", "proc.threads", rm_human_count},
+    {"storage read by the process", "proc.io.read_bytes", rm_human_bytes},
+    {"storage written by the process", "proc.io.write_bytes", rm_human_bytes},
+    {"read calls of the process", "proc.io.read_chars", rm_human_bytes},
+    {"write calls of the process", "proc.io.write_chars", rm_human_bytes},
+    {"disks of the machine, read", "node.disk.read_bytes", rm_human_bytes},
+    {"disks of the machine, written", "node.disk.write_bytes", rm_human_bytes},
+    {"network sent (not loopback)", "node.net.ext.sent", rm_human_bytes},
+    {"network received (not loopback)", "node.net.ext.recv", rm_human_bytes},
+    {"major page faults", "proc.fault.major", rm_human_count},
+    {"tasks waited for a CPU (PSI)", "node.psi.cpu_some", rm_human_seconds},
+    {"tasks waited for I/O (PSI)", "node.psi.io_some", rm_human_seconds},
+    {"tasks waited for memory (PSI)", "node.psi.memory_some", rm_human_seconds},
+};
+
+static void set_rate(cell target, print_fn print, double value, bool is_rate)
+{
+    char text[RM_HUMAN_BYTES];
+    print(text, value);
+    (void)snprintf(target, RM_TABLE_CELL_BYTES, "%s%s", text,
+                   is_rate && isfinite(value) ? "/s" : "");
+}
+
+static void write_figure(struct rm_table *table, const struct rm_run_column *column, size_t figure)
+{
+    bool is_counter = column->kind == RESMON_COUNTER;
+    cell *cells = rm_table_row(table);
+    if (cells == NULL) {
+        return;
+    }
+    set(cells[0], figures[figure].label);
+    set_rate(cells[1], figures[figure].print, column->stats.mean, is_counter);
+    set_rate(cells[2], figures[figure].print, column->stats.p95, is_counter);
+    set_rate(cells[3], figures[figure].print, column->stats.max, is_counter);
+    if (is_counter) {
+        figures[figure].print(cells[4], column->stats.last);
+    }
+}
+
+static void write_run(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    static const char *const headings[] = {"", "mean", "p95", "max", "total"};
+    struct rm_table table;
+    rm_buffer_puts(buffer, "\nRun\n");
+    rm_table_begin(&table, headings, RM_ARRAY_LEN(headings), 1);
+    for (size_t i = 0; i < RM_ARRAY_LEN(figures); i++) {
+        int64_t column = rm_run_find_column(run, figures[i].metric, NULL);
+        if (column >= 0 && run->columns[column].stats.n > 0) {
+            write_figure(&table, &run->columns[column], i);
+        }
+    }
+    int64_t peak = rm_run_find_column(run, "proc.mem.peak_rss", NULL);
+    cell *cells = peak >= 0 && run->columns[peak].stats.n > 0 ? rm_table_row(&table) : NULL;
+    if (cells != NULL) {
+        set(cells[0], "highest RSS in the life of the process");
+        rm_human_bytes(cells[3], run->columns[peak].stats.max);
+    }
+    rm_table_end(&table, buffer);
+}
+
+/* ---- node, gaps, cost ------------------------------------------------------------------- */
+
+/* Six significant digits, without exponent for what people count in. */
+static void print_plain(cell target, double value)
+{
+    char text[RM_FACT_NUMBER_BYTES];
+    if (!isfinite(value) || fabs(value) >= RM_FACT_NUMBER_LIMIT) {
+        set(target, "-");
+        return;
+    }
+    double scale = pow(10.0, fmax(0.0, 5.0 - floor(log10(fmax(fabs(value), 1e-6)))));
+    rm_facts_print_number(round(value * scale) / scale, text);
+    set(target, text);
+}
+
+static void write_node(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    static const char *const headings[] = {"node summary", "", "", ""};
+    const size_t half = RM_NODE_SUMMARY_KEYS / 2;
+    struct rm_table table;
+    rm_buffer_puts(buffer, "\n");
+    rm_table_begin(&table, headings, RM_ARRAY_LEN(headings), 1);
+    table.is_left[2] = true;
+    for (size_t i = 0; i < half; i++) {
+        cell *cells = rm_table_row(&table);
+        if (cells != NULL) {
+            set(cells[0], rm_node_summary_key(i));
+            print_plain(cells[1], rm_node_summary_value(run, i));
+            set(cells[2], rm_node_summary_key(i + half));
+            print_plain(cells[3], rm_node_summary_value(run, i + half));
+        }
+    }
+    rm_table_end(&table, buffer);
+}
+
+static void write_gaps(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < run->source_count; i++) {
+        const struct rm_run_source *source = &run->sources[i];
+        if (source->status == RESMON_OK && source->failures == 0) {
+            continue;
+        }
+        if (!has_any) {
+            rm_buffer_puts(buffer, "\nNot measured\n");
+            has_any = true;
+        }
+        rm_buffer_printf(buffer, "  %-14s %s", source->name, source->reason);
+        if (source->failures > 0 && source->reads > source->failures) {
+            rm_buffer_printf(buffer, " (%llu of %llu readings failed)",
+                             (unsigned long long)source->failures,
+                             (unsigned long long)source->reads);
+        }
+        rm_buffer_puts(buffer, "\n");
+    }
+    const char *method = fact_text(run, "settings", "rss_peak_method");
+    if (strncmp(method, "cannot", 6) == 0) {
+        rm_buffer_printf(buffer, "%s  %-14s %s; peaks are sampled\n",
+                         has_any ? "" : "\nNot measured\n", "exact peak RSS", method);
+    }
+}
+
+static void write_cost(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    const struct rm_run_overhead *overhead = &run->overhead;
+    double duration = (double)run->duration_ns;
+    char cpu[RM_HUMAN_BYTES], sample[RM_HUMAN_BYTES], worst[RM_HUMAN_BYTES], scopes[RM_HUMAN_BYTES];
+    char memory[RM_HUMAN_BYTES];
+    rm_human_seconds(cpu, (double)overhead->sampler.cpu_ns * 1e-9);
+    rm_human_seconds(sample, run->samples > 1 ? (double)overhead->sampler.wall_ns * 1e-9 /
+                                                    (double)(run->samples - 1)
+                                              : RM_NAN);
+    rm_human_seconds(worst, (double)overhead->sampler.wall_max_ns * 1e-9);
+    rm_human_seconds(scopes, overhead->scopes_ns * 1e-9);
+    rm_human_bytes(memory, (double)overhead->memory_bytes);
+    rm_buffer_puts(buffer, "\nCost of observing\n");
+    rm_buffer_printf(buffer, "  sampling  %s of CPU time", cpu);
+    if (duration > 0.0) {
+        char percent[RM_FACT_NUMBER_BYTES];
+        double share = 100.0 * (double)overhead->sampler.cpu_ns / duration;
+        rm_facts_print_number(round(share * 1000.0) / 1000.0, percent);
+        rm_buffer_printf(buffer, " (%s %% of one CPU)", percent);
+    }
+    rm_buffer_printf(buffer, "; %s a sample, at most %s; %llu late\n", sample, worst,
+                     (unsigned long long)overhead->sampler.late);
+    if (run->scope_count > 0) {
+        rm_buffer_printf(buffer, "  scopes    about %s in all threads together\n", scopes);
+    }
+    rm_buffer_printf(buffer, "  memory    %s, fixed at start\n", memory);
+}
+
+static void write_dropped(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    const struct rm_run_dropped *dropped = &run->dropped;
+    const struct {
+        uint64_t count;
+        const char *what;
+    } rows[] = {
+        {dropped->tags, "tags overwritten by later ones (max_tags)"},
+        {dropped->threads, "threads without a slot for their scopes (max_scope_threads)"},
+        {dropped->paths, "scope instances without a free path (max_scope_paths)"},
+        {dropped->scopes, "scope instances past a bound"},
+        {dropped->stale_ends, "scopes ended twice, on another thread or too late"},
+        {dropped->misordered_ends, "scopes closed by the end of an outer one or of their thread"},
+        {run->overhead.sampler.undelivered, "rows not delivered to sinks: they were too slow"},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
+        if (rows[i].count > 0) {
+            rm_buffer_printf(buffer, "  dropped   %llu %s\n", (unsigned long long)rows[i].count,
+                             rows[i].what);
+        }
+    }
+}
+
+void rm_report_write(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    write_heading(buffer, run);
+    write_phases(buffer, run);
+    if (run->column_count > 0) {
+        write_run(buffer, run);
+        write_node(buffer, run);
+    }
+    write_gaps(buffer, run);
+    write_cost(buffer, run);
+    write_dropped(buffer, run);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns what scopes measure besides wall time: a table of meters, each taken at the ends of a scope,
+ * and the pacing that takes an expensive one at 1 in k instances.
+ */
+#ifndef RM_SCOPE_METER_H
+#define RM_SCOPE_METER_H
+
+#include <stdint.h>
+
+#include "scope/peak.h"
+#include "store/scope_tree.h"
+
+/* What the meters of one open scope remember from its beginning. */
+struct rm_meter_frame {
+    uint32_t taken; /* RESMON_METER_* */
+    uint32_t forced;
+    uint64_t cost[RM_METERS]; /* ticks that the beginning took */
+    uint64_t cpu_ns;
+    uint64_t io[RM_SCOPE_IO_FIELDS];
+    struct rm_peak_watch watch;
+    uint64_t rss_peak; /* of the instance, after its end */
+};
+
+/* What all scopes of a session have in common. */
+struct rm_metering {
+    uint32_t meters; /* RESMON_METER_*, wall left out */
+    int io_fd;       /* /proc/self/io, or -1 */
+    double max_share;
+};
+
+/** Makes ready for `meters`; those that cannot be are taken off. */
+void rm_metering_open(struct rm_metering *metering, uint64_t meters, double max_share);
+void rm_metering_close(struct rm_metering *metering);
+
+/** Takes the meters that are due at this node, and those `forced`. */
+void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *node,
+                     struct rm_meter_frame *frame, uint32_t forced);
+
+/** Takes them again, adds the differences to the node, and paces the next ones. */
+void rm_meters_end(const struct rm_metering *metering, struct rm_scope_node *node,
+                   struct rm_meter_frame *frame);
+
+/** Gives up on an open frame without counting it. */
+void rm_meters_abandon(struct rm_meter_frame *frame);
+
+/** The name of a meter in options ("cpu") as its bit; 0 when there is none. */
+uint64_t rm_meter_by_name(const char *name, size_t length);
+
+/** The name of meter `index` (0 is "wall"), or NULL past the last. */
+const char *rm_meter_name(size_t index, uint64_t *ret_bit);
+
+#endif

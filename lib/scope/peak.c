@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "scope/peak.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "sys/rss_mark.h"
+
+uint64_t rm_peak_folded; /* written under the lock, read by the sampler without it */
+
+/* Guards everything below. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rm_peak_watch watches = {&watches, &watches, 0}; /* ring of the open ones */
+static struct rm_rss_mark mark;
+static bool is_open;
+
+static void open_locked(void)
+{
+    if (!is_open) {
+        uint64_t peak;
+        rm_rss_mark_open(&mark, &peak);
+        RM_STORE(&rm_peak_folded, peak);
+        is_open = true;
+    }
+}
+
+void rm_peak_open(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    open_locked();
+    (void)pthread_mutex_unlock(&lock);
+}
+
+bool rm_peak_is_exact(void)
+{
+    return mark.reading != RM_MARK_NONE;
+}
+
+const char *rm_peak_method(void)
+{
+    switch (mark.reading) {
+    case RM_MARK_RUSAGE:
+        return "reset by clear_refs, read by getrusage";
+    case RM_MARK_STATUS:
+        return "reset by clear_refs, read as VmHWM (getrusage keeps a peak from before exec)";
+    default:
+        return mark.why_not;
+    }
+}
+
+static void fold(uint64_t peak)
+{
+    for (struct rm_peak_watch *watch = watches.next; watch != &watches; watch = watch->next) {
+        watch->peak = watch->peak > peak ? watch->peak : peak;
+    }
+    if (peak > RM_LOAD(&rm_peak_folded)) {
+        RM_STORE(&rm_peak_folded, peak);
+    }
+}
+
+static void unlink_watch(struct rm_peak_watch *watch)
+{
+    watch->next->previous = watch->previous;
+    watch->previous->next = watch->next;
+    watch->next = NULL;
+}
+
+void rm_peak_begin(struct rm_peak_watch *watch)
+{
+    (void)pthread_mutex_lock(&lock);
+    open_locked();
+    uint64_t peak = rm_rss_mark_read(&mark);
+    fold(peak);
+    rm_rss_mark_reset(&mark);
+    /* Without a reset what was read is the present RSS, and counts. */
+    watch->peak = mark.reading == RM_MARK_NONE ? peak : 0;
+    watch->next = watches.next;
+    watch->previous = &watches;
+    watches.next->previous = watch;
+    watches.next = watch;
+    (void)pthread_mutex_unlock(&lock);
+}
+
+uint64_t rm_peak_end(struct rm_peak_watch *watch)
+{
+    (void)pthread_mutex_lock(&lock);
+    if (watch->next == NULL) { /* begun before a fork */
+        (void)pthread_mutex_unlock(&lock);
+        return 0;
+    }
+    fold(rm_rss_mark_read(&mark));
+    unlink_watch(watch);
+    uint64_t peak = watch->peak;
+    (void)pthread_mutex_unlock(&lock);
+    return peak;
+}
+
+void rm_peak_abandon(struct rm_peak_watch *watch)
+{
+    (void)pthread_mutex_lock(&lock);
+    if (watch->next != NULL) {
+        unlink_watch(watch);
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+void rm_peak_observe(uint64_t rss_bytes)
+{
+    (void)pthread_mutex_lock(&lock);
+    if (is_open && mark.reading == RM_MARK_NONE) {
+        fold(rss_bytes);
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+void rm_peak_before_fork(void)
+{
+    (void)pthread_mutex_lock(&lock);
+}
+
+void rm_peak_after_fork_parent(void)
+{
+    (void)pthread_mutex_unlock(&lock);
+}
+
+void rm_peak_after_fork_child(void)
+{
+    if (is_open) {
+        rm_rss_mark_close(&mark); /* an inherited descriptor resets the parent's mark */
+        is_open = false;
+    }
+    RM_STORE(&rm_peak_folded, 0);
+    while (watches.next != &watches) {
+        unlink_watch(watches.next);
+    }
+    (void)pthread_mutex_unlock(&lock);
+}

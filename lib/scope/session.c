@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* gettid */
+#include "scope/session.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "scope/site.h"
+
+uint32_t resmon_scope_session; /* number of the session that has the scopes; 0: none */
+
+/* Guards `owner` and the numbering. */
+static pthread_mutex_t owner_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rm_scope_session *owner;
+static uint32_t last_number;
+
+/* ---- nodes: under the session's lock ---------------------------------------------------- */
+
+static rm_node_ref ref_of(const struct rm_scope_session *session, const struct rm_scope_node *node)
+{
+    const struct rm_scope_node *first = rm_node_at(&session->block, 0);
+    return (rm_node_ref)((const unsigned char *)node - (const unsigned char *)first);
+}
+
+static struct rm_scope_node *take_node(struct rm_scope_session *session)
+{
+    struct rm_block_header *header = session->block.header;
+    struct rm_scope_node *node;
+    if (session->free_nodes != 0) {
+        node = rm_node_at(&session->block, session->free_nodes);
+        session->free_nodes = node->next;
+        session->free_count--;
+        memset(node, 0, sizeof *node);
+    } else if (header->node_count < header->sizes.nodes) {
+        node = rm_node_at(&session->block, rm_node_ref_of(header->node_count));
+        RM_STORE_RELEASE(&header->node_count, header->node_count + 1);
+    } else {
+        return NULL;
+    }
+    node->wall[0].min = UINT64_MAX;
+    node->threads = 1;
+    return node;
+}
+
+static uint64_t nodes_left(const struct rm_scope_session *session)
+{
+    const struct rm_block_header *header = session->block.header;
+    return session->free_count + header->sizes.nodes - header->node_count;
+}
+
+static void give_node_back(struct rm_scope_session *session, struct rm_scope_node *node)
+{
+    node->next = session->free_nodes;
+    session->free_nodes = ref_of(session, node);
+    session->free_count++;
+}
+
+static void link_child(struct rm_scope_session *session, struct rm_scope_node *parent,
+                       struct rm_scope_node *child, uint32_t site)
+{
+    RM_STORE(&child->site, site);
+    child->parent = ref_of(session, parent);
+    RM_STORE(&child->next, parent->first_child);
+    RM_STORE_RELEASE(&parent->first_child, ref_of(session, child));
+}
+
+static struct rm_scope_node *find_child(const struct rm_scope_session *session,
+                                        const struct rm_scope_node *parent, uint32_t site)
+{
+    rm_node_ref ref = RM_LOAD(&parent->first_child);
+    while (ref != 0) {
+        struct rm_scope_node *child = rm_node_at(&session->block, ref);
+        if (child->site == site) {
+            return child;
+        }
+        ref = child->next;
+    }
+    return NULL;
+}
+
+/* The last part of a path that fits: the end tells more than the beginning. */
+static const char *tail_of(const char *path, size_t bytes)
+{
+    size_t length = strlen(path);
+    return length < bytes ? path : path + (length - bytes + 1);
+}
+
+static bool describe_site(struct rm_scope_session *session, const resmon_site *site,
+                          uint32_t number)
+{
+    struct rm_block_header *header = session->block.header;
+    if (number >= header->sizes.sites) {
+        return false;
+    }
+    struct rm_site_record *record = rm_block_record(&session->block, RM_SECTION_SITES, number);
+    if (record->is_set == 0) {
+        const char *file = site->file != NULL ? site->file : "";
+        (void)rm_text_set(record->name, sizeof record->name, site->name);
+        (void)rm_text_set(record->file, sizeof record->file, tail_of(file, sizeof record->file));
+        (void)rm_text_set(record->function, sizeof record->function, site->function);
+        record->line = site->line;
+        RM_STORE_RELEASE(&record->is_set, 1);
+        header->site_count++;
+    }
+    return true;
+}
+
+struct rm_scope_node *rm_session_child(struct rm_scope_session *session,
+                                       struct rm_scope_node *parent, const resmon_site *site,
+                                       uint32_t number)
+{
+    /* Only this thread adds to its tree: no lock for looking. */
+    struct rm_scope_node *child = find_child(session, parent, number);
+    if (child != NULL) {
+        RM_STORE(&parent->last_child, ref_of(session, child));
+        return child;
+    }
+    (void)pthread_mutex_lock(&session->lock);
+    if (describe_site(session, site, number)) {
+        child = take_node(session);
+    }
+    if (child != NULL) {
+        link_child(session, parent, child, number);
+        RM_STORE(&parent->last_child, ref_of(session, child));
+    } else {
+        RM_STORE(&session->block.header->dropped_paths, session->block.header->dropped_paths + 1);
+    }
+    (void)pthread_mutex_unlock(&session->lock);
+    return child;
+}
+
+/* ---- threads ---------------------------------------------------------------------------- */
+
+static struct rm_scope_thread_record *take_record(struct rm_scope_session *session)
+{
+    struct rm_block_header *header = session->block.header;
+    header->threads_seen++;
+    for (uint64_t i = 0; i < header->sizes.threads; i++) {
+        struct rm_scope_thread_record *record =
+            rm_block_record(&session->block, RM_SECTION_THREADS, i);
+        if (record->state != RM_THREAD_FREE) {
+            continue;
+        }
+        struct rm_scope_node *root = take_node(session);
+        if (root == NULL) {
+            break;
+        }
+        record->root = ref_of(session, root);
+        record->tid = (uint64_t)gettid();
+        (void)pthread_getname_np(pthread_self(), record->name, sizeof record->name);
+        memset(record->frames, 0, (header->sizes.depth + 1) * sizeof record->frames[0]);
+        record->frames[0].token = RM_ROOT_TOKEN;
+        record->frames[0].node = record->root;
+        RM_STORE_RELEASE(&record->state, RM_THREAD_LIVE);
+        return record;
+    }
+    RM_STORE(&header->dropped_threads, header->dropped_threads + 1);
+    return NULL;
+}
+
+static void unref(struct rm_scope_session *session)
+{
+    if (__atomic_sub_fetch(&session->references, 1, __ATOMIC_ACQ_REL) > 0) {
+        return;
+    }
+    rm_metering_close(&session->metering);
+    (void)pthread_mutex_destroy(&session->lock);
+    session->release(session->context);
+    rm_free(session);
+}
+
+struct rm_scope_thread *rm_session_attach(struct rm_scope_session *session)
+{
+    struct rm_scope_thread *thread = rm_alloc(1, sizeof *thread);
+    uint64_t frames = session->block.header->sizes.depth + 1;
+    if (thread != NULL) {
+        thread->session = session;
+        thread->meter_frames = rm_alloc(frames, sizeof *thread->meter_frames);
+    }
+    if (thread == NULL || thread->meter_frames == NULL) {
+        rm_free(thread);
+        unref(session);
+        return NULL;
+    }
+    (void)pthread_mutex_lock(&session->lock);
+    thread->record = take_record(session);
+    (void)pthread_mutex_unlock(&session->lock);
+    return thread;
+}
+
+static uint64_t count_nodes(const struct rm_scope_session *session,
+                            const struct rm_scope_node *node)
+{
+    uint64_t count = 1;
+    for (rm_node_ref ref = node->first_child; ref != 0;
+         ref = rm_node_at(&session->block, ref)->next) {
+        count += count_nodes(session, rm_node_at(&session->block, ref));
+    }
+    return count;
+}
+
+static void move_children(struct rm_scope_session *session, struct rm_scope_node *from,
+                          struct rm_scope_node *to)
+{
+    for (rm_node_ref ref = from->first_child; ref != 0;
+         ref = rm_node_at(&session->block, ref)->next) {
+        struct rm_scope_node *source = rm_node_at(&session->block, ref);
+        struct rm_scope_node *target = find_child(session, to, source->site);
+        if (target == NULL) {
+            target = take_node(session); /* room was made sure of */
+            target->threads = 0;
+            link_child(session, to, target, source->site);
+        }
+        rm_node_move(&session->block, ref, ref_of(session, target));
+        move_children(session, source, target);
+    }
+}
+
+static void free_tree(struct rm_scope_session *session, struct rm_scope_node *node)
+{
+    rm_node_ref ref = node->first_child;
+    while (ref != 0) {
+        struct rm_scope_node *child = rm_node_at(&session->block, ref);
+        ref = child->next;
+        free_tree(session, child);
+    }
+    give_node_back(session, node);
+}
+
+/* A tree that does not fit among the retired keeps its nodes and its record. */
+static void retire(struct rm_scope_session *session, struct rm_scope_thread_record *record)
+{
+    struct rm_scope_node *root = rm_node_at(&session->block, record->root);
+    if (nodes_left(session) < count_nodes(session, root)) {
+        RM_STORE_RELEASE(&record->state, RM_THREAD_ENDED);
+        return;
+    }
+    move_children(session, root,
+                  rm_node_at(&session->block, (rm_node_ref)session->block.header->retired_root));
+    RM_STORE_RELEASE(&record->state, RM_THREAD_FREE);
+    free_tree(session, root);
+}
+
+void rm_session_detach(struct rm_scope_thread *thread)
+{
+    struct rm_scope_session *session = thread->session;
+    (void)pthread_mutex_lock(&session->lock);
+    /* After the end nothing changes any more: what was open then stays open in the record. */
+    if (thread->record != NULL && !session->is_over) {
+        retire(session, thread->record);
+    }
+    (void)pthread_mutex_unlock(&session->lock);
+    rm_free(thread->meter_frames);
+    rm_free(thread);
+    unref(session);
+}
+
+/* ---- sessions --------------------------------------------------------------------------- */
+
+resmon_status rm_session_start(const struct rm_block *block, uint64_t meters, double max_share,
+                               void (*release)(void *context), void *context,
+                               struct rm_scope_session **ret_session)
+{
+    struct rm_scope_session *session = rm_alloc(1, sizeof *session);
+    if (session == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for scopes");
+    }
+    session->block = *block;
+    session->release = release;
+    session->context = context;
+    session->references = 1;
+    (void)pthread_mutex_init(&session->lock, NULL);
+    block->header->node_count = 1; /* slot 0 stands for "none" */
+    block->header->retired_root = ref_of(session, take_node(session));
+    block->header->has_scopes = 1;
+    block->header->scope_cost_ticks = rm_scope_measure_cost();
+    rm_scope_prepare_for_fork();
+
+    (void)pthread_mutex_lock(&owner_lock);
+    bool is_taken = owner != NULL;
+    if (!is_taken) {
+        owner = session;
+        last_number = last_number == UINT32_MAX ? 1 : last_number + 1;
+        session->number = last_number;
+    }
+    (void)pthread_mutex_unlock(&owner_lock);
+    if (is_taken) {
+        block->header->has_scopes = 0;
+        (void)pthread_mutex_destroy(&session->lock);
+        rm_free(session);
+        return rm_error(RESMON_EBUSY, "another monitor has the scopes: stop it, or start this one "
+                                      "with RESMON_FLAG_NO_SCOPES");
+    }
+    rm_metering_open(&session->metering, meters, max_share);
+    RM_STORE_RELEASE(&resmon_scope_session, session->number);
+    *ret_session = session;
+    return RESMON_OK;
+}
+
+void rm_session_stop(struct rm_scope_session *session)
+{
+    (void)pthread_mutex_lock(&owner_lock);
+    if (owner == session) {
+        owner = NULL;
+        RM_STORE_RELEASE(&resmon_scope_session, 0);
+    }
+    (void)pthread_mutex_unlock(&owner_lock);
+    (void)pthread_mutex_lock(&session->lock);
+    session->is_over = true;
+    (void)pthread_mutex_unlock(&session->lock);
+}
+
+void rm_session_unref(struct rm_scope_session *session)
+{
+    unref(session);
+}
+
+void rm_session_lock(struct rm_scope_session *session)
+{
+    (void)pthread_mutex_lock(&session->lock);
+}
+
+void rm_session_unlock(struct rm_scope_session *session)
+{
+    (void)pthread_mutex_unlock(&session->lock);
+}
+
+struct rm_scope_session *rm_session_current(void)
+{
+    (void)pthread_mutex_lock(&owner_lock);
+    struct rm_scope_session *session = owner;
+    if (session != NULL) {
+        (void)__atomic_add_fetch(&session->references, 1, __ATOMIC_RELAXED);
+    }
+    (void)pthread_mutex_unlock(&owner_lock);
+    return session;
+}
+
+/* ---- fork ------------------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+    (void)pthread_mutex_lock(&owner_lock);
+    rm_site_before_fork();
+    rm_peak_before_fork();
+}
+
+static void after_fork_parent(void)
+{
+    rm_peak_after_fork_parent();
+    rm_site_after_fork();
+    (void)pthread_mutex_unlock(&owner_lock);
+}
+
+/* The child has no monitor: its scopes measure nothing until it starts one of its own.  Above all
+ * they must not write into a recording that it shares with its parent. */
+static void after_fork_child(void)
+{
+    owner = NULL;
+    RM_STORE(&resmon_scope_session, 0);
+    rm_scope_forget_thread();
+    rm_peak_after_fork_child();
+    rm_site_after_fork();
+    (void)pthread_mutex_unlock(&owner_lock);
+}
+
+static void install_fork_handlers(void)
+{
+    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+void rm_scope_prepare_for_fork(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, install_fork_handlers);
+}

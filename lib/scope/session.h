@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns a scope session: the time during which one monitor has the scopes, with the pools of nodes
+ * and threads in its run block.
+ *
+ * Threads attach at their first scope in a session and hold a reference, so that the memory that
+ * they write to outlives a monitor that is freed meanwhile.
+ */
+#ifndef RM_SCOPE_SESSION_H
+#define RM_SCOPE_SESSION_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <resmon/scope.h>
+
+#include "scope/meter.h"
+#include "store/block.h"
+#include "store/scope_tree.h"
+
+struct rm_scope_session {
+    uint32_t number;
+    struct rm_metering metering;
+    struct rm_block block;
+    void (*release)(void *context); /* gives the block's memory back, after the last reference */
+    void *context;
+    int references; /* atomic */
+
+    /* Guards the members below, and in the block: the links of all nodes, the thread records'
+     * states, the retired tree, site records, node_count and the counters of threads and paths. */
+    pthread_mutex_t lock;
+    bool is_over;
+    rm_node_ref free_nodes; /* chained by `next` */
+    uint64_t free_count;
+};
+
+/** A thread's part in a session; on the heap, known to its thread only. */
+struct rm_scope_thread {
+    struct rm_scope_session *session;
+    struct rm_scope_thread_record *record; /* NULL: no slot was free; its scopes are counted only */
+    struct rm_meter_frame *meter_frames;   /* depth + 1 of them; NULL with wall only */
+};
+
+/**
+ * Takes the scopes for `block`.  RESMON_EBUSY when another session has them.  On success the
+ * session calls `release(context)` once nothing can touch the block any more.
+ */
+resmon_status rm_session_start(const struct rm_block *block, uint64_t meters, double max_share,
+                               void (*release)(void *context), void *context,
+                               struct rm_scope_session **ret_session);
+
+/** Ends it: scopes that are open stay so in the record.  Stopping again is fine. */
+void rm_session_stop(struct rm_scope_session *session);
+
+/** Gives the monitor's reference back. */
+void rm_session_unref(struct rm_scope_session *session);
+
+/** For readers of the trees. */
+void rm_session_lock(struct rm_scope_session *session);
+void rm_session_unlock(struct rm_scope_session *session);
+
+/** The session that has the scopes now, with a reference; NULL: none. */
+struct rm_scope_session *rm_session_current(void);
+
+/** A slot and a root for this thread; never fails (see rm_scope_thread.record).  NULL: no memory.
+ */
+struct rm_scope_thread *rm_session_attach(struct rm_scope_session *session);
+
+/** The thread's tree moves to the retired; its reference is given back. */
+void rm_session_detach(struct rm_scope_thread *thread);
+
+/** The child of `parent` for a site, made if needed; NULL when there is no room (counted). */
+struct rm_scope_node *rm_session_child(struct rm_scope_session *session,
+                                       struct rm_scope_node *parent, const resmon_site *site,
+                                       uint32_t number);
+
+/** Measures what one empty scope costs here, in ticks: for the run's account of its overhead. */
+uint64_t rm_scope_measure_cost(void);
+
+/** Installs what makes sessions survive fork: once per process. */
+void rm_scope_prepare_for_fork(void);
+
+/** In the child of a fork: forgets this thread's part without touching the parent's block. */
+void rm_scope_forget_thread(void);
+
+#endif

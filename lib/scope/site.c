@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "scope/site.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "store/block.h"
+
+/* A site made for a name; never freed, since other languages keep pointers to it. */
+struct named_site {
+    struct named_site *next;
+    resmon_site site;
+    char name[];
+};
+
+#define BUCKETS 256
+
+/* Guards the numbering and the table of names. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t last_number;
+static struct named_site *buckets[BUCKETS];
+
+uint32_t rm_site_number(resmon_site *site)
+{
+    uint32_t number = RM_LOAD(&site->id);
+    if (number != 0) {
+        return number;
+    }
+    (void)pthread_mutex_lock(&lock);
+    number = RM_LOAD(&site->id);
+    if (number == 0) {
+        number = last_number + 1 < RM_MAX_SITES ? ++last_number : RM_SITE_TOO_MANY;
+        RM_STORE(&site->id, number);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return number;
+}
+
+static struct named_site **bucket_of(const char *name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *p = name; *p != '\0'; p++) {
+        hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    }
+    return &buckets[(hash >> 32) % BUCKETS];
+}
+
+static struct named_site *find_or_add(const char *name)
+{
+    struct named_site **bucket = bucket_of(name);
+    for (struct named_site *named = *bucket; named != NULL; named = named->next) {
+        if (strcmp(named->name, name) == 0) {
+            return named;
+        }
+    }
+    size_t length = strlen(name) + 1;
+    struct named_site *named = rm_alloc(1, sizeof *named + length);
+    if (named == NULL) {
+        return NULL;
+    }
+    memcpy(named->name, name, length);
+    named->site = (resmon_site){.name = named->name, .file = "", .function = ""};
+    named->next = *bucket;
+    *bucket = named;
+    return named;
+}
+
+resmon_status resmon_site_intern(const char *name, resmon_site **ret_site)
+{
+    if (name == NULL || name[0] == '\0' || ret_site == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_site_intern: a name and a place for the site");
+    }
+    (void)pthread_mutex_lock(&lock);
+    struct named_site *named = find_or_add(name);
+    (void)pthread_mutex_unlock(&lock);
+    if (named == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the scope '%s'", name);
+    }
+    if (rm_site_number(&named->site) == RM_SITE_TOO_MANY) {
+        return rm_error(RESMON_ENOSPC, "more than %u scope names; '%s' is not measured",
+                        RM_MAX_SITES - 1, name);
+    }
+    *ret_site = &named->site;
+    return RESMON_OK;
+}
+
+void rm_site_before_fork(void)
+{
+    (void)pthread_mutex_lock(&lock);
+}
+
+void rm_site_after_fork(void)
+{
+    (void)pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the run document: a run as JSON (format "resmon-run", described by resmon-run.schema.json),
+ * written in pieces so that memory stays small, atomically; and read back into an equal run.
+ */
+#ifndef RM_SINK_DOCUMENT_H
+#define RM_SINK_DOCUMENT_H
+
+#include "store/run.h"
+
+#define RM_DOCUMENT_FORMAT  "resmon-run"
+#define RM_DOCUMENT_VERSION 1
+
+/** Writes `run` to `path` (expanded by the caller). */
+resmon_status rm_document_save(const struct resmon_run *run, const char *path);
+
+/** Reads a document of `length` bytes; trusts nothing in it. */
+resmon_status rm_document_parse(const char *text, size_t length, struct resmon_run **ret_run);
+
+/* Words that both directions share; index = the code. */
+extern const char *const rm_provenance_names[5];
+extern const char *const rm_level_names[6];
+extern const char *const rm_io_names[RM_SCOPE_IO_FIELDS];
+
+#endif

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <resmon/metric.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "sink/document.h"
+#include "sink/json.h"
+#include "store/node_summary.h"
+#include "sys/outfile.h"
+
+const char *const rm_provenance_names[5] = {"none", "measured", "sampled", "modelled", "shared"};
+const char *const rm_level_names[6] = {"", "process", "tree", "cgroup", "node", "device"};
+const char *const rm_io_names[RM_SCOPE_IO_FIELDS] = {
+    "io_read_chars",  "io_write_chars", "io_read_count",
+    "io_write_count", "io_read_bytes",  "io_write_bytes",
+};
+
+static const char *word(const char *const *words, size_t count, int32_t index)
+{
+    return index >= 0 && (size_t)index < count ? words[index] : words[0];
+}
+
+/* ---- one part of the document each ------------------------------------------------------ */
+
+static void put_facts(struct rm_json *object, const struct resmon_run *run, const char *group,
+                      bool *is_whole)
+{
+    for (size_t i = 0; i < run->fact_count; i++) {
+        const struct rm_fact *fact = &run->facts[i];
+        if (strcmp(fact->group, group) != 0) {
+            continue;
+        }
+        double number = RM_NAN;
+        if (fact->kind == RM_FACT_NUMBER) {
+            number = rm_fact_number(fact);
+        }
+        if (fact->kind == RM_FACT_NUMBER) {
+            rm_json_put_number(object, fact->key, number, is_whole);
+        } else {
+            rm_json_put_text(object, fact->key, fact->value, is_whole);
+        }
+    }
+}
+
+/* RFC 3339 with nanoseconds, so that the start loads back exactly. */
+static void put_time(struct rm_json *object, const char *key, int64_t realtime_ns, bool *is_whole)
+{
+    char text[64];
+    struct tm parts;
+    time_t seconds = (time_t)(realtime_ns / RM_NS_PER_S);
+    size_t length = gmtime_r(&seconds, &parts) != NULL
+                        ? strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts)
+                        : 0;
+    (void)snprintf(text + length, sizeof text - length, ".%09lldZ",
+                   (long long)(realtime_ns % RM_NS_PER_S));
+    rm_json_put_text(object, key, text, is_whole);
+}
+
+static struct rm_json *write_run(const struct resmon_run *run, bool *is_whole)
+{
+    struct rm_json *object = rm_json_object(is_whole);
+    rm_json_put_text(object, "state", run->state, is_whole);
+    rm_json_put_text(object, "label", run->label, is_whole);
+    put_time(object, "start", run->start_realtime_ns, is_whole);
+    rm_json_put_number(object, "duration_ns", (double)run->duration_ns, is_whole);
+    rm_json_put_number(object, "samples", (double)run->samples, is_whole);
+    rm_json_put_number(object, "stride", (double)run->stride, is_whole);
+    rm_json_put_number(object, "halvings", (double)run->halvings, is_whole);
+    put_facts(object, run, "run", is_whole);
+    return object;
+}
+
+static struct rm_json *write_machine(const struct resmon_run *run, bool *is_whole)
+{
+    struct rm_json *object = rm_json_object(is_whole);
+    put_facts(object, run, "machine", is_whole);
+    return object;
+}
+
+static struct rm_json *write_settings(const struct resmon_run *run, bool *is_whole)
+{
+    struct rm_json *object = rm_json_object(is_whole);
+    put_facts(object, run, "settings", is_whole);
+    return object;
+}
+
+static struct rm_json *write_sources(const struct resmon_run *run, bool *is_whole)
+{
+    struct rm_json *array = rm_json_array(is_whole);
+    for (size_t i = 0; i < run->source_count && *is_whole; i++) {
+        const struct rm_run_source *source = &run->sources[i];
+        struct rm_json *object = rm_json_object(is_whole);
+        rm_json_put_text(object, "name", source->name, is_whole);
+        rm_json_put_text(object, "status", resmon_status_name(source->status), is_whole);
+        rm_json_put_text(
+            object, "provenance",
+            word(rm_provenance_names, RM_ARRAY_LEN(rm_provenance_names), source->provenance),
+            is_whole);
+        rm_json_put_text(object, "reason", source->reason, is_whole);
+        rm_json_put_number(object, "reads", (double)source->reads, is_whole);
+        rm_json_put_number(object, "failures", (double)source->failures, is_whole);
+        rm_json_put_number(object, "cost_ns", (double)source->cost_ns, is_whole);
+        rm_json_put_number(object, "cost_max_ns", (double)source->cost_max_ns, is_whole);
+        rm_json_put_number(object, "every", (double)source->every, is_whole);
+        rm_json_append(array, object, is_whole);
+    }
+    return array;
+}
+
+static struct rm_json *write_columns(const struct resmon_run *run, bool *is_whole)
+{
+    struct rm_json *array = rm_json_array(is_whole);
+    for (size_t i = 0; i < run->column_count && *is_whole; i++) {
+        const struct rm_run_column *column = &run->columns[i];
+        struct rm_json *object = rm_json_object(is_whole);
+        rm_json_put_text(object, "metric", column->metric, is_whole);
+        rm_json_put_text(object, "instance", column->instance, is_whole);
+        rm_json_put_text(object, "unit", column->unit, is_whole);
+        rm_json_put_text(object, "kind", column->kind == RESMON_COUNTER ? "counter" : "gauge",
+                         is_whole);
+        rm_json_put_text(object, "level",
+                         word(rm_level_names, RM_ARRAY_LEN(rm_level_names), column->level),
+                         is_whole);
+        rm_json_put_text(object, "source", column->source, is_whole);
+        rm_json_append(array, object, is_whole);
+    }
+    return array;
+}
+
+static struct rm_json *write_tags(const struct resmon_run *run, bool *is_whole)
+{
+    struct rm_json *array = rm_json_array(is_whole);
+    for (size_t i = 0; i < run->tag_count && *is_whole; i++) {
+        struct rm_json *object = rm_json_object(is_whole);
+        rm_json_put_number(object, "t_ns", (double)run->tags[i].t_ns, is_whole);
+        rm_json_put_text(object, "label", run->tags[i].label, is_whole);
+        rm_json_append(array, object, is_whole);
+    }
+    return array;
+}
+
+static void put_meters(struct rm_json *object, const struct rm_run_scope *scope, bool *is_whole)
+{
+    const size_t words = RM_ARRAY_LEN(rm_provenance_names);
+    if (scope->cpu_calls > 0) {
+        rm_json_put_number(object, "cpu_ns", scope->cpu_ns, is_whole);
+        rm_json_put_number(object, "cpu_calls", (double)scope->cpu_calls, is_whole);
+        rm_json_put_text(object, "cpu_provenance",
+                         word(rm_provenance_names, words, scope->cpu_provenance), is_whole);
+    }
+    if (scope->rss_calls > 0) {
+        rm_json_put_number(object, "rss_peak_bytes", scope->rss_peak_bytes, is_whole);
+        rm_json_put_number(object, "rss_peak_calls", (double)scope->rss_calls, is_whole);
+        rm_json_put_text(object, "rss_peak_provenance",
+                         word(rm_provenance_names, words, scope->rss_provenance), is_whole);
+    }
+    if (scope->io_calls > 0) {
+        for (size_t i = 0; i < RM_SCOPE_IO_FIELDS; i++) {
+            rm_json_put_number(object, rm_io_names[i], scope->io[i], is_whole);
+        }
+        rm_json_put_number(object, "io_calls", (double)scope->io_calls, is_whole);
+        rm_json_put_text(object, "io_provenance",
+                         word(rm_provenance_names, words, scope->io_provenance), is_whole);
+    }
+}
+
+static struct rm_json *write_scope(const struct rm_run_scope *scope, bool *is_whole)
+{
+    struct rm_json *object = rm_json_object(is_whole);
+    rm_json_put_text(object, "name", scope->name, is_whole);
+    rm_json_put_text(object, "file", scope->file, is_whole);
+    rm_json_put_text(object, "function", scope->function, is_whole);
+    rm_json_put_number(object, "line", scope->line, is_whole);
+    rm_json_put_number(object, "calls", (double)scope->calls, is_whole);
+    rm_json_put_number(object, "recursive_calls", (double)scope->folded, is_whole);
+    rm_json_put_number(object, "threads", scope->threads, is_whole);
+    rm_json_put_number(object, "wall_ns", scope->total_ns, is_whole);
+    rm_json_put_number(object, "self_ns", scope->self_ns, is_whole);
+    rm_json_put_number(object, "wall_min_ns", scope->min_ns, is_whole);
+    rm_json_put_number(object, "wall_max_ns", scope->max_ns, is_whole);
+    rm_json_put_number(object, "wall_stddev_ns", scope->stddev_ns, is_whole);
+    rm_json_put_number(object, "open", (double)scope->open, is_whole);
+    rm_json_put_number(object, "open_ns", scope->open_ns, is_whole);
+    put_meters(object, scope, is_whole);
+    return object;
+}
+
+/* Preorder makes children follow their parents: each finds its parent's object already there. */
+static struct rm_json *write_scopes(const struct resmon_run *run, bool *is_whole)
+{
+    struct rm_json *top = rm_json_array(is_whole);
+    struct rm_json *children[RM_MAX_DEPTH + 2]; /* of the open scope at each depth */
+    children[0] = top;
+    for (size_t i = 0; i < run->scope_count && *is_whole; i++) {
+        uint32_t depth = run->scopes[i].depth;
+        if (depth > RM_MAX_DEPTH) {
+            continue;
+        }
+        struct rm_json *object = write_scope(&run->scopes[i], is_whole);
+        struct rm_json *own = rm_json_array(is_whole);
+        rm_json_put(object, "children", own, is_whole);
+        rm_json_append(children[depth], object, is_whole);
+        children[depth + 1] = own;
+    }
+    return top;
+}
+
+static struct rm_json *write_statistics(const struct rm_run_statistics *stats, bool *is_whole)
+{
+    struct rm_json *object = rm_json_object(is_whole);
+    rm_json_put_number(object, "n", (double)stats->n, is_whole);
+    if (stats->n == 0) {
+        return object;
+    }
+    rm_json_put_number(object, "first", stats->first, is_whole);
+    rm_json_put_number(object, "last", stats->last, is_whole);
+    rm_json_put_number(object, "min", stats->min, is_whole);
+    rm_json_put_number(object, "max", stats->max, is_whole);
+    rm_json_put_number(object, "mean", stats->mean, is_whole);
+    rm_json_put_number(object, "integral", stats->integral, is_whole);
+    rm_json_put_number(object, "p50", stats->p50, is_whole);
+    rm_json_put_number(object, "p95", stats->p95, is_whole);
+    rm_json_put_number(object, "duration_s", stats->duration_s, is_whole);
+    rm_json_put_number(object, "resets", (double)stats->resets, is_whole);
+    rm_json_put(object, "over_s", rm_json_doubles(stats->over_s, RM_OVER_COUNT, is_whole),
+                is_whole);
+    return object;
+}
+
+static struct rm_json *write_summary(const struct resmon_run *run, bool *is_whole)
+{
+    struct rm_json *object = rm_json_object(is_whole);
+    struct rm_json *columns = rm_json_array(is_whole);
+    struct rm_json *node = rm_json_object(is_whole);
+    for (size_t i = 0; i < run->column_count && *is_whole; i++) {
+        rm_json_append(columns, write_statistics(&run->columns[i].stats, is_whole), is_whole);
+    }
+    for (size_t i = 0; i < RM_NODE_SUMMARY_KEYS; i++) {
+        rm_json_put_number(node, rm_node_summary_key(i), rm_node_summary_value(run, i), is_whole);
+    }
+    rm_json_put(object, "columns", columns, is_whole);
+    rm_json_put(object, "node", node, is_whole);
+    return object;
+}
+
+static struct rm_json *write_overhead(const struct resmon_run *run, bool *is_whole)
+{
+    const struct rm_run_overhead *overhead = &run->overhead;
+    struct rm_json *object = rm_json_object(is_whole);
+    rm_json_put_number(object, "sampler_cpu_ns", (double)overhead->sampler.cpu_ns, is_whole);
+    rm_json_put_number(object, "sampler_wall_ns", (double)overhead->sampler.wall_ns, is_whole);
+    rm_json_put_number(object, "sampler_wall_max_ns", (double)overhead->sampler.wall_max_ns,
+                       is_whole);
+    rm_json_put_number(object, "late_samples", (double)overhead->sampler.late, is_whole);
+    rm_json_put_number(object, "scopes_ns", overhead->scopes_ns, is_whole);
+    rm_json_put_number(object, "memory_bytes", (double)overhead->memory_bytes, is_whole);
+    return object;
+}
+
+static struct rm_json *write_dropped(const struct resmon_run *run, bool *is_whole)
+{
+    const struct rm_run_dropped *dropped = &run->dropped;
+    struct rm_json *object = rm_json_object(is_whole);
+    rm_json_put_number(object, "rows", (double)run->overhead.sampler.undelivered, is_whole);
+    rm_json_put_number(object, "tags", (double)dropped->tags, is_whole);
+    rm_json_put_number(object, "threads", (double)dropped->threads, is_whole);
+    rm_json_put_number(object, "scopes", (double)dropped->scopes, is_whole);
+    rm_json_put_number(object, "paths", (double)dropped->paths, is_whole);
+    rm_json_put_number(object, "stale_ends", (double)dropped->stale_ends, is_whole);
+    rm_json_put_number(object, "misordered_ends", (double)dropped->misordered_ends, is_whole);
+    return object;
+}
+
+/* Not recorded by this version: said with null, never with an empty object. */
+static struct rm_json *write_null(const struct resmon_run *run, bool *is_whole)
+{
+    (void)run, (void)is_whole;
+    return NULL;
+}
+
+static const struct {
+    const char *key;
+    struct rm_json *(*write)(const struct resmon_run *run, bool *is_whole);
+} parts[] = {
+    {"run", write_run},           {"machine", write_machine},   {"job", write_null},
+    {"settings", write_settings}, {"sources", write_sources},   {"columns", write_columns},
+    {"tags", write_tags},         {"scopes", write_scopes},     {"summary", write_summary},
+    {"energy", write_null},       {"overhead", write_overhead}, {"dropped", write_dropped},
+};
+
+/* ---- putting the parts together --------------------------------------------------------- */
+
+static resmon_status write_text(struct rm_outfile *file, const char *text)
+{
+    return rm_outfile_write(file, text, strlen(text));
+}
+
+/* Writes and frees; a NULL value that is not a failure is null. */
+static resmon_status write_value(struct rm_outfile *file, struct rm_json *value, bool is_whole)
+{
+    char *text = NULL;
+    if (is_whole && value == NULL) {
+        return write_text(file, "null");
+    }
+    if (is_whole) {
+        text = rm_json_print(value);
+    }
+    rm_json_free(value);
+    if (text == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a run document");
+    }
+    resmon_status status = write_text(file, text);
+    rm_json_free_text(text);
+    return status;
+}
+
+static resmon_status write_parts(struct rm_outfile *file, const struct resmon_run *run)
+{
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < RM_ARRAY_LEN(parts) && status == RESMON_OK; i++) {
+        char head[64];
+        bool is_whole = true;
+        (void)snprintf(head, sizeof head, ",\n\"%s\":", parts[i].key);
+        status = write_text(file, head);
+        if (status == RESMON_OK) {
+            struct rm_json *value = parts[i].write(run, &is_whole);
+            status = write_value(file, value, is_whole);
+        }
+    }
+    return status;
+}
+
+static const char *const series_keys[RM_SERIES_KINDS] = {"last", "min", "max", "mean"};
+
+/* One column at a time: the series are nearly all of a document. */
+static resmon_status write_column_series(struct rm_outfile *file, const struct resmon_run *run,
+                                         size_t column)
+{
+    bool is_whole = true;
+    struct rm_json *object = rm_json_object(&is_whole);
+    for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
+        rm_json_put(object, series_keys[kind],
+                    rm_json_doubles(rm_run_series(run, column, kind), run->row_count, &is_whole),
+                    &is_whole);
+    }
+    resmon_status status = write_text(file, column > 0 ? ",\n" : "\n");
+    if (status != RESMON_OK) {
+        rm_json_free(object);
+        return status;
+    }
+    return write_value(file, object, is_whole);
+}
+
+static resmon_status write_series(struct rm_outfile *file, const struct resmon_run *run)
+{
+    bool is_whole = true;
+    struct rm_json *t_first = rm_json_integers(run->t_first, run->row_count, &is_whole);
+    resmon_status status = write_text(file, ",\n\"series\":{\"t_first_ns\":");
+    if (status == RESMON_OK) {
+        status = write_value(file, t_first, is_whole);
+    } else {
+        rm_json_free(t_first);
+    }
+    if (status == RESMON_OK) {
+        status = write_text(file, ",\n\"t_last_ns\":");
+    }
+    if (status == RESMON_OK) {
+        status =
+            write_value(file, rm_json_integers(run->t_last, run->row_count, &is_whole), is_whole);
+    }
+    if (status == RESMON_OK) {
+        status = write_text(file, ",\n\"samples\":");
+    }
+    if (status == RESMON_OK) {
+        status = write_value(
+            file, rm_json_integers((const int64_t *)run->row_samples, run->row_count, &is_whole),
+            is_whole);
+    }
+    if (status == RESMON_OK) {
+        status = write_text(file, ",\n\"columns\":[");
+    }
+    for (size_t i = 0; i < run->column_count && status == RESMON_OK && run->row_count > 0; i++) {
+        status = write_column_series(file, run, i);
+    }
+    return status == RESMON_OK ? write_text(file, "]}") : status;
+}
+
+static resmon_status write_document(struct rm_outfile *file, const struct resmon_run *run)
+{
+    char head[64];
+    (void)snprintf(head, sizeof head, "{\"format\":\"%s\",\"version\":%d", RM_DOCUMENT_FORMAT,
+                   RM_DOCUMENT_VERSION);
+    resmon_status status = write_text(file, head);
+    if (status == RESMON_OK) {
+        status = write_parts(file, run);
+    }
+    if (status == RESMON_OK) {
+        status = write_series(file, run);
+    }
+    return status == RESMON_OK ? write_text(file, "}\n") : status;
+}
+
+resmon_status rm_document_save(const struct resmon_run *run, const char *path)
+{
+    struct rm_outfile file;
+    resmon_status status = rm_json_check();
+    if (status == RESMON_OK) {
+        status = rm_outfile_open(&file, path, 0);
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    status = write_document(&file, run);
+    if (status != RESMON_OK) {
+        rm_outfile_abandon(&file);
+        return status;
+    }
+    return rm_outfile_commit(&file);
+}

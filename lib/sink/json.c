@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#include "sink/json.h"
+
+#include <math.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+
+#ifdef RM_HAVE_CJSON
+
+#include <cjson/cJSON.h>
+
+static cJSON *inner(const struct rm_json *value)
+{
+    return (cJSON *)(uintptr_t)value;
+}
+
+static struct rm_json *outer(cJSON *value)
+{
+    return (struct rm_json *)(void *)value;
+}
+
+static struct rm_json *made(cJSON *value, bool *is_whole)
+{
+    *is_whole = *is_whole && value != NULL;
+    return outer(value);
+}
+
+resmon_status rm_json_check(void)
+{
+    return RESMON_OK;
+}
+
+struct rm_json *rm_json_object(bool *is_whole)
+{
+    return made(cJSON_CreateObject(), is_whole);
+}
+
+struct rm_json *rm_json_array(bool *is_whole)
+{
+    return made(cJSON_CreateArray(), is_whole);
+}
+
+void rm_json_put(struct rm_json *object, const char *key, struct rm_json *child, bool *is_whole)
+{
+    if (object == NULL || child == NULL ||
+        !cJSON_AddItemToObject(inner(object), key, inner(child))) {
+        cJSON_Delete(inner(child));
+        *is_whole = false;
+    }
+}
+
+void rm_json_put_text(struct rm_json *object, const char *key, const char *text, bool *is_whole)
+{
+    rm_json_put(object, key, outer(cJSON_CreateString(text)), is_whole);
+}
+
+void rm_json_put_number(struct rm_json *object, const char *key, double number, bool *is_whole)
+{
+    cJSON *value = isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull();
+    rm_json_put(object, key, outer(value), is_whole);
+}
+
+void rm_json_put_null(struct rm_json *object, const char *key, bool *is_whole)
+{
+    rm_json_put(object, key, outer(cJSON_CreateNull()), is_whole);
+}
+
+void rm_json_append(struct rm_json *array, struct rm_json *child, bool *is_whole)
+{
+    if (array == NULL || child == NULL || !cJSON_AddItemToArray(inner(array), inner(child))) {
+        cJSON_Delete(inner(child));
+        *is_whole = false;
+    }
+}
+
+struct rm_json *rm_json_doubles(const double *values, size_t count, bool *is_whole)
+{
+    struct rm_json *array = rm_json_array(is_whole);
+    for (size_t i = 0; i < count && *is_whole; i++) {
+        cJSON *value = isfinite(values[i]) ? cJSON_CreateNumber(values[i]) : cJSON_CreateNull();
+        rm_json_append(array, outer(value), is_whole);
+    }
+    return array;
+}
+
+struct rm_json *rm_json_integers(const int64_t *values, size_t count, bool *is_whole)
+{
+    struct rm_json *array = rm_json_array(is_whole);
+    for (size_t i = 0; i < count && *is_whole; i++) {
+        rm_json_append(array, outer(cJSON_CreateNumber((double)values[i])), is_whole);
+    }
+    return array;
+}
+
+char *rm_json_print(const struct rm_json *value)
+{
+    return cJSON_PrintUnformatted(inner(value));
+}
+
+void rm_json_free_text(char *text)
+{
+    cJSON_free(text);
+}
+
+resmon_status rm_json_parse(const char *text, size_t length, struct rm_json **ret_value)
+{
+    const char *stop = text;
+    cJSON *value = cJSON_ParseWithLengthOpts(text, length, &stop, 0);
+    if (value == NULL) {
+        return rm_error(RESMON_EFORMAT, "not valid JSON near byte %zu",
+                        stop != NULL && stop >= text ? (size_t)(stop - text) : 0);
+    }
+    *ret_value = outer(value);
+    return RESMON_OK;
+}
+
+void rm_json_free(struct rm_json *value)
+{
+    cJSON_Delete(inner(value));
+}
+
+const struct rm_json *rm_json_get(const struct rm_json *value, const char *key)
+{
+    return cJSON_IsObject(inner(value)) ? outer(cJSON_GetObjectItemCaseSensitive(inner(value), key))
+                                        : NULL;
+}
+
+const struct rm_json *rm_json_first(const struct rm_json *array)
+{
+    bool has_members = cJSON_IsArray(inner(array)) || cJSON_IsObject(inner(array));
+    return has_members ? outer(inner(array)->child) : NULL;
+}
+
+const struct rm_json *rm_json_next(const struct rm_json *element)
+{
+    return outer(inner(element)->next);
+}
+
+size_t rm_json_count(const struct rm_json *array)
+{
+    return cJSON_IsArray(inner(array)) ? (size_t)cJSON_GetArraySize(inner(array)) : 0;
+}
+
+bool rm_json_is_object(const struct rm_json *value)
+{
+    return cJSON_IsObject(inner(value));
+}
+
+bool rm_json_is_array(const struct rm_json *value)
+{
+    return cJSON_IsArray(inner(value));
+}
+
+bool rm_json_is_null(const struct rm_json *value)
+{
+    return cJSON_IsNull(inner(value));
+}
+
+const char *rm_json_key(const struct rm_json *member)
+{
+    return inner(member)->string != NULL ? inner(member)->string : "";
+}
+
+const char *rm_json_text(const struct rm_json *value)
+{
+    return cJSON_IsString(inner(value)) ? inner(value)->valuestring : NULL;
+}
+
+double rm_json_number(const struct rm_json *value)
+{
+    return cJSON_IsNumber(inner(value)) ? inner(value)->valuedouble : RM_NAN;
+}
+
+#else
+
+resmon_status rm_json_check(void)
+{
+    return rm_error(RESMON_ENOTSUP, "this libresmon was built without JSON (cJSON); recordings "
+                                    "(record=FILE) work without it");
+}
+
+struct rm_json *rm_json_object(bool *is_whole)
+{
+    *is_whole = false;
+    return NULL;
+}
+
+struct rm_json *rm_json_array(bool *is_whole)
+{
+    *is_whole = false;
+    return NULL;
+}
+
+void rm_json_put(struct rm_json *object, const char *key, struct rm_json *child, bool *is_whole)
+{
+    (void)object, (void)key, (void)child, (void)is_whole;
+}
+
+void rm_json_put_text(struct rm_json *object, const char *key, const char *text, bool *is_whole)
+{
+    (void)object, (void)key, (void)text, (void)is_whole;
+}
+
+void rm_json_put_number(struct rm_json *object, const char *key, double number, bool *is_whole)
+{
+    (void)object, (void)key, (void)number, (void)is_whole;
+}
+
+void rm_json_put_null(struct rm_json *object, const char *key, bool *is_whole)
+{
+    (void)object, (void)key, (void)is_whole;
+}
+
+void rm_json_append(struct rm_json *array, struct rm_json *child, bool *is_whole)
+{
+    (void)array, (void)child, (void)is_whole;
+}
+
+struct rm_json *rm_json_doubles(const double *values, size_t count, bool *is_whole)
+{
+    (void)values, (void)count;
+    *is_whole = false;
+    return NULL;
+}
+
+struct rm_json *rm_json_integers(const int64_t *values, size_t count, bool *is_whole)
+{
+    (void)values, (void)count;
+    *is_whole = false;
+    return NULL;
+}
+
+char *rm_json_print(const struct rm_json *value)
+{
+    (void)value;
+    return NULL;
+}
+
+void rm_json_free_text(char *text)
+{
+    (void)text;
+}
+
+resmon_status rm_json_parse(const char *text, size_t length, struct rm_json **ret_value)
+{
+    (void)text, (void)length, (void)ret_value;
+    return rm_json_check();
+}
+
+void rm_json_free(struct rm_json *value)
+{
+    (void)value;
+}
+
+const struct rm_json *rm_json_get(const struct rm_json *value, const char *key)
+{
+    (void)value, (void)key;
+    return NULL;
+}
+
+const struct rm_json *rm_json_first(const struct rm_json *array)
+{
+    (void)array;
+    return NULL;
+}
+
+const struct rm_json *rm_json_next(const struct rm_json *element)
+{
+    (void)element;
+    return NULL;
+}
+
+size_t rm_json_count(const struct rm_json *array)
+{
+    (void)array;
+    return 0;
+}
+
+bool rm_json_is_object(const struct rm_json *value)
+{
+    (void)value;
+    return false;
+}
+
+bool rm_json_is_array(const struct rm_json *value)
+{
+    (void)value;
+    return false;
+}
+
+bool rm_json_is_null(const struct rm_json *value)
+{
+    (void)value;
+    return false;
+}
+
+const char *rm_json_key(const struct rm_json *member)
+{
+    (void)member;
+    return "";
+}
+
+const char *rm_json_text(const struct rm_json *value)
+{
+    (void)value;
+    return NULL;
+}
+
+double rm_json_number(const struct rm_json *value)
+{
+    (void)value;
+    return RM_NAN;
+}
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/block.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "store/scope_tree.h"
+#include "store/series.h"
+#include "store/source.h"
+#include "store/tags.h"
+
+#define SECTION_ALIGNMENT 64U
+
+struct size_bound {
+    const char *name;
+    size_t offset;
+    uint64_t low, high;
+};
+
+#define BOUND(field, low, high)                                       \
+    {                                                                 \
+#field, offsetof(struct rm_block_sizes, field), (low), (high) \
+    }
+
+static const struct size_bound size_bounds[] = {
+    BOUND(columns, 1, RM_MAX_COLUMNS),       BOUND(rows, 2, RM_MAX_ROWS),
+    BOUND(sources, 1, RM_MAX_SOURCES),       BOUND(tags, 1, RM_MAX_TAGS),
+    BOUND(sites, 2, RM_MAX_SITES),           BOUND(nodes, 2, RM_MAX_NODES),
+    BOUND(threads, 1, RM_MAX_THREADS),       BOUND(depth, 1, RM_MAX_DEPTH),
+    BOUND(fact_bytes, 1, RM_MAX_FACT_BYTES),
+};
+
+static uint64_t align_up(uint64_t bytes)
+{
+    return (bytes + SECTION_ALIGNMENT - 1) / SECTION_ALIGNMENT * SECTION_ALIGNMENT;
+}
+
+static resmon_status check_sizes(const struct rm_block_sizes *sizes)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(size_bounds); i++) {
+        const struct size_bound *bound = &size_bounds[i];
+        uint64_t value;
+        memcpy(&value, (const char *)sizes + bound->offset, sizeof value);
+        if (value < bound->low || value > bound->high) {
+            return rm_error(RESMON_ERANGE, "%llu %s: a run may have %llu to %llu",
+                            (unsigned long long)value, bound->name, (unsigned long long)bound->low,
+                            (unsigned long long)bound->high);
+        }
+    }
+    if (sizes->rows % 2 != 0) {
+        return rm_error(RESMON_ERANGE, "%llu rows: the number must be even, for halving",
+                        (unsigned long long)sizes->rows);
+    }
+    return RESMON_OK;
+}
+
+/* With sizes inside their bounds no product here can overflow. */
+static uint64_t lay_out(const struct rm_block_sizes *sizes,
+                        struct rm_section sections[RM_SECTION_COUNT])
+{
+    const uint64_t shape[RM_SECTION_COUNT][2] = {
+        [RM_SECTION_COLUMNS] = {sizeof(struct rm_column), sizes->columns},
+        [RM_SECTION_STATES] = {sizeof(struct rm_commit) +
+                                   sizes->columns * sizeof(struct rm_column_state),
+                               2},
+        [RM_SECTION_ROWS] = {sizeof(struct rm_row) + sizes->columns * sizeof(struct rm_cell),
+                             sizes->rows + 1},
+        [RM_SECTION_SKETCHES] = {sizeof(struct rm_sketch), sizes->columns},
+        [RM_SECTION_SOURCES] = {sizeof(struct rm_source_record), sizes->sources},
+        [RM_SECTION_TAGS] = {sizeof(struct rm_tag), sizes->tags},
+        [RM_SECTION_FACTS] = {1, sizes->fact_bytes},
+        [RM_SECTION_SITES] = {sizeof(struct rm_site_record), sizes->sites},
+        [RM_SECTION_NODES] = {sizeof(struct rm_scope_node), sizes->nodes},
+        [RM_SECTION_THREADS] = {sizeof(struct rm_scope_thread_record) +
+                                    (sizes->depth + 1) * sizeof(struct rm_scope_frame),
+                                sizes->threads},
+    };
+    uint64_t offset = align_up(sizeof(struct rm_block_header));
+    for (size_t i = 0; i < RM_SECTION_COUNT; i++) {
+        sections[i] = (struct rm_section){offset, shape[i][0], shape[i][1]};
+        offset = align_up(offset + shape[i][0] * shape[i][1]);
+    }
+    return offset;
+}
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length)
+{
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+static uint64_t layout_hash(const struct rm_block_header *header)
+{
+    uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325), &header->sizes, sizeof header->sizes);
+    return hash_bytes(hash, header->sections, sizeof header->sections);
+}
+
+resmon_status rm_block_measure(const struct rm_block_sizes *sizes, uint64_t *ret_bytes)
+{
+    struct rm_section sections[RM_SECTION_COUNT];
+    resmon_status status = check_sizes(sizes);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    *ret_bytes = lay_out(sizes, sections);
+    return RESMON_OK;
+}
+
+void rm_block_format(struct rm_block *block, void *memory, const struct rm_block_sizes *sizes)
+{
+    struct rm_block_header *header = memory;
+    memcpy(header->magic, RM_BLOCK_MAGIC, sizeof header->magic);
+    header->version = RM_BLOCK_VERSION;
+    header->byte_order = RM_BLOCK_BYTE_ORDER;
+    header->sizes = *sizes;
+    header->total_bytes = lay_out(sizes, header->sections);
+    header->layout_hash = layout_hash(header);
+    header->phase = RM_PHASE_STARTING;
+    *block = (struct rm_block){.base = memory, .header = header};
+}
+
+static resmon_status check_header(const struct rm_block_header *header, uint64_t bytes)
+{
+    if (bytes < sizeof *header ||
+        memcmp(header->magic, RM_BLOCK_MAGIC, sizeof header->magic) != 0) {
+        return rm_error(RESMON_EFORMAT, "not a recording of libresmon");
+    }
+    if (header->byte_order != RM_BLOCK_BYTE_ORDER || header->version != RM_BLOCK_VERSION) {
+        return rm_error(RESMON_EVERSION,
+                        "a recording of format %u, made on another kind of machine or by another "
+                        "version of libresmon; this one reads format %u",
+                        header->version, RM_BLOCK_VERSION);
+    }
+    if (header->total_bytes > bytes) {
+        return rm_error(RESMON_EFORMAT, "the recording is truncated: %llu of %llu bytes",
+                        (unsigned long long)bytes, (unsigned long long)header->total_bytes);
+    }
+    return RESMON_OK;
+}
+
+resmon_status rm_block_attach(struct rm_block *block, void *memory, uint64_t bytes)
+{
+    struct rm_block_header *header = memory;
+    resmon_status status = check_header(header, bytes);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct rm_section sections[RM_SECTION_COUNT];
+    if (check_sizes(&header->sizes) != RESMON_OK ||
+        lay_out(&header->sizes, sections) != header->total_bytes ||
+        memcmp(sections, header->sections, sizeof sections) != 0 ||
+        layout_hash(header) != header->layout_hash) {
+        return rm_error(RESMON_EFORMAT, "the recording's table of contents is damaged");
+    }
+    *block = (struct rm_block){.base = memory, .header = header};
+    return RESMON_OK;
+}

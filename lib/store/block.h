@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the layout of the run block: everything that a run records, in one contiguous, pointer-free
+ * piece of memory of a size fixed at start.  The same bytes serve in memory and as the file of
+ * `record=FILE`; a file left behind by a killed program is read by the same code.
+ *
+ * Written by scope/ (nodes, threads), by the engine's sampler (everything else) and by tags from
+ * any thread.  Read by store/run.c.  No I/O here: sys/mapping provides the memory.
+ */
+#ifndef RM_STORE_BLOCK_H
+#define RM_STORE_BLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <resmon/status.h>
+
+#include "base/clock.h"
+
+#define RM_BLOCK_MAGIC      "RESMONBK"
+#define RM_BLOCK_VERSION    1U
+#define RM_BLOCK_BYTE_ORDER 0x01020304U
+
+/* How many records each section has; chosen at start. */
+struct rm_block_sizes {
+    uint64_t columns;
+    uint64_t rows;
+    uint64_t sources;
+    uint64_t tags;
+    uint64_t sites;
+    uint64_t nodes;
+    uint64_t threads;
+    uint64_t depth;
+    uint64_t fact_bytes;
+};
+
+#define RM_MAX_COLUMNS    4096U
+#define RM_MAX_ROWS       1048576U
+#define RM_MAX_SOURCES    256U
+#define RM_MAX_TAGS       1048576U
+#define RM_MAX_SITES      65536U
+#define RM_MAX_NODES      1048576U
+#define RM_MAX_THREADS    65536U
+#define RM_MAX_DEPTH      256U /* so that a document's nesting stays below JSON readers' limits */
+#define RM_MAX_FACT_BYTES 1048576U
+
+enum rm_section_id {
+    RM_SECTION_COLUMNS = 0,
+    RM_SECTION_STATES = 1, /* two copies of a commit and its column states */
+    RM_SECTION_ROWS = 2,   /* max_rows, and one spare used while halving */
+    RM_SECTION_SKETCHES = 3,
+    RM_SECTION_SOURCES = 4,
+    RM_SECTION_TAGS = 5,
+    RM_SECTION_FACTS = 6,
+    RM_SECTION_SITES = 7,
+    RM_SECTION_NODES = 8,
+    RM_SECTION_THREADS = 9,
+    RM_SECTION_COUNT = 10
+};
+
+struct rm_section {
+    uint64_t offset;
+    uint64_t record_bytes;
+    uint64_t count;
+};
+
+#define RM_PHASE_STARTING 0U
+#define RM_PHASE_RUNNING  1U
+#define RM_PHASE_STOPPED  2U
+
+#define RM_LABEL_BYTES 128
+
+struct rm_block_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t byte_order;
+    uint64_t total_bytes;
+    uint64_t layout_hash; /* over sizes and sections */
+    struct rm_block_sizes sizes;
+    struct rm_section sections[RM_SECTION_COUNT];
+
+    /* The moment of start, by each clock. */
+    struct rm_clock_pair start;
+    int64_t start_realtime_ns;
+    int64_t stop_ns; /* since start; valid in RM_PHASE_STOPPED */
+    uint32_t phase;  /* stored with release */
+    uint32_t has_scopes;
+
+    /* Sampler: number of the last commit (release); the state used is states[commit & 1]. */
+    uint64_t commit;
+    /* Sampler, while halving: (halvings + 1) << 32 | merged pairs (release).  See series.c. */
+    uint64_t merge_progress;
+
+    uint64_t tag_count;   /* fetch-add by any thread; tags beyond the ring overwrite the oldest */
+    uint64_t fact_length; /* release */
+
+    /* Scopes: written under the scope session's lock, except the drop counters (fetch-add). */
+    uint64_t site_count;
+    uint64_t node_count;
+    uint64_t retired_root; /* tree of the threads that have ended */
+    uint64_t threads_seen;
+    uint64_t dropped_threads;  /* threads without a slot */
+    uint64_t dropped_scopes;   /* instances deeper than the bound, or of threads without a slot */
+    uint64_t dropped_paths;    /* instances whose path found no free node */
+    uint64_t stale_ends;       /* ended twice, on another thread, or after stop */
+    uint64_t misordered_ends;  /* scopes closed by the end of an outer one */
+    uint64_t scope_cost_ticks; /* of one empty scope, measured at start */
+    struct {
+        uint64_t source, target, version; /* version 0: no merge under way */
+    } journal;
+
+    uint64_t label_version; /* odd while the label is written */
+    char label[RM_LABEL_BYTES];
+};
+
+/* Addresses of the sections of one block in this process. */
+struct rm_block {
+    unsigned char *base;
+    struct rm_block_header *header;
+};
+
+/** Bytes that a block of these sizes needs; RESMON_ERANGE names the size that is out of bounds. */
+resmon_status rm_block_measure(const struct rm_block_sizes *sizes, uint64_t *ret_bytes);
+
+/** Formats zeroed memory of rm_block_measure() bytes. */
+void rm_block_format(struct rm_block *block, void *memory, const struct rm_block_sizes *sizes);
+
+/**
+ * Views `bytes` bytes of outside origin as a block: RESMON_EFORMAT unless everything that later
+ * code relies on (magic, sizes, sections) holds, RESMON_EVERSION for another version.
+ */
+resmon_status rm_block_attach(struct rm_block *block, void *memory, uint64_t bytes);
+
+/** Record `index` of a section; the caller keeps index below its count. */
+static inline void *rm_block_record(const struct rm_block *block, enum rm_section_id id,
+                                    uint64_t index)
+{
+    const struct rm_section *section = &block->header->sections[id];
+    return block->base + section->offset + index * section->record_bytes;
+}
+
+#endif

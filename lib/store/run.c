@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/run.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+struct resmon_run *rm_run_new(void)
+{
+    struct resmon_run *run = rm_alloc(1, sizeof *run);
+    if (run != NULL) {
+        run->state = "";
+        run->label = "";
+    }
+    return run;
+}
+
+void rm_run_free(struct resmon_run *run)
+{
+    if (run == NULL) {
+        return;
+    }
+    /* Everything that belongs to a run lives in its arena. */
+    rm_arena_free(&run->strings);
+    rm_free(run);
+}
+
+struct rm_run_statistics rm_run_statistics_none(void)
+{
+    return (struct rm_run_statistics){
+        .first = RM_NAN,
+        .last = RM_NAN,
+        .min = RM_NAN,
+        .max = RM_NAN,
+        .mean = RM_NAN,
+        .integral = RM_NAN,
+        .p50 = RM_NAN,
+        .p95 = RM_NAN,
+    };
+}
+
+const struct rm_fact *rm_run_fact(const struct resmon_run *run, const char *group, const char *key)
+{
+    for (size_t i = 0; i < run->fact_count; i++) {
+        if (strcmp(run->facts[i].group, group) == 0 && strcmp(run->facts[i].key, key) == 0) {
+            return &run->facts[i];
+        }
+    }
+    return NULL;
+}
+
+int64_t rm_run_find_column(const struct resmon_run *run, const char *metric, const char *instance)
+{
+    for (size_t i = 0; i < run->column_count; i++) {
+        if (strcmp(run->columns[i].metric, metric) == 0 &&
+            (instance == NULL || strcmp(run->columns[i].instance, instance) == 0)) {
+            return (int64_t)i;
+        }
+    }
+    return -1;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the model of a run: everything that a run block or a run document says, in plain structures.
+ * There are two producers (store/run_decode.c from a block, sink/document_read.c from JSON) and
+ * many consumers (sinks, report, the public accessors); nothing else passes between them.
+ */
+#ifndef RM_STORE_RUN_H
+#define RM_STORE_RUN_H
+
+#include <stdint.h>
+
+#include <resmon/run.h>
+
+#include "base/arena.h"
+#include "store/facts.h"
+#include "store/scope_tree.h"
+#include "store/series.h"
+#include "store/source.h"
+
+/* Which parts a capture holds. */
+#define RM_PART_SERIES  1U
+#define RM_PART_SUMMARY 2U /* columns and their statistics */
+#define RM_PART_SCOPES  4U
+#define RM_PART_SOURCES 8U
+#define RM_PART_TAGS    16U
+#define RM_PART_ALL     31U
+
+struct rm_run_statistics {
+    uint64_t n;
+    uint64_t resets;
+    double first, last, min, max, mean, integral, p50, p95;
+    double duration_s; /* that the mean is over */
+    double over_s[RM_OVER_COUNT];
+};
+
+struct rm_run_column {
+    const char *metric; /* name */
+    const char *unit;
+    const char *instance;
+    const char *source;
+    int32_t kind;
+    int32_t level;
+    struct rm_run_statistics stats;
+};
+
+struct rm_run_tag {
+    int64_t t_ns;
+    const char *label;
+};
+
+struct rm_run_source {
+    const char *name;
+    const char *reason; /* "" when there is nothing to say */
+    int32_t status;
+    int32_t provenance;
+    uint64_t reads, failures, cost_ns, cost_max_ns, every;
+};
+
+/* A call path, all threads together.  Preorder: a parent stands before its children. */
+struct rm_run_scope {
+    const char *name, *file, *function;
+    uint32_t line;
+    int64_t parent; /* index; -1: top */
+    uint32_t depth;
+    uint32_t threads;
+    uint64_t calls, folded, open;
+    double total_ns, self_ns, min_ns, max_ns, stddev_ns, open_ns;
+    /* Meters: instances that were metered, and figures scaled to all calls; NaN: not metered. */
+    uint64_t cpu_calls, io_calls, rss_calls;
+    double cpu_ns, io[RM_SCOPE_IO_FIELDS], rss_peak_bytes;
+    int32_t cpu_provenance, io_provenance, rss_provenance;
+};
+
+/* What observing cost, and what was dropped for want of room. */
+struct rm_run_overhead {
+    struct rm_sampler_cost sampler;
+    double scopes_ns;      /* estimated: instances * measured cost of one */
+    uint64_t memory_bytes; /* of the run block */
+};
+
+struct rm_run_dropped {
+    uint64_t tags, threads, scopes, paths, stale_ends, misordered_ends;
+};
+
+#define RM_SERIES_KINDS 4 /* RESMON_SERIES_LAST ... MEAN - 1 */
+
+struct resmon_run {
+    struct rm_arena strings;
+    const char *state; /* "running", "stopped" or "interrupted" */
+    const char *label;
+    int64_t start_realtime_ns;
+    int64_t duration_ns;
+    uint64_t samples, stride, halvings;
+
+    struct rm_fact *facts;
+    size_t fact_count;
+    struct rm_run_source *sources;
+    size_t source_count;
+    struct rm_run_column *columns;
+    size_t column_count;
+    int64_t *t_first; /* per row */
+    int64_t *t_last;
+    uint64_t *row_samples;
+    double *values; /* [column][RM_SERIES_KINDS][row] */
+    size_t row_count;
+    struct rm_run_tag *tags;
+    size_t tag_count;
+    struct rm_run_scope *scopes;
+    size_t scope_count;
+
+    struct rm_run_overhead overhead;
+    struct rm_run_dropped dropped;
+};
+
+/** An empty run, or NULL. */
+struct resmon_run *rm_run_new(void);
+void rm_run_free(struct resmon_run *run);
+
+/** Statistics of nothing: all NaN. */
+struct rm_run_statistics rm_run_statistics_none(void);
+
+/** One series of a column: row_count doubles. */
+static inline double *rm_run_series(const struct resmon_run *run, size_t column, int kind)
+{
+    return run->values + (column * RM_SERIES_KINDS + (size_t)kind) * run->row_count;
+}
+
+/** The value of a fact, or NULL. */
+const struct rm_fact *rm_run_fact(const struct resmon_run *run, const char *group, const char *key);
+
+/** The column of a metric and instance (NULL: the first of the metric), or -1. */
+int64_t rm_run_find_column(const struct resmon_run *run, const char *metric, const char *instance);
+
+/* How a block is to be seen. */
+struct rm_decode {
+    unsigned parts; /* RM_PART_* */
+    int is_live;    /* this process writes it: open scopes last until `now` */
+    struct rm_clock_pair now;
+};
+
+/** Makes a run of what a block holds.  The caller holds the engine's locks, if it is live. */
+resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode *how,
+                            struct resmon_run **ret_run);
+
+/** Part of the above: the scopes, merged over threads by the names along their paths. */
+resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm_decode *how,
+                                   double ns_per_tick, struct resmon_run *run);
+
+#endif

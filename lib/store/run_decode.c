@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* Run block -> run.  Trusts nothing in the block that rm_block_attach() did not check. */
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "metric/metric.h"
+#include "store/run.h"
+#include "store/sketch.h"
+#include "store/tags.h"
+
+static resmon_status out_of_memory(void)
+{
+    return rm_error(RESMON_ENOMEM, "out of memory for the result of a run");
+}
+
+static resmon_status decode_facts(const struct rm_block *block, struct resmon_run *run)
+{
+    struct rm_fact fact;
+    uint64_t position = 0;
+    size_t count = 0;
+    while (rm_facts_next(block, &position, &fact)) {
+        count++;
+    }
+    run->facts = rm_arena_alloc(&run->strings, count, sizeof *run->facts);
+    if (run->facts == NULL) {
+        return out_of_memory();
+    }
+    position = 0;
+    while (run->fact_count < count && rm_facts_next(block, &position, &fact)) {
+        struct rm_fact *copy = &run->facts[run->fact_count];
+        copy->kind = fact.kind;
+        copy->group = rm_arena_text(&run->strings, fact.group, SIZE_MAX);
+        copy->key = rm_arena_text(&run->strings, fact.key, SIZE_MAX);
+        copy->value = rm_arena_text(&run->strings, fact.value, SIZE_MAX);
+        if (copy->group == NULL || copy->key == NULL || copy->value == NULL) {
+            return out_of_memory();
+        }
+        run->fact_count++;
+    }
+    return RESMON_OK;
+}
+
+static resmon_status decode_sources(const struct rm_block *block, struct resmon_run *run)
+{
+    size_t count = block->header->sizes.sources;
+    run->sources = rm_arena_alloc(&run->strings, count, sizeof *run->sources);
+    if (run->sources == NULL) {
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct rm_source_record *record = rm_block_record(block, RM_SECTION_SOURCES, i);
+        struct rm_run_source *source = &run->sources[i];
+        source->name = rm_arena_text(&run->strings, record->name, sizeof record->name);
+        source->reason = rm_arena_text(&run->strings, record->reason, sizeof record->reason);
+        if (source->name == NULL || source->reason == NULL) {
+            return out_of_memory();
+        }
+        source->status = record->status;
+        source->provenance = record->provenance;
+        source->reads = record->reads;
+        source->failures = record->failures;
+        source->cost_ns = record->cost_ns;
+        source->cost_max_ns = record->cost_max_ns;
+        source->every = record->every;
+    }
+    run->source_count = count;
+    return RESMON_OK;
+}
+
+static struct rm_run_statistics statistics_of(const struct rm_stats *stats,
+                                              const struct rm_sketch *sketch, int is_counter)
+{
+    if (stats->n == 0) {
+        return rm_run_statistics_none();
+    }
+    struct rm_run_statistics result = {
+        .n = stats->n,
+        .resets = stats->resets,
+        .first = stats->first,
+        .last = stats->all.last,
+        .min = stats->all.min,
+        .max = stats->all.max,
+        .mean = rm_cell_mean(&stats->all, is_counter),
+        .integral = stats->all.sum,
+        .p50 = rm_sketch_quantile(sketch, 0.50),
+        .p95 = rm_sketch_quantile(sketch, 0.95),
+        .duration_s = stats->all.weight,
+    };
+    memcpy(result.over_s, stats->over, sizeof result.over_s);
+    /* A bin's middle may lie outside of what was seen. */
+    result.p50 = rm_lesser(rm_greater(result.p50, result.min), result.max);
+    result.p95 = rm_lesser(rm_greater(result.p95, result.min), result.max);
+    return result;
+}
+
+static resmon_status decode_columns(const struct rm_block *block, struct resmon_run *run)
+{
+    size_t count = block->header->sizes.columns;
+    const struct rm_column *columns = rm_block_record(block, RM_SECTION_COLUMNS, 0);
+    const struct rm_sketch *sketches = rm_block_record(block, RM_SECTION_SKETCHES, 0);
+    const struct rm_column_state *states = rm_series_columns(rm_series_state(block));
+    run->columns = rm_arena_alloc(&run->strings, count, sizeof *run->columns);
+    if (run->columns == NULL) {
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct rm_metric *metric = rm_metric_of(columns[i].metric);
+        struct rm_run_column *column = &run->columns[i];
+        column->metric = metric != NULL ? metric->name : "unknown";
+        column->unit = metric != NULL ? metric->unit : "1";
+        column->level = metric != NULL ? metric->level : RESMON_LEVEL_NODE;
+        column->kind = columns[i].kind;
+        column->source = columns[i].source < run->source_count
+                             ? run->sources[columns[i].source].name
+                             : "unknown";
+        column->instance =
+            rm_arena_text(&run->strings, columns[i].instance, sizeof columns[i].instance);
+        if (column->instance == NULL) {
+            return out_of_memory();
+        }
+        column->stats =
+            statistics_of(&states[i].stats, &sketches[i], columns[i].kind == RESMON_COUNTER);
+    }
+    run->column_count = count;
+    return RESMON_OK;
+}
+
+static void set_cell(struct resmon_run *run, size_t column, size_t row, const struct rm_cell *cell)
+{
+    int is_counter = run->columns[column].kind == RESMON_COUNTER;
+    rm_run_series(run, column, RESMON_SERIES_LAST)[row] = cell->last;
+    rm_run_series(run, column, RESMON_SERIES_MIN)[row] = cell->min;
+    rm_run_series(run, column, RESMON_SERIES_MAX)[row] = cell->max;
+    rm_run_series(run, column, RESMON_SERIES_MEAN)[row] = rm_cell_mean(cell, is_counter);
+}
+
+static void set_span(struct resmon_run *run, size_t row, const struct rm_span *span)
+{
+    run->t_first[row] = span->t_first;
+    run->t_last[row] = span->t_last;
+    run->row_samples[row] = span->n;
+}
+
+struct row_visit {
+    struct resmon_run *run;
+    size_t next;
+    size_t room;
+};
+
+static void take_row(void *context, const struct rm_row *row)
+{
+    struct row_visit *visit = context;
+    if (visit->next >= visit->room) {
+        return;
+    }
+    set_span(visit->run, visit->next, &row->span);
+    for (size_t c = 0; c < visit->run->column_count; c++) {
+        set_cell(visit->run, c, visit->next, &row->cells[c]);
+    }
+    visit->next++;
+}
+
+static void count_row(void *context, const struct rm_row *row)
+{
+    (void)row;
+    ++*(size_t *)context;
+}
+
+static resmon_status decode_rows(const struct rm_block *block, struct resmon_run *run)
+{
+    const struct rm_commit *state = rm_series_state(block);
+    const struct rm_column_state *open = rm_series_columns(state);
+    size_t complete = 0;
+    rm_series_visit(block, count_row, &complete);
+    size_t rows = complete + (state->open.n > 0 ? 1 : 0);
+    run->t_first = rm_arena_alloc(&run->strings, rows, sizeof *run->t_first);
+    run->t_last = rm_arena_alloc(&run->strings, rows, sizeof *run->t_last);
+    run->row_samples = rm_arena_alloc(&run->strings, rows, sizeof *run->row_samples);
+    run->values = rm_arena_alloc(&run->strings, rows * RM_SERIES_KINDS,
+                                 run->column_count * sizeof *run->values);
+    if (run->t_first == NULL || run->t_last == NULL || run->row_samples == NULL ||
+        run->values == NULL) {
+        return out_of_memory();
+    }
+    run->row_count = rows;
+    struct row_visit visit = {.run = run, .room = complete};
+    rm_series_visit(block, take_row, &visit);
+    if (state->open.n > 0) {
+        set_span(run, complete, &state->open);
+        for (size_t c = 0; c < run->column_count; c++) {
+            set_cell(run, c, complete, &open[c].open);
+        }
+    }
+    return RESMON_OK;
+}
+
+static resmon_status decode_tags(const struct rm_block *block, struct resmon_run *run)
+{
+    uint64_t count = rm_tags_count(block);
+    uint64_t oldest = rm_tags_oldest(block);
+    run->tags = rm_arena_alloc(&run->strings, count - oldest, sizeof *run->tags);
+    if (run->tags == NULL) {
+        return out_of_memory();
+    }
+    for (uint64_t number = oldest; number < count; number++) {
+        struct rm_tag tag;
+        if (!rm_tags_get(block, number, &tag)) {
+            continue;
+        }
+        struct rm_run_tag *copy = &run->tags[run->tag_count];
+        copy->t_ns = tag.t_ns;
+        copy->label = rm_arena_text(&run->strings, tag.label, sizeof tag.label);
+        if (copy->label == NULL) {
+            return out_of_memory();
+        }
+        run->tag_count++;
+    }
+    run->dropped.tags = count - run->tag_count;
+    return RESMON_OK;
+}
+
+static resmon_status decode_label(const struct rm_block *block, struct resmon_run *run)
+{
+    const struct rm_block_header *header = block->header;
+    char label[RM_LABEL_BYTES];
+    for (int tries = 0; tries < 100; tries++) {
+        uint64_t before = RM_LOAD_ACQUIRE(&header->label_version);
+        for (size_t i = 0; i < sizeof label; i++) {
+            label[i] = RM_LOAD(&header->label[i]);
+        }
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if ((before & 1) == 0 && RM_LOAD(&header->label_version) == before) {
+            break;
+        }
+    }
+    run->label = rm_arena_text(&run->strings, label, sizeof label);
+    return run->label != NULL ? RESMON_OK : out_of_memory();
+}
+
+static void decode_run_facts(const struct rm_block *block, const struct rm_decode *how,
+                             struct resmon_run *run)
+{
+    const struct rm_block_header *header = block->header;
+    const struct rm_commit *state = rm_series_state(block);
+    uint32_t phase = RM_LOAD_ACQUIRE(&header->phase);
+    int is_stopped = phase == RM_PHASE_STOPPED;
+    run->state = is_stopped ? "stopped" : how->is_live ? "running" : "interrupted";
+    run->start_realtime_ns = header->start_realtime_ns;
+    run->duration_ns = is_stopped ? header->stop_ns : state->t_ns;
+    run->samples = state->samples;
+    run->stride = state->stride;
+    run->halvings = state->halvings;
+    run->overhead.sampler = state->cost;
+    run->overhead.memory_bytes = header->total_bytes;
+    run->dropped.threads = RM_LOAD(&header->dropped_threads);
+    run->dropped.scopes = RM_LOAD(&header->dropped_scopes);
+    run->dropped.paths = RM_LOAD(&header->dropped_paths);
+    run->dropped.stale_ends = RM_LOAD(&header->stale_ends);
+    run->dropped.misordered_ends = RM_LOAD(&header->misordered_ends);
+}
+
+static double ns_per_tick_of(const struct rm_block *block, const struct rm_decode *how)
+{
+    const struct rm_commit *state = rm_series_state(block);
+    struct rm_clock_pair to = how->is_live ? how->now : state->clock;
+    return rm_clock_ns_per_tick(block->header->start, to);
+}
+
+static resmon_status decode_parts(const struct rm_block *block, const struct rm_decode *how,
+                                  struct resmon_run *run)
+{
+    resmon_status status = decode_label(block, run);
+    if (status == RESMON_OK) {
+        status = decode_facts(block, run);
+    }
+    if (status == RESMON_OK) {
+        status = decode_sources(block, run);
+    }
+    if (status == RESMON_OK && (how->parts & (RM_PART_SUMMARY | RM_PART_SERIES)) != 0) {
+        status = decode_columns(block, run);
+    }
+    if (status == RESMON_OK && (how->parts & RM_PART_SERIES) != 0) {
+        status = decode_rows(block, run);
+    }
+    if (status == RESMON_OK && (how->parts & RM_PART_TAGS) != 0) {
+        status = decode_tags(block, run);
+    }
+    if (status == RESMON_OK && (how->parts & RM_PART_SCOPES) != 0) {
+        status = rm_run_decode_scopes(block, how, ns_per_tick_of(block, how), run);
+    }
+    return status;
+}
+
+resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode *how,
+                            struct resmon_run **ret_run)
+{
+    struct resmon_run *run = rm_run_new();
+    if (run == NULL) {
+        return out_of_memory();
+    }
+    decode_run_facts(block, how, run);
+    resmon_status status = decode_parts(block, how, run);
+    if (status != RESMON_OK) {
+        rm_run_free(run);
+        return status;
+    }
+    *ret_run = run;
+    return RESMON_OK;
+}

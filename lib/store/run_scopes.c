@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Run block -> scopes of a run: the trees of all threads, those that have ended included, merged by
+ * the names along their paths.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "store/run.h"
+
+/* A path while it is being merged. */
+struct path {
+    const struct rm_site_record *site;
+    uint32_t parent, first_child, last_child, next; /* indexes; 0: none; path 0 is the root */
+    uint32_t threads;
+    uint64_t first_ticks;
+    struct rm_scope_wall wall;
+    struct rm_scope_meters meters;
+    uint64_t open;
+    uint64_t open_ticks;
+};
+
+struct merger {
+    const struct rm_block *block;
+    struct path *paths;
+    uint32_t path_count;
+    uint32_t path_room;
+    uint32_t *path_of_node; /* by index of the node */
+    uint32_t node_count;
+    uint32_t visits; /* a damaged file may link nodes in a circle */
+};
+
+static uint32_t index_of(const struct merger *m, rm_node_ref ref)
+{
+    uint32_t size = (uint32_t)sizeof(struct rm_scope_node);
+    return ref % size == 0 && ref / size < m->node_count ? ref / size : 0;
+}
+
+static const struct rm_site_record *site_of(const struct merger *m, uint32_t site)
+{
+    static const struct rm_site_record unknown = {.name = "(unknown)"};
+    if (site == 0 || site >= m->block->header->sizes.sites) {
+        return &unknown;
+    }
+    const struct rm_site_record *record = rm_block_record(m->block, RM_SECTION_SITES, site);
+    int is_whole = RM_LOAD_ACQUIRE(&record->is_set) == 1 &&
+                   rm_text_is_terminated(record->name, sizeof record->name) &&
+                   rm_text_is_terminated(record->file, sizeof record->file) &&
+                   rm_text_is_terminated(record->function, sizeof record->function);
+    return is_whole ? record : &unknown;
+}
+
+/* The child of path `parent` with the site's name, made if needed; 0 when there is no room. */
+static uint32_t child_path(struct merger *m, uint32_t parent, const struct rm_site_record *site)
+{
+    for (uint32_t c = m->paths[parent].first_child; c != 0; c = m->paths[c].next) {
+        if (m->paths[c].site == site || strcmp(m->paths[c].site->name, site->name) == 0) {
+            return c;
+        }
+    }
+    if (m->path_count >= m->path_room) {
+        return 0;
+    }
+    uint32_t fresh = m->path_count++;
+    m->paths[fresh] = (struct path){.site = site, .parent = parent};
+    if (m->paths[parent].first_child == 0) {
+        m->paths[parent].first_child = fresh;
+    } else {
+        m->paths[m->paths[parent].last_child].next = fresh;
+    }
+    m->paths[parent].last_child = fresh;
+    return fresh;
+}
+
+static void add_node(struct merger *m, struct path *path, const struct rm_scope_node *node,
+                     rm_node_ref ref)
+{
+    if (rm_node_is_moved(m->block, ref)) {
+        return;
+    }
+    struct rm_scope_wall wall = rm_node_wall(node);
+    struct rm_scope_meters meters = rm_node_meters(node);
+    uint64_t first = RM_LOAD(&node->first_ticks);
+    if (path->wall.calls == 0) {
+        path->first_ticks = first;
+    }
+    path->wall =
+        rm_scope_wall_merge(&path->wall, path->first_ticks, &wall, first, path->first_ticks);
+    path->meters = rm_scope_meters_merge(&path->meters, &meters);
+    path->threads += RM_LOAD(&node->threads);
+}
+
+/* Adds the subtree below `ref`, depth first along the links, to the paths below `path`. */
+static void add_children(struct merger *m, rm_node_ref ref, uint32_t path, uint32_t depth)
+{
+    if (depth > RM_MAX_DEPTH) {
+        return;
+    }
+    uint32_t child = index_of(m, RM_LOAD_ACQUIRE(&rm_node_at(m->block, ref)->first_child));
+    while (child != 0 && m->visits++ < m->node_count) {
+        rm_node_ref child_ref = rm_node_ref_of(child);
+        const struct rm_scope_node *node = rm_node_at(m->block, child_ref);
+        uint32_t target = child_path(m, path, site_of(m, node->site));
+        if (target != 0) {
+            add_node(m, &m->paths[target], node, child_ref);
+            m->path_of_node[child] = target;
+            add_children(m, child_ref, target, depth + 1);
+        }
+        child = index_of(m, RM_LOAD_ACQUIRE(&node->next));
+    }
+}
+
+static void add_open_frames(struct merger *m, const struct rm_scope_thread_record *thread,
+                            uint64_t now)
+{
+    uint64_t bound = m->block->header->sizes.depth;
+    for (uint64_t i = 1; i <= bound; i++) {
+        const struct rm_scope_frame *frame = &thread->frames[i];
+        if (RM_LOAD_ACQUIRE(&frame->token) == 0) {
+            break;
+        }
+        uint32_t path = m->path_of_node[index_of(m, RM_LOAD(&frame->node))];
+        if (path != 0) {
+            uint64_t start = RM_LOAD(&frame->start);
+            m->paths[path].open++;
+            m->paths[path].open_ticks += now > start ? now - start : 0;
+        }
+    }
+}
+
+static void merge_threads(struct merger *m, const struct rm_decode *how)
+{
+    const struct rm_block_header *header = m->block->header;
+    uint64_t now = how->is_live ? how->now.ticks : rm_series_state(m->block)->clock.ticks;
+    uint32_t retired = index_of(m, (rm_node_ref)header->retired_root);
+    if (retired != 0) {
+        add_children(m, rm_node_ref_of(retired), 0, 0);
+    }
+    for (uint64_t i = 0; i < header->sizes.threads; i++) {
+        const struct rm_scope_thread_record *thread =
+            rm_block_record(m->block, RM_SECTION_THREADS, i);
+        uint32_t state = RM_LOAD_ACQUIRE(&thread->state);
+        uint32_t root = index_of(m, thread->root);
+        if (state == RM_THREAD_FREE || root == 0) {
+            continue;
+        }
+        add_children(m, rm_node_ref_of(root), 0, 0);
+        if (state == RM_THREAD_LIVE) {
+            add_open_frames(m, thread, now);
+        }
+    }
+}
+
+static double stddev_of(const struct path *path)
+{
+    double n = (double)path->wall.calls;
+    if (path->wall.calls < 2) {
+        return RM_NAN;
+    }
+    double sum = (double)path->wall.total - n * (double)path->first_ticks;
+    double variance = (path->wall.square_sum - sum * sum / n) / (n - 1.0);
+    return variance > 0.0 ? sqrt(variance) : 0.0;
+}
+
+/* A meter that was taken at some of the calls stands for all of them. */
+static int32_t provenance_of(uint64_t metered, uint64_t calls)
+{
+    if (metered == 0) {
+        return RESMON_PROVENANCE_NONE;
+    }
+    return metered < calls ? RESMON_PROVENANCE_SAMPLED : RESMON_PROVENANCE_MEASURED;
+}
+
+static double scaled(uint64_t sum, uint64_t metered, uint64_t calls)
+{
+    return metered == 0 ? RM_NAN : (double)sum * ((double)calls / (double)metered);
+}
+
+static void fill_meters(struct rm_run_scope *scope, const struct rm_scope_meters *meters)
+{
+    scope->cpu_calls = meters->cpu_calls;
+    scope->cpu_ns = scaled(meters->cpu_ns, meters->cpu_calls, scope->calls);
+    scope->cpu_provenance = provenance_of(meters->cpu_calls, scope->calls);
+    scope->io_calls = meters->io_calls;
+    for (size_t i = 0; i < RM_SCOPE_IO_FIELDS; i++) {
+        scope->io[i] = scaled(meters->io[i], meters->io_calls, scope->calls);
+    }
+    scope->io_provenance = provenance_of(meters->io_calls, scope->calls);
+    scope->rss_calls = meters->rss_calls;
+    scope->rss_peak_bytes = meters->rss_calls > 0 ? (double)meters->rss_peak : RM_NAN;
+    scope->rss_provenance = meters->rss_sampled > 0
+                                ? RESMON_PROVENANCE_SAMPLED
+                                : provenance_of(meters->rss_calls, scope->calls);
+}
+
+static resmon_status fill_scope(struct resmon_run *run, struct rm_run_scope *scope,
+                                const struct path *path, double ns_per_tick)
+{
+    int has_calls = path->wall.calls > 0;
+    scope->name = rm_arena_text(&run->strings, path->site->name, RM_SITE_NAME_BYTES);
+    scope->file = rm_arena_text(&run->strings, path->site->file, RM_SITE_FILE_BYTES);
+    scope->function = rm_arena_text(&run->strings, path->site->function, RM_SITE_FUNCTION_BYTES);
+    if (scope->name == NULL || scope->file == NULL || scope->function == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the scopes of a run");
+    }
+    scope->line = path->site->line;
+    scope->threads = path->threads;
+    scope->calls = path->wall.calls;
+    scope->folded = path->wall.folded;
+    scope->open = path->open;
+    scope->total_ns = (double)path->wall.total * ns_per_tick;
+    scope->min_ns = has_calls ? (double)path->wall.min * ns_per_tick : RM_NAN;
+    scope->max_ns = has_calls ? (double)path->wall.max * ns_per_tick : RM_NAN;
+    scope->stddev_ns = stddev_of(path) * ns_per_tick;
+    scope->open_ns = (double)path->open_ticks * ns_per_tick;
+    scope->self_ns = scope->total_ns + scope->open_ns;
+    fill_meters(scope, &path->meters);
+    return RESMON_OK;
+}
+
+/* Paths in preorder.  The time of each scope is taken off its parent's self time. */
+static resmon_status list_paths(const struct merger *m, struct resmon_run *run, double ns_per_tick)
+{
+    int64_t *index_of_path = rm_alloc(m->path_count, sizeof *index_of_path);
+    run->scopes = rm_arena_alloc(&run->strings, m->path_count, sizeof *run->scopes);
+    resmon_status status = RESMON_OK;
+    if (index_of_path == NULL || run->scopes == NULL) {
+        status = rm_error(RESMON_ENOMEM, "out of memory for the scopes of a run");
+    } else {
+        index_of_path[0] = -1;
+    }
+    uint32_t at = m->paths[0].first_child;
+    while (status == RESMON_OK && at != 0) {
+        struct rm_run_scope *scope = &run->scopes[run->scope_count];
+        status = fill_scope(run, scope, &m->paths[at], ns_per_tick);
+        scope->parent = index_of_path[m->paths[at].parent];
+        if (scope->parent >= 0) {
+            struct rm_run_scope *parent = &run->scopes[scope->parent];
+            scope->depth = parent->depth + 1;
+            parent->self_ns -= scope->total_ns + scope->open_ns;
+        }
+        index_of_path[at] = (int64_t)run->scope_count++;
+        if (m->paths[at].first_child != 0) {
+            at = m->paths[at].first_child;
+            continue;
+        }
+        while (at != 0 && m->paths[at].next == 0) {
+            at = m->paths[at].parent;
+        }
+        at = m->paths[at].next;
+    }
+    for (size_t i = 0; i < run->scope_count; i++) {
+        /* Children of scopes that stayed open, or of other threads' clocks, may exceed it. */
+        run->scopes[i].self_ns = fmax(run->scopes[i].self_ns, 0.0);
+    }
+    rm_free(index_of_path);
+    return status;
+}
+
+resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm_decode *how,
+                                   double ns_per_tick, struct resmon_run *run)
+{
+    const struct rm_block_header *header = block->header;
+    uint32_t nodes = (uint32_t)header->sizes.nodes;
+    uint64_t used = RM_LOAD_ACQUIRE(&header->node_count);
+    struct merger m = {.block = block, .node_count = used < nodes ? (uint32_t)used : nodes};
+    if (header->has_scopes == 0 || m.node_count == 0) {
+        return RESMON_OK;
+    }
+    m.path_room = m.node_count + 1;
+    m.paths = rm_alloc(m.path_room, sizeof *m.paths);
+    m.path_of_node = rm_alloc(m.node_count, sizeof *m.path_of_node);
+    resmon_status status;
+    if (m.paths == NULL || m.path_of_node == NULL) {
+        status = rm_error(RESMON_ENOMEM, "out of memory for the scopes of a run");
+    } else {
+        m.path_count = 1;
+        merge_threads(&m, how);
+        status = list_paths(&m, run, ns_per_tick);
+    }
+    uint64_t ticks = 0;
+    for (uint32_t i = 1; m.paths != NULL && i < m.path_count; i++) {
+        ticks += (m.paths[i].wall.calls + m.paths[i].wall.folded) * header->scope_cost_ticks;
+        ticks += m.paths[i].meters.cost_ticks;
+    }
+    run->overhead.scopes_ns = (double)ticks * ns_per_tick;
+    rm_free(m.paths);
+    rm_free(m.path_of_node);
+    return status;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/scope_tree.h"
+
+#include <stddef.h>
+
+#include "base/compiler.h"
+
+/* All fields of both records are 8 bytes: copied as words, so that TSan and the C memory model
+ * agree with what the hardware does. */
+static void copy_words(void *target, const void *source, size_t bytes)
+{
+    uint64_t *to = target;
+    const uint64_t *from = source;
+    for (size_t i = 0; i < bytes / 8; i++) {
+        RM_STORE(&to[i], RM_LOAD(&from[i]));
+    }
+}
+
+/* The copy that the version names stays untouched as long as the version does. */
+static void read_published(void *target, const void *copies, size_t bytes, const uint32_t *version)
+{
+    for (int tries = 0; tries < 1000; tries++) {
+        uint32_t before = RM_LOAD_ACQUIRE(version);
+        copy_words(target, (const unsigned char *)copies + (before & 1) * bytes, bytes);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (RM_LOAD(version) == before) {
+            return;
+        }
+    }
+}
+
+struct rm_scope_wall rm_node_wall(const struct rm_scope_node *node)
+{
+    struct rm_scope_wall wall = {0};
+    read_published(&wall, node->wall, sizeof wall, &node->wall_version);
+    return wall;
+}
+
+struct rm_scope_meters rm_node_meters(const struct rm_scope_node *node)
+{
+    struct rm_scope_meters meters = {0};
+    read_published(&meters, node->meters, sizeof meters, &node->meter_version);
+    return meters;
+}
+
+void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_meters *totals)
+{
+    uint32_t version = RM_LOAD(&node->meter_version) + 1;
+    copy_words(&node->meters[version & 1], totals, sizeof *totals);
+    RM_STORE_RELEASE(&node->meter_version, version);
+}
+
+/* Sum of squares about another point: sum (x - b)^2 = sum (x - a)^2 + 2 (a - b) S + n (a - b)^2,
+ * with S = sum (x - a). */
+static double about_point(const struct rm_scope_wall *wall, uint64_t from, uint64_t to)
+{
+    double shift = (double)from - (double)to;
+    double sum = (double)wall->total - (double)wall->calls * (double)from;
+    return wall->square_sum + 2.0 * shift * sum + (double)wall->calls * shift * shift;
+}
+
+struct rm_scope_wall rm_scope_wall_merge(const struct rm_scope_wall *a, uint64_t a_first,
+                                         const struct rm_scope_wall *b, uint64_t b_first,
+                                         uint64_t about)
+{
+    struct rm_scope_wall sum = {
+        .calls = a->calls + b->calls,
+        .folded = a->folded + b->folded,
+        .total = a->total + b->total,
+        .max = a->max > b->max ? a->max : b->max,
+        .square_sum = about_point(a, a_first, about) + about_point(b, b_first, about),
+    };
+    if (a->calls == 0) {
+        sum.min = b->min;
+    } else if (b->calls == 0) {
+        sum.min = a->min;
+    } else {
+        sum.min = a->min < b->min ? a->min : b->min;
+    }
+    return sum;
+}
+
+struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
+                                             const struct rm_scope_meters *b)
+{
+    struct rm_scope_meters sum = {
+        .cpu_calls = a->cpu_calls + b->cpu_calls,
+        .cpu_ns = a->cpu_ns + b->cpu_ns,
+        .io_calls = a->io_calls + b->io_calls,
+        .rss_calls = a->rss_calls + b->rss_calls,
+        .rss_peak = a->rss_peak > b->rss_peak ? a->rss_peak : b->rss_peak,
+        .rss_sampled = a->rss_sampled + b->rss_sampled,
+        .cost_ticks = a->cost_ticks + b->cost_ticks,
+    };
+    for (size_t i = 0; i < RM_SCOPE_IO_FIELDS; i++) {
+        sum.io[i] = a->io[i] + b->io[i];
+    }
+    return sum;
+}
+
+/* A kill between the records counts the meters of this one node in neither or both places; the wall
+ * record is what the journal guards. */
+void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target)
+{
+    struct rm_block_header *header = block->header;
+    struct rm_scope_node *from = rm_node_at(block, source);
+    struct rm_scope_node *to = rm_node_at(block, target);
+    struct rm_scope_wall from_wall = rm_node_wall(from);
+    struct rm_scope_wall to_wall = rm_node_wall(to);
+    struct rm_scope_meters from_meters = rm_node_meters(from);
+    struct rm_scope_meters to_meters = rm_node_meters(to);
+    if (to_wall.calls == 0) {
+        RM_STORE(&to->first_ticks, from->first_ticks);
+    }
+    struct rm_scope_wall wall = rm_scope_wall_merge(&to_wall, to->first_ticks, &from_wall,
+                                                    from->first_ticks, to->first_ticks);
+    struct rm_scope_meters meters = rm_scope_meters_merge(&to_meters, &from_meters);
+    uint32_t wall_version = to->wall_version + 1;
+    copy_words(&to->wall[wall_version & 1], &wall, sizeof wall);
+
+    RM_STORE(&header->journal.source, source);
+    RM_STORE(&header->journal.target, target);
+    RM_STORE_RELEASE(&header->journal.version, (UINT64_C(1) << 32) | wall_version);
+    RM_STORE_RELEASE(&to->wall_version, wall_version); /* from here on `source` is moved */
+    rm_node_publish_meters(to, &meters);
+    rm_node_publish_meters(from, &(struct rm_scope_meters){0});
+    copy_words(&from->wall[(from->wall_version + 1) & 1], &(struct rm_scope_wall){0}, sizeof wall);
+    RM_STORE_RELEASE(&from->wall_version, from->wall_version + 1);
+    RM_STORE(&to->threads, to->threads + from->threads);
+    RM_STORE_RELEASE(&header->journal.version, 0);
+}
+
+int rm_node_is_moved(const struct rm_block *block, rm_node_ref ref)
+{
+    const struct rm_block_header *header = block->header;
+    uint64_t version = RM_LOAD_ACQUIRE(&header->journal.version);
+    if (version == 0 || header->journal.source != ref ||
+        header->journal.target >= header->sections[RM_SECTION_NODES].record_bytes *
+                                      header->sections[RM_SECTION_NODES].count) {
+        return 0;
+    }
+    const struct rm_scope_node *target = rm_node_at(block, (rm_node_ref)header->journal.target);
+    return target->wall_version == (uint32_t)version;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/series.h"
+
+#include <string.h>
+
+#include <resmon/metric.h>
+
+#include "base/compiler.h"
+
+/*
+ * Halving in place, readable at every instant.  Pair i (rows 2i, 2i+1) merges into row i.  For
+ * i >= 1 row i was itself consumed by an earlier pair, so writing it destroys nothing that a reader
+ * still needs; row 0 is the exception, and goes to the spare row until all is done.  The progress
+ * word carries the number of the halving, so that a reader can tell a halving under way (one more
+ * than the state knows of) from one whose state is already published.
+ */
+
+static struct rm_row *row_at(const struct rm_block *block, uint64_t index)
+{
+    return rm_block_record(block, RM_SECTION_ROWS, index);
+}
+
+static struct rm_commit *state_at(const struct rm_block *block, uint64_t commit)
+{
+    return rm_block_record(block, RM_SECTION_STATES, commit & 1);
+}
+
+static struct rm_column_state *columns_of(struct rm_commit *commit)
+{
+    return (struct rm_column_state *)(commit + 1);
+}
+
+void rm_series_begin(struct rm_block *block)
+{
+    for (uint64_t copy = 0; copy < 2; copy++) {
+        struct rm_commit *state = state_at(block, copy);
+        struct rm_column_state *columns = columns_of(state);
+        *state = (struct rm_commit){.stride = 1};
+        for (uint64_t c = 0; c < block->header->sizes.columns; c++) {
+            columns[c].stats = rm_stats_empty();
+            columns[c].open = rm_cell_empty();
+        }
+    }
+}
+
+static void merge_rows(struct rm_row *target, const struct rm_row *early, const struct rm_row *late,
+                       uint64_t columns)
+{
+    target->span = rm_span_merge(&early->span, &late->span);
+    for (uint64_t c = 0; c < columns; c++) {
+        target->cells[c] = rm_cell_merge(&early->cells[c], &late->cells[c]);
+    }
+}
+
+/* Halves the `rows` (even) complete rows; the caller publishes the new state. */
+static void halve(struct rm_block *block, const struct rm_commit *old)
+{
+    uint64_t columns = block->header->sizes.columns;
+    uint64_t number = (old->halvings + 1) << 32;
+    struct rm_row *spare = row_at(block, block->header->sizes.rows);
+    for (uint64_t pair = 0; pair < old->rows / 2; pair++) {
+        struct rm_row *target = pair == 0 ? spare : row_at(block, pair);
+        merge_rows(target, row_at(block, 2 * pair), row_at(block, 2 * pair + 1), columns);
+        RM_STORE_RELEASE(&block->header->merge_progress, number | (pair + 1));
+    }
+    memcpy(row_at(block, 0), spare, block->header->sections[RM_SECTION_ROWS].record_bytes);
+}
+
+/* Writes the full open bucket behind the complete rows: invisible until the commit. */
+static void flush_open(struct rm_block *block, const struct rm_commit *old,
+                       const struct rm_column_state *columns)
+{
+    struct rm_row *row = row_at(block, old->rows);
+    row->span = old->open;
+    for (uint64_t c = 0; c < block->header->sizes.columns; c++) {
+        row->cells[c] = columns[c].open;
+    }
+}
+
+/* Decides what becomes of a full open bucket; true when the next sample starts a new one. */
+static int make_room(struct rm_block *block, const struct rm_commit *old, struct rm_commit *new,
+                     const struct rm_column_state *columns)
+{
+    if (old->open.n < old->stride) {
+        return old->open.n == 0;
+    }
+    if (old->rows == block->header->sizes.rows) {
+        halve(block, old);
+        new->rows = old->rows / 2;
+        new->stride = old->stride * 2;
+        new->halvings = old->halvings + 1;
+        return 0; /* at the double stride, the open bucket is half full */
+    }
+    flush_open(block, old, columns);
+    new->rows = old->rows + 1;
+    return 1;
+}
+
+static void add_values(struct rm_block *block, const struct rm_sample *sample,
+                       const struct rm_column_state *old, struct rm_column_state *new,
+                       int starts_bucket)
+{
+    const struct rm_column *columns = rm_block_record(block, RM_SECTION_COLUMNS, 0);
+    struct rm_sketch *sketches = rm_block_record(block, RM_SECTION_SKETCHES, 0);
+    for (uint64_t c = 0; c < block->header->sizes.columns; c++) {
+        struct rm_counting counting = {columns[c].kind == RESMON_COUNTER,
+                                       columns[c].is_interval != 0, columns[c].wrap};
+        new[c].stats = old[c].stats;
+        struct rm_reading reading =
+            rm_stats_take(&new[c].stats, counting, sample->values[c], sample->t_ns);
+        new[c].open = starts_bucket ? reading.cell : rm_cell_merge(&old[c].open, &reading.cell);
+        if (!isnan(reading.quantity)) {
+            rm_sketch_add(&sketches[c], reading.quantity);
+        }
+        if (sample->ret_values != NULL) {
+            sample->ret_values[c] = reading.cell.last;
+        }
+    }
+}
+
+void rm_series_add(struct rm_block *block, const struct rm_sample *sample,
+                   const struct rm_sampler_cost *cost)
+{
+    struct rm_block_header *header = block->header;
+    const struct rm_commit *old = state_at(block, header->commit);
+    struct rm_commit *new = state_at(block, header->commit + 1);
+    const struct rm_column_state *old_columns = rm_series_columns(old);
+    *new = *old;
+    int starts_bucket = make_room(block, old, new, old_columns);
+    if (starts_bucket) {
+        new->open = (struct rm_span){.t_first = sample->t_ns};
+    }
+    new->open.t_last = sample->t_ns;
+    new->open.n++;
+    new->t_ns = sample->t_ns;
+    new->clock = sample->clock;
+    new->samples++;
+    new->cost = *cost;
+    add_values(block, sample, old_columns, columns_of(new), starts_bucket);
+    RM_STORE_RELEASE(&header->commit, header->commit + 1);
+}
+
+const struct rm_commit *rm_series_state(const struct rm_block *block)
+{
+    return state_at(block, RM_LOAD_ACQUIRE(&block->header->commit));
+}
+
+const struct rm_column_state *rm_series_columns(const struct rm_commit *commit)
+{
+    return (const struct rm_column_state *)(commit + 1);
+}
+
+void rm_series_visit(const struct rm_block *block,
+                     void (*visit)(void *context, const struct rm_row *row), void *context)
+{
+    const struct rm_commit *state = rm_series_state(block);
+    uint64_t max_rows = block->header->sizes.rows;
+    uint64_t rows = state->rows < max_rows ? state->rows : max_rows;
+    uint64_t progress = RM_LOAD_ACQUIRE(&block->header->merge_progress);
+    uint64_t merged = 0;
+    if (progress >> 32 == state->halvings + 1) {
+        merged = progress & UINT32_MAX;
+        merged = merged < rows / 2 ? merged : rows / 2;
+    }
+    for (uint64_t i = 0; i < merged; i++) {
+        visit(context, i == 0 ? row_at(block, max_rows) : row_at(block, i));
+    }
+    for (uint64_t i = 2 * merged; i < rows; i++) {
+        visit(context, row_at(block, i));
+    }
+}

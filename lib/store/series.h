@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the series of a run inside its block: columns, the bounded rows that halve themselves, the
+ * running statistics, and the commit that makes each sample visible as a whole.
+ *
+ * One writer (the sampler).  Readers in the same process hold the engine's store lock; a reader of
+ * a dead program's file needs none, since every state up to the last commit is complete.
+ */
+#ifndef RM_STORE_SERIES_H
+#define RM_STORE_SERIES_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "store/block.h"
+#include "store/bucket.h"
+#include "store/sketch.h"
+#include "store/stats.h"
+
+#define RM_INSTANCE_BYTES 40
+
+/* A metric of an instance ("eth0"; "" for most).  Fixed before the first sample. */
+struct rm_column {
+    uint32_t metric;
+    uint32_t source;      /* index of the source that reads it */
+    int32_t kind;         /* RESMON_GAUGE or RESMON_COUNTER */
+    uint32_t is_interval; /* a gauge of the time since the reading before */
+    double wrap;
+    char instance[RM_INSTANCE_BYTES];
+};
+
+/* What the sampler says about itself with each sample. */
+struct rm_sampler_cost {
+    uint64_t late;    /* deadlines that had passed when the sampler woke */
+    uint64_t cpu_ns;  /* CPU time of the sampling thread */
+    uint64_t wall_ns; /* time spent taking samples */
+    uint64_t wall_max_ns;
+    uint64_t undelivered; /* rows that the delivery queue refused */
+};
+
+/* The state after a sample; two copies in the block, the newer is published by header->commit. */
+struct rm_commit {
+    int64_t t_ns;               /* of this sample, since start */
+    struct rm_clock_pair clock; /* just after it: ties ticks to time, for a killed run too */
+    uint64_t samples;
+    uint64_t rows;   /* complete buckets */
+    uint64_t stride; /* samples per complete bucket */
+    uint64_t halvings;
+    struct rm_span open; /* the bucket being filled */
+    struct rm_sampler_cost cost;
+};
+
+/* Follows the commit in its section record, one per column. */
+struct rm_column_state {
+    struct rm_stats stats;
+    struct rm_cell open;
+};
+
+/* A row of the section: a span, then one cell per column. */
+struct rm_row {
+    struct rm_span span;
+    struct rm_cell cells[];
+};
+
+/* One sample, on its way into the series. */
+struct rm_sample {
+    int64_t t_ns;
+    struct rm_clock_pair clock;
+    const double *values; /* one per column, as read */
+    double *ret_values;   /* the same with counters as growth since start; for delivery.  NULL: not
+                             wanted */
+};
+
+/** Prepares the states of a freshly formatted block. */
+void rm_series_begin(struct rm_block *block);
+
+/** Takes a sample and publishes it. */
+void rm_series_add(struct rm_block *block, const struct rm_sample *sample,
+                   const struct rm_sampler_cost *cost);
+
+/** The published state, and its column states. */
+const struct rm_commit *rm_series_state(const struct rm_block *block);
+const struct rm_column_state *rm_series_columns(const struct rm_commit *commit);
+
+/**
+ * The rows to read, oldest first: calls `visit` for each complete bucket, also when the block was
+ * left in the middle of a halving.  The open bucket is in the state.
+ */
+void rm_series_visit(const struct rm_block *block,
+                     void (*visit)(void *context, const struct rm_row *row), void *context);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/stats.h"
+
+#include "base/clock.h"
+
+const double rm_over_limits[RM_OVER_COUNT] = {20.0, 40.0, 80.0, 100.0};
+
+struct rm_stats rm_stats_empty(void)
+{
+    return (struct rm_stats){
+        .t_last = RM_NEVER, .raw = RM_NAN, .first = RM_NAN, .all = rm_cell_empty()};
+}
+
+/*
+ * Growth since the reading before.  A value that went down wrapped, where the column says at what
+ * and it was in the upper half before; else the source was reset (device replaced, module
+ * reloaded): nothing is made up for the gap, and the reset is counted.
+ */
+static double growth(struct rm_stats *stats, double wrap, double value)
+{
+    if (value >= stats->raw) {
+        return value - stats->raw;
+    }
+    if (wrap > 0.0 && stats->raw > wrap / 2.0 && value < wrap / 2.0 && stats->raw <= wrap) {
+        return value + (wrap - stats->raw);
+    }
+    stats->resets++;
+    return 0.0;
+}
+
+static struct rm_reading take_gauge(struct rm_stats *stats, double value, double dt)
+{
+    struct rm_reading reading = {
+        .cell = {.last = value, .min = value, .max = value, .sum = value * dt, .weight = dt},
+        .quantity = value,
+    };
+    for (int i = 0; i < RM_OVER_COUNT; i++) {
+        stats->over[i] += value >= rm_over_limits[i] ? dt : 0.0;
+    }
+    return reading;
+}
+
+static struct rm_reading take_counter(struct rm_stats *stats, double wrap, double value, double dt)
+{
+    struct rm_reading reading = {.cell = rm_cell_empty(), .quantity = RM_NAN};
+    if (stats->n == 0) {
+        reading.cell.last = 0.0;
+    } else {
+        double more = growth(stats, wrap, value);
+        reading.cell.last = stats->all.last + more;
+        reading.cell.sum = more;
+        reading.cell.weight = dt;
+        if (dt > 0.0) {
+            reading.quantity = more / dt;
+            reading.cell.min = reading.quantity;
+            reading.cell.max = reading.quantity;
+        }
+    }
+    stats->raw = value;
+    return reading;
+}
+
+struct rm_reading rm_stats_take(struct rm_stats *stats, struct rm_counting counting, double value,
+                                int64_t t)
+{
+    if (!isfinite(value)) {
+        if (counting.is_interval && stats->n == 0) {
+            stats->t_last = t;
+        }
+        return (struct rm_reading){.cell = rm_cell_empty(), .quantity = RM_NAN};
+    }
+    double dt = stats->t_last != RM_NEVER && t > stats->t_last
+                    ? (double)(t - stats->t_last) / (double)RM_NS_PER_S
+                    : 0.0;
+    struct rm_reading reading = counting.is_counter ? take_counter(stats, counting.wrap, value, dt)
+                                                    : take_gauge(stats, value, dt);
+    if (stats->n == 0) {
+        stats->first = reading.cell.last;
+    }
+    stats->all = rm_cell_merge(&stats->all, &reading.cell);
+    stats->t_last = t;
+    stats->n++;
+    return reading;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the running statistics of one column over every sample of a run: never computed from
+ * decimated rows.
+ */
+#ifndef RM_STORE_STATS_H
+#define RM_STORE_STATS_H
+
+#include <stdint.h>
+
+#include "store/bucket.h"
+
+#define RM_OVER_COUNT 4 /* time at or over 20, 40, 80, 100 */
+
+extern const double rm_over_limits[RM_OVER_COUNT];
+
+#define RM_NEVER INT64_MIN
+
+struct rm_stats {
+    uint64_t n;      /* readings */
+    uint64_t resets; /* counter: times it ran backwards */
+    int64_t t_last;  /* of the last reading, ns since start; RM_NEVER: none yet */
+    double raw;      /* counter: the last reading as read */
+    double first;
+    struct rm_cell all; /* over the whole run */
+    double over[RM_OVER_COUNT];
+};
+
+/* What one reading adds; made once, then merged into the run, the open bucket and the sketch. */
+struct rm_reading {
+    struct rm_cell cell;
+    double quantity; /* what quantiles are of: the level, or the rate; NaN: none */
+};
+
+/* How a column is to be counted. */
+struct rm_counting {
+    int is_counter;
+    int is_interval; /* gauge: stands for the time since the attempt before, even the first */
+    double wrap;     /* counter: it starts again at 0 after this value; 0: it never wraps */
+};
+
+struct rm_stats rm_stats_empty(void);
+
+/** Takes the reading `value` at `t` (NaN: not read) and updates `stats`. */
+struct rm_reading rm_stats_take(struct rm_stats *stats, struct rm_counting counting, double value,
+                                int64_t t);
+
+#endif

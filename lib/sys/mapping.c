@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, MADV_DONTDUMP */
+#include "sys/mapping.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/status.h"
+#include "sys/outfile.h"
+
+static void *map(int fd, uint64_t bytes)
+{
+    if (RM_FAULT(RM_FAULT_MAP)) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    return mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+}
+
+resmon_status rm_mapping_anonymous(struct rm_mapping *mapping, uint64_t bytes)
+{
+    void *memory = map(-1, bytes);
+    if (memory == MAP_FAILED) {
+        return rm_error_errno(errno, "cannot have %llu bytes for a run", (unsigned long long)bytes);
+    }
+    *mapping = (struct rm_mapping){memory, bytes};
+    return RESMON_OK;
+}
+
+static resmon_status fill_and_map(struct rm_mapping *mapping, int fd, const char *path,
+                                  uint64_t bytes)
+{
+    /* Every block is allocated now.  (A file system that copies on write may still run full later;
+     * none can promise more.) */
+    int error = RM_FAULT(RM_FAULT_WRITE) ? ENOSPC : posix_fallocate(fd, 0, (off_t)bytes);
+    if (error != 0) {
+        return rm_error_errno(error, "cannot reserve %llu bytes for the recording %s",
+                              (unsigned long long)bytes, path);
+    }
+    void *memory = map(fd, bytes);
+    if (memory == MAP_FAILED) {
+        return rm_error_errno(errno, "cannot map the recording %s", path);
+    }
+    *mapping = (struct rm_mapping){memory, bytes};
+    return RESMON_OK;
+}
+
+resmon_status rm_mapping_file(struct rm_mapping *mapping, const char *path, uint64_t bytes)
+{
+    struct rm_outfile file;
+    resmon_status status = rm_outfile_open(&file, path, 0600);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct rm_mapping fresh = {0};
+    status = fill_and_map(&fresh, file.fd, path, bytes);
+    if (status != RESMON_OK) {
+        rm_outfile_abandon(&file);
+        return status;
+    }
+    status = rm_outfile_commit(&file);
+    if (status != RESMON_OK) {
+        rm_mapping_free(&fresh);
+        return status;
+    }
+    *mapping = fresh;
+    return RESMON_OK;
+}
+
+static resmon_status copy_from(struct rm_mapping *mapping, int fd, const char *path, uint64_t bound)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0) {
+        return rm_error_errno(errno, "cannot look at %s", path);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return rm_error(RESMON_EFORMAT, "%s is not a regular file", path);
+    }
+    if (info.st_size <= 0 || (uint64_t)info.st_size > bound) {
+        return rm_error(RESMON_EFORMAT, "%s has %lld bytes; a run has 1 to %llu", path,
+                        (long long)info.st_size, (unsigned long long)bound);
+    }
+    struct rm_mapping copy;
+    /* One byte more, so that text in it can be terminated. */
+    resmon_status status = rm_mapping_anonymous(&copy, (uint64_t)info.st_size + 1);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    uint64_t length = 0;
+    while (length < (uint64_t)info.st_size) {
+        ssize_t got = RM_FAULT(RM_FAULT_READ)
+                          ? (errno = EIO, -1)
+                          : pread(fd, (char *)copy.memory + length,
+                                  (size_t)((uint64_t)info.st_size - length), (off_t)length);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            status = rm_error_errno(errno, "cannot read %s", path);
+            rm_mapping_free(&copy);
+            return status;
+        }
+        if (got == 0) {
+            break; /* it shrank meanwhile */
+        }
+        length += (uint64_t)got;
+    }
+    *mapping = copy;
+    return RESMON_OK;
+}
+
+resmon_status rm_mapping_copy(struct rm_mapping *mapping, const char *path, uint64_t bound)
+{
+    int fd = RM_FAULT(RM_FAULT_OPEN) ? (errno = EMFILE, -1)
+                                     : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return rm_error_errno(errno, "cannot open %s", path);
+    }
+    resmon_status status = copy_from(mapping, fd, path, bound);
+    (void)close(fd);
+    return status;
+}
+
+void rm_mapping_free(struct rm_mapping *mapping)
+{
+    if (mapping->memory != NULL) {
+        (void)munmap(mapping->memory, (size_t)mapping->bytes);
+    }
+    *mapping = (struct rm_mapping){0};
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the memory of run blocks: anonymous, or a file mapping that was allocated in full first, so
+ * that a full disk is an error at start and never a SIGBUS later.
+ */
+#ifndef RM_SYS_MAPPING_H
+#define RM_SYS_MAPPING_H
+
+#include <stdint.h>
+
+#include <resmon/status.h>
+
+struct rm_mapping {
+    void *memory;
+    uint64_t bytes;
+};
+
+/** Zeroed private memory. */
+resmon_status rm_mapping_anonymous(struct rm_mapping *mapping, uint64_t bytes);
+
+/**
+ * A new file of `bytes` zeroes at `path` (mode 0600), mapped shared.  It is made beside the path
+ * and renamed over it: a recording that is there, and may still be mapped by another process, stays
+ * whole for that process.
+ */
+resmon_status rm_mapping_file(struct rm_mapping *mapping, const char *path, uint64_t bytes);
+
+/** A private copy of a file of at most `bound` bytes. */
+resmon_status rm_mapping_copy(struct rm_mapping *mapping, const char *path, uint64_t bound);
+
+void rm_mapping_free(struct rm_mapping *mapping);
+
+#endif

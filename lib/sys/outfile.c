@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "sys/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/status.h"
+
+resmon_status rm_outfile_expand(const char *pattern, char path[RM_PATH_BYTES])
+{
+    size_t length = 0;
+    for (const char *p = pattern; *p != '\0'; p++) {
+        char part[256] = {*p, '\0'};
+        if (*p == '%') {
+            p++;
+            if (*p == 'p') {
+                (void)snprintf(part, sizeof part, "%ld", (long)getpid());
+            } else if (*p == 'h') {
+                (void)gethostname(part, sizeof part - 1);
+            } else if (*p != '%') {
+                return rm_error(RESMON_EINVAL,
+                                "'%%%c' in the path '%s': only %%p (process id), %%h (host name) "
+                                "and %%%% are known",
+                                *p, pattern);
+            }
+        }
+        size_t wide = strlen(part);
+        if (length + wide >= RM_PATH_BYTES) {
+            return rm_error(RESMON_EINVAL, "path longer than %d bytes", RM_PATH_BYTES - 1);
+        }
+        memcpy(path + length, part, wide);
+        length += wide;
+    }
+    path[length] = '\0';
+    if (length == 0) {
+        return rm_error(RESMON_EINVAL, "the path is empty");
+    }
+    return RESMON_OK;
+}
+
+resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t mode)
+{
+    static unsigned serial;
+    file->fd = -1;
+    file->path = path;
+    /* Unique among the threads and processes of a host; O_EXCL sees to the rest. */
+    int extra = snprintf(file->temporary, sizeof file->temporary, "%s.%ld.%u.tmp", path,
+                         (long)getpid(), __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED));
+    if (extra < 0 || extra >= RM_PATH_BYTES) {
+        return rm_error(RESMON_EINVAL, "path longer than %d bytes", RM_PATH_BYTES - 32);
+    }
+    int fd = RM_FAULT(RM_FAULT_OPEN)
+                 ? (errno = EMFILE, -1)
+                 : open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                        mode != 0 ? mode : 0666);
+    if (fd < 0) {
+        return rm_error_errno(errno, "cannot create %s", file->temporary);
+    }
+    file->fd = fd;
+    return RESMON_OK;
+}
+
+resmon_status rm_outfile_write(struct rm_outfile *file, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t done =
+            RM_FAULT(RM_FAULT_WRITE) ? (errno = ENOSPC, -1) : write(file->fd, bytes, length);
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
+        if (done < 0) {
+            return rm_error_errno(errno, "cannot write %s", file->temporary);
+        }
+        bytes += done;
+        length -= (size_t)done;
+    }
+    return RESMON_OK;
+}
+
+/* The rename itself must survive a crash too; a directory that cannot be synced is no failure. */
+static void sync_directory(const char *path)
+{
+    char directory[RM_PATH_BYTES];
+    (void)snprintf(directory, sizeof directory, "%s", path);
+    char *slash = strrchr(directory, '/');
+    if (slash == NULL) {
+        (void)snprintf(directory, sizeof directory, ".");
+    } else {
+        slash[slash == directory ? 1 : 0] = '\0';
+    }
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        (void)close(fd);
+    }
+}
+
+resmon_status rm_outfile_commit(struct rm_outfile *file)
+{
+    if (RM_FAULT(RM_FAULT_WRITE) ? (errno = EIO, true) : fsync(file->fd) != 0) {
+        resmon_status status = rm_error_errno(errno, "cannot sync %s", file->temporary);
+        rm_outfile_abandon(file);
+        return status;
+    }
+    int closed = close(file->fd);
+    file->fd = -1;
+    if (closed != 0) {
+        resmon_status status = rm_error_errno(errno, "cannot close %s", file->temporary);
+        rm_outfile_abandon(file);
+        return status;
+    }
+    if (rename(file->temporary, file->path) != 0) {
+        resmon_status status =
+            rm_error_errno(errno, "cannot rename %s to %s", file->temporary, file->path);
+        rm_outfile_abandon(file);
+        return status;
+    }
+    sync_directory(file->path);
+    return RESMON_OK;
+}
+
+void rm_outfile_abandon(struct rm_outfile *file)
+{
+    if (file->fd >= 0) {
+        (void)close(file->fd);
+        file->fd = -1;
+    }
+    (void)unlink(file->temporary);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns writing of files that are either there as a whole or not at all: a temporary file in the
+ * same directory, synced and renamed over the target.
+ */
+#ifndef RM_SYS_OUTFILE_H
+#define RM_SYS_OUTFILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include <resmon/status.h>
+
+#define RM_PATH_BYTES 4096
+
+struct rm_outfile {
+    int fd;
+    const char *path; /* the caller's, until commit or abandon */
+    char temporary[RM_PATH_BYTES];
+};
+
+/**
+ * "%p", "%h", "%%" in `pattern` become the process id, the host name and '%'.
+ * RESMON_EINVAL: another letter, or too long.
+ */
+resmon_status rm_outfile_expand(const char *pattern, char path[RM_PATH_BYTES]);
+
+/** Creates the temporary file; never follows a link that somebody planted.  `mode` 0: as umask
+ * says. */
+resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t mode);
+
+/** Writes all bytes. */
+resmon_status rm_outfile_write(struct rm_outfile *file, const char *bytes, size_t length);
+
+/** Syncs, closes and renames; on failure the temporary file is gone and the target as before. */
+resmon_status rm_outfile_commit(struct rm_outfile *file);
+
+/** Closes and removes the temporary file. */
+void rm_outfile_abandon(struct rm_outfile *file);
+
+#endif
