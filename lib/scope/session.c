@@ -212,7 +212,10 @@ static void move_children(struct rm_scope_session *session, struct rm_scope_node
         struct rm_scope_node *source = rm_node_at(&session->block, ref);
         struct rm_scope_node *target = find_child(session, to, source->site);
         if (target == NULL) {
-            target = take_node(session); /* room was made sure of */
+            target = take_node(session);
+            if (target == NULL) {
+                return; /* cannot be: room was made sure of */
+            }
             target->threads = 0;
             link_child(session, to, target, source->site);
         }
@@ -276,7 +279,13 @@ resmon_status rm_session_start(const struct rm_block *block, uint64_t meters, do
     session->references = 1;
     (void)pthread_mutex_init(&session->lock, NULL);
     block->header->node_count = 1; /* slot 0 stands for "none" */
-    block->header->retired_root = ref_of(session, take_node(session));
+    struct rm_scope_node *retired = take_node(session);
+    if (retired == NULL) {
+        rm_free(session);
+        return rm_error(RESMON_ERANGE, "a run with scopes needs more than %llu nodes",
+                        (unsigned long long)block->header->sizes.nodes);
+    }
+    block->header->retired_root = ref_of(session, retired);
     block->header->has_scopes = 1;
     block->header->scope_cost_ticks = rm_scope_measure_cost();
     rm_scope_prepare_for_fork();

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bench bench_begin(int argc, char **argv, const char *name)
+{
+    struct bench bench = {.name = name};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--check") == 0) {
+            bench.is_check = true;
+        } else if (strcmp(argv[i], "--quick") == 0) {
+            bench.is_quick = true;
+        } else {
+            fprintf(stderr, "usage: %s [--check] [--quick]\n", argv[0]);
+            exit(2);
+        }
+    }
+    printf("%s\n", name);
+    return bench;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare);
+    return values[count / 2];
+}
+
+static size_t rounds(const struct bench *bench)
+{
+    return bench->is_quick ? 5 : 31;
+}
+
+static void judge(struct bench *bench, double value, double bound)
+{
+    if (bound > 0.0 && value > bound) {
+        bench->has_failed = true;
+        printf("  PAST ITS TARGET");
+    }
+    printf("\n");
+}
+
+void bench_ratio(struct bench *bench, const char *what, bench_fn floor, bench_fn ours,
+                 void *context, size_t count, double target)
+{
+    double floors[BENCH_MAX_ROUNDS], own[BENCH_MAX_ROUNDS], ratios[BENCH_MAX_ROUNDS];
+    size_t n = rounds(bench);
+    (void)floor(context, count);
+    (void)ours(context, count);
+    for (size_t i = 0; i < n; i++) {
+        floors[i] = floor(context, count);
+        own[i] = ours(context, count);
+        ratios[i] = own[i] / floors[i];
+    }
+    double ratio = median(ratios, n);
+    printf("  %-44s floor %10.1f ns  ours %10.1f ns  ratio %5.2f", what, median(floors, n),
+           median(own, n), ratio);
+    if (target > 0.0) {
+        printf("  (target %.2f)", target);
+    }
+    judge(bench, ratio, target);
+}
+
+double bench_median(struct bench *bench, bench_fn ours, void *context, size_t count)
+{
+    double own[BENCH_MAX_ROUNDS];
+    size_t n = rounds(bench);
+    (void)ours(context, count);
+    for (size_t i = 0; i < n; i++) {
+        own[i] = ours(context, count);
+    }
+    return median(own, n);
+}
+
+void bench_value(struct bench *bench, const char *what, double value, const char *unit,
+                 double bound)
+{
+    printf("  %-44s %.4g %s", what, value, unit);
+    if (bound > 0.0) {
+        printf("  (target %.4g)", bound);
+    }
+    judge(bench, value, bound);
+}
+
+int bench_end(struct bench *bench)
+{
+    if (bench->has_failed) {
+        printf("%s: past a target\n", bench->name);
+    }
+    return bench->is_check && bench->has_failed ? 1 : 0;
+}

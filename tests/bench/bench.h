@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every bench shares: rounds in turn (floor, ours, floor, ours, ...), medians, ratios, and the
+ * verdict of --check.  Machines are noisy; the ratio of neighbouring rounds is not.
+ */
+#ifndef RESMON_TESTS_BENCH_H
+#define RESMON_TESTS_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BENCH_MAX_ROUNDS 101
+
+struct bench {
+    const char *name;
+    bool is_check; /* --check: exit status 1 past a target */
+    bool is_quick; /* --quick: few rounds, for a first look */
+    bool has_failed;
+};
+
+/** Reads --check and --quick; exits with usage on anything else. */
+struct bench bench_begin(int argc, char **argv, const char *name);
+
+/** A measured thing: runs `count` operations and returns the nanoseconds that one took. */
+typedef double (*bench_fn)(void *context, size_t count);
+
+/**
+ * Runs floor and ours in turn and prints "what: floor F, ours O, ratio R (target T)".  The ratio is
+ * the median over pairs.  `target` 0: only informative.
+ */
+void bench_ratio(struct bench *bench, const char *what, bench_fn floor, bench_fn ours,
+                 void *context, size_t count, double target);
+
+/** Prints one value against an upper bound; `bound` 0: only informative. */
+void bench_value(struct bench *bench, const char *what, double value, const char *unit,
+                 double bound);
+
+/** Median time of one operation, in ns. */
+double bench_median(struct bench *bench, bench_fn ours, void *context, size_t count);
+
+/** The exit status. */
+int bench_end(struct bench *bench);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a scope costs: wall only against two bare clock reads, disabled against an empty inlined
+ * call, with the exact RSS peak against two bare (pwrite + getrusage); nested, in two threads, and
+ * its growth in memory.
+ */
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <resmon/resmon.h>
+
+#include "bench.h"
+
+#define NS_PER_S 1e9
+
+static double now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * NS_PER_S + (double)now.tv_nsec;
+}
+
+/* ---- floors ----------------------------------------------------------------------------- */
+
+static int uses_counter; /* as the library says of itself */
+
+static inline uint64_t bare_clock(void)
+{
+#if defined(__x86_64__)
+    if (uses_counter) {
+        return __builtin_ia32_rdtsc();
+    }
+#elif defined(__aarch64__)
+    if (uses_counter) {
+        uint64_t value;
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+        return value;
+    }
+#endif
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static double floor_clock(void *context, size_t count)
+{
+    (void)context;
+    volatile uint64_t sink = 0;
+    double start = now_ns();
+    for (size_t i = 0; i < count; i++) {
+        uint64_t begin = bare_clock();
+        sink = bare_clock() - begin;
+    }
+    (void)sink;
+    return (now_ns() - start) / (double)count;
+}
+
+static inline void nothing(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+static double floor_empty(void *context, size_t count)
+{
+    (void)context;
+    double start = now_ns();
+    for (size_t i = 0; i < count; i++) {
+        nothing();
+    }
+    return (now_ns() - start) / (double)count;
+}
+
+static double floor_peak(void *context, size_t count)
+{
+    (void)context;
+    struct rusage usage;
+    int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+    double start = now_ns();
+    for (size_t i = 0; i < count; i++) {
+        for (int k = 0; k < 2; k++) {
+            if (pwrite(fd, "5", 1, 0) != 1 || getrusage(RUSAGE_SELF, &usage) != 0) {
+                abort();
+            }
+        }
+    }
+    double elapsed = now_ns() - start;
+    close(fd);
+    return elapsed / (double)count;
+}
+
+/* ---- ours ------------------------------------------------------------------------------- */
+
+static double scopes(void *context, size_t count)
+{
+    (void)context;
+    double start = now_ns();
+    for (size_t i = 0; i < count; i++) {
+        RESMON_SCOPE("bench");
+        nothing();
+    }
+    return (now_ns() - start) / (double)count;
+}
+
+/* Four levels: the cost of one of them. */
+static double nested_scopes(void *context, size_t count)
+{
+    (void)context;
+    double start = now_ns();
+    for (size_t i = 0; i < count / 4; i++) {
+        RESMON_SCOPE("a");
+        {
+            RESMON_SCOPE("b");
+            {
+                RESMON_SCOPE("c");
+                {
+                    RESMON_SCOPE("d");
+                    nothing();
+                }
+            }
+        }
+    }
+    return (now_ns() - start) / (double)(count / 4 * 4);
+}
+
+/* Two children in turn: the cache of the child visited last misses every time. */
+static double alternating_scopes(void *context, size_t count)
+{
+    (void)context;
+    double start = now_ns();
+    for (size_t i = 0; i < count / 2; i++) {
+        {
+            RESMON_SCOPE("even");
+            nothing();
+        }
+        {
+            RESMON_SCOPE("odd");
+            nothing();
+        }
+    }
+    return (now_ns() - start) / (double)(count / 2 * 2);
+}
+
+struct part {
+    bench_fn run;
+    size_t count;
+    double ns;
+};
+
+static void *run_part(void *context)
+{
+    struct part *part = context;
+    part->ns = part->run(NULL, part->count);
+    return NULL;
+}
+
+static double in_two_threads(bench_fn run, size_t count)
+{
+    pthread_t other;
+    struct part part = {run, count, 0.0};
+    if (pthread_create(&other, NULL, run_part, &part) != 0) {
+        abort();
+    }
+    double own = run(NULL, count);
+    pthread_join(other, NULL);
+    return (own + part.ns) / 2.0;
+}
+
+static double floor_clock_2(void *context, size_t count)
+{
+    (void)context;
+    return in_two_threads(floor_clock, count);
+}
+
+static double scopes_2(void *context, size_t count)
+{
+    (void)context;
+    return in_two_threads(scopes, count);
+}
+
+static resmon_monitor *start_monitor(uint64_t meters)
+{
+    resmon_monitor_options options = {
+        .struct_size = sizeof options,
+        .interval_ms = 10000,
+        .scope_meters = meters,
+        .max_meter_share = 1e9, /* take the meter every time */
+    };
+    resmon_monitor *monitor;
+    if (resmon_monitor_new(&options, &monitor) != RESMON_OK ||
+        resmon_monitor_start(monitor) != RESMON_OK) {
+        fprintf(stderr, "cannot start: %s\n", resmon_last_error());
+        exit(2);
+    }
+    return monitor;
+}
+
+static double resident_bytes(void)
+{
+    char text[128] = {0};
+    long size, resident;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0 ||
+        sscanf(text, "%ld %ld", &size, &resident) != 2) {
+        abort();
+    }
+    close(fd);
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void bench_growth(struct bench *bench)
+{
+    size_t count = bench->is_quick ? 1000000 : 10000000;
+    resmon_monitor *monitor = start_monitor(RESMON_METER_WALL);
+    (void)nested_scopes(NULL, 10000);
+    double before = resident_bytes();
+    (void)nested_scopes(NULL, count);
+    double after = resident_bytes();
+    resmon_monitor_free(monitor);
+    printf("  (%.0f scopes: RSS grew by %.0f B)\n", (double)count, after - before);
+    /* The counters of RSS are themselves only right to some pages. */
+    bench_value(bench, "growth per scope instance", floor((after - before) / (double)count * 10.0),
+                "x 0.1 B", 0.5);
+}
+
+static void bench_start_stop(struct bench *bench)
+{
+    double best = 1e18;
+    for (int i = 0; i < 21; i++) {
+        double start = now_ns();
+        resmon_monitor_free(start_monitor(RESMON_METER_WALL));
+        double elapsed = now_ns() - start;
+        best = elapsed < best ? elapsed : best;
+    }
+    bench_value(bench, "start + stop of a monitor (best of 21)", best / 1e6, "ms", 2.0);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench bench = bench_begin(argc, argv, "bench_scope");
+    size_t count = 1000000;
+    bench_ratio(&bench, "scope, disabled", floor_empty, scopes, NULL, count, 0.0);
+    double disabled =
+        bench_median(&bench, scopes, NULL, count) - bench_median(&bench, floor_empty, NULL, count);
+    bench_value(&bench, "scope, disabled, above an empty call", disabled, "ns", 1.5);
+
+    resmon_monitor *monitor = start_monitor(RESMON_METER_WALL);
+    resmon_run *run;
+    if (resmon_monitor_sources(monitor, &run) == RESMON_OK) {
+        const char *clock = resmon_run_fact(run, "run", "scope_clock");
+        uses_counter = clock != NULL && strcmp(clock, "clock_gettime") != 0;
+        printf("  clock: %s\n", clock);
+        resmon_run_free(run);
+    }
+    bench_ratio(&bench, "scope, wall", floor_clock, scopes, NULL, count, 1.25);
+    bench_ratio(&bench, "scope, wall, nested four deep", floor_clock, nested_scopes, NULL, count,
+                1.25);
+    bench_ratio(&bench, "scope, wall, alternating children", floor_clock, alternating_scopes, NULL,
+                count, 0.0);
+    bench_ratio(&bench, "scope, wall, two threads", floor_clock_2, scopes_2, NULL, count, 1.25);
+    resmon_monitor_free(monitor);
+
+    monitor = start_monitor(RESMON_METER_RSS);
+    bench_ratio(&bench, "scope, wall + exact RSS peak", floor_peak, scopes, NULL, 20000, 1.1);
+    resmon_monitor_free(monitor);
+    monitor = start_monitor(RESMON_METER_CPU);
+    bench_ratio(&bench, "scope, wall + CPU time", floor_clock, scopes, NULL, 100000, 0.0);
+    resmon_monitor_free(monitor);
+    monitor = start_monitor(RESMON_METER_IO);
+    bench_ratio(&bench, "scope, wall + I/O", floor_clock, scopes, NULL, 20000, 0.0);
+    resmon_monitor_free(monitor);
+
+    bench_growth(&bench);
+    bench_start_stop(&bench);
+    return bench_end(&bench);
+}
