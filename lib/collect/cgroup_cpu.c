@@ -102,13 +102,14 @@ static resmon_status read_cpu(struct rm_collect *collect, void *state_, double *
     values[THROTTLED] = rm_found(found, numbers, THROTTLED);
     values[PERIODS] = rm_found(found, numbers, PERIODS);
     values[QUOTA] = collect->capacity.cgroup_cpus;
-    double elapsed = (double)(collect->now_ns - state->last_ns) * 1e-9;
+    int64_t now_ns = rm_collect_moment(collect);
+    double elapsed = (double)(now_ns - state->last_ns) * 1e-9;
     if (!isnan(state->last_s) && elapsed > 0.0) {
         double cpus = fmax(values[TIME] - state->last_s, 0.0) / elapsed;
         values[PERCENT] = 100.0 * cpus / collect->capacity.cgroup_cpus;
     }
     state->last_s = values[TIME];
-    state->last_ns = collect->now_ns;
+    state->last_ns = now_ns;
     return RESMON_OK;
 }
 

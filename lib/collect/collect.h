@@ -99,6 +99,13 @@ static inline resmon_status rm_collect_read(struct rm_collect *collect, const st
     return rm_file_read(file, &collect->scratch, ret_text);
 }
 
+/** Now, as near to a reading as the percentages of short intervals need it; below a fixture's root
+ * the sample's stamp. */
+static inline int64_t rm_collect_moment(const struct rm_collect *collect)
+{
+    return collect->root.is_live ? rm_clock_monotonic_ns() : collect->now_ns;
+}
+
 /** A file that is open but does not say what it should. */
 resmon_status rm_collect_garbled(const struct rm_file *file);
 

@@ -67,11 +67,18 @@ struct cpu {
 
 struct state {
     struct rm_file file;
-    struct cpu all;
-    struct cpu *cpus; /* by number */
+    struct cpu counted; /* all CPUs, at the reading before */
+    struct cpu all;     /* all CPUs, at the last shares */
+    struct cpu *cpus;   /* by number, at the last shares */
     size_t cpu_room;
+    int64_t shares_ns;      /* time of the last shares */
+    bool takes_shares;      /* this reading does */
     double seconds[FIELDS]; /* totals with backward steps left out */
 };
+
+/* Ticks are 10 ms long: over less time than this, shares would be mostly rounding.  The last sample
+ * of a run may come that soon after the one before. */
+#define LEAST_SHARES_NS (50 * RM_NS_PER_MS)
 
 #define MAX_CPUS 16384U /* the kernel's NR_CPUS is at most 8192 */
 
@@ -94,7 +101,6 @@ static struct share advance(struct cpu *cpu, const uint64_t now[FIELDS], double 
     double busy = total - ret_delta[F_IDLE] - ret_delta[F_IOWAIT];
     bool has_passed = cpu->is_known && total > 0.0;
     cpu->is_known = true;
-    cpu->is_seen = true;
     if (!has_passed) {
         return (struct share){RM_NAN, RM_NAN};
     }
@@ -149,6 +155,10 @@ static void take_core(struct state *state, struct rm_text line, struct cores *co
         return;
     }
     cores->online++;
+    cpu->is_seen = true;
+    if (!state->takes_shares) {
+        return;
+    }
     struct share share = advance(cpu, fields, delta);
     if (!isnan(share.busy)) {
         cores->sum += share.busy;
@@ -166,9 +176,12 @@ static void take_all(struct rm_collect *collect, struct state *state, struct rm_
     if (!parse_fields(line, fields)) {
         return;
     }
-    struct share share = advance(&state->all, fields, delta);
-    values[PERCENT] = share.busy;
-    values[EX_STEAL] = share.busy_ex_steal;
+    if (state->takes_shares) {
+        struct share share = advance(&state->all, fields, delta);
+        values[PERCENT] = share.busy;
+        values[EX_STEAL] = share.busy_ex_steal;
+    }
+    (void)advance(&state->counted, fields, delta);
     for (int f = 0; f < FIELDS; f++) {
         state->seconds[f] += delta[f] * collect->tick_s;
     }
@@ -204,7 +217,7 @@ static void take_extra(struct rm_text line, double *values)
 static void forget_unseen(struct state *state)
 {
     for (size_t i = 0; i < state->cpu_room; i++) {
-        state->cpus[i].is_known = state->cpus[i].is_seen;
+        state->cpus[i].is_known = state->cpus[i].is_known && state->cpus[i].is_seen;
         state->cpus[i].is_seen = false;
     }
 }
@@ -218,6 +231,8 @@ static resmon_status read_stat(struct rm_collect *collect, void *state_, double 
         return status;
     }
     struct cores cores = {.min = INFINITY, .max = -INFINITY};
+    state->takes_shares = collect->now_ns - state->shares_ns >= LEAST_SHARES_NS;
+    state->shares_ns = state->takes_shares ? collect->now_ns : state->shares_ns;
     bool has_all = false;
     while (rm_parse_line(&text, &line)) {
         if (!rm_parse_literal(&line, "cpu")) {
@@ -250,11 +265,14 @@ static resmon_status open_stat(struct rm_collect *collect, void *state_)
     struct state *state = state_;
     double values[RM_ARRAY_LEN(metrics)];
     state->file.fd = -1;
+    state->shares_ns = INT64_MIN / 2;
     resmon_status status = rm_file_open(&state->file, &collect->root, "proc/stat");
     if (status == RESMON_OK) {
         status = read_stat(collect, state, values); /* makes room for all CPUs */
     }
     if (status == RESMON_OK) {
+        state->shares_ns = INT64_MIN / 2;
+        state->counted = (struct cpu){0};
         state->all = (struct cpu){0};
         memset(state->seconds, 0, sizeof state->seconds);
         memset(state->cpus, 0, state->cpu_room * sizeof *state->cpus);
@@ -272,7 +290,7 @@ static void close_stat(void *state_)
 const struct rm_collector rm_collect_node_cpu = {
     .name = "node_cpu",
     .domain = RESMON_DOMAIN_CPU,
-    /* Ticks are 10 ms long: shares over less than 100 ms would be mostly rounding. */
+    /* Twice LEAST_SHARES_NS, so that a sample that comes early still has them. */
     .min_interval_ns = 100 * RM_NS_PER_MS,
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),

@@ -88,7 +88,8 @@ static void read_own(double *values)
 
 static void set_percents(const struct rm_collect *collect, struct state *state, double *values)
 {
-    double elapsed = (double)(collect->now_ns - state->last_ns) * 1e-9;
+    int64_t now_ns = rm_collect_moment(collect);
+    double elapsed = (double)(now_ns - state->last_ns) * 1e-9;
     if (!isnan(state->last_s) && elapsed > 0.0) {
         double percent = 100.0 * fmax(values[TIME] - state->last_s, 0.0) / elapsed;
         values[PERCENT] = percent;
@@ -97,7 +98,7 @@ static void set_percents(const struct rm_collect *collect, struct state *state, 
         values[AFFINITY_PERCENT] = percent / collect->capacity.affinity_cpus;
     }
     state->last_s = values[TIME];
-    state->last_ns = collect->now_ns;
+    state->last_ns = now_ns;
 }
 
 static resmon_status read_stat(struct rm_collect *collect, void *state_, double *values)

@@ -73,20 +73,21 @@ static void keep_rising(struct state *state, double *values)
     }
 }
 
-static void set_percent(const struct rm_collect *collect, struct state *state, double *values)
+static void set_percent(struct state *state, int64_t now_ns, double *values)
 {
-    double elapsed = (double)(collect->now_ns - state->last_ns) * 1e-9;
+    double elapsed = (double)(now_ns - state->last_ns) * 1e-9;
     values[CPU_PERCENT] = !isnan(state->last_s) && elapsed > 0.0
                               ? 100.0 * (values[CPU_TIME] - state->last_s) / elapsed
                               : RM_NAN;
     state->last_s = values[CPU_TIME];
-    state->last_ns = collect->now_ns;
+    state->last_ns = now_ns;
 }
 
 static resmon_status read_tree(struct rm_collect *collect, void *state_, double *values)
 {
     struct state *state = state_;
     const struct rm_process_tree *tree = &state->tree;
+    int64_t now_ns = rm_collect_moment(collect);
     resmon_status status = rm_tree_update(&state->tree, collect);
     if (status != RESMON_OK) {
         return status;
@@ -105,7 +106,7 @@ static resmon_status read_tree(struct rm_collect *collect, void *state_, double 
     values[READ_CHARS] += tree->carried_io[RM_TREE_READ_CHARS];
     values[WRITE_CHARS] += tree->carried_io[RM_TREE_WRITE_CHARS];
     keep_rising(state, values);
-    set_percent(collect, state, values);
+    set_percent(state, now_ns, values);
     return RESMON_OK;
 }
 

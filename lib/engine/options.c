@@ -153,7 +153,7 @@ static resmon_status read_all(const resmon_monitor_options *given, struct rm_opt
         status = read_share("max_overhead", given->max_overhead, 0.01, 1.0, &options->max_overhead);
     }
     if (status == RESMON_OK) {
-        status = read_share("max_meter_share", given->max_meter_share, 0.05, 1e9,
+        status = read_share("max_meter_share", given->max_meter_share, 0.01, 1e9,
                             &options->max_meter_share);
     }
     if (status == RESMON_OK && number[1] % 2 != 0) {

@@ -199,6 +199,10 @@ static const struct {
 static void set_rate(cell target, print_fn print, double value, bool is_rate)
 {
     char text[RM_HUMAN_BYTES];
+    if (is_rate && print == rm_human_seconds) {
+        rm_human_percent(target, 100.0 * value); /* seconds per second */
+        return;
+    }
     print(text, value);
     (void)snprintf(target, RM_TABLE_CELL_BYTES, "%s%s", text,
                    is_rate && isfinite(value) ? "/s" : "");

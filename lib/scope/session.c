@@ -65,8 +65,12 @@ static void link_child(struct rm_scope_session *session, struct rm_scope_node *p
 {
     RM_STORE(&child->site, site);
     child->parent = ref_of(session, parent);
-    RM_STORE(&child->next, parent->first_child);
-    RM_STORE_RELEASE(&parent->first_child, ref_of(session, child));
+    /* At the end, so that phases are listed in the order in which they came. */
+    rm_node_ref *link = &parent->first_child;
+    while (*link != 0) {
+        link = &rm_node_at(&session->block, *link)->next;
+    }
+    RM_STORE_RELEASE(link, ref_of(session, child));
 }
 
 static struct rm_scope_node *find_child(const struct rm_scope_session *session,

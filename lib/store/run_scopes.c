@@ -136,10 +136,6 @@ static void merge_threads(struct merger *m, const struct rm_decode *how)
 {
     const struct rm_block_header *header = m->block->header;
     uint64_t now = how->is_live ? how->now.ticks : rm_series_state(m->block)->clock.ticks;
-    uint32_t retired = index_of(m, (rm_node_ref)header->retired_root);
-    if (retired != 0) {
-        add_children(m, rm_node_ref_of(retired), 0, 0);
-    }
     for (uint64_t i = 0; i < header->sizes.threads; i++) {
         const struct rm_scope_thread_record *thread =
             rm_block_record(m->block, RM_SECTION_THREADS, i);
@@ -152,6 +148,11 @@ static void merge_threads(struct merger *m, const struct rm_decode *how)
         if (state == RM_THREAD_LIVE) {
             add_open_frames(m, thread, now);
         }
+    }
+    /* Last: phases of threads that still live come in their own order. */
+    uint32_t retired = index_of(m, (rm_node_ref)header->retired_root);
+    if (retired != 0) {
+        add_children(m, rm_node_ref_of(retired), 0, 0);
     }
 }
 

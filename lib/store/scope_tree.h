@@ -69,9 +69,9 @@ struct rm_scope_node {
     uint32_t site; /* 0: the root of a thread */
     rm_node_ref parent;
     rm_node_ref first_child; /* release */
-    rm_node_ref next;
-    rm_node_ref last_child; /* the owner's cache of the child visited last; never 0: a node without
-                               children points at slot 0, whose site matches nothing */
+    rm_node_ref next;        /* release */
+    rm_node_ref last_child;  /* the owner's cache of the child visited last; never 0: a node without
+                                children points at slot 0, whose site matches nothing */
     uint32_t wall_version;
     uint32_t meter_version;
     uint32_t threads;     /* that have merged into this node, or 1 */
