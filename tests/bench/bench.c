@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct bench bench_begin(int argc, char **argv, const char *name)
 {
@@ -97,4 +98,30 @@ int bench_end(struct bench *bench)
         printf("%s: past a target\n", bench->name);
     }
     return bench->is_check && bench->has_failed ? 1 : 0;
+}
+
+double bench_resident_bytes(void)
+{
+    /* The page tables themselves: statm and status are only right to some pages per CPU. */
+    char line[256];
+    double kib = -1.0;
+    FILE *file = fopen("/proc/self/smaps_rollup", "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "Rss: %lf kB", &kib) == 1) {
+            break;
+        }
+    }
+    if (file == NULL || kib < 0.0) {
+        fprintf(stderr, "cannot read /proc/self/smaps_rollup\n");
+        exit(2);
+    }
+    fclose(file);
+    return kib * 1024.0;
+}
+
+double bench_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }

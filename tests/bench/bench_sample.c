@@ -39,13 +39,6 @@ struct setup {
     struct rm_mapping mapping;
 };
 
-static double now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 static void read_bare(int fd)
 {
     static char bytes[256 * 1024];
@@ -60,7 +53,7 @@ static void read_bare(int fd)
 static double floor_reads(void *context, size_t count)
 {
     struct setup *setup = context;
-    double start = now_ns();
+    double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
         struct rusage usage;
         struct timespec cpu;
@@ -77,17 +70,17 @@ static double floor_reads(void *context, size_t count)
             abort();
         }
     }
-    return (now_ns() - start) / (double)count;
+    return (bench_now_ns() - start) / (double)count;
 }
 
 static double our_samples(void *context, size_t count)
 {
     struct setup *setup = context;
-    double start = now_ns();
+    double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
         rm_sampler_take(&setup->sampler, rm_clock_monotonic_ns(), true);
     }
-    return (now_ns() - start) / (double)count;
+    return (bench_now_ns() - start) / (double)count;
 }
 
 static void check(resmon_status status)

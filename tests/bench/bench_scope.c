@@ -19,15 +19,6 @@
 
 #include "bench.h"
 
-#define NS_PER_S 1e9
-
-static double now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * NS_PER_S + (double)now.tv_nsec;
-}
-
 /* ---- floors ----------------------------------------------------------------------------- */
 
 static int uses_counter; /* as the library says of itself */
@@ -54,13 +45,13 @@ static double floor_clock(void *context, size_t count)
 {
     (void)context;
     volatile uint64_t sink = 0;
-    double start = now_ns();
+    double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
         uint64_t begin = bare_clock();
         sink = bare_clock() - begin;
     }
     (void)sink;
-    return (now_ns() - start) / (double)count;
+    return (bench_now_ns() - start) / (double)count;
 }
 
 static inline void nothing(void)
@@ -71,11 +62,11 @@ static inline void nothing(void)
 static double floor_empty(void *context, size_t count)
 {
     (void)context;
-    double start = now_ns();
+    double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
         nothing();
     }
-    return (now_ns() - start) / (double)count;
+    return (bench_now_ns() - start) / (double)count;
 }
 
 static double floor_peak(void *context, size_t count)
@@ -83,7 +74,7 @@ static double floor_peak(void *context, size_t count)
     (void)context;
     struct rusage usage;
     int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
-    double start = now_ns();
+    double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
         for (int k = 0; k < 2; k++) {
             if (pwrite(fd, "5", 1, 0) != 1 || getrusage(RUSAGE_SELF, &usage) != 0) {
@@ -91,7 +82,7 @@ static double floor_peak(void *context, size_t count)
             }
         }
     }
-    double elapsed = now_ns() - start;
+    double elapsed = bench_now_ns() - start;
     close(fd);
     return elapsed / (double)count;
 }
@@ -101,19 +92,19 @@ static double floor_peak(void *context, size_t count)
 static double scopes(void *context, size_t count)
 {
     (void)context;
-    double start = now_ns();
+    double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
         RESMON_SCOPE("bench");
         nothing();
     }
-    return (now_ns() - start) / (double)count;
+    return (bench_now_ns() - start) / (double)count;
 }
 
 /* Four levels: the cost of one of them. */
 static double nested_scopes(void *context, size_t count)
 {
     (void)context;
-    double start = now_ns();
+    double start = bench_now_ns();
     for (size_t i = 0; i < count / 4; i++) {
         RESMON_SCOPE("a");
         {
@@ -127,14 +118,14 @@ static double nested_scopes(void *context, size_t count)
             }
         }
     }
-    return (now_ns() - start) / (double)(count / 4 * 4);
+    return (bench_now_ns() - start) / (double)(count / 4 * 4);
 }
 
 /* Two children in turn: the cache of the child visited last misses every time. */
 static double alternating_scopes(void *context, size_t count)
 {
     (void)context;
-    double start = now_ns();
+    double start = bench_now_ns();
     for (size_t i = 0; i < count / 2; i++) {
         {
             RESMON_SCOPE("even");
@@ -145,7 +136,7 @@ static double alternating_scopes(void *context, size_t count)
             nothing();
         }
     }
-    return (now_ns() - start) / (double)(count / 2 * 2);
+    return (bench_now_ns() - start) / (double)(count / 2 * 2);
 }
 
 struct part {
@@ -202,30 +193,18 @@ static resmon_monitor *start_monitor(uint64_t meters)
     return monitor;
 }
 
-static double resident_bytes(void)
-{
-    char text[128] = {0};
-    long size, resident;
-    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0 ||
-        sscanf(text, "%ld %ld", &size, &resident) != 2) {
-        abort();
-    }
-    close(fd);
-    return (double)resident * (double)sysconf(_SC_PAGESIZE);
-}
-
 static void bench_growth(struct bench *bench)
 {
     size_t count = bench->is_quick ? 1000000 : 10000000;
     resmon_monitor *monitor = start_monitor(RESMON_METER_WALL);
     (void)nested_scopes(NULL, 10000);
-    double before = resident_bytes();
+    (void)bench_resident_bytes(); /* its own code is resident from here on */
+    double before = bench_resident_bytes();
     (void)nested_scopes(NULL, count);
-    double after = resident_bytes();
+    double after = bench_resident_bytes();
     resmon_monitor_free(monitor);
     printf("  (%.0f scopes: RSS grew by %.0f B)\n", (double)count, after - before);
-    /* The counters of RSS are themselves only right to some pages. */
+    /* Pages of the sampling thread and of stdio may come in between: whole tenths of bytes only. */
     bench_value(bench, "growth per scope instance", floor((after - before) / (double)count * 10.0),
                 "x 0.1 B", 0.5);
 }
@@ -234,9 +213,9 @@ static void bench_start_stop(struct bench *bench)
 {
     double best = 1e18;
     for (int i = 0; i < 21; i++) {
-        double start = now_ns();
+        double start = bench_now_ns();
         resmon_monitor_free(start_monitor(RESMON_METER_WALL));
-        double elapsed = now_ns() - start;
+        double elapsed = bench_now_ns() - start;
         best = elapsed < best ? elapsed : best;
     }
     bench_value(bench, "start + stop of a monitor (best of 21)", best / 1e6, "ms", 2.0);

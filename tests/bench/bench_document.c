@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A run of 1024 rows x 80 columns written as a document and loaded again, against cJSON alone
+ * printing and parsing the same numbers.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <resmon/resmon.h>
+
+#include "bench.h"
+#include "sink/json.h"
+#include "store/run.h"
+
+#define ROWS    1024
+#define COLUMNS 80
+#define PATH    "bench-document.json"
+
+static resmon_run *make_run(void)
+{
+    resmon_run *run = rm_run_new();
+    if (run == NULL) {
+        abort();
+    }
+    run->state = "stopped";
+    run->column_count = COLUMNS;
+    run->row_count = ROWS;
+    run->columns = rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns);
+    run->t_first = rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_first);
+    run->t_last = rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_last);
+    run->row_samples = rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples);
+    run->values = rm_arena_alloc(&run->strings, (size_t)ROWS * COLUMNS * RM_SERIES_KINDS,
+                                 sizeof *run->values);
+    if (run->columns == NULL || run->t_first == NULL || run->t_last == NULL ||
+        run->row_samples == NULL || run->values == NULL) {
+        abort();
+    }
+    for (size_t c = 0; c < COLUMNS; c++) {
+        run->columns[c] = (struct rm_run_column){.metric = "proc.mem.rss",
+                                                 .unit = "B",
+                                                 .instance = "",
+                                                 .source = "proc_mem",
+                                                 .kind = RESMON_GAUGE,
+                                                 .level = RESMON_LEVEL_PROCESS};
+    }
+    srand(1);
+    for (size_t i = 0; i < (size_t)ROWS * COLUMNS * RM_SERIES_KINDS; i++) {
+        run->values[i] = (double)rand() / 7.0;
+    }
+    return run;
+}
+
+/* What any program that stores these numbers with cJSON must do. */
+static double floor_numbers(void *context, size_t count)
+{
+    const resmon_run *run = context;
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        for (size_t c = 0; c < COLUMNS * RM_SERIES_KINDS; c++) {
+            bool is_whole = true;
+            struct rm_json *array = rm_json_doubles(run->values + c * ROWS, ROWS, &is_whole);
+            struct rm_json *back = NULL;
+            char *text = rm_json_print(array);
+            if (text == NULL || rm_json_parse(text, strlen(text), &back) != RESMON_OK) {
+                abort();
+            }
+            rm_json_free(back);
+            rm_json_free_text(text);
+            rm_json_free(array);
+        }
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
+static double save_and_load(void *context, size_t count)
+{
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        resmon_run *back = NULL;
+        if (resmon_run_save(context, PATH) != RESMON_OK ||
+            resmon_run_load(PATH, &back) != RESMON_OK) {
+            fprintf(stderr, "cannot save or load: %s\n", resmon_last_error());
+            exit(2);
+        }
+        resmon_run_free(back);
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench bench = bench_begin(argc, argv, "bench_document");
+    if (rm_json_check() != RESMON_OK) {
+        printf("  skipped: %s\n", resmon_last_error());
+        return 0;
+    }
+    bench.is_quick = true; /* a round takes most of a second */
+    resmon_run *run = make_run();
+    struct stat info;
+    bench_ratio(&bench, "1024 x 80, written and loaded", floor_numbers, save_and_load, run, 1, 1.5);
+    if (stat(PATH, &info) == 0) {
+        bench_value(&bench, "size of the document", (double)info.st_size / 1e6, "MB", 0.0);
+    }
+    (void)unlink(PATH);
+    resmon_run_free(run);
+    return bench_end(&bench);
+}
