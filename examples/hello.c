@@ -33,7 +33,7 @@ static unsigned *make_numbers(size_t count)
 int main(void)
 {
     RESMON_FUNCTION();
-    const size_t count = 4000000;
+    const size_t count = 1000000;
     for (int round = 0; round < 3; round++) {
         RESMON_SCOPE("round");
         unsigned *numbers = make_numbers(count);

@@ -172,18 +172,19 @@ static inline resmon_timed resmon_timed_enter_(resmon_site *site, uint64_t meter
     return timed;
 }
 
-#define RESMON_SCOPE_NAMED_(text, n)                     \
-    RESMON_SITE_(RESMON_CONCAT_(resmon_site_, n), text); \
-    const uint64_t RESMON_CONCAT_(resmon_scope_, n)      \
-        __attribute__((cleanup(resmon_scope_leave_))) =  \
+#define RESMON_SCOPE_NAMED_(text, n)                            \
+    RESMON_SITE_(RESMON_CONCAT_(resmon_site_, n), text);        \
+    const uint64_t RESMON_CONCAT_(resmon_scope_, n)             \
+        __attribute__((unused, cleanup(resmon_scope_leave_))) = \
             resmon_scope_enter_(&RESMON_CONCAT_(resmon_site_, n))
 
-#define RESMON_WRAP_(text, meter, n, ...)                                                          \
-    do {                                                                                           \
-        RESMON_SITE_(RESMON_CONCAT_(resmon_site_, n), text);                                       \
-        resmon_timed RESMON_CONCAT_(resmon_timed_, n) __attribute__((cleanup(resmon_timed_end))) = \
-            resmon_timed_enter_(&RESMON_CONCAT_(resmon_site_, n), meter);                          \
-        __VA_ARGS__;                                                                               \
+#define RESMON_WRAP_(text, meter, n, ...)                                     \
+    do {                                                                      \
+        RESMON_SITE_(RESMON_CONCAT_(resmon_site_, n), text);                  \
+        resmon_timed RESMON_CONCAT_(resmon_timed_, n)                         \
+            __attribute__((unused, cleanup(resmon_timed_end))) =              \
+                resmon_timed_enter_(&RESMON_CONCAT_(resmon_site_, n), meter); \
+        __VA_ARGS__;                                                          \
     } while (0)
 
 #endif

@@ -200,6 +200,9 @@ static resmon_status start_all(resmon_monitor *monitor)
     if (status == RESMON_OK) {
         rm_sampler_take(&monitor->sampler, monitor->block.header->start.ns, true);
         RM_STORE_RELEASE(&monitor->block.header->phase, RM_PHASE_RUNNING);
+        status = rm_mapping_publish(monitor->mapping);
+    }
+    if (status == RESMON_OK) {
         status = rm_sampler_run(&monitor->sampler);
     }
     return status;

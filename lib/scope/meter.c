@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "scope/meter.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,7 +8,9 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/parse.h"
+#include "sys/own_io.h"
+
+_Static_assert(RM_OWN_IO_FIELDS == RM_SCOPE_IO_FIELDS, "the I/O of a scope is that of the process");
 
 struct meter {
     const char *name;
@@ -17,12 +18,6 @@ struct meter {
     void (*begin)(const struct rm_metering *metering, struct rm_meter_frame *frame);
     void (*end)(const struct rm_metering *metering, struct rm_meter_frame *frame,
                 struct rm_scope_meters *totals);
-};
-
-/* In the order of /proc/PID/io. */
-static const struct rm_key io_keys[RM_SCOPE_IO_FIELDS] = {
-    RM_KEY("rchar:", 0), RM_KEY("wchar:", 1),      RM_KEY("syscr:", 2),
-    RM_KEY("syscw:", 3), RM_KEY("read_bytes:", 4), RM_KEY("write_bytes:", 5),
 };
 
 static void begin_cpu(const struct rm_metering *metering, struct rm_meter_frame *frame)
@@ -56,21 +51,9 @@ static void end_rss(const struct rm_metering *metering, struct rm_meter_frame *f
     totals->rss_calls++;
 }
 
-static bool read_io(int fd, uint64_t numbers[RM_SCOPE_IO_FIELDS])
-{
-    char bytes[512];
-    ssize_t length = pread(fd, bytes, sizeof bytes, 0);
-    if (length <= 0) {
-        return false;
-    }
-    uint64_t found =
-        rm_parse_keys(rm_text_of(bytes, (size_t)length), io_keys, RM_SCOPE_IO_FIELDS, numbers);
-    return found == (1U << RM_SCOPE_IO_FIELDS) - 1;
-}
-
 static void begin_io(const struct rm_metering *metering, struct rm_meter_frame *frame)
 {
-    if (!read_io(metering->io_fd, frame->io)) {
+    if (!rm_own_io_read(metering->io_fd, frame->io)) {
         frame->taken &= ~(uint32_t)RESMON_METER_IO;
     }
 }
@@ -79,7 +62,7 @@ static void end_io(const struct rm_metering *metering, struct rm_meter_frame *fr
                    struct rm_scope_meters *totals)
 {
     uint64_t now[RM_SCOPE_IO_FIELDS];
-    if (!read_io(metering->io_fd, now)) {
+    if (!rm_own_io_read(metering->io_fd, now)) {
         return;
     }
     for (size_t i = 0; i < RM_SCOPE_IO_FIELDS; i++) {
@@ -104,8 +87,7 @@ void rm_metering_open(struct rm_metering *metering, uint64_t wanted, double max_
         .max_share = max_share,
     };
     if ((wanted & RESMON_METER_IO) != 0) {
-        /* Of this process, whatever fs_root its monitor reads. */
-        metering->io_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+        metering->io_fd = rm_own_io_open();
         if (metering->io_fd < 0) {
             metering->meters &= ~(uint32_t)RESMON_METER_IO;
         }

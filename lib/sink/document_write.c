@@ -6,6 +6,7 @@
 
 #include <resmon/metric.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
@@ -408,18 +409,23 @@ static resmon_status write_document(struct rm_outfile *file, const struct resmon
 
 resmon_status rm_document_save(const struct resmon_run *run, const char *path)
 {
-    struct rm_outfile file;
     resmon_status status = rm_json_check();
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct rm_outfile *file = rm_alloc(1, sizeof *file); /* two paths: too big for a stack frame */
+    if (file == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a run document");
+    }
+    status = rm_outfile_open(file, path, 0);
     if (status == RESMON_OK) {
-        status = rm_outfile_open(&file, path, 0);
+        status = write_document(file, run);
+        if (status == RESMON_OK) {
+            status = rm_outfile_commit(file);
+        } else {
+            rm_outfile_abandon(file);
+        }
     }
-    if (status != RESMON_OK) {
-        return status;
-    }
-    status = write_document(&file, run);
-    if (status != RESMON_OK) {
-        rm_outfile_abandon(&file);
-        return status;
-    }
-    return rm_outfile_commit(&file);
+    rm_free(file);
+    return status;
 }

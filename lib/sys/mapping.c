@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/fault.h"
 #include "base/status.h"
 #include "sys/outfile.h"
@@ -29,7 +30,7 @@ resmon_status rm_mapping_anonymous(struct rm_mapping *mapping, uint64_t bytes)
     if (memory == MAP_FAILED) {
         return rm_error_errno(errno, "cannot have %llu bytes for a run", (unsigned long long)bytes);
     }
-    *mapping = (struct rm_mapping){memory, bytes};
+    *mapping = (struct rm_mapping){.memory = memory, .bytes = bytes};
     return RESMON_OK;
 }
 
@@ -47,30 +48,47 @@ static resmon_status fill_and_map(struct rm_mapping *mapping, int fd, const char
     if (memory == MAP_FAILED) {
         return rm_error_errno(errno, "cannot map the recording %s", path);
     }
-    *mapping = (struct rm_mapping){memory, bytes};
+    *mapping = (struct rm_mapping){.memory = memory, .bytes = bytes};
     return RESMON_OK;
+}
+
+static void give_up(struct rm_outfile *file)
+{
+    rm_outfile_abandon(file);
+    rm_free(file);
 }
 
 resmon_status rm_mapping_file(struct rm_mapping *mapping, const char *path, uint64_t bytes)
 {
-    struct rm_outfile file;
-    resmon_status status = rm_outfile_open(&file, path, 0600);
+    struct rm_outfile *file = rm_alloc(1, sizeof *file);
+    if (file == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the recording %s", path);
+    }
+    resmon_status status = rm_outfile_open(file, path, 0600);
     if (status != RESMON_OK) {
+        rm_free(file);
         return status;
     }
-    struct rm_mapping fresh = {0};
-    status = fill_and_map(&fresh, file.fd, path, bytes);
+    status = fill_and_map(mapping, file->fd, path, bytes);
     if (status != RESMON_OK) {
-        rm_outfile_abandon(&file);
+        give_up(file);
         return status;
     }
-    status = rm_outfile_commit(&file);
-    if (status != RESMON_OK) {
-        rm_mapping_free(&fresh);
-        return status;
-    }
-    *mapping = fresh;
+    mapping->pending = file;
     return RESMON_OK;
+}
+
+resmon_status rm_mapping_publish(struct rm_mapping *mapping)
+{
+    struct rm_outfile *file = mapping->pending;
+    if (file == NULL) {
+        return RESMON_OK;
+    }
+    /* Without a sync: a recording outlives the program, and does not claim to outlive the power. */
+    mapping->pending = NULL;
+    resmon_status status = rm_outfile_rename(file);
+    rm_free(file);
+    return status;
 }
 
 static resmon_status copy_from(struct rm_mapping *mapping, int fd, const char *path, uint64_t bound)
@@ -129,6 +147,9 @@ resmon_status rm_mapping_copy(struct rm_mapping *mapping, const char *path, uint
 
 void rm_mapping_free(struct rm_mapping *mapping)
 {
+    if (mapping->pending != NULL) {
+        give_up(mapping->pending);
+    }
     if (mapping->memory != NULL) {
         (void)munmap(mapping->memory, (size_t)mapping->bytes);
     }

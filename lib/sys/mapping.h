@@ -10,20 +10,26 @@
 
 #include <resmon/status.h>
 
+struct rm_outfile;
+
 struct rm_mapping {
     void *memory;
     uint64_t bytes;
+    struct rm_outfile *pending; /* the file behind it has not got its name yet */
 };
 
 /** Zeroed private memory. */
 resmon_status rm_mapping_anonymous(struct rm_mapping *mapping, uint64_t bytes);
 
 /**
- * A new file of `bytes` zeroes at `path` (mode 0600), mapped shared.  It is made beside the path
- * and renamed over it: a recording that is there, and may still be mapped by another process, stays
- * whole for that process.
+ * A new file of `bytes` zeroes (mode 0600), mapped shared, that rm_mapping_publish() will rename to
+ * `path` once its content makes sense: a recording that is there, and may still be mapped by
+ * another process, stays whole for that process.
  */
 resmon_status rm_mapping_file(struct rm_mapping *mapping, const char *path, uint64_t bytes);
+
+/** Gives the file its name; does nothing for memory without a file. */
+resmon_status rm_mapping_publish(struct rm_mapping *mapping);
 
 /** A private copy of a file of at most `bound` bytes. */
 resmon_status rm_mapping_copy(struct rm_mapping *mapping, const char *path, uint64_t bound);

@@ -47,7 +47,7 @@ resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t 
 {
     static unsigned serial;
     file->fd = -1;
-    file->path = path;
+    (void)snprintf(file->path, sizeof file->path, "%s", path);
     /* Unique among the threads and processes of a host; O_EXCL sees to the rest. */
     int extra = snprintf(file->temporary, sizeof file->temporary, "%s.%ld.%u.tmp", path,
                          (long)getpid(), __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED));
@@ -100,14 +100,9 @@ static void sync_directory(const char *path)
     }
 }
 
-resmon_status rm_outfile_commit(struct rm_outfile *file)
+resmon_status rm_outfile_rename(struct rm_outfile *file)
 {
-    if (RM_FAULT(RM_FAULT_WRITE) ? (errno = EIO, true) : fsync(file->fd) != 0) {
-        resmon_status status = rm_error_errno(errno, "cannot sync %s", file->temporary);
-        rm_outfile_abandon(file);
-        return status;
-    }
-    int closed = close(file->fd);
+    int closed = RM_FAULT(RM_FAULT_WRITE) ? (errno = EIO, -1) : close(file->fd);
     file->fd = -1;
     if (closed != 0) {
         resmon_status status = rm_error_errno(errno, "cannot close %s", file->temporary);
@@ -120,8 +115,21 @@ resmon_status rm_outfile_commit(struct rm_outfile *file)
         rm_outfile_abandon(file);
         return status;
     }
-    sync_directory(file->path);
     return RESMON_OK;
+}
+
+resmon_status rm_outfile_commit(struct rm_outfile *file)
+{
+    if (RM_FAULT(RM_FAULT_WRITE) ? (errno = EIO, true) : fsync(file->fd) != 0) {
+        resmon_status status = rm_error_errno(errno, "cannot sync %s", file->temporary);
+        rm_outfile_abandon(file);
+        return status;
+    }
+    resmon_status status = rm_outfile_rename(file);
+    if (status == RESMON_OK) {
+        sync_directory(file->path);
+    }
+    return status;
 }
 
 void rm_outfile_abandon(struct rm_outfile *file)

@@ -15,8 +15,8 @@
 
 struct rm_outfile {
     int fd;
-    const char *path; /* the caller's, until commit or abandon */
-    char temporary[RM_PATH_BYTES];
+    char path[RM_PATH_BYTES];
+    char temporary[RM_PATH_BYTES + 32];
 };
 
 /**
@@ -34,6 +34,9 @@ resmon_status rm_outfile_write(struct rm_outfile *file, const char *bytes, size_
 
 /** Syncs, closes and renames; on failure the temporary file is gone and the target as before. */
 resmon_status rm_outfile_commit(struct rm_outfile *file);
+
+/** Closes and renames without a sync. */
+resmon_status rm_outfile_rename(struct rm_outfile *file);
 
 /** Closes and removes the temporary file. */
 void rm_outfile_abandon(struct rm_outfile *file);

@@ -1,0 +1,173 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# From a bare Debian 12 (or a later Debian or Ubuntu) to a result, in one command:
+#
+#   sh cmake/bootstrap.sh demo [DIRECTORY]   installs what is needed, builds, runs the main example
+#   sh cmake/bootstrap.sh test               the same, and runs the whole test suite
+#   sh cmake/bootstrap.sh bench              the same, and runs the benches with their targets
+#
+# Quiet but for what matters; the full output of each step is in build/log.  Needs root or sudo only
+# when a package is missing.
+
+set -eu
+
+cd "$(dirname "$0")/.."
+root=$(pwd)
+logs=$root/build/log
+jobs=$(nproc 2>/dev/null || echo 2)
+
+build_packages="gcc g++ libc6-dev cmake ninja-build libcjson-dev zlib1g-dev"
+test_packages="libcmocka-dev pkg-config python3 python3-psutil python3-jsonschema git clang-14
+  clang-tidy-14 clang-format-14 libclang-rt-14-dev codespell pmccabe strace"
+
+say() {
+    printf '==> %s\n' "$*"
+}
+
+die() {
+    printf 'bootstrap: %s\n' "$*" >&2
+    exit 1
+}
+
+# step NAME COMMAND...: runs it with its output in a log, a sign of life on the way, and the end of the
+# log when it fails.
+step() {
+    name=$1
+    shift
+    log=$logs/$(printf '%s' "$name" | tr -c 'a-z0-9\n' '-').log
+    begin=$(date +%s)
+    printf '==> %s ' "$name"
+    "$@" >"$log" 2>&1 &
+    pid=$!
+    seconds=0
+    while kill -0 "$pid" 2>/dev/null; do
+        sleep 1
+        seconds=$((seconds + 1))
+        [ $((seconds % 10)) -ne 0 ] || printf '.'
+    done
+    if wait "$pid"; then
+        printf '(%s s)\n' "$(($(date +%s) - begin))"
+    else
+        printf 'FAILED\n'
+        tail -n 40 "$log" >&2
+        die "$name failed; all of its output: $log"
+    fi
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null 2>&1; then
+        sudo "$@"
+    else
+        die "installing packages needs root, and there is no sudo: run as root: apt-get install $missing"
+    fi
+}
+
+install_missing() {
+    command -v dpkg-query >/dev/null 2>&1 || {
+        say "no dpkg here: expecting that the tools are installed ($*)"
+        return 0
+    }
+    missing=""
+    for package in "$@"; do
+        state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+        [ "$state" = installed ] || missing="$missing $package"
+    done
+    missing=${missing# }
+    [ -n "$missing" ] || return 0
+    say "installing: $missing"
+    step "updating package lists" as_root apt-get update
+    # shellcheck disable=SC2086 # a list of words
+    step "installing packages" as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y --no-install-recommends $missing
+}
+
+build() {
+    preset=$1
+    shift
+    step "configuring $preset" cmake --preset "$preset" "$@"
+    step "building $preset" cmake --build --preset "$preset" -j "$jobs"
+}
+
+# Tests of one build; CTest's own summary is shown, whole where something failed.
+run_tests() {
+    preset=$1
+    shift
+    log=$logs/tests-$preset.log
+    say "testing $preset (each test has its own time limit; details in $log)"
+    if ctest --preset "$preset" --output-log "$log" "$@" >"$log.short" 2>&1; then
+        grep -E 'Skipped|tests passed' "$log.short" | sed 's/^/    /'
+    else
+        grep -vE ' Passed ' "$log.short" | tail -n 120 >&2
+        die "tests failed in $preset; all of their output: $log"
+    fi
+}
+
+demo() {
+    # shellcheck disable=SC2086
+    install_missing $build_packages
+    build release -DRESMON_BUILD_TESTS=OFF
+    say "running the word index over ${1:-/usr/share}"
+    mkdir -p "$root/build/demo"
+    (cd "$root/build/demo" && "$root/build/release/examples/wordindex" "${1:-/usr/share}")
+    say "run document: build/demo/run.json; index: build/demo/words.gz"
+}
+
+all_tests() {
+    # shellcheck disable=SC2086
+    install_missing $build_packages $test_packages
+    build dev
+    run_tests dev
+    build asan
+    run_tests asan -LE "package|truth"
+    build tsan
+    run_tests tsan -L threads
+    step "configuring without any third-party library" cmake -S . -B build/bare -G Ninja \
+        -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRESMON_WERROR=ON -DRESMON_WITH_CJSON=OFF
+    step "building without any third-party library" cmake --build build/bare -j "$jobs"
+    say "testing without any third-party library"
+    ctest --test-dir build/bare -LE "package|truth" --output-on-failure >"$logs/tests-bare.log" 2>&1 || {
+        tail -n 80 "$logs/tests-bare.log" >&2
+        die "tests failed without third-party libraries"
+    }
+    grep -E 'Skipped|tests passed' "$logs/tests-bare.log" | sed 's/^/    /'
+    step "building with clang" sh -c "cmake -S . -B build/clang -G Ninja -DCMAKE_C_COMPILER=clang-14 \
+        -DCMAKE_CXX_COMPILER=clang++-14 -DRESMON_WERROR=ON && cmake --build build/clang -j $jobs"
+    say "all tests passed"
+}
+
+benches() {
+    # shellcheck disable=SC2086
+    install_missing $build_packages libcmocka-dev python3 python3-psutil
+    build release -DRESMON_BUILD_TESTS=ON
+    failed=""
+    for bench in "$root"/build/release/tests/bench/bench_*; do
+        "$bench" --check || failed="$failed $(basename "$bench")"
+    done
+    [ -z "$failed" ] || die "past a target:$failed"
+}
+
+usage() {
+    sed -n '3,12s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+}
+
+[ $# -ge 1 ] || usage
+mkdir -p "$logs"
+case $1 in
+demo)
+    demo "${2:-}"
+    ;;
+test)
+    [ $# -eq 1 ] || usage
+    all_tests
+    ;;
+bench)
+    [ $# -eq 1 ] || usage
+    benches
+    ;;
+*)
+    usage
+    ;;
+esac

@@ -1,0 +1,5 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+cd "$1" || exit 1
+command -v codespell >/dev/null || { echo "skipped: codespell is not installed"; exit 77; }
+codespell -L mis,inout,ser,fo,te,nd lib include examples cmake tests/*/*.[ch] tests/*/*.py tests/*/*.sh ./*.md

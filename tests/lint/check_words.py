@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""Functions and literals that the library must not use, and the first lines of every file."""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+BANNED = {
+    r"\b(atoi|atol|atof|sscanf|strtok|strtod|strtol|strtoul|strcpy|strcat|sprintf|gets|alloca)\s*\(":
+        "bounded parsing and copying only (base/parse.h, base/text.h)",
+    r"\b(exit|_exit|abort|quick_exit)\s*\(": "the library never ends its host program",
+    r"\b(printf|puts|putchar|perror|fprintf)\s*\(": "the library never prints",
+    r"\b(signal|sigaction|setlocale|umask|setenv|putenv|chdir)\s*\(":
+        "no global side effects on the host program",
+    r"\b(malloc|calloc|realloc|free)\s*\(": "memory goes through base/alloc.h",
+}
+EXEMPT = {("base/alloc.c", "memory goes through base/alloc.h")}
+problems = []
+files = sorted((root / "lib").rglob("*.[ch]"))
+for path in files:
+    relative = str(path.relative_to(root / "lib"))
+    text = path.read_text()
+    if not text.startswith("/* SPDX-License-Identifier: MIT */\n"):
+        problems.append(f"lib/{relative}:1: no SPDX line")
+    # Comments out, so that they may speak of anything; strings stay for the path check.
+    code = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.S)
+    for number, line in enumerate(code.splitlines(), 1):
+        bare = re.sub(r'"(\\.|[^"\\])*"', '""', line)
+        for pattern, why in BANNED.items():
+            if re.search(pattern, bare) and (relative, why) not in EXEMPT:
+                problems.append(f"lib/{relative}:{number}: {line.strip()}: {why}")
+        if re.search(r'"/(proc|sys)\b', line) and not relative.startswith("sys/"):
+            problems.append(f"lib/{relative}:{number}: a literal path outside of sys/")
+print("\n".join(problems) or f"{len(files)} files use none of the banned words")
+sys.exit(1 if problems or len(files) < 50 else 0)

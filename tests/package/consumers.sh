@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds and runs the consumer program in every way in which people take libresmon in:
+# {install tree, build tree, add_subdirectory} x {shared, static} x {find_package, pkg-config}.
+set -eu
+source=$1
+build=$2
+cmake=$3
+cc=$4
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+
+quietly() {
+    "$@" >"$log" 2>&1 || { cat "$log"; echo "failed: $*"; exit 1; }
+}
+
+# Alone, and observed by the environment, which a static library must not lose either.
+run() {
+    quietly "$1"
+    RESMON="json=$work/run.json" quietly "$1"
+    [ -s "$work/run.json" ] || grep -q "built without JSON" "$log" ||
+        { cat "$log"; echo "no run document from $1"; exit 1; }
+    rm -f "$work/run.json"
+}
+
+by_cmake() { # name, HOW, LINK, prefix
+    quietly "$cmake" -S "$here/consumer" -B "$work/$1" -DHOW="$2" -DLINK="$3" -DRESMON_SOURCE="$source" \
+        -DCMAKE_PREFIX_PATH="$4" -DCMAKE_BUILD_TYPE=Release
+    quietly "$cmake" --build "$work/$1" -j 2
+    run "$work/$1/consumer-c"
+    run "$work/$1/consumer-cpp"
+    echo "ok: $1"
+}
+
+quietly "$cmake" -S "$source" -B "$work/lib" -DRESMON_BUILD_TESTS=OFF -DRESMON_BUILD_EXAMPLES=OFF \
+    -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_INSTALL_LIBDIR=lib \
+    -DRESMON_WITH_CJSON="$(sed -n 's/^RESMON_WITH_CJSON:STRING=//p' "$build/CMakeCache.txt")"
+quietly "$cmake" --build "$work/lib" -j 2
+quietly "$cmake" --install "$work/lib"
+
+for link in shared static; do
+    by_cmake "install-$link" find_package $link "$work/prefix"
+    by_cmake "build-tree-$link" find_package $link "$work/lib"
+    by_cmake "subdirectory-$link" add_subdirectory $link ""
+done
+
+if command -v pkg-config >/dev/null 2>&1; then
+    export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"
+    # shellcheck disable=SC2046
+    quietly "$cc" "$here/consumer/main.c" -o "$work/shared" $(pkg-config --cflags --libs resmon)
+    LD_LIBRARY_PATH="$work/prefix/lib" run "$work/shared"
+    echo "ok: pkg-config shared"
+    # shellcheck disable=SC2046
+    quietly "$cc" "$here/consumer/main.c" -o "$work/static" $(pkg-config --cflags resmon) \
+        "$work/prefix/lib/libresmon.a" $(pkg-config --static --libs resmon | sed 's/-lresmon//')
+    run "$work/static"
+    echo "ok: pkg-config static"
+else
+    echo "skipped: pkg-config is not installed"
+fi
+test -s "$work/prefix/share/resmon/resmon-run.schema.json"

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Every public header compiles alone, and every macro is used, without a warning, as C11 and C17 and as
+# C++11 to C++20, with gcc and, where it is installed, clang.
+set -eu
+include=$1/include
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+strict="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wundef -Werror -fsyntax-only -I$include"
+count=0
+check() {
+    # shellcheck disable=SC2086
+    "$@" || { echo "failed: $*"; exit 1; }
+    count=$((count + 1))
+}
+for header in "$include"/resmon/*.h; do
+    name=resmon/$(basename "$header")
+    printf '#include <%s>\ntypedef int something;\n' "$name" >"$work/alone.c"
+    cp "$work/alone.c" "$work/alone.cpp"
+    check gcc -std=c11 $strict -Wstrict-prototypes "$work/alone.c"
+    check g++ -std=c++11 $strict -Wold-style-cast "$work/alone.cpp"
+done
+for disable in "" "-DRESMON_DISABLE"; do
+    for std in c11 c17; do
+        check gcc -std=$std $strict $disable "$here/macros.c"
+        ! command -v clang-14 >/dev/null || check clang-14 -std=$std $strict $disable "$here/macros.c"
+    done
+    for std in c++11 c++14 c++17 c++20; do
+        check g++ -std=$std $strict -Wold-style-cast $disable "$here/macros.cpp"
+        ! command -v clang++-14 >/dev/null ||
+            check clang++-14 -std=$std $strict -Wold-style-cast $disable "$here/macros.cpp"
+    done
+done
+# Only literals name a scope.
+printf '#include <resmon/scope.h>\nvoid f(const char *n);\nvoid f(const char *n) { RESMON_SCOPE(n); }\n' >"$work/name.c"
+if gcc -std=c11 -fsyntax-only -I"$include" "$work/name.c" 2>/dev/null; then
+    echo "RESMON_SCOPE takes a name that is no literal"
+    exit 1
+fi
+echo "$count compilations without a warning"

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "macros.c"
+
+#include <stdexcept>
+
+namespace
+{
+
+template <typename T> struct summer {
+    T operator()(T a, T b) const
+    {
+        RESMON_FUNCTION();
+        return a + b;
+    }
+};
+
+} // namespace
+
+int use_more(int n);
+
+int use_more(int n)
+{
+    const auto lambda = [n](int a) {
+        RESMON_SCOPE("lambda");
+        return a + n;
+    };
+    try {
+        RESMON_SCOPE("throws");
+        if (n > 0) {
+            throw std::runtime_error("left by an exception");
+        }
+    } catch (const std::exception &) {
+        RESMON_SCOPE("catch");
+    }
+    return lambda(summer<int>()(1, 2));
+}
