@@ -107,6 +107,57 @@ static double read_total(const struct rm_root *root, struct rm_scratch *scratch)
     return (double)kib * 1024.0;
 }
 
+/* Bits of up to 1024 NUMA nodes, the kernel's most. */
+struct node_set {
+    uint64_t bits[16];
+};
+
+static void add_to_set(void *context, uint64_t number)
+{
+    struct node_set *set = context;
+    if (number < 1024) {
+        set->bits[number / 64] |= UINT64_C(1) << (number % 64);
+    }
+}
+
+static bool read_online_nodes(const struct rm_root *root, struct rm_scratch *scratch,
+                              struct node_set *ret_set)
+{
+    struct rm_text text;
+    return rm_file_read_once(root, "sys/devices/system/node/online", scratch, &text) == RESMON_OK &&
+           visit_list(text, add_to_set, ret_set);
+}
+
+/* The nodes' own totals are asked only where some node is closed to the process: their sum is not
+ * MemTotal on every machine (memory added while it runs). */
+static void read_allowed_nodes(struct rm_capacity *capacity, const struct rm_root *root,
+                               struct rm_scratch *scratch, struct rm_text status)
+{
+    struct node_set allowed = {{0}};
+    struct node_set online = {{0}};
+    struct node_sum sum = {root, scratch, 0.0};
+    struct rm_text value;
+    bool has_closed = false;
+    if (!find_status(status, "Mems_allowed_list:", &value) ||
+        !visit_list(value, add_to_set, &allowed)) {
+        return;
+    }
+    capacity->affinity_bytes = capacity->host_bytes;
+    if (!read_online_nodes(root, scratch, &online)) {
+        return; /* a kernel without NUMA: its one node is all memory */
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(online.bits); i++) {
+        has_closed |= (online.bits[i] & ~allowed.bits[i]) != 0;
+    }
+    for (uint64_t node = 0; node < 1024 && has_closed; node++) {
+        uint64_t bit = UINT64_C(1) << (node % 64);
+        if ((online.bits[node / 64] & allowed.bits[node / 64] & bit) != 0) {
+            add_node(&sum, node);
+        }
+    }
+    capacity->affinity_bytes = has_closed ? sum.bytes : capacity->host_bytes;
+}
+
 void rm_capacity_read(struct rm_capacity *capacity, const struct rm_root *root,
                       struct rm_scratch *scratch, const char *proc_dir)
 {
@@ -124,23 +175,7 @@ void rm_capacity_read(struct rm_capacity *capacity, const struct rm_root *root,
         /* The mask may name CPUs that do not exist. */
         capacity->affinity_cpus = fmin(cpus, capacity->host_cpus);
     }
-    struct node_sum sum = {root, scratch, 0.0};
-    char nodes[256];
-    if (!find_status(text, "Mems_allowed_list:", &value) || rm_text_left(&value) >= sizeof nodes) {
-        return;
-    }
-    /* The scratch that `value` points into is needed for the nodes' own files. */
-    size_t length = rm_text_left(&value);
-    for (size_t i = 0; i < length; i++) {
-        nodes[i] = value.at[i];
-    }
-    if (visit_list(rm_text_of(nodes, length), add_node, &sum)) {
-        capacity->affinity_bytes = sum.bytes;
-    }
-    if (isnan(capacity->affinity_bytes) && length == 1) {
-        /* A kernel without NUMA has no node directories: its one node is all memory. */
-        capacity->affinity_bytes = capacity->host_bytes;
-    }
+    read_allowed_nodes(capacity, root, scratch, text);
 }
 
 struct quota_search {

@@ -198,7 +198,7 @@ static resmon_status start_all(resmon_monitor *monitor)
         status = start_delivery(monitor);
     }
     if (status == RESMON_OK) {
-        rm_sampler_take(&monitor->sampler, monitor->block.header->start.ns, true);
+        rm_sampler_take(&monitor->sampler, monitor->block.header->start.ns, RM_SAMPLE_ALL);
         RM_STORE_RELEASE(&monitor->block.header->phase, RM_PHASE_RUNNING);
         status = rm_mapping_publish(monitor->mapping);
     }

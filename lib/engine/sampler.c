@@ -106,10 +106,6 @@ resmon_status rm_sampler_open(struct rm_sampler *sampler, const struct rm_option
     }
     sampler->collect.now_ns = rm_clock_monotonic_ns();
     open_sources(sampler);
-    if (sampler->column_count == 0) {
-        /* A run without a figure is still a run: of scopes and tags. */
-        sampler->column_count = 1;
-    }
     return RESMON_OK;
 }
 
@@ -150,12 +146,12 @@ resmon_status rm_sampler_begin(struct rm_sampler *sampler, const struct rm_block
     sampler->block = *block;
     sampler->output = *output;
     sampler->cpu_mark_ns = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    sampler->values = rm_alloc(sampler->column_count, sizeof *sampler->values);
+    sampler->values = rm_alloc(sampler->column_count + 1, sizeof *sampler->values);
     if (sampler->values == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a sample");
     }
     if (output->row != NULL) {
-        sampler->delivered = rm_alloc(sampler->column_count, sizeof *sampler->delivered);
+        sampler->delivered = rm_alloc(sampler->column_count + 1, sizeof *sampler->delivered);
         if (sampler->delivered == NULL) {
             return rm_error(RESMON_ENOMEM, "out of memory for a sample");
         }
@@ -210,7 +206,17 @@ static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sampl
     }
 }
 
-static void read_sources(struct rm_sampler *sampler, bool is_full)
+static bool is_read(const struct rm_sampler_source *source, uint64_t sample, enum rm_sample_of of)
+{
+    if (source->state == NULL) {
+        return false;
+    }
+    bool is_cheap = source->collector->min_interval_ns == 0;
+    return of == RM_SAMPLE_ALL || (of == RM_SAMPLE_ASKED && is_cheap) ||
+           rm_schedule_is_due(&source->schedule, sample);
+}
+
+static void read_sources(struct rm_sampler *sampler, enum rm_sample_of of)
 {
     uint64_t sample = rm_series_state(&sampler->block)->samples;
     int64_t clock_ns = rm_clock_monotonic_ns();
@@ -219,7 +225,7 @@ static void read_sources(struct rm_sampler *sampler, bool is_full)
     }
     for (size_t i = 0; i < sampler->source_count; i++) {
         struct rm_sampler_source *source = &sampler->sources[i];
-        if (source->state != NULL && (is_full || rm_schedule_is_due(&source->schedule, sample))) {
+        if (is_read(source, sample, of)) {
             read_source(sampler, i, sample, &clock_ns);
         }
         record_of(sampler, i)->every = source->schedule.every;
@@ -247,12 +253,12 @@ static void send(struct rm_sampler *sampler, int64_t t_ns)
     sampler->cost.undelivered = sampler->output.dropped(sampler->output.context);
 }
 
-void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, bool is_full)
+void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_of of)
 {
     int64_t wall_before = rm_clock_monotonic_ns();
     int64_t t_ns = now_ns - sampler->block.header->start.ns;
     sampler->collect.now_ns = now_ns;
-    read_sources(sampler, is_full);
+    read_sources(sampler, of);
     if (sampler->rss_column >= 0 && sampler->collect.is_self &&
         !isnan(sampler->values[sampler->rss_column])) {
         rm_peak_observe((uint64_t)sampler->values[sampler->rss_column]);
@@ -322,7 +328,10 @@ static void *run_thread(void *context)
             sampler->cost.late += deadlines - 1; /* counted, not replayed */
         }
         if (deadlines > 0 || is_asked || is_stopping) {
-            rm_sampler_take(sampler, rm_clock_monotonic_ns(), is_asked || is_stopping);
+            enum rm_sample_of of = is_stopping ? RM_SAMPLE_ALL
+                                   : is_asked  ? RM_SAMPLE_ASKED
+                                               : RM_SAMPLE_DUE;
+            rm_sampler_take(sampler, rm_clock_monotonic_ns(), of);
         }
         if (is_asked) {
             (void)pthread_mutex_lock(&sampler->request_lock);
@@ -370,6 +379,8 @@ resmon_status rm_sampler_run(struct rm_sampler *sampler)
 
 resmon_status rm_sampler_request(struct rm_sampler *sampler)
 {
+    int cancel_state; /* a thread cancelled in the wait would take the lock with it */
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     (void)pthread_mutex_lock(&sampler->request_lock);
     bool is_running = sampler->has_thread && !sampler->is_stopping;
     if (is_running) {
@@ -380,6 +391,7 @@ resmon_status rm_sampler_request(struct rm_sampler *sampler)
         }
     }
     (void)pthread_mutex_unlock(&sampler->request_lock);
+    (void)pthread_setcancelstate(cancel_state, NULL);
     return is_running ? RESMON_OK : rm_error(RESMON_ESTATE, "the monitor is not running");
 }
 

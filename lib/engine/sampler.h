@@ -78,9 +78,16 @@ resmon_status rm_sampler_begin(struct rm_sampler *sampler, const struct rm_block
 /** Starts the thread. */
 resmon_status rm_sampler_run(struct rm_sampler *sampler);
 
-/** Takes one sample at `now_ns` (CLOCK_MONOTONIC); `is_full`: of all sources, whatever is due. Only
- * on the sampling thread, or while there is none. */
-void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, bool is_full);
+/* Which sources a sample is of. */
+enum rm_sample_of {
+    RM_SAMPLE_DUE,   /* those whose time has come */
+    RM_SAMPLE_ASKED, /* and all that may be read at any time */
+    RM_SAMPLE_ALL    /* every one: the first and the last sample */
+};
+
+/** Takes one sample at `now_ns` (CLOCK_MONOTONIC).  Only on the sampling thread, or while there is
+ * none. */
+void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_of of);
 
 /** Asks the thread for a sample and waits until it is committed; RESMON_ESTATE when it is stopping.
  */

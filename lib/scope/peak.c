@@ -25,11 +25,27 @@ static void open_locked(void)
     }
 }
 
+/* Reading and writing files are points where a thread may be cancelled: it would take the lock with
+ * it, and every other thread would wait for ever. */
+static int lock_against_cancel(void)
+{
+    int state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    (void)pthread_mutex_lock(&lock);
+    return state;
+}
+
+static void unlock_again(int cancel_state)
+{
+    (void)pthread_mutex_unlock(&lock);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+}
+
 void rm_peak_open(void)
 {
-    (void)pthread_mutex_lock(&lock);
+    int cancel_state = lock_against_cancel();
     open_locked();
-    (void)pthread_mutex_unlock(&lock);
+    unlock_again(cancel_state);
 }
 
 bool rm_peak_is_exact(void)
@@ -68,7 +84,7 @@ static void unlink_watch(struct rm_peak_watch *watch)
 
 void rm_peak_begin(struct rm_peak_watch *watch)
 {
-    (void)pthread_mutex_lock(&lock);
+    int cancel_state = lock_against_cancel();
     open_locked();
     uint64_t peak = rm_rss_mark_read(&mark);
     fold(peak);
@@ -79,20 +95,19 @@ void rm_peak_begin(struct rm_peak_watch *watch)
     watch->previous = &watches;
     watches.next->previous = watch;
     watches.next = watch;
-    (void)pthread_mutex_unlock(&lock);
+    unlock_again(cancel_state);
 }
 
 uint64_t rm_peak_end(struct rm_peak_watch *watch)
 {
-    (void)pthread_mutex_lock(&lock);
-    if (watch->next == NULL) { /* begun before a fork */
-        (void)pthread_mutex_unlock(&lock);
-        return 0;
+    int cancel_state = lock_against_cancel();
+    uint64_t peak = 0;
+    if (watch->next != NULL) { /* else it was begun before a fork */
+        fold(rm_rss_mark_read(&mark));
+        unlink_watch(watch);
+        peak = watch->peak;
     }
-    fold(rm_rss_mark_read(&mark));
-    unlink_watch(watch);
-    uint64_t peak = watch->peak;
-    (void)pthread_mutex_unlock(&lock);
+    unlock_again(cancel_state);
     return peak;
 }
 

@@ -25,7 +25,7 @@ struct size_bound {
     }
 
 static const struct size_bound size_bounds[] = {
-    BOUND(columns, 1, RM_MAX_COLUMNS),       BOUND(rows, 2, RM_MAX_ROWS),
+    BOUND(columns, 0, RM_MAX_COLUMNS),       BOUND(rows, 2, RM_MAX_ROWS),
     BOUND(sources, 1, RM_MAX_SOURCES),       BOUND(tags, 1, RM_MAX_TAGS),
     BOUND(sites, 2, RM_MAX_SITES),           BOUND(nodes, 2, RM_MAX_NODES),
     BOUND(threads, 1, RM_MAX_THREADS),       BOUND(depth, 1, RM_MAX_DEPTH),
