@@ -123,6 +123,7 @@ all_tests() {
     run_tests asan -LE "package|truth"
     build tsan
     run_tests tsan -L threads
+    step "analyzing" sh -c "ls lib/*/*.c | xargs -P $jobs -n 4 clang-tidy-14 -p build/dev --quiet"
     step "configuring without any third-party library" cmake -S . -B build/bare -G Ninja \
         -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRESMON_WERROR=ON -DRESMON_WITH_CJSON=OFF
     step "building without any third-party library" cmake --build build/bare -j "$jobs"

@@ -135,31 +135,43 @@ bool rm_text_equals(const struct rm_text *text, const char *literal)
 static bool key_matches(const struct rm_key *key, const struct rm_text *line)
 {
     size_t left = rm_text_left(line);
-    return left > key->length && memcmp(line->at, key->name, key->length) == 0 &&
-           (is_blank(line->at[key->length]));
+    /* The first byte decides almost always; the comparison is for the rest. */
+    return left > key->length && *line->at == key->name[0] &&
+           memcmp(line->at, key->name, key->length) == 0 && is_blank(line->at[key->length]);
+}
+
+/* The key that the line starts with, looked for from `wanted` on; `count` when there is none. */
+static size_t find_key(const struct rm_text *line, const struct rm_key *keys, size_t count,
+                       size_t wanted)
+{
+    for (size_t tried = 0; tried < count; tried++) {
+        size_t index = wanted + tried < count ? wanted + tried : wanted + tried - count;
+        if (key_matches(&keys[index], line)) {
+            return index;
+        }
+    }
+    return count;
 }
 
 uint64_t rm_parse_keys(struct rm_text text, const struct rm_key *keys, size_t count,
                        uint64_t *ret_values)
 {
     uint64_t found = 0;
-    size_t hits = 0;
-    size_t wanted = 0; /* the key expected next: files and tables are in the same order */
+    size_t left = count; /* keys not found yet: the rest of the file may be long */
+    size_t wanted = 0;   /* the key expected next: files and tables are in the same order */
     struct rm_text line;
-    while (hits < count && rm_parse_line(&text, &line)) {
-        for (size_t tried = 0; tried < count; tried++) {
-            const struct rm_key *key = &keys[(wanted + tried) % count];
-            /* The first byte decides almost always; the call is for the rest. */
-            if (line.at < line.end && *line.at == key->name[0] && key_matches(key, &line)) {
-                line.at += key->length;
-                if (rm_parse_u64(&line, &ret_values[key->slot])) {
-                    found |= UINT64_C(1) << key->slot;
-                }
-                wanted = (wanted + tried + 1) % count;
-                hits++;
-                break;
-            }
+    while (left > 0 && rm_parse_line(&text, &line)) {
+        size_t index = find_key(&line, keys, count, wanted);
+        if (index == count) {
+            continue;
         }
+        uint64_t bit = UINT64_C(1) << keys[index].slot;
+        line.at += keys[index].length;
+        if (rm_parse_u64(&line, &ret_values[keys[index].slot])) {
+            left -= (found & bit) == 0 ? 1 : 0;
+            found |= bit;
+        }
+        wanted = index + 1 < count ? index + 1 : 0;
     }
     return found;
 }

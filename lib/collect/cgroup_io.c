@@ -40,17 +40,22 @@ struct state {
     struct rm_file files[2];
 };
 
+static void add_word(struct rm_text word, double *values)
+{
+    uint64_t value;
+    for (size_t i = 0; i < RM_ARRAY_LEN(v2_words); i++) {
+        if (rm_parse_literal(&word, v2_words[i].name) && rm_parse_u64(&word, &value)) {
+            values[v2_words[i].slot] += (double)value;
+        }
+    }
+}
+
 static void add_v2(struct rm_text text, double *values)
 {
     struct rm_text line, word;
-    uint64_t value;
     while (rm_parse_line(&text, &line)) {
         while (rm_parse_word(&line, &word)) {
-            for (size_t i = 0; i < RM_ARRAY_LEN(v2_words); i++) {
-                if (rm_parse_literal(&word, v2_words[i].name) && rm_parse_u64(&word, &value)) {
-                    values[v2_words[i].slot] += (double)value;
-                }
-            }
+            add_word(word, values);
         }
     }
 }

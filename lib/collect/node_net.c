@@ -140,8 +140,10 @@ static resmon_status read_interfaces(struct rm_collect *collect, void *state_, d
     if (status != RESMON_OK) {
         return status;
     }
-    if (!rm_parse_line(&text, &heading) || !rm_parse_line(&text, &heading)) {
-        return rm_collect_garbled(&state->file);
+    for (int i = 0; i < 2; i++) {
+        if (!rm_parse_line(&text, &heading)) {
+            return rm_collect_garbled(&state->file);
+        }
     }
     rm_delta_begin(&state->interfaces);
     while (rm_parse_line(&text, &line)) {

@@ -146,8 +146,13 @@ void rm_peak_after_fork_child(void)
         is_open = false;
     }
     RM_STORE(&rm_peak_folded, 0);
-    while (watches.next != &watches) {
-        unlink_watch(watches.next);
+    struct rm_peak_watch *watch = watches.next;
+    while (watch != &watches) {
+        struct rm_peak_watch *next = watch->next;
+        watch->next = NULL; /* whoever ends it finds nothing */
+        watch = next;
     }
+    watches.next = &watches;
+    watches.previous = &watches;
     (void)pthread_mutex_unlock(&lock);
 }

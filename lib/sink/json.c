@@ -12,7 +12,11 @@
 
 static cJSON *inner(const struct rm_json *value)
 {
-    return (cJSON *)(uintptr_t)value;
+    union {
+        const struct rm_json *outer;
+        cJSON *inner;
+    } both = {.outer = value}; /* cJSON is not const-correct: what only reads takes no const */
+    return both.inner;
 }
 
 static struct rm_json *outer(cJSON *value)

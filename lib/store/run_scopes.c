@@ -17,6 +17,7 @@ struct path {
     const struct rm_site_record *site;
     uint32_t parent, first_child, last_child, next; /* indexes; 0: none; path 0 is the root */
     uint32_t threads;
+    int64_t listed; /* index of its scope in the run */
     uint64_t first_ticks;
     struct rm_scope_wall wall;
     struct rm_scope_meters meters;
@@ -223,43 +224,46 @@ static resmon_status fill_scope(struct resmon_run *run, struct rm_run_scope *sco
     return RESMON_OK;
 }
 
-/* Paths in preorder.  The time of each scope is taken off its parent's self time. */
-static resmon_status list_paths(const struct merger *m, struct resmon_run *run, double ns_per_tick)
+/* The path after `at` in preorder; 0 at the end. */
+static uint32_t next_path(const struct merger *m, uint32_t at)
 {
-    int64_t *index_of_path = rm_alloc(m->path_count, sizeof *index_of_path);
-    run->scopes = rm_arena_alloc(&run->strings, m->path_count, sizeof *run->scopes);
-    resmon_status status = RESMON_OK;
-    if (index_of_path == NULL || run->scopes == NULL) {
-        status = rm_error(RESMON_ENOMEM, "out of memory for the scopes of a run");
-    } else {
-        index_of_path[0] = -1;
+    if (m->paths[at].first_child != 0) {
+        return m->paths[at].first_child;
     }
-    uint32_t at = m->paths[0].first_child;
-    while (status == RESMON_OK && at != 0) {
-        struct rm_run_scope *scope = &run->scopes[run->scope_count];
-        status = fill_scope(run, scope, &m->paths[at], ns_per_tick);
-        scope->parent = index_of_path[m->paths[at].parent];
+    while (at != 0 && m->paths[at].next == 0) {
+        at = m->paths[at].parent;
+    }
+    return m->paths[at].next;
+}
+
+/* Paths in preorder.  The time of each scope is taken off its parent's self time. */
+static resmon_status list_paths(struct merger *m, struct resmon_run *run, double ns_per_tick)
+{
+    struct rm_run_scope *scopes = rm_arena_alloc(&run->strings, m->path_count, sizeof *scopes);
+    if (scopes == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the scopes of a run");
+    }
+    run->scopes = scopes;
+    m->paths[0].listed = -1;
+    for (uint32_t at = m->paths[0].first_child; at != 0; at = next_path(m, at)) {
+        struct rm_run_scope *scope = &scopes[run->scope_count];
+        resmon_status status = fill_scope(run, scope, &m->paths[at], ns_per_tick);
+        if (status != RESMON_OK) {
+            return status;
+        }
+        scope->parent = m->paths[m->paths[at].parent].listed;
         if (scope->parent >= 0) {
-            struct rm_run_scope *parent = &run->scopes[scope->parent];
+            struct rm_run_scope *parent = &scopes[scope->parent];
             scope->depth = parent->depth + 1;
             parent->self_ns -= scope->total_ns + scope->open_ns;
         }
-        index_of_path[at] = (int64_t)run->scope_count++;
-        if (m->paths[at].first_child != 0) {
-            at = m->paths[at].first_child;
-            continue;
-        }
-        while (at != 0 && m->paths[at].next == 0) {
-            at = m->paths[at].parent;
-        }
-        at = m->paths[at].next;
+        m->paths[at].listed = (int64_t)run->scope_count++;
     }
     for (size_t i = 0; i < run->scope_count; i++) {
         /* Children of scopes that stayed open, or of other threads' clocks, may exceed it. */
-        run->scopes[i].self_ns = fmax(run->scopes[i].self_ns, 0.0);
+        scopes[i].self_ns = fmax(scopes[i].self_ns, 0.0);
     }
-    rm_free(index_of_path);
-    return status;
+    return RESMON_OK;
 }
 
 resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm_decode *how,

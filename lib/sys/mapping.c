@@ -104,7 +104,7 @@ static resmon_status copy_from(struct rm_mapping *mapping, int fd, const char *p
         return rm_error(RESMON_EFORMAT, "%s has %lld bytes; a run has 1 to %llu", path,
                         (long long)info.st_size, (unsigned long long)bound);
     }
-    struct rm_mapping copy;
+    struct rm_mapping copy = {0};
     /* One byte more, so that text in it can be terminated. */
     resmon_status status = rm_mapping_anonymous(&copy, (uint64_t)info.st_size + 1);
     if (status != RESMON_OK) {
