@@ -5,15 +5,15 @@
 #include <resmon/summary.h>
 #include <resmon/table.h>
 
-#include <string.h>
-
+#include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "engine/recording.h"
 #include "report/report.h"
 #include "sink/document.h"
 #include "store/node_summary.h"
 #include "store/run.h"
-#include "sys/mapping.h"
+#include "sys/infile.h"
 #include "sys/outfile.h"
 
 #define LARGEST_RUN    ((uint64_t)1 << 30)
@@ -21,64 +21,34 @@
 
 /* ---- load, save, free ------------------------------------------------------------------- */
 
-/* A recording whose writer is still at work may change under the copy: the commit number, read
- * around it, tells.  A writer that is faster than the copy leaves the last try as it is, which
- * every reader of blocks can cope with. */
-#define COPY_TRIES 8
-
-static bool is_recording(const struct rm_mapping *file)
+static resmon_status load_document(const struct rm_infile *file, resmon_run **ret_run)
 {
-    return file->bytes > 8 && memcmp(file->memory, RM_BLOCK_MAGIC, 8) == 0;
-}
-
-static resmon_status decode_copy(const struct rm_mapping *file, resmon_run **ret_run)
-{
-    struct rm_block block;
-    struct rm_decode how = {.parts = RM_PART_ALL};
-    resmon_status status = rm_block_attach(&block, file->memory, file->bytes - 1);
-    return status == RESMON_OK ? rm_run_decode(&block, &how, ret_run) : status;
-}
-
-static uint64_t commit_of(const struct rm_mapping *file)
-{
-    return file->bytes > sizeof(struct rm_block_header)
-               ? ((const struct rm_block_header *)file->memory)->commit
-               : 0;
-}
-
-static resmon_status load_recording(struct rm_mapping *file, const char *path, resmon_run **ret_run)
-{
-    for (int tries = 1; tries < COPY_TRIES; tries++) {
-        struct rm_mapping again;
-        if (rm_mapping_copy(&again, path, LARGEST_RUN) != RESMON_OK) {
-            break;
-        }
-        bool is_still = commit_of(&again) == commit_of(file);
-        rm_mapping_free(file);
-        *file = again;
-        if (is_still) {
-            break;
-        }
+    char *text = rm_alloc(file->bytes, 1);
+    if (text == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the %llu bytes of %s",
+                        (unsigned long long)file->bytes, file->path);
     }
-    return decode_copy(file, ret_run);
+    resmon_status status = rm_infile_read(file, 0, text, file->bytes);
+    if (status == RESMON_OK) {
+        status = rm_document_parse(text, file->bytes, ret_run);
+    }
+    rm_free(text);
+    return status;
 }
 
 resmon_status resmon_run_load(const char *path, resmon_run **ret_run)
 {
-    struct rm_mapping file;
+    struct rm_infile file;
     if (path == NULL || ret_run == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_run_load: an argument is NULL");
     }
-    resmon_status status = rm_mapping_copy(&file, path, LARGEST_RUN);
+    resmon_status status = rm_infile_open(&file, path, LARGEST_RUN);
     if (status != RESMON_OK) {
         return status;
     }
-    if (is_recording(&file)) {
-        status = load_recording(&file, path, ret_run);
-    } else {
-        status = rm_document_parse(file.memory, (size_t)(file.bytes - 1), ret_run);
-    }
-    rm_mapping_free(&file);
+    status =
+        rm_recording_is(&file) ? rm_recording_load(&file, ret_run) : load_document(&file, ret_run);
+    rm_infile_close(&file);
     return status;
 }
 

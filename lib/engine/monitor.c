@@ -200,10 +200,11 @@ static resmon_status start_all(resmon_monitor *monitor)
     if (status == RESMON_OK) {
         rm_sampler_take(&monitor->sampler, monitor->block.header->start.ns, RM_SAMPLE_ALL);
         RM_STORE_RELEASE(&monitor->block.header->phase, RM_PHASE_RUNNING);
-        status = rm_mapping_publish(monitor->mapping);
+        status = rm_sampler_run(&monitor->sampler);
     }
     if (status == RESMON_OK) {
-        status = rm_sampler_run(&monitor->sampler);
+        /* Last: a start that fails leaves the recording before it in its place. */
+        status = rm_mapping_publish(monitor->mapping);
     }
     return status;
 }
@@ -215,8 +216,11 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
         return status;
     }
     status = start_all(monitor);
-    if (status != RESMON_OK && monitor->session != NULL) {
-        rm_session_stop(monitor->session);
+    if (status != RESMON_OK) {
+        rm_sampler_stop(&monitor->sampler);
+        if (monitor->session != NULL) {
+            rm_session_stop(monitor->session);
+        }
     }
     RM_STORE_RELEASE(&monitor->life, status == RESMON_OK ? LIFE_RUNNING : LIFE_FAILED);
     return status;
@@ -299,12 +303,11 @@ resmon_status rm_monitor_set_label(resmon_monitor *monitor, const char *label)
     char clean[RM_LABEL_BYTES] = {0};
     (void)rm_text_set(clean, sizeof clean, label);
     (void)pthread_mutex_lock(&monitor->label_lock);
-    RM_STORE(&header->label_version, header->label_version + 1);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    uint64_t version = header->label_version + 1;
     for (size_t i = 0; i < sizeof clean; i++) {
-        RM_STORE(&header->label[i], clean[i]);
+        RM_STORE(&header->labels[version & 1][i], clean[i]);
     }
-    RM_STORE_RELEASE(&header->label_version, header->label_version + 1);
+    RM_STORE_RELEASE(&header->label_version, version);
     (void)pthread_mutex_unlock(&monitor->label_lock);
     return RESMON_OK;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
+#include "scope/session.h"
 #include "sys/rss_mark.h"
 
 uint64_t rm_peak_folded; /* written under the lock, read by the sampler without it */
@@ -30,6 +31,7 @@ static void open_locked(void)
 static int lock_against_cancel(void)
 {
     int state;
+    rm_scope_prepare_for_fork(); /* before the lock, which its handlers take */
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     (void)pthread_mutex_lock(&lock);
     return state;

@@ -192,13 +192,18 @@ static RM_COLD bool attach(void)
 
 /* ---- begin ------------------------------------------------------------------------------ */
 
+static uint64_t begin_uncounted(void)
+{
+    self.void_depth++;
+    self.special |= SPECIAL_VOID;
+    return VOID_TOKEN;
+}
+
 static uint64_t begin_void(void)
 {
     struct rm_block_header *header = self.thread->session->block.header;
     (void)__atomic_fetch_add(&header->dropped_scopes, 1, __ATOMIC_RELAXED);
-    self.void_depth++;
-    self.special |= SPECIAL_VOID;
-    return VOID_TOKEN;
+    return begin_uncounted();
 }
 
 static uint64_t begin_with_meters(struct rm_scope_node *node, rm_node_ref ref, uint32_t forced)
@@ -228,7 +233,7 @@ static RM_COLD uint64_t begin_slow(resmon_site *site, uint32_t forced)
     }
     struct rm_scope_node *node = rm_session_child(self.thread->session, self.current, site, number);
     if (node == NULL) {
-        return begin_void();
+        return begin_uncounted(); /* it is among the dropped paths */
     }
     rm_node_ref ref = RM_LOAD(&self.current->last_child);
     if (((self.special & SPECIAL_METERS) | forced) != 0) {
@@ -278,8 +283,12 @@ static void end_frame(struct rm_scope_frame *frame, uint64_t now)
 
 static RM_COLD void end_slow(uint64_t token, uint64_t now)
 {
-    if (token == 0 || self.thread == NULL) {
-        return; /* nothing was measured, or it was begun before a fork */
+    if (token == 0) {
+        return; /* nothing was measured */
+    }
+    if (self.thread == NULL) {
+        rm_session_count_stale_end(); /* another thread's, or begun before a fork */
+        return;
     }
     struct rm_block_header *header = self.thread->session->block.header;
     if (self.session != RM_LOAD(&resmon_scope_session)) {

@@ -43,7 +43,6 @@ static struct rm_scope_node *take_node(struct rm_scope_session *session)
         return NULL;
     }
     node->wall[0].min = UINT64_MAX;
-    node->threads = 1;
     return node;
 }
 
@@ -129,6 +128,7 @@ struct rm_scope_node *rm_session_child(struct rm_scope_session *session,
         child = take_node(session);
     }
     if (child != NULL) {
+        child->meters[0].threads = 1;
         link_child(session, parent, child, number);
         RM_STORE(&parent->last_child, ref_of(session, child));
     } else {
@@ -187,6 +187,7 @@ struct rm_scope_thread *rm_session_attach(struct rm_scope_session *session)
         thread->meter_frames = rm_alloc(frames, sizeof *thread->meter_frames);
     }
     if (thread == NULL || thread->meter_frames == NULL) {
+        (void)__atomic_fetch_add(&session->block.header->dropped_scopes, 1, __ATOMIC_RELAXED);
         rm_free(thread);
         unref(session);
         return NULL;
@@ -220,7 +221,6 @@ static void move_children(struct rm_scope_session *session, struct rm_scope_node
             if (target == NULL) {
                 return; /* cannot be: room was made sure of */
             }
-            target->threads = 0;
             link_child(session, to, target, source->site);
         }
         rm_node_move(&session->block, ref, ref_of(session, target));
@@ -256,6 +256,9 @@ static void retire(struct rm_scope_session *session, struct rm_scope_thread_reco
 void rm_session_detach(struct rm_scope_thread *thread)
 {
     struct rm_scope_session *session = thread->session;
+    for (uint64_t i = 0; i <= session->block.header->sizes.depth; i++) {
+        rm_meters_abandon(&thread->meter_frames[i]); /* scopes that stayed open when it stopped */
+    }
     (void)pthread_mutex_lock(&session->lock);
     /* After the end nothing changes any more: what was open then stays open in the record. */
     if (thread->record != NULL && !session->is_over) {
@@ -341,6 +344,15 @@ void rm_session_lock(struct rm_scope_session *session)
 void rm_session_unlock(struct rm_scope_session *session)
 {
     (void)pthread_mutex_unlock(&session->lock);
+}
+
+void rm_session_count_stale_end(void)
+{
+    struct rm_scope_session *session = rm_session_current();
+    if (session != NULL) {
+        (void)__atomic_fetch_add(&session->block.header->stale_ends, 1, __ATOMIC_RELAXED);
+        unref(session);
+    }
 }
 
 struct rm_scope_session *rm_session_current(void)

@@ -63,6 +63,9 @@ void rm_session_unlock(struct rm_scope_session *session);
 /** The session that has the scopes now, with a reference; NULL: none. */
 struct rm_scope_session *rm_session_current(void);
 
+/** An end by a thread that has nothing open: counted by the session that has the scopes, if any. */
+void rm_session_count_stale_end(void);
+
 /** A slot and a root for this thread; never fails (see rm_scope_thread.record).  NULL: no memory.
  */
 struct rm_scope_thread *rm_session_attach(struct rm_scope_session *session);

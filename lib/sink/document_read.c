@@ -316,6 +316,29 @@ static resmon_status read_times(struct resmon_run *run, const struct rm_json *se
     return RESMON_OK;
 }
 
+/* Every series must have all its numbers: a document that only claims many columns and rows must
+ * not cost more memory than its text. */
+static resmon_status check_series(const struct resmon_run *run, const struct rm_json *columns,
+                                  const char *const keys[RM_SERIES_KINDS])
+{
+    if (run->row_count > 0 && rm_json_count(columns) != run->column_count) {
+        return rm_error(RESMON_EFORMAT, "series.columns has %zu entries; columns has %zu",
+                        rm_json_count(columns), run->column_count);
+    }
+    size_t c = 0;
+    for (const struct rm_json *e = rm_json_first(columns); e != NULL && run->row_count > 0;
+         e = rm_json_next(e), c++) {
+        for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
+            size_t count = rm_json_count(rm_json_get(e, keys[kind]));
+            if (count != run->row_count) {
+                return rm_error(RESMON_EFORMAT, "series.columns[%zu].%s has %zu numbers, not %zu",
+                                c, keys[kind], count, run->row_count);
+            }
+        }
+    }
+    return RESMON_OK;
+}
+
 static resmon_status read_series(struct resmon_run *run, const struct rm_json *document)
 {
     static const char *const keys[RM_SERIES_KINDS] = {"last", "min", "max", "mean"};
@@ -324,26 +347,20 @@ static resmon_status read_series(struct resmon_run *run, const struct rm_json *d
     if (status != RESMON_OK) {
         return status;
     }
-    const struct rm_json *element = rm_json_first(rm_json_get(series, "columns"));
-    /* The table has a place for every column and row; a document that claims many of both without
-     * having the numbers must not cost more memory than its text. */
-    if (rm_json_count(rm_json_get(series, "columns")) != run->column_count && run->row_count > 0) {
-        return rm_error(RESMON_EFORMAT, "the document's series are not those of its columns");
+    const struct rm_json *columns = rm_json_get(series, "columns");
+    status = check_series(run, columns, keys);
+    if (status != RESMON_OK || run->row_count == 0) {
+        return status;
     }
     run->values = rm_arena_alloc(&run->strings, run->row_count * RM_SERIES_KINDS,
                                  run->column_count * sizeof *run->values);
     if (run->values == NULL) {
         return out_of_memory();
     }
-    for (size_t c = 0; c < run->column_count && element != NULL && run->row_count > 0;
-         c++, element = rm_json_next(element)) {
+    size_t c = 0;
+    for (const struct rm_json *e = rm_json_first(columns); e != NULL; e = rm_json_next(e), c++) {
         for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
-            const struct rm_json *array = rm_json_get(element, keys[kind]);
-            if (rm_json_count(array) != run->row_count) {
-                return rm_error(RESMON_EFORMAT, "series.columns[%zu].%s has %zu numbers, not %zu",
-                                c, keys[kind], rm_json_count(array), run->row_count);
-            }
-            read_numbers(rm_run_series(run, c, kind), run->row_count, array);
+            read_numbers(rm_run_series(run, c, kind), run->row_count, rm_json_get(e, keys[kind]));
         }
     }
     return RESMON_OK;

@@ -9,6 +9,14 @@
 #ifdef RM_HAVE_CJSON
 
 #include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
 
 static cJSON *inner(const struct rm_json *value)
 {
@@ -59,11 +67,87 @@ void rm_json_put_text(struct rm_json *object, const char *key, const char *text,
     rm_json_put(object, key, outer(cJSON_CreateString(text)), is_whole);
 }
 
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+/* cJSON prints 15 digits where they are "equal" to within an epsilon, so a number may come back as
+ * its neighbour.  These come back as they were. */
+#define NUMBER_BYTES 40
+
+/* Beyond this, not every whole number is a double. */
+#define WHOLE_LIMIT 9007199254740992.0
+
+static void put_point_back(char *text)
+{
+    const char *separator = localeconv()->decimal_point;
+    char *comma = strcmp(separator, ".") != 0 ? strstr(text, separator) : NULL;
+    if (comma != NULL) {
+        size_t width = strlen(separator);
+        *comma = '.';
+        memmove(comma + 1, comma + width, strlen(comma + width) + 1);
+    }
+}
+
+static void print_number(char text[NUMBER_BYTES], double number)
+{
+    if (!isfinite(number)) {
+        (void)snprintf(text, NUMBER_BYTES, "null");
+        return;
+    }
+    if (fabs(number) < WHOLE_LIMIT && number == floor(number)) {
+        (void)snprintf(text, NUMBER_BYTES, "%" PRId64, (int64_t)number);
+        return;
+    }
+    (void)snprintf(text, NUMBER_BYTES, "%.15g", number);
+    if (strtod(text, NULL) != number) { /* our own text, in the host's locale both ways */
+        (void)snprintf(text, NUMBER_BYTES, "%.17g", number);
+    }
+    put_point_back(text);
+}
+
 void rm_json_put_number(struct rm_json *object, const char *key, double number, bool *is_whole)
 {
-    cJSON *value = isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull();
-    rm_json_put(object, key, outer(value), is_whole);
+    char text[NUMBER_BYTES];
+    print_number(text, number);
+    rm_json_put(object, key, outer(cJSON_CreateRaw(text)), is_whole);
 }
+
+/* One text for the whole array: a tree of a node per number would be twenty times as big. */
+static struct rm_json *finish_numbers(struct rm_buffer *buffer, bool *is_whole)
+{
+    rm_buffer_puts(buffer, "]");
+    cJSON *value = buffer->status == RESMON_OK ? cJSON_CreateRaw(buffer->text) : NULL;
+    rm_buffer_free(buffer);
+    return made(value, is_whole);
+}
+
+struct rm_json *rm_json_doubles(const double *values, size_t count, bool *is_whole)
+{
+    struct rm_buffer buffer;
+    rm_buffer_init(&buffer, SIZE_MAX / 4);
+    rm_buffer_puts(&buffer, "[");
+    for (size_t i = 0; i < count; i++) {
+        char text[NUMBER_BYTES];
+        print_number(text, values[i]);
+        if (i > 0) {
+            rm_buffer_add(&buffer, ",", 1);
+        }
+        rm_buffer_puts(&buffer, text);
+    }
+    return finish_numbers(&buffer, is_whole);
+}
+
+struct rm_json *rm_json_integers(const int64_t *values, size_t count, bool *is_whole)
+{
+    struct rm_buffer buffer;
+    rm_buffer_init(&buffer, SIZE_MAX / 4);
+    rm_buffer_puts(&buffer, "[");
+    for (size_t i = 0; i < count; i++) {
+        rm_buffer_printf(&buffer, i > 0 ? ",%" PRId64 : "%" PRId64, values[i]);
+    }
+    return finish_numbers(&buffer, is_whole);
+}
+
+/* ---- the rest of building -------------------------------------------------------------------- */
 
 void rm_json_put_null(struct rm_json *object, const char *key, bool *is_whole)
 {
@@ -76,25 +160,6 @@ void rm_json_append(struct rm_json *array, struct rm_json *child, bool *is_whole
         cJSON_Delete(inner(child));
         *is_whole = false;
     }
-}
-
-struct rm_json *rm_json_doubles(const double *values, size_t count, bool *is_whole)
-{
-    struct rm_json *array = rm_json_array(is_whole);
-    for (size_t i = 0; i < count && *is_whole; i++) {
-        cJSON *value = isfinite(values[i]) ? cJSON_CreateNumber(values[i]) : cJSON_CreateNull();
-        rm_json_append(array, outer(value), is_whole);
-    }
-    return array;
-}
-
-struct rm_json *rm_json_integers(const int64_t *values, size_t count, bool *is_whole)
-{
-    struct rm_json *array = rm_json_array(is_whole);
-    for (size_t i = 0; i < count && *is_whole; i++) {
-        rm_json_append(array, outer(cJSON_CreateNumber((double)values[i])), is_whole);
-    }
-    return array;
 }
 
 char *rm_json_print(const struct rm_json *value)
@@ -110,7 +175,11 @@ void rm_json_free_text(char *text)
 resmon_status rm_json_parse(const char *text, size_t length, struct rm_json **ret_value)
 {
     const char *stop = text;
+    errno = 0; /* cJSON does not tell why it failed; malloc() does */
     cJSON *value = cJSON_ParseWithLengthOpts(text, length, &stop, 0);
+    if (value == NULL && errno == ENOMEM) {
+        return rm_error(RESMON_ENOMEM, "out of memory for %zu bytes of JSON", length);
+    }
     if (value == NULL) {
         return rm_error(RESMON_EFORMAT, "not valid JSON near byte %zu",
                         stop != NULL && stop >= text ? (size_t)(stop - text) : 0);

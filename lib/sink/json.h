@@ -32,7 +32,7 @@ void rm_json_put_null(struct rm_json *object, const char *key, bool *is_whole);
 /** Adds to an array; `child` is taken over. */
 void rm_json_append(struct rm_json *array, struct rm_json *child, bool *is_whole);
 
-/** Arrays of numbers; NaN becomes null. */
+/** Arrays of numbers, exact to the last bit; NaN becomes null. */
 struct rm_json *rm_json_doubles(const double *values, size_t count, bool *is_whole);
 struct rm_json *rm_json_integers(const int64_t *values, size_t count, bool *is_whole);
 
@@ -43,7 +43,7 @@ void rm_json_free_text(char *text);
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-/** RESMON_EFORMAT says near which byte. */
+/** RESMON_EFORMAT says near which byte; RESMON_ENOMEM. */
 resmon_status rm_json_parse(const char *text, size_t length, struct rm_json **ret_value);
 void rm_json_free(struct rm_json *value);
 

@@ -106,11 +106,13 @@ struct rm_block_header {
     uint64_t misordered_ends;  /* scopes closed by the end of an outer one */
     uint64_t scope_cost_ticks; /* of one empty scope, measured at start */
     struct {
-        uint64_t source, target, version; /* version 0: no merge under way */
+        uint64_t source, target;
+        uint64_t meter_version;
+        uint64_t wall_version; /* release; plus 2^32, so that 0 is: no move under way */
     } journal;
 
-    uint64_t label_version; /* odd while the label is written */
-    char label[RM_LABEL_BYTES];
+    uint64_t label_version; /* release; labels[label_version & 1] is the one that counts */
+    char labels[2][RM_LABEL_BYTES];
 };
 
 /* Addresses of the sections of one block in this process. */

@@ -227,10 +227,10 @@ static resmon_status decode_label(const struct rm_block *block, struct resmon_ru
     for (int tries = 0; tries < 100; tries++) {
         uint64_t before = RM_LOAD_ACQUIRE(&header->label_version);
         for (size_t i = 0; i < sizeof label; i++) {
-            label[i] = RM_LOAD(&header->label[i]);
+            label[i] = RM_LOAD(&header->labels[before & 1][i]);
         }
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if ((before & 1) == 0 && RM_LOAD(&header->label_version) == before) {
+        if (RM_LOAD(&header->label_version) == before) {
             break;
         }
     }

@@ -16,8 +16,7 @@
 struct path {
     const struct rm_site_record *site;
     uint32_t parent, first_child, last_child, next; /* indexes; 0: none; path 0 is the root */
-    uint32_t threads;
-    int64_t listed; /* index of its scope in the run */
+    int64_t listed;                                 /* index of its scope in the run */
     uint64_t first_ticks;
     struct rm_scope_wall wall;
     struct rm_scope_meters meters;
@@ -80,19 +79,20 @@ static uint32_t child_path(struct merger *m, uint32_t parent, const struct rm_si
 static void add_node(struct merger *m, struct path *path, const struct rm_scope_node *node,
                      rm_node_ref ref)
 {
-    if (rm_node_is_moved(m->block, ref)) {
-        return;
+    struct rm_node_moved moved = rm_node_moved_of(m->block, ref);
+    if (!moved.wall) {
+        struct rm_scope_wall wall = rm_node_wall(node);
+        uint64_t first = RM_LOAD(&node->first_ticks);
+        if (path->wall.calls == 0) {
+            path->first_ticks = first;
+        }
+        path->wall =
+            rm_scope_wall_merge(&path->wall, path->first_ticks, &wall, first, path->first_ticks);
     }
-    struct rm_scope_wall wall = rm_node_wall(node);
-    struct rm_scope_meters meters = rm_node_meters(node);
-    uint64_t first = RM_LOAD(&node->first_ticks);
-    if (path->wall.calls == 0) {
-        path->first_ticks = first;
+    if (!moved.meters) {
+        struct rm_scope_meters meters = rm_node_meters(node);
+        path->meters = rm_scope_meters_merge(&path->meters, &meters);
     }
-    path->wall =
-        rm_scope_wall_merge(&path->wall, path->first_ticks, &wall, first, path->first_ticks);
-    path->meters = rm_scope_meters_merge(&path->meters, &meters);
-    path->threads += RM_LOAD(&node->threads);
 }
 
 /* Adds the subtree below `ref`, depth first along the links, to the paths below `path`. */
@@ -210,7 +210,7 @@ static resmon_status fill_scope(struct resmon_run *run, struct rm_run_scope *sco
         return rm_error(RESMON_ENOMEM, "out of memory for the scopes of a run");
     }
     scope->line = path->site->line;
-    scope->threads = path->threads;
+    scope->threads = (uint32_t)path->meters.threads;
     scope->calls = path->wall.calls;
     scope->folded = path->wall.folded;
     scope->open = path->open;

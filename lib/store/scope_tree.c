@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/scope_tree.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/compiler.h"
@@ -41,6 +42,13 @@ struct rm_scope_meters rm_node_meters(const struct rm_scope_node *node)
     struct rm_scope_meters meters = {0};
     read_published(&meters, node->meters, sizeof meters, &node->meter_version);
     return meters;
+}
+
+static void publish_wall(struct rm_scope_node *node, const struct rm_scope_wall *wall)
+{
+    uint32_t version = RM_LOAD(&node->wall_version) + 1;
+    copy_words(&node->wall[version & 1], wall, sizeof *wall);
+    RM_STORE_RELEASE(&node->wall_version, version);
 }
 
 void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_meters *totals)
@@ -84,6 +92,7 @@ struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
                                              const struct rm_scope_meters *b)
 {
     struct rm_scope_meters sum = {
+        .threads = a->threads + b->threads,
         .cpu_calls = a->cpu_calls + b->cpu_calls,
         .cpu_ns = a->cpu_ns + b->cpu_ns,
         .io_calls = a->io_calls + b->io_calls,
@@ -98,8 +107,10 @@ struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
     return sum;
 }
 
-/* A kill between the records counts the meters of this one node in neither or both places; the wall
- * record is what the journal guards. */
+/*
+ * The journal names both nodes and the versions that the target will have: while it stands, a
+ * reader counts a record of the source only as long as the target has not got its new one.
+ */
 void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target)
 {
     struct rm_block_header *header = block->header;
@@ -115,30 +126,34 @@ void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target
     struct rm_scope_wall wall = rm_scope_wall_merge(&to_wall, to->first_ticks, &from_wall,
                                                     from->first_ticks, to->first_ticks);
     struct rm_scope_meters meters = rm_scope_meters_merge(&to_meters, &from_meters);
-    uint32_t wall_version = to->wall_version + 1;
-    copy_words(&to->wall[wall_version & 1], &wall, sizeof wall);
 
     RM_STORE(&header->journal.source, source);
     RM_STORE(&header->journal.target, target);
-    RM_STORE_RELEASE(&header->journal.version, (UINT64_C(1) << 32) | wall_version);
-    RM_STORE_RELEASE(&to->wall_version, wall_version); /* from here on `source` is moved */
+    RM_STORE(&header->journal.meter_version, to->meter_version + 1);
+    RM_STORE_RELEASE(&header->journal.wall_version,
+                     (UINT64_C(1) << 32) | (uint32_t)(to->wall_version + 1));
+    publish_wall(to, &wall);
     rm_node_publish_meters(to, &meters);
+    publish_wall(from, &(struct rm_scope_wall){.min = UINT64_MAX});
     rm_node_publish_meters(from, &(struct rm_scope_meters){0});
-    copy_words(&from->wall[(from->wall_version + 1) & 1], &(struct rm_scope_wall){0}, sizeof wall);
-    RM_STORE_RELEASE(&from->wall_version, from->wall_version + 1);
-    RM_STORE(&to->threads, to->threads + from->threads);
-    RM_STORE_RELEASE(&header->journal.version, 0);
+    RM_STORE_RELEASE(&header->journal.wall_version, 0);
 }
 
-int rm_node_is_moved(const struct rm_block *block, rm_node_ref ref)
+struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref ref)
 {
     const struct rm_block_header *header = block->header;
-    uint64_t version = RM_LOAD_ACQUIRE(&header->journal.version);
-    if (version == 0 || header->journal.source != ref ||
-        header->journal.target >= header->sections[RM_SECTION_NODES].record_bytes *
-                                      header->sections[RM_SECTION_NODES].count) {
-        return 0;
+    const struct rm_section *nodes = &header->sections[RM_SECTION_NODES];
+    uint64_t version = RM_LOAD_ACQUIRE(&header->journal.wall_version);
+    uint64_t target = RM_LOAD(&header->journal.target);
+    /* A file may say anything. */
+    bool is_sound =
+        target % nodes->record_bytes == 0 && target / nodes->record_bytes < nodes->count;
+    if (version == 0 || RM_LOAD(&header->journal.source) != ref || !is_sound) {
+        return (struct rm_node_moved){0, 0};
     }
-    const struct rm_scope_node *target = rm_node_at(block, (rm_node_ref)header->journal.target);
-    return target->wall_version == (uint32_t)version;
+    const struct rm_scope_node *to = rm_node_at(block, (rm_node_ref)target);
+    return (struct rm_node_moved){
+        .wall = RM_LOAD(&to->wall_version) == (uint32_t)version,
+        .meters = RM_LOAD(&to->meter_version) == (uint32_t)RM_LOAD(&header->journal.meter_version),
+    };
 }

@@ -40,8 +40,10 @@ struct rm_scope_wall {
 
 #define RM_SCOPE_IO_FIELDS 6 /* in the order of /proc/PID/io: rchar ... write_bytes */
 
-/* What the meters other than wall found; each with its own number of metered instances. */
+/* What the meters other than wall found, each with its own number of metered instances; and how
+ * many threads have come together in the node. */
 struct rm_scope_meters {
+    uint64_t threads;
     uint64_t cpu_calls;
     uint64_t cpu_ns;
     uint64_t io_calls;
@@ -74,7 +76,7 @@ struct rm_scope_node {
                                 children points at slot 0, whose site matches nothing */
     uint32_t wall_version;
     uint32_t meter_version;
-    uint32_t threads;     /* that have merged into this node, or 1 */
+    uint32_t unused;
     uint64_t first_ticks; /* duration of the first instance: the variance is taken about it */
     struct rm_meter_pace pace[RM_METERS]; /* the owner's alone */
     struct rm_scope_wall wall[2];
@@ -137,7 +139,12 @@ struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
  */
 void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target);
 
-/** Whether the counts of `ref` are already in the target of an unfinished rm_node_move(). */
-int rm_node_is_moved(const struct rm_block *block, rm_node_ref ref);
+/* Which records of a node are already in the target of an unfinished rm_node_move(). */
+struct rm_node_moved {
+    int wall;
+    int meters;
+};
+
+struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref ref);
 
 #endif

@@ -6,8 +6,6 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fault.h"
@@ -88,60 +86,6 @@ resmon_status rm_mapping_publish(struct rm_mapping *mapping)
     mapping->pending = NULL;
     resmon_status status = rm_outfile_rename(file);
     rm_free(file);
-    return status;
-}
-
-static resmon_status copy_from(struct rm_mapping *mapping, int fd, const char *path, uint64_t bound)
-{
-    struct stat info;
-    if (fstat(fd, &info) != 0) {
-        return rm_error_errno(errno, "cannot look at %s", path);
-    }
-    if (!S_ISREG(info.st_mode)) {
-        return rm_error(RESMON_EFORMAT, "%s is not a regular file", path);
-    }
-    if (info.st_size <= 0 || (uint64_t)info.st_size > bound) {
-        return rm_error(RESMON_EFORMAT, "%s has %lld bytes; a run has 1 to %llu", path,
-                        (long long)info.st_size, (unsigned long long)bound);
-    }
-    struct rm_mapping copy = {0};
-    /* One byte more, so that text in it can be terminated. */
-    resmon_status status = rm_mapping_anonymous(&copy, (uint64_t)info.st_size + 1);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    uint64_t length = 0;
-    while (length < (uint64_t)info.st_size) {
-        ssize_t got = RM_FAULT(RM_FAULT_READ)
-                          ? (errno = EIO, -1)
-                          : pread(fd, (char *)copy.memory + length,
-                                  (size_t)((uint64_t)info.st_size - length), (off_t)length);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            status = rm_error_errno(errno, "cannot read %s", path);
-            rm_mapping_free(&copy);
-            return status;
-        }
-        if (got == 0) {
-            break; /* it shrank meanwhile */
-        }
-        length += (uint64_t)got;
-    }
-    *mapping = copy;
-    return RESMON_OK;
-}
-
-resmon_status rm_mapping_copy(struct rm_mapping *mapping, const char *path, uint64_t bound)
-{
-    int fd = RM_FAULT(RM_FAULT_OPEN) ? (errno = EMFILE, -1)
-                                     : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) {
-        return rm_error_errno(errno, "cannot open %s", path);
-    }
-    resmon_status status = copy_from(mapping, fd, path, bound);
-    (void)close(fd);
     return status;
 }
 

@@ -31,9 +31,6 @@ resmon_status rm_mapping_file(struct rm_mapping *mapping, const char *path, uint
 /** Gives the file its name; does nothing for memory without a file. */
 resmon_status rm_mapping_publish(struct rm_mapping *mapping);
 
-/** A private copy of a file of at most `bound` bytes. */
-resmon_status rm_mapping_copy(struct rm_mapping *mapping, const char *path, uint64_t bound);
-
 void rm_mapping_free(struct rm_mapping *mapping);
 
 #endif

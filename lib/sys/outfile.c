@@ -102,7 +102,11 @@ static void sync_directory(const char *path)
 
 resmon_status rm_outfile_rename(struct rm_outfile *file)
 {
-    int closed = RM_FAULT(RM_FAULT_WRITE) ? (errno = EIO, -1) : close(file->fd);
+    int closed = close(file->fd);
+    if (RM_FAULT(RM_FAULT_WRITE)) {
+        closed = -1;
+        errno = EIO;
+    }
     file->fd = -1;
     if (closed != 0) {
         resmon_status status = rm_error_errno(errno, "cannot close %s", file->temporary);

@@ -14,7 +14,9 @@ BANNED = {
         "no global side effects on the host program",
     r"\b(malloc|calloc|realloc|free)\s*\(": "memory goes through base/alloc.h",
 }
-EXEMPT = {("base/alloc.c", "memory goes through base/alloc.h")}
+EXEMPT = {("base/alloc.c", "memory goes through base/alloc.h"),
+          # Checks the library's own text of a number, in whatever locale printed it.
+          ("sink/json.c", "bounded parsing and copying only (base/parse.h, base/text.h)")}
 problems = []
 files = sorted((root / "lib").rglob("*.[ch]"))
 for path in files:

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "sys/infile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/status.h"
+
+static resmon_status check(struct rm_infile *file, uint64_t bound)
+{
+    struct stat info;
+    if (fstat(file->fd, &info) != 0) {
+        return rm_error_errno(errno, "cannot look at %s", file->path);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return rm_error(RESMON_EFORMAT, "%s is not a regular file", file->path);
+    }
+    if (info.st_size <= 0 || (uint64_t)info.st_size > bound) {
+        return rm_error(RESMON_EFORMAT, "%s has %lld bytes; a run has 1 to %llu", file->path,
+                        (long long)info.st_size, (unsigned long long)bound);
+    }
+    file->bytes = (uint64_t)info.st_size;
+    return RESMON_OK;
+}
+
+resmon_status rm_infile_open(struct rm_infile *file, const char *path, uint64_t bound)
+{
+    *file = (struct rm_infile){.fd = -1, .path = path};
+    if (RM_FAULT(RM_FAULT_OPEN)) {
+        return rm_error_errno(EMFILE, "cannot open %s", path);
+    }
+    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file->fd < 0) {
+        return rm_error_errno(errno, "cannot open %s", path);
+    }
+    resmon_status status = check(file, bound);
+    if (status != RESMON_OK) {
+        rm_infile_close(file);
+    }
+    return status;
+}
+
+resmon_status rm_infile_read(const struct rm_infile *file, uint64_t offset, void *bytes,
+                             uint64_t length)
+{
+    uint64_t done = 0;
+    while (done < length) {
+        ssize_t got = -1;
+        if (RM_FAULT(RM_FAULT_READ)) {
+            errno = EIO;
+        } else {
+            got = pread(file->fd, (char *)bytes + done, (size_t)(length - done),
+                        (off_t)(offset + done));
+        }
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return rm_error_errno(errno, "cannot read %s", file->path);
+        }
+        if (got == 0) {
+            memset((char *)bytes + done, 0, (size_t)(length - done));
+            return RESMON_OK;
+        }
+        done += (uint64_t)got;
+    }
+    return RESMON_OK;
+}
+
+void rm_infile_close(struct rm_infile *file)
+{
+    if (file->fd >= 0) {
+        (void)close(file->fd);
+    }
+    file->fd = -1;
+}

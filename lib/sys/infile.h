@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns reading of files that users name: regular files of a bounded size.
+ */
+#ifndef RM_SYS_INFILE_H
+#define RM_SYS_INFILE_H
+
+#include <stdint.h>
+
+#include <resmon/status.h>
+
+struct rm_infile {
+    int fd;
+    const char *path; /* the caller's, until close */
+    uint64_t bytes;
+};
+
+/** RESMON_EFORMAT: no regular file, empty, or larger than `bound`. */
+resmon_status rm_infile_open(struct rm_infile *file, const char *path, uint64_t bound);
+
+/** Reads `length` bytes at `offset`; what lies beyond the end (the file shrank) reads as 0. */
+resmon_status rm_infile_read(const struct rm_infile *file, uint64_t offset, void *bytes,
+                             uint64_t length);
+
+void rm_infile_close(struct rm_infile *file);
+
+#endif
