@@ -125,3 +125,24 @@ double bench_now_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
+
+void bench_psutil(const char *arguments, double ours_ns)
+{
+    char command[512], line[256] = "";
+    double ns;
+    (void)snprintf(command, sizeof command, "python3 %s %s 2>/dev/null", BENCH_PSUTIL_PEER,
+                   arguments);
+    FILE *output = popen(command, "r");
+    if (output == NULL || fgets(line, sizeof line, output) == NULL) {
+        (void)snprintf(line, sizeof line, "python3 with psutil is not installed\n");
+    }
+    if (output != NULL) {
+        (void)pclose(output);
+    }
+    if (sscanf(line, "%lf", &ns) == 1) {
+        printf("  %-44s %.1f us, %.1f x ours\n",
+               strchr(line, ' ') != NULL ? "the same by psutil" : "peer", ns / 1e3, ns / ours_ns);
+    } else {
+        printf("  no peer: %s", line);
+    }
+}

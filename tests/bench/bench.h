@@ -38,6 +38,9 @@ void bench_value(struct bench *bench, const char *what, double value, const char
 /** Median time of one operation, in ns. */
 double bench_median(struct bench *bench, bench_fn ours, void *context, size_t count);
 
+/** Runs tests/bench/psutil_peer.py with `arguments` and prints what it took beside `ours_ns`. */
+void bench_psutil(const char *arguments, double ours_ns);
+
 /** CLOCK_MONOTONIC in ns; resident memory of this process, from its page tables. */
 double bench_now_ns(void);
 double bench_resident_bytes(void);

@@ -113,6 +113,9 @@ int main(int argc, char **argv)
     (void)our_updates(&setup, 1);
     printf("  %zu processes, %zu files kept open\n", setup.tree.count, setup.tree.open_files);
     bench_ratio(&bench, "process tree of 64 children", floor_reads, our_updates, &setup, 200, 1.5);
+    char arguments[64];
+    (void)snprintf(arguments, sizeof arguments, "tree %ld", (long)getpid());
+    bench_psutil(arguments, bench_median(&bench, our_updates, &setup, 20));
     for (size_t m = 1; m < MEMBERS; m++) {
         (void)kill(setup.pids[m], SIGKILL);
         (void)waitpid(setup.pids[m], NULL, 0);
