@@ -296,6 +296,7 @@ resmon_status rm_session_start(const struct rm_block *block, uint64_t meters, do
     block->header->has_scopes = 1;
     block->header->scope_cost_ticks = rm_scope_measure_cost();
     rm_scope_prepare_for_fork();
+    rm_metering_open(&session->metering, meters, max_share);
 
     (void)pthread_mutex_lock(&owner_lock);
     bool is_taken = owner != NULL;
@@ -307,12 +308,12 @@ resmon_status rm_session_start(const struct rm_block *block, uint64_t meters, do
     (void)pthread_mutex_unlock(&owner_lock);
     if (is_taken) {
         block->header->has_scopes = 0;
+        rm_metering_close(&session->metering);
         (void)pthread_mutex_destroy(&session->lock);
         rm_free(session);
         return rm_error(RESMON_EBUSY, "another monitor has the scopes: stop it, or start this one "
                                       "with RESMON_FLAG_NO_SCOPES");
     }
-    rm_metering_open(&session->metering, meters, max_share);
     RM_STORE_RELEASE(&resmon_scope_session, session->number);
     *ret_session = session;
     return RESMON_OK;
