@@ -40,5 +40,6 @@ double rm_clock_ns_per_tick(struct rm_clock_pair from, struct rm_clock_pair to)
     if (to.ticks <= from.ticks || to.ns <= from.ns) {
         return 1.0;
     }
-    return (double)(to.ns - from.ns) / (double)(to.ticks - from.ticks);
+    /* Unsigned: a damaged recording may say anything. */
+    return (double)((uint64_t)to.ns - (uint64_t)from.ns) / (double)(to.ticks - from.ticks);
 }

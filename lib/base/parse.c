@@ -75,10 +75,10 @@ bool rm_parse_i64(struct rm_text *text, int64_t *ret_value)
     rest.at += negative ? 1 : 0;
     uint64_t magnitude;
     if (rest.at >= rest.end || !is_digit(*rest.at) || !rm_parse_u64(&rest, &magnitude) ||
-        magnitude > (uint64_t)INT64_MAX) {
+        magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0)) {
         return false;
     }
-    *ret_value = negative ? -(int64_t)magnitude : (int64_t)magnitude;
+    *ret_value = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
     *text = rest;
     return true;
 }

@@ -275,7 +275,9 @@ static resmon_status open_stat(struct rm_collect *collect, void *state_)
         state->counted = (struct cpu){0};
         state->all = (struct cpu){0};
         memset(state->seconds, 0, sizeof state->seconds);
-        memset(state->cpus, 0, state->cpu_room * sizeof *state->cpus);
+        for (size_t i = 0; i < state->cpu_room; i++) {
+            state->cpus[i] = (struct cpu){0};
+        }
     }
     return status;
 }

@@ -269,7 +269,9 @@ void rm_monitor_free(resmon_monitor *monitor)
         rm_sampler_close(&monitor->sampler, inherited);
     }
     rm_delivery_close(&monitor->delivery, inherited);
-    if (monitor->session != NULL && !inherited) {
+    if (monitor->session != NULL && inherited) {
+        rm_session_forget(monitor->session);
+    } else if (monitor->session != NULL) {
         rm_session_unref(monitor->session); /* and the mapping, with its last reference */
     } else if (monitor->mapping != NULL) {
         free_mapping(monitor->mapping);

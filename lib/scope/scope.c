@@ -147,8 +147,9 @@ void rm_scope_forget_thread(void)
 {
     if (self.thread != NULL) {
         (void)pthread_setspecific(exit_key, NULL);
+        rm_session_forget_thread(self.thread);
     }
-    self.thread = NULL; /* the parent's memory: not ours to give back */
+    self.thread = NULL;
     self.session = 0;
     self.special = 0;
     self.void_depth = 0;

@@ -337,6 +337,19 @@ void rm_session_unref(struct rm_scope_session *session)
     unref(session);
 }
 
+void rm_session_forget(struct rm_scope_session *session)
+{
+    rm_metering_close(&session->metering);
+    session->release(session->context);
+    rm_free(session);
+}
+
+void rm_session_forget_thread(struct rm_scope_thread *thread)
+{
+    rm_free(thread->meter_frames);
+    rm_free(thread);
+}
+
 void rm_session_lock(struct rm_scope_session *session)
 {
     (void)pthread_mutex_lock(&session->lock);

@@ -56,6 +56,10 @@ void rm_session_stop(struct rm_scope_session *session);
 /** Gives the monitor's reference back. */
 void rm_session_unref(struct rm_scope_session *session);
 
+/** In the child of a fork: frees what was inherited, whatever threads of the parent held it. */
+void rm_session_forget(struct rm_scope_session *session);
+void rm_session_forget_thread(struct rm_scope_thread *thread);
+
 /** For readers of the trees. */
 void rm_session_lock(struct rm_scope_session *session);
 void rm_session_unlock(struct rm_scope_session *session);

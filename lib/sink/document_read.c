@@ -112,7 +112,9 @@ static int64_t realtime_of(const struct rm_json *object, const char *key)
         .tm_min = (int)(parts[4] & 0xff),
         .tm_sec = (int)(parts[5] & 0xff),
     };
-    return (int64_t)timegm(&time) * RM_NS_PER_S + (int64_t)parts[6];
+    int64_t seconds = (int64_t)timegm(&time);
+    bool is_possible = seconds >= 0 && seconds < INT64_MAX / RM_NS_PER_S;
+    return is_possible ? seconds * RM_NS_PER_S + (int64_t)parts[6] : 0;
 }
 
 /* ---- parts ------------------------------------------------------------------------------ */

@@ -163,7 +163,7 @@ static double stddev_of(const struct path *path)
     if (path->wall.calls < 2) {
         return RM_NAN;
     }
-    double sum = (double)path->wall.total - n * (double)path->first_ticks;
+    double sum = rm_scope_wall_sum(&path->wall, path->first_ticks);
     double variance = (path->wall.square_sum - sum * sum / n) / (n - 1.0);
     return variance > 0.0 ? sqrt(variance) : 0.0;
 }

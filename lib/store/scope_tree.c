@@ -63,7 +63,7 @@ void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_me
 static double about_point(const struct rm_scope_wall *wall, uint64_t from, uint64_t to)
 {
     double shift = (double)from - (double)to;
-    double sum = (double)wall->total - (double)wall->calls * (double)from;
+    double sum = rm_scope_wall_sum(wall, from);
     return wall->square_sum + 2.0 * shift * sum + (double)wall->calls * shift * shift;
 }
 

@@ -126,6 +126,12 @@ struct rm_scope_meters rm_node_meters(const struct rm_scope_node *node);
 /** Publishes new meter totals; the node's owner only. */
 void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_meters *totals);
 
+/** Sum of (duration - point): small, and exact where doubles of the two totals would not be. */
+static inline double rm_scope_wall_sum(const struct rm_scope_wall *wall, uint64_t point)
+{
+    return (double)(int64_t)(wall->total - wall->calls * point);
+}
+
 /** `a` and `b`, about their first durations, as one about `about`. */
 struct rm_scope_wall rm_scope_wall_merge(const struct rm_scope_wall *a, uint64_t a_first,
                                          const struct rm_scope_wall *b, uint64_t b_first,
