@@ -8,10 +8,12 @@
 
 void *rm_alloc(size_t count, size_t size)
 {
-    if (count == 0 || size == 0 || RM_FAULT(RM_FAULT_ALLOC)) {
+    size_t bytes;
+    if (count == 0 || size == 0 || __builtin_mul_overflow(count, size, &bytes) ||
+        RM_FAULT(RM_FAULT_ALLOC)) {
         return NULL;
     }
-    void *memory = calloc(count, size);
+    void *memory = calloc(1, bytes);
     if (memory != NULL) {
         RM_FAULT_LIVE(1);
     }

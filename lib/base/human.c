@@ -102,3 +102,12 @@ void rm_human_percent(char text[RM_HUMAN_BYTES], double percent)
     }
     number(text, percent, 1, " %");
 }
+
+void rm_human_fixed(char text[RM_HUMAN_BYTES], double value, int decimals)
+{
+    if (!isfinite(value)) {
+        missing(text);
+        return;
+    }
+    number(text, value, decimals, "");
+}

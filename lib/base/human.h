@@ -14,4 +14,7 @@ void rm_human_seconds(char text[RM_HUMAN_BYTES], double seconds);
 void rm_human_count(char text[RM_HUMAN_BYTES], double count);
 void rm_human_percent(char text[RM_HUMAN_BYTES], double percent);
 
+/** With that many decimals, and no unit. */
+void rm_human_fixed(char text[RM_HUMAN_BYTES], double value, int decimals);
+
 #endif

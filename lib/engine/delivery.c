@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/struct_size.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "store/run.h"
@@ -35,9 +36,9 @@ void rm_delivery_init(struct rm_delivery *delivery)
 resmon_status rm_delivery_add(struct rm_delivery *delivery, const resmon_sink_ops *ops,
                               void *context)
 {
-    if (ops == NULL || ops->struct_size < sizeof *ops || ops->struct_size > 4096) {
-        return rm_error(RESMON_EINVAL,
-                        "resmon_sink_ops.struct_size: set it to sizeof(resmon_sink_ops)");
+    resmon_status status = rm_struct_check(ops, sizeof *ops, "resmon_sink_ops");
+    if (status != RESMON_OK) {
+        return status;
     }
     if (delivery->sink_count == RM_MAX_SINKS) {
         return rm_error(RESMON_ENOSPC, "a monitor has at most %d sinks", RM_MAX_SINKS);

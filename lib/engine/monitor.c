@@ -16,6 +16,7 @@
 #include "engine/options.h"
 #include "engine/sampler.h"
 #include "scope/session.h"
+#include "scope/site.h"
 #include "store/tags.h"
 #include "sys/clocksource.h"
 #include "sys/mapping.h"
@@ -120,6 +121,14 @@ static resmon_status map_block(resmon_monitor *monitor, const struct rm_block_si
     return RESMON_OK;
 }
 
+/* Numbers of sites are the process's: room for those of before, and for a name per path. */
+static uint64_t site_room(const struct rm_options *options)
+{
+    uint64_t fresh = options->paths > SITES ? options->paths : SITES;
+    uint64_t room = rm_site_count() + fresh;
+    return room < RM_MAX_SITES ? room : RM_MAX_SITES;
+}
+
 static resmon_status make_block(resmon_monitor *monitor)
 {
     const struct rm_options *options = &monitor->options;
@@ -128,7 +137,7 @@ static resmon_status make_block(resmon_monitor *monitor)
         .rows = options->rows,
         .sources = monitor->sampler.source_count > 0 ? monitor->sampler.source_count : 1,
         .tags = options->tags,
-        .sites = options->wants_scopes ? SITES : 2,
+        .sites = options->wants_scopes ? site_room(options) : 2,
         .nodes = options->wants_scopes ? options->paths : 2,
         .threads = options->wants_scopes ? options->threads : 1,
         .depth = options->wants_scopes ? options->depth : 1,

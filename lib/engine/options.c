@@ -9,10 +9,8 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "base/struct_size.h"
 #include "store/block.h"
-
-/* No version of the struct will be longer: a larger number is an uninitialized struct_size. */
-#define LONGEST_STRUCT 4096
 
 /* Whole numbers: where, default, bounds. */
 static const struct {
@@ -48,27 +46,6 @@ static const struct {
     SET(scope_meters, RESMON_METER_WALL, RESMON_METER_ALL),
 #undef SET
 };
-
-static resmon_status check_size(const resmon_monitor_options *given)
-{
-    size_t size = given->struct_size;
-    if (size < sizeof *given || size > LONGEST_STRUCT) {
-        return rm_error(RESMON_EINVAL,
-                        "resmon_monitor_options.struct_size is %zu: set it to "
-                        "sizeof(resmon_monitor_options)",
-                        size);
-    }
-    const unsigned char *bytes = (const unsigned char *)given;
-    for (size_t i = sizeof *given; i < size; i++) {
-        if (bytes[i] != 0) {
-            return rm_error(RESMON_EINVAL,
-                            "resmon_monitor_options: byte %zu is set, an option of a later version "
-                            "than this library's %d.%d",
-                            i, RESMON_VERSION_MAJOR, RESMON_VERSION_MINOR);
-        }
-    }
-    return RESMON_OK;
-}
 
 static uint64_t field_at(const void *base, size_t offset)
 {
@@ -142,7 +119,7 @@ static resmon_status read_all(const resmon_monitor_options *given, struct rm_opt
 {
     uint64_t number[RM_ARRAY_LEN(numbers)] = {0};
     uint64_t set[RM_ARRAY_LEN(sets)] = {0};
-    resmon_status status = check_size(given);
+    resmon_status status = rm_struct_check(given, sizeof *given, "resmon_monitor_options");
     if (status == RESMON_OK) {
         status = read_numbers(given, number);
     }

@@ -29,6 +29,7 @@ static void switch_off(struct rm_sampler_source *source)
         source->collector->close(source->state);
         rm_free(source->state);
         source->state = NULL;
+        source->schedule.cost_ns = 0.0; /* the others need not make room for it */
     }
 }
 

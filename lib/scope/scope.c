@@ -19,9 +19,6 @@
 #include "scope/site.h"
 #include "scope/timed.h"
 
-/* Returned for an instance that is only counted, not measured: past a bound. */
-#define VOID_TOKEN (UINT64_MAX - 1)
-
 /* What makes a begin or an end special, in one word that is 0 almost always. */
 #define SPECIAL_METERS 1U /* the session has meters besides wall */
 #define SPECIAL_VOID   2U /* inside of an instance that is not measured */
@@ -197,7 +194,7 @@ static uint64_t begin_uncounted(void)
 {
     self.void_depth++;
     self.special |= SPECIAL_VOID;
-    return VOID_TOKEN;
+    return RM_SCOPE_VOID;
 }
 
 static uint64_t begin_void(void)
@@ -296,7 +293,7 @@ static RM_COLD void end_slow(uint64_t token, uint64_t now)
         (void)__atomic_fetch_add(&header->stale_ends, 1, __ATOMIC_RELAXED);
         return; /* its monitor has stopped */
     }
-    if (token == VOID_TOKEN) {
+    if (token == RM_SCOPE_VOID) {
         self.void_depth -= self.void_depth > 0 ? 1 : 0;
         if (self.void_depth == 0 && self.thread->record != NULL) {
             self.special &= ~SPECIAL_VOID;

@@ -209,6 +209,21 @@ static uint64_t count_nodes(const struct rm_scope_session *session,
     return count;
 }
 
+/* Nodes that `to` lacks for what is below `from`. */
+static uint64_t count_missing(const struct rm_scope_session *session,
+                              const struct rm_scope_node *from, const struct rm_scope_node *to)
+{
+    uint64_t count = 0;
+    for (rm_node_ref ref = from->first_child; ref != 0;
+         ref = rm_node_at(&session->block, ref)->next) {
+        const struct rm_scope_node *source = rm_node_at(&session->block, ref);
+        const struct rm_scope_node *target = find_child(session, to, source->site);
+        count +=
+            target != NULL ? count_missing(session, source, target) : count_nodes(session, source);
+    }
+    return count;
+}
+
 static void move_children(struct rm_scope_session *session, struct rm_scope_node *from,
                           struct rm_scope_node *to)
 {
@@ -243,12 +258,13 @@ static void free_tree(struct rm_scope_session *session, struct rm_scope_node *no
 static void retire(struct rm_scope_session *session, struct rm_scope_thread_record *record)
 {
     struct rm_scope_node *root = rm_node_at(&session->block, record->root);
-    if (nodes_left(session) < count_nodes(session, root)) {
+    struct rm_scope_node *retired =
+        rm_node_at(&session->block, (rm_node_ref)session->block.header->retired_root);
+    if (nodes_left(session) < count_missing(session, root, retired)) {
         RM_STORE_RELEASE(&record->state, RM_THREAD_ENDED);
         return;
     }
-    move_children(session, root,
-                  rm_node_at(&session->block, (rm_node_ref)session->block.header->retired_root));
+    move_children(session, root, retired);
     RM_STORE_RELEASE(&record->state, RM_THREAD_FREE);
     free_tree(session, root);
 }
@@ -402,8 +418,8 @@ static void after_fork_child(void)
 {
     owner = NULL;
     RM_STORE(&resmon_scope_session, 0);
+    rm_peak_after_fork_child(); /* first: it still has the watches of the thread's open scopes */
     rm_scope_forget_thread();
-    rm_peak_after_fork_child();
     rm_site_after_fork();
     (void)pthread_mutex_unlock(&owner_lock);
 }

@@ -87,6 +87,14 @@ resmon_status resmon_site_intern(const char *name, resmon_site **ret_site)
     return RESMON_OK;
 }
 
+uint32_t rm_site_count(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    uint32_t count = last_number + 1;
+    (void)pthread_mutex_unlock(&lock);
+    return count;
+}
+
 void rm_site_before_fork(void)
 {
     (void)pthread_mutex_lock(&lock);

@@ -14,6 +14,9 @@
 /** The site's number, given at its first visit; RM_SITE_TOO_MANY when there is none left. */
 uint32_t rm_site_number(resmon_site *site);
 
+/** One more than the highest number given so far. */
+uint32_t rm_site_count(void);
+
 /** For pthread_atfork. */
 void rm_site_before_fork(void);
 void rm_site_after_fork(void);

@@ -45,7 +45,8 @@ void resmon_timed_begin(resmon_site *site, uint64_t meter, resmon_timed *ret_tim
 {
     *ret_timed = (resmon_timed){.site = site, .meter = meter};
     ret_timed->scope = rm_scope_begin_forced(site, (uint32_t)(meter & RESMON_METER_RSS));
-    if (ret_timed->scope == 0 && (meter & RESMON_METER_RSS) != 0) {
+    bool is_measured = ret_timed->scope != 0 && ret_timed->scope != RM_SCOPE_VOID;
+    if (!is_measured && (meter & RESMON_METER_RSS) != 0) {
         ret_timed->watch = take_watch();
     }
     ret_timed->start_ns = rm_clock_monotonic_ns();
@@ -53,8 +54,9 @@ void resmon_timed_begin(resmon_site *site, uint64_t meter, resmon_timed *ret_tim
 
 static void log_wall(const resmon_timed *timed, int64_t elapsed_ns)
 {
-    rm_log(RESMON_LOG_INFO, "%s finished in %.4f s", timed->site->name,
-           (double)elapsed_ns / (double)RM_NS_PER_S);
+    char text[RM_HUMAN_BYTES];
+    rm_human_fixed(text, (double)elapsed_ns / (double)RM_NS_PER_S, 4);
+    rm_log(RESMON_LOG_INFO, "%s finished in %s s", timed->site->name, text);
 }
 
 static void log_peak(const resmon_timed *timed, bool is_known, uint64_t peak)
@@ -76,7 +78,8 @@ void resmon_timed_end(resmon_timed *timed)
     bool is_known = false;
     if (timed->scope != 0) {
         is_known = rm_scope_end_forced(timed->scope, &peak);
-    } else if (timed->watch != 0) {
+    }
+    if (timed->watch != 0) {
         peak = give_watch_back(timed->watch);
         is_known = peak != 0;
     }

@@ -11,6 +11,9 @@
 
 #include <resmon/scope.h>
 
+/* Token of an instance that is only counted, not measured: past a bound. */
+#define RM_SCOPE_VOID (UINT64_MAX - 1)
+
 /** resmon_scope_begin() with meters that are taken in any case; in scope.c. */
 uint64_t rm_scope_begin_forced(resmon_site *site, uint32_t meters);
 

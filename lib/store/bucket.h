@@ -62,7 +62,8 @@ static inline struct rm_cell rm_cell_merge(const struct rm_cell *early, const st
 static inline double rm_cell_mean(const struct rm_cell *cell, int is_counter)
 {
     if (cell->weight > 0.0) {
-        return cell->sum / cell->weight;
+        /* Between the extremes, whatever the rounding of the sums. */
+        return rm_lesser(rm_greater(cell->sum / cell->weight, cell->min), cell->max);
     }
     return is_counter ? RM_NAN : cell->last;
 }

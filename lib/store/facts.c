@@ -45,19 +45,19 @@ void rm_facts_add_text(struct rm_block *block, const char *group, const char *ke
 
 void rm_facts_print_number(double value, char text[RM_FACT_NUMBER_BYTES])
 {
-    /* To the microunit, and by hand: printf would write the host program's decimal comma. */
+    /* To the nanounit, and by hand: printf would write the host program's decimal comma. */
     bool is_negative = value < 0;
     double magnitude = fabs(value);
     uint64_t whole = (uint64_t)magnitude;
-    unsigned micro = (unsigned)((magnitude - (double)whole) * 1e6 + 0.5);
-    if (micro >= 1000000) {
+    unsigned nano = (unsigned)((magnitude - (double)whole) * 1e9 + 0.5);
+    if (nano >= 1000000000) {
         whole++;
-        micro = 0;
+        nano = 0;
     }
     int length = snprintf(text, RM_FACT_NUMBER_BYTES, "%s%llu", is_negative ? "-" : "",
                           (unsigned long long)whole);
-    if (micro != 0) {
-        length += snprintf(text + length, RM_FACT_NUMBER_BYTES - (size_t)length, ".%06u", micro);
+    if (nano != 0) {
+        length += snprintf(text + length, RM_FACT_NUMBER_BYTES - (size_t)length, ".%09u", nano);
         while (text[length - 1] == '0') {
             text[--length] = '\0';
         }

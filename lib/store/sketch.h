@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* 38 bins per octave: the widest, at the steep end of the parabola, is 2 * 0.97 % wide. */
+/* 38 bins per octave: the widest, at the steep end of the parabola, is 2 * 0.982 % wide. */
 #define RM_SKETCH_OCTAVE_BINS 38
 #define RM_SKETCH_LOW_OCTAVE  (-20) /* below 2^-20 (1e-6) counts as 0 */
 #define RM_SKETCH_HIGH_OCTAVE 47    /* above 2^47 (1.4e14) counts as 2^47 */

@@ -14,9 +14,9 @@ struct rm_stats rm_stats_empty(void)
 /*
  * Growth since the reading before.  A value that went down wrapped, where the column says at what
  * and it was in the upper half before; else the source was reset (device replaced, module
- * reloaded): nothing is made up for the gap, and the reset is counted.
+ * reloaded): NaN, for nothing is known of the gap, and nothing is made up.
  */
-static double growth(struct rm_stats *stats, double wrap, double value)
+static double growth(const struct rm_stats *stats, double wrap, double value)
 {
     if (value >= stats->raw) {
         return value - stats->raw;
@@ -24,8 +24,7 @@ static double growth(struct rm_stats *stats, double wrap, double value)
     if (wrap > 0.0 && stats->raw > wrap / 2.0 && value < wrap / 2.0 && stats->raw <= wrap) {
         return value + (wrap - stats->raw);
     }
-    stats->resets++;
-    return 0.0;
+    return RM_NAN;
 }
 
 static struct rm_reading take_gauge(struct rm_stats *stats, double value, double dt)
@@ -43,20 +42,21 @@ static struct rm_reading take_gauge(struct rm_stats *stats, double value, double
 static struct rm_reading take_counter(struct rm_stats *stats, double wrap, double value, double dt)
 {
     struct rm_reading reading = {.cell = rm_cell_empty(), .quantity = RM_NAN};
-    if (stats->n == 0) {
-        reading.cell.last = 0.0;
-    } else {
-        double more = growth(stats, wrap, value);
-        reading.cell.last = stats->all.last + more;
-        reading.cell.sum = more;
-        reading.cell.weight = dt;
-        if (dt > 0.0) {
-            reading.quantity = more / dt;
-            reading.cell.min = reading.quantity;
-            reading.cell.max = reading.quantity;
-        }
-    }
+    double more = stats->n > 0 ? growth(stats, wrap, value) : 0.0;
+    reading.cell.last = stats->n > 0 ? stats->all.last : 0.0;
     stats->raw = value;
+    if (isnan(more)) {
+        stats->resets++;
+        return reading;
+    }
+    reading.cell.last += more;
+    reading.cell.sum = more;
+    reading.cell.weight = dt;
+    if (dt > 0.0) {
+        reading.quantity = more / dt;
+        reading.cell.min = reading.quantity;
+        reading.cell.max = reading.quantity;
+    }
     return reading;
 }
 

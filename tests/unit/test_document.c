@@ -1,0 +1,791 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sink/document: a run saved and loaded is the same run, a failed save leaves the document that was
+ * there, and no text whatever brings the reader down.
+ */
+#define _GNU_SOURCE /* mount */
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "random.h"
+#include "sink/document.h"
+#include "store/run.h"
+
+static char directory[] = "/tmp/resmon-test-document-XXXXXX";
+static resmon_run *original, *reloaded;
+
+static const char *path_of(const char *name)
+{
+    static char paths[4][128];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    return path;
+}
+
+static char *content_of(const char *path, size_t *ret_length)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        fail_msg("cannot open %s", path);
+    }
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    long length = ftell(file);
+    rewind(file);
+    char *bytes = malloc((size_t)length + 1);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, (size_t)length, file), length);
+    bytes[length] = '\0';
+    (void)fclose(file);
+    *ret_length = (size_t)length;
+    return bytes;
+}
+
+static void assert_same_content(const char *path_a, const char *path_b)
+{
+    size_t length_a, length_b;
+    char *a = content_of(path_a, &length_a);
+    char *b = content_of(path_b, &length_b);
+    size_t shared = length_a < length_b ? length_a : length_b;
+    for (size_t i = 0; i < shared; i++) {
+        if (a[i] != b[i]) {
+            size_t from = i > 60 ? i - 60 : 0;
+            fail_msg("differ at byte %zu:\n%.120s\n%.120s", i, a + from, b + from);
+        }
+    }
+    assert_int_equal(length_a, length_b);
+    free(a);
+    free(b);
+}
+
+static size_t count_files(void)
+{
+    size_t count = 0;
+    DIR *dir = opendir(directory);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        count += entry->d_name[0] != '.' ? 1 : 0;
+    }
+    (void)closedir(dir);
+    return count;
+}
+
+/* ---- a run with something of everything ----------------------------------------------------- */
+
+static void work(void)
+{
+    RESMON_SCOPE("train");
+    for (int i = 0; i < 5; i++) {
+        RESMON_SCOPE("epoch \"\\\xc3\xa9");
+        for (int k = 0; k < i; k++) {
+            RESMON_SCOPE("batch");
+        }
+    }
+}
+
+static resmon_run *recorded_run(void)
+{
+    resmon_monitor *monitor = NULL;
+    resmon_run *run = NULL;
+    resmon_site *left_open = NULL;
+    resmon_monitor_options options = {.struct_size = sizeof options,
+                                      .interval_ms = 1,
+                                      .max_rows = 8,
+                                      .max_tags = 4,
+                                      .name = "a \"name\" \\ with \xe2\x82\xac and \x01",
+                                      .scope_meters = RESMON_METER_ALL};
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    work();
+    assert_ok(resmon_site_intern("left open", &left_open));
+    uint64_t open = resmon_scope_begin(left_open);
+    for (int i = 0; i < 30; i++) {
+        assert_ok(resmon_monitor_sample_now(monitor));
+        assert_ok(resmon_monitor_tag(monitor, i % 2 == 0 ? "even \"\\\n" : "odd \xff"));
+    }
+    assert_ok(resmon_monitor_set_label(monitor, "epoch 3 / \xc3\xbc"));
+    assert_ok(resmon_monitor_stop(monitor));
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    resmon_monitor_free(monitor);
+    resmon_scope_end(open);
+    return run;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (mkdtemp(directory) == NULL) {
+        return -1;
+    }
+    original = recorded_run();
+    resmon_status status = resmon_run_save(original, path_of("run.json"));
+    if (status == RESMON_ENOTSUP) {
+        printf("skipped: %s\n", resmon_last_error());
+        (void)fflush(stdout);
+        (void)rmdir(directory);
+        _exit(77);
+    }
+    return status == RESMON_OK && resmon_run_load(path_of("run.json"), &reloaded) == RESMON_OK ? 0
+                                                                                               : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    resmon_run_free(original);
+    resmon_run_free(reloaded);
+    (void)unlink(path_of("run.json"));
+    (void)unlink(path_of("again.json"));
+    (void)unlink(path_of("made.json"));
+    return rmdir(directory); /* which fails when a temporary file was left behind */
+}
+
+/* ---- there and back ------------------------------------------------------------------------- */
+
+static void test_a_loaded_run_saves_the_same_bytes(void **state)
+{
+    (void)state;
+    assert_ok(resmon_run_save(reloaded, path_of("again.json")));
+    assert_same_content(path_of("run.json"), path_of("again.json"));
+}
+
+/* Equal but for the last digits: whether those are kept is another test's matter. */
+static void assert_close(double a, double b, const char *what)
+{
+    if (!(fabs(a - b) <= 1e-15 * fabs(a) || (isnan(a) && isnan(b)))) {
+        fail_msg("%s: %.17g, loaded %.17g", what, a, b);
+    }
+}
+
+static void test_every_text_and_count_loads_back(void **state)
+{
+    (void)state;
+    resmon_run_info a = {.struct_size = sizeof a}, b = {.struct_size = sizeof b};
+    assert_ok(resmon_run_get_info(original, &a));
+    assert_ok(resmon_run_get_info(reloaded, &b));
+    assert_string_equal(a.state, b.state);
+    assert_string_equal(a.label, "epoch 3 / \xc3\xbc");
+    assert_string_equal(a.label, b.label);
+    assert_int_equal(a.start_realtime_ns, b.start_realtime_ns);
+    assert_int_equal(a.duration_ns, b.duration_ns);
+    assert_int_equal(a.samples, b.samples);
+    assert_int_equal(a.stride, b.stride);
+    assert_int_equal(a.late_samples, b.late_samples);
+    assert_int_equal(a.sampler_cpu_ns, b.sampler_cpu_ns);
+    assert_int_equal(a.sampler_wall_ns, b.sampler_wall_ns);
+    assert_close(a.scopes_ns, b.scopes_ns, "scopes_ns");
+    assert_int_equal(a.memory_bytes, b.memory_bytes);
+    assert_int_equal(a.dropped_tags, 26);
+    assert_int_equal(a.dropped_tags, b.dropped_tags);
+    assert_int_equal(a.dropped_threads, b.dropped_threads);
+    assert_int_equal(a.dropped_scopes, b.dropped_scopes);
+    assert_int_equal(a.dropped_rows, b.dropped_rows);
+    assert_true(a.stride > 1); /* it halved */
+    assert_int_equal(original->halvings, reloaded->halvings);
+    assert_int_equal(original->overhead.sampler.wall_max_ns,
+                     reloaded->overhead.sampler.wall_max_ns);
+    assert_int_equal(original->fact_count, reloaded->fact_count);
+    for (size_t i = 0; i < original->fact_count; i++) {
+        const struct rm_fact *fact = &original->facts[i];
+        const char *value = resmon_run_fact(reloaded, fact->group, fact->key);
+        assert_non_null(value);
+        assert_string_equal(value, fact->value);
+    }
+    assert_string_equal(resmon_run_fact(reloaded, "run", "name"),
+                        "a \"name\" \\ with \xe2\x82\xac and ?");
+    assert_int_equal(resmon_run_tag_count(original), 4);
+    assert_int_equal(resmon_run_tag_count(reloaded), 4);
+    for (size_t i = 0; i < 4; i++) {
+        resmon_run_tag tag_a = {.struct_size = sizeof tag_a}, tag_b = tag_a;
+        assert_ok(resmon_run_get_tag(original, i, &tag_a));
+        assert_ok(resmon_run_get_tag(reloaded, i, &tag_b));
+        assert_int_equal(tag_a.t_ns, tag_b.t_ns);
+        assert_string_equal(tag_a.label, tag_b.label);
+        assert_string_equal(tag_a.label, i % 2 == 0 ? "even \"\\?" : "odd ?");
+    }
+}
+
+static void test_every_source_and_column_loads_back(void **state)
+{
+    (void)state;
+    assert_int_equal(resmon_run_source_count(original), resmon_run_source_count(reloaded));
+    for (size_t i = 0; i < resmon_run_source_count(original); i++) {
+        resmon_run_source a = {.struct_size = sizeof a}, b = a;
+        assert_ok(resmon_run_get_source(original, i, &a));
+        assert_ok(resmon_run_get_source(reloaded, i, &b));
+        assert_string_equal(a.name, b.name);
+        assert_string_equal(a.reason, b.reason);
+        assert_int_equal(a.status, b.status);
+        assert_int_equal(a.provenance, b.provenance);
+        assert_int_equal(a.reads, b.reads);
+        assert_int_equal(a.failures, b.failures);
+        assert_int_equal(a.cost_ns, b.cost_ns);
+        assert_int_equal(a.cost_max_ns, b.cost_max_ns);
+        assert_int_equal(a.every, b.every);
+    }
+    assert_true(resmon_run_column_count(original) > 20);
+    assert_int_equal(resmon_run_column_count(original), resmon_run_column_count(reloaded));
+    for (size_t i = 0; i < resmon_run_column_count(original); i++) {
+        resmon_column a = {.struct_size = sizeof a}, b = a;
+        resmon_statistics s = {.struct_size = sizeof s}, t = s;
+        assert_ok(resmon_run_get_column(original, i, &a));
+        assert_ok(resmon_run_get_column(reloaded, i, &b));
+        assert_string_equal(a.metric, b.metric);
+        assert_string_equal(a.instance, b.instance);
+        assert_string_equal(a.unit, b.unit);
+        assert_string_equal(a.source, b.source);
+        assert_int_equal(a.kind, b.kind);
+        assert_int_equal(a.level, b.level);
+        assert_ok(resmon_run_get_statistics(original, i, &s));
+        assert_ok(resmon_run_get_statistics(reloaded, i, &t));
+        assert_int_equal(s.n, t.n);
+        assert_int_equal(s.resets, t.resets);
+        const double *from = &s.first, *to = &t.first;
+        for (size_t k = 0; k < (sizeof s - offsetof(resmon_statistics, first)) / sizeof *from;
+             k++) {
+            assert_close(from[k], to[k], a.metric);
+        }
+    }
+    for (size_t i = 0; i < resmon_node_figure_count(); i++) {
+        assert_close(resmon_run_node_figure(original, i), resmon_run_node_figure(reloaded, i),
+                     resmon_node_figure_name(i));
+    }
+}
+
+static void test_every_row_loads_back(void **state)
+{
+    (void)state;
+    size_t rows = resmon_run_row_count(original);
+    size_t missing = 0;
+    assert_true(rows > 1);
+    assert_int_equal(rows, resmon_run_row_count(reloaded));
+    assert_memory_equal(resmon_run_row_first_ns(original), resmon_run_row_first_ns(reloaded),
+                        rows * sizeof(int64_t));
+    assert_memory_equal(resmon_run_row_last_ns(original), resmon_run_row_last_ns(reloaded),
+                        rows * sizeof(int64_t));
+    assert_memory_equal(resmon_run_row_samples(original), resmon_run_row_samples(reloaded),
+                        rows * sizeof(uint64_t));
+    for (size_t c = 0; c < resmon_run_column_count(original); c++) {
+        for (int kind = 0; kind < 4; kind++) {
+            const double *a = resmon_run_series(original, c, kind);
+            const double *b = resmon_run_series(reloaded, c, kind);
+            for (size_t i = 0; i < rows; i++) {
+                assert_close(a[i], b[i], original->columns[c].metric);
+                missing += isnan(b[i]) ? 1 : 0;
+            }
+        }
+    }
+    size_t length;
+    char *text = content_of(path_of("run.json"), &length);
+    assert_null(strstr(text, ",nan"));
+    assert_null(strstr(text, "[nan"));
+    assert_null(strstr(text, ":nan"));
+    assert_true(missing == 0 || strstr(text, "null") != NULL);
+    free(text);
+}
+
+static void test_every_scope_loads_back(void **state)
+{
+    (void)state;
+    size_t open = 0;
+    assert_int_equal(resmon_run_scope_count(original), 4);
+    assert_int_equal(resmon_run_scope_count(reloaded), 4);
+    for (size_t i = 0; i < 4; i++) {
+        resmon_run_scope a = {.struct_size = sizeof a}, b = a;
+        assert_ok(resmon_run_get_scope(original, i, &a));
+        assert_ok(resmon_run_get_scope(reloaded, i, &b));
+        assert_string_equal(a.name, b.name);
+        assert_string_equal(a.file, b.file);
+        assert_string_equal(a.function, b.function);
+        assert_int_equal(a.line, b.line);
+        assert_int_equal(a.parent, b.parent);
+        assert_int_equal(a.depth, b.depth);
+        assert_int_equal(a.calls, b.calls);
+        assert_int_equal(a.folded, b.folded);
+        assert_int_equal(a.open, b.open);
+        assert_int_equal(a.threads, b.threads);
+        const double *from = &a.wall_ns, *to = &b.wall_ns;
+        for (size_t k = 0; k < 6; k++) {
+            assert_close(from[k], to[k], a.name);
+        }
+        assert_int_equal(a.cpu_calls, b.cpu_calls);
+        assert_close(a.cpu_ns, b.cpu_ns, "cpu_ns");
+        assert_int_equal(a.io_calls, b.io_calls);
+        assert_close(a.io_read_bytes, b.io_read_bytes, "io_read_bytes");
+        assert_close(a.io_write_bytes, b.io_write_bytes, "io_write_bytes");
+        assert_close(a.io_read_chars, b.io_read_chars, "io_read_chars");
+        assert_close(a.io_write_chars, b.io_write_chars, "io_write_chars");
+        assert_int_equal(a.rss_calls, b.rss_calls);
+        assert_close(a.rss_peak_bytes, b.rss_peak_bytes, "rss_peak_bytes");
+        assert_int_equal(a.cpu_provenance, b.cpu_provenance);
+        assert_int_equal(a.io_provenance, b.io_provenance);
+        assert_int_equal(a.rss_provenance, b.rss_provenance);
+        open += a.open;
+    }
+    assert_int_equal(open, 1);
+}
+
+/* 17 significant digits name a double; the reader must not lose the last one. */
+static void test_numbers_load_back_exactly(void **state)
+{
+    (void)state;
+    enum { ROWS = 1000 };
+    resmon_run *loaded = NULL;
+    struct random random = {2024};
+    struct resmon_run *run = rm_run_new();
+    assert_non_null(run);
+    run->columns = rm_arena_alloc(&run->strings, 1, sizeof *run->columns);
+    run->columns[0] = (struct rm_run_column){
+        .metric = "m", .unit = "1", .instance = "", .source = "", .kind = RESMON_GAUGE, .level = 1};
+    run->columns[0].stats = rm_run_statistics_none();
+    run->column_count = 1;
+    run->row_count = ROWS;
+    run->t_first = rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_first);
+    run->t_last = rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_last);
+    run->row_samples = rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples);
+    run->values = rm_arena_alloc(&run->strings, ROWS * RM_SERIES_KINDS, sizeof *run->values);
+    for (size_t i = 0; i < ROWS; i++) {
+        /* A year in nanoseconds: whole numbers of up to 55 bits. */
+        run->t_first[i] = (int64_t)random_below(&random, UINT64_C(31557600000000000) >> 2);
+        run->t_last[i] = run->t_first[i] + 1;
+        run->row_samples[i] = random_below(&random, UINT64_C(1) << 53);
+        for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
+            rm_run_series(run, 0, kind)[i] = kind == 3 && i % 7 == 0 ? NAN : random_unit(&random);
+        }
+    }
+    assert_ok(resmon_run_save(run, path_of("made.json")));
+    assert_ok(resmon_run_load(path_of("made.json"), &loaded));
+    assert_int_equal(loaded->row_count, ROWS);
+    size_t wrong_times = 0, wrong_values = 0;
+    for (size_t i = 0; i < ROWS; i++) {
+        wrong_times += run->t_first[i] != loaded->t_first[i] || run->t_last[i] != loaded->t_last[i];
+        wrong_times += run->row_samples[i] != loaded->row_samples[i];
+        for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
+            double a = rm_run_series(run, 0, kind)[i], b = rm_run_series(loaded, 0, kind)[i];
+            wrong_values += !(a == b || (isnan(a) && isnan(b)));
+        }
+    }
+    resmon_run_free(run);
+    resmon_run_free(loaded);
+    assert_int_equal(wrong_values, 0);
+    assert_int_equal(wrong_times, 0);
+}
+
+static void test_a_decimal_comma_does_not_reach_the_document(void **state)
+{
+    (void)state;
+    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
+    resmon_run *loaded = NULL;
+    int is_set = 0;
+    for (size_t i = 0; i < sizeof locales / sizeof locales[0] && !is_set; i++) {
+        is_set = setlocale(LC_NUMERIC, locales[i]) != NULL;
+    }
+    if (!is_set) {
+        print_message("skipped: no locale with a decimal comma is installed\n");
+        skip();
+    }
+    resmon_status saved = resmon_run_save(original, path_of("again.json"));
+    resmon_status status = resmon_run_load(path_of("again.json"), &loaded);
+    (void)setlocale(LC_NUMERIC, "C");
+    resmon_run_free(loaded);
+    assert_ok(saved);
+    assert_ok(status);
+    assert_same_content(path_of("run.json"), path_of("again.json"));
+}
+
+/* ---- saving that fails ---------------------------------------------------------------------- */
+
+static void test_an_unwritable_directory_keeps_the_document(void **state)
+{
+    (void)state;
+    int status = 0;
+    assert_int_equal(chmod(directory, 0555), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        /* Root may write anywhere: become nobody. */
+        if (geteuid() == 0 && setuid(65534) != 0) {
+            _exit(77);
+        }
+        resmon_status saved = resmon_run_save(reloaded, path_of("run.json"));
+        _exit(saved == RESMON_EACCES && strstr(resmon_last_error(), directory) != NULL ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(chmod(directory, 0755), 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    resmon_run *run = NULL;
+    assert_ok(resmon_run_load(path_of("run.json"), &run));
+    resmon_run_free(run);
+    assert_status(RESMON_ENOENT, resmon_run_save(original, path_of("no/such/run.json")));
+}
+
+static void test_a_full_disk_keeps_the_document(void **state)
+{
+    (void)state;
+    size_t length = 0;
+    const char *place = path_of("full");
+    char document[160], filler[160];
+    assert_int_equal(mkdir(place, 0755), 0);
+    if (mount("tmpfs", place, "tmpfs", 0, "size=64k") != 0) {
+        int error = errno;
+        (void)rmdir(place);
+        print_message("skipped: cannot mount a small tmpfs here: %s\n", strerror(error));
+        skip();
+    }
+    (void)snprintf(document, sizeof document, "%s/run.json", place);
+    (void)snprintf(filler, sizeof filler, "%s/filler", place);
+    FILE *file = fopen(document, "w");
+    FILE *rest = fopen(filler, "w");
+    int wrote = file != NULL && fputs("the document of before", file) >= 0 && fclose(file) == 0;
+    while (rest != NULL && fputs("fill the disk up to its end ", rest) >= 0 && fflush(rest) == 0) {
+    }
+    if (rest != NULL) {
+        (void)fclose(rest);
+    }
+    resmon_status saved = resmon_run_save(original, document);
+    char *text = content_of(document, &length);
+    int is_kept = strcmp(text, "the document of before") == 0;
+    free(text);
+    int left = 0;
+    DIR *dir = opendir(place);
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        left += strstr(entry->d_name, ".tmp") != NULL ? 1 : 0;
+    }
+    (void)closedir(dir);
+    (void)umount(place);
+    (void)rmdir(place);
+    assert_true(wrote);
+    assert_int_equal(saved, RESMON_ENOSPC);
+    assert_true(is_kept);
+    assert_int_equal(left, 0);
+}
+
+static void test_saving_leaves_no_other_file(void **state)
+{
+    (void)state;
+    size_t before = count_files();
+    assert_ok(resmon_run_save(original, path_of("run.json")));
+    assert_int_equal(count_files(), before);
+    assert_true(resmon_run_save(original, directory) != RESMON_OK); /* a directory is in the way */
+    assert_int_equal(count_files(), before);
+}
+
+/* ---- garbage -------------------------------------------------------------------------------- */
+
+/* Whatever comes out must bear being looked at. */
+static void look_at(const resmon_run *run)
+{
+    char *text = NULL;
+    double sum = 0.0;
+    for (size_t c = 0; c < resmon_run_column_count(run); c++) {
+        for (int kind = 0; kind < 4 && resmon_run_row_count(run) > 0; kind++) {
+            sum += resmon_run_series(run, c, kind)[resmon_run_row_count(run) - 1];
+        }
+    }
+    for (size_t i = 0; i < resmon_run_scope_count(run); i++) {
+        resmon_run_scope scope = {.struct_size = sizeof scope};
+        assert_ok(resmon_run_get_scope(run, i, &scope));
+        assert_true(scope.parent < (int64_t)i && scope.name != NULL);
+    }
+    assert_ok(resmon_report_text(run, &text));
+    resmon_text_free(text);
+    assert_ok(resmon_run_save(run, path_of("made.json")));
+    (void)sum;
+}
+
+static resmon_status parse(const char *text)
+{
+    resmon_run *run = NULL;
+    /* At the very end of its memory, so that ASan sees a read past it. */
+    size_t length = strlen(text);
+    char *copy = malloc(length > 0 ? length : 1);
+    assert_non_null(copy);
+    memcpy(copy, text, length);
+    resmon_status status = rm_document_parse(copy, length, &run);
+    free(copy);
+    if (status == RESMON_OK) {
+        look_at(run);
+        resmon_run_free(run);
+    } else {
+        assert_null(run);
+    }
+    return status;
+}
+
+#define HEAD "{\"format\":\"resmon-run\",\"version\":1"
+
+static void test_what_is_no_document_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        resmon_status status;
+    } cases[] = {
+        {"", RESMON_EFORMAT},
+        {"not JSON", RESMON_EFORMAT},
+        {"{", RESMON_EFORMAT},
+        {"[]", RESMON_EFORMAT},
+        {"null", RESMON_EFORMAT},
+        {"7", RESMON_EFORMAT},
+        {"{}", RESMON_EFORMAT},
+        {"{\"format\":\"other\",\"version\":1}", RESMON_EFORMAT},
+        {"{\"format\":1,\"version\":1}", RESMON_EFORMAT},
+        {"{\"format\":\"resmon-run\"}", RESMON_EVERSION},
+        {"{\"format\":\"resmon-run\",\"version\":2}", RESMON_EVERSION},
+        {"{\"format\":\"resmon-run\",\"version\":\"1\"}", RESMON_EVERSION},
+        {HEAD, RESMON_EFORMAT},
+        {HEAD "}", RESMON_OK},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        resmon_status status = parse(cases[i].text);
+        if (status != cases[i].status) {
+            fail_msg("'%s': %s", cases[i].text, resmon_status_name(status));
+        }
+    }
+}
+
+static void test_members_of_wrong_types_are_as_good_as_missing(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"run",     "machine",  "settings", "sources",
+                                       "columns", "tags",     "scopes",   "summary",
+                                       "series",  "overhead", "dropped"};
+    static const char *const values[] = {
+        "null",
+        "true",
+        "\"text\"",
+        "-1",
+        "1e999",
+        "[]",
+        "{}",
+        "[null]",
+        "[1,2,3]",
+        "[[[]]]",
+        "[{}]",
+        "{\"a\":{}}",
+        "[\"\"]",
+        "{\"columns\":[null,{}]}",
+        "{\"columns\":{}}",
+        "[{\"children\":7}]",
+        "[{\"children\":[{}]}]",
+        "{\"t_last_ns\":{}}",
+        "{\"start\":\"not a time\"}",
+    };
+    char text[256];
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
+            (void)snprintf(text, sizeof text, HEAD ",\"%s\":%s}", keys[k], values[v]);
+            assert_status(RESMON_OK, parse(text));
+        }
+    }
+}
+
+static void test_numbers_beyond_their_types_are_harmless(void **state)
+{
+    (void)state;
+    static const char *const members[] = {
+        "\"run\":{\"duration_ns\":%s,\"samples\":%s,\"stride\":%s,\"halvings\":%s}",
+        "\"tags\":[{\"t_ns\":%s,\"label\":%s}]",
+        "\"sources\":[{\"reads\":%s,\"cost_ns\":%s,\"every\":%s,\"provenance\":%s}]",
+        "\"scopes\":[{\"line\":%s,\"threads\":%s,\"calls\":%s,\"wall_ns\":%s,\"open\":%s}]",
+        "\"overhead\":{\"scopes_ns\":%s,\"memory_bytes\":%s},\"dropped\":{\"rows\":%s}",
+        "\"settings\":{\"a\":%s,\"b\":%s},\"machine\":{\"cpus\":%s}",
+        "\"columns\":[{\"kind\":%s,\"level\":%s}],\"summary\":{\"columns\":[{\"n\":1,\"min\":%s,"
+        "\"over_s\":[%s,%s]}]}",
+        "\"columns\":[{}],\"series\":{\"t_first_ns\":[%s],\"t_last_ns\":[%s],\"samples\":[%s],"
+        "\"columns\":[{\"last\":[%s],\"min\":[%s],\"max\":[1],\"mean\":[1]}]}",
+    };
+    static const char *const numbers[] = {"1e308",      "-1e308",  "1e999",   "-1e999",
+                                          "9.3e18",     "-9.3e18", "1.85e19", "-0.5",
+                                          "4294967296", "1e-320",  "null"};
+    char text[512], format[400];
+    for (size_t m = 0; m < sizeof members / sizeof members[0]; m++) {
+        for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+            size_t length = 0;
+            (void)snprintf(format, sizeof format, HEAD ",%s}", members[m]);
+            for (const char *p = format; *p != '\0'; p++) {
+                int is_place = p[0] == '%' && p[1] == 's';
+                length += (size_t)snprintf(text + length, sizeof text - length, "%.*s",
+                                           is_place ? 99 : 1, is_place ? numbers[i] : p);
+                p += is_place ? 1 : 0;
+            }
+            resmon_status status = parse(text);
+            if (status != RESMON_OK) {
+                fail_msg("%s: %s", text, resmon_last_error());
+            }
+        }
+    }
+}
+
+static void test_dates_that_do_not_exist_are_harmless(void **state)
+{
+    (void)state;
+    static const char *const dates[] = {
+        "2261-255-01T00:00:00.000000000Z",   "2261-12-255T255:255:255.999999999Z",
+        "1970-00-00T00:00:00.000000000Z",    "2024-02-30T25:61:61.0Z",
+        "99999999999999999999-1-1T0:0:0.0Z", "2262-04-12T00:00:00.000000000Z",
+        "1969-12-31T23:59:59.000000000Z",
+    };
+    char text[160];
+    for (size_t i = 0; i < sizeof dates / sizeof dates[0]; i++) {
+        (void)snprintf(text, sizeof text, HEAD ",\"run\":{\"start\":\"%s\"}}", dates[i]);
+        assert_status(RESMON_OK, parse(text));
+    }
+}
+
+static void test_arrays_of_wrong_lengths_are_refused(void **state)
+{
+    (void)state;
+    static const char *const series[] = {
+        /* fewer and more columns than there are */
+        "{\"t_last_ns\":[1,2],\"columns\":[]}",
+        "{\"t_last_ns\":[1,2],\"columns\":[{},{}]}",
+        /* a column without its numbers, or with one too few or too many */
+        "{\"t_last_ns\":[1,2],\"columns\":[{}]}",
+        "{\"t_last_ns\":[1,2],\"columns\":[{\"last\":[1],\"min\":[1,2],\"max\":[1,2],\"mean\":[1,"
+        "2]}]}",
+        "{\"t_last_ns\":[1,2],\"columns\":[{\"last\":[1,2],\"min\":[1,2],\"max\":[1,2],\"mean\":[1,"
+        "2,3]}]}",
+    };
+    char text[512];
+    for (size_t i = 0; i < sizeof series / sizeof series[0]; i++) {
+        (void)snprintf(text, sizeof text, HEAD ",\"columns\":[{}],\"series\":%s}", series[i]);
+        assert_status(RESMON_EFORMAT, parse(text));
+    }
+    /* Times beside the rows' number are cut or filled up. */
+    assert_status(RESMON_OK,
+                  parse(HEAD ",\"columns\":[],\"series\":{\"t_first_ns\":[1],\"t_last_ns\":[1,2],"
+                             "\"samples\":[1,2,3]}}"));
+}
+
+static char *repeated(const char *head, const char *part, size_t times, const char *middle,
+                      const char *tail_part, const char *tail)
+{
+    size_t bytes = strlen(head) + strlen(middle) + strlen(tail) +
+                   times * (strlen(part) + strlen(tail_part)) + 1;
+    char *text = malloc(bytes);
+    assert_non_null(text);
+    char *at = stpcpy(text, head);
+    for (size_t i = 0; i < times; i++) {
+        at = stpcpy(at, part);
+    }
+    at = stpcpy(at, middle);
+    for (size_t i = 0; i < times; i++) {
+        at = stpcpy(at, tail_part);
+    }
+    (void)stpcpy(at, tail);
+    return text;
+}
+
+static void test_scopes_nested_too_deep_are_cut_or_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t levels;
+        resmon_status status;
+        size_t kept;
+    } cases[] = {{255, RESMON_OK, 255},
+                 {256, RESMON_OK, 256},
+                 {400, RESMON_OK, 256},
+                 {600, RESMON_EFORMAT, 0},
+                 {100000, RESMON_EFORMAT, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        resmon_run *run = NULL;
+        char *text =
+            repeated(HEAD ",\"scopes\":", "[{\"name\":\"x\",\"children\":", cases[i].levels, "[]",
+                     "}]", "}");
+        assert_status(cases[i].status, rm_document_parse(text, strlen(text), &run));
+        if (run != NULL) {
+            /* The cut itself may fall on either side of the last level. */
+            size_t spare = cases[i].levels > 256 ? 1 : 0;
+            assert_in_range(run->scope_count, cases[i].kept, cases[i].kept + spare);
+            look_at(run);
+        }
+        resmon_run_free(run);
+        free(text);
+    }
+}
+
+/* Columns times rows must not be asked of the memory before the numbers were seen to be there. */
+static void test_a_claimed_table_costs_no_memory(void **state)
+{
+    (void)state;
+    enum { COUNT = 100000 };
+    char *columns = repeated("", "{},", COUNT - 1, "{}", "", "");
+    char *rows = repeated("", "0,", COUNT - 1, "0", "", "");
+    size_t bytes = 2 * strlen(columns) + strlen(rows) + 200;
+    char *text = malloc(bytes);
+    assert_non_null(text);
+    (void)snprintf(text, bytes,
+                   HEAD ",\"columns\":[%s],\"series\":{\"t_last_ns\":[%s],\"columns\":[%s]}}",
+                   columns, rows, columns);
+    resmon_run *run = NULL;
+    resmon_status status = rm_document_parse(text, strlen(text), &run);
+    resmon_run_free(run);
+    free(columns);
+    free(rows);
+    free(text);
+    assert_status(RESMON_EFORMAT, status);
+}
+
+static void test_damaged_documents_never_crash(void **state)
+{
+    (void)state;
+    size_t length = 0;
+    size_t loaded = 0;
+    struct random random = {5};
+    char *text = content_of(path_of("run.json"), &length);
+    for (int i = 0; i < 300; i++) {
+        char *damaged = malloc(length);
+        assert_non_null(damaged);
+        memcpy(damaged, text, length);
+        size_t cut = i % 3 == 0 ? random_below(&random, length) : length;
+        for (int k = 0; k < 1 + i % 4 && i % 3 != 0; k++) {
+            static const char marks[] = "0-9e.,:{}[]\"\\ntf\xff";
+            damaged[random_below(&random, length)] = marks[random_below(&random, sizeof marks)];
+        }
+        resmon_run *run = NULL;
+        if (rm_document_parse(damaged, cut, &run) == RESMON_OK) {
+            look_at(run);
+            loaded++;
+        }
+        resmon_run_free(run);
+        free(damaged);
+    }
+    assert_true(loaded > 5); /* some damage is only in a number or a name */
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_loaded_run_saves_the_same_bytes),
+        cmocka_unit_test(test_every_text_and_count_loads_back),
+        cmocka_unit_test(test_every_source_and_column_loads_back),
+        cmocka_unit_test(test_every_row_loads_back),
+        cmocka_unit_test(test_every_scope_loads_back),
+        cmocka_unit_test(test_numbers_load_back_exactly),
+        cmocka_unit_test(test_a_decimal_comma_does_not_reach_the_document),
+        cmocka_unit_test(test_an_unwritable_directory_keeps_the_document),
+        cmocka_unit_test(test_a_full_disk_keeps_the_document),
+        cmocka_unit_test(test_saving_leaves_no_other_file),
+        cmocka_unit_test(test_what_is_no_document_is_refused),
+        cmocka_unit_test(test_members_of_wrong_types_are_as_good_as_missing),
+        cmocka_unit_test(test_numbers_beyond_their_types_are_harmless),
+        cmocka_unit_test(test_dates_that_do_not_exist_are_harmless),
+        cmocka_unit_test(test_arrays_of_wrong_lengths_are_refused),
+        cmocka_unit_test(test_scopes_nested_too_deep_are_cut_or_refused),
+        cmocka_unit_test(test_a_claimed_table_costs_no_memory),
+        cmocka_unit_test(test_damaged_documents_never_crash),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

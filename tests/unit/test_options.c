@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/options: what is accepted, what it means, and that a refusal names the option.
+ */
+#include "test.h"
+
+#include "engine/options.h"
+
+static resmon_monitor_options plain(void)
+{
+    return (resmon_monitor_options){.struct_size = sizeof(resmon_monitor_options)};
+}
+
+static void assert_refused(const resmon_monitor_options *given, resmon_status status,
+                           const char *named)
+{
+    struct rm_options options;
+    memset(&options, 0x5a, sizeof options);
+    struct rm_options before = options;
+    assert_status(status, rm_options_read(given, &options));
+    if (strstr(resmon_last_error(), named) == NULL) {
+        fail_msg("'%s' does not name %s", resmon_last_error(), named);
+    }
+    assert_memory_equal(&options, &before, sizeof options);
+}
+
+static struct rm_options accepted(const resmon_monitor_options *given)
+{
+    struct rm_options options;
+    assert_ok(rm_options_read(given, &options));
+    return options;
+}
+
+static void test_zero_means_the_documented_default(void **state)
+{
+    (void)state;
+    resmon_monitor_options given = plain();
+    for (int i = 0; i < 2; i++) {
+        struct rm_options options = accepted(i == 0 ? &given : NULL);
+        assert_int_equal(options.interval_ns, 100000000);
+        assert_int_equal(options.rows, 400);
+        assert_int_equal(options.tags, 1024);
+        assert_int_equal(options.paths, 2048);
+        assert_int_equal(options.threads, 256);
+        assert_int_equal(options.depth, 64);
+        assert_int_equal(options.domains, RESMON_DOMAIN_ALL);
+        assert_int_equal(options.flags, 0);
+        assert_int_equal(options.meters, RESMON_METER_WALL);
+        assert_int_equal(options.pid, 0);
+        assert_true(options.wants_scopes && !options.needs_scopes);
+        assert_true(options.max_overhead == 0.01 && options.max_meter_share == 0.01);
+        assert_string_equal(options.name, "");
+        assert_null(options.fs_root);
+        assert_null(options.record);
+        rm_options_free(&options);
+    }
+}
+
+static void test_the_size_of_the_struct_is_checked(void **state)
+{
+    (void)state;
+    static const size_t wrong[] = {0,    1,        8,       sizeof(resmon_monitor_options) - 1,
+                                   4097, 1u << 20, SIZE_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        resmon_monitor_options given = plain();
+        given.struct_size = wrong[i];
+        assert_refused(&given, RESMON_EINVAL, "struct_size");
+    }
+}
+
+static void test_a_longer_struct_needs_a_tail_of_zeros(void **state)
+{
+    (void)state;
+    union {
+        resmon_monitor_options options;
+        unsigned char bytes[4096];
+    } longer;
+    memset(&longer, 0, sizeof longer);
+    longer.options.struct_size = sizeof longer;
+    longer.options.interval_ms = 7;
+    struct rm_options options = accepted(&longer.options);
+    assert_int_equal(options.interval_ns, 7000000);
+    rm_options_free(&options);
+    static const size_t places[] = {sizeof(resmon_monitor_options), 1000, 4095};
+    for (size_t i = 0; i < 3; i++) {
+        char place[32];
+        (void)snprintf(place, sizeof place, "%zu", places[i]);
+        longer.bytes[places[i]] = 1;
+        assert_refused(&longer.options, RESMON_EINVAL, place);
+        longer.bytes[places[i]] = 0;
+    }
+    /* Past the size that the caller gave, bytes are not the struct's. */
+    longer.options.struct_size = sizeof longer.options;
+    longer.bytes[sizeof longer.options] = 1;
+    options = accepted(&longer.options);
+    rm_options_free(&options);
+}
+
+#define PLACE(field) #field, offsetof(resmon_monitor_options, field)
+
+static void test_every_number_has_its_bounds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t offset;
+        uint64_t low, high;
+    } numbers[] = {
+        {PLACE(interval_ms), 1, 86400000},    {PLACE(max_rows), 2, 1048576},
+        {PLACE(max_tags), 1, 1048576},        {PLACE(max_scope_paths), 8, 1048576},
+        {PLACE(max_scope_threads), 1, 65536}, {PLACE(max_scope_depth), 1, 256},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const uint64_t good[] = {numbers[i].low, numbers[i].high};
+        const uint64_t bad[] = {numbers[i].low - 1, numbers[i].high + 1, UINT64_MAX};
+        resmon_monitor_options given = plain();
+        char *field = (char *)&given + numbers[i].offset;
+        for (int k = 0; k < 2; k++) {
+            memcpy(field, &good[k], sizeof good[k]);
+            struct rm_options options = accepted(&given);
+            rm_options_free(&options);
+        }
+        for (int k = bad[0] == 0 ? 1 : 0; k < 3; k++) { /* 0 is the default */
+            memcpy(field, &bad[k], sizeof bad[k]);
+            assert_refused(&given, RESMON_ERANGE, numbers[i].name);
+        }
+    }
+}
+
+static void test_rows_are_even(void **state)
+{
+    (void)state;
+    resmon_monitor_options given = plain();
+    given.max_rows = 401;
+    assert_refused(&given, RESMON_ERANGE, "max_rows");
+    assert_non_null(strstr(resmon_last_error(), "even"));
+}
+
+static void test_shares_are_numbers_inside_their_bounds(void **state)
+{
+    (void)state;
+    static const double bad[] = {NAN, -0.01, -INFINITY, INFINITY, 1e300};
+    resmon_monitor_options given = plain();
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        given = plain();
+        given.max_overhead = bad[i];
+        assert_refused(&given, RESMON_ERANGE, "max_overhead");
+        given = plain();
+        given.max_meter_share = bad[i];
+        assert_refused(&given, RESMON_ERANGE, "max_meter_share");
+    }
+    given = plain();
+    given.max_overhead = 1.0000001;
+    assert_refused(&given, RESMON_ERANGE, "max_overhead");
+    given.max_overhead = 1.0;
+    given.max_meter_share = 1e-9;
+    struct rm_options options = accepted(&given);
+    assert_true(options.max_overhead == 1.0 && options.max_meter_share == 1e-9);
+    rm_options_free(&options);
+    given.max_overhead = -0.0;
+    options = accepted(&given);
+    assert_true(options.max_overhead == 0.01);
+    rm_options_free(&options);
+}
+
+static void test_unknown_bits_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t offset;
+        uint64_t known;
+    } sets[] = {{PLACE(domains), RESMON_DOMAIN_ALL},
+                {PLACE(flags), RESMON_FLAG_SMAPS | RESMON_FLAG_NO_SCOPES},
+                {PLACE(scope_meters), RESMON_METER_ALL}};
+    for (size_t i = 0; i < 3; i++) {
+        for (int bit = 0; bit < 64; bit++) {
+            resmon_monitor_options given = plain();
+            uint64_t value = UINT64_C(1) << bit;
+            memcpy((char *)&given + sets[i].offset, &value, sizeof value);
+            if ((sets[i].known & value) == 0) {
+                assert_refused(&given, RESMON_EINVAL, sets[i].name);
+            } else {
+                struct rm_options options = accepted(&given);
+                rm_options_free(&options);
+            }
+        }
+    }
+}
+
+static void test_a_negative_pid_is_refused(void **state)
+{
+    (void)state;
+    resmon_monitor_options given = plain();
+    given.pid = -1;
+    assert_refused(&given, RESMON_EINVAL, "pid");
+    given.pid = INT64_MIN;
+    assert_refused(&given, RESMON_EINVAL, "pid");
+}
+
+static void test_meters_and_flags_say_who_has_the_scopes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t meters, flags, read_as;
+        int wants, needs;
+    } cases[] = {
+        {0, 0, RESMON_METER_WALL, 1, 0},
+        {RESMON_METER_WALL, 0, RESMON_METER_WALL, 1, 1},
+        {RESMON_METER_CPU, 0, RESMON_METER_WALL | RESMON_METER_CPU, 1, 1},
+        {0, RESMON_FLAG_NO_SCOPES, RESMON_METER_WALL, 0, 0},
+        {RESMON_METER_CPU, RESMON_FLAG_NO_SCOPES, RESMON_METER_WALL | RESMON_METER_CPU, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        resmon_monitor_options given = plain();
+        given.scope_meters = cases[i].meters;
+        given.flags = cases[i].flags;
+        struct rm_options options = accepted(&given);
+        assert_int_equal(options.meters, cases[i].read_as);
+        assert_int_equal(options.wants_scopes, cases[i].wants);
+        assert_int_equal(options.needs_scopes, cases[i].needs);
+        rm_options_free(&options);
+    }
+}
+
+static void test_texts_are_copied(void **state)
+{
+    (void)state;
+    char name[] = "name", root[] = "/root", record[] = "run.rec";
+    resmon_monitor_options given = plain();
+    given.name = name;
+    given.fs_root = root;
+    given.record = record;
+    struct rm_options options = accepted(&given);
+    memset(name, 'x', 4);
+    memset(root, 'x', 5);
+    memset(record, 'x', 7);
+    assert_string_equal(options.name, "name");
+    assert_string_equal(options.fs_root, "/root");
+    assert_string_equal(options.record, "run.rec");
+    rm_options_free(&options);
+    assert_null(options.name);
+    rm_options_free(&options); /* twice is fine */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_zero_means_the_documented_default),
+        cmocka_unit_test(test_the_size_of_the_struct_is_checked),
+        cmocka_unit_test(test_a_longer_struct_needs_a_tail_of_zeros),
+        cmocka_unit_test(test_every_number_has_its_bounds),
+        cmocka_unit_test(test_rows_are_even),
+        cmocka_unit_test(test_shares_are_numbers_inside_their_bounds),
+        cmocka_unit_test(test_unknown_bits_are_refused),
+        cmocka_unit_test(test_a_negative_pid_is_refused),
+        cmocka_unit_test(test_meters_and_flags_say_who_has_the_scopes),
+        cmocka_unit_test(test_texts_are_copied),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

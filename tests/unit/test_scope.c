@@ -1,0 +1,979 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scope: what programs see of their scopes in a run, and what happens when they are used wrongly,
+ * past a bound, from many threads, or without a monitor.
+ */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "test.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sanitizer.h"
+#include "scope/peak.h"
+#include "store/run.h"
+
+#define MIB (1024.0 * 1024.0)
+
+/* ---- a monitor for scopes ------------------------------------------------------------------- */
+
+/* Samples only at start and stop. */
+static resmon_monitor *started(const resmon_monitor_options *wanted)
+{
+    resmon_monitor_options options = *wanted;
+    resmon_monitor *monitor = NULL;
+    options.struct_size = sizeof options;
+    options.interval_ms = 3600000;
+    options.domains = RESMON_DOMAIN_PROCESS;
+    options.scope_meters |= RESMON_METER_WALL;
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    return monitor;
+}
+
+static resmon_monitor *started_plain(void)
+{
+    return started(&(resmon_monitor_options){.max_scope_depth = 64});
+}
+
+/* Every instance is metered, whatever it costs. */
+static resmon_monitor *started_metering(uint64_t meters)
+{
+    return started(&(resmon_monitor_options){.scope_meters = meters, .max_meter_share = 1e9});
+}
+
+static resmon_run *scopes_of(resmon_monitor *monitor)
+{
+    resmon_run *run = NULL;
+    assert_ok(resmon_monitor_scopes(monitor, &run));
+    return run;
+}
+
+static resmon_run *finished(resmon_monitor *monitor)
+{
+    assert_ok(resmon_monitor_stop(monitor));
+    resmon_run *run = scopes_of(monitor);
+    resmon_monitor_free(monitor);
+    return run;
+}
+
+/* The scope `name` directly inside `parent` (index, -1: at the top). */
+static const struct rm_run_scope *child_of(const resmon_run *run, int64_t parent, const char *name)
+{
+    const struct rm_run_scope *found = NULL;
+    for (size_t i = 0; i < run->scope_count; i++) {
+        if (run->scopes[i].parent == parent && strcmp(run->scopes[i].name, name) == 0) {
+            assert_null(found); /* one entry per path */
+            found = &run->scopes[i];
+        }
+    }
+    if (found == NULL) {
+        fail_msg("no scope %s inside of %lld", name, (long long)parent);
+    }
+    return found;
+}
+
+static int64_t index_of(const resmon_run *run, const struct rm_run_scope *scope)
+{
+    return (int64_t)(scope - run->scopes);
+}
+
+static resmon_site *site(const char *name)
+{
+    resmon_site *made = NULL;
+    assert_ok(resmon_site_intern(name, &made));
+    return made;
+}
+
+static uint64_t begin(const char *name)
+{
+    return resmon_scope_begin(site(name));
+}
+
+static void in_thread(void *(*run)(void *), void *context)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, run, context), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* ---- memory and log lines ------------------------------------------------------------------- */
+
+/* Touches so much memory and gives it back; not by malloc, which may keep it. */
+static void spike(double mib)
+{
+    size_t bytes = (size_t)(mib * MIB);
+    volatile unsigned char *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    for (size_t i = 0; i < bytes; i += 4096) {
+        memory[i] = 1;
+    }
+    (void)munmap((void *)(uintptr_t)memory, bytes);
+}
+
+static double rss_now(void)
+{
+    unsigned long size = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu %lu", &size, &resident), 2);
+    (void)fclose(file);
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* What the library itself says RSS counters may be off by, and some for the test's own pages. */
+static double rss_tolerance(void)
+{
+    double cpus = (double)sysconf(_SC_NPROCESSORS_CONF);
+    double batch = 2.0 * cpus > 32.0 ? 2.0 * cpus : 32.0;
+    return 3.0 * cpus * batch * (double)sysconf(_SC_PAGESIZE) + 2.0 * MIB;
+}
+
+static void need_exact_peaks(void)
+{
+    if (HAS_THREAD_SANITIZER) {
+        print_message("skipped: ThreadSanitizer's shadow counts as memory of the program\n");
+        skip();
+    }
+    rm_peak_open();
+    if (!rm_peak_is_exact()) {
+        print_message("skipped: no exact RSS peak here: %s\n", rm_peak_method());
+        skip();
+    }
+}
+
+static struct {
+    int count;
+    int32_t level;
+    char line[512];
+} logged;
+
+static void keep_line(void *context, int32_t level, const char *line)
+{
+    (void)context;
+    logged.count++;
+    logged.level = level;
+    (void)snprintf(logged.line, sizeof logged.line, "%s", line);
+}
+
+static void listen(void)
+{
+    memset(&logged, 0, sizeof logged);
+    resmon_set_log(keep_line, NULL, RESMON_LOG_INFO);
+}
+
+static void listen_no_more(void)
+{
+    resmon_set_log(NULL, NULL, 0);
+}
+
+/* "NAME peak RSS 687.5 MiB (exact)" in bytes. */
+static double logged_peak(const char *name)
+{
+    char prefix[64], unit[8], quality[16];
+    double number = NAN;
+    (void)snprintf(prefix, sizeof prefix, "%s peak RSS ", name);
+    assert_memory_equal(logged.line, prefix, strlen(prefix));
+    assert_int_equal(
+        sscanf(logged.line + strlen(prefix), "%lf %7s (%15[a-z])", &number, unit, quality), 3);
+    assert_string_equal(quality, "exact");
+    return number * (strcmp(unit, "MiB") == 0 ? MIB : strcmp(unit, "GiB") == 0 ? 1024 * MIB : NAN);
+}
+
+/* ---- without a monitor ---------------------------------------------------------------------- */
+
+/* First of all tests: nothing has prepared this process for fork but the wrapper itself. */
+static void test_a_child_has_its_own_peak_without_any_monitor(void **state)
+{
+    (void)state;
+    listen();
+    RESMON_PEAK_RSS("parent", spike(8)); /* opens the kernel's mark: what a child inherits */
+    assert_int_equal(logged.count, 1);
+    need_exact_peaks();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        spike(100);
+        double base = rss_now();
+        RESMON_PEAK_RSS("child", spike(10));
+        _exit(fabs(logged_peak("child") - base - 10 * MIB) < rss_tolerance() ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    listen_no_more();
+}
+
+static void test_a_child_does_not_reset_its_parents_peak(void **state)
+{
+    (void)state;
+    need_exact_peaks();
+    listen();
+    double base = rss_now();
+    RESMON_PEAK_RSS("parent", {
+        spike(100);
+        pid_t child = fork();
+        if (child == 0) {
+            RESMON_PEAK_RSS("child", spike(1));
+            _exit(0);
+        }
+        (void)waitpid(child, NULL, 0);
+    });
+    assert_near(logged_peak("parent"), base + 100 * MIB, rss_tolerance());
+    listen_no_more();
+}
+
+static void test_scopes_without_a_monitor_are_nothing(void **state)
+{
+    (void)state;
+    assert_true(begin("nothing") == 0);
+    resmon_scope_end(0);
+    resmon_scope_end(12345);
+    RESMON_SCOPE("nothing either");
+}
+
+static void test_timed_runs_the_statement_once_and_logs_one_line(void **state)
+{
+    (void)state;
+    int runs = 0;
+    listen();
+    RESMON_TIMED("fit", runs++);
+    assert_int_equal(runs, 1);
+    assert_int_equal(logged.count, 1);
+    assert_int_equal(logged.level, RESMON_LOG_INFO);
+    double seconds = NAN;
+    assert_int_equal(sscanf(logged.line, "fit finished in %lf s", &seconds), 1);
+    assert_true(seconds >= 0.0 && seconds < 60.0);
+    RESMON_PEAK_RSS("fit", runs++);
+    assert_int_equal(runs, 2);
+    assert_int_equal(logged.count, 2);
+    assert_non_null(strstr(logged.line, "fit peak RSS "));
+    listen_no_more();
+}
+
+static void test_timed_with_a_monitor_is_also_a_scope(void **state)
+{
+    (void)state;
+    int runs = 0;
+    resmon_monitor *monitor = started_plain();
+    listen();
+    for (int i = 0; i < 3; i++) {
+        RESMON_TIMED("fit", runs++);
+        RESMON_PEAK_RSS("peak", runs++);
+    }
+    listen_no_more();
+    resmon_run *run = finished(monitor);
+    assert_int_equal(runs, 6);
+    assert_int_equal(logged.count, 6);
+    assert_int_equal(child_of(run, -1, "fit")->calls, 3);
+    assert_int_equal(child_of(run, -1, "fit")->rss_calls, 0);
+    assert_int_equal(child_of(run, -1, "peak")->calls, 3);
+    assert_int_equal(child_of(run, -1, "peak")->rss_calls, 3); /* though the meter is not on */
+    resmon_run_free(run);
+}
+
+static int returns_from_inside(int *runs)
+{
+    RESMON_TIMED("leave", {
+        ++*runs;
+        return *runs;
+    });
+    return -1;
+}
+
+static void test_timed_logs_when_the_statement_returns(void **state)
+{
+    (void)state;
+    int runs = 0;
+    listen();
+    assert_int_equal(returns_from_inside(&runs), 1);
+    assert_int_equal(logged.count, 1);
+    listen_no_more();
+}
+
+/* ---- trees ---------------------------------------------------------------------------------- */
+
+static void *nest(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 100; i++) {
+        if (i % 2 == 0) {
+            RESMON_SCOPE("outer");
+            RESMON_SCOPE("inner");
+        } else {
+            RESMON_SCOPE("outer"); /* another site, the same name */
+            RESMON_SCOPE("other");
+        }
+    }
+    return NULL;
+}
+
+static void test_scopes_of_all_threads_merge_by_name(void **state)
+{
+    (void)state;
+    pthread_t threads[3];
+    resmon_monitor *monitor = started_plain();
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, nest, NULL), 0);
+    }
+    (void)nest(NULL);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    resmon_run *run = finished(monitor);
+    assert_int_equal(run->scope_count, 3);
+    const struct rm_run_scope *outer = child_of(run, -1, "outer");
+    const struct rm_run_scope *inner = child_of(run, index_of(run, outer), "inner");
+    const struct rm_run_scope *other = child_of(run, index_of(run, outer), "other");
+    assert_int_equal(outer->calls, 400);
+    assert_int_equal(inner->calls, 200);
+    assert_int_equal(other->calls, 200);
+    assert_int_equal(inner->threads, 4);
+    assert_int_equal(outer->depth, 0);
+    assert_int_equal(inner->depth, 1);
+    assert_string_equal(inner->function, "nest");
+    assert_non_null(strstr(inner->file, "test_scope.c"));
+    assert_true(inner->line > 0);
+    /* Self time is what the scopes inside leave; 1e-9 relative: doubles of ns. */
+    double left = outer->total_ns - inner->total_ns - other->total_ns;
+    assert_near(outer->self_ns, left, 1e-9 * outer->total_ns);
+    assert_true(outer->min_ns <= outer->total_ns / 400 && outer->total_ns / 400 <= outer->max_ns);
+    resmon_run_free(run);
+}
+
+static void recurse(int depth)
+{
+    RESMON_FUNCTION();
+    if (depth > 1) {
+        recurse(depth - 1);
+    }
+}
+
+static void test_direct_recursion_is_one_instance(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started_plain();
+    recurse(10);
+    recurse(1);
+    recurse(100); /* deeper than the bound of depth: a fold takes no frame */
+    resmon_run *run = finished(monitor);
+    assert_int_equal(run->scope_count, 1);
+    assert_int_equal(run->scopes[0].calls, 3);
+    assert_int_equal(run->scopes[0].folded, 9 + 99);
+    assert_int_equal(run->dropped.scopes, 0);
+    resmon_run_free(run);
+}
+
+static void test_mutual_recursion_keeps_its_path(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started_plain();
+    uint64_t ping = begin("ping"), pong = begin("pong"), again = begin("ping");
+    resmon_scope_end(again);
+    resmon_scope_end(pong);
+    resmon_scope_end(ping);
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *first = child_of(run, -1, "ping");
+    const struct rm_run_scope *second = child_of(run, index_of(run, first), "pong");
+    const struct rm_run_scope *third = child_of(run, index_of(run, second), "ping");
+    assert_int_equal(first->calls + second->calls + third->calls, 3);
+    assert_int_equal(first->folded, 0);
+    resmon_run_free(run);
+}
+
+static void test_open_scopes_are_marked_open(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started_plain();
+    uint64_t outer = begin("outer"), inner = begin("inner");
+    resmon_run *run = scopes_of(monitor);
+    const struct rm_run_scope *scope = child_of(run, -1, "outer");
+    assert_int_equal(scope->calls, 0);
+    assert_int_equal(scope->open, 1);
+    assert_true(scope->open_ns > 0.0);
+    assert_true(isnan(scope->min_ns) && isnan(scope->stddev_ns));
+    assert_int_equal(child_of(run, index_of(run, scope), "inner")->open, 1);
+    resmon_run_free(run);
+    resmon_scope_end(inner);
+    run = finished(monitor);
+    scope = child_of(run, -1, "outer");
+    assert_int_equal(scope->open, 1); /* still, in the result */
+    assert_int_equal(child_of(run, index_of(run, scope), "inner")->open, 0);
+    assert_int_equal(child_of(run, index_of(run, scope), "inner")->calls, 1);
+    resmon_run_free(run);
+    resmon_scope_end(outer);
+}
+
+/* Of two and of three calls the deviation follows from total, min and max alone. */
+static void test_standard_deviation_follows_from_the_durations(void **state)
+{
+    (void)state;
+    volatile double work = 0.0;
+    resmon_monitor *monitor = started_plain();
+    for (int calls = 0; calls < 3; calls++) {
+        uint64_t three = begin("three");
+        uint64_t two = calls < 2 ? begin("two") : 0;
+        uint64_t one = calls < 1 ? begin("one") : 0;
+        for (int i = 0; i < 20000 * (calls + 1) * (calls + 1); i++) {
+            work += 1.0;
+        }
+        resmon_scope_end(one);
+        resmon_scope_end(two);
+        resmon_scope_end(three);
+    }
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *three = child_of(run, -1, "three");
+    const struct rm_run_scope *two = child_of(run, index_of(run, three), "two");
+    const struct rm_run_scope *one = child_of(run, index_of(run, two), "one");
+    assert_true(isnan(one->stddev_ns));
+    /* 1e-6: min, max and total are rounded to doubles after the division by the clock's rate. */
+    assert_near(two->stddev_ns, (two->max_ns - two->min_ns) / sqrt(2.0), 1e-6 * two->stddev_ns);
+    double middle = three->total_ns - three->min_ns - three->max_ns;
+    double mean = three->total_ns / 3.0;
+    double squares = (three->min_ns - mean) * (three->min_ns - mean) +
+                     (middle - mean) * (middle - mean) +
+                     (three->max_ns - mean) * (three->max_ns - mean);
+    assert_near(three->stddev_ns, sqrt(squares / 2.0), 1e-6 * three->stddev_ns);
+    assert_true(three->stddev_ns > 0.0);
+    resmon_run_free(run);
+}
+
+/* ---- wrong use ------------------------------------------------------------------------------ */
+
+static void test_misordered_and_double_ends_are_counted(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started_plain();
+    uint64_t outer = begin("outer"), inner = begin("inner");
+    resmon_scope_end(outer); /* closes the inner one too */
+    resmon_scope_end(inner); /* too late */
+    resmon_scope_end(outer); /* twice */
+    resmon_scope_end(0);     /* nothing */
+    resmon_scope_end(77);    /* never given out */
+    uint64_t after = begin("after");
+    resmon_scope_end(after);
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *scope = child_of(run, -1, "outer");
+    assert_int_equal(scope->calls, 1);
+    assert_int_equal(child_of(run, index_of(run, scope), "inner")->calls, 1);
+    assert_int_equal(child_of(run, -1, "after")->calls, 1);
+    assert_int_equal(run->dropped.misordered_ends, 1);
+    assert_int_equal(run->dropped.stale_ends, 3);
+    resmon_run_free(run);
+}
+
+static void *end_elsewhere(void *token)
+{
+    uint64_t own = begin("of the thread");
+    resmon_scope_end(*(uint64_t *)token);
+    resmon_scope_end(own);
+    return NULL;
+}
+
+static void test_an_end_on_another_thread_is_counted(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started_plain();
+    uint64_t token = begin("of main");
+    in_thread(end_elsewhere, &token);
+    resmon_scope_end(token);
+    resmon_run *run = finished(monitor);
+    assert_int_equal(child_of(run, -1, "of main")->calls, 1);
+    assert_int_equal(child_of(run, -1, "of the thread")->calls, 1);
+    assert_int_equal(run->dropped.stale_ends, 1);
+    resmon_run_free(run);
+}
+
+static void *only_end(void *token)
+{
+    resmon_scope_end(*(uint64_t *)token);
+    return NULL;
+}
+
+static void test_an_end_on_a_thread_without_scopes_is_counted(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started_plain();
+    uint64_t token = begin("of main");
+    in_thread(only_end, &token);
+    resmon_scope_end(token);
+    resmon_run *run = finished(monitor);
+    assert_int_equal(child_of(run, -1, "of main")->calls, 1);
+    assert_int_equal(run->dropped.stale_ends, 1);
+    resmon_run_free(run);
+}
+
+static void test_an_end_after_the_stop_is_counted_and_harmless(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started_plain();
+    uint64_t token = begin("late");
+    assert_ok(resmon_monitor_stop(monitor));
+    resmon_scope_end(token);
+    resmon_run *run = scopes_of(monitor);
+    assert_int_equal(child_of(run, -1, "late")->calls, 0);
+    assert_int_equal(child_of(run, -1, "late")->open, 1);
+    assert_int_equal(run->dropped.stale_ends, 1);
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+    resmon_scope_end(token); /* into a block that only this thread still holds */
+    /* Nor may a token of before end a scope of after. */
+    monitor = started_plain();
+    uint64_t fresh = begin("fresh");
+    resmon_scope_end(token);
+    resmon_scope_end(fresh);
+    run = finished(monitor);
+    assert_int_equal(child_of(run, -1, "fresh")->calls, 1);
+    assert_int_equal(run->dropped.stale_ends, 1);
+    resmon_run_free(run);
+}
+
+static void *leave_open(void *unused)
+{
+    (void)unused;
+    (void)begin("left");
+    (void)begin("left inside");
+    return NULL;
+}
+
+static void test_what_a_thread_leaves_open_is_closed_at_its_end(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started_plain();
+    in_thread(leave_open, NULL);
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *left = child_of(run, -1, "left");
+    assert_int_equal(left->calls, 1);
+    assert_int_equal(left->open, 0);
+    assert_int_equal(child_of(run, index_of(run, left), "left inside")->calls, 1);
+    assert_int_equal(run->dropped.misordered_ends, 2);
+    resmon_run_free(run);
+}
+
+/* ---- bounds --------------------------------------------------------------------------------- */
+
+static void test_past_the_depth_bound_instances_are_counted(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_depth = 4});
+    uint64_t tokens[10];
+    char name[32];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 10; i++) {
+            (void)snprintf(name, sizeof name, "depth %d", i);
+            tokens[i] = begin(name);
+        }
+        for (int i = 9; i >= 0; i--) {
+            resmon_scope_end(tokens[i]);
+        }
+    }
+    resmon_run *run = finished(monitor);
+    assert_int_equal(run->scope_count, 4);
+    int64_t parent = -1;
+    for (int i = 0; i < 4; i++) {
+        (void)snprintf(name, sizeof name, "depth %d", i);
+        const struct rm_run_scope *scope = child_of(run, parent, name);
+        assert_int_equal(scope->calls, 2);
+        parent = index_of(run, scope);
+    }
+    assert_int_equal(run->dropped.scopes, 12);
+    assert_int_equal(run->dropped.paths, 0);
+    assert_int_equal(run->dropped.misordered_ends + run->dropped.stale_ends, 0);
+    resmon_run_free(run);
+}
+
+static void test_past_the_path_bound_instances_are_counted_once(void **state)
+{
+    (void)state;
+    /* Of 8 nodes one stands for none, one for the retired and one for this thread. */
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_paths = 8});
+    char name[32];
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(name, sizeof name, "path %d", i);
+        resmon_scope_end(begin(name));
+    }
+    resmon_run *run = finished(monitor);
+    resmon_run_info info = {.struct_size = sizeof info};
+    assert_ok(resmon_run_get_info(run, &info));
+    assert_int_equal(run->scope_count, 5);
+    assert_int_equal(run->dropped.paths, 15);
+    assert_int_equal(info.dropped_scopes, 15);
+    resmon_run_free(run);
+}
+
+static void *ten_scopes(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 10; i++) {
+        resmon_scope_end(begin("ten"));
+    }
+    return NULL;
+}
+
+static void test_past_the_thread_bound_instances_are_counted(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_threads = 1});
+    resmon_scope_end(begin("main"));
+    in_thread(ten_scopes, NULL);
+    resmon_run *run = finished(monitor);
+    assert_int_equal(run->scope_count, 1);
+    assert_int_equal(child_of(run, -1, "main")->calls, 1);
+    assert_int_equal(run->dropped.threads, 1);
+    assert_int_equal(run->dropped.scopes, 10);
+    resmon_run_free(run);
+}
+
+static void test_a_slot_of_an_ended_thread_is_used_again(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_threads = 1});
+    in_thread(ten_scopes, NULL);
+    in_thread(ten_scopes, NULL);
+    resmon_run *run = finished(monitor);
+    assert_int_equal(child_of(run, -1, "ten")->calls, 20);
+    assert_int_equal(run->dropped.threads, 0);
+    resmon_run_free(run);
+}
+
+static void *two_levels(void *unused)
+{
+    (void)unused;
+    RESMON_SCOPE("upper");
+    RESMON_SCOPE("lower");
+    return NULL;
+}
+
+static void test_a_tree_of_known_paths_needs_no_room_among_the_retired(void **state)
+{
+    (void)state;
+    /* None, the retired with two paths, one thread with the same: 7, and 2 to spare. */
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_paths = 9});
+    for (int i = 0; i < 100; i++) {
+        in_thread(two_levels, NULL);
+    }
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *upper = child_of(run, -1, "upper");
+    assert_int_equal(run->dropped.paths + run->dropped.scopes + run->dropped.threads, 0);
+    assert_int_equal(upper->calls, 100);
+    assert_int_equal(child_of(run, index_of(run, upper), "lower")->calls, 100);
+    resmon_run_free(run);
+}
+
+/* ---- many threads, many sessions ------------------------------------------------------------ */
+
+static void *three_levels(void *unused)
+{
+    (void)unused;
+    RESMON_SCOPE("thread");
+    for (int i = 0; i < 7; i++) {
+        RESMON_SCOPE("step");
+        RESMON_SCOPE("leaf");
+    }
+    return NULL;
+}
+
+static void test_a_thousand_short_threads_sum_exactly(void **state)
+{
+    (void)state;
+    enum { AT_ONCE = 8, BATCHES = 125 };
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_threads = AT_ONCE});
+    for (int batch = 0; batch < BATCHES; batch++) {
+        pthread_t threads[AT_ONCE];
+        for (int i = 0; i < AT_ONCE; i++) {
+            assert_int_equal(pthread_create(&threads[i], NULL, three_levels, NULL), 0);
+        }
+        for (int i = 0; i < AT_ONCE; i++) {
+            assert_int_equal(pthread_join(threads[i], NULL), 0);
+        }
+    }
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *thread = child_of(run, -1, "thread");
+    const struct rm_run_scope *step = child_of(run, index_of(run, thread), "step");
+    const struct rm_run_scope *leaf = child_of(run, index_of(run, step), "leaf");
+    assert_int_equal(thread->calls, 1000);
+    assert_int_equal(step->calls, 7000);
+    assert_int_equal(leaf->calls, 7000);
+    assert_int_equal(leaf->threads, 1000);
+    assert_int_equal(run->dropped.threads + run->dropped.scopes + run->dropped.paths, 0);
+    assert_int_equal(run->dropped.misordered_ends + run->dropped.stale_ends, 0);
+    assert_true(leaf->total_ns <= step->total_ns && step->total_ns <= thread->total_ns);
+    resmon_run_free(run);
+}
+
+static int keep_going; /* atomic */
+
+static void *visit_until_told(void *counter)
+{
+    uint64_t *visits = counter;
+    while (__atomic_load_n(&keep_going, __ATOMIC_ACQUIRE) != 0) {
+        RESMON_SCOPE("elsewhere");
+        RESMON_SCOPE("deeper");
+        (void)__atomic_add_fetch(visits, 1, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+static void test_sessions_follow_each_other_while_threads_live(void **state)
+{
+    (void)state;
+    enum { THREADS = 3, SESSIONS = 40 };
+    pthread_t threads[THREADS];
+    uint64_t visits[THREADS] = {0};
+    __atomic_store_n(&keep_going, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, visit_until_told, &visits[i]), 0);
+    }
+    for (int session = 0; session < SESSIONS; session++) {
+        resmon_monitor *monitor = started_plain();
+        for (int i = 0; i < 10; i++) {
+            RESMON_SCOPE("mine");
+        }
+        /* In every fourth session a thread both begins and ends a scope: the third count from now
+         * comes after the end of a visit that began in this session. */
+        uint64_t before = __atomic_load_n(&visits[0], __ATOMIC_RELAXED);
+        while (session % 4 == 0 && __atomic_load_n(&visits[0], __ATOMIC_RELAXED) < before + 3) {
+        }
+        resmon_run *run = finished(monitor);
+        assert_int_equal(child_of(run, -1, "mine")->calls, 10);
+        if (session % 4 == 0) {
+            const struct rm_run_scope *other = child_of(run, -1, "elsewhere");
+            assert_true(other->calls >= 1);
+            assert_true(other->threads <= THREADS);
+        }
+        resmon_run_free(run);
+    }
+    __atomic_store_n(&keep_going, 0, __ATOMIC_RELEASE);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+}
+
+/* ---- meters --------------------------------------------------------------------------------- */
+
+static void test_a_peak_after_a_higher_one_is_its_own(void **state)
+{
+    (void)state;
+    need_exact_peaks();
+    resmon_monitor *monitor = started_metering(RESMON_METER_RSS);
+    double base = rss_now();
+    uint64_t before = begin("before");
+    spike(300);
+    resmon_scope_end(before);
+    uint64_t after = begin("after");
+    spike(200);
+    resmon_scope_end(after);
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *scope = child_of(run, -1, "after");
+    assert_near(child_of(run, -1, "before")->rss_peak_bytes, base + 300 * MIB, rss_tolerance());
+    assert_near(scope->rss_peak_bytes, base + 200 * MIB, rss_tolerance());
+    assert_int_equal(scope->rss_calls, 1);
+    assert_int_equal(scope->rss_provenance, RESMON_PROVENANCE_MEASURED);
+    resmon_run_free(run);
+}
+
+static void test_a_peak_counts_for_every_scope_around_it(void **state)
+{
+    (void)state;
+    need_exact_peaks();
+    resmon_monitor *monitor = started_metering(RESMON_METER_RSS);
+    double base = rss_now();
+    uint64_t outer = begin("outer");
+    spike(120);
+    uint64_t first = begin("first"); /* resets the mark: the outer scope must not forget */
+    spike(40);
+    resmon_scope_end(first);
+    uint64_t second = begin("second");
+    uint64_t deep = begin("deep");
+    spike(80);
+    resmon_scope_end(deep);
+    resmon_scope_end(second);
+    resmon_scope_end(outer);
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *scope = child_of(run, -1, "outer");
+    int64_t index = index_of(run, scope);
+    const struct rm_run_scope *inside = child_of(run, index, "second");
+    assert_near(scope->rss_peak_bytes, base + 120 * MIB, rss_tolerance());
+    assert_near(child_of(run, index, "first")->rss_peak_bytes, base + 40 * MIB, rss_tolerance());
+    assert_near(inside->rss_peak_bytes, base + 80 * MIB, rss_tolerance());
+    assert_near(child_of(run, index_of(run, inside), "deep")->rss_peak_bytes, base + 80 * MIB,
+                rss_tolerance());
+    /* The peak of the process's life survives all resets. */
+    assert_true((double)rm_peak_folded >= base + 120 * MIB - rss_tolerance());
+    resmon_run_free(run);
+}
+
+static void test_peak_wrapper_without_a_monitor_is_exact(void **state)
+{
+    (void)state;
+    need_exact_peaks();
+    listen();
+    spike(300);
+    double base = rss_now();
+    RESMON_PEAK_RSS("fit", spike(200));
+    assert_near(logged_peak("fit"), base + 200 * MIB, rss_tolerance());
+    listen_no_more();
+}
+
+static void test_peak_wrapper_past_the_depth_bound_is_exact(void **state)
+{
+    (void)state;
+    need_exact_peaks();
+    listen();
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_depth = 1});
+    uint64_t outer = begin("outer");
+    double base = rss_now();
+    RESMON_PEAK_RSS("fit", spike(50));
+    resmon_scope_end(outer);
+    resmon_run_free(finished(monitor));
+    assert_int_equal(logged.count, 1);
+    assert_near(logged_peak("fit"), base + 50 * MIB, rss_tolerance());
+    listen_no_more();
+}
+
+static void test_cpu_time_of_a_scope_is_that_of_its_thread(void **state)
+{
+    (void)state;
+    struct timespec from, to;
+    volatile double work = 0.0;
+    resmon_monitor *monitor = started_metering(RESMON_METER_CPU);
+    uint64_t token = begin("burn");
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+    do {
+        work += 1.0;
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+    } while ((to.tv_sec - from.tv_sec) * 1000000000 + (to.tv_nsec - from.tv_nsec) < 20000000);
+    resmon_scope_end(token);
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *burn = child_of(run, -1, "burn");
+    assert_int_equal(burn->cpu_calls, 1);
+    assert_int_equal(burn->cpu_provenance, RESMON_PROVENANCE_MEASURED);
+    assert_near(burn->cpu_ns, 20e6, 10e6); /* 20 ms, and what the first visit of the path cost */
+    assert_true(burn->cpu_ns <= burn->total_ns + 1e6);
+    resmon_run_free(run);
+}
+
+static void test_io_of_a_scope_counts_what_was_written(void **state)
+{
+    (void)state;
+    static char bytes[100000];
+    resmon_monitor *monitor = started_metering(RESMON_METER_IO);
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    uint64_t token = begin("write");
+    assert_int_equal(write(fileno(file), bytes, sizeof bytes), sizeof bytes);
+    resmon_scope_end(token);
+    (void)fclose(file);
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *scope = child_of(run, -1, "write");
+    if (scope->io_calls == 0) {
+        resmon_run_free(run);
+        print_message("skipped: /proc/self/io cannot be read here\n");
+        skip();
+    }
+    assert_near(scope->io[1], (double)sizeof bytes, 0.0);
+    resmon_run_free(run);
+}
+
+static void test_an_expensive_meter_is_taken_one_in_k_and_says_so(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started(
+        &(resmon_monitor_options){.scope_meters = RESMON_METER_CPU, .max_meter_share = 0.01});
+    for (int i = 0; i < 10000; i++) {
+        RESMON_SCOPE("empty");
+    }
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *scope = child_of(run, -1, "empty");
+    assert_int_equal(scope->calls, 10000); /* the wall clock is always taken */
+    assert_true(scope->cpu_calls >= 1 && scope->cpu_calls < 5000);
+    assert_int_equal(scope->cpu_provenance, RESMON_PROVENANCE_SAMPLED);
+    resmon_run_free(run);
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static void test_a_name_is_one_site_for_ever(void **state)
+{
+    (void)state;
+    resmon_site *made = NULL;
+    char name[] = "by name";
+    resmon_site *first = site(name);
+    name[0] = 'B'; /* copied in */
+    assert_string_equal(first->name, "by name");
+    assert_ptr_equal(site("by name"), first);
+    assert_ptr_not_equal(site("another"), first);
+    assert_status(RESMON_EINVAL, resmon_site_intern(NULL, &made));
+    assert_status(RESMON_EINVAL, resmon_site_intern("", &made));
+    assert_status(RESMON_EINVAL, resmon_site_intern("x", NULL));
+    assert_null(made);
+}
+
+/* Last of all tests: it uses up numbers of sites. */
+static void test_as_many_names_as_paths_are_measured(void **state)
+{
+    (void)state;
+    enum { NAMES = 3000 };
+    char name[32];
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_paths = NAMES + 8});
+    for (int i = 0; i < NAMES; i++) {
+        (void)snprintf(name, sizeof name, "one of many %d", i);
+        resmon_scope_end(begin(name));
+    }
+    resmon_run *run = finished(monitor);
+    size_t measured = run->scope_count;
+    uint64_t dropped = run->dropped.paths;
+    resmon_run_free(run);
+    /* And a later run is not the poorer for it. */
+    monitor = started_plain();
+    resmon_scope_end(begin("a new name"));
+    run = finished(monitor);
+    size_t later = run->scope_count;
+    resmon_run_free(run);
+    assert_int_equal(dropped, 0);
+    assert_int_equal(measured, NAMES);
+    assert_int_equal(later, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_child_has_its_own_peak_without_any_monitor),
+        cmocka_unit_test(test_a_child_does_not_reset_its_parents_peak),
+        cmocka_unit_test(test_scopes_without_a_monitor_are_nothing),
+        cmocka_unit_test(test_timed_runs_the_statement_once_and_logs_one_line),
+        cmocka_unit_test(test_timed_with_a_monitor_is_also_a_scope),
+        cmocka_unit_test(test_timed_logs_when_the_statement_returns),
+        cmocka_unit_test(test_scopes_of_all_threads_merge_by_name),
+        cmocka_unit_test(test_direct_recursion_is_one_instance),
+        cmocka_unit_test(test_mutual_recursion_keeps_its_path),
+        cmocka_unit_test(test_open_scopes_are_marked_open),
+        cmocka_unit_test(test_standard_deviation_follows_from_the_durations),
+        cmocka_unit_test(test_misordered_and_double_ends_are_counted),
+        cmocka_unit_test(test_an_end_on_another_thread_is_counted),
+        cmocka_unit_test(test_an_end_on_a_thread_without_scopes_is_counted),
+        cmocka_unit_test(test_an_end_after_the_stop_is_counted_and_harmless),
+        cmocka_unit_test(test_what_a_thread_leaves_open_is_closed_at_its_end),
+        cmocka_unit_test(test_past_the_depth_bound_instances_are_counted),
+        cmocka_unit_test(test_past_the_path_bound_instances_are_counted_once),
+        cmocka_unit_test(test_past_the_thread_bound_instances_are_counted),
+        cmocka_unit_test(test_a_slot_of_an_ended_thread_is_used_again),
+        cmocka_unit_test(test_a_tree_of_known_paths_needs_no_room_among_the_retired),
+        cmocka_unit_test(test_a_thousand_short_threads_sum_exactly),
+        cmocka_unit_test(test_sessions_follow_each_other_while_threads_live),
+        cmocka_unit_test(test_a_peak_after_a_higher_one_is_its_own),
+        cmocka_unit_test(test_a_peak_counts_for_every_scope_around_it),
+        cmocka_unit_test(test_peak_wrapper_without_a_monitor_is_exact),
+        cmocka_unit_test(test_peak_wrapper_past_the_depth_bound_is_exact),
+        cmocka_unit_test(test_cpu_time_of_a_scope_is_that_of_its_thread),
+        cmocka_unit_test(test_io_of_a_scope_counts_what_was_written),
+        cmocka_unit_test(test_an_expensive_meter_is_taken_one_in_k_and_says_so),
+        cmocka_unit_test(test_a_name_is_one_site_for_ever),
+        cmocka_unit_test(test_as_many_names_as_paths_are_measured),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

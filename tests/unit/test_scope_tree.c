@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/scope_tree and store/run_scopes: merging keeps the variance, and a tree that moves counts
+ * each call once, at every instant at which the program may be killed.
+ */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "test.h"
+
+#include "base/text.h"
+#include "made_block.h"
+#include "random.h"
+#include "single_step.h"
+#include "store/run.h"
+#include "store/scope_tree.h"
+
+/* ---- a block with trees --------------------------------------------------------------------- */
+
+/* Node 1: root of the retired; nodes 2 and 3: roots of threads 0 and 1. */
+static void lay_out_roots(struct rm_block *block)
+{
+    block->header->has_scopes = 1;
+    block->header->node_count = block->header->sizes.nodes;
+    block->header->retired_root = rm_node_ref_of(1);
+    for (uint64_t i = 0; i < 2; i++) {
+        struct rm_scope_thread_record *thread = rm_block_record(block, RM_SECTION_THREADS, i);
+        thread->state = RM_THREAD_LIVE;
+        thread->root = rm_node_ref_of(2 + i);
+        thread->frames[0].token = RM_ROOT_TOKEN;
+    }
+    for (uint64_t i = 1; i < block->header->sizes.sites; i++) {
+        struct rm_site_record *site = rm_block_record(block, RM_SECTION_SITES, i);
+        (void)snprintf(site->name, sizeof site->name, "site %u", (unsigned)i);
+        site->is_set = 1;
+    }
+}
+
+static struct rm_block block_with_roots(void)
+{
+    struct rm_block_sizes sizes = small_sizes();
+    struct rm_block block = made_block(&sizes);
+    lay_out_roots(&block);
+    return block;
+}
+
+static struct rm_scope_node *add_child(struct rm_block *block, uint64_t parent, uint64_t index,
+                                       uint32_t site)
+{
+    struct rm_scope_node *above = rm_block_record(block, RM_SECTION_NODES, parent);
+    struct rm_scope_node *node = rm_block_record(block, RM_SECTION_NODES, index);
+    node->site = site;
+    node->parent = rm_node_ref_of(parent);
+    node->next = above->first_child;
+    node->meters[0].threads = 1;
+    node->wall[0].min = UINT64_MAX;
+    above->first_child = rm_node_ref_of(index);
+    return node;
+}
+
+/* As the scope's writer does. */
+static void record(struct rm_scope_node *node, uint64_t ticks)
+{
+    struct rm_scope_wall *wall = &node->wall[node->wall_version & 1];
+    if (wall->calls == 0) {
+        node->first_ticks = ticks;
+    }
+    double apart = (double)(int64_t)(ticks - node->first_ticks);
+    wall->calls++;
+    wall->total += ticks;
+    wall->min = ticks < wall->min ? ticks : wall->min;
+    wall->max = ticks > wall->max ? ticks : wall->max;
+    wall->square_sum += apart * apart;
+}
+
+static resmon_run *decoded(const struct rm_block *block)
+{
+    const struct rm_decode how = {.parts = RM_PART_SCOPES};
+    struct resmon_run *run = rm_run_new();
+    assert_non_null(run);
+    assert_ok(rm_run_decode_scopes(block, &how, 1.0, run)); /* a tick is a nanosecond */
+    return run;
+}
+
+/* ---- variance ------------------------------------------------------------------------------- */
+
+/* Two passes, in long double: the definition. */
+static double exact_deviation(const uint64_t *durations, size_t count)
+{
+    long double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += (long double)durations[i];
+    }
+    long double mean = sum / (long double)count;
+    for (size_t i = 0; i < count; i++) {
+        long double apart = (long double)durations[i] - mean;
+        squares += apart * apart;
+    }
+    return (double)sqrtl(squares / (long double)(count - 1));
+}
+
+static void test_the_deviation_of_long_scopes_that_hardly_differ(void **state)
+{
+    (void)state;
+    enum { COUNT = 30000 };
+    static uint64_t durations[COUNT];
+    struct random random = {31};
+    static const uint64_t levels[] = {1000, 1000000000, 1000000000000};
+    for (size_t l = 0; l < 3; l++) {
+        struct rm_block block = block_with_roots();
+        /* The same path among the retired and in two threads, each about its own first duration. */
+        struct rm_scope_node *nodes[] = {add_child(&block, 1, 4, 1), add_child(&block, 2, 5, 1),
+                                         add_child(&block, 3, 6, 1)};
+        for (size_t i = 0; i < COUNT; i++) {
+            durations[i] = levels[l] + random_below(&random, 21) - 10;
+            record(nodes[i % 7 == 0 ? 0 : i % 3 == 0 ? 1 : 2], durations[i]);
+        }
+        resmon_run *run = decoded(&block);
+        double exact = exact_deviation(durations, COUNT);
+        assert_int_equal(run->scope_count, 1);
+        assert_int_equal(run->scopes[0].calls, COUNT);
+        assert_near(run->scopes[0].stddev_ns, exact, 1e-6 * exact);
+        assert_true(run->scopes[0].min_ns >= (double)levels[l] - 10);
+        resmon_run_free(run);
+        free_block(&block);
+    }
+}
+
+static void test_the_deviation_survives_a_slow_first_call(void **state)
+{
+    (void)state;
+    enum { COUNT = 10000 };
+    static uint64_t durations[COUNT];
+    struct random random = {32};
+    struct rm_block block = block_with_roots();
+    struct rm_scope_node *node = add_child(&block, 2, 4, 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        durations[i] = (i == 0 ? 1000000000 : 1000000) + random_below(&random, 1000);
+        record(node, durations[i]);
+    }
+    resmon_run *run = decoded(&block);
+    double exact = exact_deviation(durations, COUNT);
+    assert_near(run->scopes[0].stddev_ns, exact, 1e-6 * exact);
+    resmon_run_free(run);
+    free_block(&block);
+}
+
+static void test_merging_about_any_point_keeps_the_sum_of_squares(void **state)
+{
+    (void)state;
+    static const uint64_t a_durations[] = {1000000003, 999999990, 1000000010, 1000000000};
+    static const uint64_t b_durations[] = {1000000007, 999999995};
+    struct rm_scope_node a = {.wall = {{.min = UINT64_MAX}}}, b = a;
+    for (size_t i = 0; i < 4; i++) {
+        record(&a, a_durations[i]);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        record(&b, b_durations[i]);
+    }
+    static const uint64_t points[] = {1000000000, 999999990, 1000000012};
+    for (size_t p = 0; p < 3; p++) {
+        struct rm_scope_wall sum =
+            rm_scope_wall_merge(&a.wall[0], a.first_ticks, &b.wall[0], b.first_ticks, points[p]);
+        double squares = 0.0;
+        for (size_t i = 0; i < 6; i++) {
+            uint64_t duration = i < 4 ? a_durations[i] : b_durations[i - 4];
+            double apart = (double)duration - (double)points[p];
+            squares += apart * apart;
+        }
+        assert_int_equal(sum.calls, 6);
+        assert_int_equal(sum.total, a.wall[0].total + b.wall[0].total);
+        assert_int_equal(sum.min, 999999990);
+        assert_int_equal(sum.max, 1000000010);
+        assert_near(sum.square_sum, squares, 1e-6);
+    }
+}
+
+static void test_merging_with_nothing_changes_nothing(void **state)
+{
+    (void)state;
+    struct rm_scope_wall some = {
+        .calls = 2, .folded = 1, .total = 30, .min = 10, .max = 20, .square_sum = 100.0};
+    struct rm_scope_wall none = {0};
+    struct rm_scope_wall fresh = {.min = UINT64_MAX};
+    struct rm_scope_wall merged = rm_scope_wall_merge(&some, 10, &none, 0, 10);
+    assert_memory_equal(&merged, &some, sizeof merged);
+    merged = rm_scope_wall_merge(&none, 0, &some, 10, 10);
+    assert_memory_equal(&merged, &some, sizeof merged);
+    merged = rm_scope_wall_merge(&fresh, 999, &some, 10, 10);
+    assert_memory_equal(&merged, &some, sizeof merged);
+    struct rm_scope_meters meters = {.threads = 1,
+                                     .cpu_calls = 1,
+                                     .cpu_ns = 2,
+                                     .io_calls = 3,
+                                     .io = {4, 5},
+                                     .rss_calls = 6,
+                                     .rss_peak = 7,
+                                     .rss_sampled = 8,
+                                     .cost_ticks = 9};
+    struct rm_scope_meters nothing = {0};
+    struct rm_scope_meters same = rm_scope_meters_merge(&meters, &nothing);
+    assert_memory_equal(&same, &meters, sizeof same);
+    struct rm_scope_meters twice = rm_scope_meters_merge(&meters, &meters);
+    assert_int_equal(twice.threads, 2);
+    assert_int_equal(twice.cpu_ns, 4);
+    assert_int_equal(twice.io[1], 10);
+    assert_int_equal(twice.rss_peak, 7); /* a maximum, no sum */
+}
+
+/* ---- moving --------------------------------------------------------------------------------- */
+
+struct move {
+    struct rm_block block;
+    rm_node_ref source, target;
+    struct rm_run_scope before;
+};
+
+/* One path: node 4 among the retired, node 5 in the tree of thread 0. */
+static void prepare_move(struct move *move, int target_is_empty)
+{
+    struct rm_scope_node *target = add_child(&move->block, 1, 4, 1);
+    struct rm_scope_node *source = add_child(&move->block, 2, 5, 1);
+    struct rm_scope_meters meters = {
+        .threads = 1, .cpu_calls = 8, .cpu_ns = 500, .rss_calls = 8, .rss_peak = 4096};
+    target->meters[0].threads = target_is_empty ? 0 : 3;
+    for (uint64_t i = 0; i < 5 && !target_is_empty; i++) {
+        record(target, 1000000000 + 3 * i);
+    }
+    for (uint64_t i = 0; i < 8; i++) {
+        record(source, 1000000100 - 7 * i);
+    }
+    source->wall[source->wall_version & 1].folded = 2;
+    rm_node_publish_meters(source, &meters);
+    move->source = rm_node_ref_of(5);
+    move->target = rm_node_ref_of(4);
+    resmon_run *run = decoded(&move->block);
+    assert_int_equal(run->scope_count, 1);
+    move->before = run->scopes[0]; /* its numbers; its texts go with the run */
+    resmon_run_free(run);
+}
+
+static void assert_nothing_lost(void *context)
+{
+    const struct move *move = context;
+    resmon_run *run = decoded(&move->block);
+    assert_int_equal(run->scope_count, 1);
+    const struct rm_run_scope *now = &run->scopes[0], *before = &move->before;
+    assert_int_equal(now->calls, before->calls);
+    assert_int_equal(now->folded, before->folded);
+    assert_int_equal(now->threads, before->threads);
+    assert_true(now->total_ns == before->total_ns);
+    assert_true(now->min_ns == before->min_ns && now->max_ns == before->max_ns);
+    assert_near(now->stddev_ns, before->stddev_ns, 1e-6 * before->stddev_ns);
+    assert_int_equal(now->cpu_calls, before->cpu_calls);
+    assert_near(now->cpu_ns, before->cpu_ns, 0.0);
+    assert_int_equal(now->rss_calls, before->rss_calls);
+    assert_near(now->rss_peak_bytes, before->rss_peak_bytes, 0.0);
+    resmon_run_free(run);
+}
+
+static void do_move(void *context)
+{
+    struct move *move = context;
+    rm_node_move(&move->block, move->source, move->target);
+}
+
+static void assert_moved(const struct move *move)
+{
+    const struct rm_scope_node *source = rm_node_at(&move->block, move->source);
+    const struct rm_scope_node *target = rm_node_at(&move->block, move->target);
+    assert_int_equal(rm_node_wall(target).calls, move->before.calls);
+    assert_int_equal(rm_node_wall(source).calls, 0);
+    assert_int_equal(rm_node_wall(source).total, 0);
+    assert_int_equal(rm_node_meters(target).cpu_ns, 500);
+    assert_int_equal(rm_node_meters(source).cpu_ns, 0);
+    struct rm_node_moved moved = rm_node_moved_of(&move->block, move->source);
+    assert_false(moved.wall || moved.meters); /* the journal is closed */
+}
+
+static void test_a_move_takes_everything_along(void **state)
+{
+    (void)state;
+    for (int is_empty = 0; is_empty < 2; is_empty++) {
+        struct move move = {.block = block_with_roots()};
+        prepare_move(&move, is_empty);
+        do_move(&move);
+        assert_moved(&move);
+        assert_nothing_lost(&move);
+        free_block(&move.block);
+    }
+}
+
+static void assert_journal(const struct move *move, int wall, int meters)
+{
+    struct rm_node_moved moved = rm_node_moved_of(&move->block, move->source);
+    assert_int_equal(moved.wall, wall);
+    assert_int_equal(moved.meters, meters);
+    moved = rm_node_moved_of(&move->block, move->target);
+    assert_false(moved.wall || moved.meters);
+}
+
+static void test_killed_at_each_step_of_a_move_as_documented(void **state)
+{
+    (void)state;
+    for (int killed_at = 0; killed_at <= 4; killed_at++) {
+        struct move move = {.block = block_with_roots()};
+        prepare_move(&move, 0);
+        struct rm_block_header *header = move.block.header;
+        struct rm_scope_node *from = rm_node_at(&move.block, move.source);
+        struct rm_scope_node *to = rm_node_at(&move.block, move.target);
+        struct rm_scope_wall a = rm_node_wall(to), b = rm_node_wall(from);
+        struct rm_scope_meters c = rm_node_meters(to), d = rm_node_meters(from);
+        uint32_t wall_version = to->wall_version + 1, meter_version = to->meter_version + 1;
+        header->journal.source = move.source;
+        header->journal.target = move.target;
+        header->journal.meter_version = meter_version;
+        /* The copies that are not current: torn, until their version says otherwise. */
+        memset(&to->wall[wall_version & 1], 0xa5, sizeof a);
+        memset(&to->meters[meter_version & 1], 0xa5, sizeof c);
+        if (killed_at >= 1) {
+            header->journal.wall_version = UINT64_C(1) << 32 | wall_version;
+            assert_journal(&move, 0, 0);
+        }
+        if (killed_at >= 2) {
+            to->wall[wall_version & 1] =
+                rm_scope_wall_merge(&a, to->first_ticks, &b, from->first_ticks, to->first_ticks);
+            to->wall_version = wall_version;
+            assert_journal(&move, 1, 0);
+        }
+        if (killed_at >= 3) {
+            to->meters[meter_version & 1] = rm_scope_meters_merge(&c, &d);
+            to->meter_version = meter_version;
+            assert_journal(&move, 1, 1);
+        }
+        if (killed_at >= 4) {
+            from->wall[from->wall_version & 1] = (struct rm_scope_wall){.min = UINT64_MAX};
+            from->meters[from->meter_version & 1] = (struct rm_scope_meters){0};
+        }
+        assert_nothing_lost(&move);
+        free_block(&move.block);
+    }
+}
+
+static void test_killed_at_any_instruction_of_a_move(void **state)
+{
+    (void)state;
+    struct rm_block_sizes sizes = small_sizes();
+    uint64_t bytes;
+    assert_ok(rm_block_measure(&sizes, &bytes));
+    for (int is_empty = 0; is_empty < 2; is_empty++) {
+        struct move move = {0};
+        void *memory = shared_memory(bytes);
+        rm_block_format(&move.block, memory, &sizes);
+        lay_out_roots(&move.block);
+        prepare_move(&move, is_empty);
+        size_t looks = single_step(memory, bytes, do_move, assert_nothing_lost, &move);
+        assert_true(looks > 10);
+        assert_moved(&move);
+        (void)munmap(memory, bytes);
+    }
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static void test_paths_merge_by_name_in_preorder(void **state)
+{
+    (void)state;
+    struct rm_block block = block_with_roots();
+    struct rm_site_record *twin = rm_block_record(&block, RM_SECTION_SITES, 2);
+    (void)rm_text_set(twin->name, sizeof twin->name, "site 1"); /* another place, the same name */
+    record(add_child(&block, 2, 4, 1), 100);
+    record(add_child(&block, 4, 5, 3), 60);
+    record(add_child(&block, 3, 6, 2), 50);
+    record(add_child(&block, 6, 7, 3), 10);
+    record(add_child(&block, 6, 8, 4), 20);
+    resmon_run *run = decoded(&block);
+    static const struct {
+        const char *name;
+        int64_t parent;
+        uint32_t depth, threads;
+        uint64_t calls;
+        double total, self;
+    } expected[] = {
+        {"site 1", -1, 0, 2, 2, 150, 60},
+        {"site 3", 0, 1, 2, 2, 70, 70},
+        {"site 4", 0, 1, 1, 1, 20, 20},
+    };
+    assert_int_equal(run->scope_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(run->scopes[i].name, expected[i].name);
+        assert_int_equal(run->scopes[i].parent, expected[i].parent);
+        assert_int_equal(run->scopes[i].depth, expected[i].depth);
+        assert_int_equal(run->scopes[i].threads, expected[i].threads);
+        assert_int_equal(run->scopes[i].calls, expected[i].calls);
+        assert_true(run->scopes[i].total_ns == expected[i].total);
+        assert_true(run->scopes[i].self_ns == expected[i].self);
+    }
+    resmon_run_free(run);
+    free_block(&block);
+}
+
+static void test_meters_of_some_calls_are_scaled_and_say_so(void **state)
+{
+    (void)state;
+    struct rm_block block = block_with_roots();
+    struct rm_scope_node *node = add_child(&block, 2, 4, 1);
+    for (int i = 0; i < 10; i++) {
+        record(node, 100);
+    }
+    struct rm_scope_meters meters = {.threads = 1,
+                                     .cpu_calls = 4,
+                                     .cpu_ns = 200,
+                                     .io_calls = 10,
+                                     .io = {1, 2, 3, 4, 5, 6},
+                                     .rss_calls = 10,
+                                     .rss_peak = 8192,
+                                     .rss_sampled = 1};
+    rm_node_publish_meters(node, &meters);
+    resmon_run *run = decoded(&block);
+    const struct rm_run_scope *scope = &run->scopes[0];
+    assert_near(scope->cpu_ns, 500.0, 1e-9);
+    assert_int_equal(scope->cpu_provenance, RESMON_PROVENANCE_SAMPLED);
+    assert_true(scope->io[0] == 1.0 && scope->io[5] == 6.0);
+    assert_int_equal(scope->io_provenance, RESMON_PROVENANCE_MEASURED);
+    assert_true(scope->rss_peak_bytes == 8192.0);
+    assert_int_equal(scope->rss_provenance, RESMON_PROVENANCE_SAMPLED);
+    resmon_run_free(run);
+    free_block(&block);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_deviation_of_long_scopes_that_hardly_differ),
+        cmocka_unit_test(test_the_deviation_survives_a_slow_first_call),
+        cmocka_unit_test(test_merging_about_any_point_keeps_the_sum_of_squares),
+        cmocka_unit_test(test_merging_with_nothing_changes_nothing),
+        cmocka_unit_test(test_a_move_takes_everything_along),
+        cmocka_unit_test(test_killed_at_each_step_of_a_move_as_documented),
+        cmocka_unit_test(test_killed_at_any_instruction_of_a_move),
+        cmocka_unit_test(test_paths_merge_by_name_in_preorder),
+        cmocka_unit_test(test_meters_of_some_calls_are_scaled_and_say_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
