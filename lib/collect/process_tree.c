@@ -78,6 +78,8 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
     if (read_member_file(tree, collect, member, RM_TREE_STATM, &text) == RESMON_OK &&
         rm_parse_u64(&text, &size) && rm_parse_u64(&text, &resident) &&
         rm_parse_u64(&text, &shared)) {
+        /* Not from stat, whose rss leaves out what the CPUs have not yet added up (proc(5)). */
+        member->rss = (double)resident * collect->page_bytes;
         member->shared = (double)shared * collect->page_bytes;
     }
     /* Not readable for another user's process, nor for a zombie: the last figures stay. */
@@ -113,7 +115,6 @@ static void update_member(struct rm_process_tree *tree, struct rm_collect *colle
     member->ppid = stat.ppid;
     member->is_zombie = stat.state == 'Z';
     member->threads = (double)stat.threads;
-    member->rss = (double)stat.rss * collect->page_bytes;
     member->vms = (double)stat.vsize;
     read_details(tree, collect, member);
 }

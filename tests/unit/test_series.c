@@ -15,10 +15,11 @@
 
 enum { GAUGE, GAUGE_WITH_GAPS, INTERVAL_GAUGE, COUNTER, RESTLESS_COUNTER, COLUMNS };
 
-#define WRAP        4294967296.0
-#define MOST        20000
-#define SUM_EPSILON 1e-12 /* relative to the sum of magnitudes: only the order of adding differs \
-                           */
+#define WRAP 4294967296.0
+#define MOST 20000
+#define SUM_EPSILON                                                              \
+    1e-12 /* relative to the sum of magnitudes: only the order of adding differs \
+           */
 
 /* ---- the naive copy ------------------------------------------------------------------------ */
 
