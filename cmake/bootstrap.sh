@@ -120,7 +120,7 @@ all_tests() {
     build dev
     run_tests dev
     build asan
-    run_tests asan -LE "package|truth"
+    run_tests asan -LE "package|truth|slow"
     build tsan
     run_tests tsan -L threads
     step "analyzing" sh -c "ls lib/*/*.c | xargs -P $jobs -n 4 clang-tidy-14 -p build/dev --quiet"

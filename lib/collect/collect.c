@@ -60,6 +60,7 @@ resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, i
     if (collect->is_self && !collect->root.is_live) {
         /* The figures of system calls would be those of another machine than the files'. */
         collect->is_self = false;
+        collect->pid = 0;
         read_own_pid(collect);
     }
     rm_capacity_read(&collect->capacity, &collect->root, &collect->scratch, collect->proc_dir);

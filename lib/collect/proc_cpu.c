@@ -41,8 +41,18 @@ static const uint16_t metrics[] = {
     [IO_DELAY] = RM_PROC_IO_DELAY,
 };
 
+/* Of another process: its status file counts the main thread's only. */
+enum { STATUS_THREADS, STATUS_VOLUNTARY, STATUS_INVOLUNTARY, STATUS_COUNT };
+
+static const struct rm_key status_keys[STATUS_COUNT] = {
+    RM_KEY("Threads:", STATUS_THREADS),
+    RM_KEY("voluntary_ctxt_switches:", STATUS_VOLUNTARY),
+    RM_KEY("nonvoluntary_ctxt_switches:", STATUS_INVOLUNTARY),
+};
+
 struct state {
     struct rm_file stat;
+    struct rm_file status; /* of another process */
     clockid_t clock;
     bool has_clock;
     double last_s; /* CPU time at the reading before; NaN: none */
@@ -54,9 +64,13 @@ static resmon_status open_stat(struct rm_collect *collect, void *state_)
     struct state *state = state_;
     state->last_s = RM_NAN;
     state->stat.fd = -1;
+    state->status.fd = -1;
     resmon_status status = rm_collect_open_proc(collect, &state->stat, "stat");
     if (status != RESMON_OK) {
         return status;
+    }
+    if (!collect->is_self) {
+        (void)rm_collect_open_proc(collect, &state->status, "status");
     }
     if (collect->root.is_live) {
         state->has_clock = clock_getcpuclockid((pid_t)collect->pid, &state->clock) == 0;
@@ -66,7 +80,9 @@ static resmon_status open_stat(struct rm_collect *collect, void *state_)
 
 static void close_stat(void *state_)
 {
-    rm_file_close(&((struct state *)state_)->stat);
+    struct state *state = state_;
+    rm_file_close(&state->stat);
+    rm_file_close(&state->status);
 }
 
 static double seconds_of(const struct timeval *time)
@@ -83,6 +99,22 @@ static void read_own(double *values)
         values[SYSTEM] = seconds_of(&usage.ru_stime);
         values[VOLUNTARY] = (double)usage.ru_nvcsw;
         values[INVOLUNTARY] = (double)usage.ru_nivcsw;
+    }
+}
+
+/* The main thread's switches are the process's while it has no other thread. */
+static void read_others_switches(struct rm_collect *collect, const struct state *state,
+                                 double *values)
+{
+    struct rm_text text;
+    uint64_t numbers[STATUS_COUNT] = {0};
+    if (rm_collect_read(collect, &state->status, &text) != RESMON_OK) {
+        return;
+    }
+    uint64_t found = rm_parse_keys(text, status_keys, STATUS_COUNT, numbers);
+    if (rm_found(found, numbers, STATUS_THREADS) == 1.0) {
+        values[VOLUNTARY] = rm_found(found, numbers, STATUS_VOLUNTARY);
+        values[INVOLUNTARY] = rm_found(found, numbers, STATUS_INVOLUNTARY);
     }
 }
 
@@ -122,6 +154,8 @@ static resmon_status read_stat(struct rm_collect *collect, void *state_, double 
     values[IO_DELAY] = (double)stat.blkio_delay * collect->tick_s;
     if (collect->is_self) {
         read_own(values);
+    } else {
+        read_others_switches(collect, state, values);
     }
     struct timespec cpu;
     if (state->has_clock && clock_gettime(state->clock, &cpu) == 0) {

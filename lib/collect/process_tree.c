@@ -95,15 +95,26 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
     }
 }
 
+/* Whether a failed reading means that the process is gone: another failure will pass. */
+static bool is_gone(resmon_status status)
+{
+    return status == RESMON_ESRCH || status == RESMON_ENOENT;
+}
+
 /* Sets is_alive; a member whose pid now belongs to another process has ended. */
 static void update_member(struct rm_process_tree *tree, struct rm_collect *collect,
                           struct rm_tree_member *member)
 {
     struct rm_text text;
     struct rm_pid_stat stat;
-    member->is_alive = read_member_file(tree, collect, member, RM_TREE_STAT, &text) == RESMON_OK &&
-                       rm_pid_stat_parse(text, &stat) &&
-                       (member->starttime == 0 || member->starttime == stat.starttime);
+    member->waited_growth_s = 0.0;
+    resmon_status status = read_member_file(tree, collect, member, RM_TREE_STAT, &text);
+    if (status != RESMON_OK || !rm_pid_stat_parse(text, &stat)) {
+        bool is_known = member->starttime != 0;
+        member->is_alive = is_known && !is_gone(status); /* with its last figures */
+        return;
+    }
+    member->is_alive = member->starttime == 0 || member->starttime == stat.starttime;
     if (!member->is_alive) {
         return;
     }

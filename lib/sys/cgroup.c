@@ -89,12 +89,34 @@ static bool parse_mount(struct rm_text line, struct mount *ret)
            rm_parse_word(&line, &ret->options);
 }
 
+static bool is_octal(struct rm_text text)
+{
+    for (int i = 0; i < 3; i++) {
+        if (rm_text_left(&text) < 3 || text.at[i] < '0' || text.at[i] > '7') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool append_plain(char *target, size_t capacity, size_t *length, struct rm_text text)
+{
+    size_t more = rm_text_left(&text);
+    if (*length + more >= capacity) {
+        return false;
+    }
+    memcpy(target + *length, text.at, more);
+    *length += more;
+    target[*length] = '\0';
+    return true;
+}
+
 /* Appends text with the kernel's octal escapes (\040 and so on) undone. */
 static bool append_unescaped(char *target, size_t capacity, size_t *length, struct rm_text text)
 {
     while (text.at < text.end) {
         char c = *text.at++;
-        if (c == '\\' && rm_text_left(&text) >= 3) {
+        if (c == '\\' && is_octal(text)) {
             c = (char)((text.at[0] - '0') * 64 + (text.at[1] - '0') * 8 + (text.at[2] - '0'));
             text.at += 3;
         }
@@ -130,7 +152,8 @@ static bool join(const struct mount *mount, const char *group, struct rm_cgroup_
         return true;
     }
     bool is_inside = rm_text_left(&rest) > 1 && *rest.at == '/' && strstr(group, "/..") == NULL;
-    return !is_inside || append_unescaped(place->path, sizeof place->path, &length, rest);
+    /* /proc/PID/cgroup does not escape: a backslash is one ("machine-qemu\\x2d1.scope"). */
+    return !is_inside || append_plain(place->path, sizeof place->path, &length, rest);
 }
 
 static void place_mount(struct rm_cgroup *cgroup, const struct membership *groups,

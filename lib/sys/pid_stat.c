@@ -23,14 +23,6 @@ static const struct {
 #undef FIELD
 };
 
-/* A field that may be negative (tty, nice, exit signal) or, as a time, is never: 0 stands for it.
- */
-static uint64_t number_of(struct rm_text word)
-{
-    uint64_t value;
-    return rm_parse_u64(&word, &value) ? value : 0;
-}
-
 bool rm_pid_stat_parse(struct rm_text text, struct rm_pid_stat *ret_stat)
 {
     /* The name may hold anything, a ')' too: the fields start after the last one. */
@@ -51,7 +43,10 @@ bool rm_pid_stat_parse(struct rm_text text, struct rm_pid_stat *ret_stat)
             break;
         }
         if (position == fields[next].position) {
-            uint64_t value = number_of(word);
+            uint64_t value;
+            if (!rm_parse_u64(&word, &value)) {
+                return false;
+            }
             memcpy((char *)&stat + fields[next].offset, &value, sizeof value);
             next++;
         }

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Run documents: read, reported, written, and read again. */
+#include "fuzz.h"
+
+#include <unistd.h>
+
+#include <resmon/resmon.h>
+
+#include "sink/document.h"
+
+static void report(const resmon_run *run)
+{
+    char *text = NULL;
+    resmon_status status = resmon_report_text(run, &text);
+    PROMISE(status == RESMON_OK || status == RESMON_ENOMEM || status == RESMON_ERANGE);
+    resmon_text_free(text);
+}
+
+static void visit(const resmon_run *run)
+{
+    resmon_run_scope scope = {.struct_size = sizeof scope};
+    for (size_t i = 0; resmon_run_get_scope(run, i, &scope) == RESMON_OK; i++) {
+        PROMISE(scope.parent < (int64_t)i && scope.name != NULL);
+    }
+    for (size_t c = 0; c < resmon_run_column_count(run); c++) {
+        for (int32_t series = 0; series < 4; series++) {
+            const double *values = resmon_run_series(run, c, series);
+            double sum = 0.0;
+            for (size_t r = 0; values != NULL && r < resmon_run_row_count(run); r++) {
+                sum += values[r];
+            }
+            PROMISE(sum == sum || sum != sum);
+        }
+    }
+    for (size_t i = 0; i < resmon_node_figure_count(); i++) {
+        (void)resmon_run_node_figure(run, i);
+    }
+}
+
+static void save_and_load(const resmon_run *run)
+{
+    char path[96];
+    resmon_run *again = NULL;
+    (void)snprintf(path, sizeof path, "%s/run.json", fuzz_directory());
+    if (rm_document_save(run, path) != RESMON_OK) {
+        return;
+    }
+    PROMISE(resmon_run_load(path, &again) == RESMON_OK);
+    PROMISE(resmon_run_row_count(again) == resmon_run_row_count(run));
+    PROMISE(resmon_run_scope_count(again) == resmon_run_scope_count(run));
+    PROMISE(resmon_run_tag_count(again) == resmon_run_tag_count(run));
+    resmon_run_free(again);
+    (void)unlink(path);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    resmon_run *run = NULL;
+    resmon_status status = rm_document_parse((const char *)data, size, &run);
+    if (status != RESMON_OK) {
+        PROMISE(run == NULL && resmon_last_error()[0] != '\0');
+        return 0;
+    }
+    visit(run);
+    report(run);
+    save_and_load(run);
+    resmon_run_free(run);
+    return 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scopes that outlive what measures them: open when their monitor stops or is freed, ended too
+ * late, in threads that end, and under the next monitor.
+ */
+#include "test.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "run_checks.h"
+
+static resmon_monitor *start_monitor(uint64_t meters)
+{
+    resmon_monitor_options options = {
+        .struct_size = sizeof options,
+        .domains = RESMON_DOMAIN_PROCESS,
+        .scope_meters = meters,
+        .max_rows = 4,
+    };
+    resmon_monitor *monitor = NULL;
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    return monitor;
+}
+
+static resmon_site site = {"left open", __FILE__, "test", 1, 0};
+static resmon_site next_site = {"next", __FILE__, "test", 2, 0};
+
+static void visit_next(void)
+{
+    uint64_t scope = resmon_scope_begin(&next_site);
+    resmon_scope_end(scope);
+}
+
+static uint64_t calls_of(resmon_monitor *monitor, const char *name)
+{
+    resmon_run *run = NULL;
+    struct verdict verdict = {0};
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    int64_t index = find_scope(run, -1, name);
+    uint64_t calls = index >= 0 ? scope_of(run, (size_t)index).calls : 0;
+    if (!check_scopes(run, 1e12, &verdict)) {
+        fail_msg("%s", verdict.why);
+    }
+    resmon_run_free(run);
+    return calls;
+}
+
+/* The peak meter links the frames of open scopes into a list of the process. */
+static void test_open_at_stop_then_another_monitor(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        resmon_monitor *first = start_monitor(RESMON_METER_ALL);
+        uint64_t scope = resmon_scope_begin(&site);
+        resmon_monitor_free(first);
+        resmon_scope_end(scope);
+        resmon_monitor *second = start_monitor(RESMON_METER_ALL);
+        visit_next(); /* leaves the first session, and with it the frame of `scope` */
+        visit_next();
+        assert_int_equal(calls_of(second, "next"), 2);
+        resmon_scope_end(scope);
+        resmon_monitor_free(second);
+    }
+}
+
+static atomic_int stage;
+
+static void wait_for(int wanted)
+{
+    while (atomic_load(&stage) < wanted) {
+        (void)sched_yield();
+    }
+}
+
+static void *leave_open(void *unused)
+{
+    (void)unused;
+    (void)resmon_scope_begin(&site);
+    (void)resmon_scope_begin(&next_site);
+    (void)atomic_fetch_add(&stage, 1);
+    wait_for(2);
+    return NULL;
+}
+
+static void test_thread_ends_after_stop(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        atomic_store(&stage, 0);
+        resmon_monitor *first = start_monitor(RESMON_METER_ALL);
+        assert_int_equal(pthread_create(&thread, NULL, leave_open, NULL), 0);
+        wait_for(1);
+        resmon_monitor_free(first);
+        atomic_store(&stage, 2); /* now the thread ends */
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        RESMON_PEAK_RSS("alone", (void)0); /* walks the list */
+        resmon_monitor *second = start_monitor(RESMON_METER_ALL);
+        visit_next();
+        assert_int_equal(calls_of(second, "next"), 1);
+        resmon_monitor_free(second);
+    }
+}
+
+static void test_thread_ends_with_open_scopes(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    atomic_store(&stage, 2);
+    resmon_monitor *monitor = start_monitor(RESMON_METER_ALL);
+    assert_int_equal(pthread_create(&thread, NULL, leave_open, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    visit_next();
+    assert_int_equal(calls_of(monitor, "left open"), 1);
+    assert_int_equal(calls_of(monitor, "next"), 1);
+    resmon_monitor_free(monitor);
+}
+
+static void *end_it(void *scope)
+{
+    resmon_scope_end(*(uint64_t *)scope);
+    return NULL;
+}
+
+static void test_ends_that_fit_nothing(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    resmon_monitor *monitor = start_monitor(RESMON_METER_ALL);
+    uint64_t outer = resmon_scope_begin(&site);
+    uint64_t inner = resmon_scope_begin(&next_site);
+    assert_int_equal(pthread_create(&thread, NULL, end_it, &inner), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    resmon_scope_end(outer); /* and the inner one with it */
+    resmon_scope_end(inner);
+    resmon_scope_end(outer);
+    resmon_scope_end(0);
+    resmon_scope_end(UINT64_MAX);
+    resmon_scope_end(UINT64_MAX - 1);
+    resmon_scope_end(12345);
+    visit_next();
+    assert_int_equal(calls_of(monitor, "left open"), 1);
+    assert_int_equal(calls_of(monitor, "next"), 1);
+    resmon_monitor_free(monitor);
+    resmon_scope_end(outer);
+    resmon_scope_end(UINT64_MAX);
+}
+
+/* Past the bound of paths: each instance is counted once, in the tree or among the dropped. */
+static void test_each_instance_counts_once(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9"};
+    enum { ROUNDS = 5, NAMES = 10 };
+    resmon_site *sites[NAMES];
+    resmon_monitor_options options = {
+        .struct_size = sizeof options,
+        .domains = RESMON_DOMAIN_PROCESS,
+        .max_scope_paths = 8,
+        .max_rows = 2,
+    };
+    resmon_monitor *monitor = NULL;
+    resmon_run *run = NULL;
+    uint64_t counted = 0;
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    for (int i = 0; i < NAMES; i++) {
+        assert_ok(resmon_site_intern(names[i], &sites[i]));
+    }
+    for (int i = 0; i < ROUNDS * NAMES; i++) {
+        resmon_scope_end(resmon_scope_begin(sites[i % NAMES]));
+    }
+    assert_ok(resmon_monitor_scopes(monitor, &run));
+    for (size_t i = 0; i < resmon_run_scope_count(run); i++) {
+        counted += scope_of(run, i).calls;
+    }
+    counted += info_of(run).dropped_scopes;
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+    assert_int_equal(counted, ROUNDS * NAMES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_thread_ends_with_open_scopes),
+        cmocka_unit_test(test_ends_that_fit_nothing),
+        cmocka_unit_test(test_open_at_stop_then_another_monitor),
+        cmocka_unit_test(test_thread_ends_after_stop),
+        cmocka_unit_test(test_each_instance_counts_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

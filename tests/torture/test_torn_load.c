@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording that its writer goes on writing while it is loaded: pread is ours here, and between
+ * the pages that the loader takes, the writer takes samples.  What comes out is one of the states
+ * that there were.
+ */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "run_checks.h"
+
+#include "base/compiler.h"
+#include "store/run.h"
+#include "store/series.h"
+
+#define ROWS 4
+
+static const struct rm_block_sizes sizes = {
+    .columns = 1,
+    .rows = ROWS,
+    .sources = 1,
+    .tags = 1,
+    .sites = 2,
+    .nodes = 2,
+    .threads = 1,
+    .depth = 1,
+    .fact_bytes = 1,
+};
+
+static char path[] = "/tmp/resmon-torn-XXXXXX";
+static struct rm_block block;
+static uint64_t block_bytes;
+static uint64_t samples;
+
+static void add_sample(void)
+{
+    double value = (double)(samples * 7 % 13);
+    struct rm_sample sample = {
+        .t_ns = (int64_t)samples * 1000000,
+        .clock = {1000 + samples * 1000000, 1000 + (int64_t)samples * 1000000},
+        .values = &value,
+    };
+    rm_series_add(&block, &sample, &(struct rm_sampler_cost){0});
+    samples++;
+}
+
+/* What the writer does during the load: at the `at_call`-th pread, after `page` bytes, `count`
+ * samples. */
+static struct {
+    int at_call;
+    uint64_t page;
+    uint64_t count;
+    int calls;
+    bool is_on;
+} writer;
+
+ssize_t pread(int fd, void *bytes, size_t room, off_t offset)
+{
+    if (writer.is_on && writer.calls++ == writer.at_call) {
+        room = room > writer.page ? writer.page : room;
+        ssize_t got = syscall(SYS_pread64, fd, bytes, room, offset);
+        for (uint64_t i = 0; i < writer.count; i++) {
+            add_sample();
+        }
+        return got;
+    }
+    return syscall(SYS_pread64, fd, bytes, room, offset);
+}
+
+static void begin_block(uint64_t before)
+{
+    memset(block.base, 0, block_bytes);
+    rm_block_format(&block, block.base, &sizes);
+    ((struct rm_column *)rm_block_record(&block, RM_SECTION_COLUMNS, 0))->kind = RESMON_GAUGE;
+    rm_series_begin(&block);
+    block.header->start = (struct rm_clock_pair){1000, 1000};
+    block.header->phase = RM_PHASE_RUNNING;
+    samples = 0;
+    for (uint64_t i = 0; i < before; i++) {
+        add_sample();
+    }
+}
+
+static bool load(uint64_t before, struct verdict *verdict)
+{
+    resmon_run *run = NULL;
+    begin_block(before);
+    writer.calls = 0;
+    writer.is_on = true;
+    resmon_status status = resmon_run_load(path, &run);
+    writer.is_on = false;
+    if (status != RESMON_OK) {
+        return object(verdict, "%s", resmon_last_error());
+    }
+    bool is_good = check_spans(run, ROWS, verdict) && check_columns(run, verdict) &&
+                   (info_of(run).samples >= before ||
+                    object(verdict, "%llu samples", (unsigned long long)info_of(run).samples));
+    resmon_run_free(run);
+    return is_good;
+}
+
+static void test_samples_between_the_pages(void **state)
+{
+    (void)state;
+    uint64_t rows =
+        (uint64_t)((unsigned char *)rm_block_record(&block, RM_SECTION_ROWS, 2) - block.base);
+    const uint64_t pages[] = {sizeof(struct rm_block_header), rows, block_bytes / 2};
+    int loads = 0, bad = 0;
+    for (uint64_t before = 1; before <= 40; before++) {
+        for (size_t p = 0; p < RM_ARRAY_LEN(pages); p++) {
+            for (writer.count = 1; writer.count <= 6; writer.count++) {
+                for (writer.at_call = 0; writer.at_call < 6; writer.at_call++) {
+                    struct verdict verdict = {0};
+                    writer.page = pages[p];
+                    loads++;
+                    if (!load(before, &verdict) && bad++ < 5) {
+                        print_error("%llu samples, %llu more after %llu bytes of copy %d: %s\n",
+                                    (unsigned long long)before, (unsigned long long)writer.count,
+                                    (unsigned long long)writer.page, writer.at_call, verdict.why);
+                    }
+                }
+            }
+        }
+    }
+    print_message("%d loads, %d of them bad\n", loads, bad);
+    assert_int_equal(bad, 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    if (fd < 0 || rm_block_measure(&sizes, &block_bytes) != RESMON_OK ||
+        ftruncate(fd, (off_t)block_bytes) != 0) {
+        return -1;
+    }
+    void *memory = mmap(NULL, block_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    (void)close(fd);
+    block.base = memory;
+    if (memory == MAP_FAILED) {
+        return -1;
+    }
+    rm_block_format(&block, memory, &sizes);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    (void)munmap(block.base, block_bytes);
+    return unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_samples_between_the_pages),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
