@@ -135,7 +135,7 @@ static bool is_field(const char *group, const char *key)
 static size_t count_members(const struct rm_json *object)
 {
     size_t count = 0;
-    for (const struct rm_json *m = rm_json_first(object); m != NULL; m = rm_json_next(m)) {
+    for (const struct rm_json *m = rm_json_first_member(object); m != NULL; m = rm_json_next(m)) {
         count++;
     }
     return count;
@@ -179,7 +179,7 @@ static resmon_status read_facts(struct resmon_run *run, const struct rm_json *do
     }
     resmon_status status = RESMON_OK;
     for (size_t i = 0; i < RM_ARRAY_LEN(groups); i++) {
-        const struct rm_json *member = rm_json_first(rm_json_get(document, groups[i]));
+        const struct rm_json *member = rm_json_first_member(rm_json_get(document, groups[i]));
         for (; member != NULL && status == RESMON_OK; member = rm_json_next(member)) {
             if (!is_field(groups[i], rm_json_key(member))) {
                 status = read_fact(run, groups[i], member);

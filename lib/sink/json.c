@@ -201,8 +201,12 @@ const struct rm_json *rm_json_get(const struct rm_json *value, const char *key)
 
 const struct rm_json *rm_json_first(const struct rm_json *array)
 {
-    bool has_members = cJSON_IsArray(inner(array)) || cJSON_IsObject(inner(array));
-    return has_members ? outer(inner(array)->child) : NULL;
+    return cJSON_IsArray(inner(array)) ? outer(inner(array)->child) : NULL;
+}
+
+const struct rm_json *rm_json_first_member(const struct rm_json *object)
+{
+    return cJSON_IsObject(inner(object)) ? outer(inner(object)->child) : NULL;
 }
 
 const struct rm_json *rm_json_next(const struct rm_json *element)
@@ -335,6 +339,12 @@ const struct rm_json *rm_json_get(const struct rm_json *value, const char *key)
 const struct rm_json *rm_json_first(const struct rm_json *array)
 {
     (void)array;
+    return NULL;
+}
+
+const struct rm_json *rm_json_first_member(const struct rm_json *object)
+{
+    (void)object;
     return NULL;
 }
 

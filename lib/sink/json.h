@@ -50,16 +50,21 @@ void rm_json_free(struct rm_json *value);
 /** Member of an object; NULL when it is not there, or `value` is no object (or NULL). */
 const struct rm_json *rm_json_get(const struct rm_json *value, const char *key);
 
-/** Elements of an array: NULL, 0 for anything else. */
+/** Elements of an array: NULL, 0 for anything else, so that the one never exceeds the other. */
 const struct rm_json *rm_json_first(const struct rm_json *array);
-const struct rm_json *rm_json_next(const struct rm_json *element);
 size_t rm_json_count(const struct rm_json *array);
+
+/** Members of an object; NULL for anything else. */
+const struct rm_json *rm_json_first_member(const struct rm_json *object);
+
+/** The element or member after this one, or NULL. */
+const struct rm_json *rm_json_next(const struct rm_json *element);
 
 bool rm_json_is_object(const struct rm_json *value);
 bool rm_json_is_array(const struct rm_json *value);
 bool rm_json_is_null(const struct rm_json *value);
 
-/** The key of a member reached with rm_json_first() of an object. */
+/** The key of a member. */
 const char *rm_json_key(const struct rm_json *member);
 
 /** NULL unless it is a string. */
