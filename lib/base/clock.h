@@ -52,7 +52,7 @@ static inline uint64_t rm_clock_counter(void)
 
 static inline uint64_t rm_clock_ticks(void)
 {
-    if (RM_LIKELY(rm_clock_has_counter)) {
+    if (RM_LIKELY(RM_LOAD(&rm_clock_has_counter))) {
         return rm_clock_counter();
     }
     return (uint64_t)rm_clock_monotonic_ns();

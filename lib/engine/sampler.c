@@ -173,7 +173,7 @@ resmon_status rm_sampler_begin(struct rm_sampler *sampler, const struct rm_block
  * has ended is switched off. */
 static void note_failure(struct rm_sampler *sampler, size_t index, resmon_status status)
 {
-    struct rm_source_record *record = record_of(sampler, index);
+    struct rm_source_record *record = &sampler->sources[index].record;
     record->failures++;
     set_reason(record, status, resmon_last_error());
     if (status == RESMON_ESRCH) {
@@ -186,7 +186,7 @@ static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sampl
                         int64_t *clock_ns)
 {
     struct rm_sampler_source *source = &sampler->sources[index];
-    struct rm_source_record *record = record_of(sampler, index);
+    struct rm_source_record *record = &source->record;
     resmon_status status =
         source->collector->read(&sampler->collect, source->state, &sampler->values[source->first]);
     int64_t now_ns = rm_clock_monotonic_ns();
@@ -202,8 +202,8 @@ static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sampl
             sampler->values[source->first + c] = RM_NAN;
         }
         note_failure(sampler, index, status);
-    } else if (record->status != RESMON_OK) {
-        set_reason(record, RESMON_OK, record->reason); /* it came back; the reason stays told */
+    } else {
+        record->status = RESMON_OK; /* if it came back: the reason stays told */
     }
 }
 
@@ -229,11 +229,19 @@ static void read_sources(struct rm_sampler *sampler, enum rm_sample_of of)
         if (is_read(source, sample, of)) {
             read_source(sampler, i, sample, &clock_ns);
         }
-        record_of(sampler, i)->every = source->schedule.every;
+        source->record.every = source->schedule.every;
     }
     rm_schedule_balance(&sampler->sources[0].schedule, sampler->source_count,
                         sizeof *sampler->sources, sampler->options->interval_ns,
                         sampler->options->max_overhead);
+}
+
+/* Under the store lock, which readers hold. */
+static void publish_sources(struct rm_sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->source_count; i++) {
+        *record_of(sampler, i) = sampler->sources[i].record;
+    }
 }
 
 static void send(struct rm_sampler *sampler, int64_t t_ns)
@@ -271,6 +279,7 @@ void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_
         .ret_values = sampler->delivered,
     };
     (void)pthread_mutex_lock(&sampler->store_lock);
+    publish_sources(sampler);
     rm_series_add(&sampler->block, &sample, &sampler->cost);
     (void)pthread_mutex_unlock(&sampler->store_lock);
     send(sampler, t_ns);

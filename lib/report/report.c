@@ -322,7 +322,7 @@ static void write_cost(struct rm_buffer *buffer, const struct resmon_run *run)
     rm_human_bytes(memory, (double)overhead->memory_bytes);
     rm_buffer_puts(buffer, "\nCost of observing\n");
     rm_buffer_printf(buffer, "  sampling  %s of CPU time", cpu);
-    if (duration > 0.0) {
+    if (duration > 0.0 && (double)overhead->sampler.cpu_ns < duration * 1e6) {
         char percent[RM_FACT_NUMBER_BYTES];
         double share = 100.0 * (double)overhead->sampler.cpu_ns / duration;
         rm_facts_print_number(round(share * 1000.0) / 1000.0, percent);

@@ -80,6 +80,11 @@ static void add_node(struct merger *m, struct path *path, const struct rm_scope_
                      rm_node_ref ref)
 {
     struct rm_node_moved moved = rm_node_moved_of(m->block, ref);
+    /* Meters first: a running thread publishes them after the call that they belong to. */
+    if (!moved.meters) {
+        struct rm_scope_meters meters = rm_node_meters(node);
+        path->meters = rm_scope_meters_merge(&path->meters, &meters);
+    }
     if (!moved.wall) {
         struct rm_scope_wall wall = rm_node_wall(node);
         uint64_t first = RM_LOAD(&node->first_ticks);
@@ -88,10 +93,6 @@ static void add_node(struct merger *m, struct path *path, const struct rm_scope_
         }
         path->wall =
             rm_scope_wall_merge(&path->wall, path->first_ticks, &wall, first, path->first_ticks);
-    }
-    if (!moved.meters) {
-        struct rm_scope_meters meters = rm_node_meters(node);
-        path->meters = rm_scope_meters_merge(&path->meters, &meters);
     }
 }
 

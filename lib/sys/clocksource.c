@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/status.h"
 #include "sys/file.h"
 
@@ -34,7 +35,8 @@ static bool kernel_keeps_time_by_counter(void)
 
 static void choose(void)
 {
-    rm_clock_has_counter = rm_clock_cpu_has_constant_counter() && kernel_keeps_time_by_counter();
+    RM_STORE(&rm_clock_has_counter,
+             rm_clock_cpu_has_constant_counter() && kernel_keeps_time_by_counter());
 }
 
 const char *rm_clocksource_choose(void)

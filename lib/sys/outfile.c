@@ -54,6 +54,11 @@ resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t 
     if (extra < 0 || extra >= RM_PATH_BYTES) {
         return rm_error(RESMON_EINVAL, "path longer than %d bytes", RM_PATH_BYTES - 32);
     }
+    /* Renaming over a device, a FIFO or a link would destroy it: "json=/dev/null", as root. */
+    struct stat info;
+    if (lstat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        return rm_error(RESMON_EINVAL, "%s is there and is not a regular file", path);
+    }
     int fd = RM_FAULT(RM_FAULT_OPEN)
                  ? (errno = EMFILE, -1)
                  : open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
