@@ -224,6 +224,21 @@ static void take_quota(void *context, const char *path)
     }
 }
 
+/* What groups above the mounted part of the hierarchy allow: a container sees no files of those. */
+static uint64_t hierarchical_limit(const struct rm_cgroup_place *place, const struct rm_root *root,
+                                   struct rm_scratch *scratch)
+{
+    static const struct rm_key keys[] = {RM_KEY("hierarchical_memory_limit", 0)};
+    char path[RM_FILE_PATH_BYTES];
+    struct rm_text text;
+    uint64_t limit = UINT64_MAX;
+    if (rm_cgroup_file(place, "memory.stat", path) == RESMON_OK &&
+        rm_file_read_once(root, path, scratch, &text) == RESMON_OK) {
+        (void)rm_parse_keys(text, keys, RM_ARRAY_LEN(keys), &limit);
+    }
+    return limit;
+}
+
 static double limit_of(const struct rm_cgroup_place *place, const struct rm_root *root,
                        struct rm_scratch *scratch)
 {
@@ -233,7 +248,9 @@ static double limit_of(const struct rm_cgroup_place *place, const struct rm_root
         uint64_t high = rm_cgroup_tightest(place, root, scratch, "memory.high");
         limit = max < high ? max : high;
     } else {
-        limit = rm_cgroup_tightest(place, root, scratch, "memory.limit_in_bytes");
+        uint64_t own = rm_cgroup_tightest(place, root, scratch, "memory.limit_in_bytes");
+        uint64_t above = hierarchical_limit(place, root, scratch);
+        limit = own < above ? own : above;
     }
     return limit >= V1_UNLIMITED ? RM_NAN : (double)limit;
 }

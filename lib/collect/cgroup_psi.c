@@ -60,7 +60,7 @@ static resmon_status open_pressure(struct rm_collect *collect, void *state_)
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(files); i++) {
         const struct rm_cgroup_place *place = &collect->cgroup.places[files[i].controller];
-        if (place->version != 2) {
+        if (place->version == 1) {
             return rm_error(RESMON_ENOTSUP, "control groups of version 1 have no pressure files");
         }
         resmon_status status =

@@ -112,11 +112,12 @@ static struct share advance(struct cpu *cpu, const uint64_t now[FIELDS], double 
 static bool parse_fields(struct rm_text line, uint64_t fields[FIELDS])
 {
     memset(fields, 0, FIELDS * sizeof fields[0]);
+    struct rm_text word;
     int count = 0;
     while (count < FIELDS && rm_parse_u64(&line, &fields[count])) {
         count++;
     }
-    return count > F_IDLE;
+    return count == FIELDS || (count > F_IDLE && !rm_parse_word(&line, &word));
 }
 
 /* Room for CPU `number`: found at open, grown only when one appears. */

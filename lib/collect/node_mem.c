@@ -91,7 +91,8 @@ static double estimate_available(const double bytes[M_COUNT], double low)
     double cache = bytes[M_ACTIVE_FILE] + bytes[M_INACTIVE_FILE];
     cache -= fmin(cache / 2.0, low);
     double slab = bytes[M_RECLAIMABLE] - fmin(bytes[M_RECLAIMABLE] / 2.0, low);
-    return fmax(bytes[M_FREE] - low + cache + slab, 0.0);
+    double available = bytes[M_FREE] - low + cache + slab;
+    return available < 0.0 ? 0.0 : available; /* fmax() would make 0 of unknown */
 }
 
 static double available_of(const struct state *state, const double bytes[M_COUNT])

@@ -72,10 +72,19 @@ static bool has_attribute(const struct rm_collect *collect, const char *name, co
     return rm_file_exists(&collect->root, path);
 }
 
+static bool is_loopback(const char *name)
+{
+    char lower[RM_DELTA_NAME_BYTES] = "";
+    for (size_t i = 0; i + 1 < sizeof lower && name[i] != '\0'; i++) {
+        lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+    }
+    return strcmp(lower, "lo") == 0 || strstr(lower, "loopback") != NULL;
+}
+
 static uint32_t classify(void *context, const char *name)
 {
     const struct rm_collect *collect = context;
-    if (strcmp(name, "lo") == 0 || strstr(name, "loopback") != NULL) {
+    if (is_loopback(name)) {
         return CLASS_LOOPBACK;
     }
     bool is_bond = has_attribute(collect, name, "bonding");

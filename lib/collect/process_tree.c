@@ -79,47 +79,56 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
         rm_parse_u64(&text, &size) && rm_parse_u64(&text, &resident) &&
         rm_parse_u64(&text, &shared)) {
         /* Not from stat, whose rss leaves out what the CPUs have not yet added up (proc(5)). */
+        member->vms = (double)size * collect->page_bytes;
         member->rss = (double)resident * collect->page_bytes;
         member->shared = (double)shared * collect->page_bytes;
     }
     /* Not readable for another user's process, nor for a zombie: the last figures stay. */
     if (read_member_file(tree, collect, member, RM_TREE_IO, &text) == RESMON_OK) {
         uint64_t found = rm_parse_keys(text, io_keys, RM_ARRAY_LEN(io_keys), io);
+        tree->io_found |= found;
         for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
             member->io[f] = (found >> f & 1) != 0 ? (double)io[f] : member->io[f];
         }
     }
     (void)snprintf(dir, sizeof dir, "proc/%llu", (unsigned long long)member->pid);
-    if (rm_fd_count(&collect->root, dir, &count) == RESMON_OK) {
+    if (member->is_zombie) {
+        member->fds = 0.0; /* closed, but the directory is then root's alone */
+    } else if (rm_fd_count(&collect->root, dir, &count) == RESMON_OK) {
         member->fds = (double)count;
+        tree->has_fds = true;
     }
 }
 
-/* Whether a failed reading means that the process is gone: another failure will pass. */
-static bool is_gone(resmon_status status)
+/* Whether a file of /proc/PID is as those of an ended process (or of one hidden from us) are. */
+static bool says_ended(resmon_status status)
 {
-    return status == RESMON_ESRCH || status == RESMON_ENOENT;
+    return status == RESMON_ESRCH || status == RESMON_ENOENT || status == RESMON_EFORMAT ||
+           status == RESMON_EACCES;
 }
 
-/* Sets is_alive; a member whose pid now belongs to another process has ended. */
-static void update_member(struct rm_process_tree *tree, struct rm_collect *collect,
-                          struct rm_tree_member *member)
+/* Sets is_alive; a member whose pid now belongs to another process has ended.  Another failure
+ * (no memory, no descriptor left, garbled) says nothing about the member, and is returned. */
+static resmon_status update_member(struct rm_process_tree *tree, struct rm_collect *collect,
+                                   struct rm_tree_member *member)
 {
     struct rm_text text;
     struct rm_pid_stat stat;
-    member->waited_growth_s = 0.0;
     resmon_status status = read_member_file(tree, collect, member, RM_TREE_STAT, &text);
-    if (status != RESMON_OK || !rm_pid_stat_parse(text, &stat)) {
-        bool is_known = member->starttime != 0;
-        member->is_alive = is_known && !is_gone(status); /* with its last figures */
-        return;
+    if (status != RESMON_OK && !says_ended(status)) {
+        return status;
     }
-    member->is_alive = member->starttime == 0 || member->starttime == stat.starttime;
+    if (status == RESMON_OK && !rm_pid_stat_parse(text, &stat)) {
+        return rm_error(RESMON_EFORMAT, "the stat file of process %llu is garbled",
+                        (unsigned long long)member->pid);
+    }
+    member->is_alive =
+        status == RESMON_OK && (member->starttime == 0 || member->starttime == stat.starttime);
     if (!member->is_alive) {
-        return;
+        return RESMON_OK;
     }
     double waited = (double)(stat.cutime + stat.cstime) * collect->tick_s;
-    member->waited_growth_s = waited - member->waited_s;
+    member->waited_growth_s += waited - member->waited_s;
     member->waited_s = waited;
     member->own_s = cpu_seconds(collect, member, &stat);
     member->starttime = stat.starttime;
@@ -127,7 +136,9 @@ static void update_member(struct rm_process_tree *tree, struct rm_collect *colle
     member->is_zombie = stat.state == 'Z';
     member->threads = (double)stat.threads;
     member->vms = (double)stat.vsize;
+    member->rss = (double)stat.rss * collect->page_bytes; /* should statm not be readable */
     read_details(tree, collect, member);
+    return RESMON_OK;
 }
 
 /* ---- the index by pid ------------------------------------------------------------------- */
@@ -177,11 +188,13 @@ static bool make_room(struct rm_process_tree *tree)
     }
     struct rm_tree_member *members = rm_realloc(tree->members, room, sizeof *members);
     if (members == NULL) {
+        tree->has_missed = true;
         return false;
     }
     tree->members = members;
     uint32_t *index = rm_realloc(tree->index, room * 2, sizeof *index);
     if (index == NULL) {
+        tree->has_missed = true;
         return false;
     }
     tree->index = index;
@@ -202,7 +215,7 @@ static void add_member(struct rm_process_tree *tree, struct rm_collect *collect,
     if (collect->root.is_live && clock_getcpuclockid((pid_t)pid, &member->clock) != 0) {
         return;
     }
-    update_member(tree, collect, member);
+    tree->has_missed |= update_member(tree, collect, member) != RESMON_OK;
     if (!member->is_alive) {
         close_member(tree, member);
         return;
@@ -254,8 +267,9 @@ static void add_listed_children(struct search *search, uint64_t tid)
     do {
         resmon_status status =
             rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text);
-        search->is_supported = status == RESMON_OK || status == RESMON_EFORMAT; /* empty: none */
+        search->is_supported = status != RESMON_ENOENT; /* EFORMAT: empty, there are none */
         if (status != RESMON_OK) {
+            search->tree->has_missed |= !says_ended(status);
             return;
         }
         before = search->tree->count;
@@ -292,11 +306,14 @@ static bool visit_process(void *context, const char *name)
         return true;
     }
     (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)pid);
-    if (rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text) ==
-            RESMON_OK &&
-        rm_pid_stat_parse(text, &stat) && find_member(search->tree, stat.ppid) != NULL) {
+    resmon_status status =
+        rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text);
+    search->tree->has_missed |= status != RESMON_OK && !says_ended(status);
+    if (status == RESMON_OK && rm_pid_stat_parse(text, &stat) &&
+        find_member(search->tree, stat.ppid) != NULL) {
+        size_t before = search->tree->count;
         add_member(search->tree, search->collect, pid);
-        search->has_changed = true;
+        search->has_changed |= search->tree->count > before; /* no room: not for ever */
     }
     return true;
 }
@@ -304,6 +321,7 @@ static bool visit_process(void *context, const char *name)
 /* Members added on the way are visited too, so grandchildren are found at once. */
 static void find_children(struct rm_process_tree *tree, struct rm_collect *collect)
 {
+    tree->has_missed = false;
     struct search search = {.tree = tree, .collect = collect};
     for (size_t i = 0; i < tree->count && tree->has_children_files; i++) {
         search.pid = tree->members[i].pid;
@@ -313,7 +331,8 @@ static void find_children(struct rm_process_tree *tree, struct rm_collect *colle
         if (tree->members[i].threads > 1.0) {
             char path[64];
             (void)snprintf(path, sizeof path, "proc/%llu/task", (unsigned long long)search.pid);
-            (void)rm_dir_visit(&collect->root, path, visit_task, &search);
+            tree->has_missed |=
+                rm_dir_visit(&collect->root, path, visit_task, &search) != RESMON_OK;
         } else {
             add_listed_children(&search, search.pid);
         }
@@ -321,7 +340,8 @@ static void find_children(struct rm_process_tree *tree, struct rm_collect *colle
     if (!tree->has_children_files) {
         do { /* a child may be listed before its parent */
             search.has_changed = false;
-            (void)rm_dir_visit(&collect->root, "proc", visit_process, &search);
+            tree->has_missed |=
+                rm_dir_visit(&collect->root, "proc", visit_process, &search) != RESMON_OK;
         } while (search.has_changed);
     }
 }
@@ -343,7 +363,7 @@ static bool has_forked(struct rm_process_tree *tree, struct rm_collect *collect)
     if (!rm_parse_u64(&text, &newest)) {
         return true;
     }
-    bool has_changed = newest != tree->newest_pid;
+    bool has_changed = newest != tree->newest_pid || tree->has_missed;
     tree->newest_pid = newest;
     return has_changed;
 }
@@ -426,7 +446,10 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
 {
     size_t ended = 0;
     for (size_t i = 0; i < tree->count; i++) {
-        update_member(tree, collect, &tree->members[i]);
+        resmon_status status = update_member(tree, collect, &tree->members[i]);
+        if (status != RESMON_OK) {
+            return status; /* nothing is settled: the next reading finds it all again */
+        }
         ended += tree->members[i].is_alive ? 0 : 1;
     }
     if (!tree->members[0].is_alive) {
@@ -442,6 +465,9 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
             settle(tree, collect, &tree->members[i]);
         }
         remove_ended(tree);
+    }
+    for (size_t i = 0; i < tree->count; i++) {
+        tree->members[i].waited_growth_s = 0.0;
     }
     if (has_forked(tree, collect)) {
         find_children(tree, collect);

@@ -40,7 +40,7 @@ struct rm_tree_member {
     int fds_open[RM_TREE_FILES]; /* -1: not kept open */
     double own_s;                /* CPU time */
     double waited_s;             /* of children that were waited for */
-    double waited_growth_s;      /* since the reading before */
+    double waited_growth_s;      /* since the reading before that was settled */
     double ended_s;              /* of members below it that ended in this reading: CPU time, */
     double ended_io[RM_TREE_IO_FIELDS]; /* I/O, */
     double ended_count;                 /* and how many */
@@ -57,6 +57,9 @@ struct rm_process_tree {
     size_t open_files;
     size_t open_bound;       /* a share of RLIMIT_NOFILE: the program needs its own */
     bool has_children_files; /* else /proc is scanned */
+    bool has_missed;         /* the last look for children failed somewhere: look again */
+    bool has_fds;            /* somebody's descriptors could be counted */
+    uint64_t io_found;       /* bit f: somebody's io[f] could be read */
     struct rm_file loadavg;
     uint64_t newest_pid; /* of the machine at the last look for children; unchanged: no new ones */
     double carried_s;    /* of uncounted members */

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/compiler.h"
+
 enum { PSS, PRIVATE_CLEAN, PRIVATE_DIRTY, PRIVATE_HUGETLB, SWAP, COUNT };
 
 static const struct rm_key keys[COUNT] = {
@@ -28,10 +30,11 @@ resmon_status rm_smaps_read(struct rm_collect *collect, const char *proc_dir,
     if ((found & 1U << PSS) == 0) {
         return rm_error(RESMON_EFORMAT, "/%s has no Pss line", path);
     }
+    double private_kib = rm_found(found, kib, PRIVATE_CLEAN) + rm_found(found, kib, PRIVATE_DIRTY);
     *ret_smaps = (struct rm_smaps){
         .pss = (double)kib[PSS] * 1024.0,
-        .uss = (double)(kib[PRIVATE_CLEAN] + kib[PRIVATE_DIRTY] + kib[PRIVATE_HUGETLB]) * 1024.0,
-        .swap = (double)kib[SWAP] * 1024.0,
+        .uss = (private_kib + (double)kib[PRIVATE_HUGETLB]) * 1024.0, /* hugetlb: Linux 4.4 */
+        .swap = rm_found(found, kib, SWAP) * 1024.0,
     };
     return RESMON_OK;
 }

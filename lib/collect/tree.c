@@ -73,6 +73,25 @@ static void keep_rising(struct state *state, double *values)
     }
 }
 
+/* A sum over nobody is not known, rather than 0. */
+static void hide_unknown(const struct rm_process_tree *tree, double *values)
+{
+    static const unsigned slots[RM_TREE_IO_FIELDS] = {
+        [RM_TREE_READ_CHARS] = READ_CHARS,
+        [RM_TREE_WRITE_CHARS] = WRITE_CHARS,
+        [RM_TREE_READ_BYTES] = READ_BYTES,
+        [RM_TREE_WRITE_BYTES] = WRITE_BYTES,
+    };
+    for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
+        if ((tree->io_found >> f & 1) == 0) {
+            values[slots[f]] = RM_NAN;
+        }
+    }
+    if (!tree->has_fds) {
+        values[FDS] = RM_NAN;
+    }
+}
+
 static void set_percent(struct state *state, int64_t now_ns, double *values)
 {
     double elapsed = (double)(now_ns - state->last_ns) * 1e-9;
@@ -106,6 +125,7 @@ static resmon_status read_tree(struct rm_collect *collect, void *state_, double 
     values[READ_CHARS] += tree->carried_io[RM_TREE_READ_CHARS];
     values[WRITE_CHARS] += tree->carried_io[RM_TREE_WRITE_CHARS];
     keep_rising(state, values);
+    hide_unknown(tree, values);
     set_percent(state, now_ns, values);
     return RESMON_OK;
 }

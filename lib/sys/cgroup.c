@@ -12,7 +12,8 @@ static const char *const v1_names[RM_CGROUP_CONTROLLERS] = {"memory", "cpu", "cp
 
 /* A group in a hierarchy, before the mounts are known. */
 struct membership {
-    bool has_v1[RM_CGROUP_CONTROLLERS];
+    bool is_v1[RM_CGROUP_CONTROLLERS];  /* a version 1 hierarchy has the controller ... */
+    bool has_v1[RM_CGROUP_CONTROLLERS]; /* ... and we know the group in it */
     char v1[RM_CGROUP_CONTROLLERS][RM_CGROUP_PATH_BYTES];
     bool has_v2;
     char v2[RM_CGROUP_PATH_BYTES];
@@ -55,6 +56,7 @@ static void parse_membership(struct rm_text text, struct membership *ret)
         }
         for (size_t i = 0; i < RM_CGROUP_CONTROLLERS; i++) {
             if (list_has(list, v1_names[i])) {
+                ret->is_v1[i] = true;
                 ret->has_v1[i] = copy_path(ret->v1[i], line);
             }
         }
@@ -129,9 +131,20 @@ static bool append_unescaped(char *target, size_t capacity, size_t *length, stru
     return true;
 }
 
+/* Whether the group is in the mounted part of the hierarchy; `rest`: its path below that part. */
+static bool is_below(const char *root, const char *group, struct rm_text *rest)
+{
+    *rest = rm_text_of(group, strlen(group));
+    if (strcmp(root, "/") != 0 && !rm_parse_literal(rest, root)) {
+        return false;
+    }
+    return (rest->at == rest->end || *rest->at == '/') && strstr(group, "/..") == NULL;
+}
+
 /*
- * Joins the mount point and the group's path below the mounted part of the hierarchy.  A path
- * outside of that part (another cgroup namespace: "/../..") leaves only the mount point itself.
+ * Joins the mount point and the group's path below the mounted part of the hierarchy; the path of
+ * the group is not escaped (systemd's "\x2d" is part of a name), mountinfo is.  A path outside of
+ * that part (another cgroup namespace: "/../..") leaves only the mount point itself.
  */
 static bool join(const struct mount *mount, const char *group, struct rm_cgroup_place *place)
 {
@@ -142,18 +155,18 @@ static bool join(const struct mount *mount, const char *group, struct rm_cgroup_
         return false;
     }
     place->mount_length = length;
-    struct rm_text rest = rm_text_of(group, strlen(group));
+    struct rm_text rest;
     char root[RM_CGROUP_PATH_BYTES];
     size_t root_length = 0;
     if (!append_unescaped(root, sizeof root, &root_length, mount->root)) {
         return false;
     }
-    if (strcmp(root, "/") != 0 && !rm_parse_literal(&rest, root)) {
+    place->is_outside = !is_below(root, group, &rest);
+    if (place->is_outside || rm_text_left(&rest) <= 1) {
         return true;
     }
-    bool is_inside = rm_text_left(&rest) > 1 && *rest.at == '/' && strstr(group, "/..") == NULL;
     /* /proc/PID/cgroup does not escape: a backslash is one ("machine-qemu\\x2d1.scope"). */
-    return !is_inside || append_plain(place->path, sizeof place->path, &length, rest);
+    return append_plain(place->path, sizeof place->path, &length, rest);
 }
 
 static void place_mount(struct rm_cgroup *cgroup, const struct membership *groups,
@@ -166,13 +179,15 @@ static void place_mount(struct rm_cgroup *cgroup, const struct membership *group
     for (size_t i = 0; i < RM_CGROUP_CONTROLLERS; i++) {
         struct rm_cgroup_place place = {.version = is_v2 ? 2 : 1};
         /* A controller is in version 2 unless a version 1 hierarchy has it. */
-        bool fits = is_v2 ? groups->has_v2 && !groups->has_v1[i]
+        bool fits = is_v2 ? groups->has_v2 && !groups->is_v1[i]
                           : groups->has_v1[i] && list_has(mount->options, v1_names[i]);
-        if (!fits || cgroup->places[i].version != 0) {
-            continue; /* the first mount wins: the same hierarchy may be mounted again */
+        struct rm_cgroup_place *known = &cgroup->places[i];
+        if (!fits || (known->version != 0 && !known->is_outside)) {
+            continue; /* the first mount with the group in it wins: there may be several */
         }
-        if (join(mount, is_v2 ? groups->v2 : groups->v1[i], &place)) {
-            cgroup->places[i] = place;
+        if (join(mount, is_v2 ? groups->v2 : groups->v1[i], &place) &&
+            (known->version == 0 || !place.is_outside)) {
+            *known = place;
         }
     }
 }

@@ -26,6 +26,7 @@ struct rm_cgroup_place {
     int version;                     /* 1, 2; 0: not found */
     char path[RM_CGROUP_PATH_BYTES]; /* of the group, relative to the root directory */
     size_t mount_length;             /* the part of it that is the mount point */
+    bool is_outside;                 /* the group is not below the mount: only the mount point */
 };
 
 struct rm_cgroup {

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Known loads: a counted amount of work, and what a monitor of this process says of it.  Samples
+ * are taken on request around the load, so nothing here waits or depends on how fast the machine
+ * is.
+ */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, getrusage of children */
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1024 * 1024)
+
+/* ---- observing -------------------------------------------------------------------------- */
+
+static resmon_monitor *start_monitor(void)
+{
+    resmon_monitor *monitor;
+    resmon_monitor_options options = {
+        .struct_size = sizeof options,
+        .interval_ms = 86400000, /* samples on request only */
+        .max_overhead = 1.0,
+    };
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    return monitor;
+}
+
+/* A fresh sample. */
+static resmon_run *sample(resmon_monitor *monitor)
+{
+    resmon_run *run;
+    assert_ok(resmon_monitor_sample_now(monitor));
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    return run;
+}
+
+/* The metric in the last sample; NaN: not measured here. */
+static double value_of(const resmon_run *run, const char *metric)
+{
+    size_t column;
+    if (resmon_run_find_column(run, metric, NULL, &column) != RESMON_OK) {
+        return (double)NAN;
+    }
+    const double *last = resmon_run_series(run, column, RESMON_SERIES_LAST);
+    size_t rows = resmon_run_row_count(run);
+    return last != NULL && rows > 0 ? last[rows - 1] : (double)NAN;
+}
+
+struct around {
+    resmon_monitor *monitor;
+    resmon_run *before, *after;
+};
+
+static void begin(struct around *around)
+{
+    around->monitor = start_monitor();
+    around->before = sample(around->monitor);
+}
+
+static void end(struct around *around)
+{
+    around->after = sample(around->monitor);
+}
+
+static double growth(const struct around *around, const char *metric)
+{
+    return value_of(around->after, metric) - value_of(around->before, metric);
+}
+
+static void finish(struct around *around)
+{
+    resmon_run_free(around->before);
+    resmon_run_free(around->after);
+    resmon_monitor_free(around->monitor);
+}
+
+/* low <= value <= high, said in words when not. */
+static void check_between(const char *what, double value, double low, double high)
+{
+    (void)printf("  %s: %.9g (%.9g ... %.9g)\n", what, value, low, high);
+    if (!(value >= low && value <= high)) {
+        fail_msg("%s is %.9g, not %.9g ... %.9g", what, value, low, high);
+    }
+}
+
+static void skip_because(const char *reason)
+{
+    (void)printf("skipped: %s\n", reason);
+    skip();
+}
+
+/* ---- CPU -------------------------------------------------------------------------------- */
+
+static double clock_seconds(clockid_t clock)
+{
+    struct timespec now;
+    (void)clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Uses this much CPU time of the calling thread. */
+static void burn(double seconds)
+{
+    double until = clock_seconds(CLOCK_THREAD_CPUTIME_ID) + seconds;
+    while (clock_seconds(CLOCK_THREAD_CPUTIME_ID) < until) {
+    }
+}
+
+static void *burn_half(void *context)
+{
+    burn(0.5);
+    return context;
+}
+
+static void test_one_thread(void **state)
+{
+    (void)state;
+    struct around around;
+    begin(&around);
+    burn(1.0);
+    end(&around);
+    check_between("proc.cpu.time of 1 s", growth(&around, "proc.cpu.time"), 0.98, 1.02);
+    check_between("user + system",
+                  growth(&around, "proc.cpu.user") + growth(&around, "proc.cpu.system"), 0.97,
+                  1.03);
+    check_between("tree.cpu.time of 1 s", growth(&around, "tree.cpu.time"), 0.98, 1.02);
+    finish(&around);
+}
+
+static void test_two_threads(void **state)
+{
+    (void)state;
+    struct around around;
+    pthread_t threads[2];
+    begin(&around);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, burn_half, NULL), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    end(&around);
+    check_between("proc.cpu.time of 2 x 0.5 s", growth(&around, "proc.cpu.time"), 0.98, 1.02);
+    finish(&around);
+}
+
+/* ---- children --------------------------------------------------------------------------- */
+
+#define CHILDREN 8
+#define CHILD_S  0.1
+
+static double children_seconds(void)
+{
+    struct rusage usage;
+    (void)getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+static void reap_all(void)
+{
+    while (wait(NULL) > 0 || errno == EINTR) {
+    }
+}
+
+/* They live between two samples: nobody ever sees them. */
+static void test_short_lived_children(void **state)
+{
+    (void)state;
+    struct around around;
+    begin(&around);
+    double before = children_seconds();
+    for (int i = 0; i < CHILDREN; i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            burn(CHILD_S);
+            _exit(0);
+        }
+    }
+    reap_all();
+    double used = children_seconds() - before;
+    end(&around);
+    double own = growth(&around, "proc.cpu.time");
+    check_between("what the children used", used, 0.95 * CHILDREN * CHILD_S, 10.0);
+    check_between("tree.cpu.time", growth(&around, "tree.cpu.time"), 0.95 * (used + own),
+                  1.05 * (used + own));
+    check_between("tree.processes", value_of(around.after, "tree.processes"), 1, 1);
+    check_between("tree.uncounted", growth(&around, "tree.uncounted"), 0, 0);
+    finish(&around);
+}
+
+/* Two pipes: a child says that it has done half of its work, and waits for a word. */
+struct child {
+    pid_t pid;
+    int done; /* read end */
+    int go;   /* write end */
+};
+
+static struct child start_child(void)
+{
+    int done[2];
+    int go[2];
+    char byte = 0;
+    assert_true(pipe(done) == 0 && pipe(go) == 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)close(go[1]);
+        burn(CHILD_S / 2);
+        if (write(done[1], &byte, 1) != 1 || read(go[0], &byte, 1) < 0) {
+            _exit(1);
+        }
+        burn(CHILD_S / 2);
+        _exit(0);
+    }
+    (void)close(done[1]);
+    (void)close(go[0]);
+    return (struct child){.pid = pid, .done = done[0], .go = go[1]};
+}
+
+static void await_child(const struct child *child)
+{
+    char byte;
+    assert_int_equal(read(child->done, &byte, 1), 1);
+}
+
+/* Sampled in the middle of their lives; then waited for. */
+static void test_children_that_are_seen(void **state)
+{
+    (void)state;
+    struct around around;
+    struct child children[CHILDREN];
+    begin(&around);
+    double before = children_seconds();
+    for (int i = 0; i < CHILDREN; i++) {
+        children[i] = start_child();
+    }
+    for (int i = 0; i < CHILDREN; i++) {
+        await_child(&children[i]);
+    }
+    resmon_run *middle = sample(around.monitor);
+    check_between("tree.processes", value_of(middle, "tree.processes"), 1 + CHILDREN, 1 + CHILDREN);
+    double half = value_of(middle, "tree.cpu.time") - value_of(around.before, "tree.cpu.time");
+    check_between("tree.cpu.time half-way", half, 0.95 * CHILDREN * CHILD_S / 2, 10.0);
+    resmon_run_free(middle);
+    for (int i = 0; i < CHILDREN; i++) {
+        (void)close(children[i].go);
+        (void)close(children[i].done);
+    }
+    reap_all();
+    double used = children_seconds() - before;
+    end(&around);
+    double own = growth(&around, "proc.cpu.time");
+    check_between("tree.cpu.time", growth(&around, "tree.cpu.time"), 0.95 * (used + own),
+                  1.05 * (used + own));
+    check_between("tree.exited", growth(&around, "tree.exited"), CHILDREN, CHILDREN);
+    check_between("tree.uncounted", growth(&around, "tree.uncounted"), 0, 0);
+    finish(&around);
+}
+
+/* A child that was seen alive and has died, but was not waited for: its CPU time counts, its
+ * descriptors do not. */
+static void test_zombie(void **state)
+{
+    (void)state;
+    struct around around;
+    siginfo_t info;
+    begin(&around);
+    struct child child = start_child();
+    await_child(&child);
+    resmon_run *alive = sample(around.monitor);
+    check_between("tree.fds beyond proc.fds, alive",
+                  value_of(alive, "tree.fds") - value_of(alive, "proc.fds"), 1, 1000);
+    resmon_run_free(alive);
+    (void)close(child.go);
+    (void)close(child.done);
+    assert_int_equal(waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT), 0);
+    end(&around);
+    check_between("tree.cpu.time with a zombie", growth(&around, "tree.cpu.time"), CHILD_S, 10.0);
+    check_between("tree.processes", value_of(around.after, "tree.processes"), 1, 1);
+    check_between("tree.fds beyond proc.fds, dead",
+                  value_of(around.after, "tree.fds") - value_of(around.after, "proc.fds"), 0, 0);
+    (void)waitpid(child.pid, NULL, 0);
+    finish(&around);
+}
+
+/* ---- memory ----------------------------------------------------------------------------- */
+
+/* Resident memory is counted in four counters, each kept per CPU in batches (lib/percpu_counter.c).
+ */
+static double rss_error_bound(void)
+{
+    double cpus = (double)sysconf(_SC_NPROCESSORS_CONF);
+    return 4.0 * cpus * fmax(32.0, 2.0 * cpus) * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void test_touched_memory(void **state)
+{
+    (void)state;
+    struct around around;
+    size_t bytes = 256 * MIB;
+    double bound = rss_error_bound() + (double)(2 * MIB);
+    begin(&around);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    memset(memory, 1, bytes);
+    resmon_run *touched = sample(around.monitor);
+    (void)munmap(memory, bytes);
+    end(&around);
+    double amount = (double)bytes;
+    static const char *const metrics[] = {"proc.mem.rss", "proc.mem.anon", "proc.mem.vms",
+                                          "tree.mem.rss"};
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
+        double grown = value_of(touched, metrics[i]) - value_of(around.before, metrics[i]);
+        check_between(metrics[i], grown, amount - bound, amount + bound);
+        check_between("... and after munmap", growth(&around, metrics[i]), -bound, bound);
+    }
+    double resident = value_of(around.before, "proc.mem.rss");
+    check_between("proc.mem.peak_rss", value_of(around.after, "proc.mem.peak_rss"),
+                  resident + amount - bound, INFINITY);
+    resmon_run_free(touched);
+    finish(&around);
+}
+
+static void test_page_faults(void **state)
+{
+    (void)state;
+    struct around around;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t pages = 4096;
+    begin(&around);
+    struct rusage first, last;
+    (void)getrusage(RUSAGE_SELF, &first);
+    char *memory =
+        mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    for (size_t i = 0; i < pages; i++) {
+        memory[i * page] = 1; /* huge pages take one fault for many of these */
+    }
+    (void)getrusage(RUSAGE_SELF, &last);
+    end(&around);
+    double counted = (double)(last.ru_minflt - first.ru_minflt);
+    check_between("proc.fault.minor", growth(&around, "proc.fault.minor"), counted,
+                  1.1 * counted + 500.0);
+    check_between("proc.fault.major", growth(&around, "proc.fault.major"),
+                  (double)(last.ru_majflt - first.ru_majflt), INFINITY);
+    (void)munmap(memory, pages * page);
+    finish(&around);
+}
+
+/* ---- I/O -------------------------------------------------------------------------------- */
+
+static void write_all(int fd, size_t bytes)
+{
+    char *block = malloc(MIB);
+    assert_non_null(block);
+    memset(block, 'x', MIB);
+    for (size_t done = 0; done < bytes;) {
+        ssize_t wrote = write(fd, block, MIB);
+        if (wrote <= 0) {
+            fail_msg("cannot write: %s", strerror(errno));
+        }
+        done += (size_t)wrote;
+    }
+    free(block);
+}
+
+/* Whether files here reach a disk: one byte, synced, and looked for in the kernel's account. */
+static bool is_on_disk(resmon_monitor *monitor, int fd)
+{
+    resmon_run *before = sample(monitor);
+    bool is_written = write(fd, "x", 1) == 1 && fsync(fd) == 0;
+    resmon_run *after = sample(monitor);
+    double bytes = value_of(after, "proc.io.write_bytes") - value_of(before, "proc.io.write_bytes");
+    resmon_run_free(before);
+    resmon_run_free(after);
+    return is_written && bytes > 0.0;
+}
+
+static void test_written_file(void **state)
+{
+    (void)state;
+    struct around around;
+    char path[] = "truth-XXXXXX";
+    size_t bytes = 64 * MIB;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    (void)unlink(path);
+    begin(&around);
+    if (!is_on_disk(around.monitor, fd)) {
+        end(&around);
+        finish(&around);
+        (void)close(fd);
+        skip_because("the build directory is not on a disk whose writes are accounted");
+    }
+    resmon_run_free(around.before);
+    around.before = sample(around.monitor);
+    write_all(fd, bytes);
+    assert_int_equal(fsync(fd), 0);
+    end(&around);
+    double amount = (double)bytes;
+    /* The first page had been dirtied before and is dirtied again. */
+    check_between("proc.io.write_bytes", growth(&around, "proc.io.write_bytes"), amount,
+                  1.1 * amount);
+    check_between("tree.io.write_bytes", growth(&around, "tree.io.write_bytes"), amount,
+                  1.1 * amount);
+    check_between("proc.io.write_chars", growth(&around, "proc.io.write_chars"), amount,
+                  1.01 * amount);
+    check_between("proc.io.write_count", growth(&around, "proc.io.write_count"), 64, 64 + 64);
+    double disks = growth(&around, "node.disk.all.write_bytes");
+    if (isnan(disks)) {
+        (void)printf("  skipped: this machine shows no disks\n");
+    } else {
+        (void)printf("  node.disk.all.write_bytes: %.9g\n", disks);
+    }
+    (void)close(fd);
+    finish(&around);
+}
+
+static int listen_on_loopback(struct sockaddr_in *address)
+{
+    socklen_t length = sizeof *address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    *address = (struct sockaddr_in){.sin_family = AF_INET};
+    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (fd >= 0 && (bind(fd, (struct sockaddr *)address, length) != 0 || listen(fd, 1) != 0 ||
+                    getsockname(fd, (struct sockaddr *)address, &length) != 0)) {
+        (void)close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static void *receive_all(void *context)
+{
+    char *block = malloc(MIB);
+    int fd = accept(*(int *)context, NULL, NULL);
+    while (block != NULL && fd >= 0 && read(fd, block, MIB) > 0) {
+    }
+    (void)close(fd);
+    free(block);
+    return NULL;
+}
+
+static void test_loopback(void **state)
+{
+    (void)state;
+    struct around around;
+    struct sockaddr_in address;
+    pthread_t receiver;
+    size_t bytes = 32 * MIB;
+    int listener = listen_on_loopback(&address);
+    if (listener < 0) {
+        skip_because("there is no loopback interface here");
+    }
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    begin(&around);
+    assert_int_equal(pthread_create(&receiver, NULL, receive_all, &listener), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    write_all(fd, bytes);
+    (void)close(fd);
+    (void)pthread_join(receiver, NULL);
+    end(&around);
+    (void)close(listener);
+    double amount = (double)bytes;
+    /* With headers, acknowledgements and what others send. */
+    check_between("node.net.lo.sent", growth(&around, "node.net.lo.sent"), amount, 1.5 * amount);
+    check_between("node.net.lo.recv", growth(&around, "node.net.lo.recv"), amount, 1.5 * amount);
+    check_between("node.net.all.sent", growth(&around, "node.net.all.sent"), amount, INFINITY);
+    finish(&around);
+}
+
+/* ---- context switches ------------------------------------------------------------------- */
+
+#define ROUNDS 2000
+
+struct pipes {
+    int there[2];
+    int back[2];
+};
+
+static void *answer(void *context)
+{
+    const struct pipes *pipes = context;
+    char byte;
+    while (read(pipes->there[0], &byte, 1) == 1 && write(pipes->back[1], &byte, 1) == 1) {
+    }
+    return NULL;
+}
+
+static void test_context_switches(void **state)
+{
+    (void)state;
+    struct around around;
+    struct pipes pipes;
+    struct rusage first, last;
+    pthread_t thread;
+    char byte = 0;
+    assert_true(pipe(pipes.there) == 0 && pipe(pipes.back) == 0);
+    assert_int_equal(pthread_create(&thread, NULL, answer, &pipes), 0);
+    begin(&around);
+    (void)getrusage(RUSAGE_SELF, &first);
+    for (int i = 0; i < ROUNDS; i++) {
+        assert_int_equal(write(pipes.there[1], &byte, 1), 1);
+        assert_int_equal(read(pipes.back[0], &byte, 1), 1);
+    }
+    (void)getrusage(RUSAGE_SELF, &last);
+    end(&around);
+    double counted = (double)(last.ru_nvcsw - first.ru_nvcsw);
+    check_between("voluntary switches of the load", counted, ROUNDS / 4.0, INFINITY);
+    check_between("proc.ctx.voluntary", growth(&around, "proc.ctx.voluntary"), counted,
+                  1.05 * counted + 20.0);
+    check_between("node.ctx", growth(&around, "node.ctx"), counted, INFINITY);
+    (void)close(pipes.there[1]);
+    (void)pthread_join(thread, NULL);
+    (void)close(pipes.there[0]);
+    (void)close(pipes.back[0]);
+    (void)close(pipes.back[1]);
+    finish(&around);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_thread),
+        cmocka_unit_test(test_two_threads),
+        cmocka_unit_test(test_short_lived_children),
+        cmocka_unit_test(test_children_that_are_seen),
+        cmocka_unit_test(test_zombie),
+        cmocka_unit_test(test_touched_memory),
+        cmocka_unit_test(test_page_faults),
+        cmocka_unit_test(test_written_file),
+        cmocka_unit_test(test_loopback),
+        cmocka_unit_test(test_context_switches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
