@@ -231,7 +231,7 @@ static resmon_status read_stat(struct rm_collect *collect, void *state_, double 
     if (status != RESMON_OK) {
         return status;
     }
-    struct cores cores = {.min = INFINITY, .max = -INFINITY};
+    struct cores cores = {.min = HUGE_VAL, .max = -HUGE_VAL};
     state->takes_shares = collect->now_ns - state->shares_ns >= LEAST_SHARES_NS;
     state->shares_ns = state->takes_shares ? collect->now_ns : state->shares_ns;
     bool has_all = false;

@@ -8,6 +8,8 @@
 #define _GNU_SOURCE /* dirent types */
 #include "test.h"
 
+#include "sink/json.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -492,6 +494,10 @@ static int tear_down(void **state)
 
 int main(void)
 {
+    if (rm_json_check() != RESMON_OK) {
+        printf("skipped: %s\n", resmon_last_error()); /* it saves run documents all along */
+        return 77;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads), cmocka_unit_test(test_mappings),
         cmocka_unit_test(test_writes),  cmocka_unit_test(test_allocations),

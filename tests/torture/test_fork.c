@@ -7,6 +7,8 @@
 #define _GNU_SOURCE /* vfork */
 #include "test.h"
 
+#include "sink/json.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -568,6 +570,10 @@ static int tear_down(void **state)
 
 int main(void)
 {
+    if (rm_json_check() != RESMON_OK) {
+        printf("skipped: %s\n", resmon_last_error()); /* it saves run documents all along */
+        return 77;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mark_without_a_monitor),
         cmocka_unit_test(test_mark_with_a_monitor),

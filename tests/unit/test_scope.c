@@ -412,7 +412,7 @@ static void test_open_scopes_are_marked_open(void **state)
 static void test_standard_deviation_follows_from_the_durations(void **state)
 {
     (void)state;
-    volatile double work = 0.0;
+    volatile double __attribute__((unused)) work = 0.0;
     resmon_monitor *monitor = started_plain();
     for (int calls = 0; calls < 3; calls++) {
         uint64_t three = begin("three");
@@ -839,7 +839,7 @@ static void test_cpu_time_of_a_scope_is_that_of_its_thread(void **state)
 {
     (void)state;
     struct timespec from, to;
-    volatile double work = 0.0;
+    volatile double __attribute__((unused)) work = 0.0;
     resmon_monitor *monitor = started_metering(RESMON_METER_CPU);
     uint64_t token = begin("burn");
     (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
