@@ -15,7 +15,7 @@ enum rm_fault_kind {
     RM_FAULT_OPEN = 1,   /* opening a file */
     RM_FAULT_READ = 2,   /* reading a file */
     RM_FAULT_WRITE = 3,  /* writing, syncing, renaming */
-    RM_FAULT_THREAD = 4, /* creating a thread, timer or event descriptor */
+    RM_FAULT_THREAD = 4, /* creating a thread */
     RM_FAULT_MAP = 5,    /* mapping memory */
     RM_FAULT_KINDS = 6
 };

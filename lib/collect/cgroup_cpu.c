@@ -51,7 +51,7 @@ static resmon_status read_v1(struct rm_collect *collect, struct state *state, ui
 {
     struct rm_text text;
     for (size_t i = 0; i < V1_NUMBERS; i++) {
-        if (state->numbers[i].fd < 0) {
+        if (!rm_file_is_open(&state->numbers[i])) {
             continue;
         }
         resmon_status status = rm_collect_read(collect, &state->numbers[i], &text);
@@ -73,7 +73,7 @@ static resmon_status read_numbers(struct rm_collect *collect, struct state *stat
     bool is_v2 = state->version == 2;
     if (!is_v2) {
         resmon_status status = read_v1(collect, state, numbers, found);
-        if (status != RESMON_OK || state->stat.fd < 0) {
+        if (status != RESMON_OK || !rm_file_is_open(&state->stat)) {
             return status;
         }
     }
@@ -117,9 +117,7 @@ static resmon_status open_cpu(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     state->last_s = RM_NAN;
-    state->stat.fd = -1;
     for (size_t i = 0; i < V1_NUMBERS; i++) {
-        state->numbers[i].fd = -1;
     }
     state->version = collect->cgroup.places[RM_CGROUP_CPUACCT].version;
     if (state->version == 0) {

@@ -81,7 +81,7 @@ static resmon_status read_io(struct rm_collect *collect, void *state_, double *v
 {
     struct state *state = state_;
     double sums[RM_ARRAY_LEN(metrics)] = {0};
-    for (size_t i = 0; i < 2 && state->files[i].fd >= 0; i++) {
+    for (size_t i = 0; i < 2 && rm_file_is_open(&state->files[i]); i++) {
         struct rm_text text;
         resmon_status status = rm_collect_read(collect, &state->files[i], &text);
         if (status == RESMON_EFORMAT) {
@@ -106,8 +106,6 @@ static resmon_status read_io(struct rm_collect *collect, void *state_, double *v
 static resmon_status open_io(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
-    state->files[0].fd = -1;
-    state->files[1].fd = -1;
     state->version = collect->cgroup.places[RM_CGROUP_IO].version;
     if (state->version == 0) {
         return rm_error(RESMON_ENOENT, "no io controller is mounted");

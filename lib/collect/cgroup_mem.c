@@ -85,8 +85,7 @@ struct state {
 };
 
 static resmon_status read_file(struct rm_collect *collect, const struct source_file *source,
-                               const struct rm_file *file, uint64_t numbers[N_COUNT],
-                               uint64_t *found)
+                               struct rm_file *file, uint64_t numbers[N_COUNT], uint64_t *found)
 {
     struct rm_text text;
     resmon_status status = rm_collect_read(collect, file, &text);
@@ -120,7 +119,7 @@ static resmon_status read_memory(struct rm_collect *collect, void *state_, doubl
     uint64_t numbers[N_COUNT] = {0};
     uint64_t found = 0;
     for (size_t i = 0; i < FILE_COUNT; i++) {
-        if (state->files[i].fd < 0) {
+        if (!rm_file_is_open(&state->files[i])) {
             continue;
         }
         resmon_status status =
@@ -151,7 +150,6 @@ static resmon_status open_memory(struct rm_collect *collect, void *state_)
     struct state *state = state_;
     const struct rm_cgroup_place *place = &collect->cgroup.places[RM_CGROUP_MEMORY];
     for (size_t i = 0; i < FILE_COUNT; i++) {
-        state->files[i].fd = -1;
     }
     state->limits_read_ns = INT64_MIN / 2;
     if (place->version == 0) {

@@ -33,7 +33,6 @@ resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, i
                               uint64_t flags)
 {
     *collect = (struct rm_collect){
-        .root = {.fd = -1},
         .pid = pid != 0 ? pid : (int64_t)getpid(),
         .flags = flags,
         .tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK),
@@ -91,7 +90,7 @@ resmon_status rm_collect_open_cgroup(const struct rm_collect *collect, struct rm
 {
     const struct rm_cgroup_place *place = &collect->cgroup.places[controller];
     char path[RM_FILE_PATH_BYTES];
-    file->fd = -1;
+    *file = (struct rm_file){0};
     resmon_status status = rm_cgroup_file(place, name, path);
     if (status == RESMON_OK) {
         status = rm_file_open(file, &collect->root, path);

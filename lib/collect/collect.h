@@ -93,7 +93,7 @@ resmon_status rm_collect_open_cgroup(const struct rm_collect *collect, struct rm
                                      enum rm_cgroup_controller controller, const char *name);
 
 /** Reads a kept-open file. */
-static inline resmon_status rm_collect_read(struct rm_collect *collect, const struct rm_file *file,
+static inline resmon_status rm_collect_read(struct rm_collect *collect, struct rm_file *file,
                                             struct rm_text *ret_text)
 {
     return rm_file_read(file, &collect->scratch, ret_text);

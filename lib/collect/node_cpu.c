@@ -265,7 +265,6 @@ static resmon_status open_stat(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     double values[RM_ARRAY_LEN(metrics)];
-    state->file.fd = -1;
     state->shares_ns = INT64_MIN / 2;
     resmon_status status = rm_file_open(&state->file, &collect->root, "proc/stat");
     if (status == RESMON_OK) {

@@ -156,7 +156,6 @@ static resmon_status open_disks(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     double values[COUNT];
-    state->file.fd = -1;
     resmon_status status = rm_file_open(&state->file, &collect->root, "proc/diskstats");
     return status == RESMON_OK ? read_disks(collect, state, values) : status;
 }

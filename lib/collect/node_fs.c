@@ -19,7 +19,7 @@ static resmon_status read_usage(struct rm_collect *collect, void *state, double 
 {
     (void)state;
     struct statvfs info;
-    if (fstatvfs(collect->root.fd, &info) != 0) {
+    if (fstatvfs(rm_kept_fd(&collect->root.kept), &info) != 0) {
         return rm_error(RESMON_EIO, "statvfs(\"/\") failed");
     }
     double block = (double)info.f_frsize;

@@ -144,7 +144,6 @@ static resmon_status read_meminfo(struct rm_collect *collect, void *state_, doub
 static resmon_status open_meminfo(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
-    state->file.fd = -1;
     state->low_bytes = read_low_watermarks(collect);
     return rm_file_open(&state->file, &collect->root, "proc/meminfo");
 }

@@ -177,7 +177,6 @@ static resmon_status open_interfaces(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     double values[COUNT];
-    state->file.fd = -1;
     resmon_status status = rm_file_open(&state->file, &collect->root, "proc/net/dev");
     return status == RESMON_OK ? read_interfaces(collect, state, values) : status;
 }

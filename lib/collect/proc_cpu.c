@@ -63,8 +63,6 @@ static resmon_status open_stat(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     state->last_s = RM_NAN;
-    state->stat.fd = -1;
-    state->status.fd = -1;
     resmon_status status = rm_collect_open_proc(collect, &state->stat, "stat");
     if (status != RESMON_OK) {
         return status;
@@ -103,8 +101,7 @@ static void read_own(double *values)
 }
 
 /* The main thread's switches are the process's while it has no other thread. */
-static void read_others_switches(struct rm_collect *collect, const struct state *state,
-                                 double *values)
+static void read_others_switches(struct rm_collect *collect, struct state *state, double *values)
 {
     struct rm_text text;
     uint64_t numbers[STATUS_COUNT] = {0};

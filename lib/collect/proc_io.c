@@ -43,7 +43,6 @@ static resmon_status read_io(struct rm_collect *collect, void *state, double *va
 static resmon_status open_io(struct rm_collect *collect, void *state)
 {
     double values[RM_ARRAY_LEN(metrics)];
-    ((struct rm_file *)state)->fd = -1;
     resmon_status status = rm_collect_open_proc(collect, state, "io");
     return status == RESMON_OK ? read_io(collect, state, values) : status;
 }

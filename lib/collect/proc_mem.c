@@ -48,8 +48,6 @@ struct state {
 static resmon_status open_files(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
-    state->statm.fd = -1;
-    state->status.fd = -1;
     resmon_status status = rm_collect_open_proc(collect, &state->statm, "statm");
     if (status == RESMON_OK) {
         status = rm_collect_open_proc(collect, &state->status, "status");

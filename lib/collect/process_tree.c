@@ -24,9 +24,8 @@ static const struct rm_key io_keys[] = {
 static void close_member(struct rm_process_tree *tree, struct rm_tree_member *member)
 {
     for (int f = 0; f < RM_TREE_FILES; f++) {
-        if (member->fds_open[f] >= 0) {
-            (void)close(member->fds_open[f]);
-            member->fds_open[f] = -1;
+        if (member->kept[f].is_open) {
+            rm_kept_close(&member->kept[f]);
             tree->open_files--;
         }
     }
@@ -40,8 +39,8 @@ static resmon_status read_member_file(struct rm_process_tree *tree, struct rm_co
     char path[64];
     (void)snprintf(path, sizeof path, "proc/%llu/%s", (unsigned long long)member->pid,
                    file_names[file]);
-    if (member->fds_open[file] >= 0) {
-        return rm_fd_read(member->fds_open[file], path, &collect->scratch, ret_text);
+    if (member->kept[file].is_open) {
+        return rm_fd_read(member->kept[file].fd, path, &collect->scratch, ret_text);
     }
     int fd;
     resmon_status status = rm_fd_open(&collect->root, path, &fd);
@@ -50,7 +49,7 @@ static resmon_status read_member_file(struct rm_process_tree *tree, struct rm_co
     }
     status = rm_fd_read(fd, path, &collect->scratch, ret_text);
     if (status == RESMON_OK && tree->open_files < tree->open_bound) {
-        member->fds_open[file] = fd;
+        rm_kept_take(&member->kept[file], fd);
         tree->open_files++;
     } else {
         (void)close(fd);
@@ -211,7 +210,7 @@ static void add_member(struct rm_process_tree *tree, struct rm_collect *collect,
         return;
     }
     struct rm_tree_member *member = &tree->members[tree->count];
-    *member = (struct rm_tree_member){.pid = pid, .fds_open = {-1, -1, -1}};
+    *member = (struct rm_tree_member){.pid = pid};
     if (collect->root.is_live && clock_getcpuclockid((pid_t)pid, &member->clock) != 0) {
         return;
     }
@@ -442,9 +441,19 @@ static void remove_ended(struct rm_process_tree *tree)
     rebuild_index(tree);
 }
 
+/* The program has closed our descriptors: what is kept open may be files of its own. */
+static void forget_lost_files(struct rm_process_tree *tree, const struct rm_collect *collect)
+{
+    for (size_t i = 0; i < tree->count && tree->generation != collect->root.generation; i++) {
+        close_member(tree, &tree->members[i]);
+    }
+    tree->generation = collect->root.generation;
+}
+
 resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *collect)
 {
     size_t ended = 0;
+    forget_lost_files(tree, collect);
     for (size_t i = 0; i < tree->count; i++) {
         resmon_status status = update_member(tree, collect, &tree->members[i]);
         if (status != RESMON_OK) {
@@ -486,8 +495,9 @@ static size_t share_of_descriptors(void)
 
 resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *collect)
 {
-    *tree = (struct rm_process_tree){.loadavg = {.fd = -1}};
+    *tree = (struct rm_process_tree){0};
     tree->open_bound = share_of_descriptors();
+    tree->generation = collect->root.generation;
     (void)rm_file_open(&tree->loadavg, &collect->root, "proc/loadavg");
     if (!make_room(tree)) {
         return rm_error(RESMON_ENOMEM, "out of memory for a process tree");
@@ -512,5 +522,5 @@ void rm_tree_close(struct rm_process_tree *tree)
     rm_file_close(&tree->loadavg);
     rm_free(tree->members);
     rm_free(tree->index);
-    *tree = (struct rm_process_tree){.loadavg = {.fd = -1}};
+    *tree = (struct rm_process_tree){0};
 }

@@ -37,11 +37,11 @@ struct rm_tree_member {
     clockid_t clock;
     bool is_alive;
     bool is_zombie;
-    int fds_open[RM_TREE_FILES]; /* -1: not kept open */
-    double own_s;                /* CPU time */
-    double waited_s;             /* of children that were waited for */
-    double waited_growth_s;      /* since the reading before that was settled */
-    double ended_s;              /* of members below it that ended in this reading: CPU time, */
+    struct rm_kept kept[RM_TREE_FILES];
+    double own_s;           /* CPU time */
+    double waited_s;        /* of children that were waited for */
+    double waited_growth_s; /* since the reading before that was settled */
+    double ended_s;         /* of members below it that ended in this reading: CPU time, */
     double ended_io[RM_TREE_IO_FIELDS]; /* I/O, */
     double ended_count;                 /* and how many */
     double io[RM_TREE_IO_FIELDS];
@@ -55,6 +55,7 @@ struct rm_process_tree {
     uint32_t *index;   /* open-addressing table of positions + 1, by pid */
     size_t index_room; /* a power of two */
     size_t open_files;
+    uint32_t generation;     /* of the root that members' files were opened below */
     size_t open_bound;       /* a share of RLIMIT_NOFILE: the program needs its own */
     bool has_children_files; /* else /proc is scanned */
     bool has_missed;         /* the last look for children failed somewhere: look again */

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/delivery.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/log.h"
@@ -30,7 +26,8 @@ struct record {
 
 void rm_delivery_init(struct rm_delivery *delivery)
 {
-    *delivery = (struct rm_delivery){.event_fd = -1};
+    *delivery = (struct rm_delivery){0};
+    (void)sem_init(&delivery->wake, 0, 0);
 }
 
 resmon_status rm_delivery_add(struct rm_delivery *delivery, const resmon_sink_ops *ops,
@@ -114,11 +111,7 @@ static void *run_thread(void *context)
     bool is_stopping = false;
     call_start(delivery);
     while (!is_stopping) {
-        struct pollfd fd = {.fd = delivery->event_fd, .events = POLLIN};
-        uint64_t events;
-        if (poll(&fd, 1, -1) > 0 && read(delivery->event_fd, &events, sizeof events) < 0) {
-            continue;
-        }
+        (void)sem_wait(&delivery->wake);
         /* Asked before the queue is emptied: what was put in before the stop is delivered. */
         is_stopping = __atomic_load_n(&delivery->is_stopping, __ATOMIC_ACQUIRE);
         const struct record *record;
@@ -142,10 +135,6 @@ resmon_status rm_delivery_start(struct rm_delivery *delivery, resmon_run *column
     if (status != RESMON_OK) {
         return status;
     }
-    delivery->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (delivery->event_fd < 0) {
-        return rm_error_errno(errno, "cannot create an event for delivery");
-    }
     delivery->columns = columns;
     status = rm_thread_start(&delivery->thread, "rm-send", run_thread, delivery);
     if (status != RESMON_OK) {
@@ -154,13 +143,6 @@ resmon_status rm_delivery_start(struct rm_delivery *delivery, resmon_run *column
     }
     delivery->has_thread = true;
     return RESMON_OK;
-}
-
-static void wake(struct rm_delivery *delivery)
-{
-    uint64_t one = 1;
-    ssize_t done = write(delivery->event_fd, &one, sizeof one);
-    (void)done;
 }
 
 void rm_delivery_row(void *context, int64_t t_ns, const double *values)
@@ -173,7 +155,7 @@ void rm_delivery_row(void *context, int64_t t_ns, const double *values)
         memcpy(record->values, values, delivery->column_count * sizeof *values);
         rm_ring_commit(&delivery->ring);
     }
-    wake(delivery);
+    (void)sem_post(&delivery->wake);
 }
 
 void rm_delivery_tag(void *context, int64_t t_ns, const char *label)
@@ -201,7 +183,7 @@ void rm_delivery_stop(struct rm_delivery *delivery, resmon_run *run)
     }
     delivery->final_run = run;
     __atomic_store_n(&delivery->is_stopping, true, __ATOMIC_RELEASE);
-    wake(delivery);
+    (void)sem_post(&delivery->wake);
     (void)pthread_join(delivery->thread, NULL);
     delivery->has_thread = false;
     delivery->final_run = NULL;
@@ -216,9 +198,6 @@ void rm_delivery_close(struct rm_delivery *delivery, bool is_inherited)
                 delivery->sinks[i].ops.close(delivery->sinks[i].context);
             }
         }
-    }
-    if (delivery->event_fd >= 0) {
-        (void)close(delivery->event_fd);
     }
     rm_ring_free(&delivery->ring);
     rm_run_free(delivery->columns);

@@ -7,6 +7,7 @@
 #define RM_ENGINE_DELIVERY_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -29,7 +30,7 @@ struct rm_delivery {
     struct rm_ring ring; /* from the sampling thread to rm-send */
     size_t column_count;
     resmon_run *columns; /* what sinks are shown with each row */
-    int event_fd;
+    sem_t wake;          /* posted for each row, and to stop */
     pthread_t thread;
     bool has_thread;
     bool is_stopping;      /* atomic: set before the last wake */

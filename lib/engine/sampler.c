@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/sampler.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/fault.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -88,13 +82,22 @@ static void open_sources(struct rm_sampler *sampler)
     }
 }
 
-resmon_status rm_sampler_open(struct rm_sampler *sampler, const struct rm_options *options)
+static void init_locks(struct rm_sampler *sampler)
 {
-    *sampler =
-        (struct rm_sampler){.options = options, .timer_fd = -1, .event_fd = -1, .rss_column = -1};
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     (void)pthread_mutex_init(&sampler->store_lock, NULL);
     (void)pthread_mutex_init(&sampler->request_lock, NULL);
+    (void)pthread_cond_init(&sampler->asked, &monotonic);
     (void)pthread_cond_init(&sampler->served_changed, NULL);
+    (void)pthread_condattr_destroy(&monotonic);
+}
+
+resmon_status rm_sampler_open(struct rm_sampler *sampler, const struct rm_options *options)
+{
+    *sampler = (struct rm_sampler){.options = options, .rss_column = -1};
+    init_locks(sampler);
     resmon_status status =
         rm_collect_init(&sampler->collect, options->fs_root, options->pid, options->flags);
     if (status != RESMON_OK) {
@@ -267,6 +270,7 @@ void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_
     int64_t wall_before = rm_clock_monotonic_ns();
     int64_t t_ns = now_ns - sampler->block.header->start.ns;
     sampler->collect.now_ns = now_ns;
+    rm_root_revive(&sampler->collect.root);
     read_sources(sampler, of);
     if (sampler->rss_column >= 0 && sampler->collect.is_self &&
         !isnan(sampler->values[sampler->rss_column])) {
@@ -295,31 +299,27 @@ void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_
 
 /* ---- the thread ------------------------------------------------------------------------- */
 
-static void wake(struct rm_sampler *sampler)
+/* Waits, under the request lock, until a sample is asked for, the end is, or the deadline has come.
+ * A condition and not a timer descriptor: programs close descriptors that they do not know. */
+static void wait_for_work(struct rm_sampler *sampler)
 {
-    uint64_t one = 1;
-    ssize_t done = write(sampler->event_fd, &one, sizeof one);
-    (void)done; /* a counter that is full wakes just as well */
+    struct timespec deadline = {.tv_sec = sampler->deadline_ns / RM_NS_PER_S,
+                                .tv_nsec = sampler->deadline_ns % RM_NS_PER_S};
+    int error = 0;
+    while (error == 0 && !sampler->is_stopping && sampler->requested == sampler->served) {
+        error = pthread_cond_timedwait(&sampler->asked, &sampler->request_lock, &deadline);
+    }
 }
 
-/* Deadlines that have passed since the last look; 0 when only the event woke us. */
-static uint64_t wait_for_deadline(struct rm_sampler *sampler)
+/* Deadlines stay on the grid of the start; those that were missed are counted, not replayed. */
+static bool pass_deadlines(struct rm_sampler *sampler, int64_t now_ns)
 {
-    struct pollfd fds[2] = {{.fd = sampler->timer_fd, .events = POLLIN},
-                            {.fd = sampler->event_fd, .events = POLLIN}};
-    uint64_t count = 0;
-    uint64_t events;
-    if (poll(fds, 2, -1) <= 0) {
-        return 0;
-    }
-    if ((fds[1].revents & POLLIN) != 0 && read(sampler->event_fd, &events, sizeof events) < 0) {
-        events = 0;
-    }
-    if ((fds[0].revents & POLLIN) == 0 ||
-        read(sampler->timer_fd, &count, sizeof count) != (ssize_t)sizeof count) {
-        return 0;
-    }
-    return count;
+    int64_t interval_ns = sampler->options->interval_ns;
+    int64_t passed =
+        now_ns < sampler->deadline_ns ? 0 : (now_ns - sampler->deadline_ns) / interval_ns + 1;
+    sampler->deadline_ns += passed * interval_ns;
+    sampler->cost.late += passed > 1 ? (uint64_t)passed - 1 : 0;
+    return passed > 0;
 }
 
 static void *run_thread(void *context)
@@ -328,20 +328,19 @@ static void *run_thread(void *context)
     bool is_stopping = false;
     sampler->cpu_mark_ns = 0; /* all of this thread's CPU time is ours */
     while (!is_stopping) {
-        uint64_t deadlines = wait_for_deadline(sampler);
         (void)pthread_mutex_lock(&sampler->request_lock);
+        wait_for_work(sampler);
         uint64_t requested = sampler->requested;
         bool is_asked = requested != sampler->served;
         is_stopping = sampler->is_stopping;
         (void)pthread_mutex_unlock(&sampler->request_lock);
-        if (deadlines > 1) {
-            sampler->cost.late += deadlines - 1; /* counted, not replayed */
-        }
-        if (deadlines > 0 || is_asked || is_stopping) {
+        int64_t now_ns = rm_clock_monotonic_ns();
+        bool is_due = pass_deadlines(sampler, now_ns);
+        if (is_due || is_asked || is_stopping) {
             enum rm_sample_of of = is_stopping ? RM_SAMPLE_ALL
                                    : is_asked  ? RM_SAMPLE_ASKED
                                                : RM_SAMPLE_DUE;
-            rm_sampler_take(sampler, rm_clock_monotonic_ns(), of);
+            rm_sampler_take(sampler, now_ns, of);
         }
         if (is_asked) {
             (void)pthread_mutex_lock(&sampler->request_lock);
@@ -353,34 +352,10 @@ static void *run_thread(void *context)
     return NULL;
 }
 
-static resmon_status arm_timer(struct rm_sampler *sampler)
-{
-    int64_t interval = sampler->options->interval_ns;
-    int64_t first = sampler->block.header->start.ns + interval;
-    struct itimerspec spec = {
-        .it_value = {.tv_sec = first / RM_NS_PER_S, .tv_nsec = first % RM_NS_PER_S},
-        .it_interval = {.tv_sec = interval / RM_NS_PER_S, .tv_nsec = interval % RM_NS_PER_S},
-    };
-    if (timerfd_settime(sampler->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) {
-        return rm_error_errno(errno, "cannot set the sampling timer");
-    }
-    return RESMON_OK;
-}
-
 resmon_status rm_sampler_run(struct rm_sampler *sampler)
 {
-    if (RM_FAULT(RM_FAULT_THREAD)) {
-        return rm_error(RESMON_EBUSY, "cannot create a timer: injected");
-    }
-    sampler->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    sampler->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (sampler->timer_fd < 0 || sampler->event_fd < 0) {
-        return rm_error_errno(errno, "cannot create the sampling timer");
-    }
-    resmon_status status = arm_timer(sampler);
-    if (status == RESMON_OK) {
-        status = rm_thread_start(&sampler->thread, "rm-sample", run_thread, sampler);
-    }
+    sampler->deadline_ns = sampler->block.header->start.ns + sampler->options->interval_ns;
+    resmon_status status = rm_thread_start(&sampler->thread, "rm-sample", run_thread, sampler);
     (void)pthread_mutex_lock(&sampler->request_lock);
     sampler->has_thread = status == RESMON_OK;
     (void)pthread_mutex_unlock(&sampler->request_lock);
@@ -395,7 +370,7 @@ resmon_status rm_sampler_request(struct rm_sampler *sampler)
     bool is_running = sampler->has_thread && !sampler->is_stopping;
     if (is_running) {
         uint64_t ticket = ++sampler->requested;
-        wake(sampler);
+        (void)pthread_cond_signal(&sampler->asked);
         while (sampler->served < ticket) {
             (void)pthread_cond_wait(&sampler->served_changed, &sampler->request_lock);
         }
@@ -412,8 +387,8 @@ void rm_sampler_stop(struct rm_sampler *sampler)
     }
     (void)pthread_mutex_lock(&sampler->request_lock);
     sampler->is_stopping = true;
+    (void)pthread_cond_signal(&sampler->asked);
     (void)pthread_mutex_unlock(&sampler->request_lock);
-    wake(sampler);
     (void)pthread_join(sampler->thread, NULL);
     (void)pthread_mutex_lock(&sampler->request_lock);
     sampler->has_thread = false;
@@ -426,16 +401,11 @@ void rm_sampler_close(struct rm_sampler *sampler, bool is_inherited)
         rm_sampler_stop(sampler);
         (void)pthread_mutex_destroy(&sampler->store_lock);
         (void)pthread_mutex_destroy(&sampler->request_lock);
+        (void)pthread_cond_destroy(&sampler->asked);
         (void)pthread_cond_destroy(&sampler->served_changed);
     }
     for (size_t i = 0; i < sampler->source_count; i++) {
         switch_off(&sampler->sources[i]);
-    }
-    if (sampler->timer_fd >= 0) {
-        (void)close(sampler->timer_fd);
-    }
-    if (sampler->event_fd >= 0) {
-        (void)close(sampler->event_fd);
     }
     rm_free(sampler->sources);
     rm_free(sampler->values);

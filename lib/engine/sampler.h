@@ -56,11 +56,11 @@ struct rm_sampler {
 
     pthread_t thread;
     bool has_thread;
-    int timer_fd;
-    int event_fd;
+    int64_t deadline_ns; /* CLOCK_MONOTONIC, of the next sample: only the thread knows */
 
     /* Guards the members below. */
     pthread_mutex_t request_lock;
+    pthread_cond_t asked; /* on CLOCK_MONOTONIC: a sample is asked for, or the end */
     pthread_cond_t served_changed;
     uint64_t requested; /* samples asked for by rm_sampler_request() */
     uint64_t served;

@@ -53,7 +53,7 @@ static void end_rss(const struct rm_metering *metering, struct rm_meter_frame *f
 
 static void begin_io(const struct rm_metering *metering, struct rm_meter_frame *frame)
 {
-    if (!rm_own_io_read(metering->io_fd, frame->io)) {
+    if (!rm_own_io_read(&metering->io, frame->io)) {
         frame->taken &= ~(uint32_t)RESMON_METER_IO;
     }
 }
@@ -62,7 +62,7 @@ static void end_io(const struct rm_metering *metering, struct rm_meter_frame *fr
                    struct rm_scope_meters *totals)
 {
     uint64_t now[RM_SCOPE_IO_FIELDS];
-    if (!rm_own_io_read(metering->io_fd, now)) {
+    if (!rm_own_io_read(&metering->io, now)) {
         return;
     }
     for (size_t i = 0; i < RM_SCOPE_IO_FIELDS; i++) {
@@ -83,12 +83,10 @@ void rm_metering_open(struct rm_metering *metering, uint64_t wanted, double max_
 {
     *metering = (struct rm_metering){
         .meters = (uint32_t)(wanted & ~RESMON_METER_WALL),
-        .io_fd = -1,
         .max_share = max_share,
     };
     if ((wanted & RESMON_METER_IO) != 0) {
-        metering->io_fd = rm_own_io_open();
-        if (metering->io_fd < 0) {
+        if (!rm_own_io_open(&metering->io)) {
             metering->meters &= ~(uint32_t)RESMON_METER_IO;
         }
     }
@@ -99,10 +97,7 @@ void rm_metering_open(struct rm_metering *metering, uint64_t wanted, double max_
 
 void rm_metering_close(struct rm_metering *metering)
 {
-    if (metering->io_fd >= 0) {
-        (void)close(metering->io_fd);
-    }
-    metering->io_fd = -1;
+    rm_kept_close(&metering->io);
 }
 
 static bool is_due(struct rm_meter_pace *pace)

@@ -10,6 +10,7 @@
 
 #include "scope/peak.h"
 #include "store/scope_tree.h"
+#include "sys/kept.h"
 
 /* What the meters of one open scope remember from its beginning. */
 struct rm_meter_frame {
@@ -24,8 +25,8 @@ struct rm_meter_frame {
 
 /* What all scopes of a session have in common. */
 struct rm_metering {
-    uint32_t meters; /* RESMON_METER_*, wall left out */
-    int io_fd;       /* /proc/self/io, or -1 */
+    uint32_t meters;   /* RESMON_METER_*, wall left out */
+    struct rm_kept io; /* the process's I/O counters */
     double max_share;
 };
 

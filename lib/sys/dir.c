@@ -42,7 +42,7 @@ resmon_status rm_dir_visit(const struct rm_root *root, const char *path, rm_dir_
     if (RM_FAULT(RM_FAULT_OPEN)) {
         errno = EMFILE;
     } else {
-        fd = openat(root->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        fd = openat(rm_kept_fd(&root->kept), path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (fd < 0) {
         return rm_error_errno(errno, "cannot open /%s", path);

@@ -21,7 +21,8 @@ resmon_status rm_fd_count(const struct rm_root *root, const char *proc_dir, uint
     struct stat info;
     uint64_t count = 0;
     (void)snprintf(path, sizeof path, "%s/fd", proc_dir);
-    if (root->is_live && fstatat(root->fd, path, &info, 0) == 0 && info.st_size > 0) {
+    if (root->is_live && fstatat(rm_kept_fd(&root->kept), path, &info, 0) == 0 &&
+        info.st_size > 0) {
         *ret_count = (uint64_t)info.st_size;
         return RESMON_OK;
     }

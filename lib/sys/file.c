@@ -14,26 +14,31 @@
 
 #define SCRATCH_START ((size_t)16 * 1024)
 
+#define ROOT_FLAGS (O_RDONLY | O_DIRECTORY)
+
 resmon_status rm_root_open(struct rm_root *root, const char *path)
 {
-    const char *name = path != NULL ? path : "/";
-    int fd = RM_FAULT(RM_FAULT_OPEN) ? -1 : open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        return rm_error_errno(errno, "cannot open the file-system root '%s'", name);
+    *root = (struct rm_root){.path = path != NULL ? path : "/"};
+    if (!rm_kept_open(&root->kept, AT_FDCWD, root->path, ROOT_FLAGS)) {
+        return rm_error_errno(errno, "cannot open the file-system root '%s'", root->path);
     }
-    struct stat chosen, real;
-    bool is_live = fstat(fd, &chosen) == 0 && stat("/", &real) == 0 &&
-                   chosen.st_dev == real.st_dev && chosen.st_ino == real.st_ino;
-    *root = (struct rm_root){.fd = fd, .is_live = is_live};
+    struct stat real;
+    root->is_live = stat("/", &real) == 0 && root->kept.device == real.st_dev &&
+                    root->kept.inode == real.st_ino;
     return RESMON_OK;
 }
 
 void rm_root_close(struct rm_root *root)
 {
-    if (root->fd >= 0) {
-        (void)close(root->fd);
+    rm_kept_close(&root->kept);
+}
+
+void rm_root_revive(struct rm_root *root)
+{
+    if (!rm_kept_is_ours(&root->kept)) {
+        (void)rm_kept_open(&root->kept, AT_FDCWD, root->path, ROOT_FLAGS);
+        root->generation++;
     }
-    root->fd = -1;
 }
 
 resmon_status rm_scratch_init(struct rm_scratch *scratch)
@@ -67,13 +72,15 @@ static resmon_status grow(struct rm_scratch *scratch, const char *path)
 }
 
 /* Opens without blocking, so that a FIFO planted in a fixture tree cannot hang the sampler. */
+#define FILE_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
 static int open_below(const struct rm_root *root, const char *path)
 {
     if (RM_FAULT(RM_FAULT_OPEN)) {
         errno = EMFILE;
         return -1;
     }
-    return openat(root->fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return openat(rm_kept_fd(&root->kept), path, FILE_FLAGS);
 }
 
 resmon_status rm_fd_open(const struct rm_root *root, const char *path, int *ret_fd)
@@ -87,22 +94,37 @@ resmon_status rm_fd_open(const struct rm_root *root, const char *path, int *ret_
     return RESMON_OK;
 }
 
+static resmon_status open_again(struct rm_file *file)
+{
+    int fd;
+    rm_kept_close(&file->kept);
+    resmon_status status = rm_fd_open(file->root, file->path, &fd);
+    if (status == RESMON_OK) {
+        rm_kept_take(&file->kept, fd);
+        file->generation = file->root->generation;
+    }
+    return status;
+}
+
 resmon_status rm_file_open(struct rm_file *file, const struct rm_root *root, const char *path)
 {
-    file->fd = -1;
+    *file = (struct rm_file){0};
     (void)rm_text_set(file->path, sizeof file->path, path);
     if (strlen(path) >= sizeof file->path) {
         return rm_error(RESMON_EINVAL, "path longer than %zu bytes: %s", sizeof file->path, path);
     }
-    return rm_fd_open(root, path, &file->fd);
+    file->root = root;
+    resmon_status status = open_again(file);
+    if (status != RESMON_OK) {
+        file->root = NULL;
+    }
+    return status;
 }
 
 void rm_file_close(struct rm_file *file)
 {
-    if (file->fd >= 0) {
-        (void)close(file->fd);
-    }
-    file->fd = -1;
+    rm_kept_close(&file->kept);
+    file->root = NULL;
 }
 
 static ssize_t read_at(int fd, char *bytes, size_t room, size_t offset)
@@ -152,13 +174,19 @@ static resmon_status read_to_end(int fd, const char *path, struct rm_scratch *sc
     return RESMON_OK;
 }
 
-resmon_status rm_file_read(const struct rm_file *file, struct rm_scratch *scratch,
+resmon_status rm_file_read(struct rm_file *file, struct rm_scratch *scratch,
                            struct rm_text *ret_text)
 {
-    if (file->fd < 0) {
+    if (file->root == NULL) {
         return rm_error(RESMON_ESTATE, "/%s is not open", file->path);
     }
-    return read_to_end(file->fd, file->path, scratch, SURELY_THE_END, ret_text);
+    if (file->generation != file->root->generation) {
+        resmon_status status = open_again(file);
+        if (status != RESMON_OK) {
+            return status;
+        }
+    }
+    return read_to_end(file->kept.fd, file->path, scratch, SURELY_THE_END, ret_text);
 }
 
 resmon_status rm_fd_read(int fd, const char *path, struct rm_scratch *scratch,
@@ -217,5 +245,5 @@ resmon_status rm_file_read_u64(const struct rm_root *root, const char *path,
 
 bool rm_file_exists(const struct rm_root *root, const char *path)
 {
-    return faccessat(root->fd, path, F_OK, 0) == 0;
+    return faccessat(rm_kept_fd(&root->kept), path, F_OK, 0) == 0;
 }

@@ -13,16 +13,26 @@
 #include <resmon/status.h>
 
 #include "base/parse.h"
+#include "sys/kept.h"
 
 /** The directory that all paths are relative to. */
 struct rm_root {
-    int fd;
-    bool is_live; /* the machine's own "/": files agree with system calls */
+    struct rm_kept kept;
+    const char *path;    /* the caller's, until close */
+    bool is_live;        /* the machine's own "/": files agree with system calls */
+    uint32_t generation; /* how often it had to be opened again */
 };
 
 /** Opens `path` (NULL: "/") as a root. */
 resmon_status rm_root_open(struct rm_root *root, const char *path);
 void rm_root_close(struct rm_root *root);
+
+/**
+ * Opens the root again where the program has closed the descriptors that it does not know; files
+ * below it then do so at their next read.  Root is the first that is opened, so the one look at it
+ * tells of all.
+ */
+void rm_root_revive(struct rm_root *root);
 
 /** Where files are read into: grows when a file outgrows it (rare), up to a bound. */
 struct rm_scratch {
@@ -37,27 +47,29 @@ void rm_scratch_free(struct rm_scratch *scratch);
 
 #define RM_FILE_PATH_BYTES 512
 
-/** A kept-open text file. */
+/** A kept-open text file.  Zeroed: closed. */
 struct rm_file {
-    int fd;                        /* -1: not open */
-    char path[RM_FILE_PATH_BYTES]; /* for messages */
+    const struct rm_root *root; /* NULL: closed */
+    struct rm_kept kept;
+    uint32_t generation; /* of the root when it was opened */
+    char path[RM_FILE_PATH_BYTES];
 };
 
-#define RM_FILE_CLOSED \
-    {                  \
-        .fd = -1       \
-    }
-
-/** Opens `root`/`path` read-only and close-on-exec. */
+/** Opens `root`/`path` read-only; the root stays where it is until the file is closed. */
 resmon_status rm_file_open(struct rm_file *file, const struct rm_root *root, const char *path);
 void rm_file_close(struct rm_file *file);
+
+static inline bool rm_file_is_open(const struct rm_file *file)
+{
+    return file->root != NULL;
+}
 
 /**
  * Reads the whole file from its start.  `ret_text` points into the scratch and lives until the
  * next read.  RESMON_ESRCH when the process behind the file has ended, RESMON_EFORMAT when the
  * file is empty or larger than the bound.
  */
-resmon_status rm_file_read(const struct rm_file *file, struct rm_scratch *scratch,
+resmon_status rm_file_read(struct rm_file *file, struct rm_scratch *scratch,
                            struct rm_text *ret_text);
 
 /** The same for a bare descriptor; `path` is for messages. */

@@ -94,7 +94,7 @@ static void read_executable(struct rm_host *host, const struct rm_root *root, co
     char path[64];
     char target[RM_HOST_TEXT_BYTES];
     (void)snprintf(path, sizeof path, "%s/exe", proc_dir);
-    ssize_t length = readlinkat(root->fd, path, target, sizeof target);
+    ssize_t length = readlinkat(rm_kept_fd(&root->kept), path, target, sizeof target);
     if (length > 0) {
         (void)rm_text_copy(host->executable, sizeof host->executable, target, (size_t)length);
     }

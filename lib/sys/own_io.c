@@ -11,15 +11,15 @@ static const struct rm_key keys[RM_OWN_IO_FIELDS] = {
     RM_KEY("syscw:", 3), RM_KEY("read_bytes:", 4), RM_KEY("write_bytes:", 5),
 };
 
-int rm_own_io_open(void)
+bool rm_own_io_open(struct rm_kept *kept)
 {
-    return open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+    return rm_kept_open(kept, AT_FDCWD, "/proc/self/io", O_RDONLY);
 }
 
-bool rm_own_io_read(int fd, uint64_t numbers[RM_OWN_IO_FIELDS])
+bool rm_own_io_read(const struct rm_kept *kept, uint64_t numbers[RM_OWN_IO_FIELDS])
 {
     char bytes[512];
-    ssize_t length = pread(fd, bytes, sizeof bytes, 0);
+    ssize_t length = pread(rm_kept_fd(kept), bytes, sizeof bytes, 0);
     if (length <= 0) {
         return false;
     }

@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/fault.h"
 #include "base/parse.h"
 #include "base/status.h"
 
@@ -26,12 +25,15 @@ static uint64_t read_rusage(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-static uint64_t read_status(int fd)
+static uint64_t read_status(struct rm_rss_mark *mark)
 {
     static const struct rm_key keys[] = {RM_KEY("VmHWM:", 0)};
     char bytes[4096];
     uint64_t kib = 0;
-    ssize_t length = pread(fd, bytes, sizeof bytes, 0);
+    if (!rm_kept_revive(&mark->status, STATUS, O_RDONLY)) {
+        return 0;
+    }
+    ssize_t length = pread(mark->status.fd, bytes, sizeof bytes, 0);
     if (length <= 0) {
         return 0;
     }
@@ -39,31 +41,36 @@ static uint64_t read_status(int fd)
     return kib * 1024;
 }
 
-static uint64_t read_statm(const struct rm_rss_mark *mark)
+static uint64_t read_statm(struct rm_rss_mark *mark)
 {
     char bytes[128];
     uint64_t size, resident;
-    ssize_t length = pread(mark->statm_fd, bytes, sizeof bytes, 0);
+    if (!rm_kept_revive(&mark->statm, STATM, O_RDONLY)) {
+        return 0;
+    }
+    ssize_t length = pread(mark->statm.fd, bytes, sizeof bytes, 0);
     struct rm_text text = rm_text_of(bytes, length > 0 ? (size_t)length : 0);
     return rm_parse_u64(&text, &size) && rm_parse_u64(&text, &resident)
                ? resident * mark->page_bytes
                : 0;
 }
 
-static bool reset(int fd)
+/* The one file that the library writes to in the middle of a program's work: never into another. */
+static bool reset(struct rm_rss_mark *mark)
 {
-    return pwrite(fd, "5", 1, 0) == 1;
+    return rm_kept_revive(&mark->clear, CLEAR_REFS, O_WRONLY) &&
+           pwrite(mark->clear.fd, "5", 1, 0) == 1;
 }
 
 static void find_reading(struct rm_rss_mark *mark)
 {
-    if (mark->clear_fd < 0 || RM_FAULT(RM_FAULT_OPEN)) {
+    if (!mark->clear.is_open) {
         mark->reading = RM_MARK_NONE;
         (void)snprintf(mark->why_not, sizeof mark->why_not, "cannot open %s: errno %d", CLEAR_REFS,
                        errno);
         return;
     }
-    if (mark->status_fd < 0 || !reset(mark->clear_fd)) {
+    if (!mark->status.is_open || !reset(mark)) {
         mark->reading = RM_MARK_NONE;
         (void)snprintf(mark->why_not, sizeof mark->why_not,
                        "cannot reset the peak through %s: errno %d", CLEAR_REFS, errno);
@@ -71,52 +78,42 @@ static void find_reading(struct rm_rss_mark *mark)
     }
     /* After exec from a larger parent getrusage() goes on showing the parent's peak. */
     uint64_t by_rusage = read_rusage();
-    uint64_t by_status = read_status(mark->status_fd);
+    uint64_t by_status = read_status(mark);
     mark->reading = by_rusage <= by_status + SLACK_BYTES ? RM_MARK_RUSAGE : RM_MARK_STATUS;
 }
 
 void rm_rss_mark_open(struct rm_rss_mark *mark, uint64_t *ret_peak)
 {
-    *mark = (struct rm_rss_mark){
-        .clear_fd = open(CLEAR_REFS, O_WRONLY | O_CLOEXEC),
-        .status_fd = open(STATUS, O_RDONLY | O_CLOEXEC),
-        .statm_fd = open(STATM, O_RDONLY | O_CLOEXEC),
-        .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
-    };
-    *ret_peak = mark->status_fd >= 0 ? read_status(mark->status_fd) : 0;
+    *mark = (struct rm_rss_mark){.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
+    (void)rm_kept_open(&mark->statm, AT_FDCWD, STATM, O_RDONLY);
+    (void)rm_kept_open(&mark->status, AT_FDCWD, STATUS, O_RDONLY);
+    (void)rm_kept_open(&mark->clear, AT_FDCWD, CLEAR_REFS, O_WRONLY);
+    *ret_peak = read_status(mark);
     find_reading(mark);
-}
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0) {
-        (void)close(*fd);
-    }
-    *fd = -1;
 }
 
 void rm_rss_mark_close(struct rm_rss_mark *mark)
 {
-    close_fd(&mark->clear_fd);
-    close_fd(&mark->status_fd);
-    close_fd(&mark->statm_fd);
+    rm_kept_close(&mark->clear);
+    rm_kept_close(&mark->status);
+    rm_kept_close(&mark->statm);
 }
 
-uint64_t rm_rss_mark_read(const struct rm_rss_mark *mark)
+uint64_t rm_rss_mark_read(struct rm_rss_mark *mark)
 {
     switch (mark->reading) {
     case RM_MARK_RUSAGE:
         return read_rusage();
     case RM_MARK_STATUS:
-        return read_status(mark->status_fd);
+        return read_status(mark);
     default:
         return read_statm(mark);
     }
 }
 
-void rm_rss_mark_reset(const struct rm_rss_mark *mark)
+void rm_rss_mark_reset(struct rm_rss_mark *mark)
 {
     if (mark->reading != RM_MARK_NONE) {
-        (void)reset(mark->clear_fd);
+        (void)reset(mark);
     }
 }

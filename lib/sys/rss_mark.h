@@ -11,6 +11,8 @@
 
 #include <resmon/status.h>
 
+#include "sys/kept.h"
+
 enum rm_mark_reading {
     RM_MARK_RUSAGE, /* getrusage: a fast call; keeps the peak from before exec, so it is checked */
     RM_MARK_STATUS, /* VmHWM of /proc/self/status */
@@ -19,9 +21,7 @@ enum rm_mark_reading {
 
 struct rm_rss_mark {
     enum rm_mark_reading reading;
-    int clear_fd;
-    int status_fd;
-    int statm_fd;
+    struct rm_kept clear, status, statm;
     uint64_t page_bytes;
     char why_not[160]; /* with RM_MARK_NONE */
 };
@@ -30,10 +30,12 @@ struct rm_rss_mark {
 void rm_rss_mark_open(struct rm_rss_mark *mark, uint64_t *ret_peak);
 void rm_rss_mark_close(struct rm_rss_mark *mark);
 
+/* Not on several threads at once: they open again what the program has closed. */
+
 /** The mark in bytes (with RM_MARK_NONE: the present RSS); 0 when it cannot be read. */
-uint64_t rm_rss_mark_read(const struct rm_rss_mark *mark);
+uint64_t rm_rss_mark_read(struct rm_rss_mark *mark);
 
 /** Sets it back; does nothing with RM_MARK_NONE. */
-void rm_rss_mark_reset(const struct rm_rss_mark *mark);
+void rm_rss_mark_reset(struct rm_rss_mark *mark);
 
 #endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program's own files: one that closes every descriptor it does not know (as daemons do) and
+ * opens files of its own under the same numbers finds them untouched, and is observed all the same.
+ * And what a run is written to: never over something that is not a file.
+ */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run_checks.h"
+
+#define OWN_FILES 300
+#define CONTENT   "4242 this is the program's\n"
+
+static char directory[] = "/tmp/resmon-files-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+    static char path[320];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    return path;
+}
+
+/* ---- a program that closes what it does not know ----------------------------------------- */
+
+/* In a child, whose descriptors are this test's alone. */
+static int in_child(int (*run)(void))
+{
+    (void)fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(run());
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void close_unknown(void)
+{
+    for (int fd = 3; fd < 1024; fd++) {
+        (void)close(fd);
+    }
+}
+
+static int own_fds[OWN_FILES];
+
+static int open_own_files(void)
+{
+    for (int i = 0; i < OWN_FILES; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "own-%d", i);
+        own_fds[i] = open(path_of(name), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        if (own_fds[i] < 0 || write(own_fds[i], CONTENT, strlen(CONTENT)) < 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* 0 when each is still open, under its number, as it was written. */
+static int check_own_files(void)
+{
+    for (int i = 0; i < OWN_FILES; i++) {
+        char bytes[64] = {0};
+        struct stat by_fd, by_path;
+        char name[32];
+        (void)snprintf(name, sizeof name, "own-%d", i);
+        if (fstat(own_fds[i], &by_fd) != 0 || stat(path_of(name), &by_path) != 0 ||
+            by_fd.st_ino != by_path.st_ino || lseek(own_fds[i], 0, SEEK_CUR) != strlen(CONTENT) ||
+            pread(own_fds[i], bytes, sizeof bytes - 1, 0) != (ssize_t)strlen(CONTENT) ||
+            strcmp(bytes, CONTENT) != 0) {
+            (void)fprintf(stderr, "descriptor %d is not as the program left it\n", own_fds[i]);
+            return 2;
+        }
+    }
+    return 0;
+}
+
+static size_t rows_seen;
+
+static resmon_status count_rows(void *context, const resmon_rows *rows)
+{
+    (void)context;
+    rows_seen += rows->row_count;
+    return RESMON_OK;
+}
+
+static resmon_monitor *start_monitor(const char *record)
+{
+    resmon_monitor_options options = {
+        .struct_size = sizeof options,
+        .interval_ms = 5,
+        .domains = RESMON_DOMAIN_ALL,
+        .flags = RESMON_FLAG_SMAPS,
+        .max_overhead = 1.0,
+        .scope_meters = RESMON_METER_ALL,
+        .record = record,
+    };
+    resmon_sink_ops sink = {.struct_size = sizeof sink, .rows = count_rows};
+    resmon_monitor *monitor = NULL;
+    return resmon_monitor_new(&options, &monitor) == RESMON_OK &&
+                   resmon_monitor_add_sink(monitor, &sink, NULL) == RESMON_OK &&
+                   resmon_monitor_start(monitor) == RESMON_OK
+               ? monitor
+               : NULL;
+}
+
+static double last_of(const resmon_run *run, const char *metric)
+{
+    for (size_t c = 0; c < resmon_run_column_count(run); c++) {
+        resmon_column column = {.struct_size = sizeof column};
+        size_t rows = resmon_run_row_count(run);
+        if (resmon_run_get_column(run, c, &column) == RESMON_OK && rows > 0 &&
+            strcmp(column.metric, metric) == 0) {
+            return resmon_run_series(run, c, RESMON_SERIES_LAST)[rows - 1];
+        }
+    }
+    return NAN;
+}
+
+#define BIG ((size_t)48 << 20)
+
+static void touch_memory(void)
+{
+    char *memory = malloc(BIG);
+    if (memory != NULL) {
+        memset(memory, 1, BIG);
+        __asm__ volatile("" : : "r"(memory) : "memory");
+    }
+    free(memory);
+}
+
+/* Every source that could be read before can be read again, and the peak of memory is still exact.
+ */
+static int check_run(const resmon_run *run, bool is_mark_exact)
+{
+    struct verdict verdict = {0};
+    int64_t after = find_scope(run, -1, "after");
+    if (!check_columns(run, &verdict) || !check_scopes(run, 1e13, &verdict) || after < 0) {
+        (void)fprintf(stderr, "%s\n", verdict.why);
+        return 3;
+    }
+    resmon_run_scope scope = scope_of(run, (size_t)after);
+    if (is_mark_exact && !(scope.rss_peak_bytes >= (double)BIG && scope.rss_peak_bytes < 0x1p33)) {
+        (void)fprintf(stderr, "peak of 'after': %g\n", scope.rss_peak_bytes);
+        return 4;
+    }
+    static const char *const metrics[] = {"proc.mem.rss", "node.mem.total", "tree.processes",
+                                          "node.cpu.user"};
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+        if (isnan(last_of(run, metrics[i])) || last_of(run, metrics[i]) == 4242.0) {
+            (void)fprintf(stderr, "%s was not read again\n", metrics[i]);
+            return 5;
+        }
+    }
+    return 0;
+}
+
+static int observe_and_close(const char *record)
+{
+    resmon_monitor *monitor = start_monitor(record);
+    bool is_mark_exact = access("/proc/self/clear_refs", W_OK) == 0;
+    if (monitor == NULL) {
+        return 10;
+    }
+    resmon_scope_end(resmon_scope_begin(&(resmon_site){"before", "", "", 1, 0}));
+    close_unknown();
+    int result = open_own_files();
+    for (int i = 0; i < 50 && result == 0; i++) {
+        RESMON_SCOPE("after");
+        touch_memory();
+    }
+    for (int i = 0; i < 3 && result == 0; i++) {
+        result = resmon_monitor_sample_now(monitor) == RESMON_OK ? 0 : 11;
+    }
+    resmon_run *run = NULL;
+    if (result == 0 && (resmon_monitor_stop(monitor) != RESMON_OK ||
+                        resmon_monitor_snapshot(monitor, &run) != RESMON_OK)) {
+        result = 12;
+    }
+    result = result == 0 ? check_run(run, is_mark_exact) : result;
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+    result = result == 0 && rows_seen < 3 ? 13 : result;
+    return result == 0 ? check_own_files() : result;
+}
+
+static int observe_in_memory(void)
+{
+    return observe_and_close(NULL);
+}
+
+static int observe_into_file(void)
+{
+    return observe_and_close(path_of("run.rec"));
+}
+
+static void test_closed_by_the_program(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(observe_in_memory), 0);
+}
+
+static void test_closed_with_a_recording(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(observe_into_file), 0);
+    resmon_run *run = NULL;
+    assert_ok(resmon_run_load(path_of("run.rec"), &run));
+    assert_true(find_scope(run, -1, "after") >= 0);
+    resmon_run_free(run);
+}
+
+/* The program's files stay open over a monitor's whole life, also where it closed ours between new
+ * and start. */
+static int close_before_start(void)
+{
+    resmon_monitor_options options = {.struct_size = sizeof options, .scope_meters = 15};
+    resmon_monitor *monitor = NULL;
+    if (resmon_monitor_new(&options, &monitor) != RESMON_OK) {
+        return 20;
+    }
+    close_unknown();
+    if (open_own_files() != 0) {
+        return 21;
+    }
+    (void)resmon_monitor_start(monitor);
+    resmon_monitor_free(monitor);
+    return check_own_files();
+}
+
+static void test_closed_before_start(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(close_before_start), 0);
+}
+
+/* ---- what a run is written to ------------------------------------------------------------ */
+
+static resmon_status save_to(const char *path)
+{
+    resmon_monitor *monitor = NULL;
+    resmon_monitor_options options = {.struct_size = sizeof options,
+                                      .domains = RESMON_DOMAIN_PROCESS};
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    assert_ok(resmon_monitor_stop(monitor));
+    resmon_status status = resmon_monitor_save(monitor, path);
+    resmon_monitor_free(monitor);
+    return status;
+}
+
+static resmon_status record_to(const char *path)
+{
+    resmon_monitor *monitor = NULL;
+    resmon_monitor_options options = {
+        .struct_size = sizeof options, .domains = RESMON_DOMAIN_PROCESS, .record = path};
+    resmon_status status = resmon_monitor_new(&options, &monitor);
+    if (status == RESMON_OK) {
+        status = resmon_monitor_start(monitor);
+    }
+    resmon_monitor_free(monitor);
+    return status;
+}
+
+/* Renaming over a device, a FIFO, a directory or a link would destroy it. */
+static void test_targets_that_are_no_files(void **state)
+{
+    (void)state;
+    char fifo[320], link_path[320];
+    struct stat info;
+    (void)snprintf(fifo, sizeof fifo, "%s", path_of("fifo"));
+    (void)snprintf(link_path, sizeof link_path, "%s", path_of("link"));
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(symlink("/dev/null", link_path), 0);
+    const char *const paths[] = {"/dev/null", directory, fifo, link_path};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        assert_int_equal(record_to(paths[i]), RESMON_EINVAL);
+        assert_non_null(strstr(resmon_last_error(), paths[i]));
+        resmon_status status = save_to(paths[i]);
+        assert_true(status == RESMON_EINVAL || status == RESMON_ENOTSUP);
+        assert_int_equal(lstat(paths[i], &info), 0);
+        assert_false(S_ISREG(info.st_mode));
+    }
+    (void)unlink(fifo);
+    (void)unlink(link_path);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) != NULL ? 0 : 1;
+}
+
+static int clean_up(void **state)
+{
+    (void)state;
+    DIR *dir = opendir(directory);
+    const struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        (void)unlink(path_of(entry->d_name));
+    }
+    (void)closedir(dir);
+    return rmdir(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_closed_by_the_program),
+        cmocka_unit_test(test_closed_with_a_recording),
+        cmocka_unit_test(test_closed_before_start),
+        cmocka_unit_test(test_targets_that_are_no_files),
+    };
+    return cmocka_run_group_tests(tests, set_up, clean_up);
+}
