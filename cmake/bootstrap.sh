@@ -69,6 +69,8 @@ install_missing() {
         say "no dpkg here: expecting that the tools are installed ($*)"
         return 0
     }
+    # The packages' Python, whichever other is first in PATH.
+    export RESMON_PYTHON="${RESMON_PYTHON:-/usr/bin/python3}"
     missing=""
     for package in "$@"; do
         state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
