@@ -11,12 +11,12 @@
 #include "engine/recording.h"
 #include "report/report.h"
 #include "sink/document.h"
+#include "store/block.h"
 #include "store/node_summary.h"
 #include "store/run.h"
 #include "sys/infile.h"
 #include "sys/outfile.h"
 
-#define LARGEST_RUN    ((uint64_t)1 << 30)
 #define LARGEST_REPORT ((size_t)4 << 20)
 
 /* ---- load, save, free ------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ resmon_status resmon_run_load(const char *path, resmon_run **ret_run)
     if (path == NULL || ret_run == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_run_load: an argument is NULL");
     }
-    resmon_status status = rm_infile_open(&file, path, LARGEST_RUN);
+    resmon_status status = rm_infile_open(&file, path, RM_MAX_RUN_BYTES);
     if (status != RESMON_OK) {
         return status;
     }

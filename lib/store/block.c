@@ -109,6 +109,14 @@ resmon_status rm_block_measure(const struct rm_block_sizes *sizes, uint64_t *ret
         return status;
     }
     *ret_bytes = lay_out(sizes, sections);
+    if (*ret_bytes > RM_MAX_RUN_BYTES) {
+        return rm_error(RESMON_ERANGE,
+                        "a run of %llu rows, %llu columns, %llu call paths and %llu threads takes "
+                        "%llu bytes; it may take %llu: lower one of them",
+                        (unsigned long long)sizes->rows, (unsigned long long)sizes->columns,
+                        (unsigned long long)sizes->nodes, (unsigned long long)sizes->threads,
+                        (unsigned long long)*ret_bytes, (unsigned long long)RM_MAX_RUN_BYTES);
+    }
     return RESMON_OK;
 }
 

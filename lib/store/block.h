@@ -44,6 +44,9 @@ struct rm_block_sizes {
 #define RM_MAX_DEPTH      256U /* so that a document's nesting stays below JSON readers' limits */
 #define RM_MAX_FACT_BYTES 1048576U
 
+/* Of a block, and of a file that is loaded as one. */
+#define RM_MAX_RUN_BYTES ((uint64_t)1 << 30)
+
 enum rm_section_id {
     RM_SECTION_COLUMNS = 0,
     RM_SECTION_STATES = 1, /* two copies of a commit and its column states */
@@ -121,7 +124,8 @@ struct rm_block {
     struct rm_block_header *header;
 };
 
-/** Bytes that a block of these sizes needs; RESMON_ERANGE names the size that is out of bounds. */
+/** Bytes that a block of these sizes needs; RESMON_ERANGE says which size, or that their product,
+ * is out of bounds. */
 resmon_status rm_block_measure(const struct rm_block_sizes *sizes, uint64_t *ret_bytes);
 
 /** Formats zeroed memory of rm_block_measure() bytes. */
