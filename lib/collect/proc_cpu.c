@@ -142,6 +142,9 @@ static resmon_status read_stat(struct rm_collect *collect, void *state_, double 
     if (!rm_pid_stat_parse(text, &stat)) {
         return rm_collect_garbled(&state->stat);
     }
+    if (rm_pid_stat_is_removed(&stat)) {
+        return rm_error(RESMON_ESRCH, "process %lld has ended", (long long)collect->pid);
+    }
     values[USER] = (double)stat.utime * collect->tick_s;
     values[SYSTEM] = (double)stat.stime * collect->tick_s;
     values[TIME] = values[USER] + values[SYSTEM];

@@ -67,11 +67,28 @@ static double cpu_seconds(const struct rm_collect *collect, const struct rm_tree
     return (double)(stat->utime + stat->stime) * collect->tick_s;
 }
 
+static bool read_member_io(struct rm_process_tree *tree, struct rm_collect *collect,
+                           struct rm_tree_member *member, uint64_t io[RM_TREE_IO_FIELDS],
+                           uint64_t *ret_found)
+{
+    struct rm_text text;
+    if (read_member_file(tree, collect, member, RM_TREE_IO, &text) != RESMON_OK) {
+        return false;
+    }
+    *ret_found = rm_parse_keys(text, io_keys, RM_ARRAY_LEN(io_keys), io);
+    return true;
+}
+
+static double waited_seconds(const struct rm_collect *collect, const struct rm_pid_stat *stat)
+{
+    return (double)(stat->cutime + stat->cstime) * collect->tick_s;
+}
+
 static void read_details(struct rm_process_tree *tree, struct rm_collect *collect,
                          struct rm_tree_member *member)
 {
     struct rm_text text;
-    uint64_t size, resident, shared, count;
+    uint64_t size, resident, shared, count, found;
     uint64_t io[RM_TREE_IO_FIELDS] = {0};
     char dir[32];
     if (read_member_file(tree, collect, member, RM_TREE_STATM, &text) == RESMON_OK &&
@@ -83,11 +100,12 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
         member->shared = (double)shared * collect->page_bytes;
     }
     /* Not readable for another user's process, nor for a zombie: the last figures stay. */
-    if (read_member_file(tree, collect, member, RM_TREE_IO, &text) == RESMON_OK) {
-        uint64_t found = rm_parse_keys(text, io_keys, RM_ARRAY_LEN(io_keys), io);
+    if (read_member_io(tree, collect, member, io, &found)) {
         tree->io_found |= found;
         for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
-            member->io[f] = (found >> f & 1) != 0 ? (double)io[f] : member->io[f];
+            double now = (found >> f & 1) != 0 ? (double)io[f] : member->io[f];
+            member->io_growth[f] += now - member->io[f];
+            member->io[f] = now;
         }
     }
     (void)snprintf(dir, sizeof dir, "proc/%llu", (unsigned long long)member->pid);
@@ -121,12 +139,12 @@ static resmon_status update_member(struct rm_process_tree *tree, struct rm_colle
         return rm_error(RESMON_EFORMAT, "the stat file of process %llu is garbled",
                         (unsigned long long)member->pid);
     }
-    member->is_alive =
-        status == RESMON_OK && (member->starttime == 0 || member->starttime == stat.starttime);
+    member->is_alive = status == RESMON_OK && !rm_pid_stat_is_removed(&stat) &&
+                       (member->starttime == 0 || member->starttime == stat.starttime);
     if (!member->is_alive) {
         return RESMON_OK;
     }
-    double waited = (double)(stat.cutime + stat.cstime) * collect->tick_s;
+    double waited = waited_seconds(collect, &stat);
     member->waited_growth_s += waited - member->waited_s;
     member->waited_s = waited;
     member->own_s = cpu_seconds(collect, member, &stat);
@@ -203,6 +221,12 @@ static bool make_room(struct rm_process_tree *tree)
     return true;
 }
 
+static void forget_growth(struct rm_tree_member *member)
+{
+    member->waited_growth_s = 0.0;
+    memset(member->io_growth, 0, sizeof member->io_growth);
+}
+
 /* A process that is not known yet joins, if it is (still) there. */
 static void add_member(struct rm_process_tree *tree, struct rm_collect *collect, uint64_t pid)
 {
@@ -219,7 +243,7 @@ static void add_member(struct rm_process_tree *tree, struct rm_collect *collect,
         close_member(tree, member);
         return;
     }
-    member->waited_growth_s = 0.0;
+    forget_growth(member);
     index_add(tree, tree->count++);
 }
 
@@ -386,42 +410,73 @@ static struct rm_tree_member *living_ancestor(struct rm_process_tree *tree,
     return NULL;
 }
 
-static void carry(struct rm_process_tree *tree, double seconds, const double io[RM_TREE_IO_FIELDS],
-                  double share, double count)
-{
-    tree->carried_s += seconds;
-    tree->uncounted += count;
-    for (int f = 0; f < RM_TREE_IO_FIELDS; f++) {
-        tree->carried_io[f] += io[f] * share;
-    }
-}
-
 static void note_ended(struct rm_process_tree *tree, const struct rm_tree_member *member)
 {
     struct rm_tree_member *ancestor = living_ancestor(tree, member);
     double seconds = member->own_s + member->waited_s;
     tree->exited += 1.0;
-    if (ancestor == NULL) {
-        carry(tree, seconds, member->io, 1.0, 1.0);
-        return;
-    }
-    ancestor->ended_s += seconds;
-    ancestor->ended_count += 1.0;
+    tree->uncounted += ancestor == NULL ? 1.0 : 0.0;
+    *(ancestor == NULL ? &tree->carried_s : &ancestor->ended_s) += seconds;
     for (int f = 0; f < RM_TREE_IO_FIELDS; f++) {
-        ancestor->ended_io[f] += member->io[f];
+        *(ancestor == NULL ? &tree->carried_io[f] : &ancestor->ended_io[f]) += member->io[f];
+    }
+    if (ancestor != NULL) {
+        ancestor->ended_count += 1.0;
     }
 }
 
-/* Compares what ended below a member with what the kernel says it waited for.  Ticks are rounded
- * down, once in the parent and never in our clocks. */
-static void settle(struct rm_process_tree *tree, const struct rm_collect *collect,
+/* Takes what is missing of `ended` from what a figure has grown by since it was read. */
+static void take_over(double *figure, double *growth, double ended, double fresh)
+{
+    double taken = fmax(fmin(ended - *growth, fresh - *figure), 0.0);
+    *figure += taken;
+    *growth += taken;
+}
+
+/* A child that was waited for after its parent was read, and before it was missed itself, is in the
+ * parent's figures by now. */
+static void look_again(struct rm_process_tree *tree, struct rm_collect *collect,
+                       struct rm_tree_member *member)
+{
+    struct rm_text text;
+    struct rm_pid_stat stat;
+    uint64_t io[RM_TREE_IO_FIELDS] = {0};
+    uint64_t found;
+    if (read_member_file(tree, collect, member, RM_TREE_STAT, &text) == RESMON_OK &&
+        rm_pid_stat_parse(text, &stat) && stat.starttime == member->starttime) {
+        take_over(&member->waited_s, &member->waited_growth_s, member->ended_s,
+                  waited_seconds(collect, &stat));
+    }
+    if (read_member_io(tree, collect, member, io, &found)) {
+        for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
+            take_over(&member->io[f], &member->io_growth[f], member->ended_io[f], (double)io[f]);
+        }
+    }
+}
+
+/*
+ * Compares what ended below a member with what the kernel says it waited for: CPU time (ticks are
+ * rounded down, once in the parent and never in our clocks), and I/O, which a parent's counters
+ * take over from the children that it waits for.  The rest is carried on.
+ */
+static void settle(struct rm_process_tree *tree, struct rm_collect *collect,
                    struct rm_tree_member *member)
 {
     double tolerance = 2.0 * collect->tick_s;
-    double missing = member->ended_s - member->waited_growth_s;
-    if (member->ended_count > 0.0 && missing > tolerance) {
-        carry(tree, missing, member->ended_io, missing / member->ended_s, member->ended_count);
+    if (member->ended_count == 0.0) {
+        return;
     }
+    look_again(tree, collect, member);
+    double missing = member->ended_s - member->waited_growth_s;
+    double share = missing > tolerance ? missing / member->ended_s : 0.0;
+    bool is_missing = share > 0.0;
+    tree->carried_s += share * member->ended_s;
+    for (int f = 0; f < RM_TREE_IO_FIELDS; f++) {
+        double at_least = member->ended_io[f] - member->io_growth[f];
+        is_missing |= at_least > 0.0;
+        tree->carried_io[f] += fmax(fmax(at_least, share * member->ended_io[f]), 0.0);
+    }
+    tree->uncounted += is_missing ? member->ended_count : 0.0;
     member->ended_s = 0.0;
     member->ended_count = 0.0;
     memset(member->ended_io, 0, sizeof member->ended_io);
@@ -476,7 +531,7 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
         remove_ended(tree);
     }
     for (size_t i = 0; i < tree->count; i++) {
-        tree->members[i].waited_growth_s = 0.0;
+        forget_growth(&tree->members[i]);
     }
     if (has_forked(tree, collect)) {
         find_children(tree, collect);

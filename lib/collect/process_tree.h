@@ -6,8 +6,8 @@
  * A member is (pid, start time), so a reused pid is another process.  Once in, it stays in until it
  * ends, also when its parent ends first.  When a member ends, the kernel adds its CPU time and I/O
  * to the process that waits for it; where the nearest living ancestor shows at least that much more
- * waited-for CPU time, nothing is lost, not even of children too short-lived to be seen.  Otherwise
- * the last figures seen are carried on, and the member counts as uncounted.
+ * waited-for CPU time and I/O, nothing is lost, not even of children too short-lived to be seen.
+ * Otherwise the last figures seen are carried on, and what ended counts as uncounted.
  */
 #ifndef RM_COLLECT_PROCESS_TREE_H
 #define RM_COLLECT_PROCESS_TREE_H
@@ -45,6 +45,7 @@ struct rm_tree_member {
     double ended_io[RM_TREE_IO_FIELDS]; /* I/O, */
     double ended_count;                 /* and how many */
     double io[RM_TREE_IO_FIELDS];
+    double io_growth[RM_TREE_IO_FIELDS]; /* as waited_growth_s */
     double rss, vms, shared, threads, fds;
 };
 

@@ -27,4 +27,11 @@ struct rm_pid_stat {
 /** False when the text is not a stat line. */
 bool rm_pid_stat_parse(struct rm_text text, struct rm_pid_stat *ret_stat);
 
+/** Whether the process was removed while the kernel wrote the line: it prints 0 for what had gone,
+ * and no other process, not even a zombie, is without a thread. */
+static inline bool rm_pid_stat_is_removed(const struct rm_pid_stat *stat)
+{
+    return stat->threads == 0;
+}
+
 #endif

@@ -4,7 +4,7 @@
  * are taken on request around the load, so nothing here waits or depends on how fast the machine
  * is.
  */
-#define _GNU_SOURCE /* MAP_ANONYMOUS, getrusage of children */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, memfd_create, getrusage of children */
 #include "test.h"
 
 #include <arpa/inet.h>
@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -297,6 +298,86 @@ static void test_zombie(void **state)
     finish(&around);
 }
 
+static void write_to_memory(size_t bytes)
+{
+    static char chunk[65536];
+    int fd = memfd_create("load", MFD_CLOEXEC);
+    for (size_t done = 0; done < bytes; done += sizeof chunk) {
+        if (write(fd, chunk, sizeof chunk) != (ssize_t)sizeof chunk) {
+            _exit(1);
+        }
+    }
+    (void)close(fd);
+}
+
+/* With SIGCHLD ignored the kernel lets children go, and nobody takes over what they had used: here
+ * next to no CPU time, but I/O. */
+static void test_child_that_nobody_waits_for(void **state)
+{
+    (void)state;
+    struct around around;
+    int seen[2], go[2];
+    char byte = 0;
+    assert_true(pipe(seen) == 0 && pipe(go) == 0);
+    void (*handler)(int) = signal(SIGCHLD, SIG_IGN);
+    begin(&around);
+    pid_t pid = fork();
+    if (pid == 0) {
+        write_to_memory(8 * MIB);
+        _exit(write(seen[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1 ? 0 : 1);
+    }
+    assert_int_equal(read(seen[0], &byte, 1), 1);
+    resmon_run_free(sample(around.monitor));
+    assert_int_equal(write(go[1], &byte, 1), 1);
+    assert_int_equal(waitpid(pid, NULL, 0), -1); /* returns when there is no child any more */
+    end(&around);
+    check_between("tree.io.write_chars", growth(&around, "tree.io.write_chars"), 8 * MIB, 9 * MIB);
+    check_between("tree.uncounted", growth(&around, "tree.uncounted"), 1, 1);
+    (void)signal(SIGCHLD, handler);
+    for (int i = 0; i < 2; i++) {
+        (void)close(seen[i]);
+        (void)close(go[i]);
+    }
+    finish(&around);
+}
+
+/* Children that end and are waited for at any moment of a sample: never lost, never counted twice.
+ */
+static void test_children_reaped_while_sampling(void **state)
+{
+    (void)state;
+    struct around around = {0};
+    resmon_monitor_options options = {
+        .struct_size = sizeof options,
+        .interval_ms = 1,
+        .domains = RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_TREE,
+        .max_overhead = 1.0,
+    };
+    assert_ok(resmon_monitor_new(&options, &around.monitor));
+    assert_ok(resmon_monitor_start(around.monitor));
+    around.before = sample(around.monitor);
+    double before = children_seconds();
+    for (int i = 0; i < 300; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            write_to_memory(MIB / 4);
+            burn(0.004);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+    }
+    double used = children_seconds() - before;
+    end(&around);
+    double own = growth(&around, "proc.cpu.time");
+    check_between("children that were seen", growth(&around, "tree.exited"), 30, 300);
+    check_between("tree.uncounted", growth(&around, "tree.uncounted"), 0, 0);
+    check_between("tree.cpu.time", growth(&around, "tree.cpu.time"), 0.95 * (used + own),
+                  1.05 * (used + own));
+    check_between("tree.io.write_chars", growth(&around, "tree.io.write_chars"), 300 * MIB / 4,
+                  1.05 * 300 * MIB / 4);
+    finish(&around);
+}
+
 /* ---- memory ----------------------------------------------------------------------------- */
 
 /* Resident memory is counted in four counters, each kept per CPU in batches (lib/percpu_counter.c).
@@ -541,6 +622,8 @@ int main(void)
         cmocka_unit_test(test_short_lived_children),
         cmocka_unit_test(test_children_that_are_seen),
         cmocka_unit_test(test_zombie),
+        cmocka_unit_test(test_child_that_nobody_waits_for),
+        cmocka_unit_test(test_children_reaped_while_sampling),
         cmocka_unit_test(test_touched_memory),
         cmocka_unit_test(test_page_faults),
         cmocka_unit_test(test_written_file),
