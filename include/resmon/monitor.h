@@ -76,8 +76,9 @@ typedef struct resmon_monitor_options {
                                    if they are free */
     double max_overhead;      /**< share of one CPU that sampling may take, 0 ... 1; expensive
                                    sources are read less often to stay below; default 0.01 */
-    double max_meter_share;   /**< share of its scope's mean time that a meter may cost before it is
-                                   taken 1 in k; default 0.01 */
+    double max_meter_share;   /**< share of the time spent in a scope that a meter of it may cost
+                                   (the first 100 us at each call path are free); beyond that,
+                                   instances go without; 0 ... 1e9; default 0.01 */
     const char *name;         /**< of the run; default "" */
     const char *fs_root;      /**< directory to read proc/ and sys/ below; default "/" */
     const char *record;       /**< flight recorder: keep the run in this file, readable after any

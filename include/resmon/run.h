@@ -130,16 +130,20 @@ typedef struct resmon_run_scope {
     double self_ns;   /**< the same without the scopes inside */
     double wall_min_ns, wall_max_ns, wall_stddev_ns; /**< per call; NaN without enough calls */
     double open_ns;       /**< time that the open instances have lasted */
-    uint64_t cpu_calls;   /**< instances whose CPU time was taken (1 in k when throttled) */
+    uint64_t cpu_calls;   /**< instances whose CPU time was taken (not all when throttled) */
     double cpu_ns;        /**< CPU time of the thread, of all calls; NaN: not metered */
     uint64_t io_calls;    /**< instances whose I/O was taken */
-    double io_read_bytes; /**< of the whole process while in the scope; NaN: not metered */
+    double io_read_bytes; /**< of the whole process while in the scope, less what this library itself
+                               read and wrote; instances that overlap each count it all; NaN: not
+                               metered.  _bytes: from and to storage, _chars: of read and write
+                               calls, in B */
     double io_write_bytes;
     double io_read_chars;
     double io_write_chars;
     uint64_t rss_calls;     /**< instances whose peak was taken */
     double rss_peak_bytes;  /**< highest RSS of the process in any instance; NaN: not metered */
-    int32_t cpu_provenance; /**< MEASURED, or SAMPLED when 1 in k was taken and scaled up */
+    int32_t cpu_provenance; /**< MEASURED, or SAMPLED when some were taken, and scaled by the
+                                 time that they and all instances lasted */
     int32_t io_provenance;
     int32_t rss_provenance; /**< MEASURED: exact; SAMPLED: an instance was missed or only sampled */
     int32_t reserved;

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "base/struct_size.h"
 #include "engine/recording.h"
 #include "report/report.h"
 #include "sink/document.h"
@@ -69,34 +70,21 @@ void resmon_run_free(resmon_run *run)
 
 /* ---- accessors -------------------------------------------------------------------------- */
 
-/* Whether the caller's output struct is at least what this version fills; `index` below `count`. */
-static resmon_status check(const void *run, const void *target, size_t given, size_t needed,
-                           const char *type)
+static resmon_status check(const resmon_run *run, size_t index, size_t count, const char *what)
 {
-    if (run == NULL || target == NULL || given < needed) {
-        return rm_error(RESMON_EINVAL, "%s: NULL, or struct_size not set to sizeof(%s)", type,
-                        type);
+    if (run == NULL) {
+        return rm_error(RESMON_EINVAL, "the run is NULL");
     }
-    return RESMON_OK;
-}
-
-static resmon_status check_index(size_t index, size_t count, const char *what)
-{
     return index < count ? RESMON_OK
                          : rm_error(RESMON_ENOENT, "%s %zu: the run has %zu", what, index, count);
 }
 
-#define CHECK(run, target, type) \
-    check((run), (target), (target) != NULL ? (target)->struct_size : 0, sizeof(type), #type)
-
 resmon_status resmon_run_get_info(const resmon_run *run, resmon_run_info *ret_info)
 {
-    resmon_status status = CHECK(run, ret_info, resmon_run_info);
-    if (status != RESMON_OK) {
-        return status;
+    if (run == NULL) {
+        return rm_error(RESMON_EINVAL, "the run is NULL");
     }
-    *ret_info = (resmon_run_info){
-        .struct_size = ret_info->struct_size,
+    const resmon_run_info info = {
         .state = run->state,
         .label = run->label,
         .start_realtime_ns = run->start_realtime_ns,
@@ -113,7 +101,7 @@ resmon_status resmon_run_get_info(const resmon_run *run, resmon_run_info *ret_in
         .dropped_scopes = run->dropped.scopes + run->dropped.paths,
         .dropped_rows = run->overhead.sampler.undelivered,
     };
-    return RESMON_OK;
+    return rm_struct_give(&info, RM_STRUCT_SIZE(resmon_run_info), ret_info);
 }
 
 const char *resmon_run_fact(const resmon_run *run, const char *group, const char *key)
@@ -132,15 +120,12 @@ size_t resmon_run_tag_count(const resmon_run *run)
 
 resmon_status resmon_run_get_tag(const resmon_run *run, size_t index, resmon_run_tag *ret_tag)
 {
-    resmon_status status = CHECK(run, ret_tag, resmon_run_tag);
-    if (status == RESMON_OK) {
-        status = check_index(index, run->tag_count, "tag");
+    resmon_status status = check(run, index, resmon_run_tag_count(run), "tag");
+    if (status != RESMON_OK) {
+        return status;
     }
-    if (status == RESMON_OK) {
-        ret_tag->t_ns = run->tags[index].t_ns;
-        ret_tag->label = run->tags[index].label;
-    }
-    return status;
+    const resmon_run_tag result = {.t_ns = run->tags[index].t_ns, .label = run->tags[index].label};
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_tag), ret_tag);
 }
 
 size_t resmon_run_source_count(const resmon_run *run)
@@ -151,16 +136,12 @@ size_t resmon_run_source_count(const resmon_run *run)
 resmon_status resmon_run_get_source(const resmon_run *run, size_t index,
                                     resmon_run_source *ret_source)
 {
-    resmon_status status = CHECK(run, ret_source, resmon_run_source);
-    if (status == RESMON_OK) {
-        status = check_index(index, run->source_count, "source");
-    }
+    resmon_status status = check(run, index, resmon_run_source_count(run), "source");
     if (status != RESMON_OK) {
         return status;
     }
     const struct rm_run_source *source = &run->sources[index];
-    *ret_source = (resmon_run_source){
-        .struct_size = ret_source->struct_size,
+    const resmon_run_source result = {
         .name = source->name,
         .status = source->status,
         .provenance = source->provenance,
@@ -171,7 +152,7 @@ resmon_status resmon_run_get_source(const resmon_run *run, size_t index,
         .cost_max_ns = source->cost_max_ns,
         .every = source->every,
     };
-    return RESMON_OK;
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_source), ret_source);
 }
 
 size_t resmon_run_scope_count(const resmon_run *run)
@@ -181,16 +162,12 @@ size_t resmon_run_scope_count(const resmon_run *run)
 
 resmon_status resmon_run_get_scope(const resmon_run *run, size_t index, resmon_run_scope *ret_scope)
 {
-    resmon_status status = CHECK(run, ret_scope, resmon_run_scope);
-    if (status == RESMON_OK) {
-        status = check_index(index, run->scope_count, "scope");
-    }
+    resmon_status status = check(run, index, resmon_run_scope_count(run), "scope");
     if (status != RESMON_OK) {
         return status;
     }
     const struct rm_run_scope *scope = &run->scopes[index];
-    *ret_scope = (resmon_run_scope){
-        .struct_size = ret_scope->struct_size,
+    const resmon_run_scope result = {
         .name = scope->name,
         .file = scope->file,
         .function = scope->function,
@@ -210,17 +187,17 @@ resmon_status resmon_run_get_scope(const resmon_run *run, size_t index, resmon_r
         .cpu_calls = scope->cpu_calls,
         .cpu_ns = scope->cpu_ns,
         .io_calls = scope->io_calls,
-        .io_read_chars = scope->io[0],
-        .io_write_chars = scope->io[1],
-        .io_read_bytes = scope->io[4],
-        .io_write_bytes = scope->io[5],
+        .io_read_chars = scope->io[RM_IO_READ_CHARS],
+        .io_write_chars = scope->io[RM_IO_WRITE_CHARS],
+        .io_read_bytes = scope->io[RM_IO_READ_BYTES],
+        .io_write_bytes = scope->io[RM_IO_WRITE_BYTES],
         .rss_calls = scope->rss_calls,
         .rss_peak_bytes = scope->rss_peak_bytes,
         .cpu_provenance = scope->cpu_provenance,
         .io_provenance = scope->io_provenance,
         .rss_provenance = scope->rss_provenance,
     };
-    return RESMON_OK;
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_scope), ret_scope);
 }
 
 /* ---- table ------------------------------------------------------------------------------ */
@@ -237,16 +214,12 @@ size_t resmon_run_row_count(const resmon_run *run)
 
 resmon_status resmon_run_get_column(const resmon_run *run, size_t index, resmon_column *ret_column)
 {
-    resmon_status status = CHECK(run, ret_column, resmon_column);
-    if (status == RESMON_OK) {
-        status = check_index(index, run->column_count, "column");
-    }
+    resmon_status status = check(run, index, resmon_run_column_count(run), "column");
     if (status != RESMON_OK) {
         return status;
     }
     const struct rm_run_column *column = &run->columns[index];
-    *ret_column = (resmon_column){
-        .struct_size = ret_column->struct_size,
+    const resmon_column result = {
         .metric = column->metric,
         .instance = column->instance,
         .unit = column->unit,
@@ -254,7 +227,7 @@ resmon_status resmon_run_get_column(const resmon_run *run, size_t index, resmon_
         .kind = column->kind,
         .level = column->level,
     };
-    return RESMON_OK;
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_column), ret_column);
 }
 
 resmon_status resmon_run_find_column(const resmon_run *run, const char *metric,
@@ -265,7 +238,8 @@ resmon_status resmon_run_find_column(const resmon_run *run, const char *metric,
     }
     int64_t index = rm_run_find_column(run, metric, instance);
     if (index < 0) {
-        return rm_error(RESMON_ENOENT, "the run has no column %s", metric);
+        return rm_error(RESMON_ENOENT, "the run has no column %s%s%s", metric,
+                        instance != NULL ? " of instance " : "", instance != NULL ? instance : "");
     }
     *ret_index = (size_t)index;
     return RESMON_OK;
@@ -300,16 +274,12 @@ const uint64_t *resmon_run_row_samples(const resmon_run *run)
 resmon_status resmon_run_get_statistics(const resmon_run *run, size_t index,
                                         resmon_statistics *ret_statistics)
 {
-    resmon_status status = CHECK(run, ret_statistics, resmon_statistics);
-    if (status == RESMON_OK) {
-        status = check_index(index, run->column_count, "column");
-    }
+    resmon_status status = check(run, index, resmon_run_column_count(run), "column");
     if (status != RESMON_OK) {
         return status;
     }
     const struct rm_run_statistics *stats = &run->columns[index].stats;
-    *ret_statistics = (resmon_statistics){
-        .struct_size = ret_statistics->struct_size,
+    const resmon_statistics result = {
         .n = stats->n,
         .resets = stats->resets,
         .first = stats->first,
@@ -326,7 +296,7 @@ resmon_status resmon_run_get_statistics(const resmon_run *run, size_t index,
         .over80_s = stats->over_s[2],
         .over100_s = stats->over_s[3],
     };
-    return RESMON_OK;
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_statistics), ret_statistics);
 }
 
 size_t resmon_node_figure_count(void)
@@ -354,9 +324,10 @@ resmon_status resmon_report_text(const resmon_run *run, char **ret_text)
     }
     rm_buffer_init(&buffer, LARGEST_REPORT);
     rm_report_write(&buffer, run);
-    if (buffer.status != RESMON_OK) {
+    resmon_status status = buffer.status;
+    if (status != RESMON_OK) {
         rm_buffer_free(&buffer);
-        return buffer.status;
+        return status;
     }
     *ret_text = buffer.text;
     return RESMON_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns every GNU extension that libresmon uses, behind one name each.
+ * Owns the GNU extensions that libresmon uses throughout, behind one name each; those of one place
+ * stand there.
  * Called by every layer; calls nothing.
  */
 #ifndef RM_BASE_COMPILER_H
@@ -11,7 +12,6 @@
 #define RM_PRINTF(fmt, arg) __attribute__((format(printf, fmt, arg)))
 #define RM_MUST_CHECK       __attribute__((warn_unused_result))
 #define RM_COLD             __attribute__((cold, noinline))
-#define RM_ALIGNED(n)       __attribute__((aligned(n)))
 
 /* Initial-exec: one load relative to the thread pointer.  The variables are small enough for the
  * static surplus that the loader keeps for libraries opened late. */
@@ -28,5 +28,9 @@
 #define RM_STORE(p, v)         __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define RM_LOAD_ACQUIRE(p)     __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define RM_STORE_RELEASE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+
+/* Of two copies, one is current by a version that a release store publishes.  Before the other is
+ * filled again: whoever sees a word of the new filling sees the version that freed it, too. */
+#define RM_FENCE_BEFORE_REFILL() __atomic_thread_fence(__ATOMIC_RELEASE)
 
 #endif

@@ -33,7 +33,8 @@ void rm_delivery_init(struct rm_delivery *delivery)
 resmon_status rm_delivery_add(struct rm_delivery *delivery, const resmon_sink_ops *ops,
                               void *context)
 {
-    resmon_status status = rm_struct_check(ops, sizeof *ops, "resmon_sink_ops");
+    resmon_sink_ops known;
+    resmon_status status = rm_struct_take(ops, RM_STRUCT_SIZE(resmon_sink_ops), &known);
     if (status != RESMON_OK) {
         return status;
     }
@@ -41,8 +42,8 @@ resmon_status rm_delivery_add(struct rm_delivery *delivery, const resmon_sink_op
         return rm_error(RESMON_ENOSPC, "a monitor has at most %d sinks", RM_MAX_SINKS);
     }
     struct rm_delivery_sink *sink = &delivery->sinks[delivery->sink_count++];
-    *sink = (struct rm_delivery_sink){.ops = *ops, .context = context};
-    (void)rm_text_set(sink->name, sizeof sink->name, ops->name != NULL ? ops->name : "callback");
+    *sink = (struct rm_delivery_sink){.ops = known, .context = context};
+    (void)rm_text_set(sink->name, sizeof sink->name, known.name != NULL ? known.name : "callback");
     return RESMON_OK;
 }
 

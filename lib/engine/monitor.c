@@ -315,6 +315,7 @@ resmon_status rm_monitor_set_label(resmon_monitor *monitor, const char *label)
     (void)rm_text_set(clean, sizeof clean, label);
     (void)pthread_mutex_lock(&monitor->label_lock);
     uint64_t version = header->label_version + 1;
+    RM_FENCE_BEFORE_REFILL();
     for (size_t i = 0; i < sizeof clean; i++) {
         RM_STORE(&header->labels[version & 1][i], clean[i]);
     }

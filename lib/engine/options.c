@@ -12,38 +12,40 @@
 #include "base/struct_size.h"
 #include "store/block.h"
 
-/* Whole numbers: where, default, bounds. */
+/* Whole numbers: from where to where, default, bounds. */
 static const struct {
     const char *name;
-    size_t offset;
+    size_t from, to;
     uint64_t fallback, low, high;
 } numbers[] = {
-#define NUMBER(field, fallback, low, high)                                         \
-    {                                                                              \
-#field, offsetof(resmon_monitor_options, field), (fallback), (low), (high) \
+#define NUMBER(field, target, fallback, low, high)                                            \
+    {                                                                                         \
+#field, offsetof(resmon_monitor_options, field), offsetof(struct rm_options, target), \
+            (fallback), (low), (high)                                                         \
     }
-    NUMBER(interval_ms, 100, 1, 86400000),
-    NUMBER(max_rows, 400, 2, RM_MAX_ROWS),
-    NUMBER(max_tags, 1024, 1, RM_MAX_TAGS),
-    NUMBER(max_scope_paths, 2048, 8, RM_MAX_NODES),
-    NUMBER(max_scope_threads, 256, 1, RM_MAX_THREADS),
-    NUMBER(max_scope_depth, 64, 1, RM_MAX_DEPTH),
+    NUMBER(interval_ms, interval_ms, 100, 1, 86400000),
+    NUMBER(max_rows, rows, 400, 2, RM_MAX_ROWS),
+    NUMBER(max_tags, tags, 1024, 1, RM_MAX_TAGS),
+    NUMBER(max_scope_paths, paths, 2048, 8, RM_MAX_NODES),
+    NUMBER(max_scope_threads, threads, 256, 1, RM_MAX_THREADS),
+    NUMBER(max_scope_depth, depth, 64, 1, RM_MAX_DEPTH),
 #undef NUMBER
 };
 
-/* Sets of bits: where, default, what is known. */
+/* Sets of bits: from where to where, default, what is known. */
 static const struct {
     const char *name;
-    size_t offset;
+    size_t from, to;
     uint64_t fallback, known;
 } sets[] = {
-#define SET(field, fallback, known)                                          \
-    {                                                                        \
-#field, offsetof(resmon_monitor_options, field), (fallback), (known) \
+#define SET(field, target, fallback, known)                                                   \
+    {                                                                                         \
+#field, offsetof(resmon_monitor_options, field), offsetof(struct rm_options, target), \
+            (fallback), (known)                                                               \
     }
-    SET(domains, RESMON_DOMAIN_ALL, RESMON_DOMAIN_ALL),
-    SET(flags, 0, RESMON_FLAG_SMAPS | RESMON_FLAG_NO_SCOPES),
-    SET(scope_meters, RESMON_METER_WALL, RESMON_METER_ALL),
+    SET(domains, domains, RESMON_DOMAIN_ALL, RESMON_DOMAIN_ALL),
+    SET(flags, flags, 0, RESMON_FLAG_SMAPS | RESMON_FLAG_NO_SCOPES),
+    SET(scope_meters, meters, RESMON_METER_WALL, RESMON_METER_ALL),
 #undef SET
 };
 
@@ -54,32 +56,42 @@ static uint64_t field_at(const void *base, size_t offset)
     return value;
 }
 
-static resmon_status read_numbers(const resmon_monitor_options *given,
-                                  uint64_t values[RM_ARRAY_LEN(numbers)])
+static void set_field(struct rm_options *options, size_t offset, uint64_t value)
+{
+    memcpy((char *)options + offset, &value, sizeof value);
+}
+
+static resmon_status read_numbers(const resmon_monitor_options *given, struct rm_options *options)
 {
     for (size_t i = 0; i < RM_ARRAY_LEN(numbers); i++) {
-        uint64_t value = field_at(given, numbers[i].offset);
-        values[i] = value != 0 ? value : numbers[i].fallback;
-        if (values[i] < numbers[i].low || values[i] > numbers[i].high) {
+        uint64_t value = field_at(given, numbers[i].from);
+        value = value != 0 ? value : numbers[i].fallback;
+        if (value < numbers[i].low || value > numbers[i].high) {
             return rm_error(RESMON_ERANGE, "%s is %llu: it may be %llu to %llu", numbers[i].name,
                             (unsigned long long)value, (unsigned long long)numbers[i].low,
                             (unsigned long long)numbers[i].high);
         }
+        set_field(options, numbers[i].to, value);
     }
+    if (options->rows % 2 != 0) {
+        return rm_error(RESMON_ERANGE, "max_rows is %llu: it must be even, for halving",
+                        (unsigned long long)options->rows);
+    }
+    options->interval_ns = (int64_t)options->interval_ms * RM_NS_PER_MS;
     return RESMON_OK;
 }
 
-static resmon_status read_sets(const resmon_monitor_options *given,
-                               uint64_t values[RM_ARRAY_LEN(sets)])
+static resmon_status read_sets(const resmon_monitor_options *given, struct rm_options *options)
 {
     for (size_t i = 0; i < RM_ARRAY_LEN(sets); i++) {
-        uint64_t value = field_at(given, sets[i].offset);
-        values[i] = value != 0 ? value : sets[i].fallback;
+        uint64_t value = field_at(given, sets[i].from);
         if ((value & ~sets[i].known) != 0) {
             return rm_error(RESMON_EINVAL, "%s has unknown bits: 0x%llx", sets[i].name,
                             (unsigned long long)(value & ~sets[i].known));
         }
+        set_field(options, sets[i].to, value != 0 ? value : sets[i].fallback);
     }
+    options->meters |= RESMON_METER_WALL;
     return RESMON_OK;
 }
 
@@ -117,14 +129,9 @@ static resmon_status copy_texts(const resmon_monitor_options *given, struct rm_o
 
 static resmon_status read_all(const resmon_monitor_options *given, struct rm_options *options)
 {
-    uint64_t number[RM_ARRAY_LEN(numbers)] = {0};
-    uint64_t set[RM_ARRAY_LEN(sets)] = {0};
-    resmon_status status = rm_struct_check(given, sizeof *given, "resmon_monitor_options");
+    resmon_status status = read_numbers(given, options);
     if (status == RESMON_OK) {
-        status = read_numbers(given, number);
-    }
-    if (status == RESMON_OK) {
-        status = read_sets(given, set);
+        status = read_sets(given, options);
     }
     if (status == RESMON_OK) {
         status = read_share("max_overhead", given->max_overhead, 0.01, 1.0, &options->max_overhead);
@@ -133,25 +140,12 @@ static resmon_status read_all(const resmon_monitor_options *given, struct rm_opt
         status = read_share("max_meter_share", given->max_meter_share, 0.01, 1e9,
                             &options->max_meter_share);
     }
-    if (status == RESMON_OK && number[1] % 2 != 0) {
-        status = rm_error(RESMON_ERANGE, "max_rows is %llu: it must be even, for halving",
-                          (unsigned long long)number[1]);
-    }
     if (status == RESMON_OK && given->pid < 0) {
         status = rm_error(RESMON_EINVAL, "pid is %lld", (long long)given->pid);
     }
     if (status != RESMON_OK) {
         return status;
     }
-    options->interval_ns = (int64_t)number[0] * RM_NS_PER_MS;
-    options->rows = number[1];
-    options->tags = number[2];
-    options->paths = number[3];
-    options->threads = number[4];
-    options->depth = number[5];
-    options->domains = set[0];
-    options->flags = set[1];
-    options->meters = set[2] | RESMON_METER_WALL;
     options->pid = given->pid;
     options->wants_scopes = (options->flags & RESMON_FLAG_NO_SCOPES) == 0;
     options->needs_scopes = options->wants_scopes && given->scope_meters != 0;
@@ -160,9 +154,14 @@ static resmon_status read_all(const resmon_monitor_options *given, struct rm_opt
 
 resmon_status rm_options_read(const resmon_monitor_options *given, struct rm_options *ret_options)
 {
-    const resmon_monitor_options defaults = {.struct_size = sizeof defaults};
+    resmon_monitor_options known = {.struct_size = sizeof known};
     struct rm_options options = {0};
-    resmon_status status = read_all(given != NULL ? given : &defaults, &options);
+    resmon_status status =
+        given != NULL ? rm_struct_take(given, RM_STRUCT_SIZE(resmon_monitor_options), &known)
+                      : RESMON_OK;
+    if (status == RESMON_OK) {
+        status = read_all(&known, &options);
+    }
     if (status != RESMON_OK) {
         rm_options_free(&options);
         return status;

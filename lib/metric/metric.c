@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
+#include "base/struct_size.h"
 
 #define GAUGE    RESMON_GAUGE
 #define INTERVAL (RESMON_GAUGE | RM_INTERVAL)
@@ -52,11 +53,7 @@ const struct rm_metric *rm_metric_by_name(const char *name)
 
 static resmon_status fill(const struct rm_metric *row, resmon_metric *ret_metric)
 {
-    if (ret_metric == NULL || ret_metric->struct_size < sizeof *ret_metric) {
-        return rm_error(RESMON_EINVAL, "resmon_metric: set struct_size to sizeof(resmon_metric)");
-    }
-    *ret_metric = (resmon_metric){
-        .struct_size = ret_metric->struct_size,
+    const resmon_metric result = {
         .id = row->id,
         .name = row->name,
         .unit = row->unit,
@@ -65,7 +62,7 @@ static resmon_status fill(const struct rm_metric *row, resmon_metric *ret_metric
         .origin = row->origin,
         .help = row->help,
     };
-    return RESMON_OK;
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_metric), ret_metric);
 }
 
 size_t resmon_metric_count(void)

@@ -78,11 +78,12 @@ static struct phase_columns columns_of(const struct resmon_run *run)
     return has;
 }
 
-/* A '~' marks what was taken at some of the calls, or only sampled. */
-static void set_metered(cell target, const char *text, int32_t provenance)
+/* What was taken at some of the calls, or only sampled, is marked: sums are about right ("~"), a
+ * peak is at least that (">="). */
+static void set_metered(cell target, const char *text, int32_t provenance, const char *mark)
 {
     bool is_about = provenance == RESMON_PROVENANCE_SAMPLED;
-    (void)snprintf(target, RM_TABLE_CELL_BYTES, "%s%s", is_about ? "~" : "", text);
+    (void)snprintf(target, RM_TABLE_CELL_BYTES, "%s%s", is_about ? mark : "", text);
 }
 
 static void set_name(cell target, const struct rm_run_scope *scope)
@@ -110,17 +111,17 @@ static void write_phase(struct rm_table *table, const struct rm_run_scope *scope
     rm_human_seconds(cells[c++], scope->max_ns * 1e-9);
     if (has.has_cpu) {
         rm_human_seconds(text, scope->cpu_ns * 1e-9);
-        set_metered(cells[c++], text, scope->cpu_provenance);
+        set_metered(cells[c++], text, scope->cpu_provenance, "~");
     }
     if (has.has_rss) {
         rm_human_bytes(text, scope->rss_peak_bytes);
-        set_metered(cells[c++], text, scope->rss_provenance);
+        set_metered(cells[c++], text, scope->rss_provenance, ">=");
     }
     if (has.has_io) {
-        rm_human_bytes(text, scope->io[0]);
-        set_metered(cells[c++], text, scope->io_provenance);
-        rm_human_bytes(text, scope->io[1]);
-        set_metered(cells[c++], text, scope->io_provenance);
+        rm_human_bytes(text, scope->io[RM_IO_READ_CHARS]);
+        set_metered(cells[c++], text, scope->io_provenance, "~");
+        rm_human_bytes(text, scope->io[RM_IO_WRITE_CHARS]);
+        set_metered(cells[c++], text, scope->io_provenance, "~");
     }
 }
 
@@ -157,9 +158,9 @@ static void write_phases(struct rm_buffer *buffer, const struct resmon_run *run)
     }
     rm_table_end(&table, buffer);
     if (is_about) {
-        rm_buffer_puts(buffer,
-                       "  ~ metered at some of the calls only, because the meter would have "
-                       "cost too much of them\n");
+        rm_buffer_puts(
+            buffer, "  ~, >=: from the calls that were metered; to meter all would have cost too "
+                    "much of their time\n");
     }
 }
 

@@ -10,13 +10,14 @@
 #include "base/compiler.h"
 #include "sys/own_io.h"
 
-_Static_assert(RM_OWN_IO_FIELDS == RM_SCOPE_IO_FIELDS, "the I/O of a scope is that of the process");
+/* A meter's first instances at a node are free of its share of time: short ones that come first
+ * must not keep it from the long ones after them. */
+#define FREE_NS 100000.0
 
 struct meter {
-    const char *name;
     uint32_t bit;
     void (*begin)(const struct rm_metering *metering, struct rm_meter_frame *frame);
-    void (*end)(const struct rm_metering *metering, struct rm_meter_frame *frame,
+    void (*end)(const struct rm_metering *metering, struct rm_meter_frame *frame, uint64_t ticks,
                 struct rm_scope_meters *totals);
 };
 
@@ -27,11 +28,12 @@ static void begin_cpu(const struct rm_metering *metering, struct rm_meter_frame 
 }
 
 static void end_cpu(const struct rm_metering *metering, struct rm_meter_frame *frame,
-                    struct rm_scope_meters *totals)
+                    uint64_t ticks, struct rm_scope_meters *totals)
 {
-    (void)metering;
+    uint64_t begin = frame->cpu_ns + metering->cpu_cost_ns;
     uint64_t now = (uint64_t)rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    totals->cpu_ns += now > frame->cpu_ns ? now - frame->cpu_ns : 0;
+    totals->cpu_ns += now > begin ? now - begin : 0;
+    totals->cpu_wall += ticks;
     totals->cpu_calls++;
 }
 
@@ -42,9 +44,10 @@ static void begin_rss(const struct rm_metering *metering, struct rm_meter_frame 
 }
 
 static void end_rss(const struct rm_metering *metering, struct rm_meter_frame *frame,
-                    struct rm_scope_meters *totals)
+                    uint64_t ticks, struct rm_scope_meters *totals)
 {
     (void)metering;
+    (void)ticks;
     frame->rss_peak = rm_peak_end(&frame->watch);
     totals->rss_peak = frame->rss_peak > totals->rss_peak ? frame->rss_peak : totals->rss_peak;
     totals->rss_sampled += rm_peak_is_exact() ? 0 : 1;
@@ -58,26 +61,48 @@ static void begin_io(const struct rm_metering *metering, struct rm_meter_frame *
     }
 }
 
-static void end_io(const struct rm_metering *metering, struct rm_meter_frame *frame,
+static void end_io(const struct rm_metering *metering, struct rm_meter_frame *frame, uint64_t ticks,
                    struct rm_scope_meters *totals)
 {
-    uint64_t now[RM_SCOPE_IO_FIELDS];
+    uint64_t now[RM_IO_FIELDS];
     if (!rm_own_io_read(&metering->io, now)) {
         return;
     }
-    for (size_t i = 0; i < RM_SCOPE_IO_FIELDS; i++) {
+    for (size_t i = 0; i < RM_IO_FIELDS; i++) {
         totals->io[i] += now[i] > frame->io[i] ? now[i] - frame->io[i] : 0;
     }
+    totals->io_wall += ticks;
     totals->io_calls++;
 }
 
 /* Begun in this order and ended in the reverse one: CPU time is taken innermost, so that it does
  * not count the others. */
 static const struct meter meters[RM_METERS] = {
-    {"rss", (uint32_t)RESMON_METER_RSS, begin_rss, end_rss},
-    {"io", (uint32_t)RESMON_METER_IO, begin_io, end_io},
-    {"cpu", (uint32_t)RESMON_METER_CPU, begin_cpu, end_cpu},
+    {(uint32_t)RESMON_METER_RSS, begin_rss, end_rss},
+    {(uint32_t)RESMON_METER_IO, begin_io, end_io},
+    {(uint32_t)RESMON_METER_CPU, begin_cpu, end_cpu},
 };
+
+static uint64_t measure_cpu_cost(void)
+{
+    int64_t lowest = INT64_MAX;
+    for (int i = 0; i < 16; i++) {
+        int64_t before = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        int64_t cost = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+        lowest = cost < lowest ? cost : lowest;
+    }
+    return (uint64_t)lowest;
+}
+
+static uint64_t ticks_of_ns(double ns)
+{
+    struct rm_clock_pair from = rm_clock_read_pair();
+    struct rm_clock_pair to = from;
+    while (to.ns - from.ns < 20000) {
+        to = rm_clock_read_pair();
+    }
+    return (uint64_t)(ns / rm_clock_ns_per_tick(from, to));
+}
 
 void rm_metering_open(struct rm_metering *metering, uint64_t wanted, double max_share)
 {
@@ -93,6 +118,12 @@ void rm_metering_open(struct rm_metering *metering, uint64_t wanted, double max_
     if ((wanted & RESMON_METER_RSS) != 0) {
         rm_peak_open();
     }
+    if ((wanted & RESMON_METER_CPU) != 0) {
+        metering->cpu_cost_ns = measure_cpu_cost();
+    }
+    if (metering->meters != 0) {
+        metering->free_ticks = ticks_of_ns(FREE_NS);
+    }
 }
 
 void rm_metering_close(struct rm_metering *metering)
@@ -100,13 +131,13 @@ void rm_metering_close(struct rm_metering *metering)
     rm_kept_close(&metering->io);
 }
 
-static bool is_due(struct rm_meter_pace *pace)
+/* At each node a meter may cost `max_share` of the time that was spent there so far. */
+static bool is_due(const struct rm_metering *metering, const struct rm_scope_node *node,
+                   size_t meter)
 {
-    if (pace->left > 0) {
-        pace->left--;
-        return false;
-    }
-    return true;
+    const struct rm_scope_wall *wall = &node->wall[node->wall_version & 1];
+    return (double)node->spent[meter] <=
+           (double)metering->free_ticks + metering->max_share * (double)wall->total;
 }
 
 void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *node,
@@ -116,7 +147,7 @@ void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *n
     frame->forced = forced;
     for (size_t i = 0; i < RM_METERS; i++) {
         uint32_t bit = meters[i].bit;
-        if (((metering->meters & bit) != 0 && is_due(&node->pace[i])) || (forced & bit) != 0) {
+        if (((metering->meters & bit) != 0 && is_due(metering, node, i)) || (forced & bit) != 0) {
             uint64_t before = rm_clock_ticks();
             frame->taken |= bit;
             meters[i].begin(metering, frame);
@@ -125,37 +156,20 @@ void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *n
     }
 }
 
-/* A meter may cost `max_share` of its scope's mean time; beyond that it is taken 1 in k. */
-static void pace_meter(const struct rm_metering *metering, const struct rm_scope_wall *wall,
-                       struct rm_meter_pace *pace, uint64_t cost)
-{
-    uint64_t bounded = cost < UINT32_MAX ? cost : UINT32_MAX;
-    pace->cost =
-        pace->cost == 0 ? (uint32_t)bounded : (uint32_t)(((uint64_t)pace->cost * 7 + bounded) / 8);
-    double mean = wall->calls > 0 ? (double)wall->total / (double)wall->calls : 0.0;
-    double allowed = metering->max_share * mean;
-    double every = allowed > 0.0 ? (double)pace->cost / allowed : 1.0;
-    pace->every = every > 65535.0 ? UINT16_MAX : every > 1.0 ? (uint16_t)(every + 0.999) : 1;
-    pace->left = (uint16_t)(pace->every - 1);
-}
-
 void rm_meters_end(const struct rm_metering *metering, struct rm_scope_node *node,
-                   struct rm_meter_frame *frame)
+                   struct rm_meter_frame *frame, uint64_t ticks)
 {
     if (frame->taken == 0) {
         return;
     }
-    const struct rm_scope_wall *wall = &node->wall[node->wall_version & 1];
     struct rm_scope_meters totals = rm_node_meters(node);
     for (size_t i = RM_METERS; i-- > 0;) {
         if ((frame->taken & meters[i].bit) != 0) {
             uint64_t before = rm_clock_ticks();
-            meters[i].end(metering, frame, &totals);
+            meters[i].end(metering, frame, ticks, &totals);
             uint64_t cost = frame->cost[i] + rm_clock_ticks() - before;
             totals.cost_ticks += cost;
-            if ((frame->forced & meters[i].bit) == 0) {
-                pace_meter(metering, wall, &node->pace[i], cost);
-            }
+            node->spent[i] += (frame->forced & meters[i].bit) == 0 ? cost : 0;
         }
     }
     rm_node_publish_meters(node, &totals);

@@ -18,15 +18,17 @@ struct rm_meter_frame {
     uint32_t forced;
     uint64_t cost[RM_METERS]; /* ticks that the beginning took */
     uint64_t cpu_ns;
-    uint64_t io[RM_SCOPE_IO_FIELDS];
+    uint64_t io[RM_IO_FIELDS];
     struct rm_peak_watch watch;
     uint64_t rss_peak; /* of the instance, after its end */
 };
 
 /* What all scopes of a session have in common. */
 struct rm_metering {
-    uint32_t meters;   /* RESMON_METER_*, wall left out */
-    struct rm_kept io; /* the process's I/O counters */
+    uint32_t meters;      /* RESMON_METER_*, wall left out */
+    struct rm_kept io;    /* the process's I/O counters */
+    uint64_t cpu_cost_ns; /* what an empty instance would find, for reading the clock */
+    uint64_t free_ticks;  /* that each meter may cost at a node before its share counts */
     double max_share;
 };
 
@@ -38,9 +40,9 @@ void rm_metering_close(struct rm_metering *metering);
 void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *node,
                      struct rm_meter_frame *frame, uint32_t forced);
 
-/** Takes them again, adds the differences to the node, and paces the next ones. */
+/** Takes them again and adds the differences to the node; the instance lasted `ticks`. */
 void rm_meters_end(const struct rm_metering *metering, struct rm_scope_node *node,
-                   struct rm_meter_frame *frame);
+                   struct rm_meter_frame *frame, uint64_t ticks);
 
 /** Gives up on an open frame without counting it. */
 void rm_meters_abandon(struct rm_meter_frame *frame);

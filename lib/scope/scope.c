@@ -36,6 +36,7 @@ static RM_THREAD_LOCAL struct {
 } self;
 
 static pthread_key_t exit_key; /* its destructor detaches a thread that ends */
+static bool has_exit_key; /* else every key of the process is taken, and no scope is measured */
 
 /* ---- records ---------------------------------------------------------------------------- */
 
@@ -60,6 +61,7 @@ static inline void record_wall(struct rm_scope_node *node, uint64_t ticks, uint6
     double square_sum;
     __atomic_load(&old->square_sum, &square_sum, __ATOMIC_RELAXED);
     square_sum += apart * apart;
+    RM_FENCE_BEFORE_REFILL();
     RM_STORE(&new->calls, calls + 1);
     RM_STORE(&new->folded, RM_LOAD(&old->folded) + folded);
     RM_STORE(&new->total, RM_LOAD(&old->total) + ticks);
@@ -102,8 +104,8 @@ static void detach(void)
     self.thread = NULL;
     self.session = 0;
     self.special = 0;
-    (void)pthread_setspecific(exit_key, NULL);
     if (thread != NULL) {
+        (void)pthread_setspecific(exit_key, NULL);
         rm_session_detach(thread);
     }
 }
@@ -137,7 +139,7 @@ static void on_thread_exit(void *unused)
 
 static void make_exit_key(void)
 {
-    (void)pthread_key_create(&exit_key, on_thread_exit);
+    has_exit_key = pthread_key_create(&exit_key, on_thread_exit) == 0;
 }
 
 void rm_scope_forget_thread(void)
@@ -161,7 +163,7 @@ static RM_COLD bool attach(void)
     if (self.thread != NULL) {
         detach();
     }
-    struct rm_scope_session *session = rm_session_current();
+    struct rm_scope_session *session = has_exit_key ? rm_session_current() : NULL;
     if (session == NULL) {
         return false;
     }
@@ -215,7 +217,8 @@ static uint64_t begin_with_meters(struct rm_scope_node *node, rm_node_ref ref, u
 static RM_COLD uint64_t begin_slow(resmon_site *site, uint32_t forced)
 {
     uint32_t number = rm_site_number(site);
-    if (self.session != RM_LOAD(&resmon_scope_session) && !attach()) {
+    uint32_t session = RM_LOAD(&resmon_scope_session); /* it may have ended meanwhile */
+    if (session == 0 || (self.session != session && !attach())) {
         return 0;
     }
     if ((self.special & SPECIAL_VOID) != 0) {
@@ -272,10 +275,11 @@ static void end_frame(struct rm_scope_frame *frame, uint64_t now)
 {
     struct rm_scope_node *node = self.current;
     uint64_t folded = frame->folded_total;
-    record_wall(node, now - RM_LOAD(&frame->start), folded);
+    uint64_t ticks = now - RM_LOAD(&frame->start);
+    record_wall(node, ticks, folded);
     frame->folded_total = 0;
     struct rm_meter_frame *meters = meter_frame_of(frame);
-    rm_meters_end(&self.thread->session->metering, node, meters);
+    rm_meters_end(&self.thread->session->metering, node, meters, ticks);
     pop(frame);
 }
 

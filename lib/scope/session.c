@@ -63,7 +63,6 @@ static void link_child(struct rm_scope_session *session, struct rm_scope_node *p
                        struct rm_scope_node *child, uint32_t site)
 {
     RM_STORE(&child->site, site);
-    child->parent = ref_of(session, parent);
     /* At the end, so that phases are listed in the order in which they came. */
     rm_node_ref *link = &parent->first_child;
     while (*link != 0) {
@@ -160,6 +159,7 @@ static struct rm_scope_thread_record *take_record(struct rm_scope_session *sessi
         memset(record->frames, 0, (header->sizes.depth + 1) * sizeof record->frames[0]);
         record->frames[0].token = RM_ROOT_TOKEN;
         record->frames[0].node = record->root;
+        record->frames[0].folds = 1; /* its token passes no end for one of a scope */
         RM_STORE_RELEASE(&record->state, RM_THREAD_LIVE);
         return record;
     }

@@ -20,6 +20,6 @@ resmon_status rm_document_parse(const char *text, size_t length, struct resmon_r
 /* Words that both directions share; index = the code. */
 extern const char *const rm_provenance_names[5];
 extern const char *const rm_level_names[6];
-extern const char *const rm_io_names[RM_SCOPE_IO_FIELDS];
+extern const char *const rm_io_names[RM_IO_FIELDS];
 
 #endif

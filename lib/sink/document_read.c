@@ -402,7 +402,7 @@ static void read_meters(struct rm_run_scope *scope, const struct rm_json *object
     scope->cpu_ns = number_of(object, "cpu_ns");
     scope->cpu_provenance = provenance_of(object, "cpu_provenance");
     scope->io_calls = count_of(object, "io_calls");
-    for (size_t i = 0; i < RM_SCOPE_IO_FIELDS; i++) {
+    for (size_t i = 0; i < RM_IO_FIELDS; i++) {
         scope->io[i] = number_of(object, rm_io_names[i]);
     }
     scope->io_provenance = provenance_of(object, "io_provenance");

@@ -17,7 +17,7 @@
 
 const char *const rm_provenance_names[5] = {"none", "measured", "sampled", "modelled", "shared"};
 const char *const rm_level_names[6] = {"", "process", "tree", "cgroup", "node", "device"};
-const char *const rm_io_names[RM_SCOPE_IO_FIELDS] = {
+const char *const rm_io_names[RM_IO_FIELDS] = {
     "io_read_chars",  "io_write_chars", "io_read_count",
     "io_write_count", "io_read_bytes",  "io_write_bytes",
 };
@@ -162,7 +162,7 @@ static void put_meters(struct rm_json *object, const struct rm_run_scope *scope,
                          word(rm_provenance_names, words, scope->rss_provenance), is_whole);
     }
     if (scope->io_calls > 0) {
-        for (size_t i = 0; i < RM_SCOPE_IO_FIELDS; i++) {
+        for (size_t i = 0; i < RM_IO_FIELDS; i++) {
             rm_json_put_number(object, rm_io_names[i], scope->io[i], is_whole);
         }
         rm_json_put_number(object, "io_calls", (double)scope->io_calls, is_whole);

@@ -67,7 +67,7 @@ struct rm_run_scope {
     double total_ns, self_ns, min_ns, max_ns, stddev_ns, open_ns;
     /* Meters: instances that were metered, and figures scaled to all calls; NaN: not metered. */
     uint64_t cpu_calls, io_calls, rss_calls;
-    double cpu_ns, io[RM_SCOPE_IO_FIELDS], rss_peak_bytes;
+    double cpu_ns, io[RM_IO_FIELDS], rss_peak_bytes;
     int32_t cpu_provenance, io_provenance, rss_provenance;
 };
 

@@ -178,19 +178,32 @@ static int32_t provenance_of(uint64_t metered, uint64_t calls)
     return metered < calls ? RESMON_PROVENANCE_SAMPLED : RESMON_PROVENANCE_MEASURED;
 }
 
-static double scaled(uint64_t sum, uint64_t metered, uint64_t calls)
+/* The instances that were metered lasted `part` of `total`: what the others did is taken to go with
+ * the time that they took. */
+static double scaled(uint64_t sum, uint64_t metered, uint64_t part,
+                     const struct rm_scope_wall *wall)
 {
-    return metered == 0 ? RM_NAN : (double)sum * ((double)calls / (double)metered);
+    if (metered == 0) {
+        return RM_NAN;
+    }
+    if (part == 0 || metered == wall->calls) {
+        return (double)sum * ((double)wall->calls / (double)metered);
+    }
+    return (double)sum * ((double)wall->total / (double)part);
 }
 
-static void fill_meters(struct rm_run_scope *scope, const struct rm_scope_meters *meters)
+static void fill_meters(struct rm_run_scope *scope, const struct path *path)
 {
+    const struct rm_scope_meters *meters = &path->meters;
     scope->cpu_calls = meters->cpu_calls;
-    scope->cpu_ns = scaled(meters->cpu_ns, meters->cpu_calls, scope->calls);
+    scope->cpu_ns = scaled(meters->cpu_ns, meters->cpu_calls, meters->cpu_wall, &path->wall);
     scope->cpu_provenance = provenance_of(meters->cpu_calls, scope->calls);
+    if (scope->cpu_provenance == RESMON_PROVENANCE_SAMPLED) {
+        scope->cpu_ns = rm_lesser(scope->cpu_ns, scope->total_ns); /* a thread has one CPU */
+    }
     scope->io_calls = meters->io_calls;
-    for (size_t i = 0; i < RM_SCOPE_IO_FIELDS; i++) {
-        scope->io[i] = scaled(meters->io[i], meters->io_calls, scope->calls);
+    for (size_t i = 0; i < RM_IO_FIELDS; i++) {
+        scope->io[i] = scaled(meters->io[i], meters->io_calls, meters->io_wall, &path->wall);
     }
     scope->io_provenance = provenance_of(meters->io_calls, scope->calls);
     scope->rss_calls = meters->rss_calls;
@@ -221,7 +234,7 @@ static resmon_status fill_scope(struct resmon_run *run, struct rm_run_scope *sco
     scope->stddev_ns = stddev_of(path) * ns_per_tick;
     scope->open_ns = (double)path->open_ticks * ns_per_tick;
     scope->self_ns = scope->total_ns + scope->open_ns;
-    fill_meters(scope, &path->meters);
+    fill_meters(scope, path);
     return RESMON_OK;
 }
 
@@ -260,7 +273,11 @@ static resmon_status list_paths(struct merger *m, struct resmon_run *run, double
         }
         m->paths[at].listed = (int64_t)run->scope_count++;
     }
-    for (size_t i = 0; i < run->scope_count; i++) {
+    for (size_t i = run->scope_count; i-- > 0;) {
+        struct rm_run_scope *parent = scopes[i].parent >= 0 ? &scopes[scopes[i].parent] : NULL;
+        if (parent != NULL && parent->rss_calls > 0) {
+            parent->rss_peak_bytes = fmax(parent->rss_peak_bytes, scopes[i].rss_peak_bytes);
+        }
         /* Children of scopes that stayed open, or of other threads' clocks, may exceed it. */
         scopes[i].self_ns = fmax(scopes[i].self_ns, 0.0);
     }

@@ -47,6 +47,7 @@ struct rm_scope_meters rm_node_meters(const struct rm_scope_node *node)
 static void publish_wall(struct rm_scope_node *node, const struct rm_scope_wall *wall)
 {
     uint32_t version = RM_LOAD(&node->wall_version) + 1;
+    RM_FENCE_BEFORE_REFILL();
     copy_words(&node->wall[version & 1], wall, sizeof *wall);
     RM_STORE_RELEASE(&node->wall_version, version);
 }
@@ -54,6 +55,7 @@ static void publish_wall(struct rm_scope_node *node, const struct rm_scope_wall 
 void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_meters *totals)
 {
     uint32_t version = RM_LOAD(&node->meter_version) + 1;
+    RM_FENCE_BEFORE_REFILL();
     copy_words(&node->meters[version & 1], totals, sizeof *totals);
     RM_STORE_RELEASE(&node->meter_version, version);
 }
@@ -94,14 +96,16 @@ struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
     struct rm_scope_meters sum = {
         .threads = a->threads + b->threads,
         .cpu_calls = a->cpu_calls + b->cpu_calls,
+        .cpu_wall = a->cpu_wall + b->cpu_wall,
         .cpu_ns = a->cpu_ns + b->cpu_ns,
         .io_calls = a->io_calls + b->io_calls,
+        .io_wall = a->io_wall + b->io_wall,
         .rss_calls = a->rss_calls + b->rss_calls,
         .rss_peak = a->rss_peak > b->rss_peak ? a->rss_peak : b->rss_peak,
         .rss_sampled = a->rss_sampled + b->rss_sampled,
         .cost_ticks = a->cost_ticks + b->cost_ticks,
     };
-    for (size_t i = 0; i < RM_SCOPE_IO_FIELDS; i++) {
+    for (size_t i = 0; i < RM_IO_FIELDS; i++) {
         sum.io[i] = a->io[i] + b->io[i];
     }
     return sum;

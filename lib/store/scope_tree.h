@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "base/io_field.h"
 #include "store/block.h"
 
 #define RM_SITE_NAME_BYTES     64
@@ -38,16 +39,16 @@ struct rm_scope_wall {
     double square_sum; /* of (duration - first duration of the node)^2 */
 };
 
-#define RM_SCOPE_IO_FIELDS 6 /* in the order of /proc/PID/io: rchar ... write_bytes */
-
 /* What the meters other than wall found, each with its own number of metered instances; and how
  * many threads have come together in the node. */
 struct rm_scope_meters {
     uint64_t threads;
     uint64_t cpu_calls;
+    uint64_t cpu_wall; /* ticks that the metered instances lasted */
     uint64_t cpu_ns;
     uint64_t io_calls;
-    uint64_t io[RM_SCOPE_IO_FIELDS];
+    uint64_t io_wall;
+    uint64_t io[RM_IO_FIELDS];
     uint64_t rss_calls;
     uint64_t rss_peak;    /* B, highest of all instances */
     uint64_t rss_sampled; /* instances whose peak is only the sampler's maximum */
@@ -56,29 +57,19 @@ struct rm_scope_meters {
 
 #define RM_METERS 3 /* besides wall */
 
-/* How often a meter is taken at a node: 1 in `every`, so that its cost stays a small share. */
-struct rm_meter_pace {
-    uint16_t every;
-    uint16_t left; /* instances to skip before the next */
-    uint32_t cost; /* ticks, moving mean */
-};
-
 /* A reference to a node: its byte offset in the section; 0: none (slot 0 is never used). */
 typedef uint32_t rm_node_ref;
 
 struct rm_scope_node {
     /* Links: written once under the session lock, released by the link that points here. */
-    uint32_t site; /* 0: the root of a thread */
-    rm_node_ref parent;
+    uint32_t site;           /* 0: the root of a thread */
     rm_node_ref first_child; /* release */
     rm_node_ref next;        /* release */
-    rm_node_ref last_child;  /* the owner's cache of the child visited last; never 0: a node without
-                                children points at slot 0, whose site matches nothing */
+    rm_node_ref last_child;  /* the owner's cache of the child visited last; 0: none yet */
     uint32_t wall_version;
     uint32_t meter_version;
-    uint32_t unused;
-    uint64_t first_ticks; /* duration of the first instance: the variance is taken about it */
-    struct rm_meter_pace pace[RM_METERS]; /* the owner's alone */
+    uint64_t first_ticks;      /* duration of the first instance: the variance is taken about it */
+    uint64_t spent[RM_METERS]; /* ticks that each meter has cost here; the owner's alone */
     struct rm_scope_wall wall[2];
     struct rm_scope_meters meters[2];
 } __attribute__((aligned(64)));

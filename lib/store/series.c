@@ -125,6 +125,7 @@ void rm_series_add(struct rm_block *block, const struct rm_sample *sample,
     const struct rm_commit *old = state_at(block, header->commit);
     struct rm_commit *new = state_at(block, header->commit + 1);
     const struct rm_column_state *old_columns = rm_series_columns(old);
+    RM_FENCE_BEFORE_REFILL();
     *new = *old;
     int starts_bucket = make_room(block, old, new, old_columns);
     if (starts_bucket) {

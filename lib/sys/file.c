@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "sys/own_io.h"
 
 #define SCRATCH_START ((size_t)16 * 1024)
 
@@ -136,6 +137,7 @@ static ssize_t read_at(int fd, char *bytes, size_t room, size_t offset)
     ssize_t got;
     do {
         got = pread(fd, bytes, room, (off_t)offset);
+        rm_own_io_note_read(got);
     } while (got < 0 && errno == EINTR);
     return got;
 }

@@ -10,6 +10,7 @@
 
 #include "base/fault.h"
 #include "base/status.h"
+#include "sys/own_io.h"
 
 static resmon_status check(struct rm_infile *file, uint64_t bound)
 {
@@ -56,6 +57,7 @@ resmon_status rm_infile_read(const struct rm_infile *file, uint64_t offset, void
         } else {
             got = pread(file->fd, (char *)bytes + done, (size_t)(length - done),
                         (off_t)(offset + done));
+            rm_own_io_note_read(got);
         }
         if (got < 0 && errno == EINTR) {
             continue;

@@ -10,6 +10,7 @@
 
 #include "base/fault.h"
 #include "base/status.h"
+#include "sys/own_io.h"
 
 resmon_status rm_outfile_expand(const char *pattern, char path[RM_PATH_BYTES])
 {
@@ -75,6 +76,7 @@ resmon_status rm_outfile_write(struct rm_outfile *file, const char *bytes, size_
     while (length > 0) {
         ssize_t done =
             RM_FAULT(RM_FAULT_WRITE) ? (errno = ENOSPC, -1) : write(file->fd, bytes, length);
+        rm_own_io_note_write(done);
         if (done < 0 && errno == EINTR) {
             continue;
         }

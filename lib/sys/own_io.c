@@ -4,26 +4,54 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/parse.h"
 
-static const struct rm_key keys[RM_OWN_IO_FIELDS] = {
-    RM_KEY("rchar:", 0), RM_KEY("wchar:", 1),      RM_KEY("syscr:", 2),
-    RM_KEY("syscw:", 3), RM_KEY("read_bytes:", 4), RM_KEY("write_bytes:", 5),
+static const struct rm_key keys[RM_IO_FIELDS] = {
+    RM_KEY("rchar:", RM_IO_READ_CHARS),      RM_KEY("wchar:", RM_IO_WRITE_CHARS),
+    RM_KEY("syscr:", RM_IO_READ_CALLS),      RM_KEY("syscw:", RM_IO_WRITE_CALLS),
+    RM_KEY("read_bytes:", RM_IO_READ_BYTES), RM_KEY("write_bytes:", RM_IO_WRITE_BYTES),
 };
+
+static uint64_t ours[RM_IO_FIELDS]; /* atomic; of the whole process */
+
+static void note(enum rm_io_field chars, enum rm_io_field calls, ssize_t got)
+{
+    (void)__atomic_add_fetch(&ours[chars], got > 0 ? (uint64_t)got : 0, __ATOMIC_RELAXED);
+    (void)__atomic_add_fetch(&ours[calls], 1, __ATOMIC_RELAXED);
+}
+
+void rm_own_io_note_read(ssize_t got)
+{
+    note(RM_IO_READ_CHARS, RM_IO_READ_CALLS, got);
+}
+
+void rm_own_io_note_write(ssize_t got)
+{
+    note(RM_IO_WRITE_CHARS, RM_IO_WRITE_CALLS, got);
+}
 
 bool rm_own_io_open(struct rm_kept *kept)
 {
     return rm_kept_open(kept, AT_FDCWD, "/proc/self/io", O_RDONLY);
 }
 
-bool rm_own_io_read(const struct rm_kept *kept, uint64_t numbers[RM_OWN_IO_FIELDS])
+bool rm_own_io_read(const struct rm_kept *kept, uint64_t numbers[RM_IO_FIELDS])
 {
     char bytes[512];
+    uint64_t before[RM_IO_FIELDS];
+    for (size_t f = 0; f < RM_IO_FIELDS; f++) {
+        before[f] = RM_LOAD(&ours[f]);
+    }
     ssize_t length = pread(rm_kept_fd(kept), bytes, sizeof bytes, 0);
     if (length <= 0) {
         return false;
     }
-    uint64_t found =
-        rm_parse_keys(rm_text_of(bytes, (size_t)length), keys, RM_OWN_IO_FIELDS, numbers);
-    return found == (1U << RM_OWN_IO_FIELDS) - 1;
+    rm_own_io_note_read(length);
+    uint64_t found = rm_parse_keys(rm_text_of(bytes, (size_t)length), keys, RM_IO_FIELDS, numbers);
+    for (size_t f = 0; f < RM_IO_FIELDS; f++) {
+        /* A call of another thread may be counted by one side only, for a moment. */
+        numbers[f] -= before[f] < numbers[f] ? before[f] : numbers[f];
+    }
+    return found == (1U << RM_IO_FIELDS) - 1;
 }

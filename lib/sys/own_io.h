@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns reading of our own process's I/O counters inside scopes: /proc/self/io, kept open.
+ * Owns the I/O of our own process as scopes see it: the counters of /proc/self/io, less what the
+ * library itself has read and written through system calls that they count.
  */
 #ifndef RM_SYS_OWN_IO_H
 #define RM_SYS_OWN_IO_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+#include "base/io_field.h"
 #include "sys/kept.h"
 
-/* In the order of the file: rchar, wchar, syscr, syscw, read_bytes, write_bytes. */
-#define RM_OWN_IO_FIELDS 6
+/** After each read or write of the library: `got` is what the call returned. */
+void rm_own_io_note_read(ssize_t got);
+void rm_own_io_note_write(ssize_t got);
 
 /** Opens the file of this process, whatever fs_root its monitor reads; false with errno. */
 bool rm_own_io_open(struct rm_kept *kept);
 
 /** Reads all fields, on any thread; false when one is missing: another file by now, for one. */
-bool rm_own_io_read(const struct rm_kept *kept, uint64_t numbers[RM_OWN_IO_FIELDS]);
+bool rm_own_io_read(const struct rm_kept *kept, uint64_t numbers[RM_IO_FIELDS]);
 
 #endif

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
-#include "base/status.h"
+#include "sys/own_io.h"
 
 /* These are about this process whatever fs_root a monitor reads, so they are the real files. */
 #define CLEAR_REFS "/proc/self/clear_refs"
@@ -34,6 +34,7 @@ static uint64_t read_status(struct rm_rss_mark *mark)
         return 0;
     }
     ssize_t length = pread(mark->status.fd, bytes, sizeof bytes, 0);
+    rm_own_io_note_read(length);
     if (length <= 0) {
         return 0;
     }
@@ -49,6 +50,7 @@ static uint64_t read_statm(struct rm_rss_mark *mark)
         return 0;
     }
     ssize_t length = pread(mark->statm.fd, bytes, sizeof bytes, 0);
+    rm_own_io_note_read(length);
     struct rm_text text = rm_text_of(bytes, length > 0 ? (size_t)length : 0);
     return rm_parse_u64(&text, &size) && rm_parse_u64(&text, &resident)
                ? resident * mark->page_bytes
@@ -58,8 +60,12 @@ static uint64_t read_statm(struct rm_rss_mark *mark)
 /* The one file that the library writes to in the middle of a program's work: never into another. */
 static bool reset(struct rm_rss_mark *mark)
 {
-    return rm_kept_revive(&mark->clear, CLEAR_REFS, O_WRONLY) &&
-           pwrite(mark->clear.fd, "5", 1, 0) == 1;
+    if (!rm_kept_revive(&mark->clear, CLEAR_REFS, O_WRONLY)) {
+        return false;
+    }
+    ssize_t written = pwrite(mark->clear.fd, "5", 1, 0);
+    rm_own_io_note_write(written);
+    return written == 1;
 }
 
 static void find_reading(struct rm_rss_mark *mark)

@@ -120,7 +120,6 @@ static struct rm_scope_node *link_node(struct rm_block *block, uint64_t index, u
     struct rm_scope_node *node = rm_block_record(block, RM_SECTION_NODES, index);
     struct rm_scope_node *above = rm_block_record(block, RM_SECTION_NODES, parent);
     node->site = site;
-    node->parent = rm_node_ref_of(parent);
     node->first_ticks = 100;
     node->wall[0] = (struct rm_scope_wall){.calls = 3, .total = 300, .min = 90, .max = 110};
     node->meters[0] = (struct rm_scope_meters){.threads = 1, .cpu_calls = 3, .cpu_ns = 30};

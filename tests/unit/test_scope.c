@@ -895,7 +895,69 @@ static void test_an_expensive_meter_is_taken_one_in_k_and_says_so(void **state)
     resmon_run_free(run);
 }
 
+static void burn_ns(int64_t ns)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    int64_t until = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + ns;
+    do {
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    } while ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec < until);
+}
+
+/* Most of the time is in calls that come after many short ones. */
+static void test_short_calls_do_not_keep_a_meter_from_long_ones(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started(
+        &(resmon_monitor_options){.scope_meters = RESMON_METER_CPU, .max_meter_share = 0.01});
+    for (int i = 0; i < 1020; i++) {
+        RESMON_SCOPE("mixed");
+        if (i >= 1000) {
+            burn_ns(2000000);
+        }
+    }
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *scope = child_of(run, -1, "mixed");
+    assert_true(scope->cpu_calls >= 10 && scope->cpu_calls < 1020);
+    assert_near(scope->cpu_ns, 40e6, 8e6);
+    resmon_run_free(run);
+}
+
+/* The meters read /proc/self/io and write to clear_refs: system calls that the kernel counts. */
+static void test_io_of_the_library_is_not_the_programs(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started_metering(RESMON_METER_IO | RESMON_METER_RSS);
+    uint64_t outer = begin("outer");
+    for (int i = 0; i < 100; i++) {
+        RESMON_SCOPE("inner");
+    }
+    resmon_scope_end(outer);
+    resmon_run *run = finished(monitor);
+    const struct rm_run_scope *scope = child_of(run, -1, "outer");
+    for (size_t f = 0; scope->io_calls > 0 && f < RM_IO_FIELDS; f++) {
+        assert_near(scope->io[f], 0.0, 0.0);
+    }
+    resmon_run_free(run);
+}
+
 /* ---- names ---------------------------------------------------------------------------------- */
+
+/* -1 is what callers through an FFI pass by mistake. */
+static void test_an_end_without_a_begin_is_stale(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started_plain();
+    resmon_scope_end(begin("first"));
+    resmon_scope_end(UINT64_MAX);
+    resmon_scope_end(12345);
+    resmon_scope_end(begin("second"));
+    resmon_run *run = finished(monitor);
+    assert_int_equal(child_of(run, -1, "second")->calls, 1);
+    assert_int_equal(run->dropped.stale_ends, 2);
+    resmon_run_free(run);
+}
 
 static void test_a_name_is_one_site_for_ever(void **state)
 {
@@ -972,6 +1034,9 @@ int main(void)
         cmocka_unit_test(test_cpu_time_of_a_scope_is_that_of_its_thread),
         cmocka_unit_test(test_io_of_a_scope_counts_what_was_written),
         cmocka_unit_test(test_an_expensive_meter_is_taken_one_in_k_and_says_so),
+        cmocka_unit_test(test_short_calls_do_not_keep_a_meter_from_long_ones),
+        cmocka_unit_test(test_io_of_the_library_is_not_the_programs),
+        cmocka_unit_test(test_an_end_without_a_begin_is_stale),
         cmocka_unit_test(test_a_name_is_one_site_for_ever),
         cmocka_unit_test(test_as_many_names_as_paths_are_measured),
     };

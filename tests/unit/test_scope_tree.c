@@ -48,7 +48,6 @@ static struct rm_scope_node *add_child(struct rm_block *block, uint64_t parent, 
     struct rm_scope_node *above = rm_block_record(block, RM_SECTION_NODES, parent);
     struct rm_scope_node *node = rm_block_record(block, RM_SECTION_NODES, index);
     node->site = site;
-    node->parent = rm_node_ref_of(parent);
     node->next = above->first_child;
     node->meters[0].threads = 1;
     node->wall[0].min = UINT64_MAX;
@@ -407,6 +406,7 @@ static void test_meters_of_some_calls_are_scaled_and_say_so(void **state)
     }
     struct rm_scope_meters meters = {.threads = 1,
                                      .cpu_calls = 4,
+                                     .cpu_wall = 250, /* of the 1000 that all lasted */
                                      .cpu_ns = 200,
                                      .io_calls = 10,
                                      .io = {1, 2, 3, 4, 5, 6},
@@ -416,7 +416,7 @@ static void test_meters_of_some_calls_are_scaled_and_say_so(void **state)
     rm_node_publish_meters(node, &meters);
     resmon_run *run = decoded(&block);
     const struct rm_run_scope *scope = &run->scopes[0];
-    assert_near(scope->cpu_ns, 500.0, 1e-9);
+    assert_near(scope->cpu_ns, 800.0, 1e-9);
     assert_int_equal(scope->cpu_provenance, RESMON_PROVENANCE_SAMPLED);
     assert_true(scope->io[0] == 1.0 && scope->io[5] == 6.0);
     assert_int_equal(scope->io_provenance, RESMON_PROVENANCE_MEASURED);
