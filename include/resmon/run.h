@@ -133,9 +133,9 @@ typedef struct resmon_run_scope {
     uint64_t cpu_calls;   /**< instances whose CPU time was taken (not all when throttled) */
     double cpu_ns;        /**< CPU time of the thread, of all calls; NaN: not metered */
     uint64_t io_calls;    /**< instances whose I/O was taken */
-    double io_read_bytes; /**< of the whole process while in the scope, less what this library itself
-                               read and wrote; instances that overlap each count it all; NaN: not
-                               metered.  _bytes: from and to storage, _chars: of read and write
+    double io_read_bytes; /**< of the whole process while in the scope, less what this library
+                             itself read and wrote; instances that overlap each count it all; NaN:
+                             not metered.  _bytes: from and to storage, _chars: of read and write
                                calls, in B */
     double io_write_bytes;
     double io_read_chars;

@@ -68,6 +68,7 @@ void rm_human_seconds(char text[RM_HUMAN_BYTES], double seconds)
             return;
         }
     }
+    seconds = round(seconds);
     double minutes = floor(seconds / 60.0);
     if (minutes < 120.0) {
         (void)snprintf(text, RM_HUMAN_BYTES, "%.0f min %02.0f s", minutes,

@@ -117,11 +117,12 @@ static resmon_status open_cpu(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     state->last_s = RM_NAN;
-    for (size_t i = 0; i < V1_NUMBERS; i++) {
-    }
     state->version = collect->cgroup.places[RM_CGROUP_CPUACCT].version;
     if (state->version == 0) {
         return rm_error(RESMON_ENOENT, "no cpu controller is mounted");
+    }
+    if (isnan(collect->capacity.cgroup_cpus)) {
+        rm_collect_remark(collect, "no quota is set: cg.cpu.quota and cg.cpu.percent are absent");
     }
     resmon_status status = rm_collect_open_cgroup(collect, &state->stat, RM_CGROUP_CPU, "cpu.stat");
     if (state->version == 2) {

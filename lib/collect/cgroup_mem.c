@@ -76,12 +76,9 @@ static const struct source_file files[2][FILE_COUNT] = {
     },
 };
 
-#define LIMITS_INTERVAL_NS (10 * RM_NS_PER_S)
-
 struct state {
     const struct source_file *table;
     struct rm_file files[FILE_COUNT];
-    int64_t limits_read_ns;
 };
 
 static resmon_status read_file(struct rm_collect *collect, const struct source_file *source,
@@ -103,16 +100,6 @@ static resmon_status read_file(struct rm_collect *collect, const struct source_f
     return RESMON_OK;
 }
 
-/* Limits hang on every ancestor and hardly ever change. */
-static void refresh_limits(struct rm_collect *collect, struct state *state)
-{
-    if (collect->now_ns - state->limits_read_ns >= LIMITS_INTERVAL_NS) {
-        rm_capacity_read_cgroup(&collect->capacity, &collect->root, &collect->scratch,
-                                &collect->cgroup);
-        state->limits_read_ns = collect->now_ns;
-    }
-}
-
 static resmon_status read_memory(struct rm_collect *collect, void *state_, double *values)
 {
     struct state *state = state_;
@@ -128,7 +115,6 @@ static resmon_status read_memory(struct rm_collect *collect, void *state_, doubl
             return status;
         }
     }
-    refresh_limits(collect, state);
     double current = rm_found(found, numbers, N_CURRENT);
     values[CURRENT] = current;
     values[WORKING_SET] = fmax(current - rm_found(found, numbers, N_INACTIVE_FILE), 0.0);
@@ -149,9 +135,6 @@ static resmon_status open_memory(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     const struct rm_cgroup_place *place = &collect->cgroup.places[RM_CGROUP_MEMORY];
-    for (size_t i = 0; i < FILE_COUNT; i++) {
-    }
-    state->limits_read_ns = INT64_MIN / 2;
     if (place->version == 0) {
         return rm_error(RESMON_ENOENT, "no memory controller is mounted");
     }
@@ -162,6 +145,9 @@ static resmon_status open_memory(struct rm_collect *collect, void *state_)
         if (status != RESMON_OK && state->table[i].is_required) {
             return status;
         }
+    }
+    if (isnan(collect->capacity.cgroup_bytes)) {
+        rm_collect_remark(collect, "no limit is set: cg.mem.limit and cg.mem.percent are absent");
     }
     return RESMON_OK;
 }

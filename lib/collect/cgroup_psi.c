@@ -56,8 +56,6 @@ static resmon_status open_pressure(struct rm_collect *collect, void *state_)
     struct state *state = state_;
     double values[RM_ARRAY_LEN(metrics)];
     for (size_t i = 0; i < RM_ARRAY_LEN(files); i++) {
-    }
-    for (size_t i = 0; i < RM_ARRAY_LEN(files); i++) {
         const struct rm_cgroup_place *place = &collect->cgroup.places[files[i].controller];
         if (place->version == 1) {
             return rm_error(RESMON_ENOTSUP, "control groups of version 1 have no pressure files");

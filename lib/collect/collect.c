@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 /* One line per file of this directory, made by the build: RM_COLLECTOR(proc_cpu) ... */
 #define RM_COLLECTOR(name) extern const struct rm_collector rm_collect_##name;
 #include "collectors.inc"
@@ -26,6 +28,36 @@ static void read_own_pid(struct rm_collect *collect)
             RESMON_OK &&
         rm_parse_u64(&text, &pid)) {
         collect->pid = (int64_t)pid;
+    }
+}
+
+/* Limits, quotas, affinity and what is online change rarely, but do; limits hang on every ancestor.
+ */
+#define CAPACITY_INTERVAL_NS (10 * RM_NS_PER_S)
+
+static void read_capacity(struct rm_collect *collect)
+{
+    rm_capacity_read(&collect->capacity, &collect->root, &collect->scratch, collect->proc_dir);
+    if (collect->has_cgroup) {
+        rm_capacity_read_cgroup(&collect->capacity, &collect->root, &collect->scratch,
+                                &collect->cgroup);
+    }
+}
+
+void rm_collect_begin(struct rm_collect *collect, int64_t now_ns)
+{
+    collect->now_ns = now_ns;
+    rm_root_revive(&collect->root);
+    if (now_ns - collect->capacity_ns >= CAPACITY_INTERVAL_NS) {
+        read_capacity(collect);
+        collect->capacity_ns = now_ns;
+    }
+}
+
+void rm_collect_remark(struct rm_collect *collect, const char *text)
+{
+    if (collect->remark[0] == '\0') {
+        (void)rm_text_set(collect->remark, sizeof collect->remark, text);
     }
 }
 
@@ -62,12 +94,10 @@ resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, i
         collect->pid = 0;
         read_own_pid(collect);
     }
-    rm_capacity_read(&collect->capacity, &collect->root, &collect->scratch, collect->proc_dir);
-    if (rm_cgroup_find(&collect->cgroup, &collect->root, &collect->scratch, collect->proc_dir) ==
-        RESMON_OK) {
-        rm_capacity_read_cgroup(&collect->capacity, &collect->root, &collect->scratch,
-                                &collect->cgroup);
-    }
+    collect->has_cgroup = rm_cgroup_find(&collect->cgroup, &collect->root, &collect->scratch,
+                                         collect->proc_dir) == RESMON_OK;
+    read_capacity(collect);
+    collect->capacity_ns = rm_clock_monotonic_ns();
     return RESMON_OK;
 }
 

@@ -40,12 +40,15 @@ struct rm_collect {
     double tick_s;     /* a clock tick of /proc/stat and /proc/PID/stat */
     double page_bytes;
     struct rm_cgroup cgroup;
+    bool has_cgroup;
     struct rm_capacity capacity;
     const uint64_t *folded_peak; /* RSS peak that was folded away by resets of the kernel's mark */
     int64_t now_ns;              /* CLOCK_MONOTONIC stamp of the sample being taken */
-    /* open() may leave a remark for the run's list of sources, also on success. */
+    /* For the run's list of sources, beside a success: open() and read() may say here what is not
+     * as one would expect (rm_collect_remark()), and open() change what the figures are. */
     char remark[160];
-    int32_t provenance; /* open() may change it from RESMON_PROVENANCE_MEASURED */
+    int32_t provenance;  /* RESMON_PROVENANCE_MEASURED */
+    int64_t capacity_ns; /* CLOCK_MONOTONIC of the last look at it */
 };
 
 struct rm_collector {
@@ -55,7 +58,7 @@ struct rm_collector {
     int64_t min_interval_ns; /* never read more often than this */
     const uint16_t *metrics; /* the columns of one instance: values[0], values[1], ... */
     size_t metric_count;
-    size_t state_bytes; /* zeroed before open() */
+    size_t state_bytes; /* zeroed before open(); may be 0 */
 
     /* Opens files and checks that they can be read.  A failure (the text is the reason given in the
      * run) switches this collector off and harms nothing else; close() is called after it too. */
@@ -65,13 +68,13 @@ struct rm_collector {
      * ended; other failures are counted and tried again later. */
     resmon_status (*read)(struct rm_collect *collect, void *state, double *values);
 
-    void (*close)(void *state);
+    void (*close)(void *state); /* NULL: nothing to do */
 
     /* Instances found by open(), and their names; NULL: one without a name. */
     size_t (*instances)(const void *state);
     const char *(*instance_name)(const void *state, size_t index);
 
-    double wrap; /* counters of this source start again at 0 after this value; 0: never */
+    double wrap; /* counters of this source count modulo this; 0: they never wrap */
 };
 
 /** All collectors, in the order in which they are read. */
@@ -82,6 +85,12 @@ extern const size_t rm_collector_count;
 resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, int64_t pid,
                               uint64_t flags);
 void rm_collect_free(struct rm_collect *collect);
+
+/** Before the sources are read: sees after what they share, for a sample at `now_ns`. */
+void rm_collect_begin(struct rm_collect *collect, int64_t now_ns);
+
+/** Leaves a remark; the first of a reading stays. */
+void rm_collect_remark(struct rm_collect *collect, const char *text);
 
 /** Opens "`proc_dir`/`name`". */
 resmon_status rm_collect_open_proc(const struct rm_collect *collect, struct rm_file *file,

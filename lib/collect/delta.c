@@ -81,8 +81,12 @@ void rm_delta_take(struct rm_delta_thing *thing, const uint64_t *now, const uint
 
 void rm_delta_end(struct rm_delta_table *table)
 {
+    size_t kept = 0;
     for (size_t i = 0; i < table->count; i++) {
-        table->things[i].is_known = table->things[i].is_seen;
-        table->things[i].is_seen = false;
+        if (table->things[i].is_seen) {
+            table->things[i].is_seen = false;
+            table->things[kept++] = table->things[i];
+        }
     }
+    table->count = kept;
 }

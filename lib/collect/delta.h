@@ -19,7 +19,7 @@
 struct rm_delta_thing {
     char name[RM_DELTA_NAME_BYTES];
     uint32_t class; /* the collector's own bits, from its classify function */
-    bool is_known;  /* it was there at the reading before */
+    bool is_known;  /* `last` is of the reading before */
     bool is_seen;
     uint64_t last[RM_DELTA_FIELDS];
 };
@@ -52,7 +52,7 @@ struct rm_delta_thing *rm_delta_find(struct rm_delta_table *table, struct rm_tex
 void rm_delta_take(struct rm_delta_thing *thing, const uint64_t *now, const uint64_t *wrap,
                    size_t fields, double *ret_growth);
 
-/** Ends a reading: what was not seen is new when it returns. */
+/** Ends a reading: what was not seen is forgotten, and new when it returns. */
 void rm_delta_end(struct rm_delta_table *table);
 
 #endif

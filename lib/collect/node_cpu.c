@@ -169,13 +169,13 @@ static void take_core(struct state *state, struct rm_text line, struct cores *co
     }
 }
 
-static void take_all(struct rm_collect *collect, struct state *state, struct rm_text line,
+static bool take_all(struct rm_collect *collect, struct state *state, struct rm_text line,
                      double *values)
 {
     uint64_t fields[FIELDS];
     double delta[FIELDS];
     if (!parse_fields(line, fields)) {
-        return;
+        return false;
     }
     if (state->takes_shares) {
         struct share share = advance(&state->all, fields, delta);
@@ -190,6 +190,7 @@ static void take_all(struct rm_collect *collect, struct state *state, struct rm_
         values[USER + f] = state->seconds[f];
     }
     values[GUEST] = state->seconds[F_GUEST] + state->seconds[F_GUEST_NICE];
+    return true;
 }
 
 static const struct {
@@ -239,8 +240,7 @@ static resmon_status read_stat(struct rm_collect *collect, void *state_, double 
         if (!rm_parse_literal(&line, "cpu")) {
             take_extra(line, values);
         } else if (line.at < line.end && *line.at == ' ') {
-            take_all(collect, state, line, values);
-            has_all = true;
+            has_all = take_all(collect, state, line, values);
         } else {
             take_core(state, line, &cores);
         }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector node_fs: how full the root file system is.  statvfs("/"), which never touches a network
- * mount that may hang.
+ * Collector node_fs: how full the root file system is.  statvfs("/") only: other mounts may be of
+ * the network, and hang.
  */
+#include <errno.h>
 #include <sys/statvfs.h>
 
 #include "collect/collect.h"
@@ -20,7 +21,7 @@ static resmon_status read_usage(struct rm_collect *collect, void *state, double 
     (void)state;
     struct statvfs info;
     if (fstatvfs(rm_kept_fd(&collect->root.kept), &info) != 0) {
-        return rm_error(RESMON_EIO, "statvfs(\"/\") failed");
+        return rm_error_errno(errno, "cannot ask for the usage of /");
     }
     double block = (double)info.f_frsize;
     double used = (double)(info.f_blocks - info.f_bfree) * block;
@@ -42,11 +43,6 @@ static resmon_status open_usage(struct rm_collect *collect, void *state)
     return read_usage(collect, state, values);
 }
 
-static void close_usage(void *state)
-{
-    (void)state;
-}
-
 static size_t count_instances(const void *state)
 {
     (void)state;
@@ -65,10 +61,8 @@ const struct rm_collector rm_collect_node_fs = {
     .domain = RESMON_DOMAIN_DISK,
     .min_interval_ns = RM_NS_PER_S,
     RM_METRICS(metrics),
-    .state_bytes = 1,
     .open = open_usage,
     .read = read_usage,
-    .close = close_usage,
     .instances = count_instances,
     .instance_name = name_instance,
 };

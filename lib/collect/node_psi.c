@@ -56,8 +56,6 @@ static resmon_status open_pressure(struct rm_collect *collect, void *state_)
     struct state *state = state_;
     double values[RM_ARRAY_LEN(metrics)];
     for (size_t i = 0; i < RM_ARRAY_LEN(files); i++) {
-    }
-    for (size_t i = 0; i < RM_ARRAY_LEN(files); i++) {
         resmon_status status = rm_file_open(&state->files[i], &collect->root, files[i].path);
         if (status != RESMON_OK) {
             return status;

@@ -55,14 +55,22 @@ struct state {
     struct rm_file status; /* of another process */
     clockid_t clock;
     bool has_clock;
-    double last_s; /* CPU time at the reading before; NaN: none */
+    bool has_delays; /* the kernel accounts them */
+    double last_s;   /* CPU time at the reading before; NaN: none */
     int64_t last_ns;
 };
 
 static resmon_status open_stat(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
+    uint64_t accounts_delays = 1; /* a kernel without the switch accounts as it was booted */
     state->last_s = RM_NAN;
+    (void)rm_file_read_u64(&collect->root, "proc/sys/kernel/task_delayacct", &collect->scratch,
+                           &accounts_delays);
+    state->has_delays = accounts_delays != 0;
+    if (!state->has_delays) {
+        rm_collect_remark(collect, "proc.io_delay is absent: kernel.task_delayacct is off");
+    }
     resmon_status status = rm_collect_open_proc(collect, &state->stat, "stat");
     if (status != RESMON_OK) {
         return status;
@@ -151,7 +159,9 @@ static resmon_status read_stat(struct rm_collect *collect, void *state_, double 
     values[MINOR] = (double)stat.minflt;
     values[MAJOR] = (double)stat.majflt;
     values[THREADS] = (double)stat.threads;
-    values[IO_DELAY] = (double)stat.blkio_delay * collect->tick_s;
+    if (state->has_delays) {
+        values[IO_DELAY] = (double)stat.blkio_delay * collect->tick_s;
+    }
     if (collect->is_self) {
         read_own(values);
     } else {

@@ -24,17 +24,10 @@ static resmon_status open_count(struct rm_collect *collect, void *state)
     return read_count(collect, state, &value);
 }
 
-static void close_count(void *state)
-{
-    (void)state;
-}
-
 const struct rm_collector rm_collect_proc_fds = {
     .name = "proc_fds",
     .domain = RESMON_DOMAIN_PROCESS,
     RM_METRICS(metrics),
-    .state_bytes = 1,
     .open = open_count,
     .read = read_count,
-    .close = close_count,
 };

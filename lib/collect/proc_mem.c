@@ -103,7 +103,8 @@ static resmon_status read_files(struct rm_collect *collect, void *state_, double
     }
     if (collect->is_self && collect->folded_peak != NULL) {
         /* Metered scopes reset the kernel's mark; what it said before is folded away there. */
-        values[PEAK] = fmax(values[PEAK], (double)RM_LOAD(collect->folded_peak));
+        double folded = (double)RM_LOAD(collect->folded_peak);
+        values[PEAK] = folded > 0.0 ? fmax(values[PEAK], folded) : values[PEAK];
     }
     return RESMON_OK;
 }

@@ -25,19 +25,12 @@ static resmon_status open_smaps(struct rm_collect *collect, void *state)
     return read_smaps(collect, state, values);
 }
 
-static void close_smaps(void *state)
-{
-    (void)state;
-}
-
 const struct rm_collector rm_collect_proc_smaps = {
     .name = "proc_smaps",
     .domain = RESMON_DOMAIN_PROCESS,
     .needs_flag = RESMON_FLAG_SMAPS,
     .min_interval_ns = RM_SMAPS_INTERVAL_NS,
     RM_METRICS(metrics),
-    .state_bytes = 1,
     .open = open_smaps,
     .read = read_smaps,
-    .close = close_smaps,
 };

@@ -201,6 +201,7 @@ static bool make_room(struct rm_process_tree *tree)
     }
     size_t room = tree->room == 0 ? 32 : tree->room * 2;
     if (room > RM_TREE_MAX_MEMBERS) {
+        tree->is_full = true;
         return false;
     }
     struct rm_tree_member *members = rm_realloc(tree->members, room, sizeof *members);
@@ -536,6 +537,10 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
     if (has_forked(tree, collect)) {
         find_children(tree, collect);
     }
+    if (tree->is_full) {
+        rm_collect_remark(collect,
+                          "the tree has had more processes than the 8192 that are counted");
+    }
     return RESMON_OK;
 }
 
@@ -548,10 +553,11 @@ static size_t share_of_descriptors(void)
     return (size_t)(limit.rlim_cur < 65536 ? limit.rlim_cur : 65536) / 4;
 }
 
-resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *collect)
+resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *collect,
+                           bool keeps_files)
 {
     *tree = (struct rm_process_tree){0};
-    tree->open_bound = share_of_descriptors();
+    tree->open_bound = keeps_files ? share_of_descriptors() : 0;
     tree->generation = collect->root.generation;
     (void)rm_file_open(&tree->loadavg, &collect->root, "proc/loadavg");
     if (!make_room(tree)) {

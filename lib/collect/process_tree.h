@@ -60,6 +60,7 @@ struct rm_process_tree {
     size_t open_bound;       /* a share of RLIMIT_NOFILE: the program needs its own */
     bool has_children_files; /* else /proc is scanned */
     bool has_missed;         /* the last look for children failed somewhere: look again */
+    bool is_full;            /* processes were left out */
     bool has_fds;            /* somebody's descriptors could be counted */
     uint64_t io_found;       /* bit f: somebody's io[f] could be read */
     struct rm_file loadavg;
@@ -69,8 +70,9 @@ struct rm_process_tree {
     double exited, uncounted;
 };
 
-/** Finds the tree below collect->pid. */
-resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *collect);
+/** Finds the tree below collect->pid; keeps files of members open if it is read often. */
+resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *collect,
+                           bool keeps_files);
 
 /** Brings members and figures up to date; RESMON_ESRCH when the root has ended. */
 resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *collect);

@@ -134,7 +134,7 @@ static resmon_status open_tree(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     state->last_s = RM_NAN;
-    return rm_tree_open(&state->tree, collect);
+    return rm_tree_open(&state->tree, collect, true);
 }
 
 static void close_tree(void *state_)

@@ -43,7 +43,7 @@ static resmon_status read_smaps(struct rm_collect *collect, void *tree_, double 
 static resmon_status open_smaps(struct rm_collect *collect, void *tree)
 {
     struct rm_smaps own;
-    resmon_status status = rm_tree_open(tree, collect);
+    resmon_status status = rm_tree_open(tree, collect, false);
     return status == RESMON_OK ? rm_smaps_read(collect, collect->proc_dir, &own) : status;
 }
 

@@ -20,7 +20,9 @@ static size_t instances_of(const struct rm_sampler_source *source)
 static void switch_off(struct rm_sampler_source *source)
 {
     if (source->state != NULL) {
-        source->collector->close(source->state);
+        if (source->collector->close != NULL) {
+            source->collector->close(source->state);
+        }
         rm_free(source->state);
         source->state = NULL;
         source->schedule.cost_ns = 0.0; /* the others need not make room for it */
@@ -41,7 +43,8 @@ static void open_source(struct rm_sampler *sampler, struct rm_sampler_source *so
     source->schedule =
         rm_schedule_new(source->collector->min_interval_ns, sampler->options->interval_ns);
     record->every = source->schedule.every;
-    source->state = rm_alloc(1, source->collector->state_bytes);
+    size_t bytes = source->collector->state_bytes;
+    source->state = rm_alloc(1, bytes > 0 ? bytes : 1);
     if (source->state == NULL) {
         set_reason(record, RESMON_ENOMEM, "out of memory");
         return;
@@ -172,16 +175,28 @@ resmon_status rm_sampler_begin(struct rm_sampler *sampler, const struct rm_block
 
 /* ---- one sample ------------------------------------------------------------------------- */
 
-/* A source that fails says so in the run, and is tried again, ever less often; one whose process
- * has ended is switched off. */
+/* Its pid may be another process's by now, and some sources read by path. */
+static void switch_off_process(struct rm_sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->source_count; i++) {
+        struct rm_sampler_source *source = &sampler->sources[i];
+        bool is_of_process =
+            (source->collector->domain & (RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_TREE)) != 0;
+        if (is_of_process && source->state != NULL) {
+            set_reason(&source->record, RESMON_ESRCH, "the process has ended");
+            switch_off(source);
+        }
+    }
+}
+
+/* A source that fails says so in the run, and is tried again, ever less often. */
 static void note_failure(struct rm_sampler *sampler, size_t index, resmon_status status)
 {
     struct rm_source_record *record = &sampler->sources[index].record;
     record->failures++;
     set_reason(record, status, resmon_last_error());
     if (status == RESMON_ESRCH) {
-        set_reason(record, status, "the process has ended");
-        switch_off(&sampler->sources[index]);
+        switch_off_process(sampler);
     }
 }
 
@@ -190,6 +205,7 @@ static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sampl
 {
     struct rm_sampler_source *source = &sampler->sources[index];
     struct rm_source_record *record = &source->record;
+    sampler->collect.remark[0] = '\0';
     resmon_status status =
         source->collector->read(&sampler->collect, source->state, &sampler->values[source->first]);
     int64_t now_ns = rm_clock_monotonic_ns();
@@ -207,6 +223,9 @@ static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sampl
         note_failure(sampler, index, status);
     } else {
         record->status = RESMON_OK; /* if it came back: the reason stays told */
+        if (sampler->collect.remark[0] != '\0') {
+            set_reason(record, RESMON_OK, sampler->collect.remark);
+        }
     }
 }
 
@@ -257,7 +276,12 @@ static void send(struct rm_sampler *sampler, int64_t t_ns)
     sampler->tags_sent = sampler->tags_sent > oldest ? sampler->tags_sent : oldest;
     while (sampler->tags_sent < count) {
         struct rm_tag tag;
-        if (rm_tags_get(&sampler->block, sampler->tags_sent++, &tag)) {
+        bool is_there = rm_tags_get(&sampler->block, sampler->tags_sent, &tag);
+        if (!is_there && sampler->tags_sent >= rm_tags_oldest(&sampler->block)) {
+            break; /* somebody is just writing it: with the next sample, then */
+        }
+        sampler->tags_sent++;
+        if (is_there) {
             sampler->output.tag(sampler->output.context, tag.t_ns, tag.label);
         }
     }
@@ -269,8 +293,7 @@ void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_
 {
     int64_t wall_before = rm_clock_monotonic_ns();
     int64_t t_ns = now_ns - sampler->block.header->start.ns;
-    sampler->collect.now_ns = now_ns;
-    rm_root_revive(&sampler->collect.root);
+    rm_collect_begin(&sampler->collect, now_ns);
     read_sources(sampler, of);
     if (sampler->rss_column >= 0 && sampler->collect.is_self &&
         !isnan(sampler->values[sampler->rss_column])) {

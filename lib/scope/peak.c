@@ -52,12 +52,12 @@ void rm_peak_open(void)
 
 bool rm_peak_is_exact(void)
 {
-    return mark.reading != RM_MARK_NONE;
+    return RM_LOAD(&mark.reading) != RM_MARK_NONE;
 }
 
 const char *rm_peak_method(void)
 {
-    switch (mark.reading) {
+    switch (RM_LOAD(&mark.reading)) {
     case RM_MARK_RUSAGE:
         return "reset by clear_refs, read by getrusage";
     case RM_MARK_STATUS:
@@ -88,11 +88,10 @@ void rm_peak_begin(struct rm_peak_watch *watch)
 {
     int cancel_state = lock_against_cancel();
     open_locked();
-    uint64_t peak = rm_rss_mark_read(&mark);
-    fold(peak);
+    fold(rm_rss_mark_read(&mark));
     rm_rss_mark_reset(&mark);
-    /* Without a reset what was read is the present RSS, and counts. */
-    watch->peak = mark.reading == RM_MARK_NONE ? peak : 0;
+    /* Without a reset what is read is the present RSS, and counts. */
+    watch->peak = mark.reading == RM_MARK_NONE ? rm_rss_mark_read(&mark) : 0;
     watch->next = watches.next;
     watch->previous = &watches;
     watches.next->previous = watch;

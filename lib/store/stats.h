@@ -36,7 +36,7 @@ struct rm_reading {
 struct rm_counting {
     int is_counter;
     int is_interval; /* gauge: stands for the time since the attempt before, even the first */
-    double wrap;     /* counter: it starts again at 0 after this value; 0: it never wraps */
+    double wrap;     /* counter: it counts modulo this; 0: it never wraps */
 };
 
 struct rm_stats rm_stats_empty(void);

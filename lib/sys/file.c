@@ -110,10 +110,11 @@ static resmon_status open_again(struct rm_file *file)
 resmon_status rm_file_open(struct rm_file *file, const struct rm_root *root, const char *path)
 {
     *file = (struct rm_file){0};
-    (void)rm_text_set(file->path, sizeof file->path, path);
-    if (strlen(path) >= sizeof file->path) {
+    size_t length = strlen(path);
+    if (length >= sizeof file->path) {
         return rm_error(RESMON_EINVAL, "path longer than %zu bytes: %s", sizeof file->path, path);
     }
+    memcpy(file->path, path, length + 1);
     file->root = root;
     resmon_status status = open_again(file);
     if (status != RESMON_OK) {
@@ -188,7 +189,15 @@ resmon_status rm_file_read(struct rm_file *file, struct rm_scratch *scratch,
             return status;
         }
     }
-    return read_to_end(file->kept.fd, file->path, scratch, SURELY_THE_END, ret_text);
+    resmon_status status =
+        read_to_end(file->kept.fd, file->path, scratch, SURELY_THE_END, ret_text);
+    if (status == RESMON_OK || rm_kept_is_ours(&file->kept)) {
+        return status;
+    }
+    status = open_again(file); /* the program has closed just this one */
+    return status == RESMON_OK
+               ? read_to_end(file->kept.fd, file->path, scratch, SURELY_THE_END, ret_text)
+               : status;
 }
 
 resmon_status rm_fd_read(int fd, const char *path, struct rm_scratch *scratch,

@@ -29,8 +29,8 @@ void rm_root_close(struct rm_root *root);
 
 /**
  * Opens the root again where the program has closed the descriptors that it does not know; files
- * below it then do so at their next read.  Root is the first that is opened, so the one look at it
- * tells of all.
+ * below it then do so at their next read.  Such programs close all from some number on, and the
+ * root is the first that is opened, so one look at it tells of nearly all.
  */
 void rm_root_revive(struct rm_root *root);
 

@@ -23,6 +23,9 @@ resmon_status rm_outfile_expand(const char *pattern, char path[RM_PATH_BYTES])
                 (void)snprintf(part, sizeof part, "%ld", (long)getpid());
             } else if (*p == 'h') {
                 (void)gethostname(part, sizeof part - 1);
+            } else if (*p == '\0') {
+                return rm_error(RESMON_EINVAL,
+                                "the path '%s' ends in '%%'; a '%%' is written '%%%%'", pattern);
             } else if (*p != '%') {
                 return rm_error(RESMON_EINVAL,
                                 "'%%%c' in the path '%s': only %%p (process id), %%h (host name) "

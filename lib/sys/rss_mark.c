@@ -3,12 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/parse.h"
+#include "base/status.h"
+#include "base/text.h"
 #include "sys/own_io.h"
 
 /* These are about this process whatever fs_root a monitor reads, so they are the real files. */
@@ -68,18 +69,21 @@ static bool reset(struct rm_rss_mark *mark)
     return written == 1;
 }
 
+static void give_up(struct rm_rss_mark *mark, const char *what)
+{
+    (void)rm_error_errno(errno, "cannot %s %s", what, CLEAR_REFS);
+    (void)rm_text_set(mark->why_not, sizeof mark->why_not, resmon_last_error());
+    RM_STORE(&mark->reading, RM_MARK_NONE);
+}
+
 static void find_reading(struct rm_rss_mark *mark)
 {
     if (!mark->clear.is_open) {
-        mark->reading = RM_MARK_NONE;
-        (void)snprintf(mark->why_not, sizeof mark->why_not, "cannot open %s: errno %d", CLEAR_REFS,
-                       errno);
+        give_up(mark, "open");
         return;
     }
-    if (!mark->status.is_open || !reset(mark)) {
-        mark->reading = RM_MARK_NONE;
-        (void)snprintf(mark->why_not, sizeof mark->why_not,
-                       "cannot reset the peak through %s: errno %d", CLEAR_REFS, errno);
+    if (!reset(mark)) {
+        give_up(mark, "reset the peak through");
         return;
     }
     /* After exec from a larger parent getrusage() goes on showing the parent's peak. */
@@ -93,8 +97,8 @@ void rm_rss_mark_open(struct rm_rss_mark *mark, uint64_t *ret_peak)
     *mark = (struct rm_rss_mark){.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
     (void)rm_kept_open(&mark->statm, AT_FDCWD, STATM, O_RDONLY);
     (void)rm_kept_open(&mark->status, AT_FDCWD, STATUS, O_RDONLY);
-    (void)rm_kept_open(&mark->clear, AT_FDCWD, CLEAR_REFS, O_WRONLY);
     *ret_peak = read_status(mark);
+    (void)rm_kept_open(&mark->clear, AT_FDCWD, CLEAR_REFS, O_WRONLY);
     find_reading(mark);
 }
 
@@ -119,7 +123,7 @@ uint64_t rm_rss_mark_read(struct rm_rss_mark *mark)
 
 void rm_rss_mark_reset(struct rm_rss_mark *mark)
 {
-    if (mark->reading != RM_MARK_NONE) {
-        (void)reset(mark);
+    if (mark->reading != RM_MARK_NONE && !reset(mark)) {
+        give_up(mark, "reset the peak through");
     }
 }

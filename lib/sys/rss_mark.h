@@ -20,7 +20,7 @@ enum rm_mark_reading {
 };
 
 struct rm_rss_mark {
-    enum rm_mark_reading reading;
+    enum rm_mark_reading reading; /* atomic: it becomes RM_MARK_NONE should a reset fail */
     struct rm_kept clear, status, statm;
     uint64_t page_bytes;
     char why_not[160]; /* with RM_MARK_NONE */
@@ -35,7 +35,7 @@ void rm_rss_mark_close(struct rm_rss_mark *mark);
 /** The mark in bytes (with RM_MARK_NONE: the present RSS); 0 when it cannot be read. */
 uint64_t rm_rss_mark_read(struct rm_rss_mark *mark);
 
-/** Sets it back; does nothing with RM_MARK_NONE. */
+/** Sets it back; does nothing with RM_MARK_NONE, which it becomes on failure. */
 void rm_rss_mark_reset(struct rm_rss_mark *mark);
 
 #endif

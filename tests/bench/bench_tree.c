@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     start_children(&setup);
     open_files(&setup);
     if (rm_collect_init(&setup.collect, NULL, 0, 0) != RESMON_OK ||
-        rm_tree_open(&setup.tree, &setup.collect) != RESMON_OK) {
+        rm_tree_open(&setup.tree, &setup.collect, true) != RESMON_OK) {
         fprintf(stderr, "cannot set up: %s\n", resmon_last_error());
         return 2;
     }

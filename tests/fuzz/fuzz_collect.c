@@ -161,16 +161,23 @@ static void check_values(const struct rm_collector *collector, const struct open
     }
 }
 
+static void close_state(const struct rm_collector *collector, struct opened *opened)
+{
+    if (opened->state != NULL && collector->close != NULL) {
+        collector->close(opened->state);
+    }
+    free(opened->state);
+    opened->state = NULL;
+}
+
 static void open_one(struct rm_collect *collect, const struct rm_collector *collector,
                      struct opened *opened)
 {
-    *opened = (struct opened){.state = calloc(1, collector->state_bytes)};
+    *opened = (struct opened){.state = calloc(1, collector->state_bytes + 1)};
     PROMISE(opened->state != NULL);
     if (collector->open(collect, opened->state) != RESMON_OK) {
         PROMISE(resmon_last_error()[0] != '\0');
-        collector->close(opened->state);
-        free(opened->state);
-        opened->state = NULL;
+        close_state(collector, opened);
         return;
     }
     size_t instances = collector->instances != NULL ? collector->instances(opened->state) : 1;
@@ -200,10 +207,7 @@ static void read_one(struct rm_collect *collect, const struct rm_collector *coll
 
 static void close_one(const struct rm_collector *collector, struct opened *opened)
 {
-    if (opened->state != NULL) {
-        collector->close(opened->state);
-    }
-    free(opened->state);
+    close_state(collector, opened);
     free(opened->values);
 }
 
