@@ -107,7 +107,8 @@ RESMON_API resmon_status resmon_monitor_add_sink(resmon_monitor *monitor,
 
 /**
  * Takes the first sample and starts the sampling thread.  Once per monitor: RESMON_ESTATE after
- * that.  RESMON_ESRCH: there is no process `pid`; RESMON_EBUSY: another monitor owns the scopes;
+ * that.  RESMON_ESRCH: there is no process `pid`; RESMON_EBUSY: another monitor owns the scopes, or
+ * `record` is the recording of a process that still runs;
  * RESMON_ENOSPC: the recording does not fit on the disk; RESMON_ERANGE: max_rows, max_scope_paths
  * and the like make a run of more than 1 GiB together; RESMON_ENOMEM, RESMON_EACCES, RESMON_EIO.
  * After a failure the monitor can only be freed.

@@ -21,7 +21,7 @@ extern bool rm_clock_has_counter;
 
 static inline int64_t rm_clock_ns(clockid_t clock)
 {
-    struct timespec now;
+    struct timespec now = {0, 0};
     (void)clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * RM_NS_PER_S + now.tv_nsec;
 }

@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/human.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/text.h"
 
-/* printf with the host program's locale may write "1,5": put the point back. */
 static void number(char text[RM_HUMAN_BYTES], double value, int decimals, const char *suffix)
 {
     (void)snprintf(text, RM_HUMAN_BYTES, "%.*f", decimals, value);
-    const char *separator = localeconv()->decimal_point;
-    char *comma = strcmp(separator, ".") != 0 ? strstr(text, separator) : NULL;
-    if (comma != NULL) {
-        size_t width = strlen(separator);
-        *comma = '.';
-        memmove(comma + 1, comma + width, strlen(comma + width) + 1);
-    }
+    rm_text_point(text);
     size_t length = strlen(text);
     (void)snprintf(text + length, RM_HUMAN_BYTES - length, "%s", suffix);
 }

@@ -67,3 +67,14 @@ bool rm_text_is_terminated(const char *field, size_t capacity)
 {
     return memchr(field, '\0', capacity) != NULL;
 }
+
+void rm_text_point(char *number)
+{
+    char *at = number + strspn(number, "+-0123456789");
+    size_t width = strcspn(at, "0123456789");
+    if (at[0] == '\0' || at[0] == 'e' || at[width] == '\0') {
+        return;
+    }
+    at[0] = '.';
+    memmove(at + 1, at + width, strlen(at + width) + 1);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns copying of outside text into fixed fields: bounded, always terminated, always valid UTF-8.
+ * Owns copying of outside text into fixed fields: bounded, always terminated, always valid UTF-8;
+ * and numbers whose text does not depend on the locale.
  */
 #ifndef RM_BASE_TEXT_H
 #define RM_BASE_TEXT_H
@@ -17,6 +18,9 @@ size_t rm_text_copy(char *target, size_t capacity, const char *source, size_t le
 
 /** The same for a terminated string; NULL counts as "". */
 size_t rm_text_set(char *target, size_t capacity, const char *source);
+
+/** Makes what printf wrote as a decimal separator, in whatever locale, a point: "1,5e-9". */
+void rm_text_point(char *number);
 
 /** Whether a field of `capacity` bytes holds a terminated string: asked of loaded files. */
 bool rm_text_is_terminated(const char *field, size_t capacity);

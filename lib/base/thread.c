@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* pthread_setname_np */
+#define _GNU_SOURCE /* pthread_setname_np, RTLD_DEFAULT */
 #include "base/thread.h"
 
-#include <limits.h>
+#include <dlfcn.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/fault.h"
 #include "base/status.h"
 
 /* Deepest frames: text formatting of one report line and a user's sink callback. */
 #define STACK_BYTES (256U * 1024U)
+
+/* What a thread needs for itself and the program's thread-local variables, which are taken from its
+ * stack: glibc knows, but does not say so to everybody. */
+static size_t least_stack(const pthread_attr_t *attributes)
+{
+    size_t (*ask)(const pthread_attr_t *) = NULL;
+    void *symbol = dlsym(RTLD_DEFAULT, "__pthread_get_minstack");
+    memcpy(&ask, &symbol, sizeof ask);
+    return ask != NULL ? ask(attributes) : 0;
+}
 
 resmon_status rm_thread_start(pthread_t *ret_thread, const char *name, void *(*run)(void *),
                               void *context)
@@ -23,7 +34,7 @@ resmon_status rm_thread_start(pthread_t *ret_thread, const char *name, void *(*r
     if (error != 0) {
         return rm_error_errno(error, "cannot create thread %s", name);
     }
-    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES + least_stack(&attributes));
     /* The new thread inherits the mask: block everything around the creation. */
     sigset_t all, old;
     (void)sigfillset(&all);

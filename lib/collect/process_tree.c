@@ -132,7 +132,8 @@ static resmon_status update_member(struct rm_process_tree *tree, struct rm_colle
     struct rm_text text;
     struct rm_pid_stat stat;
     resmon_status status = read_member_file(tree, collect, member, RM_TREE_STAT, &text);
-    if (status != RESMON_OK && !says_ended(status)) {
+    bool is_own = collect->is_self && member->pid == (uint64_t)collect->pid;
+    if (status != RESMON_OK && (is_own || !says_ended(status))) {
         return status;
     }
     if (status == RESMON_OK && !rm_pid_stat_parse(text, &stat)) {

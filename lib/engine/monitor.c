@@ -14,11 +14,13 @@
 #include "engine/delivery.h"
 #include "engine/facts.h"
 #include "engine/options.h"
+#include "engine/recording.h"
 #include "engine/sampler.h"
 #include "scope/session.h"
 #include "scope/site.h"
 #include "store/tags.h"
 #include "sys/clocksource.h"
+#include "sys/identity.h"
 #include "sys/mapping.h"
 #include "sys/outfile.h"
 
@@ -107,6 +109,9 @@ static resmon_status map_block(resmon_monitor *monitor, const struct rm_block_si
         char path[RM_PATH_BYTES];
         status = rm_outfile_expand(monitor->options.record, path);
         if (status == RESMON_OK) {
+            status = rm_recording_check_free(path);
+        }
+        if (status == RESMON_OK) {
             status = rm_mapping_file(mapping, path, bytes);
         }
     } else {
@@ -185,6 +190,10 @@ static resmon_status begin_record(resmon_monitor *monitor)
                                             &monitor->delivery};
     }
     rm_facts_record(&monitor->block, &monitor->options, &monitor->sampler.collect);
+    struct rm_identity writer = rm_identity_self();
+    header->writer_pid = writer.pid;
+    header->writer_start_ticks = writer.start_ticks;
+    header->writer_boot_hash = writer.boot_hash;
     header->start = rm_clock_read_pair();
     header->start_realtime_ns = rm_clock_realtime_ns();
     return rm_sampler_begin(&monitor->sampler, &monitor->block, &output);

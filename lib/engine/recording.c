@@ -5,33 +5,31 @@
 
 #include "base/status.h"
 #include "store/block.h"
+#include "sys/identity.h"
 #include "sys/mapping.h"
 
 /*
- * A writer at work changes three things: the state that is not current (so a state that was current
- * before and after reading it is whole), rows behind those that the state knows of (no matter),
- * and, in a halving, the rows themselves (which merge_progress tells).  So: the state first, until
- * it held still; then everything; and again from the start if a halving went on meanwhile.  Scopes
- * and tags need no such care to be sound, only to be of the same instant.
+ * A writer at work changes these: the state that is not current (so a state that was current before
+ * and after it was read is whole); rows behind those that the state knows of (no matter); in a
+ * halving, the rows themselves (which merge_progress tells); and, when a thread ends, the trees
+ * between which its counts move (which retirements tells).  So: the state first, until it held
+ * still; then everything; and again from the start if one of the others went on meanwhile.  What is
+ * left is that a scope's record may be torn by an end of just that scope, in a program that runs.
  */
 #define TRIES 64
 
 struct pulse {
     uint64_t commit;
     uint64_t merge_progress;
+    uint64_t retirements;
 };
-
-static resmon_status read_header(const struct rm_infile *file, struct rm_block_header *ret_header)
-{
-    return rm_infile_read(file, 0, ret_header, sizeof *ret_header);
-}
 
 static resmon_status read_pulse(const struct rm_infile *file, struct pulse *ret_pulse)
 {
     struct rm_block_header header;
-    resmon_status status = read_header(file, &header);
+    resmon_status status = rm_infile_read(file, 0, &header, sizeof header);
     if (status == RESMON_OK) {
-        *ret_pulse = (struct pulse){header.commit, header.merge_progress};
+        *ret_pulse = (struct pulse){header.commit, header.merge_progress, header.retirements};
     }
     return status;
 }
@@ -49,31 +47,37 @@ static uint64_t end_of_states(const struct rm_block_header *header, uint64_t byt
 static resmon_status copy_once(const struct rm_infile *file, unsigned char *memory,
                                bool *ret_is_whole)
 {
-    struct pulse before, after;
+    struct pulse before, middle, after;
     struct rm_block_header header;
-    resmon_status status = rm_infile_read(file, 0, memory, file->bytes);
-    if (status == RESMON_OK) {
-        status = read_header(file, &header);
-    }
+    resmon_status status = rm_infile_read(file, 0, &header, sizeof header);
     if (status != RESMON_OK) {
         return status;
     }
-    /* The state of now, and then the rows that it knows of. */
     uint64_t front = end_of_states(&header, file->bytes);
-    before = (struct pulse){header.commit, header.merge_progress};
-    status = rm_infile_read(file, 0, memory, front);
+    status = read_pulse(file, &before);
     if (status == RESMON_OK) {
-        status = read_pulse(file, &after);
+        status = rm_infile_read(file, 0, memory, front);
     }
-    bool has_state = status == RESMON_OK && after.commit == before.commit;
-    if (status == RESMON_OK && has_state && front < file->bytes) {
+    if (status == RESMON_OK) {
+        status = read_pulse(file, &middle);
+    }
+    if (status == RESMON_OK && front < file->bytes) {
         status = rm_infile_read(file, front, memory + front, file->bytes - front);
     }
     if (status == RESMON_OK) {
         status = read_pulse(file, &after);
     }
-    *ret_is_whole = has_state && after.merge_progress == before.merge_progress;
+    *ret_is_whole = status == RESMON_OK && middle.commit == before.commit &&
+                    after.merge_progress == before.merge_progress &&
+                    after.retirements == before.retirements && before.retirements % 2 == 0;
     return status;
+}
+
+static bool is_written(const struct rm_block_header *header)
+{
+    const struct rm_identity writer = {header->writer_pid, header->writer_start_ticks,
+                                       header->writer_boot_hash};
+    return header->phase != RM_PHASE_STOPPED && rm_identity_is_alive(&writer);
 }
 
 static resmon_status copy_and_decode(const struct rm_infile *file, struct rm_mapping *copy,
@@ -89,7 +93,14 @@ static resmon_status copy_and_decode(const struct rm_infile *file, struct rm_map
     if (status == RESMON_OK) {
         status = rm_block_attach(&block, copy->memory, file->bytes);
     }
-    return status == RESMON_OK ? rm_run_decode(&block, &how, ret_run) : status;
+    if (status != RESMON_OK) {
+        return status;
+    }
+    how.is_written = is_written(block.header);
+    if (!is_whole && how.is_written) {
+        return rm_error(RESMON_EBUSY, "%s changes too fast to be read; try again", file->path);
+    }
+    return rm_run_decode(&block, &how, ret_run);
 }
 
 bool rm_recording_is(const struct rm_infile *file)
@@ -114,4 +125,23 @@ resmon_status rm_recording_load(const struct rm_infile *file, struct resmon_run 
         rm_mapping_free(&copy);
     }
     return status;
+}
+
+resmon_status rm_recording_check_free(const char *path)
+{
+    struct rm_infile file;
+    struct rm_block_header header;
+    if (rm_infile_open(&file, path, RM_MAX_RUN_BYTES) != RESMON_OK) {
+        return RESMON_OK; /* there is none: whether one can be made will be seen */
+    }
+    bool is_busy = file.bytes >= sizeof header && rm_recording_is(&file) &&
+                   rm_infile_read(&file, 0, &header, sizeof header) == RESMON_OK &&
+                   header.version == RM_BLOCK_VERSION && is_written(&header);
+    rm_infile_close(&file);
+    return is_busy
+               ? rm_error(RESMON_EBUSY,
+                          "%s is the recording of process %llu, which still runs; a '%%p' in the "
+                          "path gives each process its own",
+                          path, (unsigned long long)header.writer_pid)
+               : RESMON_OK;
 }

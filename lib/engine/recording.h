@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns loading of recordings: a private copy of the file that is whole although its writer may be
- * at work, made into a run.
+ * Owns recordings as files: loading one, through a private copy that is whole although its writer
+ * may be at work; and who writes one.
  */
 #ifndef RM_ENGINE_RECORDING_H
 #define RM_ENGINE_RECORDING_H
@@ -14,6 +14,10 @@
 /** Whether the file starts like a recording. */
 bool rm_recording_is(const struct rm_infile *file);
 
+/** RESMON_EBUSY while the file changes too fast to be copied. */
 resmon_status rm_recording_load(const struct rm_infile *file, struct resmon_run **ret_run);
+
+/** RESMON_EBUSY when `path` is the recording of a process that still runs. */
+resmon_status rm_recording_check_free(const char *path);
 
 #endif

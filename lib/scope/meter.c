@@ -25,6 +25,7 @@ static void begin_cpu(const struct rm_metering *metering, struct rm_meter_frame 
 {
     (void)metering;
     frame->cpu_ns = (uint64_t)rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    frame->taken &= frame->cpu_ns != 0 ? ~UINT32_C(0) : ~(uint32_t)RESMON_METER_CPU;
 }
 
 static void end_cpu(const struct rm_metering *metering, struct rm_meter_frame *frame,
@@ -51,7 +52,7 @@ static void end_rss(const struct rm_metering *metering, struct rm_meter_frame *f
     frame->rss_peak = rm_peak_end(&frame->watch);
     totals->rss_peak = frame->rss_peak > totals->rss_peak ? frame->rss_peak : totals->rss_peak;
     totals->rss_sampled += rm_peak_is_exact() ? 0 : 1;
-    totals->rss_calls++;
+    totals->rss_calls += frame->rss_peak != 0 ? 1 : 0; /* else it cannot be read here */
 }
 
 static void begin_io(const struct rm_metering *metering, struct rm_meter_frame *frame)

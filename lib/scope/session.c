@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* gettid */
 #include "scope/session.h"
 
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/compiler.h"
@@ -107,7 +105,6 @@ static bool describe_site(struct rm_scope_session *session, const resmon_site *s
         (void)rm_text_set(record->function, sizeof record->function, site->function);
         record->line = site->line;
         RM_STORE_RELEASE(&record->is_set, 1);
-        header->site_count++;
     }
     return true;
 }
@@ -142,7 +139,6 @@ struct rm_scope_node *rm_session_child(struct rm_scope_session *session,
 static struct rm_scope_thread_record *take_record(struct rm_scope_session *session)
 {
     struct rm_block_header *header = session->block.header;
-    header->threads_seen++;
     for (uint64_t i = 0; i < header->sizes.threads; i++) {
         struct rm_scope_thread_record *record =
             rm_block_record(&session->block, RM_SECTION_THREADS, i);
@@ -154,8 +150,6 @@ static struct rm_scope_thread_record *take_record(struct rm_scope_session *sessi
             break;
         }
         record->root = ref_of(session, root);
-        record->tid = (uint64_t)gettid();
-        (void)pthread_getname_np(pthread_self(), record->name, sizeof record->name);
         memset(record->frames, 0, (header->sizes.depth + 1) * sizeof record->frames[0]);
         record->frames[0].token = RM_ROOT_TOKEN;
         record->frames[0].node = record->root;
@@ -264,9 +258,13 @@ static void retire(struct rm_scope_session *session, struct rm_scope_thread_reco
         RM_STORE_RELEASE(&record->state, RM_THREAD_ENDED);
         return;
     }
+    uint64_t *retirements = &session->block.header->retirements;
+    RM_STORE(retirements, *retirements + 1);
+    RM_FENCE_BEFORE_REFILL();
     move_children(session, root, retired);
     RM_STORE_RELEASE(&record->state, RM_THREAD_FREE);
     free_tree(session, root);
+    RM_STORE_RELEASE(retirements, *retirements + 1);
 }
 
 void rm_session_detach(struct rm_scope_thread *thread)

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "store/block.h"
 
@@ -41,10 +42,7 @@ uint32_t rm_site_number(resmon_site *site)
 
 static struct named_site **bucket_of(const char *name)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *p = name; *p != '\0'; p++) {
-        hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    }
+    uint64_t hash = rm_hash_bytes(RM_HASH_START, name, strlen(name));
     return &buckets[(hash >> 32) % BUCKETS];
 }
 

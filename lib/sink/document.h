@@ -11,6 +11,9 @@
 #define RM_DOCUMENT_FORMAT  "resmon-run"
 #define RM_DOCUMENT_VERSION 1
 
+/** RESMON_ENOTSUP with its text when the library was built without JSON (sink/document_none.c). */
+resmon_status rm_document_check(void);
+
 /** Writes `run` to `path` (expanded by the caller). */
 resmon_status rm_document_save(const struct resmon_run *run, const char *path);
 

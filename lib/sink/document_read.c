@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Run document -> run.  A document is outside input: what is missing or of another type is left
- * empty or NaN, numbers are clamped to their type, and nothing is bigger than the text it came
- * from.
+ * empty or NaN, and a number that its type cannot hold is 0.
  */
 #define _DEFAULT_SOURCE /* timegm */
 #include <math.h>
@@ -43,7 +42,7 @@ static double number_of(const struct rm_json *object, const char *key)
     return rm_json_number(rm_json_get(object, key));
 }
 
-/* Doubles hold whole numbers up to 2^53; more than that is clamped, as is less than nothing. */
+/* What is no count at all is 0. */
 static uint64_t count_of_number(double number)
 {
     return number >= 0.0 && number < 0x1p63 ? (uint64_t)number : 0;
@@ -528,10 +527,7 @@ static resmon_status read_document(const struct rm_json *document, struct resmon
 resmon_status rm_document_parse(const char *text, size_t length, struct resmon_run **ret_run)
 {
     struct rm_json *document = NULL;
-    resmon_status status = rm_json_check();
-    if (status == RESMON_OK) {
-        status = rm_json_parse(text, length, &document);
-    }
+    resmon_status status = rm_json_parse(text, length, &document);
     if (status == RESMON_OK) {
         status = read_document(document, ret_run);
     }

@@ -37,12 +37,8 @@ static void put_facts(struct rm_json *object, const struct resmon_run *run, cons
         if (strcmp(fact->group, group) != 0) {
             continue;
         }
-        double number = RM_NAN;
         if (fact->kind == RM_FACT_NUMBER) {
-            number = rm_fact_number(fact);
-        }
-        if (fact->kind == RM_FACT_NUMBER) {
-            rm_json_put_number(object, fact->key, number, is_whole);
+            rm_json_put_number(object, fact->key, rm_fact_number(fact), is_whole);
         } else {
             rm_json_put_text(object, fact->key, fact->value, is_whole);
         }
@@ -281,8 +277,8 @@ static struct rm_json *write_dropped(const struct resmon_run *run, bool *is_whol
 /* Not recorded by this version: said with null, never with an empty object. */
 static struct rm_json *write_null(const struct resmon_run *run, bool *is_whole)
 {
-    (void)run, (void)is_whole;
-    return NULL;
+    (void)run;
+    return rm_json_null(is_whole);
 }
 
 static const struct {
@@ -302,16 +298,10 @@ static resmon_status write_text(struct rm_outfile *file, const char *text)
     return rm_outfile_write(file, text, strlen(text));
 }
 
-/* Writes and frees; a NULL value that is not a failure is null. */
+/* Writes and frees. */
 static resmon_status write_value(struct rm_outfile *file, struct rm_json *value, bool is_whole)
 {
-    char *text = NULL;
-    if (is_whole && value == NULL) {
-        return write_text(file, "null");
-    }
-    if (is_whole) {
-        text = rm_json_print(value);
-    }
+    char *text = is_whole ? rm_json_print(value) : NULL;
     rm_json_free(value);
     if (text == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a run document");
@@ -358,35 +348,34 @@ static resmon_status write_column_series(struct rm_outfile *file, const struct r
     return write_value(file, object, is_whole);
 }
 
+static resmon_status write_integers(struct rm_outfile *file, const char *head,
+                                    const int64_t *values, size_t count)
+{
+    resmon_status status = write_text(file, head);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    bool is_whole = true;
+    struct rm_json *array = rm_json_integers(values, count, &is_whole);
+    return write_value(file, array, is_whole);
+}
+
 static resmon_status write_series(struct rm_outfile *file, const struct resmon_run *run)
 {
-    bool is_whole = true;
-    struct rm_json *t_first = rm_json_integers(run->t_first, run->row_count, &is_whole);
-    resmon_status status = write_text(file, ",\n\"series\":{\"t_first_ns\":");
+    size_t rows = run->row_count;
+    const int64_t *samples = (const int64_t *)run->row_samples;
+    resmon_status status =
+        write_integers(file, ",\n\"series\":{\"t_first_ns\":", run->t_first, rows);
     if (status == RESMON_OK) {
-        status = write_value(file, t_first, is_whole);
-    } else {
-        rm_json_free(t_first);
+        status = write_integers(file, ",\n\"t_last_ns\":", run->t_last, rows);
     }
     if (status == RESMON_OK) {
-        status = write_text(file, ",\n\"t_last_ns\":");
-    }
-    if (status == RESMON_OK) {
-        status =
-            write_value(file, rm_json_integers(run->t_last, run->row_count, &is_whole), is_whole);
-    }
-    if (status == RESMON_OK) {
-        status = write_text(file, ",\n\"samples\":");
-    }
-    if (status == RESMON_OK) {
-        status = write_value(
-            file, rm_json_integers((const int64_t *)run->row_samples, run->row_count, &is_whole),
-            is_whole);
+        status = write_integers(file, ",\n\"samples\":", samples, rows);
     }
     if (status == RESMON_OK) {
         status = write_text(file, ",\n\"columns\":[");
     }
-    for (size_t i = 0; i < run->column_count && status == RESMON_OK && run->row_count > 0; i++) {
+    for (size_t i = 0; i < run->column_count && status == RESMON_OK && rows > 0; i++) {
         status = write_column_series(file, run, i);
     }
     return status == RESMON_OK ? write_text(file, "]}") : status;
@@ -407,17 +396,18 @@ static resmon_status write_document(struct rm_outfile *file, const struct resmon
     return status == RESMON_OK ? write_text(file, "}\n") : status;
 }
 
+resmon_status rm_document_check(void)
+{
+    return RESMON_OK;
+}
+
 resmon_status rm_document_save(const struct resmon_run *run, const char *path)
 {
-    resmon_status status = rm_json_check();
-    if (status != RESMON_OK) {
-        return status;
-    }
     struct rm_outfile *file = rm_alloc(1, sizeof *file); /* two paths: too big for a stack frame */
     if (file == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a run document");
     }
-    status = rm_outfile_open(file, path, 0);
+    resmon_status status = rm_outfile_open(file, path, 0);
     if (status == RESMON_OK) {
         status = write_document(file, run);
         if (status == RESMON_OK) {

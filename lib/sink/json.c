@@ -5,13 +5,11 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
-
-#ifdef RM_HAVE_CJSON
+#include "base/text.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +36,6 @@ static struct rm_json *made(cJSON *value, bool *is_whole)
     return outer(value);
 }
 
-resmon_status rm_json_check(void)
-{
-    return RESMON_OK;
-}
-
 struct rm_json *rm_json_object(bool *is_whole)
 {
     return made(cJSON_CreateObject(), is_whole);
@@ -51,6 +44,11 @@ struct rm_json *rm_json_object(bool *is_whole)
 struct rm_json *rm_json_array(bool *is_whole)
 {
     return made(cJSON_CreateArray(), is_whole);
+}
+
+struct rm_json *rm_json_null(bool *is_whole)
+{
+    return made(cJSON_CreateNull(), is_whole);
 }
 
 void rm_json_put(struct rm_json *object, const char *key, struct rm_json *child, bool *is_whole)
@@ -76,17 +74,6 @@ void rm_json_put_text(struct rm_json *object, const char *key, const char *text,
 /* Beyond this, not every whole number is a double. */
 #define WHOLE_LIMIT 9007199254740992.0
 
-static void put_point_back(char *text)
-{
-    const char *separator = localeconv()->decimal_point;
-    char *comma = strcmp(separator, ".") != 0 ? strstr(text, separator) : NULL;
-    if (comma != NULL) {
-        size_t width = strlen(separator);
-        *comma = '.';
-        memmove(comma + 1, comma + width, strlen(comma + width) + 1);
-    }
-}
-
 static void print_number(char text[NUMBER_BYTES], double number)
 {
     if (!isfinite(number)) {
@@ -101,7 +88,7 @@ static void print_number(char text[NUMBER_BYTES], double number)
     if (strtod(text, NULL) != number) { /* our own text, in the host's locale both ways */
         (void)snprintf(text, NUMBER_BYTES, "%.17g", number);
     }
-    put_point_back(text);
+    rm_text_point(text);
 }
 
 void rm_json_put_number(struct rm_json *object, const char *key, double number, bool *is_whole)
@@ -148,11 +135,6 @@ struct rm_json *rm_json_integers(const int64_t *values, size_t count, bool *is_w
 }
 
 /* ---- the rest of building -------------------------------------------------------------------- */
-
-void rm_json_put_null(struct rm_json *object, const char *key, bool *is_whole)
-{
-    rm_json_put(object, key, outer(cJSON_CreateNull()), is_whole);
-}
 
 void rm_json_append(struct rm_json *array, struct rm_json *child, bool *is_whole)
 {
@@ -219,21 +201,6 @@ size_t rm_json_count(const struct rm_json *array)
     return cJSON_IsArray(inner(array)) ? (size_t)cJSON_GetArraySize(inner(array)) : 0;
 }
 
-bool rm_json_is_object(const struct rm_json *value)
-{
-    return cJSON_IsObject(inner(value));
-}
-
-bool rm_json_is_array(const struct rm_json *value)
-{
-    return cJSON_IsArray(inner(value));
-}
-
-bool rm_json_is_null(const struct rm_json *value)
-{
-    return cJSON_IsNull(inner(value));
-}
-
 const char *rm_json_key(const struct rm_json *member)
 {
     return inner(member)->string != NULL ? inner(member)->string : "";
@@ -248,152 +215,3 @@ double rm_json_number(const struct rm_json *value)
 {
     return cJSON_IsNumber(inner(value)) ? inner(value)->valuedouble : RM_NAN;
 }
-
-#else
-
-resmon_status rm_json_check(void)
-{
-    return rm_error(RESMON_ENOTSUP, "this libresmon was built without JSON (cJSON); recordings "
-                                    "(record=FILE) work without it");
-}
-
-struct rm_json *rm_json_object(bool *is_whole)
-{
-    *is_whole = false;
-    return NULL;
-}
-
-struct rm_json *rm_json_array(bool *is_whole)
-{
-    *is_whole = false;
-    return NULL;
-}
-
-void rm_json_put(struct rm_json *object, const char *key, struct rm_json *child, bool *is_whole)
-{
-    (void)object, (void)key, (void)child, (void)is_whole;
-}
-
-void rm_json_put_text(struct rm_json *object, const char *key, const char *text, bool *is_whole)
-{
-    (void)object, (void)key, (void)text, (void)is_whole;
-}
-
-void rm_json_put_number(struct rm_json *object, const char *key, double number, bool *is_whole)
-{
-    (void)object, (void)key, (void)number, (void)is_whole;
-}
-
-void rm_json_put_null(struct rm_json *object, const char *key, bool *is_whole)
-{
-    (void)object, (void)key, (void)is_whole;
-}
-
-void rm_json_append(struct rm_json *array, struct rm_json *child, bool *is_whole)
-{
-    (void)array, (void)child, (void)is_whole;
-}
-
-struct rm_json *rm_json_doubles(const double *values, size_t count, bool *is_whole)
-{
-    (void)values, (void)count;
-    *is_whole = false;
-    return NULL;
-}
-
-struct rm_json *rm_json_integers(const int64_t *values, size_t count, bool *is_whole)
-{
-    (void)values, (void)count;
-    *is_whole = false;
-    return NULL;
-}
-
-char *rm_json_print(const struct rm_json *value)
-{
-    (void)value;
-    return NULL;
-}
-
-void rm_json_free_text(char *text)
-{
-    (void)text;
-}
-
-resmon_status rm_json_parse(const char *text, size_t length, struct rm_json **ret_value)
-{
-    (void)text, (void)length, (void)ret_value;
-    return rm_json_check();
-}
-
-void rm_json_free(struct rm_json *value)
-{
-    (void)value;
-}
-
-const struct rm_json *rm_json_get(const struct rm_json *value, const char *key)
-{
-    (void)value, (void)key;
-    return NULL;
-}
-
-const struct rm_json *rm_json_first(const struct rm_json *array)
-{
-    (void)array;
-    return NULL;
-}
-
-const struct rm_json *rm_json_first_member(const struct rm_json *object)
-{
-    (void)object;
-    return NULL;
-}
-
-const struct rm_json *rm_json_next(const struct rm_json *element)
-{
-    (void)element;
-    return NULL;
-}
-
-size_t rm_json_count(const struct rm_json *array)
-{
-    (void)array;
-    return 0;
-}
-
-bool rm_json_is_object(const struct rm_json *value)
-{
-    (void)value;
-    return false;
-}
-
-bool rm_json_is_array(const struct rm_json *value)
-{
-    (void)value;
-    return false;
-}
-
-bool rm_json_is_null(const struct rm_json *value)
-{
-    (void)value;
-    return false;
-}
-
-const char *rm_json_key(const struct rm_json *member)
-{
-    (void)member;
-    return "";
-}
-
-const char *rm_json_text(const struct rm_json *value)
-{
-    (void)value;
-    return NULL;
-}
-
-double rm_json_number(const struct rm_json *value)
-{
-    (void)value;
-    return RM_NAN;
-}
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns cJSON: the only file that includes it.  A thin set of what run documents need; without cJSON
- * everything here fails with RESMON_ENOTSUP.
+ * Owns cJSON: the only file that includes it.  A thin set of what run documents need.
  */
 #ifndef RM_SINK_JSON_H
 #define RM_SINK_JSON_H
@@ -14,20 +13,17 @@
 
 struct rm_json; /* a value */
 
-/** RESMON_ENOTSUP with its text when the library was built without JSON. */
-resmon_status rm_json_check(void);
-
 /* ---- building.  A failure (no memory) is remembered in *is_whole, which starts as true. -------
  */
 
 struct rm_json *rm_json_object(bool *is_whole);
 struct rm_json *rm_json_array(bool *is_whole);
+struct rm_json *rm_json_null(bool *is_whole);
 
 /** Adds to an object; `child` is taken over, also on failure. */
 void rm_json_put(struct rm_json *object, const char *key, struct rm_json *child, bool *is_whole);
 void rm_json_put_text(struct rm_json *object, const char *key, const char *text, bool *is_whole);
 void rm_json_put_number(struct rm_json *object, const char *key, double number, bool *is_whole);
-void rm_json_put_null(struct rm_json *object, const char *key, bool *is_whole);
 
 /** Adds to an array; `child` is taken over. */
 void rm_json_append(struct rm_json *array, struct rm_json *child, bool *is_whole);
@@ -59,10 +55,6 @@ const struct rm_json *rm_json_first_member(const struct rm_json *object);
 
 /** The element or member after this one, or NULL. */
 const struct rm_json *rm_json_next(const struct rm_json *element);
-
-bool rm_json_is_object(const struct rm_json *value);
-bool rm_json_is_array(const struct rm_json *value);
-bool rm_json_is_null(const struct rm_json *value);
 
 /** The key of a member. */
 const char *rm_json_key(const struct rm_json *member);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/block.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -85,22 +84,6 @@ static uint64_t lay_out(const struct rm_block_sizes *sizes,
     return offset;
 }
 
-/* FNV-1a, 64 bits. */
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length)
-{
-    const unsigned char *p = bytes;
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
-
-static uint64_t layout_hash(const struct rm_block_header *header)
-{
-    uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325), &header->sizes, sizeof header->sizes);
-    return hash_bytes(hash, header->sections, sizeof header->sections);
-}
-
 resmon_status rm_block_measure(const struct rm_block_sizes *sizes, uint64_t *ret_bytes)
 {
     struct rm_section sections[RM_SECTION_COUNT];
@@ -128,7 +111,6 @@ void rm_block_format(struct rm_block *block, void *memory, const struct rm_block
     header->byte_order = RM_BLOCK_BYTE_ORDER;
     header->sizes = *sizes;
     header->total_bytes = lay_out(sizes, header->sections);
-    header->layout_hash = layout_hash(header);
     header->phase = RM_PHASE_STARTING;
     *block = (struct rm_block){.base = memory, .header = header};
 }
@@ -162,8 +144,7 @@ resmon_status rm_block_attach(struct rm_block *block, void *memory, uint64_t byt
     struct rm_section sections[RM_SECTION_COUNT];
     if (check_sizes(&header->sizes) != RESMON_OK ||
         lay_out(&header->sizes, sections) != header->total_bytes ||
-        memcmp(sections, header->sections, sizeof sections) != 0 ||
-        layout_hash(header) != header->layout_hash) {
+        memcmp(sections, header->sections, sizeof sections) != 0) {
         return rm_error(RESMON_EFORMAT, "the recording's table of contents is damaged");
     }
     *block = (struct rm_block){.base = memory, .header = header};

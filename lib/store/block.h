@@ -4,8 +4,9 @@
  * piece of memory of a size fixed at start.  The same bytes serve in memory and as the file of
  * `record=FILE`; a file left behind by a killed program is read by the same code.
  *
- * Written by scope/ (nodes, threads), by the engine's sampler (everything else) and by tags from
- * any thread.  Read by store/run.c.  No I/O here: sys/mapping provides the memory.
+ * Written by scope/ (sites, nodes, threads), by the engine (facts at start, the label, samples on
+ * its sampling thread) and by tags from any thread.  Read by store/run_decode.c and run_scopes.c.
+ * No I/O here: sys/mapping provides the memory.
  */
 #ifndef RM_STORE_BLOCK_H
 #define RM_STORE_BLOCK_H
@@ -78,9 +79,11 @@ struct rm_block_header {
     uint32_t version;
     uint32_t byte_order;
     uint64_t total_bytes;
-    uint64_t layout_hash; /* over sizes and sections */
     struct rm_block_sizes sizes;
     struct rm_section sections[RM_SECTION_COUNT];
+
+    /* Who writes it: sys/identity. */
+    uint64_t writer_pid, writer_start_ticks, writer_boot_hash;
 
     /* The moment of start, by each clock. */
     struct rm_clock_pair start;
@@ -97,11 +100,11 @@ struct rm_block_header {
     uint64_t tag_count;   /* fetch-add by any thread; tags beyond the ring overwrite the oldest */
     uint64_t fact_length; /* release */
 
-    /* Scopes: written under the scope session's lock, except the drop counters (fetch-add). */
-    uint64_t site_count;
+    /* Scopes: written under the scope session's lock, except the counters of
+     * instances (fetch-add). */
     uint64_t node_count;
-    uint64_t retired_root; /* tree of the threads that have ended */
-    uint64_t threads_seen;
+    uint64_t retired_root;     /* tree of the threads that have ended */
+    uint64_t retirements;      /* odd while a thread's tree moves there (release) */
     uint64_t dropped_threads;  /* threads without a slot */
     uint64_t dropped_scopes;   /* instances deeper than the bound, or of threads without a slot */
     uint64_t dropped_paths;    /* instances whose path found no free node */
@@ -118,7 +121,7 @@ struct rm_block_header {
     char labels[2][RM_LABEL_BYTES];
 };
 
-/* Addresses of the sections of one block in this process. */
+/* Where a block is in this process. */
 struct rm_block {
     unsigned char *base;
     struct rm_block_header *header;

@@ -135,6 +135,7 @@ int64_t rm_run_find_column(const struct resmon_run *run, const char *metric, con
 struct rm_decode {
     unsigned parts; /* RM_PART_* */
     int is_live;    /* this process writes it: open scopes last until `now` */
+    int is_written; /* another process does: it is not interrupted */
     struct rm_clock_pair now;
 };
 

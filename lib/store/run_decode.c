@@ -245,7 +245,9 @@ static void decode_run_facts(const struct rm_block *block, const struct rm_decod
     const struct rm_commit *state = rm_series_state(block);
     uint32_t phase = RM_LOAD_ACQUIRE(&header->phase);
     int is_stopped = phase == RM_PHASE_STOPPED;
-    run->state = is_stopped ? "stopped" : how->is_live ? "running" : "interrupted";
+    run->state = is_stopped                        ? "stopped"
+                 : how->is_live || how->is_written ? "running"
+                                                   : "interrupted";
     run->start_realtime_ns = header->start_realtime_ns;
     run->duration_ns = is_stopped ? header->stop_ns : state->t_ns;
     run->samples = state->samples;

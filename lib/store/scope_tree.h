@@ -86,16 +86,13 @@ struct rm_scope_frame {
 /* Frame 0 stands for the thread itself, with a token that no scope has. */
 #define RM_ROOT_TOKEN UINT64_MAX
 
-#define RM_THREAD_FREE       0U
-#define RM_THREAD_LIVE       1U
-#define RM_THREAD_ENDED      2U /* its tree found no room among the retired, and stays here */
-#define RM_THREAD_NAME_BYTES 16
+#define RM_THREAD_FREE  0U
+#define RM_THREAD_LIVE  1U
+#define RM_THREAD_ENDED 2U /* its tree found no room among the retired, and stays here */
 
 struct rm_scope_thread_record {
     uint32_t state; /* release */
     rm_node_ref root;
-    uint64_t tid;
-    char name[RM_THREAD_NAME_BYTES];
     struct rm_scope_frame frames[]; /* depth + 1 */
 };
 

@@ -23,6 +23,8 @@ resmon_status rm_root_open(struct rm_root *root, const char *path)
     if (!rm_kept_open(&root->kept, AT_FDCWD, root->path, ROOT_FLAGS)) {
         return rm_error_errno(errno, "cannot open the file-system root '%s'", root->path);
     }
+    root->device = root->kept.device;
+    root->inode = root->kept.inode;
     struct stat real;
     root->is_live = stat("/", &real) == 0 && root->kept.device == real.st_dev &&
                     root->kept.inode == real.st_ino;
@@ -36,9 +38,15 @@ void rm_root_close(struct rm_root *root)
 
 void rm_root_revive(struct rm_root *root)
 {
-    if (!rm_kept_is_ours(&root->kept)) {
-        (void)rm_kept_open(&root->kept, AT_FDCWD, root->path, ROOT_FLAGS);
-        root->generation++;
+    if (rm_kept_is_ours(&root->kept)) {
+        return;
+    }
+    /* The same path may by now be another directory: after chroot(), or chdir() for a relative one.
+     */
+    root->generation++;
+    (void)rm_kept_open(&root->kept, AT_FDCWD, root->path, ROOT_FLAGS);
+    if (root->kept.device != root->device || root->kept.inode != root->inode) {
+        rm_kept_close(&root->kept);
     }
 }
 

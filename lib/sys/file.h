@@ -18,6 +18,8 @@
 /** The directory that all paths are relative to. */
 struct rm_root {
     struct rm_kept kept;
+    dev_t device; /* what it was at first */
+    ino_t inode;
     const char *path;    /* the caller's, until close */
     bool is_live;        /* the machine's own "/": files agree with system calls */
     uint32_t generation; /* how often it had to be opened again */

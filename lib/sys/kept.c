@@ -29,8 +29,12 @@ void rm_kept_take(struct rm_kept *kept, int fd)
 bool rm_kept_is_ours(const struct rm_kept *kept)
 {
     struct stat info;
-    return kept->is_open && fstat(kept->fd, &info) == 0 && info.st_dev == kept->device &&
-           info.st_ino == kept->inode;
+    if (!kept->is_open) {
+        return false;
+    }
+    /* Another failure (a filter of system calls) says nothing about the file. */
+    return fstat(kept->fd, &info) == 0 ? info.st_dev == kept->device && info.st_ino == kept->inode
+                                       : errno != EBADF;
 }
 
 bool rm_kept_revive(struct rm_kept *kept, const char *path, int flags)

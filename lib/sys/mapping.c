@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/status.h"
 #include "sys/outfile.h"
+#include "sys/signal_guard.h"
 
 static void *map(int fd, uint64_t bytes)
 {
@@ -37,7 +38,10 @@ static resmon_status fill_and_map(struct rm_mapping *mapping, int fd, const char
 {
     /* Every block is allocated now.  (A file system that copies on write may still run full later;
      * none can promise more.) */
+    struct rm_signal_guard guard;
+    rm_signal_guard_begin(&guard);
     int error = RM_FAULT(RM_FAULT_WRITE) ? ENOSPC : posix_fallocate(fd, 0, (off_t)bytes);
+    rm_signal_guard_end(&guard);
     if (error != 0) {
         return rm_error_errno(error, "cannot reserve %llu bytes for the recording %s",
                               (unsigned long long)bytes, path);

@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/status.h"
 #include "sys/own_io.h"
+#include "sys/signal_guard.h"
 
 resmon_status rm_outfile_expand(const char *pattern, char path[RM_PATH_BYTES])
 {
@@ -77,8 +78,11 @@ resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t 
 resmon_status rm_outfile_write(struct rm_outfile *file, const char *bytes, size_t length)
 {
     while (length > 0) {
+        struct rm_signal_guard guard;
+        rm_signal_guard_begin(&guard);
         ssize_t done =
             RM_FAULT(RM_FAULT_WRITE) ? (errno = ENOSPC, -1) : write(file->fd, bytes, length);
+        rm_signal_guard_end(&guard);
         rm_own_io_note_write(done);
         if (done < 0 && errno == EINTR) {
             continue;

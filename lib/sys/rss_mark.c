@@ -78,8 +78,8 @@ static void give_up(struct rm_rss_mark *mark, const char *what)
 
 static void find_reading(struct rm_rss_mark *mark)
 {
-    if (!mark->clear.is_open) {
-        give_up(mark, "open");
+    if (!mark->clear.is_open || !mark->status.is_open) {
+        give_up(mark, "open " STATUS " or");
         return;
     }
     if (!reset(mark)) {
@@ -97,8 +97,10 @@ void rm_rss_mark_open(struct rm_rss_mark *mark, uint64_t *ret_peak)
     *mark = (struct rm_rss_mark){.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
     (void)rm_kept_open(&mark->statm, AT_FDCWD, STATM, O_RDONLY);
     (void)rm_kept_open(&mark->status, AT_FDCWD, STATUS, O_RDONLY);
-    *ret_peak = read_status(mark);
     (void)rm_kept_open(&mark->clear, AT_FDCWD, CLEAR_REFS, O_WRONLY);
+    int error = errno;
+    *ret_peak = read_status(mark);
+    errno = error;
     find_reading(mark);
 }
 

@@ -13,6 +13,7 @@
 #include <resmon/resmon.h>
 
 #include "bench.h"
+#include "sink/document.h"
 #include "sink/json.h"
 #include "store/run.h"
 
@@ -94,10 +95,6 @@ static double save_and_load(void *context, size_t count)
 int main(int argc, char **argv)
 {
     struct bench bench = bench_begin(argc, argv, "bench_document");
-    if (rm_json_check() != RESMON_OK) {
-        printf("  skipped: %s\n", resmon_last_error());
-        return 0;
-    }
     bench.is_quick = true; /* a round takes most of a second */
     resmon_run *run = make_run();
     struct stat info;

@@ -8,7 +8,7 @@
 #define _GNU_SOURCE /* dirent types */
 #include "test.h"
 
-#include "sink/json.h"
+#include "sink/document.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -29,6 +29,7 @@
 
 static char directory[] = "/tmp/resmon-faults-XXXXXX";
 static char json_path[64];
+static bool has_documents; /* the library was built with JSON */
 static char record_path[64];
 
 static enum rm_fault_kind kind;
@@ -254,6 +255,9 @@ static void check_report(const resmon_run *run)
 {
     char *text = NULL;
     if (TWICE(resmon_report_text(run, &text))) {
+        if (text == NULL) {
+            complain("a report without a text");
+        }
         resmon_text_free(text);
     }
 }
@@ -261,6 +265,9 @@ static void check_report(const resmon_run *run)
 static void save_and_load(const resmon_run *run)
 {
     resmon_run *loaded = NULL;
+    if (!has_documents) {
+        return;
+    }
     put_content(json_path, OLD_CONTENT);
     resmon_status status = resmon_run_save(run, json_path);
     if (!is_clear(status, "save") && !has_content(json_path, OLD_CONTENT)) {
@@ -311,7 +318,9 @@ static void check_after_stop(resmon_monitor *monitor)
         resmon_run_free(run);
     }
     put_content(json_path, OLD_CONTENT);
-    (void)TWICE(resmon_monitor_save(monitor, json_path));
+    if (has_documents) {
+        (void)TWICE(resmon_monitor_save(monitor, json_path));
+    }
     if (TWICE(resmon_run_load(record_path, &run))) {
         check_finished_run(run, "stopped");
         resmon_run_free(run);
@@ -494,9 +503,9 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    if (rm_json_check() != RESMON_OK) {
-        printf("skipped: %s\n", resmon_last_error()); /* it saves run documents all along */
-        return 77;
+    has_documents = rm_document_check() == RESMON_OK;
+    if (!has_documents) {
+        printf("skipped here: saving of run documents: %s\n", resmon_last_error());
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads), cmocka_unit_test(test_mappings),

@@ -133,7 +133,6 @@ static void fill_scopes(struct rm_block *block)
     struct rm_block_header *header = block->header;
     header->has_scopes = 1;
     header->node_count = 7;
-    header->site_count = 2;
     header->retired_root = rm_node_ref_of(1);
     header->scope_cost_ticks = 20;
     describe_site(block, 1, "outer");
@@ -304,7 +303,7 @@ static void test_any_flipped_bit_of_the_header_is_refused_or_harmless(void **sta
         refused += status == RESMON_EFORMAT || status == RESMON_EVERSION ? 1 : 0;
         decoded += status == RESMON_OK ? 1 : 0;
         /* What says where things are is never believed when it is wrong. */
-        if (bit / 8 < offsetof(struct rm_block_header, start)) {
+        if (bit / 8 < offsetof(struct rm_block_header, writer_pid)) {
             assert_true(status == RESMON_EFORMAT || status == RESMON_EVERSION);
         }
     }

@@ -742,10 +742,10 @@ static void test_a_recording_loads_as_the_run_that_was(void **state)
     assert_ok(resmon_monitor_set_label(monitor, "epoch 3"));
     assert_ok(resmon_monitor_sample_now(monitor));
 
-    /* While it runs: what a kill at this moment would leave. */
+    /* While it runs: but for the word, what a kill at this moment would leave. */
     resmon_run *before = snapshot(monitor);
     assert_ok(resmon_run_load(recording, &loaded));
-    assert_string_equal(info_of(loaded).state, "interrupted");
+    assert_string_equal(info_of(loaded).state, "running");
     assert_same_run(before, loaded);
     assert_string_equal(resmon_run_fact(loaded, "run", "name"), "recorded");
     resmon_run_free(before);
@@ -762,27 +762,29 @@ static void test_a_recording_loads_as_the_run_that_was(void **state)
     resmon_scope_end(open);
 }
 
-static void test_a_second_recording_at_the_path_leaves_the_first_usable(void **state)
+/* A program that inherits RESMON must not put its recording in the place of its parent's. */
+static void test_a_recording_in_use_is_refused(void **state)
 {
     (void)state;
     resmon_run *loaded = NULL;
+    resmon_monitor *second = NULL;
     resmon_monitor_options options = quick();
     options.record = recording;
     resmon_monitor *first = started(&options);
-    resmon_monitor *second = started(&options);
-    for (int i = 0; i < 3; i++) {
-        assert_ok(resmon_monitor_sample_now(first));
-    }
-    assert_ok(resmon_monitor_sample_now(second));
+    assert_ok(resmon_monitor_new(&options, &second));
+    assert_status(RESMON_EBUSY, resmon_monitor_start(second));
+    assert_non_null(strstr(resmon_last_error(), recording));
+    resmon_monitor_free(second);
+    assert_ok(resmon_monitor_sample_now(first));
     assert_ok(resmon_monitor_stop(first));
-    resmon_run *run = snapshot(first);
-    assert_int_equal(info_of(run).samples, 5);
-    resmon_run_free(run);
     resmon_monitor_free(first);
-    assert_ok(resmon_run_load(recording, &loaded)); /* the file is the second's */
+    assert_ok(resmon_run_load(recording, &loaded));
+    assert_int_equal(info_of(loaded).samples, 3);
+    resmon_run_free(loaded);
+    resmon_monitor_free(started(&options)); /* now it may */
+    assert_ok(resmon_run_load(recording, &loaded));
     assert_int_equal(info_of(loaded).samples, 2);
     resmon_run_free(loaded);
-    resmon_monitor_free(second);
 }
 
 static void test_a_recording_that_cannot_be_made_is_said_at_start(void **state)
@@ -849,7 +851,7 @@ int main(void)
         cmocka_unit_test(test_a_stuck_sink_delays_no_sample_and_loses_none),
         cmocka_unit_test(test_a_forks_child_has_inert_handles_and_may_have_its_own),
         cmocka_unit_test(test_a_recording_loads_as_the_run_that_was),
-        cmocka_unit_test(test_a_second_recording_at_the_path_leaves_the_first_usable),
+        cmocka_unit_test(test_a_recording_in_use_is_refused),
         cmocka_unit_test(test_a_recording_that_cannot_be_made_is_said_at_start),
         cmocka_unit_test(test_loading_names_what_is_wrong),
     };

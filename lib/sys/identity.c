@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "sys/identity.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "sys/file.h"
+#include "sys/pid_stat.h"
+
+/* The machine's own files, whatever fs_root a monitor reads. */
+static bool read_identity(uint64_t pid, struct rm_identity *ret_identity)
+{
+    struct rm_root root;
+    struct rm_scratch scratch = {0};
+    struct rm_text text;
+    struct rm_pid_stat stat;
+    bool is_known = false;
+    char path[64];
+    (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)pid);
+    if (rm_root_open(&root, NULL) != RESMON_OK) {
+        return false;
+    }
+    if (rm_scratch_init(&scratch) == RESMON_OK &&
+        rm_file_read_once(&root, path, &scratch, &text) == RESMON_OK &&
+        rm_pid_stat_parse(text, &stat) && stat.state != 'Z' && !rm_pid_stat_is_removed(&stat) &&
+        rm_file_read_once(&root, "proc/sys/kernel/random/boot_id", &scratch, &text) == RESMON_OK) {
+        *ret_identity = (struct rm_identity){
+            .pid = pid,
+            .start_ticks = stat.starttime,
+            .boot_hash = rm_hash_bytes(RM_HASH_START, text.at, rm_text_left(&text)),
+        };
+        is_known = true;
+    }
+    rm_scratch_free(&scratch);
+    rm_root_close(&root);
+    return is_known;
+}
+
+struct rm_identity rm_identity_self(void)
+{
+    struct rm_identity identity = {0};
+    (void)read_identity((uint64_t)getpid(), &identity);
+    return identity;
+}
+
+bool rm_identity_is_alive(const struct rm_identity *identity)
+{
+    struct rm_identity now;
+    return identity->pid != 0 && read_identity(identity->pid, &now) &&
+           now.start_ticks == identity->start_ticks && now.boot_hash == identity->boot_hash;
+}
