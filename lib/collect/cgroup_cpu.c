@@ -4,6 +4,7 @@
  * version 1: cpuacct.usage, .usage_user, .usage_sys and the cpu controller's cpu.stat.
  */
 #include "collect/collect.h"
+#include "collect/rate.h"
 
 enum { TIME, USER, SYSTEM, QUOTA, PERCENT, THROTTLED_TIME, THROTTLED, PERIODS };
 
@@ -42,8 +43,7 @@ struct state {
     int version;
     struct rm_file stat;
     struct rm_file numbers[V1_NUMBERS];
-    double last_s;
-    int64_t last_ns;
+    struct rm_rate rate;
 };
 
 static resmon_status read_v1(struct rm_collect *collect, struct state *state, uint64_t *numbers,
@@ -102,21 +102,14 @@ static resmon_status read_cpu(struct rm_collect *collect, void *state_, double *
     values[THROTTLED] = rm_found(found, numbers, THROTTLED);
     values[PERIODS] = rm_found(found, numbers, PERIODS);
     values[QUOTA] = collect->capacity.cgroup_cpus;
-    int64_t now_ns = rm_collect_moment(collect);
-    double elapsed = (double)(now_ns - state->last_ns) * 1e-9;
-    if (!isnan(state->last_s) && elapsed > 0.0) {
-        double cpus = fmax(values[TIME] - state->last_s, 0.0) / elapsed;
-        values[PERCENT] = 100.0 * cpus / collect->capacity.cgroup_cpus;
-    }
-    state->last_s = values[TIME];
-    state->last_ns = now_ns;
+    double cpus = rm_rate_take(&state->rate, values[TIME], rm_collect_moment(collect));
+    values[PERCENT] = 100.0 * cpus / collect->capacity.cgroup_cpus;
     return RESMON_OK;
 }
 
 static resmon_status open_cpu(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
-    state->last_s = RM_NAN;
     state->version = collect->cgroup.places[RM_CGROUP_CPUACCT].version;
     if (state->version == 0) {
         return rm_error(RESMON_ENOENT, "no cpu controller is mounted");

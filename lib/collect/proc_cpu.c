@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "collect/collect.h"
+#include "collect/rate.h"
 #include "sys/pid_stat.h"
 
 enum {
@@ -56,15 +57,13 @@ struct state {
     clockid_t clock;
     bool has_clock;
     bool has_delays; /* the kernel accounts them */
-    double last_s;   /* CPU time at the reading before; NaN: none */
-    int64_t last_ns;
+    struct rm_rate rate;
 };
 
 static resmon_status open_stat(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     uint64_t accounts_delays = 1; /* a kernel without the switch accounts as it was booted */
-    state->last_s = RM_NAN;
     (void)rm_file_read_u64(&collect->root, "proc/sys/kernel/task_delayacct", &collect->scratch,
                            &accounts_delays);
     state->has_delays = accounts_delays != 0;
@@ -125,17 +124,11 @@ static void read_others_switches(struct rm_collect *collect, struct state *state
 
 static void set_percents(const struct rm_collect *collect, struct state *state, double *values)
 {
-    int64_t now_ns = rm_collect_moment(collect);
-    double elapsed = (double)(now_ns - state->last_ns) * 1e-9;
-    if (!isnan(state->last_s) && elapsed > 0.0) {
-        double percent = 100.0 * fmax(values[TIME] - state->last_s, 0.0) / elapsed;
-        values[PERCENT] = percent;
-        values[HOST_PERCENT] = percent / collect->capacity.host_cpus;
-        values[CGROUP_PERCENT] = percent / collect->capacity.cgroup_cpus;
-        values[AFFINITY_PERCENT] = percent / collect->capacity.affinity_cpus;
-    }
-    state->last_s = values[TIME];
-    state->last_ns = now_ns;
+    double percent = 100.0 * rm_rate_take(&state->rate, values[TIME], rm_collect_moment(collect));
+    values[PERCENT] = percent;
+    values[HOST_PERCENT] = percent / collect->capacity.host_cpus;
+    values[CGROUP_PERCENT] = percent / collect->capacity.cgroup_cpus;
+    values[AFFINITY_PERCENT] = percent / collect->capacity.affinity_cpus;
 }
 
 static resmon_status read_stat(struct rm_collect *collect, void *state_, double *values)

@@ -4,6 +4,7 @@
  */
 #include "collect/collect.h"
 #include "collect/process_tree.h"
+#include "collect/rate.h"
 
 enum {
     PROCESSES,
@@ -44,8 +45,7 @@ struct state {
     struct rm_process_tree tree;
     double highest[COUNT]; /* of each counter so far: a race between two files of /proc, or the
                               rounding of ticks, must not make one fall */
-    double last_s;
-    int64_t last_ns;
+    struct rm_rate rate;
 };
 
 static void add_member(double *values, const struct rm_tree_member *member)
@@ -92,16 +92,6 @@ static void hide_unknown(const struct rm_process_tree *tree, double *values)
     }
 }
 
-static void set_percent(struct state *state, int64_t now_ns, double *values)
-{
-    double elapsed = (double)(now_ns - state->last_ns) * 1e-9;
-    values[CPU_PERCENT] = !isnan(state->last_s) && elapsed > 0.0
-                              ? 100.0 * (values[CPU_TIME] - state->last_s) / elapsed
-                              : RM_NAN;
-    state->last_s = values[CPU_TIME];
-    state->last_ns = now_ns;
-}
-
 static resmon_status read_tree(struct rm_collect *collect, void *state_, double *values)
 {
     struct state *state = state_;
@@ -126,14 +116,13 @@ static resmon_status read_tree(struct rm_collect *collect, void *state_, double 
     values[WRITE_CHARS] += tree->carried_io[RM_TREE_WRITE_CHARS];
     keep_rising(state, values);
     hide_unknown(tree, values);
-    set_percent(state, now_ns, values);
+    values[CPU_PERCENT] = 100.0 * rm_rate_take(&state->rate, values[CPU_TIME], now_ns);
     return RESMON_OK;
 }
 
 static resmon_status open_tree(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
-    state->last_s = RM_NAN;
     return rm_tree_open(&state->tree, collect, true);
 }
 
