@@ -4,6 +4,8 @@
  * The environment variable RESMON: starts a monitor when the library is loaded and finishes it when
  * the program exits.  The one place of the library that prints, because it was asked to.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +16,34 @@
 
 #include "base/alloc.h"
 #include "engine/autorun.h"
+#include "engine/monitor.h"
+#include "sink/document.h"
+#include "sys/kept.h"
+#include "sys/outfile.h"
+#include "sys/signal_guard.h"
 
 /* Set by the constructor and cleared by the destructor; nothing else touches them. */
 static struct rm_autorun *plan;
 static resmon_monitor *monitor;
-static pid_t plan_pid;
+static struct rm_kept stderr_file; /* what descriptor 2 was; never closed */
 
 #define UNOBSERVED "; the program runs on unobserved"
+
+/* Never into another file that has got the number 2, nor the end of the program for a closed pipe.
+ */
+static void print(const char *text, size_t length)
+{
+    struct rm_signal_guard guard;
+    rm_signal_guard_begin(&guard);
+    for (size_t done = 0; done < length && rm_kept_is_ours(&stderr_file);) {
+        ssize_t wrote = write(STDERR_FILENO, text + done, length - done);
+        if (wrote <= 0 && errno != EINTR) {
+            break;
+        }
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    rm_signal_guard_end(&guard);
+}
 
 /* A line in one write, so that threads' lines do not mix. */
 static void say(const char *what, const char *text, const char *end)
@@ -28,9 +51,7 @@ static void say(const char *what, const char *text, const char *end)
     char line[1024];
     int length = snprintf(line, sizeof line, "resmon: %s%.900s%s\n", what, text, end);
     if (length > 0) {
-        size_t wide = (size_t)length < sizeof line ? (size_t)length : sizeof line - 1;
-        ssize_t done = write(STDERR_FILENO, line, wide);
-        (void)done;
+        print(line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
     }
 }
 
@@ -47,32 +68,44 @@ static void print_summary(const resmon_run *run)
         say("no summary: ", resmon_last_error(), "");
         return;
     }
-    size_t length = strlen(text);
-    for (size_t done = 0; done < length;) {
-        ssize_t wrote = write(STDERR_FILENO, text + done, length - done);
-        if (wrote <= 0) {
-            break;
-        }
-        done += (size_t)wrote;
-    }
+    print(text, strlen(text));
     resmon_text_free(text);
 }
 
+/* The summary takes the place of a document that cannot be written: something of the run stays. */
 static void finish(void)
 {
     resmon_run *run = NULL;
+    bool wants_summary = plan->wants_summary;
     if (resmon_monitor_stop(monitor) != RESMON_OK ||
         resmon_monitor_snapshot(monitor, &run) != RESMON_OK) {
         say("no result: ", resmon_last_error(), "");
         return;
     }
-    if (plan->json[0] != '\0' && resmon_run_save(run, plan->json) != RESMON_OK) {
-        say("no run document: ", resmon_last_error(), "");
+    if (plan->json[0] != '\0' && rm_document_save(run, plan->json) != RESMON_OK) {
+        say("no run document: ", resmon_last_error(),
+            wants_summary ? "" : "; the summary instead:");
+        wants_summary = true;
     }
-    if (plan->wants_summary) {
+    if (wants_summary) {
         print_summary(run);
     }
     resmon_run_free(run);
+}
+
+/* Made absolute now, as the program may change its directory, and looked at now, as its end is late
+ * for bad news. */
+static resmon_status settle_json(void)
+{
+    char expanded[RM_PATH_BYTES];
+    resmon_status status = rm_document_check();
+    if (status == RESMON_OK) {
+        status = rm_outfile_expand(plan->json, expanded);
+    }
+    if (status == RESMON_OK) {
+        status = rm_outfile_settle(expanded, plan->json);
+    }
+    return status;
 }
 
 static bool start(const char *text)
@@ -86,15 +119,25 @@ static bool start(const char *text)
         say("the variable RESMON: ", resmon_last_error(), UNOBSERVED);
         return false;
     }
-    if (resmon_monitor_new(&plan->options, &monitor) != RESMON_OK ||
-        resmon_monitor_start(monitor) != RESMON_OK) {
-        say("cannot start: ", resmon_last_error(), UNOBSERVED);
+    resmon_status status = plan->json[0] != '\0' ? settle_json() : RESMON_OK;
+    if (status == RESMON_ENOENT || status == RESMON_EACCES) {
+        say("json=: ", resmon_last_error(), "; it is tried again at the end");
+    } else if (status != RESMON_OK) {
+        say("the variable RESMON, json=: ", resmon_last_error(), UNOBSERVED);
         return false;
     }
     if (plan->wants_log) {
         resmon_set_log(log_line, NULL, RESMON_LOG_INFO);
     }
-    plan_pid = getpid();
+    if (resmon_monitor_new(&plan->options, &monitor) != RESMON_OK) {
+        say("cannot start: ", resmon_last_error(), UNOBSERVED);
+        return false;
+    }
+    rm_monitor_yield_scopes(monitor); /* a program that has a monitor of its own works as ever */
+    if (resmon_monitor_start(monitor) != RESMON_OK) {
+        say("cannot start: ", resmon_last_error(), UNOBSERVED);
+        return false;
+    }
     return true;
 }
 
@@ -114,7 +157,13 @@ void rm_autorun_load(void);
 __attribute__((constructor)) void rm_autorun_load(void)
 {
     const char *text = secure_getenv("RESMON");
-    if (text != NULL && !start(text)) {
+    if (text == NULL) {
+        return;
+    }
+    if (fcntl(STDERR_FILENO, F_GETFD) >= 0) {
+        rm_kept_take(&stderr_file, STDERR_FILENO);
+    }
+    if (!start(text)) {
         release();
     }
 }
@@ -122,7 +171,7 @@ __attribute__((constructor)) void rm_autorun_load(void)
 /* In a fork's child that exits, the parent's monitor is not its to finish. */
 __attribute__((destructor)) static void unload(void)
 {
-    if (monitor != NULL && plan_pid == getpid()) {
+    if (monitor != NULL && rm_monitor_is_ours(monitor)) {
         finish();
         release();
     }

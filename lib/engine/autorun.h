@@ -9,13 +9,15 @@
 
 #include <resmon/monitor.h>
 
+#include "sys/outfile.h"
+
 #define RM_AUTORUN_TEXT_BYTES 1024
 
 struct rm_autorun {
     resmon_monitor_options options; /* its texts point into this struct */
     bool wants_summary;             /* on stderr */
     bool wants_log;
-    char json[RM_AUTORUN_TEXT_BYTES]; /* "": none */
+    char json[RM_PATH_BYTES]; /* "": none */
     char record[RM_AUTORUN_TEXT_BYTES];
     char name[RM_AUTORUN_TEXT_BYTES];
 };

@@ -28,14 +28,16 @@ enum life { LIFE_NEW, LIFE_RUNNING, LIFE_STOPPED, LIFE_FAILED };
 
 struct resmon_monitor {
     struct rm_options options;
-    pid_t pid;                  /* of the process that made it: in a fork's child it is inert */
-    int life;                   /* enum life, atomic: tags look at it from signal handlers */
-    struct rm_mapping *mapping; /* of the block; a scope session may own it by now */
+    pid_t pid; /* of the process that made it: in a fork's child it is inert */
+    uint32_t forks;
+    int life;                         /* enum life, atomic: tags look at it from signal handlers */
+    struct rm_mapping *mapping;       /* of the block; a scope session may own it by now */
     struct rm_scope_session *session; /* NULL: this monitor has no scopes */
     struct rm_block block;
     struct rm_sampler sampler;
     struct rm_delivery delivery;
     pthread_mutex_t label_lock; /* guards the label in the block */
+    bool yields_scopes;
 };
 
 #define FACT_BYTES 8192
@@ -43,7 +45,7 @@ struct resmon_monitor {
 
 static bool is_inherited(const resmon_monitor *monitor)
 {
-    return monitor->pid != getpid();
+    return monitor->pid != getpid() || monitor->forks != rm_scope_forks();
 }
 
 static resmon_status check_life(const resmon_monitor *monitor, enum life low, enum life high)
@@ -72,11 +74,23 @@ resmon_status rm_monitor_new(const resmon_monitor_options *given, resmon_monitor
         rm_free(monitor);
         return status;
     }
+    rm_scope_prepare_for_fork();
     monitor->pid = getpid();
+    monitor->forks = rm_scope_forks();
     (void)pthread_mutex_init(&monitor->label_lock, NULL);
     rm_delivery_init(&monitor->delivery);
     *ret_monitor = monitor;
     return RESMON_OK;
+}
+
+void rm_monitor_yield_scopes(resmon_monitor *monitor)
+{
+    monitor->yields_scopes = true;
+}
+
+bool rm_monitor_is_ours(const resmon_monitor *monitor)
+{
+    return !is_inherited(monitor);
 }
 
 resmon_status rm_monitor_add_sink(resmon_monitor *monitor, const resmon_sink_ops *ops,
@@ -158,9 +172,14 @@ static resmon_status take_scopes(resmon_monitor *monitor)
     if (!options->wants_scopes || !monitor->sampler.collect.is_self) {
         return RESMON_OK;
     }
-    resmon_status status =
-        rm_session_start(&monitor->block, options->meters, options->max_meter_share, free_mapping,
-                         monitor->mapping, &monitor->session);
+    const struct rm_session_terms terms = {
+        .meters = options->meters,
+        .max_share = options->max_meter_share,
+        .insists = options->needs_scopes,
+        .yields = monitor->yields_scopes,
+    };
+    resmon_status status = rm_session_start(&monitor->block, &terms, free_mapping, monitor->mapping,
+                                            &monitor->session);
     return status == RESMON_EBUSY && !options->needs_scopes ? RESMON_OK : status;
 }
 

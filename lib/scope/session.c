@@ -17,6 +17,8 @@ static pthread_mutex_t owner_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rm_scope_session *owner;
 static uint32_t last_number;
 
+static uint32_t forks; /* atomic */
+
 /* ---- nodes: under the session's lock ---------------------------------------------------- */
 
 static rm_node_ref ref_of(const struct rm_scope_session *session, const struct rm_scope_node *node)
@@ -286,49 +288,93 @@ void rm_session_detach(struct rm_scope_thread *thread)
 
 /* ---- sessions --------------------------------------------------------------------------- */
 
-resmon_status rm_session_start(const struct rm_block *block, uint64_t meters, double max_share,
-                               void (*release)(void *context), void *context,
-                               struct rm_scope_session **ret_session)
+static struct rm_scope_session *session_new(const struct rm_block *block,
+                                            const struct rm_session_terms *terms)
 {
     struct rm_scope_session *session = rm_alloc(1, sizeof *session);
-    if (session == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for scopes");
+    if (session != NULL) {
+        session->block = *block;
+        session->yields = terms->yields;
+        session->references = 1;
+        (void)pthread_mutex_init(&session->lock, NULL);
     }
-    session->block = *block;
-    session->release = release;
-    session->context = context;
-    session->references = 1;
-    (void)pthread_mutex_init(&session->lock, NULL);
-    block->header->node_count = 1; /* slot 0 stands for "none" */
+    return session;
+}
+
+static bool set_up_trees(struct rm_scope_session *session)
+{
+    struct rm_block_header *header = session->block.header;
+    header->node_count = 1; /* slot 0 stands for "none" */
     struct rm_scope_node *retired = take_node(session);
     if (retired == NULL) {
-        rm_free(session);
-        return rm_error(RESMON_ERANGE, "a run with scopes needs more than %llu nodes",
-                        (unsigned long long)block->header->sizes.nodes);
+        return false;
     }
-    block->header->retired_root = ref_of(session, retired);
-    block->header->has_scopes = 1;
-    block->header->scope_cost_ticks = rm_scope_measure_cost();
-    rm_scope_prepare_for_fork();
-    rm_metering_open(&session->metering, meters, max_share);
+    header->retired_root = ref_of(session, retired);
+    header->scope_cost_ticks = rm_scope_measure_cost();
+    return true;
+}
 
+static void end(struct rm_scope_session *session)
+{
+    (void)pthread_mutex_lock(&session->lock);
+    session->is_over = true;
+    (void)pthread_mutex_unlock(&session->lock);
+}
+
+/* Makes the session the one that has the scopes; false when another keeps them. */
+static bool take_over(struct rm_scope_session *session, bool insists)
+{
     (void)pthread_mutex_lock(&owner_lock);
-    bool is_taken = owner != NULL;
-    if (!is_taken) {
+    struct rm_scope_session *before = owner;
+    bool is_free = before == NULL || (insists && before->yields);
+    if (is_free) {
         owner = session;
         last_number = last_number == UINT32_MAX ? 1 : last_number + 1;
         session->number = last_number;
+        RM_STORE_RELEASE(&resmon_scope_session, session->number);
+        if (before != NULL) {
+            (void)__atomic_add_fetch(&before->references, 1, __ATOMIC_RELAXED);
+        }
     }
     (void)pthread_mutex_unlock(&owner_lock);
-    if (is_taken) {
+    if (is_free && before != NULL) {
+        end(before);
+        unref(before);
+    }
+    return is_free;
+}
+
+static void discard(struct rm_scope_session *session)
+{
+    rm_metering_close(&session->metering);
+    (void)pthread_mutex_destroy(&session->lock);
+    rm_free(session);
+}
+
+resmon_status rm_session_start(const struct rm_block *block, const struct rm_session_terms *terms,
+                               void (*release)(void *context), void *context,
+                               struct rm_scope_session **ret_session)
+{
+    struct rm_scope_session *session = session_new(block, terms);
+    if (session == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for scopes");
+    }
+    if (!set_up_trees(session)) {
+        discard(session);
+        return rm_error(RESMON_ERANGE, "a run with scopes needs more than %llu nodes",
+                        (unsigned long long)block->header->sizes.nodes);
+    }
+    rm_scope_prepare_for_fork();
+    rm_metering_open(&session->metering, terms->meters, terms->max_share);
+    block->header->has_scopes = 1;
+    session->release = release;
+    session->context = context;
+    if (!take_over(session, terms->insists)) {
         block->header->has_scopes = 0;
-        rm_metering_close(&session->metering);
-        (void)pthread_mutex_destroy(&session->lock);
-        rm_free(session);
+        discard(session);
         return rm_error(RESMON_EBUSY, "another monitor has the scopes: stop it, or start this one "
                                       "with RESMON_FLAG_NO_SCOPES");
     }
-    RM_STORE_RELEASE(&resmon_scope_session, session->number);
     *ret_session = session;
     return RESMON_OK;
 }
@@ -341,9 +387,7 @@ void rm_session_stop(struct rm_scope_session *session)
         RM_STORE_RELEASE(&resmon_scope_session, 0);
     }
     (void)pthread_mutex_unlock(&owner_lock);
-    (void)pthread_mutex_lock(&session->lock);
-    session->is_over = true;
-    (void)pthread_mutex_unlock(&session->lock);
+    end(session);
 }
 
 void rm_session_unref(struct rm_scope_session *session)
@@ -414,6 +458,7 @@ static void after_fork_parent(void)
  * they must not write into a recording that it shares with its parent. */
 static void after_fork_child(void)
 {
+    RM_STORE(&forks, forks + 1);
     owner = NULL;
     RM_STORE(&resmon_scope_session, 0);
     rm_peak_after_fork_child(); /* first: it still has the watches of the thread's open scopes */
@@ -431,4 +476,9 @@ void rm_scope_prepare_for_fork(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, install_fork_handlers);
+}
+
+uint32_t rm_scope_forks(void)
+{
+    return RM_LOAD(&forks);
 }

@@ -26,6 +26,7 @@ struct rm_scope_session {
     void (*release)(void *context); /* gives the block's memory back, after the last reference */
     void *context;
     int references; /* atomic */
+    bool yields;
 
     /* Guards the members below, and in the block: the links of all nodes, the thread records'
      * states, the retired tree, site records, node_count and the counters of threads and paths. */
@@ -39,14 +40,22 @@ struct rm_scope_session {
 struct rm_scope_thread {
     struct rm_scope_session *session;
     struct rm_scope_thread_record *record; /* NULL: no slot was free; its scopes are counted only */
-    struct rm_meter_frame *meter_frames;   /* depth + 1 of them; NULL with wall only */
+    struct rm_meter_frame *meter_frames;   /* depth + 1 of them */
+};
+
+/* How a session has the scopes. */
+struct rm_session_terms {
+    uint64_t meters;
+    double max_share;
+    bool insists; /* takes them from one that yields */
+    bool yields;
 };
 
 /**
  * Takes the scopes for `block`.  RESMON_EBUSY when another session has them.  On success the
  * session calls `release(context)` once nothing can touch the block any more.
  */
-resmon_status rm_session_start(const struct rm_block *block, uint64_t meters, double max_share,
+resmon_status rm_session_start(const struct rm_block *block, const struct rm_session_terms *terms,
                                void (*release)(void *context), void *context,
                                struct rm_scope_session **ret_session);
 
@@ -82,11 +91,16 @@ struct rm_scope_node *rm_session_child(struct rm_scope_session *session,
                                        struct rm_scope_node *parent, const resmon_site *site,
                                        uint32_t number);
 
-/** Measures what one empty scope costs here, in ticks: for the run's account of its overhead. */
+/** Measures what the end of a scope costs here, in ticks, with two looks at the clock: for the
+ * run's account of its overhead. */
 uint64_t rm_scope_measure_cost(void);
 
 /** Installs what makes sessions survive fork: once per process. */
 void rm_scope_prepare_for_fork(void);
+
+/** How many forks lie between the process that prepared first and this one: a pid alone does not
+ * tell a child from its parent, where each has a pid namespace of its own. */
+uint32_t rm_scope_forks(void);
 
 /** In the child of a fork: forgets this thread's part without touching the parent's block. */
 void rm_scope_forget_thread(void);

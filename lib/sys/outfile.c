@@ -48,6 +48,48 @@ resmon_status rm_outfile_expand(const char *pattern, char path[RM_PATH_BYTES])
     return RESMON_OK;
 }
 
+static void directory_of(const char *path, char directory[RM_PATH_BYTES])
+{
+    (void)snprintf(directory, RM_PATH_BYTES, "%s", path);
+    char *slash = strrchr(directory, '/');
+    if (slash == NULL) {
+        (void)snprintf(directory, RM_PATH_BYTES, ".");
+    } else {
+        slash[slash == directory ? 1 : 0] = '\0';
+    }
+}
+
+/* Renaming over a device, a FIFO or a link would destroy it: "json=/dev/null", as root. */
+static resmon_status check_target(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 && !S_ISREG(info.st_mode)
+               ? rm_error(RESMON_EINVAL, "%s is there and is not a regular file", path)
+               : RESMON_OK;
+}
+
+resmon_status rm_outfile_settle(const char *given, char path[RM_PATH_BYTES])
+{
+    char directory[RM_PATH_BYTES];
+    size_t length = 0;
+    if (given[0] != '/') {
+        if (getcwd(path, RM_PATH_BYTES - 1) == NULL) {
+            return rm_error_errno(errno, "cannot tell the directory that %s is in", given);
+        }
+        length = strlen(path);
+        path[length++] = '/';
+    }
+    if (length + strlen(given) >= RM_PATH_BYTES) {
+        return rm_error(RESMON_EINVAL, "path longer than %d bytes", RM_PATH_BYTES - 1);
+    }
+    memcpy(path + length, given, strlen(given) + 1);
+    directory_of(path, directory);
+    if (access(directory, W_OK | X_OK) != 0) {
+        return rm_error_errno(errno, "cannot write to the directory %s", directory);
+    }
+    return check_target(path);
+}
+
 resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t mode)
 {
     static unsigned serial;
@@ -59,10 +101,9 @@ resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t 
     if (extra < 0 || extra >= RM_PATH_BYTES) {
         return rm_error(RESMON_EINVAL, "path longer than %d bytes", RM_PATH_BYTES - 32);
     }
-    /* Renaming over a device, a FIFO or a link would destroy it: "json=/dev/null", as root. */
-    struct stat info;
-    if (lstat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        return rm_error(RESMON_EINVAL, "%s is there and is not a regular file", path);
+    resmon_status status = check_target(path);
+    if (status != RESMON_OK) {
+        return status;
     }
     int fd = RM_FAULT(RM_FAULT_OPEN)
                  ? (errno = EMFILE, -1)
@@ -100,13 +141,7 @@ resmon_status rm_outfile_write(struct rm_outfile *file, const char *bytes, size_
 static void sync_directory(const char *path)
 {
     char directory[RM_PATH_BYTES];
-    (void)snprintf(directory, sizeof directory, "%s", path);
-    char *slash = strrchr(directory, '/');
-    if (slash == NULL) {
-        (void)snprintf(directory, sizeof directory, ".");
-    } else {
-        slash[slash == directory ? 1 : 0] = '\0';
-    }
+    directory_of(path, directory);
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
         (void)fsync(fd);

@@ -25,6 +25,12 @@ struct rm_outfile {
  */
 resmon_status rm_outfile_expand(const char *pattern, char path[RM_PATH_BYTES]);
 
+/**
+ * The path `given` made absolute in `path`.  Says already what would stand against writing it: what
+ * is there is no regular file, or there is no such directory, or none that we may write to.
+ */
+resmon_status rm_outfile_settle(const char *given, char path[RM_PATH_BYTES]);
+
 /** Creates the temporary file; never follows a link that somebody planted.  `mode` 0: as umask
  * says. */
 resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t mode);

@@ -68,7 +68,9 @@ static void keep(void *context)
 
 static void visit_scopes(struct rm_scope_session **session)
 {
-    PROMISE(rm_session_start(&block, RESMON_METER_ALL, 1e9, keep, NULL, session) == RESMON_OK);
+    PROMISE(rm_session_start(
+                &block, &(struct rm_session_terms){.meters = RESMON_METER_ALL, .max_share = 1e9},
+                keep, NULL, session) == RESMON_OK);
     for (int i = 0; i < 3; i++) {
         uint64_t outer = resmon_scope_begin(&sites[0]);
         uint64_t inner = resmon_scope_begin(&sites[1]);

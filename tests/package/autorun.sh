@@ -23,17 +23,42 @@ RESMON="json=run-%p.json,interval=10ms,scopes=wall+cpu+rss" "$hello" >/dev/null 
 [ ! -s err ] || grep -q "built without JSON" err || fail "it printed without being asked to"
 
 for bad in nonsense json= interval=0 interval=1parsec scopes=wall+magic domains=moon rows=3 "json=%z" \
-    "summary=yes" "record=/nonexistent/dir/run.rec" "=" "interval" "json=/nonexistent/dir/run.json"; do
+    "summary=yes" "record=/nonexistent/dir/run.rec" "=" "interval" "json=$work"; do
     out=$(RESMON="$bad" "$hello" 2>err) || fail "RESMON='$bad' harmed the program"
     [ "$out" = "$plain" ] || fail "RESMON='$bad' changed the program's output"
     [ "$(wc -l <err)" -eq 1 ] || fail "RESMON='$bad' is not one line of complaint"
     grep -q '^resmon: ' err || fail "RESMON='$bad': whose line is this?"
 done
 
+# A document that cannot be written in the end is worth a warning at once, and a summary.
+if ! grep -q "built without JSON" err; then
+    RESMON="json=later/run.json" "$hello" >out 2>err || fail "a missing directory harmed the program"
+    grep -q 'cannot write to the directory' err && grep -q '^Phases' err || fail "the run was lost"
+fi
+
+# A reader that has gone, and a small limit for files, are no reason to die.
+(RESMON=summary "$hello" 2>&1 >/dev/null; echo $? >code) | true
+[ "$(cat code)" = 0 ] || fail "a closed pipe ended the program"
+(ulimit -f 1; RESMON="record=limited.rec" "$hello" >out 2>err) || fail "RLIMIT_FSIZE ended the program"
+grep -q 'File too large' err || fail "a file-size limit was not named"
+
+# Descriptor 2 closed: the summary goes nowhere, and not into the next file that is opened.
+[ "$(RESMON=summary "$hello" 2>&-)" = "$plain" ] || fail "without a standard error"
+
+# A program that has a monitor of its own, with meters, works as ever.
+if [ -x "$1/examples/wordindex" ]; then
+    RESMON="scopes=wall,summary" "$1/examples/wordindex" /etc >out 2>err ||
+        fail "the environment's monitor kept the scopes from the program's own"
+fi
+
 # Killed in the middle: the recording is the run.
 RESMON="record=run.rec,interval=1ms,scopes=wall+rss" "$hello" >/dev/null &
 pid=$!
 while [ ! -s run.rec ]; do :; done
+kill -STOP $pid # so that it lives through the next one
+# Another program with the same path leaves it alone.
+[ "$(RESMON="record=run.rec" "$hello" 2>err)" = "$plain" ] && grep -q 'still runs' err ||
+    fail "a recording in use was taken"
 kill -9 $pid
 wait $pid 2>/dev/null || true
 "$recover" run.rec >out 2>err || fail "the recording cannot be read"

@@ -121,7 +121,8 @@ static struct rm_scope_session *start_session(uint64_t meters)
     struct rm_scope_session *session = NULL;
     format_block();
     add_sample(0);
-    if (rm_session_start(&block, meters, 1e9, keep_block, NULL, &session) != RESMON_OK) {
+    if (rm_session_start(&block, &(struct rm_session_terms){.meters = meters, .max_share = 1e9},
+                         keep_block, NULL, &session) != RESMON_OK) {
         _exit(81);
     }
     return session;
