@@ -74,7 +74,7 @@ static void record_meters(struct rm_block *block, uint64_t meters)
     }
 }
 
-static void record_settings(struct rm_block *block, const struct rm_options *options)
+static void record_settings(struct rm_block *block, const struct rm_options *options, bool is_self)
 {
     rm_facts_add_number(block, "settings", "interval_ms",
                         (double)options->interval_ns / (double)RM_NS_PER_MS);
@@ -83,7 +83,7 @@ static void record_settings(struct rm_block *block, const struct rm_options *opt
     rm_facts_add_number(block, "settings", "flags", (double)options->flags);
     rm_facts_add_number(block, "settings", "max_overhead", options->max_overhead);
     rm_facts_add_number(block, "settings", "max_meter_share", options->max_meter_share);
-    if (options->wants_scopes) {
+    if (options->wants_scopes && is_self) {
         record_meters(block, options->meters);
     }
     if (options->fs_root != NULL) {
@@ -94,12 +94,29 @@ static void record_settings(struct rm_block *block, const struct rm_options *opt
     }
 }
 
+/* Through a root of its own: the collector's is open on the sampling thread only. */
+static void read_host(struct rm_host *host, const struct rm_options *options,
+                      const struct rm_collect *collect)
+{
+    struct rm_root root;
+    struct rm_scratch scratch = {0};
+    *host = (struct rm_host){.host_name = ""};
+    if (rm_root_open(&root, options->fs_root) != RESMON_OK) {
+        return;
+    }
+    if (rm_scratch_init(&scratch) == RESMON_OK) {
+        rm_host_read(host, &root, &scratch, collect->proc_dir);
+    }
+    rm_scratch_free(&scratch);
+    rm_root_close(&root);
+}
+
 void rm_facts_record(struct rm_block *block, const struct rm_options *options,
-                     struct rm_collect *collect)
+                     const struct rm_collect *collect)
 {
     struct rm_host host;
-    rm_host_read(&host, &collect->root, &collect->scratch, collect->proc_dir);
+    read_host(&host, options, collect);
     record_run(block, options, collect, &host);
     record_machine(block, collect, &host);
-    record_settings(block, options);
+    record_settings(block, options, collect->is_self);
 }

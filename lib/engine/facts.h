@@ -10,6 +10,6 @@
 #include "store/block.h"
 
 void rm_facts_record(struct rm_block *block, const struct rm_options *options,
-                     struct rm_collect *collect);
+                     const struct rm_collect *collect);
 
 #endif

@@ -15,7 +15,7 @@
 #include "engine/facts.h"
 #include "engine/options.h"
 #include "engine/recording.h"
-#include "engine/sampler.h"
+#include "engine/sampling.h"
 #include "scope/session.h"
 #include "scope/site.h"
 #include "store/tags.h"
@@ -34,7 +34,7 @@ struct resmon_monitor {
     struct rm_mapping *mapping;       /* of the block; a scope session may own it by now */
     struct rm_scope_session *session; /* NULL: this monitor has no scopes */
     struct rm_block block;
-    struct rm_sampler sampler;
+    struct rm_sampling sampling;
     struct rm_delivery delivery;
     pthread_mutex_t label_lock; /* guards the label in the block */
     bool yields_scopes;
@@ -151,10 +151,11 @@ static uint64_t site_room(const struct rm_options *options)
 static resmon_status make_block(resmon_monitor *monitor)
 {
     const struct rm_options *options = &monitor->options;
+    const struct rm_sampler *sampler = &monitor->sampling.sampler;
     struct rm_block_sizes sizes = {
-        .columns = monitor->sampler.column_count,
+        .columns = sampler->column_count,
         .rows = options->rows,
-        .sources = monitor->sampler.source_count > 0 ? monitor->sampler.source_count : 1,
+        .sources = sampler->source_count > 0 ? sampler->source_count : 1,
         .tags = options->tags,
         .sites = options->wants_scopes ? site_room(options) : 2,
         .nodes = options->wants_scopes ? options->paths : 2,
@@ -169,7 +170,7 @@ static resmon_status take_scopes(resmon_monitor *monitor)
 {
     const struct rm_options *options = &monitor->options;
     /* Scopes are of this process: a monitor of another has no use for them. */
-    if (!options->wants_scopes || !monitor->sampler.collect.is_self) {
+    if (!options->wants_scopes || !monitor->sampling.sampler.collect.is_self) {
         return RESMON_OK;
     }
     const struct rm_session_terms terms = {
@@ -192,7 +193,8 @@ static resmon_status start_delivery(resmon_monitor *monitor)
     struct rm_decode how = {.parts = RM_PART_SUMMARY | RM_PART_SOURCES, .is_live = 1};
     resmon_status status = rm_run_decode(&monitor->block, &how, &columns);
     if (status == RESMON_OK) {
-        status = rm_delivery_start(&monitor->delivery, columns, monitor->sampler.column_count);
+        status =
+            rm_delivery_start(&monitor->delivery, columns, monitor->sampling.sampler.column_count);
         if (status != RESMON_OK) {
             rm_run_free(columns);
         }
@@ -208,20 +210,20 @@ static resmon_status begin_record(resmon_monitor *monitor)
         output = (struct rm_sampler_output){rm_delivery_row, rm_delivery_tag, rm_delivery_dropped,
                                             &monitor->delivery};
     }
-    rm_facts_record(&monitor->block, &monitor->options, &monitor->sampler.collect);
+    rm_facts_record(&monitor->block, &monitor->options, &monitor->sampling.sampler.collect);
     struct rm_identity writer = rm_identity_self();
     header->writer_pid = writer.pid;
     header->writer_start_ticks = writer.start_ticks;
     header->writer_boot_hash = writer.boot_hash;
     header->start = rm_clock_read_pair();
     header->start_realtime_ns = rm_clock_realtime_ns();
-    return rm_sampler_begin(&monitor->sampler, &monitor->block, &output);
+    return rm_sampler_begin(&monitor->sampling.sampler, &monitor->block, &output);
 }
 
 static resmon_status start_all(resmon_monitor *monitor)
 {
     (void)rm_clocksource_choose();
-    resmon_status status = rm_sampler_open(&monitor->sampler, &monitor->options);
+    resmon_status status = rm_sampling_open(&monitor->sampling, &monitor->options);
     if (status == RESMON_OK) {
         status = make_block(monitor);
     }
@@ -235,11 +237,8 @@ static resmon_status start_all(resmon_monitor *monitor)
         status = start_delivery(monitor);
     }
     if (status == RESMON_OK) {
-        rm_sampler_take(&monitor->sampler, monitor->block.header->start.ns, RM_SAMPLE_ALL);
+        rm_sampling_run(&monitor->sampling);
         RM_STORE_RELEASE(&monitor->block.header->phase, RM_PHASE_RUNNING);
-        status = rm_sampler_run(&monitor->sampler);
-    }
-    if (status == RESMON_OK) {
         /* Last: a start that fails leaves the recording before it in its place. */
         status = rm_mapping_publish(monitor->mapping);
     }
@@ -254,7 +253,7 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
     }
     status = start_all(monitor);
     if (status != RESMON_OK) {
-        rm_sampler_stop(&monitor->sampler);
+        rm_sampling_stop(&monitor->sampling);
         if (monitor->session != NULL) {
             rm_session_stop(monitor->session);
         }
@@ -271,7 +270,7 @@ static void finish(resmon_monitor *monitor)
     if (monitor->session != NULL) {
         rm_session_stop(monitor->session);
     }
-    rm_sampler_stop(&monitor->sampler);
+    rm_sampling_stop(&monitor->sampling);
     header->stop_ns = rm_series_state(&monitor->block)->t_ns;
     RM_STORE_RELEASE(&header->phase, RM_PHASE_STOPPED);
 }
@@ -302,8 +301,8 @@ void rm_monitor_free(resmon_monitor *monitor)
     if (!inherited && RM_LOAD(&monitor->life) == LIFE_RUNNING) {
         (void)rm_monitor_stop(monitor);
     }
-    if (RM_LOAD(&monitor->life) != LIFE_NEW) {
-        rm_sampler_close(&monitor->sampler, inherited);
+    if (RM_LOAD(&monitor->life) != LIFE_NEW && !inherited) {
+        rm_sampling_close(&monitor->sampling);
     }
     rm_delivery_close(&monitor->delivery, inherited);
     if (monitor->session != NULL && inherited) {
@@ -355,7 +354,7 @@ resmon_status rm_monitor_set_label(resmon_monitor *monitor, const char *label)
 resmon_status rm_monitor_sample(resmon_monitor *monitor)
 {
     resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_RUNNING);
-    return status == RESMON_OK ? rm_sampler_request(&monitor->sampler) : status;
+    return status == RESMON_OK ? rm_sampling_request(&monitor->sampling) : status;
 }
 
 resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon_run **ret_run)
@@ -371,7 +370,7 @@ resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon
     };
     /* The only ones who may wait here are our own sampling thread, for the length of a copy, and a
      * thread at the first visit of a call path. */
-    (void)pthread_mutex_lock(&monitor->sampler.store_lock);
+    (void)pthread_mutex_lock(&monitor->sampling.sampler.store_lock);
     if (monitor->session != NULL) {
         rm_session_lock(monitor->session);
     }
@@ -379,6 +378,6 @@ resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon
     if (monitor->session != NULL) {
         rm_session_unlock(monitor->session);
     }
-    (void)pthread_mutex_unlock(&monitor->sampler.store_lock);
+    (void)pthread_mutex_unlock(&monitor->sampling.sampler.store_lock);
     return status;
 }

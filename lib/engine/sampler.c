@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "scope/peak.h"
 #include "store/tags.h"
 
@@ -85,22 +84,10 @@ static void open_sources(struct rm_sampler *sampler)
     }
 }
 
-static void init_locks(struct rm_sampler *sampler)
-{
-    pthread_condattr_t monotonic;
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_mutex_init(&sampler->store_lock, NULL);
-    (void)pthread_mutex_init(&sampler->request_lock, NULL);
-    (void)pthread_cond_init(&sampler->asked, &monotonic);
-    (void)pthread_cond_init(&sampler->served_changed, NULL);
-    (void)pthread_condattr_destroy(&monotonic);
-}
-
 resmon_status rm_sampler_open(struct rm_sampler *sampler, const struct rm_options *options)
 {
     *sampler = (struct rm_sampler){.options = options, .rss_column = -1};
-    init_locks(sampler);
+    (void)pthread_mutex_init(&sampler->store_lock, NULL);
     resmon_status status =
         rm_collect_init(&sampler->collect, options->fs_root, options->pid, options->flags);
     if (status != RESMON_OK) {
@@ -152,7 +139,6 @@ resmon_status rm_sampler_begin(struct rm_sampler *sampler, const struct rm_block
 {
     sampler->block = *block;
     sampler->output = *output;
-    sampler->cpu_mark_ns = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     sampler->values = rm_alloc(sampler->column_count + 1, sizeof *sampler->values);
     if (sampler->values == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a sample");
@@ -320,118 +306,18 @@ void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_
     sampler->cpu_mark_ns = cpu_ns;
 }
 
-/* ---- the thread ------------------------------------------------------------------------- */
-
-/* Waits, under the request lock, until a sample is asked for, the end is, or the deadline has come.
- * A condition and not a timer descriptor: programs close descriptors that they do not know. */
-static void wait_for_work(struct rm_sampler *sampler)
+void rm_sampler_close_sources(struct rm_sampler *sampler)
 {
-    struct timespec deadline = {.tv_sec = sampler->deadline_ns / RM_NS_PER_S,
-                                .tv_nsec = sampler->deadline_ns % RM_NS_PER_S};
-    int error = 0;
-    while (error == 0 && !sampler->is_stopping && sampler->requested == sampler->served) {
-        error = pthread_cond_timedwait(&sampler->asked, &sampler->request_lock, &deadline);
-    }
-}
-
-/* Deadlines stay on the grid of the start; those that were missed are counted, not replayed. */
-static bool pass_deadlines(struct rm_sampler *sampler, int64_t now_ns)
-{
-    int64_t interval_ns = sampler->options->interval_ns;
-    int64_t passed =
-        now_ns < sampler->deadline_ns ? 0 : (now_ns - sampler->deadline_ns) / interval_ns + 1;
-    sampler->deadline_ns += passed * interval_ns;
-    sampler->cost.late += passed > 1 ? (uint64_t)passed - 1 : 0;
-    return passed > 0;
-}
-
-static void *run_thread(void *context)
-{
-    struct rm_sampler *sampler = context;
-    bool is_stopping = false;
-    sampler->cpu_mark_ns = 0; /* all of this thread's CPU time is ours */
-    while (!is_stopping) {
-        (void)pthread_mutex_lock(&sampler->request_lock);
-        wait_for_work(sampler);
-        uint64_t requested = sampler->requested;
-        bool is_asked = requested != sampler->served;
-        is_stopping = sampler->is_stopping;
-        (void)pthread_mutex_unlock(&sampler->request_lock);
-        int64_t now_ns = rm_clock_monotonic_ns();
-        bool is_due = pass_deadlines(sampler, now_ns);
-        if (is_due || is_asked || is_stopping) {
-            enum rm_sample_of of = is_stopping ? RM_SAMPLE_ALL
-                                   : is_asked  ? RM_SAMPLE_ASKED
-                                               : RM_SAMPLE_DUE;
-            rm_sampler_take(sampler, now_ns, of);
-        }
-        if (is_asked) {
-            (void)pthread_mutex_lock(&sampler->request_lock);
-            sampler->served = requested;
-            (void)pthread_cond_broadcast(&sampler->served_changed);
-            (void)pthread_mutex_unlock(&sampler->request_lock);
-        }
-    }
-    return NULL;
-}
-
-resmon_status rm_sampler_run(struct rm_sampler *sampler)
-{
-    sampler->deadline_ns = sampler->block.header->start.ns + sampler->options->interval_ns;
-    resmon_status status = rm_thread_start(&sampler->thread, "rm-sample", run_thread, sampler);
-    (void)pthread_mutex_lock(&sampler->request_lock);
-    sampler->has_thread = status == RESMON_OK;
-    (void)pthread_mutex_unlock(&sampler->request_lock);
-    return status;
-}
-
-resmon_status rm_sampler_request(struct rm_sampler *sampler)
-{
-    int cancel_state; /* a thread cancelled in the wait would take the lock with it */
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    (void)pthread_mutex_lock(&sampler->request_lock);
-    bool is_running = sampler->has_thread && !sampler->is_stopping;
-    if (is_running) {
-        uint64_t ticket = ++sampler->requested;
-        (void)pthread_cond_signal(&sampler->asked);
-        while (sampler->served < ticket) {
-            (void)pthread_cond_wait(&sampler->served_changed, &sampler->request_lock);
-        }
-    }
-    (void)pthread_mutex_unlock(&sampler->request_lock);
-    (void)pthread_setcancelstate(cancel_state, NULL);
-    return is_running ? RESMON_OK : rm_error(RESMON_ESTATE, "the monitor is not running");
-}
-
-void rm_sampler_stop(struct rm_sampler *sampler)
-{
-    if (!sampler->has_thread) {
-        return;
-    }
-    (void)pthread_mutex_lock(&sampler->request_lock);
-    sampler->is_stopping = true;
-    (void)pthread_cond_signal(&sampler->asked);
-    (void)pthread_mutex_unlock(&sampler->request_lock);
-    (void)pthread_join(sampler->thread, NULL);
-    (void)pthread_mutex_lock(&sampler->request_lock);
-    sampler->has_thread = false;
-    (void)pthread_mutex_unlock(&sampler->request_lock);
-}
-
-void rm_sampler_close(struct rm_sampler *sampler, bool is_inherited)
-{
-    if (!is_inherited) {
-        rm_sampler_stop(sampler);
-        (void)pthread_mutex_destroy(&sampler->store_lock);
-        (void)pthread_mutex_destroy(&sampler->request_lock);
-        (void)pthread_cond_destroy(&sampler->asked);
-        (void)pthread_cond_destroy(&sampler->served_changed);
-    }
     for (size_t i = 0; i < sampler->source_count; i++) {
         switch_off(&sampler->sources[i]);
     }
+    rm_collect_free(&sampler->collect);
+}
+
+void rm_sampler_close(struct rm_sampler *sampler)
+{
+    (void)pthread_mutex_destroy(&sampler->store_lock);
     rm_free(sampler->sources);
     rm_free(sampler->values);
     rm_free(sampler->delivered);
-    rm_collect_free(&sampler->collect);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the sampling of one monitor: its sources, the run block that samples go into, and the thread
- * rm-sample that takes them on absolute deadlines.
+ * Owns the taking of samples: the sources of one monitor, and the run block that samples go into.
+ * All of it happens on the thread of engine/sampling, which has a table of descriptors of its own;
+ * only rm_sampler_begin() and rm_sampler_close() are for other threads, while that one waits or has
+ * ended.
  */
 #ifndef RM_ENGINE_SAMPLER_H
 #define RM_ENGINE_SAMPLER_H
@@ -24,7 +26,7 @@ struct rm_sampler_source {
     void *state;  /* NULL: switched off */
     size_t first; /* column */
     size_t columns;
-    struct rm_source_record record; /* until there is a block; then the block's own counts */
+    struct rm_source_record record; /* copied to the block with each sample */
 };
 
 /* Where samples and tags go besides the block; called on the sampling thread. */
@@ -53,30 +55,16 @@ struct rm_sampler {
 
     /* Guards the series in the block, between sampling and snapshots. */
     pthread_mutex_t store_lock;
-
-    pthread_t thread;
-    bool has_thread;
-    int64_t deadline_ns; /* CLOCK_MONOTONIC, of the next sample: only the thread knows */
-
-    /* Guards the members below. */
-    pthread_mutex_t request_lock;
-    pthread_cond_t asked; /* on CLOCK_MONOTONIC: a sample is asked for, or the end */
-    pthread_cond_t served_changed;
-    uint64_t requested; /* samples asked for by rm_sampler_request() */
-    uint64_t served;
-    bool is_stopping;
 };
 
-/** Opens the collectors; says how many columns and sources the block needs. */
+/** Opens the collectors; says how many columns and sources the block needs.  To be closed also
+ * after a failure. */
 resmon_status rm_sampler_open(struct rm_sampler *sampler, const struct rm_options *options);
 
 /** Starts the record: columns and sources into the freshly formatted block, then the first sample.
  */
 resmon_status rm_sampler_begin(struct rm_sampler *sampler, const struct rm_block *block,
                                const struct rm_sampler_output *output);
-
-/** Starts the thread. */
-resmon_status rm_sampler_run(struct rm_sampler *sampler);
 
 /* Which sources a sample is of. */
 enum rm_sample_of {
@@ -85,18 +73,13 @@ enum rm_sample_of {
     RM_SAMPLE_ALL    /* every one: the first and the last sample */
 };
 
-/** Takes one sample at `now_ns` (CLOCK_MONOTONIC).  Only on the sampling thread, or while there is
- * none. */
+/** Takes one sample at `now_ns` (CLOCK_MONOTONIC). */
 void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_of of);
 
-/** Asks the thread for a sample and waits until it is committed; RESMON_ESTATE when it is stopping.
- */
-resmon_status rm_sampler_request(struct rm_sampler *sampler);
+/** Closes the files of the sources. */
+void rm_sampler_close_sources(struct rm_sampler *sampler);
 
-/** Has the thread take the last sample and waits for its end. */
-void rm_sampler_stop(struct rm_sampler *sampler);
-
-/** `is_inherited`: in the child of a fork, where there is no thread and locks may be held. */
-void rm_sampler_close(struct rm_sampler *sampler, bool is_inherited);
+/** Frees the rest, after that. */
+void rm_sampler_close(struct rm_sampler *sampler);
 
 #endif

@@ -15,12 +15,20 @@
 
 #define SCRATCH_START ((size_t)16 * 1024)
 
-#define ROOT_FLAGS (O_RDONLY | O_DIRECTORY)
+static bool open_root(struct rm_root *root)
+{
+    int fd = RM_FAULT(RM_FAULT_OPEN) ? (errno = EMFILE, -1)
+                                     : open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        rm_kept_take(&root->kept, fd);
+    }
+    return fd >= 0;
+}
 
 resmon_status rm_root_open(struct rm_root *root, const char *path)
 {
     *root = (struct rm_root){.path = path != NULL ? path : "/"};
-    if (!rm_kept_open(&root->kept, AT_FDCWD, root->path, ROOT_FLAGS)) {
+    if (!open_root(root)) {
         return rm_error_errno(errno, "cannot open the file-system root '%s'", root->path);
     }
     root->device = root->kept.device;
@@ -44,8 +52,8 @@ void rm_root_revive(struct rm_root *root)
     /* The same path may by now be another directory: after chroot(), or chdir() for a relative one.
      */
     root->generation++;
-    (void)rm_kept_open(&root->kept, AT_FDCWD, root->path, ROOT_FLAGS);
-    if (root->kept.device != root->device || root->kept.inode != root->inode) {
+    root->kept = (struct rm_kept){0};
+    if (open_root(root) && (root->kept.device != root->device || root->kept.inode != root->inode)) {
         rm_kept_close(&root->kept);
     }
 }

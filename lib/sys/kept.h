@@ -2,8 +2,8 @@
 /*
  * Owns descriptors that stay open between calls.  Programs close descriptors that they do not know
  * (daemons: every one from 3 on), and then give the same numbers to files of their own.  So a kept
- * descriptor is recognised by device and inode before it is closed or written to, and whoever reads
- * through it can tell that it is lost.
+ * descriptor is recognised before it is closed or written to - by a tag on the open file, or by
+ * device and inode - and whoever reads through it can tell that it is lost.
  */
 #ifndef RM_SYS_KEPT_H
 #define RM_SYS_KEPT_H
@@ -14,18 +14,27 @@
 /* Zeroed: closed. */
 struct rm_kept {
     bool is_open;
+    bool is_tagged;
     int fd;
     dev_t device;
     ino_t inode;
 };
 
-/** Opens `path` below the directory `at` (or AT_FDCWD), close-on-exec; false with errno. */
-bool rm_kept_open(struct rm_kept *kept, int at, const char *path, int flags);
+/**
+ * Gives the calling thread a table of descriptors of its own, with nothing in it but stand-ins for
+ * the standard three.  Does nothing where the kernel cannot (before 5.9, or a filter of system
+ * calls), nor under a sanitizer, whose reports would be lost.
+ */
+void rm_kept_isolate_thread(void);
+
+/** Opens `path` close-on-exec, under a number that programs hardly use, and tags it; false with
+ * errno. */
+bool rm_kept_open(struct rm_kept *kept, const char *path, int flags);
 
 /** Takes over a descriptor that was opened just now. */
 void rm_kept_take(struct rm_kept *kept, int fd);
 
-/** Whether it is open, and still the file that was opened: one fstat. */
+/** Whether it is open, and still the file that was opened: one quick system call. */
 bool rm_kept_is_ours(const struct rm_kept *kept);
 
 /** The descriptor; -1 when closed. */

@@ -33,7 +33,7 @@ void rm_own_io_note_write(ssize_t got)
 
 bool rm_own_io_open(struct rm_kept *kept)
 {
-    return rm_kept_open(kept, AT_FDCWD, "/proc/self/io", O_RDONLY);
+    return rm_kept_open(kept, "/proc/self/io", O_RDONLY);
 }
 
 bool rm_own_io_read(const struct rm_kept *kept, uint64_t numbers[RM_IO_FIELDS])

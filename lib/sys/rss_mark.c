@@ -95,9 +95,9 @@ static void find_reading(struct rm_rss_mark *mark)
 void rm_rss_mark_open(struct rm_rss_mark *mark, uint64_t *ret_peak)
 {
     *mark = (struct rm_rss_mark){.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
-    (void)rm_kept_open(&mark->statm, AT_FDCWD, STATM, O_RDONLY);
-    (void)rm_kept_open(&mark->status, AT_FDCWD, STATUS, O_RDONLY);
-    (void)rm_kept_open(&mark->clear, AT_FDCWD, CLEAR_REFS, O_WRONLY);
+    (void)rm_kept_open(&mark->statm, STATM, O_RDONLY);
+    (void)rm_kept_open(&mark->status, STATUS, O_RDONLY);
+    (void)rm_kept_open(&mark->clear, CLEAR_REFS, O_WRONLY);
     int error = errno;
     *ret_peak = read_status(mark);
     errno = error;

@@ -137,7 +137,8 @@ int main(int argc, char **argv)
     set_up(&setup);
     bench_ratio(&bench, "full process + node sample", floor_reads, our_samples, &setup, 2000, 1.3);
     bench_psutil("sample", bench_median(&bench, our_samples, &setup, 200));
-    rm_sampler_close(&setup.sampler, false);
+    rm_sampler_close_sources(&setup.sampler);
+    rm_sampler_close(&setup.sampler);
     rm_options_free(&setup.options);
     rm_mapping_free(&setup.mapping);
     return bench_end(&bench);

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/sampling.h"
+
+#include <time.h>
+
+#include "base/status.h"
+#include "base/text.h"
+#include "base/thread.h"
+#include "sys/kept.h"
+
+/* ---- on the thread ---------------------------------------------------------------------- */
+
+/* Waits, under the lock, until a sample is asked for, the end is, or the deadline has come.  A
+ * condition and not a timer descriptor: programs close descriptors that they do not know. */
+static void wait_for_work(struct rm_sampling *sampling)
+{
+    struct timespec deadline = {.tv_sec = sampling->deadline_ns / RM_NS_PER_S,
+                                .tv_nsec = sampling->deadline_ns % RM_NS_PER_S};
+    int error = 0;
+    while (error == 0 && sampling->stage == RM_SAMPLING_RUNNING &&
+           sampling->requested == sampling->served) {
+        error = pthread_cond_timedwait(&sampling->asked, &sampling->lock, &deadline);
+    }
+}
+
+/* Deadlines stay on the grid of the start; those that were missed are counted, not replayed. */
+static bool pass_deadlines(struct rm_sampling *sampling, int64_t now_ns)
+{
+    int64_t interval_ns = sampling->sampler.options->interval_ns;
+    int64_t late_ns = now_ns - sampling->deadline_ns;
+    int64_t passed = late_ns < 0 ? 0 : late_ns / interval_ns + 1;
+    sampling->deadline_ns += passed * interval_ns;
+    sampling->sampler.cost.late += passed > 1 ? (uint64_t)passed - 1 : 0;
+    return passed > 0;
+}
+
+static void answer(struct rm_sampling *sampling, uint64_t requested)
+{
+    (void)pthread_mutex_lock(&sampling->lock);
+    sampling->served = requested;
+    (void)pthread_cond_broadcast(&sampling->answered);
+    (void)pthread_mutex_unlock(&sampling->lock);
+}
+
+static void take_samples(struct rm_sampling *sampling)
+{
+    struct rm_sampler *sampler = &sampling->sampler;
+    int64_t start_ns = sampler->block.header->start.ns;
+    bool is_stopping = false;
+    sampling->deadline_ns = start_ns + sampler->options->interval_ns;
+    rm_sampler_take(sampler, start_ns, RM_SAMPLE_ALL);
+    answer(sampling, 1);
+    while (!is_stopping) {
+        (void)pthread_mutex_lock(&sampling->lock);
+        wait_for_work(sampling);
+        uint64_t requested = sampling->requested;
+        bool is_asked = requested != sampling->served;
+        is_stopping = sampling->stage == RM_SAMPLING_STOPPING;
+        (void)pthread_mutex_unlock(&sampling->lock);
+        int64_t now_ns = rm_clock_monotonic_ns();
+        bool is_due = pass_deadlines(sampling, now_ns);
+        if (is_due || is_asked || is_stopping) {
+            enum rm_sample_of of = is_stopping ? RM_SAMPLE_ALL
+                                   : is_asked  ? RM_SAMPLE_ASKED
+                                               : RM_SAMPLE_DUE;
+            rm_sampler_take(sampler, now_ns, of);
+        }
+        if (is_asked) {
+            answer(sampling, requested);
+        }
+    }
+}
+
+/* True when it is to run, false when it was stopped before that. */
+static bool tell_open_and_wait(struct rm_sampling *sampling, resmon_status status)
+{
+    (void)pthread_mutex_lock(&sampling->lock);
+    sampling->open_status = status;
+    (void)rm_text_set(sampling->open_error, sizeof sampling->open_error, resmon_last_error());
+    sampling->stage = RM_SAMPLING_OPEN;
+    (void)pthread_cond_broadcast(&sampling->answered);
+    while (sampling->stage == RM_SAMPLING_OPEN) {
+        (void)pthread_cond_wait(&sampling->asked, &sampling->lock);
+    }
+    bool is_running = sampling->stage == RM_SAMPLING_RUNNING;
+    (void)pthread_mutex_unlock(&sampling->lock);
+    return is_running;
+}
+
+static void *run_thread(void *context)
+{
+    struct rm_sampling *sampling = context;
+    rm_kept_isolate_thread();
+    resmon_status status = rm_sampler_open(&sampling->sampler, sampling->sampler.options);
+    if (tell_open_and_wait(sampling, status)) {
+        take_samples(sampling);
+    }
+    rm_sampler_close_sources(&sampling->sampler);
+    return NULL;
+}
+
+/* ---- on other threads ------------------------------------------------------------------- */
+
+/* A thread that is cancelled in a wait would take the lock with it. */
+static int lock_against_cancel(struct rm_sampling *sampling)
+{
+    int state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    (void)pthread_mutex_lock(&sampling->lock);
+    return state;
+}
+
+static void unlock_again(struct rm_sampling *sampling, int cancel_state)
+{
+    (void)pthread_mutex_unlock(&sampling->lock);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+}
+
+static void init_lock(struct rm_sampling *sampling)
+{
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_mutex_init(&sampling->lock, NULL);
+    (void)pthread_cond_init(&sampling->asked, &monotonic);
+    (void)pthread_cond_init(&sampling->answered, NULL);
+    (void)pthread_condattr_destroy(&monotonic);
+}
+
+resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_options *options)
+{
+    *sampling = (struct rm_sampling){.stage = RM_SAMPLING_OPENING, .sampler.options = options};
+    init_lock(sampling);
+    resmon_status status = rm_thread_start(&sampling->thread, "rm-sample", run_thread, sampling);
+    if (status != RESMON_OK) {
+        sampling->stage = RM_SAMPLING_NONE;
+        return status;
+    }
+    int cancel_state = lock_against_cancel(sampling);
+    while (sampling->stage == RM_SAMPLING_OPENING) {
+        (void)pthread_cond_wait(&sampling->answered, &sampling->lock);
+    }
+    unlock_again(sampling, cancel_state);
+    return sampling->open_status == RESMON_OK
+               ? RESMON_OK
+               : rm_error(sampling->open_status, "%s", sampling->open_error);
+}
+
+static void wait_for_ticket(struct rm_sampling *sampling)
+{
+    uint64_t ticket = ++sampling->requested;
+    (void)pthread_cond_signal(&sampling->asked);
+    while (sampling->served < ticket) {
+        (void)pthread_cond_wait(&sampling->answered, &sampling->lock);
+    }
+}
+
+void rm_sampling_run(struct rm_sampling *sampling)
+{
+    int cancel_state = lock_against_cancel(sampling);
+    sampling->stage = RM_SAMPLING_RUNNING;
+    wait_for_ticket(sampling);
+    unlock_again(sampling, cancel_state);
+}
+
+resmon_status rm_sampling_request(struct rm_sampling *sampling)
+{
+    int cancel_state = lock_against_cancel(sampling);
+    bool is_running = sampling->stage == RM_SAMPLING_RUNNING;
+    if (is_running) {
+        wait_for_ticket(sampling);
+    }
+    unlock_again(sampling, cancel_state);
+    return is_running ? RESMON_OK : rm_error(RESMON_ESTATE, "the monitor is not running");
+}
+
+void rm_sampling_stop(struct rm_sampling *sampling)
+{
+    int cancel_state = lock_against_cancel(sampling);
+    bool has_thread = sampling->stage != RM_SAMPLING_NONE;
+    sampling->stage = has_thread ? RM_SAMPLING_STOPPING : RM_SAMPLING_NONE;
+    (void)pthread_cond_signal(&sampling->asked);
+    (void)pthread_mutex_unlock(&sampling->lock);
+    if (has_thread) {
+        (void)pthread_join(sampling->thread, NULL);
+    }
+    (void)pthread_mutex_lock(&sampling->lock);
+    sampling->stage = RM_SAMPLING_NONE;
+    unlock_again(sampling, cancel_state);
+}
+
+void rm_sampling_close(struct rm_sampling *sampling)
+{
+    rm_sampling_stop(sampling);
+    rm_sampler_close(&sampling->sampler);
+    (void)pthread_mutex_destroy(&sampling->lock);
+    (void)pthread_cond_destroy(&sampling->asked);
+    (void)pthread_cond_destroy(&sampling->answered);
+}

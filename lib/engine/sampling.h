@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the thread rm-sample: it opens the sources of a sampler, takes samples on absolute deadlines
+ * and on request, and closes the sources again.
+ *
+ * The thread has its own, empty table of descriptors where the kernel can do that (Linux 5.9): what
+ * the program does to its descriptors does not concern the sources, and what these keep open takes
+ * no number, limit or inheritance of the program's.  Where it cannot, sys/kept looks after them.
+ */
+#ifndef RM_ENGINE_SAMPLING_H
+#define RM_ENGINE_SAMPLING_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/sampler.h"
+
+enum rm_sampling_stage {
+    RM_SAMPLING_NONE, /* no thread */
+    RM_SAMPLING_OPENING,
+    RM_SAMPLING_OPEN, /* it waits to be told to begin */
+    RM_SAMPLING_RUNNING,
+    RM_SAMPLING_STOPPING
+};
+
+struct rm_sampling {
+    struct rm_sampler sampler;
+    pthread_t thread;
+    int64_t deadline_ns; /* CLOCK_MONOTONIC, of the next sample: only the thread knows */
+
+    /* Guards the members below. */
+    pthread_mutex_t lock;
+    pthread_cond_t asked;    /* on CLOCK_MONOTONIC: the thread has something to do */
+    pthread_cond_t answered; /* it has done it */
+    enum rm_sampling_stage stage;
+    uint64_t requested; /* samples asked for */
+    uint64_t served;
+    resmon_status open_status;
+    char open_error[256];
+};
+
+/** Starts the thread and waits until it has opened the sources. */
+resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_options *options);
+
+/** After rm_sampler_begin(): waits for the first sample, at the block's start; others follow. */
+void rm_sampling_run(struct rm_sampling *sampling);
+
+/** Waits for a sample that is taken now; RESMON_ESTATE when it is not running. */
+resmon_status rm_sampling_request(struct rm_sampling *sampling);
+
+/** Has the last sample taken, if it is running, and waits for the thread's end. */
+void rm_sampling_stop(struct rm_sampling *sampling);
+
+/** Stops and frees.  Not in the child of a fork: the thread is not there, nor are its descriptors,
+ * and what it was changing may be half changed. */
+void rm_sampling_close(struct rm_sampling *sampling);
+
+#endif
