@@ -279,11 +279,12 @@ void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_
 {
     int64_t wall_before = rm_clock_monotonic_ns();
     int64_t t_ns = now_ns - sampler->block.header->start.ns;
+    uint64_t resets_before = rm_peak_resets();
     rm_collect_begin(&sampler->collect, now_ns);
     read_sources(sampler, of);
     if (sampler->rss_column >= 0 && sampler->collect.is_self &&
         !isnan(sampler->values[sampler->rss_column])) {
-        rm_peak_observe((uint64_t)sampler->values[sampler->rss_column]);
+        rm_peak_observe((uint64_t)sampler->values[sampler->rss_column], resets_before);
     }
     struct rm_sample sample = {
         .t_ns = t_ns,

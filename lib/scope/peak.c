@@ -15,6 +15,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rm_peak_watch watches = {&watches, &watches, 0}; /* ring of the open ones */
 static struct rm_rss_mark mark;
 static bool is_open;
+static bool is_shared;   /* atomic: somebody else resets the mark as well */
+static uint64_t resets;  /* atomic: of ours */
+static uint64_t sampled; /* highest RSS that was sampled since the last of them */
 
 static void open_locked(void)
 {
@@ -52,19 +55,14 @@ void rm_peak_open(void)
 
 bool rm_peak_is_exact(void)
 {
-    return RM_LOAD(&mark.reading) != RM_MARK_NONE;
+    return RM_LOAD(&mark.reading) != RM_MARK_NONE && !RM_LOAD(&is_shared);
 }
 
 const char *rm_peak_method(void)
 {
-    switch (RM_LOAD(&mark.reading)) {
-    case RM_MARK_RUSAGE:
-        return "reset by clear_refs, read by getrusage";
-    case RM_MARK_STATUS:
-        return "reset by clear_refs, read as VmHWM (getrusage keeps a peak from before exec)";
-    default:
-        return mark.why_not;
-    }
+    return RM_LOAD(&mark.reading) == RM_MARK_EXACT
+               ? "reset by clear_refs, read by getrusage or as VmHWM"
+               : mark.why_not;
 }
 
 static void fold(uint64_t peak)
@@ -75,6 +73,20 @@ static void fold(uint64_t peak)
     if (peak > RM_LOAD(&rm_peak_folded)) {
         RM_STORE(&rm_peak_folded, peak);
     }
+}
+
+/* Both figures are sums over CPUs that are kept in batches. */
+#define SLACK_BYTES ((uint64_t)16 << 20)
+
+/* A mark below what was sampled since it was reset has been reset by somebody else. */
+static uint64_t read_mark(void)
+{
+    uint64_t peak = rm_rss_mark_read(&mark);
+    if (mark.reading == RM_MARK_EXACT && sampled > peak + SLACK_BYTES) {
+        RM_STORE(&is_shared, true);
+        fold(sampled);
+    }
+    return peak;
 }
 
 static void unlink_watch(struct rm_peak_watch *watch)
@@ -88,8 +100,10 @@ void rm_peak_begin(struct rm_peak_watch *watch)
 {
     int cancel_state = lock_against_cancel();
     open_locked();
-    fold(rm_rss_mark_read(&mark));
+    fold(read_mark());
     rm_rss_mark_reset(&mark);
+    RM_STORE(&resets, resets + 1);
+    sampled = 0;
     /* Without a reset what is read is the present RSS, and counts. */
     watch->peak = mark.reading == RM_MARK_NONE ? rm_rss_mark_read(&mark) : 0;
     watch->next = watches.next;
@@ -104,7 +118,7 @@ uint64_t rm_peak_end(struct rm_peak_watch *watch)
     int cancel_state = lock_against_cancel();
     uint64_t peak = 0;
     if (watch->next != NULL) { /* else it was begun before a fork */
-        fold(rm_rss_mark_read(&mark));
+        fold(read_mark());
         unlink_watch(watch);
         peak = watch->peak;
     }
@@ -121,11 +135,21 @@ void rm_peak_abandon(struct rm_peak_watch *watch)
     (void)pthread_mutex_unlock(&lock);
 }
 
-void rm_peak_observe(uint64_t rss_bytes)
+uint64_t rm_peak_resets(void)
+{
+    return RM_LOAD(&resets);
+}
+
+void rm_peak_observe(uint64_t rss_bytes, uint64_t resets_before)
 {
     (void)pthread_mutex_lock(&lock);
-    if (is_open && mark.reading == RM_MARK_NONE) {
-        fold(rss_bytes);
+    if (is_open && resets == resets_before) { /* so every open watch began before */
+        sampled = sampled > rss_bytes ? sampled : rss_bytes;
+        if (mark.reading == RM_MARK_NONE) {
+            fold(rss_bytes);
+        } else if (watches.next != &watches) {
+            (void)read_mark();
+        }
     }
     (void)pthread_mutex_unlock(&lock);
 }
@@ -142,6 +166,8 @@ void rm_peak_after_fork_parent(void)
 
 void rm_peak_after_fork_child(void)
 {
+    sampled = 0;
+    is_shared = false;
     if (is_open) {
         rm_rss_mark_close(&mark); /* an inherited descriptor resets the parent's mark */
         is_open = false;

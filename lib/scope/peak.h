@@ -39,8 +39,13 @@ uint64_t rm_peak_end(struct rm_peak_watch *watch);
 /** Ends it without asking for the peak. */
 void rm_peak_abandon(struct rm_peak_watch *watch);
 
-/** A sampled RSS: counts only where the mark cannot be reset. */
-void rm_peak_observe(uint64_t rss_bytes);
+/**
+ * A sampled RSS, read after rm_peak_resets() was `resets_before`: counts where the mark cannot be
+ * reset, and tells when somebody else (a second copy of this library, a profiler) resets it too:
+ * from then on peaks are no longer exact.
+ */
+void rm_peak_observe(uint64_t rss_bytes, uint64_t resets_before);
+uint64_t rm_peak_resets(void);
 
 /** The peak of the process's life that resets have folded away; 0 before any. */
 extern uint64_t rm_peak_folded;

@@ -208,7 +208,7 @@ static void fill_meters(struct rm_run_scope *scope, const struct path *path)
     scope->io_provenance = provenance_of(meters->io_calls, scope->calls);
     scope->rss_calls = meters->rss_calls;
     scope->rss_peak_bytes = meters->rss_calls > 0 ? (double)meters->rss_peak : RM_NAN;
-    scope->rss_provenance = meters->rss_sampled > 0
+    scope->rss_provenance = meters->rss_sampled > 0 && meters->rss_calls > 0
                                 ? RESMON_PROVENANCE_SAMPLED
                                 : provenance_of(meters->rss_calls, scope->calls);
 }

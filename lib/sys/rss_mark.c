@@ -17,13 +17,20 @@
 #define STATUS     "/proc/self/status"
 #define STATM      "/proc/self/statm"
 
-/* Both ways to read the mark may differ by what other threads touch in between. */
-#define SLACK_BYTES ((uint64_t)1 << 20)
-
 static uint64_t read_rusage(void)
 {
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+/* ru_maxrss is the larger of the mark and the peak that the process had when it called exec, which
+ * no reset touches.  That peak is not above what was there when the library was loaded: so what is
+ * above that is the mark, and for the rest VmHWM is asked. */
+static uint64_t rusage_at_load;
+
+__attribute__((constructor)) static void note_rusage_at_load(void)
+{
+    rusage_at_load = read_rusage();
 }
 
 static uint64_t read_status(struct rm_rss_mark *mark)
@@ -86,10 +93,7 @@ static void find_reading(struct rm_rss_mark *mark)
         give_up(mark, "reset the peak through");
         return;
     }
-    /* After exec from a larger parent getrusage() goes on showing the parent's peak. */
-    uint64_t by_rusage = read_rusage();
-    uint64_t by_status = read_status(mark);
-    mark->reading = by_rusage <= by_status + SLACK_BYTES ? RM_MARK_RUSAGE : RM_MARK_STATUS;
+    mark->reading = RM_MARK_EXACT;
 }
 
 void rm_rss_mark_open(struct rm_rss_mark *mark, uint64_t *ret_peak)
@@ -113,14 +117,11 @@ void rm_rss_mark_close(struct rm_rss_mark *mark)
 
 uint64_t rm_rss_mark_read(struct rm_rss_mark *mark)
 {
-    switch (mark->reading) {
-    case RM_MARK_RUSAGE:
-        return read_rusage();
-    case RM_MARK_STATUS:
-        return read_status(mark);
-    default:
+    if (mark->reading == RM_MARK_NONE) {
         return read_statm(mark);
     }
+    uint64_t peak = read_rusage();
+    return peak > rusage_at_load ? peak : read_status(mark);
 }
 
 void rm_rss_mark_reset(struct rm_rss_mark *mark)

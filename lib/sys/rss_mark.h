@@ -14,9 +14,8 @@
 #include "sys/kept.h"
 
 enum rm_mark_reading {
-    RM_MARK_RUSAGE, /* getrusage: a fast call; keeps the peak from before exec, so it is checked */
-    RM_MARK_STATUS, /* VmHWM of /proc/self/status */
-    RM_MARK_NONE    /* no reset is possible: only the present RSS can be read */
+    RM_MARK_EXACT, /* by getrusage, or VmHWM of /proc/self/status */
+    RM_MARK_NONE   /* no reset is possible: only the present RSS can be read */
 };
 
 struct rm_rss_mark {
