@@ -20,6 +20,9 @@ install(FILES ${PROJECT_BINARY_DIR}/resmonConfig.cmake ${PROJECT_BINARY_DIR}/res
 export(EXPORT resmon-targets NAMESPACE resmon:: FILE ${PROJECT_BINARY_DIR}/resmon-targets.cmake)
 configure_file(cmake/FindResmonCJSON.cmake ${PROJECT_BINARY_DIR}/FindResmonCJSON.cmake COPYONLY)
 
+# Relative, so that `cmake --install --prefix` and a moved tree are right too.
+file(RELATIVE_PATH RESMON_PC_TO_PREFIX
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 list(JOIN RESMON_PC_REQUIRES " " RESMON_PC_REQUIRES_TEXT)
 configure_file(cmake/resmon.pc.in ${PROJECT_BINARY_DIR}/resmon.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/resmon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

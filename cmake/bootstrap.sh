@@ -11,6 +11,7 @@
 
 set -eu
 
+started_in=$(pwd)
 cd "$(dirname "$0")/.."
 root=$(pwd)
 logs=$root/build/log
@@ -49,7 +50,7 @@ step() {
         printf '(%s s)\n' "$(($(date +%s) - begin))"
     else
         printf 'FAILED\n'
-        tail -n 40 "$log" >&2
+        grep -v ' Passed ' "$log" | tail -n 80 >&2
         die "$name failed; all of its output: $log"
     fi
 }
@@ -92,49 +93,47 @@ build() {
     step "building $preset" cmake --build --preset "$preset" -j "$jobs"
 }
 
-# Tests of one build; CTest's own summary is shown, whole where something failed.
+# run_tests NAME BUILD CTEST-OPTIONS...: and why some did not run.
 run_tests() {
-    preset=$1
-    shift
-    log=$logs/tests-$preset.log
-    say "testing $preset (each test has its own time limit; details in $log)"
-    if ctest --preset "$preset" --output-log "$log" "$@" >"$log.short" 2>&1; then
-        grep -E 'Skipped|tests passed' "$log.short" | sed 's/^/    /'
-    else
-        grep -vE ' Passed ' "$log.short" | tail -n 120 >&2
-        die "tests failed in $preset; all of their output: $log"
-    fi
+    name=$1
+    build=$root/build/$2
+    shift 2
+    step "testing $name" ctest "$@" --output-on-failure
+    grep -hE 'tests passed' "$log" | sed 's/^/    /'
+    grep -hiE '^skipped' "$build/Testing/Temporary/LastTest.log" | sort -u | sed 's/^/    /' || true
 }
 
 demo() {
+    tree=${1:-/usr/share}
+    case $tree in
+    /*) ;;
+    *) tree=$started_in/$tree ;;
+    esac
+    [ -d "$tree" ] || die "there is no directory $tree"
     # shellcheck disable=SC2086
     install_missing $build_packages
     build release -DRESMON_BUILD_TESTS=OFF
-    say "running the word index over ${1:-/usr/share}"
+    say "running the word index over $tree"
     mkdir -p "$root/build/demo"
-    (cd "$root/build/demo" && "$root/build/release/examples/wordindex" "${1:-/usr/share}")
+    (cd "$root/build/demo" && "$root/build/release/examples/wordindex" "$tree")
     say "run document: build/demo/run.json; index: build/demo/words.gz"
 }
 
 all_tests() {
+    say "the whole test suite: about 10 minutes on two CPUs"
     # shellcheck disable=SC2086
     install_missing $build_packages $test_packages
     build dev
-    run_tests dev
+    run_tests dev dev --preset dev
     build asan
-    run_tests asan -LE "package|truth|slow"
+    run_tests "asan and ubsan" asan --preset asan -LE "package|truth|slow"
     build tsan
-    run_tests tsan -L threads
+    run_tests tsan tsan --preset tsan -L threads
     step "analyzing" sh -c "ls lib/*/*.c | xargs -P $jobs -n 4 clang-tidy-14 -p build/dev --quiet"
     step "configuring without any third-party library" cmake -S . -B build/bare -G Ninja \
         -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRESMON_WERROR=ON -DRESMON_WITH_CJSON=OFF
     step "building without any third-party library" cmake --build build/bare -j "$jobs"
-    say "testing without any third-party library"
-    ctest --test-dir build/bare -LE "package|truth" --output-on-failure >"$logs/tests-bare.log" 2>&1 || {
-        tail -n 80 "$logs/tests-bare.log" >&2
-        die "tests failed without third-party libraries"
-    }
-    grep -E 'Skipped|tests passed' "$logs/tests-bare.log" | sed 's/^/    /'
+    run_tests "without any third-party library" bare --test-dir build/bare -LE "package|truth"
     step "building with clang" sh -c "cmake -S . -B build/clang -G Ninja -DCMAKE_C_COMPILER=clang-14 \
         -DCMAKE_CXX_COMPILER=clang++-14 -DRESMON_WERROR=ON && cmake --build build/clang -j $jobs"
     say "all tests passed"
