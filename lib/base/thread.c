@@ -23,6 +23,18 @@ static size_t least_stack(const pthread_attr_t *attributes)
     return ask != NULL ? ask(attributes) : 0;
 }
 
+static uint64_t count; /* atomic */
+
+void rm_thread_leave(void)
+{
+    (void)__atomic_sub_fetch(&count, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t rm_thread_count(void)
+{
+    return __atomic_load_n(&count, __ATOMIC_RELAXED);
+}
+
 resmon_status rm_thread_start(pthread_t *ret_thread, const char *name, void *(*run)(void *),
                               void *context)
 {
@@ -40,10 +52,12 @@ resmon_status rm_thread_start(pthread_t *ret_thread, const char *name, void *(*r
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_t thread;
+    (void)__atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
     error = pthread_create(&thread, &attributes, run, context);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     (void)pthread_attr_destroy(&attributes);
     if (error != 0) {
+        rm_thread_leave();
         return rm_error_errno(error, "cannot create thread %s", name);
     }
     (void)pthread_setname_np(thread, name);

@@ -6,6 +6,7 @@
 #define RM_BASE_THREAD_H
 
 #include <pthread.h>
+#include <stdint.h>
 
 #include <resmon/status.h>
 
@@ -15,5 +16,11 @@
  */
 resmon_status rm_thread_start(pthread_t *ret_thread, const char *name, void *(*run)(void *),
                               void *context);
+
+/** The last thing that such a thread does. */
+void rm_thread_leave(void);
+
+/** How many such threads there are. */
+uint64_t rm_thread_count(void);
 
 #endif

@@ -74,6 +74,11 @@ static resmon_status read_statm(struct rm_collect *collect, struct state *state,
         !rm_parse_u64(&text, &shared)) {
         return rm_collect_garbled(&state->statm);
     }
+    if (collect->is_self && size == 0) {
+        rm_collect_remark(collect, "the main thread has ended, and with it what /proc/PID shows of "
+                                   "memory");
+        return RESMON_OK;
+    }
     double rss = (double)resident * collect->page_bytes;
     values[RSS] = rss;
     values[VMS] = (double)size * collect->page_bytes;

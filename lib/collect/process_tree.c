@@ -93,7 +93,7 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
     char dir[32];
     if (read_member_file(tree, collect, member, RM_TREE_STATM, &text) == RESMON_OK &&
         rm_parse_u64(&text, &size) && rm_parse_u64(&text, &resident) &&
-        rm_parse_u64(&text, &shared)) {
+        rm_parse_u64(&text, &shared) && (size > 0 || member->is_zombie)) {
         /* Not from stat, whose rss leaves out what the CPUs have not yet added up (proc(5)). */
         member->vms = (double)size * collect->page_bytes;
         member->rss = (double)resident * collect->page_bytes;

@@ -122,6 +122,7 @@ static void *run_thread(void *context)
         }
     }
     call_stop(delivery);
+    rm_thread_leave();
     return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "engine/last_thread.h"
 #include "sys/kept.h"
 
 /* ---- on the thread ---------------------------------------------------------------------- */
@@ -96,6 +97,7 @@ static void *run_thread(void *context)
         take_samples(sampling);
     }
     rm_sampler_close_sources(&sampling->sampler);
+    rm_thread_leave();
     return NULL;
 }
 
@@ -131,6 +133,7 @@ resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_opt
 {
     *sampling = (struct rm_sampling){.stage = RM_SAMPLING_OPENING, .sampler.options = options};
     init_lock(sampling);
+    rm_last_thread_watch();
     resmon_status status = rm_thread_start(&sampling->thread, "rm-sample", run_thread, sampling);
     if (status != RESMON_OK) {
         sampling->stage = RM_SAMPLING_NONE;

@@ -10,12 +10,11 @@
 #include "sys/pid_stat.h"
 
 /* The machine's own files, whatever fs_root a monitor reads. */
-static bool read_identity(uint64_t pid, struct rm_identity *ret_identity)
+static bool read_stat(uint64_t pid, struct rm_pid_stat *ret_stat, uint64_t *ret_boot_hash)
 {
     struct rm_root root;
     struct rm_scratch scratch = {0};
     struct rm_text text;
-    struct rm_pid_stat stat;
     bool is_known = false;
     char path[64];
     (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)pid);
@@ -24,18 +23,33 @@ static bool read_identity(uint64_t pid, struct rm_identity *ret_identity)
     }
     if (rm_scratch_init(&scratch) == RESMON_OK &&
         rm_file_read_once(&root, path, &scratch, &text) == RESMON_OK &&
-        rm_pid_stat_parse(text, &stat) && stat.state != 'Z' && !rm_pid_stat_is_removed(&stat) &&
+        rm_pid_stat_parse(text, ret_stat) && !rm_pid_stat_is_removed(ret_stat) &&
         rm_file_read_once(&root, "proc/sys/kernel/random/boot_id", &scratch, &text) == RESMON_OK) {
-        *ret_identity = (struct rm_identity){
-            .pid = pid,
-            .start_ticks = stat.starttime,
-            .boot_hash = rm_hash_bytes(RM_HASH_START, text.at, rm_text_left(&text)),
-        };
+        *ret_boot_hash = rm_hash_bytes(RM_HASH_START, text.at, rm_text_left(&text));
         is_known = true;
     }
     rm_scratch_free(&scratch);
     rm_root_close(&root);
     return is_known;
+}
+
+uint64_t rm_identity_threads(void)
+{
+    struct rm_pid_stat stat;
+    uint64_t boot_hash;
+    return read_stat((uint64_t)getpid(), &stat, &boot_hash) ? stat.threads : 0;
+}
+
+/* A process whose main thread has left is a 'Z' with threads: it lives. */
+static bool read_identity(uint64_t pid, struct rm_identity *ret_identity)
+{
+    struct rm_pid_stat stat;
+    uint64_t boot_hash;
+    if (!read_stat(pid, &stat, &boot_hash) || (stat.state == 'Z' && stat.threads == 1)) {
+        return false;
+    }
+    *ret_identity = (struct rm_identity){pid, stat.starttime, boot_hash};
+    return true;
 }
 
 struct rm_identity rm_identity_self(void)

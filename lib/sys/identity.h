@@ -18,6 +18,9 @@ struct rm_identity {
 /** Of this process; all 0 where /proc does not tell. */
 struct rm_identity rm_identity_self(void);
 
+/** Threads of this process; 0 where /proc does not tell. */
+uint64_t rm_identity_threads(void);
+
 /** Whether that process still runs here; false when that cannot be told. */
 bool rm_identity_is_alive(const struct rm_identity *identity);
 

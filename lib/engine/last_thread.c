@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* gettid */
+#include "engine/last_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "sys/identity.h"
+
+#define LOOK_EVERY_NS (50L * 1000 * 1000)
+
+static pthread_key_t key; /* its destructor runs in pthread_exit(), and not in exit() */
+static bool has_key;
+
+static void *wait_for_the_last(void *unused)
+{
+    (void)unused;
+    const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
+    uint64_t threads;
+    do {
+        (void)nanosleep(&pause, NULL);
+        threads = rm_identity_threads();
+    } while (threads > rm_thread_count() + 1); /* the main thread, gone, is still counted */
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
+    exit(0);
+}
+
+/* On the main thread, which has the program's descriptors, for exit handlers. */
+static void on_exit_of_main(void *unused)
+{
+    (void)unused;
+    pthread_t thread;
+    if (rm_thread_start(&thread, "rm-last", wait_for_the_last, NULL) == RESMON_OK) {
+        (void)pthread_detach(thread);
+    }
+}
+
+static void make_key(void)
+{
+    has_key = pthread_key_create(&key, on_exit_of_main) == 0;
+}
+
+void rm_last_thread_watch(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, make_key);
+    if (has_key && gettid() == getpid()) {
+        (void)pthread_setspecific(key, &key);
+    }
+}
