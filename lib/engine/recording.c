@@ -16,7 +16,7 @@
  * still; then everything; and again from the start if one of the others went on meanwhile.  What is
  * left is that a scope's record may be torn by an end of just that scope, in a program that runs.
  */
-#define TRIES 64
+#define TRIES 1024
 
 struct pulse {
     uint64_t commit;
@@ -86,17 +86,18 @@ static resmon_status copy_and_decode(const struct rm_infile *file, struct rm_map
     struct rm_block block;
     struct rm_decode how = {.parts = RM_PART_ALL};
     bool is_whole = false;
-    resmon_status status = RESMON_OK;
-    for (int tries = 0; tries < TRIES && !is_whole && status == RESMON_OK; tries++) {
+    int tries = 0;
+    resmon_status status;
+    do {
         status = copy_once(file, copy->memory, &is_whole);
-    }
+        how.is_written = status == RESMON_OK && is_written(copy->memory);
+    } while (!is_whole && how.is_written && ++tries < TRIES);
     if (status == RESMON_OK) {
         status = rm_block_attach(&block, copy->memory, file->bytes);
     }
     if (status != RESMON_OK) {
         return status;
     }
-    how.is_written = is_written(block.header);
     if (!is_whole && how.is_written) {
         return rm_error(RESMON_EBUSY, "%s changes too fast to be read; try again", file->path);
     }
