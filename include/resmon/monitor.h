@@ -65,27 +65,28 @@ typedef struct resmon_monitor resmon_monitor;
  */
 typedef struct resmon_monitor_options {
     size_t struct_size;
-    uint64_t interval_ms;     /**< between samples, 1 ... 86400000; default 100 */
-    size_t max_rows;          /**< rows of the table, even, 2 ... 1048576; default 400 */
-    uint64_t domains;         /**< RESMON_DOMAIN_*; default RESMON_DOMAIN_ALL */
-    uint64_t flags;           /**< RESMON_FLAG_* */
-    int64_t pid;              /**< process to observe; default this one.  Scopes are always of this
-                                   process, so a monitor of another has none */
-    uint64_t scope_meters;    /**< RESMON_METER_*: take the scopes and fail with RESMON_EBUSY if
-                                   another monitor has them; default: take them with the wall meter
-                                   if they are free */
-    double max_overhead;      /**< share of one CPU that sampling may take, 0 ... 1; expensive
-                                   sources are read less often to stay below; default 0.01 */
-    double max_meter_share;   /**< share of the time spent in a scope that a meter of it may cost
-                                   (the first 100 us at each call path are free); beyond that,
-                                   instances go without; 0 ... 1e9; default 0.01 */
-    const char *name;         /**< of the run; default "" */
-    const char *fs_root;      /**< directory to read proc/ and sys/ below; default "/" */
-    const char *record;       /**< flight recorder: keep the run in this file, readable after any
-                                   death of the program; "%p", "%h" as in resmon_run_save() */
-    size_t max_tags;          /**< newest tags kept; default 1024 */
-    size_t max_scope_paths;   /**< nodes for (thread, call path) pairs; default 2048 */
-    size_t max_scope_threads; /**< threads with scopes at the same time; default 256 */
+    uint64_t interval_ms;   /**< between samples, 1 ... 86400000; default 100 */
+    size_t max_rows;        /**< rows of the table, even, 2 ... 1048576; default 400 */
+    uint64_t domains;       /**< RESMON_DOMAIN_*; default RESMON_DOMAIN_ALL */
+    uint64_t flags;         /**< RESMON_FLAG_* */
+    int64_t pid;            /**< process to observe; default this one.  Scopes are always of this
+                                 process, so a monitor of another has none */
+    uint64_t scope_meters;  /**< RESMON_METER_*: take the scopes and fail with RESMON_EBUSY if
+                                 another monitor has them; default: take them with the wall meter
+                                 if they are free */
+    double max_overhead;    /**< share of one CPU that sampling may take, 0 ... 1; expensive
+                                 sources are read less often to stay below; default 0.01 */
+    double max_meter_share; /**< share of the time spent in a scope that a meter of it may cost
+                                 (the first 100 us at each call path are free); beyond that,
+                                 instances go without; 0 ... 1e9; default 0.01 */
+    const char *name;       /**< of the run; default "" */
+    const char *fs_root;    /**< directory to read proc/ and sys/ below; default "/" */
+    const char *record;     /**< flight recorder: keep the run in this file, readable after any
+                                 death of the program; "%p", "%h" as in resmon_run_save() */
+    size_t max_tags;        /**< newest tags kept, 1 ... 1048576; default 1024 */
+    size_t max_scope_paths; /**< nodes for (thread, call path) pairs, and one for each thread, 8 ...
+                                 1048576; default 2048 */
+    size_t max_scope_threads; /**< threads with scopes at the same time, 1 ... 65536; default 256 */
     size_t max_scope_depth;   /**< nesting, 1 ... 256; default 64 */
 } resmon_monitor_options;
 
@@ -99,7 +100,8 @@ RESMON_API resmon_status resmon_monitor_new(const resmon_monitor_options *option
 
 /**
  * Adds a receiver of samples, before start (see <resmon/sink.h>).  The monitor copies the table
- * of operations and calls close() when it is freed.  RESMON_ESTATE after start.
+ * of operations and calls close() when it is freed.  RESMON_ESTATE after start, RESMON_EINVAL for a
+ * table whose struct_size is wrong, RESMON_ENOSPC after 32 sinks.
  * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_add_sink(resmon_monitor *monitor,
@@ -117,27 +119,36 @@ RESMON_API resmon_status resmon_monitor_add_sink(resmon_monitor *monitor,
 RESMON_API resmon_status resmon_monitor_start(resmon_monitor *monitor);
 
 /**
- * Takes the last sample, ends scopes, and waits until the sinks have had everything.  Stopping
- * again is fine.  RESMON_ESTATE before start.  Thread class: one thread at a time per monitor.
- * Since 0.1.
+ * Takes the last sample, gives the scopes up (those that are open stay so in the record), and waits
+ * until the sinks have had everything.  Stopping again is fine.  RESMON_ESTATE before start;
+ * RESMON_ENOMEM: it has stopped, but sinks were not shown the finished run.  Thread class: one
+ * thread at a time per monitor. Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_stop(resmon_monitor *monitor);
 
-/** Stops if need be, and frees.  NULL is fine.  Nobody may use the monitor any more.  Since 0.1. */
+/**
+ * Stops if need be, and frees.  NULL is fine.  Nobody may use the monitor any more.
+ * Thread class: one thread at a time per monitor, and not from a sink of it.  Since 0.1.
+ */
 RESMON_API void resmon_monitor_free(resmon_monitor *monitor);
 
 /**
- * Marks this moment with a label (at most 111 bytes are kept).  RESMON_ESTATE unless running.
+ * Marks this moment with a label (at most 111 bytes are kept).  RESMON_ESTATE unless running; being
+ * async-signal-safe, it then leaves resmon_last_error() alone.
  * Thread class: any thread, async-signal-safe.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_tag(resmon_monitor *monitor, const char *label);
 
-/** Names what the run is doing now ("epoch 3"; at most 127 bytes are kept).  Any thread. */
+/**
+ * Names what the run is doing now ("epoch 3"; at most 127 bytes are kept).  RESMON_ESTATE unless
+ * running.  Thread class: any thread.  Since 0.1.
+ */
 RESMON_API resmon_status resmon_monitor_set_label(resmon_monitor *monitor, const char *label);
 
 /**
  * Takes a sample now and returns when it is recorded.  RESMON_ESTATE unless running.
- * Thread class: any thread; waits for the sampling thread (well under a millisecond).  Since 0.1.
+ * Thread class: any thread; waits for the sampling thread: some 0.1 ms, and 10 us more for
+ * each process of the tree.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_sample_now(resmon_monitor *monitor);
 

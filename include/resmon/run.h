@@ -126,8 +126,8 @@ typedef struct resmon_run_scope {
     uint64_t folded;  /**< direct recursions inside those */
     uint64_t open;    /**< instances not finished at the end of the run, or when it was killed */
     uint64_t threads; /**< threads that visited it */
-    double wall_ns;   /**< inclusive, summed over calls and threads */
-    double self_ns;   /**< the same without the scopes inside */
+    double wall_ns;   /**< inclusive, summed over calls and threads; open instances left out */
+    double self_ns;   /**< wall_ns and open_ns without the scopes inside */
     double wall_min_ns, wall_max_ns, wall_stddev_ns; /**< per call; NaN without enough calls */
     double open_ns;       /**< time that the open instances have lasted */
     uint64_t cpu_calls;   /**< instances whose CPU time was taken (not all when throttled) */

@@ -29,15 +29,17 @@ typedef struct resmon_rows {
     size_t row_count;
     size_t column_count;
     const int64_t *t_ns;   /**< one per row, since start */
-    const double *values;  /**< row after row: gauge as read, counter as growth since start */
-    uint64_t dropped_rows; /**< rows that this queue has dropped so far */
+    const double *values;  /**< row after row: gauge as read, counter as growth since start; NaN
+                              where  not read */
+    uint64_t dropped_rows; /**< rows and tags that this queue has dropped so far */
 } resmon_rows;
 
 /**
  * Operations of a sink; NULL members are skipped.  All are called from the delivery thread, one at
- * a time, except close (from resmon_monitor_free()).  A negative status switches the sink off,
- * after a log line.  They may call any function of the library but stop and free of their own
- * monitor. Since 0.1.
+ * a time, except close (from resmon_monitor_free()).  Its stack has 256 KiB.  A negative status
+ * switches the sink off, after a log line.  They may call any function of the library but stop and
+ * free of their own monitor; in start, that monitor may not be running yet (RESMON_ESTATE).
+ * Since 0.1.
  */
 typedef struct resmon_sink_ops {
     size_t struct_size;
