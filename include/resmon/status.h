@@ -24,7 +24,7 @@ typedef int32_t resmon_status;
 #define RESMON_OK     0    /**< done */
 #define RESMON_EINVAL (-1) /**< an argument, option or text is not valid */
 #define RESMON_ESTATE \
-    -2 /**< not in this state: started twice, used after stop, or in a fork's child */
+    (-2) /**< not in this state: started twice, used after stop, or in a fork's child */
 #define RESMON_ENOMEM   (-3)  /**< out of memory */
 #define RESMON_ENOENT   (-4)  /**< a file, metric or column that does not exist */
 #define RESMON_EACCES   (-5)  /**< no permission */
@@ -50,9 +50,9 @@ RESMON_API const char *resmon_status_name(resmon_status status);
 RESMON_API const char *resmon_strerror(resmon_status status);
 
 /**
- * The text of the last failure in the calling thread, or "" when none failed yet.
- * Valid until the next failing call of libresmon in this thread.
- * Thread class: any thread.  Since 0.1.
+ * The text of the last failure in the calling thread, or "" when none failed yet: to be asked after
+ * a call that failed (one that succeeds may have met failures inside).  Valid until the next
+ * failing call of libresmon in this thread. Thread class: any thread.  Since 0.1.
  */
 RESMON_API const char *resmon_last_error(void);
 
