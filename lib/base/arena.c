@@ -16,6 +16,22 @@ struct rm_arena_chunk {
     max_align_t bytes[];
 };
 
+static struct rm_arena_chunk *add_chunk(struct rm_arena *arena, size_t capacity)
+{
+    struct rm_arena_chunk *fresh = rm_alloc(1, sizeof *fresh + capacity);
+    if (fresh != NULL) {
+        fresh->capacity = capacity;
+        fresh->next = arena->chunks;
+        arena->chunks = fresh;
+    }
+    return fresh;
+}
+
+bool rm_arena_reserve(struct rm_arena *arena, size_t bytes)
+{
+    return bytes <= SIZE_MAX / 4 && add_chunk(arena, bytes) != NULL;
+}
+
 void *rm_arena_alloc(struct rm_arena *arena, size_t count, size_t size)
 {
     size_t bytes;
@@ -25,15 +41,10 @@ void *rm_arena_alloc(struct rm_arena *arena, size_t count, size_t size)
     bytes = (bytes + sizeof(max_align_t)) / sizeof(max_align_t) * sizeof(max_align_t);
     struct rm_arena_chunk *chunk = arena->chunks;
     if (chunk == NULL || chunk->capacity - chunk->used < bytes) {
-        size_t capacity = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-        struct rm_arena_chunk *fresh = rm_alloc(1, sizeof *fresh + capacity);
-        if (fresh == NULL) {
+        chunk = add_chunk(arena, bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES);
+        if (chunk == NULL) {
             return NULL;
         }
-        fresh->capacity = capacity;
-        fresh->next = chunk;
-        arena->chunks = fresh;
-        chunk = fresh;
     }
     void *memory = (unsigned char *)chunk->bytes + chunk->used;
     chunk->used += bytes;

@@ -5,6 +5,7 @@
 #ifndef RM_BASE_ARENA_H
 #define RM_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct rm_arena_chunk;
@@ -15,6 +16,12 @@ struct rm_arena {
 
 /** `count * size` zeroed bytes, or NULL; count 0 gives a valid pointer. */
 void *rm_arena_alloc(struct rm_arena *arena, size_t count, size_t size);
+
+/** Makes room for `bytes` in all, so that what fits needs no allocator; false: no memory. */
+bool rm_arena_reserve(struct rm_arena *arena, size_t bytes);
+
+/** What one rm_arena_alloc() takes at most beyond what it was asked for. */
+#define RM_ARENA_SLACK 32U
 
 /** A copy of at most `length` bytes up to a '\0', cleaned like rm_text_copy(); NULL: no memory. */
 const char *rm_arena_text(struct rm_arena *arena, const char *text, size_t length);

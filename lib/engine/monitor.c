@@ -357,9 +357,34 @@ resmon_status rm_monitor_sample(resmon_monitor *monitor)
     return status == RESMON_OK ? rm_sampling_request(&monitor->sampling) : status;
 }
 
+/* Who waits for these: our own sampling thread, and a thread at the first visit of a call path. */
+static void lock_block(resmon_monitor *monitor)
+{
+    (void)pthread_mutex_lock(&monitor->sampling.sampler.store_lock);
+    if (monitor->session != NULL) {
+        rm_session_lock(monitor->session);
+    }
+}
+
+static void unlock_block(resmon_monitor *monitor)
+{
+    if (monitor->session != NULL) {
+        rm_session_unlock(monitor->session);
+    }
+    (void)pthread_mutex_unlock(&monitor->sampling.sampler.store_lock);
+}
+
 resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon_run **ret_run)
 {
     resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_STOPPED);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    resmon_run *run = NULL;
+    lock_block(monitor);
+    struct rm_run_extent extent = rm_run_measure(&monitor->block);
+    unlock_block(monitor);
+    status = rm_run_prepare(&monitor->block, extent, parts, &run);
     if (status != RESMON_OK) {
         return status;
     }
@@ -368,16 +393,14 @@ resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon
         .is_live = RM_LOAD(&monitor->life) == LIFE_RUNNING,
         .now = rm_clock_read_pair(),
     };
-    /* The only ones who may wait here are our own sampling thread, for the length of a copy, and a
-     * thread at the first visit of a call path. */
-    (void)pthread_mutex_lock(&monitor->sampling.sampler.store_lock);
-    if (monitor->session != NULL) {
-        rm_session_lock(monitor->session);
+    lock_block(monitor);
+    status = rm_run_fill(&monitor->block, &how, run);
+    unlock_block(monitor);
+    rm_arena_free(&run->working);
+    if (status != RESMON_OK) {
+        rm_run_free(run);
+        return status;
     }
-    status = rm_run_decode(&monitor->block, &how, ret_run);
-    if (monitor->session != NULL) {
-        rm_session_unlock(monitor->session);
-    }
-    (void)pthread_mutex_unlock(&monitor->sampling.sampler.store_lock);
-    return status;
+    *ret_run = run;
+    return RESMON_OK;
 }

@@ -46,23 +46,48 @@ static struct named_site **bucket_of(const char *name)
     return &buckets[(hash >> 32) % BUCKETS];
 }
 
-static struct named_site *find_or_add(const char *name)
+static struct named_site *find(const char *name)
 {
-    struct named_site **bucket = bucket_of(name);
-    for (struct named_site *named = *bucket; named != NULL; named = named->next) {
-        if (strcmp(named->name, name) == 0) {
-            return named;
-        }
+    struct named_site *named = *bucket_of(name);
+    while (named != NULL && strcmp(named->name, name) != 0) {
+        named = named->next;
     }
+    return named;
+}
+
+static struct named_site *make(const char *name)
+{
     size_t length = strlen(name) + 1;
     struct named_site *named = rm_alloc(1, sizeof *named + length);
-    if (named == NULL) {
-        return NULL;
+    if (named != NULL) {
+        memcpy(named->name, name, length);
+        named->site = (resmon_site){.name = named->name, .file = "", .function = ""};
     }
-    memcpy(named->name, name, length);
-    named->site = (resmon_site){.name = named->name, .file = "", .function = ""};
-    named->next = *bucket;
-    *bucket = named;
+    return named;
+}
+
+/* Made before the lock is taken; it may turn out that somebody else was quicker. */
+static struct named_site *find_or_add(const char *name)
+{
+    (void)pthread_mutex_lock(&lock);
+    struct named_site *named = find(name);
+    (void)pthread_mutex_unlock(&lock);
+    struct named_site *fresh = named == NULL ? make(name) : NULL;
+    if (fresh == NULL) {
+        return named;
+    }
+    (void)pthread_mutex_lock(&lock);
+    named = find(name);
+    if (named == NULL) {
+        struct named_site **bucket = bucket_of(name);
+        fresh->next = *bucket;
+        *bucket = fresh;
+        named = fresh;
+    }
+    (void)pthread_mutex_unlock(&lock);
+    if (named != fresh) {
+        rm_free(fresh);
+    }
     return named;
 }
 
@@ -71,9 +96,7 @@ resmon_status resmon_site_intern(const char *name, resmon_site **ret_site)
     if (name == NULL || name[0] == '\0' || ret_site == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_site_intern: a name and a place for the site");
     }
-    (void)pthread_mutex_lock(&lock);
     struct named_site *named = find_or_add(name);
-    (void)pthread_mutex_unlock(&lock);
     if (named == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for the scope '%s'", name);
     }

@@ -23,6 +23,7 @@ void rm_run_free(struct resmon_run *run)
     }
     /* Everything that belongs to a run lives in its arena. */
     rm_arena_free(&run->strings);
+    rm_arena_free(&run->working);
     rm_free(run);
 }
 

@@ -86,7 +86,8 @@ struct rm_run_dropped {
 
 struct resmon_run {
     struct rm_arena strings;
-    const char *state; /* "running", "stopped" or "interrupted" */
+    struct rm_arena working; /* only while it is filled */
+    const char *state;       /* "running", "stopped" or "interrupted" */
     const char *label;
     int64_t start_realtime_ns;
     int64_t duration_ns;
@@ -139,9 +140,27 @@ struct rm_decode {
     struct rm_clock_pair now;
 };
 
-/** Makes a run of what a block holds.  The caller holds the engine's locks, if it is live. */
+/** Makes a run of what a block holds. */
 resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode *how,
                             struct resmon_run **ret_run);
+
+/*
+ * The same in steps, for a block that is live.  The caller holds the engine's locks for measuring
+ * and for filling, but not for allocating in between; there is room for what may come meanwhile.
+ */
+struct rm_run_extent {
+    uint64_t rows, tags, nodes, fact_bytes;
+};
+
+struct rm_run_extent rm_run_measure(const struct rm_block *block);
+resmon_status rm_run_prepare(const struct rm_block *block, struct rm_run_extent extent,
+                             unsigned parts, struct resmon_run **ret_run);
+resmon_status rm_run_fill(const struct rm_block *block, const struct rm_decode *how,
+                          struct resmon_run *run);
+
+/** What merging that many nodes of scopes works in, and what their result takes. */
+size_t rm_run_scopes_working(uint64_t nodes);
+size_t rm_run_scopes_result(uint64_t nodes);
 
 /** Part of the above: the scopes, merged over threads by the names along their paths. */
 resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm_decode *how,

@@ -294,6 +294,67 @@ static resmon_status decode_parts(const struct rm_block *block, const struct rm_
     return status;
 }
 
+static uint64_t at_most(uint64_t used, uint64_t more, uint64_t room)
+{
+    return used + more < room ? used + more : room;
+}
+
+struct rm_run_extent rm_run_measure(const struct rm_block *block)
+{
+    const struct rm_block_header *header = block->header;
+    const struct rm_block_sizes *sizes = &header->sizes;
+    return (struct rm_run_extent){
+        .rows = at_most(rm_series_state(block)->rows + 1, 8, sizes->rows + 1),
+        .tags = at_most(rm_tags_count(block), 32, sizes->tags),
+        .nodes = at_most(RM_LOAD_ACQUIRE(&header->node_count), 64, sizes->nodes),
+        .fact_bytes = at_most(RM_LOAD_ACQUIRE(&header->fact_length), 256, sizes->fact_bytes),
+    };
+}
+
+/* What decode_parts() allocates at most. */
+static size_t bytes_of_parts(const struct rm_block_sizes *sizes, const struct rm_run_extent *extent,
+                             unsigned parts)
+{
+    size_t fact = sizeof(struct rm_fact) + 3 * (size_t)RM_ARENA_SLACK;
+    size_t source =
+        sizeof(struct rm_run_source) + sizeof(struct rm_source_record) + 2 * (size_t)RM_ARENA_SLACK;
+    size_t column = sizeof(struct rm_run_column) + RM_INSTANCE_BYTES + RM_ARENA_SLACK;
+    size_t row = 3 * sizeof(int64_t) + sizes->columns * RM_SERIES_KINDS * sizeof(double);
+    size_t tag = sizeof(struct rm_run_tag) + RM_TAG_LABEL_BYTES + RM_ARENA_SLACK;
+    /* A fact has 8 bytes at least, and each list an allocation of its own. */
+    size_t bytes = RM_LABEL_BYTES + 16 * (size_t)RM_ARENA_SLACK + 2 * extent->fact_bytes +
+                   extent->fact_bytes / 8 * fact + sizes->sources * source;
+    if ((parts & (RM_PART_SUMMARY | RM_PART_SERIES)) != 0) {
+        bytes += sizes->columns * column;
+    }
+    bytes += (parts & RM_PART_SERIES) != 0 ? extent->rows * row : 0;
+    bytes += (parts & RM_PART_TAGS) != 0 ? extent->tags * tag : 0;
+    bytes += (parts & RM_PART_SCOPES) != 0 ? rm_run_scopes_result(extent->nodes) : 0;
+    return bytes;
+}
+
+resmon_status rm_run_prepare(const struct rm_block *block, struct rm_run_extent extent,
+                             unsigned parts, struct resmon_run **ret_run)
+{
+    struct resmon_run *run = rm_run_new();
+    size_t result = bytes_of_parts(&block->header->sizes, &extent, parts);
+    size_t working = (parts & RM_PART_SCOPES) != 0 ? rm_run_scopes_working(extent.nodes) : 0;
+    if (run == NULL || !rm_arena_reserve(&run->strings, result) ||
+        (working > 0 && !rm_arena_reserve(&run->working, working))) {
+        rm_run_free(run);
+        return out_of_memory();
+    }
+    *ret_run = run;
+    return RESMON_OK;
+}
+
+resmon_status rm_run_fill(const struct rm_block *block, const struct rm_decode *how,
+                          struct resmon_run *run)
+{
+    decode_run_facts(block, how, run);
+    return decode_parts(block, how, run);
+}
+
 resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode *how,
                             struct resmon_run **ret_run)
 {
@@ -301,8 +362,8 @@ resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode
     if (run == NULL) {
         return out_of_memory();
     }
-    decode_run_facts(block, how, run);
-    resmon_status status = decode_parts(block, how, run);
+    resmon_status status = rm_run_fill(block, how, run);
+    rm_arena_free(&run->working);
     if (status != RESMON_OK) {
         rm_run_free(run);
         return status;

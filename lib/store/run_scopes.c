@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -295,8 +294,8 @@ resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm
         return RESMON_OK;
     }
     m.path_room = m.node_count + 1;
-    m.paths = rm_alloc(m.path_room, sizeof *m.paths);
-    m.path_of_node = rm_alloc(m.node_count, sizeof *m.path_of_node);
+    m.paths = rm_arena_alloc(&run->working, m.path_room, sizeof *m.paths);
+    m.path_of_node = rm_arena_alloc(&run->working, m.node_count, sizeof *m.path_of_node);
     resmon_status status;
     if (m.paths == NULL || m.path_of_node == NULL) {
         status = rm_error(RESMON_ENOMEM, "out of memory for the scopes of a run");
@@ -311,7 +310,16 @@ resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm
         ticks += m.paths[i].meters.cost_ticks;
     }
     run->overhead.scopes_ns = (double)ticks * ns_per_tick;
-    rm_free(m.paths);
-    rm_free(m.path_of_node);
     return status;
+}
+
+size_t rm_run_scopes_working(uint64_t nodes)
+{
+    return (nodes + 1) * (sizeof(struct path) + sizeof(uint32_t)) + (size_t)4 * RM_ARENA_SLACK;
+}
+
+size_t rm_run_scopes_result(uint64_t nodes)
+{
+    size_t texts = RM_SITE_NAME_BYTES + RM_SITE_FILE_BYTES + RM_SITE_FUNCTION_BYTES;
+    return (nodes + 1) * (sizeof(struct rm_run_scope) + texts + (size_t)4 * RM_ARENA_SLACK);
 }

@@ -18,6 +18,7 @@
 #include "base/compiler.h"
 #include "store/run.h"
 #include "store/series.h"
+#include "sys/identity.h"
 
 #define ROWS 4
 
@@ -73,6 +74,8 @@ ssize_t pread(int fd, void *bytes, size_t room, off_t offset)
     return syscall(SYS_pread64, fd, bytes, room, offset);
 }
 
+static struct rm_identity self;
+
 static void begin_block(uint64_t before)
 {
     memset(block.base, 0, block_bytes);
@@ -81,6 +84,9 @@ static void begin_block(uint64_t before)
     rm_series_begin(&block);
     block.header->start = (struct rm_clock_pair){1000, 1000};
     block.header->phase = RM_PHASE_RUNNING;
+    block.header->writer_pid = self.pid; /* a dead writer's file is not read again */
+    block.header->writer_start_ticks = self.start_ticks;
+    block.header->writer_boot_hash = self.boot_hash;
     samples = 0;
     for (uint64_t i = 0; i < before; i++) {
         add_sample();
@@ -135,6 +141,7 @@ static void test_samples_between_the_pages(void **state)
 static int set_up(void **state)
 {
     (void)state;
+    self = rm_identity_self();
     int fd = mkstemp(path);
     if (fd < 0 || rm_block_measure(&sizes, &block_bytes) != RESMON_OK ||
         ftruncate(fd, (off_t)block_bytes) != 0) {

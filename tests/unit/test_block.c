@@ -7,6 +7,7 @@
 
 #include <resmon/metric.h>
 
+#include "base/fault.h"
 #include "base/text.h"
 #include "made_block.h"
 #include "metric/metric.h"
@@ -290,6 +291,27 @@ static void test_another_version_is_named_as_such(void **state)
     free_block(&block);
 }
 
+/* A capture of a live block is filled under locks. */
+static void test_filling_a_prepared_run_allocates_nothing(void **state)
+{
+    (void)state;
+    struct rm_block block = filled_block();
+    const struct rm_decode how = {.parts = RM_PART_ALL};
+    resmon_run *run = NULL;
+    assert_ok(rm_run_prepare(&block, rm_run_measure(&block), RM_PART_ALL, &run));
+    int64_t before = rm_fault_live(0);
+    assert_ok(rm_run_fill(&block, &how, run));
+    assert_int_equal(rm_fault_live(0), before);
+    resmon_run *plain = NULL;
+    assert_ok(rm_run_decode(&block, &how, &plain));
+    assert_int_equal(run->row_count, plain->row_count);
+    assert_int_equal(run->scope_count, plain->scope_count);
+    assert_int_equal(run->tag_count, plain->tag_count);
+    rm_run_free(plain);
+    rm_run_free(run);
+    free_block(&block);
+}
+
 static void test_any_flipped_bit_of_the_header_is_refused_or_harmless(void **state)
 {
     (void)state;
@@ -398,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_a_truncated_block_is_refused),
         cmocka_unit_test(test_another_version_is_named_as_such),
         cmocka_unit_test(test_any_flipped_bit_of_the_header_is_refused_or_harmless),
+        cmocka_unit_test(test_filling_a_prepared_run_allocates_nothing),
         cmocka_unit_test(test_damaged_records_are_harmless),
         cmocka_unit_test(test_node_links_in_a_circle_end),
         cmocka_unit_test(test_a_damaged_journal_is_harmless),
