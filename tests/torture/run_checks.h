@@ -47,8 +47,9 @@ static inline resmon_run_scope scope_of(const resmon_run *run, size_t index)
     return scope;
 }
 
-/* Rows follow each other without overlap, and hold every sample once.  A run that was killed while
- * it halved its rows has some at the front that are merged already. */
+/* Rows follow each other without overlap, and hold every sample once.  A run that was killed, or
+ * looked at from outside, while it halved its rows has some at the front that are merged already.
+ */
 static inline bool check_spans(const resmon_run *run, uint64_t max_rows, struct verdict *verdict)
 {
     resmon_run_info info = info_of(run);
@@ -57,7 +58,7 @@ static inline bool check_spans(const resmon_run *run, uint64_t max_rows, struct 
     const int64_t *last = resmon_run_row_last_ns(run);
     const uint64_t *samples = resmon_run_row_samples(run);
     uint64_t sum = 0;
-    uint64_t width = strcmp(info.state, "interrupted") == 0 ? 2 * info.stride : info.stride;
+    uint64_t width = strcmp(info.state, "stopped") != 0 ? 2 * info.stride : info.stride;
     if (rows > max_rows + 1) {
         return object(verdict, "%zu rows with max_rows %llu", rows, (unsigned long long)max_rows);
     }
