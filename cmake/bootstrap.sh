@@ -126,7 +126,7 @@ all_tests() {
     build dev
     run_tests dev dev --preset dev
     build asan
-    run_tests "asan and ubsan" asan --preset asan -LE "package|truth|slow"
+    run_tests "asan and ubsan" asan --preset asan -LE "package|truth"
     build tsan
     run_tests tsan tsan --preset tsan -L threads
     step "analyzing" sh -c "ls lib/*/*.c | xargs -P $jobs -n 4 clang-tidy-14 -p build/dev --quiet"
