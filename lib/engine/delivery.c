@@ -203,5 +203,7 @@ void rm_delivery_close(struct rm_delivery *delivery, bool is_inherited)
     }
     rm_ring_free(&delivery->ring);
     rm_run_free(delivery->columns);
-    rm_delivery_init(delivery);
+    if (!is_inherited) {
+        (void)sem_destroy(&delivery->wake);
+    }
 }

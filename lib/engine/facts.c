@@ -76,8 +76,7 @@ static void record_meters(struct rm_block *block, uint64_t meters)
 
 static void record_settings(struct rm_block *block, const struct rm_options *options, bool is_self)
 {
-    rm_facts_add_number(block, "settings", "interval_ms",
-                        (double)options->interval_ns / (double)RM_NS_PER_MS);
+    rm_facts_add_number(block, "settings", "interval_ms", (double)options->interval_ms);
     rm_facts_add_number(block, "settings", "max_rows", (double)options->rows);
     rm_facts_add_number(block, "settings", "domains", (double)options->domains);
     rm_facts_add_number(block, "settings", "flags", (double)options->flags);

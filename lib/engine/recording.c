@@ -24,12 +24,17 @@ struct pulse {
     uint64_t retirements;
 };
 
+static struct pulse pulse_of(const struct rm_block_header *header)
+{
+    return (struct pulse){header->commit, header->merge_progress, header->retirements};
+}
+
 static resmon_status read_pulse(const struct rm_infile *file, struct pulse *ret_pulse)
 {
     struct rm_block_header header;
     resmon_status status = rm_infile_read(file, 0, &header, sizeof header);
     if (status == RESMON_OK) {
-        *ret_pulse = (struct pulse){header.commit, header.merge_progress, header.retirements};
+        *ret_pulse = pulse_of(&header);
     }
     return status;
 }
@@ -47,17 +52,15 @@ static uint64_t end_of_states(const struct rm_block_header *header, uint64_t byt
 static resmon_status copy_once(const struct rm_infile *file, unsigned char *memory,
                                bool *ret_is_whole)
 {
-    struct pulse before, middle, after;
+    struct pulse middle, after;
     struct rm_block_header header;
     resmon_status status = rm_infile_read(file, 0, &header, sizeof header);
     if (status != RESMON_OK) {
         return status;
     }
+    const struct pulse before = pulse_of(&header);
     uint64_t front = end_of_states(&header, file->bytes);
-    status = read_pulse(file, &before);
-    if (status == RESMON_OK) {
-        status = rm_infile_read(file, 0, memory, front);
-    }
+    status = rm_infile_read(file, 0, memory, front);
     if (status == RESMON_OK) {
         status = read_pulse(file, &middle);
     }

@@ -286,7 +286,7 @@ static void write_gaps(struct rm_buffer *buffer, const struct resmon_run *run)
     bool has_any = false;
     for (size_t i = 0; i < run->source_count; i++) {
         const struct rm_run_source *source = &run->sources[i];
-        if (source->status == RESMON_OK && source->failures == 0) {
+        if (source->status == RESMON_OK && source->failures == 0 && source->reason[0] == '\0') {
             continue;
         }
         if (!has_any) {

@@ -18,7 +18,10 @@
 #define CAN_ISOLATE 0
 #endif
 #endif
-#if !defined(CAN_ISOLATE) && defined(SYS_close_range)
+#if !defined(SYS_close_range)
+#undef CAN_ISOLATE
+#define CAN_ISOLATE 0
+#elif !defined(CAN_ISOLATE)
 #define CAN_ISOLATE 1
 #endif
 
