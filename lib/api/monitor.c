@@ -26,8 +26,9 @@ resmon_status resmon_monitor_add_sink(resmon_monitor *monitor, const resmon_sink
 }
 
 /* Hands a sink of ours over, or closes it. */
-static resmon_status add(resmon_monitor *monitor, const struct rm_sink *sink)
+static resmon_status add(resmon_monitor *monitor, struct rm_sink *sink)
 {
+    sink->ops.struct_size = sizeof sink->ops;
     resmon_status status = rm_monitor_add_sink(monitor, &sink->ops, sink->context);
     if (status != RESMON_OK && sink->ops.close != NULL) {
         sink->ops.close(sink->context);

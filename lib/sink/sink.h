@@ -7,7 +7,7 @@
 
 #include <resmon/sink.h>
 
-/* Whoever takes it calls ops.close(context) in the end. */
+/* Whoever takes it sets ops.struct_size, and calls ops.close(context) in the end. */
 struct rm_sink {
     resmon_sink_ops ops;
     void *context;

@@ -65,14 +65,14 @@ static ssize_t write_some(struct rm_appendfile *file, const char *bytes, size_t 
 
 resmon_status rm_appendfile_add(struct rm_appendfile *file, const char *bytes, size_t length)
 {
-    if (!rm_kept_is_ours(&file->file) && !rm_kept_revive(&file->file, file->path, FLAGS)) {
-        return rm_error(RESMON_EIO, "%s was closed by the program, and cannot be opened again",
-                        file->path);
-    }
     size_t written = 0;
     while (written < length) {
+        if (!rm_kept_revive(&file->file, file->path, FLAGS)) {
+            return rm_error(RESMON_EIO, "%s was closed by the program, and cannot be opened again",
+                            file->path);
+        }
         ssize_t done = write_some(file, bytes + written, length - written, file->bytes + written);
-        if (done < 0 && errno == EINTR) {
+        if (done < 0 && (errno == EINTR || errno == EBADF)) {
             continue;
         }
         if (done < 0) {
