@@ -18,7 +18,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from http_faults import DENIALS, Answer, Faults, html, text
-from mlflow_api import Api, Violation
+from mlflow_api import Api, error_answer
 
 MOST_REQUEST_BYTES = 1 << 30
 OURS = ("/_state", "/_fault", "/_reset", "/_stop")
@@ -245,9 +245,8 @@ class Connection(BaseHTTPRequestHandler):
         if wanted is not None and path not in ("/health", "/version") and names.get("authorization") != wanted:
             return text(*DENIALS["authentication"])
         if options.workspace is not None and names.get("x-mlflow-workspace") != options.workspace:
-            return Answer(400, json.dumps({
-                "error_code": "INVALID_PARAMETER_VALUE",
-                "message": f"Active workspace is required: X-MLFLOW-WORKSPACE is not {options.workspace}"}))
+            return error_answer("INVALID_PARAMETER_VALUE", "Active workspace is required: X-MLFLOW-WORKSPACE is "
+                                f"not {options.workspace}")
         return self.server.api.answer(self.command, path, names, body)
 
     # for the test
@@ -289,7 +288,8 @@ def parse_arguments(words):
     parser.add_argument("--prefix", default="", help="serve below this path, such as /mlflow")
     parser.add_argument("--artifact-root", default="mlflow-artifacts:",
                         help="another scheme: a server that does not serve artifacts")
-    parser.add_argument("--idle", type=float, default=120, help="seconds until an idle connection is closed")
+    parser.add_argument("--idle", type=float, default=5, help="seconds until an idle connection is closed; "
+                        "5 are the real server's")
     parser.add_argument("--fast", action="store_true", help="answer {} to log-batch unread, for benches")
     parser.add_argument("--lifetime", type=float, default=1800, help="seconds until it ends by itself")
     parser.add_argument("--background", "--backend", action="store_true",

@@ -35,7 +35,7 @@ class Answer:
     def __init__(self, status, body=b"{}", content_type="application/json", headers=None):
         self.status = status
         self.body = body.encode() if isinstance(body, str) else body
-        self.headers = {"Content-Type": content_type, **(headers or {})}
+        self.headers = {**({"Content-Type": content_type} if content_type else {}), **(headers or {})}
 
 
 def html(status, title):

@@ -30,6 +30,12 @@ STATUS_OF = {"INVALID_PARAMETER_VALUE": 400, "BAD_REQUEST": 400, "RESOURCE_ALREA
 INVALID = "INVALID_PARAMETER_VALUE"
 
 
+def error_answer(code, message):
+    """With the members that newer servers add."""
+    return Answer(STATUS_OF[code], json.dumps({"error_code": code, "message": message, "sqlstate": "KAM00",
+                                               "error_class": code}))
+
+
 class Refused(Exception):
     """What a correct client may meet, too."""
 
@@ -38,8 +44,7 @@ class Refused(Exception):
         self.code = code
 
     def answer(self):
-        return Answer(STATUS_OF[self.code],
-                      json.dumps({"error_code": self.code, "message": str(self)}))
+        return error_answer(self.code, str(self))
 
 
 class Violation(Refused):
@@ -78,7 +83,7 @@ def parse_body(body):
     try:
         words = body.decode("utf-8", errors="strict")
     except UnicodeDecodeError as error:
-        raise Violation(f"the body is not UTF-8: {error}", answer=html(500, "Internal Server Error")) from error
+        raise Violation(f"the body is not UTF-8: {error}", "BAD_REQUEST") from error
     try:
         found = json.loads(words, parse_constant=refuse_constant, object_pairs_hook=object_of,
                            parse_float=parse_float)
@@ -243,7 +248,7 @@ class Experiment:
                      "lifecycle_stage": "active", "creation_time": now_ms(), "last_update_time": now_ms()}
 
     def shown(self):
-        return {**self.info, "tags": pairs(self.tags)}
+        return {**self.info, "tags": pairs(self.tags)} if self.tags else self.info
 
 
 class Run:
@@ -257,7 +262,7 @@ class Run:
         self.tags["mlflow.runName"] = name
         self.info = {"run_id": number, "run_uuid": number, "experiment_id": experiment["experiment_id"],
                      "run_name": name, "user_id": words.get("user_id", ""), "status": "RUNNING",
-                     "start_time": words.get("start_time", now_ms()),
+                     "start_time": words["start_time"],
                      "artifact_uri": f"{experiment['artifact_location']}/{number}/artifacts",
                      "lifecycle_stage": "active"}
 
@@ -512,7 +517,7 @@ class Api:
         run, rest = self.artifact_place(urllib.parse.unquote(encoded, errors="strict"))
         if method == "PUT":
             run.artifacts[rest] = body
-            return Answer(200)
+            return Answer(200, b"", None)
         if rest not in run.artifacts:
             raise Refused("RESOURCE_DOES_NOT_EXIST", f"No such artifact: '{rest}'")
         if method == "DELETE":
@@ -559,7 +564,7 @@ class Api:
             raise Violation(f"the method is {wanted}", answer=html(405, "Method Not Allowed"))
         words = parse_query(query) if method == "GET" else read_json(query, headers, body)
         check(words, "")
-        return Answer(200, json.dumps(function(self, words)))
+        return Answer(200, json.dumps(function(self, words), indent=2))
 
     def state(self):
         with self.lock:
@@ -594,8 +599,7 @@ def parse_query(query):
 def read_json(query, headers, body):
     kind = headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() != "application/json":
-        raise Violation(f"Bad Request. Content-Type must be one of ['application/json']. Got '{kind}'",
-                        answer=text(400, "Bad Request. Content-Type must be one of ['application/json']."))
+        raise Violation(f"Bad Request. Content-Type must be one of ['application/json']. Got '{kind}'")
     if "content-encoding" in headers:
         raise Violation("a compressed body", answer=html(500, "Internal Server Error"))
     if query:
@@ -619,7 +623,7 @@ ROUTES = {path: (method, function, object_with(fields)) for path, method, functi
     ("experiments/delete", "POST", Api.delete_experiment, OF_EXPERIMENT),
     ("experiments/restore", "POST", Api.restore_experiment, OF_EXPERIMENT),
     ("runs/create", "POST", Api.create_run,
-     {"experiment_id": is_text, "run_name?": is_text, "start_time?": is_milliseconds, "user_id?": is_text,
+     {"experiment_id": is_text, "run_name?": is_text, "start_time": is_milliseconds, "user_id?": is_text,
       "tags?": list_of(object_with(TAG))}),
     ("runs/get", "GET", Api.get_run, OF_RUN),
     ("runs/update", "POST", Api.update_run,

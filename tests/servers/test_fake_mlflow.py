@@ -127,7 +127,7 @@ class Experiments(WithServer):
         self.assertEqual(client.post("experiments/delete", experiment_id="1"), (200, {}))
         self.assertEqual(client.get("experiments/get?experiment_id=1")[1]["experiment"]["lifecycle_stage"],
                          "deleted")
-        self.assert_refused(client.post("runs/create", experiment_id="1"), "INVALID_PARAMETER_VALUE",
+        self.assert_refused(client.post("runs/create", experiment_id="1", start_time=NOW), "INVALID_PARAMETER_VALUE",
                             "must be in the 'active' state", False)
         self.assert_refused(client.get("experiments/get?experiment_id=9"), "RESOURCE_DOES_NOT_EXIST", "id=9",
                             False)
@@ -181,15 +181,17 @@ class Runs(WithServer):
         self.assertEqual(client.post("runs/search", experiment_ids="0")[0], 400)
 
     def test_create_refuses(self):
-        for words in ({}, {"experiment_id": 0}, {"experiment_id": "0", "start_time": 1763670000},
-                      {"experiment_id": "0", "start_time": 1.5}, {"experiment_id": "0", "status": "RUNNING"},
-                      {"experiment_id": "0", "run_name": "a",
+        for words in ({}, {"experiment_id": 0, "start_time": NOW}, {"experiment_id": "0"},
+                      {"experiment_id": "0", "start_time": 1763670000},
+                      {"experiment_id": "0", "start_time": 1.5},
+                      {"experiment_id": "0", "start_time": NOW, "status": "RUNNING"},
+                      {"experiment_id": "0", "start_time": NOW, "run_name": "a",
                        "tags": [{"key": "mlflow.runName", "value": "b"}]}):
             self.assertEqual(self.client.post("runs/create", **words)[0], 400, words)
         run = self.client.new_run()
         self.assertEqual(self.client.post("runs/update", run_id=run, status="DONE")[0], 400)
         self.assertEqual(self.client.post("runs/update", run_id="bad id!", status="FINISHED")[0], 400)
-        self.assertEqual(len(self.client.state()["violations"]), 8)
+        self.assertEqual(len(self.client.state()["violations"]), 9)
 
 
 class Logging(WithServer):
@@ -275,7 +277,7 @@ class Logging(WithServer):
                      '"value":1,"value":1,"timestamp":1763670000000}]}',
                      '"value":1,"timestamp":1763670000000,"steps":1}]}', '"value":1', "]", ""):
             self.assertEqual(self.client.raw("runs/log-batch", head + rest)[0], 400, rest)
-        self.assertEqual(self.client.raw("runs/log-batch", b'{"run_id":"\xff"}')[0], 500)
+        self.assertEqual(self.client.raw("runs/log-batch", b'{"run_id":"\xff"}')[0], 400)
         self.assertEqual(self.client.raw("runs/log-batch", "[" * 99999)[0], 400)
         self.assertEqual(len(self.client.state()["violations"]), 20)
         self.assertEqual(self.client.state()["runs"][self.run_id]["points"], [])
@@ -284,7 +286,7 @@ class Logging(WithServer):
         client = self.client
         base = f"/api/2.0/mlflow-artifacts/artifacts/0/{self.run_id}/artifacts/"
         body = bytes(range(256)) * 5000
-        self.assertEqual(client.request("PUT", base + "resmon/a%20b.json", body), (200, {}))
+        self.assertEqual(client.request("PUT", base + "resmon/a%20b.json", body), (200, b""))
         self.assertEqual(client.request("GET", base + "resmon/a%20b.json"), (200, body))
         self.assertEqual(client.get(f"artifacts/list?run_id={self.run_id}")[1]["files"],
                          [{"path": "resmon", "is_dir": True}])
@@ -307,12 +309,14 @@ class Requests(WithServer):
                                (client.request("GET", "/nowhere"), 404), (client.request("GET", API + "x/y"), 404),
                                (client.get("runs/create"), 405),
                                (client.request("POST", API + "runs/create", "{}"), 400),
-                               (client.request("POST", API + "runs/create", "{}", {"Content-Type": "text/plain"}), 400),
+                               (client.request("POST", API + "runs/create", "{}",
+                                               {"Content-Type": "text/plain"}), 400),
                                (client.request("POST", API + "runs/create", "{}", {**JSON_TYPE, "Origin": "x"}), 403),
                                (client.request("POST", API + "runs/create", "{}",
                                                {**JSON_TYPE, "Content-Encoding": "gzip"}), 500)):
             self.assertEqual(answer[0], status)
-        self.assertEqual(client.request("POST", API + "runs/create", '{"experiment_id":"0"}',
+        self.assertEqual(client.request("POST", API + "runs/create",
+                                        json.dumps({"experiment_id": "0", "start_time": NOW}),
                                         {"content-type": "application/json; charset=utf-8"})[0], 200)
         self.assertEqual(len(client.state()["violations"]), 7)
 
@@ -371,7 +375,7 @@ class FaultRules(WithServer):
         client = Client(self.port)
         client.connection.timeout = 3
         try:
-            seen = client.post("runs/create", experiment_id="0")
+            seen = client.post("runs/create", experiment_id="0", start_time=NOW)
         except (OSError, http.client.HTTPException) as error:
             seen = type(error).__name__
         client.close()
@@ -387,7 +391,8 @@ class FaultRules(WithServer):
 
     def test_slow(self):
         for rule, runs in (({"do": "hang", "seconds": 0.4}, 1), ({"do": "hang", "seconds": 0.4, "when": "answer"}, 1),
-                           ({"do": "hang", "seconds": 0.4, "when": "half"}, 1), ({"do": "drip", "seconds": 0.001}, 1)):
+                           ({"do": "hang", "seconds": 0.4, "when": "half"}, 1),
+                           ({"do": "drip", "seconds": 0.001}, 1)):
             begin = time.monotonic()
             count, seen = self.created(rule)
             self.assertEqual((count, seen[0]), (runs, 200), rule)
@@ -424,7 +429,8 @@ class FaultRules(WithServer):
 
 class Options(unittest.TestCase):
     def test_auth(self):
-        for option, right in (("basic:u:p:w", "Basic " + base64.b64encode(b"u:p:w").decode()), ("bearer:t", "Bearer t")):
+        for option, right in (("basic:u:p:w", "Basic " + base64.b64encode(b"u:p:w").decode()),
+                              ("bearer:t", "Bearer t")):
             with running("--auth", option) as port:
                 client = Client(port)
                 self.assertEqual(client.get("runs/get?run_id=a")[0], 401)
@@ -439,7 +445,7 @@ class Options(unittest.TestCase):
         with running("--prefix", "/ml", "--workspace", "w", "--artifact-root", "s3://b", "--idle", "0.2") as port:
             client = Client(port)
             self.assertEqual(client.request("GET", "/health")[0], 404)
-            body = '{"experiment_id":"0"}'
+            body = json.dumps({"experiment_id": "0", "start_time": NOW})
             self.assertEqual(client.request("POST", "/ml" + API + "runs/create", body, JSON_TYPE)[0], 400)
             status, answer = client.request("POST", "/ml" + API + "runs/create", body,
                                             {**JSON_TYPE, "X-MLFLOW-WORKSPACE": "w"})
