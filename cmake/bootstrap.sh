@@ -18,8 +18,9 @@ logs=$root/build/log
 jobs=$(nproc 2>/dev/null || echo 2)
 
 build_packages="gcc g++ libc6-dev cmake ninja-build libcjson-dev zlib1g-dev"
-test_packages="libcmocka-dev pkg-config python3 python3-psutil python3-jsonschema git clang-14
-  clang-tidy-14 clang-format-14 libclang-rt-14-dev codespell pmccabe strace"
+test_packages="libcmocka-dev pkg-config python3 python3-venv python3-psutil python3-jsonschema git
+  clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev codespell pmccabe strace openssl chromium
+  chromium-driver"
 
 say() {
     printf '==> %s\n' "$*"
