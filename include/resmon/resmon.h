@@ -9,6 +9,7 @@
 #define RESMON_RESMON_H
 
 #include <resmon/metric.h>
+#include <resmon/mlflow.h>
 #include <resmon/monitor.h>
 #include <resmon/report.h>
 #include <resmon/run.h>

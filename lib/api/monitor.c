@@ -7,6 +7,7 @@
 #include "engine/monitor.h"
 #include "sink/csv.h"
 #include "sink/document.h"
+#include "sink/mlflow.h"
 
 static resmon_status null_argument(const char *function)
 {
@@ -51,6 +52,17 @@ static resmon_status add(resmon_monitor *monitor, struct rm_sink *sink)
 
 ADD_SINK(json)
 ADD_SINK(csv)
+
+resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,
+                                        const resmon_mlflow_options *options)
+{
+    struct rm_sink sink;
+    if (monitor == NULL) {
+        return null_argument(__func__);
+    }
+    resmon_status status = rm_mlflow_sink_new(options, &sink);
+    return status == RESMON_OK ? add(monitor, &sink) : status;
+}
 
 size_t resmon_monitor_sink_count(resmon_monitor *monitor)
 {

@@ -156,10 +156,10 @@ static size_t put_positive(char *text, double number)
     while (whole < 15 && number >= powers_of_10[whole]) {
         whole++;
     }
-    for (double bound = 1.0; number < bound; whole--) {
+    for (double bound = 1.0; number < bound && whole > -4; whole--) {
         bound = 1.0 / powers_of_10[2 - whole];
     }
-    int places = 15 - whole;
+    int places = 15 - whole; /* 0 ... 19 */
     uint64_t digits = scale(&parts, places);
     if ((double)digits / powers_of_10[places] == number) {
         return put_fraction(text, digits, places, true);

@@ -7,8 +7,10 @@
 #include <resmon/metric.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/output.h"
 #include "base/status.h"
 #include "sink/document.h"
 #include "sink/json.h"
@@ -293,35 +295,31 @@ static const struct {
 
 /* ---- putting the parts together --------------------------------------------------------- */
 
-static resmon_status write_text(struct rm_outfile *file, const char *text)
-{
-    return rm_outfile_write(file, text, strlen(text));
-}
-
 /* Writes and frees. */
-static resmon_status write_value(struct rm_outfile *file, struct rm_json *value, bool is_whole)
+static resmon_status write_value(const struct rm_output *output, struct rm_json *value,
+                                 bool is_whole)
 {
     char *text = is_whole ? rm_json_print(value) : NULL;
     rm_json_free(value);
     if (text == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a run document");
     }
-    resmon_status status = write_text(file, text);
+    resmon_status status = rm_output_puts(output, text);
     rm_json_free_text(text);
     return status;
 }
 
-static resmon_status write_parts(struct rm_outfile *file, const struct resmon_run *run)
+static resmon_status write_parts(const struct rm_output *output, const struct resmon_run *run)
 {
     resmon_status status = RESMON_OK;
     for (size_t i = 0; i < RM_ARRAY_LEN(parts) && status == RESMON_OK; i++) {
         char head[64];
         bool is_whole = true;
         (void)snprintf(head, sizeof head, ",\n\"%s\":", parts[i].key);
-        status = write_text(file, head);
+        status = rm_output_puts(output, head);
         if (status == RESMON_OK) {
             struct rm_json *value = parts[i].write(run, &is_whole);
-            status = write_value(file, value, is_whole);
+            status = write_value(output, value, is_whole);
         }
     }
     return status;
@@ -330,8 +328,8 @@ static resmon_status write_parts(struct rm_outfile *file, const struct resmon_ru
 static const char *const series_keys[RM_SERIES_KINDS] = {"last", "min", "max", "mean"};
 
 /* One column at a time: the series are nearly all of a document. */
-static resmon_status write_column_series(struct rm_outfile *file, const struct resmon_run *run,
-                                         size_t column)
+static resmon_status write_column_series(const struct rm_output *output,
+                                         const struct resmon_run *run, size_t column)
 {
     bool is_whole = true;
     struct rm_json *object = rm_json_object(&is_whole);
@@ -340,65 +338,82 @@ static resmon_status write_column_series(struct rm_outfile *file, const struct r
                     rm_json_doubles(rm_run_series(run, column, kind), run->row_count, &is_whole),
                     &is_whole);
     }
-    resmon_status status = write_text(file, column > 0 ? ",\n" : "\n");
+    resmon_status status = rm_output_puts(output, column > 0 ? ",\n" : "\n");
     if (status != RESMON_OK) {
         rm_json_free(object);
         return status;
     }
-    return write_value(file, object, is_whole);
+    return write_value(output, object, is_whole);
 }
 
-static resmon_status write_integers(struct rm_outfile *file, const char *head,
+static resmon_status write_integers(const struct rm_output *output, const char *head,
                                     const int64_t *values, size_t count)
 {
-    resmon_status status = write_text(file, head);
+    resmon_status status = rm_output_puts(output, head);
     if (status != RESMON_OK) {
         return status;
     }
     bool is_whole = true;
     struct rm_json *array = rm_json_integers(values, count, &is_whole);
-    return write_value(file, array, is_whole);
+    return write_value(output, array, is_whole);
 }
 
-static resmon_status write_series(struct rm_outfile *file, const struct resmon_run *run)
+static resmon_status write_series(const struct rm_output *output, const struct resmon_run *run)
 {
     size_t rows = run->row_count;
     const int64_t *samples = (const int64_t *)run->row_samples;
     resmon_status status =
-        write_integers(file, ",\n\"series\":{\"t_first_ns\":", run->t_first, rows);
+        write_integers(output, ",\n\"series\":{\"t_first_ns\":", run->t_first, rows);
     if (status == RESMON_OK) {
-        status = write_integers(file, ",\n\"t_last_ns\":", run->t_last, rows);
+        status = write_integers(output, ",\n\"t_last_ns\":", run->t_last, rows);
     }
     if (status == RESMON_OK) {
-        status = write_integers(file, ",\n\"samples\":", samples, rows);
+        status = write_integers(output, ",\n\"samples\":", samples, rows);
     }
     if (status == RESMON_OK) {
-        status = write_text(file, ",\n\"columns\":[");
+        status = rm_output_puts(output, ",\n\"columns\":[");
     }
     for (size_t i = 0; i < run->column_count && status == RESMON_OK && rows > 0; i++) {
-        status = write_column_series(file, run, i);
+        status = write_column_series(output, run, i);
     }
-    return status == RESMON_OK ? write_text(file, "]}") : status;
+    return status == RESMON_OK ? rm_output_puts(output, "]}") : status;
 }
 
-static resmon_status write_document(struct rm_outfile *file, const struct resmon_run *run)
+static resmon_status write_document(const struct rm_output *output, const struct resmon_run *run)
 {
     char head[64];
     (void)snprintf(head, sizeof head, "{\"format\":\"%s\",\"version\":%d", RM_DOCUMENT_FORMAT,
                    RM_DOCUMENT_VERSION);
-    resmon_status status = write_text(file, head);
+    resmon_status status = rm_output_puts(output, head);
     if (status == RESMON_OK) {
-        status = write_parts(file, run);
+        status = write_parts(output, run);
     }
     if (status == RESMON_OK) {
-        status = write_series(file, run);
+        status = write_series(output, run);
     }
-    return status == RESMON_OK ? write_text(file, "}\n") : status;
+    return status == RESMON_OK ? rm_output_puts(output, "}\n") : status;
 }
 
 resmon_status rm_document_check(void)
 {
     return RESMON_OK;
+}
+
+static resmon_status write_to_buffer(void *buffer, const char *bytes, size_t length)
+{
+    rm_buffer_add(buffer, bytes, length);
+    return ((struct rm_buffer *)buffer)->status;
+}
+
+resmon_status rm_document_print(const struct resmon_run *run, struct rm_buffer *buffer)
+{
+    const struct rm_output output = {write_to_buffer, buffer};
+    return write_document(&output, run);
+}
+
+static resmon_status write_to_file(void *file, const char *bytes, size_t length)
+{
+    return rm_outfile_write(file, bytes, length);
 }
 
 resmon_status rm_document_save(const struct resmon_run *run, const char *path)
@@ -409,7 +424,8 @@ resmon_status rm_document_save(const struct resmon_run *run, const char *path)
     }
     resmon_status status = rm_outfile_open(file, path, 0);
     if (status == RESMON_OK) {
-        status = write_document(file, run);
+        const struct rm_output output = {write_to_file, file};
+        status = write_document(&output, run);
         if (status == RESMON_OK) {
             status = rm_outfile_commit(file);
         } else {
