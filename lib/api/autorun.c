@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "engine/autorun.h"
 #include "engine/monitor.h"
+#include "job/path_pattern.h"
 #include "sink/document.h"
 #include "sys/kept.h"
 #include "sys/outfile.h"
@@ -100,7 +101,7 @@ static resmon_status settle_json(void)
     char expanded[RM_PATH_BYTES];
     resmon_status status = rm_document_check();
     if (status == RESMON_OK) {
-        status = rm_outfile_expand(plan->json, expanded);
+        status = rm_path_expand(plan->json, expanded);
     }
     if (status == RESMON_OK) {
         status = rm_outfile_settle(expanded, plan->json);

@@ -10,13 +10,13 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "engine/recording.h"
+#include "job/path_pattern.h"
 #include "report/report.h"
 #include "sink/document.h"
 #include "store/block.h"
 #include "store/node_summary.h"
 #include "store/run.h"
 #include "sys/infile.h"
-#include "sys/outfile.h"
 
 #define LARGEST_REPORT ((size_t)4 << 20)
 
@@ -59,7 +59,7 @@ resmon_status resmon_run_save(const resmon_run *run, const char *path)
     if (run == NULL || path == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_run_save: an argument is NULL");
     }
-    resmon_status status = rm_outfile_expand(path, expanded);
+    resmon_status status = rm_path_expand(path, expanded);
     return status == RESMON_OK ? rm_document_save(run, expanded) : status;
 }
 

@@ -16,13 +16,13 @@
 #include "engine/options.h"
 #include "engine/recording.h"
 #include "engine/sampling.h"
+#include "job/path_pattern.h"
 #include "scope/session.h"
 #include "scope/site.h"
 #include "store/tags.h"
 #include "sys/clocksource.h"
 #include "sys/identity.h"
 #include "sys/mapping.h"
-#include "sys/outfile.h"
 
 enum life { LIFE_NEW, LIFE_RUNNING, LIFE_STOPPED, LIFE_FAILED };
 
@@ -121,7 +121,7 @@ static resmon_status map_block(resmon_monitor *monitor, const struct rm_block_si
     }
     if (monitor->options.record != NULL) {
         char path[RM_PATH_BYTES];
-        status = rm_outfile_expand(monitor->options.record, path);
+        status = rm_path_expand(monitor->options.record, path);
         if (status == RESMON_OK) {
             status = rm_recording_check_free(path);
         }
