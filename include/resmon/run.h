@@ -76,7 +76,8 @@ typedef struct resmon_run_info {
 RESMON_API resmon_status resmon_run_get_info(const resmon_run *run, resmon_run_info *ret_info);
 
 /**
- * A fact of the run: groups "run", "machine", "settings"; keys as in the run document.
+ * A fact of the run: groups "run", "machine", "job" (of the process that recorded, see
+ * <resmon/job.h>; none without a job), "settings"; keys as in the run document.
  * NULL when there is no such fact.  Any thread.  Since 0.1.
  */
 RESMON_API const char *resmon_run_fact(const resmon_run *run, const char *group, const char *key);

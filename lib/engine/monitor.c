@@ -40,7 +40,7 @@ struct resmon_monitor {
     bool yields_scopes;
 };
 
-#define FACT_BYTES 8192
+#define FACT_BYTES 16384
 #define SITES      1024
 
 static bool is_inherited(const resmon_monitor *monitor)
@@ -210,7 +210,11 @@ static resmon_status begin_record(resmon_monitor *monitor)
         output = (struct rm_sampler_output){rm_delivery_row, rm_delivery_tag, rm_delivery_dropped,
                                             &monitor->delivery};
     }
-    rm_facts_record(&monitor->block, &monitor->options, &monitor->sampling.sampler.collect);
+    resmon_status status =
+        rm_facts_record(&monitor->block, &monitor->options, &monitor->sampling.sampler.collect);
+    if (status != RESMON_OK) {
+        return status;
+    }
     struct rm_identity writer = rm_identity_self();
     header->writer_pid = writer.pid;
     header->writer_start_ticks = writer.start_ticks;
