@@ -82,6 +82,17 @@ static struct rm_json *write_machine(const struct resmon_run *run, bool *is_whol
     return object;
 }
 
+/* null: the program was in no job. */
+static struct rm_json *write_job(const struct resmon_run *run, bool *is_whole)
+{
+    if (rm_run_fact(run, "job", "system") == NULL) {
+        return rm_json_null(is_whole);
+    }
+    struct rm_json *object = rm_json_object(is_whole);
+    put_facts(object, run, "job", is_whole);
+    return object;
+}
+
 static struct rm_json *write_settings(const struct resmon_run *run, bool *is_whole)
 {
     struct rm_json *object = rm_json_object(is_whole);
@@ -287,7 +298,7 @@ static const struct {
     const char *key;
     struct rm_json *(*write)(const struct resmon_run *run, bool *is_whole);
 } parts[] = {
-    {"run", write_run},           {"machine", write_machine},   {"job", write_null},
+    {"run", write_run},           {"machine", write_machine},   {"job", write_job},
     {"settings", write_settings}, {"sources", write_sources},   {"columns", write_columns},
     {"tags", write_tags},         {"scopes", write_scopes},     {"summary", write_summary},
     {"energy", write_null},       {"overhead", write_overhead}, {"dropped", write_dropped},

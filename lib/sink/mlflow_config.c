@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/text.h"
+#include "job/path_pattern.h"
 #include "sys/infile.h"
 
 #define SECRET_BYTES 4096
@@ -439,7 +440,7 @@ static resmon_status settle_spool(const resmon_mlflow_options *options,
 {
     char expanded[RM_PATH_BYTES];
     const char *pattern = options->spool != NULL ? options->spool : "resmon-mlflow-%h-%p.spool";
-    resmon_status status = rm_outfile_expand(pattern, expanded);
+    resmon_status status = rm_path_expand(pattern, expanded);
     if (status != RESMON_OK || (config->flags & RESMON_MLFLOW_NO_SPOOL) != 0) {
         return status;
     }
