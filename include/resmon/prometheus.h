@@ -91,6 +91,25 @@ RESMON_API resmon_status resmon_prometheus_text(const resmon_run *run,
                                                 char **ret_text);
 
 /**
+ * Keeps DIRECTORY/resmon_[JOB_]PID_NODE.prom up to date for the textfile collector of node_exporter
+ * (its --collector.textfile.directory), before start: written as text 0.0.4, whole or not at all,
+ * every interval_ms, with the permissions that the umask leaves; node_exporter must be able to read
+ * it.  What cannot be written is absent until the next time.
+ *
+ * At stop the file is removed, as it would be scraped for ever otherwise, unless flags has
+ * RESMON_PROMETHEUS_KEEP: then it stays, with the final values, until somebody removes it.  It
+ * stays too when the program is killed: node_textfile_mtime_seconds tells such files from fresh
+ * ones.
+ *
+ * RESMON_EINVAL, RESMON_ERANGE: an option is wrong, the text says which; RESMON_ENOENT,
+ * RESMON_EACCES: the directory is missing or not ours to write to; RESMON_ESTATE after start,
+ * RESMON_ENOSPC after 32 sinks, RESMON_ENOMEM.
+ * Thread class: one thread at a time per monitor.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_add_prometheus(resmon_monitor *monitor,
+                                                       const resmon_prometheus_options *options);
+
+/**
  * Writes the whole run with timestamps as OpenMetrics 1.0, atomically as resmon_run_save() does
  * ("%p", "%h" in the path, and errors, as there).  Each row of the table is a point at its end:
  * the mean of a gauge, the total of a counter; scopes and figures of the run stand at its end.

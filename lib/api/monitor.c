@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/monitor.h>: checks arguments and calls down. */
+/* <resmon/monitor.h>, and the sinks of other headers: checks arguments and calls down. */
 #include <resmon/monitor.h>
+#include <resmon/prometheus.h>
 
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "engine/monitor.h"
 #include "sink/csv.h"
 #include "sink/document.h"
+#include "sink/textfile.h"
 
 static resmon_status null_argument(const char *function)
 {
@@ -51,6 +53,7 @@ static resmon_status add(resmon_monitor *monitor, struct rm_sink *sink)
 
 ADD_SINK(json)
 ADD_SINK(csv)
+ADD_SINK(prometheus)
 
 size_t resmon_monitor_sink_count(resmon_monitor *monitor)
 {

@@ -188,13 +188,15 @@ static const struct {
     [RM_AUTORUN_RECORD] = {"record", VALUE_NEEDED, true},
     [RM_AUTORUN_JSON] = {"json", VALUE_NEEDED, true},
     [RM_AUTORUN_CSV] = {"csv", VALUE_NEEDED, true},
+    [RM_AUTORUN_PROMETHEUS] = {"prometheus", VALUE_NEEDED, true},
 };
 
 static resmon_status unknown(struct rm_text part)
 {
     return rm_error(RESMON_EINVAL,
-                    "'%.*s' is not known; use json=FILE, csv=FILE, record=FILE, summary, "
-                    "scopes=wall+cpu+rss+io, interval=100ms, domains=process+node, rows=N, "
+                    "'%.*s' is not known; use json=FILE, csv=FILE, record=FILE, "
+                    "prometheus=DIRECTORY, summary, scopes=wall+cpu+rss+io, interval=100ms, "
+                    "domains=process+node, rows=N, "
                     "name=TEXT, checkpoint=60s, stop=10s, smaps, log",
                     SHOWN(part));
 }
