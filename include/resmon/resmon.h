@@ -12,6 +12,7 @@
 #include <resmon/metric.h>
 #include <resmon/mlflow.h>
 #include <resmon/monitor.h>
+#include <resmon/prometheus.h>
 #include <resmon/report.h>
 #include <resmon/run.h>
 #include <resmon/scope.h>

@@ -100,6 +100,13 @@ static resmon_status add_mlflow(const char *uri)
     return resmon_monitor_add_mlflow(monitor, &options);
 }
 
+static resmon_status add_prometheus(const char *directory)
+{
+    const resmon_prometheus_options options = {.struct_size = sizeof options,
+                                               .directory = directory};
+    return resmon_monitor_add_prometheus(monitor, &options);
+}
+
 static const struct {
     enum rm_autorun_text text;
     const char *key;
@@ -108,6 +115,7 @@ static const struct {
     {RM_AUTORUN_JSON, "json", add_json},
     {RM_AUTORUN_CSV, "csv", add_csv},
     {RM_AUTORUN_MLFLOW, "mlflow", add_mlflow},
+    {RM_AUTORUN_PROMETHEUS, "prom", add_prometheus},
 };
 
 static bool add_outputs(void)

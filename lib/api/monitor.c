@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/monitor.h>: checks arguments and calls down. */
+/* <resmon/monitor.h>, and the sinks of other headers: checks arguments and calls down. */
 #include <resmon/monitor.h>
+#include <resmon/prometheus.h>
 
 #include "base/status.h"
 #include "base/struct_size.h"
@@ -8,6 +9,7 @@
 #include "sink/csv.h"
 #include "sink/document.h"
 #include "sink/mlflow.h"
+#include "sink/textfile.h"
 
 static resmon_status null_argument(const char *function)
 {
@@ -52,6 +54,7 @@ static resmon_status add(resmon_monitor *monitor, struct rm_sink *sink)
 
 ADD_SINK(json)
 ADD_SINK(csv)
+ADD_SINK(prometheus)
 
 resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,
                                         const resmon_mlflow_options *options)
