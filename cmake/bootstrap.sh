@@ -17,10 +17,11 @@ root=$(pwd)
 logs=$root/build/log
 jobs=$(nproc 2>/dev/null || echo 2)
 
-build_packages="gcc g++ libc6-dev cmake ninja-build libcjson-dev zlib1g-dev"
+build_packages="gcc g++ libc6-dev cmake ninja-build libcjson-dev libcurl4-openssl-dev zlib1g-dev"
 test_packages="libcmocka-dev pkg-config python3 python3-venv python3-psutil python3-jsonschema git
   clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev codespell pmccabe strace openssl chromium
-  chromium-driver curl prometheus prometheus-pushgateway prometheus-node-exporter"
+  chromium-driver curl prometheus prometheus-pushgateway prometheus-node-exporter slurm-wlm munge
+  iproute2 openmpi-bin mpich"
 
 # Packages of servers start them, now and at each boot; the tests only want the programs.
 install_idle='
