@@ -109,6 +109,37 @@ RESMON_API resmon_status resmon_prometheus_text(const resmon_run *run,
 RESMON_API resmon_status resmon_monitor_add_prometheus(resmon_monitor *monitor,
                                                        const resmon_prometheus_options *options);
 
+#define RESMON_PUSHGATEWAY_INSECURE_TLS                       \
+    UINT64_C(1) /**< the server's certificate is not verified \
+                 */
+
+/** Where and how to push.  Strings are copied.  Since 0.1. */
+typedef struct resmon_pushgateway_options {
+    size_t struct_size;
+    uint64_t flags;
+    const char *url;            /**< "http://host:9091"; user:password@ before the host is used and
+                                     shown nowhere */
+    const char *job;            /**< the label "job" of the group; default "resmon" */
+    const resmon_label *labels; /**< more of the group; in front of the library's own: "node", and
+                                     in a job "job_id" and "rank" */
+    size_t label_count;         /**< at most 32 */
+    uint64_t interval_ms;       /**< between pushes while it runs; default 0: only at stop */
+    uint64_t timeout_ms;        /**< of one request; default 30000 */
+    const char *ca_path;        /**< file or directory of trusted certificates; default: the
+                                     system's */
+} resmon_pushgateway_options;
+
+/**
+ * Puts the figures to a Pushgateway, as text 0.0.4, at stop (the final ones) and every interval_ms.
+ * A push replaces its group as a whole.  Groups stay until somebody deletes them: two programs of
+ * the same node that are in no job need labels of their own.
+ * RESMON_EINVAL, RESMON_ERANGE: an option is wrong, the text says which; RESMON_ENOTSUP: this build
+ * has no libcurl, or it cannot be loaded; and as resmon_monitor_add_sink().
+ * Thread class: one thread at a time per monitor.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_add_pushgateway(resmon_monitor *monitor,
+                                                        const resmon_pushgateway_options *options);
+
 /**
  * Writes the whole run with timestamps as OpenMetrics 1.0, atomically as resmon_run_save() does
  * ("%p", "%h" in the path, and errors, as there).  Each row of the table is a point at its end:
@@ -122,6 +153,17 @@ RESMON_API resmon_status resmon_monitor_add_prometheus(resmon_monitor *monitor,
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_save_openmetrics(const resmon_run *run, const char *path);
+
+/** A file of that form at the end of a run.  Since 0.1. */
+typedef struct resmon_openmetrics_options {
+    size_t struct_size;
+    const char *path; /**< as in resmon_run_save() */
+} resmon_openmetrics_options;
+
+/** Saves the run so at stop; failures as resmon_monitor_add_csv() in <resmon/monitor.h>.
+ * Thread class: one thread at a time per monitor.  Since 0.1. */
+RESMON_API resmon_status resmon_monitor_add_openmetrics(resmon_monitor *monitor,
+                                                        const resmon_openmetrics_options *options);
 
 RESMON_END_DECLS
 

@@ -107,6 +107,18 @@ static resmon_status add_prometheus(const char *directory)
     return resmon_monitor_add_prometheus(monitor, &options);
 }
 
+static resmon_status add_push(const char *url)
+{
+    const resmon_pushgateway_options options = {.struct_size = sizeof options, .url = url};
+    return resmon_monitor_add_pushgateway(monitor, &options);
+}
+
+static resmon_status add_openmetrics(const char *path)
+{
+    const resmon_openmetrics_options options = {.struct_size = sizeof options, .path = path};
+    return resmon_monitor_add_openmetrics(monitor, &options);
+}
+
 static const struct {
     enum rm_autorun_text text;
     const char *key;
@@ -116,6 +128,8 @@ static const struct {
     {RM_AUTORUN_CSV, "csv", add_csv},
     {RM_AUTORUN_MLFLOW, "mlflow", add_mlflow},
     {RM_AUTORUN_PROMETHEUS, "prom", add_prometheus},
+    {RM_AUTORUN_PUSH, "push", add_push},
+    {RM_AUTORUN_OPENMETRICS, "openmetrics", add_openmetrics},
 };
 
 static bool add_outputs(void)

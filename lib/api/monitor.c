@@ -9,6 +9,8 @@
 #include "sink/csv.h"
 #include "sink/document.h"
 #include "sink/mlflow.h"
+#include "sink/openmetrics.h"
+#include "sink/pushgateway.h"
 #include "sink/textfile.h"
 
 static resmon_status null_argument(const char *function)
@@ -55,6 +57,8 @@ static resmon_status add(resmon_monitor *monitor, struct rm_sink *sink)
 ADD_SINK(json)
 ADD_SINK(csv)
 ADD_SINK(prometheus)
+ADD_SINK(pushgateway)
+ADD_SINK(openmetrics)
 
 resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,
                                         const resmon_mlflow_options *options)

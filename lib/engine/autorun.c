@@ -190,13 +190,16 @@ static const struct {
     [RM_AUTORUN_CSV] = {"csv", VALUE_NEEDED, true},
     [RM_AUTORUN_MLFLOW] = {"mlflow", VALUE_OPTIONAL, true},
     [RM_AUTORUN_PROMETHEUS] = {"prom", VALUE_NEEDED, true},
+    [RM_AUTORUN_PUSH] = {"push", VALUE_NEEDED, true},
+    [RM_AUTORUN_OPENMETRICS] = {"openmetrics", VALUE_NEEDED, true},
 };
 
 static resmon_status unknown(struct rm_text part)
 {
     return rm_error(
         RESMON_EINVAL,
-        "'%.*s' is not known; use json=FILE, csv=FILE, mlflow, prom=DIRECTORY, record=FILE, "
+        "'%.*s' is not known; use json=FILE, csv=FILE, mlflow, prom=DIRECTORY, push=URL, "
+        "openmetrics=FILE, record=FILE, "
         "summary, scopes=wall+cpu+rss+io, interval=100ms, domains=process+node, rows=N, "
         "name=TEXT, checkpoint=60s, stop=10s, smaps, log",
         SHOWN(part));

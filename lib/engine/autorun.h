@@ -20,6 +20,8 @@ enum rm_autorun_text {
     RM_AUTORUN_CSV,
     RM_AUTORUN_MLFLOW, /* the tracking URI, or nothing */
     RM_AUTORUN_PROMETHEUS,
+    RM_AUTORUN_PUSH,
+    RM_AUTORUN_OPENMETRICS,
     RM_AUTORUN_TEXTS
 };
 

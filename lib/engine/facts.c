@@ -129,12 +129,14 @@ static void record_job(struct rm_block *block, const resmon_job_info *info)
     }
 }
 
-static resmon_status detect_job(struct rm_block *block)
+static resmon_status detect_job(struct rm_block *block, struct rm_leader *leader)
 {
     struct resmon_job *job = NULL;
     resmon_status status = rm_job_detect(&rm_job_own_environment, &job);
     if (status == RESMON_OK && job->info.system[0] != '\0') {
         record_job(block, &job->info);
+        rm_leader_take(leader, job, NULL);
+        rm_facts_add_number(block, "job", "reports_host", rm_leader_leads(leader) ? 1.0 : 0.0);
     }
     rm_job_free(job);
     return status;
@@ -158,12 +160,12 @@ static void read_host(struct rm_host *host, const struct rm_options *options,
 }
 
 resmon_status rm_facts_record(struct rm_block *block, const struct rm_options *options,
-                              const struct rm_collect *collect)
+                              const struct rm_collect *collect, struct rm_leader *leader)
 {
     struct rm_host host;
     read_host(&host, options, collect);
     record_run(block, options, collect, &host);
     record_machine(block, collect, &host);
     record_settings(block, options, collect->is_self);
-    return detect_job(block);
+    return detect_job(block, leader);
 }

@@ -7,10 +7,14 @@
 
 #include "collect/collect.h"
 #include "engine/options.h"
+#include "job/leader.h"
 #include "store/block.h"
 
-/** RESMON_ENOMEM is the only failure. */
+/**
+ * Takes the leadership of the host too, if this process is of a job (zeroed `leader`; to be freed).
+ * RESMON_ENOMEM is the only failure.
+ */
 resmon_status rm_facts_record(struct rm_block *block, const struct rm_options *options,
-                              const struct rm_collect *collect);
+                              const struct rm_collect *collect, struct rm_leader *leader);
 
 #endif

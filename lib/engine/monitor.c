@@ -37,6 +37,7 @@ struct resmon_monitor {
     struct rm_block block;
     struct rm_sampling sampling;
     struct rm_delivery delivery;
+    struct rm_leader leader;    /* of the host, in a job */
     pthread_mutex_t label_lock; /* guards the label in the block */
     bool yields_scopes;
 };
@@ -76,6 +77,7 @@ resmon_status rm_monitor_new(const resmon_monitor_options *given, resmon_monitor
         return status;
     }
     rm_scope_prepare_for_fork();
+    monitor->leader.fd = -1;
     monitor->pid = getpid();
     monitor->forks = rm_scope_forks();
     (void)pthread_mutex_init(&monitor->label_lock, NULL);
@@ -231,8 +233,8 @@ static resmon_status begin_record(resmon_monitor *monitor)
         output = (struct rm_sampler_output){rm_delivery_row, rm_delivery_tag, rm_delivery_dropped,
                                             &monitor->delivery};
     }
-    resmon_status status =
-        rm_facts_record(&monitor->block, &monitor->options, &monitor->sampling.sampler.collect);
+    resmon_status status = rm_facts_record(&monitor->block, &monitor->options,
+                                           &monitor->sampling.sampler.collect, &monitor->leader);
     if (status != RESMON_OK) {
         return status;
     }
@@ -354,6 +356,7 @@ void rm_monitor_free(resmon_monitor *monitor)
     if (!inherited) {
         (void)pthread_mutex_destroy(&monitor->label_lock);
     }
+    rm_leader_free(&monitor->leader);
     rm_options_free(&monitor->options);
     rm_free(monitor);
 }

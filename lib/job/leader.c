@@ -125,6 +125,9 @@ static void take_lock(struct rm_leader *leader)
         }
     }
     leader->is_leader = status == RESMON_OK;
+    if (status == RESMON_OK) {
+        rm_kept_take(&leader->kept, leader->fd);
+    }
     if (status == RESMON_EBUSY) {
         decline(leader, "another process of the job leads on this host");
     } else if (status != RESMON_OK) {
@@ -172,6 +175,9 @@ bool rm_leader_leads(const struct rm_leader *leader)
 void rm_leader_free(struct rm_leader *leader)
 {
     nlink_t links = 0;
+    if (!rm_kept_is_ours(&leader->kept)) {
+        leader->fd = -1; /* the program closed it */
+    }
     if (leader->fd >= 0 && leader->pid == getpid()) {
         if (check_lock(leader, &links) == RESMON_OK && links == 1) {
             (void)unlink(leader->path);

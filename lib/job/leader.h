@@ -19,13 +19,15 @@
 #include <sys/types.h>
 
 #include "job/detect.h"
+#include "sys/kept.h"
 
 #define RM_LEADER_REASON_BYTES 256
 #define RM_LEADER_PATH_BYTES   1024
 
 struct rm_leader {
-    bool is_leader; /* when it was asked for; see rm_leader_leads() */
-    int fd;         /* of the lock file; -1: none */
+    bool is_leader;      /* when it was asked for; see rm_leader_leads() */
+    int fd;              /* of the lock file; -1: none */
+    struct rm_kept kept; /* the same, recognised after the program closed what it does not know */
     pid_t pid;
     char reason[RM_LEADER_REASON_BYTES]; /* why it does not lead; "" if it does */
     char path[RM_LEADER_PATH_BYTES];

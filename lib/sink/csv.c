@@ -13,6 +13,7 @@
 #include "base/struct_size.h"
 #include "job/path_pattern.h"
 #include "metric/metric.h"
+#include "sink/saver.h"
 #include "sys/appendfile.h"
 #include "sys/outfile.h"
 
@@ -401,12 +402,6 @@ static resmon_status finish_lines(void *context, const resmon_run *run)
     return status == RESMON_OK ? rm_appendfile_sync(&csv->file) : status;
 }
 
-static resmon_status save_whole(void *context, const resmon_run *run)
-{
-    const struct csv *csv = context;
-    return rm_csv_save(run, csv->path);
-}
-
 static void close_sink(void *context)
 {
     struct csv *csv = context;
@@ -416,25 +411,16 @@ static void close_sink(void *context)
     rm_free(csv);
 }
 
-resmon_status rm_csv_sink_new(const resmon_csv_options *options, struct rm_sink *ret_sink)
+static resmon_status new_lines(const resmon_csv_options *options, struct rm_sink *ret_sink)
 {
-    resmon_csv_options known;
     char expanded[RM_PATH_BYTES];
-    resmon_status status = rm_struct_take(options, RM_STRUCT_SIZE(resmon_csv_options), &known);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    if (known.path == NULL || (known.flags & ~RESMON_CSV_WHOLE_RUN) != 0) {
-        return rm_error(RESMON_EINVAL, "options of a CSV sink: %s",
-                        known.path == NULL ? "path is NULL" : "unknown flags");
-    }
     struct csv *csv = rm_alloc(1, sizeof *csv);
     if (csv == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a sink");
     }
     rm_buffer_init(&csv->line, LARGEST_LINE);
     rm_buffer_init(&csv->tags, 1024);
-    status = rm_path_expand(known.path, expanded);
+    resmon_status status = rm_path_expand(options->path, expanded);
     status = status == RESMON_OK ? rm_outfile_settle(expanded, csv->path) : status;
     if (status != RESMON_OK) {
         rm_free(csv);
@@ -449,8 +435,21 @@ resmon_status rm_csv_sink_new(const resmon_csv_options *options, struct rm_sink 
                 .close = close_sink},
         .context = csv,
     };
-    if ((known.flags & RESMON_CSV_WHOLE_RUN) != 0) {
-        ret_sink->ops = (resmon_sink_ops){.name = "csv", .stop = save_whole, .close = close_sink};
-    }
     return RESMON_OK;
+}
+
+resmon_status rm_csv_sink_new(const resmon_csv_options *options, struct rm_sink *ret_sink)
+{
+    resmon_csv_options known;
+    resmon_status status = rm_struct_take(options, RM_STRUCT_SIZE(resmon_csv_options), &known);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (known.path == NULL || (known.flags & ~RESMON_CSV_WHOLE_RUN) != 0) {
+        return rm_error(RESMON_EINVAL, "options of the sink csv: %s",
+                        known.path == NULL ? "path is NULL" : "unknown flags");
+    }
+    const struct rm_saver saver = {.name = "csv", .pattern = known.path, .save = rm_csv_save};
+    return (known.flags & RESMON_CSV_WHOLE_RUN) != 0 ? rm_saver_new(&saver, ret_sink)
+                                                     : new_lines(&known, ret_sink);
 }

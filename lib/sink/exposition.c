@@ -133,7 +133,7 @@ static bool is_sayable(const struct rm_exposition *exposition, double value, int
 }
 
 void rm_exposition_begin(struct rm_exposition *exposition, bool is_open_metrics, const char *common,
-                         struct rm_text_output output)
+                         struct rm_output output)
 {
     exposition->output = output;
     exposition->is_open_metrics = is_open_metrics;

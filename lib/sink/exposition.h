@@ -15,11 +15,7 @@
 
 #define RM_PIECE_BYTES 4096
 
-/** Where text goes. */
-struct rm_text_output {
-    resmon_status (*write)(void *context, const char *bytes, size_t length);
-    void *context;
-};
+#include "base/output.h"
 
 enum rm_family_kind { RM_FAMILY_GAUGE, RM_FAMILY_COUNTER, RM_FAMILY_INFO };
 
@@ -33,7 +29,7 @@ struct rm_exposed_family {
 };
 
 struct rm_exposition {
-    struct rm_text_output output;
+    struct rm_output output;
     bool is_open_metrics;
     const char *common; /* labels of every sample: `a="b",c="d"` or "" */
     const struct rm_exposed_family *family;
@@ -44,7 +40,7 @@ struct rm_exposition {
 };
 
 void rm_exposition_begin(struct rm_exposition *exposition, bool is_open_metrics, const char *common,
-                         struct rm_text_output output);
+                         struct rm_output output);
 
 /** The samples that follow are of `family`, which must live until the next call. */
 void rm_exposition_family(struct rm_exposition *exposition, const struct rm_exposed_family *family);

@@ -17,23 +17,10 @@
 #include "base/struct_size.h"
 #include "base/text.h"
 #include "job/path_pattern.h"
+#include "sink/server_uri.h"
 #include "sys/infile.h"
 
-#define SECRET_BYTES 4096
-
-/* Only while a client is opened; wiped afterwards. */
-struct secrets {
-    char user[SECRET_BYTES];
-    char password[SECRET_BYTES];
-    char token[SECRET_BYTES];
-};
-
 /* ---- texts ------------------------------------------------------------------------------ */
-
-static resmon_status too_long(const char *name, size_t room)
-{
-    return rm_error(RESMON_EINVAL, "%s is longer than %zu bytes", name, room - 1);
-}
 
 /* The option, else the variable, else what is there; cut nowhere, cleaned nowhere. */
 static resmon_status take(const char *option, const char *variable, char *target, size_t room)
@@ -47,7 +34,8 @@ static resmon_status take(const char *option, const char *variable, char *target
     }
     size_t length = strlen(text);
     if (length >= room) {
-        return too_long(variable != NULL ? variable : "an option for MLflow", room);
+        return rm_error(RESMON_EINVAL, "%s is longer than %zu bytes",
+                        variable != NULL ? variable : "an option for MLflow", room - 1);
     }
     memcpy(target, text, length + 1);
     return RESMON_OK;
@@ -106,89 +94,11 @@ static resmon_status check_ids(const struct rm_mlflow_config *config)
     return RESMON_OK;
 }
 
-/* ---- the URI ---------------------------------------------------------------------------- */
-
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *found = c != '\0' ? strchr(digits, c) : NULL;
-    return found != NULL ? (int)((found - digits) & 15) : -1;
-}
-
-static resmon_status percent_decode(const char *text, size_t length, char target[SECRET_BYTES])
-{
-    size_t out = 0;
-    for (size_t i = 0; i < length; i++) {
-        bool is_code = text[i] == '%' && i + 2 < length && hex_digit(text[i + 1]) >= 0 &&
-                       hex_digit(text[i + 2]) >= 0;
-        char byte = text[i];
-        if (is_code) {
-            byte = (char)(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-            i += 2;
-        }
-        if (out + 1 >= SECRET_BYTES) {
-            return rm_error(RESMON_EINVAL, "the credentials in the tracking URI are too long");
-        }
-        target[out++] = byte;
-    }
-    target[out] = '\0';
-    return RESMON_OK;
-}
-
-/* "http://user:password@host/..." : the part before '@' goes to the secrets. */
-static resmon_status split_credentials(const char *authority, const char *end,
-                                       struct secrets *secrets, const char **ret_host)
-{
-    const char *at = memrchr(authority, '@', (size_t)(end - authority));
-    if (at == NULL) {
-        *ret_host = authority;
-        return RESMON_OK;
-    }
-    const char *colon = memchr(authority, ':', (size_t)(at - authority));
-    const char *user_end = colon != NULL ? colon : at;
-    resmon_status status = percent_decode(authority, (size_t)(user_end - authority), secrets->user);
-    if (status == RESMON_OK && colon != NULL) {
-        status = percent_decode(colon + 1, (size_t)(at - colon - 1), secrets->password);
-    }
-    *ret_host = at + 1;
-    return status;
-}
-
-/* Never shown as it is: it may hold a password. */
-static resmon_status set_uri(const char *uri, struct rm_mlflow_config *config,
-                             struct secrets *secrets)
-{
-    bool is_tls = strncmp(uri, "https://", 8) == 0;
-    if (!is_tls && strncmp(uri, "http://", 7) != 0) {
-        return rm_error(RESMON_EINVAL,
-                        "the MLflow tracking URI must begin with http:// or https:// (databases, "
-                        "files and databricks are for MLflow's Python client), not with '%.*s'",
-                        (int)strcspn(uri, ":/@"), uri);
-    }
-    const char *authority = uri + (is_tls ? 8 : 7);
-    const char *end = authority + strcspn(authority, "/?#");
-    const char *host = NULL;
-    resmon_status status = split_credentials(authority, end, secrets, &host);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    if (host == end || strpbrk(host, "?# \t\r\n\"<>\\^`{|}") != NULL) {
-        return rm_error(RESMON_EINVAL, "the MLflow tracking URI names no host, or has a query, a "
-                                       "fragment or characters that no URI has");
-    }
-    size_t length = strlen(host);
-    length -= length > 0 && host[length - 1] == '/' ? 1 : 0;
-    int wanted = snprintf(config->uri, sizeof config->uri, "%s%.*s",
-                          is_tls ? "https://" : "http://", (int)length, host);
-    return wanted < (int)sizeof config->uri
-               ? RESMON_OK
-               : too_long("the MLflow tracking URI", sizeof config->uri);
-}
-
 /* ---- credentials ------------------------------------------------------------------------ */
 
 /* "key = value" in the section [mlflow] of ~/.mlflow/credentials. */
-static void read_credentials_line(struct rm_text line, bool *is_in_section, struct secrets *secrets)
+static void read_credentials_line(struct rm_text line, bool *is_in_section,
+                                  struct rm_secrets *secrets)
 {
     struct rm_text key;
     struct rm_text value = line;
@@ -213,7 +123,7 @@ static void read_credentials_line(struct rm_text line, bool *is_in_section, stru
                    : rm_text_equals(&name, "mlflow_tracking_password") ? secrets->password
                                                                        : NULL;
     size_t length = rm_text_left(&value);
-    if (target != NULL && length < SECRET_BYTES) {
+    if (target != NULL && length < RM_SECRET_BYTES) {
         memcpy(target, value.at, length);
         target[length] = '\0';
     }
@@ -221,7 +131,7 @@ static void read_credentials_line(struct rm_text line, bool *is_in_section, stru
 
 #define LARGEST_CREDENTIALS 4096
 
-static void read_credentials_file(struct secrets *secrets)
+static void read_credentials_file(struct rm_secrets *secrets)
 {
     char path[1024];
     char text[LARGEST_CREDENTIALS];
@@ -248,7 +158,7 @@ static void read_credentials_file(struct secrets *secrets)
 
 /* What is given later wins: the file, the URI, the variables, the options.  Of a user without a
  * password nothing is used. */
-static resmon_status take_secrets(const resmon_mlflow_options *options, struct secrets *secrets)
+static resmon_status take_secrets(const resmon_mlflow_options *options, struct rm_secrets *secrets)
 {
     resmon_status status =
         take(options->user, "MLFLOW_TRACKING_USERNAME", secrets->user, sizeof secrets->user);
@@ -377,7 +287,7 @@ static resmon_status set_numbers(const resmon_mlflow_options *options, const str
 
 /* ---- all of it -------------------------------------------------------------------------- */
 
-static void name_user(struct rm_mlflow_config *config, const struct secrets *secrets)
+static void name_user(struct rm_mlflow_config *config, const struct rm_secrets *secrets)
 {
     const char *user = secrets->user[0] != '\0' ? secrets->user : secure_getenv("LOGNAME");
     user = user != NULL ? user : secure_getenv("USER");
@@ -391,7 +301,7 @@ static const char *text_or_null(const char *text)
 
 static resmon_status open_client(const resmon_mlflow_options *options, const struct variables *v,
                                  const struct rm_mlflow_config *config,
-                                 const struct secrets *secrets, struct rm_http **ret_http)
+                                 const struct rm_secrets *secrets, struct rm_http **ret_http)
 {
     char ca_path[RM_PATH_BYTES] = "";
     char header[RM_MLFLOW_NAME_BYTES + 32] = "";
@@ -451,7 +361,7 @@ static resmon_status settle_spool(const resmon_mlflow_options *options,
 }
 
 static resmon_status read_all(const resmon_mlflow_options *options, const char *tracking_uri,
-                              struct rm_mlflow_config *config, struct secrets *secrets,
+                              struct rm_mlflow_config *config, struct rm_secrets *secrets,
                               struct rm_http **ret_http)
 {
     struct variables variables;
@@ -462,7 +372,8 @@ static resmon_status read_all(const resmon_mlflow_options *options, const char *
                                        "https address");
     }
     read_credentials_file(secrets);
-    resmon_status status = set_uri(uri, config, secrets);
+    resmon_status status = rm_server_uri_take(uri, "the MLflow tracking URI", config->uri,
+                                              sizeof config->uri, secrets);
     status = status == RESMON_OK ? take_secrets(options, secrets) : status;
     status = status == RESMON_OK ? take_texts(options, config) : status;
     status = status == RESMON_OK ? check_ids(config) : status;
@@ -486,7 +397,7 @@ resmon_status rm_mlflow_config_open(const resmon_mlflow_options *options, const 
     if (status != RESMON_OK) {
         return status;
     }
-    struct secrets *secrets = rm_alloc(1, sizeof *secrets);
+    struct rm_secrets *secrets = rm_alloc(1, sizeof *secrets);
     if (secrets == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for the options of MLflow");
     }

@@ -96,8 +96,7 @@ struct rm_mlflow_place rm_mlflow_place_of(const struct resmon_run *run, int64_t 
     } else if (place.job[0] != '\0') {
         place.is_first = place.node_index == 0;
     }
-    double reports = fact_number(run, "job", "reports_host");
-    place.is_reporter = isnan(reports) || reports != 0.0;
+    place.is_reporter = rm_run_reports_host(run);
     return place;
 }
 

@@ -8,8 +8,10 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "base/struct_size.h"
 #include "sink/family.h"
 #include "sink/openmetrics_writer.h"
+#include "sink/saver.h"
 #include "sys/outfile.h"
 
 #define LABEL_TEXT_BYTES ((size_t)128 << 10) /* more than the longest path of scopes, escaped */
@@ -172,18 +174,24 @@ static void put_metric(struct rm_openmetrics_writer *writer, const struct rm_met
     }
 }
 
+/* Figures of the host come from one of its processes only: sums over processes stay right. */
 static void put_metrics(struct rm_openmetrics_writer *writer)
 {
     const struct rm_metric *metric;
+    bool has_host = rm_run_reports_host(writer->run);
     for (size_t i = 0; (metric = rm_metric_row(i)) != NULL; i++) {
-        put_metric(writer, metric);
+        bool is_of_host =
+            metric->level == RESMON_LEVEL_NODE || metric->level == RESMON_LEVEL_DEVICE;
+        if (has_host || !is_of_host) {
+            put_metric(writer, metric);
+        }
     }
 }
 
 /* ---- putting it together ---------------------------------------------------------------- */
 
 resmon_status rm_openmetrics_write(const struct resmon_run *run, const struct rm_openmetrics *how,
-                                   struct rm_text_output output)
+                                   struct rm_output output)
 {
     struct rm_openmetrics_writer writer = {.run = run,
                                            .end_ns = time_of(run, run->duration_ns),
@@ -217,7 +225,7 @@ static resmon_status write_to_buffer(void *context, const char *bytes, size_t le
 resmon_status rm_openmetrics_print(const struct resmon_run *run, const struct rm_openmetrics *how,
                                    struct rm_buffer *buffer)
 {
-    return rm_openmetrics_write(run, how, (struct rm_text_output){write_to_buffer, buffer});
+    return rm_openmetrics_write(run, how, (struct rm_output){write_to_buffer, buffer});
 }
 
 static resmon_status write_to_file(void *context, const char *bytes, size_t length)
@@ -234,7 +242,7 @@ resmon_status rm_openmetrics_save(const struct resmon_run *run, const char *path
     }
     resmon_status status = rm_outfile_open(file, path, 0);
     if (status == RESMON_OK) {
-        status = rm_openmetrics_write(run, &history, (struct rm_text_output){write_to_file, file});
+        status = rm_openmetrics_write(run, &history, (struct rm_output){write_to_file, file});
         if (status == RESMON_OK) {
             status = rm_outfile_commit(file);
         } else {
@@ -243,4 +251,18 @@ resmon_status rm_openmetrics_save(const struct resmon_run *run, const char *path
     }
     rm_free(file);
     return status;
+}
+
+resmon_status rm_openmetrics_sink_new(const resmon_openmetrics_options *options,
+                                      struct rm_sink *ret_sink)
+{
+    resmon_openmetrics_options known;
+    resmon_status status =
+        rm_struct_take(options, RM_STRUCT_SIZE(resmon_openmetrics_options), &known);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const struct rm_saver saver = {
+        .name = "openmetrics", .pattern = known.path, .save = rm_openmetrics_save};
+    return rm_saver_new(&saver, ret_sink);
 }

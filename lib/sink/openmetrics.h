@@ -9,6 +9,7 @@
 
 #include "sink/exposition.h"
 #include "sink/labels.h"
+#include "sink/sink.h"
 #include "store/run.h"
 
 #define RM_OPENMETRICS_MOST_SCOPES 1000
@@ -25,7 +26,7 @@ struct rm_openmetrics {
 
 /** The first failure of `output`, or RESMON_ENOMEM. */
 resmon_status rm_openmetrics_write(const struct resmon_run *run, const struct rm_openmetrics *how,
-                                   struct rm_text_output output);
+                                   struct rm_output output);
 
 /** The same, added to a buffer. */
 resmon_status rm_openmetrics_print(const struct resmon_run *run, const struct rm_openmetrics *how,
@@ -33,6 +34,10 @@ resmon_status rm_openmetrics_print(const struct resmon_run *run, const struct rm
 
 /** The history, as a file that is there as a whole or not at all; `path` is expanded already. */
 resmon_status rm_openmetrics_save(const struct resmon_run *run, const char *path);
+
+/** A sink that does so at the end. */
+resmon_status rm_openmetrics_sink_new(const resmon_openmetrics_options *options,
+                                      struct rm_sink *ret_sink);
 
 /** The value of a label that the library finds itself ("node", "job_id", "rank", "pid"), or NULL.
  */

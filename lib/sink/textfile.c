@@ -76,7 +76,7 @@ static resmon_status write_piece(void *file, const char *bytes, size_t length)
 static resmon_status write_file(struct textfile *textfile, const resmon_run *run)
 {
     const struct rm_openmetrics how = {.flags = textfile->flags, .labels = &textfile->labels};
-    const struct rm_text_output output = {write_piece, &textfile->file};
+    const struct rm_output output = {write_piece, &textfile->file};
     resmon_status status = rm_outfile_open(&textfile->file, textfile->path, 0);
     if (status != RESMON_OK) {
         return status;

@@ -60,6 +60,12 @@ const struct rm_fact *rm_run_fact(const struct resmon_run *run, const char *grou
     return NULL;
 }
 
+bool rm_run_reports_host(const struct resmon_run *run)
+{
+    const struct rm_fact *fact = rm_run_fact(run, "job", "reports_host");
+    return fact == NULL || fact->kind != RM_FACT_NUMBER || rm_fact_number(fact) != 0.0;
+}
+
 int64_t rm_run_find_column(const struct resmon_run *run, const char *metric, const char *instance)
 {
     for (size_t i = 0; i < run->column_count; i++) {

@@ -7,6 +7,7 @@
 #ifndef RM_STORE_RUN_H
 #define RM_STORE_RUN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <resmon/run.h>
@@ -134,6 +135,9 @@ static inline double *rm_run_series(const struct resmon_run *run, size_t column,
 
 /** The value of a fact, or NULL. */
 const struct rm_fact *rm_run_fact(const struct resmon_run *run, const char *group, const char *key);
+
+/** Whether the process that it is of speaks for its host: the one of many in a job that does. */
+bool rm_run_reports_host(const struct resmon_run *run);
 
 /** The column of a metric and instance (NULL: the first of the metric), or -1. */
 int64_t rm_run_find_column(const struct resmon_run *run, const char *metric, const char *instance);
