@@ -88,6 +88,9 @@ typedef struct resmon_monitor_options {
                                  1048576; default 2048 */
     size_t max_scope_threads; /**< threads with scopes at the same time, 1 ... 65536; default 256 */
     size_t max_scope_depth;   /**< nesting, 1 ... 256; default 64 */
+    size_t max_events;        /**< newest scope instances kept one by one for each thread, for
+                                   resmon_run_get_event() and traces, 1 ... 1048576; default 0: none.
+                                   Takes max_scope_threads * 32 B each, also of a recording */
 } resmon_monitor_options;
 
 /**

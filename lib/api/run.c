@@ -100,6 +100,7 @@ resmon_status resmon_run_get_info(const resmon_run *run, resmon_run_info *ret_in
         .dropped_threads = run->dropped.threads,
         .dropped_scopes = run->dropped.scopes + run->dropped.paths,
         .dropped_rows = run->overhead.sampler.undelivered,
+        .dropped_events = run->dropped.events,
     };
     return rm_struct_give(&info, RM_STRUCT_SIZE(resmon_run_info), ret_info);
 }
@@ -198,6 +199,31 @@ resmon_status resmon_run_get_scope(const resmon_run *run, size_t index, resmon_r
         .rss_provenance = scope->rss_provenance,
     };
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_scope), ret_scope);
+}
+
+size_t resmon_run_event_count(const resmon_run *run)
+{
+    return run != NULL ? run->event_count : 0;
+}
+
+resmon_status resmon_run_get_event(const resmon_run *run, size_t index, resmon_run_event *ret_event)
+{
+    resmon_status status = check(run, index, resmon_run_event_count(run), "event");
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const struct rm_run_event *event = &run->events[index];
+    const struct rm_run_thread *thread = &run->threads[event->thread];
+    const resmon_run_event result = {
+        .name = run->event_names[event->name],
+        .thread_name = thread->name,
+        .thread_id = thread->id,
+        .start_ns = event->start_ns,
+        .duration_ns = event->duration_ns,
+        .depth = event->depth,
+        .is_open = event->is_open,
+    };
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_event), ret_event);
 }
 
 /* ---- table ------------------------------------------------------------------------------ */

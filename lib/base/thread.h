@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns how the library starts a thread: named, all signals blocked, a small stack.
+ * Owns how the library starts a thread: named, all signals blocked, a small stack; and what the
+ * kernel calls the calling thread.
  */
 #ifndef RM_BASE_THREAD_H
 #define RM_BASE_THREAD_H
@@ -22,5 +23,9 @@ void rm_thread_leave(void);
 
 /** How many such threads there are. */
 uint64_t rm_thread_count(void);
+
+/** The calling thread's id and name.  Async-signal-safe. */
+uint32_t rm_thread_id(void);
+void rm_thread_name(char name[16]);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/recording.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "store/block.h"
+#include "store/events.h"
 #include "sys/identity.h"
 #include "sys/mapping.h"
 
@@ -15,6 +17,7 @@
  * between which its counts move (which retirements tells).  So: the state first, until it held
  * still; then everything; and again from the start if one of the others went on meanwhile.  What is
  * left is that a scope's record may be torn by an end of just that scope, in a program that runs.
+ * Events that were overwritten while they were copied are told by the counts after that.
  */
 #define TRIES 1024
 
@@ -83,6 +86,20 @@ static bool is_written(const struct rm_block_header *header)
     return header->phase != RM_PHASE_STOPPED && rm_identity_is_alive(&writer);
 }
 
+/* How far the writer has come in its rings of events by now. */
+static resmon_status read_event_counts(const struct rm_infile *file, const struct rm_block *block)
+{
+    const struct rm_section *section = &block->header->sections[RM_SECTION_EVENTS];
+    resmon_status status = RESMON_OK;
+    for (uint64_t i = 0; i < section->count && status == RESMON_OK; i++) {
+        struct rm_event_ring *ring = rm_block_record(block, RM_SECTION_EVENTS, i);
+        uint64_t offset = section->offset + i * section->record_bytes;
+        status = rm_infile_read(file, offset + offsetof(struct rm_event_ring, count),
+                                &ring->count_then, sizeof ring->count_then);
+    }
+    return status;
+}
+
 static resmon_status copy_and_decode(const struct rm_infile *file, struct rm_mapping *copy,
                                      struct resmon_run **ret_run)
 {
@@ -97,6 +114,9 @@ static resmon_status copy_and_decode(const struct rm_infile *file, struct rm_map
     } while (!is_whole && how.is_written && ++tries < TRIES);
     if (status == RESMON_OK) {
         status = rm_block_attach(&block, copy->memory, file->bytes);
+    }
+    if (status == RESMON_OK && how.is_written) {
+        status = read_event_counts(file, &block);
     }
     if (status != RESMON_OK) {
         return status;

@@ -358,6 +358,7 @@ static void live(struct sink_account *account)
         .max_scope_paths = 64,
         .max_scope_threads = 8,
         .max_scope_depth = 8,
+        .max_events = 16,
     };
     const resmon_sink_ops ops = {
         .struct_size = sizeof ops,
