@@ -88,6 +88,8 @@ typedef struct resmon_monitor_options {
                                  1048576; default 2048 */
     size_t max_scope_threads; /**< threads with scopes at the same time, 1 ... 65536; default 256 */
     size_t max_scope_depth;   /**< nesting, 1 ... 256; default 64 */
+    uint64_t stop_timeout_ms; /**< how long resmon_monitor_stop() waits for sinks at most, 1 ...
+                                 86400000; default 10000 */
     size_t max_events;        /**< newest scope instances kept one by one for each thread, for
                                    resmon_run_get_event() and traces, 1 ... 1048576; default 0: none.
                                    Takes max_scope_threads * 32 B each, also of a recording */
@@ -111,6 +113,26 @@ RESMON_API resmon_status resmon_monitor_add_sink(resmon_monitor *monitor,
                                                  const resmon_sink_ops *ops, void *context);
 
 /**
+ * Adds a run document, and a table, to be written while the program runs (see <resmon/sink.h>).
+ * RESMON_EINVAL: no path, or there is something else than a file; RESMON_ENOENT, RESMON_EACCES: its
+ * directory is not there or cannot be written to; RESMON_ENOTSUP: this build has no JSON; and as
+ * resmon_monitor_add_sink().
+ * Thread class: one thread at a time per monitor.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_add_json(resmon_monitor *monitor,
+                                                 const resmon_json_options *options);
+RESMON_API resmon_status resmon_monitor_add_csv(resmon_monitor *monitor,
+                                                const resmon_csv_options *options);
+
+/** How many sinks were added.  Any thread.  Since 0.1. */
+RESMON_API size_t resmon_monitor_sink_count(resmon_monitor *monitor);
+
+/** How sink `index` fares, in the order in which they were added; RESMON_ENOENT past the end.
+ * Thread class: any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_monitor_get_sink(resmon_monitor *monitor, size_t index,
+                                                 resmon_sink_info *ret_info);
+
+/**
  * Takes the first sample and starts the sampling thread.  Once per monitor: RESMON_ESTATE after
  * that.  RESMON_ESRCH: there is no process `pid`; RESMON_EBUSY: another monitor owns the scopes, or
  * `record` is the recording of a process that still runs;
@@ -123,15 +145,19 @@ RESMON_API resmon_status resmon_monitor_start(resmon_monitor *monitor);
 
 /**
  * Takes the last sample, gives the scopes up (those that are open stay so in the record), and waits
- * until the sinks have had everything.  Stopping again is fine.  RESMON_ESTATE before start;
- * RESMON_ENOMEM: it has stopped, but sinks were not shown the finished run.  Thread class: one
- * thread at a time per monitor. Since 0.1.
+ * until the sinks have had everything, `stop_timeout_ms` at most.  Stopping again is fine.
+ * RESMON_ESTATE before start, and from a sink of this monitor.  With any other code it has stopped
+ * all the same: RESMON_ENOMEM: sinks were not shown the finished run; RESMON_ETIMEDOUT: a sink did
+ * not return in time and was left behind; else the code of the first sink that failed at the end
+ * (resmon_monitor_get_sink() tells of each).
+ * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_stop(resmon_monitor *monitor);
 
 /**
  * Stops if need be, and frees.  NULL is fine.  Nobody may use the monitor any more.
- * Thread class: one thread at a time per monitor, and not from a sink of it.  Since 0.1.
+ * Thread class: one thread at a time per monitor; from a sink of it, nothing is done but a log
+ * line.  Since 0.1.
  */
 RESMON_API void resmon_monitor_free(resmon_monitor *monitor);
 

@@ -47,6 +47,14 @@ RESMON_API resmon_status resmon_run_load(const char *path, resmon_run **ret_run)
  */
 RESMON_API resmon_status resmon_run_save(const resmon_run *run, const char *path);
 
+/**
+ * Writes the table of the run as comma-separated values, atomically, and its columns to a second
+ * file (see resmon_csv_options in <resmon/sink.h>).  A row's gauges are given by their mean, lowest
+ * and highest reading, counters by their growth since the start.
+ * `path` and failures as resmon_run_save().  Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_run_save_csv(const resmon_run *run, const char *path);
+
 /** Frees a run; NULL is fine.  Any thread, once nobody uses it.  Since 0.1. */
 RESMON_API void resmon_run_free(resmon_run *run);
 

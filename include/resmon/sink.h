@@ -30,15 +30,25 @@ typedef struct resmon_rows {
     size_t column_count;
     const int64_t *t_ns;   /**< one per row, since start */
     const double *values;  /**< row after row: gauge as read, counter as growth since start; NaN
-                              where  not read */
+                              where not read */
     uint64_t dropped_rows; /**< rows and tags that this queue has dropped so far */
 } resmon_rows;
 
+/* Flags of a sink. */
+#define RESMON_SINK_REMOTE                                                                        \
+    UINT64_C(1) /**< it waits for others (a server): it gets its turn on a second thread, so that \
+                   it does not hold up the sinks that write to this machine */
+
 /**
- * Operations of a sink; NULL members are skipped.  All are called from the delivery thread, one at
- * a time, except close (from resmon_monitor_free()).  Its stack has 256 KiB.  A negative status
- * switches the sink off, after a log line.  They may call any function of the library but stop and
- * free of their own monitor; in start, that monitor may not be running yet (RESMON_ESTATE).
+ * Operations of a sink; NULL members are skipped.  All are called from a delivery thread, one at
+ * a time; close too, or from resmon_monitor_free().  A negative status from rows, tag or snapshot
+ * is noted (resmon_monitor_get_sink()) and logged once, and the next call comes all the same: a
+ * full disk may have room again.  One from start switches the sink off.
+ *
+ * They may call any function of the library; stopping their own monitor is RESMON_ESTATE, and
+ * freeing it is left undone.  In start, that monitor may not be running yet (RESMON_ESTATE).  A
+ * sink that does not return within the monitor's `stop_timeout_ms` is left behind: the monitor
+ * stops, the sink's thread goes on by itself, calls close when the sink does return, and ends.
  * Since 0.1.
  */
 typedef struct resmon_sink_ops {
@@ -48,9 +58,56 @@ typedef struct resmon_sink_ops {
     resmon_status (*rows)(void *context, const resmon_rows *rows);
     resmon_status (*tag)(void *context, int64_t t_ns, const char *label);
     resmon_status (*stop)(void *context, const resmon_run *run); /**< the whole, finished run */
-    resmon_status (*flush)(void *context);
+    resmon_status (*flush)(void *context);                       /**< after stop */
     void (*close)(void *context);
+    resmon_status (*snapshot)(void *context,
+                              const resmon_run *run); /**< the run so far, now and then; the run is
+                                                         valid until the callback returns */
+    uint64_t snapshot_interval_ms;                    /**< how often; 0: never */
+    uint64_t flags;                                   /**< RESMON_SINK_* */
 } resmon_sink_ops;
+
+/** How a sink fares.  Since 0.1. */
+typedef struct resmon_sink_info {
+    size_t struct_size;
+    char name[64];
+    char reason[256];     /**< text of its latest failure; "" if there was none */
+    resmon_status status; /**< of that failure; RESMON_OK if there was none */
+    int32_t is_off;       /**< 1: its start failed, or it was left behind; it is called no more */
+    uint64_t calls;
+    uint64_t failures;
+    uint64_t busy_ns;    /**< time spent in it */
+    uint64_t longest_ns; /**< by its slowest call */
+} resmon_sink_info;
+
+/** Run documents while the program runs.  Since 0.1. */
+typedef struct resmon_json_options {
+    size_t struct_size;
+    const char *path;     /**< as in resmon_run_save(); made absolute when the sink is added */
+    uint64_t interval_ms; /**< between checkpoints; default 60000 */
+    uint64_t flags;       /**< RESMON_JSON_* */
+} resmon_json_options;
+
+#define RESMON_JSON_FINAL_ONLY UINT64_C(1) /**< no checkpoints, only the document at stop */
+#define RESMON_JSON_LATE \
+    UINT64_C(            \
+        2) /**< the directory may come into being later: not looked at when the sink is added */
+
+/**
+ * The table of samples as comma-separated values (RFC 4180): a line of names, then a line for each
+ * row.  A cell that was not read is empty.  A second file beside it ("run.csv" ->
+ * "run-columns.csv") says for each column its metric, instance, unit, kind and meaning.
+ * Since 0.1.
+ */
+typedef struct resmon_csv_options {
+    size_t struct_size;
+    const char *path;
+    uint64_t flags; /**< RESMON_CSV_* */
+} resmon_csv_options;
+
+#define RESMON_CSV_WHOLE_RUN                                                                    \
+    UINT64_C(1) /**< written at stop from the table of the run (as resmon_run_save_csv() does), \
+                   instead of a line for each sample as it comes */
 
 RESMON_END_DECLS
 

@@ -25,17 +25,22 @@ typedef int32_t resmon_status;
 #define RESMON_EINVAL (-1) /**< an argument, option or text is not valid */
 #define RESMON_ESTATE \
     (-2) /**< not in this state: started twice, used after stop, or in a fork's child */
-#define RESMON_ENOMEM   (-3)  /**< out of memory */
-#define RESMON_ENOENT   (-4)  /**< a file, metric or column that does not exist */
-#define RESMON_EACCES   (-5)  /**< no permission */
-#define RESMON_EFORMAT  (-6)  /**< text or a file that is garbled, truncated or hostile */
-#define RESMON_EIO      (-7)  /**< reading or writing failed */
-#define RESMON_ENOSPC   (-8)  /**< the disk, or a bounded table of the library, is full */
-#define RESMON_EBUSY    (-9)  /**< somebody else has it: scopes owned by another monitor, for one */
-#define RESMON_ENOTSUP  (-10) /**< this kernel, machine or build cannot do it */
-#define RESMON_ERANGE   (-11) /**< a number outside its documented bounds */
-#define RESMON_ESRCH    (-12) /**< the process does not exist any more */
-#define RESMON_EVERSION (-13) /**< made by a version of libresmon that this one cannot read */
+#define RESMON_ENOMEM    (-3) /**< out of memory */
+#define RESMON_ENOENT    (-4) /**< a file, metric or column that does not exist */
+#define RESMON_EACCES    (-5) /**< no permission */
+#define RESMON_EFORMAT   (-6) /**< text or a file that is garbled, truncated or hostile */
+#define RESMON_EIO       (-7) /**< reading or writing failed */
+#define RESMON_ENOSPC    (-8) /**< the disk, or a bounded table of the library, is full */
+#define RESMON_EBUSY     (-9) /**< somebody else has it: scopes owned by another monitor, for one */
+#define RESMON_ENOTSUP   (-10) /**< this kernel, machine or build cannot do it */
+#define RESMON_ERANGE    (-11) /**< a number outside its documented bounds */
+#define RESMON_ESRCH     (-12) /**< the process does not exist any more */
+#define RESMON_EVERSION  (-13) /**< made by a version of libresmon that this one cannot read */
+#define RESMON_ETIMEDOUT (-14) /**< not done within its time */
+#define RESMON_ENET                                                                               \
+    (-15) /**< a server cannot be reached, breaks off or cannot be trusted: name, connection, TLS \
+           */
+#define RESMON_EREMOTE (-16) /**< a server answered that it will not; the text has its words */
 
 /**
  * The name of a code ("RESMON_ENOENT"), or "RESMON_UNKNOWN".

@@ -15,11 +15,10 @@
 #include <resmon/resmon.h>
 
 #include "base/alloc.h"
+#include "base/compiler.h"
 #include "engine/autorun.h"
 #include "engine/monitor.h"
-#include "sink/document.h"
 #include "sys/kept.h"
-#include "sys/outfile.h"
 #include "sys/signal_guard.h"
 
 /* Set by the constructor and cleared by the destructor; nothing else touches them. */
@@ -72,40 +71,81 @@ static void print_summary(const resmon_run *run)
     resmon_text_free(text);
 }
 
-/* The summary takes the place of a document that cannot be written: something of the run stays. */
+/* ---- sinks ------------------------------------------------------------------------------ */
+
+static resmon_status add_json(const char *path)
+{
+    resmon_json_options options = {
+        .struct_size = sizeof options, .path = path, .interval_ms = plan->checkpoint_ms};
+    resmon_status status = resmon_monitor_add_json(monitor, &options);
+    if (status == RESMON_ENOENT || status == RESMON_EACCES) {
+        say("json=: ", resmon_last_error(), "; it is tried again at the end");
+        options.flags = RESMON_JSON_LATE;
+        status = resmon_monitor_add_json(monitor, &options);
+    }
+    return status;
+}
+
+static resmon_status add_csv(const char *path)
+{
+    const resmon_csv_options options = {.struct_size = sizeof options, .path = path};
+    return resmon_monitor_add_csv(monitor, &options);
+}
+
+static const struct {
+    enum rm_autorun_text text;
+    const char *key;
+    resmon_status (*add)(const char *text);
+} outputs[] = {
+    {RM_AUTORUN_JSON, "json", add_json},
+    {RM_AUTORUN_CSV, "csv", add_csv},
+};
+
+static bool add_outputs(void)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(outputs); i++) {
+        if (plan->has[outputs[i].text] &&
+            outputs[i].add(plan->texts[outputs[i].text]) != RESMON_OK) {
+            char what[64];
+            (void)snprintf(what, sizeof what, "the variable RESMON, %s: ", outputs[i].key);
+            say(what, resmon_last_error(), UNOBSERVED);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether every sink did what it was asked; says what did not. */
+static bool check_outputs(void)
+{
+    bool is_all_well = true;
+    resmon_sink_info info = {.struct_size = sizeof info};
+    for (size_t i = 0; resmon_monitor_get_sink(monitor, i, &info) == RESMON_OK; i++) {
+        if (info.status != RESMON_OK) {
+            say(info.name, ": ", info.reason);
+            is_all_well = false;
+        }
+    }
+    return is_all_well;
+}
+
+/* The summary takes the place of an output that cannot be written: something of the run stays. */
 static void finish(void)
 {
     resmon_run *run = NULL;
-    bool wants_summary = plan->wants_summary;
-    if (resmon_monitor_stop(monitor) != RESMON_OK ||
-        resmon_monitor_snapshot(monitor, &run) != RESMON_OK) {
-        say("no result: ", resmon_last_error(), "");
-        return;
+    (void)resmon_monitor_stop(monitor);
+    bool is_written = check_outputs();
+    if (!is_written && !plan->wants_summary) {
+        say("the summary instead:", "", "");
     }
-    if (plan->json[0] != '\0' && rm_document_save(run, plan->json) != RESMON_OK) {
-        say("no run document: ", resmon_last_error(),
-            wants_summary ? "" : "; the summary instead:");
-        wants_summary = true;
-    }
-    if (wants_summary) {
+    if (!is_written || plan->wants_summary) {
+        if (resmon_monitor_snapshot(monitor, &run) != RESMON_OK) {
+            say("no result: ", resmon_last_error(), "");
+            return;
+        }
         print_summary(run);
+        resmon_run_free(run);
     }
-    resmon_run_free(run);
-}
-
-/* Made absolute now, as the program may change its directory, and looked at now, as its end is late
- * for bad news. */
-static resmon_status settle_json(void)
-{
-    char expanded[RM_PATH_BYTES];
-    resmon_status status = rm_document_check();
-    if (status == RESMON_OK) {
-        status = rm_outfile_expand(plan->json, expanded);
-    }
-    if (status == RESMON_OK) {
-        status = rm_outfile_settle(expanded, plan->json);
-    }
-    return status;
 }
 
 static bool start(const char *text)
@@ -119,18 +159,14 @@ static bool start(const char *text)
         say("the variable RESMON: ", resmon_last_error(), UNOBSERVED);
         return false;
     }
-    resmon_status status = plan->json[0] != '\0' ? settle_json() : RESMON_OK;
-    if (status == RESMON_ENOENT || status == RESMON_EACCES) {
-        say("json=: ", resmon_last_error(), "; it is tried again at the end");
-    } else if (status != RESMON_OK) {
-        say("the variable RESMON, json=: ", resmon_last_error(), UNOBSERVED);
-        return false;
-    }
     if (plan->wants_log) {
         resmon_set_log(log_line, NULL, RESMON_LOG_INFO);
     }
     if (resmon_monitor_new(&plan->options, &monitor) != RESMON_OK) {
         say("cannot start: ", resmon_last_error(), UNOBSERVED);
+        return false;
+    }
+    if (!add_outputs()) {
         return false;
     }
     rm_monitor_yield_scopes(monitor); /* a program that has a monitor of its own works as ever */
@@ -149,6 +185,15 @@ static void release(void)
     plan = NULL;
 }
 
+/* In a fork's child that exits, the parent's monitor is not its to finish. */
+static void finish_once(void)
+{
+    if (monitor != NULL && rm_monitor_is_ours(monitor)) {
+        finish();
+        release();
+    }
+}
+
 /* Linking a static libresmon asks for this symbol by name (-u), or the linker would leave the whole
  * object out. */
 void rm_autorun_load(void);
@@ -165,14 +210,14 @@ __attribute__((constructor)) void rm_autorun_load(void)
     }
     if (!start(text)) {
         release();
+        return;
     }
+    /* An exit handler runs before those of libraries that were set up earlier, TLS for one; a
+     * destructor would run after all of them, and is for want of a better only. */
+    (void)atexit(finish_once);
 }
 
-/* In a fork's child that exits, the parent's monitor is not its to finish. */
 __attribute__((destructor)) static void unload(void)
 {
-    if (monitor != NULL && rm_monitor_is_ours(monitor)) {
-        finish();
-        release();
-    }
+    finish_once();
 }

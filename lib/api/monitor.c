@@ -3,9 +3,10 @@
 #include <resmon/monitor.h>
 
 #include "base/status.h"
+#include "base/struct_size.h"
 #include "engine/monitor.h"
+#include "sink/csv.h"
 #include "sink/document.h"
-#include "sys/outfile.h"
 
 static resmon_status null_argument(const char *function)
 {
@@ -22,6 +23,50 @@ resmon_status resmon_monitor_add_sink(resmon_monitor *monitor, const resmon_sink
                                       void *context)
 {
     return monitor != NULL ? rm_monitor_add_sink(monitor, ops, context) : null_argument(__func__);
+}
+
+/* Hands a sink of ours over, or closes it. */
+static resmon_status add(resmon_monitor *monitor, struct rm_sink *sink)
+{
+    sink->ops.struct_size = sizeof sink->ops;
+    resmon_status status = rm_monitor_add_sink(monitor, &sink->ops, sink->context);
+    if (status != RESMON_OK && sink->ops.close != NULL) {
+        sink->ops.close(sink->context);
+    }
+    return status;
+}
+
+/* One such function for each kind of sink: its options in, a sink out. */
+#define ADD_SINK(kind)                                                              \
+    resmon_status resmon_monitor_add_##kind(resmon_monitor *monitor,                \
+                                            const resmon_##kind##_options *options) \
+    {                                                                               \
+        struct rm_sink sink;                                                        \
+        if (monitor == NULL || options == NULL) {                                   \
+            return null_argument(__func__);                                         \
+        }                                                                           \
+        resmon_status status = rm_##kind##_sink_new(options, &sink);                \
+        return status == RESMON_OK ? add(monitor, &sink) : status;                  \
+    }
+
+ADD_SINK(json)
+ADD_SINK(csv)
+
+size_t resmon_monitor_sink_count(resmon_monitor *monitor)
+{
+    return monitor != NULL ? rm_monitor_sink_count(monitor) : 0;
+}
+
+resmon_status resmon_monitor_get_sink(resmon_monitor *monitor, size_t index,
+                                      resmon_sink_info *ret_info)
+{
+    resmon_sink_info info;
+    if (monitor == NULL || ret_info == NULL) {
+        return null_argument(__func__);
+    }
+    resmon_status status = rm_monitor_get_sink(monitor, index, &info);
+    return status == RESMON_OK ? rm_struct_give(&info, RM_STRUCT_SIZE(resmon_sink_info), ret_info)
+                               : status;
 }
 
 resmon_status resmon_monitor_start(resmon_monitor *monitor)

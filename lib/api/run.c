@@ -11,6 +11,7 @@
 #include "base/struct_size.h"
 #include "engine/recording.h"
 #include "report/report.h"
+#include "sink/csv.h"
 #include "sink/document.h"
 #include "store/block.h"
 #include "store/node_summary.h"
@@ -61,6 +62,16 @@ resmon_status resmon_run_save(const resmon_run *run, const char *path)
     }
     resmon_status status = rm_outfile_expand(path, expanded);
     return status == RESMON_OK ? rm_document_save(run, expanded) : status;
+}
+
+resmon_status resmon_run_save_csv(const resmon_run *run, const char *path)
+{
+    char expanded[RM_PATH_BYTES];
+    if (run == NULL || path == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_run_save_csv: an argument is NULL");
+    }
+    resmon_status status = rm_outfile_expand(path, expanded);
+    return status == RESMON_OK ? rm_csv_save(run, expanded) : status;
 }
 
 void resmon_run_free(resmon_run *run)

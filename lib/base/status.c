@@ -27,6 +27,9 @@ static const struct status_row status_table[] = {
     {RESMON_ERANGE, "RESMON_ERANGE", "out of range"},
     {RESMON_ESRCH, "RESMON_ESRCH", "the process does not exist"},
     {RESMON_EVERSION, "RESMON_EVERSION", "made by an incompatible version"},
+    {RESMON_ETIMEDOUT, "RESMON_ETIMEDOUT", "not done in time"},
+    {RESMON_ENET, "RESMON_ENET", "the network or the server's identity failed"},
+    {RESMON_EREMOTE, "RESMON_EREMOTE", "refused by the server"},
 };
 
 struct errno_row {
@@ -35,13 +38,13 @@ struct errno_row {
 };
 
 static const struct errno_row errno_table[] = {
-    {ENOENT, RESMON_ENOENT},       {ENOTDIR, RESMON_ENOENT},     {ENODEV, RESMON_ENOENT},
-    {ENXIO, RESMON_ENOENT},        {EACCES, RESMON_EACCES},      {EPERM, RESMON_EACCES},
-    {EROFS, RESMON_EACCES},        {ENOMEM, RESMON_ENOMEM},      {ENOSPC, RESMON_ENOSPC},
-    {EDQUOT, RESMON_ENOSPC},       {EFBIG, RESMON_ENOSPC},       {EBUSY, RESMON_EBUSY},
-    {EAGAIN, RESMON_EBUSY},        {ESRCH, RESMON_ESRCH},        {EINVAL, RESMON_EINVAL},
-    {ENAMETOOLONG, RESMON_EINVAL}, {EOPNOTSUPP, RESMON_ENOTSUP}, {ENOSYS, RESMON_ENOTSUP},
-    {ERANGE, RESMON_ERANGE},
+    {ENOENT, RESMON_ENOENT},       {ENOTDIR, RESMON_ENOENT},      {ENODEV, RESMON_ENOENT},
+    {ENXIO, RESMON_ENOENT},        {EACCES, RESMON_EACCES},       {EPERM, RESMON_EACCES},
+    {EROFS, RESMON_EACCES},        {ENOMEM, RESMON_ENOMEM},       {ENOSPC, RESMON_ENOSPC},
+    {EDQUOT, RESMON_ENOSPC},       {EFBIG, RESMON_ENOSPC},        {EBUSY, RESMON_EBUSY},
+    {EAGAIN, RESMON_EBUSY},        {ESRCH, RESMON_ESRCH},         {EINVAL, RESMON_EINVAL},
+    {ENAMETOOLONG, RESMON_EINVAL}, {EOPNOTSUPP, RESMON_ENOTSUP},  {ENOSYS, RESMON_ENOTSUP},
+    {ERANGE, RESMON_ERANGE},       {ETIMEDOUT, RESMON_ETIMEDOUT},
 };
 
 static _Thread_local char last_error[RM_ERROR_TEXT_BYTES];

@@ -8,13 +8,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fault.h"
 #include "base/status.h"
 
-/* Deepest frames: text formatting of one report line and a user's sink callback. */
-#define STACK_BYTES (256U * 1024U)
+/* Deepest frames: text formatting of one line, below a collector. */
+#define SMALL_STACK_BYTES (256U * 1024U)
 
 /* What a thread needs for itself and the program's thread-local variables, which are taken from its
  * stack: glibc knows, but does not say so to everybody. */
@@ -50,32 +51,42 @@ void rm_thread_name(char name[16])
     }
 }
 
-resmon_status rm_thread_start(pthread_t *ret_thread, const char *name, void *(*run)(void *),
-                              void *context)
+void rm_thread_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(cond, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+}
+
+resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work *work)
 {
     if (RM_FAULT(RM_FAULT_THREAD)) {
-        return rm_error(RESMON_EBUSY, "cannot create thread %s: injected", name);
+        return rm_error(RESMON_EBUSY, "cannot create thread %s: injected", work->name);
     }
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
     if (error != 0) {
-        return rm_error_errno(error, "cannot create thread %s", name);
+        return rm_error_errno(error, "cannot create thread %s", work->name);
     }
-    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES + least_stack(&attributes));
+    if (work->stack == RM_STACK_SMALL) {
+        (void)pthread_attr_setstacksize(&attributes, SMALL_STACK_BYTES + least_stack(&attributes));
+    }
     /* The new thread inherits the mask: block everything around the creation. */
     sigset_t all, old;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_t thread;
     (void)__atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
-    error = pthread_create(&thread, &attributes, run, context);
+    error = pthread_create(&thread, &attributes, work->run, work->context);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     (void)pthread_attr_destroy(&attributes);
     if (error != 0) {
         rm_thread_leave();
-        return rm_error_errno(error, "cannot create thread %s", name);
+        return rm_error_errno(error, "cannot create thread %s", work->name);
     }
-    (void)pthread_setname_np(thread, name);
+    (void)pthread_setname_np(thread, work->name);
     *ret_thread = thread;
     return RESMON_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns how the library starts a thread: named, all signals blocked, a small stack; and what the
- * kernel calls the calling thread.
+ * Owns how the library starts a thread: named, all signals blocked; and what the kernel calls the
+ * calling thread.
  */
 #ifndef RM_BASE_THREAD_H
 #define RM_BASE_THREAD_H
@@ -11,12 +11,24 @@
 
 #include <resmon/status.h>
 
-/**
- * Starts `run(context)` as a thread called `name` (at most 15 bytes) that no signal of the host
- * program can reach.
- */
-resmon_status rm_thread_start(pthread_t *ret_thread, const char *name, void *(*run)(void *),
-                              void *context);
+enum rm_thread_stack {
+    RM_STACK_SMALL,     /* for our own code */
+    RM_STACK_OF_PROGRAM /* as the program's own threads have: for callbacks and libraries */
+};
+
+/* What a thread runs. */
+struct rm_thread_work {
+    const char *name; /* at most 15 bytes */
+    enum rm_thread_stack stack;
+    void *(*run)(void *);
+    void *context;
+};
+
+/** Starts a thread that no signal of the host program can reach. */
+resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work *work);
+
+/** A condition whose deadlines are on CLOCK_MONOTONIC. */
+void rm_thread_cond_init(pthread_cond_t *cond);
 
 /** The last thing that such a thread does. */
 void rm_thread_leave(void);

@@ -14,7 +14,7 @@
 /* ---- values ----------------------------------------------------------------------------- */
 
 /* "100ms", "2s", "1min"; without a unit: milliseconds. */
-static resmon_status read_interval(struct rm_autorun *plan, struct rm_text value)
+static resmon_status read_duration(struct rm_text value, const char *key, uint64_t *ret_ms)
 {
     static const struct {
         const char *unit;
@@ -25,13 +25,28 @@ static resmon_status read_interval(struct rm_autorun *plan, struct rm_text value
     if (rm_parse_u64(&rest, &number) && number > 0 && number <= 86400000) {
         for (size_t i = 0; i < RM_ARRAY_LEN(units); i++) {
             if (rm_text_equals(&rest, units[i].unit)) {
-                plan->options.interval_ms = number * units[i].ms;
+                *ret_ms = number * units[i].ms;
                 return RESMON_OK;
             }
         }
     }
-    return rm_error(RESMON_EINVAL, "interval=%.*s: a number with ms, s, min or h, such as 100ms",
+    return rm_error(RESMON_EINVAL, "%s=%.*s: a number with ms, s, min or h, such as 100ms", key,
                     SHOWN(value));
+}
+
+static resmon_status read_interval(struct rm_autorun *plan, struct rm_text value)
+{
+    return read_duration(value, "interval", &plan->options.interval_ms);
+}
+
+static resmon_status read_checkpoint(struct rm_autorun *plan, struct rm_text value)
+{
+    return read_duration(value, "checkpoint", &plan->checkpoint_ms);
+}
+
+static resmon_status read_stop(struct rm_autorun *plan, struct rm_text value)
+{
+    return read_duration(value, "stop", &plan->options.stop_timeout_ms);
 }
 
 static resmon_status read_rows(struct rm_autorun *plan, struct rm_text value)
@@ -110,7 +125,7 @@ static resmon_status read_domains(struct rm_autorun *plan, struct rm_text value)
                       &plan->options.domains);
 }
 
-static resmon_status copy(struct rm_text value, const char *key, char target[RM_AUTORUN_TEXT_BYTES])
+static resmon_status keep(struct rm_text value, const char *key, char target[RM_AUTORUN_TEXT_BYTES])
 {
     size_t length = rm_text_left(&value);
     if (length == 0 || length >= RM_AUTORUN_TEXT_BYTES) {
@@ -120,21 +135,6 @@ static resmon_status copy(struct rm_text value, const char *key, char target[RM_
     memcpy(target, value.at, length);
     target[length] = '\0';
     return RESMON_OK;
-}
-
-static resmon_status read_json(struct rm_autorun *plan, struct rm_text value)
-{
-    return copy(value, "json", plan->json);
-}
-
-static resmon_status read_record(struct rm_autorun *plan, struct rm_text value)
-{
-    return copy(value, "record", plan->record);
-}
-
-static resmon_status read_name(struct rm_autorun *plan, struct rm_text value)
-{
-    return copy(value, "name", plan->name);
 }
 
 /* ---- keys ------------------------------------------------------------------------------- */
@@ -160,25 +160,65 @@ static resmon_status set_smaps(struct rm_autorun *plan, struct rm_text value)
     return RESMON_OK;
 }
 
+enum value { VALUE_NONE, VALUE_NEEDED };
+
 static const struct key {
     const char *name;
-    bool has_value;
+    enum value value;
     resmon_status (*read)(struct rm_autorun *plan, struct rm_text value);
 } keys[] = {
-    {"json", true, read_json},         {"record", true, read_record},
-    {"interval", true, read_interval}, {"scopes", true, read_scopes},
-    {"domains", true, read_domains},   {"rows", true, read_rows},
-    {"name", true, read_name},         {"summary", false, set_summary},
-    {"smaps", false, set_smaps},       {"log", false, set_log},
+    {"interval", VALUE_NEEDED, read_interval},
+    {"scopes", VALUE_NEEDED, read_scopes},
+    {"domains", VALUE_NEEDED, read_domains},
+    {"rows", VALUE_NEEDED, read_rows},
+    {"stop", VALUE_NEEDED, read_stop},
+    {"checkpoint", VALUE_NEEDED, read_checkpoint},
+    {"summary", VALUE_NONE, set_summary},
+    {"smaps", VALUE_NONE, set_smaps},
+    {"log", VALUE_NONE, set_log},
+};
+
+/* Keys whose texts are kept as they are; index = enum rm_autorun_text. */
+static const struct {
+    const char *name;
+    enum value value;
+    bool is_output; /* without any, there is a summary */
+} texts[RM_AUTORUN_TEXTS] = {
+    [RM_AUTORUN_NAME] = {"name", VALUE_NEEDED, false},
+    [RM_AUTORUN_RECORD] = {"record", VALUE_NEEDED, true},
+    [RM_AUTORUN_JSON] = {"json", VALUE_NEEDED, true},
+    [RM_AUTORUN_CSV] = {"csv", VALUE_NEEDED, true},
 };
 
 static resmon_status unknown(struct rm_text part)
 {
     return rm_error(RESMON_EINVAL,
-                    "'%.*s' is not known; use json=FILE, record=FILE, interval=100ms, "
-                    "scopes=wall+cpu+rss+io, domains=process+node, rows=N, name=TEXT, summary, "
-                    "smaps, log",
+                    "'%.*s' is not known; use json=FILE, csv=FILE, record=FILE, summary, "
+                    "scopes=wall+cpu+rss+io, interval=100ms, domains=process+node, rows=N, "
+                    "name=TEXT, checkpoint=60s, stop=10s, smaps, log",
                     SHOWN(part));
+}
+
+static resmon_status check_value(const char *name, enum value wanted, bool has_value)
+{
+    if (wanted == VALUE_NEEDED && !has_value) {
+        return rm_error(RESMON_EINVAL, "'%s' takes a value, after '='", name);
+    }
+    if (wanted == VALUE_NONE && has_value) {
+        return rm_error(RESMON_EINVAL, "'%s' takes no value", name);
+    }
+    return RESMON_OK;
+}
+
+static resmon_status read_text(struct rm_autorun *plan, size_t index, struct rm_text value,
+                               bool has_value)
+{
+    resmon_status status = check_value(texts[index].name, texts[index].value, has_value);
+    if (status == RESMON_OK && has_value) {
+        status = keep(value, texts[index].name, plan->texts[index]);
+    }
+    plan->has[index] = status == RESMON_OK;
+    return status;
 }
 
 static resmon_status read_part(struct rm_autorun *plan, struct rm_text part)
@@ -187,14 +227,15 @@ static resmon_status read_part(struct rm_autorun *plan, struct rm_text part)
     struct rm_text value = part;
     bool has_value = rm_parse_until(&value, '=', &name);
     for (size_t i = 0; i < RM_ARRAY_LEN(keys); i++) {
-        if (!rm_text_equals(&name, keys[i].name)) {
-            continue;
+        if (rm_text_equals(&name, keys[i].name)) {
+            resmon_status status = check_value(keys[i].name, keys[i].value, has_value);
+            return status == RESMON_OK ? keys[i].read(plan, value) : status;
         }
-        if (has_value != keys[i].has_value) {
-            return rm_error(RESMON_EINVAL, "'%.*s': %s takes %s", SHOWN(part), keys[i].name,
-                            keys[i].has_value ? "a value, after '='" : "no value");
+    }
+    for (size_t i = 0; i < RM_AUTORUN_TEXTS; i++) {
+        if (rm_text_equals(&name, texts[i].name)) {
+            return read_text(plan, i, value, has_value);
         }
-        return keys[i].read(plan, value);
     }
     return unknown(part);
 }
@@ -215,9 +256,14 @@ resmon_status rm_autorun_parse(const char *text, struct rm_autorun *ret_plan)
             return status;
         }
     }
-    bool has_output = ret_plan->json[0] != '\0' || ret_plan->record[0] != '\0';
+    bool has_output = false;
+    for (size_t i = 0; i < RM_AUTORUN_TEXTS; i++) {
+        has_output = has_output || (texts[i].is_output && ret_plan->has[i]);
+    }
     ret_plan->wants_summary = ret_plan->wants_summary || !has_output;
-    ret_plan->options.record = ret_plan->record[0] != '\0' ? ret_plan->record : NULL;
-    ret_plan->options.name = ret_plan->name[0] != '\0' ? ret_plan->name : NULL;
+    ret_plan->options.record =
+        ret_plan->has[RM_AUTORUN_RECORD] ? ret_plan->texts[RM_AUTORUN_RECORD] : NULL;
+    ret_plan->options.name =
+        ret_plan->has[RM_AUTORUN_NAME] ? ret_plan->texts[RM_AUTORUN_NAME] : NULL;
     return RESMON_OK;
 }

@@ -6,20 +6,28 @@
 #define RM_ENGINE_AUTORUN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <resmon/monitor.h>
 
-#include "sys/outfile.h"
-
 #define RM_AUTORUN_TEXT_BYTES 1024
+
+/* Keys whose value is a text, kept as it is. */
+enum rm_autorun_text {
+    RM_AUTORUN_NAME,
+    RM_AUTORUN_RECORD,
+    RM_AUTORUN_JSON,
+    RM_AUTORUN_CSV,
+    RM_AUTORUN_TEXTS
+};
 
 struct rm_autorun {
     resmon_monitor_options options; /* its texts point into this struct */
     bool wants_summary;             /* on stderr */
     bool wants_log;
-    char json[RM_PATH_BYTES]; /* "": none */
-    char record[RM_AUTORUN_TEXT_BYTES];
-    char name[RM_AUTORUN_TEXT_BYTES];
+    uint64_t checkpoint_ms; /* 0: the default */
+    bool has[RM_AUTORUN_TEXTS];
+    char texts[RM_AUTORUN_TEXTS][RM_AUTORUN_TEXT_BYTES];
 };
 
 /**

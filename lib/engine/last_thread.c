@@ -37,7 +37,8 @@ static void on_exit_of_main(void *unused)
 {
     (void)unused;
     pthread_t thread;
-    if (rm_thread_start(&thread, "rm-last", wait_for_the_last, NULL) == RESMON_OK) {
+    const struct rm_thread_work work = {"rm-last", RM_STACK_OF_PROGRAM, wait_for_the_last, NULL};
+    if (rm_thread_start(&thread, &work) == RESMON_OK) {
         (void)pthread_detach(thread);
     }
 }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "engine/delivery.h"
@@ -78,7 +79,6 @@ resmon_status rm_monitor_new(const resmon_monitor_options *given, resmon_monitor
     monitor->pid = getpid();
     monitor->forks = rm_scope_forks();
     (void)pthread_mutex_init(&monitor->label_lock, NULL);
-    rm_delivery_init(&monitor->delivery);
     *ret_monitor = monitor;
     return RESMON_OK;
 }
@@ -98,6 +98,17 @@ resmon_status rm_monitor_add_sink(resmon_monitor *monitor, const resmon_sink_ops
 {
     resmon_status status = check_life(monitor, LIFE_NEW, LIFE_NEW);
     return status == RESMON_OK ? rm_delivery_add(&monitor->delivery, ops, context) : status;
+}
+
+size_t rm_monitor_sink_count(const resmon_monitor *monitor)
+{
+    return monitor->delivery.sink_count;
+}
+
+resmon_status rm_monitor_get_sink(resmon_monitor *monitor, size_t index, resmon_sink_info *ret_info)
+{
+    resmon_status status = check_life(monitor, LIFE_NEW, LIFE_FAILED);
+    return status == RESMON_OK ? rm_delivery_get(&monitor->delivery, index, ret_info) : status;
 }
 
 /* ---- start ------------------------------------------------------------------------------ */
@@ -186,6 +197,11 @@ static resmon_status take_scopes(resmon_monitor *monitor)
     return status == RESMON_EBUSY && !options->needs_scopes ? RESMON_OK : status;
 }
 
+static resmon_status capture_all(void *monitor, resmon_run **ret_run)
+{
+    return rm_monitor_capture(monitor, RM_PART_ALL, ret_run);
+}
+
 static resmon_status start_delivery(resmon_monitor *monitor)
 {
     resmon_run *columns = NULL;
@@ -194,13 +210,18 @@ static resmon_status start_delivery(resmon_monitor *monitor)
     }
     struct rm_decode how = {.parts = RM_PART_SUMMARY | RM_PART_SOURCES, .is_live = 1};
     resmon_status status = rm_run_decode(&monitor->block, &how, &columns);
-    if (status == RESMON_OK) {
-        status =
-            rm_delivery_start(&monitor->delivery, columns, monitor->sampling.sampler.column_count);
-        if (status != RESMON_OK) {
-            rm_run_free(columns);
-        }
+    if (status != RESMON_OK) {
+        return status;
     }
+    const struct rm_lane_terms terms = {
+        .columns = columns,
+        .column_count = monitor->sampling.sampler.column_count,
+        .interval_ns = monitor->options.interval_ns,
+        .capture = capture_all,
+        .context = monitor,
+    };
+    status = rm_delivery_start(&monitor->delivery, &terms);
+    rm_run_free(columns);
     return status;
 }
 
@@ -208,7 +229,7 @@ static resmon_status begin_record(resmon_monitor *monitor)
 {
     struct rm_block_header *header = monitor->block.header;
     struct rm_sampler_output output = {0};
-    if (monitor->delivery.sink_count > 0) {
+    if (rm_delivery_wants_rows(&monitor->delivery)) {
         output = (struct rm_sampler_output){rm_delivery_row, rm_delivery_tag, rm_delivery_dropped,
                                             &monitor->delivery};
     }
@@ -259,6 +280,11 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
         if (monitor->session != NULL) {
             rm_session_stop(monitor->session);
         }
+        const char *reason = resmon_last_error();
+        char text[RM_ERROR_TEXT_BYTES];
+        (void)rm_text_set(text, sizeof text, reason);
+        (void)rm_delivery_stop(&monitor->delivery, NULL, monitor->options.stop_timeout_ms);
+        (void)rm_error(status, "%s", text);
     }
     RM_STORE_RELEASE(&monitor->life, status == RESMON_OK ? LIFE_RUNNING : LIFE_FAILED);
     return status;
@@ -280,6 +306,9 @@ static void finish(resmon_monitor *monitor)
 resmon_status rm_monitor_stop(resmon_monitor *monitor)
 {
     resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_STOPPED);
+    if (status == RESMON_OK && rm_delivery_is_this_thread(&monitor->delivery)) {
+        status = rm_error(RESMON_ESTATE, "a sink cannot stop its own monitor");
+    }
     if (status != RESMON_OK || RM_LOAD(&monitor->life) == LIFE_STOPPED) {
         return status;
     }
@@ -288,7 +317,9 @@ resmon_status rm_monitor_stop(resmon_monitor *monitor)
     if (monitor->delivery.sink_count > 0) {
         resmon_run *run = NULL;
         status = rm_monitor_capture(monitor, RM_PART_ALL, &run);
-        rm_delivery_stop(&monitor->delivery, run);
+        resmon_status sent =
+            rm_delivery_stop(&monitor->delivery, run, monitor->options.stop_timeout_ms);
+        status = status == RESMON_OK ? sent : status;
         rm_run_free(run);
     }
     return status;
@@ -300,6 +331,10 @@ void rm_monitor_free(resmon_monitor *monitor)
         return;
     }
     bool inherited = is_inherited(monitor);
+    if (!inherited && rm_delivery_is_this_thread(&monitor->delivery)) {
+        rm_log(RESMON_LOG_WARNING, "a sink cannot free its own monitor; nothing was done");
+        return;
+    }
     if (!inherited && RM_LOAD(&monitor->life) == LIFE_RUNNING) {
         (void)rm_monitor_stop(monitor);
     }

@@ -16,6 +16,10 @@ resmon_status rm_monitor_new(const resmon_monitor_options *options, resmon_monit
 resmon_status rm_monitor_add_sink(resmon_monitor *monitor, const resmon_sink_ops *ops,
                                   void *context);
 
+size_t rm_monitor_sink_count(const resmon_monitor *monitor);
+resmon_status rm_monitor_get_sink(resmon_monitor *monitor, size_t index,
+                                  resmon_sink_info *ret_info);
+
 /** Before start: it gives the scopes up when another monitor asks for them. */
 void rm_monitor_yield_scopes(resmon_monitor *monitor);
 

@@ -120,13 +120,9 @@ static void unlock_again(struct rm_sampling *sampling, int cancel_state)
 
 static void init_lock(struct rm_sampling *sampling)
 {
-    pthread_condattr_t monotonic;
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     (void)pthread_mutex_init(&sampling->lock, NULL);
-    (void)pthread_cond_init(&sampling->asked, &monotonic);
+    rm_thread_cond_init(&sampling->asked);
     (void)pthread_cond_init(&sampling->answered, NULL);
-    (void)pthread_condattr_destroy(&monotonic);
 }
 
 resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_options *options)
@@ -134,7 +130,8 @@ resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_opt
     *sampling = (struct rm_sampling){.stage = RM_SAMPLING_OPENING, .sampler.options = options};
     init_lock(sampling);
     rm_last_thread_watch();
-    resmon_status status = rm_thread_start(&sampling->thread, "rm-sample", run_thread, sampling);
+    const struct rm_thread_work work = {"rm-sample", RM_STACK_SMALL, run_thread, sampling};
+    resmon_status status = rm_thread_start(&sampling->thread, &work);
     if (status != RESMON_OK) {
         sampling->stage = RM_SAMPLING_NONE;
         return status;

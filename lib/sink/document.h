@@ -6,6 +6,7 @@
 #ifndef RM_SINK_DOCUMENT_H
 #define RM_SINK_DOCUMENT_H
 
+#include "sink/sink.h"
 #include "store/run.h"
 
 #define RM_DOCUMENT_FORMAT  "resmon-run"
@@ -16,6 +17,9 @@ resmon_status rm_document_check(void);
 
 /** Writes `run` to `path` (expanded by the caller). */
 resmon_status rm_document_save(const struct resmon_run *run, const char *path);
+
+/** A sink that writes documents: now and then, and at the end. */
+resmon_status rm_json_sink_new(const resmon_json_options *options, struct rm_sink *ret_sink);
 
 /** Reads a document of `length` bytes; trusts nothing in it. */
 resmon_status rm_document_parse(const char *text, size_t length, struct resmon_run **ret_run);

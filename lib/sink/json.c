@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "sink/json.h"
 
-#include <math.h>
-
 #include "base/compiler.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "base/text.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
@@ -74,31 +71,16 @@ void rm_json_put_text(struct rm_json *object, const char *key, const char *text,
 
 /* cJSON prints 15 digits where they are "equal" to within an epsilon, so a number may come back as
  * its neighbour.  These come back as they were. */
-#define NUMBER_BYTES 40
-
-/* Beyond this, not every whole number is a double. */
-#define WHOLE_LIMIT 9007199254740992.0
-
-static void print_number(char text[NUMBER_BYTES], double number)
+static void print_number(char text[RM_NUMBER_BYTES], double number)
 {
-    if (!isfinite(number)) {
-        (void)snprintf(text, NUMBER_BYTES, "null");
-        return;
+    if (rm_number_double(text, number) == 0) {
+        (void)rm_text_set(text, RM_NUMBER_BYTES, "null");
     }
-    if (fabs(number) < WHOLE_LIMIT && number == floor(number)) {
-        (void)snprintf(text, NUMBER_BYTES, "%" PRId64, (int64_t)number);
-        return;
-    }
-    (void)snprintf(text, NUMBER_BYTES, "%.15g", number);
-    if (strtod(text, NULL) != number) { /* our own text, in the host's locale both ways */
-        (void)snprintf(text, NUMBER_BYTES, "%.17g", number);
-    }
-    rm_text_point(text);
 }
 
 void rm_json_put_number(struct rm_json *object, const char *key, double number, bool *is_whole)
 {
-    char text[NUMBER_BYTES];
+    char text[RM_NUMBER_BYTES];
     print_number(text, number);
     rm_json_put(object, key, outer(cJSON_CreateRaw(text)), is_whole);
 }
@@ -118,7 +100,7 @@ struct rm_json *rm_json_doubles(const double *values, size_t count, bool *is_who
     rm_buffer_init(&buffer, SIZE_MAX / 4);
     rm_buffer_puts(&buffer, "[");
     for (size_t i = 0; i < count; i++) {
-        char text[NUMBER_BYTES];
+        char text[RM_NUMBER_BYTES];
         print_number(text, values[i]);
         if (i > 0) {
             rm_buffer_add(&buffer, ",", 1);

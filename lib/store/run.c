@@ -11,15 +11,24 @@ struct resmon_run *rm_run_new(void)
 {
     struct resmon_run *run = rm_alloc(1, sizeof *run);
     if (run != NULL) {
+        run->references = 1;
         run->state = "";
         run->label = "";
     }
     return run;
 }
 
+struct resmon_run *rm_run_ref(struct resmon_run *run)
+{
+    if (run != NULL) {
+        (void)__atomic_add_fetch(&run->references, 1, __ATOMIC_RELAXED);
+    }
+    return run;
+}
+
 void rm_run_free(struct resmon_run *run)
 {
-    if (run == NULL) {
+    if (run == NULL || __atomic_sub_fetch(&run->references, 1, __ATOMIC_ACQ_REL) > 0) {
         return;
     }
     /* Everything that belongs to a run lives in its arena. */

@@ -102,6 +102,7 @@ struct rm_run_dropped {
 #define RM_SERIES_KINDS 4 /* RESMON_SERIES_LAST ... MEAN - 1 */
 
 struct resmon_run {
+    uint32_t references; /* atomic */
     struct rm_arena strings;
     struct rm_arena working; /* only while it is filled */
     const char *state;       /* "running", "stopped" or "interrupted" */
@@ -139,8 +140,13 @@ struct resmon_run {
     struct rm_run_dropped dropped;
 };
 
-/** An empty run, or NULL. */
+/** An empty run with one reference, or NULL. */
 struct resmon_run *rm_run_new(void);
+
+/** One more holder, who gives it back with rm_run_free(); NULL stays NULL. */
+struct resmon_run *rm_run_ref(struct resmon_run *run);
+
+/** Gives a reference back; the last one frees. */
 void rm_run_free(struct resmon_run *run);
 
 /** Statistics of nothing: all NaN. */

@@ -10,10 +10,12 @@
 static void check_plan(const struct rm_autorun *plan)
 {
     struct rm_options options;
-    PROMISE(strlen(plan->json) < sizeof plan->json);
-    PROMISE(strlen(plan->record) < sizeof plan->record);
-    PROMISE(strlen(plan->name) < sizeof plan->name);
-    PROMISE(plan->wants_summary || plan->json[0] != '\0' || plan->record[0] != '\0');
+    bool has_text = false;
+    for (size_t i = 0; i < RM_AUTORUN_TEXTS; i++) {
+        PROMISE(strlen(plan->texts[i]) < sizeof plan->texts[i]);
+        has_text = has_text || plan->has[i];
+    }
+    PROMISE(plan->wants_summary || has_text);
     if (rm_options_read(&plan->options, &options) == RESMON_OK) {
         PROMISE(options.interval_ns > 0 && options.rows % 2 == 0);
         rm_options_free(&options);

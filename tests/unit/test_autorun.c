@@ -28,7 +28,7 @@ static void test_everything_at_once(void **state)
                                "name=a=b c,summary,smaps,log",
                                &plan));
     assert_int_equal(plan.options.struct_size, sizeof plan.options);
-    assert_string_equal(plan.json, "run.json");
+    assert_string_equal(plan.texts[RM_AUTORUN_JSON], "run.json");
     assert_string_equal(plan.options.record, "run-%p.rec");
     assert_string_equal(plan.options.name, "a=b c");
     assert_int_equal(plan.options.interval_ms, 250);
@@ -38,8 +38,8 @@ static void test_everything_at_once(void **state)
     assert_int_equal(plan.options.flags, RESMON_FLAG_SMAPS);
     assert_true(plan.wants_summary && plan.wants_log);
     /* Its texts point into the plan, not into the environment. */
-    assert_ptr_equal(plan.options.name, plan.name);
-    assert_ptr_equal(plan.options.record, plan.record);
+    assert_ptr_equal(plan.options.name, plan.texts[RM_AUTORUN_NAME]);
+    assert_ptr_equal(plan.options.record, plan.texts[RM_AUTORUN_RECORD]);
 }
 
 static void test_nothing_asked_is_a_summary(void **state)
@@ -49,7 +49,7 @@ static void test_nothing_asked_is_a_summary(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         assert_ok(rm_autorun_parse(texts[i], &plan));
         assert_true(plan.wants_summary);
-        assert_string_equal(plan.json, "");
+        assert_string_equal(plan.texts[RM_AUTORUN_JSON], "");
         assert_null(plan.options.record);
         assert_null(plan.options.name);
     }
@@ -66,7 +66,7 @@ static void test_a_plan_starts_afresh(void **state)
     (void)state;
     assert_ok(rm_autorun_parse("json=old,rows=10,log,smaps,scopes=cpu", &plan));
     assert_ok(rm_autorun_parse("name=new", &plan));
-    assert_string_equal(plan.json, "");
+    assert_string_equal(plan.texts[RM_AUTORUN_JSON], "");
     assert_int_equal(plan.options.max_rows + plan.options.flags + plan.options.scope_meters, 0);
     assert_false(plan.wants_log);
 }

@@ -488,7 +488,7 @@ static void count_warnings(void *context, int32_t level, const char *line)
     }
 }
 
-static void test_a_failing_sink_is_switched_off_alone(void **state)
+static void test_a_failing_sink_is_told_of_once_and_called_on(void **state)
 {
     (void)state;
     struct told failing = {.answer = RESMON_EIO}, healthy = {0};
@@ -502,9 +502,19 @@ static void test_a_failing_sink_is_switched_off_alone(void **state)
     assert_ok(resmon_monitor_start(monitor));
     assert_ok(resmon_monitor_sample_now(monitor));
     assert_ok(resmon_monitor_stop(monitor));
+    resmon_sink_info info = {.struct_size = sizeof info};
+    assert_ok(resmon_monitor_get_sink(monitor, 0, &info));
+    assert_int_equal(info.status, RESMON_EIO);
+    assert_int_equal(info.failures, 3);
+    assert_int_equal(info.calls, 6);
+    assert_int_equal(info.is_off, 0);
+    assert_ok(resmon_monitor_get_sink(monitor, 1, &info));
+    assert_int_equal(info.status, RESMON_OK);
+    assert_string_equal(info.name, "test");
+    assert_status(RESMON_ENOENT, resmon_monitor_get_sink(monitor, 2, &info));
     resmon_monitor_free(monitor);
     resmon_set_log(NULL, NULL, 0);
-    assert_string_equal(failing.order, "start rows close ");
+    assert_string_equal(failing.order, "start rows rows rows stop flush close ");
     assert_string_equal(healthy.order, "start rows rows rows stop flush close ");
     assert_int_equal(warnings, 1);
 }
@@ -845,7 +855,7 @@ int main(void)
         cmocka_unit_test(test_another_process_can_be_observed_to_its_end),
         cmocka_unit_test(test_no_such_process_is_said_at_start),
         cmocka_unit_test(test_a_sink_is_told_everything_in_order),
-        cmocka_unit_test(test_a_failing_sink_is_switched_off_alone),
+        cmocka_unit_test(test_a_failing_sink_is_told_of_once_and_called_on),
         cmocka_unit_test(test_a_sink_may_have_no_operations),
         cmocka_unit_test(test_sinks_are_bounded_and_closed_without_start),
         cmocka_unit_test(test_a_stuck_sink_delays_no_sample_and_loses_none),

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* sem_clockwait */
+#include "engine/lane.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/deadline.h"
+#include "base/log.h"
+#include "base/ring.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "base/thread.h"
+#include "store/run.h"
+#include "store/tags.h"
+
+/* The queue lasts this long while a sink is busy, within bounds. */
+#define QUEUE_NS      (10 * RM_NS_PER_S)
+#define QUEUE_LEAST   128
+#define QUEUE_LARGEST 1024
+
+enum record_kind { RECORD_ROW, RECORD_TAG };
+
+struct record {
+    int64_t t_ns;
+    enum record_kind kind;
+    /* then the values of a row, or the label of a tag */
+    double values[];
+};
+
+struct lane_sink {
+    resmon_sink_ops ops;
+    void *context;
+    int64_t next_snapshot_ns;
+    bool is_off;           /* atomic: its start failed, or it did not return */
+    resmon_sink_info info; /* guarded by the lane's lock; without is_off */
+};
+
+struct rm_lane {
+    int references; /* atomic */
+    const char *thread_name;
+    struct lane_sink sinks[RM_MAX_SINKS];
+    size_t sink_count;
+    struct rm_ring ring; /* from the sampling thread */
+    struct rm_lane_terms terms;
+    sem_t wake; /* posted for each row, and to stop */
+    pthread_t thread;
+    bool has_thread;
+    bool wants_records; /* a sink has rows or tag */
+    bool has_snapshots;
+    bool is_stopping;      /* atomic: set before the last wake */
+    int64_t deadline_ns;   /* atomic */
+    resmon_run *final_run; /* before is_stopping */
+
+    pthread_mutex_t lock; /* guards what follows, and how the sinks fare */
+    pthread_cond_t ended; /* on CLOCK_MONOTONIC */
+    bool is_done;
+    struct lane_sink *current; /* that is being called */
+    resmon_status end_status;  /* of the first sink that failed in stop or flush */
+    char end_text[RM_ERROR_TEXT_BYTES];
+
+    pthread_mutex_t capture_lock; /* held while a snapshot is made; the monitor outlives that */
+};
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+struct rm_lane *rm_lane_new(const char *thread_name)
+{
+    struct rm_lane *lane = rm_alloc(1, sizeof *lane);
+    if (lane == NULL) {
+        return NULL;
+    }
+    lane->references = 1;
+    lane->thread_name = thread_name;
+    lane->deadline_ns = RM_DEADLINE_NONE;
+    (void)sem_init(&lane->wake, 0, 0);
+    (void)pthread_mutex_init(&lane->lock, NULL);
+    (void)pthread_mutex_init(&lane->capture_lock, NULL);
+    rm_thread_cond_init(&lane->ended);
+    return lane;
+}
+
+static void free_memory(struct rm_lane *lane)
+{
+    rm_ring_free(&lane->ring);
+    rm_run_free(lane->terms.columns);
+    rm_run_free(lane->final_run);
+    rm_free(lane);
+}
+
+static void let_go(struct rm_lane *lane)
+{
+    if (__atomic_sub_fetch(&lane->references, 1, __ATOMIC_ACQ_REL) > 0) {
+        return;
+    }
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        if (lane->sinks[i].ops.close != NULL) {
+            lane->sinks[i].ops.close(lane->sinks[i].context);
+        }
+    }
+    (void)sem_destroy(&lane->wake);
+    (void)pthread_mutex_destroy(&lane->lock);
+    (void)pthread_mutex_destroy(&lane->capture_lock);
+    (void)pthread_cond_destroy(&lane->ended);
+    free_memory(lane);
+}
+
+void rm_lane_free(struct rm_lane *lane)
+{
+    if (lane != NULL) {
+        let_go(lane);
+    }
+}
+
+void rm_lane_forget(struct rm_lane *lane)
+{
+    if (lane != NULL) {
+        free_memory(lane);
+    }
+}
+
+size_t rm_lane_add(struct rm_lane *lane, const resmon_sink_ops *ops, void *context)
+{
+    struct lane_sink *sink = &lane->sinks[lane->sink_count];
+    *sink = (struct lane_sink){.ops = *ops, .context = context};
+    (void)rm_text_set(sink->info.name, sizeof sink->info.name,
+                      ops->name != NULL ? ops->name : "callback");
+    lane->wants_records = lane->wants_records || ops->rows != NULL || ops->tag != NULL;
+    lane->has_snapshots =
+        lane->has_snapshots || (ops->snapshot != NULL && ops->snapshot_interval_ms > 0);
+    return lane->sink_count++;
+}
+
+/* ---- calling sinks ---------------------------------------------------------------------- */
+
+/* One call of a sink at a time, and the account of it. */
+struct call {
+    struct rm_lane *lane;
+    struct lane_sink *sink;
+    const char *what;
+    int64_t begin_ns;
+};
+
+static struct call call_begin(struct rm_lane *lane, struct lane_sink *sink, const char *what)
+{
+    (void)pthread_mutex_lock(&lane->lock);
+    lane->current = sink;
+    (void)pthread_mutex_unlock(&lane->lock);
+    return (struct call){lane, sink, what, rm_clock_monotonic_ns()};
+}
+
+/* A failure is said once, until something succeeds. */
+static void call_end(const struct call *call, resmon_status status)
+{
+    resmon_sink_info *info = &call->sink->info;
+    uint64_t took_ns = (uint64_t)(rm_clock_monotonic_ns() - call->begin_ns);
+    const char *text = status < RESMON_OK ? resmon_last_error() : "";
+    (void)pthread_mutex_lock(&call->lane->lock);
+    bool is_news = status < RESMON_OK && info->status != status;
+    call->lane->current = NULL;
+    info->calls++;
+    info->busy_ns += took_ns;
+    info->longest_ns = took_ns > info->longest_ns ? took_ns : info->longest_ns;
+    if (status < RESMON_OK) {
+        info->failures++;
+        info->status = status;
+        (void)rm_text_set(info->reason, sizeof info->reason, text);
+    }
+    (void)pthread_mutex_unlock(&call->lane->lock);
+    if (is_news) {
+        rm_log(RESMON_LOG_WARNING, "sink %s: %s failed with %s: %s", info->name, call->what,
+               resmon_status_name(status), text);
+    }
+}
+
+static bool is_on(const struct lane_sink *sink)
+{
+    return !RM_LOAD(&sink->is_off);
+}
+
+static void call_start(struct rm_lane *lane)
+{
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        struct lane_sink *sink = &lane->sinks[i];
+        if (sink->ops.start == NULL) {
+            continue;
+        }
+        struct call call = call_begin(lane, sink, "start");
+        resmon_status status = sink->ops.start(sink->context, lane->terms.columns);
+        call_end(&call, status);
+        if (status < RESMON_OK) {
+            RM_STORE(&sink->is_off, true);
+        }
+    }
+}
+
+static void call_record(struct rm_lane *lane, const struct record *record)
+{
+    resmon_rows rows = {
+        .struct_size = sizeof rows,
+        .run = lane->terms.columns,
+        .row_count = 1,
+        .column_count = lane->terms.column_count,
+        .t_ns = &record->t_ns,
+        .values = record->values,
+        .dropped_rows = RM_LOAD(&lane->ring.dropped),
+    };
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        struct lane_sink *sink = &lane->sinks[i];
+        if (!is_on(sink)) {
+            continue;
+        }
+        if (record->kind == RECORD_TAG && sink->ops.tag != NULL) {
+            struct call call = call_begin(lane, sink, "tag");
+            call_end(&call,
+                     sink->ops.tag(sink->context, record->t_ns, (const char *)record->values));
+        }
+        if (record->kind == RECORD_ROW && sink->ops.rows != NULL) {
+            struct call call = call_begin(lane, sink, "rows");
+            call_end(&call, sink->ops.rows(sink->context, &rows));
+        }
+    }
+}
+
+static void note_end(struct rm_lane *lane, const struct lane_sink *sink, resmon_status status)
+{
+    if (status < RESMON_OK && lane->end_status == RESMON_OK) {
+        (void)pthread_mutex_lock(&lane->lock);
+        lane->end_status = status;
+        (void)snprintf(lane->end_text, sizeof lane->end_text, "sink %s: %s", sink->info.name,
+                       resmon_last_error());
+        (void)pthread_mutex_unlock(&lane->lock);
+    }
+}
+
+static void call_stop(struct rm_lane *lane)
+{
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        struct lane_sink *sink = &lane->sinks[i];
+        if (is_on(sink) && sink->ops.stop != NULL && lane->final_run != NULL) {
+            struct call call = call_begin(lane, sink, "stop");
+            resmon_status status = sink->ops.stop(sink->context, lane->final_run);
+            call_end(&call, status);
+            note_end(lane, sink, status);
+        }
+        if (is_on(sink) && sink->ops.flush != NULL) {
+            struct call call = call_begin(lane, sink, "flush");
+            resmon_status status = sink->ops.flush(sink->context);
+            call_end(&call, status);
+            note_end(lane, sink, status);
+        }
+    }
+}
+
+/* ---- snapshots -------------------------------------------------------------------------- */
+
+static bool wants_snapshots(const struct lane_sink *sink)
+{
+    return is_on(sink) && sink->ops.snapshot != NULL && sink->ops.snapshot_interval_ms > 0;
+}
+
+static int64_t next_snapshot_ns(const struct rm_lane *lane)
+{
+    int64_t next_ns = INT64_MAX;
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        if (wants_snapshots(&lane->sinks[i]) && lane->sinks[i].next_snapshot_ns < next_ns) {
+            next_ns = lane->sinks[i].next_snapshot_ns;
+        }
+    }
+    return next_ns;
+}
+
+static void schedule_snapshot(struct lane_sink *sink, int64_t now_ns)
+{
+    uint64_t ms = sink->ops.snapshot_interval_ms;
+    int64_t most_ms = INT64_MAX / 4 / RM_NS_PER_MS;
+    sink->next_snapshot_ns =
+        now_ns + (ms < (uint64_t)most_ms ? (int64_t)ms : most_ms) * RM_NS_PER_MS;
+}
+
+/* NULL: the lane is to stop, and the monitor may be gone; or there is no memory. */
+static resmon_run *capture(struct rm_lane *lane)
+{
+    resmon_run *run = NULL;
+    (void)pthread_mutex_lock(&lane->capture_lock);
+    if (!RM_LOAD(&lane->is_stopping) &&
+        lane->terms.capture(lane->terms.context, &run) != RESMON_OK) {
+        run = NULL;
+    }
+    (void)pthread_mutex_unlock(&lane->capture_lock);
+    return run;
+}
+
+static void call_snapshots(struct rm_lane *lane)
+{
+    int64_t now_ns = rm_clock_monotonic_ns();
+    resmon_run *run = NULL;
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        struct lane_sink *sink = &lane->sinks[i];
+        if (!wants_snapshots(sink) || sink->next_snapshot_ns > now_ns) {
+            continue;
+        }
+        run = run != NULL ? run : capture(lane);
+        if (run != NULL) {
+            struct call call = call_begin(lane, sink, "snapshot");
+            call_end(&call, sink->ops.snapshot(sink->context, run));
+        }
+        schedule_snapshot(sink, rm_clock_monotonic_ns());
+    }
+    rm_run_free(run);
+}
+
+/* ---- the thread ------------------------------------------------------------------------- */
+
+static void wait_for_work(struct rm_lane *lane)
+{
+    int64_t due_ns = lane->has_snapshots ? next_snapshot_ns(lane) : INT64_MAX;
+    if (due_ns == INT64_MAX) {
+        while (sem_wait(&lane->wake) != 0 && errno == EINTR) {
+        }
+        return;
+    }
+    struct timespec due = {due_ns / RM_NS_PER_S, due_ns % RM_NS_PER_S};
+    while (sem_clockwait(&lane->wake, CLOCK_MONOTONIC, &due) != 0 && errno == EINTR) {
+    }
+}
+
+static void deliver_queue(struct rm_lane *lane)
+{
+    const struct record *record;
+    while ((record = rm_ring_peek(&lane->ring)) != NULL) {
+        call_record(lane, record);
+        rm_ring_release(&lane->ring);
+    }
+}
+
+static void *run_thread(void *context)
+{
+    struct rm_lane *lane = context;
+    bool is_stopping = false;
+    rm_deadline_follow(&lane->deadline_ns);
+    call_start(lane);
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        schedule_snapshot(&lane->sinks[i], rm_clock_monotonic_ns());
+    }
+    while (!is_stopping) {
+        wait_for_work(lane);
+        /* Asked before the queue is emptied: what was put in before the stop is delivered. */
+        is_stopping = __atomic_load_n(&lane->is_stopping, __ATOMIC_ACQUIRE);
+        deliver_queue(lane);
+        if (!is_stopping && lane->has_snapshots) {
+            call_snapshots(lane);
+        }
+    }
+    call_stop(lane);
+    rm_deadline_follow(NULL);
+    rm_thread_leave();
+    (void)pthread_mutex_lock(&lane->lock);
+    lane->is_done = true;
+    (void)pthread_cond_signal(&lane->ended);
+    (void)pthread_mutex_unlock(&lane->lock);
+    let_go(lane);
+    return NULL;
+}
+
+static size_t queue_records(int64_t interval_ns)
+{
+    int64_t records = interval_ns > 0 ? QUEUE_NS / interval_ns : QUEUE_LARGEST;
+    records = records > QUEUE_LEAST ? records : QUEUE_LEAST;
+    return (size_t)(records < QUEUE_LARGEST ? records : QUEUE_LARGEST);
+}
+
+resmon_status rm_lane_start(struct rm_lane *lane, const struct rm_lane_terms *terms)
+{
+    size_t payload = terms->column_count * sizeof(double);
+    payload = payload > RM_TAG_LABEL_BYTES ? payload : RM_TAG_LABEL_BYTES;
+    if (lane->wants_records) {
+        resmon_status status = rm_ring_init(&lane->ring, sizeof(struct record) + payload,
+                                            queue_records(terms->interval_ns));
+        if (status != RESMON_OK) {
+            return status;
+        }
+    }
+    lane->terms = *terms;
+    (void)rm_run_ref(lane->terms.columns);
+    (void)__atomic_add_fetch(&lane->references, 1, __ATOMIC_RELAXED);
+    const struct rm_thread_work work = {lane->thread_name, RM_STACK_OF_PROGRAM, run_thread, lane};
+    resmon_status status = rm_thread_start(&lane->thread, &work);
+    if (status != RESMON_OK) {
+        (void)__atomic_sub_fetch(&lane->references, 1, __ATOMIC_RELAXED);
+        return status;
+    }
+    lane->has_thread = true;
+    return RESMON_OK;
+}
+
+/* ---- from other threads ----------------------------------------------------------------- */
+
+bool rm_lane_wants_rows(const struct rm_lane *lane)
+{
+    return lane->wants_records;
+}
+
+void rm_lane_row(struct rm_lane *lane, int64_t t_ns, const double *values)
+{
+    if (lane->wants_records) {
+        struct record *record = rm_ring_reserve(&lane->ring);
+        if (record != NULL) {
+            record->t_ns = t_ns;
+            record->kind = RECORD_ROW;
+            memcpy(record->values, values, lane->terms.column_count * sizeof *values);
+            rm_ring_commit(&lane->ring);
+        }
+        (void)sem_post(&lane->wake);
+    }
+}
+
+void rm_lane_tag(struct rm_lane *lane, int64_t t_ns, const char *label)
+{
+    struct record *record = lane->wants_records ? rm_ring_reserve(&lane->ring) : NULL;
+    if (record != NULL) {
+        record->t_ns = t_ns;
+        record->kind = RECORD_TAG;
+        (void)rm_text_set((char *)record->values, RM_TAG_LABEL_BYTES, label);
+        rm_ring_commit(&lane->ring);
+    }
+}
+
+uint64_t rm_lane_dropped(const struct rm_lane *lane)
+{
+    return RM_LOAD(&lane->ring.dropped);
+}
+
+bool rm_lane_is_this_thread(const struct rm_lane *lane)
+{
+    return lane->has_thread && pthread_equal(lane->thread, pthread_self()) != 0;
+}
+
+void rm_lane_get(struct rm_lane *lane, size_t index, resmon_sink_info *ret_info)
+{
+    (void)pthread_mutex_lock(&lane->lock);
+    *ret_info = lane->sinks[index].info;
+    ret_info->is_off = is_on(&lane->sinks[index]) ? 0 : 1;
+    (void)pthread_mutex_unlock(&lane->lock);
+}
+
+void rm_lane_finish(struct rm_lane *lane, resmon_run *run, int64_t deadline_ns)
+{
+    if (!lane->has_thread) {
+        return;
+    }
+    __atomic_store_n(&lane->deadline_ns, deadline_ns, __ATOMIC_RELAXED);
+    lane->final_run = rm_run_ref(run);
+    /* After this no capture is under way, and none begins. */
+    (void)pthread_mutex_lock(&lane->capture_lock);
+    __atomic_store_n(&lane->is_stopping, true, __ATOMIC_RELEASE);
+    (void)pthread_mutex_unlock(&lane->capture_lock);
+    (void)sem_post(&lane->wake);
+}
+
+/* Under the lock.  The other sinks get their turn once the one that it is in has returned. */
+static void leave_behind(struct rm_lane *lane)
+{
+    lane->end_status = RESMON_ETIMEDOUT;
+    const char *name = lane->current != NULL ? lane->current->info.name : "?";
+    (void)snprintf(lane->end_text, sizeof lane->end_text,
+                   "sink %s did not return in time; it was left behind", name);
+    if (lane->current != NULL) {
+        RM_STORE(&lane->current->is_off, true);
+        lane->current->info.status = RESMON_ETIMEDOUT;
+        (void)rm_text_set(lane->current->info.reason, sizeof lane->current->info.reason,
+                          lane->end_text);
+    }
+}
+
+resmon_status rm_lane_wait(struct rm_lane *lane, int64_t until_ns)
+{
+    if (!lane->has_thread) {
+        return RESMON_OK;
+    }
+    struct timespec until = {until_ns / RM_NS_PER_S, until_ns % RM_NS_PER_S};
+    int error = 0;
+    (void)pthread_mutex_lock(&lane->lock);
+    while (!lane->is_done && error != ETIMEDOUT) {
+        error = pthread_cond_timedwait(&lane->ended, &lane->lock, &until);
+    }
+    bool is_done = lane->is_done;
+    if (!is_done) {
+        leave_behind(lane);
+    }
+    resmon_status status = lane->end_status;
+    status = status < RESMON_OK ? rm_error(status, "%s", lane->end_text) : RESMON_OK;
+    (void)pthread_mutex_unlock(&lane->lock);
+    lane->has_thread = false;
+    if (is_done) {
+        (void)pthread_join(lane->thread, NULL);
+    } else {
+        (void)pthread_detach(lane->thread);
+    }
+    return status;
+}

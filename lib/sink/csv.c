@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+#include "sink/csv.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "base/struct_size.h"
+#include "metric/metric.h"
+#include "sys/appendfile.h"
+#include "sys/outfile.h"
+
+#define PIECE_BYTES  ((size_t)64 << 10)
+#define LARGEST_LINE ((size_t)4 << 20)
+
+/* What a line holds of each column, and what the file of columns says of it. */
+struct cell {
+    const char *suffix;
+    int series;
+    int32_t kind; /* of the columns that have it */
+    const char *meaning;
+};
+
+static const struct cell streamed[] = {
+    {"", -1, RESMON_GAUGE, "as read at this time"},
+    {"", -1, RESMON_COUNTER, "growth since the start of the run"},
+};
+
+static const struct cell whole[] = {
+    {"", RESMON_SERIES_MEAN, RESMON_GAUGE, "time-weighted mean of the row"},
+    {".min", RESMON_SERIES_MIN, RESMON_GAUGE, "lowest reading of the row"},
+    {".max", RESMON_SERIES_MAX, RESMON_GAUGE, "highest reading of the row"},
+    {"", RESMON_SERIES_LAST, RESMON_COUNTER, "growth since the start of the run"},
+};
+
+struct layout {
+    const struct cell *cells;
+    size_t cell_count;
+    const char *head; /* names of the columns before the metrics */
+};
+
+static const struct layout layout_streamed = {streamed, sizeof streamed / sizeof *streamed,
+                                              "time_s,unix_time_s"};
+static const struct layout layout_whole = {whole, sizeof whole / sizeof *whole,
+                                           "time_s,unix_time_s,end_s,samples"};
+
+/* What is known of the columns that are not metrics. */
+static const struct {
+    const char *name, *unit, *meaning;
+} other_columns[] = {
+    {"time_s", "s", "of the sample, or the first one of the row, since the start of the run"},
+    {"unix_time_s", "s", "the same, since 1970-01-01 UTC"},
+    {"end_s", "s", "of the last sample of the row, since the start of the run"},
+    {"samples", "1", "that the row covers"},
+    {"tag", "", "labels set since the row before, joined by '; '"},
+};
+
+/* ---- pieces of text --------------------------------------------------------------------- */
+
+/* Quoted where it has to be. */
+static void put_text(struct rm_buffer *line, const char *text)
+{
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        rm_buffer_puts(line, text);
+        return;
+    }
+    rm_buffer_add(line, "\"", 1);
+    for (const char *p = text; *p != '\0'; p++) {
+        rm_buffer_add(line, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+    }
+    rm_buffer_add(line, "\"", 1);
+}
+
+static void put_number(struct rm_buffer *line, double number)
+{
+    char text[RM_NUMBER_BYTES];
+    rm_buffer_add(line, ",", 1);
+    rm_buffer_add(line, text, rm_number_double(text, number));
+}
+
+static void put_seconds(struct rm_buffer *line, int64_t ns)
+{
+    char text[RM_NUMBER_BYTES];
+    rm_buffer_add(line, text, rm_number_fixed(text, ns, 9));
+}
+
+static void put_name(struct rm_buffer *line, const struct rm_run_column *column,
+                     const struct cell *cell)
+{
+    char name[256];
+    const char *instance = column->instance;
+    (void)snprintf(name, sizeof name, instance[0] != '\0' ? "%s[%s]%s" : "%s%s%s", column->metric,
+                   instance, cell->suffix);
+    put_text(line, name);
+}
+
+static bool has_cell(const struct rm_run_column *column, const struct cell *cell)
+{
+    return cell->kind == column->kind;
+}
+
+/* ---- heads ------------------------------------------------------------------------------ */
+
+static void put_head(struct rm_buffer *line, const struct resmon_run *run,
+                     const struct layout *layout)
+{
+    rm_buffer_puts(line, layout->head);
+    for (size_t i = 0; i < run->column_count; i++) {
+        for (size_t c = 0; c < layout->cell_count; c++) {
+            if (has_cell(&run->columns[i], &layout->cells[c])) {
+                rm_buffer_add(line, ",", 1);
+                put_name(line, &run->columns[i], &layout->cells[c]);
+            }
+        }
+    }
+    rm_buffer_puts(line, ",tag\n");
+}
+
+static bool is_in_head(const struct layout *layout, const char *name)
+{
+    return strcmp(name, "tag") == 0 || strstr(layout->head, name) != NULL;
+}
+
+static void put_column(struct rm_buffer *text, const struct rm_run_column *column,
+                       const struct cell *cell)
+{
+    const struct rm_metric *metric = rm_metric_by_name(column->metric);
+    put_name(text, column, cell);
+    const char *const rest[] = {
+        column->metric, column->instance,
+        column->unit,   column->kind == RESMON_COUNTER ? "counter" : "gauge",
+        cell->meaning,  metric != NULL ? metric->help : ""};
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
+        rm_buffer_add(text, ",", 1);
+        put_text(text, rest[i]);
+    }
+    rm_buffer_add(text, "\n", 1);
+}
+
+static void put_columns(struct rm_buffer *text, const struct resmon_run *run,
+                        const struct layout *layout)
+{
+    rm_buffer_puts(text, "column,metric,instance,unit,kind,meaning,metric_meaning\n");
+    for (size_t i = 0; i < sizeof other_columns / sizeof *other_columns; i++) {
+        if (is_in_head(layout, other_columns[i].name)) {
+            rm_buffer_printf(text, "%s,,,%s,,", other_columns[i].name, other_columns[i].unit);
+            put_text(text, other_columns[i].meaning);
+            rm_buffer_puts(text, ",\n");
+        }
+    }
+    for (size_t i = 0; i < run->column_count; i++) {
+        for (size_t c = 0; c < layout->cell_count; c++) {
+            if (has_cell(&run->columns[i], &layout->cells[c])) {
+                put_column(text, &run->columns[i], &layout->cells[c]);
+            }
+        }
+    }
+}
+
+/* "run.csv" -> "run-columns.csv" */
+static resmon_status columns_path(const char *path, char columns[RM_PATH_BYTES])
+{
+    size_t length = strlen(path);
+    size_t stem = length > 4 && strcmp(path + length - 4, ".csv") == 0 ? length - 4 : length;
+    int wanted = snprintf(columns, RM_PATH_BYTES, "%.*s-columns.csv", (int)stem, path);
+    return wanted < RM_PATH_BYTES
+               ? RESMON_OK
+               : rm_error(RESMON_EINVAL, "path longer than %d bytes: %s", RM_PATH_BYTES - 1, path);
+}
+
+/* Writes a file that is there as a whole or not at all. */
+static resmon_status save_text(const char *path, const struct rm_buffer *text)
+{
+    struct rm_outfile *file = rm_alloc(1, sizeof *file);
+    if (file == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for %s", path);
+    }
+    resmon_status status = rm_outfile_open(file, path, 0);
+    if (status == RESMON_OK) {
+        status = rm_outfile_write(file, text->text, text->length);
+        if (status == RESMON_OK) {
+            status = rm_outfile_commit(file);
+        } else {
+            rm_outfile_abandon(file);
+        }
+    }
+    rm_free(file);
+    return status;
+}
+
+static resmon_status save_columns(const struct resmon_run *run, const struct layout *layout,
+                                  const char *path)
+{
+    char columns[RM_PATH_BYTES];
+    struct rm_buffer text;
+    resmon_status status = columns_path(path, columns);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    rm_buffer_init(&text, LARGEST_LINE);
+    put_columns(&text, run, layout);
+    status = text.status == RESMON_OK ? save_text(columns, &text) : text.status;
+    rm_buffer_free(&text);
+    return status;
+}
+
+/* ---- a whole run ------------------------------------------------------------------------ */
+
+/* Tags from `*next` on that are older than `until_ns`, joined. */
+static void put_tags(struct rm_buffer *line, const struct resmon_run *run, size_t *next,
+                     int64_t until_ns)
+{
+    char joined[1024] = "";
+    size_t length = 0;
+    while (*next < run->tag_count && run->tags[*next].t_ns < until_ns) {
+        int added = snprintf(joined + length, sizeof joined - length, "%s%s",
+                             length > 0 ? "; " : "", run->tags[*next].label);
+        length += added > 0 ? (size_t)added : 0;
+        length = length < sizeof joined ? length : sizeof joined - 1;
+        (*next)++;
+    }
+    rm_buffer_add(line, ",", 1);
+    put_text(line, joined);
+    rm_buffer_add(line, "\n", 1);
+}
+
+static void put_row(struct rm_buffer *line, const struct resmon_run *run, size_t row, size_t *tag)
+{
+    char samples[RM_NUMBER_BYTES];
+    bool is_last = row + 1 == run->row_count;
+    put_seconds(line, run->t_first[row]);
+    rm_buffer_add(line, ",", 1);
+    put_seconds(line, run->start_realtime_ns + run->t_first[row]);
+    rm_buffer_add(line, ",", 1);
+    put_seconds(line, run->t_last[row]);
+    rm_buffer_add(line, ",", 1);
+    rm_buffer_add(line, samples, rm_number_u64(samples, run->row_samples[row]));
+    for (size_t i = 0; i < run->column_count; i++) {
+        for (size_t c = 0; c < layout_whole.cell_count; c++) {
+            if (has_cell(&run->columns[i], &whole[c])) {
+                put_number(line, rm_run_series(run, i, whole[c].series)[row]);
+            }
+        }
+    }
+    put_tags(line, run, tag, is_last ? INT64_MAX : run->t_first[row + 1]);
+}
+
+static resmon_status write_rows(struct rm_outfile *file, const struct resmon_run *run)
+{
+    struct rm_buffer lines;
+    resmon_status status = RESMON_OK;
+    size_t tag = 0;
+    rm_buffer_init(&lines, LARGEST_LINE + PIECE_BYTES);
+    put_head(&lines, run, &layout_whole);
+    for (size_t row = 0; row < run->row_count && status == RESMON_OK; row++) {
+        put_row(&lines, run, row, &tag);
+        if (lines.length >= PIECE_BYTES && lines.status == RESMON_OK) {
+            status = rm_outfile_write(file, lines.text, lines.length);
+            lines.length = 0;
+        }
+    }
+    status = status == RESMON_OK ? lines.status : status;
+    if (status == RESMON_OK && lines.length > 0) {
+        status = rm_outfile_write(file, lines.text, lines.length);
+    }
+    rm_buffer_free(&lines);
+    return status;
+}
+
+resmon_status rm_csv_save(const struct resmon_run *run, const char *path)
+{
+    struct rm_outfile *file = rm_alloc(1, sizeof *file);
+    if (file == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for %s", path);
+    }
+    resmon_status status = rm_outfile_open(file, path, 0);
+    if (status == RESMON_OK) {
+        status = write_rows(file, run);
+        if (status == RESMON_OK) {
+            status = rm_outfile_commit(file);
+        } else {
+            rm_outfile_abandon(file);
+        }
+    }
+    rm_free(file);
+    return status == RESMON_OK ? save_columns(run, &layout_whole, path) : status;
+}
+
+/* ---- line by line ----------------------------------------------------------------------- */
+
+struct csv {
+    struct rm_appendfile file;
+    struct rm_buffer line;
+    struct rm_buffer tags; /* since the last line */
+    int64_t start_realtime_ns;
+    size_t column_count;
+    uint64_t lost_lines;
+    resmon_status lost_status;
+    uint64_t dropped_rows;
+    char path[RM_PATH_BYTES];
+};
+
+static resmon_status start(void *context, const resmon_run *run)
+{
+    struct csv *csv = context;
+    csv->start_realtime_ns = run->start_realtime_ns;
+    csv->column_count = run->column_count;
+    resmon_status status = rm_appendfile_open(&csv->file, csv->path);
+    if (status == RESMON_OK) {
+        status = save_columns(run, &layout_streamed, csv->path);
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    put_head(&csv->line, run, &layout_streamed);
+    return csv->line.status == RESMON_OK
+               ? rm_appendfile_add(&csv->file, csv->line.text, csv->line.length)
+               : csv->line.status;
+}
+
+static void begin_line(struct csv *csv, int64_t t_ns)
+{
+    csv->line.length = 0;
+    put_seconds(&csv->line, t_ns);
+    rm_buffer_add(&csv->line, ",", 1);
+    put_seconds(&csv->line, csv->start_realtime_ns + t_ns);
+}
+
+/* A line that finds no room is counted, and the next one is tried. */
+static resmon_status end_line(struct csv *csv)
+{
+    rm_buffer_add(&csv->line, ",", 1);
+    put_text(&csv->line, csv->tags.length > 0 ? csv->tags.text : "");
+    rm_buffer_add(&csv->line, "\n", 1);
+    resmon_status status = csv->line.status;
+    if (status == RESMON_OK) {
+        status = rm_appendfile_add(&csv->file, csv->line.text, csv->line.length);
+    }
+    if (status == RESMON_OK) {
+        csv->tags.length = 0;
+        return RESMON_OK;
+    }
+    csv->lost_lines++;
+    csv->lost_status = status;
+    return status;
+}
+
+static resmon_status add_rows(void *context, const resmon_rows *rows)
+{
+    struct csv *csv = context;
+    resmon_status status = RESMON_OK;
+    csv->dropped_rows = rows->dropped_rows;
+    for (size_t row = 0; row < rows->row_count; row++) {
+        const double *values = rows->values + row * rows->column_count;
+        begin_line(csv, rows->t_ns[row]);
+        for (size_t c = 0; c < rows->column_count; c++) {
+            put_number(&csv->line, values[c]);
+        }
+        resmon_status added = end_line(csv);
+        status = status == RESMON_OK ? added : status;
+    }
+    return status;
+}
+
+/* Bounded: labels that find no room are cut off. */
+static resmon_status add_tag(void *context, int64_t t_ns, const char *label)
+{
+    struct csv *csv = context;
+    (void)t_ns;
+    if (csv->tags.length + strlen(label) + 3 < csv->tags.bound) {
+        rm_buffer_puts(&csv->tags, csv->tags.length > 0 ? "; " : "");
+        rm_buffer_puts(&csv->tags, label);
+    }
+    return csv->tags.status;
+}
+
+static resmon_status finish_lines(void *context, const resmon_run *run)
+{
+    struct csv *csv = context;
+    resmon_status status = RESMON_OK;
+    if (csv->tags.length > 0) { /* set after the last sample */
+        begin_line(csv, run->duration_ns);
+        for (size_t c = 0; c < csv->column_count; c++) {
+            rm_buffer_add(&csv->line, ",", 1);
+        }
+        status = end_line(csv);
+    }
+    if (csv->lost_lines + csv->dropped_rows > 0) {
+        return rm_error(csv->lost_lines > 0 ? csv->lost_status : RESMON_ENOSPC,
+                        "%s lacks %llu samples that could not be written and %llu that the queue "
+                        "dropped",
+                        csv->path, (unsigned long long)csv->lost_lines,
+                        (unsigned long long)csv->dropped_rows);
+    }
+    return status == RESMON_OK ? rm_appendfile_sync(&csv->file) : status;
+}
+
+static resmon_status save_whole(void *context, const resmon_run *run)
+{
+    const struct csv *csv = context;
+    return rm_csv_save(run, csv->path);
+}
+
+static void close_sink(void *context)
+{
+    struct csv *csv = context;
+    rm_appendfile_close(&csv->file);
+    rm_buffer_free(&csv->line);
+    rm_buffer_free(&csv->tags);
+    rm_free(csv);
+}
+
+resmon_status rm_csv_sink_new(const resmon_csv_options *options, struct rm_sink *ret_sink)
+{
+    resmon_csv_options known;
+    char expanded[RM_PATH_BYTES];
+    resmon_status status = rm_struct_take(options, RM_STRUCT_SIZE(resmon_csv_options), &known);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (known.path == NULL || (known.flags & ~RESMON_CSV_WHOLE_RUN) != 0) {
+        return rm_error(RESMON_EINVAL, "options of a CSV sink: %s",
+                        known.path == NULL ? "path is NULL" : "unknown flags");
+    }
+    struct csv *csv = rm_alloc(1, sizeof *csv);
+    if (csv == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a sink");
+    }
+    rm_buffer_init(&csv->line, LARGEST_LINE);
+    rm_buffer_init(&csv->tags, 1024);
+    status = rm_outfile_expand(known.path, expanded);
+    status = status == RESMON_OK ? rm_outfile_settle(expanded, csv->path) : status;
+    if (status != RESMON_OK) {
+        rm_free(csv);
+        return status;
+    }
+    *ret_sink = (struct rm_sink){
+        .ops = {.name = "csv",
+                .start = start,
+                .rows = add_rows,
+                .tag = add_tag,
+                .stop = finish_lines,
+                .close = close_sink},
+        .context = csv,
+    };
+    if ((known.flags & RESMON_CSV_WHOLE_RUN) != 0) {
+        ret_sink->ops = (resmon_sink_ops){.name = "csv", .stop = save_whole, .close = close_sink};
+    }
+    return RESMON_OK;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/delivery, engine/lane: sinks that hang, call back, come late or want snapshots; and that
+ * the one kind does not hold up the other.
+ */
+#include "test.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/deadline.h"
+
+static resmon_monitor *make(uint64_t stop_timeout_ms)
+{
+    resmon_monitor *monitor = NULL;
+    resmon_monitor_options options = {.struct_size = sizeof options,
+                                      .interval_ms = 10,
+                                      .domains = RESMON_DOMAIN_PROCESS,
+                                      .stop_timeout_ms = stop_timeout_ms};
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    return monitor;
+}
+
+static resmon_sink_info sink_of(resmon_monitor *monitor, size_t index)
+{
+    resmon_sink_info info = {.struct_size = sizeof info};
+    assert_ok(resmon_monitor_get_sink(monitor, index, &info));
+    return info;
+}
+
+/* ---- a sink that hangs ---------------------------------------------------------------------- */
+
+struct gate {
+    sem_t open, entered, closed;
+    int64_t deadline_ns;
+};
+
+static void gate_init(struct gate *gate)
+{
+    assert_int_equal(sem_init(&gate->open, 0, 0), 0);
+    assert_int_equal(sem_init(&gate->entered, 0, 0), 0);
+    assert_int_equal(sem_init(&gate->closed, 0, 0), 0);
+}
+
+static resmon_status hang(void *context, const resmon_run *run)
+{
+    struct gate *gate = context;
+    (void)run;
+    gate->deadline_ns = rm_deadline_ns();
+    (void)sem_post(&gate->entered);
+    (void)sem_wait(&gate->open);
+    return RESMON_OK;
+}
+
+static void gate_closed(void *context)
+{
+    struct gate *gate = context;
+    (void)sem_post(&gate->closed);
+}
+
+static resmon_status count_stops(void *context, const resmon_run *run)
+{
+    (void)run;
+    (void)__atomic_add_fetch((int *)context, 1, __ATOMIC_RELAXED);
+    return RESMON_OK;
+}
+
+/* Two sinks of the same kind, the first hangs: stop and free return, the second gets its turn when
+ * the first lets go, on memory that is still there. */
+static void test_a_sink_that_hangs_is_left_behind(void **state)
+{
+    (void)state;
+    struct gate gate = {0};
+    int stops = 0;
+    gate_init(&gate);
+    resmon_sink_ops hanging = {
+        .struct_size = sizeof hanging, .name = "hanging", .stop = hang, .close = gate_closed};
+    resmon_sink_ops healthy = {.struct_size = sizeof healthy, .stop = count_stops};
+    resmon_monitor *monitor = make(200);
+    assert_ok(resmon_monitor_add_sink(monitor, &hanging, &gate));
+    assert_ok(resmon_monitor_add_sink(monitor, &healthy, &stops));
+    assert_ok(resmon_monitor_start(monitor));
+    int64_t begin_ns = rm_clock_monotonic_ns();
+    assert_status(RESMON_ETIMEDOUT, resmon_monitor_stop(monitor));
+    assert_non_null(strstr(resmon_last_error(), "sink hanging did not return in time"));
+    assert_true(rm_clock_monotonic_ns() - begin_ns >= 200 * RM_NS_PER_MS);
+    assert_true(gate.deadline_ns > begin_ns && gate.deadline_ns < begin_ns + 200 * RM_NS_PER_MS);
+    assert_int_equal(sink_of(monitor, 0).is_off, 1);
+    assert_int_equal(sink_of(monitor, 0).status, RESMON_ETIMEDOUT);
+    assert_int_equal(sink_of(monitor, 1).is_off, 0);
+    assert_ok(resmon_monitor_stop(monitor));
+    resmon_run *run = NULL;
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+    assert_int_equal(sem_trywait(&gate.closed), -1);
+    (void)sem_post(&gate.open);
+    (void)sem_wait(&gate.closed);
+    assert_int_equal(__atomic_load_n(&stops, __ATOMIC_RELAXED), 1);
+}
+
+/* A remote sink that hangs in start: a local one has every row, and stop waits for the remote one's
+ * time only. */
+static void test_lanes_do_not_hold_up_each_other(void **state)
+{
+    (void)state;
+    struct gate gate = {0};
+    int stops = 0;
+    gate_init(&gate);
+    resmon_sink_ops remote = {.struct_size = sizeof remote,
+                              .name = "far",
+                              .start = hang,
+                              .close = gate_closed,
+                              .flags = RESMON_SINK_REMOTE};
+    resmon_sink_ops local = {.struct_size = sizeof local, .stop = count_stops};
+    resmon_sink_ops strange = {.struct_size = sizeof strange, .flags = 2};
+    resmon_monitor *monitor = make(200);
+    assert_status(RESMON_EINVAL, resmon_monitor_add_sink(monitor, &strange, NULL));
+    assert_ok(resmon_monitor_add_sink(monitor, &remote, &gate));
+    assert_ok(resmon_monitor_add_sink(monitor, &local, &stops));
+    assert_int_equal(resmon_monitor_sink_count(monitor), 2);
+    assert_ok(resmon_monitor_start(monitor));
+    (void)sem_wait(&gate.entered);
+    assert_status(RESMON_ETIMEDOUT, resmon_monitor_stop(monitor));
+    assert_int_equal(__atomic_load_n(&stops, __ATOMIC_RELAXED), 1);
+    assert_int_equal(sink_of(monitor, 1).calls, 1);
+    resmon_monitor_free(monitor);
+    (void)sem_post(&gate.open);
+    (void)sem_wait(&gate.closed);
+}
+
+/* ---- a sink that calls back ----------------------------------------------------------------- */
+
+struct caller {
+    resmon_monitor *monitor;
+    resmon_status stop, sample, capture, tag;
+    uint64_t seen;
+};
+
+static resmon_status call_back(void *context, const resmon_rows *rows)
+{
+    struct caller *caller = context;
+    resmon_run *run = NULL;
+    (void)rows;
+    caller->stop = resmon_monitor_stop(caller->monitor);
+    if (caller->seen++ == 1) {
+        caller->sample = resmon_monitor_sample_now(caller->monitor);
+        caller->capture = resmon_monitor_snapshot(caller->monitor, &run);
+        caller->tag = resmon_monitor_tag(caller->monitor, "from a sink");
+        resmon_monitor_free(caller->monitor);
+        resmon_run_free(run);
+    }
+    return RESMON_OK;
+}
+
+static void test_a_sink_that_calls_back_is_contained(void **state)
+{
+    (void)state;
+    struct caller caller = {.monitor = make(0), .sample = 1, .capture = 1, .tag = 1};
+    resmon_sink_ops ops = {.struct_size = sizeof ops, .rows = call_back};
+    assert_ok(resmon_monitor_add_sink(caller.monitor, &ops, &caller));
+    assert_ok(resmon_monitor_start(caller.monitor));
+    assert_ok(resmon_monitor_sample_now(caller.monitor));
+    while (sink_of(caller.monitor, 0).calls < 4) {
+        assert_ok(resmon_monitor_sample_now(caller.monitor));
+    }
+    assert_ok(resmon_monitor_stop(caller.monitor));
+    assert_int_equal(caller.stop, RESMON_ESTATE);
+    assert_int_equal(caller.sample, RESMON_OK);
+    assert_int_equal(caller.capture, RESMON_OK);
+    assert_int_equal(caller.tag, RESMON_OK);
+    resmon_monitor_free(caller.monitor);
+}
+
+/* ---- snapshots ------------------------------------------------------------------------------ */
+
+struct seen {
+    sem_t again;
+    uint64_t samples;
+    int wrong;
+};
+
+static resmon_status on_snapshot(void *context, const resmon_run *run)
+{
+    struct seen *seen = context;
+    resmon_run_info info = {.struct_size = sizeof info};
+    if (resmon_run_get_info(run, &info) != RESMON_OK || info.samples <= seen->samples ||
+        resmon_run_row_count(run) == 0 || strcmp(info.state, "running") != 0) {
+        seen->wrong++;
+    }
+    seen->samples = info.samples;
+    (void)sem_post(&seen->again);
+    return RESMON_OK;
+}
+
+static void test_snapshots_come_while_it_runs(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    assert_int_equal(sem_init(&seen.again, 0, 0), 0);
+    resmon_sink_ops ops = {
+        .struct_size = sizeof ops, .snapshot = on_snapshot, .snapshot_interval_ms = 30};
+    resmon_sink_ops never = {
+        .struct_size = sizeof never, .snapshot = on_snapshot, .snapshot_interval_ms = UINT64_MAX};
+    resmon_monitor *monitor = make(0);
+    assert_ok(resmon_monitor_add_sink(monitor, &ops, &seen));
+    assert_ok(resmon_monitor_add_sink(monitor, &never, &seen));
+    assert_ok(resmon_monitor_start(monitor));
+    for (int i = 0; i < 3; i++) {
+        (void)sem_wait(&seen.again);
+    }
+    assert_ok(resmon_monitor_stop(monitor));
+    assert_int_equal(seen.wrong, 0);
+    assert_int_equal(sink_of(monitor, 1).calls, 0);
+    resmon_monitor_free(monitor);
+}
+
+/* ---- what stop says ------------------------------------------------------------------------- */
+
+static resmon_status fail_at_the_end(void *context, const resmon_run *run)
+{
+    (void)run, (void)context;
+    resmon_run *none = NULL;
+    return resmon_run_load("/nonexistent/place", &none);
+}
+
+static void test_stop_tells_of_a_sink_that_failed(void **state)
+{
+    (void)state;
+    int stops = 0;
+    resmon_sink_ops failing = {.struct_size = sizeof failing, .name = "f", .stop = fail_at_the_end};
+    resmon_sink_ops healthy = {.struct_size = sizeof healthy, .stop = count_stops};
+    resmon_monitor *monitor = make(0);
+    assert_ok(resmon_monitor_add_sink(monitor, &failing, NULL));
+    assert_ok(resmon_monitor_add_sink(monitor, &healthy, &stops));
+    assert_ok(resmon_monitor_start(monitor));
+    assert_status(RESMON_ENOENT, resmon_monitor_stop(monitor));
+    assert_non_null(strstr(resmon_last_error(), "sink f: "));
+    assert_non_null(strstr(resmon_last_error(), "/nonexistent/place"));
+    assert_int_equal(stops, 1);
+    assert_ok(resmon_monitor_stop(monitor));
+    resmon_monitor_free(monitor);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_sink_that_hangs_is_left_behind),
+        cmocka_unit_test(test_lanes_do_not_hold_up_each_other),
+        cmocka_unit_test(test_a_sink_that_calls_back_is_contained),
+        cmocka_unit_test(test_snapshots_come_while_it_runs),
+        cmocka_unit_test(test_stop_tells_of_a_sink_that_failed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sink/csv, sink/json_sink: what is in the files while a program runs and at its end, and what a
+ * full disk, a planted link or a program that closes our descriptors do to them.
+ */
+#define _GNU_SOURCE /* mount, syncfs */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "sink/document.h"
+
+static char directory[] = "/tmp/resmon-test-sinks-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+    static char paths[4][256];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    return path;
+}
+
+/* The file as lines; empty when it is not there. */
+struct lines {
+    char *text;
+    char *line[4096];
+    size_t count;
+};
+
+static struct lines lines_of(const char *path)
+{
+    struct lines lines = {0};
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return lines;
+    }
+    size_t room = 0;
+    FILE *memory = open_memstream(&lines.text, &room);
+    assert_non_null(memory);
+    for (int c; (c = fgetc(file)) != EOF;) {
+        (void)fputc(c, memory);
+    }
+    (void)fclose(memory);
+    (void)fclose(file);
+    for (char *at = lines.text; *at != '\0' && lines.count < 4096;) {
+        char *end = strchr(at, '\n');
+        assert_non_null(end); /* no half line, ever */
+        *end = '\0';
+        lines.line[lines.count++] = at;
+        at = end + 1;
+    }
+    return lines;
+}
+
+/* Cell `index` of a line without quotes. */
+static const char *cell(const char *line, size_t index)
+{
+    static char text[256];
+    for (size_t i = 0; i < index; i++) {
+        line = strchr(line, ',');
+        assert_non_null(line);
+        line++;
+    }
+    (void)snprintf(text, sizeof text, "%.*s", (int)strcspn(line, ","), line);
+    return text;
+}
+
+static size_t cell_named(const char *head, const char *name)
+{
+    size_t index = 0;
+    for (const char *at = head; at != NULL; at = strchr(at, ','), index++) {
+        at += *at == ',' ? 1 : 0;
+        if (strcspn(at, ",") == strlen(name) && strncmp(at, name, strlen(name)) == 0) {
+            return index;
+        }
+    }
+    fail_msg("no column %s in %s", name, head);
+    return 0;
+}
+
+static resmon_monitor *make_every(uint64_t interval_ms)
+{
+    resmon_monitor *monitor = NULL;
+    resmon_monitor_options options = {.struct_size = sizeof options,
+                                      .interval_ms = interval_ms,
+                                      .domains = RESMON_DOMAIN_PROCESS};
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    return monitor;
+}
+
+static resmon_monitor *make(void)
+{
+    return make_every(5);
+}
+
+static void add_csv(resmon_monitor *monitor, const char *path, uint64_t flags)
+{
+    const resmon_csv_options options = {
+        .struct_size = sizeof options, .path = path, .flags = flags};
+    assert_ok(resmon_monitor_add_csv(monitor, &options));
+}
+
+static uint64_t samples_of(resmon_monitor *monitor)
+{
+    resmon_run *run = NULL;
+    resmon_run_info info = {.struct_size = sizeof info};
+    assert_ok(resmon_monitor_summary(monitor, &run));
+    assert_ok(resmon_run_get_info(run, &info));
+    resmon_run_free(run);
+    return info.samples;
+}
+
+/* ---- csv ------------------------------------------------------------------------------------ */
+
+static void test_every_sample_is_a_line(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = make();
+    add_csv(monitor, path_of("all.csv"), 0);
+    assert_ok(resmon_monitor_start(monitor));
+    for (int i = 0; i < 20; i++) {
+        assert_ok(resmon_monitor_sample_now(monitor));
+    }
+    assert_ok(resmon_monitor_tag(monitor, "half, \"way\""));
+    assert_ok(resmon_monitor_sample_now(monitor));
+    assert_ok(resmon_monitor_tag(monitor, "late"));
+    assert_ok(resmon_monitor_stop(monitor));
+    struct lines csv = lines_of(path_of("all.csv"));
+    struct lines columns = lines_of(path_of("all-columns.csv"));
+    uint64_t samples = samples_of(monitor);
+    assert_int_equal(csv.count, 1 + samples);
+    assert_string_equal(cell(csv.line[0], 0), "time_s");
+    assert_int_equal(cell_named(csv.line[0], "tag") + 1, columns.count - 1);
+    assert_non_null(strstr(columns.text + strlen(columns.line[0]) + 1, "time_s,"));
+    size_t quoted = 0, late = 0;
+    for (size_t i = 1; i < csv.count; i++) {
+        quoted += strstr(csv.line[i], ",\"half, \"\"way\"\"\"") != NULL ? 1 : 0;
+        late += strstr(csv.line[i], ",late") != NULL ? 1 : 0;
+    }
+    assert_int_equal(quoted, 1);
+    assert_int_equal(late, 1);
+    /* The last line is the last sample. */
+    resmon_run *run = NULL;
+    size_t column;
+    resmon_statistics rss = {.struct_size = sizeof rss};
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    assert_ok(resmon_run_find_column(run, "proc.mem.rss", NULL, &column));
+    assert_ok(resmon_run_get_statistics(run, column, &rss));
+    size_t at = cell_named(csv.line[0], "proc.mem.rss");
+    assert_true(strtod(cell(csv.line[csv.count - 1], at), NULL) == rss.last);
+    assert_true(strtod(cell(csv.line[1], at), NULL) == rss.first);
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+    free(csv.text);
+    free(columns.text);
+}
+
+static void test_a_whole_run_is_its_table(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = make();
+    add_csv(monitor, path_of("whole.csv"), RESMON_CSV_WHOLE_RUN);
+    assert_ok(resmon_monitor_start(monitor));
+    assert_ok(resmon_monitor_tag(monitor, "first"));
+    for (int i = 0; i < 30; i++) {
+        assert_ok(resmon_monitor_sample_now(monitor));
+    }
+    assert_ok(resmon_monitor_stop(monitor));
+    resmon_run *run = NULL;
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    struct lines csv = lines_of(path_of("whole.csv"));
+    size_t rows = resmon_run_row_count(run), column;
+    assert_int_equal(csv.count, 1 + rows);
+    assert_ok(resmon_run_find_column(run, "proc.cpu.time", NULL, &column));
+    const double *cpu = resmon_run_series(run, column, RESMON_SERIES_LAST);
+    const double *high = NULL;
+    size_t at_cpu = cell_named(csv.line[0], "proc.cpu.time");
+    size_t at_high = cell_named(csv.line[0], "proc.mem.rss.max");
+    assert_ok(resmon_run_find_column(run, "proc.mem.rss", NULL, &column));
+    high = resmon_run_series(run, column, RESMON_SERIES_MAX);
+    for (size_t row = 0; row < rows; row++) {
+        assert_true(strtod(cell(csv.line[1 + row], at_cpu), NULL) == cpu[row]);
+        assert_true(strtod(cell(csv.line[1 + row], at_high), NULL) == high[row]);
+    }
+    assert_non_null(strstr(csv.line[1], ",first"));
+    assert_ok(resmon_run_save_csv(run, path_of("again.csv")));
+    assert_status(RESMON_ENOENT, resmon_run_save_csv(run, path_of("none/again.csv")));
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+    free(csv.text);
+}
+
+/* While the disk is full lines are lost and counted; the file stays whole and goes on afterwards.
+ */
+static void test_a_full_disk_costs_lines_only(void **state)
+{
+    (void)state;
+    const char *disk = path_of("disk");
+    if (mkdir(disk, 0755) != 0 || mount("tmpfs", disk, "tmpfs", 0, "size=64k") != 0) {
+        print_message("not checked here: a full disk (needs root to mount a small one)\n");
+        return;
+    }
+    resmon_monitor *monitor = make();
+    add_csv(monitor, path_of("disk/run.csv"), 0);
+    assert_ok(resmon_monitor_start(monitor));
+    resmon_sink_info info = {.struct_size = sizeof info};
+    while (info.failures == 0) {
+        assert_ok(resmon_monitor_sample_now(monitor));
+        assert_ok(resmon_monitor_get_sink(monitor, 0, &info));
+    }
+    assert_int_equal(info.status, RESMON_ENOSPC);
+    assert_int_equal(mount("tmpfs", disk, "tmpfs", MS_REMOUNT, "size=1m"), 0);
+    for (int i = 0; i < 5; i++) {
+        assert_ok(resmon_monitor_sample_now(monitor));
+    }
+    assert_status(RESMON_ENOSPC, resmon_monitor_stop(monitor));
+    assert_non_null(strstr(resmon_last_error(), "could not be written"));
+    struct lines csv = lines_of(path_of("disk/run.csv"));
+    uint64_t samples = samples_of(monitor);
+    assert_true(csv.count > 5 && csv.count < 1 + samples);
+    assert_true(strtod(cell(csv.line[csv.count - 1], 0), NULL) > 0.0);
+    resmon_monitor_free(monitor);
+    free(csv.text);
+    assert_int_equal(umount(disk), 0);
+}
+
+static void test_no_other_file_is_written_to(void **state)
+{
+    (void)state;
+    const char *victim = path_of("victim");
+    int fd = open(victim, O_CREAT | O_WRONLY, 0600);
+    assert_int_equal(write(fd, "precious", 8), 8);
+    assert_int_equal(symlink(victim, path_of("link.csv")), 0);
+    assert_int_equal(mkfifo(path_of("pipe.csv"), 0600), 0);
+    resmon_monitor *monitor = make();
+    const char *const bad[] = {"link.csv", "pipe.csv", ".", "none/run.csv"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        resmon_csv_options csv = {.struct_size = sizeof csv, .path = path_of(bad[i])};
+        resmon_json_options json = {.struct_size = sizeof json, .path = path_of(bad[i])};
+        assert_true(resmon_monitor_add_csv(monitor, &csv) < RESMON_OK);
+        assert_true(resmon_monitor_add_json(monitor, &json) < RESMON_OK);
+    }
+    /* Planted after the look. */
+    add_csv(monitor, path_of("planted.csv"), 0);
+    assert_int_equal(symlink(victim, path_of("planted.csv")), 0);
+    assert_ok(resmon_monitor_start(monitor));
+    assert_ok(resmon_monitor_stop(monitor));
+    resmon_sink_info info = {.struct_size = sizeof info};
+    assert_ok(resmon_monitor_get_sink(monitor, 0, &info));
+    assert_int_equal(info.status, RESMON_EINVAL);
+    assert_int_equal(info.is_off, 1);
+    resmon_monitor_free(monitor);
+    char content[16] = "";
+    assert_int_equal(pread(fd, content, sizeof content, 0), -1); /* write only */
+    struct stat now;
+    assert_int_equal(fstat(fd, &now), 0);
+    assert_int_equal(now.st_size, 8);
+    (void)close(fd);
+}
+
+/* A daemon closes every descriptor, and its log gets our number. */
+static void test_a_program_that_closes_our_descriptor(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = make_every(3600000); /* quiet while descriptors go */
+    int others[512];
+    add_csv(monitor, path_of("closed.csv"), 0);
+    assert_ok(resmon_monitor_start(monitor));
+    assert_ok(resmon_monitor_sample_now(monitor));
+    resmon_sink_info info = {.struct_size = sizeof info};
+    while (info.calls < 3) { /* start, and two samples */
+        assert_ok(resmon_monitor_get_sink(monitor, 0, &info));
+    }
+    for (int fd = 3; fd < 400; fd++) {
+        (void)close(fd);
+    }
+    size_t opened = 0;
+    while (opened < 390) {
+        others[opened] = open(path_of("log"), O_CREAT | O_RDWR, 0600);
+        opened += others[opened] >= 0 ? 1 : 0;
+    }
+    for (int i = 0; i < 10; i++) {
+        assert_ok(resmon_monitor_sample_now(monitor));
+    }
+    assert_ok(resmon_monitor_stop(monitor));
+    struct stat log;
+    assert_int_equal(stat(path_of("log"), &log), 0);
+    assert_int_equal(log.st_size, 0);
+    struct lines csv = lines_of(path_of("closed.csv"));
+    assert_int_equal(csv.count, 1 + samples_of(monitor));
+    resmon_monitor_free(monitor);
+    for (size_t i = 0; i < opened; i++) {
+        (void)close(others[i]);
+    }
+    free(csv.text);
+}
+
+static void test_options_are_checked(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = make();
+    resmon_csv_options csv = {.struct_size = sizeof csv, .path = path_of("x.csv"), .flags = 8};
+    resmon_json_options json = {.struct_size = sizeof json, .path = NULL};
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, &csv));
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, NULL));
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(NULL, &csv));
+    csv = (resmon_csv_options){.struct_size = sizeof csv};
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, &csv));
+    csv = (resmon_csv_options){.struct_size = 8, .path = "x"};
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, &csv));
+    assert_true(resmon_monitor_add_json(monitor, &json) < RESMON_OK);
+    json = (resmon_json_options){.struct_size = sizeof json, .path = "x", .flags = 16};
+    assert_true(resmon_monitor_add_json(monitor, &json) < RESMON_OK);
+    assert_int_equal(resmon_monitor_sink_count(monitor), 0);
+    resmon_monitor_free(monitor);
+}
+
+/* ---- json ----------------------------------------------------------------------------------- */
+
+static void test_checkpoints_come_and_the_last_is_final(void **state)
+{
+    (void)state;
+    if (rm_document_check() != RESMON_OK) {
+        print_message("skipped: %s\n", resmon_last_error());
+        skip();
+    }
+    resmon_monitor *monitor = make();
+    resmon_json_options options = {
+        .struct_size = sizeof options, .path = path_of("run.json"), .interval_ms = 10};
+    resmon_json_options final = {.struct_size = sizeof final,
+                                 .path = path_of("late/final.json"),
+                                 .flags = RESMON_JSON_FINAL_ONLY};
+    resmon_run *run = NULL;
+    resmon_run_info info = {.struct_size = sizeof info};
+    assert_ok(resmon_monitor_add_json(monitor, &options));
+    assert_status(RESMON_ENOENT, resmon_monitor_add_json(monitor, &final));
+    final.flags |= RESMON_JSON_LATE;
+    assert_ok(resmon_monitor_add_json(monitor, &final));
+    assert_ok(resmon_monitor_start(monitor));
+    for (int documents = 0; documents < 3;) {
+        if (resmon_run_load(path_of("run.json"), &run) == RESMON_OK) {
+            assert_ok(resmon_run_get_info(run, &info));
+            assert_string_equal(info.state, "running");
+            resmon_run_free(run);
+            assert_int_equal(unlink(path_of("run.json")), 0);
+            documents++;
+        }
+    }
+    assert_int_equal(mkdir(path_of("late"), 0755), 0);
+    assert_ok(resmon_monitor_stop(monitor));
+    static const char *const documents[] = {"run.json", "late/final.json"};
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(resmon_run_load(path_of(documents[i]), &run));
+        assert_ok(resmon_run_get_info(run, &info));
+        assert_string_equal(info.state, "stopped");
+        assert_int_equal(info.samples, samples_of(monitor));
+        resmon_run_free(run);
+    }
+    resmon_sink_info sink = {.struct_size = sizeof sink};
+    assert_ok(resmon_monitor_get_sink(monitor, 1, &sink));
+    assert_int_equal(sink.calls, 1);
+    resmon_monitor_free(monitor);
+}
+
+static int make_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) != NULL ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    char command[300];
+    (void)snprintf(command, sizeof command, "rm -rf %s", directory);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_sample_is_a_line),
+        cmocka_unit_test(test_a_whole_run_is_its_table),
+        cmocka_unit_test(test_a_full_disk_costs_lines_only),
+        cmocka_unit_test(test_no_other_file_is_written_to),
+        cmocka_unit_test(test_a_program_that_closes_our_descriptor),
+        cmocka_unit_test(test_options_are_checked),
+        cmocka_unit_test(test_checkpoints_come_and_the_last_is_final),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
