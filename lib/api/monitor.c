@@ -7,6 +7,7 @@
 #include "engine/monitor.h"
 #include "sink/csv.h"
 #include "sink/document.h"
+#include "sink/trace.h"
 
 static resmon_status null_argument(const char *function)
 {
@@ -51,6 +52,7 @@ static resmon_status add(resmon_monitor *monitor, struct rm_sink *sink)
 
 ADD_SINK(json)
 ADD_SINK(csv)
+ADD_SINK(trace)
 
 size_t resmon_monitor_sink_count(resmon_monitor *monitor)
 {

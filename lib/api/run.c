@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/run.h>, <resmon/table.h>, <resmon/summary.h>, <resmon/report.h>. */
+/* <resmon/run.h>, <resmon/table.h>, <resmon/summary.h>, <resmon/report.h>, <resmon/trace.h>. */
 #include <resmon/report.h>
 #include <resmon/run.h>
 #include <resmon/summary.h>
@@ -13,6 +13,7 @@
 #include "report/report.h"
 #include "sink/csv.h"
 #include "sink/document.h"
+#include "sink/trace.h"
 #include "store/block.h"
 #include "store/node_summary.h"
 #include "store/run.h"
@@ -72,6 +73,22 @@ resmon_status resmon_run_save_csv(const resmon_run *run, const char *path)
     }
     resmon_status status = rm_outfile_expand(path, expanded);
     return status == RESMON_OK ? rm_csv_save(run, expanded) : status;
+}
+
+resmon_status resmon_trace_save(const resmon_run *const *runs, size_t count, const char *path)
+{
+    char expanded[RM_PATH_BYTES];
+    if (runs == NULL || count == 0 || path == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_trace_save: %s",
+                        runs != NULL && path != NULL ? "no run" : "an argument is NULL");
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (runs[i] == NULL) {
+            return rm_error(RESMON_EINVAL, "resmon_trace_save: run %zu is NULL", i);
+        }
+    }
+    resmon_status status = rm_outfile_expand(path, expanded);
+    return status == RESMON_OK ? rm_trace_save(runs, count, expanded) : status;
 }
 
 void resmon_run_free(resmon_run *run)
