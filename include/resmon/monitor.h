@@ -82,7 +82,8 @@ typedef struct resmon_monitor_options {
     const char *name;       /**< of the run; default "" */
     const char *fs_root;    /**< directory to read proc/ and sys/ below; default "/" */
     const char *record;     /**< flight recorder: keep the run in this file, readable after any
-                                 death of the program; "%p", "%h" as in resmon_run_save() */
+                                 death of the program; "%p", "%h", "%j", "%n", "%r" as in
+                                 resmon_run_save() */
     size_t max_tags;        /**< newest tags kept, 1 ... 1048576; default 1024 */
     size_t max_scope_paths; /**< nodes for (thread, call path) pairs, and one for each thread, 8 ...
                                  1048576; default 2048 */

@@ -8,8 +8,11 @@
 #ifndef RESMON_RESMON_H
 #define RESMON_RESMON_H
 
+#include <resmon/job.h>
 #include <resmon/metric.h>
+#include <resmon/mlflow.h>
 #include <resmon/monitor.h>
+#include <resmon/prometheus.h>
 #include <resmon/report.h>
 #include <resmon/run.h>
 #include <resmon/scope.h>

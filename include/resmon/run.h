@@ -42,7 +42,9 @@ RESMON_API resmon_status resmon_run_load(const char *path, resmon_run **ret_run)
  * Writes the run as a run document, atomically: a temporary file in the same directory, synced,
  * then renamed over `path`.  On failure (RESMON_ENOSPC, RESMON_EACCES, RESMON_EIO, RESMON_ENOTSUP)
  * a document that was there before is still there, whole.
- * "%p" in the path becomes the process id, "%h" the host name, "%%" a '%'.
+ * In the path become "%p" the process id, "%h" the host name, "%j" the id of the job or "nojob",
+ * "%n" the name of the node or else of the host, "%r" the rank or 0 (see <resmon/job.h>), "%%" a
+ * '%'; in what they become, all but letters, digits and "._+=-" is '_'.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_save(const resmon_run *run, const char *path);
@@ -83,7 +85,8 @@ typedef struct resmon_run_info {
 RESMON_API resmon_status resmon_run_get_info(const resmon_run *run, resmon_run_info *ret_info);
 
 /**
- * A fact of the run: groups "run", "machine", "settings"; keys as in the run document.
+ * A fact of the run: groups "run", "machine", "job" (of the process that recorded, see
+ * <resmon/job.h>; none without a job), "settings"; keys as in the run document.
  * NULL when there is no such fact.  Any thread.  Since 0.1.
  */
 RESMON_API const char *resmon_run_fact(const resmon_run *run, const char *group, const char *key);

@@ -92,6 +92,21 @@ static resmon_status add_csv(const char *path)
     return resmon_monitor_add_csv(monitor, &options);
 }
 
+/* "mlflow" alone: the server is the environment's. */
+static resmon_status add_mlflow(const char *uri)
+{
+    const resmon_mlflow_options options = {.struct_size = sizeof options,
+                                           .tracking_uri = uri[0] != '\0' ? uri : NULL};
+    return resmon_monitor_add_mlflow(monitor, &options);
+}
+
+static resmon_status add_prometheus(const char *directory)
+{
+    const resmon_prometheus_options options = {.struct_size = sizeof options,
+                                               .directory = directory};
+    return resmon_monitor_add_prometheus(monitor, &options);
+}
+
 static const struct {
     enum rm_autorun_text text;
     const char *key;
@@ -99,6 +114,8 @@ static const struct {
 } outputs[] = {
     {RM_AUTORUN_JSON, "json", add_json},
     {RM_AUTORUN_CSV, "csv", add_csv},
+    {RM_AUTORUN_MLFLOW, "mlflow", add_mlflow},
+    {RM_AUTORUN_PROMETHEUS, "prom", add_prometheus},
 };
 
 static bool add_outputs(void)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/monitor.h>: checks arguments and calls down. */
+/* <resmon/monitor.h>, and the sinks of other headers: checks arguments and calls down. */
 #include <resmon/monitor.h>
+#include <resmon/prometheus.h>
 
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "engine/monitor.h"
 #include "sink/csv.h"
 #include "sink/document.h"
+#include "sink/mlflow.h"
+#include "sink/textfile.h"
 #include "sink/trace.h"
 
 static resmon_status null_argument(const char *function)
@@ -53,6 +56,18 @@ static resmon_status add(resmon_monitor *monitor, struct rm_sink *sink)
 ADD_SINK(json)
 ADD_SINK(csv)
 ADD_SINK(trace)
+ADD_SINK(prometheus)
+
+resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,
+                                        const resmon_mlflow_options *options)
+{
+    struct rm_sink sink;
+    if (monitor == NULL) {
+        return null_argument(__func__);
+    }
+    resmon_status status = rm_mlflow_sink_new(options, &sink);
+    return status == RESMON_OK ? add(monitor, &sink) : status;
+}
 
 size_t resmon_monitor_sink_count(resmon_monitor *monitor)
 {

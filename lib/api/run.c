@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "engine/recording.h"
+#include "job/path_pattern.h"
 #include "report/report.h"
 #include "sink/csv.h"
 #include "sink/document.h"
@@ -18,7 +19,6 @@
 #include "store/node_summary.h"
 #include "store/run.h"
 #include "sys/infile.h"
-#include "sys/outfile.h"
 
 #define LARGEST_REPORT ((size_t)4 << 20)
 
@@ -61,7 +61,7 @@ resmon_status resmon_run_save(const resmon_run *run, const char *path)
     if (run == NULL || path == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_run_save: an argument is NULL");
     }
-    resmon_status status = rm_outfile_expand(path, expanded);
+    resmon_status status = rm_path_expand(path, expanded);
     return status == RESMON_OK ? rm_document_save(run, expanded) : status;
 }
 
@@ -71,7 +71,7 @@ resmon_status resmon_run_save_csv(const resmon_run *run, const char *path)
     if (run == NULL || path == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_run_save_csv: an argument is NULL");
     }
-    resmon_status status = rm_outfile_expand(path, expanded);
+    resmon_status status = rm_path_expand(path, expanded);
     return status == RESMON_OK ? rm_csv_save(run, expanded) : status;
 }
 
@@ -87,7 +87,7 @@ resmon_status resmon_trace_save(const resmon_run *const *runs, size_t count, con
             return rm_error(RESMON_EINVAL, "resmon_trace_save: run %zu is NULL", i);
         }
     }
-    resmon_status status = rm_outfile_expand(path, expanded);
+    resmon_status status = rm_path_expand(path, expanded);
     return status == RESMON_OK ? rm_trace_save(runs, count, expanded) : status;
 }
 

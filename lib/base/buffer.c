@@ -2,6 +2,7 @@
 #include "base/buffer.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,15 @@ void rm_buffer_free(struct rm_buffer *buffer)
 {
     rm_free(buffer->text);
     rm_buffer_init(buffer, buffer->bound);
+}
+
+void rm_buffer_clear(struct rm_buffer *buffer)
+{
+    buffer->length = 0;
+    buffer->status = RESMON_OK;
+    if (buffer->text != NULL) {
+        buffer->text[0] = '\0';
+    }
 }
 
 /* Makes room for `extra` bytes and a final '\0'. */
@@ -61,6 +71,56 @@ void rm_buffer_add(struct rm_buffer *buffer, const char *bytes, size_t length)
 void rm_buffer_puts(struct rm_buffer *buffer, const char *text)
 {
     rm_buffer_add(buffer, text, strlen(text));
+}
+
+/* What stands for a byte in a JSON string; 0 where it stands for itself. */
+static size_t json_escape(unsigned char byte, char escape[6])
+{
+    static const char shorts[] = "\"\\\n\r\t";
+    static const char letters[] = "\"\\nrt";
+    const char *found = byte != 0 ? strchr(shorts, byte) : NULL;
+    if (found != NULL) {
+        escape[0] = '\\';
+        escape[1] = letters[found - shorts];
+        return 2;
+    }
+    if (byte < 0x20) {
+        static const char digits[] = "0123456789abcdef";
+        const char code[] = {'\\', 'u', '0', '0', digits[byte >> 4], digits[byte & 15]};
+        memcpy(escape, code, sizeof code);
+        return sizeof code;
+    }
+    return 0;
+}
+
+void rm_buffer_json(struct rm_buffer *buffer, const char *text)
+{
+    const char *from = text;
+    rm_buffer_add(buffer, "\"", 1);
+    for (const char *at = text; *at != '\0'; at++) {
+        char escape[6];
+        size_t length = json_escape((unsigned char)*at, escape);
+        if (length > 0) {
+            rm_buffer_add(buffer, from, (size_t)(at - from));
+            rm_buffer_add(buffer, escape, length);
+            from = at + 1;
+        }
+    }
+    rm_buffer_puts(buffer, from);
+    rm_buffer_add(buffer, "\"", 1);
+}
+
+void rm_buffer_percent(struct rm_buffer *buffer, const char *text)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    static const char digits[] = "0123456789ABCDEF";
+    for (const char *at = text; *at != '\0'; at++) {
+        unsigned char byte = (unsigned char)*at;
+        const char code[] = {'%', digits[byte >> 4], digits[byte & 15]};
+        bool is_plain = strchr(plain, byte) != NULL;
+        rm_buffer_add(buffer, is_plain ? at : code, is_plain ? 1 : sizeof code);
+    }
 }
 
 void rm_buffer_printf(struct rm_buffer *buffer, const char *format, ...)

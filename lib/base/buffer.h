@@ -26,8 +26,19 @@ void rm_buffer_init(struct rm_buffer *buffer, size_t bound);
 /** Frees the text; the buffer is empty and usable again. */
 void rm_buffer_free(struct rm_buffer *buffer);
 
+/** Empties it and keeps its memory; a failure is forgotten. */
+void rm_buffer_clear(struct rm_buffer *buffer);
+
 void rm_buffer_add(struct rm_buffer *buffer, const char *bytes, size_t length);
 void rm_buffer_puts(struct rm_buffer *buffer, const char *text);
+
+/** Adds text as a JSON string, with its quotes; control characters are escaped.  The text is UTF-8.
+ */
+void rm_buffer_json(struct rm_buffer *buffer, const char *text);
+
+/** Adds text as a part of a URL: everything but letters, digits and "-._~" percent-encoded. */
+void rm_buffer_percent(struct rm_buffer *buffer, const char *text);
+
 void rm_buffer_printf(struct rm_buffer *buffer, const char *format, ...) RM_PRINTF(2, 3);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-static _Atomic int64_t armed[RM_FAULT_KINDS] = {-1, -1, -1, -1, -1, -1};
+static _Atomic int64_t armed[RM_FAULT_KINDS] = {-1, -1, -1, -1, -1, -1, -1};
 static _Atomic int64_t calls[RM_FAULT_KINDS];
 static _Atomic bool fired[RM_FAULT_KINDS];
 static _Atomic int64_t live;

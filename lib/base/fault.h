@@ -17,7 +17,8 @@ enum rm_fault_kind {
     RM_FAULT_WRITE = 3,  /* writing, syncing, renaming */
     RM_FAULT_THREAD = 4, /* creating a thread */
     RM_FAULT_MAP = 5,    /* mapping memory */
-    RM_FAULT_KINDS = 6
+    RM_FAULT_NET = 6,    /* an exchange with a server */
+    RM_FAULT_KINDS = 7
 };
 
 #ifdef RM_FAULT_INJECTION

@@ -146,20 +146,22 @@ static uint64_t scale(const struct parts *parts, int places)
     return (uint64_t)quotient + (is_up ? 1 : 0);
 }
 
-/* A fraction in [1e-4, 1e15), where %g writes neither exponent nor more than 21 places. */
+/* From the least number that %g writes without an exponent on, where 15 digits have 18 places, 17,
+ * and so on to none. */
+static const double sizes[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0,  1e1,  1e2,  1e3,  1e4, 1e5,
+                               1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14};
+enum { MOST_PLACES = sizeof sizes / sizeof *sizes - 1 };
+
+/* A fraction in [1e-4, 1e15). */
 static size_t put_positive(char *text, double number)
 {
     int exponent;
     double mantissa = frexp(number, &exponent);
     const struct parts parts = {(uint64_t)ldexp(mantissa, 53), 53 - exponent};
-    int whole = 1; /* digits before the point; 0, -1 ... for leading zeros behind it */
-    while (whole < 15 && number >= powers_of_10[whole]) {
-        whole++;
+    int places = MOST_PLACES;
+    while (places > 0 && number >= sizes[MOST_PLACES - places + 1]) {
+        places--;
     }
-    for (double bound = 1.0; number < bound; whole--) {
-        bound = 1.0 / powers_of_10[2 - whole];
-    }
-    int places = 15 - whole;
     uint64_t digits = scale(&parts, places);
     if ((double)digits / powers_of_10[places] == number) {
         return put_fraction(text, digits, places, true);

@@ -160,7 +160,7 @@ static resmon_status set_smaps(struct rm_autorun *plan, struct rm_text value)
     return RESMON_OK;
 }
 
-enum value { VALUE_NONE, VALUE_NEEDED };
+enum value { VALUE_NONE, VALUE_NEEDED, VALUE_OPTIONAL };
 
 static const struct key {
     const char *name;
@@ -188,15 +188,18 @@ static const struct {
     [RM_AUTORUN_RECORD] = {"record", VALUE_NEEDED, true},
     [RM_AUTORUN_JSON] = {"json", VALUE_NEEDED, true},
     [RM_AUTORUN_CSV] = {"csv", VALUE_NEEDED, true},
+    [RM_AUTORUN_MLFLOW] = {"mlflow", VALUE_OPTIONAL, true},
+    [RM_AUTORUN_PROMETHEUS] = {"prom", VALUE_NEEDED, true},
 };
 
 static resmon_status unknown(struct rm_text part)
 {
-    return rm_error(RESMON_EINVAL,
-                    "'%.*s' is not known; use json=FILE, csv=FILE, record=FILE, summary, "
-                    "scopes=wall+cpu+rss+io, interval=100ms, domains=process+node, rows=N, "
-                    "name=TEXT, checkpoint=60s, stop=10s, smaps, log",
-                    SHOWN(part));
+    return rm_error(
+        RESMON_EINVAL,
+        "'%.*s' is not known; use json=FILE, csv=FILE, mlflow, prom=DIRECTORY, record=FILE, "
+        "summary, scopes=wall+cpu+rss+io, interval=100ms, domains=process+node, rows=N, "
+        "name=TEXT, checkpoint=60s, stop=10s, smaps, log",
+        SHOWN(part));
 }
 
 static resmon_status check_value(const char *name, enum value wanted, bool has_value)

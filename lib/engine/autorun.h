@@ -18,6 +18,8 @@ enum rm_autorun_text {
     RM_AUTORUN_RECORD,
     RM_AUTORUN_JSON,
     RM_AUTORUN_CSV,
+    RM_AUTORUN_MLFLOW, /* the tracking URI, or nothing */
+    RM_AUTORUN_PROMETHEUS,
     RM_AUTORUN_TEXTS
 };
 

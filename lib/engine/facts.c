@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/text.h"
+#include "job/detect.h"
 #include "scope/meter.h"
 #include "scope/peak.h"
 #include "store/facts.h"
@@ -94,6 +96,51 @@ static void record_settings(struct rm_block *block, const struct rm_options *opt
     }
 }
 
+/* Only what is known.  The job is that of the process that observes. */
+static void record_job(struct rm_block *block, const resmon_job_info *info)
+{
+    const struct {
+        const char *key, *value;
+    } texts[] = {
+        {"system", info->system},       {"launcher", info->launcher}, {"id", info->id},
+        {"step", info->step},           {"array_id", info->array_id}, {"name", info->name},
+        {"queue", info->queue},         {"cluster", info->cluster},   {"key", info->key},
+        {"node_name", info->node_name}, {"remark", info->remark},
+    };
+    const struct {
+        const char *key;
+        int64_t value;
+    } numbers[] = {
+        {"array_index", info->array_index},
+        {"restarts", info->restarts},
+        {"node_index", info->node_index},
+        {"node_count", info->node_count},
+        {"rank", info->rank},
+        {"rank_count", info->rank_count},
+        {"local_rank", info->local_rank},
+        {"local_rank_count", info->local_rank_count},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
+        rm_facts_add_text(block, "job", texts[i].key,
+                          texts[i].value[0] != '\0' ? texts[i].value : NULL);
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(numbers); i++) {
+        rm_facts_add_number(block, "job", numbers[i].key,
+                            numbers[i].value >= 0 ? (double)numbers[i].value : RM_NAN);
+    }
+}
+
+static resmon_status detect_job(struct rm_block *block)
+{
+    struct resmon_job *job = NULL;
+    resmon_status status = rm_job_detect(&rm_job_own_environment, &job);
+    if (status == RESMON_OK && job->info.system[0] != '\0') {
+        record_job(block, &job->info);
+    }
+    rm_job_free(job);
+    return status;
+}
+
 /* Through a root of its own: the collector's is open on the sampling thread only. */
 static void read_host(struct rm_host *host, const struct rm_options *options,
                       const struct rm_collect *collect)
@@ -111,12 +158,13 @@ static void read_host(struct rm_host *host, const struct rm_options *options,
     rm_root_close(&root);
 }
 
-void rm_facts_record(struct rm_block *block, const struct rm_options *options,
-                     const struct rm_collect *collect)
+resmon_status rm_facts_record(struct rm_block *block, const struct rm_options *options,
+                              const struct rm_collect *collect)
 {
     struct rm_host host;
     read_host(&host, options, collect);
     record_run(block, options, collect, &host);
     record_machine(block, collect, &host);
     record_settings(block, options, collect->is_self);
+    return detect_job(block);
 }

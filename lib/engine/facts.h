@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns which facts about the run, the machine and the settings go into the block at start.
+ * Owns which facts about the run, the machine, the job and the settings go into the block at start.
  */
 #ifndef RM_ENGINE_FACTS_H
 #define RM_ENGINE_FACTS_H
@@ -9,7 +9,8 @@
 #include "engine/options.h"
 #include "store/block.h"
 
-void rm_facts_record(struct rm_block *block, const struct rm_options *options,
-                     const struct rm_collect *collect);
+/** RESMON_ENOMEM is the only failure. */
+resmon_status rm_facts_record(struct rm_block *block, const struct rm_options *options,
+                              const struct rm_collect *collect);
 
 #endif

@@ -17,13 +17,13 @@
 #include "engine/options.h"
 #include "engine/recording.h"
 #include "engine/sampling.h"
+#include "job/path_pattern.h"
 #include "scope/session.h"
 #include "scope/site.h"
 #include "store/tags.h"
 #include "sys/clocksource.h"
 #include "sys/identity.h"
 #include "sys/mapping.h"
-#include "sys/outfile.h"
 
 enum life { LIFE_NEW, LIFE_RUNNING, LIFE_STOPPED, LIFE_FAILED };
 
@@ -41,7 +41,7 @@ struct resmon_monitor {
     bool yields_scopes;
 };
 
-#define FACT_BYTES 8192
+#define FACT_BYTES 16384
 #define SITES      1024
 
 static bool is_inherited(const resmon_monitor *monitor)
@@ -132,7 +132,7 @@ static resmon_status map_block(resmon_monitor *monitor, const struct rm_block_si
     }
     if (monitor->options.record != NULL) {
         char path[RM_PATH_BYTES];
-        status = rm_outfile_expand(monitor->options.record, path);
+        status = rm_path_expand(monitor->options.record, path);
         if (status == RESMON_OK) {
             status = rm_recording_check_free(path);
         }
@@ -233,7 +233,11 @@ static resmon_status begin_record(resmon_monitor *monitor)
         output = (struct rm_sampler_output){rm_delivery_row, rm_delivery_tag, rm_delivery_dropped,
                                             &monitor->delivery};
     }
-    rm_facts_record(&monitor->block, &monitor->options, &monitor->sampling.sampler.collect);
+    resmon_status status =
+        rm_facts_record(&monitor->block, &monitor->options, &monitor->sampling.sampler.collect);
+    if (status != RESMON_OK) {
+        return status;
+    }
     struct rm_identity writer = rm_identity_self();
     header->writer_pid = writer.pid;
     header->writer_start_ticks = writer.start_ticks;

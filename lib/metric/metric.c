@@ -41,6 +41,11 @@ const struct rm_metric *rm_metric_of(uint32_t id)
     return NULL;
 }
 
+const struct rm_metric *rm_metric_row(size_t index)
+{
+    return index < RM_ARRAY_LEN(table) ? &table[index] : NULL;
+}
+
 const struct rm_metric *rm_metric_by_name(const char *name)
 {
     for (size_t i = 0; i < RM_ARRAY_LEN(table); i++) {

@@ -33,6 +33,9 @@ struct rm_metric {
 /** The row with this id, or NULL: binary search, ids ascend in the table. */
 const struct rm_metric *rm_metric_of(uint32_t id);
 
+/** Row `index` of the table, or NULL past the end. */
+const struct rm_metric *rm_metric_row(size_t index);
+
 /** The row with this name, or NULL. */
 const struct rm_metric *rm_metric_by_name(const char *name);
 

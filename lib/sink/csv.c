@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "base/struct_size.h"
+#include "job/path_pattern.h"
 #include "metric/metric.h"
 #include "sys/appendfile.h"
 #include "sys/outfile.h"
@@ -433,7 +434,7 @@ resmon_status rm_csv_sink_new(const resmon_csv_options *options, struct rm_sink 
     }
     rm_buffer_init(&csv->line, LARGEST_LINE);
     rm_buffer_init(&csv->tags, 1024);
-    status = rm_outfile_expand(known.path, expanded);
+    status = rm_path_expand(known.path, expanded);
     status = status == RESMON_OK ? rm_outfile_settle(expanded, csv->path) : status;
     if (status != RESMON_OK) {
         rm_free(csv);

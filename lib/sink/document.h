@@ -6,6 +6,7 @@
 #ifndef RM_SINK_DOCUMENT_H
 #define RM_SINK_DOCUMENT_H
 
+#include "base/buffer.h"
 #include "sink/sink.h"
 #include "store/run.h"
 
@@ -17,6 +18,9 @@ resmon_status rm_document_check(void);
 
 /** Writes `run` to `path` (expanded by the caller). */
 resmon_status rm_document_save(const struct resmon_run *run, const char *path);
+
+/** Adds the document of `run` to a buffer. */
+resmon_status rm_document_print(const struct resmon_run *run, struct rm_buffer *buffer);
 
 /** A sink that writes documents: now and then, and at the end. */
 resmon_status rm_json_sink_new(const resmon_json_options *options, struct rm_sink *ret_sink);

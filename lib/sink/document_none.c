@@ -22,3 +22,9 @@ resmon_status rm_document_parse(const char *text, size_t length, struct resmon_r
     (void)text, (void)length, (void)ret_run;
     return rm_document_check();
 }
+
+resmon_status rm_document_print(const struct resmon_run *run, struct rm_buffer *buffer)
+{
+    (void)run, (void)buffer;
+    return rm_document_check();
+}

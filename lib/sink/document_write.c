@@ -7,8 +7,10 @@
 #include <resmon/metric.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/output.h"
 #include "base/status.h"
 #include "sink/document.h"
 #include "sink/json.h"
@@ -77,6 +79,17 @@ static struct rm_json *write_machine(const struct resmon_run *run, bool *is_whol
 {
     struct rm_json *object = rm_json_object(is_whole);
     put_facts(object, run, "machine", is_whole);
+    return object;
+}
+
+/* null: the program was in no job. */
+static struct rm_json *write_job(const struct resmon_run *run, bool *is_whole)
+{
+    if (rm_run_fact(run, "job", "system") == NULL) {
+        return rm_json_null(is_whole);
+    }
+    struct rm_json *object = rm_json_object(is_whole);
+    put_facts(object, run, "job", is_whole);
     return object;
 }
 
@@ -286,7 +299,7 @@ static const struct {
     const char *key;
     struct rm_json *(*write)(const struct resmon_run *run, bool *is_whole);
 } parts[] = {
-    {"run", write_run},           {"machine", write_machine},   {"job", write_null},
+    {"run", write_run},           {"machine", write_machine},   {"job", write_job},
     {"settings", write_settings}, {"sources", write_sources},   {"columns", write_columns},
     {"tags", write_tags},         {"scopes", write_scopes},     {"summary", write_summary},
     {"energy", write_null},       {"overhead", write_overhead}, {"dropped", write_dropped},
@@ -294,35 +307,31 @@ static const struct {
 
 /* ---- putting the parts together --------------------------------------------------------- */
 
-static resmon_status write_text(struct rm_outfile *file, const char *text)
-{
-    return rm_outfile_write(file, text, strlen(text));
-}
-
 /* Writes and frees. */
-static resmon_status write_value(struct rm_outfile *file, struct rm_json *value, bool is_whole)
+static resmon_status write_value(const struct rm_output *output, struct rm_json *value,
+                                 bool is_whole)
 {
     char *text = is_whole ? rm_json_print(value) : NULL;
     rm_json_free(value);
     if (text == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a run document");
     }
-    resmon_status status = write_text(file, text);
+    resmon_status status = rm_output_puts(output, text);
     rm_json_free_text(text);
     return status;
 }
 
-static resmon_status write_parts(struct rm_outfile *file, const struct resmon_run *run)
+static resmon_status write_parts(const struct rm_output *output, const struct resmon_run *run)
 {
     resmon_status status = RESMON_OK;
     for (size_t i = 0; i < RM_ARRAY_LEN(parts) && status == RESMON_OK; i++) {
         char head[64];
         bool is_whole = true;
         (void)snprintf(head, sizeof head, ",\n\"%s\":", parts[i].key);
-        status = write_text(file, head);
+        status = rm_output_puts(output, head);
         if (status == RESMON_OK) {
             struct rm_json *value = parts[i].write(run, &is_whole);
-            status = write_value(file, value, is_whole);
+            status = write_value(output, value, is_whole);
         }
     }
     return status;
@@ -331,8 +340,8 @@ static resmon_status write_parts(struct rm_outfile *file, const struct resmon_ru
 static const char *const series_keys[RM_SERIES_KINDS] = {"last", "min", "max", "mean"};
 
 /* One column at a time: the series are nearly all of a document. */
-static resmon_status write_column_series(struct rm_outfile *file, const struct resmon_run *run,
-                                         size_t column)
+static resmon_status write_column_series(const struct rm_output *output,
+                                         const struct resmon_run *run, size_t column)
 {
     bool is_whole = true;
     struct rm_json *object = rm_json_object(&is_whole);
@@ -341,45 +350,45 @@ static resmon_status write_column_series(struct rm_outfile *file, const struct r
                     rm_json_doubles(rm_run_series(run, column, kind), run->row_count, &is_whole),
                     &is_whole);
     }
-    resmon_status status = write_text(file, column > 0 ? ",\n" : "\n");
+    resmon_status status = rm_output_puts(output, column > 0 ? ",\n" : "\n");
     if (status != RESMON_OK) {
         rm_json_free(object);
         return status;
     }
-    return write_value(file, object, is_whole);
+    return write_value(output, object, is_whole);
 }
 
-static resmon_status write_integers(struct rm_outfile *file, const char *head,
+static resmon_status write_integers(const struct rm_output *output, const char *head,
                                     const int64_t *values, size_t count)
 {
-    resmon_status status = write_text(file, head);
+    resmon_status status = rm_output_puts(output, head);
     if (status != RESMON_OK) {
         return status;
     }
     bool is_whole = true;
     struct rm_json *array = rm_json_integers(values, count, &is_whole);
-    return write_value(file, array, is_whole);
+    return write_value(output, array, is_whole);
 }
 
-static resmon_status write_series(struct rm_outfile *file, const struct resmon_run *run)
+static resmon_status write_series(const struct rm_output *output, const struct resmon_run *run)
 {
     size_t rows = run->row_count;
     const int64_t *samples = (const int64_t *)run->row_samples;
     resmon_status status =
-        write_integers(file, ",\n\"series\":{\"t_first_ns\":", run->t_first, rows);
+        write_integers(output, ",\n\"series\":{\"t_first_ns\":", run->t_first, rows);
     if (status == RESMON_OK) {
-        status = write_integers(file, ",\n\"t_last_ns\":", run->t_last, rows);
+        status = write_integers(output, ",\n\"t_last_ns\":", run->t_last, rows);
     }
     if (status == RESMON_OK) {
-        status = write_integers(file, ",\n\"samples\":", samples, rows);
+        status = write_integers(output, ",\n\"samples\":", samples, rows);
     }
     if (status == RESMON_OK) {
-        status = write_text(file, ",\n\"columns\":[");
+        status = rm_output_puts(output, ",\n\"columns\":[");
     }
     for (size_t i = 0; i < run->column_count && status == RESMON_OK && rows > 0; i++) {
-        status = write_column_series(file, run, i);
+        status = write_column_series(output, run, i);
     }
-    return status == RESMON_OK ? write_text(file, "]}") : status;
+    return status == RESMON_OK ? rm_output_puts(output, "]}") : status;
 }
 
 /* ---- events: one column at a time, too ---------------------------------------------------- */
@@ -423,7 +432,7 @@ static const struct {
     {",\n\"depth\":", event_depth},    {",\n\"open\":", event_open},
 };
 
-static resmon_status write_event_texts(struct rm_outfile *file, const struct resmon_run *run)
+static resmon_status write_event_texts(const struct rm_output *output, const struct resmon_run *run)
 {
     bool is_whole = true;
     struct rm_json *threads = rm_json_array(&is_whole);
@@ -433,9 +442,9 @@ static resmon_status write_event_texts(struct rm_outfile *file, const struct res
         rm_json_put_text(object, "name", run->threads[i].name, &is_whole);
         rm_json_append(threads, object, &is_whole);
     }
-    resmon_status status = write_value(file, threads, is_whole);
+    resmon_status status = write_value(output, threads, is_whole);
     if (status == RESMON_OK) {
-        status = write_text(file, ",\n\"names\":");
+        status = rm_output_puts(output, ",\n\"names\":");
     }
     if (status != RESMON_OK) {
         return status;
@@ -444,63 +453,80 @@ static resmon_status write_event_texts(struct rm_outfile *file, const struct res
     for (size_t i = 0; i < run->event_name_count && is_whole; i++) {
         rm_json_append(names, rm_json_string(run->event_names[i], &is_whole), &is_whole);
     }
-    return write_value(file, names, is_whole);
+    return write_value(output, names, is_whole);
 }
 
-static resmon_status write_event_columns(struct rm_outfile *file, const struct resmon_run *run,
-                                         int64_t *numbers)
+static resmon_status write_event_columns(const struct rm_output *output,
+                                         const struct resmon_run *run, int64_t *numbers)
 {
     resmon_status status = RESMON_OK;
     for (size_t c = 0; c < RM_ARRAY_LEN(event_columns) && status == RESMON_OK; c++) {
         for (size_t i = 0; i < run->event_count; i++) {
             numbers[i] = event_columns[c].get(&run->events[i]);
         }
-        status = write_integers(file, event_columns[c].head, numbers, run->event_count);
+        status = write_integers(output, event_columns[c].head, numbers, run->event_count);
     }
     return status;
 }
 
-static resmon_status write_events(struct rm_outfile *file, const struct resmon_run *run)
+static resmon_status write_events(const struct rm_output *output, const struct resmon_run *run)
 {
     if (run->keeps_events == 0) {
-        return write_text(file, ",\n\"events\":null");
+        return rm_output_puts(output, ",\n\"events\":null");
     }
     int64_t *numbers = rm_alloc(run->event_count + 1, sizeof *numbers);
     if (numbers == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a run document");
     }
-    resmon_status status = write_text(file, ",\n\"events\":{\"threads\":");
+    resmon_status status = rm_output_puts(output, ",\n\"events\":{\"threads\":");
     if (status == RESMON_OK) {
-        status = write_event_texts(file, run);
+        status = write_event_texts(output, run);
     }
     if (status == RESMON_OK) {
-        status = write_event_columns(file, run, numbers);
+        status = write_event_columns(output, run, numbers);
     }
     rm_free(numbers);
-    return status == RESMON_OK ? write_text(file, "}") : status;
+    return status == RESMON_OK ? rm_output_puts(output, "}") : status;
 }
 
-static resmon_status write_document(struct rm_outfile *file, const struct resmon_run *run)
+static resmon_status write_document(const struct rm_output *output, const struct resmon_run *run)
 {
     char head[64];
     (void)snprintf(head, sizeof head, "{\"format\":\"%s\",\"version\":%d", RM_DOCUMENT_FORMAT,
                    RM_DOCUMENT_VERSION);
-    resmon_status status = write_text(file, head);
+    resmon_status status = rm_output_puts(output, head);
     if (status == RESMON_OK) {
-        status = write_parts(file, run);
+        status = write_parts(output, run);
     }
     if (status == RESMON_OK) {
-        status = write_series(file, run);
+        status = write_series(output, run);
     }
     if (status == RESMON_OK) {
-        status = write_events(file, run);
+        status = write_events(output, run);
     }
-    return status == RESMON_OK ? write_text(file, "}\n") : status;
+    return status == RESMON_OK ? rm_output_puts(output, "}\n") : status;
 }
 
 resmon_status rm_document_check(void)
 {
     return RESMON_OK;
+}
+
+static resmon_status write_to_buffer(void *buffer, const char *bytes, size_t length)
+{
+    rm_buffer_add(buffer, bytes, length);
+    return ((struct rm_buffer *)buffer)->status;
+}
+
+resmon_status rm_document_print(const struct resmon_run *run, struct rm_buffer *buffer)
+{
+    const struct rm_output output = {write_to_buffer, buffer};
+    return write_document(&output, run);
+}
+
+static resmon_status write_to_file(void *file, const char *bytes, size_t length)
+{
+    return rm_outfile_write(file, bytes, length);
 }
 
 resmon_status rm_document_save(const struct resmon_run *run, const char *path)
@@ -511,7 +537,8 @@ resmon_status rm_document_save(const struct resmon_run *run, const char *path)
     }
     resmon_status status = rm_outfile_open(file, path, 0);
     if (status == RESMON_OK) {
-        status = write_document(file, run);
+        const struct rm_output output = {write_to_file, file};
+        status = write_document(&output, run);
         if (status == RESMON_OK) {
             status = rm_outfile_commit(file);
         } else {

@@ -193,6 +193,11 @@ const char *rm_json_key(const struct rm_json *member)
     return inner(member)->string != NULL ? inner(member)->string : "";
 }
 
+bool rm_json_is_object(const struct rm_json *value)
+{
+    return cJSON_IsObject(inner(value));
+}
+
 const char *rm_json_text(const struct rm_json *value)
 {
     return cJSON_IsString(inner(value)) ? inner(value)->valuestring : NULL;

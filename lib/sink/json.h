@@ -60,6 +60,8 @@ const struct rm_json *rm_json_next(const struct rm_json *element);
 /** The key of a member. */
 const char *rm_json_key(const struct rm_json *member);
 
+bool rm_json_is_object(const struct rm_json *value);
+
 /** NULL unless it is a string. */
 const char *rm_json_text(const struct rm_json *value);
 

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/struct_size.h"
+#include "job/path_pattern.h"
 #include "sink/document.h"
 #include "sys/outfile.h"
 
@@ -30,7 +31,7 @@ static resmon_status settle(const resmon_json_options *options, char path[RM_PAT
     char expanded[RM_PATH_BYTES];
     resmon_status status = rm_document_check();
     if (status == RESMON_OK) {
-        status = rm_outfile_expand(options->path, expanded);
+        status = rm_path_expand(options->path, expanded);
     }
     if (status == RESMON_OK) {
         status = rm_outfile_settle(expanded, path);

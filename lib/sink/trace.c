@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/text.h"
+#include "job/path_pattern.h"
 
 /* Above every id that Linux gives (PID_MAX_LIMIT): for runs whose ids collide. */
 #define FIRST_FREE_PID 4194305U
@@ -88,8 +89,8 @@ static uint64_t pid_of(const struct resmon_run *run)
     return pid >= 1.0 && pid < FIRST_FREE_PID ? (uint64_t)pid : 0;
 }
 
-/* "solver @ n001": the name of the run or the program, and the machine.  Viewers show the process
- * id themselves, unless it had to be another: "solver (42) @ n001". */
+/* "solver rank 3 @ n001": the name of the run or the program, its place in the job, the machine.
+ * Viewers show the process id themselves, unless it had to be another: "solver (42) @ n001". */
 static void name_process(const struct rm_trace_process *process, char name[RM_TRACE_TEXT_BYTES])
 {
     const struct resmon_run *run = process->run;
@@ -99,13 +100,15 @@ static void name_process(const struct rm_trace_process *process, char name[RM_TR
     const char *program = text_fact(run, "run", "executable");
     const char *slash = strrchr(program, '/');
     const char *host = text_fact(run, "machine", "host_name");
+    const char *rank = text_fact(run, "job", "rank");
     program = slash != NULL ? slash + 1 : program;
     own = own[0] != '\0' ? own : program;
     if (pid != 0 && pid != process->pid) {
         (void)snprintf(number, sizeof number, " (%llu)", (unsigned long long)pid);
     }
-    (void)snprintf(name, RM_TRACE_TEXT_BYTES, "%.255s%s%s%.255s", own[0] != '\0' ? own : "process",
-                   number, host[0] != '\0' ? " @ " : "", host);
+    (void)snprintf(name, RM_TRACE_TEXT_BYTES, "%.255s%s%.31s%s%s%.255s",
+                   own[0] != '\0' ? own : "process", rank[0] != '\0' ? " rank " : "", rank, number,
+                   host[0] != '\0' ? " @ " : "", host);
 }
 
 static void put_names(const struct rm_trace_process *process, size_t index)
@@ -301,7 +304,7 @@ resmon_status rm_trace_sink_new(const resmon_trace_options *options, struct rm_s
     if (path == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a sink");
     }
-    status = rm_outfile_expand(known.path, expanded);
+    status = rm_path_expand(known.path, expanded);
     status = status == RESMON_OK ? rm_outfile_settle(expanded, path) : status;
     if (status != RESMON_OK) {
         rm_free(path);

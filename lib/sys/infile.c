@@ -22,7 +22,7 @@ static resmon_status check(struct rm_infile *file, uint64_t bound)
         return rm_error(RESMON_EFORMAT, "%s is not a regular file", file->path);
     }
     if (info.st_size <= 0 || (uint64_t)info.st_size > bound) {
-        return rm_error(RESMON_EFORMAT, "%s has %lld bytes; a run has 1 to %llu", file->path,
+        return rm_error(RESMON_EFORMAT, "%s has %lld bytes, and not 1 to %llu", file->path,
                         (long long)info.st_size, (unsigned long long)bound);
     }
     file->bytes = (uint64_t)info.st_size;

@@ -13,41 +13,6 @@
 #include "sys/own_io.h"
 #include "sys/signal_guard.h"
 
-resmon_status rm_outfile_expand(const char *pattern, char path[RM_PATH_BYTES])
-{
-    size_t length = 0;
-    for (const char *p = pattern; *p != '\0'; p++) {
-        char part[256] = {*p, '\0'};
-        if (*p == '%') {
-            p++;
-            if (*p == 'p') {
-                (void)snprintf(part, sizeof part, "%ld", (long)getpid());
-            } else if (*p == 'h') {
-                (void)gethostname(part, sizeof part - 1);
-            } else if (*p == '\0') {
-                return rm_error(RESMON_EINVAL,
-                                "the path '%s' ends in '%%'; a '%%' is written '%%%%'", pattern);
-            } else if (*p != '%') {
-                return rm_error(RESMON_EINVAL,
-                                "'%%%c' in the path '%s': only %%p (process id), %%h (host name) "
-                                "and %%%% are known",
-                                *p, pattern);
-            }
-        }
-        size_t wide = strlen(part);
-        if (length + wide >= RM_PATH_BYTES) {
-            return rm_error(RESMON_EINVAL, "path longer than %d bytes", RM_PATH_BYTES - 1);
-        }
-        memcpy(path + length, part, wide);
-        length += wide;
-    }
-    path[length] = '\0';
-    if (length == 0) {
-        return rm_error(RESMON_EINVAL, "the path is empty");
-    }
-    return RESMON_OK;
-}
-
 static void directory_of(const char *path, char directory[RM_PATH_BYTES])
 {
     (void)snprintf(directory, RM_PATH_BYTES, "%s", path);

@@ -20,12 +20,6 @@ struct rm_outfile {
 };
 
 /**
- * "%p", "%h", "%%" in `pattern` become the process id, the host name and '%'.
- * RESMON_EINVAL: another letter, or too long.
- */
-resmon_status rm_outfile_expand(const char *pattern, char path[RM_PATH_BYTES]);
-
-/**
  * The path `given` made absolute in `path`.  Says already what would stand against writing it: what
  * is there is no regular file, or there is no such directory, or none that we may write to.
  */

@@ -11,7 +11,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "collect/pressure.h"
-#include "sys/outfile.h"
+#include "job/path_pattern.h"
 #include "sys/pid_stat.h"
 
 static void parse_stat(struct rm_text text)
@@ -99,7 +99,7 @@ static void expand_path(struct rm_text text)
     PROMISE(pattern != NULL);
     memcpy(pattern, text.at, length);
     pattern[length] = '\0';
-    if (rm_outfile_expand(pattern, path) == RESMON_OK) {
+    if (rm_path_expand(pattern, path) == RESMON_OK) {
         PROMISE(path[0] != '\0' && rm_text_is_terminated(path, sizeof path));
     }
     free(pattern);

@@ -21,13 +21,26 @@ schema = json.loads((root / "lib/sink/resmon-run.schema.json").read_text())
 jsonschema.Draft7Validator.check_schema(schema)
 with tempfile.TemporaryDirectory() as directory:
     path = pathlib.Path(directory) / "run.json"
-    environment = dict(os.environ, RESMON=f"json={path},interval=5ms,scopes=wall+cpu+rss+io,name=hello")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "RESMON"))}
+    environment.update(RESMON=f"json={path},interval=5ms,scopes=wall+cpu+rss+io,name=hello")
     result = subprocess.run([str(hello)], env=environment, capture_output=True, text=True, check=True)
     if "built without JSON" in result.stderr:
         print("skipped: built without JSON")
         sys.exit(77)
     document = json.loads(path.read_text())
+    job = {"SLURM_JOB_ID": "4711", "SLURM_STEP_ID": "0", "SLURM_PROCID": "1", "SLURM_NTASKS": "2",
+           "SLURMD_NODENAME": "n2", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_JOB_NUM_NODES": "2"}
+    path = pathlib.Path(directory) / "run-4711-n2-1.json"
+    environment.update(job, RESMON=f"json={directory}/run-%j-%n-%r.json")
+    subprocess.run([str(hello)], env=environment, check=True)
+    in_job = json.loads(path.read_text())
 jsonschema.validate(document, schema)
+jsonschema.validate(in_job, schema)
+if document["job"] is not None or in_job["job"] != {
+        "system": "slurm", "id": "4711", "step": "0", "key": "slurm:4711.0", "node_name": "n2", "node_index": 1,
+        "node_count": 2, "rank": 1, "rank_count": 2}:
+    print(f"the documents have the jobs {document['job']} and {in_job['job']}")
+    sys.exit(1)
 # The schema must be able to fail: any foreign or missing member is an error.
 for broken in ({**document, "extra": 1}, {k: v for k, v in document.items() if k != "columns"},
                {**document, "version": 2}, {**document, "scopes": [{"name": 3}]}):

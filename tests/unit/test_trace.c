@@ -43,13 +43,14 @@ static resmon_run *made_run(double pid, int64_t start_ns)
     assert_non_null(run);
     run->start_realtime_ns = start_ns;
     run->duration_ns = 4000000;
-    run->facts = rm_arena_alloc(&run->strings, 3, sizeof *run->facts);
+    run->facts = rm_arena_alloc(&run->strings, 4, sizeof *run->facts);
     char *number = rm_arena_alloc(&run->strings, RM_FACT_NUMBER_BYTES, 1);
     rm_facts_print_number(pid, number);
     run->facts[0] = (struct rm_fact){"run", "pid", number, RM_FACT_NUMBER};
     run->facts[1] = (struct rm_fact){"run", "executable", "/opt/bin/solver", RM_FACT_TEXT};
     run->facts[2] = (struct rm_fact){"machine", "host_name", "n001", RM_FACT_TEXT};
-    run->fact_count = 3;
+    run->facts[3] = (struct rm_fact){"job", "rank", "3", RM_FACT_NUMBER};
+    run->fact_count = pid == 43 ? 4 : 3;
     run->threads = (struct rm_run_thread *)(uintptr_t)threads;
     run->thread_count = RM_ARRAY_LEN(threads);
     run->event_names = names;
@@ -207,6 +208,7 @@ static void test_several_runs_share_a_clock_and_no_id(void **state)
         "\"pid\":42,\"tid\":42,\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":\"solver @ "
         "n001\"",
         "\"args\":{\"name\":\"solver (42) @ n001\"}}",
+        "\"args\":{\"name\":\"solver rank 3 @ n001\"}}",
         "\"args\":{\"sort_index\":4}}",
     };
     for (size_t i = 0; i < RM_ARRAY_LEN(wanted); i++) {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the job that a process belongs to: puts together what the batch system says of the job and
+ * its nodes, and what the launcher nearest to the process says of its rank.
+ * Called by api, engine, job/leader and job/path_pattern.
+ */
+#ifndef RM_JOB_DETECT_H
+#define RM_JOB_DETECT_H
+
+#include <resmon/job.h>
+
+#include "base/arena.h"
+#include "job/environment.h"
+#include "job/hosts.h"
+
+struct resmon_job {
+    resmon_job_info info; /* its texts are in `strings`, never NULL */
+    struct rm_hosts hosts;
+    struct rm_arena strings;
+};
+
+/** The job of the process with this environment; RESMON_ENOMEM is the only failure. */
+resmon_status rm_job_detect(const struct rm_job_environment *environment,
+                            struct resmon_job **ret_job);
+
+void rm_job_free(struct resmon_job *job);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#define _DEFAULT_SOURCE /* flock */
+#include "job/leader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "job/file_name.h"
+
+/* <sys/file.h>, which declares it, is a file of this library on the include path. */
+int flock(int fd, int operation);
+
+#define TRIES      8
+#define PART_BYTES 81 /* of key and node in the file name, which may have 255 bytes */
+
+static void decline(struct rm_leader *leader, const char *format, ...) RM_PRINTF(2, 3);
+
+static void decline(struct rm_leader *leader, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(leader->reason, sizeof leader->reason, format, args);
+    va_end(args);
+}
+
+/* Nobody may lead for this reason, which somebody should know. */
+static void complain(struct rm_leader *leader)
+{
+    decline(leader,
+            "it cannot be told which process of this host leads: %.160s; RESMON_LOCAL_RANK says it",
+            resmon_last_error());
+    rm_log(RESMON_LOG_WARNING, "%s", leader->reason);
+}
+
+/* "resmon-1000-slurm_prod_4711.0-n1-0123456789abcdef.lock": the hash, as cleaning and cutting may
+ * make two keys one. */
+static resmon_status name_lock(struct rm_leader *leader, const resmon_job_info *info,
+                               const char *directory)
+{
+    char key[PART_BYTES], node[PART_BYTES];
+    uint64_t hash = rm_hash_bytes(RM_HASH_START, info->key, strlen(info->key) + 1);
+    hash = rm_hash_bytes(hash, info->node_name, strlen(info->node_name));
+    rm_file_name_clean(key, sizeof key, info->key);
+    rm_file_name_clean(node, sizeof node, info->node_name);
+    int length =
+        snprintf(leader->path, sizeof leader->path, "%s/resmon-%lu-%s-%s-%016" PRIx64 ".lock",
+                 directory, (unsigned long)geteuid(), key, node, hash);
+    return length > 0 && (size_t)length < sizeof leader->path
+               ? RESMON_OK
+               : rm_error(RESMON_EINVAL, "the directory of lock files has too long a name");
+}
+
+/* A file of ours alone, and the one that its name means: links == 0 once its leader has removed
+ * it. */
+static resmon_status check_lock(const struct rm_leader *leader, nlink_t *ret_links)
+{
+    struct stat info;
+    if (fstat(leader->fd, &info) != 0) {
+        return rm_error_errno(errno, "cannot look at %s", leader->path);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return rm_error(RESMON_EACCES, "%s is not a regular file", leader->path);
+    }
+    if (info.st_uid != geteuid()) {
+        return rm_error(RESMON_EACCES, "%s belongs to user %lu", leader->path,
+                        (unsigned long)info.st_uid);
+    }
+    if (info.st_nlink > 1) {
+        return rm_error(RESMON_EACCES, "%s has other names, too", leader->path);
+    }
+    *ret_links = info.st_nlink;
+    return RESMON_OK;
+}
+
+static void close_lock(struct rm_leader *leader)
+{
+    if (leader->fd >= 0) {
+        (void)close(leader->fd);
+    }
+    leader->fd = -1;
+}
+
+/* RESMON_EBUSY: another process has it; RESMON_ESTATE: removed meanwhile, to be tried again. */
+static resmon_status try_lock(struct rm_leader *leader)
+{
+    nlink_t links = 0;
+    leader->fd =
+        RM_FAULT(RM_FAULT_OPEN)
+            ? (errno = EMFILE, -1)
+            : open(leader->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                   0600);
+    if (leader->fd < 0) {
+        return rm_error_errno(errno, "cannot open %s", leader->path);
+    }
+    resmon_status status = check_lock(leader, &links);
+    if (status == RESMON_OK && flock(leader->fd, LOCK_EX | LOCK_NB) != 0) {
+        return errno == EWOULDBLOCK ? RESMON_EBUSY
+                                    : rm_error_errno(errno, "cannot lock %s", leader->path);
+    }
+    if (status == RESMON_OK) {
+        status = check_lock(leader, &links); /* the leader before may have removed it just now */
+    }
+    return status == RESMON_OK && links == 0
+               ? rm_error(RESMON_ESTATE, "%s was removed again and again", leader->path)
+               : status;
+}
+
+static void take_lock(struct rm_leader *leader)
+{
+    resmon_status status = RESMON_ESTATE;
+    for (int i = 0; i < TRIES && status == RESMON_ESTATE; i++) {
+        status = try_lock(leader);
+        if (status != RESMON_OK) {
+            close_lock(leader);
+        }
+    }
+    leader->is_leader = status == RESMON_OK;
+    if (status == RESMON_EBUSY) {
+        decline(leader, "another process of the job leads on this host");
+    } else if (status != RESMON_OK) {
+        complain(leader);
+    }
+}
+
+void rm_leader_take(struct rm_leader *leader, const struct resmon_job *job, const char *directory)
+{
+    const resmon_job_info *info = &job->info;
+    *leader = (struct rm_leader){.fd = -1, .pid = getpid()};
+    if (info->system[0] == '\0' || info->local_rank == 0) {
+        leader->is_leader = true;
+        return;
+    }
+    if (info->local_rank > 0) {
+        decline(leader, "local rank %" PRId64 ": local rank 0 leads on this host",
+                info->local_rank);
+        return;
+    }
+    if (directory == NULL) {
+        directory = rm_job_variable(&rm_job_own_environment, "TMPDIR");
+        directory = directory != NULL ? directory : "/tmp";
+    }
+    resmon_status status = info->key[0] != '\0'
+                               ? name_lock(leader, info, directory)
+                               : rm_error(RESMON_ENOENT, "the job has no id, and no local ranks");
+    if (status == RESMON_OK) {
+        take_lock(leader);
+    } else {
+        complain(leader);
+    }
+}
+
+bool rm_leader_leads(const struct rm_leader *leader)
+{
+    return leader->is_leader && leader->pid == getpid();
+}
+
+/*
+ * Removed while it is locked: whoever opened it before finds it without a name after locking it,
+ * and tries again.  A fork's child shares the lock with its parent: to unlock it there would take
+ * it from the parent.
+ */
+void rm_leader_free(struct rm_leader *leader)
+{
+    nlink_t links = 0;
+    if (leader->fd >= 0 && leader->pid == getpid()) {
+        if (check_lock(leader, &links) == RESMON_OK && links == 1) {
+            (void)unlink(leader->path);
+        }
+        (void)flock(leader->fd, LOCK_UN);
+    }
+    close_lock(leader);
+    leader->is_leader = false;
+    decline(leader, "given up");
+}

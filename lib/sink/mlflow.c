@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+#include "sink/mlflow.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/deadline.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "base/struct_size.h"
+#include "base/text.h"
+#include "sink/mlflow_plan.h"
+#include "sink/mlflow_spool.h"
+
+#define LARGEST_BODY ((size_t)1 << 30)
+#define JOB_WAIT_NS  (RM_NS_PER_S * 20) /* for the run of a job, when it should be there */
+
+/* All that a delivery needs. */
+struct mlflow {
+    struct rm_mlflow_config config;
+    struct rm_mlflow_client client;
+    struct rm_mlflow_address address;
+    struct rm_mlflow_place place;
+    struct rm_buffer body;
+    int64_t sent_until_ns; /* series: the end of the last row that was sent */
+    size_t batch_metrics;  /* less than configured once the server found a request too large */
+};
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+static void mlflow_free(void *context)
+{
+    struct mlflow *mlflow = context;
+    if (mlflow != NULL) {
+        rm_mlflow_client_free(&mlflow->client);
+        rm_mlflow_address_free(&mlflow->address);
+        rm_buffer_free(&mlflow->body);
+        rm_free(mlflow);
+    }
+}
+
+static resmon_status make_uuid(char uuid[33])
+{
+    unsigned char bytes[16];
+    if (getrandom(bytes, sizeof bytes, GRND_NONBLOCK) != (ssize_t)sizeof bytes) {
+        return rm_error(RESMON_EIO, "no random numbers to name a run with");
+    }
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        (void)snprintf(uuid + 2 * i, 3, "%02x", bytes[i]);
+    }
+    return RESMON_OK;
+}
+
+static resmon_status mlflow_new(const resmon_mlflow_options *options, const char *uri,
+                                struct mlflow **ret_mlflow)
+{
+    struct rm_http *http = NULL;
+    struct mlflow *mlflow = rm_alloc(1, sizeof *mlflow);
+    if (mlflow == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+    }
+    resmon_status status = rm_mlflow_config_open(options, uri, &mlflow->config, &http);
+    if (status != RESMON_OK) {
+        rm_free(mlflow);
+        return status;
+    }
+    rm_mlflow_client_init(&mlflow->client, &mlflow->config, http);
+    rm_buffer_init(&mlflow->body, LARGEST_BODY);
+    mlflow->sent_until_ns = -1;
+    mlflow->batch_metrics = mlflow->config.batch_metrics;
+    status = make_uuid(mlflow->address.wanted.uuid);
+    if (status != RESMON_OK) {
+        mlflow_free(mlflow);
+        return status;
+    }
+    *ret_mlflow = mlflow;
+    return RESMON_OK;
+}
+
+/* Where the run is, or how it is to be made: settled once. */
+static resmon_status settle_address(struct mlflow *mlflow, const struct resmon_run *run)
+{
+    struct rm_mlflow_address *address = &mlflow->address;
+    if (address->create != NULL) {
+        return RESMON_OK;
+    }
+    mlflow->place = rm_mlflow_place_of(run, mlflow->config.node_index);
+    (void)rm_text_set(address->uri, sizeof address->uri, mlflow->config.uri);
+    (void)rm_text_set(address->experiment, sizeof address->experiment, mlflow->config.experiment);
+    (void)rm_text_set(address->experiment_id, sizeof address->experiment_id,
+                      mlflow->config.experiment_id);
+    (void)rm_text_set(address->run_id, sizeof address->run_id, mlflow->config.run_id);
+    (void)rm_text_set(address->wanted.job, sizeof address->wanted.job, mlflow->place.job);
+    address->wanted.is_maker = mlflow->place.is_first;
+    rm_buffer_clear(&mlflow->body);
+    resmon_status status = rm_mlflow_plan_create(&mlflow->config, run, &mlflow->place,
+                                                 address->wanted.uuid, &mlflow->body);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    address->create = rm_strdup(mlflow->body.text);
+    address->wanted.body = address->create;
+    return address->create != NULL ? RESMON_OK
+                                   : rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+}
+
+/* ---- sending a plan --------------------------------------------------------------------- */
+
+/* How a delivery went. */
+struct account {
+    resmon_status status; /* of the first failure */
+    char text[RM_ERROR_TEXT_BYTES];
+    uint64_t sent, left;
+};
+
+static void note_failure(struct account *account, resmon_status status)
+{
+    if (account->status == RESMON_OK) {
+        account->status = status;
+        (void)snprintf(account->text, sizeof account->text, "%s", resmon_last_error());
+    }
+}
+
+/* What is not worth the rest: parameters that a run has with other values, artifacts that the
+ * server does not take. */
+static bool is_optional(enum rm_mlflow_stage stage, resmon_status status)
+{
+    return stage == RM_MLFLOW_STAGE_PARAMS ||
+           (stage == RM_MLFLOW_STAGE_ARTIFACT && status == RESMON_ENOTSUP);
+}
+
+/* A request that was too large is made again in smaller portions; false: it cannot be smaller. */
+static bool shrink(struct mlflow *mlflow)
+{
+    if (mlflow->client.reply.code != 413 || mlflow->batch_metrics <= 32) {
+        return false;
+    }
+    mlflow->batch_metrics /= 4;
+    return true;
+}
+
+/* Sends items from the cursor on, and stops at the first that is to be sent later. */
+static void send_items(struct mlflow *mlflow, const struct rm_mlflow_plan *plan,
+                       struct rm_mlflow_cursor *cursor, int64_t deadline_ns,
+                       struct account *account)
+{
+    for (;;) {
+        struct rm_mlflow_item item;
+        struct rm_mlflow_cursor next = *cursor;
+        bool has_item;
+        enum rm_mlflow_stage stage = cursor->stage;
+        resmon_status status = rm_mlflow_plan_next(plan, &next, mlflow->batch_metrics,
+                                                   &mlflow->body, &item, &has_item);
+        if (status == RESMON_OK && !has_item) {
+            *cursor = next;
+            return;
+        }
+        status = status == RESMON_OK ? rm_mlflow_send(&mlflow->client, &item, deadline_ns) : status;
+        if (status == RESMON_OK) {
+            account->sent++;
+        } else if (shrink(mlflow)) {
+            continue;
+        } else if (mlflow->client.is_refused && is_optional(stage, status)) {
+            rm_log(RESMON_LOG_WARNING, "%s", resmon_last_error());
+        } else {
+            note_failure(account, status);
+            return;
+        }
+        *cursor = next;
+    }
+}
+
+/* Puts what is left from the cursor on into a file. */
+static resmon_status spool_items(struct mlflow *mlflow, const struct rm_mlflow_plan *plan,
+                                 struct rm_mlflow_cursor *cursor, struct account *account,
+                                 struct rm_mlflow_spool *spool)
+{
+    struct rm_mlflow_address *address = &mlflow->address;
+    (void)rm_text_set(address->run_id, sizeof address->run_id,
+                      mlflow->client.run_id[0] != '\0' ? mlflow->client.run_id
+                                                       : mlflow->config.run_id);
+    resmon_status status = rm_mlflow_spool_begin(spool, mlflow->config.spool, address);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    bool has_item = true;
+    while (status == RESMON_OK && has_item) {
+        struct rm_mlflow_item item;
+        status = rm_mlflow_plan_next(plan, cursor, mlflow->batch_metrics, &mlflow->body, &item,
+                                     &has_item);
+        if (status == RESMON_OK && has_item) {
+            status = rm_mlflow_spool_add(spool, &item);
+        }
+    }
+    account->left = spool->requests;
+    resmon_status ended = rm_mlflow_spool_end(spool);
+    return status == RESMON_OK ? ended : status;
+}
+
+/* The rest goes into a file; the text says why, and where it is. */
+static resmon_status put_away(struct mlflow *mlflow, const struct rm_mlflow_plan *plan,
+                              struct rm_mlflow_cursor *cursor, struct account *account)
+{
+    if ((mlflow->config.flags & RESMON_MLFLOW_NO_SPOOL) != 0) {
+        return rm_error(account->status, "%.380s; the rest is lost, as no spool file is wanted",
+                        account->text);
+    }
+    struct rm_mlflow_spool *spool = rm_alloc(1, sizeof *spool);
+    if (spool == NULL) {
+        return rm_error(RESMON_ENOMEM, "%.300s; no memory to put the rest into a file",
+                        account->text);
+    }
+    resmon_status status = spool_items(mlflow, plan, cursor, account, spool);
+    if (status == RESMON_OK) {
+        status = rm_error(account->status,
+                          "%.250s; %llu requests wait in %.150s for resmon_mlflow_replay()",
+                          account->text, (unsigned long long)account->left, spool->file.path);
+    } else {
+        char why[RM_ERROR_TEXT_BYTES];
+        (void)rm_text_set(why, sizeof why, resmon_last_error());
+        status =
+            rm_error(status, "%.200s; and the rest could not be kept: %.250s", account->text, why);
+    }
+    rm_free(spool);
+    return status;
+}
+
+/* The whole way of a finished run. */
+static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run,
+                             int64_t deadline_ns)
+{
+    struct rm_mlflow_cursor cursor = {0};
+    struct account account = {0};
+    struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
+    if (plan == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+    }
+    resmon_status status = settle_address(mlflow, run);
+    if (status == RESMON_OK) {
+        status = rm_mlflow_plan_init(plan, &mlflow->config, run, mlflow->sent_until_ns);
+    }
+    if (status != RESMON_OK) {
+        rm_free(plan);
+        return status;
+    }
+    status = rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted, deadline_ns);
+    if (status != RESMON_OK) {
+        note_failure(&account, status);
+        plan->is_made = mlflow->config.run_id[0] == '\0';
+    } else {
+        plan->is_made = mlflow->client.is_made;
+        send_items(mlflow, plan, &cursor, deadline_ns, &account);
+    }
+    status = account.status;
+    if (status != RESMON_OK) {
+        status = put_away(mlflow, plan, &cursor, &account);
+    } else {
+        rm_log(RESMON_LOG_INFO, "MLflow: %s/#/experiments/%s/runs/%s", mlflow->config.uri,
+               mlflow->client.experiment_id, mlflow->client.run_id);
+    }
+    rm_mlflow_plan_free(plan);
+    rm_free(plan);
+    return status;
+}
+
+/* ---- as a sink -------------------------------------------------------------------------- */
+
+static bool reports(const struct mlflow *mlflow)
+{
+    return mlflow->place.is_reporter;
+}
+
+/* The run is made early, so that the other ranks find it; if that fails, there is time. */
+static resmon_status start(void *context, const resmon_run *run)
+{
+    struct mlflow *mlflow = context;
+    resmon_status status = settle_address(mlflow, run);
+    if (status != RESMON_OK || !reports(mlflow) || !mlflow->place.is_first) {
+        return status;
+    }
+    status = rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted,
+                                rm_clock_monotonic_ns() + JOB_WAIT_NS);
+    if (status != RESMON_OK) {
+        rm_log(RESMON_LOG_WARNING, "%s; it is tried again at the end", resmon_last_error());
+    }
+    return RESMON_OK;
+}
+
+/* Series while it runs: whole rows that are new.  What fails comes with the next, or at the end. */
+static resmon_status snapshot(void *context, const resmon_run *run)
+{
+    struct mlflow *mlflow = context;
+    struct rm_mlflow_cursor cursor = {.stage = RM_MLFLOW_STAGE_SERIES};
+    struct account account = {0};
+    if (!reports(mlflow) || run->row_count < 2) {
+        return RESMON_OK;
+    }
+    struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
+    if (plan == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+    }
+    int64_t deadline_ns = rm_clock_monotonic_ns() + JOB_WAIT_NS;
+    resmon_status status = rm_mlflow_plan_init(plan, &mlflow->config, run, mlflow->sent_until_ns);
+    if (status != RESMON_OK) {
+        rm_free(plan);
+        return status;
+    }
+    plan->row_end = run->row_count - 1; /* the last one may still grow */
+    plan->last_stage = RM_MLFLOW_STAGE_SERIES;
+    status = rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted, deadline_ns);
+    if (status == RESMON_OK && plan->first_row < plan->row_end) {
+        send_items(mlflow, plan, &cursor, deadline_ns, &account);
+        status = account.status;
+        if (status == RESMON_OK) {
+            mlflow->sent_until_ns = run->t_last[plan->row_end - 1];
+        }
+    }
+    rm_mlflow_plan_free(plan);
+    rm_free(plan);
+    return status;
+}
+
+static resmon_status stop(void *context, const resmon_run *run)
+{
+    struct mlflow *mlflow = context;
+    return reports(mlflow) ? deliver(mlflow, run, RM_DEADLINE_NONE) : RESMON_OK;
+}
+
+resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm_sink *ret_sink)
+{
+    struct mlflow *mlflow = NULL;
+    resmon_status status = mlflow_new(options, NULL, &mlflow);
+    if (mlflow == NULL) {
+        return status;
+    }
+    bool has_series = (mlflow->config.flags & RESMON_MLFLOW_SERIES) != 0;
+    *ret_sink = (struct rm_sink){
+        .ops = {.name = "mlflow",
+                .start = start,
+                .stop = stop,
+                .close = mlflow_free,
+                .snapshot = snapshot,
+                .snapshot_interval_ms = has_series ? mlflow->config.interval_ms : 0,
+                .flags = RESMON_SINK_REMOTE},
+        .context = mlflow,
+    };
+    return RESMON_OK;
+}
+
+/* ---- of a run that is there ------------------------------------------------------------- */
+
+resmon_status rm_mlflow_push(const struct resmon_run *run, const resmon_mlflow_options *options)
+{
+    struct mlflow *mlflow = NULL;
+    resmon_status status = mlflow_new(options, NULL, &mlflow);
+    if (mlflow == NULL) {
+        return status;
+    }
+    status = settle_address(mlflow, run);
+    if (status == RESMON_OK) {
+        /* Nobody else may come to make the job's run: it is looked for, and made. */
+        mlflow->address.wanted.wait_ns = mlflow->place.job[0] != '\0' ? 1 : 0;
+        mlflow->address.wanted.is_maker = true;
+        status = deliver(mlflow, run, rm_clock_monotonic_ns() + mlflow->config.budget_ns);
+    }
+    mlflow_free(mlflow);
+    return status;
+}
+
+/* ---- of a spool file -------------------------------------------------------------------- */
+
+static resmon_status replay_entry(struct mlflow *mlflow, struct rm_mlflow_replay *replay,
+                                  const struct rm_mlflow_entry *entry, int64_t deadline_ns,
+                                  struct account *account, resmon_mlflow_replay_info *info)
+{
+    resmon_status status = rm_mlflow_send(&mlflow->client, &entry->item, deadline_ns);
+    if (status == RESMON_OK) {
+        info->sent++;
+        return rm_mlflow_replay_mark(replay, entry, RM_MLFLOW_MARK_SENT);
+    }
+    note_failure(account, status);
+    if (!mlflow->client.is_refused) {
+        return status;
+    }
+    info->refused++;
+    return rm_mlflow_replay_mark(replay, entry, RM_MLFLOW_MARK_REFUSED);
+}
+
+static resmon_status replay_entries(struct mlflow *mlflow, struct rm_mlflow_replay *replay,
+                                    int64_t deadline_ns, resmon_mlflow_replay_info *info)
+{
+    struct account account = {0};
+    struct rm_mlflow_entry entry;
+    resmon_status status;
+    while ((status = rm_mlflow_replay_next(replay, &entry)) == RESMON_OK) {
+        info->requests++;
+        if (entry.mark != RM_MLFLOW_MARK_SENT) {
+            status = replay_entry(mlflow, replay, &entry, deadline_ns, &account, info);
+        }
+        rm_mlflow_entry_free(&entry);
+        if (status != RESMON_OK) {
+            return status;
+        }
+    }
+    if (status != RESMON_ENOENT) {
+        return status;
+    }
+    if (account.status != RESMON_OK) {
+        return rm_error(account.status, "%.350s; %llu requests stay in the file", account.text,
+                        (unsigned long long)info->refused);
+    }
+    return rm_lockedfile_remove(&replay->file);
+}
+
+/* Options go before the file, as far as they name something. */
+static void take_address(struct mlflow *mlflow, const resmon_mlflow_options *options)
+{
+    const struct rm_mlflow_address *address = &mlflow->address;
+    struct rm_mlflow_config *config = &mlflow->config;
+    (void)rm_text_set(config->experiment, sizeof config->experiment, address->experiment);
+    (void)rm_text_set(config->experiment_id, sizeof config->experiment_id, address->experiment_id);
+    (void)rm_text_set(mlflow->client.experiment_id, sizeof mlflow->client.experiment_id,
+                      address->experiment_id);
+    if (options == NULL || options->run_id == NULL) {
+        (void)rm_text_set(config->run_id, sizeof config->run_id, address->run_id);
+    }
+}
+
+static resmon_status replay_file(struct rm_mlflow_replay *replay,
+                                 const resmon_mlflow_options *options,
+                                 struct rm_mlflow_address *address, resmon_mlflow_replay_info *info)
+{
+    struct mlflow *mlflow = NULL;
+    resmon_status status = mlflow_new(options, address->uri, &mlflow);
+    if (mlflow == NULL) {
+        return status;
+    }
+    mlflow->address = *address;
+    address->create = NULL; /* passed on */
+    take_address(mlflow, options);
+    int64_t deadline_ns = rm_clock_monotonic_ns() + mlflow->config.budget_ns;
+    struct rm_mlflow_wanted *wanted = &mlflow->address.wanted;
+    wanted->may_exist = true;
+    wanted->wait_ns = wanted->job[0] == '\0' ? 0 : wanted->is_maker ? 1 : JOB_WAIT_NS;
+    wanted->is_maker = true;
+    status = rm_mlflow_find_run(&mlflow->client, wanted, deadline_ns);
+    if (status == RESMON_OK) {
+        (void)rm_text_set(info->run_id, sizeof info->run_id, mlflow->client.run_id);
+        status = replay_entries(mlflow, replay, deadline_ns, info);
+    }
+    mlflow_free(mlflow);
+    return status;
+}
+
+resmon_status rm_mlflow_replay(const char *path, const resmon_mlflow_options *options,
+                               resmon_mlflow_replay_info *info)
+{
+    struct rm_mlflow_replay replay;
+    struct rm_mlflow_address *address = rm_alloc(1, sizeof *address);
+    if (address == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a spool file");
+    }
+    resmon_status status = rm_mlflow_replay_open(&replay, path, address);
+    if (status == RESMON_OK) {
+        status = replay_file(&replay, options, address, info);
+        rm_mlflow_replay_close(&replay);
+        rm_mlflow_address_free(address);
+    }
+    rm_free(address);
+    return status;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the conversation with an MLflow server: which calls there are, what an answer means, and how
+ * one comes to the run that results belong to, without ever making two.
+ */
+#ifndef RM_SINK_MLFLOW_CLIENT_H
+#define RM_SINK_MLFLOW_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sink/mlflow_config.h"
+
+/* What is sent to a run. */
+enum rm_mlflow_call {
+    RM_MLFLOW_LOG_BATCH,
+    RM_MLFLOW_ARTIFACT, /* the body is the file */
+    RM_MLFLOW_UPDATE,
+    RM_MLFLOW_CALLS
+};
+
+struct rm_mlflow_item {
+    enum rm_mlflow_call call;
+    const char *path; /* of an artifact: "resmon/run.json" */
+    const char *body; /* JSON: what follows "run_id" in its object: "\"metrics\":[...]}" */
+    size_t length;
+};
+
+/** The name of a call in a spool file; NULL past the last. */
+const char *rm_mlflow_call_name(size_t call);
+
+/* Which run: how it is found, and made. */
+struct rm_mlflow_wanted {
+    char uuid[33];    /* of this sink: finds the run again after an answer that was lost */
+    char job[256];    /* key of the job that shares a run; "": none */
+    bool is_maker;    /* may make the run */
+    bool may_exist;   /* this sink may have made it already */
+    int64_t wait_ns;  /* how long one looks for the job's run first; 0: not at all */
+    const char *body; /* of the call that makes it, but for the experiment: "\"run_name\":...}" */
+};
+
+struct rm_mlflow_client {
+    const struct rm_mlflow_config *config;
+    struct rm_http *http;
+    struct rm_http_reply reply;
+    char experiment_id[RM_MLFLOW_ID_BYTES]; /* "": not known yet */
+    char run_id[RM_MLFLOW_ID_BYTES];
+    char artifact_uri[RM_MLFLOW_URI_BYTES];
+    bool is_made;    /* the run, by us */
+    bool may_exist;  /* a call that makes the run may have been obeyed without an answer */
+    bool is_refused; /* the last failure was the server's decision: again is of no use as it is */
+};
+
+/** Takes the client over. */
+void rm_mlflow_client_init(struct rm_mlflow_client *client, const struct rm_mlflow_config *config,
+                           struct rm_http *http);
+void rm_mlflow_client_free(struct rm_mlflow_client *client);
+
+/** Comes to the run, with at most one call for the experiment and one for the run when all is well.
+ */
+resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
+                                 const struct rm_mlflow_wanted *wanted, int64_t deadline_ns);
+
+/** Sends one item to it.  RESMON_ENOTSUP: the server does not take artifacts. */
+resmon_status rm_mlflow_send(struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
+                             int64_t deadline_ns);
+
+#endif

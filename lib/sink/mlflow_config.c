@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* secure_getenv, explicit_bzero */
+#include "sink/mlflow_config.h"
+
+#include <pwd.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "base/struct_size.h"
+#include "base/text.h"
+#include "job/path_pattern.h"
+#include "sys/infile.h"
+
+#define SECRET_BYTES 4096
+
+/* Only while a client is opened; wiped afterwards. */
+struct secrets {
+    char user[SECRET_BYTES];
+    char password[SECRET_BYTES];
+    char token[SECRET_BYTES];
+};
+
+/* ---- texts ------------------------------------------------------------------------------ */
+
+static resmon_status too_long(const char *name, size_t room)
+{
+    return rm_error(RESMON_EINVAL, "%s is longer than %zu bytes", name, room - 1);
+}
+
+/* The option, else the variable, else what is there; cut nowhere, cleaned nowhere. */
+static resmon_status take(const char *option, const char *variable, char *target, size_t room)
+{
+    const char *text = option;
+    if (text == NULL && variable != NULL) {
+        text = secure_getenv(variable);
+    }
+    if (text == NULL || text[0] == '\0') {
+        return RESMON_OK;
+    }
+    size_t length = strlen(text);
+    if (length >= room) {
+        return too_long(variable != NULL ? variable : "an option for MLflow", room);
+    }
+    memcpy(target, text, length + 1);
+    return RESMON_OK;
+}
+
+static resmon_status take_texts(const resmon_mlflow_options *options,
+                                struct rm_mlflow_config *config)
+{
+    const struct {
+        const char *option, *variable;
+        char *target;
+        size_t room;
+    } texts[] = {
+        {options->experiment, "MLFLOW_EXPERIMENT_NAME", config->experiment,
+         sizeof config->experiment},
+        {options->experiment_id, "MLFLOW_EXPERIMENT_ID", config->experiment_id,
+         sizeof config->experiment_id},
+        {options->run_id, "MLFLOW_RUN_ID", config->run_id, sizeof config->run_id},
+        {options->run_name, NULL, config->run_name, sizeof config->run_name},
+        {options->workspace, "MLFLOW_WORKSPACE", config->workspace, sizeof config->workspace},
+        {NULL, "MLFLOW_SYSTEM_METRICS_NODE_ID", config->node_id, sizeof config->node_id},
+        {NULL, "MLFLOW_RUN_CONTEXT", config->context, sizeof config->context},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
+        resmon_status status =
+            take(texts[i].option, texts[i].variable, texts[i].target, texts[i].room);
+        if (status != RESMON_OK) {
+            return status;
+        }
+    }
+    return RESMON_OK;
+}
+
+/* ^[a-zA-Z0-9][\w\-]{0,255}$, as the server has it. */
+static bool is_id(const char *text)
+{
+    size_t length = strlen(text);
+    return length <= 256 && text[0] != '_' && text[0] != '-' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
+               length;
+}
+
+static resmon_status check_ids(const struct rm_mlflow_config *config)
+{
+    if (!is_id(config->run_id)) {
+        return rm_error(RESMON_EINVAL, "MLFLOW_RUN_ID is no run id: letters, digits, '-', '_'");
+    }
+    if (!is_id(config->experiment_id)) {
+        return rm_error(RESMON_EINVAL, "MLFLOW_EXPERIMENT_ID is no id: letters, digits, '-', '_'");
+    }
+    for (const char *p = config->workspace; *p != '\0'; p++) {
+        if ((unsigned char)*p < 0x20) {
+            return rm_error(RESMON_EINVAL, "MLFLOW_WORKSPACE has a control character");
+        }
+    }
+    return RESMON_OK;
+}
+
+/* ---- the URI ---------------------------------------------------------------------------- */
+
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const char *found = c != '\0' ? strchr(digits, c) : NULL;
+    return found != NULL ? (int)((found - digits) & 15) : -1;
+}
+
+static resmon_status percent_decode(const char *text, size_t length, char target[SECRET_BYTES])
+{
+    size_t out = 0;
+    for (size_t i = 0; i < length; i++) {
+        bool is_code = text[i] == '%' && i + 2 < length && hex_digit(text[i + 1]) >= 0 &&
+                       hex_digit(text[i + 2]) >= 0;
+        char byte = text[i];
+        if (is_code) {
+            byte = (char)(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
+            i += 2;
+        }
+        if (out + 1 >= SECRET_BYTES) {
+            return rm_error(RESMON_EINVAL, "the credentials in the tracking URI are too long");
+        }
+        target[out++] = byte;
+    }
+    target[out] = '\0';
+    return RESMON_OK;
+}
+
+/* "http://user:password@host/..." : the part before '@' goes to the secrets. */
+static resmon_status split_credentials(const char *authority, const char *end,
+                                       struct secrets *secrets, const char **ret_host)
+{
+    const char *at = memrchr(authority, '@', (size_t)(end - authority));
+    if (at == NULL) {
+        *ret_host = authority;
+        return RESMON_OK;
+    }
+    const char *colon = memchr(authority, ':', (size_t)(at - authority));
+    const char *user_end = colon != NULL ? colon : at;
+    resmon_status status = percent_decode(authority, (size_t)(user_end - authority), secrets->user);
+    if (status == RESMON_OK && colon != NULL) {
+        status = percent_decode(colon + 1, (size_t)(at - colon - 1), secrets->password);
+    }
+    *ret_host = at + 1;
+    return status;
+}
+
+/* Never shown as it is: it may hold a password. */
+static resmon_status set_uri(const char *uri, struct rm_mlflow_config *config,
+                             struct secrets *secrets)
+{
+    bool is_tls = strncmp(uri, "https://", 8) == 0;
+    if (!is_tls && strncmp(uri, "http://", 7) != 0) {
+        return rm_error(RESMON_EINVAL,
+                        "the MLflow tracking URI must begin with http:// or https:// (databases, "
+                        "files and databricks are for MLflow's Python client), not with '%.*s'",
+                        (int)strcspn(uri, ":/@"), uri);
+    }
+    const char *authority = uri + (is_tls ? 8 : 7);
+    const char *end = authority + strcspn(authority, "/?#");
+    const char *host = NULL;
+    resmon_status status = split_credentials(authority, end, secrets, &host);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (host == end || strpbrk(host, "?# \t\r\n\"<>\\^`{|}") != NULL) {
+        return rm_error(RESMON_EINVAL, "the MLflow tracking URI names no host, or has a query, a "
+                                       "fragment or characters that no URI has");
+    }
+    size_t length = strlen(host);
+    length -= length > 0 && host[length - 1] == '/' ? 1 : 0;
+    int wanted = snprintf(config->uri, sizeof config->uri, "%s%.*s",
+                          is_tls ? "https://" : "http://", (int)length, host);
+    return wanted < (int)sizeof config->uri
+               ? RESMON_OK
+               : too_long("the MLflow tracking URI", sizeof config->uri);
+}
+
+/* ---- credentials ------------------------------------------------------------------------ */
+
+/* "key = value" in the section [mlflow] of ~/.mlflow/credentials. */
+static void read_credentials_line(struct rm_text line, bool *is_in_section, struct secrets *secrets)
+{
+    struct rm_text key;
+    struct rm_text value = line;
+    if (rm_text_left(&line) > 0 && line.at[0] == '[') {
+        *is_in_section = rm_parse_literal(&line, "[mlflow]");
+        return;
+    }
+    if (!*is_in_section || !rm_parse_until(&value, '=', &key)) {
+        return;
+    }
+    struct rm_text name;
+    if (!rm_parse_word(&key, &name)) {
+        return;
+    }
+    while (value.at < value.end && (*value.at == ' ' || *value.at == '\t')) {
+        value.at++;
+    }
+    while (value.end > value.at && strchr(" \t\r", value.end[-1]) != NULL) {
+        value.end--;
+    }
+    char *target = rm_text_equals(&name, "mlflow_tracking_username")   ? secrets->user
+                   : rm_text_equals(&name, "mlflow_tracking_password") ? secrets->password
+                                                                       : NULL;
+    size_t length = rm_text_left(&value);
+    if (target != NULL && length < SECRET_BYTES) {
+        memcpy(target, value.at, length);
+        target[length] = '\0';
+    }
+}
+
+#define LARGEST_CREDENTIALS 4096
+
+static void read_credentials_file(struct secrets *secrets)
+{
+    char path[1024];
+    char text[LARGEST_CREDENTIALS];
+    struct rm_infile file;
+    const char *home = secure_getenv("HOME");
+    if (home == NULL ||
+        snprintf(path, sizeof path, "%s/.mlflow/credentials", home) >= (int)sizeof path) {
+        return;
+    }
+    if (rm_infile_open(&file, path, sizeof text) != RESMON_OK) {
+        return;
+    }
+    if (rm_infile_read(&file, 0, text, file.bytes) == RESMON_OK) {
+        struct rm_text rest = rm_text_of(text, file.bytes);
+        struct rm_text line;
+        bool is_in_section = false;
+        while (rm_parse_line(&rest, &line)) {
+            read_credentials_line(line, &is_in_section, secrets);
+        }
+    }
+    rm_infile_close(&file);
+    explicit_bzero(text, sizeof text);
+}
+
+/* What is given later wins: the file, the URI, the variables, the options.  Of a user without a
+ * password nothing is used. */
+static resmon_status take_secrets(const resmon_mlflow_options *options, struct secrets *secrets)
+{
+    resmon_status status =
+        take(options->user, "MLFLOW_TRACKING_USERNAME", secrets->user, sizeof secrets->user);
+    if (status == RESMON_OK) {
+        status = take(options->password, "MLFLOW_TRACKING_PASSWORD", secrets->password,
+                      sizeof secrets->password);
+    }
+    if (status == RESMON_OK) {
+        status =
+            take(options->token, "MLFLOW_TRACKING_TOKEN", secrets->token, sizeof secrets->token);
+    }
+    if (status == RESMON_OK && strpbrk(secrets->token, "\r\n") != NULL) {
+        status = rm_error(RESMON_EINVAL, "MLFLOW_TRACKING_TOKEN has a line break");
+    }
+    return status;
+}
+
+/* ---- numbers and switches --------------------------------------------------------------- */
+
+static resmon_status read_switch(const char *variable, bool *ret_is_on)
+{
+    static const char *const words[] = {"false", "0", "true", "1"};
+    const char *text = secure_getenv(variable);
+    if (text == NULL || text[0] == '\0') {
+        return RESMON_OK;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(words); i++) {
+        if (strcasecmp(text, words[i]) == 0) {
+            *ret_is_on = i >= 2;
+            return RESMON_OK;
+        }
+    }
+    return rm_error(RESMON_EINVAL, "%s is '%.40s': it may be true, false, 1 or 0", variable, text);
+}
+
+static resmon_status read_number(const char *variable, double low, double high, double *ret_number)
+{
+    const char *text = secure_getenv(variable);
+    if (text == NULL || text[0] == '\0') {
+        return RESMON_OK;
+    }
+    struct rm_text rest = rm_text_of(text, strlen(text));
+    double number;
+    if (!rm_parse_decimal(&rest, &number) || rest.at != rest.end || number < low || number > high) {
+        return rm_error(RESMON_EINVAL, "%s is '%.40s': it may be %g to %g", variable, text, low,
+                        high);
+    }
+    *ret_number = number;
+    return RESMON_OK;
+}
+
+/* Defaults are those of MLflow's client. */
+struct variables {
+    double retries, backoff_s, jitter_s, timeout_s, interval_s;
+    bool respects_retry_after, follows_redirects, is_insecure, has_series;
+};
+
+static resmon_status read_variables(struct variables *v)
+{
+    *v = (struct variables){.retries = 7,
+                            .backoff_s = 2,
+                            .jitter_s = 1,
+                            .timeout_s = 120,
+                            .interval_s = 10,
+                            .respects_retry_after = true,
+                            .follows_redirects = true};
+    const struct {
+        const char *name;
+        double low, high;
+        double *number;
+    } numbers[] = {
+        {"MLFLOW_HTTP_REQUEST_MAX_RETRIES", 0, 10, &v->retries},
+        {"MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", 0, 120, &v->backoff_s},
+        {"MLFLOW_HTTP_REQUEST_BACKOFF_JITTER", 0, 120, &v->jitter_s},
+        {"MLFLOW_HTTP_REQUEST_TIMEOUT", 0.001, 86400, &v->timeout_s},
+        {"MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", 0.001, 86400, &v->interval_s},
+    };
+    const struct {
+        const char *name;
+        bool *is_on;
+    } switches[] = {
+        {"MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER", &v->respects_retry_after},
+        {"MLFLOW_ALLOW_HTTP_REDIRECTS", &v->follows_redirects},
+        {"MLFLOW_TRACKING_INSECURE_TLS", &v->is_insecure},
+        {"MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", &v->has_series},
+    };
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < RM_ARRAY_LEN(numbers) && status == RESMON_OK; i++) {
+        status = read_number(numbers[i].name, numbers[i].low, numbers[i].high, numbers[i].number);
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(switches) && status == RESMON_OK; i++) {
+        status = read_switch(switches[i].name, switches[i].is_on);
+    }
+    return status;
+}
+
+#define KNOWN_FLAGS                                                              \
+    (RESMON_MLFLOW_SERIES | RESMON_MLFLOW_NO_ARTIFACT | RESMON_MLFLOW_NO_SPOOL | \
+     RESMON_MLFLOW_FINISH | RESMON_MLFLOW_INSECURE_TLS)
+
+static resmon_status set_numbers(const resmon_mlflow_options *options, const struct variables *v,
+                                 struct rm_mlflow_config *config)
+{
+    if ((options->flags & ~KNOWN_FLAGS) != 0) {
+        return rm_error(RESMON_EINVAL, "options for MLflow: unknown flags 0x%llx",
+                        (unsigned long long)options->flags);
+    }
+    if (options->batch_metrics > 1000 || options->node_index < 0) {
+        return rm_error(RESMON_ERANGE,
+                        "options for MLflow: batch_metrics may be 1 to 1000, node_index 1 + index");
+    }
+    config->flags = options->flags | (v->has_series ? RESMON_MLFLOW_SERIES : 0);
+    bool is_azure = strstr(config->uri, "azureml") != NULL;
+    size_t most = is_azure ? 200 : 1000;
+    config->batch_metrics = options->batch_metrics != 0 ? options->batch_metrics : most;
+    config->batch_metrics = config->batch_metrics < most ? config->batch_metrics : most;
+    config->node_index = options->node_index - 1;
+    config->interval_ms =
+        options->interval_ms != 0 ? options->interval_ms : (uint64_t)(v->interval_s * 1e3);
+    config->interval_ms = config->interval_ms > 0 ? config->interval_ms : 1;
+    uint64_t budget_ms = options->budget_ms != 0 ? options->budget_ms : 60000;
+    budget_ms = budget_ms < 86400000 ? budget_ms : 86400000;
+    config->budget_ns = (int64_t)budget_ms * RM_NS_PER_MS;
+    return RESMON_OK;
+}
+
+/* ---- all of it -------------------------------------------------------------------------- */
+
+static void name_user(struct rm_mlflow_config *config, const struct secrets *secrets)
+{
+    const char *user = secrets->user[0] != '\0' ? secrets->user : secure_getenv("LOGNAME");
+    user = user != NULL ? user : secure_getenv("USER");
+    (void)rm_text_set(config->user, sizeof config->user, user != NULL ? user : "");
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+static resmon_status open_client(const resmon_mlflow_options *options, const struct variables *v,
+                                 const struct rm_mlflow_config *config,
+                                 const struct secrets *secrets, struct rm_http **ret_http)
+{
+    char ca_path[RM_PATH_BYTES] = "";
+    char header[RM_MLFLOW_NAME_BYTES + 32] = "";
+    char client_cert[1024] = "";
+    resmon_status status =
+        take(options->ca_path, "MLFLOW_TRACKING_SERVER_CERT_PATH", ca_path, sizeof ca_path);
+    if (status == RESMON_OK) {
+        status = take(options->client_cert, "MLFLOW_TRACKING_CLIENT_CERT_PATH", client_cert,
+                      sizeof client_cert);
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    bool is_insecure = v->is_insecure || (options->flags & RESMON_MLFLOW_INSECURE_TLS) != 0;
+    if (is_insecure && ca_path[0] != '\0') {
+        return rm_error(RESMON_EINVAL, "MLFLOW_TRACKING_INSECURE_TLS and "
+                                       "MLFLOW_TRACKING_SERVER_CERT_PATH contradict each other");
+    }
+    if (config->workspace[0] != '\0') {
+        (void)snprintf(header, sizeof header, "X-MLFLOW-WORKSPACE: %s", config->workspace);
+    }
+    bool has_basic = secrets->user[0] != '\0' && secrets->password[0] != '\0';
+    const struct rm_http_config how = {
+        .url = config->uri,
+        .user = has_basic ? secrets->user : NULL,
+        .password = has_basic ? secrets->password : NULL,
+        .bearer = text_or_null(secrets->token),
+        .ca_path = text_or_null(ca_path),
+        .client_cert = text_or_null(client_cert),
+        .header = text_or_null(header),
+        .is_insecure = is_insecure,
+        .refuses_redirects = !v->follows_redirects,
+        .timeout_ns = options->timeout_ms != 0 && options->timeout_ms < 86400000
+                          ? (int64_t)options->timeout_ms * RM_NS_PER_MS
+                          : (int64_t)(v->timeout_s * 1e9),
+        .retries = (unsigned)v->retries,
+        .backoff_s = v->backoff_s,
+        .jitter_s = v->jitter_s,
+        .ignores_retry_after = !v->respects_retry_after,
+    };
+    return rm_http_open(&how, ret_http);
+}
+
+static resmon_status settle_spool(const resmon_mlflow_options *options,
+                                  struct rm_mlflow_config *config)
+{
+    char expanded[RM_PATH_BYTES];
+    const char *pattern = options->spool != NULL ? options->spool : "resmon-mlflow-%h-%p.spool";
+    resmon_status status = rm_path_expand(pattern, expanded);
+    if (status != RESMON_OK || (config->flags & RESMON_MLFLOW_NO_SPOOL) != 0) {
+        return status;
+    }
+    status = rm_outfile_settle(expanded, config->spool);
+    /* A directory that cannot be written to is of no interest until something must be spooled. */
+    bool may_wait = status == RESMON_ENOENT || status == RESMON_EACCES;
+    return options->spool == NULL && may_wait ? RESMON_OK : status;
+}
+
+static resmon_status read_all(const resmon_mlflow_options *options, const char *tracking_uri,
+                              struct rm_mlflow_config *config, struct secrets *secrets,
+                              struct rm_http **ret_http)
+{
+    struct variables variables;
+    const char *uri = options->tracking_uri != NULL ? options->tracking_uri : tracking_uri;
+    uri = uri != NULL ? uri : secure_getenv("MLFLOW_TRACKING_URI");
+    if (uri == NULL || uri[0] == '\0') {
+        return rm_error(RESMON_EINVAL, "no MLflow server: set MLFLOW_TRACKING_URI to its http or "
+                                       "https address");
+    }
+    read_credentials_file(secrets);
+    resmon_status status = set_uri(uri, config, secrets);
+    status = status == RESMON_OK ? take_secrets(options, secrets) : status;
+    status = status == RESMON_OK ? take_texts(options, config) : status;
+    status = status == RESMON_OK ? check_ids(config) : status;
+    status = status == RESMON_OK ? read_variables(&variables) : status;
+    status = status == RESMON_OK ? set_numbers(options, &variables, config) : status;
+    status = status == RESMON_OK ? settle_spool(options, config) : status;
+    if (status == RESMON_OK) {
+        name_user(config, secrets);
+        status = open_client(options, &variables, config, secrets, ret_http);
+    }
+    return status;
+}
+
+resmon_status rm_mlflow_config_open(const resmon_mlflow_options *options, const char *tracking_uri,
+                                    struct rm_mlflow_config *ret_config, struct rm_http **ret_http)
+{
+    resmon_mlflow_options known = {.struct_size = sizeof known};
+    resmon_status status =
+        options != NULL ? rm_struct_take(options, RM_STRUCT_SIZE(resmon_mlflow_options), &known)
+                        : RESMON_OK;
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct secrets *secrets = rm_alloc(1, sizeof *secrets);
+    if (secrets == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the options of MLflow");
+    }
+    *ret_config = (struct rm_mlflow_config){.node_index = -1};
+    status = read_all(&known, tracking_uri, ret_config, secrets, ret_http);
+    explicit_bzero(secrets, sizeof *secrets);
+    rm_free(secrets);
+    return status;
+}

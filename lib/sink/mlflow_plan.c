@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: MIT */
+#include "sink/mlflow_plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "sink/document.h"
+#include "sink/json.h"
+#include "store/node_summary.h"
+
+#define LONGEST_KEY   250
+#define MOST_SCOPES   128
+#define LARGEST_BODY  ((size_t)1 << 20)
+#define VALUE_BYTES   512 /* of a parameter or tag of ours */
+#define SCOPE_FIGURES 6
+#define MEGA          1e6
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+static char allowed(char byte)
+{
+    static const char others[] = "_.- :";
+    bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+    bool is_digit = byte >= '0' && byte <= '9';
+    return is_letter || is_digit || strchr(others, byte) != NULL ? byte : '_';
+}
+
+/* A part that means a directory to the server, or nothing, has no place in a name. */
+static bool is_step(const char *part, size_t length)
+{
+    return length == 0 || (length <= 2 && strspn(part, ".") >= length);
+}
+
+/* Allowed are [/\w.\- :], without empty, "." and ".." parts. */
+void rm_mlflow_clean_name(char *target, size_t room, const char *name)
+{
+    size_t out = 0;
+    for (const char *at = name; *at != '\0';) {
+        size_t length = strcspn(at, "/");
+        if (!is_step(at, length) && out + 2 < room) {
+            if (out > 0) {
+                target[out++] = '/';
+            }
+            for (size_t i = 0; i < length && out + 1 < room; i++) {
+                target[out++] = allowed(at[i]);
+            }
+        }
+        at += length + (at[length] == '/' ? 1 : 0);
+    }
+    if (out == 0) {
+        target[out++] = '_';
+    }
+    target[out] = '\0';
+}
+
+/* ---- place ------------------------------------------------------------------------------ */
+
+static double fact_number(const struct resmon_run *run, const char *group, const char *key)
+{
+    const struct rm_fact *fact = rm_run_fact(run, group, key);
+    return fact != NULL && fact->kind == RM_FACT_NUMBER ? rm_fact_number(fact) : RM_NAN;
+}
+
+static const char *fact_text(const struct resmon_run *run, const char *group, const char *key)
+{
+    const struct rm_fact *fact = rm_run_fact(run, group, key);
+    return fact != NULL ? fact->value : "";
+}
+
+struct rm_mlflow_place rm_mlflow_place_of(const struct resmon_run *run, int64_t node_index)
+{
+    struct rm_mlflow_place place = {.node_index = node_index, .is_first = true};
+    double index = fact_number(run, "job", "node_index");
+    double rank = fact_number(run, "job", "rank");
+    const char *name = fact_text(run, "job", "node_name");
+    if (node_index < 0) {
+        place.node_index = index >= 0.0 && index < 1e9 ? (int64_t)index : 0;
+    }
+    (void)rm_text_set(place.node_name, sizeof place.node_name,
+                      name[0] != '\0' ? name : fact_text(run, "machine", "host_name"));
+    rm_mlflow_clean_name(place.job, sizeof place.job, fact_text(run, "job", "key"));
+    if (fact_text(run, "job", "key")[0] == '\0') {
+        place.job[0] = '\0';
+    }
+    if (rank >= 0.0) {
+        place.is_first = rank == 0.0;
+    } else if (place.job[0] != '\0') {
+        place.is_first = place.node_index == 0;
+    }
+    double reports = fact_number(run, "job", "reports_host");
+    place.is_reporter = isnan(reports) || reports != 0.0;
+    return place;
+}
+
+/* ---- the summary ------------------------------------------------------------------------ */
+
+static void add_point(struct rm_mlflow_plan *plan, const char *key, double value)
+{
+    if (isfinite(value) && key != NULL) {
+        plan->points[plan->point_count++] = (struct rm_mlflow_point){key, value};
+    }
+}
+
+static const char *copy_key(struct rm_mlflow_plan *plan, const char *key)
+{
+    return rm_arena_text(&plan->arena, key, strlen(key));
+}
+
+static double last_of(const struct resmon_run *run, const char *metric)
+{
+    int64_t column = rm_run_find_column(run, metric, NULL);
+    return column >= 0 && run->columns[column].stats.n > 0 ? run->columns[column].stats.last
+                                                           : RM_NAN;
+}
+
+static void add_run_points(struct rm_mlflow_plan *plan)
+{
+    static const struct {
+        const char *key, *metric;
+        double divisor;
+    } rows[] = {
+        {"resmon/run/cpu_seconds", "tree.cpu.time", 1.0},
+        {"resmon/run/rss_peak_megabytes", "proc.mem.peak_rss", MEGA},
+        {"resmon/run/read_megabytes", "tree.io.read_bytes", MEGA},
+        {"resmon/run/write_megabytes", "tree.io.write_bytes", MEGA},
+    };
+    add_point(plan, "resmon/run/wall_seconds", (double)plan->run->duration_ns / 1e9);
+    for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
+        add_point(plan, rows[i].key, last_of(plan->run, rows[i].metric) / rows[i].divisor);
+    }
+}
+
+/* The path of a scope, within what a key with a figure's name behind it has room for. */
+static void scope_path(const struct resmon_run *run, size_t index, char path[LONGEST_KEY])
+{
+    const char *names[RM_MAX_DEPTH + 1];
+    size_t depth = 0;
+    char text[2048] = "";
+    size_t length = 0;
+    for (int64_t at = (int64_t)index; at >= 0 && depth <= RM_MAX_DEPTH;
+         at = run->scopes[at].parent) {
+        names[depth++] = run->scopes[at].name;
+    }
+    while (depth > 0) {
+        char part[128];
+        char *slash;
+        (void)rm_text_set(part, sizeof part, names[--depth]);
+        while ((slash = strchr(part, '/')) != NULL) {
+            *slash = '_'; /* a slash in a name is no step in the tree */
+        }
+        int added = snprintf(text + length, sizeof text - length, "%s%s", length > 0 ? "/" : "",
+                             part[0] != '\0' ? part : "_");
+        length += added > 0 && (size_t)added < sizeof text - length ? (size_t)added : 0;
+    }
+    rm_mlflow_clean_name(path, LONGEST_KEY - 50, text);
+}
+
+/* Cleaned names may meet: the later ones get a number. */
+static void make_unique(char paths[][LONGEST_KEY], size_t count)
+{
+    char *last = paths[count - 1];
+    size_t length = strlen(last);
+    unsigned number = 1;
+    for (size_t i = 0; i + 1 < count;) {
+        if (strcmp(paths[i], last) == 0) {
+            (void)snprintf(last + length, LONGEST_KEY - length, "_%u", ++number);
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+}
+
+static void add_scope_points(struct rm_mlflow_plan *plan, const struct rm_run_scope *scope,
+                             const char *path)
+{
+    const struct {
+        const char *figure;
+        double value;
+    } figures[SCOPE_FIGURES] = {
+        {"wall_seconds", (scope->total_ns + scope->open_ns) / 1e9},
+        {"calls", (double)scope->calls},
+        {"cpu_seconds", scope->cpu_ns / 1e9},
+        {"rss_peak_megabytes", scope->rss_peak_bytes / MEGA},
+        {"read_megabytes", scope->io[RM_IO_READ_BYTES] / MEGA},
+        {"write_megabytes", scope->io[RM_IO_WRITE_BYTES] / MEGA},
+    };
+    for (size_t i = 0; i < SCOPE_FIGURES; i++) {
+        char key[LONGEST_KEY + 64];
+        (void)snprintf(key, sizeof key, "resmon/scope/%s/%s", path, figures[i].figure);
+        if (isfinite(figures[i].value)) {
+            add_point(plan, copy_key(plan, key), figures[i].value);
+        }
+    }
+}
+
+static int descending(const void *a, const void *b)
+{
+    double first = *(const double *)a;
+    double second = *(const double *)b;
+    return first < second ? 1 : first > second ? -1 : 0;
+}
+
+/* Of very many, those that took longest: from how long on. */
+static resmon_status least_wall(struct rm_mlflow_plan *plan, size_t count, double *ret_ns)
+{
+    size_t all = plan->run->scope_count;
+    double *walls = rm_arena_alloc(&plan->arena, all, sizeof *walls);
+    if (walls == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+    }
+    for (size_t i = 0; i < all; i++) {
+        walls[i] = plan->run->scopes[i].total_ns;
+    }
+    qsort(walls, all, sizeof *walls, descending);
+    *ret_ns = count > 0 ? walls[count - 1] : 0.0;
+    return RESMON_OK;
+}
+
+static resmon_status add_scopes(struct rm_mlflow_plan *plan)
+{
+    const struct resmon_run *run = plan->run;
+    size_t count = run->scope_count < MOST_SCOPES ? run->scope_count : MOST_SCOPES;
+    double least_ns = 0.0;
+    char(*paths)[LONGEST_KEY] = rm_arena_alloc(&plan->arena, count, sizeof *paths);
+    if (paths == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+    }
+    resmon_status status = least_wall(plan, count, &least_ns);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    size_t added = 0;
+    for (size_t i = 0; i < run->scope_count && added < count; i++) {
+        if (run->scopes[i].total_ns >= least_ns) {
+            scope_path(run, i, paths[added++]);
+            make_unique(paths, added);
+            add_scope_points(plan, &run->scopes[i], paths[added - 1]);
+        }
+    }
+    plan->scopes_left_out = run->scope_count - added;
+    return RESMON_OK;
+}
+
+static resmon_status add_summary(struct rm_mlflow_plan *plan)
+{
+    size_t most = RM_NODE_SUMMARY_KEYS + 8 + MOST_SCOPES * SCOPE_FIGURES;
+    plan->points = rm_arena_alloc(&plan->arena, most, sizeof *plan->points);
+    if (plan->points == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+    }
+    for (size_t i = 0; i < RM_NODE_SUMMARY_KEYS; i++) {
+        add_point(plan, rm_node_summary_key(i), rm_node_summary_value(plan->run, i));
+    }
+    add_run_points(plan);
+    return add_scopes(plan);
+}
+
+/* ---- series ----------------------------------------------------------------------------- */
+
+#define SHARE_OF_MEMORY 0.0 /* a divisor: for percent of the machine's memory */
+
+/* MLflow's own names first, then those that it will have for processes, then others like them. */
+static const struct {
+    const char *key, *metric;
+    int series;
+    double divisor;
+} series_rows[] = {
+    {"cpu_utilization_percentage", "node.cpu.percent", RESMON_SERIES_MEAN, 1},
+    {"system_memory_usage_megabytes", "node.mem.used", RESMON_SERIES_MEAN, MEGA},
+    {"system_memory_usage_percentage", "node.mem.percent", RESMON_SERIES_MEAN, 1},
+    {"disk_usage_percentage", "node.fs.percent", RESMON_SERIES_MEAN, 1},
+    {"disk_usage_megabytes", "node.fs.used", RESMON_SERIES_MEAN, MEGA},
+    {"disk_available_megabytes", "node.fs.free", RESMON_SERIES_MEAN, MEGA},
+    {"network_receive_megabytes", "node.net.all.recv", RESMON_SERIES_LAST, MEGA},
+    {"network_transmit_megabytes", "node.net.all.sent", RESMON_SERIES_LAST, MEGA},
+    {"process_cpu_percentage", "tree.cpu.percent", RESMON_SERIES_MEAN, 1},
+    {"process_memory_rss_megabytes", "tree.mem.rss", RESMON_SERIES_MEAN, MEGA},
+    {"process_memory_vms_megabytes", "tree.mem.vms", RESMON_SERIES_MEAN, MEGA},
+    {"process_memory_percentage", "tree.mem.rss", RESMON_SERIES_MEAN, SHARE_OF_MEMORY},
+    {"process_threads", "tree.threads", RESMON_SERIES_MEAN, 1},
+    {"process_open_files", "tree.fds", RESMON_SERIES_MEAN, 1},
+    {"process_read_megabytes", "tree.io.read_bytes", RESMON_SERIES_LAST, MEGA},
+    {"process_write_megabytes", "tree.io.write_bytes", RESMON_SERIES_LAST, MEGA},
+    {"disk_read_megabytes", "node.disk.read_bytes", RESMON_SERIES_LAST, MEGA},
+    {"disk_write_megabytes", "node.disk.write_bytes", RESMON_SERIES_LAST, MEGA},
+    {"cgroup_memory_usage_megabytes", "cg.mem.current", RESMON_SERIES_MEAN, MEGA},
+};
+
+_Static_assert(sizeof series_rows / sizeof *series_rows <= RM_MLFLOW_SERIES_KEYS, "room for all");
+
+static resmon_status add_series(struct rm_mlflow_plan *plan)
+{
+    char node[128];
+    const struct resmon_run *run = plan->run;
+    double memory = fact_number(run, "machine", "memory_bytes");
+    if (plan->config->node_id[0] != '\0') {
+        rm_mlflow_clean_name(node, sizeof node, plan->config->node_id);
+    } else {
+        (void)snprintf(node, sizeof node, "node_%" PRId64, plan->place.node_index);
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(series_rows); i++) {
+        int64_t column = rm_run_find_column(run, series_rows[i].metric, NULL);
+        bool is_share = series_rows[i].divisor == SHARE_OF_MEMORY;
+        if (column < 0 || (is_share && !(memory > 0.0))) {
+            continue;
+        }
+        char key[LONGEST_KEY];
+        (void)snprintf(key, sizeof key, "system/%s/%s", node, series_rows[i].key);
+        char *copy = rm_arena_alloc(&plan->arena, strlen(key) + 1, 1);
+        if (copy == NULL) {
+            return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+        }
+        memcpy(copy, key, strlen(key) + 1);
+        plan->series[plan->series_count].key = copy;
+        plan->series[plan->series_count].values =
+            rm_run_series(run, (size_t)column, series_rows[i].series);
+        plan->series[plan->series_count].divisor =
+            is_share ? memory / 100.0 : series_rows[i].divisor;
+        plan->series_count++;
+    }
+    return RESMON_OK;
+}
+
+resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
+                                  const struct rm_mlflow_config *config,
+                                  const struct resmon_run *run, int64_t after_ns)
+{
+    *plan = (struct rm_mlflow_plan){.config = config,
+                                    .run = run,
+                                    .last_stage = RM_MLFLOW_STAGE_END - 1,
+                                    .place = rm_mlflow_place_of(run, config->node_index)};
+    (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/run.json");
+    if (plan->place.node_index != 0) {
+        (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/node_%" PRId64 ".json",
+                       plan->place.node_index);
+    }
+    plan->row_end = run->row_count;
+    while (plan->first_row < run->row_count && run->t_last[plan->first_row] <= after_ns) {
+        plan->first_row++;
+    }
+    resmon_status status = add_summary(plan);
+    if (status == RESMON_OK && (config->flags & RESMON_MLFLOW_SERIES) != 0) {
+        status = add_series(plan);
+    }
+    if (status != RESMON_OK) {
+        rm_mlflow_plan_free(plan);
+    }
+    return status;
+}
+
+void rm_mlflow_plan_free(struct rm_mlflow_plan *plan)
+{
+    rm_arena_free(&plan->arena);
+}
+
+/* ---- items ------------------------------------------------------------------------------ */
+
+static void put_number(struct rm_buffer *body, int64_t number)
+{
+    char text[RM_NUMBER_BYTES];
+    rm_buffer_add(body, text, rm_number_i64(text, number));
+}
+
+static const char *comma(const struct rm_buffer *body)
+{
+    return body->length > 0 && body->text[body->length - 1] == '[' ? "" : ",";
+}
+
+/* Keys are clean: nothing in them is to be escaped. */
+static void put_metric(struct rm_buffer *body, const char *key, double value, int64_t t_ns,
+                       int64_t step)
+{
+    char text[RM_NUMBER_BYTES];
+    rm_buffer_puts(body, comma(body));
+    rm_buffer_puts(body, "{\"key\":\"");
+    rm_buffer_puts(body, key);
+    rm_buffer_puts(body, "\",\"value\":");
+    rm_buffer_add(body, text, rm_number_double(text, value));
+    rm_buffer_puts(body, ",\"timestamp\":");
+    put_number(body, t_ns / RM_NS_PER_MS);
+    rm_buffer_puts(body, ",\"step\":");
+    put_number(body, step);
+    rm_buffer_add(body, "}", 1);
+}
+
+static void put_pair(struct rm_buffer *body, const char *key, const char *value)
+{
+    char clean_key[LONGEST_KEY + 1];
+    char clean_value[VALUE_BYTES];
+    if (value == NULL || value[0] == '\0') {
+        return;
+    }
+    rm_mlflow_clean_name(clean_key, sizeof clean_key, key);
+    (void)rm_text_set(clean_value, sizeof clean_value, value);
+    rm_buffer_puts(body, comma(body));
+    rm_buffer_puts(body, "{\"key\":");
+    rm_buffer_json(body, clean_key);
+    rm_buffer_puts(body, ",\"value\":");
+    rm_buffer_json(body, clean_value);
+    rm_buffer_puts(body, "}");
+}
+
+/* What is the same for all nodes. */
+static void put_params(struct rm_buffer *body, const struct rm_mlflow_plan *plan)
+{
+    static const struct {
+        const char *key, *group, *fact;
+    } rows[] = {
+        {"resmon.version", "run", "library"},
+        {"resmon.interval_ms", "settings", "interval_ms"},
+        {"resmon.scope_meters", "settings", "scope_meters"},
+        {"resmon.job.system", "job", "system"},
+        {"resmon.job.id", "job", "id"},
+        {"resmon.job.nodes", "job", "node_count"},
+        {"resmon.job.ranks", "job", "rank_count"},
+    };
+    rm_buffer_puts(body, "\"params\":[");
+    for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
+        put_pair(body, rows[i].key, fact_text(plan->run, rows[i].group, rows[i].fact));
+    }
+    rm_buffer_puts(body, "]");
+}
+
+/* What each node says of itself. */
+static void put_tags(struct rm_buffer *body, const struct rm_mlflow_plan *plan)
+{
+    static const struct {
+        const char *key, *fact;
+    } rows[] = {
+        {"cpu_model", "cpu_model"}, {"cpus", "cpus"}, {"memory_bytes", "memory_bytes"},
+        {"kernel", "kernel"},       {"os", "os"},
+    };
+    char key[64];
+    rm_buffer_puts(body, "\"tags\":[");
+    (void)snprintf(key, sizeof key, "resmon.node.%" PRId64, plan->place.node_index);
+    put_pair(body, key, plan->place.node_name);
+    for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
+        (void)snprintf(key, sizeof key, "resmon.node.%" PRId64 ".%s", plan->place.node_index,
+                       rows[i].key);
+        put_pair(body, key, fact_text(plan->run, "machine", rows[i].fact));
+    }
+    if (plan->scopes_left_out > 0) {
+        char count[32];
+        (void)snprintf(count, sizeof count, "%zu", plan->scopes_left_out);
+        (void)snprintf(key, sizeof key, "resmon.node.%" PRId64 ".scopes_left_out",
+                       plan->place.node_index);
+        put_pair(body, key, count);
+    }
+    rm_buffer_puts(body, "]");
+}
+
+#define MOST_PAIRS 20 /* parameters and tags of ours in one request */
+
+static bool make_summary(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
+                         size_t most, struct rm_buffer *body)
+{
+    const struct resmon_run *run = plan->run;
+    size_t room = most > MOST_PAIRS ? most - MOST_PAIRS : 1;
+    size_t end =
+        plan->point_count - cursor->index > room ? cursor->index + room : plan->point_count;
+    bool is_last = end == plan->point_count;
+    rm_buffer_puts(body, "\"metrics\":[");
+    for (; cursor->index < end; cursor->index++) {
+        put_metric(body, plan->points[cursor->index].key, plan->points[cursor->index].value,
+                   run->start_realtime_ns + run->duration_ns, plan->place.node_index);
+    }
+    rm_buffer_puts(body, "]");
+    if (is_last) {
+        if (plan->is_made && plan->place.is_first) {
+            rm_buffer_puts(body, ",");
+            put_params(body, plan);
+        }
+        rm_buffer_puts(body, ",");
+        put_tags(body, plan);
+        *cursor = (struct rm_mlflow_cursor){.stage = RM_MLFLOW_STAGE_PARAMS};
+    }
+    rm_buffer_puts(body, "}");
+    return true;
+}
+
+static bool make_params(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
+                        size_t most, struct rm_buffer *body)
+{
+    (void)most;
+    *cursor = (struct rm_mlflow_cursor){.stage = RM_MLFLOW_STAGE_SERIES};
+    if (plan->is_made || !plan->place.is_first) {
+        return false;
+    }
+    put_params(body, plan);
+    rm_buffer_puts(body, "}");
+    return true;
+}
+
+/* Row by row, so that a batch is a stretch of time.  The step is the number of the row's last
+ * sample: it rises, also when rows merge between two portions. */
+static bool make_series(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
+                        size_t most, struct rm_buffer *body)
+{
+    const struct resmon_run *run = plan->run;
+    size_t rows = plan->row_end - plan->first_row;
+    size_t end = rows * plan->series_count;
+    size_t count = 0;
+    int64_t step = 0;
+    size_t step_row = 0;
+    rm_buffer_puts(body, "\"metrics\":[");
+    for (; cursor->index < end && count < most; cursor->index++) {
+        size_t row = plan->first_row + cursor->index / plan->series_count;
+        size_t key = cursor->index % plan->series_count;
+        for (; step_row <= row; step_row++) {
+            step += (int64_t)run->row_samples[step_row];
+        }
+        double value = plan->series[key].values[row] / plan->series[key].divisor;
+        if (isfinite(value)) {
+            put_metric(body, plan->series[key].key, value,
+                       run->start_realtime_ns + run->t_last[row], step - 1);
+            count++;
+        }
+    }
+    rm_buffer_puts(body, "]}");
+    if (cursor->index >= end) {
+        *cursor = (struct rm_mlflow_cursor){.stage = RM_MLFLOW_STAGE_ARTIFACT};
+    }
+    return count > 0;
+}
+
+static bool make_artifact(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
+                          size_t most, struct rm_buffer *body)
+{
+    (void)most;
+    *cursor = (struct rm_mlflow_cursor){.stage = RM_MLFLOW_STAGE_UPDATE};
+    if ((plan->config->flags & RESMON_MLFLOW_NO_ARTIFACT) != 0) {
+        return false;
+    }
+    resmon_status status = rm_document_print(plan->run, body);
+    body->status = body->status == RESMON_OK ? status : body->status;
+    return true;
+}
+
+static bool make_update(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
+                        size_t most, struct rm_buffer *body)
+{
+    (void)most;
+    *cursor = (struct rm_mlflow_cursor){.stage = RM_MLFLOW_STAGE_END};
+    bool finishes = plan->is_made || (plan->config->flags & RESMON_MLFLOW_FINISH) != 0;
+    if (!finishes || !plan->place.is_first) {
+        return false;
+    }
+    bool is_whole = strcmp(plan->run->state, "stopped") == 0;
+    rm_buffer_printf(body, "\"status\":\"%s\",\"end_time\":%" PRId64 "}",
+                     is_whole ? "FINISHED" : "KILLED",
+                     (plan->run->start_realtime_ns + plan->run->duration_ns) / RM_NS_PER_MS);
+    return true;
+}
+
+static const struct {
+    enum rm_mlflow_call call;
+    bool (*make)(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor, size_t most,
+                 struct rm_buffer *body);
+} stages[RM_MLFLOW_STAGE_END] = {
+    [RM_MLFLOW_STAGE_SUMMARY] = {RM_MLFLOW_LOG_BATCH, make_summary},
+    [RM_MLFLOW_STAGE_PARAMS] = {RM_MLFLOW_LOG_BATCH, make_params},
+    [RM_MLFLOW_STAGE_SERIES] = {RM_MLFLOW_LOG_BATCH, make_series},
+    [RM_MLFLOW_STAGE_ARTIFACT] = {RM_MLFLOW_ARTIFACT, make_artifact},
+    [RM_MLFLOW_STAGE_UPDATE] = {RM_MLFLOW_UPDATE, make_update},
+};
+
+resmon_status rm_mlflow_plan_next(const struct rm_mlflow_plan *plan,
+                                  struct rm_mlflow_cursor *cursor, size_t most,
+                                  struct rm_buffer *body, struct rm_mlflow_item *ret_item,
+                                  bool *ret_has_item)
+{
+    *ret_has_item = false;
+    while (cursor->stage <= plan->last_stage && !*ret_has_item) {
+        enum rm_mlflow_stage stage = cursor->stage;
+        rm_buffer_clear(body);
+        *ret_has_item = stages[stage].make(plan, cursor, most, body);
+        *ret_item = (struct rm_mlflow_item){.call = stages[stage].call,
+                                            .path = plan->artifact,
+                                            .body = body->text,
+                                            .length = body->length};
+        if (body->status != RESMON_OK) {
+            return body->status;
+        }
+    }
+    return RESMON_OK;
+}
+
+/* ---- making a run ----------------------------------------------------------------------- */
+
+/* MLFLOW_RUN_CONTEXT: an object of texts. */
+static void put_context(struct rm_buffer *body, const struct rm_mlflow_config *config)
+{
+    struct rm_json *json = NULL;
+    if (config->context[0] == '\0' ||
+        rm_json_parse(config->context, strlen(config->context), &json) != RESMON_OK) {
+        return;
+    }
+    size_t count = 0;
+    for (const struct rm_json *member = rm_json_first_member(json); member != NULL && count < 50;
+         member = rm_json_next(member), count++) {
+        put_pair(body, rm_json_key(member), rm_json_text(member));
+    }
+    rm_json_free(json);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+resmon_status rm_mlflow_plan_create(const struct rm_mlflow_config *config,
+                                    const struct resmon_run *run,
+                                    const struct rm_mlflow_place *place, const char *uuid,
+                                    struct rm_buffer *body)
+{
+    const char *executable = fact_text(run, "run", "executable");
+    const char *name =
+        config->run_name[0] != '\0' ? config->run_name : fact_text(run, "run", "name");
+    name = name[0] != '\0' ? name : base_name(executable);
+    char clean[VALUE_BYTES];
+    (void)rm_text_set(clean, sizeof clean, name);
+    rm_buffer_puts(body, "\"run_name\":");
+    rm_buffer_json(body, clean);
+    rm_buffer_printf(body, ",\"start_time\":%" PRId64 ",\"tags\":[",
+                     run->start_realtime_ns / RM_NS_PER_MS);
+    const struct {
+        const char *key, *value;
+    } tags[] = {
+        {"mlflow.runName", clean},
+        {"mlflow.user", config->user},
+        {"mlflow.source.name", executable},
+        {"mlflow.source.type", place->job[0] != '\0' ? "JOB" : "LOCAL"},
+        {"resmon.uuid", uuid},
+        {"resmon.job", place->job},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(tags); i++) {
+        put_pair(body, tags[i].key, tags[i].value);
+    }
+    put_context(body, config);
+    rm_buffer_puts(body, "]}");
+    return body->status;
+}

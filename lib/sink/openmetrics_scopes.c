@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* The scopes of a run, for sink/openmetrics.c. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/hash.h"
+#include "base/status.h"
+#include "sink/openmetrics_writer.h"
+
+/* As a label value, after '/' and '\' have been told from those between names. */
+static void add_scope_name(struct rm_buffer *buffer, const char *name)
+{
+    char clean[RM_LABEL_VALUE_BYTES];
+    rm_label_value_set(clean, name);
+    for (const char *p = clean; *p != '\0'; p++) {
+        char escaped[2];
+        if (*p == '/' || *p == '\\') {
+            rm_buffer_add(buffer, "\\\\", 2);
+        }
+        rm_buffer_add(buffer, escaped, rm_label_escape(escaped, *p));
+    }
+}
+
+static void set_scope(struct rm_openmetrics_writer *writer, size_t index)
+{
+    const struct rm_run_scope *scopes = writer->run->scopes;
+    size_t path[RM_MAX_DEPTH + 1];
+    size_t depth = 0;
+    for (int64_t at = (int64_t)index; at >= 0 && depth < RM_ARRAY_LEN(path);) {
+        int64_t parent = scopes[at].parent;
+        path[depth++] = (size_t)at;
+        at = parent < at ? parent : -1;
+    }
+    struct rm_buffer *own = rm_openmetrics_clear(writer);
+    rm_buffer_puts(own, "scope=\"");
+    while (depth > 0) {
+        add_scope_name(own, scopes[path[--depth]].name);
+        rm_buffer_puts(own, depth > 0 ? "/" : "\"");
+    }
+}
+
+static double calls_of(const struct rm_run_scope *scope)
+{
+    return (double)scope->calls;
+}
+
+static double open_of(const struct rm_run_scope *scope)
+{
+    return (double)scope->open;
+}
+
+static double wall_of(const struct rm_run_scope *scope)
+{
+    return scope->total_ns / 1e9;
+}
+
+static double cpu_of(const struct rm_run_scope *scope)
+{
+    return scope->cpu_calls > 0 ? scope->cpu_ns / 1e9 : RM_NAN;
+}
+
+static double peak_of(const struct rm_run_scope *scope)
+{
+    return scope->rss_calls > 0 ? scope->rss_peak_bytes : RM_NAN;
+}
+
+static double io_of(const struct rm_run_scope *scope, int field)
+{
+    return scope->io_calls > 0 ? scope->io[field] : RM_NAN;
+}
+
+static double read_bytes_of(const struct rm_run_scope *scope)
+{
+    return io_of(scope, RM_IO_READ_BYTES);
+}
+
+static double write_bytes_of(const struct rm_run_scope *scope)
+{
+    return io_of(scope, RM_IO_WRITE_BYTES);
+}
+
+static double read_chars_of(const struct rm_run_scope *scope)
+{
+    return io_of(scope, RM_IO_READ_CHARS);
+}
+
+static double write_chars_of(const struct rm_run_scope *scope)
+{
+    return io_of(scope, RM_IO_WRITE_CHARS);
+}
+
+static bool is_measured(int32_t provenance)
+{
+    return provenance == RESMON_PROVENANCE_MEASURED;
+}
+
+static bool is_sure(const struct rm_run_scope *scope)
+{
+    (void)scope;
+    return true;
+}
+
+static bool is_cpu_sure(const struct rm_run_scope *scope)
+{
+    return is_measured(scope->cpu_provenance);
+}
+
+static bool is_io_sure(const struct rm_run_scope *scope)
+{
+    return is_measured(scope->io_provenance);
+}
+
+static const struct {
+    struct rm_exposed_family family;
+    double (*value)(const struct rm_run_scope *scope);
+    bool (*is_sure)(const struct rm_run_scope *scope); /* it cannot go down later */
+} scope_figures[] = {
+    {{"resmon_scope_calls", "", "finished instances of the scope", NULL, RM_FAMILY_COUNTER},
+     calls_of,
+     is_sure},
+    {{"resmon_scope_open", "", "instances of the scope that have not ended", NULL, RM_FAMILY_GAUGE},
+     open_of,
+     is_sure},
+    {{"resmon_scope_wall_seconds", "seconds", "wall time of finished instances, over all threads",
+      NULL, RM_FAMILY_COUNTER},
+     wall_of,
+     is_sure},
+    {{"resmon_scope_cpu_seconds", "seconds", "CPU time of the threads in the scope", NULL,
+      RM_FAMILY_COUNTER},
+     cpu_of,
+     is_cpu_sure},
+    {{"resmon_scope_rss_peak_bytes", "bytes", "highest RSS of the process in the scope", NULL,
+      RM_FAMILY_GAUGE},
+     peak_of,
+     is_sure},
+    {{"resmon_scope_io_read_bytes", "bytes", "read from storage by the process in the scope", NULL,
+      RM_FAMILY_COUNTER},
+     read_bytes_of,
+     is_io_sure},
+    {{"resmon_scope_io_write_bytes", "bytes", "written to storage by the process in the scope",
+      NULL, RM_FAMILY_COUNTER},
+     write_bytes_of,
+     is_io_sure},
+    {{"resmon_scope_io_read_chars_bytes", "bytes", "returned by read calls in the scope", NULL,
+      RM_FAMILY_COUNTER},
+     read_chars_of,
+     is_io_sure},
+    {{"resmon_scope_io_write_chars_bytes", "bytes", "passed to write calls in the scope", NULL,
+      RM_FAMILY_COUNTER},
+     write_chars_of,
+     is_io_sure},
+};
+
+/* Hashes of the paths, 0 for one that was there already; in the order of the run. */
+static void hash_scopes(struct rm_openmetrics_writer *writer, uint64_t *hashes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        set_scope(writer, i);
+        uint64_t hash = writer->own.status == RESMON_OK
+                            ? rm_hash_bytes(RM_HASH_START, writer->own.text, writer->own.length)
+                            : 0;
+        hashes[i] = hash;
+        for (size_t k = 0; k < i && hashes[i] != 0; k++) {
+            hashes[i] = hashes[k] == hash ? 0 : hash;
+        }
+    }
+}
+
+static void put_scope_figures(struct rm_openmetrics_writer *writer, const uint64_t *hashes,
+                              size_t count)
+{
+    for (size_t f = 0; f < RM_ARRAY_LEN(scope_figures); f++) {
+        rm_exposition_family(&writer->exposition, &scope_figures[f].family);
+        for (size_t i = 0; i < count; i++) {
+            const struct rm_run_scope *scope = &writer->run->scopes[i];
+            if (hashes[i] != 0 && (!writer->is_running || scope_figures[f].is_sure(scope))) {
+                set_scope(writer, i);
+                rm_openmetrics_put(writer, scope_figures[f].value(scope));
+            }
+        }
+    }
+}
+
+void rm_openmetrics_put_scopes(struct rm_openmetrics_writer *writer)
+{
+    static const struct rm_exposed_family omitted = {
+        "resmon_scope_paths_omitted", "", "paths of scopes beyond those that are shown here", NULL,
+        RM_FAMILY_GAUGE};
+    size_t count = writer->run->scope_count;
+    size_t shown = count < RM_OPENMETRICS_MOST_SCOPES ? count : RM_OPENMETRICS_MOST_SCOPES;
+    if (shown > 0) {
+        uint64_t *hashes = rm_alloc(shown, sizeof *hashes);
+        if (hashes == NULL) {
+            writer->own.status = rm_error(RESMON_ENOMEM, "out of memory for %zu scopes", shown);
+            return;
+        }
+        hash_scopes(writer, hashes, shown);
+        put_scope_figures(writer, hashes, shown);
+        rm_free(hashes);
+    }
+    (void)rm_openmetrics_clear(writer);
+    rm_exposition_family(&writer->exposition, &omitted);
+    rm_openmetrics_put(writer, (double)(count - shown));
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "sink/textfile.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/struct_size.h"
+#include "sink/openmetrics.h"
+#include "sys/outfile.h"
+
+#define DEFAULT_MS  15000
+#define SHORTEST_MS 100
+#define LONGEST_MS  86400000
+#define PART_BYTES  80 /* of a file name */
+
+struct textfile {
+    struct rm_labels labels;
+    uint64_t flags;
+    bool is_written; /* `path` is a file of ours */
+    char directory[RM_PATH_BYTES];
+    char path[RM_PATH_BYTES];
+    struct rm_outfile file;
+};
+
+/* ---- the file's name -------------------------------------------------------------------- */
+
+/* A fact as a part of a file name, or `otherwise`. */
+static void set_part(char part[PART_BYTES], const char *fact, const char *otherwise)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-";
+    size_t length = 0;
+    for (const char *p = fact != NULL ? fact : otherwise; *p != '\0' && length < PART_BYTES - 1;
+         p++) {
+        part[length] = '_';
+        if (strchr(plain, *p) != NULL) {
+            part[length] = *p;
+        }
+        length++;
+    }
+    part[length] = '\0';
+}
+
+static resmon_status set_path(struct textfile *textfile, const resmon_run *run)
+{
+    char job[PART_BYTES], pid[PART_BYTES], node[PART_BYTES];
+    set_part(job, rm_openmetrics_fact(run, "job_id"), "");
+    set_part(pid, rm_openmetrics_fact(run, "pid"), "0");
+    set_part(node, rm_openmetrics_fact(run, "node"), "localhost");
+    int length = snprintf(textfile->path, sizeof textfile->path, "%s/resmon_%s%s%s_%s.prom",
+                          textfile->directory, job, job[0] != '\0' ? "_" : "", pid, node);
+    return length > 0 && (size_t)length < sizeof textfile->path
+               ? RESMON_OK
+               : rm_error(RESMON_EINVAL, "path longer than %d bytes below %s", RM_PATH_BYTES - 1,
+                          textfile->directory);
+}
+
+/* ---- operations ------------------------------------------------------------------------- */
+
+static void remove_file(struct textfile *textfile)
+{
+    if (textfile->is_written) {
+        (void)unlink(textfile->path);
+        textfile->is_written = false;
+    }
+}
+
+static resmon_status write_piece(void *file, const char *bytes, size_t length)
+{
+    return rm_outfile_write(file, bytes, length);
+}
+
+static resmon_status write_file(struct textfile *textfile, const resmon_run *run)
+{
+    const struct rm_openmetrics how = {.flags = textfile->flags, .labels = &textfile->labels};
+    const struct rm_text_output output = {write_piece, &textfile->file};
+    resmon_status status = rm_outfile_open(&textfile->file, textfile->path, 0);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    status = rm_openmetrics_write(run, &how, output);
+    if (status != RESMON_OK) {
+        rm_outfile_abandon(&textfile->file);
+        return status;
+    }
+    return rm_outfile_rename(&textfile->file);
+}
+
+/* Old values without a timestamp would be taken for new ones: after a failure there are none. */
+static resmon_status refresh(void *context, const resmon_run *run)
+{
+    struct textfile *textfile = context;
+    resmon_status status = textfile->path[0] != '\0' ? RESMON_OK : set_path(textfile, run);
+    if (status == RESMON_OK) {
+        status = write_file(textfile, run);
+    }
+    if (status == RESMON_OK) {
+        textfile->is_written = true;
+    } else {
+        remove_file(textfile);
+    }
+    return status;
+}
+
+static resmon_status finish(void *context, const resmon_run *run)
+{
+    struct textfile *textfile = context;
+    if ((textfile->flags & RESMON_PROMETHEUS_KEEP) != 0) {
+        return refresh(textfile, run);
+    }
+    remove_file(textfile);
+    return RESMON_OK;
+}
+
+static void close_sink(void *context)
+{
+    struct textfile *textfile = context;
+    if ((textfile->flags & RESMON_PROMETHEUS_KEEP) == 0) {
+        remove_file(textfile);
+    }
+    rm_labels_free(&textfile->labels);
+    rm_free(textfile);
+}
+
+/* ---- making one ------------------------------------------------------------------------- */
+
+static resmon_status check(const resmon_prometheus_options *options)
+{
+    uint64_t interval_ms = options->interval_ms;
+    if (options->directory == NULL || options->directory[0] == '\0') {
+        return rm_error(RESMON_EINVAL,
+                        "options of a Prometheus sink: directory is missing; it is the one that "
+                        "node_exporter has as --collector.textfile.directory");
+    }
+    if ((options->flags & ~RM_OPENMETRICS_FLAGS) != 0) {
+        return rm_error(RESMON_EINVAL, "options of a Prometheus sink: unknown flags");
+    }
+    if (interval_ms != 0 && (interval_ms < SHORTEST_MS || interval_ms > LONGEST_MS)) {
+        return rm_error(RESMON_ERANGE,
+                        "options of a Prometheus sink: interval_ms is %llu; %d ... %d are allowed",
+                        (unsigned long long)interval_ms, SHORTEST_MS, LONGEST_MS);
+    }
+    return RESMON_OK;
+}
+
+/* Absolute, as the program may change its directory; looked at now, by a file that may be there. */
+static resmon_status settle(struct textfile *textfile, const char *directory)
+{
+    static const char name[] = "/resmon.prom";
+    char wanted[RM_PATH_BYTES];
+    int length = snprintf(wanted, sizeof wanted, "%s%s", directory, name);
+    if (length < 0 || (size_t)length >= sizeof wanted) {
+        return rm_error(RESMON_EINVAL, "path longer than %d bytes", RM_PATH_BYTES - 1);
+    }
+    resmon_status status = rm_outfile_settle(wanted, textfile->directory);
+    if (status == RESMON_OK) {
+        textfile->directory[strlen(textfile->directory) - strlen(name)] = '\0';
+    }
+    return status;
+}
+
+resmon_status rm_prometheus_sink_new(const resmon_prometheus_options *options,
+                                     struct rm_sink *ret_sink)
+{
+    resmon_prometheus_options known;
+    resmon_status status =
+        rm_struct_take(options, RM_STRUCT_SIZE(resmon_prometheus_options), &known);
+    if (status == RESMON_OK) {
+        status = check(&known);
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct textfile *textfile = rm_alloc(1, sizeof *textfile);
+    if (textfile == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a sink");
+    }
+    textfile->flags = known.flags;
+    status = settle(textfile, known.directory);
+    if (status == RESMON_OK) {
+        status = rm_labels_take(known.labels, known.label_count, &textfile->labels);
+    }
+    if (status != RESMON_OK) {
+        rm_free(textfile);
+        return status;
+    }
+    *ret_sink = (struct rm_sink){
+        .ops = {.name = "prometheus",
+                .stop = finish,
+                .close = close_sink,
+                .snapshot = refresh,
+                .snapshot_interval_ms = known.interval_ms != 0 ? known.interval_ms : DEFAULT_MS},
+        .context = textfile,
+    };
+    return RESMON_OK;
+}

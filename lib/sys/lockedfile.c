@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* F_OFD_SETLK */
+#include "sys/lockedfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/status.h"
+#include "sys/infile.h"
+#include "sys/own_io.h"
+
+static resmon_status lock(struct rm_lockedfile *file, uint64_t bound)
+{
+    struct stat info;
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(file->fd, F_OFD_SETLK, &all) != 0) {
+        return errno == EAGAIN || errno == EACCES
+                   ? rm_error(RESMON_EBUSY, "another process is at work on %s", file->path)
+                   : rm_error_errno(errno, "cannot lock %s", file->path);
+    }
+    if (fstat(file->fd, &info) != 0) {
+        return rm_error_errno(errno, "cannot look at %s", file->path);
+    }
+    if (!S_ISREG(info.st_mode) || info.st_size <= 0 || (uint64_t)info.st_size > bound) {
+        return rm_error(RESMON_EFORMAT, "%s is no regular file of 1 to %llu bytes", file->path,
+                        (unsigned long long)bound);
+    }
+    if (info.st_nlink == 0) {
+        return rm_error(RESMON_ENOENT, "%s was removed by whoever worked on it", file->path);
+    }
+    file->bytes = (uint64_t)info.st_size;
+    return RESMON_OK;
+}
+
+resmon_status rm_lockedfile_open(struct rm_lockedfile *file, const char *path, uint64_t bound)
+{
+    *file = (struct rm_lockedfile){.fd = -1, .path = path};
+    file->fd = RM_FAULT(RM_FAULT_OPEN)
+                   ? (errno = EMFILE, -1)
+                   : open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (file->fd < 0) {
+        return errno == ELOOP ? rm_error(RESMON_EFORMAT, "%s is a link, and none is followed", path)
+                              : rm_error_errno(errno, "cannot open %s", path);
+    }
+    resmon_status status = lock(file, bound);
+    if (status != RESMON_OK) {
+        rm_lockedfile_close(file);
+    }
+    return status;
+}
+
+resmon_status rm_lockedfile_read(const struct rm_lockedfile *file, char *bytes)
+{
+    const struct rm_infile same = {.fd = file->fd, .path = file->path, .bytes = file->bytes};
+    return rm_infile_read(&same, 0, bytes, file->bytes);
+}
+
+resmon_status rm_lockedfile_put(const struct rm_lockedfile *file, uint64_t offset, char byte)
+{
+    ssize_t done =
+        RM_FAULT(RM_FAULT_WRITE) ? (errno = EIO, -1) : pwrite(file->fd, &byte, 1, (off_t)offset);
+    rm_own_io_note_write(done);
+    if (done != 1 || fdatasync(file->fd) != 0) {
+        return rm_error_errno(errno, "cannot write to %s", file->path);
+    }
+    return RESMON_OK;
+}
+
+resmon_status rm_lockedfile_remove(const struct rm_lockedfile *file)
+{
+    return unlink(file->path) == 0 ? RESMON_OK
+                                   : rm_error_errno(errno, "cannot remove %s", file->path);
+}
+
+void rm_lockedfile_close(struct rm_lockedfile *file)
+{
+    if (file->fd >= 0) {
+        (void)close(file->fd); /* and gives the lock back */
+        file->fd = -1;
+    }
+}

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs a command against a real MLflow server on loopback.
+
+mlflow_server.py [--python] COMMAND...
+
+COMMAND gets MLFLOW_TRACKING_URI, NO_PROXY and RESMON_MLFLOW_PYTHON (an interpreter that has mlflow); with
+--python it is a script for that interpreter.  Its exit status is ours.  The server is new, and ends with
+us however we end.
+
+MLflow comes from PyPI into build/mlflow-venv, or the directory RESMON_MLFLOW_VENV, once: a half of what
+`pip install mlflow` brings, as tracking needs neither plots nor models.  77: it cannot be had here.
+"""
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+VERSION = os.environ.get("RESMON_MLFLOW_VERSION", "3.17.2")
+# What mlflow asks for and its server and client never load when they track runs.
+NOT_NEEDED = {"docker", "gunicorn", "matplotlib", "pyarrow", "scikit-learn", "scipy", "skops", "waitress"}
+UNREACHABLE = ("No matching distribution", "Temporary failure", "NewConnectionError", "ProxyError",
+               "ConnectTimeout", "Read timed out", "Network is unreachable", "Could not fetch URL",
+               "Connection refused", "Max retries exceeded")
+READY_SECONDS = 120
+QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true", "NO_PROXY": "127.0.0.1,localhost",
+         "no_proxy": "127.0.0.1,localhost", "GIT_PYTHON_REFRESH": "quiet"}
+
+
+def skip(reason):
+    print(f"skipped: {reason}", flush=True)
+    sys.exit(77)
+
+
+# ---- the environment with mlflow ---------------------------------------------------------------------
+
+
+def venv_directory():
+    named = os.environ.get("RESMON_MLFLOW_VENV")
+    return pathlib.Path(named or pathlib.Path(__file__).resolve().parents[2] / "build/mlflow-venv").absolute()
+
+
+def checked(command):
+    """Its output; ends the program, as skipped where the network is the cause, when it fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                          stdin=subprocess.DEVNULL)
+    if done.returncode == 0:
+        return done.stdout
+    if any(words in done.stdout for words in UNREACHABLE):
+        skip("PyPI cannot be reached: " + done.stdout.strip().splitlines()[-1])
+    print(done.stdout[-4000:], file=sys.stderr)
+    sys.exit(f"{' '.join(map(str, command))}: exit status {done.returncode}")
+
+
+def pip(python, *words):
+    return checked([python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", *words])
+
+
+def requirements(python):
+    """What this mlflow asks for without any extra, less what is not needed."""
+    listed = json.loads(checked([python, "-c", "import importlib.metadata as m, json;"
+                                 "print(json.dumps(m.requires('mlflow') or []))"]))
+    plain = [words for words in listed if "extra ==" not in words]
+    return [words for words in plain if re.match(r"[\w.-]+", words)[0].lower() not in NOT_NEEDED]
+
+
+def starts(python):
+    return subprocess.run([python, "-c", "import mlflow.server.fastapi_app"], stdin=subprocess.DEVNULL,
+                          capture_output=True, env={**os.environ, **QUIET}, check=False).returncode == 0
+
+
+def build(directory):
+    if sys.version_info < (3, 10):
+        skip("MLflow needs Python 3.10 or newer; RESMON_PYTHON names the interpreter")
+    shutil.rmtree(directory, ignore_errors=True)
+    begin = time.monotonic()
+    made = subprocess.run([sys.executable, "-m", "venv", directory], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    if made.returncode != 0:
+        skip("python3 -m venv does not work here (Debian: python3-venv)")
+    python = directory / "bin/python"
+    pip(python, "--no-deps", f"mlflow=={VERSION}")
+    pip(python, *requirements(python))
+    if not starts(python):
+        # Another version's server may load more.
+        pip(python, f"mlflow=={VERSION}")
+    (directory / "complete").write_text(VERSION)
+    size = checked(["du", "-sm", directory]).split()[0]
+    print(f"MLflow {VERSION} installed in {time.monotonic() - begin:.0f} s, {size} MB", flush=True)
+
+
+def interpreter():
+    """Python with mlflow; built by the first who needs it, others wait."""
+    directory = venv_directory()
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{directory}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        complete = directory / "complete"
+        if not complete.exists() or complete.read_text() != VERSION:
+            build(directory)
+    return directory / "bin/python"
+
+
+# ---- the server --------------------------------------------------------------------------------------
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def is_ready(port):
+    try:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"http://127.0.0.1:{port}/health", timeout=2) as answer:
+            return answer.read() == b"OK"
+    except OSError:
+        return False
+
+
+def launch(python, directory, port):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")}
+    environment.update(QUIET, MLFLOW_SERVER_ENABLE_JOB_EXECUTION="false")
+    with open(f"{directory}/log", "wb") as log:
+        return subprocess.Popen(
+            [python, "-m", "mlflow", "server", "--backend-store-uri", f"sqlite:///{directory}/mlflow.db",
+             "--artifacts-destination", f"{directory}/artifacts", "--host", "127.0.0.1", "--port", str(port),
+             "--workers", "1"],
+            cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            start_new_session=True)
+
+
+def keep(python, directory, port, life):
+    """The life of the process between us and the server: it ends the server, and all that the server
+    started, when `life` is closed; thus also when we are killed."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    os.setsid()
+    server = launch(python, directory, port)
+    while not select.select([life], [], [], 0.2)[0]:
+        if server.poll() is not None:
+            os._exit(1)
+    for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(server.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(patience)
+    shutil.rmtree(directory, ignore_errors=True)
+    os._exit(0)
+
+
+@contextlib.contextmanager
+def server(python):
+    """(its port, the file with its log)"""
+    directory = tempfile.mkdtemp(prefix="resmon-mlflow-")
+    os.mkdir(f"{directory}/artifacts")
+    port = free_port()
+    life, ours = os.pipe()
+    keeper = os.fork()
+    if keeper == 0:
+        os.close(ours)
+        keep(python, directory, port, life)
+    os.close(life)
+    try:
+        end = time.monotonic() + READY_SECONDS
+        while not is_ready(port):
+            if time.monotonic() > end or os.waitpid(keeper, os.WNOHANG) != (0, 0):
+                keeper = keeper if time.monotonic() > end else None
+                sys.exit(f"the MLflow server does not start:\n{tail(directory)}")
+            time.sleep(0.1)
+        yield port, directory
+    finally:
+        os.close(ours)
+        if keeper is not None:
+            os.waitpid(keeper, 0)
+
+
+def tail(directory, lines=30):
+    """The end of the server's log, less what went well."""
+    words = pathlib.Path(directory, "log").read_text(errors="replace").splitlines()
+    return "\n".join([line for line in words if '" 200' not in line][-lines:])
+
+
+def run(python, command):
+    with server(python) as (port, directory):
+        environment = {**os.environ, **QUIET, "MLFLOW_TRACKING_URI": f"http://127.0.0.1:{port}",
+                       "RESMON_MLFLOW_PYTHON": str(python)}
+        process = subprocess.Popen(command, env=environment)
+        try:
+            status = process.wait()
+        finally:
+            process.kill()
+        if status not in (0, 77):
+            print(f"exit status {status}; the server's log:\n{tail(directory)}", file=sys.stderr, flush=True)
+        return status if status >= 0 else 128 - status
+
+
+def main(words):
+    with_python = words[:1] == ["--python"]
+    command = words[1:] if with_python else words
+    if not command:
+        sys.exit(__doc__)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _frame: sys.exit(128 + number))
+    python = interpreter()
+    return run(python, [str(python), *command] if with_python else command)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

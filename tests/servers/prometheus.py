@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""promtool, Prometheus's storage, a Pushgateway and a node_exporter read what the library writes."""
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+from server import free_port, need, request, server
+
+writer = sys.argv[1]
+promtool = need("promtool", "prometheus")
+pushgateway = need("prometheus-pushgateway", "prometheus-pushgateway")
+node_exporter = need("prometheus-node-exporter", "prometheus-node-exporter")
+curl = need("curl", "curl")
+
+UNITS = {"B": ("bytes", "bytes", 1), "s": ("seconds", "seconds", 1), "%": ("ratio", "percent", 100),
+         "1": ("", None, 1), "J": ("joules", "joules", 1), "W": ("watts", "watts", 1)}
+
+
+def series_name(column):
+    """The rule of <resmon/prometheus.h>, once more."""
+    word, spoken, divisor = UNITS[column["unit"]]
+    words = [w for w in re.split(r"[._]", column["metric"]) if w != spoken]
+    name = "_".join(["resmon"] + words + ([word] if word else []))
+    return name + ("_total" if column["kind"] == "counter" else ""), divisor
+
+
+def run(*command, **more):
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, timeout=60, **more).stdout
+
+
+def read_texts(directory):
+    with open(f"{directory}/real.json", encoding="utf-8") as file:
+        document = json.load(file)
+    texts = {}
+    for name in ("hostile", "real"):
+        with open(f"{directory}/{name}.prom", encoding="utf-8") as file:
+            texts[name] = file.read()
+    return document, texts
+
+
+def check_linter(texts):
+    for name, text in texts.items():
+        result = subprocess.run([promtool, "check", "metrics"], input=text, text=True, timeout=60,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert result.returncode == 0 and result.stdout == "", (name, result.stdout)
+        print(f"promtool check metrics: nothing to say of {len(text.splitlines())} lines of {name}.prom")
+
+
+def dump_blocks(directory, name):
+    blocks = f"{directory}/{name}-blocks"
+    run(promtool, "tsdb", "create-blocks-from", "openmetrics", f"{directory}/{name}.om", blocks)
+    os.makedirs(f"{blocks}/wal", exist_ok=True)
+    points = {}
+    for line in run(promtool, "tsdb", "dump", blocks).splitlines():
+        labels, value, time_ms = re.fullmatch(r"(\{.*\}) (\S+) (\d+)", line).groups()
+        points.setdefault(labels, []).append((int(time_ms), float(value)))
+    return points
+
+
+def start_ns(document):
+    whole, fraction = document["run"]["start"].rstrip("Z").split(".")
+    import calendar
+    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) * 10**9 + int(fraction)
+
+
+def wanted_points(document, index):
+    """Of a column, in milliseconds: each number, and when it was, give or take one."""
+    column, series = document["columns"][index], document["series"]
+    key = "last" if column["kind"] == "counter" else "mean"
+    divisor = series_name(column)[1]
+    begin = start_ns(document)
+    rows = zip(series["t_last_ns"], series["columns"][index][key])
+    return [((begin + t) / 1e6, value / divisor) for t, value in rows if value is not None]
+
+
+def check_blocks(directory, document):
+    points = dump_blocks(directory, "real")
+    compared = 0
+    node, pid = document["machine"]["host_name"], document["run"]["pid"]
+    for index, column in enumerate(document["columns"]):
+        name, _ = series_name(column)
+        wanted = wanted_points(document, index)
+        labels = [f'__name__="{name}"']
+        labels += [f'mountpoint="{column["instance"]}"'] if column["instance"] else []
+        key = "{" + ", ".join(labels + [f'node="{node}"', f'pid="{pid:.0f}"']) + "}"
+        got = points.get(key, [])
+        assert bool(got) == bool(wanted), (key, len(got), len(wanted))
+        # Of several points in a millisecond Prometheus keeps the first.
+        assert len(got) <= len(wanted) and len(got) >= len({int(t) for t, _ in wanted}) - 2, key
+        for time_ms, value in got:
+            assert any(abs(t - time_ms) <= 1.001 and value == v for t, v in wanted), (key, time_ms, value)
+            compared += 1
+    scope = [p for key, p in points.items()
+             if "resmon_scope_calls_total" in key and r"work/a\\/b \"c\"" in key]
+    assert len(scope) == 1 and scope[0][0][1] == 30, [k for k in points if "scope_calls" in k]
+    assert compared > 500, compared
+    print(f"promtool tsdb: {compared} points of {len(document['columns'])} columns read back as saved")
+    hostile = dump_blocks(directory, "hostile")
+    assert not [key for key in hostile if "evil" in key and "resmon_" not in key], hostile.keys()
+    assert any(value == 5e-324 for _, value in sum(hostile.values(), []))
+    print(f"promtool tsdb: {len(hostile)} series of the hostile run")
+
+
+def check_pushgateway(directory, texts):
+    base = f"http://127.0.0.1:{free_port()}"
+    command = [pushgateway, f"--web.listen-address={base[7:]}",
+               f"--persistence.file={directory}/pushgateway.data"]
+    groups = [
+        {"job": "resmon", "node": "n1", "job_id": "4711"},
+        {"job": "a b%2F+&?#;é", "node": "x y", "path": "/var/tmp", "none": ""},
+        {"job": "..", "dot": ".", "slash": "/", "lines": "a\n# HELP b\n\"\\"},
+    ]
+    with server(command, f"{base}/-/healthy", f"{directory}/pushgateway.log"):
+        for group in groups:
+            labels = [x for name, value in group.items() if name != "job" for x in (name, value)]
+            url = run(writer, "url", base, group["job"], *labels).strip()
+            body = "hostile" if group is groups[-1] else "real"
+            code = run(curl, "-sS", "-o", f"{directory}/answer", "-w", "%{http_code}", "-X", "PUT",
+                       "--data-binary", f"@{directory}/{body}.prom",
+                       "-H", "Content-Type: text/plain; version=0.0.4", url)
+            with open(f"{directory}/answer", encoding="utf-8") as answer:
+                assert code == "200", (url, code, answer.read())
+        _, text = request(f"{base}/api/v1/metrics")
+        found = [group["labels"] for group in json.loads(text)["data"]]
+        for group in groups:
+            wanted = {name: value for name, value in group.items() if value or name != "none"}
+            assert any(wanted.items() <= labels.items() for labels in found), (wanted, found)
+        assert len(found) == len(groups), found
+    print(f"Pushgateway: {len(groups)} groups, each under its labels")
+
+
+def file_count(directory):
+    return sum(name.endswith(".prom") for name in os.listdir(directory))
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, "waited for 30 s"
+        time.sleep(0.02)
+
+
+def check_node_exporter(directory):
+    files = f"{directory}/textfile"
+    os.mkdir(files)
+    base = f"127.0.0.1:{free_port()}"
+    command = [node_exporter, f"--web.listen-address={base}", "--collector.disable-defaults",
+               "--collector.textfile", f"--collector.textfile.directory={files}"]
+    live = [subprocess.Popen([writer, "live", files], stdin=subprocess.PIPE) for _ in range(2)]
+    try:
+        wait_for(lambda: file_count(files) == 2)
+        with server(command, f"http://{base}/metrics", f"{directory}/node_exporter.log"):
+            for _ in range(20):
+                _, text = request(f"http://{base}/metrics")
+                assert "\nnode_textfile_scrape_error 0\n" in text, text[-3000:]
+                for process in live:
+                    found = re.findall(rf'^resmon_proc_mem_rss_bytes{{.*pid="{process.pid}".*}} (\S+)$',
+                                       text, re.M)
+                    assert len(found) == 1 and float(found[0]) > 1e5, found
+                time.sleep(0.02)
+            for process in live:
+                process.stdin.close()
+            for process in live:
+                assert process.wait(30) == 0
+            assert os.listdir(files) == [], os.listdir(files)
+            _, text = request(f"http://{base}/metrics")
+            assert "resmon_" not in text
+    finally:
+        for process in live:
+            process.kill()
+            process.wait()
+    print("node_exporter: 20 scrapes of two files without an error; gone after stop")
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="resmon-servers-") as directory:
+        run(writer, "texts", directory)
+        if not os.path.exists(f"{directory}/real.json"):
+            print("skipped: the library was built without cJSON, and there is no document to compare with")
+            sys.exit(77)
+        document, texts = read_texts(directory)
+        check_linter(texts)
+        check_blocks(directory, document)
+        check_pushgateway(directory, texts)
+        check_node_exporter(directory)
+        assert math.isfinite(document["run"]["duration_ns"])
+
+
+main()

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes for prometheus.py what a program with the library writes:
+ *
+ *     prometheus_writer texts DIRECTORY     texts of a hostile run and of a real one
+ *     prometheus_writer live DIRECTORY      observes itself with a file there until stdin ends
+ *     prometheus_writer url BASE JOB [NAME VALUE]...
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <resmon/resmon.h>
+
+#include "sink/push_url.h"
+#include "unit/made_run.h"
+
+static int failed(const char *what)
+{
+    (void)fprintf(stderr, "%s: %s\n", what, resmon_last_error());
+    return 1;
+}
+
+static int put_file(const char *directory, const char *name, const char *text)
+{
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "w");
+    return file != NULL && fputs(text, file) >= 0 && fclose(file) == 0 ? 0 : failed(path);
+}
+
+static int write_texts(const resmon_run *run, const char *directory, const char *name)
+{
+    static const resmon_label labels[] = {{"quoted", "a \"b\" \\ \n# EOF\n"}, {"empty", ""}};
+    const resmon_prometheus_options options = {
+        .struct_size = sizeof options, .labels = labels, .label_count = 2};
+    char file[64], path[4096];
+    char *text = NULL;
+    if (resmon_prometheus_text(run, &options, &text) != RESMON_OK) {
+        return failed("resmon_prometheus_text");
+    }
+    (void)snprintf(file, sizeof file, "%s.prom", name);
+    int status = put_file(directory, file, text);
+    resmon_text_free(text);
+    (void)snprintf(path, sizeof path, "%s/%s.om", directory, name);
+    return resmon_run_save_openmetrics(run, path) == RESMON_OK ? status : failed(path);
+}
+
+static void work(void)
+{
+    RESMON_SCOPE("work");
+    for (int i = 0; i < 3; i++) {
+        RESMON_SCOPE("a/b \"c\"");
+        volatile double sum = 0.0;
+        for (int k = 0; k < 2000000; k++) {
+            sum = sum + k;
+        }
+    }
+}
+
+static resmon_run *real_run(const char *directory)
+{
+    const resmon_monitor_options options = {.struct_size = sizeof options,
+                                            .interval_ms = 5,
+                                            .max_rows = 40,
+                                            .scope_meters = RESMON_METER_ALL};
+    char path[4096];
+    resmon_monitor *monitor = NULL;
+    resmon_run *run = NULL;
+    if (resmon_monitor_new(&options, &monitor) == RESMON_OK &&
+        resmon_monitor_start(monitor) == RESMON_OK) {
+        for (int i = 0; i < 10; i++) {
+            work();
+        }
+        (void)resmon_monitor_stop(monitor);
+        (void)resmon_monitor_snapshot(monitor, &run);
+    }
+    resmon_monitor_free(monitor);
+    (void)snprintf(path, sizeof path, "%s/real.json", directory);
+    if (run != NULL && resmon_run_save(run, path) != RESMON_OK) {
+        (void)failed(path);
+    }
+    return run;
+}
+
+static int texts(const char *directory)
+{
+    resmon_run *hostile = made_run("stopped", 1100);
+    resmon_run *real = real_run(directory);
+    int status = hostile == NULL || real == NULL ||
+                 write_texts(hostile, directory, "hostile") != 0 ||
+                 write_texts(real, directory, "real") != 0;
+    resmon_run_free(hostile);
+    resmon_run_free(real);
+    return status;
+}
+
+static int live(const char *directory)
+{
+    const resmon_prometheus_options options = {
+        .struct_size = sizeof options, .directory = directory, .interval_ms = 100};
+    resmon_monitor *monitor = NULL;
+    if (resmon_monitor_new(NULL, &monitor) != RESMON_OK ||
+        resmon_monitor_add_prometheus(monitor, &options) != RESMON_OK ||
+        resmon_monitor_start(monitor) != RESMON_OK) {
+        return failed("live");
+    }
+    while (getchar() != EOF) {
+    }
+    resmon_status status = resmon_monitor_stop(monitor);
+    resmon_monitor_free(monitor);
+    return status == RESMON_OK ? 0 : failed("stop");
+}
+
+static int url(int count, char **arguments)
+{
+    resmon_label given[RM_MAX_LABELS];
+    size_t label_count = 0;
+    struct rm_labels labels;
+    struct rm_buffer text;
+    for (int i = 2; i + 1 < count && label_count < RM_MAX_LABELS; i += 2) {
+        given[label_count++] = (resmon_label){arguments[i], arguments[i + 1]};
+    }
+    if (rm_labels_take(given, label_count, &labels) != RESMON_OK ||
+        rm_push_url(arguments[0], arguments[1], &labels, &text) != RESMON_OK) {
+        return failed("url");
+    }
+    (void)puts(text.text);
+    rm_buffer_free(&text);
+    rm_labels_free(&labels);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "texts") == 0) {
+        return texts(argv[2]);
+    }
+    if (argc == 3 && strcmp(argv[1], "live") == 0) {
+        return live(argv[2]);
+    }
+    if (argc >= 4 && strcmp(argv[1], "url") == 0) {
+        return url(argc - 2, argv + 2);
+    }
+    return 2;
+}

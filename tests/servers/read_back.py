@@ -1,0 +1,383 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Reads a run back from an MLflow server, with mlflow's own client, and compares it with the document that
+libresmon wrote of the same run.
+
+read_back.py --document run.json (--run ID | --experiment NAME --tag KEY=VALUE) [--node 0] and see --help
+
+The server is that of MLFLOW_TRACKING_URI or --uri.  Prints every difference; status 1 when there is one.
+The names that the library gives things on the server are the tables below; the rest does not know them.
+"""
+import argparse
+import datetime
+import json
+import math
+import pathlib
+import re
+import sys
+import tempfile
+
+# Where a key of the node's summary is on the server, at step = index of the node.
+SUMMARY_KEY = "{key}"
+# Series of a node: the part of the key after this, and the column it comes from.
+SERIES_KEY = "system/node_{node}/{name}"
+SCOPE_KEY = "resmon/scope/{path}/{name}"
+ARTIFACT = "resmon/run.json"
+
+MB = 1e6
+# name of the series: (metric, instance, divisor)
+SERIES = {
+    "cpu_utilization_percentage": ("node.cpu.percent", "", 1),
+    "system_memory_usage_percentage": ("node.mem.percent", "", 1),
+    "system_memory_usage_megabytes": ("node.mem.used", "", MB),
+    "disk_usage_percentage": ("node.fs.percent", "/", 1),
+    "disk_usage_megabytes": ("node.fs.used", "/", MB),
+    "disk_available_megabytes": ("node.fs.free", "/", MB),
+    "network_receive_megabytes": ("node.net.all.recv", "", MB),
+    "network_transmit_megabytes": ("node.net.all.sent", "", MB),
+    "process_cpu_percentage": ("proc.cpu.percent", "", 1),
+    "process_memory_rss_megabytes": ("proc.mem.rss", "", MB),
+    "process_memory_vms_megabytes": ("proc.mem.vms", "", MB),
+    "process_memory_percentage": ("proc.mem.host_percent", "", 1),
+    "process_threads": ("proc.threads", "", 1),
+    "process_open_files": ("proc.fds", "", 1),
+}
+
+# name of the figure of a scope: its value, None when it has none
+SCOPES = {
+    "wall_seconds": lambda scope: scope["wall_ns"] / 1e9,
+}
+
+CORE_AVG, CORE_MIN, CORE_MAX = "node.cpu.core.avg", "node.cpu.core.min", "node.cpu.core.max"
+
+
+# ---- what the document says --------------------------------------------------------------------------
+
+
+class Document:
+    def __init__(self, path):
+        self.bytes = pathlib.Path(path).read_bytes()
+        self.words = json.loads(self.bytes)
+        start = self.words["run"]["start"]
+        whole, _, fraction = start.rstrip("Z").partition(".")
+        moment = datetime.datetime.fromisoformat(whole).replace(tzinfo=datetime.timezone.utc)
+        self.start_ns = int(moment.timestamp()) * 10**9 + int(fraction.ljust(9, "0"))
+        self.duration_ns = self.words["run"]["duration_ns"]
+
+    def column(self, metric, instance=None):
+        """Its index, or None; without an instance the first of the metric."""
+        for index, column in enumerate(self.words["columns"]):
+            if column["metric"] == metric and instance in (None, column["instance"]):
+                return index
+        return None
+
+    def statistics(self, metric, instance=None):
+        index = self.column(metric, instance)
+        found = self.words["summary"]["columns"][index] if index is not None else {"n": 0}
+        return found if found["n"] > 0 else None
+
+    def scopes(self):
+        """(path, scope) of every scope, depth first."""
+        def walk(scopes, prefix):
+            for scope in scopes:
+                path = f"{prefix}/{scope['name']}" if prefix else scope["name"]
+                yield path, scope
+                yield from walk(scope["children"], path)
+        return list(walk(self.words["scopes"], ""))
+
+
+def statistic(name):
+    return lambda document, found: found[name]
+
+
+def share_over(index):
+    """Per cent of the time at or over the index-th limit (20, 40, 80, 100)."""
+    return lambda document, found: 100.0 * found["over_s"][index] / found["duration_s"] \
+        if found["duration_s"] > 0 else None
+
+
+def grown_mib(document, found):
+    return found["last"] / 2**20
+
+
+def cpu_hours(document, found):
+    return found["mean"] * document.duration_ns / 1e9 / 3600
+
+
+def unused_cpu_hours(document, found):
+    busy = document.statistics(CORE_AVG)
+    return cpu_hours(document, found) * (100.0 - busy["mean"]) / 100.0 if busy else None
+
+
+NODE_FIGURES = {
+    "cpu_avg_utilization_pct": (CORE_AVG, statistic("mean")),
+    "cpu_avg_utilization_over20_pct": (CORE_AVG, share_over(0)),
+    "cpu_avg_utilization_over40_pct": (CORE_AVG, share_over(1)),
+    "cpu_avg_utilization_over80_pct": (CORE_AVG, share_over(2)),
+    "cpu_avg_utilization_at100_pct": (CORE_AVG, share_over(3)),
+    "max_t_cpu_pct_per_cpu_avg": (CORE_AVG, statistic("max")),
+    "max_t_cpu_pct_per_cpu_min": (CORE_MIN, statistic("max")),
+    "max_t_cpu_pct_per_cpu_max": (CORE_MAX, statistic("max")),
+    "node_cpu_hours": ("node.cpu.online", cpu_hours),
+    "node_unused_cpu_hours": ("node.cpu.online", unused_cpu_hours),
+    "max_t_mem_percent": ("node.mem.percent", statistic("max")),
+    "max_t_disk_usage_percent": ("node.fs.percent", statistic("max")),
+    "total_disk_io_read_mb": ("node.disk.read_bytes", grown_mib),
+    "total_disk_io_write_mb": ("node.disk.write_bytes", grown_mib),
+    "total_net_io_lo_sent_mb": ("node.net.lo.sent", grown_mib),
+    "total_net_io_ext_sent_mb": ("node.net.ext.sent", grown_mib),
+    "total_net_io_lo_recv_mb": ("node.net.lo.recv", grown_mib),
+    "total_net_io_ext_recv_mb": ("node.net.ext.recv", grown_mib),
+}
+
+
+def node_figures(document):
+    """key -> value, None where it is not known; from the statistics, not from what the library made of them."""
+    found = {}
+    for key, (metric, figure) in NODE_FIGURES.items():
+        statistics = document.statistics(metric)
+        found[key] = figure(document, statistics) if statistics else None
+    return found
+
+
+def series_of(document, metric, instance, divisor):
+    """[(timestamp in ms, value)] of the rows that have one, or None without such a column."""
+    index = document.column(metric, instance)
+    if index is None:
+        return None
+    series = document.words["series"]
+    column = series["columns"][index]
+    return [((document.start_ns + t_ns) // 10**6, value / divisor)
+            for t_ns, value in zip(series["t_last_ns"], column["last"]) if value is not None]
+
+
+def sanitised(path):
+    """As MLflow takes a key: bytes that it refuses become _, and empty parts go."""
+    words = re.sub(rb"[^A-Za-z0-9_.\- /:]", b"_", path.encode()).decode()
+    return "/".join(part for part in words.split("/") if part not in ("", ".", ".."))[:250]
+
+
+# ---- what the server says ----------------------------------------------------------------------------
+
+
+class Logged:
+    """A run on the server; histories are fetched once."""
+
+    def __init__(self, client, run_id):
+        self.client = client
+        self.run = client.get_run(run_id)
+        self.histories = {}
+
+    def keys(self, prefix=""):
+        return sorted(key for key in self.run.data.metrics if key.startswith(prefix))
+
+    def history(self, key):
+        """[(step, timestamp, value)], by step."""
+        if key not in self.histories:
+            points = self.client.get_metric_history(self.run.info.run_id, key) if key in self.run.data.metrics else []
+            self.histories[key] = sorted((p.step, p.timestamp, p.value) for p in points)
+        return self.histories[key]
+
+    def artifact(self, path):
+        with tempfile.TemporaryDirectory() as directory:
+            return pathlib.Path(self.client.download_artifacts(self.run.info.run_id, path, directory)).read_bytes()
+
+
+def find_run(client, experiment, tag):
+    """The id of the one run that has the tag; an error when there are more or none."""
+    found = client.get_experiment_by_name(experiment)
+    if found is None:
+        raise LookupError(f"there is no experiment {experiment}")
+    key, _, value = tag.partition("=")
+    runs = client.search_runs([found.experiment_id], f"tags.`{key}` = '{value}'")
+    if len(runs) != 1:
+        raise LookupError(f"{len(runs)} runs of {experiment} have the tag {tag}; one is wanted")
+    return runs[0].info.run_id
+
+
+# ---- the comparisons: each gives the list of its complaints ------------------------------------------
+
+
+def same(one, other, tolerance=1e-12):
+    return math.isclose(one, other, rel_tol=tolerance, abs_tol=0)
+
+
+def check_number(what, wanted, found):
+    return [] if same(wanted, found) else [f"{what}: {found!r} is logged, {wanted!r} is right"]
+
+
+def check_node_figures(logged, document, node):
+    problems = []
+    for key, wanted in node_figures(document).items():
+        points = [value for step, _, value in logged.history(SUMMARY_KEY.format(key=key)) if step == node]
+        if len(points) != (wanted is not None):
+            problems.append(f"{key}: {len(points)} points at step {node}, {wanted!r} is right")
+        elif points:
+            problems += check_number(f"{key} of node {node}", wanted, points[0])
+        shown = document.words["summary"]["node"][key]
+        if (shown is None) != (wanted is None) or (shown is not None and not same(wanted, shown)):
+            problems.append(f"{key}: the document says {shown!r}, its statistics {wanted!r}")
+    return problems
+
+
+def check_steps(key, points, document, slack_ms):
+    steps = [step for step, _, _ in points]
+    times = [time for _, time, _ in points]
+    first, last = document.start_ns // 10**6 - 1, (document.start_ns + document.duration_ns) // 10**6 + 1
+    problems = []
+    if len(set(steps)) != len(steps):
+        problems.append(f"{key}: a step twice")
+    if times != sorted(times):
+        problems.append(f"{key}: time runs backwards from step to step")
+    if times and (times[0] < first - slack_ms or times[-1] > last + slack_ms):
+        problems.append(f"{key}: times {times[0]}..{times[-1]} are outside of the run, {first}..{last} ms")
+    if any(isinstance(value, str) or not math.isfinite(value) for _, _, value in points):
+        problems.append(f"{key}: a value that is no number")
+    return problems
+
+
+def check_values(key, points, wanted):
+    """Point by point; for a run that was logged from its document."""
+    if len(points) != len(wanted):
+        return [f"{key}: {len(points)} points, {len(wanted)} are right"]
+    for (_, time, value), (right_time, right) in zip(points, wanted):
+        if abs(time - right_time) > 1 or not same(right, value, 1e-9):
+            return [f"{key}: {value!r} at {time}, right is {right!r} at {right_time}"]
+    return []
+
+
+def check_range(key, points, column, statistics, divisor):
+    """No value outside of what was measured; for a run that was logged while it ran."""
+    if statistics is None:
+        return [f"{key}: was logged, and never measured"] if points else []
+    low, high = (0.0, statistics["last"]) if column["kind"] == "counter" else (statistics["min"], statistics["max"])
+    slack = 1e-9 * max(abs(low), abs(high)) / divisor
+    return [f"{key}: {value!r} is outside of {low / divisor!r}..{high / divisor!r}" for _, _, value in points
+            if not low / divisor - slack <= value <= high / divisor + slack][:1]
+
+
+def check_series(logged, document, node, exact, slack_ms=0):
+    prefix = SERIES_KEY.format(node=node, name="")
+    problems = [f"{key}: is of no node" for key in logged.keys("system/") if not re.match(r"system/node_\d+/", key)]
+    keys = logged.keys(prefix)
+    if not keys:
+        problems.append(f"there is no series {prefix}...")
+    for key in keys:
+        points = logged.history(key)
+        problems += check_steps(key, points, document, slack_ms)
+        metric, instance, divisor = SERIES.get(key[len(prefix):], (None, None, 1))
+        index = document.column(metric, instance)
+        if index is None:
+            continue
+        if exact:
+            problems += check_values(key, points, series_of(document, metric, instance, divisor))
+        else:
+            problems += check_range(key, points, document.words["columns"][index],
+                                    document.statistics(metric, instance), divisor)
+    return problems + check_missing(logged, document, node)
+
+
+def check_missing(logged, document, node):
+    """A series of the table that was measured and is not there."""
+    return [f"{SERIES_KEY.format(node=node, name=name)}: is missing"
+            for name, (metric, instance, divisor) in SERIES.items()
+            if series_of(document, metric, instance, divisor) and
+            not logged.history(SERIES_KEY.format(node=node, name=name))]
+
+
+def check_scopes(logged, document):
+    problems = []
+    for path, scope in document.scopes():
+        for name, figure in SCOPES.items():
+            key, wanted = SCOPE_KEY.format(path=sanitised(path), name=name), figure(scope)
+            points = logged.history(key)
+            if not points:
+                problems.append(f"{key}: is missing")
+            elif wanted is not None:
+                problems += check_number(key, wanted, points[-1][2])
+    return problems
+
+
+def check_info(logged, document, status):
+    info = logged.run.info
+    problems = [] if info.status == status else [f"the status is {info.status}, {status} is right"]
+    if abs(info.start_time - document.start_ns // 10**6) > 1:
+        problems.append(f"the run starts at {info.start_time} ms, the document at {document.start_ns // 10**6}")
+    if status != "RUNNING" and (info.end_time or 0) < info.start_time:
+        problems.append(f"the run ends at {info.end_time}, before it starts")
+    return problems
+
+
+def check_words(kind, found, wanted):
+    """wanted: KEY=VALUE each, or KEY alone when any value will do."""
+    problems = []
+    for pair in wanted:
+        key, equals, value = pair.partition("=")
+        if key not in found or (equals and found[key] != value):
+            problems.append(f"{kind} {key}: {found.get(key)!r}, {value if equals else 'any'!r} is right")
+    return problems
+
+
+def check_artifact(logged, document):
+    try:
+        found = logged.artifact(ARTIFACT)
+    except Exception as error:  # whatever the client raises
+        return [f"artifact {ARTIFACT}: {error}"]
+    return [] if found == document.bytes else \
+        [f"artifact {ARTIFACT}: {len(found)} bytes that are not the document's {len(document.bytes)}"]
+
+
+def check_all(logged, document, options):
+    problems = check_info(logged, document, options.status)
+    problems += check_words("tag", logged.run.data.tags, options.tag_is)
+    problems += check_words("parameter", logged.run.data.params, options.param_is)
+    problems += check_node_figures(logged, document, options.node)
+    problems += check_series(logged, document, options.node, options.exact, options.slack_ms)
+    if not options.no_scopes:
+        problems += check_scopes(logged, document)
+    if not options.no_artifact:
+        problems += check_artifact(logged, document)
+    return problems
+
+
+def parse_arguments(words):
+    parser = argparse.ArgumentParser(description="A run on an MLflow server against its document.")
+    parser.add_argument("--uri", help="the server, if not MLFLOW_TRACKING_URI")
+    parser.add_argument("--document", required=True)
+    parser.add_argument("--run", help="the run's id; else --experiment and --tag")
+    parser.add_argument("--experiment", default="Default")
+    parser.add_argument("--tag", help="KEY=VALUE that one run of the experiment has")
+    parser.add_argument("--node", type=int, default=0)
+    parser.add_argument("--status", default="FINISHED")
+    parser.add_argument("--exact", action="store_true", help="every row of the document's series, no more")
+    parser.add_argument("--slack-ms", type=int, default=0, help="how far a time may lie outside of the run")
+    parser.add_argument("--tag-is", action="append", default=[], metavar="KEY[=VALUE]")
+    parser.add_argument("--param-is", action="append", default=[], metavar="KEY[=VALUE]")
+    parser.add_argument("--no-artifact", action="store_true")
+    parser.add_argument("--no-scopes", action="store_true")
+    options = parser.parse_args(words)
+    if not options.run and not options.tag:
+        parser.error("--run or --tag is needed")
+    return options
+
+
+def main(words):
+    from mlflow import MlflowClient  # only here: the rest is of use without it
+
+    options = parse_arguments(words)
+    client = MlflowClient(options.uri)
+    try:
+        run_id = options.run or find_run(client, options.experiment, options.tag)
+    except LookupError as error:
+        sys.exit(str(error))
+    logged, document = Logged(client, run_id), Document(options.document)
+    problems = check_all(logged, document, options)
+    for line in problems:
+        print(line)
+    print(f"run {run_id}: {len(logged.run.data.metrics)} metrics, {sum(map(len, logged.histories.values()))} points "
+          f"compared, {len(problems)} differences")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

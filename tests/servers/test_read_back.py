@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""read_back.py finds nothing in a run that was logged rightly, and finds whatever is wrong in others.
+
+test_read_back.py PROGRAM DIRECTORY: the document is that of PROGRAM, observed with RESMON; it is logged here
+through mlflow's client, under the names of read_back.py's tables, to the server at MLFLOW_TRACKING_URI.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
+from mlflow import MlflowClient
+from mlflow.entities import Metric, RunTag
+
+import read_back
+
+NODE = 2
+EXPERIMENT = f"read_back {os.getpid()}"
+
+
+def observed(program, directory):
+    path = pathlib.Path(directory, "run.json")
+    settings = f"json={path},interval=10ms,scopes=wall+cpu+rss"
+    subprocess.run([program], env={**os.environ, "RESMON": settings}, check=True, stdout=subprocess.DEVNULL,
+                   timeout=100)
+    return path
+
+
+def metrics_of(document):
+    end_ms = (document.start_ns + document.duration_ns) // 10**6
+    metrics = [Metric(read_back.SUMMARY_KEY.format(key=key), value, end_ms, NODE)
+               for key, value in read_back.node_figures(document).items() if value is not None]
+    for name, source in read_back.SERIES.items():
+        key = read_back.SERIES_KEY.format(node=NODE, name=name)
+        metrics += [Metric(key, value, time, step)
+                    for step, (time, value) in enumerate(read_back.series_of(document, *source) or [])]
+    for path, scope in document.scopes():
+        metrics += [Metric(read_back.SCOPE_KEY.format(path=read_back.sanitised(path), name=name), figure(scope),
+                           end_ms, 0) for name, figure in read_back.SCOPES.items()]
+    return metrics
+
+
+def changed(metrics, part, **fields):
+    """The last metric whose key has the part, with other fields."""
+    at = max(index for index, metric in enumerate(metrics) if part in metric.key)
+    words = {name: getattr(metrics[at], name) for name in ("key", "value", "timestamp", "step")}
+    return metrics[:at] + [Metric(**{**words, **fields})] + metrics[at + 1:]
+
+
+def without(metrics, part):
+    return [metric for metric in metrics if part not in metric.key]
+
+
+def log(client, document, metrics, artifact, tags, status):
+    experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
+    run = client.create_run(experiment, start_time=document.start_ns // 10**6, tags=tags)
+    for first in range(0, len(metrics), 1000):
+        client.log_batch(run.info.run_id, metrics[first:first + 1000])
+    client.log_batch(run.info.run_id, tags=[RunTag("resmon.node.2", "n2")])
+    client.log_param(run.info.run_id, "label", "x")
+    client.log_artifact(run.info.run_id, str(artifact), "resmon")
+    client.set_terminated(run.info.run_id, status)
+    return run.info.run_id
+
+
+def cases(document, metrics):
+    """name: (metrics, artifact's text or None, status, words of the complaint)"""
+    late = (document.start_ns + document.duration_ns) // 10**6 + 60000
+    return {
+        "right": (metrics, None, "FINISHED", None),
+        "a figure": (changed(metrics, "node_cpu_hours", value=1.0), None, "FINISHED", "node_cpu_hours"),
+        "the digits of a figure": (changed(metrics, "max_t_mem_percent", value=next(
+            m.value for m in metrics if m.key == "max_t_mem_percent") * (1 + 1e-10)), None, "FINISHED",
+            "max_t_mem_percent"),
+        "another node": (changed(metrics, "total_disk_io_read_mb", step=1), None, "FINISHED", "at step 2"),
+        "no figure": (without(metrics, "max_t_cpu_pct_per_cpu_min"), None, "FINISHED", "0 points at step 2"),
+        "a value": (changed(metrics, "process_threads", value=77.0), None, "FINISHED", "process_threads"),
+        "a time": (changed(metrics, "process_threads", timestamp=late), None, "FINISHED", "outside of the run"),
+        "steps": (changed(metrics, "process_threads", step=0), None, "FINISHED", "a step twice"),
+        "no series": (without(metrics, "process_threads"), None, "FINISHED", "is missing"),
+        "no node": (metrics + [Metric("system/x", 1.0, late, 0)], None, "FINISHED", "is of no node"),
+        "a scope": (changed(metrics, "wall_seconds", value=9.0), None, "FINISHED", "wall_seconds"),
+        "no scope": (without(metrics, "wall_seconds"), None, "FINISHED", "is missing"),
+        "the artifact": (metrics, "{}", "FINISHED", "artifact"),
+        "the status": (metrics, None, "FAILED", "the status is FAILED"),
+    }
+
+
+def main(program, directory):
+    path = observed(program, directory)
+    document = read_back.Document(path)
+    client = MlflowClient()
+    client.create_experiment(EXPERIMENT)
+    other = pathlib.Path(directory, "other/run.json")
+    other.parent.mkdir(exist_ok=True)
+    failures = 0
+    for name, (metrics, artifact, status, words) in cases(document, metrics_of(document)).items():
+        other.write_text(artifact or "")
+        tags = {"name": name}
+        run = log(client, document, metrics, other if artifact else path, tags, status)
+        for exact in (["--exact"], []):
+            options = read_back.parse_arguments(
+                ["--document", str(path), "--experiment", EXPERIMENT, "--tag", f"name={name}", "--node", str(NODE),
+                 "--tag-is", f"name={name}", "--tag-is", "resmon.node.2", "--param-is", "label=x", *exact])
+            logged = read_back.Logged(client, read_back.find_run(client, options.experiment, options.tag))
+            assert logged.run.info.run_id == run
+            problems = read_back.check_all(logged, document, options)
+            good = not problems if words is None else any(words in line for line in problems)
+            failures += not good
+            print(f"{'ok' if good else 'FAILED'}: {name} {' '.join(exact)}: {problems[:2]}")
+    options = read_back.parse_arguments(["--document", str(path), "--run", run, "--tag-is", "absent",
+                                         "--param-is", "label=y"])
+    problems = read_back.check_words("tag", logged.run.data.tags, options.tag_is) + \
+        read_back.check_words("parameter", logged.run.data.params, options.param_is)
+    print(problems)
+    return 1 if failures or len(problems) != 2 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

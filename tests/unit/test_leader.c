@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job/leader: one process of a job leads on a host, whatever lies in the lock's place, and hands on
+ * when it ends.
+ */
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "job/leader.h"
+#include "job_environment.h"
+
+static char directory[] = "/tmp/resmon-leader-XXXXXX";
+
+static resmon_job *job_of(const char *first, const char *second)
+{
+    const char *const variables[] = {first, second, NULL};
+    struct made_environment made;
+    resmon_job *job = NULL;
+    assert_ok(rm_job_detect(make_environment(&made, variables, "n1"), &job));
+    return job;
+}
+
+/* In a job, without a local rank: the lock decides. */
+static resmon_job *locked_job(void)
+{
+    return job_of("PBS_JOBID=1.server", "PBS_NODENUM=0");
+}
+
+static struct rm_leader take(const resmon_job *job)
+{
+    struct rm_leader leader;
+    rm_leader_take(&leader, job, directory);
+    assert_true(rm_leader_leads(&leader) == (leader.reason[0] == '\0'));
+    return leader;
+}
+
+static bool is_empty(void)
+{
+    DIR *dir = opendir(directory);
+    size_t count = 0;
+    while (readdir(dir) != NULL) {
+        count++;
+    }
+    (void)closedir(dir);
+    return count == 2;
+}
+
+static void test_local_rank_0_leads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *local_rank;
+        bool leads;
+    } cases[] = {{"RESMON_LOCAL_RANK=0", true}, {"RESMON_LOCAL_RANK=1", false}};
+    for (size_t i = 0; i < 2; i++) {
+        resmon_job *job = job_of("RESMON_JOB_ID=j", cases[i].local_rank);
+        struct rm_leader leader = take(job);
+        assert_true(rm_leader_leads(&leader) == cases[i].leads);
+        rm_leader_free(&leader);
+        assert_true(is_empty());
+        resmon_job_free(job);
+    }
+}
+
+static void test_without_a_job_each_leads(void **state)
+{
+    (void)state;
+    resmon_job *job = job_of("NOTHING=1", NULL);
+    struct rm_leader first = take(job);
+    struct rm_leader second = take(job);
+    assert_true(rm_leader_leads(&first) && rm_leader_leads(&second));
+    rm_leader_free(&first);
+    rm_leader_free(&second);
+    resmon_job_free(job);
+}
+
+static void test_a_job_without_an_id_has_no_leader(void **state)
+{
+    (void)state;
+    resmon_job *job = job_of("ALPS_APP_PE=1", NULL);
+    struct rm_leader leader = take(job);
+    assert_false(rm_leader_leads(&leader));
+    assert_non_null(strstr(leader.reason, "no id"));
+    rm_leader_free(&leader);
+    resmon_job_free(job);
+}
+
+static void test_one_lock_one_leader(void **state)
+{
+    (void)state;
+    resmon_job *job = locked_job();
+    resmon_job *other = job_of("PBS_JOBID=2.server", NULL);
+    struct rm_leader first = take(job);
+    struct rm_leader second = take(job);
+    struct rm_leader of_other = take(other);
+    struct stat info;
+    assert_true(rm_leader_leads(&first) && rm_leader_leads(&of_other));
+    assert_false(rm_leader_leads(&second));
+    assert_non_null(strstr(second.reason, "another process"));
+    assert_int_equal(stat(first.path, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0600);
+    assert_int_equal(fcntl(first.fd, F_GETFD), FD_CLOEXEC);
+    rm_leader_free(&second);
+    rm_leader_free(&first);
+    struct rm_leader third = take(job);
+    assert_true(rm_leader_leads(&third));
+    rm_leader_free(&third);
+    rm_leader_free(&third); /* harmless */
+    rm_leader_free(&of_other);
+    assert_true(is_empty());
+    resmon_job_free(job);
+    resmon_job_free(other);
+}
+
+/* ---- two processes ---------------------------------------------------------------------- */
+
+/* A process that leads, says so through the pipe, and waits to be killed. */
+static pid_t start_leader(const resmon_job *job)
+{
+    int ends[2];
+    char byte = 0;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct rm_leader leader;
+        rm_leader_take(&leader, job, directory);
+        byte = rm_leader_leads(&leader) ? 'y' : 'n';
+        (void)!write(ends[1], &byte, 1);
+        for (;;) {
+            (void)pause();
+        }
+    }
+    (void)close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    (void)close(ends[0]);
+    assert_int_equal(byte, 'y');
+    return child;
+}
+
+static void test_another_process_takes_over_after_a_kill(void **state)
+{
+    (void)state;
+    resmon_job *job = locked_job();
+    pid_t child = start_leader(job);
+    struct rm_leader leader = take(job);
+    assert_false(rm_leader_leads(&leader));
+    rm_leader_free(&leader);
+    (void)kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    leader = take(job); /* the file is still there */
+    assert_true(rm_leader_leads(&leader));
+    rm_leader_free(&leader);
+    assert_true(is_empty());
+    resmon_job_free(job);
+}
+
+static void test_a_child_does_not_inherit_the_leadership(void **state)
+{
+    (void)state;
+    int status;
+    resmon_job *job = locked_job();
+    struct rm_leader leader = take(job);
+    pid_t child = fork();
+    if (child == 0) {
+        bool leads = rm_leader_leads(&leader);
+        rm_leader_free(&leader); /* the parent's lock and file stay */
+        _exit(leads ? 1 : 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(rm_leader_leads(&leader));
+    struct rm_leader second = take(job);
+    assert_false(rm_leader_leads(&second));
+    rm_leader_free(&leader);
+    resmon_job_free(job);
+}
+
+/* Of many that come at once, and go, there is never more than one. */
+static void test_never_two_at_once(void **state)
+{
+    (void)state;
+    resmon_job *job = locked_job();
+    char flag[128];
+    pid_t children[8];
+    (void)snprintf(flag, sizeof flag, "%s/flag", directory);
+    for (size_t c = 0; c < 8; c++) {
+        children[c] = fork();
+        if (children[c] == 0) {
+            for (int i = 0; i < 2000; i++) {
+                struct rm_leader leader;
+                rm_leader_take(&leader, job, directory);
+                if (rm_leader_leads(&leader) && (mkdir(flag, 0700) != 0 || rmdir(flag) != 0)) {
+                    _exit(1);
+                }
+                rm_leader_free(&leader);
+            }
+            _exit(0);
+        }
+    }
+    for (size_t c = 0; c < 8; c++) {
+        int status;
+        assert_int_equal(waitpid(children[c], &status, 0), children[c]);
+        assert_int_equal(status, 0);
+    }
+    resmon_job_free(job);
+}
+
+/* ---- what may lie there ----------------------------------------------------------------- */
+
+static void lock_path(const resmon_job *job, char path[RM_LEADER_PATH_BYTES])
+{
+    struct rm_leader leader = take(job);
+    assert_true(rm_leader_leads(&leader));
+    (void)snprintf(path, RM_LEADER_PATH_BYTES, "%s", leader.path);
+    rm_leader_free(&leader);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void assert_declined(const resmon_job *job, const char *why)
+{
+    struct rm_leader leader = take(job);
+    assert_false(rm_leader_leads(&leader));
+    if (strstr(leader.reason, why) == NULL || strstr(leader.reason, "RESMON_LOCAL_RANK") == NULL) {
+        fail_msg("the reason is '%s'", leader.reason);
+    }
+    assert_int_equal(leader.fd, -1);
+    rm_leader_free(&leader);
+}
+
+static void test_planted_files_are_left_alone(void **state)
+{
+    (void)state;
+    char path[RM_LEADER_PATH_BYTES], target[128];
+    resmon_job *job = locked_job();
+    lock_path(job, path);
+    (void)snprintf(target, sizeof target, "%s/target", directory);
+    assert_int_equal(symlink(target, path), 0);
+    assert_declined(job, "cannot open");
+    assert_int_not_equal(access(target, F_OK), 0); /* nothing was made through it */
+    assert_int_equal(unlink(path), 0);
+
+    int fd = open(target, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_int_equal(link(target, path), 0);
+    assert_declined(job, "other names");
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(target), 0);
+    (void)close(fd);
+
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_declined(job, "not a regular file");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_declined(job, "cannot open");
+    assert_int_equal(rmdir(path), 0);
+    resmon_job_free(job);
+}
+
+static void test_a_file_of_somebody_else(void **state)
+{
+    (void)state;
+    char path[RM_LEADER_PATH_BYTES];
+    if (geteuid() != 0) {
+        printf("skipped here: only root can make a file of another user\n");
+        return;
+    }
+    resmon_job *job = locked_job();
+    lock_path(job, path);
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+    assert_int_equal(fchown(fd, 12345, 12345), 0);
+    assert_declined(job, "belongs to user 12345");
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(unlink(path), 0);
+    (void)close(fd);
+    resmon_job_free(job);
+}
+
+static void test_directories_that_will_not_do(void **state)
+{
+    (void)state;
+    resmon_job *job = locked_job();
+    static char longest[2000];
+    memset(longest, 'd', sizeof longest - 1);
+    const char *const directories[] = {"/nonexistent/directory", "/dev/null", longest};
+    for (size_t i = 0; i < 3; i++) {
+        struct rm_leader leader;
+        rm_leader_take(&leader, job, directories[i]);
+        assert_false(rm_leader_leads(&leader));
+        assert_non_null(strstr(leader.reason, "cannot be told"));
+        rm_leader_free(&leader);
+    }
+    resmon_job_free(job);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return rmdir(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_local_rank_0_leads),
+        cmocka_unit_test(test_without_a_job_each_leads),
+        cmocka_unit_test(test_a_job_without_an_id_has_no_leader),
+        cmocka_unit_test(test_one_lock_one_leader),
+        cmocka_unit_test(test_another_process_takes_over_after_a_kill),
+        cmocka_unit_test(test_a_child_does_not_inherit_the_leadership),
+        cmocka_unit_test(test_never_two_at_once),
+        cmocka_unit_test(test_planted_files_are_left_alone),
+        cmocka_unit_test(test_a_file_of_somebody_else),
+        cmocka_unit_test(test_directories_that_will_not_do),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sink/openmetrics and what it stands on: names, labels, both text formats of a run that is as
+ * hostile as they come, the address of a push, and failures in the middle.  What other programs say
+ * of these texts: tests/servers.
+ */
+#include "test.h"
+
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "made_run.h"
+
+#include "base/alloc.h"
+#include "base/fault.h"
+#include "sink/family.h"
+#include "sink/openmetrics.h"
+#include "sink/push_url.h"
+
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+#define DIGITS  "0123456789"
+
+/* ---- a strict reader of both formats -------------------------------------------------------- */
+
+struct reader {
+    const char *at;
+    bool is_open_metrics;
+    char family[RM_FAMILY_BYTES];
+    char last_key[4096]; /* name and labels of the sample before */
+    double last_time;
+    size_t samples, families;
+};
+
+static size_t name_length(const char *at)
+{
+    assert_non_null(strchr(LETTERS, at[0]));
+    return strspn(at, LETTERS DIGITS);
+}
+
+static const char *expect(const char *at, const char *text)
+{
+    if (strncmp(at, text, strlen(text)) != 0) {
+        fail_msg("'%s' expected at: %.80s", text, at);
+    }
+    return at + strlen(text);
+}
+
+static const char *read_labels(const char *at)
+{
+    at = expect(at, "{");
+    while (*at != '}') {
+        at += name_length(at);
+        at = expect(at, "=\"");
+        for (; *at != '"'; at++) {
+            assert_true(*at != '\0' && *at != '\n');
+            if (*at == '\\') {
+                at++;
+                assert_true(*at == '\\' || *at == '"' || *at == 'n');
+            }
+        }
+        at++;
+        assert_true(*at == ',' || *at == '}');
+        at += *at == ',' ? 1 : 0;
+    }
+    return at + 1;
+}
+
+static void read_head(struct reader *reader, const char *line)
+{
+    char name[RM_FAMILY_BYTES];
+    bool is_first = strncmp(line, reader->is_open_metrics ? "# TYPE " : "# HELP ", 7) == 0;
+    assert_true(strncmp(line, "# TYPE ", 7) == 0 || strncmp(line, "# HELP ", 7) == 0 ||
+                (reader->is_open_metrics && strncmp(line, "# UNIT ", 7) == 0));
+    size_t length = name_length(line + 7);
+    (void)snprintf(name, sizeof name, "%.*s", (int)length, line + 7);
+    assert_int_equal(line[7 + length], ' ');
+    if (is_first) {
+        char seen[RM_FAMILY_BYTES + 16];
+        (void)snprintf(seen, sizeof seen, "%.7s%s ", line, name);
+        const char *first = strstr(reader->at, seen);
+        assert_ptr_equal(first, line); /* each family once */
+        (void)snprintf(reader->family, sizeof reader->family, "%s", name);
+        reader->last_key[0] = '\0';
+        reader->families++;
+    }
+    assert_string_equal(name, reader->family);
+}
+
+static void read_sample(struct reader *reader, const char *line)
+{
+    const char *at = line + name_length(line);
+    assert_int_equal(strncmp(line, reader->family, strlen(reader->family)), 0);
+    at = *at == '{' ? read_labels(at) : at;
+    char key[sizeof reader->last_key];
+    (void)snprintf(key, sizeof key, "%.*s", (int)(at - line), line);
+    char *end;
+    at = expect(at, " ");
+    assert_true(isfinite(strtod(at, &end)) || strncmp(at, "+Inf", 4) == 0);
+    double time = 0.0;
+    if (reader->is_open_metrics) {
+        time = strtod(expect(end, " "), &end);
+        assert_true(time >= 0.0);
+    }
+    assert_int_equal(*end, '\n');
+    bool is_same = strcmp(key, reader->last_key) == 0;
+    assert_true(!is_same || (reader->is_open_metrics && time > reader->last_time));
+    if (!is_same) {
+        char again[sizeof key + 2];
+        (void)snprintf(again, sizeof again, "\n%s ", key);
+        assert_ptr_equal(strstr(reader->at, again) + 1, line); /* not seen before */
+    }
+    memcpy(reader->last_key, key, sizeof key);
+    reader->last_time = time;
+    reader->samples++;
+}
+
+/* Number of samples. */
+static size_t check_text(const char *text, bool is_open_metrics)
+{
+    static struct reader reader;
+    reader = (struct reader){.at = text, .is_open_metrics = is_open_metrics};
+    const char *line = text;
+    while (*line != '\0') {
+        const char *end = strchr(line, '\n');
+        assert_non_null(end);
+        if (is_open_metrics && strcmp(line, "# EOF\n") == 0) {
+            return reader.samples;
+        }
+        if (line[0] == '#') {
+            read_head(&reader, line);
+        } else {
+            read_sample(&reader, line);
+        }
+        line = end + 1;
+    }
+    assert_false(is_open_metrics); /* the end was missing */
+    return reader.samples;
+}
+
+static char *print(const resmon_run *run, const struct rm_openmetrics *how)
+{
+    struct rm_buffer buffer;
+    rm_buffer_init(&buffer, (size_t)64 << 20);
+    assert_ok(rm_openmetrics_print(run, how, &buffer));
+    if (buffer.text != NULL) {
+        (void)check_text(buffer.text, how->has_history);
+    }
+    return buffer.text;
+}
+
+static void assert_line(const char *text, const char *line)
+{
+    char wanted[2048];
+    (void)snprintf(wanted, sizeof wanted, "\n%s\n", line);
+    if (strstr(text, wanted) == NULL) {
+        fail_msg("no line '%s' in:\n%s", line, text);
+    }
+}
+
+static void assert_absent(const char *text, const char *part)
+{
+    const char *found = strstr(text, part);
+    if (found != NULL) {
+        fail_msg("'%s' is there: %.120s", part, found);
+    }
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static void test_the_rule_for_names(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"proc.mem.rss", "resmon_proc_mem_rss_bytes"},
+        {"proc.cpu.time", "resmon_proc_cpu_time_seconds"},
+        {"proc.io.read_bytes", "resmon_proc_io_read_bytes"},
+        {"proc.io.read_chars", "resmon_proc_io_read_chars_bytes"},
+        {"proc.cpu.percent", "resmon_proc_cpu_ratio"},
+        {"node.cpu.percent_ex_steal", "resmon_node_cpu_ex_steal_ratio"},
+        {"proc.fault.major", "resmon_proc_fault_major"},
+        {"node.load.15", "resmon_node_load_15"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct rm_family family;
+        rm_family_of(rm_metric_by_name(names[i][0]), &family);
+        assert_string_equal(family.name, names[i][1]);
+    }
+}
+
+static void test_every_metric_has_a_name_of_its_own(void **state)
+{
+    (void)state;
+    const struct rm_metric *metric, *other;
+    for (size_t i = 0; (metric = rm_metric_row(i)) != NULL; i++) {
+        struct rm_family family, same;
+        rm_family_of(metric, &family);
+        assert_int_equal(name_length(family.name), strlen(family.name));
+        assert_true(strlen(family.name) < RM_FAMILY_BYTES - 16);
+        if (strcmp(metric->unit, "1") != 0 && family.unit[0] == '\0') {
+            fail_msg("%s: no word for the unit '%s'", metric->name, metric->unit);
+        }
+        for (size_t k = 0; k < i && (other = rm_metric_row(k)) != NULL; k++) {
+            rm_family_of(other, &same);
+            assert_string_not_equal(family.name, same.name);
+        }
+    }
+    assert_int_equal(resmon_metric_count() > 100, 1);
+}
+
+/* ---- texts ---------------------------------------------------------------------------------- */
+
+#define COMMON         "node=\"n\\\"1\\\\\\n2\",pid=\"4711\""
+#define EVIL           "a \\\"b\\\" \\\\ c/d\\n# EOF\\nevil 1 {} \xc3\xa9 ?"
+#define EVIL_IN_A_PATH "a \\\"b\\\" \\\\\\\\ c\\\\/d\\n# EOF\\nevil 1 {} \xc3\xa9 ?"
+
+static void test_last_values_of_a_hostile_run(void **state)
+{
+    (void)state;
+    static const struct rm_openmetrics how = {0};
+    resmon_run *run = made_run("stopped", 12);
+    char *text = print(run, &how);
+    assert_line(text, "resmon_proc_cpu_time_seconds_total{" COMMON "} 1000000000");
+    assert_line(text, "# TYPE resmon_proc_cpu_time_seconds_total counter");
+    assert_line(text, "resmon_proc_mem_rss_bytes{" COMMON "} 1e+300");
+    assert_line(text, "resmon_proc_cpu_ratio{" COMMON "} 2.5");
+    assert_line(text, "resmon_proc_threads{" COMMON "} -1.5");
+    /* A gauge of a source that is gone is absent; what a counter had counted is not. */
+    assert_absent(text, "resmon_proc_fds");
+    assert_line(text, "resmon_proc_fault_minor_total{" COMMON "} 4");
+    assert_absent(text, "resmon_proc_fault_major"); /* negative */
+    assert_absent(text, "resmon_proc_mem_swap");    /* NaN */
+    assert_line(text, "resmon_node_fs_used_bytes{" COMMON ",mountpoint=\"/\"} 1");
+    assert_line(text, "resmon_node_fs_used_bytes{" COMMON ",mountpoint=\"" EVIL "\"} 2");
+    assert_absent(text, "\nevil");
+    assert_absent(text, "parsec");
+    assert_line(text, "resmon_scope_calls_total{" COMMON ",scope=\"top\"} 1");
+    assert_line(text, "resmon_scope_calls_total{" COMMON ",scope=\"top/a\\\\/b\"} 2");
+    assert_line(text, "resmon_scope_calls_total{" COMMON ",scope=\"top/a/b\"} 4");
+    assert_line(text, "resmon_scope_calls_total{" COMMON ",scope=\"top/a\\\\\\\\\\\\/b\"} 5");
+    assert_line(text, "resmon_scope_calls_total{" COMMON ",scope=\"top/" EVIL_IN_A_PATH "\"} 6");
+    assert_line(text, "resmon_scope_wall_seconds_total{" COMMON ",scope=\"top\"} 1.5");
+    assert_line(text, "resmon_scope_cpu_seconds_total{" COMMON ",scope=\"top\"} 0.25");
+    assert_line(text, "resmon_scope_cpu_seconds_total{" COMMON ",scope=\"top/a\"} 0.25");
+    assert_line(text, "resmon_scope_rss_peak_bytes{" COMMON ",scope=\"top\"} 123456");
+    assert_line(text, "resmon_scope_paths_omitted{" COMMON "} 0");
+    assert_line(text, "resmon_build_info{" COMMON ",version=\"0.1.0\"} 1");
+    assert_line(text, "resmon_samples_total{" COMMON "} 31");
+    assert_line(text, "resmon_run_duration_seconds{" COMMON "} 3.000000001");
+    assert_line(text, "resmon_source_up{" COMMON ",source=\"up\"} 1");
+    assert_line(text, "resmon_source_up{" COMMON ",source=\"down\"} 0");
+    assert_line(text, "resmon_source_failures_total{" COMMON ",source=\"down\"} 3");
+    rm_free(text);
+    rm_run_free(run);
+}
+
+static void test_estimates_wait_for_the_end_of_the_run(void **state)
+{
+    (void)state;
+    static const struct rm_openmetrics how = {0};
+    resmon_run *run = made_run("running", 3);
+    char *text = print(run, &how);
+    assert_line(text, "resmon_scope_cpu_seconds_total{" COMMON ",scope=\"top\"} 0.25");
+    assert_absent(text, "resmon_scope_cpu_seconds_total{" COMMON ",scope=\"top/a\"}");
+    rm_free(text);
+    rm_run_free(run);
+}
+
+static void test_history_has_exact_times_that_grow(void **state)
+{
+    (void)state;
+    static const struct rm_openmetrics how = {.has_history = true};
+    resmon_run *run = made_run("stopped", 12);
+    char *text = print(run, &how);
+    assert_non_null(strstr(text, "# TYPE resmon_proc_cpu_time_seconds counter\n"
+                                 "# UNIT resmon_proc_cpu_time_seconds seconds\n"
+                                 "# HELP resmon_proc_cpu_time_seconds CPU"));
+    /* The third row ends when the second does. */
+    assert_non_null(strstr(text, "\nresmon_proc_cpu_time_seconds_total{" COMMON "} 0 1763670000\n"
+                                 "resmon_proc_cpu_time_seconds_total{" COMMON "} 0.1 1763670001.5\n"
+                                 "resmon_proc_cpu_time_seconds_total{" COMMON
+                                 "} 1000000000 1763670003.000000001\n#"));
+    /* Its second value is NaN, so the third one has that time. */
+    assert_non_null(strstr(text,
+                           "\nresmon_proc_mem_rss_bytes{" COMMON "} 4096 1763670000\n"
+                           "resmon_proc_mem_rss_bytes{" COMMON "} 9007199254740992 1763670001.5\n"
+                           "resmon_proc_mem_rss_bytes{" COMMON "} 1e+300 1763670003.000000001\n#"));
+    assert_line(text, "resmon_proc_threads{" COMMON "} 4.94065645841247e-324 1763670000");
+    assert_line(text, "resmon_proc_threads{" COMMON "} 0 1763670001.5");
+    assert_line(text, "resmon_proc_fds{" COMMON "} 1 1763670000"); /* it was there then */
+    assert_line(text, "# TYPE resmon_build info");
+    assert_line(text, "resmon_build_info{" COMMON ",version=\"0.1.0\"} 1 1763670003.000000001");
+    assert_absent(text, "\nevil");
+    assert_string_equal(text + strlen(text) - 7, "\n# EOF\n");
+    rm_free(text);
+    rm_run_free(run);
+}
+
+static void test_times_beyond_their_type_are_left_out(void **state)
+{
+    (void)state;
+    static const struct rm_openmetrics how = {.has_history = true};
+    resmon_run *run = made_run("stopped", 0);
+    run->t_last[3] = INT64_MAX;
+    run->t_last[0] = -1;
+    run->duration_ns = INT64_MAX;
+    char *text = print(run, &how);
+    assert_absent(text, "resmon_samples_total");
+    assert_line(text, "resmon_proc_cpu_time_seconds_total{" COMMON "} 0.1 1763670001.5");
+    rm_free(text);
+    run->start_realtime_ns = -5;
+    text = print(run, &how);
+    assert_string_equal(text, "# EOF\n");
+    rm_free(text);
+    rm_run_free(run);
+}
+
+static void test_an_empty_run_is_a_valid_text(void **state)
+{
+    (void)state;
+    static const struct rm_openmetrics plain = {0}, history = {.has_history = true};
+    resmon_run *run = rm_run_new();
+    char *text = print(run, &plain);
+    assert_line(text, "resmon_samples_total 0");
+    rm_free(text);
+    text = print(run, &history);
+    assert_line(text, "resmon_samples_total 0 0");
+    rm_free(text);
+    rm_run_free(run);
+}
+
+static void test_paths_of_scopes_have_a_bound(void **state)
+{
+    (void)state;
+    static const struct rm_openmetrics how = {.flags = RESMON_PROMETHEUS_NO_NODE |
+                                                       RESMON_PROMETHEUS_NO_PID};
+    resmon_run *run = made_run("stopped", RM_OPENMETRICS_MOST_SCOPES + 234);
+    char *text = print(run, &how);
+    assert_line(text, "resmon_scope_paths_omitted 234");
+    assert_line(text, "resmon_scope_calls_total{scope=\"s999\"} 1000");
+    assert_absent(text, "s1000");
+    rm_free(text);
+    /* A path as deep and as wide as can be. */
+    static char name[RM_SITE_NAME_BYTES];
+    memset(name, '\\', sizeof name - 1);
+    for (size_t i = 0; i < 300; i++) {
+        run->scopes[i].name = name;
+        run->scopes[i].parent = (int64_t)i - 1;
+    }
+    run->scope_count = 300;
+    struct rm_buffer buffer;
+    rm_buffer_init(&buffer, (size_t)512 << 20);
+    assert_ok(rm_openmetrics_print(run, &how, &buffer));
+    rm_buffer_free(&buffer);
+    rm_run_free(run);
+}
+
+/* ---- labels --------------------------------------------------------------------------------- */
+
+static void test_labels_of_the_user(void **state)
+{
+    (void)state;
+    static const resmon_label labels[] = {
+        {"cluster", "c\"1\n# HELP x"}, {"node", "other"}, {"empty", ""}};
+    resmon_prometheus_options options = {.struct_size = sizeof options,
+                                         .flags = RESMON_PROMETHEUS_NO_PID,
+                                         .labels = labels,
+                                         .label_count = 3};
+    resmon_run *run = made_run("stopped", 1);
+    char *text = NULL;
+    assert_ok(resmon_prometheus_text(run, &options, &text));
+    (void)check_text(text, false);
+    assert_line(text,
+                "resmon_samples_total{cluster=\"c\\\"1\\n# HELP x\",node=\"other\",empty=\"\"} "
+                "31");
+    resmon_text_free(text);
+    text = NULL;
+    options.flags = 1U << 10;
+    assert_status(RESMON_EINVAL, resmon_prometheus_text(run, &options, &text));
+    options = (resmon_prometheus_options){.struct_size = 3};
+    assert_status(RESMON_EINVAL, resmon_prometheus_text(run, &options, &text));
+    assert_status(RESMON_EINVAL, resmon_prometheus_text(NULL, NULL, &text));
+    assert_status(RESMON_EINVAL, resmon_prometheus_text(run, NULL, NULL));
+    assert_null(text);
+    rm_run_free(run);
+}
+
+static void test_labels_that_are_refused(void **state)
+{
+    (void)state;
+    static char long_name[RM_LABEL_NAME_BYTES + 1], long_value[RM_LABEL_VALUE_BYTES + 1];
+    memset(long_name, 'a', sizeof long_name - 1);
+    memset(long_value, 'a', sizeof long_value - 1);
+    const struct {
+        resmon_label labels[2];
+        size_t count;
+        resmon_status status;
+        const char *says;
+    } cases[] = {
+        {{{NULL, "x"}}, 1, RESMON_EINVAL, "(null)"},
+        {{{"", "x"}}, 1, RESMON_EINVAL, "''"},
+        {{{"1a", "x"}}, 1, RESMON_EINVAL, "1a"},
+        {{{"_a", "x"}}, 1, RESMON_EINVAL, "_a"},
+        {{{"__name__", "x"}}, 1, RESMON_EINVAL, "__name__"},
+        {{{"a-b", "x"}}, 1, RESMON_EINVAL, "a-b"},
+        {{{"a\"} 1\nx{b", "x"}}, 1, RESMON_EINVAL, "letters"},
+        {{{"\xc3\xa9", "x"}}, 1, RESMON_EINVAL, "letters"},
+        {{{"a", NULL}}, 1, RESMON_EINVAL, "'a'"},
+        {{{"scope", "x"}}, 1, RESMON_EINVAL, "scope"},
+        {{{"mountpoint", "x"}}, 1, RESMON_EINVAL, "mountpoint"},
+        {{{"a", "x"}, {"a", "y"}}, 2, RESMON_EINVAL, "twice"},
+        {{{long_name, "x"}}, 1, RESMON_ERANGE, "63"},
+        {{{"a", long_value}}, 1, RESMON_ERANGE, "1023"},
+        {{{"a", "x"}}, RM_MAX_LABELS + 1, RESMON_ERANGE, "32"},
+    };
+    struct rm_labels labels = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_status(cases[i].status, rm_labels_take(cases[i].labels, cases[i].count, &labels));
+        if (strstr(resmon_last_error(), cases[i].says) == NULL) {
+            fail_msg("case %zu: %s", i, resmon_last_error());
+        }
+    }
+    assert_status(RESMON_EINVAL, rm_labels_take(NULL, 1, &labels));
+    assert_ok(rm_labels_take(NULL, 0, &labels));
+    assert_null(labels.items);
+}
+
+/* ---- where a push goes ---------------------------------------------------------------------- */
+
+static void test_addresses_of_a_push(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *base, *job;
+        resmon_label labels[2];
+        size_t count;
+        const char *url;
+    } cases[] = {
+        {"http://h:9091", "resmon", {{0}}, 0, "http://h:9091/metrics/job/resmon"},
+        {"https://h/gate//", "resmon", {{0}}, 0, "https://h/gate/metrics/job/resmon"},
+        {"http://h",
+         "a b%c",
+         {{"node", "n+1&?#"}, {"job_id", "47_1.x~"}},
+         2,
+         "http://h/metrics/job/a%20b%25c/node/n%2B1%26%3F%23/job_id/47_1.x~"},
+        {"http://h",
+         "a/b",
+         {{"path", "/var/tmp"}, {"none", ""}},
+         2,
+         "http://h/metrics/job@base64/YS9i/path@base64/L3Zhci90bXA/none@base64/="},
+        {"http://h",
+         "..",
+         {{"dot", "."}, {"evil", "x\r\nHost: y\n"}},
+         2,
+         "http://h/metrics/job@base64/Li4/dot@base64/Lg/evil/x%3F%0AHost%3A%20y%0A"},
+        {"http://h",
+         "\xc3\xa9\xff",
+         {{"b", "\xfb\xff/\xbf"}, {"c", "~~~/???"}},
+         2,
+         "http://h/metrics/job/%C3%A9%3F/b@base64/Pz8vPw/c@base64/fn5-Lz8_Pw"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rm_labels labels;
+        struct rm_buffer url;
+        assert_ok(rm_labels_take(cases[i].labels, cases[i].count, &labels));
+        assert_ok(rm_push_url(cases[i].base, cases[i].job, &labels, &url));
+        assert_string_equal(url.text, cases[i].url);
+        rm_buffer_free(&url);
+        rm_labels_free(&labels);
+    }
+}
+
+static void test_addresses_that_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bases[] = {NULL,
+                                        "",
+                                        "h:9091",
+                                        "ftp://h",
+                                        "http://",
+                                        "http:///x",
+                                        "h ",
+                                        "http://h x",
+                                        "http://h\r\nX: y",
+                                        "http://h?q",
+                                        "http://h/#f",
+                                        "http://h\\x",
+                                        "file:///etc",
+                                        "http://u:secret@h/\x01",
+                                        "http://\xc3\xa9"};
+    static const resmon_label job[] = {{"job", "x"}};
+    static const struct rm_labels none;
+    struct rm_labels labels;
+    struct rm_buffer url;
+    for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
+        assert_status(RESMON_EINVAL, rm_push_url(bases[i], "resmon", &none, &url));
+        assert_null(strstr(resmon_last_error(), "secret"));
+    }
+    assert_status(RESMON_EINVAL, rm_push_url("http://h", "", &none, &url));
+    assert_status(RESMON_EINVAL, rm_push_url("http://h", NULL, &none, &url));
+    assert_ok(rm_labels_take(job, 1, &labels));
+    assert_status(RESMON_EINVAL, rm_push_url("http://h", "resmon", &labels, &url));
+    rm_labels_free(&labels);
+}
+
+/* ---- failures ------------------------------------------------------------------------------- */
+
+static void test_any_allocation_may_fail(void **state)
+{
+    (void)state;
+    static const resmon_label user[] = {{"a", "b"}};
+    static const resmon_prometheus_options options = {
+        .struct_size = sizeof options, .labels = user, .label_count = 1};
+    static const char path[] = "/tmp/resmon-test-openmetrics.om";
+    resmon_run *run = made_run("stopped", 12);
+    int64_t live = rm_fault_live(0);
+    for (int is_saved = 0; is_saved < 2; is_saved++) {
+        resmon_status status = RESMON_ENOMEM;
+        int64_t k = 0;
+        for (; status != RESMON_OK && k < 1000; k++) {
+            char *text = NULL;
+            rm_fault_arm(RM_FAULT_ALLOC, k);
+            status = is_saved != 0 ? resmon_run_save_openmetrics(run, path)
+                                   : resmon_prometheus_text(run, &options, &text);
+            rm_fault_arm(RM_FAULT_ALLOC, -1);
+            assert_true(status == RESMON_OK || (status == RESMON_ENOMEM && text == NULL));
+            assert_true(is_saved == 0 || status == RESMON_OK || access(path, F_OK) != 0);
+            resmon_text_free(text);
+            assert_int_equal(rm_fault_live(0), live);
+        }
+        assert_true(k > 3 && status == RESMON_OK);
+    }
+    (void)unlink(path);
+    rm_run_free(run);
+}
+
+static void test_any_write_may_fail(void **state)
+{
+    (void)state;
+    static const char path[] = "/tmp/resmon-test-openmetrics.om";
+    resmon_run *run = made_run("stopped", 900);
+    resmon_status status = RESMON_EIO;
+    int64_t live = rm_fault_live(0);
+    int64_t k = 0;
+    for (; status != RESMON_OK && k < 1000; k++) {
+        rm_fault_arm(RM_FAULT_WRITE, k);
+        status = resmon_run_save_openmetrics(run, path);
+        rm_fault_arm(RM_FAULT_WRITE, -1);
+        assert_true(status == RESMON_OK || status == RESMON_ENOSPC || status == RESMON_EIO);
+        assert_int_equal(rm_fault_live(0), live);
+        assert_int_equal(access(path, F_OK) == 0, status == RESMON_OK);
+    }
+    assert_true(k > 10 && status == RESMON_OK); /* it went out in pieces */
+    assert_int_equal(unlink(path), 0);
+    assert_status(RESMON_ENOENT, resmon_run_save_openmetrics(run, "/no/such/directory/run.om"));
+    assert_status(RESMON_EINVAL, resmon_run_save_openmetrics(run, "/tmp/%q"));
+    assert_status(RESMON_EINVAL, resmon_run_save_openmetrics(run, NULL));
+    assert_status(RESMON_EINVAL, resmon_run_save_openmetrics(NULL, path));
+    rm_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_rule_for_names),
+        cmocka_unit_test(test_every_metric_has_a_name_of_its_own),
+        cmocka_unit_test(test_last_values_of_a_hostile_run),
+        cmocka_unit_test(test_estimates_wait_for_the_end_of_the_run),
+        cmocka_unit_test(test_history_has_exact_times_that_grow),
+        cmocka_unit_test(test_times_beyond_their_type_are_left_out),
+        cmocka_unit_test(test_an_empty_run_is_a_valid_text),
+        cmocka_unit_test(test_paths_of_scopes_have_a_bound),
+        cmocka_unit_test(test_labels_of_the_user),
+        cmocka_unit_test(test_labels_that_are_refused),
+        cmocka_unit_test(test_addresses_of_a_push),
+        cmocka_unit_test(test_addresses_that_are_refused),
+        cmocka_unit_test(test_any_allocation_may_fail),
+        cmocka_unit_test(test_any_write_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
