@@ -2,11 +2,11 @@
 /*
  * The main example: an inverted index of the words in a directory tree.
  *
- *     wordindex [DIRECTORY [INDEX [RUN]]]      default: /usr/share words.gz run.json
+ *     wordindex [DIRECTORY [INDEX [RUN [TRACE]]]]      default: /usr/share words.gz run.json
  *
  * It walks the tree, reads and counts with several threads, merges, sorts by frequency and writes a
  * compressed index; each phase is a scope.  At the end it writes the run document and prints the
- * summary of what the phases and the whole run cost.
+ * summary of what the phases and the whole run cost.  TRACE is for ui.perfetto.dev.
  */
 #include <resmon/resmon.h>
 
@@ -359,18 +359,25 @@ int main(int argc, char **argv)
     const char *directory = argc > 1 ? argv[1] : "/usr/share";
     const char *index = argc > 2 ? argv[2] : "words.gz";
     const char *document = argc > 3 ? argv[3] : "run.json";
+    const resmon_trace_options trace = {
+        .struct_size = sizeof trace,
+        .path = argc > 4 ? argv[4] : NULL,
+    };
     const resmon_monitor_options options = {
         .struct_size = sizeof options,
         .interval_ms = 100,
         .scope_meters = RESMON_METER_ALL,
         .name = "wordindex",
+        .max_scope_threads = 2 * MAX_THREADS,
+        .max_events = trace.path != NULL ? 10000 : 0, /* of each thread: 10 MiB in all */
     };
     resmon_monitor *monitor = NULL;
-    if (argc > 4) {
-        fprintf(stderr, "usage: wordindex [DIRECTORY [INDEX [RUN]]]\n");
+    if (argc > 5) {
+        fprintf(stderr, "usage: wordindex [DIRECTORY [INDEX [RUN [TRACE]]]]\n");
         return 2;
     }
     if (resmon_monitor_new(&options, &monitor) != RESMON_OK ||
+        (trace.path != NULL && resmon_monitor_add_trace(monitor, &trace) != RESMON_OK) ||
         resmon_monitor_start(monitor) != RESMON_OK) {
         fprintf(stderr, "wordindex: %s\n", resmon_last_error());
         resmon_monitor_free(monitor);

@@ -91,6 +91,9 @@ typedef struct resmon_monitor_options {
     size_t max_scope_depth;   /**< nesting, 1 ... 256; default 64 */
     uint64_t stop_timeout_ms; /**< how long resmon_monitor_stop() waits for sinks at most, 1 ...
                                  86400000; default 10000 */
+    size_t max_events;        /**< newest scope instances kept one by one for each thread, for
+                                   resmon_run_get_event() and traces, 1 ... 1048576; default 0: none.
+                                   Takes max_scope_threads * 32 B each, also of a recording */
 } resmon_monitor_options;
 
 /**

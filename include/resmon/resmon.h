@@ -20,5 +20,6 @@
 #include <resmon/status.h>
 #include <resmon/summary.h>
 #include <resmon/table.h>
+#include <resmon/trace.h>
 
 #endif

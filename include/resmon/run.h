@@ -78,6 +78,7 @@ typedef struct resmon_run_info {
     uint64_t dropped_threads;  /**< threads that found no slot for their scopes */
     uint64_t dropped_scopes;   /**< scope instances past a bound */
     uint64_t dropped_rows;     /**< rows that the delivery queue to the sinks refused */
+    uint64_t dropped_events;   /**< scope instances overwritten by later ones (max_events) */
 } resmon_run_info;
 
 /** RESMON_EINVAL on NULL or a short struct_size.  Any thread.  Since 0.1. */
@@ -165,6 +166,27 @@ RESMON_API size_t resmon_run_scope_count(const resmon_run *run);
 /** Scope `index` in preorder: parents before children.  RESMON_ENOENT past the end.  Since 0.1. */
 RESMON_API resmon_status resmon_run_get_scope(const resmon_run *run, size_t index,
                                               resmon_run_scope *ret_scope);
+
+/** One instance of a scope; direct recursion is part of its outermost one.  Since 0.1. */
+typedef struct resmon_run_event {
+    size_t struct_size;
+    const char *name;        /**< of the scope */
+    const char *thread_name; /**< "" when not known */
+    uint64_t thread_id;      /**< the kernel's number of the thread */
+    int64_t start_ns;        /**< since the start of the run */
+    int64_t duration_ns;     /**< of one that is open: until the end of the run */
+    uint64_t depth;          /**< 0: outermost */
+    uint64_t is_open;        /**< 1: not finished at the end of the run, or when it was killed */
+} resmon_run_event;
+
+/** How many scope instances are kept one by one: the newest of each thread, as many as the
+ * monitor's max_events (info.dropped_events says how many are not).  Since 0.1. */
+RESMON_API size_t resmon_run_event_count(const resmon_run *run);
+
+/** Event `index`: by thread id, then start, outer scopes first.  RESMON_ENOENT past the end.
+ * Any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_get_event(const resmon_run *run, size_t index,
+                                              resmon_run_event *ret_event);
 
 /* Which series of a column: indexes for resmon_run_series() in <resmon/table.h>. */
 #define RESMON_SERIES_LAST 0 /**< gauge: last reading of the row; counter: growth since start */

@@ -12,6 +12,7 @@
 #include "sink/openmetrics.h"
 #include "sink/pushgateway.h"
 #include "sink/textfile.h"
+#include "sink/trace.h"
 
 static resmon_status null_argument(const char *function)
 {
@@ -56,6 +57,7 @@ static resmon_status add(resmon_monitor *monitor, struct rm_sink *sink)
 
 ADD_SINK(json)
 ADD_SINK(csv)
+ADD_SINK(trace)
 ADD_SINK(prometheus)
 ADD_SINK(pushgateway)
 ADD_SINK(openmetrics)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/run.h>, <resmon/table.h>, <resmon/summary.h>, <resmon/report.h>. */
+/* <resmon/run.h>, <resmon/table.h>, <resmon/summary.h>, <resmon/report.h>, <resmon/trace.h>. */
 #include <resmon/report.h>
 #include <resmon/run.h>
 #include <resmon/summary.h>
@@ -14,6 +14,7 @@
 #include "report/report.h"
 #include "sink/csv.h"
 #include "sink/document.h"
+#include "sink/trace.h"
 #include "store/block.h"
 #include "store/node_summary.h"
 #include "store/run.h"
@@ -74,6 +75,22 @@ resmon_status resmon_run_save_csv(const resmon_run *run, const char *path)
     return status == RESMON_OK ? rm_csv_save(run, expanded) : status;
 }
 
+resmon_status resmon_trace_save(const resmon_run *const *runs, size_t count, const char *path)
+{
+    char expanded[RM_PATH_BYTES];
+    if (runs == NULL || count == 0 || path == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_trace_save: %s",
+                        runs != NULL && path != NULL ? "no run" : "an argument is NULL");
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (runs[i] == NULL) {
+            return rm_error(RESMON_EINVAL, "resmon_trace_save: run %zu is NULL", i);
+        }
+    }
+    resmon_status status = rm_path_expand(path, expanded);
+    return status == RESMON_OK ? rm_trace_save(runs, count, expanded) : status;
+}
+
 void resmon_run_free(resmon_run *run)
 {
     rm_run_free(run);
@@ -111,6 +128,7 @@ resmon_status resmon_run_get_info(const resmon_run *run, resmon_run_info *ret_in
         .dropped_threads = run->dropped.threads,
         .dropped_scopes = run->dropped.scopes + run->dropped.paths,
         .dropped_rows = run->overhead.sampler.undelivered,
+        .dropped_events = run->dropped.events,
     };
     return rm_struct_give(&info, RM_STRUCT_SIZE(resmon_run_info), ret_info);
 }
@@ -209,6 +227,31 @@ resmon_status resmon_run_get_scope(const resmon_run *run, size_t index, resmon_r
         .rss_provenance = scope->rss_provenance,
     };
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_scope), ret_scope);
+}
+
+size_t resmon_run_event_count(const resmon_run *run)
+{
+    return run != NULL ? run->event_count : 0;
+}
+
+resmon_status resmon_run_get_event(const resmon_run *run, size_t index, resmon_run_event *ret_event)
+{
+    resmon_status status = check(run, index, resmon_run_event_count(run), "event");
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const struct rm_run_event *event = &run->events[index];
+    const struct rm_run_thread *thread = &run->threads[event->thread];
+    const resmon_run_event result = {
+        .name = run->event_names[event->name],
+        .thread_name = thread->name,
+        .thread_id = thread->id,
+        .start_ns = event->start_ns,
+        .duration_ns = event->duration_ns,
+        .depth = event->depth,
+        .is_open = event->is_open,
+    };
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_event), ret_event);
 }
 
 /* ---- table ------------------------------------------------------------------------------ */

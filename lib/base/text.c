@@ -63,6 +63,52 @@ size_t rm_text_set(char *target, size_t capacity, const char *source)
                         source != NULL ? strlen(source) : 0);
 }
 
+/* How one character at `p` is written in JSON. */
+static size_t json_step(const unsigned char *p, size_t left, char escaped[8], size_t *ret_length)
+{
+    static const char digits[] = "0123456789abcdef";
+    static const char control[] = {'\\', 'u', '0', '0'};
+    static const char replacement[] = {'\xEF', '\xBF', '\xBD'}; /* U+FFFD */
+    size_t step = utf8_length(p, left);
+    if (p[0] == '"' || p[0] == '\\') {
+        escaped[0] = '\\';
+        escaped[1] = (char)p[0];
+        *ret_length = 2;
+    } else if (step > 0) {
+        memcpy(escaped, p, step);
+        *ret_length = step;
+    } else if (p[0] < 0x80) {
+        memcpy(escaped, control, sizeof control);
+        escaped[4] = digits[p[0] >> 4];
+        escaped[5] = digits[p[0] & 15];
+        *ret_length = 6;
+    } else {
+        memcpy(escaped, replacement, sizeof replacement);
+        *ret_length = sizeof replacement;
+    }
+    return step > 0 ? step : 1;
+}
+
+size_t rm_text_json(char *target, size_t capacity, const char *source)
+{
+    size_t out = 0;
+    size_t left = strlen(source);
+    while (left > 0) {
+        char escaped[8];
+        size_t length;
+        size_t step = json_step((const unsigned char *)source, left, escaped, &length);
+        if (out + length >= capacity) {
+            break;
+        }
+        memcpy(target + out, escaped, length);
+        out += length;
+        source += step;
+        left -= step;
+    }
+    target[out] = '\0';
+    return out;
+}
+
 bool rm_text_is_terminated(const char *field, size_t capacity)
 {
     return memchr(field, '\0', capacity) != NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns copying of outside text into fixed fields: bounded, always terminated, always valid UTF-8;
- * and numbers whose text does not depend on the locale.
+ * Owns copying of outside text into fixed fields: bounded, always terminated, always valid UTF-8,
+ * also with the escapes of JSON; and numbers whose text does not depend on the locale.
  */
 #ifndef RM_BASE_TEXT_H
 #define RM_BASE_TEXT_H
@@ -18,6 +18,13 @@ size_t rm_text_copy(char *target, size_t capacity, const char *source, size_t le
 
 /** The same for a terminated string; NULL counts as "". */
 size_t rm_text_set(char *target, size_t capacity, const char *source);
+
+/**
+ * Copies a string as the inside of a JSON string: quotes, backslashes and control characters are
+ * escaped, invalid UTF-8 becomes U+FFFD.  A cut splits neither an escape nor a character.  Returns
+ * the length written; 6 bytes for each of `source` and one are always enough.
+ */
+size_t rm_text_json(char *target, size_t capacity, const char *source);
 
 /** Makes what printf wrote as a decimal separator, in whatever locale, a point: "1,5e-9". */
 void rm_text_point(char *number);

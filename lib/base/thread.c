@@ -6,7 +6,10 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/fault.h"
 #include "base/status.h"
@@ -34,6 +37,18 @@ void rm_thread_leave(void)
 uint64_t rm_thread_count(void)
 {
     return __atomic_load_n(&count, __ATOMIC_RELAXED);
+}
+
+uint32_t rm_thread_id(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+
+void rm_thread_name(char name[16])
+{
+    if (prctl(PR_GET_NAME, name) != 0) {
+        name[0] = '\0';
+    }
 }
 
 void rm_thread_cond_init(pthread_cond_t *cond)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns how the library starts a thread: named, all signals blocked.
+ * Owns how the library starts a thread: named, all signals blocked; and what the kernel calls the
+ * calling thread.
  */
 #ifndef RM_BASE_THREAD_H
 #define RM_BASE_THREAD_H
@@ -34,5 +35,9 @@ void rm_thread_leave(void);
 
 /** How many such threads there are. */
 uint64_t rm_thread_count(void);
+
+/** The calling thread's id and name.  Async-signal-safe. */
+uint32_t rm_thread_id(void);
+void rm_thread_name(char name[16]);
 
 #endif

@@ -86,6 +86,7 @@ static void record_settings(struct rm_block *block, const struct rm_options *opt
     rm_facts_add_number(block, "settings", "max_meter_share", options->max_meter_share);
     if (options->wants_scopes && is_self) {
         record_meters(block, options->meters);
+        rm_facts_add_number(block, "settings", "max_events", (double)options->events);
     }
     if (options->fs_root != NULL) {
         rm_facts_add_text(block, "settings", "fs_root", options->fs_root);

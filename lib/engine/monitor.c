@@ -165,6 +165,7 @@ static resmon_status make_block(resmon_monitor *monitor)
 {
     const struct rm_options *options = &monitor->options;
     const struct rm_sampler *sampler = &monitor->sampling.sampler;
+    bool is_self = sampler->collect.is_self;
     struct rm_block_sizes sizes = {
         .columns = sampler->column_count,
         .rows = options->rows,
@@ -175,6 +176,7 @@ static resmon_status make_block(resmon_monitor *monitor)
         .threads = options->wants_scopes ? options->threads : 1,
         .depth = options->wants_scopes ? options->depth : 1,
         .fact_bytes = FACT_BYTES,
+        .events = options->wants_scopes && is_self ? options->events : 0,
     };
     return map_block(monitor, &sizes);
 }
@@ -438,7 +440,9 @@ resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon
     lock_block(monitor);
     status = rm_run_fill(&monitor->block, &how, run);
     unlock_block(monitor);
-    rm_arena_free(&run->working);
+    if (status == RESMON_OK) {
+        status = rm_run_finish(&monitor->block, run);
+    }
     if (status != RESMON_OK) {
         rm_run_free(run);
         return status;

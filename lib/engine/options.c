@@ -30,6 +30,7 @@ static const struct {
     NUMBER(max_scope_threads, threads, 256, 1, RM_MAX_THREADS),
     NUMBER(max_scope_depth, depth, 64, 1, RM_MAX_DEPTH),
     NUMBER(stop_timeout_ms, stop_timeout_ms, 10000, 1, 86400000),
+    NUMBER(max_events, events, 0, 0, RM_MAX_EVENTS),
 #undef NUMBER
 };
 

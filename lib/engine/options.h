@@ -12,7 +12,7 @@
 struct rm_options {
     int64_t interval_ns;
     uint64_t interval_ms;
-    uint64_t rows, tags, paths, threads, depth;
+    uint64_t rows, tags, paths, threads, depth, events;
     uint64_t stop_timeout_ms;
     uint64_t domains, flags, meters;
     int64_t pid;

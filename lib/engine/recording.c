@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/recording.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "store/block.h"
+#include "store/events.h"
+#include "store/scope_tree.h"
 #include "sys/identity.h"
 #include "sys/mapping.h"
 
@@ -13,10 +16,12 @@
  * and after it was read is whole); rows behind those that the state knows of (no matter); in a
  * halving, the rows themselves (which merge_progress tells); and, when a thread ends, the trees
  * between which its counts move (which retirements tells).  So: the state first, until it held
- * still; then everything; and again from the start if one of the others went on meanwhile.  What is
- * left is that a scope's record may be torn by an end of just that scope, in a program that runs.
+ * still; then everything; and again from the start if one of the others went on meanwhile.  A node
+ * of a scope is read once more if the scope ended twice meanwhile, which fills the record that was
+ * current.  Events that were overwritten while they were copied are told by the counts after that.
  */
-#define TRIES 1024
+#define TRIES      1024
+#define NODE_TRIES 16 /* a scope may end all the time */
 
 struct pulse {
     uint64_t commit;
@@ -83,6 +88,70 @@ static bool is_written(const struct rm_block_header *header)
     return header->phase != RM_PHASE_STOPPED && rm_identity_is_alive(&writer);
 }
 
+static resmon_status settle_node(const struct rm_infile *file, uint64_t offset,
+                                 struct rm_scope_node *node)
+{
+    struct {
+        uint32_t wall, meter;
+    } then = {0, 0};
+    resmon_status status = RESMON_OK;
+    for (int tries = 0; tries < NODE_TRIES && status == RESMON_OK; tries++) {
+        status = rm_infile_read(file, offset + offsetof(struct rm_scope_node, wall_version), &then,
+                                sizeof then);
+        if (status == RESMON_OK && then.wall - node->wall_version <= 1 &&
+            then.meter - node->meter_version <= 1) {
+            break;
+        }
+        if (status == RESMON_OK) {
+            status = rm_infile_read(file, offset, node, sizeof *node);
+        }
+    }
+    return status;
+}
+
+static resmon_status settle_nodes(const struct rm_infile *file, const struct rm_block *block)
+{
+    const struct rm_section *section = &block->header->sections[RM_SECTION_NODES];
+    uint64_t used = block->header->node_count;
+    resmon_status status = RESMON_OK;
+    for (uint64_t i = 1; i < used && i < section->count && status == RESMON_OK; i++) {
+        status = settle_node(file, section->offset + i * section->record_bytes,
+                             rm_block_record(block, RM_SECTION_NODES, i));
+    }
+    return status;
+}
+
+/* How far the writer has come in its rings of events by now. */
+static resmon_status read_event_counts(const struct rm_infile *file, const struct rm_block *block)
+{
+    const struct rm_section *section = &block->header->sections[RM_SECTION_EVENTS];
+    resmon_status status = RESMON_OK;
+    for (uint64_t i = 0; i < section->count && status == RESMON_OK; i++) {
+        struct rm_event_ring *ring = rm_block_record(block, RM_SECTION_EVENTS, i);
+        uint64_t offset = section->offset + i * section->record_bytes;
+        status = rm_infile_read(file, offset + offsetof(struct rm_event_ring, count),
+                                &ring->count_then, sizeof ring->count_then);
+    }
+    return status;
+}
+
+/* What can be put right in the copy of a live block; *ret_is_whole: nothing moved meanwhile. */
+static resmon_status look_again(const struct rm_infile *file, const struct rm_block *block,
+                                bool *ret_is_whole)
+{
+    struct pulse after;
+    resmon_status status = settle_nodes(file, block);
+    if (status == RESMON_OK) {
+        status = read_event_counts(file, block);
+    }
+    if (status == RESMON_OK) {
+        status = read_pulse(file, &after);
+    }
+    *ret_is_whole = status == RESMON_OK && after.merge_progress == block->header->merge_progress &&
+                    after.retirements == block->header->retirements;
+    return status;
+}
+
 static resmon_status copy_and_decode(const struct rm_infile *file, struct rm_mapping *copy,
                                      struct resmon_run **ret_run)
 {
@@ -94,10 +163,13 @@ static resmon_status copy_and_decode(const struct rm_infile *file, struct rm_map
     do {
         status = copy_once(file, copy->memory, &is_whole);
         how.is_written = status == RESMON_OK && is_written(copy->memory);
-    } while (!is_whole && how.is_written && ++tries < TRIES);
-    if (status == RESMON_OK) {
-        status = rm_block_attach(&block, copy->memory, file->bytes);
-    }
+        if (status == RESMON_OK) {
+            status = rm_block_attach(&block, copy->memory, file->bytes);
+        }
+        if (status == RESMON_OK && is_whole && how.is_written) {
+            status = look_again(file, &block, &is_whole);
+        }
+    } while (status == RESMON_OK && !is_whole && how.is_written && ++tries < TRIES);
     if (status != RESMON_OK) {
         return status;
     }

@@ -22,6 +22,7 @@
 /* What makes a begin or an end special, in one word that is 0 almost always. */
 #define SPECIAL_METERS 1U /* the session has meters besides wall */
 #define SPECIAL_VOID   2U /* inside of an instance that is not measured */
+#define SPECIAL_EVENTS 4U /* each instance is kept by itself, too */
 
 static RM_THREAD_LOCAL struct {
     uint32_t session; /* number; 0: not attached */
@@ -71,6 +72,26 @@ static inline void record_wall(struct rm_scope_node *node, uint64_t ticks, uint6
     RM_STORE_RELEASE(&node->wall_version, version + 1);
 }
 
+/* The instance in the innermost frame, before that is popped.  Whoever starts a thread names it a
+ * moment later: its name is looked at again after events 1, 2, 4, 8, ... */
+static inline void record_event(const struct rm_scope_frame *frame, uint64_t ticks)
+{
+    struct rm_event_writer *events = &self.thread->events;
+    uint32_t depth = (uint32_t)(frame - self.thread->record->frames) - 1;
+    rm_events_add(events, RM_LOAD(&frame->start), ticks, RM_LOAD(&self.current->site), depth);
+    if (RM_UNLIKELY((events->written & (events->written - 1)) == 0)) {
+        rm_session_name_thread(self.thread);
+    }
+}
+
+static inline void record_instance(const struct rm_scope_frame *frame, uint64_t ticks)
+{
+    record_wall(self.current, ticks, frame->folded_total);
+    if ((self.special & SPECIAL_EVENTS) != 0) {
+        record_event(frame, ticks);
+    }
+}
+
 static struct rm_meter_frame *meter_frame_of(const struct rm_scope_frame *frame)
 {
     return &self.thread->meter_frames[frame - self.thread->record->frames];
@@ -116,7 +137,7 @@ static void close_frames_above(struct rm_scope_frame *base, uint64_t now)
     struct rm_block_header *header = self.thread->session->block.header;
     while (self.top > base) {
         struct rm_scope_frame *frame = self.top;
-        record_wall(self.current, now - RM_LOAD(&frame->start), frame->folded_total);
+        record_instance(frame, now - RM_LOAD(&frame->start));
         rm_meters_abandon(meter_frame_of(frame));
         frame->folds = 0;
         frame->folded_total = 0;
@@ -182,7 +203,8 @@ static RM_COLD bool attach(void)
         self.special = SPECIAL_VOID;
         return true;
     }
-    self.special = session->metering.meters != 0 ? SPECIAL_METERS : 0;
+    self.special = (session->metering.meters != 0 ? SPECIAL_METERS : 0) |
+                   (thread->events.ring != NULL ? SPECIAL_EVENTS : 0);
     self.nodes = session->block.base + session->block.header->sections[RM_SECTION_NODES].offset;
     self.top = thread->record->frames;
     self.limit = self.top + session->block.header->sizes.depth;
@@ -206,10 +228,12 @@ static uint64_t begin_void(void)
     return begin_uncounted();
 }
 
-static uint64_t begin_with_meters(struct rm_scope_node *node, rm_node_ref ref, uint32_t forced)
+static uint64_t begin_special(struct rm_scope_node *node, rm_node_ref ref, uint32_t forced)
 {
     struct rm_scope_thread *thread = self.thread;
-    rm_meters_begin(&thread->session->metering, node, meter_frame_of(self.top + 1), forced);
+    if (((self.special & SPECIAL_METERS) | forced) != 0) {
+        rm_meters_begin(&thread->session->metering, node, meter_frame_of(self.top + 1), forced);
+    }
     return push(node, ref);
 }
 
@@ -237,10 +261,7 @@ static RM_COLD uint64_t begin_slow(resmon_site *site, uint32_t forced)
         return begin_uncounted(); /* it is among the dropped paths */
     }
     rm_node_ref ref = RM_LOAD(&self.current->last_child);
-    if (((self.special & SPECIAL_METERS) | forced) != 0) {
-        return begin_with_meters(node, ref, forced);
-    }
-    return push(node, ref);
+    return begin_special(node, ref, forced);
 }
 
 uint64_t resmon_scope_begin(resmon_site *site)
@@ -259,7 +280,7 @@ uint64_t resmon_scope_begin(resmon_site *site)
         return begin_slow(site, 0);
     }
     if (RM_UNLIKELY(self.special != 0)) {
-        return begin_with_meters(node, ref, 0);
+        return begin_special(node, ref, 0);
     }
     return push(node, ref);
 }
@@ -274,9 +295,8 @@ uint64_t rm_scope_begin_forced(resmon_site *site, uint32_t meters)
 static void end_frame(struct rm_scope_frame *frame, uint64_t now)
 {
     struct rm_scope_node *node = self.current;
-    uint64_t folded = frame->folded_total;
     uint64_t ticks = now - RM_LOAD(&frame->start);
-    record_wall(node, ticks, folded);
+    record_instance(frame, ticks);
     frame->folded_total = 0;
     struct rm_meter_frame *meters = meter_frame_of(frame);
     rm_meters_end(&self.thread->session->metering, node, meters, ticks);
@@ -322,6 +342,22 @@ static RM_COLD void end_slow(uint64_t token, uint64_t now)
     end_frame(frame, now);
 }
 
+/* What resmon_scope_end() does not do at once: the usual end with an event, and all others. */
+static void end_special(uint64_t token, uint64_t now)
+{
+    struct rm_scope_frame *frame = self.top;
+    if (RM_UNLIKELY(self.session == 0 || self.session != RM_LOAD(&resmon_scope_session) ||
+                    self.special != SPECIAL_EVENTS || RM_LOAD(&frame->token) != token ||
+                    frame->folds != 0 || frame->folded_total != 0)) {
+        end_slow(token, now);
+        return;
+    }
+    uint64_t ticks = now - RM_LOAD(&frame->start);
+    record_wall(self.current, ticks, 0);
+    record_event(frame, ticks);
+    pop(frame);
+}
+
 void resmon_scope_end(uint64_t token)
 {
     uint64_t now = rm_clock_ticks();
@@ -329,7 +365,7 @@ void resmon_scope_end(uint64_t token)
     if (RM_UNLIKELY(self.session == 0 || self.session != RM_LOAD(&resmon_scope_session) ||
                     self.special != 0 || RM_LOAD(&frame->token) != token || frame->folds != 0 ||
                     frame->folded_total != 0)) {
-        end_slow(token, now);
+        end_special(token, now);
         return;
     }
     record_wall(self.current, now - RM_LOAD(&frame->start), 0);
@@ -351,14 +387,22 @@ bool rm_scope_end_forced(uint64_t token, uint64_t *ret_rss_peak)
     return is_taken && is_outermost;
 }
 
-uint64_t rm_scope_measure_cost(void)
+uint64_t rm_scope_measure_cost(bool keeps_events)
 {
     struct rm_scope_node node = {.wall = {{.min = UINT64_MAX}}};
+    struct rm_event_ring ring = {0};
+    struct rm_event event;
+    struct rm_event_writer writer = {.ring = &ring};
     enum { ROUNDS = 64 };
     uint64_t begin = rm_clock_ticks();
     for (int i = 0; i < ROUNDS; i++) {
         uint64_t start = rm_clock_ticks();
-        record_wall(&node, rm_clock_ticks() - start, 0);
+        uint64_t ticks = rm_clock_ticks() - start;
+        record_wall(&node, ticks, 0);
+        if (keeps_events) {
+            writer.next = &event;
+            rm_events_add(&writer, start, ticks, 0, 0);
+        }
     }
     return (rm_clock_ticks() - begin) / ROUNDS;
 }

@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "scope/site.h"
 
 uint32_t resmon_scope_session; /* number of the session that has the scopes; 0: none */
@@ -138,29 +139,55 @@ struct rm_scope_node *rm_session_child(struct rm_scope_session *session,
 
 /* ---- threads ---------------------------------------------------------------------------- */
 
-static struct rm_scope_thread_record *take_record(struct rm_scope_session *session)
+/* The free slot with the fewest events: the first without, so that what ended threads left is
+ * overwritten last.  sizes.threads: none is free. */
+static uint64_t find_slot(const struct rm_scope_session *session)
+{
+    uint64_t count = session->block.header->sizes.threads;
+    uint64_t best = count;
+    uint64_t fewest = UINT64_MAX;
+    for (uint64_t i = 0; i < count && fewest > 0; i++) {
+        const struct rm_scope_thread_record *record =
+            rm_block_record(&session->block, RM_SECTION_THREADS, i);
+        const struct rm_event_ring *ring = rm_events_of(&session->block, i);
+        uint64_t events = ring != NULL ? RM_LOAD(&ring->count) : 0;
+        if (record->state == RM_THREAD_FREE && events < fewest) {
+            best = i;
+            fewest = events;
+        }
+    }
+    return best;
+}
+
+static struct rm_scope_thread_record *take_record(struct rm_scope_session *session,
+                                                  struct rm_event_writer *events)
 {
     struct rm_block_header *header = session->block.header;
-    for (uint64_t i = 0; i < header->sizes.threads; i++) {
-        struct rm_scope_thread_record *record =
-            rm_block_record(&session->block, RM_SECTION_THREADS, i);
-        if (record->state != RM_THREAD_FREE) {
-            continue;
-        }
-        struct rm_scope_node *root = take_node(session);
-        if (root == NULL) {
-            break;
-        }
-        record->root = ref_of(session, root);
-        memset(record->frames, 0, (header->sizes.depth + 1) * sizeof record->frames[0]);
-        record->frames[0].token = RM_ROOT_TOKEN;
-        record->frames[0].node = record->root;
-        record->frames[0].folds = 1; /* its token passes no end for one of a scope */
-        RM_STORE_RELEASE(&record->state, RM_THREAD_LIVE);
-        return record;
+    uint64_t slot = find_slot(session);
+    struct rm_scope_node *root = slot < header->sizes.threads ? take_node(session) : NULL;
+    if (root == NULL) {
+        RM_STORE(&header->dropped_threads, header->dropped_threads + 1);
+        return NULL;
     }
-    RM_STORE(&header->dropped_threads, header->dropped_threads + 1);
-    return NULL;
+    struct rm_scope_thread_record *record =
+        rm_block_record(&session->block, RM_SECTION_THREADS, slot);
+    record->root = ref_of(session, root);
+    memset(record->frames, 0, (header->sizes.depth + 1) * sizeof record->frames[0]);
+    record->frames[0].token = RM_ROOT_TOKEN;
+    record->frames[0].node = record->root;
+    record->frames[0].folds = 1; /* its token passes no end for one of a scope */
+    rm_events_open(events, &session->block, slot, rm_thread_id());
+    RM_STORE_RELEASE(&record->state, RM_THREAD_LIVE);
+    return record;
+}
+
+void rm_session_name_thread(struct rm_scope_thread *thread)
+{
+    char name[RM_THREAD_NAME_BYTES] = {0};
+    if (thread->events.ring != NULL) {
+        rm_thread_name(name);
+        rm_events_set_name(&thread->events, name);
+    }
 }
 
 static void unref(struct rm_scope_session *session)
@@ -189,8 +216,9 @@ struct rm_scope_thread *rm_session_attach(struct rm_scope_session *session)
         return NULL;
     }
     (void)pthread_mutex_lock(&session->lock);
-    thread->record = take_record(session);
+    thread->record = take_record(session, &thread->events);
     (void)pthread_mutex_unlock(&session->lock);
+    rm_session_name_thread(thread);
     return thread;
 }
 
@@ -278,6 +306,7 @@ void rm_session_detach(struct rm_scope_thread *thread)
     (void)pthread_mutex_lock(&session->lock);
     /* After the end nothing changes any more: what was open then stays open in the record. */
     if (thread->record != NULL && !session->is_over) {
+        rm_session_name_thread(thread);
         retire(session, thread->record);
     }
     (void)pthread_mutex_unlock(&session->lock);
@@ -310,7 +339,7 @@ static bool set_up_trees(struct rm_scope_session *session)
         return false;
     }
     header->retired_root = ref_of(session, retired);
-    header->scope_cost_ticks = rm_scope_measure_cost();
+    header->scope_cost_ticks = rm_scope_measure_cost(header->sizes.events > 0);
     return true;
 }
 

@@ -17,6 +17,7 @@
 
 #include "scope/meter.h"
 #include "store/block.h"
+#include "store/events.h"
 #include "store/scope_tree.h"
 
 struct rm_scope_session {
@@ -41,6 +42,7 @@ struct rm_scope_thread {
     struct rm_scope_session *session;
     struct rm_scope_thread_record *record; /* NULL: no slot was free; its scopes are counted only */
     struct rm_meter_frame *meter_frames;   /* depth + 1 of them */
+    struct rm_event_writer events;
 };
 
 /* How a session has the scopes. */
@@ -83,6 +85,9 @@ void rm_session_count_stale_end(void);
  */
 struct rm_scope_thread *rm_session_attach(struct rm_scope_session *session);
 
+/** Notes the calling thread's name beside its events, if they are kept. */
+void rm_session_name_thread(struct rm_scope_thread *thread);
+
 /** The thread's tree moves to the retired; its reference is given back. */
 void rm_session_detach(struct rm_scope_thread *thread);
 
@@ -91,9 +96,9 @@ struct rm_scope_node *rm_session_child(struct rm_scope_session *session,
                                        struct rm_scope_node *parent, const resmon_site *site,
                                        uint32_t number);
 
-/** Measures what the end of a scope costs here, in ticks, with two looks at the clock: for the
- * run's account of its overhead. */
-uint64_t rm_scope_measure_cost(void);
+/** Measures what the end of a scope costs here, in ticks, with two looks at the clock, and with the
+ * writing of an event: for the run's account of its overhead. */
+uint64_t rm_scope_measure_cost(bool keeps_events);
 
 /** Installs what makes sessions survive fork: once per process. */
 void rm_scope_prepare_for_fork(void);

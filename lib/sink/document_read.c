@@ -457,6 +457,120 @@ static resmon_status read_scopes(struct resmon_run *run, const struct rm_json *d
     return run->scopes != NULL ? read_scope_list(run, array, -1, 0) : out_of_memory();
 }
 
+/* ---- events ----------------------------------------------------------------------------- */
+
+static resmon_status read_event_texts(struct resmon_run *run, const struct rm_json *events)
+{
+    const struct rm_json *threads = rm_json_get(events, "threads");
+    const struct rm_json *names = rm_json_get(events, "names");
+    resmon_status status = RESMON_OK;
+    run->threads = rm_arena_alloc(&run->strings, rm_json_count(threads), sizeof *run->threads);
+    run->event_names =
+        rm_arena_alloc(&run->strings, rm_json_count(names), sizeof *run->event_names);
+    if (run->threads == NULL || run->event_names == NULL) {
+        return out_of_memory();
+    }
+    for (const struct rm_json *e = rm_json_first(threads); e != NULL; e = rm_json_next(e)) {
+        struct rm_run_thread *thread = &run->threads[run->thread_count++];
+        thread->id = count_of(e, "id");
+        thread->name = text_of(run, e, "name", &status);
+    }
+    for (const struct rm_json *e = rm_json_first(names); e != NULL; e = rm_json_next(e)) {
+        const char *name = rm_json_text(e);
+        const char *copy = rm_arena_text(&run->strings, name != NULL ? name : "", SIZE_MAX);
+        if (copy == NULL) {
+            return out_of_memory();
+        }
+        run->event_names[run->event_name_count++] = copy;
+    }
+    return status;
+}
+
+/* Whole numbers below a bound; anything else is damage: an index must be right. */
+static bool read_whole(const struct rm_json *element, double bound, uint64_t *ret_number)
+{
+    double number = rm_json_number(element);
+    bool is_whole = number >= 0.0 && number < bound && number == floor(number);
+    *ret_number = is_whole ? (uint64_t)number : 0;
+    return is_whole;
+}
+
+enum event_column {
+    EVENT_NAME,
+    EVENT_THREAD,
+    EVENT_START,
+    EVENT_DURATION,
+    EVENT_DEPTH,
+    EVENT_OPEN
+};
+
+static const char *const event_keys[] = {"name",        "thread", "start_ns",
+                                         "duration_ns", "depth",  "open"};
+
+#define EVENT_COLUMNS RM_ARRAY_LEN(event_keys)
+
+static resmon_status read_event_columns(struct resmon_run *run,
+                                        const struct rm_json *columns[EVENT_COLUMNS])
+{
+    const double bounds[EVENT_COLUMNS] = {
+        [EVENT_NAME] = (double)run->event_name_count,
+        [EVENT_THREAD] = (double)run->thread_count,
+        [EVENT_START] = 0x1p54,
+        [EVENT_DURATION] = 0x1p54,
+        [EVENT_DEPTH] = RM_MAX_DEPTH,
+        [EVENT_OPEN] = 2,
+    };
+    const struct rm_json *elements[EVENT_COLUMNS];
+    for (size_t c = 0; c < EVENT_COLUMNS; c++) {
+        elements[c] = rm_json_first(columns[c]);
+    }
+    for (; elements[0] != NULL; run->event_count++) {
+        uint64_t numbers[EVENT_COLUMNS];
+        for (size_t c = 0; c < EVENT_COLUMNS; c++) {
+            if (!read_whole(elements[c], bounds[c], &numbers[c])) {
+                return rm_error(RESMON_EFORMAT, "events.%s[%zu] is out of range", event_keys[c],
+                                run->event_count);
+            }
+            elements[c] = rm_json_next(elements[c]);
+        }
+        run->events[run->event_count] = (struct rm_run_event){
+            .name = (uint32_t)numbers[EVENT_NAME],
+            .thread = (uint32_t)numbers[EVENT_THREAD],
+            .start_ns = (int64_t)numbers[EVENT_START],
+            .duration_ns = (int64_t)numbers[EVENT_DURATION],
+            .depth = (uint16_t)numbers[EVENT_DEPTH],
+            .is_open = (uint16_t)numbers[EVENT_OPEN],
+        };
+    }
+    return RESMON_OK;
+}
+
+static resmon_status read_events(struct resmon_run *run, const struct rm_json *document)
+{
+    const struct rm_json *events = rm_json_get(document, "events");
+    const struct rm_json *columns[EVENT_COLUMNS];
+    if (events == NULL || rm_json_get(events, event_keys[0]) == NULL) {
+        return RESMON_OK;
+    }
+    size_t count = rm_json_count(rm_json_get(events, event_keys[0]));
+    for (size_t c = 0; c < EVENT_COLUMNS; c++) {
+        columns[c] = rm_json_get(events, event_keys[c]);
+        if (rm_json_count(columns[c]) != count) {
+            return rm_error(RESMON_EFORMAT, "events.%s has %zu entries; events.name has %zu",
+                            event_keys[c], rm_json_count(columns[c]), count);
+        }
+    }
+    run->keeps_events = 1;
+    resmon_status status = read_event_texts(run, events);
+    run->events = rm_arena_alloc(&run->strings, count, sizeof *run->events);
+    if (status != RESMON_OK || run->events == NULL) {
+        return status != RESMON_OK ? status : out_of_memory();
+    }
+    status = read_event_columns(run, columns);
+    rm_run_sort_events(run);
+    return status;
+}
+
 static resmon_status read_accounts(struct resmon_run *run, const struct rm_json *document)
 {
     const struct rm_json *overhead = rm_json_get(document, "overhead");
@@ -477,6 +591,7 @@ static resmon_status read_accounts(struct resmon_run *run, const struct rm_json 
         .paths = count_of(dropped, "paths"),
         .stale_ends = count_of(dropped, "stale_ends"),
         .misordered_ends = count_of(dropped, "misordered_ends"),
+        .events = count_of(dropped, "events"),
     };
     return RESMON_OK;
 }
@@ -484,7 +599,7 @@ static resmon_status read_accounts(struct resmon_run *run, const struct rm_json 
 /* In this order: statistics and series go into the columns. */
 static resmon_status (*const parts[])(struct resmon_run *run, const struct rm_json *document) = {
     read_run,    read_facts, read_sources, read_columns,  read_summary,
-    read_series, read_tags,  read_scopes,  read_accounts,
+    read_series, read_tags,  read_scopes,  read_accounts, read_events,
 };
 
 static resmon_status check_format(const struct rm_json *document)

@@ -284,6 +284,7 @@ static struct rm_json *write_dropped(const struct resmon_run *run, bool *is_whol
     rm_json_put_number(object, "paths", (double)dropped->paths, is_whole);
     rm_json_put_number(object, "stale_ends", (double)dropped->stale_ends, is_whole);
     rm_json_put_number(object, "misordered_ends", (double)dropped->misordered_ends, is_whole);
+    rm_json_put_number(object, "events", (double)dropped->events, is_whole);
     return object;
 }
 
@@ -390,6 +391,104 @@ static resmon_status write_series(const struct rm_output *output, const struct r
     return status == RESMON_OK ? rm_output_puts(output, "]}") : status;
 }
 
+/* ---- events: one column at a time, too ---------------------------------------------------- */
+
+static int64_t event_name(const struct rm_run_event *event)
+{
+    return event->name;
+}
+
+static int64_t event_thread(const struct rm_run_event *event)
+{
+    return event->thread;
+}
+
+static int64_t event_start(const struct rm_run_event *event)
+{
+    return event->start_ns;
+}
+
+static int64_t event_duration(const struct rm_run_event *event)
+{
+    return event->duration_ns;
+}
+
+static int64_t event_depth(const struct rm_run_event *event)
+{
+    return event->depth;
+}
+
+static int64_t event_open(const struct rm_run_event *event)
+{
+    return event->is_open;
+}
+
+static const struct {
+    const char *head;
+    int64_t (*get)(const struct rm_run_event *event);
+} event_columns[] = {
+    {",\n\"name\":", event_name},      {",\n\"thread\":", event_thread},
+    {",\n\"start_ns\":", event_start}, {",\n\"duration_ns\":", event_duration},
+    {",\n\"depth\":", event_depth},    {",\n\"open\":", event_open},
+};
+
+static resmon_status write_event_texts(const struct rm_output *output, const struct resmon_run *run)
+{
+    bool is_whole = true;
+    struct rm_json *threads = rm_json_array(&is_whole);
+    for (size_t i = 0; i < run->thread_count && is_whole; i++) {
+        struct rm_json *object = rm_json_object(&is_whole);
+        rm_json_put_number(object, "id", (double)run->threads[i].id, &is_whole);
+        rm_json_put_text(object, "name", run->threads[i].name, &is_whole);
+        rm_json_append(threads, object, &is_whole);
+    }
+    resmon_status status = write_value(output, threads, is_whole);
+    if (status == RESMON_OK) {
+        status = rm_output_puts(output, ",\n\"names\":");
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct rm_json *names = rm_json_array(&is_whole);
+    for (size_t i = 0; i < run->event_name_count && is_whole; i++) {
+        rm_json_append(names, rm_json_string(run->event_names[i], &is_whole), &is_whole);
+    }
+    return write_value(output, names, is_whole);
+}
+
+static resmon_status write_event_columns(const struct rm_output *output,
+                                         const struct resmon_run *run, int64_t *numbers)
+{
+    resmon_status status = RESMON_OK;
+    for (size_t c = 0; c < RM_ARRAY_LEN(event_columns) && status == RESMON_OK; c++) {
+        for (size_t i = 0; i < run->event_count; i++) {
+            numbers[i] = event_columns[c].get(&run->events[i]);
+        }
+        status = write_integers(output, event_columns[c].head, numbers, run->event_count);
+    }
+    return status;
+}
+
+static resmon_status write_events(const struct rm_output *output, const struct resmon_run *run)
+{
+    if (run->keeps_events == 0) {
+        return rm_output_puts(output, ",\n\"events\":null");
+    }
+    int64_t *numbers = rm_alloc(run->event_count + 1, sizeof *numbers);
+    if (numbers == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a run document");
+    }
+    resmon_status status = rm_output_puts(output, ",\n\"events\":{\"threads\":");
+    if (status == RESMON_OK) {
+        status = write_event_texts(output, run);
+    }
+    if (status == RESMON_OK) {
+        status = write_event_columns(output, run, numbers);
+    }
+    rm_free(numbers);
+    return status == RESMON_OK ? rm_output_puts(output, "}") : status;
+}
+
 static resmon_status write_document(const struct rm_output *output, const struct resmon_run *run)
 {
     char head[64];
@@ -401,6 +500,9 @@ static resmon_status write_document(const struct rm_output *output, const struct
     }
     if (status == RESMON_OK) {
         status = write_series(output, run);
+    }
+    if (status == RESMON_OK) {
+        status = write_events(output, run);
     }
     return status == RESMON_OK ? rm_output_puts(output, "}\n") : status;
 }

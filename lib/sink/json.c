@@ -48,6 +48,11 @@ struct rm_json *rm_json_null(bool *is_whole)
     return made(cJSON_CreateNull(), is_whole);
 }
 
+struct rm_json *rm_json_string(const char *text, bool *is_whole)
+{
+    return made(cJSON_CreateString(text), is_whole);
+}
+
 void rm_json_put(struct rm_json *object, const char *key, struct rm_json *child, bool *is_whole)
 {
     if (object == NULL || child == NULL ||

@@ -19,6 +19,7 @@ struct rm_json; /* a value */
 struct rm_json *rm_json_object(bool *is_whole);
 struct rm_json *rm_json_array(bool *is_whole);
 struct rm_json *rm_json_null(bool *is_whole);
+struct rm_json *rm_json_string(const char *text, bool *is_whole);
 
 /** Adds to an object; `child` is taken over, also on failure. */
 void rm_json_put(struct rm_json *object, const char *key, struct rm_json *child, bool *is_whole);

@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
+#include "store/events.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
 #include "store/source.h"
@@ -28,7 +29,7 @@ static const struct size_bound size_bounds[] = {
     BOUND(sources, 1, RM_MAX_SOURCES),       BOUND(tags, 1, RM_MAX_TAGS),
     BOUND(sites, 2, RM_MAX_SITES),           BOUND(nodes, 2, RM_MAX_NODES),
     BOUND(threads, 1, RM_MAX_THREADS),       BOUND(depth, 1, RM_MAX_DEPTH),
-    BOUND(fact_bytes, 1, RM_MAX_FACT_BYTES),
+    BOUND(fact_bytes, 1, RM_MAX_FACT_BYTES), BOUND(events, 0, RM_MAX_EVENTS),
 };
 
 static uint64_t align_up(uint64_t bytes)
@@ -75,6 +76,8 @@ static uint64_t lay_out(const struct rm_block_sizes *sizes,
         [RM_SECTION_THREADS] = {sizeof(struct rm_scope_thread_record) +
                                     (sizes->depth + 1) * sizeof(struct rm_scope_frame),
                                 sizes->threads},
+        [RM_SECTION_EVENTS] = {rm_event_ring_bytes(sizes->events),
+                               sizes->events > 0 ? sizes->threads : 0},
     };
     uint64_t offset = align_up(sizeof(struct rm_block_header));
     for (size_t i = 0; i < RM_SECTION_COUNT; i++) {
@@ -94,11 +97,12 @@ resmon_status rm_block_measure(const struct rm_block_sizes *sizes, uint64_t *ret
     *ret_bytes = lay_out(sizes, sections);
     if (*ret_bytes > RM_MAX_RUN_BYTES) {
         return rm_error(RESMON_ERANGE,
-                        "a run of %llu rows, %llu columns, %llu call paths and %llu threads takes "
-                        "%llu bytes; it may take %llu: lower one of them",
+                        "a run of %llu rows, %llu columns, %llu call paths and %llu threads with "
+                        "%llu events each takes %llu bytes; it may take %llu: lower one of them",
                         (unsigned long long)sizes->rows, (unsigned long long)sizes->columns,
                         (unsigned long long)sizes->nodes, (unsigned long long)sizes->threads,
-                        (unsigned long long)*ret_bytes, (unsigned long long)RM_MAX_RUN_BYTES);
+                        (unsigned long long)sizes->events, (unsigned long long)*ret_bytes,
+                        (unsigned long long)RM_MAX_RUN_BYTES);
     }
     return RESMON_OK;
 }

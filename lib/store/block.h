@@ -4,9 +4,9 @@
  * piece of memory of a size fixed at start.  The same bytes serve in memory and as the file of
  * `record=FILE`; a file left behind by a killed program is read by the same code.
  *
- * Written by scope/ (sites, nodes, threads), by the engine (facts at start, the label, samples on
- * its sampling thread) and by tags from any thread.  Read by store/run_decode.c and run_scopes.c.
- * No I/O here: sys/mapping provides the memory.
+ * Written by scope/ (sites, nodes, threads, events), by the engine (facts at start, the label,
+ * samples on its sampling thread) and by tags from any thread.  Read by store/run_decode.c and
+ * run_*.c. No I/O here: sys/mapping provides the memory.
  */
 #ifndef RM_STORE_BLOCK_H
 #define RM_STORE_BLOCK_H
@@ -33,6 +33,7 @@ struct rm_block_sizes {
     uint64_t threads;
     uint64_t depth;
     uint64_t fact_bytes;
+    uint64_t events; /* of each thread slot; 0: none are kept */
 };
 
 #define RM_MAX_COLUMNS    4096U
@@ -44,6 +45,7 @@ struct rm_block_sizes {
 #define RM_MAX_THREADS    65536U
 #define RM_MAX_DEPTH      256U /* so that a document's nesting stays below JSON readers' limits */
 #define RM_MAX_FACT_BYTES 1048576U
+#define RM_MAX_EVENTS     1048576U
 
 /* Of a block, and of a file that is loaded as one. */
 #define RM_MAX_RUN_BYTES ((uint64_t)1 << 30)
@@ -59,7 +61,8 @@ enum rm_section_id {
     RM_SECTION_SITES = 7,
     RM_SECTION_NODES = 8,
     RM_SECTION_THREADS = 9,
-    RM_SECTION_COUNT = 10
+    RM_SECTION_EVENTS = 10, /* a ring for each thread slot; none where events are not kept */
+    RM_SECTION_COUNT = 11
 };
 
 struct rm_section {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -48,6 +49,23 @@ struct rm_run_statistics rm_run_statistics_none(void)
         .p50 = RM_NAN,
         .p95 = RM_NAN,
     };
+}
+
+static int compare_events(const void *left, const void *right)
+{
+    const struct rm_run_event *a = left, *b = right;
+    if (a->thread != b->thread) {
+        return a->thread < b->thread ? -1 : 1;
+    }
+    if (a->start_ns != b->start_ns) {
+        return a->start_ns < b->start_ns ? -1 : 1;
+    }
+    return (a->depth > b->depth) - (a->depth < b->depth);
+}
+
+void rm_run_sort_events(struct resmon_run *run)
+{
+    qsort(run->events, run->event_count, sizeof *run->events, compare_events);
 }
 
 const struct rm_fact *rm_run_fact(const struct resmon_run *run, const char *group, const char *key)

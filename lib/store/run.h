@@ -24,7 +24,8 @@
 #define RM_PART_SCOPES  4U
 #define RM_PART_SOURCES 8U
 #define RM_PART_TAGS    16U
-#define RM_PART_ALL     31U
+#define RM_PART_EVENTS  32U
+#define RM_PART_ALL     63U
 
 struct rm_run_statistics {
     uint64_t n;
@@ -72,6 +73,22 @@ struct rm_run_scope {
     int32_t cpu_provenance, io_provenance, rss_provenance;
 };
 
+/* A thread that has events. */
+struct rm_run_thread {
+    uint64_t id; /* the kernel's */
+    const char *name;
+};
+
+/* One instance of a scope.  Sorted by thread, then by start, outer ones first. */
+struct rm_run_event {
+    int64_t start_ns; /* since the start of the run */
+    int64_t duration_ns;
+    uint32_t name;    /* index */
+    uint32_t thread;  /* index */
+    uint16_t depth;   /* 0: outermost */
+    uint16_t is_open; /* at the end of the run, until when it is taken to last */
+};
+
 /* What observing cost, and what was dropped for want of room. */
 struct rm_run_overhead {
     struct rm_sampler_cost sampler;
@@ -80,7 +97,7 @@ struct rm_run_overhead {
 };
 
 struct rm_run_dropped {
-    uint64_t tags, threads, scopes, paths, stale_ends, misordered_ends;
+    uint64_t tags, threads, scopes, paths, stale_ends, misordered_ends, events;
 };
 
 #define RM_SERIES_KINDS 4 /* RESMON_SERIES_LAST ... MEAN - 1 */
@@ -110,6 +127,15 @@ struct resmon_run {
     size_t tag_count;
     struct rm_run_scope *scopes;
     size_t scope_count;
+    struct rm_run_thread *threads; /* by id */
+    size_t thread_count;
+    const char **event_names;
+    size_t event_name_count;
+    struct rm_run_event *events;
+    size_t event_count;
+    int keeps_events;                /* none may have come yet */
+    uint64_t event_room;             /* while it is filled: what was reserved */
+    struct rm_caught_events *caught; /* while it is filled: in `working` */
 
     struct rm_run_overhead overhead;
     struct rm_run_dropped dropped;
@@ -150,6 +176,9 @@ struct rm_decode {
     struct rm_clock_pair now;
 };
 
+/** Puts events of outside origin into their order. */
+void rm_run_sort_events(struct resmon_run *run);
+
 /** Makes a run of what a block holds. */
 resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode *how,
                             struct resmon_run **ret_run);
@@ -157,9 +186,10 @@ resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode
 /*
  * The same in steps, for a block that is live.  The caller holds the engine's locks for measuring
  * and for filling, but not for allocating in between; there is room for what may come meanwhile.
+ * Nor for the last step, which frees what it worked in, whatever it returns.
  */
 struct rm_run_extent {
-    uint64_t rows, tags, nodes, fact_bytes;
+    uint64_t rows, tags, nodes, fact_bytes, events;
 };
 
 struct rm_run_extent rm_run_measure(const struct rm_block *block);
@@ -167,6 +197,7 @@ resmon_status rm_run_prepare(const struct rm_block *block, struct rm_run_extent 
                              unsigned parts, struct resmon_run **ret_run);
 resmon_status rm_run_fill(const struct rm_block *block, const struct rm_decode *how,
                           struct resmon_run *run);
+resmon_status rm_run_finish(const struct rm_block *block, struct resmon_run *run);
 
 /** What merging that many nodes of scopes works in, and what their result takes. */
 size_t rm_run_scopes_working(uint64_t nodes);
@@ -175,5 +206,13 @@ size_t rm_run_scopes_result(uint64_t nodes);
 /** Part of the above: the scopes, merged over threads by the names along their paths. */
 resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm_decode *how,
                                    double ns_per_tick, struct resmon_run *run);
+
+/** How many events there are to copy at most, and what they are copied to. */
+uint64_t rm_run_events_extent(const struct rm_block *block);
+size_t rm_run_events_working(const struct rm_block_sizes *sizes, uint64_t events);
+
+/** Part of rm_run_fill(): copies the events; rm_run_finish() makes them those of the run. */
+resmon_status rm_run_catch_events(const struct rm_block *block, const struct rm_decode *how,
+                                  double ns_per_tick, struct resmon_run *run);
 
 #endif

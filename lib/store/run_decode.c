@@ -255,6 +255,7 @@ static void decode_run_facts(const struct rm_block *block, const struct rm_decod
     run->halvings = state->halvings;
     run->overhead.sampler = state->cost;
     run->overhead.memory_bytes = header->total_bytes;
+    run->keeps_events = header->sizes.events > 0;
     run->dropped.threads = RM_LOAD(&header->dropped_threads);
     run->dropped.scopes = RM_LOAD(&header->dropped_scopes);
     run->dropped.paths = RM_LOAD(&header->dropped_paths);
@@ -291,6 +292,9 @@ static resmon_status decode_parts(const struct rm_block *block, const struct rm_
     if (status == RESMON_OK && (how->parts & RM_PART_SCOPES) != 0) {
         status = rm_run_decode_scopes(block, how, ns_per_tick_of(block, how), run);
     }
+    if (status == RESMON_OK && (how->parts & RM_PART_EVENTS) != 0) {
+        status = rm_run_catch_events(block, how, ns_per_tick_of(block, how), run);
+    }
     return status;
 }
 
@@ -308,6 +312,7 @@ struct rm_run_extent rm_run_measure(const struct rm_block *block)
         .tags = at_most(rm_tags_count(block), 32, sizes->tags),
         .nodes = at_most(RM_LOAD_ACQUIRE(&header->node_count), 64, sizes->nodes),
         .fact_bytes = at_most(RM_LOAD_ACQUIRE(&header->fact_length), 256, sizes->fact_bytes),
+        .events = rm_run_events_extent(block),
     };
 }
 
@@ -339,11 +344,15 @@ resmon_status rm_run_prepare(const struct rm_block *block, struct rm_run_extent 
     struct resmon_run *run = rm_run_new();
     size_t result = bytes_of_parts(&block->header->sizes, &extent, parts);
     size_t working = (parts & RM_PART_SCOPES) != 0 ? rm_run_scopes_working(extent.nodes) : 0;
+    if ((parts & RM_PART_EVENTS) != 0) {
+        working += rm_run_events_working(&block->header->sizes, extent.events);
+    }
     if (run == NULL || !rm_arena_reserve(&run->strings, result) ||
         (working > 0 && !rm_arena_reserve(&run->working, working))) {
         rm_run_free(run);
         return out_of_memory();
     }
+    run->event_room = extent.events;
     *ret_run = run;
     return RESMON_OK;
 }
@@ -363,7 +372,9 @@ resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode
         return out_of_memory();
     }
     resmon_status status = rm_run_fill(block, how, run);
-    rm_arena_free(&run->working);
+    if (status == RESMON_OK) {
+        status = rm_run_finish(block, run);
+    }
     if (status != RESMON_OK) {
         rm_run_free(run);
         return status;

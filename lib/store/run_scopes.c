@@ -8,7 +8,6 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
-#include "base/text.h"
 #include "store/run.h"
 
 /* A path while it is being merged. */
@@ -37,20 +36,6 @@ static uint32_t index_of(const struct merger *m, rm_node_ref ref)
 {
     uint32_t size = (uint32_t)sizeof(struct rm_scope_node);
     return ref % size == 0 && ref / size < m->node_count ? ref / size : 0;
-}
-
-static const struct rm_site_record *site_of(const struct merger *m, uint32_t site)
-{
-    static const struct rm_site_record unknown = {.name = "(unknown)"};
-    if (site == 0 || site >= m->block->header->sizes.sites) {
-        return &unknown;
-    }
-    const struct rm_site_record *record = rm_block_record(m->block, RM_SECTION_SITES, site);
-    int is_whole = RM_LOAD_ACQUIRE(&record->is_set) == 1 &&
-                   rm_text_is_terminated(record->name, sizeof record->name) &&
-                   rm_text_is_terminated(record->file, sizeof record->file) &&
-                   rm_text_is_terminated(record->function, sizeof record->function);
-    return is_whole ? record : &unknown;
 }
 
 /* The child of path `parent` with the site's name, made if needed; 0 when there is no room. */
@@ -105,7 +90,7 @@ static void add_children(struct merger *m, rm_node_ref ref, uint32_t path, uint3
     while (child != 0 && m->visits++ < m->node_count) {
         rm_node_ref child_ref = rm_node_ref_of(child);
         const struct rm_scope_node *node = rm_node_at(m->block, child_ref);
-        uint32_t target = child_path(m, path, site_of(m, node->site));
+        uint32_t target = child_path(m, path, rm_site_at(m->block, node->site));
         if (target != 0) {
             add_node(m, &m->paths[target], node, child_ref);
             m->path_of_node[child] = target;

@@ -5,6 +5,21 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
+#include "base/text.h"
+
+const struct rm_site_record *rm_site_at(const struct rm_block *block, uint32_t site)
+{
+    static const struct rm_site_record unknown = {.name = "(unknown)"};
+    if (site == 0 || site >= block->header->sizes.sites) {
+        return &unknown;
+    }
+    const struct rm_site_record *record = rm_block_record(block, RM_SECTION_SITES, site);
+    bool is_whole = RM_LOAD_ACQUIRE(&record->is_set) == 1 &&
+                    rm_text_is_terminated(record->name, sizeof record->name) &&
+                    rm_text_is_terminated(record->file, sizeof record->file) &&
+                    rm_text_is_terminated(record->function, sizeof record->function);
+    return is_whole ? record : &unknown;
+}
 
 /* All fields of both records are 8 bytes: copied as words, so that TSan and the C memory model
  * agree with what the hardware does. */

@@ -107,6 +107,9 @@ static inline rm_node_ref rm_node_ref_of(uint64_t index)
     return (rm_node_ref)(index * sizeof(struct rm_scope_node));
 }
 
+/** What is known of a site; trusts nothing in the block. */
+const struct rm_site_record *rm_site_at(const struct rm_block *block, uint32_t site);
+
 /** The published wall and meter records of a node, copied consistently. */
 struct rm_scope_wall rm_node_wall(const struct rm_scope_node *node);
 struct rm_scope_meters rm_node_meters(const struct rm_scope_node *node);

@@ -176,12 +176,13 @@ static double scopes_2(void *context, size_t count)
     return in_two_threads(scopes, count);
 }
 
-static resmon_monitor *start_monitor(uint64_t meters)
+static resmon_monitor *start_monitor(uint64_t meters, size_t max_events)
 {
     resmon_monitor_options options = {
         .struct_size = sizeof options,
         .interval_ms = 10000,
         .scope_meters = meters,
+        .max_events = max_events,
         .max_meter_share = 1e9, /* take the meter every time */
     };
     resmon_monitor *monitor;
@@ -193,10 +194,26 @@ static resmon_monitor *start_monitor(uint64_t meters)
     return monitor;
 }
 
+static void bench_events(struct bench *bench, size_t count)
+{
+    resmon_run *run;
+    resmon_monitor *monitor = start_monitor(RESMON_METER_WALL, 10000);
+    bench_ratio(bench, "scope, wall + events", floor_clock, scopes, NULL, count, 1.25);
+    bench_ratio(bench, "scope, wall + events, two threads", floor_clock_2, scopes_2, NULL, count,
+                1.25);
+    if (resmon_monitor_snapshot(monitor, &run) != RESMON_OK ||
+        resmon_run_event_count(run) < 10000) {
+        fprintf(stderr, "no events: %s\n", resmon_last_error());
+        exit(2);
+    }
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+}
+
 static void bench_growth(struct bench *bench)
 {
     size_t count = bench->is_quick ? 1000000 : 10000000;
-    resmon_monitor *monitor = start_monitor(RESMON_METER_WALL);
+    resmon_monitor *monitor = start_monitor(RESMON_METER_WALL, 0);
     (void)nested_scopes(NULL, 10000);
     (void)bench_resident_bytes(); /* its own code is resident from here on */
     double before = bench_resident_bytes();
@@ -214,7 +231,7 @@ static void bench_start_stop(struct bench *bench)
     double best = 1e18;
     for (int i = 0; i < 21; i++) {
         double start = bench_now_ns();
-        resmon_monitor_free(start_monitor(RESMON_METER_WALL));
+        resmon_monitor_free(start_monitor(RESMON_METER_WALL, 0));
         double elapsed = bench_now_ns() - start;
         best = elapsed < best ? elapsed : best;
     }
@@ -230,7 +247,7 @@ int main(int argc, char **argv)
         bench_median(&bench, scopes, NULL, count) - bench_median(&bench, floor_empty, NULL, count);
     bench_value(&bench, "scope, disabled, above an empty call", disabled, "ns", 1.5);
 
-    resmon_monitor *monitor = start_monitor(RESMON_METER_WALL);
+    resmon_monitor *monitor = start_monitor(RESMON_METER_WALL, 0);
     resmon_run *run;
     if (resmon_monitor_sources(monitor, &run) == RESMON_OK) {
         const char *clock = resmon_run_fact(run, "run", "scope_clock");
@@ -246,13 +263,14 @@ int main(int argc, char **argv)
     bench_ratio(&bench, "scope, wall, two threads", floor_clock_2, scopes_2, NULL, count, 1.25);
     resmon_monitor_free(monitor);
 
-    monitor = start_monitor(RESMON_METER_RSS);
+    bench_events(&bench, count);
+    monitor = start_monitor(RESMON_METER_RSS, 0);
     bench_ratio(&bench, "scope, wall + exact RSS peak", floor_peak, scopes, NULL, 20000, 1.1);
     resmon_monitor_free(monitor);
-    monitor = start_monitor(RESMON_METER_CPU);
+    monitor = start_monitor(RESMON_METER_CPU, 0);
     bench_ratio(&bench, "scope, wall + CPU time", floor_clock, scopes, NULL, 100000, 0.0);
     resmon_monitor_free(monitor);
-    monitor = start_monitor(RESMON_METER_IO);
+    monitor = start_monitor(RESMON_METER_IO, 0);
     bench_ratio(&bench, "scope, wall + I/O", floor_clock, scopes, NULL, 20000, 0.0);
     resmon_monitor_free(monitor);
 

@@ -32,6 +32,10 @@ static void visit(const resmon_run *run)
             PROMISE(sum == sum || sum != sum);
         }
     }
+    resmon_run_event event = {.struct_size = sizeof event};
+    for (size_t i = 0; resmon_run_get_event(run, i, &event) == RESMON_OK; i++) {
+        PROMISE(event.name != NULL && event.thread_name != NULL && event.depth < 256);
+    }
     for (size_t i = 0; i < resmon_node_figure_count(); i++) {
         (void)resmon_run_node_figure(run, i);
     }
@@ -49,6 +53,7 @@ static void save_and_load(const resmon_run *run)
     PROMISE(resmon_run_row_count(again) == resmon_run_row_count(run));
     PROMISE(resmon_run_scope_count(again) == resmon_run_scope_count(run));
     PROMISE(resmon_run_tag_count(again) == resmon_run_tag_count(run));
+    PROMISE(resmon_run_event_count(again) == resmon_run_event_count(run));
     resmon_run_free(again);
     (void)unlink(path);
 }

@@ -29,10 +29,18 @@ static void use(resmon_run *run)
         PROMISE(resmon_run_get_scope(run, i, &scope) == RESMON_OK);
         PROMISE(scope.parent < (int64_t)i && scope.depth <= 256);
     }
+    for (size_t i = 0; i < resmon_run_event_count(run); i++) {
+        resmon_run_event event = {.struct_size = sizeof event};
+        PROMISE(resmon_run_get_event(run, i, &event) == RESMON_OK);
+        PROMISE(strlen(event.name) < 64 && strlen(event.thread_name) < 17);
+        PROMISE(event.depth < 256 && event.is_open <= 1);
+        PROMISE(event.start_ns >= 0 && event.duration_ns >= 0);
+    }
     (void)snprintf(path, sizeof path, "%s/run.json", fuzz_directory());
     if (rm_document_save(run, path) == RESMON_OK) {
         PROMISE(resmon_run_load(path, &again) == RESMON_OK);
         PROMISE(resmon_run_scope_count(again) == resmon_run_scope_count(run));
+        PROMISE(resmon_run_event_count(again) == resmon_run_event_count(run));
         resmon_run_free(again);
         (void)unlink(path);
     }
@@ -75,6 +83,7 @@ static void pour(const uint8_t *data, size_t size)
         .threads = 1 + data[6] % 3,
         .depth = 1 + data[7] % 4,
         .fact_bytes = 1 + data[8] % 64U,
+        .events = data[9] % 4,
     };
     uint64_t bytes = 0;
     struct rm_block block;
@@ -86,8 +95,8 @@ static void pour(const uint8_t *data, size_t size)
     struct rm_block_header *header = block.header;
     unsigned char *from = (unsigned char *)&header->start;
     size_t head = sizeof *header - offsetof(struct rm_block_header, start);
-    data += 9;
-    size -= 9;
+    data += 10;
+    size -= 10;
     size_t length = size < head ? size : head;
     memcpy(from, data, length);
     data += length;
@@ -111,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         void *memory = aligned_copy(data, size);
         decode(memory, size);
         free(memory);
-    } else if (size > 9) {
+    } else if (size > 10) {
         pour(data, size);
     }
     return 0;

@@ -32,6 +32,7 @@ static const struct rm_block_sizes sizes = {
     .threads = 2,
     .depth = 3,
     .fact_bytes = 48,
+    .events = 3,
 };
 
 static resmon_site sites[] = {{"load", "a.c", "main", 3, 0}, {"parse", "b.c", "parse", 5, 0}};
@@ -93,7 +94,7 @@ static void write_seed(const char *kind, const char *name, const void *bytes, si
 /* As fuzz_recording's pour() takes it. */
 static void write_poured(const char *name)
 {
-    static const unsigned char choice[9] = {1, 1, 0, 2, 3, 10, 1, 2, 47};
+    static const unsigned char choice[10] = {1, 1, 0, 2, 3, 10, 1, 2, 47, 3};
     static unsigned char bytes[BLOCK_BYTES];
     size_t length = sizeof choice;
     size_t head = sizeof *block.header - offsetof(struct rm_block_header, start);

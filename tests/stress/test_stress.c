@@ -281,6 +281,7 @@ static void start_round(int number)
         .max_scope_paths = 512,
         .max_scope_threads = 16,
         .max_scope_depth = 8,
+        .max_events = number % 4 < 2 ? 16 : 0,
     };
     EXPECT(resmon_monitor_new(&options, &monitor));
     EXPECT(resmon_monitor_add_sink(monitor, &ops, NULL));

@@ -47,6 +47,63 @@ static inline resmon_run_scope scope_of(const resmon_run *run, size_t index)
     return scope;
 }
 
+static inline resmon_run_event event_of(const resmon_run *run, size_t index)
+{
+    resmon_run_event event = {.struct_size = sizeof event};
+    (void)resmon_run_get_event(run, index, &event);
+    return event;
+}
+
+/* Sorted by thread and start, with figures that can be. */
+static inline bool check_event_bounds(const resmon_run *run, struct verdict *verdict)
+{
+    for (size_t i = 0; i < resmon_run_event_count(run); i++) {
+        resmon_run_event event = event_of(run, i);
+        resmon_run_event before = event_of(run, i > 0 ? i - 1 : 0);
+        if (event.start_ns < 0 || event.duration_ns < 0 || event.depth > 255 || event.is_open > 1) {
+            return object(verdict, "event %zu '%s': start %lld, duration %lld, depth %llu", i,
+                          event.name, (long long)event.start_ns, (long long)event.duration_ns,
+                          (unsigned long long)event.depth);
+        }
+        if (before.thread_id > event.thread_id ||
+            (before.thread_id == event.thread_id && before.start_ns > event.start_ns)) {
+            return object(verdict, "event %zu '%s' is out of order", i, event.name);
+        }
+    }
+    return true;
+}
+
+/* And each event inside of one that is less deep by one: an outer one is younger when it ends, so
+ * that it is kept if one inside of it is. */
+static inline bool check_events(const resmon_run *run, struct verdict *verdict)
+{
+    struct {
+        int64_t start, end;
+    } outer[256];
+    size_t known = 0;
+    if (!check_event_bounds(run, verdict)) {
+        return false;
+    }
+    for (size_t i = 0; i < resmon_run_event_count(run); i++) {
+        resmon_run_event event = event_of(run, i);
+        int64_t end = event.start_ns + event.duration_ns;
+        if (i > 0 && event_of(run, i - 1).thread_id != event.thread_id) {
+            known = 0;
+        }
+        if (event.depth > known ||
+            (event.depth > 0 &&
+             (event.start_ns < outer[event.depth - 1].start || end > outer[event.depth - 1].end))) {
+            return object(verdict, "event %zu '%s' at depth %llu is in none of depth %llu", i,
+                          event.name, (unsigned long long)event.depth,
+                          (unsigned long long)event.depth - 1);
+        }
+        outer[event.depth].start = event.start_ns;
+        outer[event.depth].end = end;
+        known = (size_t)event.depth + 1;
+    }
+    return true;
+}
+
 /* Rows follow each other without overlap, and hold every sample once.  A run that was killed, or
  * looked at from outside, while it halved its rows has some at the front that are merged already.
  */

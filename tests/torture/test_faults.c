@@ -29,6 +29,7 @@
 
 static char directory[] = "/tmp/resmon-faults-XXXXXX";
 static char json_path[64];
+static char trace_path[64];
 static bool has_documents; /* the library was built with JSON */
 static char record_path[64];
 
@@ -244,7 +245,7 @@ static void check_finished_run(const resmon_run *run, const char *state)
         complain("the run is %s, not %s", info_of(run).state, state);
     }
     if (!check_spans(run, 4, &verdict) || !check_columns(run, &verdict) ||
-        !check_scopes(run, 1e12, &verdict)) {
+        !check_scopes(run, 1e12, &verdict) || !check_events(run, &verdict)) {
         complain("%s", verdict.why);
     }
     check_sources(run);
@@ -287,6 +288,16 @@ static void save_and_load(const resmon_run *run)
     }
 }
 
+static void save_trace(const resmon_run *run)
+{
+    put_content(trace_path, OLD_CONTENT);
+    resmon_status status = resmon_trace_save(&run, 1, trace_path);
+    if (!is_clear(status, "trace") && !has_content(trace_path, OLD_CONTENT)) {
+        complain("the failed trace has spoilt the one before");
+    }
+    look_for_temporaries();
+}
+
 static void use(resmon_monitor *monitor)
 {
     resmon_run *run = NULL;
@@ -315,6 +326,7 @@ static void check_after_stop(resmon_monitor *monitor)
     if (TWICE(resmon_monitor_snapshot(monitor, &run))) {
         check_finished_run(run, "stopped");
         save_and_load(run);
+        save_trace(run);
         resmon_run_free(run);
     }
     put_content(json_path, OLD_CONTENT);
@@ -358,6 +370,7 @@ static void live(struct sink_account *account)
         .max_scope_paths = 64,
         .max_scope_threads = 8,
         .max_scope_depth = 8,
+        .max_events = 16,
     };
     const resmon_sink_ops ops = {
         .struct_size = sizeof ops,
@@ -489,6 +502,7 @@ static int set_up(void **state)
         return -1;
     }
     (void)snprintf(json_path, sizeof json_path, "%s/run.json", directory);
+    (void)snprintf(trace_path, sizeof trace_path, "%s/trace.json", directory);
     (void)snprintf(record_path, sizeof record_path, "%s/run.rec", directory);
     return 0;
 }
@@ -497,6 +511,7 @@ static int tear_down(void **state)
 {
     (void)state;
     (void)unlink(json_path);
+    (void)unlink(trace_path);
     (void)unlink(record_path);
     return rmdir(directory);
 }

@@ -52,6 +52,7 @@ static resmon_monitor *start_monitor(const char *record, uint64_t interval_ms, u
         .max_scope_threads = threads,
         .max_scope_paths = 8192,
         .max_scope_depth = 8,
+        .max_events = 16,
     };
     resmon_monitor *monitor = NULL;
     assert_ok(resmon_monitor_new(&options, &monitor));

@@ -24,6 +24,7 @@
 
 #define WORKERS      3
 #define MAX_TAGS     16
+#define MAX_EVENTS   40
 #define BUDGET_S     20.0
 #define DEFAULT_MOST 2000
 
@@ -175,6 +176,7 @@ static void start_monitor(uint64_t max_rows)
         .max_scope_paths = 64,
         .max_scope_threads = 8,
         .max_scope_depth = 8,
+        .max_events = MAX_EVENTS,
     };
     if (resmon_monitor_new(&options, &monitor) != RESMON_OK ||
         resmon_monitor_start(monitor) != RESMON_OK) {
@@ -284,6 +286,42 @@ static bool check_dropped(const resmon_run *run, struct verdict *verdict)
                   (unsigned long long)info.dropped_threads);
 }
 
+static int path_of(const resmon_run_event *event)
+{
+    for (int path = 0; path < PATHS; path++) {
+        if (strcmp(paths[path].name, event->name) == 0) {
+            return path;
+        }
+    }
+    return -1;
+}
+
+/* Each call is an event, but for those that were just ending. */
+static bool check_event_counts(const resmon_run *run, struct verdict *verdict)
+{
+    static const uint64_t depths[PATHS] = {[INNER] = 1, [LEAF] = 2, [OTHER] = 1, [DEEP] = 1};
+    uint64_t calls = 0;
+    uint64_t events = info_of(run).dropped_events;
+    for (size_t i = 0; i < resmon_run_event_count(run); i++) {
+        resmon_run_event event = event_of(run, i);
+        int path = path_of(&event);
+        if (path < 0 || event.depth != depths[path]) {
+            return object(verdict, "event %zu is '%s' at depth %llu", i, event.name,
+                          (unsigned long long)event.depth);
+        }
+        events += event.is_open == 0 ? 1 : 0;
+    }
+    for (size_t i = 0; i < resmon_run_scope_count(run); i++) {
+        calls += scope_of(run, i).calls;
+    }
+    if (events > calls || events + WORKERS + 1 < calls) {
+        return object(verdict, "%llu events of %llu calls", (unsigned long long)events,
+                      (unsigned long long)calls);
+    }
+    return resmon_run_event_count(run) >= (calls < MAX_EVENTS ? calls : MAX_EVENTS) - WORKERS - 1 ||
+           calls <= WORKERS + 1 || object(verdict, "%zu events", resmon_run_event_count(run));
+}
+
 static bool check_run(const resmon_run *run, uint64_t max_rows, double elapsed_ns,
                       struct verdict *verdict)
 {
@@ -303,7 +341,8 @@ static bool check_run(const resmon_run *run, uint64_t max_rows, double elapsed_n
     resmon_text_free(text);
     return check_spans(run, max_rows, verdict) && check_columns(run, verdict) &&
            check_scopes(run, elapsed_ns, verdict) && check_paths(run, verdict) &&
-           check_dropped(run, verdict) && check_tags(run, verdict) && check_label(run, verdict);
+           check_dropped(run, verdict) && check_tags(run, verdict) && check_label(run, verdict) &&
+           check_events(run, verdict) && check_event_counts(run, verdict);
 }
 
 /* ---- killing ---------------------------------------------------------------------------- */
@@ -363,7 +402,7 @@ static bool check_alive(uint64_t max_rows, double elapsed_ns, struct verdict *ve
         return object(verdict, "loading while the writer is at work: %s", resmon_last_error());
     }
     bool is_good = check_spans(run, max_rows, verdict) && check_columns(run, verdict) &&
-                   check_scopes(run, elapsed_ns, verdict);
+                   check_scopes(run, elapsed_ns, verdict) && check_event_bounds(run, verdict);
     resmon_run_free(run);
     return is_good;
 }
@@ -478,7 +517,7 @@ static bool load_once(uint64_t max_rows, int64_t begun_ns, struct verdict *verdi
     }
     double elapsed_ns = (double)(now_ns() - begun_ns); /* after the load: it takes its time */
     bool is_good = check_spans(run, max_rows, verdict) && check_columns(run, verdict) &&
-                   check_scopes(run, 2.0 * elapsed_ns, verdict);
+                   check_scopes(run, 2.0 * elapsed_ns, verdict) && check_event_bounds(run, verdict);
     if (is_good && info_of(run).samples < samples) {
         is_good = object(verdict, "%llu samples, %llu before",
                          (unsigned long long)info_of(run).samples, (unsigned long long)samples);
@@ -566,7 +605,12 @@ static void die_inside_a_scope(void (*die)(void), const char *expected_state)
     assert_int_equal(scope_of(run, 1).calls, 1);
     assert_int_equal(scope_of(run, 1).open, 0);
     assert_true(scope_of(run, 0).open_ns > 0.0);
-    if (!check_spans(run, 8, &verdict) || !check_columns(run, &verdict)) {
+    assert_int_equal(resmon_run_event_count(run), 2);
+    assert_string_equal(event_of(run, 0).name, "outer");
+    assert_int_equal(event_of(run, 0).is_open, 1);
+    assert_int_equal(event_of(run, 1).is_open, 0);
+    if (!check_spans(run, 8, &verdict) || !check_columns(run, &verdict) ||
+        !check_events(run, &verdict)) {
         fail_msg("%s", verdict.why);
     }
     resmon_run_free(run);

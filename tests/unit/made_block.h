@@ -20,7 +20,8 @@ static inline struct rm_block_sizes small_sizes(void)
                                    .nodes = 16,
                                    .threads = 2,
                                    .depth = 4,
-                                   .fact_bytes = 512};
+                                   .fact_bytes = 512,
+                                   .events = 3};
 }
 
 static inline struct rm_block made_block(const struct rm_block_sizes *sizes)

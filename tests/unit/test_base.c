@@ -59,6 +59,30 @@ static void test_text_is_cleaned(void **state)
     assert_string_equal(target, "???");
 }
 
+static void test_text_is_escaped_for_json(void **state)
+{
+    (void)state;
+    char target[64];
+    assert_int_equal(rm_text_json(target, sizeof target, "a\"b\\c/\n\x7f\x1f"), 26);
+    assert_string_equal(target, "a\\\"b\\\\c/\\u000a\\u007f\\u001f");
+    assert_int_equal(rm_text_json(target, sizeof target, "\xc3\xa9\xf0\x9f\x98\x80"), 6);
+    assert_string_equal(target, "\xc3\xa9\xf0\x9f\x98\x80");
+    /* Half a character, a surrogate, a byte that never is. */
+    assert_int_equal(rm_text_json(target, sizeof target, "\xc3z\xed\xa0\x80\xff"), 16);
+    assert_string_equal(target, "\xef\xbf\xbdz\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    /* A cut splits neither an escape nor a character. */
+    for (size_t capacity = 1; capacity <= 12; capacity++) {
+        size_t length = rm_text_json(target, capacity, "\"\n\xc3\xa9z");
+        size_t whole = capacity > 11   ? 11
+                       : capacity > 10 ? 10
+                       : capacity > 8  ? 8
+                       : capacity > 2  ? 2
+                                       : 0;
+        assert_int_equal(length, whole);
+        assert_int_equal(strlen(target), whole);
+    }
+}
+
 static void test_human_numbers(void **state)
 {
     (void)state;
@@ -76,9 +100,8 @@ static void test_human_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_u64_bounds),
-        cmocka_unit_test(test_keys_in_any_order),
-        cmocka_unit_test(test_text_is_cleaned),
+        cmocka_unit_test(test_u64_bounds),      cmocka_unit_test(test_keys_in_any_order),
+        cmocka_unit_test(test_text_is_cleaned), cmocka_unit_test(test_text_is_escaped_for_json),
         cmocka_unit_test(test_human_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,7 +101,8 @@ static resmon_run *recorded_run(void)
                                       .max_rows = 8,
                                       .max_tags = 4,
                                       .name = "a \"name\" \\ with \xe2\x82\xac and \x01",
-                                      .scope_meters = RESMON_METER_ALL};
+                                      .scope_meters = RESMON_METER_ALL,
+                                      .max_events = 12};
     assert_ok(resmon_monitor_new(&options, &monitor));
     assert_ok(resmon_monitor_start(monitor));
     work();
@@ -333,6 +334,31 @@ static void test_every_scope_loads_back(void **state)
     assert_int_equal(open, 1);
 }
 
+static void test_every_event_loads_back(void **state)
+{
+    (void)state;
+    resmon_run_info info = {.struct_size = sizeof info};
+    size_t open = 0;
+    assert_int_equal(resmon_run_event_count(original), 13);
+    assert_int_equal(resmon_run_event_count(reloaded), 13);
+    for (size_t i = 0; i < 13; i++) {
+        resmon_run_event a = {.struct_size = sizeof a}, b = a;
+        assert_ok(resmon_run_get_event(original, i, &a));
+        assert_ok(resmon_run_get_event(reloaded, i, &b));
+        assert_string_equal(a.name, b.name);
+        assert_string_equal(a.thread_name, b.thread_name);
+        assert_int_equal(a.thread_id, b.thread_id);
+        assert_int_equal(a.start_ns, b.start_ns);
+        assert_int_equal(a.duration_ns, b.duration_ns);
+        assert_int_equal(a.depth, b.depth);
+        assert_int_equal(a.is_open, b.is_open);
+        open += (size_t)a.is_open;
+    }
+    assert_int_equal(open, 1);
+    assert_ok(resmon_run_get_info(reloaded, &info));
+    assert_int_equal(info.dropped_events, 4); /* of 1 + 5 + 10 */
+}
+
 /* 17 significant digits name a double; the reader must not lose the last one. */
 static void test_numbers_load_back_exactly(void **state)
 {
@@ -558,7 +584,7 @@ static void test_members_of_wrong_types_are_as_good_as_missing(void **state)
     (void)state;
     static const char *const keys[] = {"run",     "machine",  "settings", "sources",
                                        "columns", "tags",     "scopes",   "summary",
-                                       "series",  "overhead", "dropped"};
+                                       "series",  "overhead", "dropped",  "events"};
     static const char *const values[] = {
         "null",
         "true",
@@ -686,6 +712,54 @@ static char *repeated(const char *head, const char *part, size_t times, const ch
     return text;
 }
 
+/* Each entry of a table of events is asked for: an index must be right. */
+static void test_events_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"[{\"id\":1,\"name\":\"t\"}]",
+                                       "[\"a\"]",
+                                       "[0,0]",
+                                       "[0,0]",
+                                       "[20,10]",
+                                       "[3,0]",
+                                       "[0,255]",
+                                       "[1,0]"};
+    static const char *const bad[][8] = {
+        {"[]"},
+        {NULL, "[]"},
+        {NULL, NULL, "[0,1]"},
+        {NULL, NULL, "[0,-1]"},
+        {NULL, NULL, "[0]"},
+        {NULL, NULL, "[0,\"a\"]"},
+        {NULL, NULL, NULL, "[1,0]"},
+        {NULL, NULL, NULL, "[0.5,0]"},
+        {NULL, NULL, NULL, "{}"},
+        {NULL, NULL, NULL, NULL, "[-1,0]"},
+        {NULL, NULL, NULL, NULL, "[1e17,0]"},
+        {NULL, NULL, NULL, NULL, NULL, "[null,0]"},
+        {NULL, NULL, NULL, NULL, NULL, "[1,2,3]"},
+        {NULL, NULL, NULL, NULL, NULL, NULL, "[256,0]"},
+        {NULL, NULL, NULL, NULL, NULL, NULL, NULL, "[2,0]"},
+        {NULL, NULL, NULL, NULL, NULL, NULL, NULL, "null"},
+    };
+    for (size_t i = 0; i <= sizeof bad / sizeof bad[0]; i++) {
+        const char *use[8];
+        char text[512];
+        resmon_run *run = NULL;
+        for (size_t k = 0; k < 8; k++) {
+            use[k] = i > 0 && bad[i - 1][k] != NULL ? bad[i - 1][k] : good[k];
+        }
+        (void)snprintf(text, sizeof text,
+                       HEAD ",\"events\":{\"threads\":%s,\"names\":%s,\"name\":%s,\"thread\":%s,"
+                            "\"start_ns\":%s,\"duration_ns\":%s,\"depth\":%s,\"open\":%s}}",
+                       use[0], use[1], use[2], use[3], use[4], use[5], use[6], use[7]);
+        assert_status(i == 0 ? RESMON_OK : RESMON_EFORMAT,
+                      rm_document_parse(text, strlen(text), &run));
+        assert_true(i > 0 || run->events[0].start_ns == 10); /* put in order */
+        rm_run_free(run);
+    }
+}
+
 static void test_scopes_nested_too_deep_are_cut_or_refused(void **state)
 {
     (void)state;
@@ -773,6 +847,7 @@ int main(void)
         cmocka_unit_test(test_every_source_and_column_loads_back),
         cmocka_unit_test(test_every_row_loads_back),
         cmocka_unit_test(test_every_scope_loads_back),
+        cmocka_unit_test(test_every_event_loads_back),
         cmocka_unit_test(test_numbers_load_back_exactly),
         cmocka_unit_test(test_a_decimal_comma_does_not_reach_the_document),
         cmocka_unit_test(test_an_unwritable_directory_keeps_the_document),
@@ -783,6 +858,7 @@ int main(void)
         cmocka_unit_test(test_numbers_beyond_their_types_are_harmless),
         cmocka_unit_test(test_dates_that_do_not_exist_are_harmless),
         cmocka_unit_test(test_arrays_of_wrong_lengths_are_refused),
+        cmocka_unit_test(test_events_that_cannot_be_are_refused),
         cmocka_unit_test(test_scopes_nested_too_deep_are_cut_or_refused),
         cmocka_unit_test(test_a_claimed_table_costs_no_memory),
         cmocka_unit_test(test_damaged_documents_never_crash),

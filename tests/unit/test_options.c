@@ -109,6 +109,7 @@ static void test_every_number_has_its_bounds(void **state)
         {PLACE(interval_ms), 1, 86400000},    {PLACE(max_rows), 2, 1048576},
         {PLACE(max_tags), 1, 1048576},        {PLACE(max_scope_paths), 8, 1048576},
         {PLACE(max_scope_threads), 1, 65536}, {PLACE(max_scope_depth), 1, 256},
+        {PLACE(max_events), 1, 1048576},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const uint64_t good[] = {numbers[i].low, numbers[i].high};

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Traces in real viewers: the Firefox profiler's importer (npm @firefox-devtools/profiler-cli) and
+speedscope (npm speedscope, in a headless Chromium).  Both are installed by npm into the working
+directory, once.  What cannot be had is said; with neither, the test is skipped.
+Arguments: made_traces, a directory to work in."""
+import base64
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PACKAGES = {"profiler": ("@firefox-devtools/profiler-cli", "0.10.0"), "speedscope": ("speedscope", "1.25.0")}
+
+
+class Unavailable(Exception):
+    pass
+
+
+def run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, **options)
+
+
+def package(which, directory):
+    name, version = PACKAGES[which]
+    home = directory / "npm" / "node_modules" / name
+    if not home.exists():
+        if not shutil.which("npm") or not shutil.which("node"):
+            raise Unavailable("node and npm are not installed")
+        result = run("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix",
+                     str(directory / "npm"), f"{name}@{version}")
+        if result.returncode != 0:
+            raise Unavailable(f"npm cannot get {name} {version}")
+    return home
+
+
+def slices_of(trace):
+    events = json.loads(trace.read_text())["traceEvents"]
+    slices = [e for e in events if e["ph"] == "X"]
+    return events, slices, {(e["pid"], e["tid"]) for e in slices}
+
+
+def in_firefox_profiler(trace, directory, place):
+    home = package("profiler", directory)
+    tool = ["node", str(home / json.loads((home / "package.json").read_text())["bin"]["profiler-cli"])]
+    environment = dict(os.environ, HOME=str(place), XDG_RUNTIME_DIR=str(place))
+    loaded = run(*tool, "load", str(trace), env=environment)
+    listed = run(*tool, "thread", "list", env=environment)
+    run(*tool, "stop", env=environment)
+    events, slices, threads = slices_of(trace)
+    markers = {}
+    for line in listed.stdout.splitlines():
+        words = line.replace("*", " ").split()
+        if words and words[0].startswith("t-"):
+            markers[words[0]] = int(words[-1].replace(",", ""))
+    marks = sum(e["ph"] == "i" for e in events)
+    if loaded.returncode != 0 or sum(markers.values()) != len(slices) + marks or len(markers) < len(threads):
+        print(loaded.stdout, loaded.stderr, listed.stdout, listed.stderr)
+        return f"{len(slices)} slices and {marks} tags of {len(threads)} threads became {markers}"
+    print(f"{trace.name}: the Firefox profiler shows {sum(markers.values())} markers in {len(markers)} threads")
+    return None
+
+
+def in_speedscope(trace, directory, place):
+    page = package("speedscope", directory) / "dist/release/index.html"
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        raise Unavailable("chromium is not installed")
+    script = place / "profile.js"
+    content = base64.b64encode(trace.read_bytes()).decode()
+    script.write_text(f"speedscope.loadFileFromBase64({json.dumps(trace.name)},{json.dumps(content)})")
+    result = run(browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={place}/browser",
+                 "--allow-file-access-from-files", "--virtual-time-budget=20000", "--dump-dom",
+                 f"file://{page}#localProfilePath={script}")
+    if result.returncode != 0 or "<html" not in result.stdout:
+        raise Unavailable(f"chromium does not run here: {result.stderr[-200:]}")
+    _, _, threads = slices_of(trace)
+    counted = f"(1/{len(threads)})"
+    names = [e["args"]["name"] for e in slices_of(trace)[0] if e["name"] == "process_name"]
+    text = result.stdout.replace("&quot;", '"').replace("&amp;", "&")
+    if counted not in text or not any(name in text for name in names):
+        return f"no title with {counted} and one of {names}: {text[-600:]}"
+    print(f"{trace.name}: speedscope shows {len(threads)} profiles")
+    return None
+
+
+def main():
+    maker, directory = sys.argv[1], pathlib.Path(sys.argv[2])
+    missing, failures = [], []
+    with tempfile.TemporaryDirectory(prefix="resmon-viewers-") as name:
+        place = pathlib.Path(name)
+        subprocess.run([maker, name], check=True)
+        for look in (in_firefox_profiler, in_speedscope):
+            for trace in (place / "single.json", place / "several.json"):
+                try:
+                    failure = look(trace, directory, place)
+                    failures += [failure] if failure else []
+                except (Unavailable, subprocess.TimeoutExpired) as reason:
+                    missing.append(f"{look.__name__}: {reason}")
+    for line in sorted(set(missing)):
+        print("not looked at", line)
+    for line in failures:
+        print("wrong:", line)
+    if failures:
+        return 1
+    if len(missing) == 4:
+        print("skipped: no viewer can be had here")
+        return 77
+    return 0
+
+
+sys.exit(main())
