@@ -119,6 +119,12 @@ static resmon_status add_openmetrics(const char *path)
     return resmon_monitor_add_openmetrics(monitor, &options);
 }
 
+static resmon_status add_trace(const char *path)
+{
+    const resmon_trace_options options = {.struct_size = sizeof options, .path = path};
+    return resmon_monitor_add_trace(monitor, &options);
+}
+
 static const struct {
     enum rm_autorun_text text;
     const char *key;
@@ -130,6 +136,7 @@ static const struct {
     {RM_AUTORUN_PROMETHEUS, "prom", add_prometheus},
     {RM_AUTORUN_PUSH, "push", add_push},
     {RM_AUTORUN_OPENMETRICS, "openmetrics", add_openmetrics},
+    {RM_AUTORUN_TRACE, "trace", add_trace},
 };
 
 static bool add_outputs(void)

@@ -9,6 +9,8 @@
 #include "base/status.h"
 #include "scope/meter.h"
 
+#define TRACE_EVENTS 4096 /* per thread, when a trace is wanted */
+
 #define SHOWN(text) (int)(rm_text_left(&(text)) < 80 ? rm_text_left(&(text)) : 80), (text).at
 
 /* ---- values ----------------------------------------------------------------------------- */
@@ -49,15 +51,26 @@ static resmon_status read_stop(struct rm_autorun *plan, struct rm_text value)
     return read_duration(value, "stop", &plan->options.stop_timeout_ms);
 }
 
-static resmon_status read_rows(struct rm_autorun *plan, struct rm_text value)
+static resmon_status read_count(struct rm_text value, const char *key, const char *what,
+                                size_t *ret_count)
 {
     uint64_t number;
     struct rm_text rest = value;
     if (!rm_parse_u64(&rest, &number) || rest.at != rest.end || number == 0) {
-        return rm_error(RESMON_EINVAL, "rows=%.*s: an even number", SHOWN(value));
+        return rm_error(RESMON_EINVAL, "%s=%.*s: %s", key, SHOWN(value), what);
     }
-    plan->options.max_rows = (size_t)number;
+    *ret_count = (size_t)number;
     return RESMON_OK;
+}
+
+static resmon_status read_rows(struct rm_autorun *plan, struct rm_text value)
+{
+    return read_count(value, "rows", "an even number", &plan->options.max_rows);
+}
+
+static resmon_status read_events(struct rm_autorun *plan, struct rm_text value)
+{
+    return read_count(value, "events", "a number of events per thread", &plan->options.max_events);
 }
 
 struct name_of_bit {
@@ -172,6 +185,7 @@ static const struct key {
     {"domains", VALUE_NEEDED, read_domains},
     {"rows", VALUE_NEEDED, read_rows},
     {"stop", VALUE_NEEDED, read_stop},
+    {"events", VALUE_NEEDED, read_events},
     {"checkpoint", VALUE_NEEDED, read_checkpoint},
     {"summary", VALUE_NONE, set_summary},
     {"smaps", VALUE_NONE, set_smaps},
@@ -192,6 +206,7 @@ static const struct {
     [RM_AUTORUN_PROMETHEUS] = {"prom", VALUE_NEEDED, true},
     [RM_AUTORUN_PUSH] = {"push", VALUE_NEEDED, true},
     [RM_AUTORUN_OPENMETRICS] = {"openmetrics", VALUE_NEEDED, true},
+    [RM_AUTORUN_TRACE] = {"trace", VALUE_NEEDED, true},
 };
 
 static resmon_status unknown(struct rm_text part)
@@ -201,7 +216,7 @@ static resmon_status unknown(struct rm_text part)
         "'%.*s' is not known; use json=FILE, csv=FILE, mlflow, prom=DIRECTORY, push=URL, "
         "openmetrics=FILE, record=FILE, "
         "summary, scopes=wall+cpu+rss+io, interval=100ms, domains=process+node, rows=N, "
-        "name=TEXT, checkpoint=60s, stop=10s, smaps, log",
+        "name=TEXT, events=N, checkpoint=60s, stop=10s, smaps, log",
         SHOWN(part));
 }
 
@@ -263,6 +278,9 @@ resmon_status rm_autorun_parse(const char *text, struct rm_autorun *ret_plan)
         }
     }
     bool has_output = false;
+    if (ret_plan->has[RM_AUTORUN_TRACE] && ret_plan->options.max_events == 0) {
+        ret_plan->options.max_events = TRACE_EVENTS;
+    }
     for (size_t i = 0; i < RM_AUTORUN_TEXTS; i++) {
         has_output = has_output || (texts[i].is_output && ret_plan->has[i]);
     }
