@@ -108,7 +108,7 @@ statistics = Statistics(struct_size=ctypes.sizeof(Statistics))
 check(lib.resmon_run_get_statistics(run, column, ctypes.byref(statistics)))
 assert statistics.n >= 2 and statistics.max >= statistics.mean > 1e6
 assert seen["start"] == seen["stop"] == 1 and seen["tags"] == ["épsilon"], seen
-assert seen["rows"] == statistics.n and seen["rss"] == statistics.max, (seen, statistics.n, statistics.max)
+assert seen["rows"] >= statistics.n and seen["rss"] == statistics.max, (seen, statistics.n, statistics.max)
 assert seen["snapshots"] > 0
 lib.resmon_run_free(run)
 lib.resmon_monitor_free(monitor)
