@@ -70,7 +70,8 @@ typedef struct resmon_mlflow_options {
     uint64_t batch_metrics; /**< metrics in a request, 1 ... 1000; default 1000, and 200 for hosts
                                  of Azure ML */
     uint64_t interval_ms;   /**< between series while it runs; default
-                                 MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL, else 10000 */
+                                 MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL, else 10000, times
+                                 MLFLOW_SYSTEM_METRICS_SAMPLES_BEFORE_LOGGING */
     uint64_t timeout_ms;    /**< of one request; default MLFLOW_HTTP_REQUEST_TIMEOUT, else 120000;
                                  in a monitor never past its stop_timeout_ms */
     uint64_t budget_ms;     /**< of resmon_run_push_mlflow() and resmon_mlflow_replay() as a

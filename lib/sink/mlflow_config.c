@@ -212,7 +212,7 @@ static resmon_status read_number(const char *variable, double low, double high, 
 
 /* Defaults are those of MLflow's client. */
 struct variables {
-    double retries, backoff_s, jitter_s, timeout_s, interval_s;
+    double retries, backoff_s, jitter_s, timeout_s, interval_s, samples;
     bool respects_retry_after, follows_redirects, is_insecure, has_series;
 };
 
@@ -223,6 +223,7 @@ static resmon_status read_variables(struct variables *v)
                             .jitter_s = 1,
                             .timeout_s = 120,
                             .interval_s = 10,
+                            .samples = 1,
                             .respects_retry_after = true,
                             .follows_redirects = true};
     const struct {
@@ -235,6 +236,7 @@ static resmon_status read_variables(struct variables *v)
         {"MLFLOW_HTTP_REQUEST_BACKOFF_JITTER", 0, 120, &v->jitter_s},
         {"MLFLOW_HTTP_REQUEST_TIMEOUT", 0.001, 86400, &v->timeout_s},
         {"MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", 0.001, 86400, &v->interval_s},
+        {"MLFLOW_SYSTEM_METRICS_SAMPLES_BEFORE_LOGGING", 1, 1e6, &v->samples},
     };
     const struct {
         const char *name;
@@ -276,8 +278,8 @@ static resmon_status set_numbers(const resmon_mlflow_options *options, const str
     config->batch_metrics = options->batch_metrics != 0 ? options->batch_metrics : most;
     config->batch_metrics = config->batch_metrics < most ? config->batch_metrics : most;
     config->node_index = options->node_index - 1;
-    config->interval_ms =
-        options->interval_ms != 0 ? options->interval_ms : (uint64_t)(v->interval_s * 1e3);
+    config->interval_ms = options->interval_ms != 0 ? options->interval_ms
+                                                    : (uint64_t)(v->interval_s * v->samples * 1e3);
     config->interval_ms = config->interval_ms > 0 ? config->interval_ms : 1;
     uint64_t budget_ms = options->budget_ms != 0 ? options->budget_ms : 60000;
     budget_ms = budget_ms < 86400000 ? budget_ms : 86400000;

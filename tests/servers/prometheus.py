@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 from server import free_port, need, request, server
 
@@ -15,6 +16,7 @@ writer = sys.argv[1]
 promtool = need("promtool", "prometheus")
 pushgateway = need("prometheus-pushgateway", "prometheus-pushgateway")
 node_exporter = need("prometheus-node-exporter", "prometheus-node-exporter")
+prometheus = need("prometheus", "prometheus")
 curl = need("curl", "curl")
 
 UNITS = {"B": ("bytes", "bytes", 1), "s": ("seconds", "seconds", 1), "%": ("ratio", "percent", 100),
@@ -134,6 +136,51 @@ def check_pushgateway(directory, texts):
     print(f"Pushgateway: {len(groups)} groups, each under its labels")
 
 
+def query(base, promql):
+    _, text = request(f"{base}/api/v1/query?query={urllib.parse.quote(promql)}")
+    return [(series["metric"], float(series["value"][1])) for series in json.loads(text)["data"]["result"]]
+
+
+def check_push(directory):
+    """From the sink through a Pushgateway into a Prometheus that scrapes it, number by number."""
+    gateway, base = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+    config = f"{directory}/prometheus.yml"
+    with open(config, "w", encoding="utf-8") as file:
+        file.write("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: gateway\n  honor_labels: true\n"
+                   f"  static_configs: [{{targets: ['{gateway[7:]}']}}]\n")
+    with server([pushgateway, f"--web.listen-address={gateway[7:]}",
+                 f"--persistence.file={directory}/gateway.data"], f"{gateway}/-/healthy",
+                f"{directory}/gateway.log"):
+        environment = {**os.environ, "NO_PROXY": "*", "RESMON_JOB_ID": "4711", "RESMON_RANK": "0",
+                       "RESMON_NODE_NAME": "n001", "RESMON_LOCAL_RANK": "0"}
+        run(writer, "push", gateway + "/", directory, env=environment)
+        with open(f"{directory}/pushed.json", encoding="utf-8") as file:
+            document = json.load(file)
+        _, text = request(f"{gateway}/api/v1/metrics")
+        groups = json.loads(text)["data"]
+        assert len(groups) == 1 and {"job": "resmon", "node": "n001", "job_id": "4711", "rank": "0",
+                                     "place": 'a/b "c"'}.items() <= groups[0]["labels"].items(), groups[0]["labels"]
+        command = [prometheus, f"--config.file={config}", f"--web.listen-address={base[7:]}",
+                   f"--storage.tsdb.path={directory}/prometheus-data"]
+        with server(command, f"{base}/-/ready", f"{directory}/prometheus.log"):
+            wait_for(lambda: query(base, "resmon_build_info"))
+            checked = 0
+            for column, summary in zip(document["columns"], document["summary"]["columns"]):
+                name, divisor = series_name(column)
+                if summary.get("last") is None:
+                    continue
+                label = "mountpoint" if column["metric"].startswith("node.fs.") else "device"
+                matcher = f'{{{label}="{column["instance"]}"}}' if column["instance"] else ""
+                found = query(base, name + matcher)
+                assert len(found) == 1 and found[0][1] == summary["last"] / divisor, (name, found, summary)
+                checked += 1
+            assert checked > 50
+            wall = query(base, 'resmon_scope_wall_seconds_total{scope="work"}')
+            scope = next(scope for scope in document["scopes"] if scope["name"] == "work")
+            assert math.isclose(wall[0][1], scope["wall_ns"] / 1e9, rel_tol=1e-12), (wall, scope)
+    print(f"push: {checked} figures in a Prometheus that scraped the Pushgateway, equal to the document's")
+
+
 def file_count(directory):
     return sum(name.endswith(".prom") for name in os.listdir(directory))
 
@@ -187,6 +234,7 @@ def main():
         check_linter(texts)
         check_blocks(directory, document)
         check_pushgateway(directory, texts)
+        check_push(directory)
         check_node_exporter(directory)
         assert math.isfinite(document["run"]["duration_ns"])
 

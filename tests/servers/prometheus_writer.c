@@ -4,6 +4,7 @@
  *
  *     prometheus_writer texts DIRECTORY     texts of a hostile run and of a real one
  *     prometheus_writer live DIRECTORY      observes itself with a file there until stdin ends
+ *     prometheus_writer push URL DIRECTORY  observes itself, pushes at the end, and saves the run
  *     prometheus_writer url BASE JOB [NAME VALUE]...
  */
 #include <stdio.h>
@@ -111,6 +112,35 @@ static int live(const char *directory)
     return status == RESMON_OK ? 0 : failed("stop");
 }
 
+static int push(const char *to, const char *directory)
+{
+    static const resmon_label labels[] = {{"place", "a/b \"c\""}};
+    const resmon_pushgateway_options options = {.struct_size = sizeof options,
+                                                .url = to,
+                                                .labels = labels,
+                                                .label_count = 1,
+                                                .interval_ms = 50};
+    char path[4096];
+    resmon_monitor *monitor = NULL;
+    const resmon_monitor_options every = {.struct_size = sizeof every, .interval_ms = 10};
+    if (resmon_monitor_new(&every, &monitor) != RESMON_OK ||
+        resmon_monitor_add_pushgateway(monitor, &options) != RESMON_OK ||
+        resmon_monitor_start(monitor) != RESMON_OK) {
+        return failed("push");
+    }
+    for (int i = 0; i < 10; i++) {
+        work();
+    }
+    resmon_status status = resmon_monitor_stop(monitor);
+    int result = status == RESMON_OK ? 0 : failed("stop");
+    (void)snprintf(path, sizeof path, "%s/pushed.json", directory);
+    if (resmon_monitor_save(monitor, path) != RESMON_OK) {
+        result = failed(path);
+    }
+    resmon_monitor_free(monitor);
+    return result;
+}
+
 static int url(int count, char **arguments)
 {
     resmon_label given[RM_MAX_LABELS];
@@ -137,6 +167,9 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && strcmp(argv[1], "live") == 0) {
         return live(argv[2]);
+    }
+    if (argc == 4 && strcmp(argv[1], "push") == 0) {
+        return push(argv[2], argv[3]);
     }
     if (argc >= 4 && strcmp(argv[1], "url") == 0) {
         return url(argc - 2, argv + 2);
