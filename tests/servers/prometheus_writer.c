@@ -5,9 +5,11 @@
  *     prometheus_writer texts DIRECTORY     texts of a hostile run and of a real one
  *     prometheus_writer live DIRECTORY      observes itself with a file there until stdin ends
  *     prometheus_writer push URL DIRECTORY  observes itself, pushes at the end, and saves the run
+ *     prometheus_writer pod URL NAMESPACE POD FROM TO   what a Prometheus knows of a pod
  *     prometheus_writer url BASE JOB [NAME VALUE]...
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <resmon/resmon.h>
@@ -141,6 +143,23 @@ static int push(const char *to, const char *directory)
     return result;
 }
 
+static int pod(char **arguments)
+{
+    const resmon_promql_options options = {.struct_size = sizeof options, .url = arguments[0]};
+    resmon_pod_peak peak = {.struct_size = sizeof peak};
+    resmon_pod_energy energy = {.struct_size = sizeof energy};
+    double from = strtod(arguments[3], NULL), to = strtod(arguments[4], NULL);
+    if (resmon_promql_pod_peak(&options, arguments[1], arguments[2], 864000, &peak) != RESMON_OK ||
+        resmon_promql_pod_energy(&options, arguments[1], arguments[2], from, to, &energy) !=
+            RESMON_OK) {
+        return failed("pod");
+    }
+    (void)printf("%.17g %.17g\n", peak.cpu_cores, peak.memory_bytes);
+    (void)printf("%.17g %.17g %.17g %.17g %.17g %.17g %.17g\n", energy.total_j, energy.core_j,
+                 energy.uncore_j, energy.package_j, energy.dram_j, energy.other_j, energy.gpu_j);
+    return 0;
+}
+
 static int url(int count, char **arguments)
 {
     resmon_label given[RM_MAX_LABELS];
@@ -167,6 +186,9 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && strcmp(argv[1], "live") == 0) {
         return live(argv[2]);
+    }
+    if (argc == 7 && strcmp(argv[1], "pod") == 0) {
+        return pod(argv + 2);
     }
     if (argc == 4 && strcmp(argv[1], "push") == 0) {
         return push(argv[2], argv[3]);
