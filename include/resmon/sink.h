@@ -2,9 +2,10 @@
 /*
  * resmon/sink.h - receivers of what a monitor measures, while it measures.
  *
- * The sampling thread puts each sample into a bounded queue; one delivery thread takes it out and
- * calls the sinks.  A slow sink therefore delays neither a sample nor the program: when the queue
- * is full, rows are dropped for the sinks (and counted), never for the run itself.
+ * The sampling thread puts each sample into bounded queues; two delivery threads take them out and
+ * call the sinks: one those of this machine, the other those that wait for servers
+ * (RESMON_SINK_REMOTE).  A slow sink therefore delays neither a sample nor the program: when a
+ * queue is full, rows are dropped for its sinks (and counted), never for the run itself.
  *
  * To be called at each sample and at the end:
  *
@@ -40,10 +41,10 @@ typedef struct resmon_rows {
                    it does not hold up the sinks that write to this machine */
 
 /**
- * Operations of a sink; NULL members are skipped.  All are called from a delivery thread, one at
- * a time; close too, or from resmon_monitor_free().  A negative status from rows, tag or snapshot
- * is noted (resmon_monitor_get_sink()) and logged once, and the next call comes all the same: a
- * full disk may have room again.  One from start switches the sink off.
+ * Operations of a sink; NULL members are skipped.  All are called from a delivery thread, those of
+ * one sink one at a time; close too, or from resmon_monitor_free().  A negative status from rows,
+ * tag or snapshot is noted (resmon_monitor_get_sink()) and logged once, and the next call comes all
+ * the same: a full disk may have room again.  One from start switches the sink off.
  *
  * They may call any function of the library; stopping their own monitor is RESMON_ESTATE, and
  * freeing it is left undone.  In start, that monitor may not be running yet (RESMON_ESTATE).  A
@@ -76,6 +77,9 @@ typedef struct resmon_sink_info {
     int32_t is_off;       /**< 1: its start failed, or it was left behind; it is called no more */
     uint64_t calls;
     uint64_t failures;
+    resmon_status end_status; /**< of start, stop and flush: RESMON_OK when the sink has done its
+                                   work in the end, whatever failed on the way */
+    int32_t reserved;
     uint64_t busy_ns;    /**< time spent in it */
     uint64_t longest_ns; /**< by its slowest call */
 } resmon_sink_info;

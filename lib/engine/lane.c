@@ -155,7 +155,7 @@ static struct call call_begin(struct rm_lane *lane, struct lane_sink *sink, cons
     return (struct call){lane, sink, what, rm_clock_monotonic_ns()};
 }
 
-/* A failure is said once, until something succeeds. */
+/* A failure is said when it is another than the one before. */
 static void call_end(const struct call *call, resmon_status status)
 {
     resmon_sink_info *info = &call->sink->info;
@@ -184,6 +184,22 @@ static bool is_on(const struct lane_sink *sink)
     return !RM_LOAD(&sink->is_off);
 }
 
+/* The first that fails in the end is what stop tells of. */
+static void note_end(struct rm_lane *lane, struct lane_sink *sink, resmon_status status)
+{
+    if (status >= RESMON_OK) {
+        return;
+    }
+    (void)pthread_mutex_lock(&lane->lock);
+    sink->info.end_status = status;
+    if (lane->end_status == RESMON_OK) {
+        lane->end_status = status;
+        (void)snprintf(lane->end_text, sizeof lane->end_text, "sink %s: %s", sink->info.name,
+                       resmon_last_error());
+    }
+    (void)pthread_mutex_unlock(&lane->lock);
+}
+
 static void call_start(struct rm_lane *lane)
 {
     for (size_t i = 0; i < lane->sink_count; i++) {
@@ -196,6 +212,7 @@ static void call_start(struct rm_lane *lane)
         call_end(&call, status);
         if (status < RESMON_OK) {
             RM_STORE(&sink->is_off, true);
+            note_end(lane, sink, status);
         }
     }
 }
@@ -225,17 +242,6 @@ static void call_record(struct rm_lane *lane, const struct record *record)
             struct call call = call_begin(lane, sink, "rows");
             call_end(&call, sink->ops.rows(sink->context, &rows));
         }
-    }
-}
-
-static void note_end(struct rm_lane *lane, const struct lane_sink *sink, resmon_status status)
-{
-    if (status < RESMON_OK && lane->end_status == RESMON_OK) {
-        (void)pthread_mutex_lock(&lane->lock);
-        lane->end_status = status;
-        (void)snprintf(lane->end_text, sizeof lane->end_text, "sink %s: %s", sink->info.name,
-                       resmon_last_error());
-        (void)pthread_mutex_unlock(&lane->lock);
     }
 }
 
@@ -474,6 +480,7 @@ static void leave_behind(struct rm_lane *lane)
     if (lane->current != NULL) {
         RM_STORE(&lane->current->is_off, true);
         lane->current->info.status = RESMON_ETIMEDOUT;
+        lane->current->info.end_status = RESMON_ETIMEDOUT;
         (void)rm_text_set(lane->current->info.reason, sizeof lane->current->info.reason,
                           lane->end_text);
     }

@@ -96,7 +96,8 @@ static resmon_status settle_address(struct mlflow *mlflow, const struct resmon_r
                       mlflow->config.experiment_id);
     (void)rm_text_set(address->run_id, sizeof address->run_id, mlflow->config.run_id);
     (void)rm_text_set(address->wanted.job, sizeof address->wanted.job, mlflow->place.job);
-    address->wanted.is_maker = mlflow->place.is_first;
+    address->wanted.is_first = mlflow->place.is_first;
+    address->wanted.way = mlflow->place.is_first ? RM_MLFLOW_MAKE : RM_MLFLOW_AWAIT;
     rm_buffer_clear(&mlflow->body);
     resmon_status status = rm_mlflow_plan_create(&mlflow->config, run, &mlflow->place,
                                                  address->wanted.uuid, &mlflow->body);
@@ -230,11 +231,10 @@ static resmon_status put_away(struct mlflow *mlflow, const struct rm_mlflow_plan
     return status;
 }
 
-/* The whole way of a finished run. */
+/* The whole way of a finished run, from the cursor on. */
 static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run,
-                             int64_t deadline_ns)
+                             struct rm_mlflow_cursor cursor, int64_t deadline_ns)
 {
-    struct rm_mlflow_cursor cursor = {0};
     struct account account = {0};
     struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
     if (plan == NULL) {
@@ -280,7 +280,7 @@ static resmon_status start(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
     resmon_status status = settle_address(mlflow, run);
-    if (status != RESMON_OK || !reports(mlflow) || !mlflow->place.is_first) {
+    if (status != RESMON_OK || !mlflow->place.is_first) {
         return status;
     }
     status = rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted,
@@ -325,10 +325,18 @@ static resmon_status snapshot(void *context, const resmon_run *run)
     return status;
 }
 
+/* Who made the run also ends it, even where another process of the host reports. */
 static resmon_status stop(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
-    return reports(mlflow) ? deliver(mlflow, run, RM_DEADLINE_NONE) : RESMON_OK;
+    struct rm_mlflow_cursor cursor = {0};
+    if (!reports(mlflow) && !mlflow->place.is_first) {
+        return RESMON_OK;
+    }
+    if (!reports(mlflow)) {
+        cursor.stage = RM_MLFLOW_STAGE_UPDATE;
+    }
+    return deliver(mlflow, run, cursor, RM_DEADLINE_NONE);
 }
 
 resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm_sink *ret_sink)
@@ -364,9 +372,9 @@ resmon_status rm_mlflow_push(const struct resmon_run *run, const resmon_mlflow_o
     status = settle_address(mlflow, run);
     if (status == RESMON_OK) {
         /* Nobody else may come to make the job's run: it is looked for, and made. */
-        mlflow->address.wanted.wait_ns = mlflow->place.job[0] != '\0' ? 1 : 0;
-        mlflow->address.wanted.is_maker = true;
-        status = deliver(mlflow, run, rm_clock_monotonic_ns() + mlflow->config.budget_ns);
+        mlflow->address.wanted.way = RM_MLFLOW_LOOK;
+        status = deliver(mlflow, run, (struct rm_mlflow_cursor){0},
+                         rm_clock_monotonic_ns() + mlflow->config.budget_ns);
     }
     mlflow_free(mlflow);
     return status;
@@ -446,8 +454,8 @@ static resmon_status replay_file(struct rm_mlflow_replay *replay,
     int64_t deadline_ns = rm_clock_monotonic_ns() + mlflow->config.budget_ns;
     struct rm_mlflow_wanted *wanted = &mlflow->address.wanted;
     wanted->may_exist = true;
-    wanted->wait_ns = wanted->job[0] == '\0' ? 0 : wanted->is_maker ? 1 : JOB_WAIT_NS;
-    wanted->is_maker = true;
+    wanted->way = RM_MLFLOW_LOOK;
+    wanted->wait_ns = wanted->is_first ? 0 : JOB_WAIT_NS;
     status = rm_mlflow_find_run(&mlflow->client, wanted, deadline_ns);
     if (status == RESMON_OK) {
         (void)rm_text_set(info->run_id, sizeof info->run_id, mlflow->client.run_id);

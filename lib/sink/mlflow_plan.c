@@ -89,6 +89,9 @@ struct rm_mlflow_place rm_mlflow_place_of(const struct resmon_run *run, int64_t 
     if (fact_text(run, "job", "key")[0] == '\0') {
         place.job[0] = '\0';
     }
+    if (node_index < 0 && !(index >= 0.0) && rank >= 0.0) {
+        place.node_index = (int64_t)fmin(rank, 1e9); /* steps of different nodes must differ */
+    }
     if (rank >= 0.0) {
         place.is_first = rank == 0.0;
     } else if (place.job[0] != '\0') {

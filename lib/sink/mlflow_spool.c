@@ -46,7 +46,7 @@ static resmon_status write_head(struct rm_mlflow_spool *spool,
         put_member(&line, "run_id", address->run_id);
         put_member(&line, "uuid", address->wanted.uuid);
         put_member(&line, "job", address->wanted.job);
-        put_member(&line, "first", address->wanted.is_maker ? "yes" : "no");
+        put_member(&line, "first", address->wanted.is_first ? "yes" : "no");
         put_member(&line, "create", address->create != NULL ? address->create : "");
         rm_buffer_puts(&line, "}\n");
     }
@@ -176,7 +176,7 @@ static resmon_status read_address(struct rm_mlflow_replay *replay, const struct 
     if (!is_whole) {
         return garbled(replay, "the first line lacks a member");
     }
-    address->wanted.is_maker = strcmp(first, "yes") == 0;
+    address->wanted.is_first = strcmp(first, "yes") == 0;
     address->create = rm_strdup(create);
     address->wanted.body = address->create;
     return address->create != NULL ? RESMON_OK
