@@ -64,7 +64,8 @@ typedef struct resmon_sink_ops {
     resmon_status (*snapshot)(void *context,
                               const resmon_run *run); /**< the run so far, now and then; the run is
                                                          valid until the callback returns */
-    uint64_t snapshot_interval_ms;                    /**< how often; 0: never */
+    uint64_t snapshot_interval_ms;                    /**< how often, the first time after 1 s at
+                                                         most; 0: never */
     uint64_t flags;                                   /**< RESMON_SINK_* */
 } resmon_sink_ops;
 
@@ -98,10 +99,13 @@ typedef struct resmon_json_options {
         2) /**< the directory may come into being later: not looked at when the sink is added */
 
 /**
- * The table of samples as comma-separated values (RFC 4180): a line of names, then a line for each
- * row.  A cell that was not read is empty.  A second file beside it ("run.csv" ->
- * "run-columns.csv") says for each column its metric, instance, unit, kind and meaning.
- * Since 0.1.
+ * The table of samples as comma-separated values (quoted as in RFC 4180; lines end in '\n'): a line
+ * of names, then a line for each sample as it comes, or with RESMON_CSV_WHOLE_RUN for each row of
+ * the run's table.  First stand "time_s" (since the start) and "unix_time_s" (of a row also "end_s"
+ * and "samples"), last "tag": the labels set since the line before, joined by "; ".  A cell that
+ * was not read is empty.  A file that is there is emptied at the start of the run; on a full disk
+ * lines are lost whole, and counted.  A second file beside it ("run.csv" -> "run-columns.csv") says
+ * for each column its metric, instance, unit, kind and meaning.  Since 0.1.
  */
 typedef struct resmon_csv_options {
     size_t struct_size;

@@ -25,6 +25,9 @@
 #define QUEUE_LEAST   128
 #define QUEUE_LARGEST 1024
 
+/* Early: what cannot be written is known soon, and short runs are seen. */
+#define FIRST_SNAPSHOT_MS 1000
+
 enum record_kind { RECORD_ROW, RECORD_TAG };
 
 struct record {
@@ -282,9 +285,8 @@ static int64_t next_snapshot_ns(const struct rm_lane *lane)
     return next_ns;
 }
 
-static void schedule_snapshot(struct lane_sink *sink, int64_t now_ns)
+static void schedule_snapshot(struct lane_sink *sink, int64_t now_ns, uint64_t ms)
 {
-    uint64_t ms = sink->ops.snapshot_interval_ms;
     int64_t most_ms = INT64_MAX / 4 / RM_NS_PER_MS;
     sink->next_snapshot_ns =
         now_ns + (ms < (uint64_t)most_ms ? (int64_t)ms : most_ms) * RM_NS_PER_MS;
@@ -317,7 +319,7 @@ static void call_snapshots(struct rm_lane *lane)
             struct call call = call_begin(lane, sink, "snapshot");
             call_end(&call, sink->ops.snapshot(sink->context, run));
         }
-        schedule_snapshot(sink, rm_clock_monotonic_ns());
+        schedule_snapshot(sink, rm_clock_monotonic_ns(), sink->ops.snapshot_interval_ms);
     }
     rm_run_free(run);
 }
@@ -353,7 +355,9 @@ static void *run_thread(void *context)
     rm_deadline_follow(&lane->deadline_ns);
     call_start(lane);
     for (size_t i = 0; i < lane->sink_count; i++) {
-        schedule_snapshot(&lane->sinks[i], rm_clock_monotonic_ns());
+        uint64_t ms = lane->sinks[i].ops.snapshot_interval_ms;
+        schedule_snapshot(&lane->sinks[i], rm_clock_monotonic_ns(),
+                          ms < FIRST_SNAPSHOT_MS ? ms : FIRST_SNAPSHOT_MS);
     }
     while (!is_stopping) {
         wait_for_work(lane);

@@ -406,7 +406,6 @@ static resmon_status replay_entries(struct mlflow *mlflow, struct rm_mlflow_repl
     struct rm_mlflow_entry entry;
     resmon_status status;
     while ((status = rm_mlflow_replay_next(replay, &entry)) == RESMON_OK) {
-        info->requests++;
         if (entry.mark != RM_MLFLOW_MARK_SENT) {
             status = replay_entry(mlflow, replay, &entry, deadline_ns, &account, info);
         }
@@ -425,18 +424,23 @@ static resmon_status replay_entries(struct mlflow *mlflow, struct rm_mlflow_repl
     return rm_lockedfile_remove(&replay->file);
 }
 
-/* Options go before the file, as far as they name something. */
-static void take_address(struct mlflow *mlflow, const resmon_mlflow_options *options)
+/* A file is outside text, too: what becomes part of a URL is checked. */
+static resmon_status take_address(struct mlflow *mlflow)
 {
     const struct rm_mlflow_address *address = &mlflow->address;
     struct rm_mlflow_config *config = &mlflow->config;
+    if (!rm_mlflow_is_id(address->run_id) || !rm_mlflow_is_id(address->experiment_id)) {
+        return rm_error(RESMON_EFORMAT, "the spool file names a run or an experiment that no "
+                                        "server can have");
+    }
     (void)rm_text_set(config->experiment, sizeof config->experiment, address->experiment);
     (void)rm_text_set(config->experiment_id, sizeof config->experiment_id, address->experiment_id);
     (void)rm_text_set(mlflow->client.experiment_id, sizeof mlflow->client.experiment_id,
                       address->experiment_id);
-    if (options == NULL || options->run_id == NULL) {
+    if (!config->is_run_chosen) {
         (void)rm_text_set(config->run_id, sizeof config->run_id, address->run_id);
     }
+    return RESMON_OK;
 }
 
 static resmon_status replay_file(struct rm_mlflow_replay *replay,
@@ -450,13 +454,15 @@ static resmon_status replay_file(struct rm_mlflow_replay *replay,
     }
     mlflow->address = *address;
     address->create = NULL; /* passed on */
-    take_address(mlflow, options);
+    status = take_address(mlflow);
     int64_t deadline_ns = rm_clock_monotonic_ns() + mlflow->config.budget_ns;
     struct rm_mlflow_wanted *wanted = &mlflow->address.wanted;
     wanted->may_exist = true;
     wanted->way = RM_MLFLOW_LOOK;
     wanted->wait_ns = wanted->is_first ? 0 : JOB_WAIT_NS;
-    status = rm_mlflow_find_run(&mlflow->client, wanted, deadline_ns);
+    if (status == RESMON_OK) {
+        status = rm_mlflow_find_run(&mlflow->client, wanted, deadline_ns);
+    }
     if (status == RESMON_OK) {
         (void)rm_text_set(info->run_id, sizeof info->run_id, mlflow->client.run_id);
         status = replay_entries(mlflow, replay, deadline_ns, info);
@@ -475,6 +481,7 @@ resmon_status rm_mlflow_replay(const char *path, const resmon_mlflow_options *op
     }
     resmon_status status = rm_mlflow_replay_open(&replay, path, address);
     if (status == RESMON_OK) {
+        info->requests = rm_mlflow_replay_count(&replay);
         status = replay_file(&replay, options, address, info);
         rm_mlflow_replay_close(&replay);
         rm_mlflow_address_free(address);

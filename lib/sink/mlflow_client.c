@@ -94,9 +94,7 @@ static const char *remedy_for(int code, const char *words)
 
 static resmon_status status_of_code(int code)
 {
-    return code == 401 || code == 403 ? RESMON_EACCES
-           : code == 404              ? RESMON_ENOENT
-                                      : RESMON_EREMOTE;
+    return code == 401 || code == 403 ? RESMON_EACCES : RESMON_EREMOTE;
 }
 
 /* An answer that is not 200 as a failure. */

@@ -225,6 +225,15 @@ resmon_status rm_mlflow_replay_open(struct rm_mlflow_replay *replay, const char 
     return status;
 }
 
+uint64_t rm_mlflow_replay_count(const struct rm_mlflow_replay *replay)
+{
+    uint64_t count = 0;
+    for (size_t i = replay->at; i < replay->length; i++) {
+        count += replay->text[i] == '\n' ? 1 : 0;
+    }
+    return count;
+}
+
 static bool is_call(const char *name, enum rm_mlflow_call *ret_call)
 {
     for (size_t i = 0; name != NULL && rm_mlflow_call_name(i) != NULL; i++) {
@@ -249,11 +258,12 @@ resmon_status rm_mlflow_replay_next(struct rm_mlflow_replay *replay,
 {
     char *line;
     size_t length;
+    static const char marks[] = {RM_MLFLOW_MARK_WAITS, RM_MLFLOW_MARK_SENT, RM_MLFLOW_MARK_REFUSED};
     struct rm_mlflow_entry entry = {.offset = replay->at};
     if (!take_line(replay, &line, &length)) {
         return RESMON_ENOENT;
     }
-    if (length < 3 || line[1] != ' ' || strchr("-x!", line[0]) == NULL || line[0] == '\0') {
+    if (length < 3 || line[1] != ' ' || memchr(marks, line[0], sizeof marks) == NULL) {
         return garbled(replay, "no mark");
     }
     resmon_status status = parse_line(replay, line, length, 2, &entry.json);
