@@ -209,15 +209,18 @@ static const struct {
     [RM_AUTORUN_TRACE] = {"trace", VALUE_NEEDED, true},
 };
 
+/* Before an '@', it may be a piece of a password with a comma in it: `part` goes on to the end of
+ * the variable. */
 static resmon_status unknown(struct rm_text part)
 {
+    struct rm_text shown = strchr(part.at, '@') == NULL ? part : rm_text_of("...", 3);
     return rm_error(
         RESMON_EINVAL,
         "'%.*s' is not known; use json=FILE, csv=FILE, mlflow, prom=DIRECTORY, push=URL, "
         "openmetrics=FILE, record=FILE, "
         "summary, scopes=wall+cpu+rss+io, interval=100ms, domains=process+node, rows=N, "
         "name=TEXT, events=N, checkpoint=60s, stop=10s, smaps, log",
-        SHOWN(part));
+        SHOWN(shown));
 }
 
 static resmon_status check_value(const char *name, enum value wanted, bool has_value)

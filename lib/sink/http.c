@@ -419,10 +419,17 @@ static bool is_lasting(CURLcode code)
     return false;
 }
 
+/* libcurl quotes a proxy that it cannot read, with its credentials. */
+static const char *words_of(const struct rm_http *http, CURLcode code)
+{
+    bool is_clean = http->error[0] != '\0' && strchr(http->error, '@') == NULL;
+    return is_clean ? http->error : curl.easy_strerror(code);
+}
+
 static resmon_status explain(struct rm_http *http, const struct rm_http_request *request,
                              CURLcode code, struct rm_http_reply *reply)
 {
-    const char *why = http->error[0] != '\0' ? http->error : curl.easy_strerror(code);
+    const char *why = words_of(http, code);
     reply->is_passing = !is_lasting(code);
     reply->code = 0;
     switch (code) {
