@@ -47,9 +47,10 @@ typedef struct resmon_rows {
  * the same: a full disk may have room again.  One from start switches the sink off.
  *
  * They may call any function of the library; stopping their own monitor is RESMON_ESTATE, and
- * freeing it is left undone.  In start, that monitor may not be running yet (RESMON_ESTATE).  A
- * sink that does not return within the monitor's `stop_timeout_ms` is left behind: the monitor
- * stops, the sink's thread goes on by itself, calls close when the sink does return, and ends.
+ * freeing it is left undone.  In start and at the first rows, that monitor may not be running yet
+ * (RESMON_ESTATE).  A sink that does not return within the monitor's `stop_timeout_ms` is left
+ * behind: the monitor stops, the sink's thread goes on by itself, calls close when the sink does
+ * return, and ends; from then on the sink must not use the monitor, which may be freed.
  * Since 0.1.
  */
 typedef struct resmon_sink_ops {

@@ -25,7 +25,7 @@
 #include "sys/identity.h"
 #include "sys/mapping.h"
 
-enum life { LIFE_NEW, LIFE_RUNNING, LIFE_STOPPED, LIFE_FAILED };
+enum life { LIFE_NEW, LIFE_STARTING, LIFE_RUNNING, LIFE_STOPPED, LIFE_FAILED };
 
 struct resmon_monitor {
     struct rm_options options;
@@ -58,7 +58,7 @@ static resmon_status check_life(const resmon_monitor *monitor, enum life low, en
     }
     int life = RM_LOAD_ACQUIRE(&monitor->life);
     if (life < (int)low || life > (int)high) {
-        static const char *const names[] = {"not started", "running", "stopped",
+        static const char *const names[] = {"not started", "starting", "running", "stopped",
                                             "unusable since its start failed"};
         return rm_error(RESMON_ESTATE, "the monitor is %s", names[life]);
     }
@@ -280,6 +280,7 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
     if (status != RESMON_OK) {
         return status;
     }
+    RM_STORE_RELEASE(&monitor->life, LIFE_STARTING); /* sinks get their turn before it runs */
     status = start_all(monitor);
     if (status != RESMON_OK) {
         rm_sampling_stop(&monitor->sampling);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE              /* secure_getenv */
+#define _GNU_SOURCE              /* secure_getenv, SOCK_CLOEXEC */
 #define CURL_DISABLE_DEPRECATION /* options that every libcurl knows, and not only the latest */
 #include "sink/http.h"
 
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -69,17 +70,39 @@ static const struct {
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 static char load_error[256]; /* "": loaded */
 
-/* Exchanges now under way, and whether the program ends: atomic. */
+/* Exchanges now under way, and whether the program ends: atomic, and each is written before the
+ * other is read, so that no exchange begins unseen. */
 static int active;
 static bool is_exiting;
+static RM_THREAD_LOCAL int
+    own_active; /* of these, on this thread: it may exit in a signal handler */
+
+static bool begin_exchange(void)
+{
+    (void)__atomic_add_fetch(&active, 1, __ATOMIC_SEQ_CST);
+    own_active++;
+    return !__atomic_load_n(&is_exiting, __ATOMIC_SEQ_CST);
+}
+
+static void end_exchange(void)
+{
+    own_active--;
+    (void)__atomic_sub_fetch(&active, 1, __ATOMIC_SEQ_CST);
+}
+
+/* In the child of a fork, the threads that they were on are not. */
+static void forget_exchanges(void)
+{
+    RM_STORE(&active, own_active);
+}
 
 /* Libraries below libcurl tidy up in exit handlers; no exchange may be in them by then.  Ours is
  * registered after theirs, and so runs before. */
 static void end_exchanges(void)
 {
     const struct timespec pause = {0, 5 * RM_NS_PER_MS};
-    RM_STORE(&is_exiting, true);
-    for (int i = 0; i < 400 && RM_LOAD(&active) > 0; i++) {
+    __atomic_store_n(&is_exiting, true, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < 400 && __atomic_load_n(&active, __ATOMIC_SEQ_CST) > own_active; i++) {
         (void)nanosleep(&pause, NULL);
     }
 }
@@ -111,6 +134,7 @@ static void load(void)
         (void)snprintf(load_error, sizeof load_error, "libcurl cannot be initialised");
         return;
     }
+    (void)pthread_atfork(NULL, NULL, forget_exchanges);
     (void)atexit(end_exchanges);
 }
 
@@ -219,17 +243,24 @@ static bool set_protocols(struct rm_http *http, bool is_tls)
     return SET(http, CURLOPT_PROTOCOLS, protocols) && SET(http, CURLOPT_REDIR_PROTOCOLS, protocols);
 }
 
+/* Programs that this one executes get no connection of ours. */
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    (void)context, (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 static bool set_manners(struct rm_http *http, const struct rm_http_config *config)
 {
     char agent[64];
     (void)snprintf(agent, sizeof agent, "libresmon/%s", resmon_version());
-    bool is_set = SET(http, CURLOPT_NOSIGNAL, 1L) && SET(http, CURLOPT_WRITEFUNCTION, receive) &&
-                  SET(http, CURLOPT_ERRORBUFFER, http->error) &&
-                  SET(http, CURLOPT_USERAGENT, agent) &&
-                  SET(http, CURLOPT_FOLLOWLOCATION, config->refuses_redirects ? 0L : 1L) &&
-                  SET(http, CURLOPT_MAXREDIRS, (long)MOST_REDIRECTS) &&
-                  SET(http, CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL) &&
-                  SET(http, CURLOPT_TCP_KEEPALIVE, 1L);
+    bool is_set =
+        SET(http, CURLOPT_NOSIGNAL, 1L) && SET(http, CURLOPT_WRITEFUNCTION, receive) &&
+        SET(http, CURLOPT_ERRORBUFFER, http->error) && SET(http, CURLOPT_USERAGENT, agent) &&
+        SET(http, CURLOPT_FOLLOWLOCATION, config->refuses_redirects ? 0L : 1L) &&
+        SET(http, CURLOPT_MAXREDIRS, (long)MOST_REDIRECTS) &&
+        SET(http, CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL) &&
+        SET(http, CURLOPT_OPENSOCKETFUNCTION, open_socket) && SET(http, CURLOPT_TCP_KEEPALIVE, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
     (void)SET(http, CURLOPT_QUICK_EXIT, 1L); /* no waiting for a resolver that hangs */
 #endif
@@ -419,10 +450,17 @@ static bool is_lasting(CURLcode code)
     return false;
 }
 
+/* libcurl quotes a proxy that it cannot read, with its credentials. */
+static const char *words_of(const struct rm_http *http, CURLcode code)
+{
+    bool is_clean = http->error[0] != '\0' && strchr(http->error, '@') == NULL;
+    return is_clean ? http->error : curl.easy_strerror(code);
+}
+
 static resmon_status explain(struct rm_http *http, const struct rm_http_request *request,
                              CURLcode code, struct rm_http_reply *reply)
 {
-    const char *why = http->error[0] != '\0' ? http->error : curl.easy_strerror(code);
+    const char *why = words_of(http, code);
     reply->is_passing = !is_lasting(code);
     reply->code = 0;
     switch (code) {
@@ -485,9 +523,14 @@ resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_reques
         reply->is_passing = true;
         return rm_error(RESMON_ENET, "%s %.*s: injected", SHOWN(request));
     }
-    (void)__atomic_add_fetch(&active, 1, __ATOMIC_SEQ_CST);
-    resmon_status status = transfer(http, request, deadline_ns, reply);
-    (void)__atomic_sub_fetch(&active, 1, __ATOMIC_SEQ_CST);
+    resmon_status status;
+    if (begin_exchange()) {
+        status = transfer(http, request, deadline_ns, reply);
+    } else {
+        reply->is_passing = true;
+        status = rm_error(RESMON_ETIMEDOUT, "%s %.*s: the program ends", SHOWN(request));
+    }
+    end_exchange();
     if (status == RESMON_OK && reply->body == NULL) {
         reply->body = rm_strdup("");
         reply->capacity = 1;
