@@ -40,6 +40,19 @@ static bool is_step(const char *part, size_t length)
     return length == 0 || (length <= 2 && strspn(part, ".") >= length);
 }
 
+/* A cut may have left a step: "a/..b" as "a/..". */
+static size_t without_last_step(const char *name, size_t length)
+{
+    size_t begin = length;
+    while (begin > 0 && name[begin - 1] != '/') {
+        begin--;
+    }
+    if (!is_step(name + begin, length - begin)) {
+        return length;
+    }
+    return begin > 0 ? begin - 1 : 0;
+}
+
 /* Allowed are [/\w.\- :], without empty, "." and ".." parts. */
 void rm_mlflow_clean_name(char *target, size_t room, const char *name)
 {
@@ -56,6 +69,8 @@ void rm_mlflow_clean_name(char *target, size_t room, const char *name)
         }
         at += length + (at[length] == '/' ? 1 : 0);
     }
+    target[out] = '\0';
+    out = without_last_step(target, out);
     if (out == 0) {
         target[out++] = '_';
     }
@@ -105,7 +120,7 @@ struct rm_mlflow_place rm_mlflow_place_of(const struct resmon_run *run, int64_t 
 
 static void add_point(struct rm_mlflow_plan *plan, const char *key, double value)
 {
-    if (isfinite(value) && key != NULL) {
+    if (isfinite(value)) {
         plan->points[plan->point_count++] = (struct rm_mlflow_point){key, value};
     }
 }
@@ -180,7 +195,8 @@ static void make_unique(char paths[][LONGEST_KEY], size_t count)
     }
 }
 
-static void add_scope_points(struct rm_mlflow_plan *plan, const struct rm_run_scope *scope,
+/* False: no memory. */
+static bool add_scope_points(struct rm_mlflow_plan *plan, const struct rm_run_scope *scope,
                              const char *path)
 {
     const struct {
@@ -198,9 +214,14 @@ static void add_scope_points(struct rm_mlflow_plan *plan, const struct rm_run_sc
         char key[LONGEST_KEY + 64];
         (void)snprintf(key, sizeof key, "resmon/scope/%s/%s", path, figures[i].figure);
         if (isfinite(figures[i].value)) {
-            add_point(plan, copy_key(plan, key), figures[i].value);
+            const char *copy = copy_key(plan, key);
+            if (copy == NULL) {
+                return false;
+            }
+            add_point(plan, copy, figures[i].value);
         }
     }
+    return true;
 }
 
 static int descending(const void *a, const void *b)
@@ -210,8 +231,13 @@ static int descending(const void *a, const void *b)
     return first < second ? 1 : first > second ? -1 : 0;
 }
 
-/* Of very many, those that took longest: from how long on. */
-static resmon_status least_wall(struct rm_mlflow_plan *plan, size_t count, double *ret_ns)
+/* Of very many, those that took longest: all above `wall_ns`, and so many of just that. */
+struct least {
+    double wall_ns;
+    size_t ties;
+};
+
+static resmon_status find_least(struct rm_mlflow_plan *plan, size_t count, struct least *ret_least)
 {
     size_t all = plan->run->scope_count;
     double *walls = rm_arena_alloc(&plan->arena, all, sizeof *walls);
@@ -222,29 +248,44 @@ static resmon_status least_wall(struct rm_mlflow_plan *plan, size_t count, doubl
         walls[i] = plan->run->scopes[i].total_ns;
     }
     qsort(walls, all, sizeof *walls, descending);
-    *ret_ns = count > 0 ? walls[count - 1] : 0.0;
+    *ret_least = (struct least){.wall_ns = count > 0 ? walls[count - 1] : 0.0};
+    while (ret_least->ties < count && walls[count - 1 - ret_least->ties] == ret_least->wall_ns) {
+        ret_least->ties++;
+    }
     return RESMON_OK;
+}
+
+static bool is_taken(struct least *least, double wall_ns)
+{
+    if (wall_ns == least->wall_ns && least->ties > 0) {
+        least->ties--;
+        return true;
+    }
+    return wall_ns > least->wall_ns;
 }
 
 static resmon_status add_scopes(struct rm_mlflow_plan *plan)
 {
     const struct resmon_run *run = plan->run;
     size_t count = run->scope_count < MOST_SCOPES ? run->scope_count : MOST_SCOPES;
-    double least_ns = 0.0;
+    struct least least = {0};
     char(*paths)[LONGEST_KEY] = rm_arena_alloc(&plan->arena, count, sizeof *paths);
     if (paths == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
-    resmon_status status = least_wall(plan, count, &least_ns);
+    resmon_status status = find_least(plan, count, &least);
     if (status != RESMON_OK) {
         return status;
     }
     size_t added = 0;
     for (size_t i = 0; i < run->scope_count && added < count; i++) {
-        if (run->scopes[i].total_ns >= least_ns) {
-            scope_path(run, i, paths[added++]);
-            make_unique(paths, added);
-            add_scope_points(plan, &run->scopes[i], paths[added - 1]);
+        if (!is_taken(&least, run->scopes[i].total_ns)) {
+            continue;
+        }
+        scope_path(run, i, paths[added++]);
+        make_unique(paths, added);
+        if (!add_scope_points(plan, &run->scopes[i], paths[added - 1])) {
+            return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
         }
     }
     plan->scopes_left_out = run->scope_count - added;
@@ -393,6 +434,14 @@ static void put_metric(struct rm_buffer *body, const char *key, double value, in
     rm_buffer_add(body, "}", 1);
 }
 
+/* A server refuses keys that come twice. */
+static bool has_key(const struct rm_buffer *body, const char *clean_key)
+{
+    char start[LONGEST_KEY + 16];
+    (void)snprintf(start, sizeof start, "{\"key\":\"%s\"", clean_key);
+    return body->text != NULL && strstr(body->text, start) != NULL;
+}
+
 static void put_pair(struct rm_buffer *body, const char *key, const char *value)
 {
     char clean_key[LONGEST_KEY + 1];
@@ -401,6 +450,9 @@ static void put_pair(struct rm_buffer *body, const char *key, const char *value)
         return;
     }
     rm_mlflow_clean_name(clean_key, sizeof clean_key, key);
+    if (has_key(body, clean_key)) {
+        return;
+    }
     (void)rm_text_set(clean_value, sizeof clean_value, value);
     rm_buffer_puts(body, comma(body));
     rm_buffer_puts(body, "{\"key\":");
@@ -638,16 +690,20 @@ resmon_status rm_mlflow_plan_create(const struct rm_mlflow_config *config,
         const char *key, *value;
     } tags[] = {
         {"mlflow.runName", clean},
+        {"resmon.uuid", uuid},
+        {"resmon.job", place->job},
+        {NULL, NULL}, /* what is in MLFLOW_RUN_CONTEXT goes before the rest */
         {"mlflow.user", config->user},
         {"mlflow.source.name", executable},
         {"mlflow.source.type", place->job[0] != '\0' ? "JOB" : "LOCAL"},
-        {"resmon.uuid", uuid},
-        {"resmon.job", place->job},
     };
     for (size_t i = 0; i < RM_ARRAY_LEN(tags); i++) {
-        put_pair(body, tags[i].key, tags[i].value);
+        if (tags[i].key == NULL) {
+            put_context(body, config);
+        } else {
+            put_pair(body, tags[i].key, tags[i].value);
+        }
     }
-    put_context(body, config);
     rm_buffer_puts(body, "]}");
     return body->status;
 }

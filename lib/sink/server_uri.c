@@ -61,13 +61,22 @@ static resmon_status split_credentials(const char *authority, const char *end, c
     return status;
 }
 
+/* How much of a text that has no scheme of ours may be shown: another scheme, or a word that names
+ * a kind of store; but of "user:password@host" nothing. */
+static int shown_length(const char *text)
+{
+    size_t length = strcspn(text, ":/@");
+    bool is_scheme = strncmp(text + length, "://", 3) == 0;
+    return is_scheme || strchr(text, '@') == NULL ? (int)length : 0;
+}
+
 resmon_status rm_server_uri_take(const char *text, const char *what, char *uri, size_t room,
                                  struct rm_secrets *secrets)
 {
     bool is_tls = strncmp(text, "https://", 8) == 0;
     if (!is_tls && strncmp(text, "http://", 7) != 0) {
         return rm_error(RESMON_EINVAL, "%s must begin with http:// or https://, not with '%.*s'",
-                        what, (int)strcspn(text, ":/@"), text);
+                        what, shown_length(text), text);
     }
     const char *authority = text + (is_tls ? 8 : 7);
     const char *end = authority + strcspn(authority, "/?#");
