@@ -30,12 +30,14 @@ void rm_mlflow_client_init(struct rm_mlflow_client *client, const struct rm_mlfl
                            struct rm_http *http)
 {
     *client = (struct rm_mlflow_client){.config = config, .http = http};
+    rm_buffer_init(&client->body, LARGEST_BODY);
     (void)rm_text_set(client->experiment_id, sizeof client->experiment_id, config->experiment_id);
 }
 
 void rm_mlflow_client_free(struct rm_mlflow_client *client)
 {
     rm_http_reply_free(&client->reply);
+    rm_buffer_free(&client->body);
     rm_http_close(client->http);
     client->http = NULL;
 }
@@ -513,17 +515,18 @@ static resmon_status post_item(struct rm_mlflow_client *client, const struct rm_
 {
     static const char *const names[RM_MLFLOW_CALLS] = {
         [RM_MLFLOW_LOG_BATCH] = "runs/log-batch", [RM_MLFLOW_UPDATE] = "runs/update"};
-    struct rm_buffer body;
-    rm_buffer_init(&body, LARGEST_BODY);
-    rm_buffer_printf(&body, "{\"run_id\":\"%s\",", client->run_id);
-    rm_buffer_add(&body, item->body, item->length);
-    resmon_status status = body.status;
+    struct rm_buffer *body = &client->body;
+    rm_buffer_clear(body);
+    rm_buffer_printf(body, "{\"run_id\":\"%s\",", client->run_id);
+    rm_buffer_add(body, item->body, item->length);
+    resmon_status status = body->status;
     if (status == RESMON_OK) {
-        const struct call call = {
-            .name = names[item->call], .method = "POST", .body = body.text, .length = body.length};
+        const struct call call = {.name = names[item->call],
+                                  .method = "POST",
+                                  .body = body->text,
+                                  .length = body->length};
         status = say(client, &call, deadline_ns);
     }
-    rm_buffer_free(&body);
     if (status == RESMON_OK && client->reply.code != 200) {
         status = refuse(client, names[item->call]);
     }

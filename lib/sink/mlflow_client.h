@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "sink/mlflow_config.h"
 
 /* What is sent to a run. */
@@ -52,6 +53,7 @@ struct rm_mlflow_client {
     const struct rm_mlflow_config *config;
     struct rm_http *http;
     struct rm_http_reply reply;
+    struct rm_buffer body;                  /* of the call now; kept, as batch follows batch */
     char experiment_id[RM_MLFLOW_ID_BYTES]; /* "": not known yet */
     char run_id[RM_MLFLOW_ID_BYTES];
     char artifact_uri[RM_MLFLOW_URI_BYTES];

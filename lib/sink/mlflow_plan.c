@@ -355,18 +355,18 @@ static resmon_status add_series(struct rm_mlflow_plan *plan)
         if (column < 0 || (is_share && !(memory > 0.0))) {
             continue;
         }
-        char key[LONGEST_KEY];
-        (void)snprintf(key, sizeof key, "system/%s/%s", node, series_rows[i].key);
-        char *copy = rm_arena_alloc(&plan->arena, strlen(key) + 1, 1);
-        if (copy == NULL) {
+        struct rm_mlflow_series *series = &plan->series[plan->series_count];
+        char head[LONGEST_KEY];
+        int length = snprintf(head, sizeof head, "{\"key\":\"system/%s/%s\",\"value\":", node,
+                              series_rows[i].key);
+        series->head_length = (size_t)length;
+        series->head = rm_arena_alloc(&plan->arena, series->head_length, 1);
+        if (series->head == NULL) {
             return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
         }
-        memcpy(copy, key, strlen(key) + 1);
-        plan->series[plan->series_count].key = copy;
-        plan->series[plan->series_count].values =
-            rm_run_series(run, (size_t)column, series_rows[i].series);
-        plan->series[plan->series_count].divisor =
-            is_share ? memory / 100.0 : series_rows[i].divisor;
+        memcpy(series->head, head, series->head_length);
+        series->values = rm_run_series(run, (size_t)column, series_rows[i].series);
+        series->divisor = is_share ? memory / 100.0 : series_rows[i].divisor;
         plan->series_count++;
     }
     return RESMON_OK;
@@ -553,29 +553,72 @@ static bool make_params(const struct rm_mlflow_plan *plan, struct rm_mlflow_curs
     return true;
 }
 
-/* Row by row, so that a batch is a stretch of time.  The step is the number of the row's last
- * sample: it rises, also when rows merge between two portions. */
+/* What all points of a row end with. */
+struct point_tail {
+    char text[2 * RM_NUMBER_BYTES + 32];
+    size_t length;
+};
+
+/* The step is the number of the row's last sample: it rises, also when rows merge between two
+ * portions. */
+static void make_tail(const struct resmon_run *run, size_t row, struct rm_mlflow_cursor *cursor,
+                      struct point_tail *tail)
+{
+    for (; cursor->step_row <= row; cursor->step_row++) {
+        cursor->step += (int64_t)run->row_samples[cursor->step_row];
+    }
+    static const char before[] = ",\"timestamp\":";
+    static const char between[] = ",\"step\":";
+    int64_t t_ns = run->start_realtime_ns + run->t_last[row];
+    char *at = tail->text;
+    memcpy(at, before, sizeof before - 1);
+    at += sizeof before - 1;
+    at += rm_number_i64(at, t_ns / RM_NS_PER_MS);
+    memcpy(at, between, sizeof between - 1);
+    at += sizeof between - 1;
+    at += rm_number_i64(at, cursor->step - 1);
+    *at++ = '}';
+    tail->length = (size_t)(at - tail->text);
+}
+
+static void put_point(struct rm_buffer *body, const struct rm_mlflow_series *series, double value,
+                      const struct point_tail *tail, bool is_first)
+{
+    char *begin = rm_buffer_room(body, 1 + series->head_length + RM_NUMBER_BYTES + tail->length);
+    if (begin == NULL) {
+        return;
+    }
+    char *at = begin;
+    *at = ',';
+    at += is_first ? 0 : 1;
+    memcpy(at, series->head, series->head_length);
+    at += series->head_length;
+    at += rm_number_double(at, value);
+    memcpy(at, tail->text, tail->length);
+    at += tail->length;
+    rm_buffer_advance(body, (size_t)(at - begin));
+}
+
+/* Row by row, so that a batch is a stretch of time. */
 static bool make_series(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
                         size_t most, struct rm_buffer *body)
 {
-    const struct resmon_run *run = plan->run;
     size_t rows = plan->row_end - plan->first_row;
     size_t end = rows * plan->series_count;
     size_t count = 0;
-    int64_t step = 0;
-    size_t step_row = 0;
     rm_buffer_puts(body, "\"metrics\":[");
-    for (; cursor->index < end && count < most; cursor->index++) {
+    while (cursor->index < end && count < most) {
+        struct point_tail tail;
         size_t row = plan->first_row + cursor->index / plan->series_count;
-        size_t key = cursor->index % plan->series_count;
-        for (; step_row <= row; step_row++) {
-            step += (int64_t)run->row_samples[step_row];
-        }
-        double value = plan->series[key].values[row] / plan->series[key].divisor;
-        if (isfinite(value)) {
-            put_metric(body, plan->series[key].key, value,
-                       run->start_realtime_ns + run->t_last[row], step - 1);
-            count++;
+        make_tail(plan->run, row, cursor, &tail);
+        for (size_t key = cursor->index % plan->series_count;
+             key < plan->series_count && count < most; key++, cursor->index++) {
+            const struct rm_mlflow_series *series = &plan->series[key];
+            double value = series->values[row] / series->divisor;
+            if (isfinite(value)) {
+                put_point(body, series, value, &tail, count == 0);
+                count++;
+            }
         }
     }
     rm_buffer_puts(body, "]}");

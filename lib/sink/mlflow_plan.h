@@ -44,6 +44,13 @@ struct rm_mlflow_point {
     double value;
 };
 
+struct rm_mlflow_series {
+    char *head; /* of each of its points, up to the value */
+    size_t head_length;
+    const double *values;
+    double divisor;
+};
+
 #define RM_MLFLOW_SERIES_KEYS 32
 
 struct rm_mlflow_plan {
@@ -55,11 +62,7 @@ struct rm_mlflow_plan {
     struct rm_mlflow_point *points; /* of the summary */
     size_t point_count;
     size_t scopes_left_out;
-    struct {
-        char *key;
-        const double *values;
-        double divisor;
-    } series[RM_MLFLOW_SERIES_KEYS];
+    struct rm_mlflow_series series[RM_MLFLOW_SERIES_KEYS];
     size_t series_count;
     size_t first_row; /* of the series: rows before were sent */
     size_t row_end;
@@ -70,7 +73,9 @@ struct rm_mlflow_plan {
 /* How far one has come. */
 struct rm_mlflow_cursor {
     enum rm_mlflow_stage stage;
-    size_t index; /* in the stage */
+    size_t index;    /* in the stage */
+    size_t step_row; /* of series: the rows before it have `step` samples */
+    int64_t step;
 };
 
 /** A plan for a finished run; rows that ended before `after_ns` were sent already. */
