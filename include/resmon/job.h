@@ -57,7 +57,7 @@ typedef struct resmon_job_info {
                                 MPI), "pals", "alps", or "flux" in a job of another system: who gave
                                 the rank; "": the batch system itself */
     const char *id;        /**< of the job.  Flux ids are UTF-8; MPICH's mpiexec gives none */
-    const char *step;      /**< Slurm's number of the step */
+    const char *step;      /**< Slurm's number of the step; "" under an mpirun, which is none */
     const char *array_id;  /**< of the job array that the job is a task of */
     const char *name;      /**< of the job */
     const char *queue;     /**< or partition */

@@ -126,7 +126,8 @@ static void read_job(struct scene *scene)
     resmon_job_info *info = &scene->job->info;
     const char *given = raw_text(scene, &rm_job_overrides, RM_JOB_ID);
     info->id = given != NULL ? keep(scene, given) : text(scene, RM_JOB_ID);
-    info->step = text(scene, RM_JOB_STEP);
+    /* An mpirun's daemons may be in a step, those of the other nodes only; ranks inherit it. */
+    info->step = scene->skipped == NULL ? text(scene, RM_JOB_STEP) : "";
     info->array_id = text(scene, RM_JOB_ARRAY_ID);
     info->name = text(scene, RM_JOB_NAME);
     info->queue = text(scene, RM_JOB_QUEUE);

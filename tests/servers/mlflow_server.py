@@ -142,7 +142,7 @@ def launch(python, directory, port):
             start_new_session=True)
 
 
-def keep(python, directory, port, life):
+def keep(python, directory, port, life, is_lasting):
     """The life of the process between us and the server: it ends the server, and all that the server
     started, when `life` is closed; thus also when we are killed."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -157,21 +157,23 @@ def keep(python, directory, port, life):
             os.killpg(server.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             server.wait(patience)
-    shutil.rmtree(directory, ignore_errors=True)
+    if not is_lasting:
+        shutil.rmtree(directory, ignore_errors=True)
     os._exit(0)
 
 
 @contextlib.contextmanager
-def server(python):
-    """(its port, the file with its log)"""
-    directory = tempfile.mkdtemp(prefix="resmon-mlflow-")
-    os.mkdir(f"{directory}/artifacts")
-    port = free_port()
+def server(python, directory=None, port=None):
+    """(its port, the directory with its log); a directory that is given lasts, for a later server."""
+    is_lasting = directory is not None
+    directory = directory or tempfile.mkdtemp(prefix="resmon-mlflow-")
+    os.makedirs(f"{directory}/artifacts", exist_ok=True)
+    port = port or free_port()
     life, ours = os.pipe()
     keeper = os.fork()
     if keeper == 0:
         os.close(ours)
-        keep(python, directory, port, life)
+        keep(python, directory, port, life, is_lasting)
     os.close(life)
     try:
         end = time.monotonic() + READY_SECONDS

@@ -10,6 +10,7 @@ The names that the library gives things on the server are the tables below; the 
 """
 import argparse
 import datetime
+import itertools
 import json
 import math
 import pathlib
@@ -22,31 +23,67 @@ SUMMARY_KEY = "{key}"
 # Series of a node: the part of the key after this, and the column it comes from.
 SERIES_KEY = "system/node_{node}/{name}"
 SCOPE_KEY = "resmon/scope/{path}/{name}"
-ARTIFACT = "resmon/run.json"
+RUN_KEY = "resmon/run/{name}"
 
 MB = 1e6
-# name of the series: (metric, instance, divisor)
+
+
+def percent_of_memory(document):
+    return document.words["machine"]["memory_bytes"] / 100
+
+
+# name of the series: (metric, instance or None for the first, which number of a row, divisor)
 SERIES = {
-    "cpu_utilization_percentage": ("node.cpu.percent", "", 1),
-    "system_memory_usage_percentage": ("node.mem.percent", "", 1),
-    "system_memory_usage_megabytes": ("node.mem.used", "", MB),
-    "disk_usage_percentage": ("node.fs.percent", "/", 1),
-    "disk_usage_megabytes": ("node.fs.used", "/", MB),
-    "disk_available_megabytes": ("node.fs.free", "/", MB),
-    "network_receive_megabytes": ("node.net.all.recv", "", MB),
-    "network_transmit_megabytes": ("node.net.all.sent", "", MB),
-    "process_cpu_percentage": ("proc.cpu.percent", "", 1),
-    "process_memory_rss_megabytes": ("proc.mem.rss", "", MB),
-    "process_memory_vms_megabytes": ("proc.mem.vms", "", MB),
-    "process_memory_percentage": ("proc.mem.host_percent", "", 1),
-    "process_threads": ("proc.threads", "", 1),
-    "process_open_files": ("proc.fds", "", 1),
+    "cpu_utilization_percentage": ("node.cpu.percent", "", "mean", 1),
+    "system_memory_usage_percentage": ("node.mem.percent", "", "mean", 1),
+    "system_memory_usage_megabytes": ("node.mem.used", "", "mean", MB),
+    "disk_usage_percentage": ("node.fs.percent", None, "mean", 1),
+    "disk_usage_megabytes": ("node.fs.used", None, "mean", MB),
+    "disk_available_megabytes": ("node.fs.free", None, "mean", MB),
+    "network_receive_megabytes": ("node.net.all.recv", "", "last", MB),
+    "network_transmit_megabytes": ("node.net.all.sent", "", "last", MB),
+    "process_cpu_percentage": ("tree.cpu.percent", "", "mean", 1),
+    "process_memory_rss_megabytes": ("tree.mem.rss", "", "mean", MB),
+    "process_memory_vms_megabytes": ("tree.mem.vms", "", "mean", MB),
+    "process_memory_percentage": ("tree.mem.rss", "", "mean", percent_of_memory),
+    "process_threads": ("tree.threads", "", "mean", 1),
+    "process_open_files": ("tree.fds", "", "mean", 1),
+    "process_read_megabytes": ("tree.io.read_bytes", "", "last", MB),
+    "process_write_megabytes": ("tree.io.write_bytes", "", "last", MB),
+    "disk_read_megabytes": ("node.disk.read_bytes", "", "last", MB),
+    "disk_write_megabytes": ("node.disk.write_bytes", "", "last", MB),
+    "cgroup_memory_usage_megabytes": ("cg.mem.current", "", "mean", MB),
 }
 
 # name of the figure of a scope: its value, None when it has none
 SCOPES = {
-    "wall_seconds": lambda scope: scope["wall_ns"] / 1e9,
+    "wall_seconds": lambda scope: (scope["wall_ns"] + scope["open_ns"]) / 1e9,
+    "calls": lambda scope: scope["calls"],
+    "cpu_seconds": lambda scope: over(scope.get("cpu_ns"), 1e9),
+    "rss_peak_megabytes": lambda scope: over(scope.get("rss_peak_bytes"), MB),
+    "read_megabytes": lambda scope: over(scope.get("io_read_bytes"), MB),
+    "write_megabytes": lambda scope: over(scope.get("io_write_bytes"), MB),
 }
+
+# name of the figure of the run: what was counted until its end, and the divisor
+RUN = {
+    "cpu_seconds": ("tree.cpu.time", 1),
+    "rss_peak_megabytes": ("proc.mem.peak_rss", MB),
+    "read_megabytes": ("tree.io.read_bytes", MB),
+    "write_megabytes": ("tree.io.write_bytes", MB),
+}
+
+# name of the parameter, or tag of a node: where it is in the document
+PARAMETERS = {
+    "resmon.version": ("run", "library"),
+    "resmon.interval_ms": ("settings", "interval_ms"),
+    "resmon.scope_meters": ("settings", "scope_meters"),
+    "resmon.job.system": ("job", "system"),
+    "resmon.job.id": ("job", "id"),
+    "resmon.job.nodes": ("job", "node_count"),
+    "resmon.job.ranks": ("job", "rank_count"),
+}
+NODE_TAGS = ("cpu_model", "cpus", "memory_bytes", "kernel", "os")
 
 CORE_AVG, CORE_MIN, CORE_MAX = "node.cpu.core.avg", "node.cpu.core.min", "node.cpu.core.max"
 
@@ -77,13 +114,18 @@ class Document:
         return found if found["n"] > 0 else None
 
     def scopes(self):
-        """(path, scope) of every scope, depth first."""
+        """(path, scope) of every scope, depth first; a slash in a name is no step."""
         def walk(scopes, prefix):
             for scope in scopes:
-                path = f"{prefix}/{scope['name']}" if prefix else scope["name"]
+                name = scope["name"].replace("/", "_") or "_"
+                path = f"{prefix}/{name}" if prefix else name
                 yield path, scope
                 yield from walk(scope["children"], path)
         return list(walk(self.words["scopes"], ""))
+
+
+def over(number, divisor):
+    return number / divisor if number is not None else None
 
 
 def statistic(name):
@@ -140,21 +182,69 @@ def node_figures(document):
     return found
 
 
-def series_of(document, metric, instance, divisor):
-    """[(timestamp in ms, value)] of the rows that have one, or None without such a column."""
+def series_of(document, metric, instance, number, divisor):
+    """[(step, timestamp in ms, value)] of the rows that have one, or None without such a column.  The step
+    of a row is the number of its last sample."""
     index = document.column(metric, instance)
     if index is None:
         return None
     series = document.words["series"]
-    column = series["columns"][index]
-    return [((document.start_ns + t_ns) // 10**6, value / divisor)
-            for t_ns, value in zip(series["t_last_ns"], column["last"]) if value is not None]
+    divisor = divisor(document) if callable(divisor) else divisor
+    steps = itertools.accumulate(series["samples"], initial=-1)
+    next(steps)
+    rows = zip(steps, series["t_last_ns"], series["columns"][index][number])
+    return [(step, (document.start_ns + t_ns) // 10**6, value / divisor)
+            for step, t_ns, value in rows if value is not None]
+
+
+def run_figures(document):
+    """name -> value, None where it is not known."""
+    found = {"wall_seconds": document.duration_ns / 1e9}
+    for name, (metric, divisor) in RUN.items():
+        statistics = document.statistics(metric)
+        found[name] = over(statistics["last"], divisor) if statistics else None
+    return found
+
+
+def scope_figures(document):
+    """(path and name, value) of every figure; a path that is there already gets a number."""
+    paths = set()
+    for path, scope in document.scopes():
+        plain = path = sanitised(path)
+        for number in itertools.count(2):
+            if path not in paths:
+                break
+            path = f"{plain}_{number}"
+        paths.add(path)
+        for name, figure in SCOPES.items():
+            yield SCOPE_KEY.format(path=path, name=name), figure(scope)
+
+
+def artifact_of(node):
+    return f"resmon/node_{node}.json" if node else "resmon/run.json"
+
+
+def text_of(value):
+    """As a parameter or a tag; None: there is none."""
+    return None if value is None or value == "" else str(value)[:511]
+
+
+def parameters_of(document):
+    found = {key: text_of((document.words[group] or {}).get(name)) for key, (group, name) in PARAMETERS.items()}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def tags_of(document, node):
+    machine, job = document.words["machine"], document.words["job"] or {}
+    found = {f"resmon.node.{node}.{name}": text_of(machine.get(name)) for name in NODE_TAGS}
+    found[f"resmon.node.{node}"] = job.get("node_name") or machine["host_name"]
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def sanitised(path):
     """As MLflow takes a key: bytes that it refuses become _, and empty parts go."""
     words = re.sub(rb"[^A-Za-z0-9_.\- /:]", b"_", path.encode()).decode()
-    return "/".join(part for part in words.split("/") if part not in ("", ".", ".."))[:250]
+    return "/".join(part for part in words.split("/") if part not in ("", ".", ".."))[:199]
 
 
 # ---- what the server says ----------------------------------------------------------------------------
@@ -174,7 +264,8 @@ class Logged:
     def history(self, key):
         """[(step, timestamp, value)], by step."""
         if key not in self.histories:
-            points = self.client.get_metric_history(self.run.info.run_id, key) if key in self.run.data.metrics else []
+            run = self.run.info.run_id
+            points = self.client.get_metric_history(run, key) if key in self.run.data.metrics else []
             self.histories[key] = sorted((p.step, p.timestamp, p.value) for p in points)
         return self.histories[key]
 
@@ -209,11 +300,7 @@ def check_number(what, wanted, found):
 def check_node_figures(logged, document, node):
     problems = []
     for key, wanted in node_figures(document).items():
-        points = [value for step, _, value in logged.history(SUMMARY_KEY.format(key=key)) if step == node]
-        if len(points) != (wanted is not None):
-            problems.append(f"{key}: {len(points)} points at step {node}, {wanted!r} is right")
-        elif points:
-            problems += check_number(f"{key} of node {node}", wanted, points[0])
+        problems += check_points(logged, node, [(SUMMARY_KEY.format(key=key), wanted)])
         shown = document.words["summary"]["node"][key]
         if (shown is None) != (wanted is None) or (shown is not None and not same(wanted, shown)):
             problems.append(f"{key}: the document says {shown!r}, its statistics {wanted!r}")
@@ -237,12 +324,12 @@ def check_steps(key, points, document, slack_ms):
 
 
 def check_values(key, points, wanted):
-    """Point by point; for a run that was logged from its document."""
+    """Point by point; for a run whose rows never merged, or that was logged from its document."""
     if len(points) != len(wanted):
         return [f"{key}: {len(points)} points, {len(wanted)} are right"]
-    for (_, time, value), (right_time, right) in zip(points, wanted):
-        if abs(time - right_time) > 1 or not same(right, value, 1e-9):
-            return [f"{key}: {value!r} at {time}, right is {right!r} at {right_time}"]
+    for (step, time, value), (right_step, right_time, right) in zip(points, wanted):
+        if (step, time) != (right_step, right_time) or not same(right, value):
+            return [f"{key}: {value!r} at step {step}, {time} ms; right is {right!r} at {right_step}, {right_time} ms"]
     return []
 
 
@@ -265,46 +352,57 @@ def check_series(logged, document, node, exact, slack_ms=0):
     for key in keys:
         points = logged.history(key)
         problems += check_steps(key, points, document, slack_ms)
-        metric, instance, divisor = SERIES.get(key[len(prefix):], (None, None, 1))
+        metric, instance, number, divisor = SERIES.get(key[len(prefix):], (None, None, "", 1))
         index = document.column(metric, instance)
         if index is None:
-            continue
-        if exact:
-            problems += check_values(key, points, series_of(document, metric, instance, divisor))
+            problems.append(f"{key}: comes from nowhere")
+        elif exact:
+            problems += check_values(key, points, series_of(document, metric, instance, number, divisor))
         else:
             problems += check_range(key, points, document.words["columns"][index],
-                                    document.statistics(metric, instance), divisor)
+                                    document.statistics(metric, instance),
+                                    divisor(document) if callable(divisor) else divisor)
     return problems + check_missing(logged, document, node)
 
 
 def check_missing(logged, document, node):
     """A series of the table that was measured and is not there."""
     return [f"{SERIES_KEY.format(node=node, name=name)}: is missing"
-            for name, (metric, instance, divisor) in SERIES.items()
-            if series_of(document, metric, instance, divisor) and
+            for name, source in SERIES.items() if series_of(document, *source) and
             not logged.history(SERIES_KEY.format(node=node, name=name))]
 
 
-def check_scopes(logged, document):
+def check_points(logged, node, wanted):
+    """wanted: (key, value) with one point at the step of the node each; None: with none."""
     problems = []
-    for path, scope in document.scopes():
-        for name, figure in SCOPES.items():
-            key, wanted = SCOPE_KEY.format(path=sanitised(path), name=name), figure(scope)
-            points = logged.history(key)
-            if not points:
-                problems.append(f"{key}: is missing")
-            elif wanted is not None:
-                problems += check_number(key, wanted, points[-1][2])
+    for key, right in wanted:
+        points = [value for step, _, value in logged.history(key) if step == node]
+        if len(points) != (right is not None):
+            problems.append(f"{key}: {'is missing' if not points else f'{len(points)} points'} at step {node}, "
+                            f"{right!r} is right")
+        elif points:
+            problems += check_number(f"{key} of node {node}", right, points[0])
     return problems
 
 
-def check_info(logged, document, status):
+def check_others(logged, document):
+    """Keys that no table knows."""
+    known = {SUMMARY_KEY.format(key=key) for key in NODE_FIGURES} | {key for key, _ in scope_figures(document)} | \
+        {RUN_KEY.format(name=name) for name in run_figures(document)}
+    return [f"{key}: comes from nowhere" for key in logged.keys()
+            if key not in known and not key.startswith("system/")]
+
+
+def check_info(logged, document, options):
     info = logged.run.info
-    problems = [] if info.status == status else [f"the status is {info.status}, {status} is right"]
-    if abs(info.start_time - document.start_ns // 10**6) > 1:
+    problems = [] if info.status == options.status else [f"the status is {info.status}, {options.status} is right"]
+    if options.attached or options.node != 0:
+        return problems
+    end_ms = (document.start_ns + document.duration_ns) // 10**6
+    if info.start_time != document.start_ns // 10**6:
         problems.append(f"the run starts at {info.start_time} ms, the document at {document.start_ns // 10**6}")
-    if status != "RUNNING" and (info.end_time or 0) < info.start_time:
-        problems.append(f"the run ends at {info.end_time}, before it starts")
+    if options.status != "RUNNING" and info.end_time != end_ms:
+        problems.append(f"the run ends at {info.end_time} ms, the document at {end_ms}")
     return problems
 
 
@@ -318,26 +416,40 @@ def check_words(kind, found, wanted):
     return problems
 
 
-def check_artifact(logged, document):
+def check_artifact(logged, document, node):
+    path = artifact_of(node)
     try:
-        found = logged.artifact(ARTIFACT)
+        found = logged.artifact(path)
     except Exception as error:  # whatever the client raises
-        return [f"artifact {ARTIFACT}: {error}"]
+        return [f"artifact {path}: {error}"]
     return [] if found == document.bytes else \
-        [f"artifact {ARTIFACT}: {len(found)} bytes that are not the document's {len(document.bytes)}"]
+        [f"artifact {path}: {len(found)} bytes that are not the document's {len(document.bytes)}"]
 
 
 def check_all(logged, document, options):
-    problems = check_info(logged, document, options.status)
+    node = options.node
+    problems = check_info(logged, document, options)
     problems += check_words("tag", logged.run.data.tags, options.tag_is)
+    problems += check_words("tag", logged.run.data.tags, pairs(tags_of(document, node)))
     problems += check_words("parameter", logged.run.data.params, options.param_is)
-    problems += check_node_figures(logged, document, options.node)
-    problems += check_series(logged, document, options.node, options.exact, options.slack_ms)
+    if node == 0 and not options.attached:
+        problems += check_words("parameter", logged.run.data.params, pairs(parameters_of(document)))
+    problems += check_node_figures(logged, document, node)
+    problems += check_points(logged, node, [(RUN_KEY.format(name=name), value)
+                                            for name, value in run_figures(document).items()])
+    if not options.no_series:
+        problems += check_series(logged, document, node, options.exact, options.slack_ms)
     if not options.no_scopes:
-        problems += check_scopes(logged, document)
+        problems += check_points(logged, node, scope_figures(document))
     if not options.no_artifact:
-        problems += check_artifact(logged, document)
+        problems += check_artifact(logged, document, node)
+    if not options.attached:
+        problems += check_others(logged, document)
     return problems
+
+
+def pairs(words):
+    return [f"{key}={value}" for key, value in words.items()]
 
 
 def parse_arguments(words):
@@ -355,6 +467,8 @@ def parse_arguments(words):
     parser.add_argument("--param-is", action="append", default=[], metavar="KEY[=VALUE]")
     parser.add_argument("--no-artifact", action="store_true")
     parser.add_argument("--no-scopes", action="store_true")
+    parser.add_argument("--no-series", action="store_true")
+    parser.add_argument("--attached", action="store_true", help="the run was made by others, and has more than ours")
     options = parser.parse_args(words)
     if not options.run and not options.tag:
         parser.error("--run or --tag is needed")

@@ -35,10 +35,10 @@ def metrics_of(document):
     for name, source in read_back.SERIES.items():
         key = read_back.SERIES_KEY.format(node=NODE, name=name)
         metrics += [Metric(key, value, time, step)
-                    for step, (time, value) in enumerate(read_back.series_of(document, *source) or [])]
-    for path, scope in document.scopes():
-        metrics += [Metric(read_back.SCOPE_KEY.format(path=read_back.sanitised(path), name=name), figure(scope),
-                           end_ms, 0) for name, figure in read_back.SCOPES.items()]
+                    for step, time, value in read_back.series_of(document, *source) or []]
+    figures = [*read_back.scope_figures(document),
+               *((read_back.RUN_KEY.format(name=name), value) for name, value in read_back.run_figures(document).items())]
+    metrics += [Metric(key, value, end_ms, NODE) for key, value in figures if value is not None]
     return metrics
 
 
@@ -58,10 +58,10 @@ def log(client, document, metrics, artifact, tags, status):
     run = client.create_run(experiment, start_time=document.start_ns // 10**6, tags=tags)
     for first in range(0, len(metrics), 1000):
         client.log_batch(run.info.run_id, metrics[first:first + 1000])
-    client.log_batch(run.info.run_id, tags=[RunTag("resmon.node.2", "n2")])
+    client.log_batch(run.info.run_id, tags=[RunTag(*pair) for pair in read_back.tags_of(document, NODE).items()])
     client.log_param(run.info.run_id, "label", "x")
     client.log_artifact(run.info.run_id, str(artifact), "resmon")
-    client.set_terminated(run.info.run_id, status)
+    client.set_terminated(run.info.run_id, status, (document.start_ns + document.duration_ns) // 10**6)
     return run.info.run_id
 
 
@@ -75,14 +75,16 @@ def cases(document, metrics):
             m.value for m in metrics if m.key == "max_t_mem_percent") * (1 + 1e-10)), None, "FINISHED",
             "max_t_mem_percent"),
         "another node": (changed(metrics, "total_disk_io_read_mb", step=1), None, "FINISHED", "at step 2"),
-        "no figure": (without(metrics, "max_t_cpu_pct_per_cpu_min"), None, "FINISHED", "0 points at step 2"),
+        "no figure": (without(metrics, "max_t_cpu_pct_per_cpu_min"), None, "FINISHED", "is missing at step 2"),
         "a value": (changed(metrics, "process_threads", value=77.0), None, "FINISHED", "process_threads"),
         "a time": (changed(metrics, "process_threads", timestamp=late), None, "FINISHED", "outside of the run"),
         "steps": (changed(metrics, "process_threads", step=0), None, "FINISHED", "a step twice"),
         "no series": (without(metrics, "process_threads"), None, "FINISHED", "is missing"),
+        "no figure of the run": (without(metrics, "resmon/run/cpu_seconds"), None, "FINISHED", "is missing at step 2"),
+        "unknown": (metrics + [Metric("resmon/x", 1.0, late, NODE)], None, "FINISHED", "comes from nowhere"),
         "no node": (metrics + [Metric("system/x", 1.0, late, 0)], None, "FINISHED", "is of no node"),
-        "a scope": (changed(metrics, "wall_seconds", value=9.0), None, "FINISHED", "wall_seconds"),
-        "no scope": (without(metrics, "wall_seconds"), None, "FINISHED", "is missing"),
+        "a scope": (changed(metrics, "main/wall_seconds", value=9.0), None, "FINISHED", "main/wall_seconds"),
+        "no scope": (without(metrics, "main/wall_seconds"), None, "FINISHED", "is missing"),
         "the artifact": (metrics, "{}", "FINISHED", "artifact"),
         "the status": (metrics, None, "FAILED", "the status is FAILED"),
     }
@@ -93,13 +95,13 @@ def main(program, directory):
     document = read_back.Document(path)
     client = MlflowClient()
     client.create_experiment(EXPERIMENT)
-    other = pathlib.Path(directory, "other/run.json")
+    other = pathlib.Path(directory, "other", pathlib.Path(read_back.artifact_of(NODE)).name)
     other.parent.mkdir(exist_ok=True)
     failures = 0
     for name, (metrics, artifact, status, words) in cases(document, metrics_of(document)).items():
-        other.write_text(artifact or "")
+        other.write_bytes(artifact.encode() if artifact else document.bytes)
         tags = {"name": name}
-        run = log(client, document, metrics, other if artifact else path, tags, status)
+        run = log(client, document, metrics, other, tags, status)
         for exact in (["--exact"], []):
             options = read_back.parse_arguments(
                 ["--document", str(path), "--experiment", EXPERIMENT, "--tag", f"name={name}", "--node", str(NODE),
