@@ -150,6 +150,8 @@ struct rm_http {
     double backoff_s, jitter_s;
     bool ignores_retry_after;
     uint64_t random;
+    struct rm_http_reply *reply; /* of the exchange under way */
+    bool lacks_memory;           /* for it */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -158,7 +160,8 @@ struct rm_http {
 /* The reply grows up to its bound; past it, the transfer ends. */
 static size_t receive(char *bytes, size_t size, size_t count, void *context)
 {
-    struct rm_http_reply *reply = context;
+    struct rm_http *http = context;
+    struct rm_http_reply *reply = http->reply;
     size_t length = size * count;
     if (length > RM_HTTP_LARGEST_REPLY - reply->length) {
         return 0;
@@ -168,6 +171,7 @@ static size_t receive(char *bytes, size_t size, size_t count, void *context)
         size_t capacity = needed < 4096 ? 4096 : 2 * needed;
         char *body = rm_realloc(reply->body, capacity, 1);
         if (body == NULL) {
+            http->lacks_memory = true;
             return 0;
         }
         reply->body = body;
@@ -378,7 +382,9 @@ static bool prepare(struct rm_http *http, const struct rm_http_request *request,
 {
     int64_t connect_ns = left_ns < CONNECT_NS ? left_ns : CONNECT_NS;
     http->error[0] = '\0';
-    return SET(http, CURLOPT_URL, request->url) && SET(http, CURLOPT_WRITEDATA, reply) &&
+    http->reply = reply;
+    http->lacks_memory = false;
+    return SET(http, CURLOPT_URL, request->url) && SET(http, CURLOPT_WRITEDATA, http) &&
            SET(http, CURLOPT_FRESH_CONNECT, request->is_single ? 1L : 0L) &&
            SET(http, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect_ns / RM_NS_PER_MS) + 1) &&
            set_body(http, request) && set_headers(http, request);
@@ -468,8 +474,9 @@ static resmon_status explain(struct rm_http *http, const struct rm_http_request 
         return rm_error(RESMON_EFORMAT, "%s %.*s: the reply is longer than %zu bytes",
                         SHOWN(request), RM_HTTP_LARGEST_REPLY);
     case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
-        return rm_error(RESMON_EINVAL, "%s %.*s: %s", SHOWN(request), why);
+    case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL, or of what the server answered */
+        return rm_error(reply->is_sent ? RESMON_EFORMAT : RESMON_EINVAL, "%s %.*s: %s",
+                        SHOWN(request), why);
     case CURLE_OPERATION_TIMEDOUT:
         return rm_error(RESMON_ETIMEDOUT, "%s %.*s: %s", SHOWN(request), why);
     case CURLE_OUT_OF_MEMORY:
@@ -507,6 +514,7 @@ static resmon_status transfer(struct rm_http *http, const struct rm_http_request
         return rm_error(RESMON_ETIMEDOUT, "%s %.*s: no answer within %.3g s", SHOWN(request),
                         (double)(rm_clock_monotonic_ns() - now_ns) / 1e9);
     }
+    code = http->lacks_memory ? CURLE_OUT_OF_MEMORY : code;
     return code == CURLE_OK ? RESMON_OK : explain(http, request, code, reply);
 }
 
