@@ -371,14 +371,17 @@ static resmon_status try_create(struct rm_mlflow_client *client,
         status = say(client, &call, deadline_ns);
     }
     rm_buffer_free(&body);
-    if (status != RESMON_OK || client->reply.code != 200) {
-        /* After an answer, even a bad one of a proxy, and after none, it may be there. */
-        client->may_exist =
-            client->may_exist || (client->reply.is_sent && client->reply.is_passing);
-        return status != RESMON_OK ? status : refuse(client, "runs/create");
+    bool is_answer = status == RESMON_OK;
+    bool is_yes = is_answer && client->reply.code == 200;
+    if (is_yes) {
+        status = read_run(client, &one_run);
+    } else if (is_answer) {
+        status = refuse(client, "runs/create");
     }
-    status = read_run(client, &one_run);
     client->is_made = status == RESMON_OK;
+    /* After a yes that says no more, a bad answer of a proxy, and none, it may be there. */
+    bool may_be = client->reply.is_sent && (is_yes || !is_answer || client->reply.is_passing);
+    client->may_exist = client->may_exist || (may_be && !client->is_made);
     return status;
 }
 
