@@ -713,9 +713,15 @@ static void test_any_allocation_may_fail(void **state)
 
 /* ---- making a run --------------------------------------------------------------------------- */
 
+static struct rm_mlflow_place place_of(const struct resmon_run *run, int64_t node_index)
+{
+    config.node_index = node_index;
+    return rm_mlflow_place_of(&config, run);
+}
+
 static struct rm_json *create_of(const struct resmon_run *run)
 {
-    struct rm_mlflow_place place = rm_mlflow_place_of(run, -1);
+    struct rm_mlflow_place place = place_of(run, -1);
     struct rm_json *json = NULL;
     struct rm_buffer body;
     rm_buffer_init(&body, (size_t)1 << 20);
@@ -789,17 +795,18 @@ static void test_places_in_a_job(void **state)
 {
     (void)state;
     struct resmon_run *run = random_run(0, 0, 3);
-    struct rm_mlflow_place place = rm_mlflow_place_of(run, -1);
+    init_config(0);
+    struct rm_mlflow_place place = place_of(run, -1);
     assert_true(place.is_first && place.node_index == 0 && place.job[0] == '\0');
     put_fact(run, "job", "key", "slurm' OR 1=1 /7", RM_FACT_TEXT);
     put_fact(run, "job", "node_index", "3", RM_FACT_NUMBER);
-    place = rm_mlflow_place_of(run, -1);
+    place = place_of(run, -1);
     assert_true(!place.is_first && place.node_index == 3);
     assert_null(strpbrk(place.job, "'`\"\\=")); /* it stands in a filter */
-    place = rm_mlflow_place_of(run, 0);
+    place = place_of(run, 0);
     assert_true(place.is_first && place.node_index == 0);
     put_fact(run, "job", "rank", "0", RM_FACT_NUMBER);
-    place = rm_mlflow_place_of(run, 5);
+    place = place_of(run, 5);
     assert_true(place.is_first && place.node_index == 5);
     rm_run_free(run);
 }
