@@ -151,6 +151,8 @@ struct rm_http {
     double backoff_s, jitter_s;
     bool ignores_retry_after;
     uint64_t random;
+    struct rm_http_reply *reply; /* of the exchange under way */
+    bool lacks_memory;           /* for it */
     char error[CURL_ERROR_SIZE];
     char trouble[160]; /* how the exchange before failed; "": it did not */
 };
@@ -160,7 +162,8 @@ struct rm_http {
 /* The reply grows up to its bound; past it, the transfer ends. */
 static size_t receive(char *bytes, size_t size, size_t count, void *context)
 {
-    struct rm_http_reply *reply = context;
+    struct rm_http *http = context;
+    struct rm_http_reply *reply = http->reply;
     size_t length = size * count;
     if (length > RM_HTTP_LARGEST_REPLY - reply->length) {
         return 0;
@@ -170,6 +173,7 @@ static size_t receive(char *bytes, size_t size, size_t count, void *context)
         size_t capacity = needed < 4096 ? 4096 : 2 * needed;
         char *body = rm_realloc(reply->body, capacity, 1);
         if (body == NULL) {
+            http->lacks_memory = true;
             return 0;
         }
         reply->body = body;
@@ -380,7 +384,9 @@ static bool prepare(struct rm_http *http, const struct rm_http_request *request,
 {
     int64_t connect_ns = left_ns < CONNECT_NS ? left_ns : CONNECT_NS;
     http->error[0] = '\0';
-    return SET(http, CURLOPT_URL, request->url) && SET(http, CURLOPT_WRITEDATA, reply) &&
+    http->reply = reply;
+    http->lacks_memory = false;
+    return SET(http, CURLOPT_URL, request->url) && SET(http, CURLOPT_WRITEDATA, http) &&
            SET(http, CURLOPT_FRESH_CONNECT, request->is_single ? 1L : 0L) &&
            SET(http, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect_ns / RM_NS_PER_MS) + 1) &&
            set_body(http, request) && set_headers(http, request);
@@ -468,11 +474,12 @@ static resmon_status explain(struct rm_http *http, const struct rm_http_request 
                           code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_CACERT_BADFILE;
     reply->code = 0;
     switch (code) {
-    case CURLE_UNSUPPORTED_PROTOCOL: /* our URLs have none: it is the server's answer, or where it
-                                        sends us */
-        return rm_error(RESMON_EREMOTE,
-                        "%s %.*s: no HTTP answer, or a redirect to what is not followed: %s",
-                        SHOWN(request), why);
+    case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL, of the answer, or of where it sends us */
+        return reply->is_sent
+                   ? rm_error(RESMON_EFORMAT,
+                              "%s %.*s: no HTTP answer, or a redirect to what is not followed: %s",
+                              SHOWN(request), why)
+                   : rm_error(RESMON_EINVAL, "%s %.*s: %s", SHOWN(request), why);
     case CURLE_WRITE_ERROR:
         return rm_error(RESMON_EFORMAT, "%s %.*s: the reply is longer than %zu bytes",
                         SHOWN(request), RM_HTTP_LARGEST_REPLY);
@@ -518,11 +525,11 @@ static resmon_status transfer(struct rm_http *http, const struct rm_http_request
     }
     http->trouble[0] = '\0';
     if (code != CURLE_OK) {
-        (void)rm_text_set(http->trouble, sizeof http->trouble,
-                          http->error[0] != '\0' ? http->error : curl.easy_strerror(code));
+        (void)rm_text_set(http->trouble, sizeof http->trouble, words_of(http, code));
     } else if (reply->code >= 400) {
         (void)snprintf(http->trouble, sizeof http->trouble, "HTTP %d", reply->code);
     }
+    code = http->lacks_memory ? CURLE_OUT_OF_MEMORY : code;
     return code == CURLE_OK ? RESMON_OK : explain(http, request, code, reply);
 }
 

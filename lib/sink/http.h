@@ -70,8 +70,8 @@ void rm_http_close(struct rm_http *http);
 
 /**
  * One exchange, done by `deadline_ns` (CLOCK_MONOTONIC).  RESMON_OK: there is an answer, whatever
- * its code.  RESMON_ENET, RESMON_ETIMEDOUT, RESMON_EFORMAT (a reply past its bound), RESMON_EINVAL
- * (no such URL): the text says with which server.
+ * its code.  RESMON_ENET, RESMON_ETIMEDOUT, RESMON_EFORMAT (a reply past its bound, or none of
+ * HTTP), RESMON_EINVAL (no such URL), RESMON_ENOMEM: the text says with which server.
  */
 resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_request *request,
                                int64_t deadline_ns, struct rm_http_reply *reply);
