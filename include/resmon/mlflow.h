@@ -70,7 +70,8 @@ typedef struct resmon_mlflow_options {
     uint64_t batch_metrics; /**< metrics in a request, 1 ... 1000; default 1000, and 200 for hosts
                                  of Azure ML */
     uint64_t interval_ms;   /**< between series while it runs; default
-                                 MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL, else 10000 */
+                                 MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL, else 10000, times
+                                 MLFLOW_SYSTEM_METRICS_SAMPLES_BEFORE_LOGGING */
     uint64_t timeout_ms;    /**< of one request; default MLFLOW_HTTP_REQUEST_TIMEOUT, else 120000;
                                  in a monitor never past its stop_timeout_ms */
     uint64_t budget_ms;     /**< of resmon_run_push_mlflow() and resmon_mlflow_replay() as a
@@ -110,8 +111,8 @@ typedef struct resmon_mlflow_replay_info {
  * Sends what a spool file holds, in order, each request once: what is sent is marked in the file at
  * once, and the file is removed when all is sent.  `options` give credentials and limits (NULL: the
  * environment); server, experiment and run are those of the file, unless `options` name a
- * tracking_uri or a run_id.  `ret_info` may be NULL.  A spool file begins with the words
- * "resmon-mlflow-spool ".
+ * tracking_uri or a run_id.  `ret_info` may be NULL, and is filled in also when it fails.  A spool
+ * file begins with the words "resmon-mlflow-spool ".
  * RESMON_ENOENT, RESMON_EFORMAT: no such file, or none of ours; RESMON_EBUSY: another process is
  * sending it; and as resmon_run_push_mlflow(): what was not sent is still there.
  * Thread class: any thread.  Since 0.1.

@@ -33,8 +33,11 @@
  * What is not known is absent, never 0 or NaN; so is a gauge whose source cannot be read (any
  * more).
  *
- * Every sample carries the labels "node" (host name), "job_id" and "rank" (in a batch job) and
- * "pid", and those that the options give.
+ * Of a job's processes on one host, one gives the host's own figures (node and devices), the others
+ * those of their process, tree and control group; so that sums over processes stay right.
+ *
+ * Every sample carries the labels "node" (the job's name of the node, or the host name), "job_id"
+ * and "rank" (in a batch job) and "pid", and those that the options give.
  */
 #ifndef RESMON_PROMETHEUS_H
 #define RESMON_PROMETHEUS_H
@@ -93,8 +96,8 @@ RESMON_API resmon_status resmon_prometheus_text(const resmon_run *run,
 /**
  * Keeps DIRECTORY/resmon_[JOB_]PID_NODE.prom up to date for the textfile collector of node_exporter
  * (its --collector.textfile.directory), before start: written as text 0.0.4, whole or not at all,
- * every interval_ms, with the permissions that the umask leaves; node_exporter must be able to read
- * it.  What cannot be written is absent until the next time.
+ * after a second and then every interval_ms, with the permissions that the umask leaves;
+ * node_exporter must be able to read it.  What cannot be written is absent until the next time.
  *
  * At stop the file is removed, as it would be scraped for ever otherwise, unless flags has
  * RESMON_PROMETHEUS_KEEP: then it stays, with the final values, until somebody removes it.  It
@@ -142,7 +145,7 @@ RESMON_API resmon_status resmon_monitor_add_pushgateway(resmon_monitor *monitor,
 
 /**
  * Writes the whole run with timestamps as OpenMetrics 1.0, atomically as resmon_run_save() does
- * ("%p", "%h" in the path, and errors, as there).  Each row of the table is a point at its end:
+ * (patterns in the path, and errors, as there).  Each row of the table is a point at its end:
  * the mean of a gauge, the total of a counter; scopes and figures of the run stand at its end.
  * To put a run into the data directory of a Prometheus:
  *

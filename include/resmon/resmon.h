@@ -13,6 +13,7 @@
 #include <resmon/mlflow.h>
 #include <resmon/monitor.h>
 #include <resmon/prometheus.h>
+#include <resmon/promql.h>
 #include <resmon/report.h>
 #include <resmon/run.h>
 #include <resmon/scope.h>

@@ -2,9 +2,10 @@
 /*
  * resmon/sink.h - receivers of what a monitor measures, while it measures.
  *
- * The sampling thread puts each sample into a bounded queue; one delivery thread takes it out and
- * calls the sinks.  A slow sink therefore delays neither a sample nor the program: when the queue
- * is full, rows are dropped for the sinks (and counted), never for the run itself.
+ * The sampling thread puts each sample into bounded queues; two delivery threads take them out and
+ * call the sinks: one those of this machine, the other those that wait for servers
+ * (RESMON_SINK_REMOTE).  A slow sink therefore delays neither a sample nor the program: when a
+ * queue is full, rows are dropped for its sinks (and counted), never for the run itself.
  *
  * To be called at each sample and at the end:
  *
@@ -40,10 +41,10 @@ typedef struct resmon_rows {
                    it does not hold up the sinks that write to this machine */
 
 /**
- * Operations of a sink; NULL members are skipped.  All are called from a delivery thread, one at
- * a time; close too, or from resmon_monitor_free().  A negative status from rows, tag or snapshot
- * is noted (resmon_monitor_get_sink()) and logged once, and the next call comes all the same: a
- * full disk may have room again.  One from start switches the sink off.
+ * Operations of a sink; NULL members are skipped.  All are called from a delivery thread, those of
+ * one sink one at a time; close too, or from resmon_monitor_free().  A negative status from rows,
+ * tag or snapshot is noted (resmon_monitor_get_sink()) and logged once, and the next call comes all
+ * the same: a full disk may have room again.  One from start switches the sink off.
  *
  * They may call any function of the library; stopping their own monitor is RESMON_ESTATE, and
  * freeing it is left undone.  In start, that monitor may not be running yet (RESMON_ESTATE).  A
@@ -63,7 +64,8 @@ typedef struct resmon_sink_ops {
     resmon_status (*snapshot)(void *context,
                               const resmon_run *run); /**< the run so far, now and then; the run is
                                                          valid until the callback returns */
-    uint64_t snapshot_interval_ms;                    /**< how often; 0: never */
+    uint64_t snapshot_interval_ms;                    /**< how often, the first time after 1 s at
+                                                         most; 0: never */
     uint64_t flags;                                   /**< RESMON_SINK_* */
 } resmon_sink_ops;
 
@@ -76,6 +78,9 @@ typedef struct resmon_sink_info {
     int32_t is_off;       /**< 1: its start failed, or it was left behind; it is called no more */
     uint64_t calls;
     uint64_t failures;
+    resmon_status end_status; /**< of start, stop and flush: RESMON_OK when the sink has done its
+                                   work in the end, whatever failed on the way */
+    int32_t reserved;
     uint64_t busy_ns;    /**< time spent in it */
     uint64_t longest_ns; /**< by its slowest call */
 } resmon_sink_info;
@@ -94,10 +99,13 @@ typedef struct resmon_json_options {
         2) /**< the directory may come into being later: not looked at when the sink is added */
 
 /**
- * The table of samples as comma-separated values (RFC 4180): a line of names, then a line for each
- * row.  A cell that was not read is empty.  A second file beside it ("run.csv" ->
- * "run-columns.csv") says for each column its metric, instance, unit, kind and meaning.
- * Since 0.1.
+ * The table of samples as comma-separated values (quoted as in RFC 4180; lines end in '\n'): a line
+ * of names, then a line for each sample as it comes, or with RESMON_CSV_WHOLE_RUN for each row of
+ * the run's table.  First stand "time_s" (since the start) and "unix_time_s" (of a row also "end_s"
+ * and "samples"), last "tag": the labels set since the line before, joined by "; ".  A cell that
+ * was not read is empty.  A file that is there is emptied at the start of the run; on a full disk
+ * lines are lost whole, and counted.  A second file beside it ("run.csv" -> "run-columns.csv") says
+ * for each column its metric, instance, unit, kind and meaning.  Since 0.1.
  */
 typedef struct resmon_csv_options {
     size_t struct_size;

@@ -70,7 +70,7 @@ RESMON_API const char *resmon_version(void);
 
 /**
  * A receiver of log lines.  `line` has no newline and lives until the callback returns.
- * It may be called from any thread that uses the library and from the library's own two; it may
+ * It may be called from any thread that uses the library and from the library's own; it may
  * call the library, but a line logged while the callback runs in the same thread is dropped.
  */
 typedef void (*resmon_log_fn)(void *context, int32_t level, const char *line);

@@ -127,16 +127,12 @@ static resmon_status add_trace(const char *path)
 
 static const struct {
     enum rm_autorun_text text;
-    const char *key;
     resmon_status (*add)(const char *text);
 } outputs[] = {
-    {RM_AUTORUN_JSON, "json", add_json},
-    {RM_AUTORUN_CSV, "csv", add_csv},
-    {RM_AUTORUN_MLFLOW, "mlflow", add_mlflow},
-    {RM_AUTORUN_PROMETHEUS, "prom", add_prometheus},
-    {RM_AUTORUN_PUSH, "push", add_push},
-    {RM_AUTORUN_OPENMETRICS, "openmetrics", add_openmetrics},
-    {RM_AUTORUN_TRACE, "trace", add_trace},
+    {RM_AUTORUN_JSON, add_json},     {RM_AUTORUN_CSV, add_csv},
+    {RM_AUTORUN_MLFLOW, add_mlflow}, {RM_AUTORUN_PROMETHEUS, add_prometheus},
+    {RM_AUTORUN_PUSH, add_push},     {RM_AUTORUN_OPENMETRICS, add_openmetrics},
+    {RM_AUTORUN_TRACE, add_trace},
 };
 
 static bool add_outputs(void)
@@ -145,7 +141,8 @@ static bool add_outputs(void)
         if (plan->has[outputs[i].text] &&
             outputs[i].add(plan->texts[outputs[i].text]) != RESMON_OK) {
             char what[64];
-            (void)snprintf(what, sizeof what, "the variable RESMON, %s: ", outputs[i].key);
+            (void)snprintf(what, sizeof what,
+                           "the variable RESMON, %s: ", rm_autorun_text_name(outputs[i].text));
             say(what, resmon_last_error(), UNOBSERVED);
             return false;
         }
@@ -159,7 +156,7 @@ static bool check_outputs(void)
     bool is_all_well = true;
     resmon_sink_info info = {.struct_size = sizeof info};
     for (size_t i = 0; resmon_monitor_get_sink(monitor, i, &info) == RESMON_OK; i++) {
-        if (info.status != RESMON_OK) {
+        if (info.end_status != RESMON_OK) {
             say(info.name, ": ", info.reason);
             is_all_well = false;
         }

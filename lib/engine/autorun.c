@@ -7,6 +7,7 @@
 #include "base/compiler.h"
 #include "base/parse.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "scope/meter.h"
 
 #define TRACE_EVENTS 4096 /* per thread, when a trace is wanted */
@@ -177,47 +178,56 @@ enum value { VALUE_NONE, VALUE_NEEDED, VALUE_OPTIONAL };
 
 static const struct key {
     const char *name;
+    const char *usage; /* how it is written */
     enum value value;
     resmon_status (*read)(struct rm_autorun *plan, struct rm_text value);
 } keys[] = {
-    {"interval", VALUE_NEEDED, read_interval},
-    {"scopes", VALUE_NEEDED, read_scopes},
-    {"domains", VALUE_NEEDED, read_domains},
-    {"rows", VALUE_NEEDED, read_rows},
-    {"stop", VALUE_NEEDED, read_stop},
-    {"events", VALUE_NEEDED, read_events},
-    {"checkpoint", VALUE_NEEDED, read_checkpoint},
-    {"summary", VALUE_NONE, set_summary},
-    {"smaps", VALUE_NONE, set_smaps},
-    {"log", VALUE_NONE, set_log},
+    {"summary", "summary", VALUE_NONE, set_summary},
+    {"scopes", "scopes=wall+cpu+rss+io", VALUE_NEEDED, read_scopes},
+    {"interval", "interval=100ms", VALUE_NEEDED, read_interval},
+    {"domains", "domains=process+node", VALUE_NEEDED, read_domains},
+    {"rows", "rows=N", VALUE_NEEDED, read_rows},
+    {"events", "events=N", VALUE_NEEDED, read_events},
+    {"checkpoint", "checkpoint=60s", VALUE_NEEDED, read_checkpoint},
+    {"stop", "stop=10s", VALUE_NEEDED, read_stop},
+    {"smaps", "smaps", VALUE_NONE, set_smaps},
+    {"log", "log", VALUE_NONE, set_log},
 };
 
 /* Keys whose texts are kept as they are; index = enum rm_autorun_text. */
 static const struct {
     const char *name;
+    const char *usage;
     enum value value;
     bool is_output; /* without any, there is a summary */
 } texts[RM_AUTORUN_TEXTS] = {
-    [RM_AUTORUN_NAME] = {"name", VALUE_NEEDED, false},
-    [RM_AUTORUN_RECORD] = {"record", VALUE_NEEDED, true},
-    [RM_AUTORUN_JSON] = {"json", VALUE_NEEDED, true},
-    [RM_AUTORUN_CSV] = {"csv", VALUE_NEEDED, true},
-    [RM_AUTORUN_MLFLOW] = {"mlflow", VALUE_OPTIONAL, true},
-    [RM_AUTORUN_PROMETHEUS] = {"prom", VALUE_NEEDED, true},
-    [RM_AUTORUN_PUSH] = {"push", VALUE_NEEDED, true},
-    [RM_AUTORUN_OPENMETRICS] = {"openmetrics", VALUE_NEEDED, true},
-    [RM_AUTORUN_TRACE] = {"trace", VALUE_NEEDED, true},
+    [RM_AUTORUN_NAME] = {"name", "name=TEXT", VALUE_NEEDED, false},
+    [RM_AUTORUN_RECORD] = {"record", "record=FILE", VALUE_NEEDED, true},
+    [RM_AUTORUN_JSON] = {"json", "json=FILE", VALUE_NEEDED, true},
+    [RM_AUTORUN_CSV] = {"csv", "csv=FILE", VALUE_NEEDED, true},
+    [RM_AUTORUN_TRACE] = {"trace", "trace=FILE", VALUE_NEEDED, true},
+    [RM_AUTORUN_MLFLOW] = {"mlflow", "mlflow", VALUE_OPTIONAL, true},
+    [RM_AUTORUN_PROMETHEUS] = {"prom", "prom=DIRECTORY", VALUE_NEEDED, true},
+    [RM_AUTORUN_PUSH] = {"push", "push=URL", VALUE_NEEDED, true},
+    [RM_AUTORUN_OPENMETRICS] = {"openmetrics", "openmetrics=FILE", VALUE_NEEDED, true},
 };
+
+const char *rm_autorun_text_name(enum rm_autorun_text text)
+{
+    return texts[text].name;
+}
 
 static resmon_status unknown(struct rm_text part)
 {
-    return rm_error(
-        RESMON_EINVAL,
-        "'%.*s' is not known; use json=FILE, csv=FILE, mlflow, prom=DIRECTORY, push=URL, "
-        "openmetrics=FILE, record=FILE, "
-        "summary, scopes=wall+cpu+rss+io, interval=100ms, domains=process+node, rows=N, "
-        "name=TEXT, events=N, checkpoint=60s, stop=10s, smaps, log",
-        SHOWN(part));
+    char known[384] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < RM_AUTORUN_TEXTS + RM_ARRAY_LEN(keys); i++) {
+        const char *usage =
+            i < RM_AUTORUN_TEXTS ? texts[i].usage : keys[i - RM_AUTORUN_TEXTS].usage;
+        length += rm_text_set(known + length, sizeof known - length, i > 0 ? ", " : "");
+        length += rm_text_set(known + length, sizeof known - length, usage);
+    }
+    return rm_error(RESMON_EINVAL, "'%.*s' is not known; use %s", SHOWN(part), known);
 }
 
 static resmon_status check_value(const char *name, enum value wanted, bool has_value)

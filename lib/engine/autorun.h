@@ -41,4 +41,7 @@ struct rm_autorun {
  */
 resmon_status rm_autorun_parse(const char *text, struct rm_autorun *ret_plan);
 
+/** The key of a text: "json". */
+const char *rm_autorun_text_name(enum rm_autorun_text text);
+
 #endif

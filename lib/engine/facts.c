@@ -138,6 +138,8 @@ static resmon_status detect_job(struct rm_block *block, struct rm_leader *leader
         record_job(block, &job->info);
         rm_leader_take(leader, job, NULL);
         rm_facts_add_number(block, "job", "reports_host", rm_leader_leads(leader) ? 1.0 : 0.0);
+        rm_facts_add_text(block, "job", "reports_host_reason",
+                          leader->reason[0] != '\0' ? leader->reason : NULL);
     }
     rm_job_free(job);
     return status;

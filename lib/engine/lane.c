@@ -25,6 +25,9 @@
 #define QUEUE_LEAST   128
 #define QUEUE_LARGEST 1024
 
+/* Early: what cannot be written is known soon, and short runs are seen. */
+#define FIRST_SNAPSHOT_MS 1000
+
 enum record_kind { RECORD_ROW, RECORD_TAG };
 
 struct record {
@@ -155,7 +158,7 @@ static struct call call_begin(struct rm_lane *lane, struct lane_sink *sink, cons
     return (struct call){lane, sink, what, rm_clock_monotonic_ns()};
 }
 
-/* A failure is said once, until something succeeds. */
+/* A failure is said when it is another than the one before. */
 static void call_end(const struct call *call, resmon_status status)
 {
     resmon_sink_info *info = &call->sink->info;
@@ -184,6 +187,22 @@ static bool is_on(const struct lane_sink *sink)
     return !RM_LOAD(&sink->is_off);
 }
 
+/* The first that fails in the end is what stop tells of. */
+static void note_end(struct rm_lane *lane, struct lane_sink *sink, resmon_status status)
+{
+    if (status >= RESMON_OK) {
+        return;
+    }
+    (void)pthread_mutex_lock(&lane->lock);
+    sink->info.end_status = status;
+    if (lane->end_status == RESMON_OK) {
+        lane->end_status = status;
+        (void)snprintf(lane->end_text, sizeof lane->end_text, "sink %s: %s", sink->info.name,
+                       resmon_last_error());
+    }
+    (void)pthread_mutex_unlock(&lane->lock);
+}
+
 static void call_start(struct rm_lane *lane)
 {
     for (size_t i = 0; i < lane->sink_count; i++) {
@@ -196,6 +215,7 @@ static void call_start(struct rm_lane *lane)
         call_end(&call, status);
         if (status < RESMON_OK) {
             RM_STORE(&sink->is_off, true);
+            note_end(lane, sink, status);
         }
     }
 }
@@ -225,17 +245,6 @@ static void call_record(struct rm_lane *lane, const struct record *record)
             struct call call = call_begin(lane, sink, "rows");
             call_end(&call, sink->ops.rows(sink->context, &rows));
         }
-    }
-}
-
-static void note_end(struct rm_lane *lane, const struct lane_sink *sink, resmon_status status)
-{
-    if (status < RESMON_OK && lane->end_status == RESMON_OK) {
-        (void)pthread_mutex_lock(&lane->lock);
-        lane->end_status = status;
-        (void)snprintf(lane->end_text, sizeof lane->end_text, "sink %s: %s", sink->info.name,
-                       resmon_last_error());
-        (void)pthread_mutex_unlock(&lane->lock);
     }
 }
 
@@ -276,9 +285,8 @@ static int64_t next_snapshot_ns(const struct rm_lane *lane)
     return next_ns;
 }
 
-static void schedule_snapshot(struct lane_sink *sink, int64_t now_ns)
+static void schedule_snapshot(struct lane_sink *sink, int64_t now_ns, uint64_t ms)
 {
-    uint64_t ms = sink->ops.snapshot_interval_ms;
     int64_t most_ms = INT64_MAX / 4 / RM_NS_PER_MS;
     sink->next_snapshot_ns =
         now_ns + (ms < (uint64_t)most_ms ? (int64_t)ms : most_ms) * RM_NS_PER_MS;
@@ -311,7 +319,7 @@ static void call_snapshots(struct rm_lane *lane)
             struct call call = call_begin(lane, sink, "snapshot");
             call_end(&call, sink->ops.snapshot(sink->context, run));
         }
-        schedule_snapshot(sink, rm_clock_monotonic_ns());
+        schedule_snapshot(sink, rm_clock_monotonic_ns(), sink->ops.snapshot_interval_ms);
     }
     rm_run_free(run);
 }
@@ -347,7 +355,9 @@ static void *run_thread(void *context)
     rm_deadline_follow(&lane->deadline_ns);
     call_start(lane);
     for (size_t i = 0; i < lane->sink_count; i++) {
-        schedule_snapshot(&lane->sinks[i], rm_clock_monotonic_ns());
+        uint64_t ms = lane->sinks[i].ops.snapshot_interval_ms;
+        schedule_snapshot(&lane->sinks[i], rm_clock_monotonic_ns(),
+                          ms < FIRST_SNAPSHOT_MS ? ms : FIRST_SNAPSHOT_MS);
     }
     while (!is_stopping) {
         wait_for_work(lane);
@@ -474,6 +484,7 @@ static void leave_behind(struct rm_lane *lane)
     if (lane->current != NULL) {
         RM_STORE(&lane->current->is_off, true);
         lane->current->info.status = RESMON_ETIMEDOUT;
+        lane->current->info.end_status = RESMON_ETIMEDOUT;
         (void)rm_text_set(lane->current->info.reason, sizeof lane->current->info.reason,
                           lane->end_text);
     }

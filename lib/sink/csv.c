@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sink/csv.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,18 +63,25 @@ static const struct {
 
 /* ---- pieces of text --------------------------------------------------------------------- */
 
-/* Quoted where it has to be. */
+/* A cell of several parts, quoted where it has to be. */
+static void put_parts(struct rm_buffer *line, const char *const *parts, size_t count)
+{
+    bool is_plain = true;
+    for (size_t i = 0; i < count; i++) {
+        is_plain = is_plain && strpbrk(parts[i], ",\"\r\n") == NULL;
+    }
+    rm_buffer_puts(line, is_plain ? "" : "\"");
+    for (size_t i = 0; i < count; i++) {
+        for (const char *p = parts[i]; *p != '\0'; p++) {
+            rm_buffer_add(line, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+        }
+    }
+    rm_buffer_puts(line, is_plain ? "" : "\"");
+}
+
 static void put_text(struct rm_buffer *line, const char *text)
 {
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        rm_buffer_puts(line, text);
-        return;
-    }
-    rm_buffer_add(line, "\"", 1);
-    for (const char *p = text; *p != '\0'; p++) {
-        rm_buffer_add(line, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
-    }
-    rm_buffer_add(line, "\"", 1);
+    put_parts(line, &text, 1);
 }
 
 static void put_number(struct rm_buffer *line, double number)
@@ -91,14 +97,14 @@ static void put_seconds(struct rm_buffer *line, int64_t ns)
     rm_buffer_add(line, text, rm_number_fixed(text, ns, 9));
 }
 
+/* "node.fs.used[/home]" */
 static void put_name(struct rm_buffer *line, const struct rm_run_column *column,
                      const struct cell *cell)
 {
-    char name[256];
-    const char *instance = column->instance;
-    (void)snprintf(name, sizeof name, instance[0] != '\0' ? "%s[%s]%s" : "%s%s%s", column->metric,
-                   instance, cell->suffix);
-    put_text(line, name);
+    bool has_instance = column->instance[0] != '\0';
+    const char *const parts[] = {column->metric, has_instance ? "[" : "", column->instance,
+                                 has_instance ? "]" : "", cell->suffix};
+    put_parts(line, parts, sizeof parts / sizeof *parts);
 }
 
 static bool has_cell(const struct rm_run_column *column, const struct cell *cell)
@@ -217,18 +223,17 @@ static resmon_status save_columns(const struct resmon_run *run, const struct lay
 static void put_tags(struct rm_buffer *line, const struct resmon_run *run, size_t *next,
                      int64_t until_ns)
 {
-    char joined[1024] = "";
-    size_t length = 0;
-    while (*next < run->tag_count && run->tags[*next].t_ns < until_ns) {
-        int added = snprintf(joined + length, sizeof joined - length, "%s%s",
-                             length > 0 ? "; " : "", run->tags[*next].label);
-        length += added > 0 ? (size_t)added : 0;
-        length = length < sizeof joined ? length : sizeof joined - 1;
-        (*next)++;
+    struct rm_buffer joined;
+    rm_buffer_init(&joined, LARGEST_LINE);
+    for (; *next < run->tag_count && run->tags[*next].t_ns < until_ns; (*next)++) {
+        rm_buffer_puts(&joined, joined.length > 0 ? "; " : "");
+        rm_buffer_puts(&joined, run->tags[*next].label);
     }
     rm_buffer_add(line, ",", 1);
-    put_text(line, joined);
+    put_text(line, joined.length > 0 ? joined.text : "");
     rm_buffer_add(line, "\n", 1);
+    line->status = line->status == RESMON_OK ? joined.status : line->status;
+    rm_buffer_free(&joined);
 }
 
 static void put_row(struct rm_buffer *line, const struct resmon_run *run, size_t row, size_t *tag)
@@ -327,7 +332,7 @@ static resmon_status start(void *context, const resmon_run *run)
 
 static void begin_line(struct csv *csv, int64_t t_ns)
 {
-    csv->line.length = 0;
+    rm_buffer_clear(&csv->line);
     put_seconds(&csv->line, t_ns);
     rm_buffer_add(&csv->line, ",", 1);
     put_seconds(&csv->line, csv->start_realtime_ns + t_ns);
@@ -344,7 +349,7 @@ static resmon_status end_line(struct csv *csv)
         status = rm_appendfile_add(&csv->file, csv->line.text, csv->line.length);
     }
     if (status == RESMON_OK) {
-        csv->tags.length = 0;
+        rm_buffer_clear(&csv->tags);
         return RESMON_OK;
     }
     csv->lost_lines++;
@@ -369,15 +374,12 @@ static resmon_status add_rows(void *context, const resmon_rows *rows)
     return status;
 }
 
-/* Bounded: labels that find no room are cut off. */
 static resmon_status add_tag(void *context, int64_t t_ns, const char *label)
 {
     struct csv *csv = context;
     (void)t_ns;
-    if (csv->tags.length + strlen(label) + 3 < csv->tags.bound) {
-        rm_buffer_puts(&csv->tags, csv->tags.length > 0 ? "; " : "");
-        rm_buffer_puts(&csv->tags, label);
-    }
+    rm_buffer_puts(&csv->tags, csv->tags.length > 0 ? "; " : "");
+    rm_buffer_puts(&csv->tags, label);
     return csv->tags.status;
 }
 
@@ -419,7 +421,7 @@ static resmon_status new_lines(const resmon_csv_options *options, struct rm_sink
         return rm_error(RESMON_ENOMEM, "out of memory for a sink");
     }
     rm_buffer_init(&csv->line, LARGEST_LINE);
-    rm_buffer_init(&csv->tags, 1024);
+    rm_buffer_init(&csv->tags, LARGEST_LINE / 2);
     resmon_status status = rm_path_expand(options->path, expanded);
     status = status == RESMON_OK ? rm_outfile_settle(expanded, csv->path) : status;
     if (status != RESMON_OK) {

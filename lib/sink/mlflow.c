@@ -96,7 +96,8 @@ static resmon_status settle_address(struct mlflow *mlflow, const struct resmon_r
                       mlflow->config.experiment_id);
     (void)rm_text_set(address->run_id, sizeof address->run_id, mlflow->config.run_id);
     (void)rm_text_set(address->wanted.job, sizeof address->wanted.job, mlflow->place.job);
-    address->wanted.is_maker = mlflow->place.is_first;
+    address->wanted.is_first = mlflow->place.is_first;
+    address->wanted.way = mlflow->place.is_first ? RM_MLFLOW_MAKE : RM_MLFLOW_AWAIT;
     rm_buffer_clear(&mlflow->body);
     resmon_status status = rm_mlflow_plan_create(&mlflow->config, run, &mlflow->place,
                                                  address->wanted.uuid, &mlflow->body);
@@ -230,11 +231,10 @@ static resmon_status put_away(struct mlflow *mlflow, const struct rm_mlflow_plan
     return status;
 }
 
-/* The whole way of a finished run. */
+/* The whole way of a finished run, from the cursor on. */
 static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run,
-                             int64_t deadline_ns)
+                             struct rm_mlflow_cursor cursor, int64_t deadline_ns)
 {
-    struct rm_mlflow_cursor cursor = {0};
     struct account account = {0};
     struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
     if (plan == NULL) {
@@ -280,7 +280,7 @@ static resmon_status start(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
     resmon_status status = settle_address(mlflow, run);
-    if (status != RESMON_OK || !reports(mlflow) || !mlflow->place.is_first) {
+    if (status != RESMON_OK || !mlflow->place.is_first) {
         return status;
     }
     status = rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted,
@@ -325,10 +325,18 @@ static resmon_status snapshot(void *context, const resmon_run *run)
     return status;
 }
 
+/* Who made the run also ends it, even where another process of the host reports. */
 static resmon_status stop(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
-    return reports(mlflow) ? deliver(mlflow, run, RM_DEADLINE_NONE) : RESMON_OK;
+    struct rm_mlflow_cursor cursor = {0};
+    if (!reports(mlflow) && !mlflow->place.is_first) {
+        return RESMON_OK;
+    }
+    if (!reports(mlflow)) {
+        cursor.stage = RM_MLFLOW_STAGE_UPDATE;
+    }
+    return deliver(mlflow, run, cursor, RM_DEADLINE_NONE);
 }
 
 resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm_sink *ret_sink)
@@ -364,9 +372,9 @@ resmon_status rm_mlflow_push(const struct resmon_run *run, const resmon_mlflow_o
     status = settle_address(mlflow, run);
     if (status == RESMON_OK) {
         /* Nobody else may come to make the job's run: it is looked for, and made. */
-        mlflow->address.wanted.wait_ns = mlflow->place.job[0] != '\0' ? 1 : 0;
-        mlflow->address.wanted.is_maker = true;
-        status = deliver(mlflow, run, rm_clock_monotonic_ns() + mlflow->config.budget_ns);
+        mlflow->address.wanted.way = RM_MLFLOW_LOOK;
+        status = deliver(mlflow, run, (struct rm_mlflow_cursor){0},
+                         rm_clock_monotonic_ns() + mlflow->config.budget_ns);
     }
     mlflow_free(mlflow);
     return status;
@@ -398,7 +406,6 @@ static resmon_status replay_entries(struct mlflow *mlflow, struct rm_mlflow_repl
     struct rm_mlflow_entry entry;
     resmon_status status;
     while ((status = rm_mlflow_replay_next(replay, &entry)) == RESMON_OK) {
-        info->requests++;
         if (entry.mark != RM_MLFLOW_MARK_SENT) {
             status = replay_entry(mlflow, replay, &entry, deadline_ns, &account, info);
         }
@@ -417,18 +424,23 @@ static resmon_status replay_entries(struct mlflow *mlflow, struct rm_mlflow_repl
     return rm_lockedfile_remove(&replay->file);
 }
 
-/* Options go before the file, as far as they name something. */
-static void take_address(struct mlflow *mlflow, const resmon_mlflow_options *options)
+/* A file is outside text, too: what becomes part of a URL is checked. */
+static resmon_status take_address(struct mlflow *mlflow)
 {
     const struct rm_mlflow_address *address = &mlflow->address;
     struct rm_mlflow_config *config = &mlflow->config;
+    if (!rm_mlflow_is_id(address->run_id) || !rm_mlflow_is_id(address->experiment_id)) {
+        return rm_error(RESMON_EFORMAT, "the spool file names a run or an experiment that no "
+                                        "server can have");
+    }
     (void)rm_text_set(config->experiment, sizeof config->experiment, address->experiment);
     (void)rm_text_set(config->experiment_id, sizeof config->experiment_id, address->experiment_id);
     (void)rm_text_set(mlflow->client.experiment_id, sizeof mlflow->client.experiment_id,
                       address->experiment_id);
-    if (options == NULL || options->run_id == NULL) {
+    if (!config->is_run_chosen) {
         (void)rm_text_set(config->run_id, sizeof config->run_id, address->run_id);
     }
+    return RESMON_OK;
 }
 
 static resmon_status replay_file(struct rm_mlflow_replay *replay,
@@ -442,13 +454,15 @@ static resmon_status replay_file(struct rm_mlflow_replay *replay,
     }
     mlflow->address = *address;
     address->create = NULL; /* passed on */
-    take_address(mlflow, options);
+    status = take_address(mlflow);
     int64_t deadline_ns = rm_clock_monotonic_ns() + mlflow->config.budget_ns;
     struct rm_mlflow_wanted *wanted = &mlflow->address.wanted;
     wanted->may_exist = true;
-    wanted->wait_ns = wanted->job[0] == '\0' ? 0 : wanted->is_maker ? 1 : JOB_WAIT_NS;
-    wanted->is_maker = true;
-    status = rm_mlflow_find_run(&mlflow->client, wanted, deadline_ns);
+    wanted->way = RM_MLFLOW_LOOK;
+    wanted->wait_ns = wanted->is_first ? 0 : JOB_WAIT_NS;
+    if (status == RESMON_OK) {
+        status = rm_mlflow_find_run(&mlflow->client, wanted, deadline_ns);
+    }
     if (status == RESMON_OK) {
         (void)rm_text_set(info->run_id, sizeof info->run_id, mlflow->client.run_id);
         status = replay_entries(mlflow, replay, deadline_ns, info);
@@ -467,6 +481,7 @@ resmon_status rm_mlflow_replay(const char *path, const resmon_mlflow_options *op
     }
     resmon_status status = rm_mlflow_replay_open(&replay, path, address);
     if (status == RESMON_OK) {
+        info->requests = rm_mlflow_replay_count(&replay);
         status = replay_file(&replay, options, address, info);
         rm_mlflow_replay_close(&replay);
         rm_mlflow_address_free(address);

@@ -94,9 +94,7 @@ static const char *remedy_for(int code, const char *words)
 
 static resmon_status status_of_code(int code)
 {
-    return code == 401 || code == 403 ? RESMON_EACCES
-           : code == 404              ? RESMON_ENOENT
-                                      : RESMON_EREMOTE;
+    return code == 401 || code == 403 ? RESMON_EACCES : RESMON_EREMOTE;
 }
 
 /* An answer that is not 200 as a failure. */
@@ -405,21 +403,41 @@ static resmon_status create_run(struct rm_mlflow_client *client,
     return status;
 }
 
-/* Another rank makes the run; it may not have come to it yet. */
+/* Looks for the job's run until `until_ns`, once at least; another rank may not have made it yet.
+ */
 static resmon_status await_run(struct rm_mlflow_client *client,
-                               const struct rm_mlflow_wanted *wanted, int64_t deadline_ns)
+                               const struct rm_mlflow_wanted *wanted, int64_t until_ns,
+                               int64_t deadline_ns)
 {
     for (;;) {
         resmon_status status = search_run(client, "resmon.job", wanted->job, deadline_ns);
         if (status != RESMON_OK || client->run_id[0] != '\0') {
             return status;
         }
-        if (!rm_http_pause(POLL_STEP_NS, deadline_ns)) {
-            return rm_error(RESMON_ETIMEDOUT,
-                            "MLflow at %.120s: rank 0 of the job %.80s has made no run yet",
-                            client->config->uri, wanted->job);
+        if (!rm_http_pause(POLL_STEP_NS, until_ns)) {
+            return RESMON_OK;
         }
     }
+}
+
+static resmon_status find_or_make(struct rm_mlflow_client *client,
+                                  const struct rm_mlflow_wanted *wanted, int64_t deadline_ns)
+{
+    resmon_status status = RESMON_OK;
+    if (wanted->way != RM_MLFLOW_MAKE && wanted->job[0] != '\0') {
+        int64_t until_ns = rm_clock_monotonic_ns() + wanted->wait_ns;
+        bool is_patient = wanted->way == RM_MLFLOW_AWAIT || until_ns > deadline_ns;
+        status = await_run(client, wanted, is_patient ? deadline_ns : until_ns, deadline_ns);
+    }
+    if (status != RESMON_OK || client->run_id[0] != '\0') {
+        return status;
+    }
+    if (wanted->way == RM_MLFLOW_AWAIT) {
+        return rm_error(RESMON_ETIMEDOUT,
+                        "MLflow at %.120s: rank 0 of the job %.80s has made no run yet",
+                        client->config->uri, wanted->job);
+    }
+    return create_run(client, wanted, deadline_ns);
 }
 
 resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
@@ -431,19 +449,9 @@ resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
     if (client->config->run_id[0] != '\0') {
         return attach_run(client, deadline_ns);
     }
-    resmon_status status = find_experiment(client, deadline_ns);
     client->may_exist = client->may_exist || wanted->may_exist;
-    if (status == RESMON_OK && wanted->job[0] != '\0' && wanted->wait_ns > 0) {
-        int64_t until_ns = rm_clock_monotonic_ns() + wanted->wait_ns;
-        status = await_run(client, wanted, until_ns < deadline_ns ? until_ns : deadline_ns);
-        if (status == RESMON_ETIMEDOUT && wanted->is_maker) {
-            status = RESMON_OK; /* nobody has made it */
-        }
-    }
-    if (status == RESMON_OK && client->run_id[0] == '\0' && wanted->is_maker) {
-        status = create_run(client, wanted, deadline_ns);
-    }
-    return status;
+    resmon_status status = find_experiment(client, deadline_ns);
+    return status == RESMON_OK ? find_or_make(client, wanted, deadline_ns) : status;
 }
 
 /* ---- items ------------------------------------------------------------------------------ */

@@ -30,13 +30,21 @@ struct rm_mlflow_item {
 /** The name of a call in a spool file; NULL past the last. */
 const char *rm_mlflow_call_name(size_t call);
 
+/* How one comes to a run. */
+enum rm_mlflow_way {
+    RM_MLFLOW_MAKE,  /* nobody else can have made it */
+    RM_MLFLOW_LOOK,  /* another process of the job may have: if there is none, one makes it */
+    RM_MLFLOW_AWAIT, /* another process of the job makes it */
+};
+
 /* Which run: how it is found, and made. */
 struct rm_mlflow_wanted {
-    char uuid[33];    /* of this sink: finds the run again after an answer that was lost */
-    char job[256];    /* key of the job that shares a run; "": none */
-    bool is_maker;    /* may make the run */
+    char uuid[33]; /* of this sink: finds the run again after an answer that was lost */
+    char job[256]; /* key of the job that shares a run; "": none */
+    bool is_first; /* this is the process of the job that makes it, while the job runs */
+    enum rm_mlflow_way way;
+    int64_t wait_ns;  /* for LOOK: how long the job's run is waited for */
     bool may_exist;   /* this sink may have made it already */
-    int64_t wait_ns;  /* how long one looks for the job's run first; 0: not at all */
     const char *body; /* of the call that makes it, but for the experiment: "\"run_name\":...}" */
 };
 

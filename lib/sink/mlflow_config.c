@@ -2,11 +2,11 @@
 #define _GNU_SOURCE /* secure_getenv, explicit_bzero */
 #include "sink/mlflow_config.h"
 
-#include <pwd.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -70,7 +70,7 @@ static resmon_status take_texts(const resmon_mlflow_options *options,
 }
 
 /* ^[a-zA-Z0-9][\w\-]{0,255}$, as the server has it. */
-static bool is_id(const char *text)
+bool rm_mlflow_is_id(const char *text)
 {
     size_t length = strlen(text);
     return length <= 256 && text[0] != '_' && text[0] != '-' &&
@@ -80,10 +80,10 @@ static bool is_id(const char *text)
 
 static resmon_status check_ids(const struct rm_mlflow_config *config)
 {
-    if (!is_id(config->run_id)) {
+    if (!rm_mlflow_is_id(config->run_id)) {
         return rm_error(RESMON_EINVAL, "MLFLOW_RUN_ID is no run id: letters, digits, '-', '_'");
     }
-    if (!is_id(config->experiment_id)) {
+    if (!rm_mlflow_is_id(config->experiment_id)) {
         return rm_error(RESMON_EINVAL, "MLFLOW_EXPERIMENT_ID is no id: letters, digits, '-', '_'");
     }
     for (const char *p = config->workspace; *p != '\0'; p++) {
@@ -129,6 +129,7 @@ static void read_credentials_line(struct rm_text line, bool *is_in_section,
     }
 }
 
+#define LONGEST_MS          86400000
 #define LARGEST_CREDENTIALS 4096
 
 static void read_credentials_file(struct rm_secrets *secrets)
@@ -212,7 +213,7 @@ static resmon_status read_number(const char *variable, double low, double high, 
 
 /* Defaults are those of MLflow's client. */
 struct variables {
-    double retries, backoff_s, jitter_s, timeout_s, interval_s;
+    double retries, backoff_s, jitter_s, timeout_s, interval_s, samples;
     bool respects_retry_after, follows_redirects, is_insecure, has_series;
 };
 
@@ -223,6 +224,7 @@ static resmon_status read_variables(struct variables *v)
                             .jitter_s = 1,
                             .timeout_s = 120,
                             .interval_s = 10,
+                            .samples = 1,
                             .respects_retry_after = true,
                             .follows_redirects = true};
     const struct {
@@ -235,6 +237,7 @@ static resmon_status read_variables(struct variables *v)
         {"MLFLOW_HTTP_REQUEST_BACKOFF_JITTER", 0, 120, &v->jitter_s},
         {"MLFLOW_HTTP_REQUEST_TIMEOUT", 0.001, 86400, &v->timeout_s},
         {"MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", 0.001, 86400, &v->interval_s},
+        {"MLFLOW_SYSTEM_METRICS_SAMPLES_BEFORE_LOGGING", 1, 1e6, &v->samples},
     };
     const struct {
         const char *name;
@@ -266,21 +269,34 @@ static resmon_status set_numbers(const resmon_mlflow_options *options, const str
         return rm_error(RESMON_EINVAL, "options for MLflow: unknown flags 0x%llx",
                         (unsigned long long)options->flags);
     }
-    if (options->batch_metrics > 1000 || options->node_index < 0) {
-        return rm_error(RESMON_ERANGE,
-                        "options for MLflow: batch_metrics may be 1 to 1000, node_index 1 + index");
+    const struct {
+        const char *name;
+        uint64_t value, most;
+    } numbers[] = {
+        {"batch_metrics", options->batch_metrics, 1000},
+        {"interval_ms", options->interval_ms, LONGEST_MS},
+        {"timeout_ms", options->timeout_ms, LONGEST_MS},
+        {"budget_ms", options->budget_ms, LONGEST_MS},
+        {"node_index", (uint64_t)options->node_index, 1000000000},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(numbers); i++) {
+        if (numbers[i].value > numbers[i].most) {
+            return rm_error(RESMON_ERANGE, "options for MLflow: %s may be up to %llu",
+                            numbers[i].name, (unsigned long long)numbers[i].most);
+        }
     }
     config->flags = options->flags | (v->has_series ? RESMON_MLFLOW_SERIES : 0);
-    bool is_azure = strstr(config->uri, "azureml") != NULL;
+    const char *azure = strstr(config->uri, "azureml"); /* in the name of the host */
+    bool is_azure = azure != NULL && azure < strchrnul(strstr(config->uri, "//") + 2, '/');
+    config->is_run_chosen = options->run_id != NULL;
     size_t most = is_azure ? 200 : 1000;
     config->batch_metrics = options->batch_metrics != 0 ? options->batch_metrics : most;
     config->batch_metrics = config->batch_metrics < most ? config->batch_metrics : most;
     config->node_index = options->node_index - 1;
-    config->interval_ms =
-        options->interval_ms != 0 ? options->interval_ms : (uint64_t)(v->interval_s * 1e3);
+    config->interval_ms = options->interval_ms != 0 ? options->interval_ms
+                                                    : (uint64_t)(v->interval_s * v->samples * 1e3);
     config->interval_ms = config->interval_ms > 0 ? config->interval_ms : 1;
     uint64_t budget_ms = options->budget_ms != 0 ? options->budget_ms : 60000;
-    budget_ms = budget_ms < 86400000 ? budget_ms : 86400000;
     config->budget_ns = (int64_t)budget_ms * RM_NS_PER_MS;
     return RESMON_OK;
 }
@@ -334,9 +350,8 @@ static resmon_status open_client(const resmon_mlflow_options *options, const str
         .header = text_or_null(header),
         .is_insecure = is_insecure,
         .refuses_redirects = !v->follows_redirects,
-        .timeout_ns = options->timeout_ms != 0 && options->timeout_ms < 86400000
-                          ? (int64_t)options->timeout_ms * RM_NS_PER_MS
-                          : (int64_t)(v->timeout_s * 1e9),
+        .timeout_ns = options->timeout_ms != 0 ? (int64_t)options->timeout_ms * RM_NS_PER_MS
+                                               : (int64_t)(v->timeout_s * 1e9),
         .retries = (unsigned)v->retries,
         .backoff_s = v->backoff_s,
         .jitter_s = v->jitter_s,

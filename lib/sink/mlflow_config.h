@@ -25,6 +25,7 @@ struct rm_mlflow_config {
     char experiment[RM_MLFLOW_NAME_BYTES];
     char experiment_id[RM_MLFLOW_ID_BYTES];
     char run_id[RM_MLFLOW_ID_BYTES]; /* to attach to; "": none */
+    bool is_run_chosen;              /* by the options, not by the environment */
     char run_name[RM_MLFLOW_NAME_BYTES];
     char user[128]; /* who is named as the user of a run */
     char workspace[RM_MLFLOW_NAME_BYTES];
@@ -41,5 +42,8 @@ struct rm_mlflow_config {
  * `tracking_uri` (NULL: none) in place of what the environment says. */
 resmon_status rm_mlflow_config_open(const resmon_mlflow_options *options, const char *tracking_uri,
                                     struct rm_mlflow_config *ret_config, struct rm_http **ret_http);
+
+/** Whether it may be the id of a run or an experiment, or empty. */
+bool rm_mlflow_is_id(const char *text);
 
 #endif

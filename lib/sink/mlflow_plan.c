@@ -81,15 +81,16 @@ struct rm_mlflow_place rm_mlflow_place_of(const struct resmon_run *run, int64_t 
     struct rm_mlflow_place place = {.node_index = node_index, .is_first = true};
     double index = fact_number(run, "job", "node_index");
     double rank = fact_number(run, "job", "rank");
-    const char *name = fact_text(run, "job", "node_name");
     if (node_index < 0) {
         place.node_index = index >= 0.0 && index < 1e9 ? (int64_t)index : 0;
     }
-    (void)rm_text_set(place.node_name, sizeof place.node_name,
-                      name[0] != '\0' ? name : fact_text(run, "machine", "host_name"));
+    (void)rm_text_set(place.node_name, sizeof place.node_name, rm_run_node_name(run));
     rm_mlflow_clean_name(place.job, sizeof place.job, fact_text(run, "job", "key"));
     if (fact_text(run, "job", "key")[0] == '\0') {
         place.job[0] = '\0';
+    }
+    if (node_index < 0 && !(index >= 0.0) && rank >= 0.0) {
+        place.node_index = (int64_t)fmin(rank, 1e9); /* steps of different nodes must differ */
     }
     if (rank >= 0.0) {
         place.is_first = rank == 0.0;

@@ -46,7 +46,7 @@ static resmon_status write_head(struct rm_mlflow_spool *spool,
         put_member(&line, "run_id", address->run_id);
         put_member(&line, "uuid", address->wanted.uuid);
         put_member(&line, "job", address->wanted.job);
-        put_member(&line, "first", address->wanted.is_maker ? "yes" : "no");
+        put_member(&line, "first", address->wanted.is_first ? "yes" : "no");
         put_member(&line, "create", address->create != NULL ? address->create : "");
         rm_buffer_puts(&line, "}\n");
     }
@@ -176,7 +176,7 @@ static resmon_status read_address(struct rm_mlflow_replay *replay, const struct 
     if (!is_whole) {
         return garbled(replay, "the first line lacks a member");
     }
-    address->wanted.is_maker = strcmp(first, "yes") == 0;
+    address->wanted.is_first = strcmp(first, "yes") == 0;
     address->create = rm_strdup(create);
     address->wanted.body = address->create;
     return address->create != NULL ? RESMON_OK
@@ -225,6 +225,15 @@ resmon_status rm_mlflow_replay_open(struct rm_mlflow_replay *replay, const char 
     return status;
 }
 
+uint64_t rm_mlflow_replay_count(const struct rm_mlflow_replay *replay)
+{
+    uint64_t count = 0;
+    for (size_t i = replay->at; i < replay->length; i++) {
+        count += replay->text[i] == '\n' ? 1 : 0;
+    }
+    return count;
+}
+
 static bool is_call(const char *name, enum rm_mlflow_call *ret_call)
 {
     for (size_t i = 0; name != NULL && rm_mlflow_call_name(i) != NULL; i++) {
@@ -249,11 +258,12 @@ resmon_status rm_mlflow_replay_next(struct rm_mlflow_replay *replay,
 {
     char *line;
     size_t length;
+    static const char marks[] = {RM_MLFLOW_MARK_WAITS, RM_MLFLOW_MARK_SENT, RM_MLFLOW_MARK_REFUSED};
     struct rm_mlflow_entry entry = {.offset = replay->at};
     if (!take_line(replay, &line, &length)) {
         return RESMON_ENOENT;
     }
-    if (length < 3 || line[1] != ' ' || strchr("-x!", line[0]) == NULL || line[0] == '\0') {
+    if (length < 3 || line[1] != ' ' || memchr(marks, line[0], sizeof marks) == NULL) {
         return garbled(replay, "no mark");
     }
     resmon_status status = parse_line(replay, line, length, 2, &entry.json);

@@ -71,6 +71,9 @@ struct rm_mlflow_entry {
 resmon_status rm_mlflow_replay_open(struct rm_mlflow_replay *replay, const char *path,
                                     struct rm_mlflow_address *ret_address);
 
+/** Requests from here on. */
+uint64_t rm_mlflow_replay_count(const struct rm_mlflow_replay *replay);
+
 /** The next line, or RESMON_ENOENT at the end; to be freed. */
 resmon_status rm_mlflow_replay_next(struct rm_mlflow_replay *replay,
                                     struct rm_mlflow_entry *ret_entry);

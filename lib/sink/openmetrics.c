@@ -20,10 +20,10 @@
 
 static const struct {
     const char *label;
-    const char *group, *key; /* the fact */
+    const char *group, *key; /* the fact; NULL: the name of the node */
     uint64_t unwanted;       /* flag */
 } fact_labels[] = {
-    {"node", "machine", "host_name", RESMON_PROMETHEUS_NO_NODE},
+    {"node", NULL, NULL, RESMON_PROMETHEUS_NO_NODE},
     {"job_id", "job", "id", RESMON_PROMETHEUS_NO_JOB},
     {"rank", "job", "rank", RESMON_PROMETHEUS_NO_JOB},
     {"pid", "run", "pid", RESMON_PROMETHEUS_NO_PID},
@@ -31,8 +31,13 @@ static const struct {
 
 static const char *fact_of(const struct resmon_run *run, size_t index)
 {
-    const struct rm_fact *fact = rm_run_fact(run, fact_labels[index].group, fact_labels[index].key);
-    return fact != NULL && fact->value[0] != '\0' ? fact->value : NULL;
+    const char *value = rm_run_node_name(run);
+    if (fact_labels[index].group != NULL) {
+        const struct rm_fact *fact =
+            rm_run_fact(run, fact_labels[index].group, fact_labels[index].key);
+        value = fact != NULL ? fact->value : "";
+    }
+    return value[0] != '\0' ? value : NULL;
 }
 
 const char *rm_openmetrics_fact(const struct resmon_run *run, const char *label)

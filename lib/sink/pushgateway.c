@@ -184,6 +184,10 @@ static resmon_status set_up(struct pushgateway *push, const resmon_pushgateway_o
     if (status == RESMON_OK) {
         status = rm_labels_take(options->labels, options->label_count, &push->labels);
     }
+    if (status == RESMON_OK && rm_labels_find(&push->labels, "job") != NULL) {
+        status = rm_error(RESMON_EINVAL, "options of a Pushgateway: the label \"job\" is the "
+                                         "option job");
+    }
     if (status == RESMON_OK) {
         status = open_client(push, options, secrets);
     }

@@ -99,7 +99,7 @@ static void name_process(const struct rm_trace_process *process, char name[RM_TR
     const char *own = text_fact(run, "run", "name");
     const char *program = text_fact(run, "run", "executable");
     const char *slash = strrchr(program, '/');
-    const char *host = text_fact(run, "machine", "host_name");
+    const char *host = rm_run_node_name(run);
     const char *rank = text_fact(run, "job", "rank");
     program = slash != NULL ? slash + 1 : program;
     own = own[0] != '\0' ? own : program;

@@ -78,6 +78,15 @@ const struct rm_fact *rm_run_fact(const struct resmon_run *run, const char *grou
     return NULL;
 }
 
+const char *rm_run_node_name(const struct resmon_run *run)
+{
+    const struct rm_fact *fact = rm_run_fact(run, "job", "node_name");
+    if (fact == NULL || fact->value[0] == '\0') {
+        fact = rm_run_fact(run, "machine", "host_name");
+    }
+    return fact != NULL ? fact->value : "";
+}
+
 bool rm_run_reports_host(const struct resmon_run *run)
 {
     const struct rm_fact *fact = rm_run_fact(run, "job", "reports_host");

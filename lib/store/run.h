@@ -162,6 +162,9 @@ static inline double *rm_run_series(const struct resmon_run *run, size_t column,
 /** The value of a fact, or NULL. */
 const struct rm_fact *rm_run_fact(const struct resmon_run *run, const char *group, const char *key);
 
+/** The node as the batch system calls it, else the name of the host; "" when not known. */
+const char *rm_run_node_name(const struct resmon_run *run);
+
 /** Whether the process that it is of speaks for its host: the one of many in a job that does. */
 bool rm_run_reports_host(const struct resmon_run *run);
 

@@ -23,6 +23,27 @@ class Statistics(ctypes.Structure):
                                              "duration_s", "over20_s", "over40_s", "over80_s", "over100_s")]
 
 
+STATUS, POINTER, INT64 = ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64
+OnRun = ctypes.CFUNCTYPE(STATUS, POINTER, POINTER)
+OnTag = ctypes.CFUNCTYPE(STATUS, POINTER, INT64, ctypes.c_char_p)
+
+
+class Rows(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("run", POINTER), ("row_count", ctypes.c_size_t),
+                ("column_count", ctypes.c_size_t), ("t_ns", ctypes.POINTER(INT64)),
+                ("values", ctypes.POINTER(ctypes.c_double)), ("dropped_rows", ctypes.c_uint64)]
+
+
+OnRows = ctypes.CFUNCTYPE(STATUS, POINTER, ctypes.POINTER(Rows))
+
+
+class SinkOps(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("start", OnRun), ("rows", OnRows),
+                ("tag", OnTag), ("stop", OnRun), ("flush", ctypes.CFUNCTYPE(STATUS, POINTER)),
+                ("close", ctypes.CFUNCTYPE(None, POINTER)), ("snapshot", OnRun),
+                ("snapshot_interval_ms", ctypes.c_uint64), ("flags", ctypes.c_uint64)]
+
+
 lib.resmon_last_error.restype = ctypes.c_char_p
 lib.resmon_scope_begin.restype = ctypes.c_uint64
 lib.resmon_scope_begin.argtypes = [ctypes.c_void_p]
@@ -39,6 +60,37 @@ def check(status):
 monitor, run, site = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
 options = Options(struct_size=ctypes.sizeof(Options), interval_ms=5, name=b"from python", scope_meters=7)
 check(lib.resmon_monitor_new(ctypes.byref(options), ctypes.byref(monitor)))
+seen = {"start": 0, "rows": 0, "tags": [], "rss": 0.0, "stop": 0, "snapshots": 0}
+rss = ctypes.c_size_t()
+
+
+def on_start(_, columns):
+    seen["start"] += 1
+    return lib.resmon_run_find_column(ctypes.c_void_p(columns), b"proc.mem.rss", None, ctypes.byref(rss))
+
+
+def on_rows(_, rows):
+    seen["rows"] += rows[0].row_count
+    seen["rss"] = max(seen["rss"], rows[0].values[rss.value])
+    return 0
+
+
+def on_tag(_, t_ns, label):
+    seen["tags"].append(label.decode())
+    return 0 if t_ns > 0 else -1
+
+
+def count(what):
+    def on_run(_, finished):
+        seen[what] += 1
+        return 0 if finished else -1
+    return on_run
+
+
+sink = SinkOps(struct_size=ctypes.sizeof(SinkOps), name=b"python", start=OnRun(on_start), rows=OnRows(on_rows),
+               tag=OnTag(on_tag), stop=OnRun(count("stop")), snapshot=OnRun(count("snapshots")),
+               snapshot_interval_ms=1)
+check(lib.resmon_monitor_add_sink(monitor, ctypes.byref(sink), None))
 check(lib.resmon_monitor_start(monitor))
 check(lib.resmon_site_intern(b"cell", ctypes.byref(site)))
 for _ in range(10):
@@ -55,6 +107,9 @@ check(lib.resmon_run_find_column(run, b"proc.mem.rss", None, ctypes.byref(column
 statistics = Statistics(struct_size=ctypes.sizeof(Statistics))
 check(lib.resmon_run_get_statistics(run, column, ctypes.byref(statistics)))
 assert statistics.n >= 2 and statistics.max >= statistics.mean > 1e6
+assert seen["start"] == seen["stop"] == 1 and seen["tags"] == ["épsilon"], seen
+assert seen["rows"] >= statistics.n and seen["rss"] == statistics.max, (seen, statistics.n, statistics.max)
+assert seen["snapshots"] > 0
 lib.resmon_run_free(run)
 lib.resmon_monitor_free(monitor)
 options.struct_size = 8

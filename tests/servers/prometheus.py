@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 from server import free_port, need, request, server
 
@@ -15,6 +16,7 @@ writer = sys.argv[1]
 promtool = need("promtool", "prometheus")
 pushgateway = need("prometheus-pushgateway", "prometheus-pushgateway")
 node_exporter = need("prometheus-node-exporter", "prometheus-node-exporter")
+prometheus = need("prometheus", "prometheus")
 curl = need("curl", "curl")
 
 UNITS = {"B": ("bytes", "bytes", 1), "s": ("seconds", "seconds", 1), "%": ("ratio", "percent", 100),
@@ -134,6 +136,104 @@ def check_pushgateway(directory, texts):
     print(f"Pushgateway: {len(groups)} groups, each under its labels")
 
 
+def query(base, promql):
+    _, text = request(f"{base}/api/v1/query?query={urllib.parse.quote(promql)}")
+    return [(series["metric"], float(series["value"][1])) for series in json.loads(text)["data"]["result"]]
+
+
+def check_push(directory):
+    """From the sink through a Pushgateway into a Prometheus that scrapes it, number by number."""
+    gateway, base = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+    config = f"{directory}/prometheus.yml"
+    with open(config, "w", encoding="utf-8") as file:
+        file.write("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: gateway\n  honor_labels: true\n"
+                   f"  static_configs: [{{targets: ['{gateway[7:]}']}}]\n")
+    with server([pushgateway, f"--web.listen-address={gateway[7:]}",
+                 f"--persistence.file={directory}/gateway.data"], f"{gateway}/-/healthy",
+                f"{directory}/gateway.log"):
+        environment = {**os.environ, "NO_PROXY": "*", "RESMON_JOB_ID": "4711", "RESMON_RANK": "0",
+                       "RESMON_NODE_NAME": "n001", "RESMON_LOCAL_RANK": "0"}
+        run(writer, "push", gateway + "/", directory, env=environment)
+        with open(f"{directory}/pushed.json", encoding="utf-8") as file:
+            document = json.load(file)
+        _, text = request(f"{gateway}/api/v1/metrics")
+        groups = json.loads(text)["data"]
+        assert len(groups) == 1 and {"job": "resmon", "node": "n001", "job_id": "4711", "rank": "0",
+                                     "place": 'a/b "c"'}.items() <= groups[0]["labels"].items(), groups[0]["labels"]
+        command = [prometheus, f"--config.file={config}", f"--web.listen-address={base[7:]}",
+                   f"--storage.tsdb.path={directory}/prometheus-data"]
+        with server(command, f"{base}/-/ready", f"{directory}/prometheus.log"):
+            wait_for(lambda: query(base, "resmon_build_info"))
+            checked = 0
+            for column, summary in zip(document["columns"], document["summary"]["columns"]):
+                name, divisor = series_name(column)
+                if summary.get("last") is None:
+                    continue
+                label = "mountpoint" if column["metric"].startswith("node.fs.") else "device"
+                matcher = f'{{{label}="{column["instance"]}"}}' if column["instance"] else ""
+                found = query(base, name + matcher)
+                assert len(found) == 1 and found[0][1] == summary["last"] / divisor, (name, found, summary)
+                checked += 1
+            assert checked > 50
+            wall = query(base, 'resmon_scope_wall_seconds_total{scope="work"}')
+            scope = next(scope for scope in document["scopes"] if scope["name"] == "work")
+            assert math.isclose(wall[0][1], scope["wall_ns"] / 1e9, rel_tol=1e-12), (wall, scope)
+    print(f"push: {checked} figures in a Prometheus that scraped the Pushgateway, equal to the document's")
+
+
+POD = {"namespace": "jupyter\"hub", "pod": "a\\b-0"}  # names that a query must not break at
+
+
+def pod_series(begin):
+    """An hour of a pod, every 15 s: 0.5 cores, 1.75 for ten minutes, with 45 W of which 44 are the package's."""
+    quote = lambda text: text.replace("\\", "\\\\").replace('"', '\\"')
+    labels = f'namespace="{quote(POD["namespace"])}",pod="{quote(POD["pod"])}"'
+    kepler = f'container_namespace="{quote(POD["namespace"])}",pod_name="{quote(POD["pod"])}"'
+    times = range(0, 3601, 15)
+    cpu = lambda t: 0.5 * t + 1.25 * min(max(t - 1200, 0), 600)
+    families = [
+        ("container_cpu_usage_seconds", "counter", labels + ',container="work"', "_total", cpu),
+        ("container_cpu_usage_seconds", "counter", labels + ',container=""', "_total", lambda t: 100 * t),
+        ("container_memory_working_set_bytes", "gauge", labels + ',container="work"', "",
+         lambda t: 1 << 30 if 600 <= t < 660 else 1 << 20),
+        ("kepler_container_joules", "counter", kepler, "_total", lambda t: 45.0 * t),
+        ("kepler_container_package_joules", "counter", kepler, "_total", lambda t: 44.0 * t),
+    ]
+    lines, before = [], None
+    for name, kind, own, suffix, value in families:
+        lines += [f"# TYPE {name} {kind}"] if name != before else []
+        lines += [f"{name}{suffix}{{{own}}} {value(t):.17g} {begin + t}" for t in times]
+        before = name
+    return "\n".join(lines + ["# EOF", ""])
+
+
+def check_pod(directory):
+    """The figures of a pod, from a Prometheus with a made hour of it."""
+    base = f"http://127.0.0.1:{free_port()}"
+    begin = (int(time.time()) - 4 * 3600) // 60 * 60
+    with open(f"{directory}/pod.om", "w", encoding="utf-8") as file:
+        file.write(pod_series(begin))
+    run(promtool, "tsdb", "create-blocks-from", "openmetrics", f"{directory}/pod.om", f"{directory}/pod-data")
+    with open(f"{directory}/none.yml", "w", encoding="utf-8") as file:
+        file.write("global: {}\n")
+    command = [prometheus, f"--config.file={directory}/none.yml", f"--web.listen-address={base[7:]}",
+               f"--storage.tsdb.path={directory}/pod-data", "--storage.tsdb.retention.time=30d"]
+    with server(command, f"{base}/-/ready", f"{directory}/pod.log"):
+        ask = [writer, "pod", base, POD["namespace"], POD["pod"], str(begin + 600), str(begin + 3000)]
+        environment = {**os.environ, "NO_PROXY": "*"}
+        peak, energy = (tuple(map(float, line.split()))
+                        for line in run(*ask, env=environment).splitlines())
+        assert math.isclose(peak[0], 1.75, rel_tol=1e-9) and peak[1] == 1 << 30, peak
+        assert math.isclose(energy[0], 45.0 * 2400, rel_tol=1e-9), energy
+        assert math.isclose(energy[3], 44.0 * 2400, rel_tol=1e-9), energy
+        assert all(math.isnan(energy[i]) for i in (1, 2, 4, 5, 6)), energy
+        for namespace in ("jupyterhub", '" or vector(1) or x{a="', "\\"):
+            ask[3] = namespace
+            result = subprocess.run(ask, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+            assert result.returncode != 0 and "no such series" in result.stderr, (namespace, result)
+    print(f"pod: {peak[0]} cores, {peak[1]:.0f} B, {energy[0]:.0f} J")
+
+
 def file_count(directory):
     return sum(name.endswith(".prom") for name in os.listdir(directory))
 
@@ -187,6 +287,8 @@ def main():
         check_linter(texts)
         check_blocks(directory, document)
         check_pushgateway(directory, texts)
+        check_push(directory)
+        check_pod(directory)
         check_node_exporter(directory)
         assert math.isfinite(document["run"]["duration_ns"])
 

@@ -4,9 +4,12 @@
  *
  *     prometheus_writer texts DIRECTORY     texts of a hostile run and of a real one
  *     prometheus_writer live DIRECTORY      observes itself with a file there until stdin ends
+ *     prometheus_writer push URL DIRECTORY  observes itself, pushes at the end, and saves the run
+ *     prometheus_writer pod URL NAMESPACE POD FROM TO   what a Prometheus knows of a pod
  *     prometheus_writer url BASE JOB [NAME VALUE]...
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <resmon/resmon.h>
@@ -111,6 +114,52 @@ static int live(const char *directory)
     return status == RESMON_OK ? 0 : failed("stop");
 }
 
+static int push(const char *to, const char *directory)
+{
+    static const resmon_label labels[] = {{"place", "a/b \"c\""}};
+    const resmon_pushgateway_options options = {.struct_size = sizeof options,
+                                                .url = to,
+                                                .labels = labels,
+                                                .label_count = 1,
+                                                .interval_ms = 50};
+    char path[4096];
+    resmon_monitor *monitor = NULL;
+    const resmon_monitor_options every = {.struct_size = sizeof every, .interval_ms = 10};
+    if (resmon_monitor_new(&every, &monitor) != RESMON_OK ||
+        resmon_monitor_add_pushgateway(monitor, &options) != RESMON_OK ||
+        resmon_monitor_start(monitor) != RESMON_OK) {
+        return failed("push");
+    }
+    for (int i = 0; i < 10; i++) {
+        work();
+    }
+    resmon_status status = resmon_monitor_stop(monitor);
+    int result = status == RESMON_OK ? 0 : failed("stop");
+    (void)snprintf(path, sizeof path, "%s/pushed.json", directory);
+    if (resmon_monitor_save(monitor, path) != RESMON_OK) {
+        result = failed(path);
+    }
+    resmon_monitor_free(monitor);
+    return result;
+}
+
+static int pod(char **arguments)
+{
+    const resmon_promql_options options = {.struct_size = sizeof options, .url = arguments[0]};
+    resmon_pod_peak peak = {.struct_size = sizeof peak};
+    resmon_pod_energy energy = {.struct_size = sizeof energy};
+    double from = strtod(arguments[3], NULL), to = strtod(arguments[4], NULL);
+    if (resmon_promql_pod_peak(&options, arguments[1], arguments[2], 864000, &peak) != RESMON_OK ||
+        resmon_promql_pod_energy(&options, arguments[1], arguments[2], from, to, &energy) !=
+            RESMON_OK) {
+        return failed("pod");
+    }
+    (void)printf("%.17g %.17g\n", peak.cpu_cores, peak.memory_bytes);
+    (void)printf("%.17g %.17g %.17g %.17g %.17g %.17g %.17g\n", energy.total_j, energy.core_j,
+                 energy.uncore_j, energy.package_j, energy.dram_j, energy.other_j, energy.gpu_j);
+    return 0;
+}
+
 static int url(int count, char **arguments)
 {
     resmon_label given[RM_MAX_LABELS];
@@ -137,6 +186,12 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && strcmp(argv[1], "live") == 0) {
         return live(argv[2]);
+    }
+    if (argc == 7 && strcmp(argv[1], "pod") == 0) {
+        return pod(argv + 2);
+    }
+    if (argc == 4 && strcmp(argv[1], "push") == 0) {
+        return push(argv[2], argv[3]);
     }
     if (argc >= 4 && strcmp(argv[1], "url") == 0) {
         return url(argc - 2, argv + 2);

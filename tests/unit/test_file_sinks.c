@@ -251,10 +251,11 @@ static void test_no_other_file_is_written_to(void **state)
     add_csv(monitor, path_of("planted.csv"), 0);
     assert_int_equal(symlink(victim, path_of("planted.csv")), 0);
     assert_ok(resmon_monitor_start(monitor));
-    assert_ok(resmon_monitor_stop(monitor));
+    assert_status(RESMON_EINVAL, resmon_monitor_stop(monitor)); /* it has nothing of the run */
     resmon_sink_info info = {.struct_size = sizeof info};
     assert_ok(resmon_monitor_get_sink(monitor, 0, &info));
     assert_int_equal(info.status, RESMON_EINVAL);
+    assert_int_equal(info.end_status, RESMON_EINVAL);
     assert_int_equal(info.is_off, 1);
     resmon_monitor_free(monitor);
     char content[16] = "";

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* <resmon/promql.h>: the queries about pods. */
+#include <resmon/promql.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "base/struct_size.h"
+#include "sink/promql.h"
+
+#define LARGEST_QUERY 16384
+
+static resmon_status null_argument(const char *function)
+{
+    return rm_error(RESMON_EINVAL, "%s: an argument is NULL", function);
+}
+
+resmon_status resmon_promql_value(const resmon_promql_options *options, const char *query,
+                                  double unix_s, double *ret_value)
+{
+    struct rm_promql *promql = NULL;
+    if (query == NULL || ret_value == NULL) {
+        return null_argument(__func__);
+    }
+    resmon_status status = rm_promql_open(options, &promql);
+    if (status == RESMON_OK) {
+        status = rm_promql_value(promql, query, unix_s, ret_value);
+        rm_promql_close(promql);
+    }
+    return status;
+}
+
+/* ---- queries from parts ----------------------------------------------------------------- */
+
+/* A query with places: %n the namespace, %p the pod, %w a window in seconds. */
+struct places {
+    const char *kube_namespace, *pod;
+    double window_s;
+};
+
+static void fill_place(struct rm_buffer *query, char place, const struct places *places)
+{
+    char number[RM_NUMBER_BYTES];
+    if (place == 'w') {
+        rm_buffer_add(query, number, rm_number_double(number, ceil(places->window_s)));
+        rm_buffer_add(query, "s", 1);
+    } else {
+        rm_promql_quote(query, place == 'n' ? places->kube_namespace : places->pod);
+    }
+}
+
+static void fill(struct rm_buffer *query, const char *pattern, const struct places *places)
+{
+    rm_buffer_clear(query);
+    for (const char *p = pattern; *p != '\0'; p++) {
+        if (*p == '%') {
+            fill_place(query, *++p, places);
+        } else {
+            rm_buffer_add(query, p, 1);
+        }
+    }
+}
+
+/* One figure each; those that the server does not know stay NaN, and none at all is a failure. */
+static resmon_status ask_all(const resmon_promql_options *options, const char *const *patterns,
+                             size_t count, const struct places *places, double unix_s,
+                             double *ret_values)
+{
+    struct rm_promql *promql = NULL;
+    struct rm_buffer query;
+    size_t known = 0;
+    resmon_status status = rm_promql_open(options, &promql);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    rm_buffer_init(&query, LARGEST_QUERY);
+    for (size_t i = 0; i < count && (status == RESMON_OK || status == RESMON_ENOENT); i++) {
+        ret_values[i] = RM_NAN;
+        fill(&query, patterns[i], places);
+        status = query.status == RESMON_OK
+                     ? rm_promql_value(promql, query.text, unix_s, &ret_values[i])
+                     : query.status;
+        known += status == RESMON_OK ? 1 : 0;
+    }
+    rm_buffer_free(&query);
+    rm_promql_close(promql);
+    return status == RESMON_ENOENT && known > 0 ? RESMON_OK : status;
+}
+
+static resmon_status check_window(double window_s)
+{
+    return window_s >= 1.0 && window_s <= 1e10
+               ? RESMON_OK
+               : rm_error(RESMON_ERANGE, "the window of a query is %g s: it may be 1 to 1e10",
+                          window_s);
+}
+
+resmon_status resmon_promql_pod_peak(const resmon_promql_options *options,
+                                     const char *kube_namespace, const char *pod, double window_s,
+                                     resmon_pod_peak *ret_peak)
+{
+    static const char *const patterns[] = {
+        "max_over_time(sum(rate(container_cpu_usage_seconds_total"
+        "{namespace=%n,pod=%p,container!=\"\"}[1m]))[%w:1m])",
+        "max_over_time(container_memory_working_set_bytes"
+        "{namespace=%n,pod=%p,container!=\"\"}[%w])",
+    };
+    double values[RM_ARRAY_LEN(patterns)];
+    const struct places places = {kube_namespace, pod, window_s};
+    if (kube_namespace == NULL || pod == NULL || ret_peak == NULL) {
+        return null_argument(__func__);
+    }
+    resmon_status status = check_window(window_s);
+    if (status == RESMON_OK) {
+        status = ask_all(options, patterns, RM_ARRAY_LEN(patterns), &places, 0.0, values);
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const resmon_pod_peak peak = {.cpu_cores = values[0], .memory_bytes = values[1]};
+    return rm_struct_give(&peak, RM_STRUCT_SIZE(resmon_pod_peak), ret_peak);
+}
+
+#define KEPLER(component)                                                             \
+    "sum(increase(kepler_container_" component "joules_total{container_namespace=%n," \
+    "pod_name=%p}[%w]))"
+
+resmon_status resmon_promql_pod_energy(const resmon_promql_options *options,
+                                       const char *kube_namespace, const char *pod,
+                                       double from_unix_s, double to_unix_s,
+                                       resmon_pod_energy *ret_energy)
+{
+    static const char *const patterns[] = {
+        KEPLER(""),      KEPLER("core_"),  KEPLER("uncore_"), KEPLER("package_"),
+        KEPLER("dram_"), KEPLER("other_"), KEPLER("gpu_"),
+    };
+    double values[RM_ARRAY_LEN(patterns)];
+    const struct places places = {kube_namespace, pod, to_unix_s - from_unix_s};
+    if (kube_namespace == NULL || pod == NULL || ret_energy == NULL) {
+        return null_argument(__func__);
+    }
+    resmon_status status = check_window(to_unix_s - from_unix_s);
+    if (status == RESMON_OK) {
+        status = ask_all(options, patterns, RM_ARRAY_LEN(patterns), &places, to_unix_s, values);
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const resmon_pod_energy energy = {
+        .total_j = values[0],
+        .core_j = values[1],
+        .uncore_j = values[2],
+        .package_j = values[3],
+        .dram_j = values[4],
+        .other_j = values[5],
+        .gpu_j = values[6],
+    };
+    return rm_struct_give(&energy, RM_STRUCT_SIZE(resmon_pod_energy), ret_energy);
+}
