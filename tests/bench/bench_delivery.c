@@ -43,6 +43,27 @@ static void pause_ms(long ms)
     (void)nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
+/* Two figures from a process in which nothing has happened yet. */
+static void in_child(void (*measure)(double figures[2]), double figures[2])
+{
+    int ends[2];
+    const size_t bytes = 2 * sizeof *figures;
+    if (pipe(ends) != 0) {
+        abort();
+    }
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        measure(figures);
+        _exit(write(ends[1], figures, bytes) == (ssize_t)bytes ? 0 : 1);
+    }
+    (void)close(ends[1]);
+    if (read(ends[0], figures, bytes) != (ssize_t)bytes || waitpid(pid, NULL, 0) != pid) {
+        abort();
+    }
+    (void)close(ends[0]);
+}
+
 /* ---- start ------------------------------------------------------------------------------ */
 
 static size_t libcurl_mappings(void)
@@ -93,29 +114,14 @@ static void add_mlflow(resmon_monitor *monitor, const char *url)
 }
 
 /* Two sinks in a process that has none yet: what each takes. */
-static void add_in_child(double times[2])
+static void add_two(double times[2])
 {
-    int ends[2];
-    if (pipe(ends) != 0) {
-        abort();
+    resmon_monitor *monitor = new_monitor(NULL);
+    for (int i = 0; i < 2; i++) {
+        double start = bench_now_ns();
+        add_pushgateway(monitor, "http://127.0.0.1:9");
+        times[i] = bench_now_ns() - start;
     }
-    (void)fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        resmon_monitor *monitor = new_monitor(NULL);
-        for (int i = 0; i < 2; i++) {
-            double start = bench_now_ns();
-            add_pushgateway(monitor, "http://127.0.0.1:9");
-            times[i] = bench_now_ns() - start;
-        }
-        _exit(write(ends[1], times, 2 * sizeof *times) == 2 * sizeof *times ? 0 : 1);
-    }
-    if (read(ends[0], times, 2 * sizeof *times) != 2 * sizeof *times ||
-        waitpid(pid, NULL, 0) != pid) {
-        abort();
-    }
-    (void)close(ends[0]);
-    (void)close(ends[1]);
 }
 
 static void bench_first_sink(struct bench *bench)
@@ -124,7 +130,7 @@ static void bench_first_sink(struct bench *bench)
     double first[ROUNDS], second[ROUNDS];
     for (int i = 0; i < ROUNDS; i++) {
         double times[2];
-        add_in_child(times);
+        in_child(add_two, times);
         first[i] = times[0];
         second[i] = times[1];
     }
@@ -192,7 +198,7 @@ static struct second run_second(const resmon_sink_ops *ops)
 static void bench_slow(struct bench *bench, const char *what, const resmon_sink_ops *ops)
 {
     enum { ROUNDS = 12 };
-    double ratios[ROUNDS], cpu[ROUNDS], with = 0.0, without = 0.0;
+    double ratios[ROUNDS], floors[ROUNDS], cpu[ROUNDS], with = 0.0, without = 0.0;
     int worse = 0, differ = 0;
     for (int i = 0; i < ROUNDS; i++) {
         struct second bare = run_second(NULL);
@@ -201,11 +207,15 @@ static void bench_slow(struct bench *bench, const char *what, const resmon_sink_
         with += ours.late;
         worse += ours.late > bare.late ? 1 : 0;
         differ += ours.late != bare.late ? 1 : 0;
+        floors[i] = bare.cpu_ns;
         cpu[i] = ours.cpu_ns;
         ratios[i] = ours.cpu_ns / bare.cpu_ns;
     }
-    printf("  %s: late of 100 a second: %.2f without it, %.2f with it; CPU of a sample %.0f us\n",
-           what, without / ROUNDS, with / ROUNDS, bench_middle(cpu, ROUNDS) / 1e3);
+    printf(
+        "  %s: %d s without it, and with it: %.0f and %.0f late samples, %.0f and %.0f us of CPU "
+        "a sample\n",
+        what, ROUNDS, without, with, bench_middle(floors, ROUNDS) / 1e3,
+        bench_middle(cpu, ROUNDS) / 1e3);
     bench_value(bench, "seconds with more late samples than without", worse, "",
                 differ / 2.0 + 1.5 * sqrt(differ) + 0.5);
     bench_value(bench, "CPU of a sample over that without the sink", bench_middle(ratios, ROUNDS),
@@ -214,11 +224,11 @@ static void bench_slow(struct bench *bench, const char *what, const resmon_sink_
 
 /* ---- memory ----------------------------------------------------------------------------- */
 
-/* Resident with all of the queue used; at the default interval. */
-static double memory_of(const resmon_sink_ops *ops)
+/* What a monitor and its lanes grow by, with all of the queue used, at the default interval. */
+static double grow(const resmon_sink_ops *ops)
 {
     double before = bench_resident_bytes();
-    resmon_monitor *monitor = new_monitor(NULL);
+    resmon_monitor *monitor = new_monitor(NULL); /* lives as long as the process */
     if (ops != NULL) {
         check(resmon_monitor_add_sink(monitor, ops, NULL));
     }
@@ -226,21 +236,29 @@ static double memory_of(const resmon_sink_ops *ops)
     for (int i = 0; i < 300; i++) {
         check(resmon_monitor_sample_now(monitor));
     }
-    double after = bench_resident_bytes();
-    resmon_monitor_free(monitor);
-    return after - before;
+    return bench_resident_bytes() - before;
+}
+
+/* The first makes the code resident. */
+static void measure_lane(double grown[2])
+{
+    const resmon_sink_ops ops = {.struct_size = sizeof ops, .rows = do_nothing};
+    (void)grow(&ops);
+    grown[0] = grow(NULL);
+    grown[1] = grow(&ops);
 }
 
 static void bench_memory(struct bench *bench)
 {
-    const resmon_sink_ops local = {.struct_size = sizeof local, .rows = do_nothing};
-    double grown[7];
-    (void)memory_of(&local);
-    for (size_t i = 0; i < COUNT(grown); i++) {
-        grown[i] = memory_of(&local) - memory_of(NULL);
+    enum { ROUNDS = 7 };
+    double lanes[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        double grown[2];
+        in_child(measure_lane, grown);
+        lanes[i] = (grown[1] - grown[0]) / 1024.0;
     }
-    bench_value(bench, "memory of a lane: queue and thread",
-                bench_middle(grown, COUNT(grown)) / 1024.0, "KiB", 256.0);
+    bench_value(bench, "memory of a lane: queue and thread", bench_middle(lanes, ROUNDS), "KiB",
+                320.0);
 }
 
 /* ---- servers that do not answer --------------------------------------------------------- */
