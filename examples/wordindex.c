@@ -6,7 +6,10 @@
  *
  * It walks the tree, reads and counts with several threads, merges, sorts by frequency and writes a
  * compressed index; each phase is a scope.  At the end it writes the run document and prints the
- * summary of what the phases and the whole run cost.  TRACE is for ui.perfetto.dev.
+ * summary of what the phases and the whole run cost.  TRACE is for ui.perfetto.dev.  With
+ * MLFLOW_TRACKING_URI all of it goes to that server too, of all nodes of a job to one run there:
+ *
+ *     MLFLOW_TRACKING_URI=http://server:5000 srun -N4 ./wordindex
  */
 #include <resmon/resmon.h>
 
@@ -332,6 +335,12 @@ static void make_index(resmon_monitor *monitor, const char *directory, const cha
     free(sorted);
 }
 
+/* With RESMON the environment says what goes where: RESMON=mlflow sends by itself. */
+static int sends_to_mlflow(void)
+{
+    return getenv("MLFLOW_TRACKING_URI") != NULL && getenv("RESMON") == NULL;
+}
+
 static int report(resmon_monitor *monitor, const char *path)
 {
     resmon_run *run = NULL;
@@ -378,6 +387,7 @@ int main(int argc, char **argv)
     }
     if (resmon_monitor_new(&options, &monitor) != RESMON_OK ||
         (trace.path != NULL && resmon_monitor_add_trace(monitor, &trace) != RESMON_OK) ||
+        (sends_to_mlflow() && resmon_monitor_add_mlflow(monitor, NULL) != RESMON_OK) ||
         resmon_monitor_start(monitor) != RESMON_OK) {
         fprintf(stderr, "wordindex: %s\n", resmon_last_error());
         resmon_monitor_free(monitor);

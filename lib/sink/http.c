@@ -18,6 +18,7 @@
 #include "base/deadline.h"
 #include "base/fault.h"
 #include "base/status.h"
+#include "base/text.h"
 
 #define CONNECT_NS     (10 * RM_NS_PER_S)
 #define LOOK_ROUND_MS  100 /* how soon a new deadline, or the program's end, is noticed */
@@ -153,6 +154,7 @@ struct rm_http {
     struct rm_http_reply *reply; /* of the exchange under way */
     bool lacks_memory;           /* for it */
     char error[CURL_ERROR_SIZE];
+    char trouble[160]; /* how the exchange before failed; "": it did not */
 };
 
 #define SET(http, option, value) (curl.easy_setopt((http)->easy, (option), (value)) == CURLE_OK)
@@ -468,15 +470,21 @@ static resmon_status explain(struct rm_http *http, const struct rm_http_request 
 {
     const char *why = words_of(http, code);
     reply->is_passing = !is_lasting(code);
+    reply->is_untrusted = code == CURLE_PEER_FAILED_VERIFICATION ||
+                          code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_CACERT_BADFILE;
     reply->code = 0;
     switch (code) {
+    case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL, of the answer, or of where it sends us */
+        return reply->is_sent
+                   ? rm_error(RESMON_EFORMAT,
+                              "%s %.*s: no HTTP answer, or a redirect to what is not followed: %s",
+                              SHOWN(request), why)
+                   : rm_error(RESMON_EINVAL, "%s %.*s: %s", SHOWN(request), why);
     case CURLE_WRITE_ERROR:
         return rm_error(RESMON_EFORMAT, "%s %.*s: the reply is longer than %zu bytes",
                         SHOWN(request), RM_HTTP_LARGEST_REPLY);
     case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL, or of what the server answered */
-        return rm_error(reply->is_sent ? RESMON_EFORMAT : RESMON_EINVAL, "%s %.*s: %s",
-                        SHOWN(request), why);
+        return rm_error(RESMON_EINVAL, "%s %.*s: %s", SHOWN(request), why);
     case CURLE_OPERATION_TIMEDOUT:
         return rm_error(RESMON_ETIMEDOUT, "%s %.*s: %s", SHOWN(request), why);
     case CURLE_OUT_OF_MEMORY:
@@ -511,8 +519,15 @@ static resmon_status transfer(struct rm_http *http, const struct rm_http_request
     if (!is_done) {
         reply->code = 0;
         reply->is_passing = true;
-        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: no answer within %.3g s", SHOWN(request),
-                        (double)(rm_clock_monotonic_ns() - now_ns) / 1e9);
+        (void)snprintf(http->trouble, sizeof http->trouble, "no answer within %.3g s",
+                       (double)(rm_clock_monotonic_ns() - now_ns) / 1e9);
+        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: %s", SHOWN(request), http->trouble);
+    }
+    http->trouble[0] = '\0';
+    if (code != CURLE_OK) {
+        (void)rm_text_set(http->trouble, sizeof http->trouble, words_of(http, code));
+    } else if (reply->code >= 400) {
+        (void)snprintf(http->trouble, sizeof http->trouble, "HTTP %d", reply->code);
     }
     code = http->lacks_memory ? CURLE_OUT_OF_MEMORY : code;
     return code == CURLE_OK ? RESMON_OK : explain(http, request, code, reply);
@@ -525,7 +540,8 @@ resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_reques
     int64_t own_ns = rm_deadline_ns();
     if (rm_clock_monotonic_ns() >= (deadline_ns < own_ns ? deadline_ns : own_ns)) {
         reply->is_passing = true;
-        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: there was no time left for it", SHOWN(request));
+        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: there was no time left for it%s%s",
+                        SHOWN(request), http->trouble[0] != '\0' ? ", after: " : "", http->trouble);
     }
     if (RM_FAULT(RM_FAULT_NET)) {
         reply->is_passing = true;

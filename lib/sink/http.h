@@ -49,9 +49,10 @@ struct rm_http_request {
 
 /* Zeroed, or of an exchange before; rm_http_reply_free() when done. */
 struct rm_http_reply {
-    int code;        /* of HTTP; 0: there was no answer */
-    bool is_sent;    /* the server may have seen the request, and acted on it */
-    bool is_passing; /* it may go better another time */
+    int code;          /* of HTTP; 0: there was no answer */
+    bool is_sent;      /* the server may have seen the request, and acted on it */
+    bool is_passing;   /* it may go better another time */
+    bool is_untrusted; /* the server's certificate was not accepted */
     int64_t retry_after_ns;
     char *body; /* terminated; "" when empty */
     size_t length;

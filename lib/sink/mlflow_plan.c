@@ -91,12 +91,13 @@ static const char *fact_text(const struct resmon_run *run, const char *group, co
     return fact != NULL ? fact->value : "";
 }
 
-struct rm_mlflow_place rm_mlflow_place_of(const struct resmon_run *run, int64_t node_index)
+struct rm_mlflow_place rm_mlflow_place_of(const struct rm_mlflow_config *config,
+                                          const struct resmon_run *run)
 {
-    struct rm_mlflow_place place = {.node_index = node_index, .is_first = true};
+    struct rm_mlflow_place place = {.node_index = config->node_index, .is_first = true};
     double index = fact_number(run, "job", "node_index");
     double rank = fact_number(run, "job", "rank");
-    if (node_index < 0) {
+    if (place.node_index < 0) {
         place.node_index = index >= 0.0 && index < 1e9 ? (int64_t)index : 0;
     }
     (void)rm_text_set(place.node_name, sizeof place.node_name, rm_run_node_name(run));
@@ -104,10 +105,11 @@ struct rm_mlflow_place rm_mlflow_place_of(const struct resmon_run *run, int64_t 
     if (fact_text(run, "job", "key")[0] == '\0') {
         place.job[0] = '\0';
     }
-    if (node_index < 0 && !(index >= 0.0) && rank >= 0.0) {
+    if (config->node_index < 0 && !(index >= 0.0) && rank >= 0.0) {
         place.node_index = (int64_t)fmin(rank, 1e9); /* steps of different nodes must differ */
     }
-    if (rank >= 0.0) {
+    bool is_shared = place.job[0] != '\0' || config->run_id[0] != '\0';
+    if (is_shared && rank >= 0.0) {
         place.is_first = rank == 0.0;
     } else if (place.job[0] != '\0') {
         place.is_first = place.node_index == 0;
@@ -379,7 +381,7 @@ resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
     *plan = (struct rm_mlflow_plan){.config = config,
                                     .run = run,
                                     .last_stage = RM_MLFLOW_STAGE_END - 1,
-                                    .place = rm_mlflow_place_of(run, config->node_index)};
+                                    .place = rm_mlflow_place_of(config, run)};
     (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/run.json");
     if (plan->place.node_index != 0) {
         (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/node_%" PRId64 ".json",
@@ -663,7 +665,7 @@ static const struct {
                  struct rm_buffer *body);
 } stages[RM_MLFLOW_STAGE_END] = {
     [RM_MLFLOW_STAGE_SUMMARY] = {RM_MLFLOW_LOG_BATCH, make_summary},
-    [RM_MLFLOW_STAGE_PARAMS] = {RM_MLFLOW_LOG_BATCH, make_params},
+    [RM_MLFLOW_STAGE_PARAMS] = {RM_MLFLOW_PARAMS, make_params},
     [RM_MLFLOW_STAGE_SERIES] = {RM_MLFLOW_LOG_BATCH, make_series},
     [RM_MLFLOW_STAGE_ARTIFACT] = {RM_MLFLOW_ARTIFACT, make_artifact},
     [RM_MLFLOW_STAGE_UPDATE] = {RM_MLFLOW_UPDATE, make_update},

@@ -25,8 +25,10 @@ struct rm_mlflow_place {
     bool is_reporter;
 };
 
-/** From the facts of the run; `node_index` (-1: none) goes before them. */
-struct rm_mlflow_place rm_mlflow_place_of(const struct resmon_run *run, int64_t node_index);
+/** From the facts of the run; the configured node index (-1: none) goes before them.  Without a job
+ * and without a run to attach to there is nobody to share with: each is the first. */
+struct rm_mlflow_place rm_mlflow_place_of(const struct rm_mlflow_config *config,
+                                          const struct resmon_run *run);
 
 /* What is sent, in this order. */
 enum rm_mlflow_stage {

@@ -252,7 +252,7 @@ static void bench_numbers(struct bench *bench, struct work *work)
         for (size_t i = 0; i < NUMBERS; i++) {
             work->numbers[i] = (double)rand() / kinds[k].divisor;
         }
-        bench_ratio(bench, kinds[k].what, bare_printf, numbers, work, 100000, 0.5);
+        bench_ratio(bench, kinds[k].what, bare_printf, numbers, work, 100000, 0.25);
     }
 }
 

@@ -628,10 +628,12 @@ static void test_the_longest_scopes_are_kept(void **state)
     rm_run_free(run);
 }
 
-static void assert_head(const struct rm_mlflow_plan *plan, const char *head)
+static void assert_head(const struct rm_mlflow_series *series, const char *key)
 {
-    assert_int_equal(plan->series[0].head_length, strlen(head));
-    assert_memory_equal(plan->series[0].head, head, strlen(head));
+    char wanted[300];
+    (void)snprintf(wanted, sizeof wanted, "{\"key\":\"%s\",\"value\":", key);
+    assert_int_equal(series->head_length, strlen(wanted));
+    assert_memory_equal(series->head, wanted, series->head_length);
 }
 
 static void test_a_node_has_a_name_of_its_own(void **state)
@@ -642,12 +644,12 @@ static void test_a_node_has_a_name_of_its_own(void **state)
     init_config(RESMON_MLFLOW_SERIES);
     config.node_index = 12;
     assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
-    assert_head(&plan, "{\"key\":\"system/node_12/cpu_utilization_percentage\",\"value\":");
+    assert_head(&plan.series[0], "system/node_12/cpu_utilization_percentage");
     assert_string_equal(plan.artifact, "resmon/node_12.json");
     rm_mlflow_plan_free(&plan);
     (void)snprintf(config.node_id, sizeof config.node_id, "../my \"node\"/");
     assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
-    assert_head(&plan, "{\"key\":\"system/my _node_/cpu_utilization_percentage\",\"value\":");
+    assert_head(&plan.series[0], "system/my _node_/cpu_utilization_percentage");
     rm_mlflow_plan_free(&plan);
     rm_run_free(run);
 }
@@ -711,9 +713,15 @@ static void test_any_allocation_may_fail(void **state)
 
 /* ---- making a run --------------------------------------------------------------------------- */
 
+static struct rm_mlflow_place place_of(const struct resmon_run *run, int64_t node_index)
+{
+    config.node_index = node_index;
+    return rm_mlflow_place_of(&config, run);
+}
+
 static struct rm_json *create_of(const struct resmon_run *run)
 {
-    struct rm_mlflow_place place = rm_mlflow_place_of(run, -1);
+    struct rm_mlflow_place place = place_of(run, -1);
     struct rm_json *json = NULL;
     struct rm_buffer body;
     rm_buffer_init(&body, (size_t)1 << 20);
@@ -787,17 +795,18 @@ static void test_places_in_a_job(void **state)
 {
     (void)state;
     struct resmon_run *run = random_run(0, 0, 3);
-    struct rm_mlflow_place place = rm_mlflow_place_of(run, -1);
+    init_config(0);
+    struct rm_mlflow_place place = place_of(run, -1);
     assert_true(place.is_first && place.node_index == 0 && place.job[0] == '\0');
     put_fact(run, "job", "key", "slurm' OR 1=1 /7", RM_FACT_TEXT);
     put_fact(run, "job", "node_index", "3", RM_FACT_NUMBER);
-    place = rm_mlflow_place_of(run, -1);
+    place = place_of(run, -1);
     assert_true(!place.is_first && place.node_index == 3);
     assert_null(strpbrk(place.job, "'`\"\\=")); /* it stands in a filter */
-    place = rm_mlflow_place_of(run, 0);
+    place = place_of(run, 0);
     assert_true(place.is_first && place.node_index == 0);
     put_fact(run, "job", "rank", "0", RM_FACT_NUMBER);
-    place = rm_mlflow_place_of(run, 5);
+    place = place_of(run, 5);
     assert_true(place.is_first && place.node_index == 5);
     rm_run_free(run);
 }
