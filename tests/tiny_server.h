@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -172,7 +173,9 @@ static inline void tiny_read(struct tiny_server *server, struct tiny_connection 
 
 static inline void tiny_accept(struct tiny_server *server)
 {
+    int on = 1;
     int fd = accept(server->listener, NULL, NULL);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     for (size_t i = 0; i < TINY_CONNECTIONS; i++) {
         if (fd >= 0 && server->connected[i].fd < 0) {
             server->connected[i].fd = fd;

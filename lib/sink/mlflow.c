@@ -229,6 +229,14 @@ static resmon_status put_away(struct mlflow *mlflow, const struct rm_mlflow_plan
     return status;
 }
 
+/* There is no memory for as much as a list of what is to be sent. */
+static resmon_status lose(resmon_status status)
+{
+    char why[RM_ERROR_TEXT_BYTES];
+    (void)rm_text_set(why, sizeof why, resmon_last_error());
+    return rm_error(status, "%.400s; nothing was sent to MLflow, nor kept", why);
+}
+
 /* The whole way of a finished run, from the cursor on. */
 static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run,
                              struct rm_mlflow_cursor cursor, int64_t deadline_ns)
@@ -236,7 +244,7 @@ static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run
     struct account account = {0};
     struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
     if (plan == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+        return lose(rm_error(RESMON_ENOMEM, "out of memory for MLflow"));
     }
     resmon_status status = settle_address(mlflow, run);
     if (status == RESMON_OK) {
@@ -244,7 +252,7 @@ static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run
     }
     if (status != RESMON_OK) {
         rm_free(plan);
-        return status;
+        return lose(status);
     }
     status = rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted, deadline_ns);
     if (status != RESMON_OK) {
@@ -278,11 +286,10 @@ static resmon_status start(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
     resmon_status status = settle_address(mlflow, run);
-    if (status != RESMON_OK || !mlflow->place.is_first) {
-        return status;
+    if (status == RESMON_OK && mlflow->place.is_first) {
+        status = rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted,
+                                    rm_clock_monotonic_ns() + JOB_WAIT_NS);
     }
-    status = rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted,
-                                rm_clock_monotonic_ns() + JOB_WAIT_NS);
     if (status != RESMON_OK) {
         rm_log(RESMON_LOG_WARNING, "%s; it is tried again at the end", resmon_last_error());
     }
@@ -303,7 +310,10 @@ static resmon_status snapshot(void *context, const resmon_run *run)
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
     int64_t deadline_ns = rm_clock_monotonic_ns() + JOB_WAIT_NS;
-    resmon_status status = rm_mlflow_plan_init(plan, &mlflow->config, run, mlflow->sent_until_ns);
+    resmon_status status = settle_address(mlflow, run);
+    if (status == RESMON_OK) {
+        status = rm_mlflow_plan_init(plan, &mlflow->config, run, mlflow->sent_until_ns);
+    }
     if (status != RESMON_OK) {
         rm_free(plan);
         return status;

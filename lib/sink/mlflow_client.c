@@ -541,7 +541,7 @@ static resmon_status put_artifact(struct rm_mlflow_client *client,
     struct rm_buffer url;
     rm_buffer_init(&url, 3 * RM_MLFLOW_URI_BYTES);
     resmon_status status = artifact_url(client, item->path, &url);
-    client->is_refused = status != RESMON_OK;
+    client->is_refused = status == RESMON_ENOTSUP;
     if (status == RESMON_OK) {
         const struct rm_http_request request = {
             .method = "PUT",
