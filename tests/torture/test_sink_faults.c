@@ -319,7 +319,7 @@ static int64_t fail_delivery(resmon_status (*deliver)(void), size_t which, size_
     bool has_fired = true;
     int64_t k = 0;
     for (; has_fired && k < MOST_K; k++) {
-        char text[600], name[100];
+        char text[600], name[160];
         forget(breaks_after, is_down);
         rm_fault_arm(kinds[which], k);
         resmon_status status = deliver();
@@ -350,7 +350,7 @@ static void fail_all_deliveries(resmon_status (*deliver)(void), const char *what
                    {"one that is down", SIZE_MAX, true}};
     for (size_t s = 0; s < 3; s++) {
         for (size_t i = 0; i < KINDS; i++) {
-            char name[80];
+            char name[100];
             (void)snprintf(name, sizeof name, "%s to %s", what, servers[s].what);
             int64_t faults =
                 fail_delivery(deliver, i, servers[s].breaks_after, servers[s].is_down, name);
