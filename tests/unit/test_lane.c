@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/lane by itself: queues that are full, sinks that have nothing or fail at any point, and
+ * ends without a beginning.  (Lanes in a monitor: test_delivery.)
+ */
+#include "test.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+
+#include "base/clock.h"
+#include "base/deadline.h"
+#include "base/fault.h"
+#include "engine/lane.h"
+#include "store/run.h"
+
+#define COLUMNS  2
+#define INTERVAL (10 * RM_NS_PER_MS)
+#define QUEUE    1000 /* ten seconds of that */
+#define PATIENCE (60 * RM_NS_PER_S)
+
+static resmon_run *columns;
+
+/* What a sink saw, and what it answers. */
+struct sink {
+    resmon_status start_answer, rows_answer, stop_answer, flush_answer;
+    int starts, rows, tags, stops, flushes, snapshots, closes; /* atomic */
+    uint64_t dropped;
+    int64_t last_ns;
+    int disorder;
+    double sum;
+    sem_t *gate;   /* waited for in the first row */
+    sem_t *signal; /* posted in each call */
+};
+
+static void count(int *calls)
+{
+    (void)__atomic_add_fetch(calls, 1, __ATOMIC_SEQ_CST);
+}
+
+static resmon_status say(const struct sink *sink, resmon_status answer)
+{
+    resmon_run *none = NULL;
+    if (answer < RESMON_OK) {
+        (void)resmon_run_load("/nonexistent/place", &none); /* a text of its own */
+    }
+    if (sink->signal != NULL) {
+        (void)sem_post(sink->signal);
+    }
+    return answer;
+}
+
+static resmon_status on_start(void *context, const resmon_run *run)
+{
+    struct sink *sink = context;
+    assert_ptr_equal(run, columns);
+    count(&sink->starts);
+    return say(sink, sink->start_answer);
+}
+
+static resmon_status on_rows(void *context, const resmon_rows *rows)
+{
+    struct sink *sink = context;
+    if (sink->rows == 0 && sink->gate != NULL) {
+        (void)say(sink, RESMON_OK);
+        (void)sem_wait(sink->gate);
+    }
+    sink->disorder += rows->t_ns[0] < sink->last_ns || rows->row_count != 1 ? 1 : 0;
+    sink->last_ns = rows->t_ns[0];
+    sink->sum += rows->values[0] + rows->values[1];
+    sink->dropped = rows->dropped_rows;
+    count(&sink->rows);
+    return say(sink, sink->rows_answer);
+}
+
+static resmon_status on_tag(void *context, int64_t t_ns, const char *label)
+{
+    struct sink *sink = context;
+    sink->disorder += t_ns < sink->last_ns || strcmp(label, "a tag") != 0 ? 1 : 0;
+    sink->last_ns = t_ns;
+    count(&sink->tags);
+    return say(sink, RESMON_OK);
+}
+
+static resmon_status on_stop(void *context, const resmon_run *run)
+{
+    struct sink *sink = context;
+    assert_non_null(run);
+    count(&sink->stops);
+    return say(sink, sink->stop_answer);
+}
+
+static resmon_status on_flush(void *context)
+{
+    struct sink *sink = context;
+    count(&sink->flushes);
+    return say(sink, sink->flush_answer);
+}
+
+static resmon_status on_snapshot(void *context, const resmon_run *run)
+{
+    struct sink *sink = context;
+    assert_non_null(run);
+    count(&sink->snapshots);
+    return say(sink, RESMON_OK);
+}
+
+static void on_close(void *context)
+{
+    struct sink *sink = context;
+    count(&sink->closes);
+}
+
+static const resmon_sink_ops whole = {.struct_size = sizeof whole,
+                                      .name = "whole",
+                                      .start = on_start,
+                                      .rows = on_rows,
+                                      .tag = on_tag,
+                                      .stop = on_stop,
+                                      .flush = on_flush,
+                                      .close = on_close};
+
+static struct rm_lane_terms terms_now(void)
+{
+    return (struct rm_lane_terms){
+        .columns = columns, .column_count = COLUMNS, .interval_ns = INTERVAL};
+}
+
+static struct rm_lane *lane_of(const resmon_sink_ops *ops, struct sink *sink)
+{
+    struct rm_lane *lane = rm_lane_new("rm-test");
+    assert_non_null(lane);
+    assert_int_equal(rm_lane_add(lane, ops, sink), 0);
+    return lane;
+}
+
+static void put_row(struct rm_lane *lane, int64_t t_ns)
+{
+    const double values[COLUMNS] = {1.0, 0.5};
+    rm_lane_row(lane, t_ns, values);
+}
+
+static resmon_status end(struct rm_lane *lane, resmon_run *run)
+{
+    int64_t until_ns = rm_clock_monotonic_ns() + PATIENCE;
+    rm_lane_finish(lane, run, until_ns);
+    return rm_lane_wait(lane, until_ns);
+}
+
+/* ---- the queue ------------------------------------------------------------------------------ */
+
+static void test_everything_comes_in_order(void **state)
+{
+    (void)state;
+    struct sink sink = {0};
+    struct rm_lane *lane = lane_of(&whole, &sink);
+    const struct rm_lane_terms terms = terms_now();
+    assert_true(rm_lane_wants_rows(lane));
+    assert_ok(rm_lane_start(lane, &terms));
+    for (int64_t t = 0; t < 300; t += 3) {
+        put_row(lane, t);
+        rm_lane_tag(lane, t + 1, "a tag");
+    }
+    assert_ok(end(lane, columns));
+    assert_int_equal(sink.starts, 1);
+    assert_int_equal(sink.rows, 100);
+    assert_int_equal(sink.tags, 100);
+    assert_int_equal(sink.disorder, 0);
+    assert_near(sink.sum, 150.0, 0.0);
+    assert_int_equal(sink.stops, 1);
+    assert_int_equal(sink.flushes, 1);
+    assert_int_equal(sink.closes, 0);
+    rm_lane_free(lane);
+    assert_int_equal(sink.closes, 1);
+}
+
+/* What the queue had room for comes; the rest is counted, and the sink is told. */
+static void test_a_full_queue_drops_and_counts(void **state)
+{
+    (void)state;
+    sem_t gate, entered;
+    struct sink sink = {.gate = &gate, .signal = &entered};
+    assert_int_equal(sem_init(&gate, 0, 0), 0);
+    assert_int_equal(sem_init(&entered, 0, 0), 0);
+    resmon_sink_ops rows_only = {
+        .struct_size = sizeof rows_only, .rows = on_rows, .close = on_close};
+    struct rm_lane *lane = lane_of(&rows_only, &sink);
+    const struct rm_lane_terms terms = terms_now();
+    assert_ok(rm_lane_start(lane, &terms));
+    put_row(lane, 0);
+    (void)sem_wait(&entered);
+    for (int64_t t = 1; t < 3000; t++) {
+        put_row(lane, t);
+    }
+    uint64_t dropped = rm_lane_dropped(lane);
+    assert_true(dropped >= 3000 - 1024 && dropped <= 3000 - QUEUE);
+    (void)sem_post(&gate);
+    assert_ok(end(lane, columns));
+    assert_int_equal(sink.rows + dropped, 3000);
+    assert_int_equal(sink.dropped, dropped);
+    assert_int_equal(sink.disorder, 0);
+    rm_lane_free(lane);
+    (void)sem_destroy(&gate);
+    (void)sem_destroy(&entered);
+}
+
+static void test_who_wants_nothing_is_given_nothing(void **state)
+{
+    (void)state;
+    struct sink sink = {0};
+    const resmon_sink_ops nothing = {.struct_size = sizeof nothing};
+    resmon_sink_info info = {.struct_size = sizeof info};
+    struct rm_lane *lane = lane_of(&nothing, &sink);
+    const struct rm_lane_terms terms = terms_now();
+    assert_false(rm_lane_wants_rows(lane));
+    assert_ok(rm_lane_start(lane, &terms));
+    put_row(lane, 0);
+    rm_lane_tag(lane, 0, "a tag");
+    assert_int_equal(rm_lane_dropped(lane), 0);
+    assert_ok(end(lane, columns));
+    rm_lane_get(lane, 0, &info);
+    assert_string_equal(info.name, "callback");
+    assert_int_equal(info.calls, 0);
+    rm_lane_free(lane);
+}
+
+/* ---- ends without a beginning --------------------------------------------------------------- */
+
+static void test_a_lane_that_never_started(void **state)
+{
+    (void)state;
+    int64_t live = rm_fault_live(0);
+    struct sink sink = {0};
+    struct rm_lane *lane = lane_of(&whole, &sink);
+    rm_lane_finish(lane, columns, 0);
+    assert_ok(rm_lane_wait(lane, 0));
+    assert_false(rm_lane_is_this_thread(lane));
+    rm_lane_free(lane);
+    assert_int_equal(sink.closes, 1);
+    assert_int_equal(sink.stops, 0);
+    /* In the child of a fork, no sink is called. */
+    lane = lane_of(&whole, &sink);
+    rm_lane_forget(lane);
+    rm_lane_forget(NULL);
+    rm_lane_free(NULL);
+    assert_int_equal(sink.closes, 1);
+    assert_int_equal(rm_fault_live(0), live);
+}
+
+static void fail_start(enum rm_fault_kind kind, resmon_status expected)
+{
+    int64_t live = rm_fault_live(0);
+    struct sink sink = {0};
+    struct rm_lane *lane = lane_of(&whole, &sink);
+    const struct rm_lane_terms terms = terms_now();
+    rm_fault_arm(kind, 0);
+    resmon_status status = rm_lane_start(lane, &terms);
+    rm_fault_arm(kind, -1);
+    if (expected != RESMON_OK) {
+        assert_status(expected, status);
+    }
+    assert_true(status < RESMON_OK);
+    assert_ok(rm_lane_wait(lane, 0));
+    rm_lane_free(lane);
+    assert_int_equal(sink.starts, 0);
+    assert_int_equal(sink.closes, 1);
+    assert_int_equal(rm_fault_live(0), live);
+}
+
+static void test_a_start_that_fails(void **state)
+{
+    (void)state;
+    fail_start(RM_FAULT_ALLOC, RESMON_ENOMEM);
+    fail_start(RM_FAULT_THREAD, RESMON_OK);
+    rm_fault_arm(RM_FAULT_ALLOC, 0);
+    assert_null(rm_lane_new("rm-test"));
+    rm_fault_arm(RM_FAULT_ALLOC, -1);
+}
+
+/* ---- sinks that fail ------------------------------------------------------------------------ */
+
+static void test_a_sink_whose_start_fails_is_off(void **state)
+{
+    (void)state;
+    struct sink bad = {.start_answer = RESMON_EACCES};
+    struct sink good = {0};
+    resmon_sink_info info = {.struct_size = sizeof info};
+    struct rm_lane *lane = lane_of(&whole, &bad);
+    const struct rm_lane_terms terms = terms_now();
+    assert_int_equal(rm_lane_add(lane, &whole, &good), 1);
+    assert_ok(rm_lane_start(lane, &terms));
+    put_row(lane, 0);
+    rm_lane_tag(lane, 1, "a tag");
+    assert_status(RESMON_EACCES, end(lane, columns));
+    rm_lane_get(lane, 0, &info);
+    assert_int_equal(info.is_off, 1);
+    assert_int_equal(info.status, RESMON_EACCES);
+    assert_int_equal(info.calls, 1);
+    assert_int_equal(bad.rows + bad.tags + bad.stops + bad.flushes, 0);
+    assert_int_equal(good.rows + good.tags + good.stops + good.flushes, 4);
+    rm_lane_get(lane, 1, &info);
+    assert_int_equal(info.is_off, 0);
+    assert_int_equal(info.status, RESMON_OK);
+    assert_string_equal(info.reason, "");
+    assert_int_equal(info.calls, 5);
+    assert_true(info.longest_ns <= info.busy_ns);
+    rm_lane_free(lane);
+    assert_int_equal(bad.closes + good.closes, 2);
+}
+
+static int warnings;
+
+static void on_log(void *context, int32_t level, const char *text)
+{
+    (void)context;
+    (void)__atomic_add_fetch(&warnings, level <= RESMON_LOG_WARNING && text[0] != '\0' ? 1 : 0,
+                             __ATOMIC_SEQ_CST);
+}
+
+/* A hundred failures of the same kind are one message, and end neither the sink nor the run. */
+static void test_failures_are_counted_and_said_once(void **state)
+{
+    (void)state;
+    struct sink sink = {.rows_answer = RESMON_ENOSPC};
+    resmon_sink_info info = {.struct_size = sizeof info};
+    char name[300];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    resmon_sink_ops ops = whole;
+    ops.name = name;
+    struct rm_lane *lane = lane_of(&ops, &sink);
+    memset(name, '#', sizeof name - 1); /* it was copied */
+    const struct rm_lane_terms terms = terms_now();
+    warnings = 0;
+    resmon_set_log(on_log, NULL, RESMON_LOG_WARNING);
+    assert_ok(rm_lane_start(lane, &terms));
+    for (int64_t t = 0; t < 100; t++) {
+        put_row(lane, t);
+    }
+    assert_ok(end(lane, columns)); /* the end was well */
+    resmon_set_log(NULL, NULL, 0);
+    rm_lane_get(lane, 0, &info);
+    assert_int_equal(sink.rows, 100);
+    assert_int_equal(info.failures, 100);
+    assert_int_equal(info.status, RESMON_ENOSPC);
+    assert_non_null(strstr(info.reason, "/nonexistent/place"));
+    assert_int_equal(strlen(info.name), sizeof info.name - 1);
+    assert_int_equal(info.name[0], 'n');
+    assert_int_equal(warnings, 1);
+    rm_lane_free(lane);
+}
+
+/* The first to fail at the end is told of; the others are called all the same. */
+static void test_the_end_of_many(void **state)
+{
+    (void)state;
+    struct sink sinks[RM_MAX_SINKS] = {{0}};
+    struct rm_lane *lane = rm_lane_new("rm-test");
+    const struct rm_lane_terms terms = terms_now();
+    for (size_t i = 0; i < RM_MAX_SINKS; i++) {
+        sinks[i].stop_answer = i == 3 ? RESMON_EREMOTE : RESMON_OK;
+        sinks[i].flush_answer = i == 5 ? RESMON_ENET : RESMON_OK;
+        assert_int_equal(rm_lane_add(lane, &whole, &sinks[i]), i);
+    }
+    assert_ok(rm_lane_start(lane, &terms));
+    assert_status(RESMON_EREMOTE, end(lane, columns));
+    assert_non_null(strstr(resmon_last_error(), "sink whole: "));
+    assert_ok(rm_lane_wait(lane, 0)); /* nothing is left to wait for */
+    rm_lane_free(lane);
+    for (size_t i = 0; i < RM_MAX_SINKS; i++) {
+        assert_int_equal(sinks[i].stops + sinks[i].flushes + sinks[i].closes, 3);
+    }
+}
+
+/* Without a finished run there is nothing to show, but what was held back goes out. */
+static void test_an_end_without_a_run(void **state)
+{
+    (void)state;
+    struct sink sink = {0};
+    struct rm_lane *lane = lane_of(&whole, &sink);
+    const struct rm_lane_terms terms = terms_now();
+    assert_ok(rm_lane_start(lane, &terms));
+    assert_ok(end(lane, NULL));
+    assert_int_equal(sink.stops, 0);
+    assert_int_equal(sink.flushes, 1);
+    rm_lane_free(lane);
+}
+
+/* ---- snapshots ------------------------------------------------------------------------------ */
+
+static int captures;
+
+static resmon_status capture(void *context, resmon_run **ret_run)
+{
+    if (__atomic_add_fetch(&captures, 1, __ATOMIC_SEQ_CST) % 2 == 1) {
+        return RESMON_ENOMEM;
+    }
+    *ret_run = rm_run_ref(context);
+    return RESMON_OK;
+}
+
+/* A capture that fails is left out, and the next one comes in its time; two sinks share one. */
+static void test_captures_that_fail(void **state)
+{
+    (void)state;
+    sem_t seen;
+    assert_int_equal(sem_init(&seen, 0, 0), 0);
+    struct sink first = {.signal = &seen};
+    const resmon_sink_ops ops = {.struct_size = sizeof ops,
+                                 .snapshot = on_snapshot,
+                                 .snapshot_interval_ms = 5,
+                                 .stop = on_stop,
+                                 .close = on_close};
+    struct rm_lane *lane = lane_of(&ops, &first);
+    struct rm_lane_terms terms = terms_now();
+    terms.capture = capture;
+    terms.context = columns;
+    captures = 0;
+    assert_ok(rm_lane_start(lane, &terms));
+    for (int i = 0; i < 3; i++) {
+        (void)sem_wait(&seen);
+    }
+    assert_ok(end(lane, columns));
+    int snapshots = __atomic_load_n(&first.snapshots, __ATOMIC_SEQ_CST);
+    assert_true(snapshots >= 3 && captures >= 2 * snapshots);
+    assert_int_equal(first.stops, 1);
+    rm_lane_free(lane);
+    (void)sem_destroy(&seen);
+}
+
+/* ---- left behind ---------------------------------------------------------------------------- */
+
+/* A sink that sits in a row: what was queued behind it is delivered once it returns, and its memory
+ * is there until then. */
+static void test_a_sink_that_sits_in_a_row(void **state)
+{
+    (void)state;
+    sem_t gate, signal;
+    static struct sink sink;
+    resmon_sink_info info = {.struct_size = sizeof info};
+    assert_int_equal(sem_init(&gate, 0, 0), 0);
+    assert_int_equal(sem_init(&signal, 0, 0), 0);
+    sink = (struct sink){.gate = &gate, .signal = &signal};
+    struct rm_lane *lane = lane_of(&whole, &sink);
+    const struct rm_lane_terms terms = terms_now();
+    assert_ok(rm_lane_start(lane, &terms));
+    put_row(lane, 0);
+    put_row(lane, 1);
+    (void)sem_wait(&signal); /* start */
+    (void)sem_wait(&signal); /* and it sits */
+    rm_lane_finish(lane, columns, 0);
+    assert_status(RESMON_ETIMEDOUT, rm_lane_wait(lane, rm_clock_monotonic_ns()));
+    assert_non_null(strstr(resmon_last_error(), "sink whole did not return in time"));
+    rm_lane_get(lane, 0, &info);
+    assert_int_equal(info.is_off, 1);
+    assert_int_equal(info.status, RESMON_ETIMEDOUT);
+    rm_lane_free(lane);
+    assert_int_equal(__atomic_load_n(&sink.closes, __ATOMIC_SEQ_CST), 0);
+    (void)sem_post(&gate);
+    while (__atomic_load_n(&sink.closes, __ATOMIC_SEQ_CST) == 0) {
+        (void)sched_yield();
+    }
+    assert_int_equal(sink.rows, 1); /* it is off: nothing more */
+    assert_int_equal(sink.stops, 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    columns = rm_run_new();
+    return columns != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rm_run_free(columns);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_everything_comes_in_order),
+        cmocka_unit_test(test_a_full_queue_drops_and_counts),
+        cmocka_unit_test(test_who_wants_nothing_is_given_nothing),
+        cmocka_unit_test(test_a_lane_that_never_started),
+        cmocka_unit_test(test_a_start_that_fails),
+        cmocka_unit_test(test_a_sink_whose_start_fails_is_off),
+        cmocka_unit_test(test_failures_are_counted_and_said_once),
+        cmocka_unit_test(test_the_end_of_many),
+        cmocka_unit_test(test_an_end_without_a_run),
+        cmocka_unit_test(test_captures_that_fail),
+        cmocka_unit_test(test_a_sink_that_sits_in_a_row),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
