@@ -237,7 +237,7 @@ static void put_row(struct rm_buffer *line, const struct resmon_run *run, size_t
     bool is_last = row + 1 == run->row_count;
     put_seconds(line, run->t_first[row]);
     rm_buffer_add(line, ",", 1);
-    put_seconds(line, run->start_realtime_ns + run->t_first[row]);
+    put_seconds(line, rm_run_realtime_ns(run, run->t_first[row]));
     rm_buffer_add(line, ",", 1);
     put_seconds(line, run->t_last[row]);
     rm_buffer_add(line, ",", 1);

@@ -218,7 +218,8 @@ static resmon_status least_wall(struct rm_mlflow_plan *plan, size_t count, doubl
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
     for (size_t i = 0; i < all; i++) {
-        walls[i] = plan->run->scopes[i].total_ns;
+        double wall_ns = plan->run->scopes[i].total_ns;
+        walls[i] = wall_ns > 0.0 ? wall_ns : 0.0; /* not NaN, which has no place in an order */
     }
     qsort(walls, all, sizeof *walls, descending);
     *ret_ns = count > 0 ? walls[count - 1] : 0.0;
@@ -471,7 +472,7 @@ static bool make_summary(const struct rm_mlflow_plan *plan, struct rm_mlflow_cur
     rm_buffer_puts(body, "\"metrics\":[");
     for (; cursor->index < end; cursor->index++) {
         put_metric(body, plan->points[cursor->index].key, plan->points[cursor->index].value,
-                   run->start_realtime_ns + run->duration_ns, plan->place.node_index);
+                   rm_run_realtime_ns(run, run->duration_ns), plan->place.node_index);
     }
     rm_buffer_puts(body, "]");
     if (is_last) {
@@ -516,12 +517,14 @@ static bool make_series(const struct rm_mlflow_plan *plan, struct rm_mlflow_curs
         size_t row = plan->first_row + cursor->index / plan->series_count;
         size_t key = cursor->index % plan->series_count;
         for (; step_row <= row; step_row++) {
-            step += (int64_t)run->row_samples[step_row];
+            uint64_t room = (uint64_t)(INT64_MAX - step);
+            uint64_t samples = run->row_samples[step_row];
+            step += (int64_t)(samples < room ? samples : room);
         }
         double value = plan->series[key].values[row] / plan->series[key].divisor;
         if (isfinite(value)) {
             put_metric(body, plan->series[key].key, value,
-                       run->start_realtime_ns + run->t_last[row], step - 1);
+                       rm_run_realtime_ns(run, run->t_last[row]), step - 1);
             count++;
         }
     }
@@ -557,7 +560,7 @@ static bool make_update(const struct rm_mlflow_plan *plan, struct rm_mlflow_curs
     bool is_whole = strcmp(plan->run->state, "stopped") == 0;
     rm_buffer_printf(body, "\"status\":\"%s\",\"end_time\":%" PRId64 "}",
                      is_whole ? "FINISHED" : "KILLED",
-                     (plan->run->start_realtime_ns + plan->run->duration_ns) / RM_NS_PER_MS);
+                     rm_run_realtime_ns(plan->run, plan->run->duration_ns) / RM_NS_PER_MS);
     return true;
 }
 
