@@ -111,9 +111,9 @@ typedef struct resmon_mlflow_replay_info {
  * once, and the file is removed when all is sent.  `options` give credentials and limits (NULL: the
  * environment); server, experiment and run are those of the file, unless `options` name a
  * tracking_uri or a run_id.  `ret_info` may be NULL.
- * RESMON_ENOENT, RESMON_EFORMAT: no such file, or none of ours; RESMON_EBUSY: another process is
- * sending it; and as resmon_run_push_mlflow(): what was not sent is still there.
- * Thread class: any thread.  Since 0.1.
+ * RESMON_ENOENT, RESMON_EFORMAT: no such file, or none of ours; RESMON_EACCES also: it is another
+ * user's, and `options` name no tracking_uri; RESMON_EBUSY: another process is sending it; and as
+ * resmon_run_push_mlflow(): what was not sent is still there. Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_mlflow_replay(const char *path,
                                               const resmon_mlflow_options *options,
