@@ -97,8 +97,9 @@ typedef struct resmon_json_options {
 /**
  * The table of samples as comma-separated values (RFC 4180): a line of names, then a line for each
  * row.  A cell that was not read is empty.  A second file beside it ("run.csv" ->
- * "run-columns.csv") says for each column its metric, instance, unit, kind and meaning.
- * Since 0.1.
+ * "run-columns.csv") says for each column its metric, instance, unit, kind and meaning.  While one
+ * process writes line by line, the sink of another with the same path is off (RESMON_EBUSY): "%p"
+ * gives each its own.  Since 0.1.
  */
 typedef struct resmon_csv_options {
     size_t struct_size;
