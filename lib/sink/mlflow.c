@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"
@@ -473,6 +474,19 @@ static resmon_status replay_file(struct rm_mlflow_replay *replay,
     return status;
 }
 
+/* The file says which server is shown the credentials of whoever sends it. */
+static resmon_status check_owner(const struct rm_lockedfile *file,
+                                 const resmon_mlflow_options *options)
+{
+    bool is_named = options != NULL && options->tracking_uri != NULL;
+    return is_named || file->owner == geteuid()
+               ? RESMON_OK
+               : rm_error(
+                     RESMON_EACCES,
+                     "%s belongs to user %lu: name the server (tracking_uri) that it may go to",
+                     file->path, (unsigned long)file->owner);
+}
+
 resmon_status rm_mlflow_replay(const char *path, const resmon_mlflow_options *options,
                                resmon_mlflow_replay_info *info)
 {
@@ -484,7 +498,8 @@ resmon_status rm_mlflow_replay(const char *path, const resmon_mlflow_options *op
     resmon_status status = rm_mlflow_replay_open(&replay, path, address);
     if (status == RESMON_OK) {
         info->requests = rm_mlflow_replay_count(&replay);
-        status = replay_file(&replay, options, address, info);
+        status = check_owner(&replay.file, options);
+        status = status == RESMON_OK ? replay_file(&replay, options, address, info) : status;
         rm_mlflow_replay_close(&replay);
         rm_mlflow_address_free(address);
     }
