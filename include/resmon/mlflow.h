@@ -113,8 +113,10 @@ typedef struct resmon_mlflow_replay_info {
  * environment); server, experiment and run are those of the file, unless `options` name a
  * tracking_uri or a run_id.  `ret_info` may be NULL, and is filled in also when it fails.  A spool
  * file begins with the words "resmon-mlflow-spool ".
- * RESMON_ENOENT, RESMON_EFORMAT: no such file, or none of ours; RESMON_EBUSY: another process is
- * sending it; and as resmon_run_push_mlflow(): what was not sent is still there.
+ *
+ * RESMON_ENOENT, RESMON_EFORMAT: no such file, or none of ours; RESMON_EACCES also: it is
+ * another user's, and `options` name no tracking_uri; RESMON_EBUSY: another process is sending it;
+ * and as resmon_run_push_mlflow(): what was not sent is still there.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_mlflow_replay(const char *path,

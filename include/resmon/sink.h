@@ -47,9 +47,10 @@ typedef struct resmon_rows {
  * the same: a full disk may have room again.  One from start switches the sink off.
  *
  * They may call any function of the library; stopping their own monitor is RESMON_ESTATE, and
- * freeing it is left undone.  In start, that monitor may not be running yet (RESMON_ESTATE).  A
- * sink that does not return within the monitor's `stop_timeout_ms` is left behind: the monitor
- * stops, the sink's thread goes on by itself, calls close when the sink does return, and ends.
+ * freeing it is left undone.  In start and at the first rows, that monitor may not be running yet
+ * (RESMON_ESTATE).  A sink that does not return within the monitor's `stop_timeout_ms` is left
+ * behind: the monitor stops, the sink's thread goes on by itself, calls close when the sink does
+ * return, and ends; from then on the sink must not use the monitor, which may be freed.
  * Since 0.1.
  */
 typedef struct resmon_sink_ops {
@@ -105,7 +106,9 @@ typedef struct resmon_json_options {
  * and "samples"), last "tag": the labels set since the line before, joined by "; ".  A cell that
  * was not read is empty.  A file that is there is emptied at the start of the run; on a full disk
  * lines are lost whole, and counted.  A second file beside it ("run.csv" -> "run-columns.csv") says
- * for each column its metric, instance, unit, kind and meaning.  Since 0.1.
+ * for each column its metric, instance, unit, kind and meaning.  While one
+ * process writes line by line, the sink of another with the same path is off (RESMON_EBUSY): "%p"
+ * gives each its own.  Since 0.1.
  */
 typedef struct resmon_csv_options {
     size_t struct_size;

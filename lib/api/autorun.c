@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* secure_getenv */
+#define _GNU_SOURCE /* secure_getenv, PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP */
 /*
  * The environment variable RESMON: starts a monitor when the library is loaded and finishes it when
  * the program exits.  The one place of the library that prints, because it was asked to.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +22,11 @@
 #include "sys/kept.h"
 #include "sys/signal_guard.h"
 
-/* Set by the constructor and cleared by the destructor; nothing else touches them. */
+/* Set by the constructor, and cleared under the lock when the program exits. */
 static struct rm_autorun *plan;
 static resmon_monitor *monitor;
+static pid_t owner; /* the process; 0: nothing was started */
+static pthread_mutex_t finish_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static struct rm_kept stderr_file; /* what descriptor 2 was; never closed */
 
 #define UNOBSERVED "; the program runs on unobserved"
@@ -220,13 +223,21 @@ static void release(void)
     plan = NULL;
 }
 
-/* In a fork's child that exits, the parent's monitor is not its to finish. */
+/*
+ * In a fork's child that exits, the parent's monitor is not its to finish, and its lock may be held
+ * by a thread that is not there.  A second thread that exits waits for the first, or it would end
+ * the process before all is delivered; a signal handler that exits on the same thread cannot.
+ */
 static void finish_once(void)
 {
+    if (owner != getpid() || pthread_mutex_lock(&finish_lock) != 0) {
+        return;
+    }
     if (monitor != NULL && rm_monitor_is_ours(monitor)) {
         finish();
         release();
     }
+    (void)pthread_mutex_unlock(&finish_lock);
 }
 
 /* Linking a static libresmon asks for this symbol by name (-u), or the linker would leave the whole
@@ -247,6 +258,7 @@ __attribute__((constructor)) void rm_autorun_load(void)
         release();
         return;
     }
+    owner = getpid();
     /* An exit handler runs before those of libraries that were set up earlier, TLS for one; a
      * destructor would run after all of them, and is for want of a better only. */
     (void)atexit(finish_once);

@@ -31,9 +31,12 @@ resmon_status resmon_monitor_add_sink(resmon_monitor *monitor, const resmon_sink
     return monitor != NULL ? rm_monitor_add_sink(monitor, ops, context) : null_argument(__func__);
 }
 
-/* Hands a sink of ours over, or closes it. */
-static resmon_status add(resmon_monitor *monitor, struct rm_sink *sink)
+/* Hands a sink that was made over to the monitor, or closes it. */
+static resmon_status hand_over(resmon_monitor *monitor, resmon_status made, struct rm_sink *sink)
 {
+    if (made != RESMON_OK) {
+        return made;
+    }
     sink->ops.struct_size = sizeof sink->ops;
     resmon_status status = rm_monitor_add_sink(monitor, &sink->ops, sink->context);
     if (status != RESMON_OK && sink->ops.close != NULL) {
@@ -42,35 +45,63 @@ static resmon_status add(resmon_monitor *monitor, struct rm_sink *sink)
     return status;
 }
 
-/* One such function for each kind of sink: its options in, a sink out. */
-#define ADD_SINK(kind)                                                              \
-    resmon_status resmon_monitor_add_##kind(resmon_monitor *monitor,                \
-                                            const resmon_##kind##_options *options) \
-    {                                                                               \
-        struct rm_sink sink;                                                        \
-        if (monitor == NULL || options == NULL) {                                   \
-            return null_argument(__func__);                                         \
-        }                                                                           \
-        resmon_status status = rm_##kind##_sink_new(options, &sink);                \
-        return status == RESMON_OK ? add(monitor, &sink) : status;                  \
-    }
+resmon_status resmon_monitor_add_json(resmon_monitor *monitor, const resmon_json_options *options)
+{
+    struct rm_sink sink;
+    return monitor == NULL || options == NULL
+               ? null_argument(__func__)
+               : hand_over(monitor, rm_json_sink_new(options, &sink), &sink);
+}
 
-ADD_SINK(json)
-ADD_SINK(csv)
-ADD_SINK(trace)
-ADD_SINK(prometheus)
-ADD_SINK(pushgateway)
-ADD_SINK(openmetrics)
+resmon_status resmon_monitor_add_csv(resmon_monitor *monitor, const resmon_csv_options *options)
+{
+    struct rm_sink sink;
+    return monitor == NULL || options == NULL
+               ? null_argument(__func__)
+               : hand_over(monitor, rm_csv_sink_new(options, &sink), &sink);
+}
+
+resmon_status resmon_monitor_add_trace(resmon_monitor *monitor, const resmon_trace_options *options)
+{
+    struct rm_sink sink;
+    return monitor == NULL || options == NULL
+               ? null_argument(__func__)
+               : hand_over(monitor, rm_trace_sink_new(options, &sink), &sink);
+}
 
 resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,
                                         const resmon_mlflow_options *options)
 {
     struct rm_sink sink;
-    if (monitor == NULL) {
-        return null_argument(__func__);
-    }
-    resmon_status status = rm_mlflow_sink_new(options, &sink);
-    return status == RESMON_OK ? add(monitor, &sink) : status;
+    return monitor == NULL ? null_argument(__func__)
+                           : hand_over(monitor, rm_mlflow_sink_new(options, &sink), &sink);
+}
+
+resmon_status resmon_monitor_add_prometheus(resmon_monitor *monitor,
+                                            const resmon_prometheus_options *options)
+{
+    struct rm_sink sink;
+    return monitor == NULL || options == NULL
+               ? null_argument(__func__)
+               : hand_over(monitor, rm_prometheus_sink_new(options, &sink), &sink);
+}
+
+resmon_status resmon_monitor_add_pushgateway(resmon_monitor *monitor,
+                                             const resmon_pushgateway_options *options)
+{
+    struct rm_sink sink;
+    return monitor == NULL || options == NULL
+               ? null_argument(__func__)
+               : hand_over(monitor, rm_pushgateway_sink_new(options, &sink), &sink);
+}
+
+resmon_status resmon_monitor_add_openmetrics(resmon_monitor *monitor,
+                                             const resmon_openmetrics_options *options)
+{
+    struct rm_sink sink;
+    return monitor == NULL || options == NULL
+               ? null_argument(__func__)
+               : hand_over(monitor, rm_openmetrics_sink_new(options, &sink), &sink);
 }
 
 size_t resmon_monitor_sink_count(resmon_monitor *monitor)

@@ -73,6 +73,11 @@ void rm_buffer_puts(struct rm_buffer *buffer, const char *text)
     rm_buffer_add(buffer, text, strlen(text));
 }
 
+char *rm_buffer_room(struct rm_buffer *buffer, size_t most)
+{
+    return reserve(buffer, most) == 0 ? buffer->text + buffer->length : NULL;
+}
+
 /* What stands for a byte in a JSON string; 0 where it stands for itself. */
 static size_t json_escape(unsigned char byte, char escape[6])
 {

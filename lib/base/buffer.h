@@ -32,6 +32,16 @@ void rm_buffer_clear(struct rm_buffer *buffer);
 void rm_buffer_add(struct rm_buffer *buffer, const char *bytes, size_t length);
 void rm_buffer_puts(struct rm_buffer *buffer, const char *text);
 
+/** Where `most` more bytes may be written, and then counted by rm_buffer_advance(); NULL: there is
+ * no such room.  For what comes by the million. */
+char *rm_buffer_room(struct rm_buffer *buffer, size_t most);
+
+static inline void rm_buffer_advance(struct rm_buffer *buffer, size_t length)
+{
+    buffer->length += length;
+    buffer->text[buffer->length] = '\0';
+}
+
 /** Adds text as a JSON string, with its quotes; control characters are escaped.  The text is UTF-8.
  */
 void rm_buffer_json(struct rm_buffer *buffer, const char *text);

@@ -14,19 +14,36 @@ static const char pairs[201] = "000102030405060708091011121314151617181920212223
                                "50515253545556575859606162636465666768697071727374"
                                "75767778798081828384858687888990919293949596979899";
 
+#define EIGHT_DIGITS 100000000U
+
+/* Eight digits, also zeros.  The steps do not wait for one another. */
+static void put_eight(char *text, uint32_t number)
+{
+    uint32_t high = number / 10000;
+    uint32_t low = number % 10000;
+    memcpy(text, pairs + high / 100 * 2, 2);
+    memcpy(text + 2, pairs + high % 100 * 2, 2);
+    memcpy(text + 4, pairs + low / 100 * 2, 2);
+    memcpy(text + 6, pairs + low % 100 * 2, 2);
+}
+
 /* Writes the digits so that they end before `end`; returns where they begin. */
 static char *digits_before(char *end, uint64_t number)
 {
-    while (number >= 100) {
-        end -= 2;
-        memcpy(end, pairs + number % 100 * 2, 2);
-        number /= 100;
+    for (; number >= EIGHT_DIGITS; number /= EIGHT_DIGITS) {
+        end -= 8;
+        put_eight(end, (uint32_t)(number % EIGHT_DIGITS));
     }
-    if (number >= 10) {
+    uint32_t rest = (uint32_t)number;
+    for (; rest >= 100; rest /= 100) {
         end -= 2;
-        memcpy(end, pairs + number * 2, 2);
+        memcpy(end, pairs + rest % 100 * 2, 2);
+    }
+    if (rest >= 10) {
+        end -= 2;
+        memcpy(end, pairs + rest * 2, 2);
     } else {
-        *--end = (char)('0' + number);
+        *--end = (char)('0' + rest);
     }
     return end;
 }
@@ -152,16 +169,26 @@ static const double sizes[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0,  1e1,  1e2,  1e3,  1
                                1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14};
 enum { MOST_PLACES = sizeof sizes / sizeof *sizes - 1 };
 
-/* A fraction in [1e-4, 1e15). */
+/* How many places 15 digits of it have.  2^e <= number, and 1233/4096 is log10(2) to within 4e-6:
+ * this begins at the power of ten, or one or two below. */
+static int places_of(double number, int e)
+{
+    int size = (e * 1233 + 5 * 4096) / 4096 - 1;
+    size = size > 0 ? size : 0;
+    while (size < MOST_PLACES && number >= sizes[size + 1]) {
+        size++;
+    }
+    return MOST_PLACES - size;
+}
+
+/* A fraction in [1e-4, 1e15): a normal number. */
 static size_t put_positive(char *text, double number)
 {
-    int exponent;
-    double mantissa = frexp(number, &exponent);
-    const struct parts parts = {(uint64_t)ldexp(mantissa, 53), 53 - exponent};
-    int places = MOST_PLACES;
-    while (places > 0 && number >= sizes[MOST_PLACES - places + 1]) {
-        places--;
-    }
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    int e = (int)(bits >> 52) - 1023;
+    const struct parts parts = {(bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52, 52 - e};
+    int places = places_of(number, e);
     uint64_t digits = scale(&parts, places);
     if ((double)digits / powers_of_10[places] == number) {
         return put_fraction(text, digits, places, true);

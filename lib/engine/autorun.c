@@ -217,8 +217,11 @@ const char *rm_autorun_text_name(enum rm_autorun_text text)
     return texts[text].name;
 }
 
+/* Before an '@', it may be a piece of a password with a comma in it: `part` goes on to the end of
+ * the variable. */
 static resmon_status unknown(struct rm_text part)
 {
+    struct rm_text shown = strchr(part.at, '@') == NULL ? part : rm_text_of("...", 3);
     char known[384] = "";
     size_t length = 0;
     for (size_t i = 0; i < RM_AUTORUN_TEXTS + RM_ARRAY_LEN(keys); i++) {
@@ -227,7 +230,7 @@ static resmon_status unknown(struct rm_text part)
         length += rm_text_set(known + length, sizeof known - length, i > 0 ? ", " : "");
         length += rm_text_set(known + length, sizeof known - length, usage);
     }
-    return rm_error(RESMON_EINVAL, "'%.*s' is not known; use %s", SHOWN(part), known);
+    return rm_error(RESMON_EINVAL, "'%.*s' is not known; use %s", SHOWN(shown), known);
 }
 
 static resmon_status check_value(const char *name, enum value wanted, bool has_value)

@@ -97,7 +97,8 @@ static void record_settings(struct rm_block *block, const struct rm_options *opt
 }
 
 /* Only what is known.  The job is that of the process that observes. */
-static void record_job(struct rm_block *block, const resmon_job_info *info)
+void rm_facts_record_job(struct rm_block *block, const resmon_job_info *info,
+                         const struct rm_leader *leader)
 {
     const struct {
         const char *key, *value;
@@ -128,21 +129,9 @@ static void record_job(struct rm_block *block, const resmon_job_info *info)
         rm_facts_add_number(block, "job", numbers[i].key,
                             numbers[i].value >= 0 ? (double)numbers[i].value : RM_NAN);
     }
-}
-
-static resmon_status detect_job(struct rm_block *block, struct rm_leader *leader)
-{
-    struct resmon_job *job = NULL;
-    resmon_status status = rm_job_detect(&rm_job_own_environment, &job);
-    if (status == RESMON_OK && job->info.system[0] != '\0') {
-        record_job(block, &job->info);
-        rm_leader_take(leader, job, NULL);
-        rm_facts_add_number(block, "job", "reports_host", rm_leader_leads(leader) ? 1.0 : 0.0);
-        rm_facts_add_text(block, "job", "reports_host_reason",
-                          leader->reason[0] != '\0' ? leader->reason : NULL);
-    }
-    rm_job_free(job);
-    return status;
+    rm_facts_add_number(block, "job", "reports_host", rm_leader_leads(leader) ? 1.0 : 0.0);
+    rm_facts_add_text(block, "job", "reports_host_reason",
+                      leader->reason[0] != '\0' ? leader->reason : NULL);
 }
 
 /* Through a root of its own: the collector's is open on the sampling thread only. */
@@ -162,13 +151,12 @@ static void read_host(struct rm_host *host, const struct rm_options *options,
     rm_root_close(&root);
 }
 
-resmon_status rm_facts_record(struct rm_block *block, const struct rm_options *options,
-                              const struct rm_collect *collect, struct rm_leader *leader)
+void rm_facts_record(struct rm_block *block, const struct rm_options *options,
+                     const struct rm_collect *collect)
 {
     struct rm_host host;
     read_host(&host, options, collect);
     record_run(block, options, collect, &host);
     record_machine(block, collect, &host);
     record_settings(block, options, collect->is_self);
-    return detect_job(block, leader);
 }

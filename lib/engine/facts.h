@@ -10,11 +10,11 @@
 #include "job/leader.h"
 #include "store/block.h"
 
-/**
- * Takes the leadership of the host too, if this process is of a job (zeroed `leader`; to be freed).
- * RESMON_ENOMEM is the only failure.
- */
-resmon_status rm_facts_record(struct rm_block *block, const struct rm_options *options,
-                              const struct rm_collect *collect, struct rm_leader *leader);
+void rm_facts_record(struct rm_block *block, const struct rm_options *options,
+                     const struct rm_collect *collect);
+
+/** Of a process that is in a job. */
+void rm_facts_record_job(struct rm_block *block, const resmon_job_info *info,
+                         const struct rm_leader *leader);
 
 #endif

@@ -71,6 +71,10 @@ struct rm_lane {
     pthread_mutex_t capture_lock; /* held while a snapshot is made; the monitor outlives that */
 };
 
+/* The lane whose thread this is: also one that was left behind, or whose starter has not come to
+ * know its thread yet. */
+static RM_THREAD_LOCAL const struct rm_lane *own_lane;
+
 /* ---- life ------------------------------------------------------------------------------- */
 
 struct rm_lane *rm_lane_new(const char *thread_name)
@@ -352,6 +356,7 @@ static void *run_thread(void *context)
 {
     struct rm_lane *lane = context;
     bool is_stopping = false;
+    own_lane = lane;
     rm_deadline_follow(&lane->deadline_ns);
     call_start(lane);
     for (size_t i = 0; i < lane->sink_count; i++) {
@@ -449,7 +454,7 @@ uint64_t rm_lane_dropped(const struct rm_lane *lane)
 
 bool rm_lane_is_this_thread(const struct rm_lane *lane)
 {
-    return lane->has_thread && pthread_equal(lane->thread, pthread_self()) != 0;
+    return lane == own_lane;
 }
 
 void rm_lane_get(struct rm_lane *lane, size_t index, resmon_sink_info *ret_info)

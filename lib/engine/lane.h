@@ -53,6 +53,7 @@ void rm_lane_finish(struct rm_lane *lane, resmon_run *run, int64_t deadline_ns);
  */
 resmon_status rm_lane_wait(struct rm_lane *lane, int64_t until_ns);
 
+/** True in all that its sinks do, from start on, also after the lane was left behind. */
 bool rm_lane_is_this_thread(const struct rm_lane *lane);
 
 /** How sink `index` fares; any thread. */

@@ -25,7 +25,7 @@
 #include "sys/identity.h"
 #include "sys/mapping.h"
 
-enum life { LIFE_NEW, LIFE_RUNNING, LIFE_STOPPED, LIFE_FAILED };
+enum life { LIFE_NEW, LIFE_STARTING, LIFE_RUNNING, LIFE_STOPPED, LIFE_FAILED };
 
 struct resmon_monitor {
     struct rm_options options;
@@ -58,7 +58,7 @@ static resmon_status check_life(const resmon_monitor *monitor, enum life low, en
     }
     int life = RM_LOAD_ACQUIRE(&monitor->life);
     if (life < (int)low || life > (int)high) {
-        static const char *const names[] = {"not started", "running", "stopped",
+        static const char *const names[] = {"not started", "starting", "running", "stopped",
                                             "unusable since its start failed"};
         return rm_error(RESMON_ESTATE, "the monitor is %s", names[life]);
     }
@@ -227,6 +227,19 @@ static resmon_status start_delivery(resmon_monitor *monitor)
     return status;
 }
 
+/* One process of a job speaks for its host: that is settled here, for as long as the monitor is. */
+static resmon_status record_job(resmon_monitor *monitor)
+{
+    struct resmon_job *job = NULL;
+    resmon_status status = rm_job_detect(&rm_job_own_environment, &job);
+    if (status == RESMON_OK && job->info.system[0] != '\0') {
+        rm_leader_take(&monitor->leader, job, NULL);
+        rm_facts_record_job(&monitor->block, &job->info, &monitor->leader);
+    }
+    rm_job_free(job);
+    return status;
+}
+
 static resmon_status begin_record(resmon_monitor *monitor)
 {
     struct rm_block_header *header = monitor->block.header;
@@ -235,8 +248,8 @@ static resmon_status begin_record(resmon_monitor *monitor)
         output = (struct rm_sampler_output){rm_delivery_row, rm_delivery_tag, rm_delivery_dropped,
                                             &monitor->delivery};
     }
-    resmon_status status = rm_facts_record(&monitor->block, &monitor->options,
-                                           &monitor->sampling.sampler.collect, &monitor->leader);
+    rm_facts_record(&monitor->block, &monitor->options, &monitor->sampling.sampler.collect);
+    resmon_status status = record_job(monitor);
     if (status != RESMON_OK) {
         return status;
     }
@@ -280,6 +293,7 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
     if (status != RESMON_OK) {
         return status;
     }
+    RM_STORE_RELEASE(&monitor->life, LIFE_STARTING); /* sinks get their turn before it runs */
     status = start_all(monitor);
     if (status != RESMON_OK) {
         rm_sampling_stop(&monitor->sampling);

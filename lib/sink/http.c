@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE              /* secure_getenv */
+#define _GNU_SOURCE              /* secure_getenv, SOCK_CLOEXEC */
 #define CURL_DISABLE_DEPRECATION /* options that every libcurl knows, and not only the latest */
 #include "sink/http.h"
 
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -17,6 +18,7 @@
 #include "base/deadline.h"
 #include "base/fault.h"
 #include "base/status.h"
+#include "base/text.h"
 
 #define CONNECT_NS     (10 * RM_NS_PER_S)
 #define LOOK_ROUND_MS  100 /* how soon a new deadline, or the program's end, is noticed */
@@ -69,17 +71,39 @@ static const struct {
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 static char load_error[256]; /* "": loaded */
 
-/* Exchanges now under way, and whether the program ends: atomic. */
+/* Exchanges now under way, and whether the program ends: atomic, and each is written before the
+ * other is read, so that no exchange begins unseen. */
 static int active;
 static bool is_exiting;
+static RM_THREAD_LOCAL int
+    own_active; /* of these, on this thread: it may exit in a signal handler */
+
+static bool begin_exchange(void)
+{
+    (void)__atomic_add_fetch(&active, 1, __ATOMIC_SEQ_CST);
+    own_active++;
+    return !__atomic_load_n(&is_exiting, __ATOMIC_SEQ_CST);
+}
+
+static void end_exchange(void)
+{
+    own_active--;
+    (void)__atomic_sub_fetch(&active, 1, __ATOMIC_SEQ_CST);
+}
+
+/* In the child of a fork, the threads that they were on are not. */
+static void forget_exchanges(void)
+{
+    RM_STORE(&active, own_active);
+}
 
 /* Libraries below libcurl tidy up in exit handlers; no exchange may be in them by then.  Ours is
  * registered after theirs, and so runs before. */
 static void end_exchanges(void)
 {
     const struct timespec pause = {0, 5 * RM_NS_PER_MS};
-    RM_STORE(&is_exiting, true);
-    for (int i = 0; i < 400 && RM_LOAD(&active) > 0; i++) {
+    __atomic_store_n(&is_exiting, true, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < 400 && __atomic_load_n(&active, __ATOMIC_SEQ_CST) > own_active; i++) {
         (void)nanosleep(&pause, NULL);
     }
 }
@@ -111,6 +135,7 @@ static void load(void)
         (void)snprintf(load_error, sizeof load_error, "libcurl cannot be initialised");
         return;
     }
+    (void)pthread_atfork(NULL, NULL, forget_exchanges);
     (void)atexit(end_exchanges);
 }
 
@@ -126,7 +151,10 @@ struct rm_http {
     double backoff_s, jitter_s;
     bool ignores_retry_after;
     uint64_t random;
+    struct rm_http_reply *reply; /* of the exchange under way */
+    bool lacks_memory;           /* for it */
     char error[CURL_ERROR_SIZE];
+    char trouble[160]; /* how the exchange before failed; "": it did not */
 };
 
 #define SET(http, option, value) (curl.easy_setopt((http)->easy, (option), (value)) == CURLE_OK)
@@ -134,7 +162,8 @@ struct rm_http {
 /* The reply grows up to its bound; past it, the transfer ends. */
 static size_t receive(char *bytes, size_t size, size_t count, void *context)
 {
-    struct rm_http_reply *reply = context;
+    struct rm_http *http = context;
+    struct rm_http_reply *reply = http->reply;
     size_t length = size * count;
     if (length > RM_HTTP_LARGEST_REPLY - reply->length) {
         return 0;
@@ -144,6 +173,7 @@ static size_t receive(char *bytes, size_t size, size_t count, void *context)
         size_t capacity = needed < 4096 ? 4096 : 2 * needed;
         char *body = rm_realloc(reply->body, capacity, 1);
         if (body == NULL) {
+            http->lacks_memory = true;
             return 0;
         }
         reply->body = body;
@@ -219,17 +249,24 @@ static bool set_protocols(struct rm_http *http, bool is_tls)
     return SET(http, CURLOPT_PROTOCOLS, protocols) && SET(http, CURLOPT_REDIR_PROTOCOLS, protocols);
 }
 
+/* Programs that this one executes get no connection of ours. */
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    (void)context, (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 static bool set_manners(struct rm_http *http, const struct rm_http_config *config)
 {
     char agent[64];
     (void)snprintf(agent, sizeof agent, "libresmon/%s", resmon_version());
-    bool is_set = SET(http, CURLOPT_NOSIGNAL, 1L) && SET(http, CURLOPT_WRITEFUNCTION, receive) &&
-                  SET(http, CURLOPT_ERRORBUFFER, http->error) &&
-                  SET(http, CURLOPT_USERAGENT, agent) &&
-                  SET(http, CURLOPT_FOLLOWLOCATION, config->refuses_redirects ? 0L : 1L) &&
-                  SET(http, CURLOPT_MAXREDIRS, (long)MOST_REDIRECTS) &&
-                  SET(http, CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL) &&
-                  SET(http, CURLOPT_TCP_KEEPALIVE, 1L);
+    bool is_set =
+        SET(http, CURLOPT_NOSIGNAL, 1L) && SET(http, CURLOPT_WRITEFUNCTION, receive) &&
+        SET(http, CURLOPT_ERRORBUFFER, http->error) && SET(http, CURLOPT_USERAGENT, agent) &&
+        SET(http, CURLOPT_FOLLOWLOCATION, config->refuses_redirects ? 0L : 1L) &&
+        SET(http, CURLOPT_MAXREDIRS, (long)MOST_REDIRECTS) &&
+        SET(http, CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL) &&
+        SET(http, CURLOPT_OPENSOCKETFUNCTION, open_socket) && SET(http, CURLOPT_TCP_KEEPALIVE, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
     (void)SET(http, CURLOPT_QUICK_EXIT, 1L); /* no waiting for a resolver that hangs */
 #endif
@@ -347,7 +384,9 @@ static bool prepare(struct rm_http *http, const struct rm_http_request *request,
 {
     int64_t connect_ns = left_ns < CONNECT_NS ? left_ns : CONNECT_NS;
     http->error[0] = '\0';
-    return SET(http, CURLOPT_URL, request->url) && SET(http, CURLOPT_WRITEDATA, reply) &&
+    http->reply = reply;
+    http->lacks_memory = false;
+    return SET(http, CURLOPT_URL, request->url) && SET(http, CURLOPT_WRITEDATA, http) &&
            SET(http, CURLOPT_FRESH_CONNECT, request->is_single ? 1L : 0L) &&
            SET(http, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect_ns / RM_NS_PER_MS) + 1) &&
            set_body(http, request) && set_headers(http, request);
@@ -419,18 +458,32 @@ static bool is_lasting(CURLcode code)
     return false;
 }
 
+/* libcurl quotes a proxy that it cannot read, with its credentials. */
+static const char *words_of(const struct rm_http *http, CURLcode code)
+{
+    bool is_clean = http->error[0] != '\0' && strchr(http->error, '@') == NULL;
+    return is_clean ? http->error : curl.easy_strerror(code);
+}
+
 static resmon_status explain(struct rm_http *http, const struct rm_http_request *request,
                              CURLcode code, struct rm_http_reply *reply)
 {
-    const char *why = http->error[0] != '\0' ? http->error : curl.easy_strerror(code);
+    const char *why = words_of(http, code);
     reply->is_passing = !is_lasting(code);
+    reply->is_untrusted = code == CURLE_PEER_FAILED_VERIFICATION ||
+                          code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_CACERT_BADFILE;
     reply->code = 0;
     switch (code) {
+    case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL, of the answer, or of where it sends us */
+        return reply->is_sent
+                   ? rm_error(RESMON_EFORMAT,
+                              "%s %.*s: no HTTP answer, or a redirect to what is not followed: %s",
+                              SHOWN(request), why)
+                   : rm_error(RESMON_EINVAL, "%s %.*s: %s", SHOWN(request), why);
     case CURLE_WRITE_ERROR:
         return rm_error(RESMON_EFORMAT, "%s %.*s: the reply is longer than %zu bytes",
                         SHOWN(request), RM_HTTP_LARGEST_REPLY);
     case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
         return rm_error(RESMON_EINVAL, "%s %.*s: %s", SHOWN(request), why);
     case CURLE_OPERATION_TIMEDOUT:
         return rm_error(RESMON_ETIMEDOUT, "%s %.*s: %s", SHOWN(request), why);
@@ -466,9 +519,17 @@ static resmon_status transfer(struct rm_http *http, const struct rm_http_request
     if (!is_done) {
         reply->code = 0;
         reply->is_passing = true;
-        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: no answer within %.3g s", SHOWN(request),
-                        (double)(rm_clock_monotonic_ns() - now_ns) / 1e9);
+        (void)snprintf(http->trouble, sizeof http->trouble, "no answer within %.3g s",
+                       (double)(rm_clock_monotonic_ns() - now_ns) / 1e9);
+        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: %s", SHOWN(request), http->trouble);
     }
+    http->trouble[0] = '\0';
+    if (code != CURLE_OK) {
+        (void)rm_text_set(http->trouble, sizeof http->trouble, words_of(http, code));
+    } else if (reply->code >= 400) {
+        (void)snprintf(http->trouble, sizeof http->trouble, "HTTP %d", reply->code);
+    }
+    code = http->lacks_memory ? CURLE_OUT_OF_MEMORY : code;
     return code == CURLE_OK ? RESMON_OK : explain(http, request, code, reply);
 }
 
@@ -479,15 +540,21 @@ resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_reques
     int64_t own_ns = rm_deadline_ns();
     if (rm_clock_monotonic_ns() >= (deadline_ns < own_ns ? deadline_ns : own_ns)) {
         reply->is_passing = true;
-        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: there was no time left for it", SHOWN(request));
+        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: there was no time left for it%s%s",
+                        SHOWN(request), http->trouble[0] != '\0' ? ", after: " : "", http->trouble);
     }
     if (RM_FAULT(RM_FAULT_NET)) {
         reply->is_passing = true;
         return rm_error(RESMON_ENET, "%s %.*s: injected", SHOWN(request));
     }
-    (void)__atomic_add_fetch(&active, 1, __ATOMIC_SEQ_CST);
-    resmon_status status = transfer(http, request, deadline_ns, reply);
-    (void)__atomic_sub_fetch(&active, 1, __ATOMIC_SEQ_CST);
+    resmon_status status;
+    if (begin_exchange()) {
+        status = transfer(http, request, deadline_ns, reply);
+    } else {
+        reply->is_passing = true;
+        status = rm_error(RESMON_ETIMEDOUT, "%s %.*s: the program ends", SHOWN(request));
+    }
+    end_exchange();
     if (status == RESMON_OK && reply->body == NULL) {
         reply->body = rm_strdup("");
         reply->capacity = 1;

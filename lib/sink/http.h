@@ -49,16 +49,17 @@ struct rm_http_request {
 
 /* Zeroed, or of an exchange before; rm_http_reply_free() when done. */
 struct rm_http_reply {
-    int code;        /* of HTTP; 0: there was no answer */
-    bool is_sent;    /* the server may have seen the request, and acted on it */
-    bool is_passing; /* it may go better another time */
+    int code;          /* of HTTP; 0: there was no answer */
+    bool is_sent;      /* the server may have seen the request, and acted on it */
+    bool is_passing;   /* it may go better another time */
+    bool is_untrusted; /* the server's certificate was not accepted */
     int64_t retry_after_ns;
     char *body; /* terminated; "" when empty */
     size_t length;
     size_t capacity;
 };
 
-#define RM_HTTP_LARGEST_REPLY ((size_t)16 << 20)
+#define RM_HTTP_LARGEST_REPLY ((size_t)4 << 20) /* as JSON it takes some 40 times as much */
 
 /** RESMON_ENOTSUP: this build has no libcurl, or it cannot be loaded here; RESMON_EINVAL: a
  * certificate file that is not there; RESMON_ENOMEM. */
@@ -69,8 +70,8 @@ void rm_http_close(struct rm_http *http);
 
 /**
  * One exchange, done by `deadline_ns` (CLOCK_MONOTONIC).  RESMON_OK: there is an answer, whatever
- * its code.  RESMON_ENET, RESMON_ETIMEDOUT, RESMON_EFORMAT (a reply past its bound), RESMON_EINVAL
- * (no such URL): the text says with which server.
+ * its code.  RESMON_ENET, RESMON_ETIMEDOUT, RESMON_EFORMAT (a reply past its bound, or none of
+ * HTTP), RESMON_EINVAL (no such URL), RESMON_ENOMEM: the text says with which server.
  */
 resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_request *request,
                                int64_t deadline_ns, struct rm_http_reply *reply);

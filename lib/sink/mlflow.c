@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"
@@ -89,7 +90,7 @@ static resmon_status settle_address(struct mlflow *mlflow, const struct resmon_r
     if (address->create != NULL) {
         return RESMON_OK;
     }
-    mlflow->place = rm_mlflow_place_of(run, mlflow->config.node_index);
+    mlflow->place = rm_mlflow_place_of(&mlflow->config, run);
     (void)rm_text_set(address->uri, sizeof address->uri, mlflow->config.uri);
     (void)rm_text_set(address->experiment, sizeof address->experiment, mlflow->config.experiment);
     (void)rm_text_set(address->experiment_id, sizeof address->experiment_id,
@@ -127,52 +128,50 @@ static void note_failure(struct account *account, resmon_status status)
     }
 }
 
-/* What is not worth the rest: parameters that a run has with other values, artifacts that the
- * server does not take. */
-static bool is_optional(enum rm_mlflow_stage stage, resmon_status status)
-{
-    return stage == RM_MLFLOW_STAGE_PARAMS ||
-           (stage == RM_MLFLOW_STAGE_ARTIFACT && status == RESMON_ENOTSUP);
-}
-
 /* A request that was too large is made again in smaller portions; false: it cannot be smaller. */
-static bool shrink(struct mlflow *mlflow)
+static bool shrink(struct mlflow *mlflow, const struct rm_mlflow_item *item)
 {
-    if (mlflow->client.reply.code != 413 || mlflow->batch_metrics <= 32) {
+    if (mlflow->client.reply.code != 413 || item->call != RM_MLFLOW_LOG_BATCH ||
+        mlflow->batch_metrics <= 32) {
         return false;
     }
     mlflow->batch_metrics /= 4;
     return true;
 }
 
-/* Sends items from the cursor on, and stops at the first that is to be sent later. */
+/* Sends items from the cursor on, and leaves it at the first that is to be sent later.  The end of
+ * the run is not held up by a document that the server refuses. */
 static void send_items(struct mlflow *mlflow, const struct rm_mlflow_plan *plan,
                        struct rm_mlflow_cursor *cursor, int64_t deadline_ns,
                        struct account *account)
 {
+    struct rm_mlflow_cursor at = *cursor;
     for (;;) {
-        struct rm_mlflow_item item;
-        struct rm_mlflow_cursor next = *cursor;
+        struct rm_mlflow_item item = {.call = RM_MLFLOW_LOG_BATCH};
+        struct rm_mlflow_cursor next = at;
         bool has_item;
-        enum rm_mlflow_stage stage = cursor->stage;
         resmon_status status = rm_mlflow_plan_next(plan, &next, mlflow->batch_metrics,
                                                    &mlflow->body, &item, &has_item);
-        if (status == RESMON_OK && !has_item) {
-            *cursor = next;
-            return;
+        if (status == RESMON_OK && has_item) {
+            status = rm_mlflow_send(&mlflow->client, &item, deadline_ns);
         }
-        status = status == RESMON_OK ? rm_mlflow_send(&mlflow->client, &item, deadline_ns) : status;
         if (status == RESMON_OK) {
-            account->sent++;
-        } else if (shrink(mlflow)) {
+            account->sent += has_item ? 1 : 0;
+        } else if (shrink(mlflow, &item)) {
             continue;
-        } else if (mlflow->client.is_refused && is_optional(stage, status)) {
+        } else if (rm_mlflow_is_optional(&mlflow->client, &item, status)) {
             rm_log(RESMON_LOG_WARNING, "%s", resmon_last_error());
         } else {
             note_failure(account, status);
+            if (!mlflow->client.is_refused || item.call != RM_MLFLOW_ARTIFACT) {
+                return;
+            }
+        }
+        at = next;
+        *cursor = account->status == RESMON_OK ? at : *cursor;
+        if (!has_item) {
             return;
         }
-        *cursor = next;
     }
 }
 
@@ -387,7 +386,11 @@ static resmon_status replay_entry(struct mlflow *mlflow, struct rm_mlflow_replay
                                   struct account *account, resmon_mlflow_replay_info *info)
 {
     resmon_status status = rm_mlflow_send(&mlflow->client, &entry->item, deadline_ns);
-    if (status == RESMON_OK) {
+    bool is_optional = rm_mlflow_is_optional(&mlflow->client, &entry->item, status);
+    if (is_optional) {
+        rm_log(RESMON_LOG_WARNING, "%s", resmon_last_error());
+    }
+    if (status == RESMON_OK || is_optional) {
         info->sent++;
         return rm_mlflow_replay_mark(replay, entry, RM_MLFLOW_MARK_SENT);
     }
@@ -471,6 +474,19 @@ static resmon_status replay_file(struct rm_mlflow_replay *replay,
     return status;
 }
 
+/* The file says which server is shown the credentials of whoever sends it. */
+static resmon_status check_owner(const struct rm_lockedfile *file,
+                                 const resmon_mlflow_options *options)
+{
+    bool is_named = options != NULL && options->tracking_uri != NULL;
+    return is_named || file->owner == geteuid()
+               ? RESMON_OK
+               : rm_error(
+                     RESMON_EACCES,
+                     "%s belongs to user %lu: name the server (tracking_uri) that it may go to",
+                     file->path, (unsigned long)file->owner);
+}
+
 resmon_status rm_mlflow_replay(const char *path, const resmon_mlflow_options *options,
                                resmon_mlflow_replay_info *info)
 {
@@ -482,7 +498,8 @@ resmon_status rm_mlflow_replay(const char *path, const resmon_mlflow_options *op
     resmon_status status = rm_mlflow_replay_open(&replay, path, address);
     if (status == RESMON_OK) {
         info->requests = rm_mlflow_replay_count(&replay);
-        status = replay_file(&replay, options, address, info);
+        status = check_owner(&replay.file, options);
+        status = status == RESMON_OK ? replay_file(&replay, options, address, info) : status;
         rm_mlflow_replay_close(&replay);
         rm_mlflow_address_free(address);
     }

@@ -19,7 +19,8 @@
 #define JSON_TYPE    "application/json"
 #define SERVER_WORDS 200
 
-static const char *const call_names[RM_MLFLOW_CALLS] = {"log-batch", "artifact", "update"};
+static const char *const call_names[RM_MLFLOW_CALLS] = {"log-batch", "artifact", "update",
+                                                        "params"};
 
 const char *rm_mlflow_call_name(size_t call)
 {
@@ -30,12 +31,14 @@ void rm_mlflow_client_init(struct rm_mlflow_client *client, const struct rm_mlfl
                            struct rm_http *http)
 {
     *client = (struct rm_mlflow_client){.config = config, .http = http};
+    rm_buffer_init(&client->body, LARGEST_BODY);
     (void)rm_text_set(client->experiment_id, sizeof client->experiment_id, config->experiment_id);
 }
 
 void rm_mlflow_client_free(struct rm_mlflow_client *client)
 {
     rm_http_reply_free(&client->reply);
+    rm_buffer_free(&client->body);
     rm_http_close(client->http);
     client->http = NULL;
 }
@@ -77,7 +80,7 @@ static void words_of(const struct rm_http_reply *reply, char code[64], char word
 }
 
 /* What a person can do about it. */
-static const char *remedy_for(int code, const char *words)
+static const char *remedy_for(int code, const char *error_code, const char *words)
 {
     if (code == 403 && strstr(words, "Invalid Host header") != NULL) {
         return "; the server knows itself by other names: start it with --allowed-hosts \"HOST,"
@@ -86,8 +89,13 @@ static const char *remedy_for(int code, const char *words)
     if (code == 401 || code == 403) {
         return "; check MLFLOW_TRACKING_USERNAME and _PASSWORD, or MLFLOW_TRACKING_TOKEN";
     }
-    if (code == 404 && words[0] != '{') {
-        return "; is the tracking URI right, with its prefix if there is one?";
+    if (code >= 300 && code < 400) {
+        return "; redirects are not followed, as MLFLOW_ALLOW_HTTP_REDIRECTS says";
+    }
+    if (code == 404) {
+        return error_code[0] == '\0'
+                   ? "; is the tracking URI right, with its prefix if there is one?"
+                   : "; is it one of this server, in this workspace?";
     }
     return "";
 }
@@ -107,7 +115,16 @@ static resmon_status refuse(struct rm_mlflow_client *client, const char *call)
     client->is_refused = !reply->is_passing;
     return rm_error(status_of_code(reply->code), "MLflow at %.120s: %s: HTTP %d%s%s%s%s%s",
                     client->config->uri, call, reply->code, code[0] != '\0' ? " " : "", code,
-                    words[0] != '\0' ? ": " : "", words, remedy_for(reply->code, words));
+                    words[0] != '\0' ? ": " : "", words, remedy_for(reply->code, code, words));
+}
+
+/* Whether an answer that is no yes comes from MLflow itself. */
+static bool is_of_server(const struct rm_http_reply *reply)
+{
+    char code[64];
+    char words[SERVER_WORDS];
+    words_of(reply, code, words);
+    return reply->code >= 400 && code[0] != '\0';
 }
 
 static bool has_error_code(const struct rm_http_reply *reply, const char *wanted)
@@ -145,8 +162,29 @@ static resmon_status say(struct rm_mlflow_client *client, const struct call *cal
         .is_single = call->is_single,
     };
     client->is_refused = false;
-    return call->is_single ? rm_http_exchange(client->http, &request, deadline_ns, &client->reply)
-                           : rm_http_send(client->http, &request, deadline_ns, &client->reply);
+    resmon_status status =
+        call->is_single ? rm_http_exchange(client->http, &request, deadline_ns, &client->reply)
+                        : rm_http_send(client->http, &request, deadline_ns, &client->reply);
+    if (status != RESMON_OK && client->reply.is_untrusted) {
+        char why[RM_ERROR_TEXT_BYTES];
+        (void)rm_text_set(why, sizeof why, resmon_last_error());
+        return rm_error(status,
+                        "%.220s; MLFLOW_TRACKING_SERVER_CERT_PATH may name the certificate of its "
+                        "authority",
+                        why);
+    }
+    return status;
+}
+
+static resmon_status no_server(struct rm_mlflow_client *client)
+{
+    char start[40];
+    (void)rm_text_copy(start, sizeof start, client->reply.body, client->reply.length);
+    client->is_refused = true;
+    return rm_error(RESMON_EFORMAT,
+                    "MLflow at %.120s: the answer is none of an MLflow server: '%s'; is the "
+                    "tracking URI right, and is there a login or a proxy before it?",
+                    client->config->uri, start);
 }
 
 /* The text at `outer`.`inner`.`key` of the answer; RESMON_EFORMAT when it is not there. */
@@ -161,12 +199,7 @@ static resmon_status read_reply(struct rm_mlflow_client *client, const char *con
     }
     const char *text = status == RESMON_OK ? rm_json_text(at) : NULL;
     if (text == NULL || text[0] == '\0' || strlen(text) >= room) {
-        char start[40];
-        (void)rm_text_copy(start, sizeof start, client->reply.body, client->reply.length);
-        status = rm_error(RESMON_EFORMAT,
-                          "MLflow at %.120s: the answer is none of an MLflow server: '%s'",
-                          client->config->uri, start);
-        client->is_refused = true;
+        status = no_server(client);
     } else {
         (void)rm_text_set(target, room, text);
     }
@@ -369,14 +402,15 @@ static resmon_status try_create(struct rm_mlflow_client *client,
         status = say(client, &call, deadline_ns);
     }
     rm_buffer_free(&body);
-    if (status != RESMON_OK || client->reply.code != 200) {
-        /* After an answer, even a bad one of a proxy, and after none, it may be there. */
-        client->may_exist =
-            client->may_exist || (client->reply.is_sent && client->reply.is_passing);
-        return status != RESMON_OK ? status : refuse(client, "runs/create");
+    if (status == RESMON_OK) {
+        status =
+            client->reply.code == 200 ? read_run(client, &one_run) : refuse(client, "runs/create");
     }
-    status = read_run(client, &one_run);
     client->is_made = status == RESMON_OK;
+    /* After no answer, and after a bad one, which may be a proxy's, it may be there. */
+    bool is_no = client->is_refused && is_of_server(&client->reply);
+    client->may_exist =
+        client->may_exist || (status != RESMON_OK && client->reply.is_sent && !is_no);
     return status;
 }
 
@@ -456,6 +490,24 @@ resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
 
 /* ---- items ------------------------------------------------------------------------------ */
 
+/* What a login page or a proxy says in the place of the server, with 200, is no yes.  An answer to
+ * an artifact may be empty. */
+static resmon_status check_yes(struct rm_mlflow_client *client, const char *call, bool may_be_empty)
+{
+    const struct rm_http_reply *reply = &client->reply;
+    struct rm_json *json = NULL;
+    if (reply->code != 200) {
+        return refuse(client, call);
+    }
+    if (reply->length == 0 && may_be_empty) {
+        return RESMON_OK;
+    }
+    bool is_yes =
+        rm_json_parse(reply->body, reply->length, &json) == RESMON_OK && rm_json_is_object(json);
+    rm_json_free(json);
+    return is_yes ? RESMON_OK : no_server(client);
+}
+
 /* "mlflow-artifacts:/1/<run>/artifacts" is served by the tracking server itself.  Nothing goes to
  * another server: it would be shown our credentials. */
 static resmon_status artifact_url(struct rm_mlflow_client *client, const char *path,
@@ -501,33 +553,29 @@ static resmon_status put_artifact(struct rm_mlflow_client *client,
         status = rm_http_send(client->http, &request, deadline_ns, &client->reply);
     }
     rm_buffer_free(&url);
-    if (status == RESMON_OK && client->reply.code != 200) {
-        status = refuse(client, "artifact");
-    }
-    return status;
+    return status == RESMON_OK ? check_yes(client, "artifact", true) : status;
 }
 
 /* {"run_id":"...", and what the item holds. */
 static resmon_status post_item(struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
                                int64_t deadline_ns)
 {
-    static const char *const names[RM_MLFLOW_CALLS] = {
-        [RM_MLFLOW_LOG_BATCH] = "runs/log-batch", [RM_MLFLOW_UPDATE] = "runs/update"};
-    struct rm_buffer body;
-    rm_buffer_init(&body, LARGEST_BODY);
-    rm_buffer_printf(&body, "{\"run_id\":\"%s\",", client->run_id);
-    rm_buffer_add(&body, item->body, item->length);
-    resmon_status status = body.status;
+    static const char *const names[RM_MLFLOW_CALLS] = {[RM_MLFLOW_LOG_BATCH] = "runs/log-batch",
+                                                       [RM_MLFLOW_UPDATE] = "runs/update",
+                                                       [RM_MLFLOW_PARAMS] = "runs/log-batch"};
+    struct rm_buffer *body = &client->body;
+    rm_buffer_clear(body);
+    rm_buffer_printf(body, "{\"run_id\":\"%s\",", client->run_id);
+    rm_buffer_add(body, item->body, item->length);
+    resmon_status status = body->status;
     if (status == RESMON_OK) {
-        const struct call call = {
-            .name = names[item->call], .method = "POST", .body = body.text, .length = body.length};
+        const struct call call = {.name = names[item->call],
+                                  .method = "POST",
+                                  .body = body->text,
+                                  .length = body->length};
         status = say(client, &call, deadline_ns);
     }
-    rm_buffer_free(&body);
-    if (status == RESMON_OK && client->reply.code != 200) {
-        status = refuse(client, names[item->call]);
-    }
-    return status;
+    return status == RESMON_OK ? check_yes(client, names[item->call], false) : status;
 }
 
 resmon_status rm_mlflow_send(struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
@@ -535,4 +583,11 @@ resmon_status rm_mlflow_send(struct rm_mlflow_client *client, const struct rm_ml
 {
     return item->call == RM_MLFLOW_ARTIFACT ? put_artifact(client, item, deadline_ns)
                                             : post_item(client, item, deadline_ns);
+}
+
+bool rm_mlflow_is_optional(const struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
+                           resmon_status status)
+{
+    return client->is_refused && (item->call == RM_MLFLOW_PARAMS ||
+                                  (item->call == RM_MLFLOW_ARTIFACT && status == RESMON_ENOTSUP));
 }

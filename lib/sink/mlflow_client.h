@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "sink/mlflow_config.h"
 
 /* What is sent to a run. */
@@ -17,6 +18,7 @@ enum rm_mlflow_call {
     RM_MLFLOW_LOG_BATCH,
     RM_MLFLOW_ARTIFACT, /* the body is the file */
     RM_MLFLOW_UPDATE,
+    RM_MLFLOW_PARAMS, /* parameters that a run may have with other values */
     RM_MLFLOW_CALLS
 };
 
@@ -52,11 +54,12 @@ struct rm_mlflow_client {
     const struct rm_mlflow_config *config;
     struct rm_http *http;
     struct rm_http_reply reply;
+    struct rm_buffer body;                  /* of the call now; kept, as batch follows batch */
     char experiment_id[RM_MLFLOW_ID_BYTES]; /* "": not known yet */
     char run_id[RM_MLFLOW_ID_BYTES];
     char artifact_uri[RM_MLFLOW_URI_BYTES];
     bool is_made;    /* the run, by us */
-    bool may_exist;  /* a call that makes the run may have been obeyed without an answer */
+    bool may_exist;  /* a call that makes the run may have been obeyed, whatever the answer was */
     bool is_refused; /* the last failure was the server's decision: again is of no use as it is */
 };
 
@@ -70,8 +73,14 @@ void rm_mlflow_client_free(struct rm_mlflow_client *client);
 resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
                                  const struct rm_mlflow_wanted *wanted, int64_t deadline_ns);
 
-/** Sends one item to it.  RESMON_ENOTSUP: the server does not take artifacts. */
+/** Sends one item to it.  RESMON_ENOTSUP: the server does not take artifacts; RESMON_EFORMAT: who
+ * answered was no MLflow server. */
 resmon_status rm_mlflow_send(struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
                              int64_t deadline_ns);
+
+/** Whether a failure of that item is not worth keeping it: the server's decision on parameters that
+ * a run has with other values, or on artifacts that it does not take. */
+bool rm_mlflow_is_optional(const struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
+                           resmon_status status);
 
 #endif

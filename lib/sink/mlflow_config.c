@@ -17,6 +17,7 @@
 #include "base/struct_size.h"
 #include "base/text.h"
 #include "job/path_pattern.h"
+#include "sink/json.h"
 #include "sink/server_uri.h"
 #include "sys/infile.h"
 
@@ -78,8 +79,19 @@ bool rm_mlflow_is_id(const char *text)
                length;
 }
 
-static resmon_status check_ids(const struct rm_mlflow_config *config)
+static bool is_object(const char *text)
 {
+    struct rm_json *json = NULL;
+    bool is_one = rm_json_parse(text, strlen(text), &json) == RESMON_OK && rm_json_is_object(json);
+    rm_json_free(json);
+    return is_one;
+}
+
+static resmon_status check_texts(const struct rm_mlflow_config *config)
+{
+    if (config->context[0] != '\0' && !is_object(config->context)) {
+        return rm_error(RESMON_EINVAL, "MLFLOW_RUN_CONTEXT is no JSON object of texts");
+    }
     if (!rm_mlflow_is_id(config->run_id)) {
         return rm_error(RESMON_EINVAL, "MLFLOW_RUN_ID is no run id: letters, digits, '-', '_'");
     }
@@ -305,7 +317,9 @@ static resmon_status set_numbers(const resmon_mlflow_options *options, const str
 
 static void name_user(struct rm_mlflow_config *config, const struct rm_secrets *secrets)
 {
-    const char *user = secrets->user[0] != '\0' ? secrets->user : secure_getenv("LOGNAME");
+    /* Without a password the user of a URI may be a token. */
+    bool is_name = secrets->user[0] != '\0' && secrets->password[0] != '\0';
+    const char *user = is_name ? secrets->user : secure_getenv("LOGNAME");
     user = user != NULL ? user : secure_getenv("USER");
     (void)rm_text_set(config->user, sizeof config->user, user != NULL ? user : "");
 }
@@ -313,6 +327,15 @@ static void name_user(struct rm_mlflow_config *config, const struct rm_secrets *
 static const char *text_or_null(const char *text)
 {
     return text[0] != '\0' ? text : NULL;
+}
+
+static resmon_status take_file(const char *option, const char *variable, char *path, size_t room)
+{
+    resmon_status status = take(option, variable, path, room);
+    if (status == RESMON_OK && path[0] != '\0' && access(path, R_OK) != 0) {
+        return rm_error(RESMON_EINVAL, "%s: cannot read %s", variable, path);
+    }
+    return status;
 }
 
 static resmon_status open_client(const resmon_mlflow_options *options, const struct variables *v,
@@ -323,10 +346,10 @@ static resmon_status open_client(const resmon_mlflow_options *options, const str
     char header[RM_MLFLOW_NAME_BYTES + 32] = "";
     char client_cert[1024] = "";
     resmon_status status =
-        take(options->ca_path, "MLFLOW_TRACKING_SERVER_CERT_PATH", ca_path, sizeof ca_path);
+        take_file(options->ca_path, "MLFLOW_TRACKING_SERVER_CERT_PATH", ca_path, sizeof ca_path);
     if (status == RESMON_OK) {
-        status = take(options->client_cert, "MLFLOW_TRACKING_CLIENT_CERT_PATH", client_cert,
-                      sizeof client_cert);
+        status = take_file(options->client_cert, "MLFLOW_TRACKING_CLIENT_CERT_PATH", client_cert,
+                           sizeof client_cert);
     }
     if (status != RESMON_OK) {
         return status;
@@ -391,7 +414,7 @@ static resmon_status read_all(const resmon_mlflow_options *options, const char *
                                               sizeof config->uri, secrets);
     status = status == RESMON_OK ? take_secrets(options, secrets) : status;
     status = status == RESMON_OK ? take_texts(options, config) : status;
-    status = status == RESMON_OK ? check_ids(config) : status;
+    status = status == RESMON_OK ? check_texts(config) : status;
     status = status == RESMON_OK ? read_variables(&variables) : status;
     status = status == RESMON_OK ? set_numbers(options, &variables, config) : status;
     status = status == RESMON_OK ? settle_spool(options, config) : status;

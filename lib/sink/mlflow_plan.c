@@ -40,6 +40,19 @@ static bool is_step(const char *part, size_t length)
     return length == 0 || (length <= 2 && strspn(part, ".") >= length);
 }
 
+/* A cut may have left a step: "a/..b" as "a/..". */
+static size_t without_last_step(const char *name, size_t length)
+{
+    size_t begin = length;
+    while (begin > 0 && name[begin - 1] != '/') {
+        begin--;
+    }
+    if (!is_step(name + begin, length - begin)) {
+        return length;
+    }
+    return begin > 0 ? begin - 1 : 0;
+}
+
 /* Allowed are [/\w.\- :], without empty, "." and ".." parts. */
 void rm_mlflow_clean_name(char *target, size_t room, const char *name)
 {
@@ -56,6 +69,8 @@ void rm_mlflow_clean_name(char *target, size_t room, const char *name)
         }
         at += length + (at[length] == '/' ? 1 : 0);
     }
+    target[out] = '\0';
+    out = without_last_step(target, out);
     if (out == 0) {
         target[out++] = '_';
     }
@@ -76,12 +91,13 @@ static const char *fact_text(const struct resmon_run *run, const char *group, co
     return fact != NULL ? fact->value : "";
 }
 
-struct rm_mlflow_place rm_mlflow_place_of(const struct resmon_run *run, int64_t node_index)
+struct rm_mlflow_place rm_mlflow_place_of(const struct rm_mlflow_config *config,
+                                          const struct resmon_run *run)
 {
-    struct rm_mlflow_place place = {.node_index = node_index, .is_first = true};
+    struct rm_mlflow_place place = {.node_index = config->node_index, .is_first = true};
     double index = fact_number(run, "job", "node_index");
     double rank = fact_number(run, "job", "rank");
-    if (node_index < 0) {
+    if (place.node_index < 0) {
         place.node_index = index >= 0.0 && index < 1e9 ? (int64_t)index : 0;
     }
     (void)rm_text_set(place.node_name, sizeof place.node_name, rm_run_node_name(run));
@@ -89,10 +105,11 @@ struct rm_mlflow_place rm_mlflow_place_of(const struct resmon_run *run, int64_t 
     if (fact_text(run, "job", "key")[0] == '\0') {
         place.job[0] = '\0';
     }
-    if (node_index < 0 && !(index >= 0.0) && rank >= 0.0) {
+    if (config->node_index < 0 && !(index >= 0.0) && rank >= 0.0) {
         place.node_index = (int64_t)fmin(rank, 1e9); /* steps of different nodes must differ */
     }
-    if (rank >= 0.0) {
+    bool is_shared = place.job[0] != '\0' || config->run_id[0] != '\0';
+    if (is_shared && rank >= 0.0) {
         place.is_first = rank == 0.0;
     } else if (place.job[0] != '\0') {
         place.is_first = place.node_index == 0;
@@ -105,7 +122,7 @@ struct rm_mlflow_place rm_mlflow_place_of(const struct resmon_run *run, int64_t 
 
 static void add_point(struct rm_mlflow_plan *plan, const char *key, double value)
 {
-    if (isfinite(value) && key != NULL) {
+    if (isfinite(value)) {
         plan->points[plan->point_count++] = (struct rm_mlflow_point){key, value};
     }
 }
@@ -180,7 +197,8 @@ static void make_unique(char paths[][LONGEST_KEY], size_t count)
     }
 }
 
-static void add_scope_points(struct rm_mlflow_plan *plan, const struct rm_run_scope *scope,
+/* False: no memory. */
+static bool add_scope_points(struct rm_mlflow_plan *plan, const struct rm_run_scope *scope,
                              const char *path)
 {
     const struct {
@@ -198,9 +216,14 @@ static void add_scope_points(struct rm_mlflow_plan *plan, const struct rm_run_sc
         char key[LONGEST_KEY + 64];
         (void)snprintf(key, sizeof key, "resmon/scope/%s/%s", path, figures[i].figure);
         if (isfinite(figures[i].value)) {
-            add_point(plan, copy_key(plan, key), figures[i].value);
+            const char *copy = copy_key(plan, key);
+            if (copy == NULL) {
+                return false;
+            }
+            add_point(plan, copy, figures[i].value);
         }
     }
+    return true;
 }
 
 static int descending(const void *a, const void *b)
@@ -210,8 +233,13 @@ static int descending(const void *a, const void *b)
     return first < second ? 1 : first > second ? -1 : 0;
 }
 
-/* Of very many, those that took longest: from how long on. */
-static resmon_status least_wall(struct rm_mlflow_plan *plan, size_t count, double *ret_ns)
+/* Of very many, those that took longest: all above `wall_ns`, and so many of just that. */
+struct least {
+    double wall_ns;
+    size_t ties;
+};
+
+static resmon_status find_least(struct rm_mlflow_plan *plan, size_t count, struct least *ret_least)
 {
     size_t all = plan->run->scope_count;
     double *walls = rm_arena_alloc(&plan->arena, all, sizeof *walls);
@@ -219,32 +247,48 @@ static resmon_status least_wall(struct rm_mlflow_plan *plan, size_t count, doubl
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
     for (size_t i = 0; i < all; i++) {
-        walls[i] = plan->run->scopes[i].total_ns;
+        double wall_ns = plan->run->scopes[i].total_ns;
+        walls[i] = wall_ns > 0.0 ? wall_ns : 0.0; /* not NaN, which has no place in an order */
     }
     qsort(walls, all, sizeof *walls, descending);
-    *ret_ns = count > 0 ? walls[count - 1] : 0.0;
+    *ret_least = (struct least){.wall_ns = count > 0 ? walls[count - 1] : 0.0};
+    while (ret_least->ties < count && walls[count - 1 - ret_least->ties] == ret_least->wall_ns) {
+        ret_least->ties++;
+    }
     return RESMON_OK;
+}
+
+static bool is_taken(struct least *least, double wall_ns)
+{
+    if (wall_ns == least->wall_ns && least->ties > 0) {
+        least->ties--;
+        return true;
+    }
+    return wall_ns > least->wall_ns;
 }
 
 static resmon_status add_scopes(struct rm_mlflow_plan *plan)
 {
     const struct resmon_run *run = plan->run;
     size_t count = run->scope_count < MOST_SCOPES ? run->scope_count : MOST_SCOPES;
-    double least_ns = 0.0;
+    struct least least = {0};
     char(*paths)[LONGEST_KEY] = rm_arena_alloc(&plan->arena, count, sizeof *paths);
     if (paths == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
-    resmon_status status = least_wall(plan, count, &least_ns);
+    resmon_status status = find_least(plan, count, &least);
     if (status != RESMON_OK) {
         return status;
     }
     size_t added = 0;
     for (size_t i = 0; i < run->scope_count && added < count; i++) {
-        if (run->scopes[i].total_ns >= least_ns) {
-            scope_path(run, i, paths[added++]);
-            make_unique(paths, added);
-            add_scope_points(plan, &run->scopes[i], paths[added - 1]);
+        if (!is_taken(&least, run->scopes[i].total_ns)) {
+            continue;
+        }
+        scope_path(run, i, paths[added++]);
+        make_unique(paths, added);
+        if (!add_scope_points(plan, &run->scopes[i], paths[added - 1])) {
+            return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
         }
     }
     plan->scopes_left_out = run->scope_count - added;
@@ -314,18 +358,18 @@ static resmon_status add_series(struct rm_mlflow_plan *plan)
         if (column < 0 || (is_share && !(memory > 0.0))) {
             continue;
         }
-        char key[LONGEST_KEY];
-        (void)snprintf(key, sizeof key, "system/%s/%s", node, series_rows[i].key);
-        char *copy = rm_arena_alloc(&plan->arena, strlen(key) + 1, 1);
-        if (copy == NULL) {
+        struct rm_mlflow_series *series = &plan->series[plan->series_count];
+        char head[LONGEST_KEY];
+        int length = snprintf(head, sizeof head, "{\"key\":\"system/%s/%s\",\"value\":", node,
+                              series_rows[i].key);
+        series->head_length = (size_t)length;
+        series->head = rm_arena_alloc(&plan->arena, series->head_length, 1);
+        if (series->head == NULL) {
             return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
         }
-        memcpy(copy, key, strlen(key) + 1);
-        plan->series[plan->series_count].key = copy;
-        plan->series[plan->series_count].values =
-            rm_run_series(run, (size_t)column, series_rows[i].series);
-        plan->series[plan->series_count].divisor =
-            is_share ? memory / 100.0 : series_rows[i].divisor;
+        memcpy(series->head, head, series->head_length);
+        series->values = rm_run_series(run, (size_t)column, series_rows[i].series);
+        series->divisor = is_share ? memory / 100.0 : series_rows[i].divisor;
         plan->series_count++;
     }
     return RESMON_OK;
@@ -338,7 +382,7 @@ resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
     *plan = (struct rm_mlflow_plan){.config = config,
                                     .run = run,
                                     .last_stage = RM_MLFLOW_STAGE_END - 1,
-                                    .place = rm_mlflow_place_of(run, config->node_index)};
+                                    .place = rm_mlflow_place_of(config, run)};
     (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/run.json");
     if (plan->place.node_index != 0) {
         (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/node_%" PRId64 ".json",
@@ -393,6 +437,14 @@ static void put_metric(struct rm_buffer *body, const char *key, double value, in
     rm_buffer_add(body, "}", 1);
 }
 
+/* A server refuses keys that come twice. */
+static bool has_key(const struct rm_buffer *body, const char *clean_key)
+{
+    char start[LONGEST_KEY + 16];
+    (void)snprintf(start, sizeof start, "{\"key\":\"%s\"", clean_key);
+    return body->text != NULL && strstr(body->text, start) != NULL;
+}
+
 static void put_pair(struct rm_buffer *body, const char *key, const char *value)
 {
     char clean_key[LONGEST_KEY + 1];
@@ -401,6 +453,9 @@ static void put_pair(struct rm_buffer *body, const char *key, const char *value)
         return;
     }
     rm_mlflow_clean_name(clean_key, sizeof clean_key, key);
+    if (has_key(body, clean_key)) {
+        return;
+    }
     (void)rm_text_set(clean_value, sizeof clean_value, value);
     rm_buffer_puts(body, comma(body));
     rm_buffer_puts(body, "{\"key\":");
@@ -472,7 +527,7 @@ static bool make_summary(const struct rm_mlflow_plan *plan, struct rm_mlflow_cur
     rm_buffer_puts(body, "\"metrics\":[");
     for (; cursor->index < end; cursor->index++) {
         put_metric(body, plan->points[cursor->index].key, plan->points[cursor->index].value,
-                   run->start_realtime_ns + run->duration_ns, plan->place.node_index);
+                   rm_run_realtime_ns(run, run->duration_ns), plan->place.node_index);
     }
     rm_buffer_puts(body, "]");
     if (is_last) {
@@ -501,29 +556,74 @@ static bool make_params(const struct rm_mlflow_plan *plan, struct rm_mlflow_curs
     return true;
 }
 
-/* Row by row, so that a batch is a stretch of time.  The step is the number of the row's last
- * sample: it rises, also when rows merge between two portions. */
+/* What all points of a row end with. */
+struct point_tail {
+    char text[2 * RM_NUMBER_BYTES + 32];
+    size_t length;
+};
+
+/* The step is the number of the row's last sample: it rises, also when rows merge between two
+ * portions. */
+static void make_tail(const struct resmon_run *run, size_t row, struct rm_mlflow_cursor *cursor,
+                      struct point_tail *tail)
+{
+    for (; cursor->step_row <= row; cursor->step_row++) {
+        uint64_t room = (uint64_t)(INT64_MAX - cursor->step);
+        uint64_t samples = run->row_samples[cursor->step_row];
+        cursor->step += (int64_t)(samples < room ? samples : room);
+    }
+    static const char before[] = ",\"timestamp\":";
+    static const char between[] = ",\"step\":";
+    int64_t t_ns = rm_run_realtime_ns(run, run->t_last[row]);
+    char *at = tail->text;
+    memcpy(at, before, sizeof before - 1);
+    at += sizeof before - 1;
+    at += rm_number_i64(at, t_ns / RM_NS_PER_MS);
+    memcpy(at, between, sizeof between - 1);
+    at += sizeof between - 1;
+    at += rm_number_i64(at, cursor->step - 1);
+    *at++ = '}';
+    tail->length = (size_t)(at - tail->text);
+}
+
+static void put_point(struct rm_buffer *body, const struct rm_mlflow_series *series, double value,
+                      const struct point_tail *tail, bool is_first)
+{
+    char *begin = rm_buffer_room(body, 1 + series->head_length + RM_NUMBER_BYTES + tail->length);
+    if (begin == NULL) {
+        return;
+    }
+    char *at = begin;
+    *at = ',';
+    at += is_first ? 0 : 1;
+    memcpy(at, series->head, series->head_length);
+    at += series->head_length;
+    at += rm_number_double(at, value);
+    memcpy(at, tail->text, tail->length);
+    at += tail->length;
+    rm_buffer_advance(body, (size_t)(at - begin));
+}
+
+/* Row by row, so that a batch is a stretch of time. */
 static bool make_series(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
                         size_t most, struct rm_buffer *body)
 {
-    const struct resmon_run *run = plan->run;
     size_t rows = plan->row_end - plan->first_row;
     size_t end = rows * plan->series_count;
     size_t count = 0;
-    int64_t step = 0;
-    size_t step_row = 0;
     rm_buffer_puts(body, "\"metrics\":[");
-    for (; cursor->index < end && count < most; cursor->index++) {
+    while (cursor->index < end && count < most) {
+        struct point_tail tail;
         size_t row = plan->first_row + cursor->index / plan->series_count;
-        size_t key = cursor->index % plan->series_count;
-        for (; step_row <= row; step_row++) {
-            step += (int64_t)run->row_samples[step_row];
-        }
-        double value = plan->series[key].values[row] / plan->series[key].divisor;
-        if (isfinite(value)) {
-            put_metric(body, plan->series[key].key, value,
-                       run->start_realtime_ns + run->t_last[row], step - 1);
-            count++;
+        make_tail(plan->run, row, cursor, &tail);
+        for (size_t key = cursor->index % plan->series_count;
+             key < plan->series_count && count < most; key++, cursor->index++) {
+            const struct rm_mlflow_series *series = &plan->series[key];
+            double value = series->values[row] / series->divisor;
+            if (isfinite(value)) {
+                put_point(body, series, value, &tail, count == 0);
+                count++;
+            }
         }
     }
     rm_buffer_puts(body, "]}");
@@ -558,7 +658,7 @@ static bool make_update(const struct rm_mlflow_plan *plan, struct rm_mlflow_curs
     bool is_whole = strcmp(plan->run->state, "stopped") == 0;
     rm_buffer_printf(body, "\"status\":\"%s\",\"end_time\":%" PRId64 "}",
                      is_whole ? "FINISHED" : "KILLED",
-                     (plan->run->start_realtime_ns + plan->run->duration_ns) / RM_NS_PER_MS);
+                     rm_run_realtime_ns(plan->run, plan->run->duration_ns) / RM_NS_PER_MS);
     return true;
 }
 
@@ -568,7 +668,7 @@ static const struct {
                  struct rm_buffer *body);
 } stages[RM_MLFLOW_STAGE_END] = {
     [RM_MLFLOW_STAGE_SUMMARY] = {RM_MLFLOW_LOG_BATCH, make_summary},
-    [RM_MLFLOW_STAGE_PARAMS] = {RM_MLFLOW_LOG_BATCH, make_params},
+    [RM_MLFLOW_STAGE_PARAMS] = {RM_MLFLOW_PARAMS, make_params},
     [RM_MLFLOW_STAGE_SERIES] = {RM_MLFLOW_LOG_BATCH, make_series},
     [RM_MLFLOW_STAGE_ARTIFACT] = {RM_MLFLOW_ARTIFACT, make_artifact},
     [RM_MLFLOW_STAGE_UPDATE] = {RM_MLFLOW_UPDATE, make_update},
@@ -638,16 +738,20 @@ resmon_status rm_mlflow_plan_create(const struct rm_mlflow_config *config,
         const char *key, *value;
     } tags[] = {
         {"mlflow.runName", clean},
+        {"resmon.uuid", uuid},
+        {"resmon.job", place->job},
+        {NULL, NULL}, /* what is in MLFLOW_RUN_CONTEXT goes before the rest */
         {"mlflow.user", config->user},
         {"mlflow.source.name", executable},
         {"mlflow.source.type", place->job[0] != '\0' ? "JOB" : "LOCAL"},
-        {"resmon.uuid", uuid},
-        {"resmon.job", place->job},
     };
     for (size_t i = 0; i < RM_ARRAY_LEN(tags); i++) {
-        put_pair(body, tags[i].key, tags[i].value);
+        if (tags[i].key == NULL) {
+            put_context(body, config);
+        } else {
+            put_pair(body, tags[i].key, tags[i].value);
+        }
     }
-    put_context(body, config);
     rm_buffer_puts(body, "]}");
     return body->status;
 }

@@ -25,8 +25,10 @@ struct rm_mlflow_place {
     bool is_reporter;
 };
 
-/** From the facts of the run; `node_index` (-1: none) goes before them. */
-struct rm_mlflow_place rm_mlflow_place_of(const struct resmon_run *run, int64_t node_index);
+/** From the facts of the run; the configured node index (-1: none) goes before them.  Without a job
+ * and without a run to attach to there is nobody to share with: each is the first. */
+struct rm_mlflow_place rm_mlflow_place_of(const struct rm_mlflow_config *config,
+                                          const struct resmon_run *run);
 
 /* What is sent, in this order. */
 enum rm_mlflow_stage {
@@ -44,6 +46,13 @@ struct rm_mlflow_point {
     double value;
 };
 
+struct rm_mlflow_series {
+    char *head; /* of each of its points, up to the value */
+    size_t head_length;
+    const double *values;
+    double divisor;
+};
+
 #define RM_MLFLOW_SERIES_KEYS 32
 
 struct rm_mlflow_plan {
@@ -55,11 +64,7 @@ struct rm_mlflow_plan {
     struct rm_mlflow_point *points; /* of the summary */
     size_t point_count;
     size_t scopes_left_out;
-    struct {
-        char *key;
-        const double *values;
-        double divisor;
-    } series[RM_MLFLOW_SERIES_KEYS];
+    struct rm_mlflow_series series[RM_MLFLOW_SERIES_KEYS];
     size_t series_count;
     size_t first_row; /* of the series: rows before were sent */
     size_t row_end;
@@ -70,7 +75,9 @@ struct rm_mlflow_plan {
 /* How far one has come. */
 struct rm_mlflow_cursor {
     enum rm_mlflow_stage stage;
-    size_t index; /* in the stage */
+    size_t index;    /* in the stage */
+    size_t step_row; /* of series: the rows before it have `step` samples */
+    int64_t step;
 };
 
 /** A plan for a finished run; rows that ended before `after_ns` were sent already. */

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"
@@ -58,12 +58,13 @@ static resmon_status write_head(struct rm_mlflow_spool *spool,
     return status;
 }
 
-/* `path`, or the first of `path`.1, .2, ... that is not there. */
+/* `path`, or the first of `path`.1, .2, ... that is not there, not even as a link to nothing. */
 static resmon_status choose_path(const char *path, char chosen[RM_PATH_BYTES])
 {
     int wanted = snprintf(chosen, RM_PATH_BYTES, "%s", path);
     for (int i = 1; wanted < RM_PATH_BYTES && i <= MOST_BESIDE + 1; i++) {
-        if (access(chosen, F_OK) != 0) {
+        struct stat info;
+        if (lstat(chosen, &info) != 0) {
             return RESMON_OK;
         }
         wanted = snprintf(chosen, RM_PATH_BYTES, "%s.%d", path, i);
@@ -76,7 +77,7 @@ resmon_status rm_mlflow_spool_begin(struct rm_mlflow_spool *spool, const char *p
                                     const struct rm_mlflow_address *address)
 {
     char chosen[RM_PATH_BYTES];
-    *spool = (struct rm_mlflow_spool){.file = {.fd = -1}};
+    *spool = (struct rm_mlflow_spool){.wanted = path, .file = {.fd = -1}};
     resmon_status status = choose_path(path, chosen);
     if (status == RESMON_OK) {
         status = rm_outfile_open(&spool->file, chosen, SPOOL_MODE);
@@ -113,7 +114,16 @@ resmon_status rm_mlflow_spool_add(struct rm_mlflow_spool *spool, const struct rm
 
 resmon_status rm_mlflow_spool_end(struct rm_mlflow_spool *spool)
 {
-    return rm_outfile_commit(&spool->file);
+    resmon_status status = rm_outfile_commit_new(&spool->file);
+    while (status == RESMON_EBUSY) { /* another process was faster */
+        status = choose_path(spool->wanted, spool->file.path);
+        if (status != RESMON_OK) {
+            rm_outfile_abandon(&spool->file);
+            return status;
+        }
+        status = rm_outfile_commit_new(&spool->file);
+    }
+    return status;
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */
@@ -124,7 +134,7 @@ static resmon_status garbled(const struct rm_mlflow_replay *replay, const char *
                     replay->file.path, what, replay->at);
 }
 
-/* The next line without its end; what has no end was cut off while it was written. */
+/* The next line without its end; false at the end of the file, or of what is whole of it. */
 static bool take_line(struct rm_mlflow_replay *replay, char **ret_line, size_t *ret_length)
 {
     char *begin = replay->text + replay->at;
@@ -261,7 +271,7 @@ resmon_status rm_mlflow_replay_next(struct rm_mlflow_replay *replay,
     static const char marks[] = {RM_MLFLOW_MARK_WAITS, RM_MLFLOW_MARK_SENT, RM_MLFLOW_MARK_REFUSED};
     struct rm_mlflow_entry entry = {.offset = replay->at};
     if (!take_line(replay, &line, &length)) {
-        return RESMON_ENOENT;
+        return replay->at == replay->length ? RESMON_ENOENT : garbled(replay, "a line without end");
     }
     if (length < 3 || line[1] != ' ' || memchr(marks, line[0], sizeof marks) == NULL) {
         return garbled(replay, "no mark");

@@ -34,11 +34,13 @@ void rm_mlflow_address_free(struct rm_mlflow_address *address);
 /* ---- writing ---- */
 
 struct rm_mlflow_spool {
+    const char *wanted; /* path */
     struct rm_outfile file;
     uint64_t requests;
 };
 
-/** Begins a file at `path`, or beside it if there is one; mode 0600, through no link. */
+/** Begins a file at `path`, or beside it if there is one; mode 0600, through no link.  `path` lives
+ * until the end. */
 resmon_status rm_mlflow_spool_begin(struct rm_mlflow_spool *spool, const char *path,
                                     const struct rm_mlflow_address *address);
 resmon_status rm_mlflow_spool_add(struct rm_mlflow_spool *spool, const struct rm_mlflow_item *item);

@@ -36,10 +36,17 @@ static resmon_status percent_decode(const char *text, size_t length, char target
 }
 
 /* "http://user:password@host/..." : the part before '@' goes to the secrets. */
-static resmon_status split_credentials(const char *authority, const char *end,
+static resmon_status split_credentials(const char *authority, const char *end, const char *what,
                                        struct rm_secrets *secrets, const char **ret_host)
 {
     const char *at = memrchr(authority, '@', (size_t)(end - authority));
+    if (at == NULL && authority[0] != '[' && memchr(authority, ':', (size_t)(end - authority)) &&
+        strchr(end, '@') != NULL) {
+        return rm_error(RESMON_EINVAL,
+                        "%s has an '@' after a '/': in a user name, a password or a path, they are "
+                        "written %%40 and %%2F",
+                        what);
+    }
     if (at == NULL) {
         *ret_host = authority;
         return RESMON_OK;
@@ -54,18 +61,27 @@ static resmon_status split_credentials(const char *authority, const char *end,
     return status;
 }
 
+/* How much of a text that has no scheme of ours may be shown: another scheme, or a word that names
+ * a kind of store; but of "user:password@host" nothing. */
+static int shown_length(const char *text)
+{
+    size_t length = strcspn(text, ":/@");
+    bool is_scheme = strncmp(text + length, "://", 3) == 0;
+    return is_scheme || strchr(text, '@') == NULL ? (int)length : 0;
+}
+
 resmon_status rm_server_uri_take(const char *text, const char *what, char *uri, size_t room,
                                  struct rm_secrets *secrets)
 {
     bool is_tls = strncmp(text, "https://", 8) == 0;
     if (!is_tls && strncmp(text, "http://", 7) != 0) {
         return rm_error(RESMON_EINVAL, "%s must begin with http:// or https://, not with '%.*s'",
-                        what, (int)strcspn(text, ":/@"), text);
+                        what, shown_length(text), text);
     }
     const char *authority = text + (is_tls ? 8 : 7);
     const char *end = authority + strcspn(authority, "/?#");
-    const char *host = NULL;
-    resmon_status status = split_credentials(authority, end, secrets, &host);
+    const char *host = authority;
+    resmon_status status = split_credentials(authority, end, what, secrets, &host);
     if (status != RESMON_OK) {
         return status;
     }

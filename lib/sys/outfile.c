@@ -136,14 +136,41 @@ resmon_status rm_outfile_rename(struct rm_outfile *file)
     return RESMON_OK;
 }
 
-resmon_status rm_outfile_commit(struct rm_outfile *file)
+/* On failure the temporary file is gone. */
+static resmon_status sync_file(struct rm_outfile *file)
 {
     if (RM_FAULT(RM_FAULT_WRITE) ? (errno = EIO, true) : fsync(file->fd) != 0) {
         resmon_status status = rm_error_errno(errno, "cannot sync %s", file->temporary);
         rm_outfile_abandon(file);
         return status;
     }
-    resmon_status status = rm_outfile_rename(file);
+    return RESMON_OK;
+}
+
+resmon_status rm_outfile_commit_new(struct rm_outfile *file)
+{
+    resmon_status status = sync_file(file);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (link(file->temporary, file->path) == 0) {
+        rm_outfile_abandon(file); /* the file has its name, and loses the other */
+        sync_directory(file->path);
+        return RESMON_OK;
+    }
+    if (errno == EEXIST) {
+        return rm_error(RESMON_EBUSY, "%s is there already", file->path);
+    }
+    return rm_outfile_rename(file); /* a file system without links */
+}
+
+resmon_status rm_outfile_commit(struct rm_outfile *file)
+{
+    resmon_status status = sync_file(file);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    status = rm_outfile_rename(file);
     if (status == RESMON_OK) {
         sync_directory(file->path);
     }

@@ -35,6 +35,10 @@ resmon_status rm_outfile_write(struct rm_outfile *file, const char *bytes, size_
 /** Syncs, closes and renames; on failure the temporary file is gone and the target as before. */
 resmon_status rm_outfile_commit(struct rm_outfile *file);
 
+/** The same, but replaces nothing: RESMON_EBUSY when there is a file of that name already; then
+ * file->path may be changed, and it is tried again. */
+resmon_status rm_outfile_commit_new(struct rm_outfile *file);
+
 /** Closes and renames without a sync. */
 resmon_status rm_outfile_rename(struct rm_outfile *file);
 

@@ -30,7 +30,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *values, size_t count)
+double bench_middle(double *values, size_t count)
 {
     qsort(values, count, sizeof *values, compare);
     return values[count / 2];
@@ -50,8 +50,12 @@ static void judge(struct bench *bench, double value, double bound)
     printf("\n");
 }
 
-void bench_ratio(struct bench *bench, const char *what, bench_fn floor, bench_fn ours,
-                 void *context, size_t count, double target)
+struct medians {
+    double floor, ours, ratio;
+};
+
+static struct medians in_turn(const struct bench *bench, bench_fn floor, bench_fn ours,
+                              void *context, size_t count)
 {
     double floors[BENCH_MAX_ROUNDS], own[BENCH_MAX_ROUNDS], ratios[BENCH_MAX_ROUNDS];
     size_t n = rounds(bench);
@@ -62,13 +66,38 @@ void bench_ratio(struct bench *bench, const char *what, bench_fn floor, bench_fn
         own[i] = ours(context, count);
         ratios[i] = own[i] / floors[i];
     }
-    double ratio = median(ratios, n);
-    printf("  %-44s floor %10.1f ns  ours %10.1f ns  ratio %5.2f", what, median(floors, n),
-           median(own, n), ratio);
+    return (struct medians){bench_middle(floors, n), bench_middle(own, n), bench_middle(ratios, n)};
+}
+
+void bench_ratio(struct bench *bench, const char *what, bench_fn floor, bench_fn ours,
+                 void *context, size_t count, double target)
+{
+    struct medians times = in_turn(bench, floor, ours, context, count);
+    printf("  %-44s floor %10.1f ns  ours %10.1f ns  ratio %5.2f", what, times.floor, times.ours,
+           times.ratio);
     if (target > 0.0) {
         printf("  (target %.2f)", target);
     }
-    judge(bench, ratio, target);
+    judge(bench, times.ratio, target);
+}
+
+void bench_speed(struct bench *bench, const char *what, bench_fn floor, bench_fn ours,
+                 void *context, size_t bytes, double least)
+{
+    struct medians times = in_turn(bench, floor, ours, context, 1);
+    double scale = (double)bytes * 1e3; /* bytes a ns are 1000 MB/s */
+    printf("  %-44s floor %7.0f MB/s  ours %7.0f MB/s  ratio %5.2f", what, scale / times.floor,
+           scale / times.ours, times.ratio);
+    if (least > 0.0) {
+        printf("  (at least %.0f MB/s)", least);
+    }
+    judge(bench, times.ours, least > 0.0 ? scale / least : 0.0);
+}
+
+void bench_count(struct bench *bench, const char *what, size_t count, size_t wanted)
+{
+    printf("  %-44s %zu  (target %zu)", what, count, wanted);
+    judge(bench, count == wanted ? 0.0 : 2.0, 1.0);
 }
 
 double bench_median(struct bench *bench, bench_fn ours, void *context, size_t count)
@@ -79,7 +108,7 @@ double bench_median(struct bench *bench, bench_fn ours, void *context, size_t co
     for (size_t i = 0; i < n; i++) {
         own[i] = ours(context, count);
     }
-    return median(own, n);
+    return bench_middle(own, n);
 }
 
 void bench_value(struct bench *bench, const char *what, double value, const char *unit,

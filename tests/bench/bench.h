@@ -31,9 +31,22 @@ typedef double (*bench_fn)(void *context, size_t count);
 void bench_ratio(struct bench *bench, const char *what, bench_fn floor, bench_fn ours,
                  void *context, size_t count, double target);
 
+/**
+ * The same for writing `bytes`: prints "what: floor F, ours O MB/s, ratio R", where a ratio is a
+ * multiple of the floor's time.  Past its target below `least` MB/s; `least` 0: only informative.
+ */
+void bench_speed(struct bench *bench, const char *what, bench_fn floor, bench_fn ours,
+                 void *context, size_t bytes, double least);
+
 /** Prints one value against an upper bound; `bound` 0: only informative. */
 void bench_value(struct bench *bench, const char *what, double value, const char *unit,
                  double bound);
+
+/** Prints a count that has to be exactly `wanted`. */
+void bench_count(struct bench *bench, const char *what, size_t count, size_t wanted);
+
+/** Sorts `values`, and returns the middle one. */
+double bench_middle(double *values, size_t count);
 
 /** Median time of one operation, in ns. */
 double bench_median(struct bench *bench, bench_fn ours, void *context, size_t count);

@@ -202,6 +202,27 @@ static void test_tiny_and_absurd_bounds(void **state)
     rm_buffer_free(&buffer);
 }
 
+static void test_room_that_is_written_to_directly(void **state)
+{
+    struct rm_buffer buffer;
+    (void)state;
+    rm_buffer_init(&buffer, 600);
+    rm_buffer_puts(&buffer, "a");
+    for (int i = 0; i < 5; i++) {
+        char *room = rm_buffer_room(&buffer, 100);
+        assert_non_null(room);
+        memset(room, 'b', 100);
+        rm_buffer_advance(&buffer, 99);
+        assert_int_equal(strlen(buffer.text), buffer.length);
+    }
+    assert_int_equal(buffer.length, 1 + 5 * 99);
+    assert_null(rm_buffer_room(&buffer, 104));
+    assert_int_equal(buffer.status, RESMON_ERANGE);
+    assert_null(rm_buffer_room(&buffer, 1)); /* it sticks */
+    assert_int_equal(buffer.length, 1 + 5 * 99);
+    rm_buffer_free(&buffer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +236,7 @@ int main(void)
         cmocka_unit_test(test_a_failure_sticks_until_the_buffer_is_freed),
         cmocka_unit_test(test_no_memory_for_a_buffer_sticks_too),
         cmocka_unit_test(test_tiny_and_absurd_bounds),
+        cmocka_unit_test(test_room_that_is_written_to_directly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

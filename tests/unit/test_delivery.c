@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -84,6 +85,7 @@ static void test_a_sink_that_hangs_is_left_behind(void **state)
     assert_ok(resmon_monitor_start(monitor));
     int64_t begin_ns = rm_clock_monotonic_ns();
     assert_status(RESMON_ETIMEDOUT, resmon_monitor_stop(monitor));
+    (void)sem_wait(&gate.entered);
     assert_non_null(strstr(resmon_last_error(), "sink hanging did not return in time"));
     assert_true(rm_clock_monotonic_ns() - begin_ns >= 200 * RM_NS_PER_MS);
     assert_true(gate.deadline_ns > begin_ns && gate.deadline_ns < begin_ns + 200 * RM_NS_PER_MS);
@@ -136,7 +138,8 @@ static void test_lanes_do_not_hold_up_each_other(void **state)
 struct caller {
     resmon_monitor *monitor;
     resmon_status stop, sample, capture, tag;
-    uint64_t seen;
+    bool is_running; /* atomic: start has returned */
+    bool has_called;
 };
 
 static resmon_status call_back(void *context, const resmon_rows *rows)
@@ -145,7 +148,8 @@ static resmon_status call_back(void *context, const resmon_rows *rows)
     resmon_run *run = NULL;
     (void)rows;
     caller->stop = resmon_monitor_stop(caller->monitor);
-    if (caller->seen++ == 1) {
+    if (!caller->has_called && __atomic_load_n(&caller->is_running, __ATOMIC_ACQUIRE)) {
+        caller->has_called = true;
         caller->sample = resmon_monitor_sample_now(caller->monitor);
         caller->capture = resmon_monitor_snapshot(caller->monitor, &run);
         caller->tag = resmon_monitor_tag(caller->monitor, "from a sink");
@@ -162,6 +166,7 @@ static void test_a_sink_that_calls_back_is_contained(void **state)
     resmon_sink_ops ops = {.struct_size = sizeof ops, .rows = call_back};
     assert_ok(resmon_monitor_add_sink(caller.monitor, &ops, &caller));
     assert_ok(resmon_monitor_start(caller.monitor));
+    __atomic_store_n(&caller.is_running, true, __ATOMIC_RELEASE);
     assert_ok(resmon_monitor_sample_now(caller.monitor));
     while (sink_of(caller.monitor, 0).calls < 4) {
         assert_ok(resmon_monitor_sample_now(caller.monitor));
@@ -172,6 +177,85 @@ static void test_a_sink_that_calls_back_is_contained(void **state)
     assert_int_equal(caller.capture, RESMON_OK);
     assert_int_equal(caller.tag, RESMON_OK);
     resmon_monitor_free(caller.monitor);
+}
+
+/* Left behind, and only then at its own monitor. */
+struct late_caller {
+    struct gate gate;
+    resmon_monitor *monitor;
+    resmon_status stop;
+};
+
+static resmon_status call_back_late(void *context, const resmon_run *run)
+{
+    struct late_caller *caller = context;
+    (void)run;
+    (void)sem_wait(&caller->gate.open);
+    caller->stop = resmon_monitor_stop(caller->monitor);
+    resmon_monitor_free(caller->monitor);
+    (void)sem_post(&caller->gate.entered);
+    return RESMON_OK;
+}
+
+static void late_caller_closed(void *context)
+{
+    struct late_caller *caller = context;
+    (void)sem_post(&caller->gate.closed);
+}
+
+static void test_a_sink_that_was_left_behind_does_not_free_its_monitor(void **state)
+{
+    (void)state;
+    struct late_caller caller = {.monitor = make(50)};
+    gate_init(&caller.gate);
+    resmon_sink_ops ops = {
+        .struct_size = sizeof ops, .stop = call_back_late, .close = late_caller_closed};
+    assert_ok(resmon_monitor_add_sink(caller.monitor, &ops, &caller));
+    assert_ok(resmon_monitor_start(caller.monitor));
+    assert_status(RESMON_ETIMEDOUT, resmon_monitor_stop(caller.monitor));
+    (void)sem_post(&caller.gate.open);
+    (void)sem_wait(&caller.gate.entered);
+    assert_int_equal(caller.stop, RESMON_ESTATE);
+    assert_int_equal(sink_of(caller.monitor, 0).is_off, 1);
+    resmon_monitor_free(caller.monitor);
+    (void)sem_wait(&caller.gate.closed);
+}
+
+/* In start, the monitor is neither new any more nor running. */
+struct early_caller {
+    resmon_monitor *monitor;
+    sem_t done;
+    resmon_status add, start;
+};
+
+static resmon_status call_back_early(void *context, const resmon_run *run)
+{
+    struct early_caller *caller = context;
+    resmon_sink_ops ops = {.struct_size = sizeof ops, .flags = RESMON_SINK_REMOTE};
+    (void)run;
+    resmon_monitor_free(caller->monitor);
+    caller->add = resmon_monitor_add_sink(caller->monitor, &ops, NULL);
+    caller->start = resmon_monitor_start(caller->monitor);
+    (void)sem_post(&caller->done);
+    return RESMON_OK;
+}
+
+static void test_a_sink_that_calls_back_in_start_is_contained(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        struct early_caller caller = {.monitor = make(0)};
+        assert_int_equal(sem_init(&caller.done, 0, 0), 0);
+        resmon_sink_ops ops = {.struct_size = sizeof ops, .start = call_back_early};
+        assert_ok(resmon_monitor_add_sink(caller.monitor, &ops, &caller));
+        assert_ok(resmon_monitor_start(caller.monitor));
+        (void)sem_wait(&caller.done);
+        assert_int_equal(caller.add, RESMON_ESTATE);
+        assert_int_equal(caller.start, RESMON_ESTATE);
+        assert_int_equal(resmon_monitor_sink_count(caller.monitor), 1);
+        assert_ok(resmon_monitor_stop(caller.monitor));
+        resmon_monitor_free(caller.monitor);
+    }
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------ */
@@ -250,6 +334,8 @@ int main(void)
         cmocka_unit_test(test_a_sink_that_hangs_is_left_behind),
         cmocka_unit_test(test_lanes_do_not_hold_up_each_other),
         cmocka_unit_test(test_a_sink_that_calls_back_is_contained),
+        cmocka_unit_test(test_a_sink_that_was_left_behind_does_not_free_its_monitor),
+        cmocka_unit_test(test_a_sink_that_calls_back_in_start_is_contained),
         cmocka_unit_test(test_snapshots_come_while_it_runs),
         cmocka_unit_test(test_stop_tells_of_a_sink_that_failed),
     };

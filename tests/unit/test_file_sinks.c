@@ -16,6 +16,8 @@
 #include "base/fault.h"
 #include "sink/document.h"
 
+#include "sys/appendfile.h"
+
 static char directory[] = "/tmp/resmon-test-sinks-XXXXXX";
 
 static const char *path_of(const char *name)
@@ -70,6 +72,12 @@ static const char *cell(const char *line, size_t index)
     }
     (void)snprintf(text, sizeof text, "%.*s", (int)strcspn(line, ","), line);
     return text;
+}
+
+/* A source that was not due has left the cell empty. */
+static void assert_cell(const char *text, double value)
+{
+    assert_true(isnan(value) ? text[0] == '\0' : strtod(text, NULL) == value);
 }
 
 static size_t cell_named(const char *head, const char *name)
@@ -186,8 +194,8 @@ static void test_a_whole_run_is_its_table(void **state)
     assert_ok(resmon_run_find_column(run, "proc.mem.rss", NULL, &column));
     high = resmon_run_series(run, column, RESMON_SERIES_MAX);
     for (size_t row = 0; row < rows; row++) {
-        assert_true(strtod(cell(csv.line[1 + row], at_cpu), NULL) == cpu[row]);
-        assert_true(strtod(cell(csv.line[1 + row], at_high), NULL) == high[row]);
+        assert_cell(cell(csv.line[1 + row], at_cpu), cpu[row]);
+        assert_cell(cell(csv.line[1 + row], at_high), high[row]);
     }
     assert_non_null(strstr(csv.line[1], ",first"));
     assert_ok(resmon_run_save_csv(run, path_of("again.csv")));
@@ -384,6 +392,29 @@ static int remove_directory(void **state)
     return system(command);
 }
 
+/* Two would write over each other: the first keeps its file, the second says what to do. */
+static void test_a_file_has_one_writer(void **state)
+{
+    (void)state;
+    static const char path[] = "test_file_sinks_shared.csv";
+    static struct rm_appendfile first, second;
+    char text[8] = "";
+    assert_ok(rm_appendfile_open(&first, path));
+    assert_ok(rm_appendfile_add(&first, "one", 3));
+    assert_status(RESMON_EBUSY, rm_appendfile_open(&second, path));
+    assert_non_null(strstr(resmon_last_error(), "%p"));
+    assert_ok(rm_appendfile_add(&first, "two", 3));
+    rm_appendfile_close(&first);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fread(text, 1, sizeof text - 1, file), 6);
+    (void)fclose(file);
+    assert_string_equal(text, "onetwo");
+    assert_ok(rm_appendfile_open(&second, path));
+    rm_appendfile_close(&second);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_a_program_that_closes_our_descriptor),
         cmocka_unit_test(test_options_are_checked),
         cmocka_unit_test(test_checkpoints_come_and_the_last_is_final),
+        cmocka_unit_test(test_a_file_has_one_writer),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

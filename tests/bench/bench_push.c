@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A push to MLflow of a run whose series have a million points, against libcurl alone with the same
+ * requests, which the server kept and which are ready in memory.  And how many requests the figures
+ * of one node are.
+ *
+ * Against a server that only reads, the floor is the kernel's copying, 0.1 us for a point; to print
+ * one takes some 0.05 us more, half of it for the exact decimal number: hence the loose target.  It
+ * is 1.2 where a request takes 1 ms, still a small part of what an MLflow server takes.
+ */
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <resmon/mlflow.h>
+
+#include "base/compiler.h"
+#include "bench.h"
+#include "http_server.h"
+#include "store/run.h"
+
+#define POINTS 1000000
+
+struct work {
+    struct http_server *server;
+    struct resmon_run *run;
+    resmon_mlflow_options options;
+    const struct http_kept *kept;
+    size_t kept_count;
+};
+
+static void *need(void *memory)
+{
+    if (memory == NULL) {
+        abort();
+    }
+    return memory;
+}
+
+/* ---- a run with all that has a series --------------------------------------------------- */
+
+static const char *const metrics[] = {
+    "node.cpu.percent",
+    "node.mem.used",
+    "node.mem.percent",
+    "node.fs.percent",
+    "node.fs.used",
+    "node.fs.free",
+    "node.net.all.recv",
+    "node.net.all.sent",
+    "tree.cpu.percent",
+    "tree.mem.rss",
+    "tree.mem.vms",
+    "tree.threads",
+    "tree.fds",
+    "tree.io.read_bytes",
+    "tree.io.write_bytes",
+    "node.disk.read_bytes",
+    "node.disk.write_bytes",
+    "cg.mem.current",
+};
+
+enum { COLUMNS = sizeof metrics / sizeof *metrics, ROWS = POINTS / COLUMNS };
+
+static struct resmon_run *make_run(void)
+{
+    struct resmon_run *run = need(rm_run_new());
+    size_t values = (size_t)COLUMNS * RM_SERIES_KINDS * ROWS;
+    run->state = "stopped";
+    run->start_realtime_ns = INT64_C(1763670000000000000);
+    run->duration_ns = (int64_t)ROWS * 100000000;
+    run->column_count = COLUMNS;
+    run->row_count = ROWS;
+    run->columns = need(rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns));
+    run->t_first = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_first));
+    run->t_last = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_last));
+    run->row_samples = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples));
+    run->values = need(rm_arena_alloc(&run->strings, values, sizeof *run->values));
+    for (size_t c = 0; c < COLUMNS; c++) {
+        run->columns[c] = (struct rm_run_column){
+            .metric = metrics[c], .unit = "1", .instance = "", .source = "", .stats = {.n = ROWS}};
+    }
+    for (size_t i = 0; i < ROWS; i++) {
+        run->t_first[i] = run->t_last[i] = (int64_t)i * 100000000;
+        run->row_samples[i] = 1;
+    }
+    for (size_t i = 0; i < values; i++) {
+        run->values[i] = (double)rand() / 7.0;
+    }
+    return run;
+}
+
+/* ---- ours ------------------------------------------------------------------------------- */
+
+static double push(void *context, size_t count)
+{
+    const struct work *work = context;
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        if (resmon_run_push_mlflow(work->run, &work->options) != RESMON_OK) {
+            fprintf(stderr, "no push: %s\n", resmon_last_error());
+            exit(2);
+        }
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
+/* ---- libcurl alone ---------------------------------------------------------------------- */
+
+static size_t swallow(char *bytes, size_t size, size_t count, void *context)
+{
+    (void)bytes;
+    (void)context;
+    return size * count;
+}
+
+static double bare_curl(void *context, size_t count)
+{
+    const struct work *work = context;
+    char url[4096];
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        CURL *easy = need(curl_easy_init());
+        struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
+        headers = need(curl_slist_append(headers, "Content-Type: application/json"));
+        (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+        (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, swallow);
+        (void)curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+        for (size_t k = 0; k < work->kept_count; k++) {
+            const struct http_kept *kept = &work->kept[k];
+            (void)snprintf(url, sizeof url, "%s%s", http_server_url(work->server), kept->path);
+            (void)curl_easy_setopt(easy, CURLOPT_URL, url);
+            if (kept->is_get) {
+                (void)curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+            } else {
+                (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, kept->body);
+                (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)kept->length);
+            }
+            if (curl_easy_perform(easy) != CURLE_OK) {
+                abort();
+            }
+        }
+        curl_easy_cleanup(easy);
+        curl_slist_free_all(headers);
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+static void bench_points(struct bench *bench, struct work *work)
+{
+    double bytes = 0.0;
+    http_server_keep(work->server, true);
+    (void)push(work, 1);
+    http_server_keep(work->server, false);
+    work->kept = http_server_kept(work->server, &work->kept_count);
+    for (size_t i = 0; i < work->kept_count; i++) {
+        bytes += (double)work->kept[i].length;
+    }
+    printf("  %d points are %zu requests of %.1f MB together\n", ROWS * COLUMNS, work->kept_count,
+           bytes / 1e6);
+    bench->is_quick = true; /* a round takes half a second */
+    bench_ratio(bench, "push of 1e6 points, server of no time", bare_curl, push, work, 1, 2.2);
+    double own = bench_median(bench, push, work, 1) - bench_median(bench, bare_curl, work, 1);
+    bench_value(bench, "of that our own, for a point", own / (ROWS * COLUMNS), "ns", 0.0);
+    http_server_set_pause(work->server, 1000000);
+    bench_ratio(bench, "the same, server of 1 ms a request", bare_curl, push, work, 1, 1.2);
+    http_server_set_pause(work->server, 0);
+}
+
+static void bench_requests(struct bench *bench, struct work *work)
+{
+    static const struct {
+        const char *what;
+        enum http_call call;
+        size_t wanted;
+    } rows[] = {
+        {"figures of a node: look-ups of the experiment", HTTP_EXPERIMENT, 1},
+        {"calls that make the run", HTTP_RUN, 1},
+        {"batches", HTTP_BATCH, 1},
+        {"calls that finish the run", HTTP_UPDATE, 1},
+        {"other requests", HTTP_OTHER, 0},
+    };
+    work->options.flags &= ~RESMON_MLFLOW_SERIES;
+    (void)http_server_take_counts(work->server);
+    (void)push(work, 1);
+    struct http_counts counts = http_server_take_counts(work->server);
+    for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
+        bench_count(bench, rows[i].what, counts.calls[rows[i].call], rows[i].wanted);
+    }
+    bench_value(bench, "connections", (double)counts.connections, "", 2.0);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench bench = bench_begin(argc, argv, "bench_push");
+    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
+    struct work work = {.server = http_server_start(), .run = make_run()};
+    work.options = (resmon_mlflow_options){
+        .struct_size = sizeof work.options,
+        .flags = RESMON_MLFLOW_SERIES | RESMON_MLFLOW_NO_ARTIFACT | RESMON_MLFLOW_NO_SPOOL,
+        .tracking_uri = http_server_url(work.server),
+        .experiment = "bench",
+    };
+    bench_points(&bench, &work);
+    bench_requests(&bench, &work);
+    http_server_stop(work.server);
+    rm_run_free(work.run);
+    return bench_end(&bench);
+}

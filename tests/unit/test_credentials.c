@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * That no text of the library shows a credential: neither one that stands where it was not
+ * expected, nor one that libcurl quotes.
+ */
+#include "test.h"
+
+#include <unistd.h>
+
+#include "engine/autorun.h"
+#include "sink/http.h"
+#include "sink/server_uri.h"
+
+#define SOON_NS INT64_C(2000000000)
+
+static void assert_untold(void)
+{
+    if (strstr(resmon_last_error(), "SECRET") != NULL) {
+        fail_msg("'%s' tells the secret", resmon_last_error());
+    }
+}
+
+/* A password with a slash that nobody encoded looks like a port and a path. */
+static void test_a_password_with_a_slash(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"http://user:SECRET/word@host:5000", "http://u:1/SECRET@h",
+                                        "https://u:SECRET/@h/path"};
+    struct rm_secrets secrets = {{0}, {0}, {0}};
+    char uri[256];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_status(RESMON_EINVAL,
+                      rm_server_uri_take(texts[i], "the address", uri, sizeof uri, &secrets));
+        assert_non_null(strstr(resmon_last_error(), "%2F"));
+        assert_untold();
+    }
+    assert_ok(rm_server_uri_take("http://[::1]:80/a@b", "it", uri, sizeof uri, &secrets));
+    assert_ok(rm_server_uri_take("http://u:p@h:80/a@b", "it", uri, sizeof uri, &secrets));
+    assert_string_equal(uri, "http://h:80/a@b");
+}
+
+static void test_a_mistake_in_the_variable(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"mlfow=http://u:SECRET@h", "mlflow=http://u:a,SECRET@h",
+                                        "push=http://u:a,SECRET=b@h"};
+    static struct rm_autorun plan;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_status(RESMON_EINVAL, rm_autorun_parse(texts[i], &plan));
+        assert_untold();
+    }
+}
+
+/* libcurl quotes a proxy that it cannot read. */
+static void test_a_proxy_that_cannot_be_read(void **state)
+{
+    (void)state;
+    static const char *const proxies[] = {"htp://u:SECRET@127.0.0.1:1", "http://u:SECRET@h:99999",
+                                          "http://u:SECRET@[h"};
+    const struct rm_http_config how = {.url = "http://127.0.0.1:1", .timeout_ns = SOON_NS};
+    const struct rm_http_request request = {.method = "GET", .url = "http://127.0.0.1:1/x"};
+    for (size_t i = 0; i < sizeof proxies / sizeof *proxies; i++) {
+        struct rm_http *http = NULL;
+        struct rm_http_reply reply = {0};
+        assert_int_equal(setenv("http_proxy", proxies[i], 1), 0);
+        resmon_status status = rm_http_open(&how, &http);
+        if (status == RESMON_ENOTSUP) {
+            skip();
+        }
+        assert_ok(status);
+        assert_status(RESMON_ENET, rm_http_exchange(http, &request, INT64_MAX, &reply));
+        assert_non_null(strstr(resmon_last_error(), "GET http://127.0.0.1:1/x: "));
+        assert_untold();
+        rm_http_reply_free(&reply);
+        rm_http_close(http);
+    }
+    assert_int_equal(unsetenv("http_proxy"), 0);
+}
+
+/* A spool file names the server that the user's credentials go to: so it must be the user's. */
+static void test_a_spool_file_of_somebody_else(void **state)
+{
+    (void)state;
+    static const char path[] = "test_credentials.spool";
+    const resmon_mlflow_options named = {.struct_size = sizeof named,
+                                         .tracking_uri = "http://127.0.0.1:1",
+                                         .token = "SECRET",
+                                         .budget_ms = 1};
+    const resmon_mlflow_options unnamed = {.struct_size = sizeof unnamed, .token = "SECRET"};
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("resmon-mlflow-spool 1 {\"uri\":\"http://127.0.0.1:1\",\"experiment\":\"\","
+                "\"experiment_id\":\"\",\"run_id\":\"\",\"uuid\":\"u\",\"job\":\"\","
+                "\"first\":\"yes\",\"create\":\"}\"}\n",
+                file);
+    (void)fclose(file);
+    resmon_status status = chown(path, 65534, 65534) == 0 ? RESMON_OK : RESMON_ENOTSUP;
+    status = status == RESMON_OK ? resmon_mlflow_replay(path, &unnamed, NULL) : status;
+    resmon_status other = resmon_mlflow_replay(path, &named, NULL);
+    assert_int_equal(unlink(path), 0);
+    if (status == RESMON_ENOTSUP) {
+        skip(); /* not root, or a build without HTTP */
+    }
+    assert_int_equal(status, RESMON_EACCES);
+    assert_true(other == RESMON_ENET || other == RESMON_ETIMEDOUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_password_with_a_slash),
+        cmocka_unit_test(test_a_mistake_in_the_variable),
+        cmocka_unit_test(test_a_proxy_that_cannot_be_read),
+        cmocka_unit_test(test_a_spool_file_of_somebody_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

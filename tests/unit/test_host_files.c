@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys/appendfile, sys/lockedfile, sink/saver: records that are whole, locks that hold, places that
+ * are looked at, and no other file than the one that is meant.
+ */
+#define _GNU_SOURCE /* RLIM_SAVED_MAX and friends */
+#include "test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "sink/saver.h"
+#include "sys/appendfile.h"
+#include "sys/lockedfile.h"
+
+static char directory[] = "/tmp/resmon-test-files-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+    static char paths[4][128];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    return path;
+}
+
+static void put_content(const char *path, const char *content)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fputs(content, file) >= 0, 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_content(const char *path, const char *expected)
+{
+    char text[256] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    assert_int_equal(length, strlen(expected));
+    assert_string_equal(text, expected);
+}
+
+static int descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        count += fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
+    }
+    return count;
+}
+
+/* ---- appendfile ----------------------------------------------------------------------------- */
+
+static void test_records_are_appended(void **state)
+{
+    (void)state;
+    struct rm_appendfile file;
+    const char *path = path_of("log");
+    put_content(path, "old and longer than what comes");
+    assert_ok(rm_appendfile_open(&file, path));
+    assert_content(path, "");
+    assert_ok(rm_appendfile_add(&file, "one\n", 4));
+    assert_ok(rm_appendfile_add(&file, "", 0));
+    assert_ok(rm_appendfile_add(&file, "two\n", 4));
+    assert_ok(rm_appendfile_sync(&file));
+    assert_content(path, "one\ntwo\n");
+    assert_int_equal(file.bytes, 8);
+    rm_appendfile_close(&file);
+    rm_appendfile_close(&file);
+    assert_ok(rm_appendfile_sync(&file)); /* nothing to do */
+    assert_content(path, "one\ntwo\n");
+}
+
+static void test_a_record_that_fails_leaves_nothing(void **state)
+{
+    (void)state;
+    struct rm_appendfile file;
+    const char *path = path_of("log");
+    assert_ok(rm_appendfile_open(&file, path));
+    assert_ok(rm_appendfile_add(&file, "one\n", 4));
+    rm_fault_arm(RM_FAULT_WRITE, 0);
+    assert_status(RESMON_ENOSPC, rm_appendfile_add(&file, "lost\n", 5));
+    rm_fault_arm(RM_FAULT_WRITE, -1);
+    assert_non_null(strstr(resmon_last_error(), path));
+    assert_content(path, "one\n");
+    assert_ok(rm_appendfile_add(&file, "two\n", 4));
+    assert_content(path, "one\ntwo\n");
+    rm_appendfile_close(&file);
+}
+
+/* A record that fits in half: the limit on the size of files cuts it, as a full disk does. */
+static void test_half_a_record_is_taken_back(void **state)
+{
+    (void)state;
+    struct rm_appendfile file;
+    struct rlimit before;
+    const char *path = path_of("limited");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit small = {.rlim_cur = 10, .rlim_max = before.rlim_max};
+    struct sigaction old;
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    assert_ok(rm_appendfile_open(&file, path));
+    assert_ok(rm_appendfile_add(&file, "1234567\n", 8));
+    (void)sigaction(SIGXFSZ, &ignore, &old);
+    (void)setrlimit(RLIMIT_FSIZE, &small);
+    resmon_status status = rm_appendfile_add(&file, "abcdefg\n", 8);
+    (void)setrlimit(RLIMIT_FSIZE, &before);
+    (void)sigaction(SIGXFSZ, &old, NULL);
+    assert_true(status < RESMON_OK);
+    assert_content(path, "1234567\n");
+    assert_ok(rm_appendfile_add(&file, "abcdefg\n", 8));
+    assert_content(path, "1234567\nabcdefg\n");
+    rm_appendfile_close(&file);
+}
+
+static void test_only_a_regular_file_is_opened(void **state)
+{
+    (void)state;
+    struct rm_appendfile file;
+    int before = descriptors();
+    put_content(path_of("victim"), "precious");
+    assert_int_equal(symlink(path_of("victim"), path_of("link")), 0);
+    assert_int_equal(symlink(path_of("nowhere"), path_of("dangling")), 0);
+    assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
+    assert_status(RESMON_EINVAL, rm_appendfile_open(&file, path_of("link")));
+    assert_status(RESMON_EINVAL, rm_appendfile_open(&file, path_of("dangling")));
+    assert_status(RESMON_EINVAL, rm_appendfile_open(&file, path_of("pipe")));
+    assert_status(RESMON_EINVAL, rm_appendfile_open(&file, directory));
+    assert_status(RESMON_EINVAL, rm_appendfile_open(&file, "/dev/null"));
+    assert_status(RESMON_ENOENT, rm_appendfile_open(&file, path_of("none/log")));
+    rm_fault_arm(RM_FAULT_OPEN, 0);
+    assert_true(rm_appendfile_open(&file, path_of("log")) < RESMON_OK);
+    rm_fault_arm(RM_FAULT_OPEN, -1);
+    assert_content(path_of("victim"), "precious");
+    assert_true(access(path_of("nowhere"), F_OK) != 0);
+    assert_int_equal(descriptors(), before);
+}
+
+/* The program closes the descriptor, and opens a file of its own under the number. */
+static void test_the_descriptor_may_be_taken_away(void **state)
+{
+    (void)state;
+    struct rm_appendfile file;
+    assert_ok(rm_appendfile_open(&file, path_of("log")));
+    assert_ok(rm_appendfile_add(&file, "one\n", 4));
+    int number = rm_kept_fd(&file.file);
+    int other = open(path_of("other"), O_CREAT | O_TRUNC | O_RDWR, 0600);
+    assert_int_equal(dup2(other, number), number);
+    assert_ok(rm_appendfile_add(&file, "two\n", 4));
+    assert_content(path_of("log"), "one\ntwo\n");
+    assert_content(path_of("other"), "");
+    assert_true(fcntl(number, F_GETFD) >= 0); /* theirs stays open */
+    /* And somebody removes the file meanwhile. */
+    (void)dup2(other, rm_kept_fd(&file.file));
+    assert_int_equal(unlink(path_of("log")), 0);
+    assert_status(RESMON_EIO, rm_appendfile_add(&file, "three\n", 6));
+    assert_content(path_of("other"), "");
+    rm_appendfile_close(&file);
+    (void)close(number);
+    (void)close(other);
+}
+
+/* ---- lockedfile ----------------------------------------------------------------------------- */
+
+/* What another process gets. */
+static int try_in_child(const char *path)
+{
+    int result;
+    pid_t child = fork();
+    if (child == 0) {
+        struct rm_lockedfile file;
+        _exit(-rm_lockedfile_open(&file, path, 100) & 0xFF);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    return WEXITSTATUS(result);
+}
+
+static void test_one_process_at_a_time(void **state)
+{
+    (void)state;
+    struct rm_lockedfile file, second;
+    const char *path = path_of("locked");
+    put_content(path, "- one\n- two\n");
+    assert_ok(rm_lockedfile_open(&file, path, 100));
+    assert_int_equal(file.bytes, 12);
+    assert_int_equal(try_in_child(path), -RESMON_EBUSY & 0xFF);
+    assert_status(RESMON_EBUSY, rm_lockedfile_open(&second, path, 100)); /* nor twice in one */
+    assert_int_equal(second.fd, -1);
+    char text[13] = "";
+    assert_ok(rm_lockedfile_read(&file, text));
+    assert_string_equal(text, "- one\n- two\n");
+    assert_ok(rm_lockedfile_put(&file, 6, 'x'));
+    assert_content(path, "- one\nx two\n");
+    rm_fault_arm(RM_FAULT_WRITE, 0);
+    assert_status(RESMON_EIO, rm_lockedfile_put(&file, 0, 'x'));
+    rm_fault_arm(RM_FAULT_WRITE, -1);
+    assert_content(path, "- one\nx two\n");
+    rm_lockedfile_close(&file);
+    rm_lockedfile_close(&file);
+    assert_int_equal(try_in_child(path), 0);
+    assert_ok(rm_lockedfile_open(&file, path, 12));
+    assert_ok(rm_lockedfile_remove(&file));
+    assert_status(RESMON_ENOENT, rm_lockedfile_remove(&file));
+    rm_lockedfile_close(&file);
+    assert_status(RESMON_ENOENT, rm_lockedfile_open(&file, path, 12));
+}
+
+static void test_what_is_not_locked(void **state)
+{
+    (void)state;
+    struct rm_lockedfile file;
+    int before = descriptors();
+    put_content(path_of("empty"), "");
+    put_content(path_of("full"), "12345");
+    assert_int_equal(symlink(path_of("full"), path_of("to-full")), 0);
+    assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
+    assert_status(RESMON_EFORMAT, rm_lockedfile_open(&file, path_of("empty"), 100));
+    assert_status(RESMON_EFORMAT, rm_lockedfile_open(&file, path_of("full"), 4));
+    assert_status(RESMON_EFORMAT, rm_lockedfile_open(&file, path_of("to-full"), 100));
+    assert_status(RESMON_EFORMAT, rm_lockedfile_open(&file, path_of("fifo"), 100));
+    assert_true(rm_lockedfile_open(&file, directory, 100) < RESMON_OK);
+    rm_fault_arm(RM_FAULT_OPEN, 0);
+    assert_true(rm_lockedfile_open(&file, path_of("full"), 100) < RESMON_OK);
+    rm_fault_arm(RM_FAULT_OPEN, -1);
+    assert_int_equal(file.fd, -1);
+    assert_int_equal(descriptors(), before);
+}
+
+/* It shrinks while it is open: what is gone reads as 0. */
+static void test_a_file_that_shrinks(void **state)
+{
+    (void)state;
+    struct rm_lockedfile file;
+    char text[5] = "?????";
+    put_content(path_of("shrinks"), "12345");
+    assert_ok(rm_lockedfile_open(&file, path_of("shrinks"), 100));
+    assert_int_equal(truncate(path_of("shrinks"), 2), 0);
+    assert_ok(rm_lockedfile_read(&file, text));
+    assert_memory_equal(text, "12\0\0\0", 5);
+    rm_lockedfile_close(&file);
+}
+
+/* ---- saver ---------------------------------------------------------------------------------- */
+
+static char saved_path[4096];
+static resmon_status save_answer;
+
+static resmon_status save(const resmon_run *run, const char *path)
+{
+    (void)run;
+    (void)snprintf(saved_path, sizeof saved_path, "%s", path);
+    return save_answer;
+}
+
+static void test_a_saver_saves_where_it_was_told(void **state)
+{
+    (void)state;
+    char pattern[128], expected[128];
+    struct rm_sink sink = {0};
+    int64_t live = rm_fault_live(0);
+    (void)snprintf(pattern, sizeof pattern, "%s/run-%%p.x", directory);
+    (void)snprintf(expected, sizeof expected, "%s/run-%ld.x", directory, (long)getpid());
+    const struct rm_saver saver = {
+        .name = "made", .pattern = pattern, .interval_ms = 5, .save = save};
+    assert_ok(rm_saver_new(&saver, &sink));
+    assert_string_equal(sink.ops.name, "made");
+    assert_int_equal(sink.ops.snapshot_interval_ms, 5);
+    assert_ok(sink.ops.stop(sink.context, NULL));
+    assert_string_equal(saved_path, expected);
+    save_answer = RESMON_ENOSPC;
+    assert_int_equal(sink.ops.snapshot(sink.context, NULL), RESMON_ENOSPC);
+    save_answer = RESMON_OK;
+    sink.ops.close(sink.context);
+    assert_int_equal(rm_fault_live(0), live);
+}
+
+static void test_a_saver_looks_at_its_place(void **state)
+{
+    (void)state;
+    char none[128];
+    struct rm_sink sink = {.context = &sink};
+    struct rm_saver saver = {.name = "made", .save = save};
+    int64_t live = rm_fault_live(0);
+    (void)snprintf(none, sizeof none, "%s/none/run", directory);
+    assert_status(RESMON_EINVAL, rm_saver_new(&saver, &sink));
+    assert_non_null(strstr(resmon_last_error(), "made"));
+    saver.pattern = none;
+    assert_status(RESMON_ENOENT, rm_saver_new(&saver, &sink));
+    saver.pattern = "/tmp/%q";
+    assert_status(RESMON_EINVAL, rm_saver_new(&saver, &sink));
+    saver.pattern = "/dev/null";
+    assert_status(RESMON_EINVAL, rm_saver_new(&saver, &sink));
+    saver.is_late = true; /* mends a directory only */
+    assert_status(RESMON_EINVAL, rm_saver_new(&saver, &sink));
+    rm_fault_arm(RM_FAULT_ALLOC, 0);
+    assert_status(RESMON_ENOMEM, rm_saver_new(&saver, &sink));
+    rm_fault_arm(RM_FAULT_ALLOC, -1);
+    assert_ptr_equal(sink.context, &sink); /* untouched so far */
+    saver.pattern = none;
+    assert_ok(rm_saver_new(&saver, &sink));
+    assert_ok(sink.ops.stop(sink.context, NULL));
+    assert_string_equal(saved_path, none);
+    sink.ops.close(sink.context);
+    assert_int_equal(rm_fault_live(0), live);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char command[64];
+    (void)state;
+    (void)snprintf(command, sizeof command, "rm -rf %s", directory);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_records_are_appended),
+        cmocka_unit_test(test_a_record_that_fails_leaves_nothing),
+        cmocka_unit_test(test_half_a_record_is_taken_back),
+        cmocka_unit_test(test_only_a_regular_file_is_opened),
+        cmocka_unit_test(test_the_descriptor_may_be_taken_away),
+        cmocka_unit_test(test_one_process_at_a_time),
+        cmocka_unit_test(test_what_is_not_locked),
+        cmocka_unit_test(test_a_file_that_shrinks),
+        cmocka_unit_test(test_a_saver_saves_where_it_was_told),
+        cmocka_unit_test(test_a_saver_looks_at_its_place),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/number: the same text as printf's, or a shorter one of the same number, for edges and for
+ * many random numbers, in every locale.
+ */
+#include "test.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <stdbool.h>
+
+#include "base/number.h"
+#include "random.h"
+
+static double of_bits(uint64_t bits)
+{
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+/* ---- whole numbers -------------------------------------------------------------------------- */
+
+static void check_whole(uint64_t number)
+{
+    char text[RM_NUMBER_BYTES];
+    char expected[RM_NUMBER_BYTES];
+    int length = snprintf(expected, sizeof expected, "%" PRIu64, number);
+    assert_int_equal(rm_number_u64(text, number), length);
+    assert_string_equal(text, expected);
+    length = snprintf(expected, sizeof expected, "%" PRId64, (int64_t)number);
+    assert_int_equal(rm_number_i64(text, (int64_t)number), length);
+    assert_string_equal(text, expected);
+}
+
+static void test_whole_numbers(void **state)
+{
+    (void)state;
+    struct random random = {7};
+    uint64_t power = 1;
+    for (int i = 0; i < 20; i++, power *= 10) {
+        check_whole(power - 1);
+        check_whole(power);
+        check_whole(0 - power);
+    }
+    for (int i = 0; i < 64; i++) {
+        check_whole((UINT64_C(1) << i) - 1);
+        check_whole(UINT64_C(1) << i);
+    }
+    check_whole(UINT64_MAX);
+    for (int i = 0; i < 100000; i++) {
+        check_whole(random_u64(&random) >> random_below(&random, 64));
+    }
+}
+
+/* By hand: the digits, filled up with zeros, with a point in their midst. */
+static void check_fixed(int64_t number, int places)
+{
+    char digits[64];
+    char expected[64];
+    char text[RM_NUMBER_BYTES];
+    uint64_t size = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    int length = snprintf(digits, sizeof digits, "%0*" PRIu64, places + 1, size);
+    (void)snprintf(expected, sizeof expected, "%s%.*s%s%s", number < 0 ? "-" : "", length - places,
+                   digits, places > 0 ? "." : "", digits + length - places);
+    assert_int_equal(rm_number_fixed(text, number, places), strlen(expected));
+    assert_string_equal(text, expected);
+}
+
+static void test_decimal_fractions(void **state)
+{
+    (void)state;
+    static const int64_t edges[] = {0, 1, -1, 9, 10, 999, -1000, 1500, INT64_MAX, INT64_MIN};
+    struct random random = {11};
+    for (int places = 0; places <= 18; places++) {
+        for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+            check_fixed(edges[i], places);
+        }
+        for (int i = 0; i < 5000; i++) {
+            check_fixed((int64_t)(random_u64(&random) >> random_below(&random, 64)), places);
+        }
+    }
+}
+
+/* ---- doubles -------------------------------------------------------------------------------- */
+
+static void print_as_printf(char expected[64], double number)
+{
+    if (fabs(number) < 9007199254740992.0 && number == floor(number)) {
+        (void)snprintf(expected, 64, "%.0f", number == 0.0 ? 0.0 : number);
+        return;
+    }
+    (void)snprintf(expected, 64, "%.15g", number);
+    if (strtod(expected, NULL) != number) {
+        (void)snprintf(expected, 64, "%.17g", number);
+    }
+}
+
+/* In the locale "C", where printf and strtod can be asked. */
+static void check_double(double number)
+{
+    char text[RM_NUMBER_BYTES];
+    char expected[64];
+    if (!isfinite(number)) {
+        return;
+    }
+    size_t length = rm_number_double(text, number);
+    print_as_printf(expected, number);
+    if (length != strlen(text) || strcmp(text, expected) != 0 || strtod(text, NULL) != number) {
+        fail_msg("%a: '%s' instead of '%s'", number, text, expected);
+    }
+}
+
+static void check_with_neighbours(double number)
+{
+    check_double(number);
+    check_double(-number);
+    check_double(nextafter(number, INFINITY));
+    check_double(nextafter(number, -INFINITY));
+}
+
+static void test_doubles_at_edges(void **state)
+{
+    (void)state;
+    for (int e = -323; e <= 308; e++) {
+        char text[16];
+        (void)snprintf(text, sizeof text, "1e%d", e);
+        double power = strtod(text, NULL);
+        check_with_neighbours(power);
+        check_with_neighbours(power * 0.5);
+        check_with_neighbours(power * 9.9999999999999989);
+    }
+    for (int e = -1074; e < 1024; e++) {
+        check_with_neighbours(ldexp(1.0, e));
+    }
+    static const double others[] = {0.0,
+                                    DBL_MAX,
+                                    DBL_MIN,
+                                    DBL_EPSILON,
+                                    0.1,
+                                    0.3,
+                                    1.0 / 3.0,
+                                    2.0 / 3.0,
+                                    1e15,
+                                    999999999999999.0,
+                                    99999999999999.95,
+                                    9007199254740993.0,
+                                    1e-4,
+                                    9.9999999999999e-5,
+                                    0.5,
+                                    2.5,
+                                    1.5e300,
+                                    4.35,
+                                    5e-324,
+                                    123456789012345.65};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        check_with_neighbours(others[i]);
+    }
+}
+
+/* The middle between two numbers of 15 digits: rounded as printf does. */
+static void test_halves(void **state)
+{
+    (void)state;
+    struct random random = {13};
+    for (int i = 0; i < 100000; i++) {
+        double whole = (double)(random_u64(&random) >> (14 + random_below(&random, 50)));
+        check_double(ldexp(whole * 2.0 + 1.0, -(int)random_below(&random, 12) - 1));
+    }
+}
+
+static void test_random_doubles(void **state)
+{
+    (void)state;
+    struct random random = {17};
+    for (int i = 0; i < 400000; i++) {
+        check_double(of_bits(random_u64(&random)));
+        /* Of the size that is measured, with few digits and with many. */
+        double exponent = (double)random_below(&random, 20) - 5.0;
+        check_double(random_unit(&random) * pow(10.0, exponent));
+        check_double((double)random_below(&random, 100000000) / pow(10.0, (double)(i % 9)));
+    }
+}
+
+static void test_what_is_not_finite_is_nothing(void **state)
+{
+    (void)state;
+    static const double none[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    for (size_t i = 0; i < 3; i++) {
+        char text[RM_NUMBER_BYTES] = "?";
+        assert_int_equal(rm_number_double(text, none[i]), 0);
+        assert_string_equal(text, "");
+    }
+}
+
+/* ---- locales -------------------------------------------------------------------------------- */
+
+/* One with a comma; made where none is installed. */
+static bool set_comma_locale(char directory[64])
+{
+    char command[256];
+    (void)snprintf(directory, 64, "/tmp/resmon-test-number-XXXXXX");
+    if (setlocale(LC_ALL, "de_DE.UTF-8") != NULL || mkdtemp(directory) == NULL) {
+        return localeconv()->decimal_point[0] == ',';
+    }
+    (void)snprintf(command, sizeof command,
+                   "localedef --no-archive -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1",
+                   directory, directory);
+    return system(command) == 0 && setenv("LOCPATH", directory, 1) == 0 &&
+           setlocale(LC_ALL, "de_DE.UTF-8") != NULL && localeconv()->decimal_point[0] == ',';
+}
+
+static void compare_in_locale(const char *locale)
+{
+    struct random random = {19};
+    for (int i = 0; i < 20000; i++) {
+        double number = of_bits(random_u64(&random));
+        char here[RM_NUMBER_BYTES], there[RM_NUMBER_BYTES];
+        (void)setlocale(LC_ALL, "C");
+        (void)rm_number_double(there, number);
+        (void)setlocale(LC_ALL, locale);
+        (void)rm_number_double(here, number);
+        assert_string_equal(here, there);
+    }
+}
+
+static void test_a_point_in_every_locale(void **state)
+{
+    (void)state;
+    char directory[64];
+    char command[96];
+    bool has_comma = set_comma_locale(directory);
+    if (has_comma) {
+        compare_in_locale("de_DE.UTF-8");
+    } else {
+        print_message("skipped here: no locale with a comma, and none can be made\n");
+    }
+    (void)setlocale(LC_ALL, "C");
+    (void)unsetenv("LOCPATH");
+    (void)snprintf(command, sizeof command, "rm -rf %s", directory);
+    (void)!system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole_numbers),
+        cmocka_unit_test(test_decimal_fractions),
+        cmocka_unit_test(test_doubles_at_edges),
+        cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_random_doubles),
+        cmocka_unit_test(test_what_is_not_finite_is_nothing),
+        cmocka_unit_test(test_a_point_in_every_locale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
