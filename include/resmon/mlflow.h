@@ -21,7 +21,8 @@
  * Which run: MLFLOW_RUN_ID, or the option, if given: that run is attached to, and its status is
  * left to whoever made it.  Otherwise a run is created, and finished at the end with its status. In
  * a job of many processes (<resmon/job.h>) rank 0 creates it and the others find it; one process of
- * each node reports.
+ * each node reports.  Where processes have several monitors with this sink, that of RESMON among
+ * them, the first ones share a run, the second ones another, and so on.
  *
  * What cannot be sent in time is put into a spool file, in order, and sent later by
  * resmon_mlflow_replay().  Numbers arrive with all their digits; a NaN is not sent.  Nothing
