@@ -130,7 +130,7 @@ def unknown_experiment_id(case):
     fake = case.fake()
     env = {"MLFLOW_EXPERIMENT_NAME": None, "MLFLOW_EXPERIMENT_ID": "77"}
     result = case.live(fake.uri, env=env)
-    line = result.expect("stop", "RESMON_ENOENT", "No Experiment with id=77")
+    line = result.expect("stop", "RESMON_EREMOTE", "No Experiment with id=77")
     assert "prefix" not in line["text"], line["text"]
 
 
@@ -208,7 +208,7 @@ def deleted_run(case):
 def run_of_another_server(case):
     fake = case.fake()
     result = case.live(fake.uri, env={"MLFLOW_RUN_ID": "0123456789abcdef0123456789abcdef"})
-    line = result.expect("stop", "RESMON_ENOENT", "not found")
+    line = result.expect("stop", "RESMON_EREMOTE", "not found")
     assert "prefix" not in line["text"], line["text"]
     number = made_run(fake)
     case.run(None, "replay", case.spools()[0], f"run_id={number}").expect("replay", "RESMON_OK")
@@ -443,7 +443,7 @@ def https_stays_https(case):
     rule = f'[{{"do": "redirect", "to": "{plain.uri}"}}]'.encode()
     opener_of_test.open(urllib.request.Request(f"{secure.uri}/_fault", rule, method="POST"), timeout=10).close()
     result = case.live(secure.uri, f"ca={found}/ca.pem", "user=user", "password=$PROGRAM_PASSWORD")
-    result.expect("stop", "RESMON_EREMOTE", "redirect")
+    result.expect("stop", "RESMON_EFORMAT", "redirect")
     assert plain.state()["requests"] == [], "it went on in clear"
 
 
