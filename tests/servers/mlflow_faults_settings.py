@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Faults of settings and of what lies between: variables, credentials, TLS, proxies, redirects, names."""
+import atexit
 import http.server
 import pathlib
+import shutil
 import ssl
 import subprocess
 import tempfile
@@ -374,6 +376,7 @@ def certificates():
     with made_lock:
         if "directory" not in made:
             directory = tempfile.mkdtemp(prefix="faults-tls-")
+            atexit.register(shutil.rmtree, directory, ignore_errors=True)
             done = subprocess.run(["sh", HERE / "certificates.sh", directory], capture_output=True, text=True)
             made["directory"] = pathlib.Path(directory) if done.returncode == 0 else None
             made["why"] = done.stdout + done.stderr
