@@ -7,10 +7,11 @@
  * or, without code, `RESMON=mlflow` beside MLFLOW_TRACKING_URI.  At the end of the run go out:
  *
  *   - the 18 figures of the node (<resmon/summary.h>), each under its own name with step = index of
- *     the node, so that a job on many nodes is one line over its nodes in one run; figures of the
- *     run and of its scopes as "resmon/run/wall_seconds", "resmon/scope/<path>/wall_seconds",
- *     ".../cpu_seconds", ".../calls", ".../rss_peak_megabytes" (1 MB = 10^6 B), step as above; all
- * of this in one request;
+ *     the node, so that a job on many nodes is one line over its nodes in one run; of the run
+ *     "resmon/run/wall_seconds", "cpu_seconds", "rss_peak_megabytes", "read_megabytes" and
+ *     "write_megabytes" (1 MB = 10^6 B); of the 128 scopes that took longest
+ *     "resmon/scope/<path>/wall_seconds" (with what is still open), "calls", "cpu_seconds" and so
+ * on; step as above; all of this in one request, if a request may hold it;
  *   - with RESMON_MLFLOW_SERIES, or MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING=true, series of samples as
  *     "system/node_<index>/<name>", with MLflow's own names where it has them
  *     ("cpu_utilization_percentage", ...): they are drawn in the tab "System metrics", and grow
