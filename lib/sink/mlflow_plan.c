@@ -655,7 +655,7 @@ static bool make_update(const struct rm_mlflow_plan *plan, struct rm_mlflow_curs
     if (!finishes || !plan->place.is_first) {
         return false;
     }
-    bool is_whole = strcmp(plan->run->state, "stopped") == 0;
+    bool is_whole = strcmp(plan->run->state, "interrupted") != 0;
     rm_buffer_printf(body, "\"status\":\"%s\",\"end_time\":%" PRId64 "}",
                      is_whole ? "FINISHED" : "KILLED",
                      rm_run_realtime_ns(plan->run, plan->run->duration_ns) / RM_NS_PER_MS);

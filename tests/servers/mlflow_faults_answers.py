@@ -171,7 +171,7 @@ LASTING = {
     "403": ([{"do": "deny", "what": "permission"}], ("RESMON_EACCES",), ["HTTP 403", "Permission denied"]),
     "403 of the host": ([{"do": "deny", "what": "host"}], ("RESMON_EACCES",),
                         ["HTTP 403", "--allowed-hosts", "MLFLOW_SERVER_ALLOWED_HOSTS"]),
-    "404": ([{"do": "status", "status": 404, "format": "html"}], ("RESMON_ENOENT",), ["HTTP 404", "prefix"]),
+    "404": ([{"do": "status", "status": 404, "format": "html"}], ("RESMON_EREMOTE",), ["HTTP 404", "prefix"]),
     **{f"garbage: {what}": ([{"do": "garbage", "what": what}], ("RESMON_EFORMAT", "RESMON_ENET", "RESMON_EREMOTE"), [])
        for what in ("bytes", "truncated", "shape", "deep", "empty", "head")},
     "a login page": ([{"do": "status", "status": 200, "format": "html"}], ("RESMON_EFORMAT",), []),
@@ -222,7 +222,7 @@ add_lasting()
 def wrong_prefix(case):
     fake = case.fake("--prefix", "/mlflow")
     result = case.live(fake.uri)
-    result.expect("stop", "RESMON_ENOENT", "HTTP 404", "prefix")
+    result.expect("stop", "RESMON_EREMOTE", "HTTP 404", "prefix")
     assert fake.state()["runs"] == {}
     case.run(None, "replay", case.spools()[0], f"uri={fake.uri}/mlflow/").expect("replay", "RESMON_OK")
     state = fake.state()

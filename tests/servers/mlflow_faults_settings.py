@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Faults of settings and of what lies between: variables, credentials, TLS, proxies, redirects, names."""
+import atexit
 import http.server
 import pathlib
+import shutil
 import ssl
 import subprocess
 import tempfile
@@ -130,7 +132,7 @@ def unknown_experiment_id(case):
     fake = case.fake()
     env = {"MLFLOW_EXPERIMENT_NAME": None, "MLFLOW_EXPERIMENT_ID": "77"}
     result = case.live(fake.uri, env=env)
-    line = result.expect("stop", "RESMON_ENOENT", "No Experiment with id=77")
+    line = result.expect("stop", "RESMON_EREMOTE", "No Experiment with id=77")
     assert "prefix" not in line["text"], line["text"]
 
 
@@ -208,7 +210,7 @@ def deleted_run(case):
 def run_of_another_server(case):
     fake = case.fake()
     result = case.live(fake.uri, env={"MLFLOW_RUN_ID": "0123456789abcdef0123456789abcdef"})
-    line = result.expect("stop", "RESMON_ENOENT", "not found")
+    line = result.expect("stop", "RESMON_EREMOTE", "not found")
     assert "prefix" not in line["text"], line["text"]
     number = made_run(fake)
     case.run(None, "replay", case.spools()[0], f"run_id={number}").expect("replay", "RESMON_OK")
@@ -374,6 +376,7 @@ def certificates():
     with made_lock:
         if "directory" not in made:
             directory = tempfile.mkdtemp(prefix="faults-tls-")
+            atexit.register(shutil.rmtree, directory, ignore_errors=True)
             done = subprocess.run(["sh", HERE / "certificates.sh", directory], capture_output=True, text=True)
             made["directory"] = pathlib.Path(directory) if done.returncode == 0 else None
             made["why"] = done.stdout + done.stderr
@@ -443,7 +446,7 @@ def https_stays_https(case):
     rule = f'[{{"do": "redirect", "to": "{plain.uri}"}}]'.encode()
     opener_of_test.open(urllib.request.Request(f"{secure.uri}/_fault", rule, method="POST"), timeout=10).close()
     result = case.live(secure.uri, f"ca={found}/ca.pem", "user=user", "password=$PROGRAM_PASSWORD")
-    result.expect("stop", "RESMON_EREMOTE", "redirect")
+    result.expect("stop", "RESMON_EFORMAT", "redirect")
     assert plain.state()["requests"] == [], "it went on in clear"
 
 
