@@ -116,6 +116,16 @@ def mpirun(job):
     return job.check(1, names=False)
 
 
+def mpirun_in_batch(job, launcher):
+    """Six ranks on three nodes, started by a batch script."""
+    script = job.directory / "job.sh"
+    script.write_text(f"#!/bin/sh\nexec {launcher} '{job.examples}/wordindex' corpus 2>said\n")
+    job.run(["sbatch", "--wait", "-N3", "--ntasks-per-node=2", "--output=out"], {"RESMON": "mlflow", **ROOT}, [script])
+    said = (job.directory / "said").read_text()
+    assert "resmon: " not in said, said
+    return job.check(3)
+
+
 def disturbed(examples, pull, undisturbed):
     """A cable that is pulled, and plugged again when the job has ended: what was kept is sent then."""
     request, lose, how = pull
@@ -151,8 +161,11 @@ def main(examples, program):
     with_job(examples, "two monitors", lambda job: two_monitors(job, program))
     if shutil.which("mpirun.openmpi"):
         with_job(examples, "mpirun", mpirun)
-    else:
-        print("not checked here: mpirun (Debian: openmpi-bin)")
+    for launcher in ("mpirun.openmpi", "mpirun.mpich"):
+        if shutil.which(launcher):
+            with_job(examples, f"{launcher} in batch", lambda job, launcher=launcher: mpirun_in_batch(job, launcher))
+        else:
+            print(f"not checked here: {launcher} (Debian: openmpi-bin, mpich)")
     pulled = [disturbed(examples, pull, undisturbed) for pull in PULLS]
     assert sum(pulled) >= 6, pulled
     return 0
