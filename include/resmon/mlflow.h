@@ -7,10 +7,11 @@
  * or, without code, `RESMON=mlflow` beside MLFLOW_TRACKING_URI.  At the end of the run go out:
  *
  *   - the 18 figures of the node (<resmon/summary.h>), each under its own name with step = index of
- *     the node, so that a job on many nodes is one line over its nodes in one run; figures of the
- *     run and of its scopes as "resmon/run/wall_seconds", "resmon/scope/<path>/wall_seconds",
- *     ".../cpu_seconds", ".../calls", ".../rss_peak_megabytes" (1 MB = 10^6 B), step as above; all
- * of this in one request;
+ *     the node, so that a job on many nodes is one line over its nodes in one run; of the run
+ *     "resmon/run/wall_seconds", "cpu_seconds", "rss_peak_megabytes", "read_megabytes" and
+ *     "write_megabytes" (1 MB = 10^6 B); of the 128 scopes that took longest
+ *     "resmon/scope/<path>/wall_seconds" (with what is still open), "calls", "cpu_seconds" and so
+ * on; step as above; all of this in one request, if a request may hold it;
  *   - with RESMON_MLFLOW_SERIES, or MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING=true, series of samples as
  *     "system/node_<index>/<name>", with MLflow's own names where it has them
  *     ("cpu_utilization_percentage", ...): they are drawn in the tab "System metrics", and grow
@@ -21,7 +22,8 @@
  * Which run: MLFLOW_RUN_ID, or the option, if given: that run is attached to, and its status is
  * left to whoever made it.  Otherwise a run is created, and finished at the end with its status. In
  * a job of many processes (<resmon/job.h>) rank 0 creates it and the others find it; one process of
- * each node reports.
+ * each node reports.  Where processes have several monitors with this sink, that of RESMON among
+ * them, the first ones share a run, the second ones another, and so on.
  *
  * What cannot be sent in time is put into a spool file, in order, and sent later by
  * resmon_mlflow_replay().  Numbers arrive with all their digits; a NaN is not sent.  Nothing
@@ -92,8 +94,9 @@ RESMON_API resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,
  * The same for a run that is there: a run document, or the recording of a job that was killed.  Its
  * MLflow run gets the status FINISHED, or KILLED when the program was interrupted.  Blocks until it
  * is sent or spooled.
- * RESMON_ENET, RESMON_ETIMEDOUT, RESMON_EACCES (401, 403), RESMON_EREMOTE: not all was sent; the
- * text says why, and where the rest was put. Thread class: any thread.  Since 0.1.
+ * RESMON_ENET, RESMON_ETIMEDOUT, RESMON_EACCES (401, 403), RESMON_ENOENT (404), RESMON_EFORMAT (who
+ * answered is no MLflow server), RESMON_EREMOTE: not all was sent; the text says why, and where the
+ * rest was put. Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_push_mlflow(const resmon_run *run,
                                                 const resmon_mlflow_options *options);
@@ -114,8 +117,10 @@ typedef struct resmon_mlflow_replay_info {
  * tracking_uri or a run_id.  `ret_info` may be NULL, and is filled in also when it fails.  A spool
  * file begins with the words "resmon-mlflow-spool ".
  *
- * RESMON_ENOENT, RESMON_EFORMAT: no such file, or none of ours; RESMON_EBUSY: another process is
- * sending it; and as resmon_run_push_mlflow(): what was not sent is still there.
+ * RESMON_ENOENT, RESMON_EFORMAT: no such file, or none of ours, or one that was cut or
+ * changed (what comes before the damage is sent, and the file stays); RESMON_EACCES also: it is
+ * another user's, and `options` name no tracking_uri; RESMON_EBUSY: another process is sending it;
+ * and as resmon_run_push_mlflow(): what was not sent is still there.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_mlflow_replay(const char *path,

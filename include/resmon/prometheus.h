@@ -56,10 +56,10 @@ RESMON_BEGIN_DECLS
  * "le", "mountpoint", "quantile", "scope", "source", "version" or "what".  The value is any
  * text of at most 1023 bytes; invalid UTF-8 and control characters but '\n' become '?'.  Since 0.1.
  */
-typedef struct resmon_label {
+typedef struct resmon_prometheus_label {
     const char *name;
     const char *value;
-} resmon_label;
+} resmon_prometheus_label;
 
 /* Flags of resmon_prometheus_options. */
 #define RESMON_PROMETHEUS_KEEP    UINT64_C(1) /**< leave the file where it is at stop */
@@ -73,12 +73,12 @@ typedef struct resmon_label {
  */
 typedef struct resmon_prometheus_options {
     size_t struct_size;
-    uint64_t flags;             /**< RESMON_PROMETHEUS_* */
-    const resmon_label *labels; /**< on every sample; one called "node", "job_id", "rank" or "pid"
-                                     takes the place of the library's */
-    size_t label_count;         /**< at most 32 */
-    const char *directory;      /**< resmon_monitor_add_prometheus() only: where to write */
-    uint64_t interval_ms;       /**< the same: between writes, 100 ... 86400000; default 15000 */
+    uint64_t flags;                        /**< RESMON_PROMETHEUS_* */
+    const resmon_prometheus_label *labels; /**< on every sample; one called "node", "job_id", "rank"
+                                     or "pid" takes the place of the library's */
+    size_t label_count;                    /**< at most 32 */
+    const char *directory; /**< resmon_monitor_add_prometheus() only: where to write */
+    uint64_t interval_ms;  /**< the same: between writes, 100 ... 86400000; default 15000 */
 } resmon_prometheus_options;
 
 /**
@@ -120,16 +120,16 @@ RESMON_API resmon_status resmon_monitor_add_prometheus(resmon_monitor *monitor,
 typedef struct resmon_pushgateway_options {
     size_t struct_size;
     uint64_t flags;
-    const char *url;            /**< "http://host:9091"; user:password@ before the host is used and
-                                     shown nowhere */
-    const char *job;            /**< the label "job" of the group; default "resmon" */
-    const resmon_label *labels; /**< more of the group; in front of the library's own: "node", and
-                                     in a job "job_id" and "rank" */
-    size_t label_count;         /**< at most 32 */
-    uint64_t interval_ms;       /**< between pushes while it runs; default 0: only at stop */
-    uint64_t timeout_ms;        /**< of one request; default 30000 */
-    const char *ca_path;        /**< file or directory of trusted certificates; default: the
-                                     system's */
+    const char *url; /**< "http://host:9091"; user:password@ before the host is used and
+                          shown nowhere */
+    const char *job; /**< the label "job" of the group; default "resmon" */
+    const resmon_prometheus_label *labels; /**< more of the group; in front of the library's own:
+                                     "node", and in a job "job_id" and "rank" */
+    size_t label_count;                    /**< at most 32 */
+    uint64_t interval_ms; /**< between pushes while it runs; default 0: only at stop */
+    uint64_t timeout_ms;  /**< of one request; default 30000 */
+    const char *ca_path;  /**< file or directory of trusted certificates; default: the
+                               system's */
 } resmon_pushgateway_options;
 
 /**

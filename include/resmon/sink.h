@@ -106,7 +106,9 @@ typedef struct resmon_json_options {
  * and "samples"), last "tag": the labels set since the line before, joined by "; ".  A cell that
  * was not read is empty.  A file that is there is emptied at the start of the run; on a full disk
  * lines are lost whole, and counted.  A second file beside it ("run.csv" -> "run-columns.csv") says
- * for each column its metric, instance, unit, kind and meaning.  Since 0.1.
+ * for each column its metric, instance, unit, kind and meaning.  While one
+ * process writes line by line, the sink of another with the same path is off (RESMON_EBUSY): "%p"
+ * gives each its own.  Since 0.1.
  */
 typedef struct resmon_csv_options {
     size_t struct_size;

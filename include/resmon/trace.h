@@ -33,8 +33,8 @@ RESMON_API resmon_status resmon_trace_save(const resmon_run *const *runs, size_t
 /** A trace of a monitor's run.  Since 0.1. */
 typedef struct resmon_trace_options {
     size_t struct_size;
-    const char *path;              /**< as in resmon_run_save(); made absolute when added */
-    uint64_t snapshot_interval_ms; /**< the trace so far is written this often; default 0: only at
+    const char *path;     /**< as in resmon_run_save(); made absolute when added */
+    uint64_t interval_ms; /**< the trace so far is written this often; default 0: only at
                                         stop */
 } resmon_trace_options;
 

@@ -242,7 +242,7 @@ static void put_row(struct rm_buffer *line, const struct resmon_run *run, size_t
     bool is_last = row + 1 == run->row_count;
     put_seconds(line, run->t_first[row]);
     rm_buffer_add(line, ",", 1);
-    put_seconds(line, run->start_realtime_ns + run->t_first[row]);
+    put_seconds(line, rm_run_realtime_ns(run, run->t_first[row]));
     rm_buffer_add(line, ",", 1);
     put_seconds(line, run->t_last[row]);
     rm_buffer_add(line, ",", 1);
@@ -335,7 +335,7 @@ static void begin_line(struct csv *csv, int64_t t_ns)
     rm_buffer_clear(&csv->line);
     put_seconds(&csv->line, t_ns);
     rm_buffer_add(&csv->line, ",", 1);
-    put_seconds(&csv->line, csv->start_realtime_ns + t_ns);
+    put_seconds(&csv->line, csv->start_realtime_ns + t_ns); /* a live run: no overflow */
 }
 
 /* A line that finds no room is counted, and the next one is tried. */

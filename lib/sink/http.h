@@ -59,7 +59,7 @@ struct rm_http_reply {
     size_t capacity;
 };
 
-#define RM_HTTP_LARGEST_REPLY ((size_t)16 << 20)
+#define RM_HTTP_LARGEST_REPLY ((size_t)4 << 20) /* as JSON it takes some 40 times as much */
 
 /** RESMON_ENOTSUP: this build has no libcurl, or it cannot be loaded here; RESMON_EINVAL: a
  * certificate file that is not there; RESMON_ENOMEM. */

@@ -37,7 +37,7 @@ static resmon_status check_name(const char *name)
     return RESMON_OK;
 }
 
-static resmon_status take_label(struct rm_labels *labels, const resmon_label *given)
+static resmon_status take_label(struct rm_labels *labels, const resmon_prometheus_label *given)
 {
     struct rm_label *label = &labels->items[labels->count];
     resmon_status status = check_name(given->name);
@@ -60,7 +60,8 @@ static resmon_status take_label(struct rm_labels *labels, const resmon_label *gi
     return RESMON_OK;
 }
 
-resmon_status rm_labels_take(const resmon_label *given, size_t count, struct rm_labels *ret_labels)
+resmon_status rm_labels_take(const resmon_prometheus_label *given, size_t count,
+                             struct rm_labels *ret_labels)
 {
     struct rm_labels labels = {0};
     resmon_status status = RESMON_OK;

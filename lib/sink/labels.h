@@ -28,7 +28,8 @@ struct rm_labels {
  * Copies `count` labels.  RESMON_EINVAL: a name that is not allowed, is one of the library's own or
  * comes twice; RESMON_ERANGE: too long, or too many; RESMON_ENOMEM.
  */
-resmon_status rm_labels_take(const resmon_label *given, size_t count, struct rm_labels *ret_labels);
+resmon_status rm_labels_take(const resmon_prometheus_label *given, size_t count,
+                             struct rm_labels *ret_labels);
 void rm_labels_free(struct rm_labels *labels);
 
 /** The value of the label called `name`, or NULL. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"
@@ -27,6 +28,7 @@ struct mlflow {
     struct rm_mlflow_address address;
     struct rm_mlflow_place place;
     struct rm_buffer body;
+    unsigned number;       /* among the sinks of this process, from 1; 0: of a run that is there */
     int64_t sent_until_ns; /* series: the end of the last row that was sent */
     size_t batch_metrics;  /* less than configured once the server found a request too large */
 };
@@ -82,6 +84,20 @@ static resmon_status mlflow_new(const resmon_mlflow_options *options, const char
     return RESMON_OK;
 }
 
+/* The second monitor of each process, beside that of RESMON or after the first, shares a run of its
+ * own: all processes of a job are the same program. */
+static void number_job(const struct mlflow *mlflow, struct rm_mlflow_place *place)
+{
+    char number[32];
+    if (mlflow->number < 2 || place->job[0] == '\0') {
+        return;
+    }
+    size_t bytes = (size_t)snprintf(number, sizeof number, "#%u", mlflow->number) + 1;
+    size_t length = strlen(place->job);
+    size_t most = sizeof place->job - bytes;
+    memcpy(place->job + (length < most ? length : most), number, bytes);
+}
+
 /* Where the run is, or how it is to be made: settled once. */
 static resmon_status settle_address(struct mlflow *mlflow, const struct resmon_run *run)
 {
@@ -90,6 +106,7 @@ static resmon_status settle_address(struct mlflow *mlflow, const struct resmon_r
         return RESMON_OK;
     }
     mlflow->place = rm_mlflow_place_of(&mlflow->config, run);
+    number_job(mlflow, &mlflow->place);
     (void)rm_text_set(address->uri, sizeof address->uri, mlflow->config.uri);
     (void)rm_text_set(address->experiment, sizeof address->experiment, mlflow->config.experiment);
     (void)rm_text_set(address->experiment_id, sizeof address->experiment_id,
@@ -354,6 +371,8 @@ resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm
     if (mlflow == NULL) {
         return status;
     }
+    static unsigned sinks; /* atomic */
+    mlflow->number = __atomic_add_fetch(&sinks, 1, __ATOMIC_RELAXED);
     bool has_series = (mlflow->config.flags & RESMON_MLFLOW_SERIES) != 0;
     *ret_sink = (struct rm_sink){
         .ops = {.name = "mlflow",
@@ -483,6 +502,19 @@ static resmon_status replay_file(struct rm_mlflow_replay *replay,
     return status;
 }
 
+/* The file says which server is shown the credentials of whoever sends it. */
+static resmon_status check_owner(const struct rm_lockedfile *file,
+                                 const resmon_mlflow_options *options)
+{
+    bool is_named = options != NULL && options->tracking_uri != NULL;
+    return is_named || file->owner == geteuid()
+               ? RESMON_OK
+               : rm_error(
+                     RESMON_EACCES,
+                     "%s belongs to user %lu: name the server (tracking_uri) that it may go to",
+                     file->path, (unsigned long)file->owner);
+}
+
 resmon_status rm_mlflow_replay(const char *path, const resmon_mlflow_options *options,
                                resmon_mlflow_replay_info *info)
 {
@@ -494,7 +526,8 @@ resmon_status rm_mlflow_replay(const char *path, const resmon_mlflow_options *op
     resmon_status status = rm_mlflow_replay_open(&replay, path, address);
     if (status == RESMON_OK) {
         info->requests = rm_mlflow_replay_count(&replay);
-        status = replay_file(&replay, options, address, info);
+        status = check_owner(&replay.file, options);
+        status = status == RESMON_OK ? replay_file(&replay, options, address, info) : status;
         rm_mlflow_replay_close(&replay);
         rm_mlflow_address_free(address);
     }

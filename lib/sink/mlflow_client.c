@@ -118,15 +118,6 @@ static resmon_status refuse(struct rm_mlflow_client *client, const char *call)
                     words[0] != '\0' ? ": " : "", words, remedy_for(reply->code, code, words));
 }
 
-/* Whether an answer that is no yes comes from MLflow itself. */
-static bool is_of_server(const struct rm_http_reply *reply)
-{
-    char code[64];
-    char words[SERVER_WORDS];
-    words_of(reply, code, words);
-    return reply->code >= 400 && code[0] != '\0';
-}
-
 static bool has_error_code(const struct rm_http_reply *reply, const char *wanted)
 {
     char code[64];
@@ -408,9 +399,7 @@ static resmon_status try_create(struct rm_mlflow_client *client,
     }
     client->is_made = status == RESMON_OK;
     /* After no answer, and after a bad one, which may be a proxy's, it may be there. */
-    bool is_no = client->is_refused && is_of_server(&client->reply);
-    client->may_exist =
-        client->may_exist || (status != RESMON_OK && client->reply.is_sent && !is_no);
+    client->may_exist = client->may_exist || (status != RESMON_OK && client->reply.is_sent);
     return status;
 }
 

@@ -247,7 +247,8 @@ static resmon_status find_least(struct rm_mlflow_plan *plan, size_t count, struc
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
     for (size_t i = 0; i < all; i++) {
-        walls[i] = plan->run->scopes[i].total_ns;
+        double wall_ns = plan->run->scopes[i].total_ns;
+        walls[i] = wall_ns > 0.0 ? wall_ns : 0.0; /* not NaN, which has no place in an order */
     }
     qsort(walls, all, sizeof *walls, descending);
     *ret_least = (struct least){.wall_ns = count > 0 ? walls[count - 1] : 0.0};
@@ -526,7 +527,7 @@ static bool make_summary(const struct rm_mlflow_plan *plan, struct rm_mlflow_cur
     rm_buffer_puts(body, "\"metrics\":[");
     for (; cursor->index < end; cursor->index++) {
         put_metric(body, plan->points[cursor->index].key, plan->points[cursor->index].value,
-                   run->start_realtime_ns + run->duration_ns, plan->place.node_index);
+                   rm_run_realtime_ns(run, run->duration_ns), plan->place.node_index);
     }
     rm_buffer_puts(body, "]");
     if (is_last) {
@@ -567,11 +568,13 @@ static void make_tail(const struct resmon_run *run, size_t row, struct rm_mlflow
                       struct point_tail *tail)
 {
     for (; cursor->step_row <= row; cursor->step_row++) {
-        cursor->step += (int64_t)run->row_samples[cursor->step_row];
+        uint64_t room = (uint64_t)(INT64_MAX - cursor->step);
+        uint64_t samples = run->row_samples[cursor->step_row];
+        cursor->step += (int64_t)(samples < room ? samples : room);
     }
     static const char before[] = ",\"timestamp\":";
     static const char between[] = ",\"step\":";
-    int64_t t_ns = run->start_realtime_ns + run->t_last[row];
+    int64_t t_ns = rm_run_realtime_ns(run, run->t_last[row]);
     char *at = tail->text;
     memcpy(at, before, sizeof before - 1);
     at += sizeof before - 1;
@@ -652,10 +655,10 @@ static bool make_update(const struct rm_mlflow_plan *plan, struct rm_mlflow_curs
     if (!finishes || !plan->place.is_first) {
         return false;
     }
-    bool is_whole = strcmp(plan->run->state, "stopped") == 0;
+    bool is_whole = strcmp(plan->run->state, "interrupted") != 0;
     rm_buffer_printf(body, "\"status\":\"%s\",\"end_time\":%" PRId64 "}",
                      is_whole ? "FINISHED" : "KILLED",
-                     (plan->run->start_realtime_ns + plan->run->duration_ns) / RM_NS_PER_MS);
+                     rm_run_realtime_ns(plan->run, plan->run->duration_ns) / RM_NS_PER_MS);
     return true;
 }
 

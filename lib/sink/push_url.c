@@ -37,19 +37,6 @@ static resmon_status check_base(const char *base)
     return RESMON_OK;
 }
 
-static void add_percent_encoded(struct rm_buffer *url, const char *value)
-{
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    for (; *value != '\0'; value++) {
-        if (strchr(plain, *value) != NULL) {
-            rm_buffer_add(url, value, 1);
-        } else {
-            rm_buffer_printf(url, "%%%02X", (unsigned)(unsigned char)*value);
-        }
-    }
-}
-
 static void add_base64(struct rm_buffer *url, const char *value)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -83,7 +70,7 @@ static void add_pair(struct rm_buffer *url, const char *name, const char *value)
     rm_buffer_puts(url, name);
     rm_buffer_puts(url, is_plain ? "/" : "@base64/");
     if (is_plain) {
-        add_percent_encoded(url, value);
+        rm_buffer_percent(url, value);
     } else {
         add_base64(url, value);
     }

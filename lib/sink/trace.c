@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/text.h"
-#include "job/path_pattern.h"
+#include "sink/saver.h"
 
 /* Above every id that Linux gives (PID_MAX_LIMIT): for runs whose ids collide. */
 #define FIRST_FREE_PID 4194305U
@@ -279,44 +279,19 @@ resmon_status rm_trace_save(const struct resmon_run *const *runs, size_t count, 
 
 /* ---- the sink --------------------------------------------------------------------------- */
 
-static resmon_status save(void *path, const resmon_run *run)
+static resmon_status save_one(const resmon_run *run, const char *path)
 {
     return rm_trace_save(&run, 1, path);
-}
-
-static void close_sink(void *path)
-{
-    rm_free(path);
 }
 
 resmon_status rm_trace_sink_new(const resmon_trace_options *options, struct rm_sink *ret_sink)
 {
     resmon_trace_options known;
-    char expanded[RM_PATH_BYTES];
     resmon_status status = rm_struct_take(options, RM_STRUCT_SIZE(resmon_trace_options), &known);
     if (status != RESMON_OK) {
         return status;
     }
-    if (known.path == NULL) {
-        return rm_error(RESMON_EINVAL, "options of a trace: path is NULL");
-    }
-    char *path = rm_alloc(1, RM_PATH_BYTES);
-    if (path == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for a sink");
-    }
-    status = rm_path_expand(known.path, expanded);
-    status = status == RESMON_OK ? rm_outfile_settle(expanded, path) : status;
-    if (status != RESMON_OK) {
-        rm_free(path);
-        return status;
-    }
-    *ret_sink = (struct rm_sink){
-        .ops = {.name = "trace",
-                .stop = save,
-                .close = close_sink,
-                .snapshot = save,
-                .snapshot_interval_ms = known.snapshot_interval_ms},
-        .context = path,
-    };
-    return RESMON_OK;
+    const struct rm_saver saver = {
+        .name = "trace", .pattern = known.path, .interval_ms = known.interval_ms, .save = save_one};
+    return rm_saver_new(&saver, ret_sink);
 }

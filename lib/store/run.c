@@ -51,6 +51,15 @@ struct rm_run_statistics rm_run_statistics_none(void)
     };
 }
 
+int64_t rm_run_realtime_ns(const struct resmon_run *run, int64_t t_ns)
+{
+    int64_t start_ns = run->start_realtime_ns;
+    if (t_ns > 0 && start_ns > INT64_MAX - t_ns) {
+        return INT64_MAX;
+    }
+    return t_ns < 0 && start_ns < INT64_MIN - t_ns ? INT64_MIN : start_ns + t_ns;
+}
+
 static int compare_events(const void *left, const void *right)
 {
     const struct rm_run_event *a = left, *b = right;

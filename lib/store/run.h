@@ -159,6 +159,9 @@ static inline double *rm_run_series(const struct resmon_run *run, size_t column,
     return run->values + (column * RM_SERIES_KINDS + (size_t)kind) * run->row_count;
 }
 
+/** A time of the run as real time; what cannot be told is the last moment that can. */
+int64_t rm_run_realtime_ns(const struct resmon_run *run, int64_t t_ns);
+
 /** The value of a fact, or NULL. */
 const struct rm_fact *rm_run_fact(const struct resmon_run *run, const char *group, const char *key);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* F_OFD_SETLK */
 #include "sys/appendfile.h"
 
 #include <errno.h>
@@ -14,6 +15,13 @@
 
 #define FLAGS (O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
 
+/* False: another holds it.  A file system without locks has none. */
+static bool lock_as(int fd, short type)
+{
+    struct flock all = {.l_type = type, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &all) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
 /* Opened first and looked at then, so that nobody can put something else in its place; emptied
  * last. */
 static resmon_status check_opened(int fd, const char *path)
@@ -24,6 +32,12 @@ static resmon_status check_opened(int fd, const char *path)
     }
     if (!S_ISREG(info.st_mode)) {
         return rm_error(RESMON_EINVAL, "%s is there and is not a regular file", path);
+    }
+    if (!lock_as(fd, F_WRLCK)) {
+        return rm_error(RESMON_EBUSY,
+                        "%s is being written by another process: %%p in its path gives each one "
+                        "of its own",
+                        path);
     }
     return ftruncate(fd, 0) == 0 ? RESMON_OK : rm_error_errno(errno, "cannot empty %s", path);
 }
@@ -100,5 +114,8 @@ resmon_status rm_appendfile_sync(struct rm_appendfile *file)
 
 void rm_appendfile_close(struct rm_appendfile *file)
 {
+    if (rm_kept_is_ours(&file->file)) {
+        (void)lock_as(rm_kept_fd(&file->file), F_UNLCK); /* a fork's child may have it open, too */
+    }
     rm_kept_close(&file->file);
 }

@@ -22,7 +22,8 @@ struct rm_appendfile {
 
 /**
  * Creates the file, or empties the one that is there; RESMON_EINVAL when there is something else
- * than a regular file, or a link.  Mode as umask says.
+ * than a regular file, or a link; RESMON_EBUSY while another process or sink writes it.  Mode as
+ * umask says.
  */
 resmon_status rm_appendfile_open(struct rm_appendfile *file, const char *path);
 

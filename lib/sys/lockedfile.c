@@ -33,6 +33,7 @@ static resmon_status lock(struct rm_lockedfile *file, uint64_t bound)
         return rm_error(RESMON_ENOENT, "%s was removed by whoever worked on it", file->path);
     }
     file->bytes = (uint64_t)info.st_size;
+    file->owner = info.st_uid;
     return RESMON_OK;
 }
 

@@ -6,6 +6,7 @@
 #define RM_SYS_LOCKEDFILE_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <resmon/status.h>
 
@@ -13,6 +14,7 @@ struct rm_lockedfile {
     int fd;
     const char *path; /* the caller's, until close */
     uint64_t bytes;
+    uid_t owner;
 };
 
 /**

@@ -399,7 +399,7 @@ def check_info(logged, document, options):
     if options.attached or options.node != 0:
         return problems
     end_ms = (document.start_ns + document.duration_ns) // 10**6
-    if info.start_time != document.start_ns // 10**6:
+    if abs(info.start_time - document.start_ns // 10**6) > options.start_slack_ms:
         problems.append(f"the run starts at {info.start_time} ms, the document at {document.start_ns // 10**6}")
     if options.status != "RUNNING" and info.end_time != end_ms:
         problems.append(f"the run ends at {info.end_time} ms, the document at {end_ms}")
@@ -463,6 +463,7 @@ def parse_arguments(words):
     parser.add_argument("--status", default="FINISHED")
     parser.add_argument("--exact", action="store_true", help="every row of the document's series, no more")
     parser.add_argument("--slack-ms", type=int, default=0, help="how far a time may lie outside of the run")
+    parser.add_argument("--start-slack-ms", type=int, default=0, help="another node's document made the run")
     parser.add_argument("--tag-is", action="append", default=[], metavar="KEY[=VALUE]")
     parser.add_argument("--param-is", action="append", default=[], metavar="KEY[=VALUE]")
     parser.add_argument("--no-artifact", action="store_true")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Jobs of many processes and one run on a real MLflow server.
 
-CLUSTER_HOST_NAMES=1 sh slurm_cluster.sh python3 mlflow_server.py --python test_slurm_mlflow.py EXAMPLES
+CLUSTER_HOST_NAMES=1 sh slurm_cluster.sh python3 mlflow_server.py --python test_slurm_mlflow.py EXAMPLES MLFLOW_PROGRAM
 
 Each node's part of the run is compared with the document that this node has put there, number by number.
 """
@@ -30,12 +30,12 @@ ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 class Job(test_mlflow.Place):
     """An experiment for one job of the example, in a directory that all its processes share."""
 
-    def run(self, launcher, more):
+    def run(self, launcher, more, program=None):
         (self.directory / "corpus").mkdir()
         write_corpus(self.directory / "corpus")
         environment = self.environment({**test_mlflow.SERIES, **more})
-        done = subprocess.run([*launcher, self.examples / "wordindex", "corpus"], cwd=self.directory, env=environment,
-                              capture_output=True, text=True, timeout=200, check=False)
+        done = subprocess.run([*launcher, *(program or [self.examples / "wordindex", "corpus"])], cwd=self.directory,
+                              env=environment, capture_output=True, text=True, timeout=200, check=False)
         said = [line for line in done.stderr.splitlines() if "resmon: " in line]
         assert done.returncode == 0, done.stderr
         return said
@@ -43,9 +43,11 @@ class Job(test_mlflow.Place):
     def spools(self):
         return sorted(map(str, self.directory.glob("*.spool")))
 
-    def check(self, nodes, with_scopes=False, names=True):
+    def check(self, nodes, with_scopes=False, names=True, start_slack_ms=0):
         """One run, in which every node has its part, once."""
-        run_id = self.only_run().run_id
+        return self.check_run(self.only_run().run_id, nodes, with_scopes, names, start_slack_ms)
+
+    def check_run(self, run_id, nodes, with_scopes, names=True, start_slack_ms=0):
         logged = read_back.Logged(self.client, run_id)
         steps = {key: [step for step, _, _ in logged.history(key)] for key in read_back.NODE_FIGURES}
         assert all(found == list(range(nodes)) for found in steps.values()), steps
@@ -56,7 +58,7 @@ class Job(test_mlflow.Place):
             path = self.directory / f"artifact.{node}"
             path.write_bytes(logged.artifact(read_back.artifact_of(node)))
             tag = [f"--tag-is=resmon.node.{node}=n{node + 1}"] if names else []
-            self.compare(run_id, path, "--exact", "--node", str(node), *tag)
+            self.compare(run_id, path, "--exact", "--node", str(node), f"--start-slack-ms={start_slack_ms}", *tag)
             assert bool(read_back.Document(path).scopes()) == with_scopes
         return content(logged)
 
@@ -99,9 +101,29 @@ def in_code(job):
     return job.check(4, with_scopes=True)
 
 
+def two_monitors(job, program):
+    """The program's own and that of RESMON: the first of all nodes are one run, the second another."""
+    assert job.run(["srun", "-N4"], {"RESMON": "mlflow"}, [program, "run", "work=400"]) == []
+    runs = [run.info.run_id for run in job.runs()]
+    assert len(runs) == 2, runs
+    for run_id in runs:
+        scopes = any("/scope/" in key for key in job.client.get_run(run_id).data.metrics)
+        job.check_run(run_id, 4, scopes)
+
+
 def mpirun(job):
     assert job.run(["mpirun.openmpi", "--oversubscribe", "-np", "4"], {"RESMON": "mlflow", **ROOT}) == []
     return job.check(1, names=False)
+
+
+def mpirun_in_batch(job, launcher):
+    """Six ranks on three nodes, started by a batch script."""
+    script = job.directory / "job.sh"
+    script.write_text(f"#!/bin/sh\nexec {launcher} '{job.examples}/wordindex' corpus 2>said\n")
+    job.run(["sbatch", "--wait", "-N3", "--ntasks-per-node=2", "--output=out"], {"RESMON": "mlflow", **ROOT}, [script])
+    said = (job.directory / "said").read_text()
+    assert "resmon: " not in said, said
+    return job.check(3)
 
 
 def disturbed(examples, pull, undisturbed):
@@ -116,10 +138,10 @@ def disturbed(examples, pull, undisturbed):
         cable.plug()
         print(f"  {'pulled' if is_pulled else 'NOT pulled'}, {len(spools)} spool files", flush=True)
         assert len([line for line in said if test_mlflow.WAITS_IN in line]) == len(spools), said
-        if spools:
-            job.push(*spools)
+        if spools:  # in either order: that of rank 0 first, or last
+            job.push(*spools[::1 if how == "drop" else -1])
         assert job.spools() == []
-        found = job.check(4)
+        found = job.check(4, start_slack_ms=10000)  # whoever is first makes the run
         assert found == undisturbed, (found, undisturbed)
         return is_pulled
 
@@ -128,7 +150,7 @@ def disturbed(examples, pull, undisturbed):
                         f"http://127.0.0.1:{cable.port}")
 
 
-def main(examples):
+def main(examples, program):
     if not pathlib.Path(examples, "wordindex").exists():
         print("skipped: the example wordindex is not built")
         return 77
@@ -136,10 +158,14 @@ def main(examples):
     eight = with_job(examples, "eight processes", eight_processes)
     assert eight == undisturbed, (eight, undisturbed)
     with_job(examples, "in code", in_code)
+    with_job(examples, "two monitors", lambda job: two_monitors(job, program))
     if shutil.which("mpirun.openmpi"):
         with_job(examples, "mpirun", mpirun)
-    else:
-        print("not checked here: mpirun (Debian: openmpi-bin)")
+    for launcher in ("mpirun.openmpi", "mpirun.mpich"):
+        if shutil.which(launcher):
+            with_job(examples, f"{launcher} in batch", lambda job, launcher=launcher: mpirun_in_batch(job, launcher))
+        else:
+            print(f"not checked here: {launcher} (Debian: openmpi-bin, mpich)")
     pulled = [disturbed(examples, pull, undisturbed) for pull in PULLS]
     assert sum(pulled) >= 6, pulled
     return 0

@@ -16,6 +16,8 @@
 #include "base/fault.h"
 #include "sink/document.h"
 
+#include "sys/appendfile.h"
+
 static char directory[] = "/tmp/resmon-test-sinks-XXXXXX";
 
 static const char *path_of(const char *name)
@@ -390,6 +392,29 @@ static int remove_directory(void **state)
     return system(command);
 }
 
+/* Two would write over each other: the first keeps its file, the second says what to do. */
+static void test_a_file_has_one_writer(void **state)
+{
+    (void)state;
+    static const char path[] = "test_file_sinks_shared.csv";
+    static struct rm_appendfile first, second;
+    char text[8] = "";
+    assert_ok(rm_appendfile_open(&first, path));
+    assert_ok(rm_appendfile_add(&first, "one", 3));
+    assert_status(RESMON_EBUSY, rm_appendfile_open(&second, path));
+    assert_non_null(strstr(resmon_last_error(), "%p"));
+    assert_ok(rm_appendfile_add(&first, "two", 3));
+    rm_appendfile_close(&first);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fread(text, 1, sizeof text - 1, file), 6);
+    (void)fclose(file);
+    assert_string_equal(text, "onetwo");
+    assert_ok(rm_appendfile_open(&second, path));
+    rm_appendfile_close(&second);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_a_program_that_closes_our_descriptor),
         cmocka_unit_test(test_options_are_checked),
         cmocka_unit_test(test_checkpoints_come_and_the_last_is_final),
+        cmocka_unit_test(test_a_file_has_one_writer),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -362,6 +362,7 @@ static void test_options_that_are_refused(void **state)
     options = none;
     options.ca_path = "/nonexistent/ca.pem";
     assert_refused(RESMON_EINVAL, &options, "/nonexistent/ca.pem");
+    options.ca_path = "/etc/passwd"; /* a file that is there */
     set("MLFLOW_TRACKING_INSECURE_TLS", "true");
     assert_refused(RESMON_EINVAL, &options, "contradict");
     options.flags = RESMON_MLFLOW_INSECURE_TLS;

@@ -359,7 +359,7 @@ static void test_paths_of_scopes_have_a_bound(void **state)
 static void test_labels_of_the_user(void **state)
 {
     (void)state;
-    static const resmon_label labels[] = {
+    static const resmon_prometheus_label labels[] = {
         {"cluster", "c\"1\n# HELP x"}, {"node", "other"}, {"empty", ""}};
     resmon_prometheus_options options = {.struct_size = sizeof options,
                                          .flags = RESMON_PROMETHEUS_NO_PID,
@@ -391,7 +391,7 @@ static void test_labels_that_are_refused(void **state)
     memset(long_name, 'a', sizeof long_name - 1);
     memset(long_value, 'a', sizeof long_value - 1);
     const struct {
-        resmon_label labels[2];
+        resmon_prometheus_label labels[2];
         size_t count;
         resmon_status status;
         const char *says;
@@ -431,7 +431,7 @@ static void test_addresses_of_a_push(void **state)
     (void)state;
     static const struct {
         const char *base, *job;
-        resmon_label labels[2];
+        resmon_prometheus_label labels[2];
         size_t count;
         const char *url;
     } cases[] = {
@@ -487,7 +487,7 @@ static void test_addresses_that_are_refused(void **state)
                                         "file:///etc",
                                         "http://u:secret@h/\x01",
                                         "http://\xc3\xa9"};
-    static const resmon_label job[] = {{"job", "x"}};
+    static const resmon_prometheus_label job[] = {{"job", "x"}};
     static const struct rm_labels none;
     struct rm_labels labels;
     struct rm_buffer url;
@@ -507,7 +507,7 @@ static void test_addresses_that_are_refused(void **state)
 static void test_any_allocation_may_fail(void **state)
 {
     (void)state;
-    static const resmon_label user[] = {{"a", "b"}};
+    static const resmon_prometheus_label user[] = {{"a", "b"}};
     static const resmon_prometheus_options options = {
         .struct_size = sizeof options, .labels = user, .label_count = 1};
     static const char path[] = "/tmp/resmon-test-openmetrics.om";

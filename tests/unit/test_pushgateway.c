@@ -46,7 +46,7 @@ static void test_a_run_is_put(void **state)
 {
     (void)state;
     static const struct tiny_answer list[] = {{.code = 200}, {.code = 202}};
-    static const resmon_label labels[] = {{"team", "a/b"}, {"empty", ""}};
+    static const resmon_prometheus_label labels[] = {{"team", "a/b"}, {"empty", ""}};
     serve(list, 2);
     int64_t live = rm_fault_live(0);
     const resmon_pushgateway_options options = {.struct_size = sizeof options,
@@ -123,8 +123,8 @@ static void test_what_passes_is_tried_again(void **state)
 static void test_options_that_are_refused(void **state)
 {
     (void)state;
-    static const resmon_label job[] = {{"job", "x"}};
-    static const resmon_label twice[] = {{"a", "x"}, {"a", "y"}};
+    static const resmon_prometheus_label job[] = {{"job", "x"}};
+    static const resmon_prometheus_label twice[] = {{"a", "x"}, {"a", "y"}};
     const resmon_pushgateway_options good = {.struct_size = sizeof good, .url = "http://h"};
     struct {
         resmon_pushgateway_options options;
@@ -173,7 +173,7 @@ static void test_options_that_are_refused(void **state)
 /* Any allocation, any exchange: it is said, and the next push is whole. */
 static void fail_each(enum rm_fault_kind kind)
 {
-    static const resmon_label labels[] = {{"team", "a"}};
+    static const resmon_prometheus_label labels[] = {{"team", "a"}};
     const resmon_pushgateway_options options = {
         .struct_size = sizeof options, .url = url, .labels = labels, .label_count = 1};
     bool has_fired = true;

@@ -190,7 +190,7 @@ static void test_what_cannot_be_written_is_absent(void **state)
 static void test_options_that_are_refused(void **state)
 {
     (void)state;
-    static const resmon_label twice[] = {{"a", "1"}, {"a", "2"}};
+    static const resmon_prometheus_label twice[] = {{"a", "1"}, {"a", "2"}};
     static char long_path[5000];
     memset(long_path, 'a', sizeof long_path - 1);
     const struct {

@@ -347,7 +347,7 @@ static void test_the_sink_writes_snapshots_when_asked_to(void **state)
     (void)state;
     resmon_monitor *monitor = NULL;
     const resmon_trace_options trace = {
-        .struct_size = sizeof trace, .path = path_of("sink.json"), .snapshot_interval_ms = 5};
+        .struct_size = sizeof trace, .path = path_of("sink.json"), .interval_ms = 5};
     assert_ok(resmon_monitor_new(NULL, &monitor));
     assert_ok(resmon_monitor_add_trace(monitor, &trace));
     assert_ok(resmon_monitor_start(monitor));

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: MIT
+"""What test_mlflow_faults.py works with: fakes, the program, and what must hold after every fault."""
+import concurrent.futures
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import urllib.request
+
+from server import opener, request
+
+HERE = pathlib.Path(__file__).resolve().parent
+SECRETS = ("pw-S3cret-1", "tok-S3cret-2", "pw-S3cret-3", "pw%2DS3cret")  # no output or file may hold one
+EXPERIMENT = "faults"
+QUICK = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "1", "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "0.02",
+         "MLFLOW_HTTP_REQUEST_BACKOFF_JITTER": "0", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3"}
+SLACK_S = 1.0  # of a machine that is busy
+
+
+class Skipped(Exception):
+    pass
+
+
+class Fake:
+    """fake_mlflow.py as a child, for `with`."""
+
+    def __init__(self, *arguments, port=None, scheme="http"):
+        self.directory = tempfile.mkdtemp(prefix="fake-")
+        file = pathlib.Path(self.directory, "port")
+        words = ["--port", str(port)] if port else []
+        self.child = subprocess.Popen([sys.executable, "-B", HERE / "fake_mlflow.py", "--port-file", file,
+                                       "--lifetime", "600", *words, *map(str, arguments)],
+                                      stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while not file.exists():
+            if self.child.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError("fake_mlflow.py did not start")
+            time.sleep(0.01)
+        self.port = int(file.read_text(encoding="ascii"))
+        self.uri = f"{scheme}://127.0.0.1:{self.port}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.child.kill()
+        self.child.wait()
+        shutil.rmtree(self.directory)
+
+    def state(self):
+        return json.loads(request(f"{self.uri}/_state")[1])
+
+    def faults(self, *rules):
+        status, words = request(f"{self.uri}/_fault", json.dumps(rules).encode(), "POST")
+        assert status == 200, words
+
+    def reset(self):
+        assert request(f"{self.uri}/_reset", b"", "POST")[0] == 200
+
+    def post(self, path, **words):
+        """A call of the API, such as somebody else may make."""
+        call = urllib.request.Request(f"{self.uri}/api/2.0/mlflow/{path}", json.dumps(words).encode(),
+                                      {"Content-Type": "application/json"}, method="POST")
+        with opener.open(call, timeout=10) as answer:
+            return json.load(answer)
+
+    def until(self, is_so, seconds=10):
+        deadline = time.monotonic() + seconds
+        while True:
+            state = self.state()
+            if is_so(state):
+                return state
+            assert time.monotonic() < deadline, "it did not come to that"
+            time.sleep(0.02)
+
+
+class Result:
+    """What the program said: result["stop"]["status"]; a missing line is a KeyError."""
+
+    def __init__(self, code, output, errors):
+        self.code, self.output, self.errors = code, output, errors
+        self.lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+        self.by_name = {line["what"]: line for line in self.lines}
+
+    def __getitem__(self, name):
+        assert name in self.by_name, f"no line {name} in {self.output}\n{self.errors}"
+        return self.by_name[name]
+
+    def expect(self, name, status, *words):
+        line = self[name]
+        assert line["status"] == status, (f"{name} is {line['status']}, not {status}: {line['text']}\n"
+                                          f"{self.errors}")
+        for word in words:
+            assert word in line["text"], f"{name}: no {word!r} in: {line['text']}"
+        return line
+
+
+class Case:
+    """A test: its directory, its environment, and the program in both."""
+
+    program = None    # these are set once, before all
+    reference = None  # a fake without faults
+    largest_kb = 0    # peak memory of the program
+
+    def __init__(self, name):
+        self.name = name
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix=f"faults-{name[:40].replace('/', '_')}-"))
+        self.outputs = []
+        self.resources = contextlib.ExitStack()
+
+    def fake(self, *arguments, **words):
+        return self.resources.enter_context(Fake(*arguments, **words))
+
+    def environment(self, uri, env=None):
+        found = {"PATH": os.environ["PATH"], "HOME": str(self.directory), "no_proxy": "127.0.0.1,localhost",
+                 "MLFLOW_EXPERIMENT_NAME": EXPERIMENT, "PROGRAM_PASSWORD": SECRETS[0], "PROGRAM_TOKEN": SECRETS[1],
+                 **QUICK}
+        found.update({name: os.environ[name] for name in os.environ if name.endswith("SAN_OPTIONS")})
+        if uri is not None:
+            found["MLFLOW_TRACKING_URI"] = uri
+        found.update(env or {})
+        return {name: value for name, value in found.items() if value is not None}
+
+    def popen(self, uri, *words, env=None, wrapper=()):
+        return subprocess.Popen([*wrapper, Case.program, *map(str, words)], cwd=self.directory,
+                                env=self.environment(uri, env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    def result(self, child, seconds=60):
+        try:
+            output, errors = child.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise AssertionError(f"the program still runs: {child.communicate()}") from None
+        self.outputs.append(output + errors)
+        return Result(child.returncode, output, errors)
+
+    def run(self, uri, *words, env=None, wrapper=(), code=0):
+        """The program must end with `code`, whatever happened to the sink."""
+        result = self.result(self.popen(uri, *words, env=env, wrapper=wrapper))
+        assert result.code == code, f"exit code {result.code}: {result.output}\n{result.errors}"
+        return result
+
+    def kill_at_fault(self, fake, child):
+        """SIGKILL once the server is at the fault of its first rule; whether the program was done before."""
+        while child.poll() is None and not fake.state()["faults"][0]["fired"]:
+            time.sleep(0.01)
+        child.kill()
+        self.outputs.extend(child.communicate())
+        return child.returncode == 0
+
+    def live(self, uri, *words, stop=1500, env=None, wrapper=()):
+        """A run that is observed and saved; it stops in time and nobody waited for the server."""
+        result = self.run(uri, "run", "save=run.json", f"stop={stop}", *words, env=env, wrapper=wrapper)
+        assert result["start"]["seconds"] < SLACK_S, f"start took {result['start']['seconds']} s"
+        assert result["stop"]["seconds"] < stop / 1e3 + SLACK_S, f"stop took {result['stop']['seconds']} s"
+        result.expect("save", "RESMON_OK")
+        return result
+
+    def spools(self):
+        found = sorted(self.directory.glob("*.spool*"))
+        for path in found:
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600, f"{path} is not of mode 0600"
+        return found
+
+    def replay(self, uri, *words, env=None):
+        """All spool files; they are gone then.  The server is the files', unless `uri` is another."""
+        for path in self.spools():
+            result = self.run(uri, "replay", path, *words, env=env)
+            result.expect("replay", "RESMON_OK")
+        assert self.spools() == [], "a spool file is still there"
+
+    def close(self):
+        self.resources.close()
+        for secret in SECRETS:
+            for text in self.outputs:
+                assert secret not in text, f"{secret} was said: {text}"
+            for path in self.directory.rglob("*"):
+                if path.is_file() and not path.is_symlink() and path.name != "credentials":
+                    assert secret.encode() not in path.read_bytes(), f"{secret} is in {path}"
+
+
+# ---- the state of a server ---------------------------------------------------------------------------
+
+
+def shown(run):
+    """What must be the same, however it came there."""
+    return {"status": run["info"]["status"], "name": run["info"]["run_name"], "start": run["info"]["start_time"],
+            "end": run["info"].get("end_time"), "params": run["params"],
+            "tags": {key: value for key, value in run["tags"].items() if key not in ("resmon.uuid", "mlflow.user")},
+            "artifacts": sorted(run["artifacts"]),
+            "points": sorted((p["key"], p["timestamp"], p["step"], p["value"]) for p in run["points"])}
+
+
+def runs_of(state, experiment=EXPERIMENT):
+    ids = [e["experiment_id"] for e in state["experiments"].values() if e["name"] == experiment]
+    assert len(ids) <= 1, f"{len(ids)} experiments of one name"
+    return [run for run in state["runs"].values() if run["info"]["experiment_id"] in ids]
+
+
+def check_clean(state):
+    assert state["violations"] == [], state["violations"]
+    text = json.dumps(state)
+    for secret in SECRETS:
+        assert secret not in text, f"{secret} is on the server"
+
+
+numbers = iter(range(10**9))
+
+
+def expected(case, *words, env=None, document="run.json"):
+    """The run that a push of the document makes on a server without faults."""
+    name = f"reference {next(numbers)}"
+    result = case.run(Case.reference.uri, "push", document, *words,
+                      env={**(env or {}), "MLFLOW_EXPERIMENT_NAME": name})
+    result.expect("push", "RESMON_OK")
+    runs = runs_of(Case.reference.state(), name)
+    assert len(runs) == 1, runs
+    return shown(runs[0])
+
+
+def differences(found, wanted):
+    lines = [f"{key}: {found[key]!r:.300} is not {wanted[key]!r:.300}" for key in wanted
+             if key != "points" and found[key] != wanted[key]]
+    here, there = set(found["points"]), set(wanted["points"])
+    return lines + [f"lost: {p}" for p in sorted(there - here)[:5]] + \
+        [f"not wanted: {p}" for p in sorted(here - there)[:5]]
+
+
+def check_settled(state, wanted, experiment=EXPERIMENT, count=1):
+    """Exactly one run of that experiment, with all of it and nothing else."""
+    check_clean(state)
+    runs = runs_of(state, experiment)
+    assert len(runs) == count, f"{len(runs)} runs: {[run['info'] for run in runs]}"
+    for run in runs:
+        found = differences(shown(run), wanted)
+        assert not found, "\n".join(found)
+
+
+# ---- running the cases -------------------------------------------------------------------------------
+
+
+cases = []  # (name, function, whether it runs with nothing beside it)
+
+
+def case(name=None, alone=False):
+    def add(function):
+        cases.append((name or function.__name__, function, alone))
+        return function
+    return add
+
+
+def run_case(name, function):
+    begin = time.monotonic()
+    trial = Case(name)
+    try:
+        try:
+            function(trial)
+        finally:
+            trial.close()
+        shutil.rmtree(trial.directory, ignore_errors=True)
+        verdict, text = "ok", ""
+    except Skipped as why:
+        verdict, text = "skipped", str(why)
+    except Exception:  # noqa: a test reports whatever went wrong
+        verdict, text = "FAILED", traceback.format_exc(limit=-3) + f"in {trial.directory}"
+    print(f"{verdict:7} {time.monotonic() - begin:6.2f} s  {name}" + (f": {text}" if text else ""), flush=True)
+    return verdict
+
+
+def main(arguments):
+    Case.program = os.path.abspath(arguments[0])
+    wanted = [(name, function, alone) for name, function, alone in cases
+              if not arguments[1:] or any(part in name for part in arguments[1:])]
+    verdicts = []
+    has_sanitizer = b"__asan_init" in pathlib.Path(Case.program).read_bytes()
+    Case.largest_kb = (800 if has_sanitizer else 80) << 10
+    with Fake() as Case.reference:
+        with concurrent.futures.ThreadPoolExecutor(5) as pool:
+            verdicts += pool.map(lambda c: run_case(c[0], c[1]), [c for c in wanted if not c[2]])
+        verdicts += [run_case(name, function) for name, function, alone in wanted if alone]
+    failed = verdicts.count("FAILED")
+    print(f"{len(verdicts)} cases, {failed} failed, {verdicts.count('skipped')} skipped")
+    return 1 if failed else 0
