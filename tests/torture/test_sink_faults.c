@@ -479,7 +479,7 @@ static resmon_status make_json(const char *path, struct rm_sink *sink)
 static resmon_status make_trace(const char *path, struct rm_sink *sink)
 {
     const resmon_trace_options options = {
-        .struct_size = sizeof options, .path = path, .snapshot_interval_ms = 1};
+        .struct_size = sizeof options, .path = path, .interval_ms = 1};
     return rm_trace_sink_new(&options, sink);
 }
 
