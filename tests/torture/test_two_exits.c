@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sink/document.h"
+
 #define DIRECTORY "test_two_exits.tmp"
 
 /* ---- the program ------------------------------------------------------------------------ */
@@ -127,5 +129,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_two_threads_exit),
         cmocka_unit_test(test_a_signal_handler_exits_meanwhile),
     };
-    return argc > 1 ? run_program(argv[1]) : cmocka_run_group_tests(tests, NULL, NULL);
+    if (argc > 1) {
+        return run_program(argv[1]);
+    }
+    if (rm_document_check() != RESMON_OK) {
+        printf("skipped: %s\n", resmon_last_error());
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
