@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A machine without libcurl, with a broken one, or with another library under its name: whatever
+ * needs it says so, each time, and everything else works.  The program is this test, run again with
+ * a directory of its own in front of the others.
+ */
+#define _GNU_SOURCE /* dladdr */
+#include "test.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sink/http.h"
+
+static char directory[] = "/tmp/resmon-no-libcurl-XXXXXX";
+static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+
+/* ---- the program ------------------------------------------------------------------------ */
+
+static bool is_said(resmon_status status, const char *words)
+{
+    bool is_right = status == RESMON_ENOTSUP && strstr(resmon_last_error(), words) != NULL;
+    if (!is_right) {
+        (void)fprintf(stderr, "%s: %s\n", resmon_status_name(status), resmon_last_error());
+    }
+    return is_right;
+}
+
+static int run_program(const char *words)
+{
+    struct rm_http *http = NULL;
+    const struct rm_http_config how = {.url = "http://h"};
+    const resmon_mlflow_options mlflow = {.struct_size = sizeof mlflow, .tracking_uri = "http://h"};
+    const resmon_pushgateway_options push = {.struct_size = sizeof push, .url = "http://h"};
+    const resmon_monitor_options options = {
+        .struct_size = sizeof options, .interval_ms = 10, .domains = RESMON_DOMAIN_PROCESS};
+    resmon_monitor *monitor = NULL;
+    resmon_run *run = NULL;
+    bool is_right = resmon_monitor_new(&options, &monitor) == RESMON_OK;
+    for (int i = 0; i < 2 && is_right; i++) {
+        is_right = is_said(rm_http_open(&how, &http), words) && http == NULL &&
+                   is_said(resmon_monitor_add_pushgateway(monitor, &push), words);
+#ifdef RM_HAVE_CJSON
+        is_right = is_right && is_said(resmon_monitor_add_mlflow(monitor, &mlflow), words);
+#endif
+    }
+    is_right = is_right && resmon_monitor_sink_count(monitor) == 0 &&
+               resmon_monitor_start(monitor) == RESMON_OK &&
+               resmon_monitor_stop(monitor) == RESMON_OK &&
+               resmon_monitor_snapshot(monitor, &run) == RESMON_OK;
+#ifdef RM_HAVE_CJSON
+    is_right = is_right && is_said(resmon_run_push_mlflow(run, &mlflow), words);
+#endif
+    (void)mlflow;
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+    return is_right ? 0 : 1;
+}
+
+/* ---- the test --------------------------------------------------------------------------- */
+
+static void put_file(const char *name, const char *from)
+{
+    char command[600];
+    (void)snprintf(command, sizeof command, "cp %s %s/%s", from, directory, name);
+    assert_int_equal(system(command), 0);
+}
+
+static int run_again(const char *words)
+{
+    int status = -1;
+    (void)fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)setenv("LD_LIBRARY_PATH", directory, 1);
+        (void)execl("/proc/self/exe", "test_no_libcurl", words, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void test_a_library_that_cannot_be_loaded(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        put_file(names[i], "/proc/self/status"); /* text, and no library */
+    }
+    assert_int_equal(run_again("libcurl cannot be loaded (Debian: libcurl4): "), 0);
+}
+
+/* One that is too old lacks functions, as this one does. */
+static void test_a_library_that_lacks_functions(void **state)
+{
+    (void)state;
+    Dl_info info;
+    void *function = NULL;
+    int (*run)(const char *, const struct CMUnitTest *, size_t, CMFixtureFunction,
+               CMFixtureFunction) = _cmocka_run_group_tests;
+    memcpy(&function, &run, sizeof function);
+    assert_true(dladdr(function, &info) != 0);
+    if (strstr(info.dli_fname, ".so") == NULL) {
+        print_message("skipped here: cmocka is no shared library\n");
+        skip();
+    }
+    put_file(names[0], info.dli_fname);
+    assert_int_equal(run_again("libcurl has no curl_global_init: it must be 7.66 or later"), 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char command[64];
+    (void)state;
+    (void)snprintf(command, sizeof command, "rm -rf %s", directory);
+    return system(command);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        return run_program(argv[1]);
+    }
+#ifndef RM_HAVE_CURL
+    printf("skipped: this build has no HTTP (libcurl)\n");
+    return 77;
+#endif
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_library_that_cannot_be_loaded),
+        cmocka_unit_test(test_a_library_that_lacks_functions),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
