@@ -518,11 +518,11 @@ static void test_the_credentials_file(void **state)
     (void)state;
     static const char *const good[] = {
         FILE_TEXT,
-        "\n# comment\n[other]\nmlflow_tracking_username = no\n" FILE_TEXT
-        "[third]\nmlflow_tracking_password = no\n",
+        ("\n# comment\n[other]\nmlflow_tracking_username = no\n" FILE_TEXT
+         "[third]\nmlflow_tracking_password = no\n"),
         "[mlflow]\r\nmlflow_tracking_username=file\r\nmlflow_tracking_password\t=\tSECRETf\t\r\n",
-        "[mlflow]\nunknown = 1\nno equals\n=\n mlflow_tracking_username =  file \n"
-        "mlflow_tracking_password = SECRETf", /* no end of line */
+        "[mlflow]\nno equals\n=\n mlflow_tracking_username =  file "
+        "\nmlflow_tracking_password=SECRETf",
     };
     static const char *const none[] = {
         "mlflow_tracking_username = file\nmlflow_tracking_password = SECRETf\n",

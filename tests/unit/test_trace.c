@@ -205,8 +205,7 @@ static void test_several_runs_share_a_clock_and_no_id(void **state)
         "\"pid\":43,\"tid\":43,\"ts\":1.007,",
         "\"pid\":4194308,\"tid\":43,\"ts\":0.007,",
         "\"pid\":4194309,\"tid\":43,\"ts\":",
-        "\"pid\":42,\"tid\":42,\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":\"solver @ "
-        "n001\"",
+        "\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":\"solver @ n001\"",
         "\"args\":{\"name\":\"solver (42) @ n001\"}}",
         "\"args\":{\"name\":\"solver rank 3 @ n001\"}}",
         "\"args\":{\"sort_index\":4}}",
