@@ -356,7 +356,7 @@ static void test_snapshots_of_threads_at_work_are_whole(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, work_on, NULL), 0);
     }
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 200 || most < 100; i++) { /* until both rings are full, too */
         resmon_run *run = seen(monitor);
         size_t count = resmon_run_event_count(run);
         most = count > most ? count : most;
@@ -374,7 +374,6 @@ static void test_snapshots_of_threads_at_work_are_whole(void **state)
         calls += scope_of(run, i).calls;
     }
     assert_int_equal(calls, 100 + info_of(run).dropped_events);
-    assert_true(most > 0);
     resmon_run_free(run);
 }
 
