@@ -67,6 +67,14 @@ static resmon_status take_texts(const resmon_mlflow_options *options,
             return status;
         }
     }
+    /* The server has no answer to what is no UTF-8 but an error of its own, and one would try
+     * again. */
+    char *const names[] = {config->experiment, config->run_name};
+    for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
+        char clean[RM_MLFLOW_NAME_BYTES];
+        (void)rm_text_set(clean, sizeof clean, names[i]);
+        memcpy(names[i], clean, strlen(clean) + 1);
+    }
     return RESMON_OK;
 }
 

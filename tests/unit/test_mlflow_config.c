@@ -650,6 +650,20 @@ static int tear_down(void **state)
     return system(command);
 }
 
+static void test_names_are_utf8(void **state)
+{
+    (void)state;
+    resmon_mlflow_options options = {.struct_size = sizeof options};
+    forget();
+    set("MLFLOW_EXPERIMENT_NAME", "caf\xc3\xa9 \xff\xc3.");
+    options.run_name = "a\nb\x80";
+    assert_ok(open_with(&options));
+    assert_string_equal(config.experiment, "caf\xc3\xa9 ??.");
+    assert_string_equal(config.run_name, "a?b?");
+    close_client();
+    forget();
+}
+
 int main(void)
 {
     const struct rm_http_config how = {.url = "http://h"};
@@ -659,6 +673,7 @@ int main(void)
     }
     close_client();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_are_utf8),
         cmocka_unit_test(test_an_address_is_needed),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_texts_that_are_too_long),
