@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/text.h"
 
 void rm_buffer_init(struct rm_buffer *buffer, size_t bound)
 {
@@ -78,40 +79,23 @@ char *rm_buffer_room(struct rm_buffer *buffer, size_t most)
     return reserve(buffer, most) == 0 ? buffer->text + buffer->length : NULL;
 }
 
-/* What stands for a byte in a JSON string; 0 where it stands for itself. */
-static size_t json_escape(unsigned char byte, char escape[6])
-{
-    static const char shorts[] = "\"\\\n\r\t";
-    static const char letters[] = "\"\\nrt";
-    const char *found = byte != 0 ? strchr(shorts, byte) : NULL;
-    if (found != NULL) {
-        escape[0] = '\\';
-        escape[1] = letters[found - shorts];
-        return 2;
-    }
-    if (byte < 0x20) {
-        static const char digits[] = "0123456789abcdef";
-        const char code[] = {'\\', 'u', '0', '0', digits[byte >> 4], digits[byte & 15]};
-        memcpy(escape, code, sizeof code);
-        return sizeof code;
-    }
-    return 0;
-}
-
 void rm_buffer_json(struct rm_buffer *buffer, const char *text)
 {
-    const char *from = text;
+    const char *from = text; /* what stands for itself since */
+    const char *end = text + strlen(text);
     rm_buffer_add(buffer, "\"", 1);
-    for (const char *at = text; *at != '\0'; at++) {
-        char escape[6];
-        size_t length = json_escape((unsigned char)*at, escape);
-        if (length > 0) {
+    for (const char *at = text; at < end;) {
+        char escaped[8];
+        size_t length;
+        size_t step = rm_text_json_step(at, (size_t)(end - at), escaped, &length);
+        if (escaped[0] != *at || length != step) {
             rm_buffer_add(buffer, from, (size_t)(at - from));
-            rm_buffer_add(buffer, escape, length);
-            from = at + 1;
+            rm_buffer_add(buffer, escaped, length);
+            from = at + step;
         }
+        at += step;
     }
-    rm_buffer_puts(buffer, from);
+    rm_buffer_add(buffer, from, (size_t)(end - from));
     rm_buffer_add(buffer, "\"", 1);
 }
 
@@ -126,6 +110,18 @@ void rm_buffer_percent(struct rm_buffer *buffer, const char *text)
         bool is_plain = strchr(plain, byte) != NULL;
         rm_buffer_add(buffer, is_plain ? at : code, is_plain ? 1 : sizeof code);
     }
+}
+
+static resmon_status write_piece(void *context, const char *bytes, size_t length)
+{
+    struct rm_buffer *buffer = context;
+    rm_buffer_add(buffer, bytes, length);
+    return buffer->status;
+}
+
+struct rm_output rm_buffer_output(struct rm_buffer *buffer)
+{
+    return (struct rm_output){write_piece, buffer};
 }
 
 void rm_buffer_printf(struct rm_buffer *buffer, const char *format, ...)

@@ -11,6 +11,7 @@
 #include <resmon/status.h>
 
 #include "base/compiler.h"
+#include "base/output.h"
 
 struct rm_buffer {
     char *text; /* always ends in '\0' once something was added; NULL before */
@@ -42,12 +43,14 @@ static inline void rm_buffer_advance(struct rm_buffer *buffer, size_t length)
     buffer->text[buffer->length] = '\0';
 }
 
-/** Adds text as a JSON string, with its quotes; control characters are escaped.  The text is UTF-8.
- */
+/** Adds text as a JSON string, with its quotes; what is not UTF-8 becomes U+FFFD. */
 void rm_buffer_json(struct rm_buffer *buffer, const char *text);
 
 /** Adds text as a part of a URL: everything but letters, digits and "-._~" percent-encoded. */
 void rm_buffer_percent(struct rm_buffer *buffer, const char *text);
+
+/** An output that adds to `buffer`. */
+struct rm_output rm_buffer_output(struct rm_buffer *buffer);
 
 void rm_buffer_printf(struct rm_buffer *buffer, const char *format, ...) RM_PRINTF(2, 3);
 

@@ -63,9 +63,9 @@ size_t rm_text_set(char *target, size_t capacity, const char *source)
                         source != NULL ? strlen(source) : 0);
 }
 
-/* How one character at `p` is written in JSON. */
-static size_t json_step(const unsigned char *p, size_t left, char escaped[8], size_t *ret_length)
+size_t rm_text_json_step(const char *source, size_t left, char escaped[8], size_t *ret_length)
 {
+    const unsigned char *p = (const unsigned char *)source;
     static const char digits[] = "0123456789abcdef";
     static const char control[] = {'\\', 'u', '0', '0'};
     static const char replacement[] = {'\xEF', '\xBF', '\xBD'}; /* U+FFFD */
@@ -96,7 +96,7 @@ size_t rm_text_json(char *target, size_t capacity, const char *source)
     while (left > 0) {
         char escaped[8];
         size_t length;
-        size_t step = json_step((const unsigned char *)source, left, escaped, &length);
+        size_t step = rm_text_json_step(source, left, escaped, &length);
         if (out + length >= capacity) {
             break;
         }

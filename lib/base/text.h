@@ -26,6 +26,10 @@ size_t rm_text_set(char *target, size_t capacity, const char *source);
  */
 size_t rm_text_json(char *target, size_t capacity, const char *source);
 
+/** How the first character of `left` bytes is written there: `*ret_length` bytes of `escaped`.
+ * Returns how many bytes of `source` that is. */
+size_t rm_text_json_step(const char *source, size_t left, char escaped[8], size_t *ret_length);
+
 /** Makes what printf wrote as a decimal separator, in whatever locale, a point: "1,5e-9". */
 void rm_text_point(char *number);
 

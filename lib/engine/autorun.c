@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/compiler.h"
 #include "base/parse.h"
 #include "base/status.h"

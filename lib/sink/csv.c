@@ -181,24 +181,10 @@ static resmon_status columns_path(const char *path, char columns[RM_PATH_BYTES])
                : rm_error(RESMON_EINVAL, "path longer than %d bytes: %s", RM_PATH_BYTES - 1, path);
 }
 
-/* Writes a file that is there as a whole or not at all. */
-static resmon_status save_text(const char *path, const struct rm_buffer *text)
+static resmon_status write_text(const struct rm_output *output, const void *what)
 {
-    struct rm_outfile *file = rm_alloc(1, sizeof *file);
-    if (file == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for %s", path);
-    }
-    resmon_status status = rm_outfile_open(file, path, 0);
-    if (status == RESMON_OK) {
-        status = rm_outfile_write(file, text->text, text->length);
-        if (status == RESMON_OK) {
-            status = rm_outfile_commit(file);
-        } else {
-            rm_outfile_abandon(file);
-        }
-    }
-    rm_free(file);
-    return status;
+    const struct rm_buffer *text = what;
+    return rm_output_write(output, text->text, text->length);
 }
 
 static resmon_status save_columns(const struct resmon_run *run, const struct layout *layout,
@@ -212,7 +198,7 @@ static resmon_status save_columns(const struct resmon_run *run, const struct lay
     }
     rm_buffer_init(&text, LARGEST_LINE);
     put_columns(&text, run, layout);
-    status = text.status == RESMON_OK ? save_text(columns, &text) : text.status;
+    status = text.status == RESMON_OK ? rm_outfile_save(columns, write_text, &text) : text.status;
     rm_buffer_free(&text);
     return status;
 }
@@ -257,8 +243,9 @@ static void put_row(struct rm_buffer *line, const struct resmon_run *run, size_t
     put_tags(line, run, tag, is_last ? INT64_MAX : run->t_first[row + 1]);
 }
 
-static resmon_status write_rows(struct rm_outfile *file, const struct resmon_run *run)
+static resmon_status write_rows(const struct rm_output *output, const void *what)
 {
+    const struct resmon_run *run = what;
     struct rm_buffer lines;
     resmon_status status = RESMON_OK;
     size_t tag = 0;
@@ -267,13 +254,13 @@ static resmon_status write_rows(struct rm_outfile *file, const struct resmon_run
     for (size_t row = 0; row < run->row_count && status == RESMON_OK; row++) {
         put_row(&lines, run, row, &tag);
         if (lines.length >= PIECE_BYTES && lines.status == RESMON_OK) {
-            status = rm_outfile_write(file, lines.text, lines.length);
+            status = rm_output_write(output, lines.text, lines.length);
             lines.length = 0;
         }
     }
     status = status == RESMON_OK ? lines.status : status;
     if (status == RESMON_OK && lines.length > 0) {
-        status = rm_outfile_write(file, lines.text, lines.length);
+        status = rm_output_write(output, lines.text, lines.length);
     }
     rm_buffer_free(&lines);
     return status;
@@ -281,20 +268,7 @@ static resmon_status write_rows(struct rm_outfile *file, const struct resmon_run
 
 resmon_status rm_csv_save(const struct resmon_run *run, const char *path)
 {
-    struct rm_outfile *file = rm_alloc(1, sizeof *file);
-    if (file == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for %s", path);
-    }
-    resmon_status status = rm_outfile_open(file, path, 0);
-    if (status == RESMON_OK) {
-        status = write_rows(file, run);
-        if (status == RESMON_OK) {
-            status = rm_outfile_commit(file);
-        } else {
-            rm_outfile_abandon(file);
-        }
-    }
-    rm_free(file);
+    resmon_status status = rm_outfile_save(path, write_rows, run);
     return status == RESMON_OK ? save_columns(run, &layout_whole, path) : status;
 }
 

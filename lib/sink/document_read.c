@@ -5,7 +5,6 @@
  */
 #define _DEFAULT_SOURCE /* timegm */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -489,8 +488,9 @@ static resmon_status write_events(const struct rm_output *output, const struct r
     return status == RESMON_OK ? rm_output_puts(output, "}") : status;
 }
 
-static resmon_status write_document(const struct rm_output *output, const struct resmon_run *run)
+static resmon_status write_document(const struct rm_output *output, const void *what)
 {
+    const struct resmon_run *run = what;
     char head[64];
     (void)snprintf(head, sizeof head, "{\"format\":\"%s\",\"version\":%d", RM_DOCUMENT_FORMAT,
                    RM_DOCUMENT_VERSION);
@@ -512,39 +512,13 @@ resmon_status rm_document_check(void)
     return RESMON_OK;
 }
 
-static resmon_status write_to_buffer(void *buffer, const char *bytes, size_t length)
-{
-    rm_buffer_add(buffer, bytes, length);
-    return ((struct rm_buffer *)buffer)->status;
-}
-
 resmon_status rm_document_print(const struct resmon_run *run, struct rm_buffer *buffer)
 {
-    const struct rm_output output = {write_to_buffer, buffer};
+    const struct rm_output output = rm_buffer_output(buffer);
     return write_document(&output, run);
-}
-
-static resmon_status write_to_file(void *file, const char *bytes, size_t length)
-{
-    return rm_outfile_write(file, bytes, length);
 }
 
 resmon_status rm_document_save(const struct resmon_run *run, const char *path)
 {
-    struct rm_outfile *file = rm_alloc(1, sizeof *file); /* two paths: too big for a stack frame */
-    if (file == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for a run document");
-    }
-    resmon_status status = rm_outfile_open(file, path, 0);
-    if (status == RESMON_OK) {
-        const struct rm_output output = {write_to_file, file};
-        status = write_document(&output, run);
-        if (status == RESMON_OK) {
-            status = rm_outfile_commit(file);
-        } else {
-            rm_outfile_abandon(file);
-        }
-    }
-    rm_free(file);
-    return status;
+    return rm_outfile_save(path, write_document, run);
 }

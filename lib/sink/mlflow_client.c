@@ -3,11 +3,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "sink/json.h"

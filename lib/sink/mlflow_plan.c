@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/number.h"
@@ -19,7 +18,6 @@
 
 #define LONGEST_KEY   250
 #define MOST_SCOPES   128
-#define LARGEST_BODY  ((size_t)1 << 20)
 #define VALUE_BYTES   512 /* of a parameter or tag of ours */
 #define SCOPE_FIGURES 6
 #define MEGA          1e6

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/status.h"
-#include "base/text.h"
 #include "sink/json.h"
 
 #define HEAD         "resmon-mlflow-spool 1 "

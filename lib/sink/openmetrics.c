@@ -220,42 +220,21 @@ resmon_status rm_openmetrics_write(const struct resmon_run *run, const struct rm
     return status;
 }
 
-static resmon_status write_to_buffer(void *context, const char *bytes, size_t length)
-{
-    struct rm_buffer *buffer = context;
-    rm_buffer_add(buffer, bytes, length);
-    return buffer->status;
-}
-
 resmon_status rm_openmetrics_print(const struct resmon_run *run, const struct rm_openmetrics *how,
                                    struct rm_buffer *buffer)
 {
-    return rm_openmetrics_write(run, how, (struct rm_output){write_to_buffer, buffer});
+    return rm_openmetrics_write(run, how, rm_buffer_output(buffer));
 }
 
-static resmon_status write_to_file(void *context, const char *bytes, size_t length)
+static resmon_status write_history(const struct rm_output *output, const void *run)
 {
-    return rm_outfile_write(context, bytes, length);
+    static const struct rm_openmetrics history = {.has_history = true};
+    return rm_openmetrics_write(run, &history, *output);
 }
 
 resmon_status rm_openmetrics_save(const struct resmon_run *run, const char *path)
 {
-    static const struct rm_openmetrics history = {.has_history = true};
-    struct rm_outfile *file = rm_alloc(1, sizeof *file); /* two paths: too big for a stack frame */
-    if (file == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory to write %s", path);
-    }
-    resmon_status status = rm_outfile_open(file, path, 0);
-    if (status == RESMON_OK) {
-        status = rm_openmetrics_write(run, &history, (struct rm_output){write_to_file, file});
-        if (status == RESMON_OK) {
-            status = rm_outfile_commit(file);
-        } else {
-            rm_outfile_abandon(file);
-        }
-    }
-    rm_free(file);
-    return status;
+    return rm_outfile_save(path, write_history, run);
 }
 
 resmon_status rm_openmetrics_sink_new(const resmon_openmetrics_options *options,

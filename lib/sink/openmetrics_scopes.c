@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The scopes of a run, for sink/openmetrics.c. */
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/hash.h"

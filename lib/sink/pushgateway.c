@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* explicit_bzero */
 #include "sink/pushgateway.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"

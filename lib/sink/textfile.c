@@ -68,20 +68,14 @@ static void remove_file(struct textfile *textfile)
     }
 }
 
-static resmon_status write_piece(void *file, const char *bytes, size_t length)
-{
-    return rm_outfile_write(file, bytes, length);
-}
-
 static resmon_status write_file(struct textfile *textfile, const resmon_run *run)
 {
     const struct rm_openmetrics how = {.flags = textfile->flags, .labels = &textfile->labels};
-    const struct rm_output output = {write_piece, &textfile->file};
     resmon_status status = rm_outfile_open(&textfile->file, textfile->path, 0);
     if (status != RESMON_OK) {
         return status;
     }
-    status = rm_openmetrics_write(run, &how, output);
+    status = rm_openmetrics_write(run, &how, rm_outfile_output(&textfile->file));
     if (status != RESMON_OK) {
         rm_outfile_abandon(&textfile->file);
         return status;

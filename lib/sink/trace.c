@@ -7,6 +7,7 @@
 #include "sink/trace.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"

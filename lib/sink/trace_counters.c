@@ -9,10 +9,8 @@
 
 #include <resmon/metric.h>
 
-#include "base/arena.h"
 #include "base/compiler.h"
 #include "base/number.h"
-#include "base/status.h"
 #include "base/text.h"
 #include "metric/metric.h"
 #include "sink/trace.h"

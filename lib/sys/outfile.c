@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/fault.h"
 #include "base/status.h"
 #include "sys/own_io.h"
@@ -184,4 +185,44 @@ void rm_outfile_abandon(struct rm_outfile *file)
         file->fd = -1;
     }
     (void)unlink(file->temporary);
+}
+
+static resmon_status write_piece(void *file, const char *bytes, size_t length)
+{
+    return rm_outfile_write(file, bytes, length);
+}
+
+struct rm_output rm_outfile_output(struct rm_outfile *file)
+{
+    return (struct rm_output){write_piece, file};
+}
+
+static resmon_status write_all(struct rm_outfile *file, const char *path,
+                               resmon_status (*write)(const struct rm_output *, const void *),
+                               const void *what)
+{
+    const struct rm_output output = rm_outfile_output(file);
+    resmon_status status = rm_outfile_open(file, path, 0);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    status = write(&output, what);
+    if (status != RESMON_OK) {
+        rm_outfile_abandon(file);
+        return status;
+    }
+    return rm_outfile_commit(file);
+}
+
+resmon_status rm_outfile_save(const char *path,
+                              resmon_status (*write)(const struct rm_output *, const void *),
+                              const void *what)
+{
+    struct rm_outfile *file = rm_alloc(1, sizeof *file); /* two paths: too big for a stack frame */
+    if (file == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory to write %s", path);
+    }
+    resmon_status status = write_all(file, path, write, what);
+    rm_free(file);
+    return status;
 }

@@ -11,6 +11,8 @@
 
 #include <resmon/status.h>
 
+#include "base/output.h"
+
 #define RM_PATH_BYTES 4096
 
 struct rm_outfile {
@@ -44,5 +46,15 @@ resmon_status rm_outfile_rename(struct rm_outfile *file);
 
 /** Closes and removes the temporary file. */
 void rm_outfile_abandon(struct rm_outfile *file);
+
+/** An output that writes to `file`. */
+struct rm_output rm_outfile_output(struct rm_outfile *file);
+
+/** All of the above for one file: opens it, has `write` say `what` there, and commits or abandons.
+ */
+resmon_status rm_outfile_save(const char *path,
+                              resmon_status (*write)(const struct rm_output *output,
+                                                     const void *what),
+                              const void *what);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/csv, sink/json_sink: what is in the files while a program runs and at its end, and what a
- * full disk, a planted link or a program that closes our descriptors do to them.
+ * sink/csv, sink/document_sink: what is in the files while a program runs and at its end, and what
+ * a full disk, a planted link or a program that closes our descriptors do to them.
  */
 #define _GNU_SOURCE /* mount, syncfs */
 #include "test.h"

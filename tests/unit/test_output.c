@@ -101,8 +101,8 @@ static void test_json_strings(void **state)
     check_json("", "\"\"");
     check_json("plain", "\"plain\"");
     check_json("\"", "\"\\\"\"");
-    check_json("a\\b\"c\nd\re\tf", "\"a\\\\b\\\"c\\nd\\re\\tf\"");
-    check_json("\x01\x1f\x7f", "\"\\u0001\\u001f\x7f\"");
+    check_json("a\\b\"c\nd\re\tf", "\"a\\\\b\\\"c\\u000ad\\u000de\\u0009f\"");
+    check_json("\x01\x1f\x7f", "\"\\u0001\\u001f\\u007f\"");
     check_json("\b\f/", "\"\\u0008\\u000c/\"");
     check_json("\xc3\xa9 \xf0\x9f\x98\x80", "\"\xc3\xa9 \xf0\x9f\x98\x80\"");
     for (int i = 0; i < 5000; i++) {
@@ -114,6 +114,17 @@ static void test_json_strings(void **state)
         text[length] = '\0';
         check_json(text, NULL);
     }
+}
+
+static void test_json_is_always_utf8(void **state)
+{
+    (void)state;
+    struct rm_buffer buffer;
+    rm_buffer_init(&buffer, 4096);
+    rm_buffer_json(&buffer, "a\xff\xc3\xa9\xc3");
+    assert_ok(buffer.status);
+    assert_string_equal(buffer.text, "\"a\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd\"");
+    rm_buffer_free(&buffer);
 }
 
 /* ---- URLs ----------------------------------------------------------------------------------- */
@@ -153,10 +164,10 @@ static void test_bounds_and_no_memory(void **state)
         rm_buffer_init(&buffer, bound);
         rm_buffer_json(&buffer, "a\"\nb");
         rm_buffer_percent(&buffer, "c d");
-        assert_int_equal(buffer.status, bound > 13 ? RESMON_OK : RESMON_ERANGE);
+        assert_int_equal(buffer.status, bound > 17 ? RESMON_OK : RESMON_ERANGE);
         assert_true(buffer.length < bound || bound == 0);
         assert_true(buffer.text == NULL ||
-                    strncmp(buffer.text, "\"a\\\"\\nb\"c%20d", buffer.length) == 0);
+                    strncmp(buffer.text, "\"a\\\"\\u000ab\"c%20d", buffer.length) == 0);
         rm_buffer_free(&buffer);
     }
     struct rm_buffer buffer;
@@ -177,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_an_output_passes_on),
         cmocka_unit_test(test_a_deadline_is_a_thread_s_own_and_may_change),
         cmocka_unit_test(test_json_strings),
+        cmocka_unit_test(test_json_is_always_utf8),
         cmocka_unit_test(test_percent_encoding),
         cmocka_unit_test(test_bounds_and_no_memory),
     };
