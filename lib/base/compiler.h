@@ -26,6 +26,7 @@
  * accessed as a whole too: both are plain moves on every supported CPU. */
 #define RM_LOAD(p)             __atomic_load_n((p), __ATOMIC_RELAXED)
 #define RM_STORE(p, v)         __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define RM_FETCH_ADD(p, v)     __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 #define RM_LOAD_ACQUIRE(p)     __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define RM_STORE_RELEASE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 

@@ -142,7 +142,7 @@ static void close_frames_above(struct rm_scope_frame *base, uint64_t now)
         frame->folds = 0;
         frame->folded_total = 0;
         pop(frame);
-        (void)__atomic_fetch_add(&header->misordered_ends, 1, __ATOMIC_RELAXED);
+        (void)RM_FETCH_ADD(&header->misordered_ends, 1);
     }
 }
 
@@ -224,7 +224,7 @@ static uint64_t begin_uncounted(void)
 static uint64_t begin_void(void)
 {
     struct rm_block_header *header = self.thread->session->block.header;
-    (void)__atomic_fetch_add(&header->dropped_scopes, 1, __ATOMIC_RELAXED);
+    (void)RM_FETCH_ADD(&header->dropped_scopes, 1);
     return begin_uncounted();
 }
 
@@ -314,7 +314,7 @@ static RM_COLD void end_slow(uint64_t token, uint64_t now)
     }
     struct rm_block_header *header = self.thread->session->block.header;
     if (self.session != RM_LOAD(&resmon_scope_session)) {
-        (void)__atomic_fetch_add(&header->stale_ends, 1, __ATOMIC_RELAXED);
+        (void)RM_FETCH_ADD(&header->stale_ends, 1);
         return; /* its monitor has stopped */
     }
     if (token == RM_SCOPE_VOID) {
@@ -329,7 +329,7 @@ static RM_COLD void end_slow(uint64_t token, uint64_t now)
         frame--;
     }
     if (frame == NULL || frame->token == RM_ROOT_TOKEN) {
-        (void)__atomic_fetch_add(&header->stale_ends, 1, __ATOMIC_RELAXED);
+        (void)RM_FETCH_ADD(&header->stale_ends, 1);
         return;
     }
     close_frames_above(frame, now);

@@ -210,7 +210,7 @@ struct rm_scope_thread *rm_session_attach(struct rm_scope_session *session)
         thread->meter_frames = rm_alloc(frames, sizeof *thread->meter_frames);
     }
     if (thread == NULL || thread->meter_frames == NULL) {
-        (void)__atomic_fetch_add(&session->block.header->dropped_scopes, 1, __ATOMIC_RELAXED);
+        (void)RM_FETCH_ADD(&session->block.header->dropped_scopes, 1);
         rm_free(thread);
         unref(session);
         return NULL;
@@ -451,7 +451,7 @@ void rm_session_count_stale_end(void)
 {
     struct rm_scope_session *session = rm_session_current();
     if (session != NULL) {
-        (void)__atomic_fetch_add(&session->block.header->stale_ends, 1, __ATOMIC_RELAXED);
+        (void)RM_FETCH_ADD(&session->block.header->stale_ends, 1);
         unref(session);
     }
 }

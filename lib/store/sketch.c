@@ -62,13 +62,13 @@ static RM_COLD void halve(struct rm_sketch *sketch)
     }
 }
 
+/* One instruction reads and writes: a page's first touch is one fault, not one for each. */
 void rm_sketch_add(struct rm_sketch *sketch, double value)
 {
     uint32_t *bin = &sketch->bins[bin_of(value)];
-    if (RM_UNLIKELY(RM_LOAD(bin) == UINT32_MAX)) {
+    if (RM_UNLIKELY(RM_FETCH_ADD(bin, 1) == UINT32_MAX - 1)) {
         halve(sketch);
     }
-    RM_STORE(bin, RM_LOAD(bin) + 1);
 }
 
 double rm_sketch_quantile(const struct rm_sketch *sketch, double q)

@@ -13,7 +13,7 @@ static struct rm_tag *slot_of(const struct rm_block *block, uint64_t number)
 
 void rm_tags_add(struct rm_block *block, int64_t t_ns, const char *label)
 {
-    uint64_t number = __atomic_fetch_add(&block->header->tag_count, 1, __ATOMIC_RELAXED);
+    uint64_t number = RM_FETCH_ADD(&block->header->tag_count, 1);
     struct rm_tag *tag = slot_of(block, number);
     RM_STORE(&tag->sequence, 0);
     __atomic_thread_fence(__ATOMIC_RELEASE);
