@@ -10,6 +10,7 @@ import time
 import urllib.parse
 
 import check_tab
+from check_tab import browser
 from test_fake_mlflow import Client, metric
 
 KEYS = ("system/node_0/cpu_utilization_percentage", "system/node_0/process_threads",
@@ -31,14 +32,14 @@ def filled(uri, steps):
 def main(directory):
     uri = os.environ["MLFLOW_TRACKING_URI"]
     seen = {}
-    with check_tab.browser() as page:
+    with browser() as page:
         for name, steps in (("lines", range(20)), ("bars", [0])):
             check_tab.open_tab(page, uri, "0", filled(uri, steps))
             seen[name] = check_tab.check_charts(page, KEYS, 20)
             if name == "lines":
                 seen["missing"] = check_tab.check_charts(page, ["system/node_0/absent"], 20, 1)
                 seen["few"] = check_tab.check_charts(page, KEYS[:1], 21)
-            check_tab.save_screenshot(page, os.path.join(directory, f"system-metrics-{name}.png"))
+            page.save_screenshot(os.path.join(directory, f"system-metrics-{name}.png"))
     for name, problems in seen.items():
         print(f"{name}: {problems}")
     right = not seen["lines"] and len(seen["few"]) == 1 and "no chart" in seen["missing"][0] and \

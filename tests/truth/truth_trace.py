@@ -49,6 +49,7 @@ def check_event(event):
     elif kind == "C":
         check(event["args"] and all(isinstance(v, (int, decimal.Decimal)) for v in event["args"].values()),
               "counter:", event)
+        check(len(event["args"]) == 1, "chrome://tracing stacks several series:", event)
 
 
 def check_order(events):
@@ -96,7 +97,7 @@ def check_against(document, events):
     check(len({tid for _, tid, *_ in found}) == 4, "threads are missing")
     tags = [(e["name"], ns(e["ts"])) for e in events if e["ph"] == "i"]
     check(tags == [(t["label"] or "tag", t["t_ns"]) for t in document["tags"]], "tags:", tags)
-    peak = max(e["args"].get("rss", 0) for e in events if e["ph"] == "C" and e["name"] == "memory MiB")
+    peak = max(e["args"]["MiB"] for e in events if e["ph"] == "C" and e["name"] == "memory rss")
     columns = [c["metric"] for c in document["columns"]]
     series = document["series"]["columns"][columns.index("proc.mem.rss")]["max"]
     wanted = max(value for value in series if value is not None) / 1048576

@@ -149,7 +149,7 @@ static void test_scopes_tags_and_names(void **state)
     resmon_run_free(run);
 }
 
-static void test_counters_are_scaled_and_grouped(void **state)
+static void test_counters_are_scaled_and_one_each(void **state)
 {
     (void)state;
     static const struct rm_run_column columns[] = {
@@ -171,20 +171,21 @@ static void test_counters_are_scaled_and_grouped(void **state)
     add_columns(run, columns, RM_ARRAY_LEN(columns), values);
     const char *text = trace_of(runs, 1);
     static const char *const wanted[] = {
-        "{\"ph\":\"C\",\"pid\":42,\"tid\":42,\"ts\":500.000,\"name\":\"CPU %\","
-        "\"args\":{\"process\":99.960}},\n",
-        "\"ts\":1500.000,\"name\":\"CPU %\",\"args\":{\"process\":50.000}}",
-        "\"ts\":0.000,\"name\":\"memory MiB\",\"args\":{\"rss\":1.000,\"tree rss a "
-        "\\\"b\\\"\":0.000}}",
-        "\"ts\":1000.000,\"name\":\"memory MiB\",\"args\":{\"rss\":1.500,\"tree rss a "
-        "\\\"b\\\"\":9.5367431640625e+293}}",
-        "\"ts\":500.000,\"name\":\"I/O MB/s\",\"args\":{\"read\":1.500}}",
-        "\"ts\":1500.000,\"name\":\"I/O MB/s\",\"args\":{\"read\":0.000}}",
+        "{\"ph\":\"C\",\"pid\":42,\"tid\":42,\"ts\":500.000,\"name\":\"CPU process\","
+        "\"args\":{\"%\":99.960}},\n",
+        "\"ts\":1500.000,\"name\":\"CPU process\",\"args\":{\"%\":50.000}}",
+        "\"ts\":0.000,\"name\":\"memory rss\",\"args\":{\"MiB\":1.000}}",
+        "\"ts\":1000.000,\"name\":\"memory rss\",\"args\":{\"MiB\":1.500}}",
+        "\"ts\":0.000,\"name\":\"memory tree rss a \\\"b\\\"\",\"args\":{\"MiB\":0.000}}",
+        "\"ts\":1000.000,\"name\":\"memory tree rss a \\\"b\\\"\",\"args\":{\"MiB\":"
+        "9.5367431640625e+293}}",
+        "\"ts\":500.000,\"name\":\"I/O read\",\"args\":{\"MB/s\":1.500}}",
+        "\"ts\":1500.000,\"name\":\"I/O read\",\"args\":{\"MB/s\":0.000}}",
     };
     for (size_t i = 0; i < RM_ARRAY_LEN(wanted); i++) {
         assert_has(text, wanted[i]);
     }
-    assert_int_equal(count_of(text, "\"ph\":\"C\""), 6); /* a row without any number has none */
+    assert_int_equal(count_of(text, "\"ph\":\"C\""), 8); /* what is no number has none */
     assert_int_equal(count_of(text, "nan") + count_of(text, "inf"), 0);
     resmon_run_free(run);
 }
@@ -337,7 +338,7 @@ static void test_the_sink_writes_at_stop(void **state)
     (void)fclose(file);
     assert_has(text, "\"name\":\"phase\",\"cat\":\"scope\"}");
     assert_has(text, "\"name\":\"a tag\"}");
-    assert_has(text, "\"name\":\"memory MiB\",\"args\":{\"rss\":");
+    assert_has(text, "\"name\":\"memory rss\",\"args\":{\"MiB\":");
     assert_int_equal(unlink(path_of("sink.json")), 0);
 }
 
@@ -392,7 +393,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scopes_tags_and_names),
-        cmocka_unit_test(test_counters_are_scaled_and_grouped),
+        cmocka_unit_test(test_counters_are_scaled_and_one_each),
         cmocka_unit_test(test_several_runs_share_a_clock_and_no_id),
         cmocka_unit_test(test_a_run_of_nothing_is_a_trace),
         cmocka_unit_test(test_a_decimal_comma_does_not_reach_the_trace),
