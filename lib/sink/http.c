@@ -19,6 +19,7 @@
 #include "base/fault.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "sys/signal_guard.h"
 
 #define CONNECT_NS     (10 * RM_NS_PER_S)
 #define LOOK_ROUND_MS  100 /* how soon a new deadline, or the program's end, is noticed */
@@ -75,8 +76,8 @@ static char load_error[256]; /* "": loaded */
  * other is read, so that no exchange begins unseen. */
 static int active;
 static bool is_exiting;
-static RM_THREAD_LOCAL int
-    own_active; /* of these, on this thread: it may exit in a signal handler */
+/* Of these, on this thread: it may exit in a signal handler. */
+static RM_THREAD_LOCAL int own_active;
 
 static bool begin_exchange(void)
 {
@@ -143,7 +144,7 @@ static void load(void)
 
 struct rm_http {
     CURL *easy;
-    CURLM *multi;
+    CURLM *multi; /* with its connections; NULL between a sink's calls */
     struct curl_slist *headers;
     char *extra_header;
     int64_t timeout_ns;
@@ -276,8 +277,7 @@ static bool set_manners(struct rm_http *http, const struct rm_http_config *confi
 static resmon_status set_up(struct rm_http *http, const struct rm_http_config *config)
 {
     http->easy = curl.easy_init();
-    http->multi = curl.multi_init();
-    if (http->easy == NULL || http->multi == NULL) {
+    if (http->easy == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
     }
     if (config->header != NULL) {
@@ -319,16 +319,26 @@ resmon_status rm_http_open(const struct rm_http_config *config, struct rm_http *
     return RESMON_OK;
 }
 
+/* Its descriptors have plain numbers, which a program may close and give to files of its own. */
+void rm_http_rest(struct rm_http *http)
+{
+    struct rm_signal_guard guard;
+    if (http->multi != NULL) {
+        rm_signal_guard_begin(&guard); /* the end of TLS is written, too */
+        (void)curl.multi_cleanup(http->multi);
+        rm_signal_guard_end(&guard);
+        http->multi = NULL;
+    }
+}
+
 void rm_http_close(struct rm_http *http)
 {
     if (http == NULL) {
         return;
     }
+    rm_http_rest(http);
     if (http->easy != NULL) {
         curl.easy_cleanup(http->easy);
-    }
-    if (http->multi != NULL) {
-        (void)curl.multi_cleanup(http->multi);
     }
     curl.slist_free_all(http->headers);
     rm_free(http->extra_header);
@@ -502,19 +512,30 @@ static void clear(struct rm_http_reply *reply)
     }
 }
 
+/* NOSIGNAL keeps libcurl from holding SIGPIPE back itself. */
+static bool run_guarded(struct rm_http *http, int64_t until_ns, CURLcode *ret_code)
+{
+    struct rm_signal_guard guard;
+    rm_signal_guard_begin(&guard);
+    bool is_done = run(http, until_ns, ret_code);
+    (void)curl.multi_remove_handle(http->multi, http->easy);
+    rm_signal_guard_end(&guard);
+    return is_done;
+}
+
 static resmon_status transfer(struct rm_http *http, const struct rm_http_request *request,
                               int64_t deadline_ns, struct rm_http_reply *reply)
 {
     CURLcode code = CURLE_OK;
+    http->multi = http->multi != NULL ? http->multi : curl.multi_init();
     int64_t now_ns = rm_clock_monotonic_ns();
     int64_t until_ns = now_ns + http->timeout_ns;
     until_ns = until_ns < deadline_ns ? until_ns : deadline_ns;
-    if (!prepare(http, request, reply, until_ns - now_ns) ||
+    if (http->multi == NULL || !prepare(http, request, reply, until_ns - now_ns) ||
         curl.multi_add_handle(http->multi, http->easy) != CURLM_OK) {
         return rm_error(RESMON_ENOMEM, "out of memory for a request");
     }
-    bool is_done = run(http, until_ns, &code);
-    (void)curl.multi_remove_handle(http->multi, http->easy);
+    bool is_done = run_guarded(http, until_ns, &code);
     read_answer(http, reply);
     if (!is_done) {
         reply->code = 0;
@@ -597,12 +618,13 @@ static int64_t left_ns(int64_t deadline_ns)
 bool rm_http_pause(int64_t wait_ns, int64_t deadline_ns)
 {
     const int64_t step_ns = LOOK_ROUND_MS * RM_NS_PER_MS;
+    const int64_t own_ns = rm_deadline_ns();
     int64_t until_ns = rm_clock_monotonic_ns() + wait_ns;
     for (int64_t now_ns; (now_ns = rm_clock_monotonic_ns()) < until_ns;) {
         int64_t pause = until_ns - now_ns < step_ns ? until_ns - now_ns : step_ns;
         const struct timespec step = {pause / RM_NS_PER_S, pause % RM_NS_PER_S};
-        if (left_ns(deadline_ns) <= 0) {
-            return false;
+        if (left_ns(deadline_ns) <= 0 || rm_deadline_ns() != own_ns) {
+            return false; /* a deadline that is new: what is to come in the end needs its time */
         }
         (void)nanosleep(&step, NULL);
     }

@@ -65,6 +65,10 @@ struct rm_http_reply {
  * certificate file that is not there; RESMON_ENOMEM. */
 resmon_status rm_http_open(const struct rm_http_config *config, struct rm_http **ret_http);
 
+/** Closes connections and all else that libcurl keeps open: at the end of each call of a sink.  The
+ * next exchange opens it again. */
+void rm_http_rest(struct rm_http *http);
+
 /** NULL is fine. */
 void rm_http_close(struct rm_http *http);
 
@@ -87,7 +91,8 @@ resmon_status rm_http_send(struct rm_http *http, const struct rm_http_request *r
 bool rm_http_wait(struct rm_http *http, unsigned attempt, const struct rm_http_reply *reply,
                   int64_t deadline_ns);
 
-/** Waits so long; false when there is no time left then, or the program ends. */
+/** Waits so long; false when there is no time left then, a new deadline came meanwhile, or the
+ * program ends. */
 bool rm_http_pause(int64_t wait_ns, int64_t deadline_ns);
 
 void rm_http_reply_free(struct rm_http_reply *reply);

@@ -15,6 +15,11 @@ resmon_status rm_http_open(const struct rm_http_config *config, struct rm_http *
     return unsupported();
 }
 
+void rm_http_rest(struct rm_http *http)
+{
+    (void)http;
+}
+
 void rm_http_close(struct rm_http *http)
 {
     (void)http;

@@ -308,18 +308,14 @@ static resmon_status start(void *context, const resmon_run *run)
     if (status != RESMON_OK) {
         rm_log(RESMON_LOG_WARNING, "%s; it is tried again at the end", resmon_last_error());
     }
+    rm_http_rest(mlflow->client.http);
     return RESMON_OK;
 }
 
-/* Series while it runs: whole rows that are new.  What fails comes with the next, or at the end. */
-static resmon_status snapshot(void *context, const resmon_run *run)
+static resmon_status send_series(struct mlflow *mlflow, const resmon_run *run)
 {
-    struct mlflow *mlflow = context;
     struct rm_mlflow_cursor cursor = {.stage = RM_MLFLOW_STAGE_SERIES};
     struct account account = {0};
-    if (!reports(mlflow) || run->row_count < 2) {
-        return RESMON_OK;
-    }
     struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
     if (plan == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
@@ -348,6 +344,18 @@ static resmon_status snapshot(void *context, const resmon_run *run)
     return status;
 }
 
+/* Series while it runs: whole rows that are new.  What fails comes with the next, or at the end. */
+static resmon_status snapshot(void *context, const resmon_run *run)
+{
+    struct mlflow *mlflow = context;
+    if (!reports(mlflow) || run->row_count < 2) {
+        return RESMON_OK;
+    }
+    resmon_status status = send_series(mlflow, run);
+    rm_http_rest(mlflow->client.http);
+    return status;
+}
+
 /* Who made the run also ends it, even where another process of the host reports. */
 static resmon_status stop(void *context, const resmon_run *run)
 {
@@ -359,7 +367,9 @@ static resmon_status stop(void *context, const resmon_run *run)
     if (!reports(mlflow)) {
         cursor.stage = RM_MLFLOW_STAGE_UPDATE;
     }
-    return deliver(mlflow, run, cursor, RM_DEADLINE_NONE);
+    resmon_status status = deliver(mlflow, run, cursor, RM_DEADLINE_NONE);
+    rm_http_rest(mlflow->client.http);
+    return status;
 }
 
 resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm_sink *ret_sink)

@@ -112,6 +112,7 @@ static resmon_status push_run(void *context, const resmon_run *run)
         .length = push->text.length,
     };
     status = rm_http_send(push->http, &request, RM_DEADLINE_NONE, &push->reply);
+    rm_http_rest(push->http);
     if (status != RESMON_OK) {
         return status;
     }

@@ -84,6 +84,11 @@ resmon_status rm_http_send(struct rm_http *http, const struct rm_http_request *r
     return rm_http_exchange(http, request, deadline_ns, reply);
 }
 
+void rm_http_rest(struct rm_http *http)
+{
+    (void)http;
+}
+
 bool rm_http_wait(struct rm_http *http, unsigned attempt, const struct rm_http_reply *reply,
                   int64_t deadline_ns)
 {

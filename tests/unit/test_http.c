@@ -378,6 +378,13 @@ static void *set_deadline(void *unused)
     return NULL;
 }
 
+static void *set_late_deadline(void *unused)
+{
+    (void)rm_http_pause(300 * MS, RM_DEADLINE_NONE);
+    __atomic_store_n(&own_deadline_ns, rm_clock_monotonic_ns() + 20000 * MS, __ATOMIC_RELAXED);
+    return unused;
+}
+
 /* The monitor stops while a request waits for its answer. */
 static void test_a_deadline_that_comes_meanwhile(void **state)
 {
@@ -403,6 +410,44 @@ static void test_a_deadline_that_comes_meanwhile(void **state)
     assert_false(rm_http_wait(http, 8, &reply, RM_DEADLINE_NONE));
     rm_http_reply_free(&reply);
     rm_http_close(http);
+    stop_serving();
+}
+
+/* A pause for a server that wants one must not use up what the end needs. */
+static void test_a_new_deadline_ends_a_pause(void **state)
+{
+    (void)state;
+    pthread_t other;
+    own_deadline_ns = RM_DEADLINE_NONE;
+    rm_deadline_follow(&own_deadline_ns);
+    assert_int_equal(pthread_create(&other, NULL, set_late_deadline, NULL), 0);
+    int64_t begin_ns = rm_clock_monotonic_ns();
+    assert_false(rm_http_pause(30000 * MS, RM_DEADLINE_NONE));
+    assert_true(rm_clock_monotonic_ns() - begin_ns < 10000 * MS);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_true(rm_http_pause(MS, RM_DEADLINE_NONE)); /* and in the end there is time */
+    rm_deadline_follow(NULL);
+}
+
+/* Between the calls of a sink there is no descriptor that a program could close and use. */
+static void test_nothing_is_kept_open(void **state)
+{
+    (void)state;
+    SERVE({{.body = "one"}, {.body = "two"}});
+    int before = dup(0);
+    const struct rm_http_config config = config_of(0);
+    struct rm_http *http = open_client(&config);
+    struct rm_http_reply reply = {0};
+    for (int i = 0; i < 2; i++) {
+        int now = dup(0); /* the lowest that is free */
+        assert_int_equal(now, before + 1);
+        assert_int_equal(close(now), 0);
+        assert_ok(ask(http, "GET", "/", NULL, &reply));
+        rm_http_rest(http);
+    }
+    rm_http_reply_free(&reply);
+    rm_http_close(http);
+    assert_int_equal(close(before), 0);
     stop_serving();
 }
 
@@ -597,6 +642,8 @@ int main(void)
         cmocka_unit_test(test_nobody_listens),
         cmocka_unit_test(test_limits_of_time),
         cmocka_unit_test(test_a_deadline_that_comes_meanwhile),
+        cmocka_unit_test(test_a_new_deadline_ends_a_pause),
+        cmocka_unit_test(test_nothing_is_kept_open),
         cmocka_unit_test(test_redirects_keep_method_and_body),
         cmocka_unit_test(test_redirects_that_are_refused),
         cmocka_unit_test(test_credentials_stay_with_their_server),
