@@ -42,6 +42,7 @@ struct lane_sink {
     void *context;
     int64_t next_snapshot_ns;
     bool is_off;           /* atomic: its start failed, or it did not return */
+    bool is_ended;         /* guarded by the lane's lock: it had its turn at the end */
     resmon_sink_info info; /* guarded by the lane's lock; without is_off */
 };
 
@@ -55,8 +56,7 @@ struct rm_lane {
     sem_t wake; /* posted for each row, and to stop */
     pthread_t thread;
     bool has_thread;
-    bool wants_records; /* a sink has rows or tag */
-    bool has_snapshots;
+    bool wants_records;    /* a sink has rows or tag */
     bool is_stopping;      /* atomic: set before the last wake */
     int64_t deadline_ns;   /* atomic */
     resmon_run *final_run; /* before is_stopping */
@@ -139,8 +139,6 @@ size_t rm_lane_add(struct rm_lane *lane, const resmon_sink_ops *ops, void *conte
     (void)rm_text_set(sink->info.name, sizeof sink->info.name,
                       ops->name != NULL ? ops->name : "callback");
     lane->wants_records = lane->wants_records || ops->rows != NULL || ops->tag != NULL;
-    lane->has_snapshots =
-        lane->has_snapshots || (ops->snapshot != NULL && ops->snapshot_interval_ms > 0);
     return lane->sink_count++;
 }
 
@@ -252,23 +250,25 @@ static void call_record(struct rm_lane *lane, const struct record *record)
     }
 }
 
-static void call_stop(struct rm_lane *lane)
+static void end_sink(struct rm_lane *lane, struct lane_sink *sink)
 {
-    for (size_t i = 0; i < lane->sink_count; i++) {
-        struct lane_sink *sink = &lane->sinks[i];
-        if (is_on(sink) && sink->ops.stop != NULL && lane->final_run != NULL) {
-            struct call call = call_begin(lane, sink, "stop");
-            resmon_status status = sink->ops.stop(sink->context, lane->final_run);
-            call_end(&call, status);
-            note_end(lane, sink, status);
-        }
-        if (is_on(sink) && sink->ops.flush != NULL) {
-            struct call call = call_begin(lane, sink, "flush");
-            resmon_status status = sink->ops.flush(sink->context);
-            call_end(&call, status);
-            note_end(lane, sink, status);
-        }
+    if (is_on(sink) && sink->ops.stop != NULL) {
+        struct call call = call_begin(lane, sink, "stop");
+        resmon_status status = lane->final_run != NULL
+                                   ? sink->ops.stop(sink->context, lane->final_run)
+                                   : rm_error(RESMON_ENOMEM, "there is no finished run to show it");
+        call_end(&call, status);
+        note_end(lane, sink, status);
     }
+    if (is_on(sink) && sink->ops.flush != NULL) {
+        struct call call = call_begin(lane, sink, "flush");
+        resmon_status status = sink->ops.flush(sink->context);
+        call_end(&call, status);
+        note_end(lane, sink, status);
+    }
+    (void)pthread_mutex_lock(&lane->lock);
+    sink->is_ended = true;
+    (void)pthread_mutex_unlock(&lane->lock);
 }
 
 /* ---- snapshots -------------------------------------------------------------------------- */
@@ -332,7 +332,10 @@ static void call_snapshots(struct rm_lane *lane)
 
 static void wait_for_work(struct rm_lane *lane)
 {
-    int64_t due_ns = lane->has_snapshots ? next_snapshot_ns(lane) : INT64_MAX;
+    int64_t due_ns = next_snapshot_ns(lane);
+    if (rm_ring_peek(&lane->ring) != NULL) {
+        return;
+    }
     if (due_ns == INT64_MAX) {
         while (sem_wait(&lane->wake) != 0 && errno == EINTR) {
         }
@@ -343,12 +346,17 @@ static void wait_for_work(struct rm_lane *lane)
     }
 }
 
-static void deliver_queue(struct rm_lane *lane)
+/* Until the queue is empty; snapshots that are due come in between, as a sink that is slower than
+ * the samples never empties it. */
+static void deliver_queue(struct rm_lane *lane, bool is_stopping)
 {
     const struct record *record;
     while ((record = rm_ring_peek(&lane->ring)) != NULL) {
         call_record(lane, record);
         rm_ring_release(&lane->ring);
+        if (!is_stopping && rm_clock_monotonic_ns() >= next_snapshot_ns(lane)) {
+            return;
+        }
     }
 }
 
@@ -368,12 +376,14 @@ static void *run_thread(void *context)
         wait_for_work(lane);
         /* Asked before the queue is emptied: what was put in before the stop is delivered. */
         is_stopping = __atomic_load_n(&lane->is_stopping, __ATOMIC_ACQUIRE);
-        deliver_queue(lane);
-        if (!is_stopping && lane->has_snapshots) {
+        deliver_queue(lane, is_stopping);
+        if (!is_stopping) {
             call_snapshots(lane);
         }
     }
-    call_stop(lane);
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        end_sink(lane, &lane->sinks[i]);
+    }
     rm_deadline_follow(NULL);
     rm_thread_leave();
     (void)pthread_mutex_lock(&lane->lock);
@@ -479,19 +489,33 @@ void rm_lane_finish(struct rm_lane *lane, resmon_run *run, int64_t deadline_ns)
     (void)sem_post(&lane->wake);
 }
 
-/* Under the lock.  The other sinks get their turn once the one that it is in has returned. */
+/* Under the lock. */
+static void note_late(struct lane_sink *sink, const char *why)
+{
+    sink->info.status = RESMON_ETIMEDOUT;
+    sink->info.end_status = RESMON_ETIMEDOUT;
+    (void)rm_text_set(sink->info.reason, sizeof sink->info.reason, why);
+}
+
+/* Under the lock.  The other sinks get their turn once the one that it is in has returned: nobody
+ * waits for that. */
 static void leave_behind(struct rm_lane *lane)
 {
     lane->end_status = RESMON_ETIMEDOUT;
     const char *name = lane->current != NULL ? lane->current->info.name : "?";
     (void)snprintf(lane->end_text, sizeof lane->end_text,
                    "sink %s did not return in time; it was left behind", name);
-    if (lane->current != NULL) {
-        RM_STORE(&lane->current->is_off, true);
-        lane->current->info.status = RESMON_ETIMEDOUT;
-        lane->current->info.end_status = RESMON_ETIMEDOUT;
-        (void)rm_text_set(lane->current->info.reason, sizeof lane->current->info.reason,
-                          lane->end_text);
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        struct lane_sink *sink = &lane->sinks[i];
+        if (sink == lane->current) {
+            RM_STORE(&sink->is_off, true);
+            note_late(sink, lane->end_text);
+        } else if (!sink->is_ended && is_on(sink)) {
+            char why[RM_ERROR_TEXT_BYTES];
+            (void)snprintf(why, sizeof why, "its end waits for sink %s, which did not return",
+                           name);
+            note_late(sink, why);
+        }
     }
 }
 

@@ -373,7 +373,14 @@ static void test_the_end_of_many(void **state)
     }
 }
 
-/* Without a finished run there is nothing to show, but what was held back goes out. */
+static resmon_status end_status_of(struct rm_lane *lane, size_t index)
+{
+    resmon_sink_info info;
+    rm_lane_get(lane, index, &info);
+    return info.end_status;
+}
+
+/* Without a finished run there is nothing to show, which is said; what was held back goes out. */
 static void test_an_end_without_a_run(void **state)
 {
     (void)state;
@@ -381,7 +388,8 @@ static void test_an_end_without_a_run(void **state)
     struct rm_lane *lane = lane_of(&whole, &sink);
     const struct rm_lane_terms terms = terms_now();
     assert_ok(rm_lane_start(lane, &terms));
-    assert_ok(end(lane, NULL));
+    assert_status(RESMON_ENOMEM, end(lane, NULL));
+    assert_int_equal(end_status_of(lane, 0), RESMON_ENOMEM);
     assert_int_equal(sink.stops, 0);
     assert_int_equal(sink.flushes, 1);
     rm_lane_free(lane);
@@ -429,6 +437,44 @@ static void test_captures_that_fail(void **state)
     (void)sem_destroy(&seen);
 }
 
+static struct rm_lane *busy_lane;
+
+/* Slower than the samples: there is always another. */
+static resmon_status refill(void *context, const resmon_rows *rows)
+{
+    struct sink *sink = context;
+    count(&sink->rows);
+    if (__atomic_load_n(&sink->snapshots, __ATOMIC_SEQ_CST) == 0) {
+        put_row(busy_lane, rows->t_ns[0] + 1);
+    }
+    return RESMON_OK;
+}
+
+static void test_snapshots_come_beside_rows_without_end(void **state)
+{
+    (void)state;
+    sem_t seen;
+    assert_int_equal(sem_init(&seen, 0, 0), 0);
+    struct sink sink = {.signal = &seen};
+    const resmon_sink_ops ops = {.struct_size = sizeof ops,
+                                 .rows = refill,
+                                 .snapshot = on_snapshot,
+                                 .snapshot_interval_ms = 5,
+                                 .close = on_close};
+    busy_lane = lane_of(&ops, &sink);
+    struct rm_lane_terms terms = terms_now();
+    terms.capture = capture;
+    terms.context = columns;
+    captures = 1;
+    assert_ok(rm_lane_start(busy_lane, &terms));
+    put_row(busy_lane, 0);
+    (void)sem_wait(&seen);
+    assert_ok(end(busy_lane, columns));
+    assert_true(sink.rows > 0 && sink.snapshots > 0);
+    rm_lane_free(busy_lane);
+    (void)sem_destroy(&seen);
+}
+
 /* ---- left behind ---------------------------------------------------------------------------- */
 
 /* A sink that sits in a row: what was queued behind it is delivered once it returns, and its memory
@@ -437,13 +483,14 @@ static void test_a_sink_that_sits_in_a_row(void **state)
 {
     (void)state;
     sem_t gate, signal;
-    static struct sink sink;
+    static struct sink sink, next;
     resmon_sink_info info = {.struct_size = sizeof info};
     assert_int_equal(sem_init(&gate, 0, 0), 0);
     assert_int_equal(sem_init(&signal, 0, 0), 0);
     sink = (struct sink){.gate = &gate, .signal = &signal};
     struct rm_lane *lane = lane_of(&whole, &sink);
     const struct rm_lane_terms terms = terms_now();
+    assert_int_equal(rm_lane_add(lane, &whole, &next), 1);
     assert_ok(rm_lane_start(lane, &terms));
     put_row(lane, 0);
     put_row(lane, 1);
@@ -455,6 +502,8 @@ static void test_a_sink_that_sits_in_a_row(void **state)
     rm_lane_get(lane, 0, &info);
     assert_int_equal(info.is_off, 1);
     assert_int_equal(info.status, RESMON_ETIMEDOUT);
+    assert_int_equal(end_status_of(lane, 0), RESMON_ETIMEDOUT);
+    assert_int_equal(end_status_of(lane, 1), RESMON_ETIMEDOUT); /* its turn did not come */
     rm_lane_free(lane);
     assert_int_equal(__atomic_load_n(&sink.closes, __ATOMIC_SEQ_CST), 0);
     (void)sem_post(&gate);
@@ -492,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_the_end_of_many),
         cmocka_unit_test(test_an_end_without_a_run),
         cmocka_unit_test(test_captures_that_fail),
+        cmocka_unit_test(test_snapshots_come_beside_rows_without_end),
         cmocka_unit_test(test_a_sink_that_sits_in_a_row),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
