@@ -94,9 +94,9 @@ RESMON_API resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,
  * The same for a run that is there: a run document, or the recording of a job that was killed.  Its
  * MLflow run gets the status FINISHED, or KILLED when the program was interrupted.  Blocks until it
  * is sent or spooled.
- * RESMON_ENET, RESMON_ETIMEDOUT, RESMON_EACCES (401, 403), RESMON_ENOENT (404), RESMON_EFORMAT (who
- * answered is no MLflow server), RESMON_EREMOTE: not all was sent; the text says why, and where the
- * rest was put. Thread class: any thread.  Since 0.1.
+ * RESMON_ENET, RESMON_ETIMEDOUT, RESMON_EACCES (401, 403), RESMON_EREMOTE (404, 5xx, ...),
+ * RESMON_EFORMAT (who answered is no MLflow server), RESMON_EREMOTE: not all was sent; the text
+ * says why, and where the rest was put. Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_push_mlflow(const resmon_run *run,
                                                 const resmon_mlflow_options *options);

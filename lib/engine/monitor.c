@@ -77,7 +77,6 @@ resmon_status rm_monitor_new(const resmon_monitor_options *given, resmon_monitor
         return status;
     }
     rm_scope_prepare_for_fork();
-    monitor->leader.fd = -1;
     monitor->pid = getpid();
     monitor->forks = rm_scope_forks();
     (void)pthread_mutex_init(&monitor->label_lock, NULL);

@@ -5,17 +5,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/fault.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "job/file_name.h"
+#include "sys/kept.h"
 
 /* <sys/file.h>, which declares it, is a file of this library on the include path. */
 int flock(int fd, int operation);
@@ -60,74 +63,167 @@ static resmon_status name_lock(struct rm_leader *leader, const resmon_job_info *
                : rm_error(RESMON_EINVAL, "the directory of lock files has too long a name");
 }
 
+/* ---- the lock, of all leaders of this process for the same host ----------------------------- */
+
+struct rm_leader_lock {
+    struct rm_leader_lock *next;
+    int references;
+    struct rm_kept file; /* a program may close what it does not know */
+    char path[RM_LEADER_PATH_BYTES];
+};
+
+static pthread_mutex_t locks_guard = PTHREAD_MUTEX_INITIALIZER;
+static struct rm_leader_lock *locks; /* that this process holds */
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+/* The child leads nothing.  What its copies of leaders point to stays. */
+static void forget_locks(void)
+{
+    locks_guard = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    locks = NULL;
+}
+
+static void prepare_for_fork(void)
+{
+    (void)pthread_atfork(NULL, NULL, forget_locks);
+}
+
 /* A file of ours alone, and the one that its name means: links == 0 once its leader has removed
  * it. */
-static resmon_status check_lock(const struct rm_leader *leader, nlink_t *ret_links)
+static resmon_status check_lock(int fd, const char *path, nlink_t *ret_links)
 {
     struct stat info;
-    if (fstat(leader->fd, &info) != 0) {
-        return rm_error_errno(errno, "cannot look at %s", leader->path);
+    if (fstat(fd, &info) != 0) {
+        return rm_error_errno(errno, "cannot look at %s", path);
     }
     if (!S_ISREG(info.st_mode)) {
-        return rm_error(RESMON_EACCES, "%s is not a regular file", leader->path);
+        return rm_error(RESMON_EACCES, "%s is not a regular file", path);
     }
     if (info.st_uid != geteuid()) {
-        return rm_error(RESMON_EACCES, "%s belongs to user %lu", leader->path,
-                        (unsigned long)info.st_uid);
+        return rm_error(RESMON_EACCES, "%s belongs to user %lu", path, (unsigned long)info.st_uid);
     }
     if (info.st_nlink > 1) {
-        return rm_error(RESMON_EACCES, "%s has other names, too", leader->path);
+        return rm_error(RESMON_EACCES, "%s has other names, too", path);
     }
     *ret_links = info.st_nlink;
     return RESMON_OK;
 }
 
-static void close_lock(struct rm_leader *leader)
-{
-    if (leader->fd >= 0) {
-        (void)close(leader->fd);
-    }
-    leader->fd = -1;
-}
-
-/* RESMON_EBUSY: another process has it; RESMON_ESTATE: removed meanwhile, to be tried again. */
-static resmon_status try_lock(struct rm_leader *leader)
+static resmon_status lock_file(int fd, const char *path)
 {
     nlink_t links = 0;
-    leader->fd =
-        RM_FAULT(RM_FAULT_OPEN)
-            ? (errno = EMFILE, -1)
-            : open(leader->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-                   0600);
-    if (leader->fd < 0) {
-        return rm_error_errno(errno, "cannot open %s", leader->path);
-    }
-    resmon_status status = check_lock(leader, &links);
-    if (status == RESMON_OK && flock(leader->fd, LOCK_EX | LOCK_NB) != 0) {
-        return errno == EWOULDBLOCK ? RESMON_EBUSY
-                                    : rm_error_errno(errno, "cannot lock %s", leader->path);
+    resmon_status status = check_lock(fd, path, &links);
+    if (status == RESMON_OK && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        return errno == EWOULDBLOCK ? RESMON_EBUSY : rm_error_errno(errno, "cannot lock %s", path);
     }
     if (status == RESMON_OK) {
-        status = check_lock(leader, &links); /* the leader before may have removed it just now */
+        status = check_lock(fd, path, &links); /* the leader before may have removed it just now */
     }
     return status == RESMON_OK && links == 0
-               ? rm_error(RESMON_ESTATE, "%s was removed again and again", leader->path)
+               ? rm_error(RESMON_ESTATE, "%s was removed again and again", path)
                : status;
 }
 
-static void take_lock(struct rm_leader *leader)
+/* RESMON_EBUSY: another process has it; RESMON_ESTATE: removed meanwhile, to be tried again. */
+static resmon_status open_lock(const char *path, int *ret_fd)
 {
+    const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    int fd = RM_FAULT(RM_FAULT_OPEN) ? (errno = EMFILE, -1) : open(path, flags, 0600);
+    if (fd < 0) {
+        return rm_error_errno(errno, "cannot open %s", path);
+    }
+    resmon_status status = lock_file(fd, path);
+    if (status != RESMON_OK) {
+        (void)close(fd);
+        return status;
+    }
+    *ret_fd = fd;
+    return RESMON_OK;
+}
+
+static resmon_status make_lock(const char *path, struct rm_leader_lock **ret_lock)
+{
+    int fd = -1;
     resmon_status status = RESMON_ESTATE;
+    struct rm_leader_lock *lock = rm_alloc(1, sizeof *lock);
+    if (lock == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for %s", path);
+    }
     for (int i = 0; i < TRIES && status == RESMON_ESTATE; i++) {
-        status = try_lock(leader);
-        if (status != RESMON_OK) {
-            close_lock(leader);
+        status = open_lock(path, &fd);
+    }
+    if (status != RESMON_OK) {
+        rm_free(lock);
+        return status;
+    }
+    (void)snprintf(lock->path, sizeof lock->path, "%s", path);
+    lock->references = 1;
+    rm_kept_take(&lock->file, fd);
+    lock->next = locks;
+    locks = lock;
+    *ret_lock = lock;
+    return RESMON_OK;
+}
+
+static resmon_status take_lock(const char *path, struct rm_leader_lock **ret_lock)
+{
+    resmon_status status = RESMON_OK;
+    (void)pthread_once(&fork_once, prepare_for_fork);
+    (void)pthread_mutex_lock(&locks_guard);
+    struct rm_leader_lock *lock = locks;
+    while (lock != NULL && (strcmp(lock->path, path) != 0 || !rm_kept_is_ours(&lock->file))) {
+        lock = lock->next;
+    }
+    if (lock != NULL) {
+        lock->references++;
+        *ret_lock = lock;
+    } else {
+        status = make_lock(path, ret_lock);
+    }
+    (void)pthread_mutex_unlock(&locks_guard);
+    return status;
+}
+
+/*
+ * Removed while it is locked: whoever opened it before finds it without a name after locking it,
+ * and tries again.
+ */
+static void remove_lock(struct rm_leader_lock *lock)
+{
+    nlink_t links = 0;
+    int fd = rm_kept_fd(&lock->file);
+    if (rm_kept_is_ours(&lock->file)) {
+        if (check_lock(fd, lock->path, &links) == RESMON_OK && links == 1) {
+            (void)unlink(lock->path);
+        }
+        (void)flock(fd, LOCK_UN);
+    }
+    rm_kept_close(&lock->file);
+    rm_free(lock);
+}
+
+static void give_lock(struct rm_leader_lock *lock)
+{
+    (void)pthread_mutex_lock(&locks_guard);
+    bool is_last = --lock->references == 0;
+    for (struct rm_leader_lock **at = &locks; is_last && *at != NULL; at = &(*at)->next) {
+        if (*at == lock) {
+            *at = lock->next;
+            break;
         }
     }
-    leader->is_leader = status == RESMON_OK;
-    if (status == RESMON_OK) {
-        rm_kept_take(&leader->kept, leader->fd);
+    if (is_last) {
+        remove_lock(lock);
     }
+    (void)pthread_mutex_unlock(&locks_guard);
+}
+
+/* ---- leading ------------------------------------------------------------------------------- */
+
+static void lead_by_lock(struct rm_leader *leader)
+{
+    resmon_status status = take_lock(leader->path, &leader->lock);
+    leader->is_leader = status == RESMON_OK;
     if (status == RESMON_EBUSY) {
         decline(leader, "another process of the job leads on this host");
     } else if (status != RESMON_OK) {
@@ -138,7 +234,7 @@ static void take_lock(struct rm_leader *leader)
 void rm_leader_take(struct rm_leader *leader, const struct resmon_job *job, const char *directory)
 {
     const resmon_job_info *info = &job->info;
-    *leader = (struct rm_leader){.fd = -1, .pid = getpid()};
+    *leader = (struct rm_leader){.pid = getpid()};
     if (info->system[0] == '\0' || info->local_rank == 0) {
         leader->is_leader = true;
         return;
@@ -156,7 +252,7 @@ void rm_leader_take(struct rm_leader *leader, const struct resmon_job *job, cons
                                ? name_lock(leader, info, directory)
                                : rm_error(RESMON_ENOENT, "the job has no id, and no local ranks");
     if (status == RESMON_OK) {
-        take_lock(leader);
+        lead_by_lock(leader);
     } else {
         complain(leader);
     }
@@ -167,24 +263,16 @@ bool rm_leader_leads(const struct rm_leader *leader)
     return leader->is_leader && leader->pid == getpid();
 }
 
-/*
- * Removed while it is locked: whoever opened it before finds it without a name after locking it,
- * and tries again.  A fork's child shares the lock with its parent: to unlock it there would take
- * it from the parent.
+/* A fork's child shares the lock with its parent: to unlock it there would take it from the parent.
  */
 void rm_leader_free(struct rm_leader *leader)
 {
-    nlink_t links = 0;
-    if (!rm_kept_is_ours(&leader->kept)) {
-        leader->fd = -1; /* the program closed it */
+    if (leader->lock != NULL && leader->pid == getpid()) {
+        give_lock(leader->lock);
+    } else if (leader->lock != NULL) {
+        rm_kept_close(&leader->lock->file);
     }
-    if (leader->fd >= 0 && leader->pid == getpid()) {
-        if (check_lock(leader, &links) == RESMON_OK && links == 1) {
-            (void)unlink(leader->path);
-        }
-        (void)flock(leader->fd, LOCK_UN);
-    }
-    close_lock(leader);
+    leader->lock = NULL;
     leader->is_leader = false;
     decline(leader, "given up");
 }

@@ -8,6 +8,8 @@
  * that cannot be written) nobody leads, and `reason` says why: figures of a host that are absent
  * with a reason are better than figures that are there once per rank.
  *
+ * All monitors of a process lead together.
+ *
  * The lock is of the processes that see the same directory: ranks with a /tmp of their own each
  * lead.  The child of a fork does not lead; but while it lives, it keeps the lock of a parent that
  * was killed.
@@ -19,15 +21,15 @@
 #include <sys/types.h>
 
 #include "job/detect.h"
-#include "sys/kept.h"
 
 #define RM_LEADER_REASON_BYTES 256
 #define RM_LEADER_PATH_BYTES   1024
 
+struct rm_leader_lock;
+
 struct rm_leader {
-    bool is_leader;      /* when it was asked for; see rm_leader_leads() */
-    int fd;              /* of the lock file; -1: none */
-    struct rm_kept kept; /* the same, recognised after the program closed what it does not know */
+    bool is_leader;              /* when it was asked for; see rm_leader_leads() */
+    struct rm_leader_lock *lock; /* shared by the leaders of a process; NULL: none */
     pid_t pid;
     char reason[RM_LEADER_REASON_BYTES]; /* why it does not lead; "" if it does */
     char path[RM_LEADER_PATH_BYTES];

@@ -575,6 +575,7 @@ resmon_status rm_mlflow_send(struct rm_mlflow_client *client, const struct rm_ml
 bool rm_mlflow_is_optional(const struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
                            resmon_status status)
 {
-    return client->is_refused && (item->call == RM_MLFLOW_PARAMS ||
-                                  (item->call == RM_MLFLOW_ARTIFACT && status == RESMON_ENOTSUP));
+    bool is_another_value = item->call == RM_MLFLOW_PARAMS && client->reply.code == 400;
+    return client->is_refused &&
+           (is_another_value || (item->call == RM_MLFLOW_ARTIFACT && status == RESMON_ENOTSUP));
 }

@@ -92,7 +92,9 @@ static const char *fact_text(const struct resmon_run *run, const char *group, co
 struct rm_mlflow_place rm_mlflow_place_of(const struct rm_mlflow_config *config,
                                           const struct resmon_run *run)
 {
-    struct rm_mlflow_place place = {.node_index = config->node_index, .is_first = true};
+    struct rm_mlflow_place place = {.node_index = config->node_index,
+                                    .is_first = true,
+                                    .is_reporter = rm_run_reports_host(run)};
     double index = fact_number(run, "job", "node_index");
     double rank = fact_number(run, "job", "rank");
     if (place.node_index < 0) {
@@ -110,9 +112,8 @@ struct rm_mlflow_place rm_mlflow_place_of(const struct rm_mlflow_config *config,
     if (is_shared && rank >= 0.0) {
         place.is_first = rank == 0.0;
     } else if (place.job[0] != '\0') {
-        place.is_first = place.node_index == 0;
+        place.is_first = place.node_index == 0 && place.is_reporter;
     }
-    place.is_reporter = rm_run_reports_host(run);
     return place;
 }
 
@@ -195,6 +196,12 @@ static void make_unique(char paths[][LONGEST_KEY], size_t count)
     }
 }
 
+/* With what is still open. */
+static double wall_of(const struct rm_run_scope *scope)
+{
+    return scope->total_ns + scope->open_ns;
+}
+
 /* False: no memory. */
 static bool add_scope_points(struct rm_mlflow_plan *plan, const struct rm_run_scope *scope,
                              const char *path)
@@ -203,7 +210,7 @@ static bool add_scope_points(struct rm_mlflow_plan *plan, const struct rm_run_sc
         const char *figure;
         double value;
     } figures[SCOPE_FIGURES] = {
-        {"wall_seconds", (scope->total_ns + scope->open_ns) / 1e9},
+        {"wall_seconds", wall_of(scope) / 1e9},
         {"calls", (double)scope->calls},
         {"cpu_seconds", scope->cpu_ns / 1e9},
         {"rss_peak_megabytes", scope->rss_peak_bytes / MEGA},
@@ -245,7 +252,7 @@ static resmon_status find_least(struct rm_mlflow_plan *plan, size_t count, struc
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
     for (size_t i = 0; i < all; i++) {
-        double wall_ns = plan->run->scopes[i].total_ns;
+        double wall_ns = wall_of(&plan->run->scopes[i]);
         walls[i] = wall_ns > 0.0 ? wall_ns : 0.0; /* not NaN, which has no place in an order */
     }
     qsort(walls, all, sizeof *walls, descending);
@@ -280,7 +287,7 @@ static resmon_status add_scopes(struct rm_mlflow_plan *plan)
     }
     size_t added = 0;
     for (size_t i = 0; i < run->scope_count && added < count; i++) {
-        if (!is_taken(&least, run->scopes[i].total_ns)) {
+        if (!is_taken(&least, wall_of(&run->scopes[i]))) {
             continue;
         }
         scope_path(run, i, paths[added++]);

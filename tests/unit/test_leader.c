@@ -93,7 +93,25 @@ static void test_a_job_without_an_id_has_no_leader(void **state)
     resmon_job_free(job);
 }
 
-static void test_one_lock_one_leader(void **state)
+/* What a process that comes now finds. */
+static bool other_process_leads(const resmon_job *job)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        struct rm_leader leader;
+        rm_leader_take(&leader, job, directory);
+        bool leads = rm_leader_leads(&leader);
+        bool is_said = leads || strstr(leader.reason, "another process") != NULL;
+        rm_leader_free(&leader);
+        _exit(!is_said ? 2 : leads ? 1 : 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 1;
+}
+
+static void test_one_lock_one_process(void **state)
 {
     (void)state;
     resmon_job *job = locked_job();
@@ -103,13 +121,14 @@ static void test_one_lock_one_leader(void **state)
     struct rm_leader of_other = take(other);
     struct stat info;
     assert_true(rm_leader_leads(&first) && rm_leader_leads(&of_other));
-    assert_false(rm_leader_leads(&second));
-    assert_non_null(strstr(second.reason, "another process"));
+    assert_true(rm_leader_leads(&second)); /* of the same process */
+    assert_false(other_process_leads(job));
     assert_int_equal(stat(first.path, &info), 0);
     assert_int_equal(info.st_mode & 07777, 0600);
-    assert_int_equal(fcntl(first.fd, F_GETFD), FD_CLOEXEC);
-    rm_leader_free(&second);
     rm_leader_free(&first);
+    assert_false(other_process_leads(job)); /* the second one still does */
+    rm_leader_free(&second);
+    assert_true(other_process_leads(job));
     struct rm_leader third = take(job);
     assert_true(rm_leader_leads(&third));
     rm_leader_free(&third);
@@ -177,8 +196,7 @@ static void test_a_child_does_not_inherit_the_leadership(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     assert_true(rm_leader_leads(&leader));
-    struct rm_leader second = take(job);
-    assert_false(rm_leader_leads(&second));
+    assert_false(other_process_leads(job));
     rm_leader_free(&leader);
     resmon_job_free(job);
 }
@@ -231,7 +249,7 @@ static void assert_declined(const resmon_job *job, const char *why)
     if (strstr(leader.reason, why) == NULL || strstr(leader.reason, "RESMON_LOCAL_RANK") == NULL) {
         fail_msg("the reason is '%s'", leader.reason);
     }
-    assert_int_equal(leader.fd, -1);
+    assert_null(leader.lock);
     rm_leader_free(&leader);
 }
 
@@ -318,7 +336,7 @@ int main(void)
         cmocka_unit_test(test_local_rank_0_leads),
         cmocka_unit_test(test_without_a_job_each_leads),
         cmocka_unit_test(test_a_job_without_an_id_has_no_leader),
-        cmocka_unit_test(test_one_lock_one_leader),
+        cmocka_unit_test(test_one_lock_one_process),
         cmocka_unit_test(test_another_process_takes_over_after_a_kill),
         cmocka_unit_test(test_a_child_does_not_inherit_the_leadership),
         cmocka_unit_test(test_never_two_at_once),

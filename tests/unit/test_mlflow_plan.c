@@ -613,7 +613,9 @@ static void test_the_longest_scopes_are_kept(void **state)
     struct rm_mlflow_plan plan;
     size_t found = 0;
     for (size_t i = 0; i < run->scope_count; i++) {
-        run->scopes[i].total_ns = i % 50 == 49 ? 9e9 + (double)i : 1e6;
+        double wall_ns = i % 50 == 49 ? 9e9 + (double)i : 1e6;
+        run->scopes[i].total_ns = i % 100 == 49 ? 0.0 : wall_ns; /* not ended yet: it counts, too */
+        run->scopes[i].open_ns = wall_ns - run->scopes[i].total_ns;
     }
     init_config(0);
     assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
@@ -805,6 +807,9 @@ static void test_places_in_a_job(void **state)
     assert_null(strpbrk(place.job, "'`\"\\=")); /* it stands in a filter */
     place = place_of(run, 0);
     assert_true(place.is_first && place.node_index == 0);
+    put_fact(run, "job", "reports_host", "0", RM_FACT_NUMBER); /* another process of node 0 does */
+    place = place_of(run, 0);
+    assert_true(!place.is_first && !place.is_reporter);
     put_fact(run, "job", "rank", "0", RM_FACT_NUMBER);
     place = place_of(run, 5);
     assert_true(place.is_first && place.node_index == 5);
