@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/compiler.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "sink/openmetrics.h"
@@ -19,6 +20,7 @@
 
 struct textfile {
     struct rm_labels labels;
+    unsigned slot; /* among the sinks of this process that are there now */
     uint64_t flags;
     bool is_written; /* `path` is a file of ours */
     char directory[RM_PATH_BYTES];
@@ -27,6 +29,29 @@ struct textfile {
 };
 
 /* ---- the file's name -------------------------------------------------------------------- */
+
+/* Two sinks of one process at the same time have a file each; one after the other, the same. */
+static uint64_t slots; /* atomic; the last is shared by all beyond */
+
+static unsigned take_slot(void)
+{
+    uint64_t taken = RM_LOAD(&slots);
+    for (;;) {
+        unsigned slot = 0;
+        while (slot < 63 && (taken >> slot & 1) != 0) {
+            slot++;
+        }
+        if (__atomic_compare_exchange_n(&slots, &taken, taken | UINT64_C(1) << slot, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            return slot;
+        }
+    }
+}
+
+static void give_slot(unsigned slot)
+{
+    (void)__atomic_fetch_and(&slots, ~(UINT64_C(1) << slot), __ATOMIC_RELAXED);
+}
 
 /* A fact as a part of a file name, or `otherwise`. */
 static void set_part(char part[PART_BYTES], const char *fact, const char *otherwise)
@@ -46,12 +71,15 @@ static void set_part(char part[PART_BYTES], const char *fact, const char *otherw
 
 static resmon_status set_path(struct textfile *textfile, const resmon_run *run)
 {
-    char job[PART_BYTES], pid[PART_BYTES], node[PART_BYTES];
+    char job[PART_BYTES], pid[PART_BYTES], node[PART_BYTES], number[16] = "";
     set_part(job, rm_openmetrics_fact(run, "job_id"), "");
     set_part(pid, rm_openmetrics_fact(run, "pid"), "0");
     set_part(node, rm_openmetrics_fact(run, "node"), "localhost");
-    int length = snprintf(textfile->path, sizeof textfile->path, "%s/resmon_%s%s%s_%s.prom",
-                          textfile->directory, job, job[0] != '\0' ? "_" : "", pid, node);
+    if (textfile->slot > 0) {
+        (void)snprintf(number, sizeof number, "_%u", textfile->slot + 1);
+    }
+    int length = snprintf(textfile->path, sizeof textfile->path, "%s/resmon_%s%s%s_%s%s.prom",
+                          textfile->directory, job, job[0] != '\0' ? "_" : "", pid, node, number);
     return length > 0 && (size_t)length < sizeof textfile->path
                ? RESMON_OK
                : rm_error(RESMON_EINVAL, "path longer than %d bytes below %s", RM_PATH_BYTES - 1,
@@ -115,6 +143,7 @@ static void close_sink(void *context)
     if ((textfile->flags & RESMON_PROMETHEUS_KEEP) == 0) {
         remove_file(textfile);
     }
+    give_slot(textfile->slot);
     rm_labels_free(&textfile->labels);
     rm_free(textfile);
 }
@@ -181,6 +210,7 @@ resmon_status rm_prometheus_sink_new(const resmon_prometheus_options *options,
         rm_free(textfile);
         return status;
     }
+    textfile->slot = take_slot();
     *ret_sink = (struct rm_sink){
         .ops = {.name = "prometheus",
                 .stop = finish,

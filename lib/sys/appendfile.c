@@ -58,6 +58,26 @@ resmon_status rm_appendfile_open(struct rm_appendfile *file, const char *path)
         return status;
     }
     rm_kept_take(&file->file, fd);
+    rm_kept_tag(&file->file);
+    return RESMON_OK;
+}
+
+/* Opens it again where the program has closed it; the lock went with the descriptor. */
+static resmon_status revive(struct rm_appendfile *file)
+{
+    if (rm_kept_is_ours(&file->file)) {
+        return RESMON_OK;
+    }
+    if (!file->file.is_open || !rm_kept_open(&file->file, file->path, FLAGS)) {
+        return rm_error(RESMON_EIO, "%s was closed by the program, and cannot be opened again",
+                        file->path);
+    }
+    file->file.is_quick = false;
+    if (!lock_as(rm_kept_fd(&file->file), F_WRLCK)) {
+        rm_kept_close(&file->file);
+        return rm_error(RESMON_EBUSY, "%s was closed by the program, and another writes it now",
+                        file->path);
+    }
     return RESMON_OK;
 }
 
@@ -81,12 +101,12 @@ resmon_status rm_appendfile_add(struct rm_appendfile *file, const char *bytes, s
 {
     size_t written = 0;
     while (written < length) {
-        if (!rm_kept_revive(&file->file, file->path, FLAGS)) {
-            return rm_error(RESMON_EIO, "%s was closed by the program, and cannot be opened again",
-                            file->path);
+        resmon_status revived = revive(file);
+        if (revived != RESMON_OK) {
+            return revived;
         }
         ssize_t done = write_some(file, bytes + written, length - written, file->bytes + written);
-        if (done < 0 && (errno == EINTR || errno == EBADF)) {
+        if (done < 0 && (errno == EINTR || (errno == EBADF && !rm_kept_is_ours(&file->file)))) {
             continue;
         }
         if (done < 0) {

@@ -59,8 +59,14 @@ bool rm_kept_open(struct rm_kept *kept, const char *path, int flags)
         fd = high;
     }
     rm_kept_take(kept, fd);
-    kept->is_tagged = fcntl(fd, F_SETSIG, TAG) == 0 && fcntl(fd, F_GETSIG) == TAG;
+    rm_kept_tag(kept);
+    kept->is_quick = kept->is_tagged;
     return true;
+}
+
+void rm_kept_tag(struct rm_kept *kept)
+{
+    kept->is_tagged = fcntl(kept->fd, F_SETSIG, TAG) == 0 && fcntl(kept->fd, F_GETSIG) == TAG;
 }
 
 void rm_kept_take(struct rm_kept *kept, int fd)
@@ -80,7 +86,10 @@ bool rm_kept_is_ours(const struct rm_kept *kept)
     }
     if (kept->is_tagged) {
         int tag = fcntl(kept->fd, F_GETSIG);
-        return tag == TAG || (tag < 0 && errno != EBADF);
+        bool is_tagged = tag == TAG || (tag < 0 && errno != EBADF);
+        if (!is_tagged || kept->is_quick) {
+            return is_tagged;
+        }
     }
     return fstat(kept->fd, &info) == 0 ? info.st_dev == kept->device && info.st_ino == kept->inode
                                        : errno != EBADF;

@@ -15,6 +15,7 @@
 struct rm_kept {
     bool is_open;
     bool is_tagged;
+    bool is_quick; /* the tag is enough */
     int fd;
     dev_t device;
     ino_t inode;
@@ -33,6 +34,9 @@ bool rm_kept_open(struct rm_kept *kept, const char *path, int flags);
 
 /** Takes over a descriptor that was opened just now. */
 void rm_kept_take(struct rm_kept *kept, int fd);
+
+/** Tags it as well: the program may open the very same file. */
+void rm_kept_tag(struct rm_kept *kept);
 
 /** Whether it is open, and still the file that was opened: one quick system call. */
 bool rm_kept_is_ours(const struct rm_kept *kept);

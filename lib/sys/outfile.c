@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* renameat2 */
 #include "sys/outfile.h"
 
 #include <errno.h>
@@ -9,10 +10,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/compiler.h"
 #include "base/fault.h"
 #include "base/status.h"
 #include "sys/own_io.h"
 #include "sys/signal_guard.h"
+
+#define TRIES 64 /* at a name for the temporary file */
 
 static void directory_of(const char *path, char directory[RM_PATH_BYTES])
 {
@@ -56,30 +60,35 @@ resmon_status rm_outfile_settle(const char *given, char path[RM_PATH_BYTES])
     return check_target(path);
 }
 
-resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t mode)
+/* Unique among the threads and processes of a host, but for what was left of one that was killed:
+ * in a container, each start has the same pid.  O_EXCL tells. */
+static resmon_status create_temporary(struct rm_outfile *file, mode_t mode)
 {
     static unsigned serial;
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    int error = EEXIST;
+    for (int i = 0; i < TRIES && error == EEXIST; i++) {
+        int length = snprintf(file->temporary, sizeof file->temporary, "%s.%ld.%u.tmp", file->path,
+                              (long)getpid(), RM_FETCH_ADD(&serial, 1) + 1);
+        if (length < 0 || length >= RM_PATH_BYTES) {
+            return rm_error(RESMON_EINVAL, "path longer than %d bytes", RM_PATH_BYTES - 32);
+        }
+        file->fd = RM_FAULT(RM_FAULT_OPEN) ? (errno = EMFILE, -1)
+                                           : open(file->temporary, flags, mode != 0 ? mode : 0666);
+        if (file->fd >= 0) {
+            return RESMON_OK;
+        }
+        error = errno;
+    }
+    return rm_error_errno(error, "cannot create %s", file->temporary);
+}
+
+resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t mode)
+{
     file->fd = -1;
     (void)snprintf(file->path, sizeof file->path, "%s", path);
-    /* Unique among the threads and processes of a host; O_EXCL sees to the rest. */
-    int extra = snprintf(file->temporary, sizeof file->temporary, "%s.%ld.%u.tmp", path,
-                         (long)getpid(), __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED));
-    if (extra < 0 || extra >= RM_PATH_BYTES) {
-        return rm_error(RESMON_EINVAL, "path longer than %d bytes", RM_PATH_BYTES - 32);
-    }
     resmon_status status = check_target(path);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    int fd = RM_FAULT(RM_FAULT_OPEN)
-                 ? (errno = EMFILE, -1)
-                 : open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                        mode != 0 ? mode : 0666);
-    if (fd < 0) {
-        return rm_error_errno(errno, "cannot create %s", file->temporary);
-    }
-    file->fd = fd;
-    return RESMON_OK;
+    return status == RESMON_OK ? create_temporary(file, mode) : status;
 }
 
 resmon_status rm_outfile_write(struct rm_outfile *file, const char *bytes, size_t length)
@@ -115,7 +124,22 @@ static void sync_directory(const char *path)
     }
 }
 
-resmon_status rm_outfile_rename(struct rm_outfile *file)
+/* Without renameat2() (a kernel, a file system), somebody may come in between. */
+static int rename_new(const char *from, const char *to)
+{
+    struct stat info;
+    int done = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+    if (done == 0 || (errno != ENOSYS && errno != EINVAL)) {
+        return done;
+    }
+    if (lstat(to, &info) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(from, to);
+}
+
+static resmon_status close_and_rename(struct rm_outfile *file, bool replaces)
 {
     int closed = close(file->fd);
     if (RM_FAULT(RM_FAULT_WRITE)) {
@@ -128,13 +152,22 @@ resmon_status rm_outfile_rename(struct rm_outfile *file)
         rm_outfile_abandon(file);
         return status;
     }
-    if (rename(file->temporary, file->path) != 0) {
+    int renamed =
+        replaces ? rename(file->temporary, file->path) : rename_new(file->temporary, file->path);
+    if (renamed != 0) {
         resmon_status status =
-            rm_error_errno(errno, "cannot rename %s to %s", file->temporary, file->path);
+            errno == EEXIST
+                ? rm_error(RESMON_EBUSY, "%s is there already", file->path)
+                : rm_error_errno(errno, "cannot rename %s to %s", file->temporary, file->path);
         rm_outfile_abandon(file);
         return status;
     }
     return RESMON_OK;
+}
+
+resmon_status rm_outfile_rename(struct rm_outfile *file)
+{
+    return close_and_rename(file, true);
 }
 
 /* On failure the temporary file is gone. */
@@ -162,7 +195,7 @@ resmon_status rm_outfile_commit_new(struct rm_outfile *file)
     if (errno == EEXIST) {
         return rm_error(RESMON_EBUSY, "%s is there already", file->path);
     }
-    return rm_outfile_rename(file); /* a file system without links */
+    return close_and_rename(file, false); /* a file system without links */
 }
 
 resmon_status rm_outfile_commit(struct rm_outfile *file)

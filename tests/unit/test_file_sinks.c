@@ -415,6 +415,52 @@ static void test_a_file_has_one_writer(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* In a container, the next start has the same pid, and the same names for temporary files. */
+static void test_what_a_killed_process_left(void **state)
+{
+    (void)state;
+    static const char path[] = "test_file_sinks_left.txt";
+    static struct rm_outfile file;
+    char left[16][128];
+    assert_ok(rm_outfile_open(&file, path, 0));
+    unsigned serial = 0;
+    assert_int_equal(sscanf(strstr(file.temporary, ".txt."), ".txt.%*d.%u", &serial), 1);
+    rm_outfile_abandon(&file);
+    for (unsigned i = 0; i < 16; i++) {
+        (void)snprintf(left[i], sizeof left[i], "%s.%ld.%u.tmp", path, (long)getpid(),
+                       serial + 1 + i);
+        assert_int_equal(close(open(left[i], O_CREAT | O_WRONLY, 0600)), 0);
+    }
+    assert_ok(rm_outfile_open(&file, path, 0));
+    assert_ok(rm_outfile_commit(&file));
+    assert_int_equal(unlink(path), 0);
+    for (unsigned i = 0; i < 16; i++) {
+        assert_int_equal(unlink(left[i]), 0);
+    }
+}
+
+/* The program closes what it does not know, and reads the file under our number. */
+static void test_a_program_that_opens_the_same_file(void **state)
+{
+    (void)state;
+    static const char path[] = "test_file_sinks_same.csv";
+    static struct rm_appendfile file, other;
+    char text[8] = "";
+    assert_ok(rm_appendfile_open(&file, path));
+    assert_ok(rm_appendfile_add(&file, "one", 3));
+    int number = rm_kept_fd(&file.file);
+    assert_int_equal(close(number), 0);
+    int own = open(path, O_RDONLY);
+    assert_int_equal(own, number);
+    assert_ok(rm_appendfile_add(&file, "two", 3));
+    assert_status(RESMON_EBUSY, rm_appendfile_open(&other, path)); /* locked again */
+    assert_int_equal(read(own, text, sizeof text - 1), 6);
+    assert_string_equal(text, "onetwo");
+    rm_appendfile_close(&file);
+    assert_int_equal(close(own), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +472,8 @@ int main(void)
         cmocka_unit_test(test_options_are_checked),
         cmocka_unit_test(test_checkpoints_come_and_the_last_is_final),
         cmocka_unit_test(test_a_file_has_one_writer),
+        cmocka_unit_test(test_a_program_that_opens_the_same_file),
+        cmocka_unit_test(test_what_a_killed_process_left),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

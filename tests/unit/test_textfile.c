@@ -129,6 +129,29 @@ static void test_a_file_that_is_kept_has_the_end(void **state)
     rm_run_free(run);
 }
 
+/* Two monitors of one process, and one after the other. */
+static void test_two_sinks_have_two_files(void **state)
+{
+    (void)state;
+    char name[256];
+    resmon_run *run = made_run("running", 0);
+    struct rm_sink first = made_sink(0);
+    struct rm_sink second = made_sink(0);
+    assert_ok(first.ops.snapshot(first.context, run));
+    assert_ok(second.ops.snapshot(second.context, run));
+    assert_int_equal(count_files(name), 2);
+    second.ops.close(second.context);
+    assert_int_equal(count_files(name), 1);
+    assert_string_equal(name, "resmon_4711_n_1__2.prom");
+    second = made_sink(0);
+    assert_ok(second.ops.snapshot(second.context, run));
+    assert_int_equal(access(path_of("resmon_4711_n_1__2_2.prom"), F_OK), 0);
+    first.ops.close(first.context);
+    second.ops.close(second.context);
+    assert_int_equal(count_files(name), 0);
+    rm_run_free(run);
+}
+
 static void test_a_job_is_in_the_name(void **state)
 {
     (void)state;
@@ -246,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_a_file_comes_and_goes),
         cmocka_unit_test(test_a_file_goes_without_a_stop_too),
         cmocka_unit_test(test_a_file_that_is_kept_has_the_end),
+        cmocka_unit_test(test_two_sinks_have_two_files),
         cmocka_unit_test(test_a_job_is_in_the_name),
         cmocka_unit_test(test_a_planted_link_is_not_followed),
         cmocka_unit_test(test_what_cannot_be_written_is_absent),
