@@ -8,6 +8,7 @@
 #ifndef RESMON_RESMON_H
 #define RESMON_RESMON_H
 
+#include <resmon/carbon.h>
 #include <resmon/job.h>
 #include <resmon/metric.h>
 #include <resmon/mlflow.h>

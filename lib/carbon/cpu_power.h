@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns models of what processors draw, for machines that do not measure it: thermal design power by
+ * model name, its share by load, and watts of a virtual CPU by microarchitecture.  Pure.
+ */
+#ifndef RM_CARBON_CPU_POWER_H
+#define RM_CARBON_CPU_POWER_H
+
+#include <stdbool.h>
+
+#define RM_CPU_NAME_BYTES 64
+
+/**
+ * Thermal design power in W of a processor with the "model name" of /proc/cpuinfo; NaN when the
+ * table has none, or more than one that could be meant.  `ret_name` gets the row's name.
+ */
+double rm_cpu_tdp(const char *model_name, char ret_name[RM_CPU_NAME_BYTES]);
+
+/** W drawn at a load of 0 ... 1 by processors of `tdp` W together: tdp (0.1 + 0.9 load^3), the
+ * curve of codecarbon 3.3.0. */
+double rm_cpu_load_watts(double tdp, double load);
+
+/** W of a process with `cpu_seconds` in `wall_seconds` on a machine of `cpu_count` CPUs, as
+ * codecarbon 3.3.0 has it. */
+double rm_cpu_process_watts(double tdp, double cpu_seconds, double wall_seconds, double cpu_count);
+
+/* W of one virtual CPU, idle and at full load (Cloud Carbon Footprint, from SPECpower_ssj2008). */
+struct rm_vcpu_power {
+    double idle, full;
+};
+
+/**
+ * Of a microarchitecture ("Cascade Lake"); `provider` is "aws", "azure", "gcp" or NULL for the one
+ * that draws most.  False when the table has none.
+ */
+bool rm_vcpu_power_find(const char *microarchitecture, const char *provider,
+                        struct rm_vcpu_power *ret_power);
+
+/* Who made a processor, as /proc/cpuinfo numbers it. */
+struct rm_cpu_kind {
+    char vendor[16]; /* GenuineIntel, AuthenticAMD, ARM */
+    int family;      /* ARM: the part */
+    int model;
+    int stepping;
+};
+
+/** Its microarchitecture by the names of the table above; NULL when that is not known. */
+const char *rm_cpu_microarchitecture(const struct rm_cpu_kind *kind);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include "carbon/intensity.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#include <resmon/carbon.h>
+
+#include "base/compiler.h"
+
+/* ---- tables: texts in the rows, so that they need no work when the library is loaded -----------
+ */
+
+static const struct country {
+    char iso3[6];
+    char iso2[3];
+    char name[36];
+    int16_t year, codecarbon_year;
+    double g_per_kwh, codecarbon; /* -1: not known */
+    char source[12];
+} countries[] = {
+#define RM_ROW(iso3, iso2, name, g, year, g2, year2, source) \
+    {iso3, iso2, name, year, year2, g, g2, source},
+#include "carbon/country.inc"
+#undef RM_ROW
+};
+
+static const struct region {
+    char iso3[4];
+    char code[4];
+    char name[44];
+    int16_t year;
+    double g_per_kwh;
+    char source[12];
+} regions[] = {
+#define RM_ROW(iso3, code, name, g, year, source) {iso3, code, name, year, g, source},
+#include "carbon/region.inc"
+#undef RM_ROW
+};
+
+static const struct cloud {
+    char provider[8];
+    char region[28];
+    char iso3[4];
+    int16_t year, codecarbon_year;
+    double g_per_kwh, codecarbon, pue, wue;
+    char source[12];
+} clouds[] = {
+#define RM_ROW(provider, region, iso3, g, year, g2, year2, pue, wue, source) \
+    {provider, region, iso3, year, year2, g, g2, pue, wue, source},
+#include "carbon/cloud.inc"
+#undef RM_ROW
+};
+
+static const struct fuel {
+    char name[16];
+    double g_per_kwh;
+} fuels[] = {
+#define RM_ROW(name, g) {name, g},
+#include "carbon/fuel.inc"
+#undef RM_ROW
+};
+
+static const struct source {
+    char id[12];
+    const char *credit;
+} sources[] = {
+#define RM_ROW(id, what, version, credit) {id, what " (" version "): " credit},
+#include "carbon/sources.inc"
+#undef RM_ROW
+};
+
+/* ---- look-ups --------------------------------------------------------------------------- */
+
+static bool is_given(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+static const char *credit_of(const char *id)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(sources); i++) {
+        if (strcmp(sources[i].id, id) == 0) {
+            return sources[i].credit;
+        }
+    }
+    return "";
+}
+
+static const struct country *country_by_iso3(const char *iso3)
+{
+    size_t low = 0;
+    size_t high = RM_ARRAY_LEN(countries);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcasecmp(countries[middle].iso3, iso3);
+        if (order == 0) {
+            return &countries[middle];
+        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return NULL;
+}
+
+static const struct country *find_country(const char *text)
+{
+    if (!is_given(text)) {
+        return NULL;
+    }
+    const struct country *found = country_by_iso3(strcasecmp(text, "UK") == 0 ? "GBR" : text);
+    for (size_t i = 0; i < RM_ARRAY_LEN(countries) && found == NULL; i++) {
+        if (strcasecmp(countries[i].name, text) == 0 || strcasecmp(countries[i].iso2, text) == 0) {
+            found = &countries[i];
+        }
+    }
+    return found;
+}
+
+/* Of a country, or of any when that is not known and only one has it. */
+static const struct region *find_region(const char *text, const char *iso3)
+{
+    const struct region *found = NULL;
+    for (size_t i = 0; i < RM_ARRAY_LEN(regions) && is_given(text); i++) {
+        const struct region *region = &regions[i];
+        if ((iso3 == NULL || strcmp(region->iso3, iso3) == 0) &&
+            (strcasecmp(region->name, text) == 0 || strcasecmp(region->code, text) == 0)) {
+            if (found != NULL) {
+                return NULL;
+            }
+            found = region;
+        }
+    }
+    return found;
+}
+
+static const struct cloud *find_cloud(const struct rm_place *place)
+{
+    if (!is_given(place->cloud_provider) || !is_given(place->cloud_region)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(clouds); i++) {
+        if (strcasecmp(clouds[i].provider, place->cloud_provider) == 0 &&
+            strcasecmp(clouds[i].region, place->cloud_region) == 0) {
+            return &clouds[i];
+        }
+    }
+    return NULL;
+}
+
+static double or_nan(double value)
+{
+    return value >= 0.0 ? value : RM_NAN;
+}
+
+/* ---- the figure ------------------------------------------------------------------------- */
+
+static void set(struct rm_intensity *result, double g_per_kwh, int32_t basis, int year,
+                const char *place, const char *source)
+{
+    result->g_per_kwh = g_per_kwh;
+    result->basis = basis;
+    result->year = year > 0 ? year : 0;
+    result->place = place;
+    result->source = credit_of(source);
+}
+
+/* Rows of the tables that fit the place; NULL: none. */
+struct rows {
+    const struct cloud *cloud;
+    const struct country *country;
+    const struct region *region;
+};
+
+static struct rows find_rows(const struct rm_place *place)
+{
+    struct rows rows = {find_cloud(place), find_country(place->country), NULL};
+    if (rows.country == NULL && rows.cloud != NULL) {
+        rows.country = country_by_iso3(rows.cloud->iso3);
+    }
+    rows.region = find_region(place->region, rows.country != NULL ? rows.country->iso3 : NULL);
+    if (rows.country == NULL && rows.region != NULL) {
+        rows.country = country_by_iso3(rows.region->iso3);
+    }
+    if (rows.country != NULL && rows.country->iso2[0] == '\0') {
+        rows.country = NULL; /* the world is none */
+    }
+    return rows;
+}
+
+/* False: the set of figures has none of it. */
+static bool set_cloud(struct rm_intensity *result, const struct cloud *cloud, bool is_codecarbon)
+{
+    double g_per_kwh = is_codecarbon ? cloud->codecarbon : cloud->g_per_kwh;
+    set(result, g_per_kwh, RESMON_CARBON_BASIS_CLOUD,
+        is_codecarbon ? cloud->codecarbon_year : cloud->year, cloud->region,
+        is_codecarbon ? "codecarbon" : cloud->source);
+    return g_per_kwh >= 0.0;
+}
+
+static bool set_country(struct rm_intensity *result, const struct country *country,
+                        bool is_codecarbon, int32_t basis)
+{
+    double g_per_kwh = is_codecarbon ? country->codecarbon : country->g_per_kwh;
+    set(result, g_per_kwh, basis, is_codecarbon ? country->codecarbon_year : country->year,
+        country->name, is_codecarbon ? "codecarbon" : country->source);
+    return g_per_kwh >= 0.0;
+}
+
+static void set_figure(struct rm_intensity *result, const struct rows *rows,
+                       const struct rm_place *place)
+{
+    if (place->given >= 0.0) {
+        set(result, place->given, RESMON_CARBON_BASIS_GIVEN, 0, "given", "");
+        return;
+    }
+    if (rows->cloud != NULL && set_cloud(result, rows->cloud, place->is_codecarbon)) {
+        return;
+    }
+    if (rows->region != NULL) {
+        set(result, rows->region->g_per_kwh, RESMON_CARBON_BASIS_REGION, rows->region->year,
+            rows->region->name, rows->region->source);
+        return;
+    }
+    if (rows->country != NULL &&
+        set_country(result, rows->country, place->is_codecarbon, RESMON_CARBON_BASIS_COUNTRY)) {
+        return;
+    }
+    const struct country *world = country_by_iso3("WORLD");
+    (void)set_country(result, world != NULL ? world : &countries[0], place->is_codecarbon,
+                      RESMON_CARBON_BASIS_WORLD);
+}
+
+struct rm_intensity rm_intensity_find(const struct rm_place *place)
+{
+    struct rm_intensity result = {.iso3 = "", .country = "", .pue = RM_NAN, .wue = RM_NAN};
+    const struct rows rows = find_rows(place);
+    if (rows.country != NULL) {
+        result.iso3 = rows.country->iso3;
+        result.country = rows.country->name;
+    }
+    if (rows.cloud != NULL) {
+        result.pue = or_nan(rows.cloud->pue);
+        result.wue = or_nan(rows.cloud->wue);
+    }
+    set_figure(&result, &rows, place);
+    return result;
+}
+
+bool rm_fuel_at(unsigned index, const char **ret_name, double *ret_g_per_kwh)
+{
+    if (index >= RM_ARRAY_LEN(fuels)) {
+        return false;
+    }
+    *ret_name = fuels[index].name;
+    *ret_g_per_kwh = fuels[index].g_per_kwh;
+    return true;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns what the environment and the administrator say of the site that a machine stands in: place,
+ * carbon intensity, PUE, and powers for machines that cannot measure theirs.  The environment is
+ * over the file; RESMON_* is over CODECARBON_*.
+ * Called by engine/place.
+ */
+#ifndef RM_JOB_SITE_H
+#define RM_JOB_SITE_H
+
+#include <resmon/status.h>
+
+#include "job/environment.h"
+
+#define RM_SITE_TEXT_BYTES 64
+
+/* "" and NaN: not said. */
+struct rm_site {
+    char country[RM_SITE_TEXT_BYTES];
+    char region[RM_SITE_TEXT_BYTES];
+    char cloud_provider[RM_SITE_TEXT_BYTES];
+    char cloud_region[RM_SITE_TEXT_BYTES];
+    double g_per_kwh;
+    double pue, wue;
+    double cpu_watts; /* thermal design power of all processors together */
+    double ram_watts;
+};
+
+/** Nothing is said. */
+void rm_site_clear(struct rm_site *site);
+
+/**
+ * RESMON_EFORMAT names the line of the file, or the variable, and what it should be; no file is
+ * fine.  What was read until then is in `ret_site`.
+ */
+resmon_status rm_site_read(const struct rm_job_environment *environment, struct rm_site *ret_site);
+
+/** Checks numbers, wherever they come from: a PUE below 1, say; `where` begins the error text. */
+resmon_status rm_site_check(const struct rm_site *site, const char *where);
+
+#endif
