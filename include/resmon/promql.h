@@ -42,7 +42,8 @@ RESMON_API resmon_status resmon_promql_value(const resmon_promql_options *option
 /** The most that a pod used at once.  NaN: no such series.  Since 0.1. */
 typedef struct resmon_pod_peak {
     size_t struct_size;
-    double cpu_cores;    /**< highest rate over a minute, all containers together */
+    double cpu_cores;    /**< highest rate over a minute, all containers together;
+                              needs two scrapes a minute */
     double memory_bytes; /**< highest working set of a container */
 } resmon_pod_peak;
 

@@ -30,10 +30,12 @@ typedef struct resmon_run resmon_run;
 
 /**
  * Loads a run document or a recording; the content decides which.  A recording of a program that
- * is still running gives what it has recorded so far.
+ * is still running gives what it has recorded so far; that it runs is seen on the same host and in
+ * the same namespace of processes, else it counts as interrupted.
  * RESMON_ENOENT, RESMON_EACCES: the file cannot be opened; RESMON_EFORMAT: it is neither, or
  * damaged; RESMON_EVERSION: made by an incompatible version; RESMON_ENOTSUP: a document, and this
- * build has no JSON (cJSON).  Free the run with resmon_run_free().
+ * build has no JSON (cJSON); RESMON_EBUSY: a recording that changes too fast to be read, try again;
+ * RESMON_EIO, RESMON_ENOMEM.  Free the run with resmon_run_free().
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_load(const char *path, resmon_run **ret_run);

@@ -11,7 +11,8 @@
 #include "base/struct_size.h"
 #include "sink/promql.h"
 
-#define LARGEST_QUERY 16384
+#define LARGEST_QUERY  16384
+#define LONGEST_STEP_S 15.0
 
 static resmon_status null_argument(const char *function)
 {
@@ -35,7 +36,8 @@ resmon_status resmon_promql_value(const resmon_promql_options *options, const ch
 
 /* ---- queries from parts ----------------------------------------------------------------- */
 
-/* A query with places: %n the namespace, %p the pod, %w a window in seconds. */
+/* A query with places: %n the namespace, %p the pod, %w a window in seconds, %s the step of a
+ * subquery, which looks at whole multiples of it alone. */
 struct places {
     const char *kube_namespace, *pod;
     double window_s;
@@ -44,8 +46,10 @@ struct places {
 static void fill_place(struct rm_buffer *query, char place, const struct places *places)
 {
     char number[RM_NUMBER_BYTES];
-    if (place == 'w') {
-        rm_buffer_add(query, number, rm_number_double(number, ceil(places->window_s)));
+    double step_s = fmin(fmax(floor(places->window_s / 60.0), 1.0), LONGEST_STEP_S);
+    if (place == 'w' || place == 's') {
+        double seconds = place == 'w' ? ceil(places->window_s) : step_s;
+        rm_buffer_add(query, number, rm_number_double(number, seconds));
         rm_buffer_add(query, "s", 1);
     } else {
         rm_promql_quote(query, place == 'n' ? places->kube_namespace : places->pod);
@@ -104,7 +108,7 @@ resmon_status resmon_promql_pod_peak(const resmon_promql_options *options,
 {
     static const char *const patterns[] = {
         "max_over_time(sum(rate(container_cpu_usage_seconds_total"
-        "{namespace=%n,pod=%p,container!=\"\"}[1m]))[%w:1m])",
+        "{namespace=%n,pod=%p,container!=\"\"}[1m]))[%w:%s])",
         "max_over_time(container_memory_working_set_bytes"
         "{namespace=%n,pod=%p,container!=\"\"}[%w])",
     };

@@ -53,9 +53,23 @@ static uint64_t end_of_states(const struct rm_block_header *header, uint64_t byt
     return end < bytes && end >= sizeof *header ? end : bytes;
 }
 
-/* One try; *ret_is_whole: nothing moved that should not have. */
+/* What one try at a copy is worth. */
+struct look {
+    bool was_written; /* the writer lived before it, */
+    bool is_written;  /* and after it */
+    bool is_whole;    /* nothing moved that should not have */
+    bool is_still;    /* nothing moved at all */
+};
+
+static bool is_written(const struct rm_block_header *header)
+{
+    const struct rm_identity writer = {header->writer_pid, header->writer_start_ticks,
+                                       header->writer_boot_hash};
+    return header->phase != RM_PHASE_STOPPED && rm_identity_is_alive(&writer);
+}
+
 static resmon_status copy_once(const struct rm_infile *file, unsigned char *memory,
-                               bool *ret_is_whole)
+                               struct look *ret_look)
 {
     struct pulse middle, after;
     struct rm_block_header header;
@@ -64,6 +78,7 @@ static resmon_status copy_once(const struct rm_infile *file, unsigned char *memo
         return status;
     }
     const struct pulse before = pulse_of(&header);
+    const bool was_written = is_written(&header); /* asked before the copy, and not after it */
     uint64_t front = end_of_states(&header, file->bytes);
     status = rm_infile_read(file, 0, memory, front);
     if (status == RESMON_OK) {
@@ -75,17 +90,19 @@ static resmon_status copy_once(const struct rm_infile *file, unsigned char *memo
     if (status == RESMON_OK) {
         status = read_pulse(file, &after);
     }
-    *ret_is_whole = status == RESMON_OK && middle.commit == before.commit &&
-                    after.merge_progress == before.merge_progress &&
-                    after.retirements == before.retirements && before.retirements % 2 == 0;
-    return status;
-}
-
-static bool is_written(const struct rm_block_header *header)
-{
-    const struct rm_identity writer = {header->writer_pid, header->writer_start_ticks,
-                                       header->writer_boot_hash};
-    return header->phase != RM_PHASE_STOPPED && rm_identity_is_alive(&writer);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    bool is_same = middle.commit == before.commit &&
+                   after.merge_progress == before.merge_progress &&
+                   after.retirements == before.retirements;
+    *ret_look = (struct look){
+        .was_written = was_written,
+        .is_written = is_written((const struct rm_block_header *)(const void *)memory),
+        .is_whole = is_same && before.retirements % 2 == 0,
+        .is_still = is_same && after.commit == before.commit,
+    };
+    return RESMON_OK;
 }
 
 static resmon_status settle_node(const struct rm_infile *file, uint64_t offset,
@@ -152,30 +169,39 @@ static resmon_status look_again(const struct rm_infile *file, const struct rm_bl
     return status;
 }
 
+/*
+ * A live block as far as it is whole.  One that nobody writes is taken as it is, even if its writer
+ * was killed in the middle of a change; but not one whose writer stopped while it was copied, nor
+ * one that moves: its writer is in another namespace of processes, where it cannot be seen.
+ */
+static bool is_done(const struct look *look)
+{
+    return look->is_written ? look->is_whole : !look->was_written && look->is_still;
+}
+
 static resmon_status copy_and_decode(const struct rm_infile *file, struct rm_mapping *copy,
                                      struct resmon_run **ret_run)
 {
     struct rm_block block;
-    struct rm_decode how = {.parts = RM_PART_ALL};
-    bool is_whole = false;
+    struct look look = {0};
     int tries = 0;
     resmon_status status;
     do {
-        status = copy_once(file, copy->memory, &is_whole);
-        how.is_written = status == RESMON_OK && is_written(copy->memory);
+        status = copy_once(file, copy->memory, &look);
         if (status == RESMON_OK) {
             status = rm_block_attach(&block, copy->memory, file->bytes);
         }
-        if (status == RESMON_OK && is_whole && how.is_written) {
-            status = look_again(file, &block, &is_whole);
+        if (status == RESMON_OK && look.is_whole && look.is_written) {
+            status = look_again(file, &block, &look.is_whole);
         }
-    } while (status == RESMON_OK && !is_whole && how.is_written && ++tries < TRIES);
+    } while (status == RESMON_OK && !is_done(&look) && ++tries < TRIES);
     if (status != RESMON_OK) {
         return status;
     }
-    if (!is_whole && how.is_written) {
+    if (!is_done(&look)) {
         return rm_error(RESMON_EBUSY, "%s changes too fast to be read; try again", file->path);
     }
+    const struct rm_decode how = {.parts = RM_PART_ALL, .is_written = look.is_written};
     return rm_run_decode(&block, &how, ret_run);
 }
 

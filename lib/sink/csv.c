@@ -240,7 +240,8 @@ static void put_row(struct rm_buffer *line, const struct resmon_run *run, size_t
             }
         }
     }
-    put_tags(line, run, tag, is_last ? INT64_MAX : run->t_first[row + 1]);
+    bool is_end = is_last || run->t_last[row] == INT64_MAX;
+    put_tags(line, run, tag, is_end ? INT64_MAX : run->t_last[row] + 1);
 }
 
 static resmon_status write_rows(const struct rm_output *output, const void *what)

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "run_checks.h"
@@ -138,6 +140,56 @@ static void test_samples_between_the_pages(void **state)
     assert_int_equal(bad, 0);
 }
 
+/* A child that records, stops and exits while it is being loaded, again and again. */
+static void record_and_stop(const char *recording, int told)
+{
+    const resmon_monitor_options options = {.struct_size = sizeof options,
+                                            .record = recording,
+                                            .interval_ms = 1,
+                                            .domains = RESMON_DOMAIN_PROCESS};
+    const struct timespec life = {0, 20000000};
+    resmon_monitor *monitor = NULL;
+    bool is_good = resmon_monitor_new(&options, &monitor) == RESMON_OK &&
+                   resmon_monitor_start(monitor) == RESMON_OK && write(told, "x", 1) == 1;
+    (void)nanosleep(&life, NULL);
+    is_good = is_good && resmon_monitor_stop(monitor) == RESMON_OK;
+    _exit(is_good ? 0 : 1);
+}
+
+static void test_who_stops_is_never_interrupted(void **state)
+{
+    (void)state;
+    char recording[64], byte;
+    (void)snprintf(recording, sizeof recording, "%s.stop", path);
+    for (int i = 0; i < 30; i++) {
+        int ends[2], status = 0;
+        bool is_over = false;
+        assert_int_equal(pipe(ends), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            record_and_stop(recording, ends[1]);
+        }
+        (void)close(ends[1]);
+        assert_int_equal(read(ends[0], &byte, 1), 1);
+        (void)close(ends[0]);
+        while (!is_over) {
+            resmon_run *run = NULL;
+            resmon_run_info info = {.struct_size = sizeof info};
+            is_over = waitpid(child, &status, WNOHANG) == child;
+            if (resmon_run_load(recording, &run) != RESMON_OK) {
+                assert_false(is_over);
+                continue;
+            }
+            assert_ok(resmon_run_get_info(run, &info));
+            assert_string_not_equal(info.state, "interrupted");
+            assert_true(!is_over || strcmp(info.state, "stopped") == 0);
+            resmon_run_free(run);
+        }
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(unlink(recording), 0);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -168,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_samples_between_the_pages),
+        cmocka_unit_test(test_who_stops_is_never_interrupted),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
