@@ -43,13 +43,20 @@ typedef struct resmon_monitor resmon_monitor;
 #define RESMON_DOMAIN_DISK    UINT64_C(64)  /**< the machine's disks and file systems */
 #define RESMON_DOMAIN_NET     UINT64_C(128) /**< network interfaces */
 #define RESMON_DOMAIN_NODE    UINT64_C(248) /**< CPU, memory, pressure, disk and network */
-#define RESMON_DOMAIN_ALL     UINT64_C(255)
+#define RESMON_DOMAIN_ENERGY  UINT64_C(256) /**< energy of processors and memory */
+#define RESMON_DOMAIN_ALL     UINT64_C(511)
 
 /* Flags. */
 #define RESMON_FLAG_SMAPS                                                                         \
     UINT64_C(1)                           /**< PSS, USS and swap from smaps_rollup, every 30 s or \
                                                slower: a read costs about 4 ms per resident GiB */
 #define RESMON_FLAG_NO_SCOPES UINT64_C(2) /**< leave the scopes to another monitor */
+
+/** Who bears the energy of processors that idle.  By default the process tree's share of it is that
+ * of the energy in use (so that the shares of all never exceed the whole); none; or as many as the
+ * process may run on, as in a job with CPUs of its own. */
+#define RESMON_FLAG_IDLE_NONE      UINT64_C(4)
+#define RESMON_FLAG_IDLE_ALLOCATED UINT64_C(8)
 
 /* What a scope measures.  Combine with |. */
 #define RESMON_METER_WALL UINT64_C(1) /**< wall time; always on */

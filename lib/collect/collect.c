@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "sys/perf.h"
 
 /* One line per file of this directory, made by the build: RM_COLLECTOR(proc_cpu) ... */
 #define RM_COLLECTOR(name) extern const struct rm_collector rm_collect_##name;
@@ -67,6 +68,10 @@ resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, i
     *collect = (struct rm_collect){
         .pid = pid != 0 ? pid : (int64_t)getpid(),
         .flags = flags,
+        .perf_open = rm_perf_open,
+        .found = {.cpu_j = RM_NAN, .ram_j = RM_NAN},
+        .cpu_watts = RM_NAN,
+        .ram_watts = RM_NAN,
         .tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK),
         .page_bytes = (double)sysconf(_SC_PAGESIZE),
     };
@@ -77,6 +82,9 @@ resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, i
     if (status != RESMON_OK) {
         rm_collect_free(collect);
         return status;
+    }
+    if (!collect->root.is_live) {
+        collect->perf_open = rm_perf_open_none; /* these would be another machine's */
     }
     collect->is_self = pid == 0 || (collect->root.is_live && pid == (int64_t)getpid());
     if (collect->is_self) {
@@ -101,8 +109,35 @@ resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, i
     return RESMON_OK;
 }
 
+struct rm_energy_zones *rm_collect_zones(struct rm_collect *collect)
+{
+    if (!collect->has_zones) {
+        collect->has_zones =
+            rm_energy_zones_open(&collect->zones, &collect->root, &collect->scratch,
+                                 collect->perf_open) == RESMON_OK;
+    }
+    return collect->has_zones ? &collect->zones : NULL;
+}
+
+int64_t rm_collect_next_poll_ns(const struct rm_collect *collect)
+{
+    return collect->has_zones && collect->zones.poll_ns > 0 && collect->zones.read_ns > 0
+               ? collect->zones.read_ns + collect->zones.poll_ns
+               : INT64_MAX;
+}
+
+void rm_collect_poll(struct rm_collect *collect, int64_t now_ns)
+{
+    if (now_ns >= rm_collect_next_poll_ns(collect)) {
+        rm_energy_zones_read(&collect->zones, &collect->scratch, now_ns, now_ns);
+    }
+}
+
 void rm_collect_free(struct rm_collect *collect)
 {
+    if (collect->has_zones) {
+        rm_energy_zones_close(&collect->zones);
+    }
     rm_scratch_free(&collect->scratch);
     rm_root_close(&collect->root);
 }

@@ -25,9 +25,21 @@
 #include "base/parse.h"
 #include "base/status.h"
 #include "collect/capacity.h"
+#include "collect/energy_zones.h"
 #include "metric/metric.h"
 #include "sys/cgroup.h"
 #include "sys/file.h"
+
+/* What collectors found in this sample or an earlier one, for those that are read after them: in
+ * the order of domains, and of names within one.  A stamp of 0: not read yet. */
+struct rm_found {
+    double node_busy_s, node_all_s; /* CPU time of the machine, all CPUs */
+    int64_t node_ns;
+    double tree_cpu_s, tree_rss; /* of the process and its descendants */
+    int64_t tree_ns;
+    double cpu_j, ram_j; /* of the machine, since the first sample; NaN: not known */
+    int64_t cpu_j_ns, ram_j_ns;
+};
 
 /* What a collector sees of the world; one per monitor. */
 struct rm_collect {
@@ -42,6 +54,11 @@ struct rm_collect {
     struct rm_cgroup cgroup;
     bool has_cgroup;
     struct rm_capacity capacity;
+    struct rm_energy_zones zones; /* opened by rm_collect_zones() */
+    bool has_zones;
+    rm_perf_open_fn perf_open;   /* of counters of the machine */
+    double cpu_watts, ram_watts; /* of machines without counters, as given; NaN: not */
+    struct rm_found found;
     const uint64_t *folded_peak; /* RSS peak that was folded away by resets of the kernel's mark */
     int64_t now_ns;              /* CLOCK_MONOTONIC stamp of the sample being taken */
     /* For the run's list of sources, beside a success: open() and read() may say here what is not
@@ -114,6 +131,13 @@ static inline int64_t rm_collect_moment(const struct rm_collect *collect)
 {
     return collect->root.is_live ? rm_clock_monotonic_ns() : collect->now_ns;
 }
+
+/** When counters that wrap must be read, with a sample or without; INT64_MAX: never. */
+int64_t rm_collect_next_poll_ns(const struct rm_collect *collect);
+void rm_collect_poll(struct rm_collect *collect, int64_t now_ns);
+
+/** The machine's energy counters, which are opened at the first call; NULL: no memory. */
+struct rm_energy_zones *rm_collect_zones(struct rm_collect *collect);
 
 /** A file that is open but does not say what it should. */
 resmon_status rm_collect_garbled(const struct rm_file *file);

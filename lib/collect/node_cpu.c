@@ -169,6 +169,18 @@ static void take_core(struct state *state, struct rm_text line, struct cores *co
     }
 }
 
+/* Guests are in user and nice. */
+static void publish(struct rm_collect *collect, const double seconds[FIELDS])
+{
+    double all = 0.0;
+    for (int f = 0; f <= F_STEAL; f++) {
+        all += seconds[f];
+    }
+    collect->found.node_all_s = all;
+    collect->found.node_busy_s = all - seconds[F_IDLE] - seconds[F_IOWAIT];
+    collect->found.node_ns = collect->now_ns;
+}
+
 static bool take_all(struct rm_collect *collect, struct state *state, struct rm_text line,
                      double *values)
 {
@@ -190,6 +202,7 @@ static bool take_all(struct rm_collect *collect, struct state *state, struct rm_
         values[USER + f] = state->seconds[f];
     }
     values[GUEST] = state->seconds[F_GUEST] + state->seconds[F_GUEST_NICE];
+    publish(collect, state->seconds);
     return true;
 }
 
@@ -275,6 +288,7 @@ static resmon_status open_stat(struct rm_collect *collect, void *state_)
         state->counted = (struct cpu){0};
         state->all = (struct cpu){0};
         memset(state->seconds, 0, sizeof state->seconds);
+        collect->found.node_ns = 0;
         for (size_t i = 0; i < state->cpu_room; i++) {
             state->cpus[i] = (struct cpu){0};
         }

@@ -117,6 +117,9 @@ static resmon_status read_tree(struct rm_collect *collect, void *state_, double 
     keep_rising(state, values);
     hide_unknown(tree, values);
     values[CPU_PERCENT] = 100.0 * rm_rate_take(&state->rate, values[CPU_TIME], now_ns);
+    collect->found.tree_cpu_s = values[CPU_TIME];
+    collect->found.tree_rss = values[RSS];
+    collect->found.tree_ns = now_ns;
     return RESMON_OK;
 }
 

@@ -83,7 +83,8 @@ static const struct name_of_bit domains[] = {
     {"cgroup", RESMON_DOMAIN_CGROUP},   {"node", RESMON_DOMAIN_NODE},
     {"cpu", RESMON_DOMAIN_CPU},         {"memory", RESMON_DOMAIN_MEMORY},
     {"psi", RESMON_DOMAIN_PSI},         {"disk", RESMON_DOMAIN_DISK},
-    {"net", RESMON_DOMAIN_NET},         {"all", RESMON_DOMAIN_ALL},
+    {"net", RESMON_DOMAIN_NET},         {"energy", RESMON_DOMAIN_ENERGY},
+    {"all", RESMON_DOMAIN_ALL},
 };
 
 static uint64_t domain_by_name(const char *name, size_t length)

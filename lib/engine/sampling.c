@@ -15,8 +15,10 @@
  * condition and not a timer descriptor: programs close descriptors that they do not know. */
 static void wait_for_work(struct rm_sampling *sampling)
 {
-    struct timespec deadline = {.tv_sec = sampling->deadline_ns / RM_NS_PER_S,
-                                .tv_nsec = sampling->deadline_ns % RM_NS_PER_S};
+    int64_t poll_ns = rm_collect_next_poll_ns(&sampling->sampler.collect);
+    int64_t until_ns = poll_ns < sampling->deadline_ns ? poll_ns : sampling->deadline_ns;
+    struct timespec deadline = {.tv_sec = until_ns / RM_NS_PER_S,
+                                .tv_nsec = until_ns % RM_NS_PER_S};
     int error = 0;
     while (error == 0 && sampling->stage == RM_SAMPLING_RUNNING &&
            sampling->requested == sampling->served) {
@@ -66,6 +68,7 @@ static void take_samples(struct rm_sampling *sampling)
                                                : RM_SAMPLE_DUE;
             rm_sampler_take(sampler, now_ns, of);
         }
+        rm_collect_poll(&sampler->collect, now_ns);
         if (is_asked) {
             answer(sampling, requested);
         }

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/cpu_model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/parse.h"
+#include "base/text.h"
+
+#define MOST_CPUS 8192
+
+static int number_of(struct rm_text text)
+{
+    uint64_t number;
+    return rm_parse_u64(&text, &number) && number < 65536 ? (int)number : 0;
+}
+
+/* "0xd0c" */
+static int hex_of(struct rm_text text)
+{
+    int number = 0;
+    (void)rm_parse_literal(&text, "0x");
+    for (; text.at < text.end && number < 65536; text.at++) {
+        char c = *text.at;
+        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (digit < 0) {
+            break;
+        }
+        number = number * 16 + digit;
+    }
+    return number;
+}
+
+static bool has_word(struct rm_text text, const char *wanted)
+{
+    struct rm_text word;
+    while (rm_parse_word(&text, &word)) {
+        if (rm_text_equals(&word, wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A line "key\t: value" of the first processor. */
+static void take(struct rm_cpu_model *model, struct rm_text key, struct rm_text value)
+{
+    while (key.end > key.at && (key.end[-1] == '\t' || key.end[-1] == ' ')) {
+        key.end--;
+    }
+    (void)rm_parse_literal(&value, " ");
+    struct rm_cpu_kind *kind = &model->kind;
+    if (rm_text_equals(&key, "model name")) {
+        (void)rm_text_copy(model->name, sizeof model->name, value.at, rm_text_left(&value));
+    } else if (rm_text_equals(&key, "vendor_id")) {
+        (void)rm_text_copy(kind->vendor, sizeof kind->vendor, value.at, rm_text_left(&value));
+    } else if (rm_text_equals(&key, "cpu family")) {
+        kind->family = number_of(value);
+    } else if (rm_text_equals(&key, "model")) {
+        kind->model = number_of(value);
+    } else if (rm_text_equals(&key, "stepping")) {
+        kind->stepping = number_of(value);
+    } else if (rm_text_equals(&key, "flags")) {
+        model->is_virtual = has_word(value, "hypervisor");
+    } else if (rm_text_equals(&key, "CPU implementer")) {
+        model->is_arm = true;
+        (void)rm_text_set(kind->vendor, sizeof kind->vendor, hex_of(value) == 0x41 ? "ARM" : "");
+    } else if (rm_text_equals(&key, "CPU part")) {
+        kind->family = hex_of(value);
+    }
+}
+
+static void read_first_processor(struct rm_cpu_model *model, const struct rm_root *root,
+                                 struct rm_scratch *scratch)
+{
+    struct rm_text text, line;
+    if (rm_file_read_head(root, "proc/cpuinfo", scratch, &text) != RESMON_OK) {
+        return;
+    }
+    while (rm_parse_line(&text, &line) && rm_text_left(&line) > 0) {
+        struct rm_text key;
+        if (rm_parse_until(&line, ':', &key)) {
+            take(model, key, line);
+        }
+    }
+}
+
+static void count_sockets(struct rm_cpu_model *model, const struct rm_root *root,
+                          struct rm_scratch *scratch)
+{
+    uint64_t highest = 0;
+    for (unsigned cpu = 0; cpu < MOST_CPUS; cpu++) {
+        char path[96];
+        uint64_t package;
+        (void)snprintf(path, sizeof path,
+                       "sys/devices/system/cpu/cpu%u/topology/physical_package_id", cpu);
+        if (rm_file_read_u64(root, path, scratch, &package) != RESMON_OK) {
+            break;
+        }
+        highest = package > highest && package < 64 ? package : highest;
+    }
+    model->sockets = (unsigned)highest + 1;
+}
+
+static void find_provider(struct rm_cpu_model *model, const struct rm_root *root,
+                          struct rm_scratch *scratch)
+{
+    static const struct {
+        const char *vendor, *provider;
+    } vendors[] = {{"Amazon EC2", "aws"}, {"Google", "gcp"}, {"Microsoft Corporation", "azure"}};
+    struct rm_text text, line;
+    if (rm_file_read_once(root, "sys/class/dmi/id/sys_vendor", scratch, &text) != RESMON_OK ||
+        !rm_parse_line(&text, &line)) {
+        return;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(vendors); i++) {
+        if (rm_text_equals(&line, vendors[i].vendor)) {
+            model->provider = vendors[i].provider;
+        }
+    }
+}
+
+void rm_cpu_model_read(struct rm_cpu_model *model, const struct rm_root *root,
+                       struct rm_scratch *scratch)
+{
+    *model = (struct rm_cpu_model){.sockets = 1};
+    read_first_processor(model, root, scratch);
+    count_sockets(model, root, scratch);
+    find_provider(model, root, scratch);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/energy_counter.h"
+
+#include "base/clock.h"
+
+/* Counters are brought up to date every millisecond or so, and readings may be closer together. */
+#define SLACK_S 0.01
+
+static bool is_plausible(const struct rm_energy_counter *counter, uint64_t growth, int64_t now_ns)
+{
+    double elapsed_s = (double)(now_ns - counter->last_ns) * 1e-9 + SLACK_S;
+    return counter->limit_w <= 0.0 ||
+           (double)growth * counter->unit_j <= counter->limit_w * elapsed_s;
+}
+
+enum rm_energy_event rm_energy_take(struct rm_energy_counter *counter, uint64_t count,
+                                    int64_t now_ns)
+{
+    enum rm_energy_event event = RM_ENERGY_OK;
+    if (counter->max > 0 && count > counter->max) {
+        counter->discarded++;
+        return RM_ENERGY_DISCARDED; /* no count at all: the one before stays */
+    }
+    if (!counter->has_last) {
+        counter->has_last = true;
+        counter->last = count;
+        counter->last_ns = now_ns;
+        return RM_ENERGY_OK;
+    }
+    uint64_t growth = count - counter->last;
+    if (count < counter->last) {
+        event = counter->max > 0 ? RM_ENERGY_WRAPPED : RM_ENERGY_DISCARDED;
+        growth = counter->max > 0 ? counter->max - counter->last + count : 0;
+    }
+    if (!is_plausible(counter, growth, now_ns)) {
+        event = RM_ENERGY_DISCARDED;
+    }
+    counter->last = count;
+    counter->last_ns = now_ns;
+    counter->wraps += event == RM_ENERGY_WRAPPED ? 1 : 0;
+    counter->discarded += event == RM_ENERGY_DISCARDED ? 1 : 0;
+    counter->joules += event != RM_ENERGY_DISCARDED ? (double)growth * counter->unit_j : 0.0;
+    return event;
+}
+
+enum rm_energy_event rm_energy_miss(struct rm_energy_counter *counter)
+{
+    counter->gaps++;
+    return RM_ENERGY_GAP;
+}
+
+int64_t rm_energy_poll_ns(const struct rm_energy_counter *counter)
+{
+    double range_j = (double)counter->max * counter->unit_j;
+    return counter->max > 0 && counter->limit_w > 0.0
+               ? (int64_t)(range_j / counter->limit_w / 2.0 * (double)RM_NS_PER_S)
+               : 0;
+}

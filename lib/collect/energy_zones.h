@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the energy counters of a machine: RAPL through powercap, and where that cannot be read the
+ * PMU "power" of perf.  One object per monitor, on the sampling thread; it reads all counters once
+ * a sample, whoever asks first, and the collectors energy_* show what it found.
+ *
+ * What is counted once: a zone that two drivers show (MSR and MMIO); a socket whose dies mirror one
+ * counter (AMD).  What is not inside another although sysfs nests it: dram is not in package.  psys
+ * is the whole platform, and stands apart.
+ */
+#ifndef RM_COLLECT_ENERGY_ZONES_H
+#define RM_COLLECT_ENERGY_ZONES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <resmon/status.h>
+
+#include "collect/energy_counter.h"
+#include "sys/file.h"
+
+#define RM_MOST_ZONES      64
+#define RM_ZONE_NAME_BYTES 32
+
+/* The whole of a socket (or die), its parts, and the platform. */
+enum rm_energy_domain {
+    RM_ZONE_PACKAGE,
+    RM_ZONE_CORE,
+    RM_ZONE_UNCORE,
+    RM_ZONE_DRAM,
+    RM_ZONE_PSYS,
+    RM_ENERGY_DOMAINS
+};
+
+struct rm_energy_zone {
+    char name[RM_ZONE_NAME_BYTES]; /* "package-0", "dram-1", "package-0-die-1", "psys" */
+    enum rm_energy_domain domain;
+    int package, die; /* -1: not said */
+    bool is_mmio;
+    struct rm_file file; /* powercap */
+    int fd;              /* perf; -1: none */
+    struct rm_energy_counter counter;
+};
+
+struct rm_energy_zones {
+    struct rm_energy_zone *zones;
+    size_t count;
+    bool is_pmu;
+    bool is_complete;               /* all could be read then */
+    int64_t read_ns;                /* of the sample that they were read for */
+    int64_t poll_ns;                /* they must be read at least so often; 0: any */
+    double sums[RM_ENERGY_DOMAINS]; /* J since the first reading; NaN: no such zone */
+    double power_limit_w; /* highest sustained power of all packages (constraint_0_max_power_uw,
+                             else constraint_0_power_limit_uw); NaN: not told */
+    char why[160];        /* there are none, or not all */
+};
+
+/* How a counter of a perf PMU is opened: its descriptor, or -1 with errno.  Tests give their own.
+ */
+typedef int (*rm_perf_open_fn)(uint32_t type, uint64_t config, int cpu);
+
+/** Finds the zones.  Never fails for want of any: `why` says what is in the way.  RESMON_ENOMEM. */
+resmon_status rm_energy_zones_open(struct rm_energy_zones *zones, const struct rm_root *root,
+                                   struct rm_scratch *scratch, rm_perf_open_fn perf_open);
+void rm_energy_zones_close(struct rm_energy_zones *zones);
+
+/** Reads them for the sample at `sample_ns`, unless that was done; it is `now_ns`. */
+void rm_energy_zones_read(struct rm_energy_zones *zones, struct rm_scratch *scratch,
+                          int64_t sample_ns, int64_t now_ns);
+
+#endif
