@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <resmon/carbon.h>
 #include <resmon/run.h>
 #include <resmon/sink.h>
 #include <resmon/status.h>
@@ -101,6 +102,8 @@ typedef struct resmon_monitor_options {
     size_t max_events;        /**< newest scope instances kept one by one for each thread, for
                                    resmon_run_get_event() and traces, 1 ... 1048576; default 0: none.
                                    Takes max_scope_threads * 32 B each, also of a recording */
+    const resmon_carbon_options *carbon; /**< where the machine stands, for what its energy costs;
+                                              default: as resmon_carbon_find() has it */
 } resmon_monitor_options;
 
 /**

@@ -72,6 +72,45 @@ void rm_human_seconds(char text[RM_HUMAN_BYTES], double seconds)
     }
 }
 
+/* The first unit that leaves less than `below` of it; the last takes the rest. */
+struct scale {
+    double below, factor;
+    const char *unit;
+};
+
+static void scaled(char text[RM_HUMAN_BYTES], double value, const struct scale *scales)
+{
+    if (!isfinite(value)) {
+        missing(text);
+        return;
+    }
+    while (fabs(value) >= scales->below) {
+        scales++;
+    }
+    double shown = value * scales->factor;
+    number(text, shown, shown == 0.0 ? 0 : decimals_of(shown), scales->unit);
+}
+
+void rm_human_joules(char text[RM_HUMAN_BYTES], double joules)
+{
+    static const struct scale scales[] = {{1.0, 1e3, " mJ"},
+                                          {1e3, 1.0, " J"},
+                                          {3.6e6, 1e-3, " kJ"},
+                                          {3.6e9, 1.0 / 3.6e6, " kWh"},
+                                          {HUGE_VAL, 1.0 / 3.6e9, " MWh"}};
+    scaled(text, joules, scales);
+}
+
+void rm_human_grams(char text[RM_HUMAN_BYTES], double grams)
+{
+    static const struct scale scales[] = {{1e-3, 1e6, " ug"},
+                                          {1.0, 1e3, " mg"},
+                                          {1e3, 1.0, " g"},
+                                          {1e6, 1e-3, " kg"},
+                                          {HUGE_VAL, 1e-6, " t"}};
+    scaled(text, grams, scales);
+}
+
 void rm_human_count(char text[RM_HUMAN_BYTES], double count)
 {
     static const char *const units[] = {"", " k", " M", " G", " T"};

@@ -13,42 +13,42 @@
  */
 
 static const struct country {
+    double g_per_kwh, codecarbon; /* -1: not known */
+    int16_t year, codecarbon_year;
     char iso3[6];
     char iso2[3];
     char name[36];
-    int16_t year, codecarbon_year;
-    double g_per_kwh, codecarbon; /* -1: not known */
     char source[12];
 } countries[] = {
 #define RM_ROW(iso3, iso2, name, g, year, g2, year2, source) \
-    {iso3, iso2, name, year, year2, g, g2, source},
+    {g, g2, year, year2, iso3, iso2, name, source},
 #include "carbon/country.inc"
 #undef RM_ROW
 };
 
 static const struct region {
+    double g_per_kwh;
+    int16_t year;
     char iso3[4];
     char code[4];
     char name[44];
-    int16_t year;
-    double g_per_kwh;
     char source[12];
 } regions[] = {
-#define RM_ROW(iso3, code, name, g, year, source) {iso3, code, name, year, g, source},
+#define RM_ROW(iso3, code, name, g, year, source) {g, year, iso3, code, name, source},
 #include "carbon/region.inc"
 #undef RM_ROW
 };
 
 static const struct cloud {
+    double g_per_kwh, codecarbon, pue, wue;
+    int16_t year, codecarbon_year;
     char provider[8];
     char region[28];
     char iso3[4];
-    int16_t year, codecarbon_year;
-    double g_per_kwh, codecarbon, pue, wue;
     char source[12];
 } clouds[] = {
 #define RM_ROW(provider, region, iso3, g, year, g2, year2, pue, wue, source) \
-    {provider, region, iso3, year, year2, g, g2, pue, wue, source},
+    {g, g2, pue, wue, year, year2, provider, region, iso3, source},
 #include "carbon/cloud.inc"
 #undef RM_ROW
 };

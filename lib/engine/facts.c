@@ -96,6 +96,36 @@ static void record_settings(struct rm_block *block, const struct rm_options *opt
     }
 }
 
+static const char *idle_policy(const struct rm_options *options)
+{
+    return (options->flags & RESMON_FLAG_IDLE_NONE) != 0        ? "none"
+           : (options->flags & RESMON_FLAG_IDLE_ALLOCATED) != 0 ? "allocated"
+                                                                : "proportional";
+}
+
+/* What a kilowatt-hour costs here, as it was when the run began. */
+static void record_energy(struct rm_block *block, const struct rm_options *options)
+{
+    const struct rm_terms_of_place *place = &options->place;
+    const struct rm_intensity *intensity = &place->intensity;
+    if ((options->domains & RESMON_DOMAIN_ENERGY) == 0) {
+        return;
+    }
+    rm_facts_add_text(block, "energy", "idle_policy", idle_policy(options));
+    rm_facts_add_number(block, "energy", "g_per_kwh", intensity->g_per_kwh);
+    rm_facts_add_number(block, "energy", "pue", place->pue);
+    rm_facts_add_number(block, "energy", "wue", place->wue);
+    rm_facts_add_number(block, "energy", "basis", intensity->basis);
+    rm_facts_add_number(block, "energy", "year", intensity->year > 0 ? intensity->year : RM_NAN);
+    rm_facts_add_text(block, "energy", "place", intensity->place);
+    rm_facts_add_text(block, "energy", "country",
+                      intensity->iso3[0] != '\0' ? intensity->iso3 : NULL);
+    rm_facts_add_text(block, "energy", "source",
+                      intensity->source[0] != '\0' ? intensity->source : NULL);
+    rm_facts_add_text(block, "energy", "remark",
+                      options->place_remark[0] != '\0' ? options->place_remark : NULL);
+}
+
 /* Only what is known.  The job is that of the process that observes. */
 void rm_facts_record_job(struct rm_block *block, const resmon_job_info *info,
                          const struct rm_leader *leader)
@@ -159,4 +189,5 @@ void rm_facts_record(struct rm_block *block, const struct rm_options *options,
     record_run(block, options, collect, &host);
     record_machine(block, collect, &host);
     record_settings(block, options, collect->is_self);
+    record_energy(block, options);
 }

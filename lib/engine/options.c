@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/struct_size.h"
+#include "base/text.h"
 #include "store/block.h"
 
 /* Whole numbers: from where to where, default, bounds. */
@@ -46,7 +47,9 @@ static const struct {
             (fallback), (known)                                                               \
     }
     SET(domains, domains, RESMON_DOMAIN_ALL, RESMON_DOMAIN_ALL),
-    SET(flags, flags, 0, RESMON_FLAG_SMAPS | RESMON_FLAG_NO_SCOPES),
+    SET(flags, flags, 0,
+        RESMON_FLAG_SMAPS | RESMON_FLAG_NO_SCOPES | RESMON_FLAG_IDLE_NONE |
+            RESMON_FLAG_IDLE_ALLOCATED),
     SET(scope_meters, meters, RESMON_METER_WALL, RESMON_METER_ALL),
 #undef SET
 };
@@ -129,6 +132,27 @@ static resmon_status copy_texts(const resmon_monitor_options *given, struct rm_o
     return status;
 }
 
+/* Options that are wrong are refused; a site's file that is wrong is a remark in the run. */
+static resmon_status find_place(const resmon_monitor_options *given, struct rm_options *options)
+{
+    resmon_carbon_options carbon;
+    struct rm_job_environment environment = rm_job_own_environment;
+    environment.root = options->fs_root;
+    resmon_status status =
+        given->carbon != NULL
+            ? rm_struct_take(given->carbon, RM_STRUCT_SIZE(resmon_carbon_options), &carbon)
+            : RESMON_OK;
+    if (status != RESMON_OK || (options->domains & RESMON_DOMAIN_ENERGY) == 0) {
+        return status;
+    }
+    status = rm_place_find(given->carbon != NULL ? &carbon : NULL, &environment, &options->place);
+    if (status != RESMON_OK && status != RESMON_EINVAL) {
+        (void)rm_text_set(options->place_remark, sizeof options->place_remark, resmon_last_error());
+        status = RESMON_OK;
+    }
+    return status;
+}
+
 static resmon_status read_all(const resmon_monitor_options *given, struct rm_options *options)
 {
     resmon_status status = read_numbers(given, options);
@@ -151,7 +175,8 @@ static resmon_status read_all(const resmon_monitor_options *given, struct rm_opt
     options->pid = given->pid;
     options->wants_scopes = (options->flags & RESMON_FLAG_NO_SCOPES) == 0;
     options->needs_scopes = options->wants_scopes && given->scope_meters != 0;
-    return copy_texts(given, options);
+    status = copy_texts(given, options);
+    return status == RESMON_OK ? find_place(given, options) : status;
 }
 
 resmon_status rm_options_read(const resmon_monitor_options *given, struct rm_options *ret_options)

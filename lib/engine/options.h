@@ -9,6 +9,8 @@
 
 #include <resmon/monitor.h>
 
+#include "engine/place.h"
+
 struct rm_options {
     int64_t interval_ns;
     uint64_t interval_ms;
@@ -20,7 +22,9 @@ struct rm_options {
     bool needs_scopes; /* fails if they are not */
     double max_overhead;
     double max_meter_share;
-    char *name, *fs_root, *record; /* never NULL but fs_root, record */
+    char *name, *fs_root, *record;  /* never NULL but fs_root, record */
+    struct rm_terms_of_place place; /* only with RESMON_DOMAIN_ENERGY */
+    char place_remark[160];         /* what cannot be read of it */
 };
 
 /** Checks and completes; RESMON_EINVAL or RESMON_ERANGE names the option. */

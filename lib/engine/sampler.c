@@ -94,6 +94,10 @@ resmon_status rm_sampler_open(struct rm_sampler *sampler, const struct rm_option
         return status;
     }
     sampler->collect.folded_peak = &rm_peak_folded;
+    if ((options->domains & RESMON_DOMAIN_ENERGY) != 0) {
+        sampler->collect.cpu_watts = options->place.cpu_watts;
+        sampler->collect.ram_watts = options->place.ram_watts;
+    }
     sampler->sources = rm_alloc(rm_collector_count, sizeof *sampler->sources);
     if (sampler->sources == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a monitor");

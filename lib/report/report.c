@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "report/table.h"
 #include "store/node_summary.h"
+#include "store/run_energy.h"
 
 typedef char cell[RM_TABLE_CELL_BYTES];
 
@@ -361,6 +362,44 @@ static void write_dropped(struct rm_buffer *buffer, const struct resmon_run *run
     }
 }
 
+/* ---- energy ----------------------------------------------------------------------------- */
+
+/* "energy: 56.8 J of the machine, of these 22.4 J for this program; 690 ug and 280 ug CO2eq" */
+static void write_energy(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    char node[RM_HUMAN_BYTES], tree[RM_HUMAN_BYTES], node_g[RM_HUMAN_BYTES], tree_g[RM_HUMAN_BYTES];
+    char share[RM_HUMAN_BYTES], intensity[RM_HUMAN_BYTES];
+    resmon_energy energy = rm_run_energy(run);
+    if (!rm_run_has_energy(run) || isnan(energy.node_j)) {
+        return;
+    }
+    rm_human_joules(node, energy.node_j);
+    rm_human_joules(tree, energy.tree_j);
+    rm_human_grams(node_g, energy.node_gco2eq);
+    rm_human_grams(tree_g, energy.tree_gco2eq);
+    rm_human_percent(share, 100.0 * energy.modelled_share);
+    rm_human_fixed(intensity, energy.g_per_kwh, 0);
+    rm_buffer_printf(buffer,
+                     "\nenergy: %s of the machine%s%s%s; the share of the program: %s\n"
+                     "  %s and %s CO2eq, at %s g/kWh (%.60s)\n",
+                     node, energy.modelled_share > 0.0 ? " (" : "",
+                     energy.modelled_share > 0.0 ? share : "",
+                     energy.modelled_share > 0.0 ? " of it by a model)" : "", tree, node_g, tree_g,
+                     intensity, energy.place);
+    for (size_t i = 0; i < RM_ENERGY_PARTS; i++) {
+        resmon_energy_part part = rm_run_energy_part(run, i);
+        rm_human_joules(node, part.node_j);
+        rm_human_joules(tree, part.tree_j);
+        rm_buffer_printf(buffer, "  %s: %s, the program %s%s%.100s\n", part.name, node, tree,
+                         part.method[0] != '\0' ? "; " : "", part.method);
+    }
+    if (energy.basis == RESMON_CARBON_BASIS_WORLD) {
+        rm_buffer_puts(buffer,
+                       "  Where this machine stands is not known: RESMON_COUNTRY=FR says it, "
+                       "or /etc/resmon/site.conf.\n");
+    }
+}
+
 void rm_report_write(struct rm_buffer *buffer, const struct resmon_run *run)
 {
     write_heading(buffer, run);
@@ -368,6 +407,7 @@ void rm_report_write(struct rm_buffer *buffer, const struct resmon_run *run)
     if (run->column_count > 0) {
         write_run(buffer, run);
         write_node(buffer, run);
+        write_energy(buffer, run);
     }
     write_gaps(buffer, run);
     write_cost(buffer, run);

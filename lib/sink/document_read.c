@@ -166,7 +166,7 @@ static resmon_status read_fact(struct resmon_run *run, const char *group,
 
 static resmon_status read_facts(struct resmon_run *run, const struct rm_json *document)
 {
-    static const char *const groups[] = {"run", "machine", "job", "settings"};
+    static const char *const groups[] = {"run", "machine", "job", "settings", "energy"};
     size_t count = 0;
     for (size_t i = 0; i < RM_ARRAY_LEN(groups); i++) {
         count += count_members(rm_json_get(document, groups[i]));

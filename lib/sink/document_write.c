@@ -11,9 +11,11 @@
 #include "base/compiler.h"
 #include "base/output.h"
 #include "base/status.h"
+#include "carbon/convert.h"
 #include "sink/document.h"
 #include "sink/json.h"
 #include "store/node_summary.h"
+#include "store/run_energy.h"
 #include "sys/outfile.h"
 
 const char *const rm_provenance_names[5] = {"none", "measured", "sampled", "modelled", "shared"};
@@ -287,11 +289,54 @@ static struct rm_json *write_dropped(const struct resmon_run *run, bool *is_whol
     return object;
 }
 
-/* Not recorded by this version: said with null, never with an empty object. */
-static struct rm_json *write_null(const struct resmon_run *run, bool *is_whole)
+static struct rm_json *write_energy_of(double joules, double gco2eq, double water_l, double pue,
+                                       bool *is_whole)
 {
-    (void)run;
-    return rm_json_null(is_whole);
+    struct rm_json *object = rm_json_object(is_whole);
+    rm_json_put_number(object, "joules", joules, is_whole);
+    rm_json_put_number(object, "it_kwh", joules / RM_JOULES_PER_KWH, is_whole);
+    rm_json_put_number(object, "facility_kwh", joules / RM_JOULES_PER_KWH * pue, is_whole);
+    rm_json_put_number(object, "gco2eq", gco2eq, is_whole);
+    rm_json_put_number(object, "water_litres", water_l, is_whole);
+    return object;
+}
+
+static struct rm_json *write_energy_parts(const struct resmon_run *run, bool *is_whole)
+{
+    struct rm_json *array = rm_json_array(is_whole);
+    for (size_t i = 0; i < RM_ENERGY_PARTS; i++) {
+        resmon_energy_part part = rm_run_energy_part(run, i);
+        struct rm_json *object = rm_json_object(is_whole);
+        rm_json_put_text(object, "name", part.name, is_whole);
+        rm_json_put_text(
+            object, "provenance",
+            word(rm_provenance_names, RM_ARRAY_LEN(rm_provenance_names), part.provenance),
+            is_whole);
+        rm_json_put_text(object, "method", part.method, is_whole);
+        rm_json_put_number(object, "node_joules", part.node_j, is_whole);
+        rm_json_put_number(object, "tree_joules", part.tree_j, is_whole);
+        rm_json_append(array, object, is_whole);
+    }
+    return array;
+}
+
+/* null: it was not asked for.  The facts are what it was reckoned with. */
+static struct rm_json *write_energy(const struct resmon_run *run, bool *is_whole)
+{
+    if (!rm_run_has_energy(run)) {
+        return rm_json_null(is_whole);
+    }
+    resmon_energy energy = rm_run_energy(run);
+    struct rm_json *object = rm_json_object(is_whole);
+    struct rm_json *node = write_energy_of(energy.node_j, energy.node_gco2eq, energy.node_water_l,
+                                           energy.pue, is_whole);
+    struct rm_json *tree = write_energy_of(energy.tree_j, energy.tree_gco2eq, energy.tree_water_l,
+                                           energy.pue, is_whole);
+    put_facts(object, run, "energy", is_whole);
+    rm_json_put(object, "parts", write_energy_parts(run, is_whole), is_whole);
+    rm_json_put(object, "node", node, is_whole);
+    rm_json_put(object, "tree", tree, is_whole);
+    return object;
 }
 
 static const struct {
@@ -301,7 +346,7 @@ static const struct {
     {"run", write_run},           {"machine", write_machine},   {"job", write_job},
     {"settings", write_settings}, {"sources", write_sources},   {"columns", write_columns},
     {"tags", write_tags},         {"scopes", write_scopes},     {"summary", write_summary},
-    {"energy", write_null},       {"overhead", write_overhead}, {"dropped", write_dropped},
+    {"energy", write_energy},     {"overhead", write_overhead}, {"dropped", write_dropped},
 };
 
 /* ---- putting the parts together --------------------------------------------------------- */

@@ -15,11 +15,13 @@
 #include "sink/document.h"
 #include "sink/json.h"
 #include "store/node_summary.h"
+#include "store/run_energy.h"
 
 #define LONGEST_KEY   250
 #define MOST_SCOPES   128
 #define VALUE_BYTES   512 /* of a parameter or tag of ours */
 #define SCOPE_FIGURES 6
+#define ENERGY_POINTS 7
 #define MEGA          1e6
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -300,9 +302,30 @@ static resmon_status add_scopes(struct rm_mlflow_plan *plan)
     return RESMON_OK;
 }
 
+/* What is not known is left out. */
+static void add_energy_points(struct rm_mlflow_plan *plan)
+{
+    resmon_energy energy = rm_run_energy(plan->run);
+    const struct {
+        const char *key;
+        double value;
+    } points[ENERGY_POINTS] = {
+        {"resmon/energy/node_joules", energy.node_j},
+        {"resmon/energy/program_joules", energy.tree_j},
+        {"resmon/energy/modelled_share", energy.modelled_share},
+        {"resmon/carbon/node_gco2eq", energy.node_gco2eq},
+        {"resmon/carbon/program_gco2eq", energy.tree_gco2eq},
+        {"resmon/carbon/g_per_kwh", energy.g_per_kwh},
+        {"resmon/carbon/pue", energy.pue},
+    };
+    for (size_t i = 0; i < ENERGY_POINTS && rm_run_has_energy(plan->run); i++) {
+        add_point(plan, points[i].key, points[i].value);
+    }
+}
+
 static resmon_status add_summary(struct rm_mlflow_plan *plan)
 {
-    size_t most = RM_NODE_SUMMARY_KEYS + 8 + MOST_SCOPES * SCOPE_FIGURES;
+    size_t most = RM_NODE_SUMMARY_KEYS + 8 + ENERGY_POINTS + MOST_SCOPES * SCOPE_FIGURES;
     plan->points = rm_arena_alloc(&plan->arena, most, sizeof *plan->points);
     if (plan->points == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
@@ -311,6 +334,7 @@ static resmon_status add_summary(struct rm_mlflow_plan *plan)
         add_point(plan, rm_node_summary_key(i), rm_node_summary_value(plan->run, i));
     }
     add_run_points(plan);
+    add_energy_points(plan);
     return add_scopes(plan);
 }
 

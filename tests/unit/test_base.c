@@ -93,6 +93,18 @@ static void test_human_numbers(void **state)
     assert_string_equal(text, "1.234 ms");
     rm_human_seconds(text, 3725.0);
     assert_string_equal(text, "62 min 05 s");
+    rm_human_joules(text, 56.816);
+    assert_string_equal(text, "56.82 J");
+    rm_human_joules(text, 7.2e6);
+    assert_string_equal(text, "2.000 kWh");
+    rm_human_joules(text, 0.0);
+    assert_string_equal(text, "0 mJ");
+    rm_human_grams(text, 0.000697);
+    assert_string_equal(text, "697.0 ug");
+    rm_human_grams(text, 1500.0);
+    assert_string_equal(text, "1.500 kg");
+    rm_human_grams(text, NAN);
+    assert_string_equal(text, "-");
     rm_human_percent(text, NAN);
     assert_string_equal(text, "-");
 }

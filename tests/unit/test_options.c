@@ -172,7 +172,8 @@ static void test_unknown_bits_are_refused(void **state)
         size_t offset;
         uint64_t known;
     } sets[] = {{PLACE(domains), RESMON_DOMAIN_ALL},
-                {PLACE(flags), RESMON_FLAG_SMAPS | RESMON_FLAG_NO_SCOPES},
+                {PLACE(flags), RESMON_FLAG_SMAPS | RESMON_FLAG_NO_SCOPES | RESMON_FLAG_IDLE_NONE |
+                                   RESMON_FLAG_IDLE_ALLOCATED},
                 {PLACE(scope_meters), RESMON_METER_ALL}};
     for (size_t i = 0; i < 3; i++) {
         for (int bit = 0; bit < 64; bit++) {

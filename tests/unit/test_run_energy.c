@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/run_energy, <resmon/energy.h>: sums, shares of models, costs, and what is not known.
+ */
+#include "test.h"
+
+#include <resmon/energy.h>
+
+#include "store/run.h"
+
+#define TEXT(key, value)                   \
+    {                                      \
+        "energy", key, value, RM_FACT_TEXT \
+    }
+#define NUMBER(key, value)                   \
+    {                                        \
+        "energy", key, value, RM_FACT_NUMBER \
+    }
+
+static struct rm_run_column column(const char *metric, double joules)
+{
+    return (struct rm_run_column){.metric = metric,
+                                  .instance = "",
+                                  .kind = RESMON_COUNTER,
+                                  .stats = {.n = isnan(joules) ? 0 : 2, .last = joules}};
+}
+
+static void test_sums_and_costs(void **state)
+{
+    (void)state;
+    struct rm_run_column columns[] = {
+        column("node.energy.cpu", 7.2e6), column("node.energy.ram", 1.8e6),
+        column("tree.energy.cpu", 3.6e6), column("tree.energy.ram", 0.9e6)};
+    struct rm_run_source sources[] = {
+        {.name = "energy_cpu", .reason = "", .provenance = RESMON_PROVENANCE_MEASURED},
+        {.name = "energy_ram", .reason = "a model", .provenance = RESMON_PROVENANCE_MODELLED}};
+    struct rm_fact facts[] = {NUMBER("g_per_kwh", "100"), NUMBER("pue", "1.5"),
+                              NUMBER("wue", "0.2"),       NUMBER("basis", "4"),
+                              NUMBER("year", "2024"),     TEXT("place", "Somewhere")};
+    struct resmon_run run = {.columns = columns,
+                             .column_count = 4,
+                             .sources = sources,
+                             .source_count = 2,
+                             .facts = facts,
+                             .fact_count = 6};
+    resmon_energy energy = {.struct_size = sizeof energy};
+    resmon_energy_part part = {.struct_size = sizeof part};
+    assert_ok(resmon_run_get_energy(&run, &energy));
+    assert_near(energy.node_j, 9e6, 1e-3);
+    assert_near(energy.tree_j, 4.5e6, 1e-3);
+    assert_near(energy.modelled_share, 0.2, 1e-12);
+    assert_near(energy.node_gco2eq, 2.5 * 1.5 * 100.0, 1e-9);
+    assert_near(energy.tree_gco2eq, 1.25 * 1.5 * 100.0, 1e-9);
+    assert_near(energy.node_water_l, 0.5, 1e-12); /* of the machines alone */
+    assert_int_equal(energy.provenance, RESMON_PROVENANCE_MODELLED);
+    assert_int_equal(energy.basis, RESMON_CARBON_BASIS_COUNTRY);
+    assert_int_equal(energy.year, 2024);
+    assert_string_equal(energy.place, "Somewhere");
+    assert_string_equal(energy.remark, "");
+    assert_int_equal(resmon_run_energy_part_count(&run), 2);
+    assert_ok(resmon_run_get_energy_part(&run, 1, &part));
+    assert_string_equal(part.name, "ram");
+    assert_string_equal(part.method, "a model");
+    assert_near(part.tree_j, 0.9e6, 1e-6);
+    assert_status(RESMON_ENOENT, resmon_run_get_energy_part(&run, 2, &part));
+}
+
+/* Memory whose size nobody knows is left out, and does not make the sum unknown. */
+static void test_what_is_not_known(void **state)
+{
+    (void)state;
+    struct rm_run_column columns[] = {column("node.energy.cpu", 10.0),
+                                      column("node.energy.ram", (double)NAN)};
+    struct rm_run_source sources[] = {
+        {.name = "energy_cpu", .reason = "", .provenance = RESMON_PROVENANCE_MEASURED}};
+    struct rm_fact facts[] = {NUMBER("g_per_kwh", "0"), NUMBER("pue", "1"), NUMBER("wue", "0")};
+    struct resmon_run run = {.columns = columns,
+                             .column_count = 2,
+                             .sources = sources,
+                             .source_count = 1,
+                             .facts = facts,
+                             .fact_count = 3};
+    resmon_energy energy = {.struct_size = sizeof energy};
+    assert_ok(resmon_run_get_energy(&run, &energy));
+    assert_near(energy.node_j, 10.0, 0.0);
+    assert_near(energy.modelled_share, 0.0, 0.0);
+    assert_near(energy.node_gco2eq, 0.0, 0.0);
+    assert_true(isnan(energy.tree_j) && isnan(energy.tree_gco2eq));
+    run.column_count = 0;
+    assert_ok(resmon_run_get_energy(&run, &energy));
+    assert_true(isnan(energy.node_j) && isnan(energy.modelled_share));
+    assert_int_equal(energy.provenance, RESMON_PROVENANCE_NONE);
+    run.fact_count = 0;
+    assert_status(RESMON_ENOENT, resmon_run_get_energy(&run, &energy));
+    assert_int_equal(resmon_run_energy_part_count(&run), 0);
+    assert_status(RESMON_EINVAL, resmon_run_get_energy(NULL, &energy));
+}
+
+/* Through a monitor: the place of the options, kept in the run. */
+static void test_a_monitor_knows_its_place(void **state)
+{
+    (void)state;
+    resmon_carbon_options carbon = {
+        .struct_size = sizeof carbon, .country = "se", .pue = 1.25, .flags = RESMON_CARBON_NO_SITE};
+    resmon_monitor_options options = {.struct_size = sizeof options, .carbon = &carbon};
+    resmon_monitor *monitor = NULL;
+    resmon_run *run = NULL;
+    resmon_energy energy = {.struct_size = sizeof energy};
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    assert_ok(resmon_monitor_stop(monitor));
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    assert_ok(resmon_run_get_energy(run, &energy));
+    assert_string_equal(energy.place, "Sweden");
+    assert_near(energy.pue, 1.25, 0.0);
+    assert_true(energy.node_j >= 0.0 && energy.tree_j <= energy.node_j);
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+    carbon.pue = 0.5;
+    assert_status(RESMON_EINVAL, resmon_monitor_new(&options, &monitor));
+    assert_non_null(strstr(resmon_last_error(), "pue"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums_and_costs),
+        cmocka_unit_test(test_what_is_not_known),
+        cmocka_unit_test(test_a_monitor_knows_its_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
