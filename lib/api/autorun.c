@@ -128,6 +128,12 @@ static resmon_status add_trace(const char *path)
     return resmon_monitor_add_trace(monitor, &options);
 }
 
+static resmon_status add_emissions(const char *path)
+{
+    const resmon_emissions_options options = {.struct_size = sizeof options, .path = path};
+    return resmon_monitor_add_emissions(monitor, &options);
+}
+
 static const struct {
     enum rm_autorun_text text;
     resmon_status (*add)(const char *text);
@@ -135,7 +141,7 @@ static const struct {
     {RM_AUTORUN_JSON, add_json},     {RM_AUTORUN_CSV, add_csv},
     {RM_AUTORUN_MLFLOW, add_mlflow}, {RM_AUTORUN_PROMETHEUS, add_prometheus},
     {RM_AUTORUN_PUSH, add_push},     {RM_AUTORUN_OPENMETRICS, add_openmetrics},
-    {RM_AUTORUN_TRACE, add_trace},
+    {RM_AUTORUN_TRACE, add_trace},   {RM_AUTORUN_EMISSIONS, add_emissions},
 };
 
 static bool add_outputs(void)

@@ -8,6 +8,7 @@
 #include "engine/monitor.h"
 #include "sink/csv.h"
 #include "sink/document.h"
+#include "sink/emissions.h"
 #include "sink/mlflow.h"
 #include "sink/openmetrics.h"
 #include "sink/pushgateway.h"
@@ -59,6 +60,15 @@ resmon_status resmon_monitor_add_csv(resmon_monitor *monitor, const resmon_csv_o
     return monitor == NULL || options == NULL
                ? null_argument(__func__)
                : hand_over(monitor, rm_csv_sink_new(options, &sink), &sink);
+}
+
+resmon_status resmon_monitor_add_emissions(resmon_monitor *monitor,
+                                           const resmon_emissions_options *options)
+{
+    struct rm_sink sink;
+    return monitor == NULL || options == NULL
+               ? null_argument(__func__)
+               : hand_over(monitor, rm_emissions_sink_new(options, &sink), &sink);
 }
 
 resmon_status resmon_monitor_add_trace(resmon_monitor *monitor, const resmon_trace_options *options)

@@ -14,6 +14,7 @@
 #include "report/report.h"
 #include "sink/csv.h"
 #include "sink/document.h"
+#include "sink/emissions.h"
 #include "sink/trace.h"
 #include "store/block.h"
 #include "store/node_summary.h"
@@ -73,6 +74,26 @@ resmon_status resmon_run_save_csv(const resmon_run *run, const char *path)
     }
     resmon_status status = rm_path_expand(path, expanded);
     return status == RESMON_OK ? rm_csv_save(run, expanded) : status;
+}
+
+resmon_status resmon_run_append_emissions(const resmon_run *run,
+                                          const resmon_emissions_options *options)
+{
+    char expanded[RM_PATH_BYTES];
+    resmon_emissions_options known;
+    if (run == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_run_append_emissions: an argument is NULL");
+    }
+    resmon_status status =
+        rm_struct_take(options, RM_STRUCT_SIZE(resmon_emissions_options), &known);
+    if (status == RESMON_OK &&
+        (known.path == NULL || (known.flags & ~RESMON_EMISSIONS_PROCESS) != 0)) {
+        status = rm_error(RESMON_EINVAL, "options of emissions: no path, or unknown flags");
+    }
+    if (status == RESMON_OK) {
+        status = rm_path_expand(known.path, expanded);
+    }
+    return status == RESMON_OK ? rm_emissions_append(run, known.flags, expanded) : status;
 }
 
 resmon_status resmon_trace_save(const resmon_run *const *runs, size_t count, const char *path)

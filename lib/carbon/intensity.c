@@ -241,6 +241,7 @@ struct rm_intensity rm_intensity_find(const struct rm_place *place)
         result.country = rows.country->name;
     }
     if (rows.cloud != NULL) {
+        result.provider = rows.cloud->provider;
         result.pue = or_nan(rows.cloud->pue);
         result.wue = or_nan(rows.cloud->wue);
     }

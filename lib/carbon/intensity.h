@@ -23,13 +23,14 @@ struct rm_place {
 
 struct rm_intensity {
     double g_per_kwh;
-    int32_t basis;       /* RESMON_CARBON_BASIS_* */
-    int32_t year;        /* that the figure is of; 0: its source does not say */
-    const char *place;   /* "France", "california", "us-east1", "world average"; static */
-    const char *iso3;    /* of the country it lies in, or ""; static */
-    const char *country; /* its name, or ""; static */
-    const char *source;  /* whom to credit; static */
-    double pue, wue;     /* of the cloud's region; NaN: not known */
+    int32_t basis;        /* RESMON_CARBON_BASIS_* */
+    int32_t year;         /* that the figure is of; 0: its source does not say */
+    const char *place;    /* "France", "california", "us-east1", "world average"; static */
+    const char *iso3;     /* of the country it lies in, or ""; static */
+    const char *country;  /* its name, or ""; static */
+    const char *source;   /* whom to credit; static */
+    const char *provider; /* of the cloud whose region it is; or NULL; static */
+    double pue, wue;      /* of the cloud's region; NaN: not known */
 };
 
 /**

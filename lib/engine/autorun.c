@@ -205,6 +205,7 @@ static const struct {
     [RM_AUTORUN_RECORD] = {"record", "record=FILE", VALUE_NEEDED, true},
     [RM_AUTORUN_JSON] = {"json", "json=FILE", VALUE_NEEDED, true},
     [RM_AUTORUN_CSV] = {"csv", "csv=FILE", VALUE_NEEDED, true},
+    [RM_AUTORUN_EMISSIONS] = {"emissions", "emissions=FILE", VALUE_NEEDED, true},
     [RM_AUTORUN_TRACE] = {"trace", "trace=FILE", VALUE_NEEDED, true},
     [RM_AUTORUN_MLFLOW] = {"mlflow", "mlflow", VALUE_OPTIONAL, true},
     [RM_AUTORUN_PROMETHEUS] = {"prom", "prom=DIRECTORY", VALUE_NEEDED, true},

@@ -23,6 +23,7 @@ enum rm_autorun_text {
     RM_AUTORUN_PUSH,
     RM_AUTORUN_OPENMETRICS,
     RM_AUTORUN_TRACE,
+    RM_AUTORUN_EMISSIONS,
     RM_AUTORUN_TEXTS
 };
 

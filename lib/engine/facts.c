@@ -120,6 +120,9 @@ static void record_energy(struct rm_block *block, const struct rm_options *optio
     rm_facts_add_text(block, "energy", "place", intensity->place);
     rm_facts_add_text(block, "energy", "country",
                       intensity->iso3[0] != '\0' ? intensity->iso3 : NULL);
+    rm_facts_add_text(block, "energy", "country_name",
+                      intensity->country[0] != '\0' ? intensity->country : NULL);
+    rm_facts_add_text(block, "energy", "cloud_provider", intensity->provider);
     rm_facts_add_text(block, "energy", "source",
                       intensity->source[0] != '\0' ? intensity->source : NULL);
     rm_facts_add_text(block, "energy", "remark",

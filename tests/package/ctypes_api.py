@@ -14,7 +14,8 @@ class Options(ctypes.Structure):
                 ("name", ctypes.c_char_p), ("fs_root", ctypes.c_char_p), ("record", ctypes.c_char_p),
                 ("max_tags", ctypes.c_size_t), ("max_scope_paths", ctypes.c_size_t),
                 ("max_scope_threads", ctypes.c_size_t), ("max_scope_depth", ctypes.c_size_t),
-                ("stop_timeout_ms", ctypes.c_uint64), ("max_events", ctypes.c_size_t)]
+                ("stop_timeout_ms", ctypes.c_uint64), ("max_events", ctypes.c_size_t),
+                ("carbon", ctypes.c_void_p)]
 
 
 class Statistics(ctypes.Structure):
