@@ -206,6 +206,21 @@ def run_figures(document):
     return found
 
 
+def energy_figures(document):
+    """key -> value, None where it is not known: sums over the parts, and what they cost."""
+    energy = document.words.get("energy")
+    if energy is None:
+        return {}
+    node, program = (energy[who]["joules"] for who in ("node", "tree"))
+    modelled = [part["node_joules"] for part in energy["parts"] if part["provenance"] == "modelled"]
+    grams_per_joule = energy["pue"] * energy["g_per_kwh"] / 3.6e6
+    return {"resmon/energy/node_joules": node, "resmon/energy/program_joules": program,
+            "resmon/energy/modelled_share": sum(j or 0 for j in modelled) / node if node else None,
+            "resmon/carbon/node_gco2eq": None if node is None else node * grams_per_joule,
+            "resmon/carbon/program_gco2eq": None if program is None else program * grams_per_joule,
+            "resmon/carbon/g_per_kwh": energy["g_per_kwh"], "resmon/carbon/pue": energy["pue"]}
+
+
 def scope_figures(document):
     """(path and name, value) of every figure; a path that is there already gets a number."""
     paths = set()
@@ -388,7 +403,7 @@ def check_points(logged, node, wanted):
 def check_others(logged, document):
     """Keys that no table knows."""
     known = {SUMMARY_KEY.format(key=key) for key in NODE_FIGURES} | {key for key, _ in scope_figures(document)} | \
-        {RUN_KEY.format(name=name) for name in run_figures(document)}
+        {RUN_KEY.format(name=name) for name in run_figures(document)} | set(energy_figures(document))
     return [f"{key}: comes from nowhere" for key in logged.keys()
             if key not in known and not key.startswith("system/")]
 
@@ -437,6 +452,7 @@ def check_all(logged, document, options):
     problems += check_node_figures(logged, document, node)
     problems += check_points(logged, node, [(RUN_KEY.format(name=name), value)
                                             for name, value in run_figures(document).items()])
+    problems += check_points(logged, node, energy_figures(document).items())
     if not options.no_series:
         problems += check_series(logged, document, node, options.exact, options.slack_ms)
     if not options.no_scopes:

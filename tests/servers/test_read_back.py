@@ -36,7 +36,7 @@ def metrics_of(document):
         key = read_back.SERIES_KEY.format(node=NODE, name=name)
         metrics += [Metric(key, value, time, step)
                     for step, time, value in read_back.series_of(document, *source) or []]
-    figures = [*read_back.scope_figures(document),
+    figures = [*read_back.scope_figures(document), *read_back.energy_figures(document).items(),
                *((read_back.RUN_KEY.format(name=name), value) for name, value in read_back.run_figures(document).items())]
     metrics += [Metric(key, value, end_ms, NODE) for key, value in figures if value is not None]
     return metrics
