@@ -15,7 +15,7 @@ options here and as requests to http://127.0.0.1:CONTROL/:
     --pull-at K       pull-at?request=K&lose=answer&how=reset
     --lose request|answer              at the K-th HTTP request from the start, before the server has
                                        seen it, or once the server has begun to answer
-    --plug-after S    plug             S seconds after the pull
+    --plug-after S    plug             S seconds after the pull; a plug calls off a pull at K, too
                       status           {"is_plugged":, "requests":, "connections":} as JSON
 
 With --until-eof it ends when its standard input does, so that it cannot outlive who started it.  In
@@ -147,6 +147,7 @@ class Cable:
             asyncio.get_running_loop().call_later(self.plug_after, self.plug)
 
     def plug(self):
+        self.pull_request = 0  # a pull that was due has no more to come
         if not self.plugged.is_set():
             self.plugged.set()
             if self.how == "drop":

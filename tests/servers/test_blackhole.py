@@ -113,6 +113,13 @@ class BlackholeTest(unittest.TestCase):
             self.assertEqual(self.post(hole.port, b"3"), b"3")
             self.assertEqual(self.server.seen, [b"1", b"3"])
 
+    def test_plug_calls_off_a_pull_to_come(self):
+        with Blackhole("proxy", self.address, "--pull-at", 2) as hole:
+            self.assertEqual(self.post(hole.port, b"1"), b"1")
+            hole.plug()
+            self.assertEqual(self.post(hole.port, b"2"), b"2")
+            self.assertTrue(hole.status()["is_plugged"])
+
     def pulled_at(self, seen, error, *arguments):
         self.server.seen.clear()
         with Blackhole("proxy", self.address, "--pull-at", 2, *arguments) as hole:

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import blackhole
 import read_back
@@ -24,6 +25,7 @@ IMPATIENT = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_BACKOF
 PULLS = [(1, "request", "reset"), (2, "answer", "drop"), (3, "answer", "reset"), (5, "request", "drop"),
          (8, "answer", "drop"), (12, "answer", "reset"), (17, "request", "reset"), (22, "answer", "drop"),
          (27, "request", "drop")]
+BEGIN = time.monotonic()
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -80,7 +82,7 @@ def write_corpus(directory):
 
 
 def with_job(examples, name, use, uri=None):
-    print(f"{name}:", flush=True)
+    print(f"{time.monotonic() - BEGIN:4.0f} s: {name}", flush=True)
     with tempfile.TemporaryDirectory(prefix="resmon-slurm-mlflow-") as work:
         return use(Job(examples, work, name.replace(" ", "-"), uri))
 
