@@ -14,6 +14,11 @@
  *   pue             PUE             PUE                                 pue = 1.25
  *   wue             WUE             WUE                                 wue = 0.2
  *
+ *   cpu_watts       CPU_WATTS       FORCE_CPU_POWER                     cpu_watts = 280
+ *   ram_watts       RAM_WATTS       FORCE_RAM_POWER                     ram_watts = 35
+ *
+ * The last two are for machines that cannot measure: the thermal design power of all processors
+ * together, of which a model takes a share by load, and what all memory draws.
  * RESMON_SITE_CONF names another file.  Nothing is asked of a network, and no place is guessed: an
  * unknown one is the world average, which says so.  The tables are in the library; whom their
  * figures are from is in each result.

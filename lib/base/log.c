@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/text.h"
+
 /* Written only by resmon_set_log, which the user calls while nothing else runs. */
 static resmon_log_fn log_function;
 static void *log_context;
@@ -34,6 +36,7 @@ void rm_log(int32_t level, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    rm_text_clean(line);
     is_logging = true;
     log_function(log_context, level, line);
     is_logging = false;

@@ -83,6 +83,33 @@ bool rm_parse_i64(struct rm_text *text, int64_t *ret_value)
     return true;
 }
 
+static int hex_digit(char c)
+{
+    return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool rm_parse_hex(struct rm_text *text, uint64_t *ret_value)
+{
+    struct rm_text rest = *text;
+    uint64_t value = 0;
+    if (!rm_parse_literal(&rest, "0x")) {
+        return false;
+    }
+    const char *first = rest.at;
+    for (; rest.at < rest.end && hex_digit(*rest.at) >= 0; rest.at++) {
+        if (value >> 60 != 0) {
+            return false;
+        }
+        value = value << 4 | (uint64_t)hex_digit(*rest.at);
+    }
+    if (rest.at == first) {
+        return false;
+    }
+    *text = rest;
+    *ret_value = value;
+    return true;
+}
+
 bool rm_parse_decimal(struct rm_text *text, double *ret_value)
 {
     uint64_t whole;

@@ -38,6 +38,9 @@ bool rm_parse_u64(struct rm_text *text, uint64_t *ret_value);
 /** The same with an optional '-'. */
 bool rm_parse_i64(struct rm_text *text, int64_t *ret_value);
 
+/** Takes "0x1f", in lower case; false on anything else, and on overflow. */
+bool rm_parse_hex(struct rm_text *text, uint64_t *ret_value);
+
 /** Skips spaces, then takes "12" or "12.34" (at most 18 digits after the point). */
 bool rm_parse_decimal(struct rm_text *text, double *ret_value);
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 struct status_row {
     resmon_status status;
     const char *name;
@@ -65,6 +67,7 @@ resmon_status rm_error(resmon_status status, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(last_error, sizeof last_error, format, args);
     va_end(args);
+    rm_text_clean(last_error); /* names of files, words of servers: terminals obey some bytes */
     return status;
 }
 
@@ -82,6 +85,7 @@ resmon_status rm_error_errno(int error, const char *format, ...)
         }
         (void)snprintf(last_error + length, sizeof last_error - (size_t)length, ": %s", reason);
     }
+    rm_text_clean(last_error);
     return rm_status_from_errno(error);
 }
 

@@ -63,6 +63,20 @@ size_t rm_text_set(char *target, size_t capacity, const char *source)
                         source != NULL ? strlen(source) : 0);
 }
 
+void rm_text_clean(char *text)
+{
+    size_t left = strlen(text);
+    while (left > 0) {
+        size_t step = utf8_length((const unsigned char *)text, left);
+        if (step == 0) {
+            *text = '?';
+            step = 1;
+        }
+        text += step;
+        left -= step;
+    }
+}
+
 size_t rm_text_json_step(const char *source, size_t left, char escaped[8], size_t *ret_length)
 {
     const unsigned char *p = (const unsigned char *)source;

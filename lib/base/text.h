@@ -19,6 +19,9 @@ size_t rm_text_copy(char *target, size_t capacity, const char *source, size_t le
 /** The same for a terminated string; NULL counts as "". */
 size_t rm_text_set(char *target, size_t capacity, const char *source);
 
+/** Makes the same of a string where it stands, but for a cut. */
+void rm_text_clean(char *text);
+
 /**
  * Copies a string as the inside of a JSON string: quotes, backslashes and control characters are
  * escaped, invalid UTF-8 becomes U+FFFD.  A cut splits neither an escape nor a character.  Returns

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -80,20 +81,14 @@ static bool has_all(const struct words *words, const struct words *wanted)
     return true;
 }
 
+static int compare_name(const void *name, const void *row)
+{
+    return strcasecmp(name, ((const struct processor *)row)->name);
+}
+
 static const struct processor *find_equal(const char *name)
 {
-    size_t low = 0;
-    size_t high = RM_ARRAY_LEN(processors);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcasecmp(processors[middle].name, name);
-        if (order == 0) {
-            return &processors[middle];
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return NULL;
+    return bsearch(name, processors, RM_ARRAY_LEN(processors), sizeof processors[0], compare_name);
 }
 
 /* The one row whose words are all in the name, or the other way round. */

@@ -2,6 +2,7 @@
 #include "carbon/intensity.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -88,20 +89,14 @@ static const char *credit_of(const char *id)
     return "";
 }
 
+static int compare_iso3(const void *iso3, const void *row)
+{
+    return strcasecmp(iso3, ((const struct country *)row)->iso3);
+}
+
 static const struct country *country_by_iso3(const char *iso3)
 {
-    size_t low = 0;
-    size_t high = RM_ARRAY_LEN(countries);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcasecmp(countries[middle].iso3, iso3);
-        if (order == 0) {
-            return &countries[middle];
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return NULL;
+    return bsearch(iso3, countries, RM_ARRAY_LEN(countries), sizeof countries[0], compare_iso3);
 }
 
 static const struct country *find_country(const char *text)

@@ -7,8 +7,9 @@
  * metrics.def.  CONTRIBUTING.md walks through one.
  *
  * Collectors run on the sampling thread only.  They may use base, sys, metric and the files of this
- * directory that are not collectors (delta.h, capacity.h); never another collector, the store or a
- * lock.  After open() they neither allocate nor open files, but for things that newly appeared.
+ * directory that are not collectors (delta.h, capacity.h, energy_zones.h, ...); never another
+ * collector, the store or a lock.  After open() they neither allocate nor open files, but for
+ * things that newly appeared.
  */
 #ifndef RM_COLLECT_COLLECT_H
 #define RM_COLLECT_COLLECT_H

@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 
+/* A kernel has not more (CONFIG_NR_CPUS). */
 #define MOST_CPUS 8192
 
 static int number_of(struct rm_text text)
@@ -19,17 +20,8 @@ static int number_of(struct rm_text text)
 /* "0xd0c" */
 static int hex_of(struct rm_text text)
 {
-    int number = 0;
-    (void)rm_parse_literal(&text, "0x");
-    for (; text.at < text.end && number < 65536; text.at++) {
-        char c = *text.at;
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-        if (digit < 0) {
-            break;
-        }
-        number = number * 16 + digit;
-    }
-    return number;
+    uint64_t number;
+    return rm_parse_hex(&text, &number) && number < 65536 ? (int)number : 0;
 }
 
 static bool has_word(struct rm_text text, const char *wanted)
@@ -86,23 +78,6 @@ static void read_first_processor(struct rm_cpu_model *model, const struct rm_roo
     }
 }
 
-static void count_sockets(struct rm_cpu_model *model, const struct rm_root *root,
-                          struct rm_scratch *scratch)
-{
-    uint64_t highest = 0;
-    for (unsigned cpu = 0; cpu < MOST_CPUS; cpu++) {
-        char path[96];
-        uint64_t package;
-        (void)snprintf(path, sizeof path,
-                       "sys/devices/system/cpu/cpu%u/topology/physical_package_id", cpu);
-        if (rm_file_read_u64(root, path, scratch, &package) != RESMON_OK) {
-            break;
-        }
-        highest = package > highest && package < 64 ? package : highest;
-    }
-    model->sockets = (unsigned)highest + 1;
-}
-
 static void find_provider(struct rm_cpu_model *model, const struct rm_root *root,
                           struct rm_scratch *scratch)
 {
@@ -124,8 +99,39 @@ static void find_provider(struct rm_cpu_model *model, const struct rm_root *root
 void rm_cpu_model_read(struct rm_cpu_model *model, const struct rm_root *root,
                        struct rm_scratch *scratch)
 {
-    *model = (struct rm_cpu_model){.sockets = 1};
+    *model = (struct rm_cpu_model){.provider = NULL};
     read_first_processor(model, root, scratch);
-    count_sockets(model, root, scratch);
     find_provider(model, root, scratch);
+}
+
+/* "0-63" or "0,2-5"; a machine without the file is looked at as far as it has CPUs in a row. */
+static uint64_t last_cpu(const struct rm_root *root, struct rm_scratch *scratch)
+{
+    struct rm_text text;
+    uint64_t last = 0;
+    if (rm_file_read_once(root, "sys/devices/system/cpu/present", scratch, &text) != RESMON_OK) {
+        return MOST_CPUS;
+    }
+    while (rm_parse_u64(&text, &last) &&
+           (rm_parse_literal(&text, "-") || rm_parse_literal(&text, ","))) {
+    }
+    return last < MOST_CPUS ? last : MOST_CPUS;
+}
+
+unsigned rm_cpu_count_sockets(const struct rm_root *root, struct rm_scratch *scratch)
+{
+    uint64_t seen = 0;
+    uint64_t last = last_cpu(root, scratch);
+    for (uint64_t cpu = 0; cpu <= last; cpu++) {
+        char path[96];
+        uint64_t package;
+        (void)snprintf(path, sizeof path,
+                       "sys/devices/system/cpu/cpu%u/topology/physical_package_id", (unsigned)cpu);
+        if (rm_file_read_u64(root, path, scratch, &package) == RESMON_OK) {
+            seen |= package < 64 ? UINT64_C(1) << package : 0;
+        } else if (last == MOST_CPUS) {
+            break;
+        } /* else one that is switched off */
+    }
+    return seen != 0 ? (unsigned)__builtin_popcountll(seen) : 1;
 }

@@ -93,7 +93,6 @@ static void choose_model(struct rm_collect *collect, struct state *state, char *
 {
     struct rm_cpu_model model;
     char name[RM_CPU_NAME_BYTES];
-    rm_cpu_model_read(&model, &collect->root, &collect->scratch);
     if (collect->cpu_watts > 0.0) {
         state->tdp_w = collect->cpu_watts;
         (void)snprintf(text, capacity, "a model: %.4g W by load, as was given", state->tdp_w);
@@ -105,14 +104,16 @@ static void choose_model(struct rm_collect *collect, struct state *state, char *
                        state->tdp_w);
         return;
     }
+    rm_cpu_model_read(&model, &collect->root, &collect->scratch);
     if (choose_vcpus(collect, state, &model, text, capacity)) {
         return;
     }
     double tdp_w = rm_cpu_tdp(model.name, name);
     if (tdp_w > 0.0) {
-        state->tdp_w = tdp_w * model.sockets;
-        (void)snprintf(text, capacity, "a model: %u x %.50s, %.4g W each by load", model.sockets,
-                       name, tdp_w);
+        unsigned sockets = rm_cpu_count_sockets(&collect->root, &collect->scratch);
+        state->tdp_w = tdp_w * sockets;
+        (void)snprintf(text, capacity, "a model: %u x %.50s, %.4g W each by load", sockets, name,
+                       tdp_w);
         return;
     }
     double count = collect->capacity.host_cpus > 0.0 ? collect->capacity.host_cpus : 1.0;

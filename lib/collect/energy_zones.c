@@ -12,6 +12,7 @@
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "collect/cpu_model.h"
 #include "sys/dir.h"
 
 #define CLASS "sys/class/powercap"
@@ -59,14 +60,21 @@ static void drop_zone(struct rm_energy_zones *zones, size_t index)
 
 /* ---- powercap: names -------------------------------------------------------------------- */
 
+/* "DIRECTORY/NAME"; false: longer than any path here. */
+static bool join(char path[RM_FILE_PATH_BYTES], const char *directory, const char *name)
+{
+    int length = snprintf(path, RM_FILE_PATH_BYTES, "%s/%s", directory, name);
+    return length > 0 && length < RM_FILE_PATH_BYTES;
+}
+
 /* A line of a zone's directory, without its '\n'. */
 static bool read_line(const struct rm_root *root, struct rm_scratch *scratch, const char *directory,
                       const char *name, char *line, size_t capacity)
 {
     char path[RM_FILE_PATH_BYTES];
     struct rm_text text, first;
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    if (rm_file_read_once(root, path, scratch, &text) != RESMON_OK ||
+    if (!join(path, directory, name) ||
+        rm_file_read_once(root, path, scratch, &text) != RESMON_OK ||
         !rm_parse_line(&text, &first)) {
         return false;
     }
@@ -129,8 +137,7 @@ static void read_outer_name(const struct walk *walk, const char *directory, cons
                             char *name, size_t capacity)
 {
     char path[RM_FILE_PATH_BYTES];
-    int length = snprintf(path, sizeof path, "%s/%s", directory, id);
-    char *colon = length > 0 ? strrchr(path, ':') : NULL;
+    char *colon = join(path, directory, id) ? strrchr(path, ':') : NULL;
     name[0] = '\0';
     if (colon != NULL && strchr(id, ':') != strrchr(id, ':')) {
         *colon = '\0';
@@ -144,8 +151,8 @@ static void open_zone(const struct walk *walk, const char *directory, const char
 {
     char path[RM_FILE_PATH_BYTES], file[RM_FILE_PATH_BYTES], name[64], outer[64];
     enum rm_energy_domain domain;
-    (void)snprintf(path, sizeof path, "%s/%s", directory, id);
-    if (!read_line(walk->root, walk->scratch, path, "name", name, sizeof name) ||
+    if (!join(path, directory, id) ||
+        !read_line(walk->root, walk->scratch, path, "name", name, sizeof name) ||
         !domain_of(name, &domain)) {
         return;
     }
@@ -161,12 +168,12 @@ static void open_zone(const struct walk *walk, const char *directory, const char
     zone->die = number_after(numbered, "-die-");
     zone->counter.unit_j = MICRO;
     name_zone(zone);
-    (void)snprintf(file, sizeof file, "%.400s/max_energy_range_uj", path);
-    if (rm_file_read_u64(walk->root, file, walk->scratch, &zone->counter.max) != RESMON_OK) {
+    if (!join(file, path, "max_energy_range_uj") ||
+        rm_file_read_u64(walk->root, file, walk->scratch, &zone->counter.max) != RESMON_OK) {
         zone->counter.max = 0;
     }
-    (void)snprintf(file, sizeof file, "%.400s/energy_uj", path);
-    if (rm_file_open(&zone->file, walk->root, file) != RESMON_OK) {
+    if (!join(file, path, "energy_uj") ||
+        rm_file_open(&zone->file, walk->root, file) != RESMON_OK) {
         explain(walk->zones, resmon_last_error());
     }
 }
@@ -177,15 +184,14 @@ static void add_power_limit(const struct walk *walk, const char *directory, cons
     static const char *const names[] = {"constraint_0_max_power_uw", "constraint_0_power_limit_uw"};
     char path[RM_FILE_PATH_BYTES], file[RM_FILE_PATH_BYTES], name[64];
     uint64_t microwatts = 0;
-    (void)snprintf(path, sizeof path, "%s/%s", directory, id);
-    if (strncmp(id, MMIO, strlen(MMIO)) == 0 ||
+    if (strncmp(id, MMIO, strlen(MMIO)) == 0 || !join(path, directory, id) ||
         !read_line(walk->root, walk->scratch, path, "name", name, sizeof name) ||
         strncmp(name, "package", 7) != 0) {
         return;
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(names) && microwatts == 0; i++) {
-        (void)snprintf(file, sizeof file, "%.400s/%s", path, names[i]);
-        if (rm_file_read_u64(walk->root, file, walk->scratch, &microwatts) != RESMON_OK) {
+        if (!join(file, path, names[i]) ||
+            rm_file_read_u64(walk->root, file, walk->scratch, &microwatts) != RESMON_OK) {
             microwatts = 0;
         }
     }
@@ -241,8 +247,9 @@ static void visit_directory(const struct walk *walk, const char *directory, unsi
     }
     for (size_t i = 0; i < names->count && !is_flat && depth < 2; i++) {
         char below[RM_FILE_PATH_BYTES];
-        (void)snprintf(below, sizeof below, "%s/%s", directory, names->names[i]);
-        visit_directory(walk, below, depth + 1);
+        if (join(below, directory, names->names[i])) {
+            visit_directory(walk, below, depth + 1);
+        }
     }
     rm_free(names);
 }
@@ -262,18 +269,10 @@ static bool is_same(const struct rm_energy_zone *a, const struct rm_energy_zone 
 /* AMD and Hygon: the dies of a socket show one counter of the socket. */
 static bool mirrors_dies(const struct rm_root *root, struct rm_scratch *scratch)
 {
-    struct rm_text text, line;
-    if (rm_file_read_head(root, "proc/cpuinfo", scratch, &text) != RESMON_OK) {
-        return false;
-    }
-    while (rm_parse_line(&text, &line)) {
-        struct rm_text key;
-        if (rm_parse_literal(&line, "vendor_id") && rm_parse_until(&line, ':', &key)) {
-            (void)rm_parse_literal(&line, " ");
-            return rm_text_equals(&line, "AuthenticAMD") || rm_text_equals(&line, "HygonGenuine");
-        }
-    }
-    return false;
+    struct rm_cpu_model model;
+    rm_cpu_model_read(&model, root, scratch);
+    return strcmp(model.kind.vendor, "AuthenticAMD") == 0 ||
+           strcmp(model.kind.vendor, "HygonGenuine") == 0;
 }
 
 /* Of two that are one, the one that can be read stays, and of these the MSR's, the first die's. */
@@ -347,21 +346,12 @@ static bool has_packages(const struct rm_energy_zones *zones)
 static bool read_config(const struct walk *walk, const char *event, uint64_t *ret_config)
 {
     char line[64];
-    if (!read_line(walk->root, walk->scratch, PMU "/events", event, line, sizeof line) ||
-        strncmp(line, "event=0x", 8) != 0) {
+    if (!read_line(walk->root, walk->scratch, PMU "/events", event, line, sizeof line)) {
         return false;
     }
-    *ret_config = 0;
-    size_t digits = 0;
-    for (const char *p = line + 8; digits < 8; p++, digits++) {
-        char c = *p;
-        int value = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-        if (value < 0) {
-            return c == '\0' && digits > 0;
-        }
-        *ret_config = *ret_config * 16 + (uint64_t)value;
-    }
-    return false;
+    struct rm_text text = rm_text_of(line, strlen(line));
+    return rm_parse_literal(&text, "event=") && rm_parse_hex(&text, ret_config) &&
+           rm_text_left(&text) == 0;
 }
 
 /* "2.3283064365386962890625e-10": J of one count. */

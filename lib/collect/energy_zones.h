@@ -17,7 +17,7 @@
 
 #include <resmon/status.h>
 
-#include "collect/energy_counter.h"
+#include "collect/energy_delta.h"
 #include "sys/file.h"
 
 #define RM_MOST_ZONES      64

@@ -11,12 +11,8 @@
 
 static resmon_status add_all(struct rm_hosts *hosts, const struct rm_infile *file)
 {
-    char *text = rm_alloc(file->bytes, 1);
-    if (text == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for the %llu bytes of %s",
-                        (unsigned long long)file->bytes, file->path);
-    }
-    resmon_status status = rm_infile_read(file, 0, text, file->bytes);
+    char *text;
+    resmon_status status = rm_infile_read_all(file, &text);
     if (status == RESMON_OK) {
         status = rm_hostlist_add_lines(hosts, rm_text_of(text, file->bytes));
     }

@@ -175,9 +175,8 @@ static resmon_status read_file(struct rm_site *site, const char *path, bool is_n
     if (status != RESMON_OK) {
         return status == RESMON_ENOENT && !is_named ? RESMON_OK : status;
     }
-    char *text = rm_alloc(file.bytes, 1);
-    status = text != NULL ? rm_infile_read(&file, 0, text, file.bytes)
-                          : rm_error(RESMON_ENOMEM, "out of memory for %s", path);
+    char *text;
+    status = rm_infile_read_all(&file, &text);
     if (status == RESMON_OK) {
         status = take_lines(site, rm_text_of(text, file.bytes), path);
     }

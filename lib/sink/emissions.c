@@ -23,13 +23,31 @@
 #define LARGEST_LINE 4096
 #define GIB          1073741824.0
 
+enum number {
+    N_DURATION,
+    N_EMISSIONS,
+    N_RATE,
+    N_CPU_W,
+    N_RAM_W,
+    N_CPU_KWH,
+    N_RAM_KWH,
+    N_ALL_KWH,
+    N_WATER,
+    N_CPUS,
+    N_RAM_SIZE,
+    N_CPU_PERCENT,
+    N_RAM_PERCENT,
+    N_RAM_USED,
+    N_PUE,
+    N_WUE,
+    N_COUNT
+};
+
 /* What the columns are made from. */
 struct line {
     const struct resmon_run *run;
     resmon_energy energy;
-    double seconds;
-    double cpu_j, ram_j, all_j; /* of the machine, or the process tree */
-    double emissions_kg, water_l;
+    double numbers[N_COUNT]; /* of the machine, or the process tree */
     bool is_process;
 };
 
@@ -65,16 +83,6 @@ static const char *fact(const struct line *line, const char *group, const char *
 {
     const struct rm_fact *found = rm_run_fact(line->run, group, key);
     return found != NULL ? found->value : "";
-}
-
-static double mean_of(const struct line *line, const char *metric)
-{
-    for (size_t i = 0; i < line->run->column_count; i++) {
-        if (strcmp(line->run->columns[i].metric, metric) == 0) {
-            return line->run->columns[i].stats.mean;
-        }
-    }
-    return RM_NAN;
 }
 
 /* codecarbon: local time, without its zone. */
@@ -151,56 +159,6 @@ static void put_mode(struct rm_buffer *buffer, const struct line *line)
     rm_buffer_puts(buffer, line->is_process ? "process" : "machine");
 }
 
-/* kWh, with the PUE, as codecarbon has them. */
-static double kwh(const struct line *line, double joules)
-{
-    return joules / RM_JOULES_PER_KWH * line->energy.pue;
-}
-
-enum number {
-    N_DURATION,
-    N_EMISSIONS,
-    N_RATE,
-    N_CPU_W,
-    N_RAM_W,
-    N_CPU_KWH,
-    N_RAM_KWH,
-    N_ALL_KWH,
-    N_WATER,
-    N_CPUS,
-    N_RAM_SIZE,
-    N_CPU_PERCENT,
-    N_RAM_PERCENT,
-    N_RAM_USED,
-    N_PUE,
-    N_WUE
-};
-
-static double number_of(const struct line *line, enum number which)
-{
-    const struct rm_fact *cpus = rm_run_fact(line->run, "machine", "cpus");
-    const struct rm_fact *memory = rm_run_fact(line->run, "machine", "memory_bytes");
-    const double numbers[] = {
-        [N_DURATION] = line->seconds,
-        [N_EMISSIONS] = line->emissions_kg,
-        [N_RATE] = line->emissions_kg / line->seconds,
-        [N_CPU_W] = line->cpu_j / line->seconds,
-        [N_RAM_W] = line->ram_j / line->seconds,
-        [N_CPU_KWH] = kwh(line, line->cpu_j),
-        [N_RAM_KWH] = kwh(line, line->ram_j),
-        [N_ALL_KWH] = kwh(line, line->all_j),
-        [N_WATER] = line->water_l,
-        [N_CPUS] = cpus != NULL ? rm_fact_number(cpus) : RM_NAN,
-        [N_RAM_SIZE] = memory != NULL ? rm_fact_number(memory) / GIB : RM_NAN,
-        [N_CPU_PERCENT] = mean_of(line, "node.cpu.percent"),
-        [N_RAM_PERCENT] = mean_of(line, "node.mem.percent"),
-        [N_RAM_USED] = mean_of(line, "node.mem.used") / GIB,
-        [N_PUE] = line->energy.pue,
-        [N_WUE] = line->energy.wue,
-    };
-    return numbers[which];
-}
-
 /* codecarbon 3.3.0's columns, in the order of its file; one of the three says what is in them, or
  * none: not known here. */
 static const struct {
@@ -268,10 +226,28 @@ static void put_line(struct rm_buffer *buffer, const struct line *line)
         } else if (columns[i].fact != NULL) {
             put_text(buffer, fact(line, columns[i].group, columns[i].fact));
         } else if (columns[i].number > 0) {
-            put_number(buffer, number_of(line, (enum number)(columns[i].number - 1)));
+            put_number(buffer, line->numbers[columns[i].number - 1]);
         }
     }
     rm_buffer_puts(buffer, "\n");
+}
+
+/* ---- numbers ---------------------------------------------------------------------------- */
+
+static double fact_number(const struct resmon_run *run, const char *group, const char *key)
+{
+    const struct rm_fact *found = rm_run_fact(run, group, key);
+    return found != NULL ? rm_fact_number(found) : RM_NAN;
+}
+
+static double mean_of(const struct resmon_run *run, const char *metric)
+{
+    for (size_t i = 0; i < run->column_count; i++) {
+        if (strcmp(run->columns[i].metric, metric) == 0) {
+            return run->columns[i].stats.mean;
+        }
+    }
+    return RM_NAN;
 }
 
 static struct line line_of(const struct resmon_run *run, bool is_process)
@@ -279,17 +255,32 @@ static struct line line_of(const struct resmon_run *run, bool is_process)
     const resmon_energy_part cpu = rm_run_energy_part(run, 0);
     const resmon_energy_part ram = rm_run_energy_part(run, 1);
     const resmon_energy energy = rm_run_energy(run);
-    return (struct line){
-        .run = run,
-        .energy = energy,
-        .seconds = (double)run->duration_ns / 1e9,
-        .cpu_j = is_process ? cpu.tree_j : cpu.node_j,
-        .ram_j = is_process ? ram.tree_j : ram.node_j,
-        .all_j = is_process ? energy.tree_j : energy.node_j,
-        .emissions_kg = (is_process ? energy.tree_gco2eq : energy.node_gco2eq) / 1000.0,
-        .water_l = is_process ? energy.tree_water_l : energy.node_water_l,
-        .is_process = is_process,
+    double seconds = (double)run->duration_ns / 1e9;
+    double cpu_j = is_process ? cpu.tree_j : cpu.node_j;
+    double ram_j = is_process ? ram.tree_j : ram.node_j;
+    double emissions_kg = (is_process ? energy.tree_gco2eq : energy.node_gco2eq) / 1000.0;
+    double kwh = energy.pue / RM_JOULES_PER_KWH; /* of the facility, as codecarbon has them */
+    struct line line = {.run = run, .energy = energy, .is_process = is_process};
+    const double numbers[N_COUNT] = {
+        [N_DURATION] = seconds,
+        [N_EMISSIONS] = emissions_kg,
+        [N_RATE] = emissions_kg / seconds,
+        [N_CPU_W] = cpu_j / seconds,
+        [N_RAM_W] = ram_j / seconds,
+        [N_CPU_KWH] = cpu_j * kwh,
+        [N_RAM_KWH] = ram_j * kwh,
+        [N_ALL_KWH] = (is_process ? energy.tree_j : energy.node_j) * kwh,
+        [N_WATER] = is_process ? energy.tree_water_l : energy.node_water_l,
+        [N_CPUS] = fact_number(run, "machine", "cpus"),
+        [N_RAM_SIZE] = fact_number(run, "machine", "memory_bytes") / GIB,
+        [N_CPU_PERCENT] = mean_of(run, "node.cpu.percent"),
+        [N_RAM_PERCENT] = mean_of(run, "node.mem.percent"),
+        [N_RAM_USED] = mean_of(run, "node.mem.used") / GIB,
+        [N_PUE] = energy.pue,
+        [N_WUE] = energy.wue,
     };
+    memcpy(line.numbers, numbers, sizeof numbers);
+    return line;
 }
 
 resmon_status rm_emissions_append(const struct resmon_run *run, uint64_t flags, const char *path)

@@ -311,10 +311,10 @@ static void add_energy_points(struct rm_mlflow_plan *plan)
         double value;
     } points[ENERGY_POINTS] = {
         {"resmon/energy/node_joules", energy.node_j},
-        {"resmon/energy/program_joules", energy.tree_j},
+        {"resmon/energy/tree_joules", energy.tree_j},
         {"resmon/energy/modelled_share", energy.modelled_share},
         {"resmon/carbon/node_gco2eq", energy.node_gco2eq},
-        {"resmon/carbon/program_gco2eq", energy.tree_gco2eq},
+        {"resmon/carbon/tree_gco2eq", energy.tree_gco2eq},
         {"resmon/carbon/g_per_kwh", energy.g_per_kwh},
         {"resmon/carbon/pue", energy.pue},
     };

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/fault.h"
 #include "base/status.h"
 #include "sys/own_io.h"
@@ -21,8 +22,8 @@ static resmon_status check(struct rm_infile *file, uint64_t bound)
     if (!S_ISREG(info.st_mode)) {
         return rm_error(RESMON_EFORMAT, "%s is not a regular file", file->path);
     }
-    if (info.st_size <= 0 || (uint64_t)info.st_size > bound) {
-        return rm_error(RESMON_EFORMAT, "%s has %lld bytes, and not 1 to %llu", file->path,
+    if (info.st_size < 0 || (uint64_t)info.st_size > bound) {
+        return rm_error(RESMON_EFORMAT, "%s has %lld bytes, more than %llu", file->path,
                         (long long)info.st_size, (unsigned long long)bound);
     }
     file->bytes = (uint64_t)info.st_size;
@@ -71,6 +72,23 @@ resmon_status rm_infile_read(const struct rm_infile *file, uint64_t offset, void
         }
         done += (uint64_t)got;
     }
+    return RESMON_OK;
+}
+
+resmon_status rm_infile_read_all(const struct rm_infile *file, char **ret_text)
+{
+    char *text = rm_alloc(file->bytes + 1, 1);
+    *ret_text = NULL;
+    if (text == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the %llu bytes of %s",
+                        (unsigned long long)file->bytes, file->path);
+    }
+    resmon_status status = rm_infile_read(file, 0, text, file->bytes);
+    if (status != RESMON_OK) {
+        rm_free(text);
+        return status;
+    }
+    *ret_text = text;
     return RESMON_OK;
 }
 

@@ -15,12 +15,15 @@ struct rm_infile {
     uint64_t bytes;
 };
 
-/** RESMON_EFORMAT: no regular file, empty, or larger than `bound`. */
+/** RESMON_EFORMAT: no regular file, or larger than `bound`. */
 resmon_status rm_infile_open(struct rm_infile *file, const char *path, uint64_t bound);
 
 /** Reads `length` bytes at `offset`; what lies beyond the end (the file shrank) reads as 0. */
 resmon_status rm_infile_read(const struct rm_infile *file, uint64_t offset, void *bytes,
                              uint64_t length);
+
+/** All of it, which the caller frees (rm_free); NULL unless RESMON_OK. */
+resmon_status rm_infile_read_all(const struct rm_infile *file, char **ret_text);
 
 void rm_infile_close(struct rm_infile *file);
 

@@ -214,10 +214,10 @@ def energy_figures(document):
     node, program = (energy[who]["joules"] for who in ("node", "tree"))
     modelled = [part["node_joules"] for part in energy["parts"] if part["provenance"] == "modelled"]
     grams_per_joule = energy["pue"] * energy["g_per_kwh"] / 3.6e6
-    return {"resmon/energy/node_joules": node, "resmon/energy/program_joules": program,
+    return {"resmon/energy/node_joules": node, "resmon/energy/tree_joules": program,
             "resmon/energy/modelled_share": sum(j or 0 for j in modelled) / node if node else None,
             "resmon/carbon/node_gco2eq": None if node is None else node * grams_per_joule,
-            "resmon/carbon/program_gco2eq": None if program is None else program * grams_per_joule,
+            "resmon/carbon/tree_gco2eq": None if program is None else program * grams_per_joule,
             "resmon/carbon/g_per_kwh": energy["g_per_kwh"], "resmon/carbon/pue": energy["pue"]}
 
 

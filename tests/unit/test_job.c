@@ -501,7 +501,7 @@ static void test_a_node_file_that_cannot_be_read_is_a_remark(void **state)
     assert_unread("PBS_NODEFILE=/", "not a regular file");
     assert_unread("PBS_NODEFILE=/fifo", "not a regular file");
     assert_unread("PBS_NODEFILE=/huge", "bytes");
-    assert_unread("PBS_NODEFILE=/empty", "bytes");
+    assert_unread("PBS_NODEFILE=/empty", "names none");
     assert_unread("PBS_NODEFILE=/blank", "names none");
     assert_unread("PBS_NODEFILE=/binary", "control character");
 }

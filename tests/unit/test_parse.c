@@ -280,10 +280,35 @@ static void test_random_bytes_are_never_read_past_their_end(void **state)
     }
 }
 
+static void test_hex(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t number;
+        size_t left; /* what is not taken; all of it: no number */
+    } cases[] = {
+        {"0x0", 0, 0},  {"0xd0c", 0xd0c, 0}, {"0x02,", 2, 1}, {"0xffffffffffffffff", UINT64_MAX, 0},
+        {"0x", 0, 2},   {"12", 0, 2},        {"0xG", 0, 3},   {"0x10000000000000000", 0, 19},
+        {"0x1F", 1, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *memory;
+        uint64_t number = 0;
+        struct rm_text text = exactly(cases[i].text, &memory);
+        bool is_number = cases[i].left < strlen(cases[i].text);
+        assert_int_equal(rm_parse_hex(&text, &number), is_number);
+        assert_int_equal(number, cases[i].number);
+        assert_int_equal(rm_text_left(&text), cases[i].left);
+        free(memory);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_hex),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_until_and_literals),
         cmocka_unit_test(test_signed_numbers),

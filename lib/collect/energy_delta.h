@@ -3,8 +3,8 @@
  * Owns the amount that an energy counter has grown by: counters wrap at values of their own, stand
  * still while their file cannot be read, and start again when a driver is loaded anew.  Pure.
  */
-#ifndef RM_COLLECT_ENERGY_COUNTER_H
-#define RM_COLLECT_ENERGY_COUNTER_H
+#ifndef RM_COLLECT_ENERGY_DELTA_H
+#define RM_COLLECT_ENERGY_DELTA_H
 
 #include <stdbool.h>
 #include <stdint.h>

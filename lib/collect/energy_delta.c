@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/energy_counter.h"
+#include "collect/energy_delta.h"
 
 #include "base/clock.h"
 
