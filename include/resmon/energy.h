@@ -9,6 +9,12 @@
  * The tree's share of the processors' energy: of its active part (energy times load) as CPU time
  * of all CPU time in use; of the idle part by the policy of the run (RESMON_FLAG_IDLE_*).  Of the
  * memory's: as rss of all memory.  By default, the shares of all processes never exceed the whole.
+ *
+ * Scopes (resmon_run_scope) divide the tree's share of each time between two samples.  A thread's
+ * part of the processors' energy, as its CPU time of the tree's, goes to its scopes as their part
+ * of that time.  What is left (threads and processes without scopes, memory) goes to all scopes as
+ * their part of the wall time.  So outermost scopes and what is outside of all of them add up to
+ * the tree's share; no counter is read in a scope.
  */
 #ifndef RESMON_ENERGY_H
 #define RESMON_ENERGY_H

@@ -160,7 +160,13 @@ typedef struct resmon_run_scope {
                                  time that they and all instances lasted */
     int32_t io_provenance;
     int32_t rss_provenance; /**< MEASURED: exact; SAMPLED: an instance was missed or only sampled */
-    int32_t reserved;
+    int32_t energy_provenance; /**< SHARED: of a machine that is measured; MODELLED: of another */
+    double energy_j; /**< of the process tree's energy (resmon/energy.h says how), with the
+                          scopes inside; NaN: not known */
+    double energy_uncertainty_j; /**< by which that may be wrong because the scope began or ended
+                                      between two samples, or was not alone; power that varies from
+                                      nothing to twice its mean is assumed */
+    double energy_gco2eq;        /**< energy_j / 3.6e6 * pue * g_per_kwh; NaN: not known */
 } resmon_run_scope;
 
 RESMON_API size_t resmon_run_scope_count(const resmon_run *run);

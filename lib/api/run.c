@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/struct_size.h"
+#include "carbon/convert.h"
 #include "engine/recording.h"
 #include "job/path_pattern.h"
 #include "report/report.h"
@@ -19,6 +20,7 @@
 #include "store/block.h"
 #include "store/node_summary.h"
 #include "store/run.h"
+#include "store/run_energy.h"
 #include "sys/infile.h"
 
 #define LARGEST_REPORT ((size_t)4 << 20)
@@ -213,6 +215,7 @@ resmon_status resmon_run_get_scope(const resmon_run *run, size_t index, resmon_r
         return status;
     }
     const struct rm_run_scope *scope = &run->scopes[index];
+    const resmon_energy energy = rm_run_energy(run);
     const resmon_run_scope result = {
         .name = scope->name,
         .file = scope->file,
@@ -242,6 +245,11 @@ resmon_status resmon_run_get_scope(const resmon_run *run, size_t index, resmon_r
         .cpu_provenance = scope->cpu_provenance,
         .io_provenance = scope->io_provenance,
         .rss_provenance = scope->rss_provenance,
+        .energy_provenance = rm_energy_scope_provenance(&energy, scope->energy_j),
+        .energy_j = scope->energy_j,
+        .energy_uncertainty_j = scope->energy_doubt_j,
+        .energy_gco2eq =
+            rm_carbon_cost(scope->energy_j, energy.pue, energy.wue, energy.g_per_kwh).gco2eq,
     };
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_scope), ret_scope);
 }

@@ -101,6 +101,16 @@ void rm_human_joules(char text[RM_HUMAN_BYTES], double joules)
     scaled(text, joules, scales);
 }
 
+void rm_human_watt_hours(char text[RM_HUMAN_BYTES], double watt_hours)
+{
+    static const struct scale scales[] = {{1e-3, 1e6, " uWh"},
+                                          {1.0, 1e3, " mWh"},
+                                          {1e3, 1.0, " Wh"},
+                                          {1e6, 1e-3, " kWh"},
+                                          {HUGE_VAL, 1e-6, " MWh"}};
+    scaled(text, watt_hours, scales);
+}
+
 void rm_human_grams(char text[RM_HUMAN_BYTES], double grams)
 {
     static const struct scale scales[] = {{1e-3, 1e6, " ug"},

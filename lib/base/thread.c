@@ -44,6 +44,12 @@ uint32_t rm_thread_id(void)
     return (uint32_t)syscall(SYS_gettid);
 }
 
+clockid_t rm_thread_cpu_clock(void)
+{
+    clockid_t clock;
+    return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? clock : CLOCK_THREAD_CPUTIME_ID;
+}
+
 void rm_thread_name(char name[16])
 {
     if (prctl(PR_GET_NAME, name) != 0) {

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <resmon/status.h>
 
@@ -38,6 +39,9 @@ uint64_t rm_thread_count(void);
 
 /** The calling thread's id and name.  Async-signal-safe. */
 uint32_t rm_thread_id(void);
+
+/** The clock of this thread's CPU time, for other threads of the process to read. */
+clockid_t rm_thread_cpu_clock(void);
 void rm_thread_name(char name[16]);
 
 #endif

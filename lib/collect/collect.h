@@ -31,6 +31,13 @@
 #include "sys/cgroup.h"
 #include "sys/file.h"
 
+/* The process tree's share of the machine's energy so far, at its last division. */
+struct rm_shared_energy {
+    int64_t t_ns;        /* 0: none yet */
+    double cpu_j, ram_j; /* NaN: not known */
+    double cpu_s;        /* CPU time of the tree then */
+};
+
 /* What collectors found in this sample or an earlier one, for those that are read after them: in
  * the order of domains, and of names within one.  A stamp of 0: not read yet. */
 struct rm_found {
@@ -40,6 +47,7 @@ struct rm_found {
     int64_t tree_ns;
     double cpu_j, ram_j; /* of the machine, since the first sample; NaN: not known */
     int64_t cpu_j_ns, ram_j_ns;
+    struct rm_shared_energy shared;
 };
 
 /* What a collector sees of the world; one per monitor. */

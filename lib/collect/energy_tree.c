@@ -77,7 +77,7 @@ static const struct {
 static resmon_status read_shares(struct rm_collect *collect, void *state_, double *values)
 {
     struct state *state = state_;
-    const struct rm_found *found = &collect->found;
+    struct rm_found *found = &collect->found;
     const double whole[] = {[CPU] = found->cpu_j, [RAM] = found->ram_j};
     if (found->node_ns == 0 || found->tree_ns == 0) {
         return rm_error(RESMON_ENOENT, "the shares need the domains tree and cpu beside energy");
@@ -95,6 +95,12 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
         }
         values[i] = isnan(whole[i]) ? RM_NAN : state->parts[i].share;
     }
+    found->shared = (struct rm_shared_energy){
+        .t_ns = state->parts[CPU].last.tree_ns,
+        .cpu_j = values[CPU],
+        .ram_j = values[RAM],
+        .cpu_s = state->parts[CPU].last.tree_cpu_s,
+    };
     return RESMON_OK;
 }
 

@@ -176,6 +176,8 @@ static resmon_status make_block(resmon_monitor *monitor)
         .depth = options->wants_scopes ? options->depth : 1,
         .fact_bytes = FACT_BYTES,
         .events = options->wants_scopes && is_self ? options->events : 0,
+        .scope_energy =
+            options->wants_scopes && is_self && (options->domains & RESMON_DOMAIN_ENERGY) != 0,
     };
     return map_block(monitor, &sizes);
 }
@@ -195,7 +197,13 @@ static resmon_status take_scopes(resmon_monitor *monitor)
     };
     resmon_status status = rm_session_start(&monitor->block, &terms, free_mapping, monitor->mapping,
                                             &monitor->session);
-    return status == RESMON_EBUSY && !options->needs_scopes ? RESMON_OK : status;
+    if (status == RESMON_EBUSY && !options->needs_scopes) {
+        return RESMON_OK;
+    }
+    if (status == RESMON_OK && monitor->block.header->sizes.scope_energy != 0) {
+        status = rm_energy_division_open(&monitor->sampling.sampler.division, monitor->session);
+    }
+    return status;
 }
 
 static resmon_status capture_all(void *monitor, resmon_run **ret_run)

@@ -300,6 +300,7 @@ void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_
     publish_sources(sampler);
     rm_series_add(&sampler->block, &sample, &sampler->cost);
     (void)pthread_mutex_unlock(&sampler->store_lock);
+    rm_energy_division_take(&sampler->division, &sampler->collect.found.shared);
     send(sampler, t_ns);
     /* The cost of this sample is in the account of the next. */
     uint64_t wall_ns = (uint64_t)(rm_clock_monotonic_ns() - wall_before);
@@ -322,6 +323,7 @@ void rm_sampler_close_sources(struct rm_sampler *sampler)
 void rm_sampler_close(struct rm_sampler *sampler)
 {
     (void)pthread_mutex_destroy(&sampler->store_lock);
+    rm_energy_division_close(&sampler->division);
     rm_free(sampler->sources);
     rm_free(sampler->values);
     rm_free(sampler->delivered);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "collect/collect.h"
+#include "engine/energy_division.h"
 #include "engine/options.h"
 #include "engine/schedule.h"
 #include "store/block.h"
@@ -52,6 +53,7 @@ struct rm_sampler {
     double *delivered;   /* the same with counters as growth; NULL: nobody wants them */
     struct rm_sampler_output output;
     uint64_t tags_sent;
+    struct rm_energy_division division; /* opened where there are scopes and energy */
 
     /* Guards the series in the block, between sampling and snapshots. */
     pthread_mutex_t store_lock;

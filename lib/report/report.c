@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "base/human.h"
 #include "base/text.h"
+#include "carbon/convert.h"
 #include "report/table.h"
 #include "store/node_summary.h"
 #include "store/run_energy.h"
@@ -65,16 +66,17 @@ static void write_heading(struct rm_buffer *buffer, const struct resmon_run *run
 
 /* What at least one scope was metered for gets its columns. */
 struct phase_columns {
-    bool has_cpu, has_rss, has_io;
+    bool has_cpu, has_rss, has_io, has_energy;
 };
 
 static struct phase_columns columns_of(const struct resmon_run *run)
 {
-    struct phase_columns has = {false, false, false};
+    struct phase_columns has = {false, false, false, false};
     for (size_t i = 0; i < run->scope_count; i++) {
         has.has_cpu |= run->scopes[i].cpu_calls > 0;
         has.has_rss |= run->scopes[i].rss_calls > 0;
         has.has_io |= run->scopes[i].io_calls > 0;
+        has.has_energy |= !isnan(run->scopes[i].energy_j);
     }
     return has;
 }
@@ -96,8 +98,28 @@ static void set_name(cell target, const struct rm_run_scope *scope)
     set(target, text);
 }
 
+/* More than a tenth of it is in doubt. */
+static bool is_energy_about(const struct rm_run_scope *scope)
+{
+    return scope->energy_doubt_j > 0.1 * scope->energy_j;
+}
+
+static void set_energy(cell *cells, const struct rm_run_scope *scope, const resmon_energy *energy)
+{
+    char text[RM_HUMAN_BYTES];
+    const char *mark = is_energy_about(scope) ? "~" : "";
+    const resmon_carbon_cost cost =
+        rm_carbon_cost(scope->energy_j, energy->pue, energy->wue, energy->g_per_kwh);
+    rm_human_joules(text, scope->energy_j);
+    (void)snprintf(cells[0], RM_TABLE_CELL_BYTES, "%s%s", mark, text);
+    rm_human_watt_hours(text, cost.it_kwh * 1e3);
+    (void)snprintf(cells[1], RM_TABLE_CELL_BYTES, "%s%s", mark, text);
+    rm_human_grams(text, cost.gco2eq);
+    (void)snprintf(cells[2], RM_TABLE_CELL_BYTES, "%s%s", mark, text);
+}
+
 static void write_phase(struct rm_table *table, const struct rm_run_scope *scope,
-                        struct phase_columns has)
+                        struct phase_columns has, const resmon_energy *energy)
 {
     char text[RM_HUMAN_BYTES];
     cell *cells = rm_table_row(table);
@@ -124,6 +146,9 @@ static void write_phase(struct rm_table *table, const struct rm_run_scope *scope
         rm_human_bytes(text, scope->io[RM_IO_WRITE_CHARS]);
         set_metered(cells[c++], text, scope->io_provenance, "~");
     }
+    if (has.has_energy) {
+        set_energy(&cells[c], scope, energy);
+    }
 }
 
 static void write_phases(struct rm_buffer *buffer, const struct resmon_run *run)
@@ -132,6 +157,8 @@ static void write_phases(struct rm_buffer *buffer, const struct resmon_run *run)
     const char *headings[RM_TABLE_COLUMNS] = {"scope", "calls", "wall", "self", "longest"};
     size_t count = 5;
     bool is_about = false;
+    bool is_energy_doubtful = false;
+    const resmon_energy energy = rm_run_energy(run);
     struct rm_table table;
     if (run->scope_count == 0) {
         return;
@@ -146,18 +173,31 @@ static void write_phases(struct rm_buffer *buffer, const struct resmon_run *run)
         headings[count++] = "read";
         headings[count++] = "written";
     }
+    if (has.has_energy) {
+        headings[count++] = "energy";
+        headings[count++] = "";
+        headings[count++] = "CO2eq";
+    }
     rm_buffer_puts(buffer,
                    "\nPhases (wall and CPU time summed over calls and threads; peak RSS and "
                    "I/O are the process's)\n");
     rm_table_begin(&table, headings, count, 1);
     for (size_t i = 0; i < run->scope_count; i++) {
         const struct rm_run_scope *scope = &run->scopes[i];
-        write_phase(&table, scope, has);
+        write_phase(&table, scope, has, &energy);
         is_about |= scope->cpu_provenance == RESMON_PROVENANCE_SAMPLED ||
                     scope->io_provenance == RESMON_PROVENANCE_SAMPLED ||
                     scope->rss_provenance == RESMON_PROVENANCE_SAMPLED;
+        is_energy_doubtful |= is_energy_about(scope);
     }
     rm_table_end(&table, buffer);
+    if (has.has_energy) {
+        rm_buffer_printf(
+            buffer, "  energy: the share of the program, %s%s\n",
+            energy.provenance == RESMON_PROVENANCE_MODELLED ? "of a machine that is modelled"
+                                                            : "of a machine that is measured",
+            is_energy_doubtful ? "; ~: more than a tenth of it lies between two samples" : "");
+    }
     if (is_about) {
         rm_buffer_puts(
             buffer, "  ~, >=: from the calls that were metered; to meter all would have cost too "

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "scope/site.h"
+#include "store/scope_energy.h"
 
 uint32_t resmon_scope_session; /* number of the session that has the scopes; 0: none */
 
@@ -44,6 +46,7 @@ static struct rm_scope_node *take_node(struct rm_scope_session *session)
         return NULL;
     }
     node->wall[0].min = UINT64_MAX;
+    rm_scope_energy_clear(&session->block, ref_of(session, node));
     return node;
 }
 
@@ -176,6 +179,8 @@ static struct rm_scope_thread_record *take_record(struct rm_scope_session *sessi
     record->frames[0].token = RM_ROOT_TOKEN;
     record->frames[0].node = record->root;
     record->frames[0].folds = 1; /* its token passes no end for one of a scope */
+    record->cpu_clock = rm_thread_cpu_clock();
+    record->cpu_start_ns = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     rm_events_open(events, &session->block, slot, rm_thread_id());
     RM_STORE_RELEASE(&record->state, RM_THREAD_LIVE);
     return record;

@@ -407,6 +407,8 @@ static void read_meters(struct rm_run_scope *scope, const struct rm_json *object
     scope->rss_calls = count_of(object, "rss_peak_calls");
     scope->rss_peak_bytes = number_of(object, "rss_peak_bytes");
     scope->rss_provenance = provenance_of(object, "rss_peak_provenance");
+    scope->energy_j = number_of(object, "energy_joules");
+    scope->energy_doubt_j = number_of(object, "energy_uncertainty_joules");
 }
 
 static resmon_status read_scope(struct resmon_run *run, struct rm_run_scope *scope,

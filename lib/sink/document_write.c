@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -181,7 +182,26 @@ static void put_meters(struct rm_json *object, const struct rm_run_scope *scope,
     }
 }
 
-static struct rm_json *write_scope(const struct rm_run_scope *scope, bool *is_whole)
+static void put_scope_energy(struct rm_json *object, const struct rm_run_scope *scope,
+                             const resmon_energy *energy, bool *is_whole)
+{
+    if (isnan(scope->energy_j)) {
+        return;
+    }
+    const resmon_carbon_cost cost =
+        rm_carbon_cost(scope->energy_j, energy->pue, energy->wue, energy->g_per_kwh);
+    rm_json_put_number(object, "energy_joules", scope->energy_j, is_whole);
+    rm_json_put_number(object, "energy_uncertainty_joules", scope->energy_doubt_j, is_whole);
+    rm_json_put_number(object, "energy_it_kwh", cost.it_kwh, is_whole);
+    rm_json_put_number(object, "energy_gco2eq", cost.gco2eq, is_whole);
+    rm_json_put_text(object, "energy_provenance",
+                     word(rm_provenance_names, RM_ARRAY_LEN(rm_provenance_names),
+                          rm_energy_scope_provenance(energy, scope->energy_j)),
+                     is_whole);
+}
+
+static struct rm_json *write_scope(const struct rm_run_scope *scope, const resmon_energy *energy,
+                                   bool *is_whole)
 {
     struct rm_json *object = rm_json_object(is_whole);
     rm_json_put_text(object, "name", scope->name, is_whole);
@@ -199,12 +219,14 @@ static struct rm_json *write_scope(const struct rm_run_scope *scope, bool *is_wh
     rm_json_put_number(object, "open", (double)scope->open, is_whole);
     rm_json_put_number(object, "open_ns", scope->open_ns, is_whole);
     put_meters(object, scope, is_whole);
+    put_scope_energy(object, scope, energy, is_whole);
     return object;
 }
 
 /* Preorder makes children follow their parents: each finds its parent's object already there. */
 static struct rm_json *write_scopes(const struct resmon_run *run, bool *is_whole)
 {
+    const resmon_energy energy = rm_run_energy(run);
     struct rm_json *top = rm_json_array(is_whole);
     struct rm_json *children[RM_MAX_DEPTH + 2]; /* of the open scope at each depth */
     children[0] = top;
@@ -213,7 +235,7 @@ static struct rm_json *write_scopes(const struct resmon_run *run, bool *is_whole
         if (depth > RM_MAX_DEPTH) {
             continue;
         }
-        struct rm_json *object = write_scope(&run->scopes[i], is_whole);
+        struct rm_json *object = write_scope(&run->scopes[i], &energy, is_whole);
         struct rm_json *own = rm_json_array(is_whole);
         rm_json_put(object, "children", own, is_whole);
         rm_json_append(children[depth], object, is_whole);

@@ -20,7 +20,7 @@
 #define LONGEST_KEY   250
 #define MOST_SCOPES   128
 #define VALUE_BYTES   512 /* of a parameter or tag of ours */
-#define SCOPE_FIGURES 6
+#define SCOPE_FIGURES 7
 #define ENERGY_POINTS 7
 #define MEGA          1e6
 
@@ -218,6 +218,7 @@ static bool add_scope_points(struct rm_mlflow_plan *plan, const struct rm_run_sc
         {"rss_peak_megabytes", scope->rss_peak_bytes / MEGA},
         {"read_megabytes", scope->io[RM_IO_READ_BYTES] / MEGA},
         {"write_megabytes", scope->io[RM_IO_WRITE_BYTES] / MEGA},
+        {"energy_joules", scope->energy_j},
     };
     for (size_t i = 0; i < SCOPE_FIGURES; i++) {
         char key[LONGEST_KEY + 64];

@@ -88,6 +88,11 @@ static double write_chars_of(const struct rm_run_scope *scope)
     return io_of(scope, RM_IO_WRITE_CHARS);
 }
 
+static double energy_of(const struct rm_run_scope *scope)
+{
+    return scope->energy_j;
+}
+
 static bool is_measured(int32_t provenance)
 {
     return provenance == RESMON_PROVENANCE_MEASURED;
@@ -148,6 +153,10 @@ static const struct {
       RM_FAMILY_COUNTER},
      write_chars_of,
      is_io_sure},
+    {{"resmon_scope_energy_joules", "joules", "energy of the process tree in the scope", NULL,
+      RM_FAMILY_COUNTER},
+     energy_of,
+     is_sure},
 };
 
 /* Hashes of the paths, 0 for one that was there already; in the order of the run. */

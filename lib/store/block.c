@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "store/events.h"
+#include "store/scope_energy.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
 #include "store/source.h"
@@ -25,11 +26,17 @@ struct size_bound {
     }
 
 static const struct size_bound size_bounds[] = {
-    BOUND(columns, 0, RM_MAX_COLUMNS),       BOUND(rows, 2, RM_MAX_ROWS),
-    BOUND(sources, 1, RM_MAX_SOURCES),       BOUND(tags, 1, RM_MAX_TAGS),
-    BOUND(sites, 2, RM_MAX_SITES),           BOUND(nodes, 2, RM_MAX_NODES),
-    BOUND(threads, 1, RM_MAX_THREADS),       BOUND(depth, 1, RM_MAX_DEPTH),
-    BOUND(fact_bytes, 1, RM_MAX_FACT_BYTES), BOUND(events, 0, RM_MAX_EVENTS),
+    BOUND(columns, 0, RM_MAX_COLUMNS),
+    BOUND(rows, 2, RM_MAX_ROWS),
+    BOUND(sources, 1, RM_MAX_SOURCES),
+    BOUND(tags, 1, RM_MAX_TAGS),
+    BOUND(sites, 2, RM_MAX_SITES),
+    BOUND(nodes, 2, RM_MAX_NODES),
+    BOUND(threads, 1, RM_MAX_THREADS),
+    BOUND(depth, 1, RM_MAX_DEPTH),
+    BOUND(fact_bytes, 1, RM_MAX_FACT_BYTES),
+    BOUND(events, 0, RM_MAX_EVENTS),
+    BOUND(scope_energy, 0, 1),
 };
 
 static uint64_t align_up(uint64_t bytes)
@@ -78,6 +85,8 @@ static uint64_t lay_out(const struct rm_block_sizes *sizes,
                                 sizes->threads},
         [RM_SECTION_EVENTS] = {rm_event_ring_bytes(sizes->events),
                                sizes->events > 0 ? sizes->threads : 0},
+        [RM_SECTION_SCOPE_ENERGY] = {sizeof(struct rm_scope_energy_record),
+                                     sizes->scope_energy * sizes->nodes},
     };
     uint64_t offset = align_up(sizeof(struct rm_block_header));
     for (size_t i = 0; i < RM_SECTION_COUNT; i++) {

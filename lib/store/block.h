@@ -33,7 +33,8 @@ struct rm_block_sizes {
     uint64_t threads;
     uint64_t depth;
     uint64_t fact_bytes;
-    uint64_t events; /* of each thread slot; 0: none are kept */
+    uint64_t events;       /* of each thread slot; 0: none are kept */
+    uint64_t scope_energy; /* 1: each node has a record of its energy */
 };
 
 #define RM_MAX_COLUMNS    4096U
@@ -62,7 +63,8 @@ enum rm_section_id {
     RM_SECTION_NODES = 8,
     RM_SECTION_THREADS = 9,
     RM_SECTION_EVENTS = 10, /* a ring for each thread slot; none where events are not kept */
-    RM_SECTION_COUNT = 11
+    RM_SECTION_SCOPE_ENERGY = 11,
+    RM_SECTION_COUNT = 12
 };
 
 struct rm_section {
@@ -114,9 +116,10 @@ struct rm_block_header {
     uint64_t stale_ends;       /* ended twice, on another thread, or after stop */
     uint64_t misordered_ends;  /* scopes closed by the end of an outer one */
     uint64_t scope_cost_ticks; /* of one empty scope, measured at start */
+    uint64_t energy_divisions; /* of energy among scopes, with that which begins it (release) */
     struct {
         uint64_t source, target;
-        uint64_t meter_version;
+        uint64_t meter_version, energy_version;
         uint64_t wall_version; /* release; plus 2^32, so that 0 is: no move under way */
     } journal;
 

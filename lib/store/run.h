@@ -71,6 +71,7 @@ struct rm_run_scope {
     uint64_t cpu_calls, io_calls, rss_calls;
     double cpu_ns, io[RM_IO_FIELDS], rss_peak_bytes;
     int32_t cpu_provenance, io_provenance, rss_provenance;
+    double energy_j, energy_doubt_j; /* NaN: not known */
 };
 
 /* A thread that has events. */

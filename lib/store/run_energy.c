@@ -114,3 +114,12 @@ resmon_energy rm_run_energy(const struct resmon_run *run)
     add_costs(&energy);
     return energy;
 }
+
+int32_t rm_energy_scope_provenance(const resmon_energy *energy, double scope_j)
+{
+    if (isnan(scope_j)) {
+        return RESMON_PROVENANCE_NONE;
+    }
+    return energy->provenance == RESMON_PROVENANCE_MODELLED ? RESMON_PROVENANCE_MODELLED
+                                                            : RESMON_PROVENANCE_SHARED;
+}

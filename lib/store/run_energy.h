@@ -20,4 +20,7 @@ resmon_energy_part rm_run_energy_part(const struct resmon_run *run, size_t index
 /** All of them together. */
 resmon_energy rm_run_energy(const struct resmon_run *run);
 
+/** How sure the energy of scopes is, which are given shares of it: RESMON_PROVENANCE_*. */
+int32_t rm_energy_scope_provenance(const resmon_energy *energy, double scope_j);
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "store/run.h"
+#include "store/scope_energy.h"
 
 /* A path while it is being merged. */
 struct path {
@@ -18,6 +19,7 @@ struct path {
     uint64_t first_ticks;
     struct rm_scope_wall wall;
     struct rm_scope_meters meters;
+    struct rm_scope_energy energy;
     uint64_t open;
     uint64_t open_ticks;
 };
@@ -29,7 +31,8 @@ struct merger {
     uint32_t path_room;
     uint32_t *path_of_node; /* by index of the node */
     uint32_t node_count;
-    uint32_t visits; /* a damaged file may link nodes in a circle */
+    struct rm_scope_energy none; /* what a path begins with: NaN where energy is not known */
+    uint32_t visits;             /* a damaged file may link nodes in a circle */
 };
 
 static uint32_t index_of(const struct merger *m, rm_node_ref ref)
@@ -50,7 +53,7 @@ static uint32_t child_path(struct merger *m, uint32_t parent, const struct rm_si
         return 0;
     }
     uint32_t fresh = m->path_count++;
-    m->paths[fresh] = (struct path){.site = site, .parent = parent};
+    m->paths[fresh] = (struct path){.site = site, .parent = parent, .energy = m->none};
     if (m->paths[parent].first_child == 0) {
         m->paths[parent].first_child = fresh;
     } else {
@@ -68,6 +71,11 @@ static void add_node(struct merger *m, struct path *path, const struct rm_scope_
     if (!moved.meters) {
         struct rm_scope_meters meters = rm_node_meters(node);
         path->meters = rm_scope_meters_merge(&path->meters, &meters);
+    }
+    if (!moved.energy) {
+        struct rm_scope_energy energy = rm_scope_energy_of(m->block, ref);
+        path->energy.joules += energy.joules;
+        path->energy.doubt += energy.doubt;
     }
     if (!moved.wall) {
         struct rm_scope_wall wall = rm_node_wall(node);
@@ -219,6 +227,8 @@ static resmon_status fill_scope(struct resmon_run *run, struct rm_run_scope *sco
     scope->open_ns = (double)path->open_ticks * ns_per_tick;
     scope->self_ns = scope->total_ns + scope->open_ns;
     fill_meters(scope, path);
+    scope->energy_j = path->energy.joules;
+    scope->energy_doubt_j = path->energy.doubt;
     return RESMON_OK;
 }
 
@@ -277,6 +287,9 @@ resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm
     struct merger m = {.block = block, .node_count = used < nodes ? (uint32_t)used : nodes};
     if (header->has_scopes == 0 || m.node_count == 0) {
         return RESMON_OK;
+    }
+    if (RM_LOAD_ACQUIRE(&header->energy_divisions) < 2) { /* the first sets the beginning */
+        m.none = (struct rm_scope_energy){RM_NAN, RM_NAN};
     }
     m.path_room = m.node_count + 1;
     m.paths = rm_arena_alloc(&run->working, m.path_room, sizeof *m.paths);

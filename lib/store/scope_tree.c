@@ -6,6 +6,8 @@
 
 #include "base/compiler.h"
 #include "base/text.h"
+#include "store/published.h"
+#include "store/scope_energy.h"
 
 const struct rm_site_record *rm_site_at(const struct rm_block *block, uint32_t site)
 {
@@ -21,58 +23,28 @@ const struct rm_site_record *rm_site_at(const struct rm_block *block, uint32_t s
     return is_whole ? record : &unknown;
 }
 
-/* All fields of both records are 8 bytes: copied as words, so that TSan and the C memory model
- * agree with what the hardware does. */
-static void copy_words(void *target, const void *source, size_t bytes)
-{
-    uint64_t *to = target;
-    const uint64_t *from = source;
-    for (size_t i = 0; i < bytes / 8; i++) {
-        RM_STORE(&to[i], RM_LOAD(&from[i]));
-    }
-}
-
-/* The copy that the version names stays untouched as long as the version does. */
-static void read_published(void *target, const void *copies, size_t bytes, const uint32_t *version)
-{
-    for (int tries = 0; tries < 1000; tries++) {
-        uint32_t before = RM_LOAD_ACQUIRE(version);
-        copy_words(target, (const unsigned char *)copies + (before & 1) * bytes, bytes);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if (RM_LOAD(version) == before) {
-            return;
-        }
-    }
-}
-
 struct rm_scope_wall rm_node_wall(const struct rm_scope_node *node)
 {
     struct rm_scope_wall wall = {0};
-    read_published(&wall, node->wall, sizeof wall, &node->wall_version);
+    rm_published_read(&wall, node->wall, sizeof wall, &node->wall_version);
     return wall;
 }
 
 struct rm_scope_meters rm_node_meters(const struct rm_scope_node *node)
 {
     struct rm_scope_meters meters = {0};
-    read_published(&meters, node->meters, sizeof meters, &node->meter_version);
+    rm_published_read(&meters, node->meters, sizeof meters, &node->meter_version);
     return meters;
 }
 
 static void publish_wall(struct rm_scope_node *node, const struct rm_scope_wall *wall)
 {
-    uint32_t version = RM_LOAD(&node->wall_version) + 1;
-    RM_FENCE_BEFORE_REFILL();
-    copy_words(&node->wall[version & 1], wall, sizeof *wall);
-    RM_STORE_RELEASE(&node->wall_version, version);
+    rm_published_write(node->wall, wall, sizeof *wall, &node->wall_version);
 }
 
 void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_meters *totals)
 {
-    uint32_t version = RM_LOAD(&node->meter_version) + 1;
-    RM_FENCE_BEFORE_REFILL();
-    copy_words(&node->meters[version & 1], totals, sizeof *totals);
-    RM_STORE_RELEASE(&node->meter_version, version);
+    rm_published_write(node->meters, totals, sizeof *totals, &node->meter_version);
 }
 
 /* Sum of squares about another point: sum (x - b)^2 = sum (x - a)^2 + 2 (a - b) S + n (a - b)^2,
@@ -149,10 +121,12 @@ void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target
     RM_STORE(&header->journal.source, source);
     RM_STORE(&header->journal.target, target);
     RM_STORE(&header->journal.meter_version, to->meter_version + 1);
+    RM_STORE(&header->journal.energy_version, rm_scope_energy_next_version(block, target));
     RM_STORE_RELEASE(&header->journal.wall_version,
                      (UINT64_C(1) << 32) | (uint32_t)(to->wall_version + 1));
     publish_wall(to, &wall);
     rm_node_publish_meters(to, &meters);
+    rm_scope_energy_move(block, source, target);
     publish_wall(from, &(struct rm_scope_wall){.min = UINT64_MAX});
     rm_node_publish_meters(from, &(struct rm_scope_meters){0});
     RM_STORE_RELEASE(&header->journal.wall_version, 0);
@@ -168,11 +142,13 @@ struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref 
     bool is_sound =
         target % nodes->record_bytes == 0 && target / nodes->record_bytes < nodes->count;
     if (version == 0 || RM_LOAD(&header->journal.source) != ref || !is_sound) {
-        return (struct rm_node_moved){0, 0};
+        return (struct rm_node_moved){0, 0, 0};
     }
     const struct rm_scope_node *to = rm_node_at(block, (rm_node_ref)target);
     return (struct rm_node_moved){
         .wall = RM_LOAD(&to->wall_version) == (uint32_t)version,
         .meters = RM_LOAD(&to->meter_version) == (uint32_t)RM_LOAD(&header->journal.meter_version),
+        .energy = rm_scope_energy_next_version(block, (rm_node_ref)target) ==
+                  RM_LOAD(&header->journal.energy_version) + 1,
     };
 }

@@ -4,9 +4,7 @@
  * tree of a thread that ended moves into the tree of the retired.
  *
  * Each node has one writer, the thread whose tree it is in; scope/ writes, with the accessors of
- * this file.  A record that may be read at any time comes in two copies: the writer fills the one
- * that is not current and publishes it by its version (release).  So neither a reader in another
- * thread nor the reader of a killed program's file ever sees half an update.
+ * this file.  A record that may be read at any time comes in two copies (store/published.h).
  */
 #ifndef RM_STORE_SCOPE_TREE_H
 #define RM_STORE_SCOPE_TREE_H
@@ -93,6 +91,8 @@ struct rm_scope_frame {
 struct rm_scope_thread_record {
     uint32_t state; /* release */
     rm_node_ref root;
+    int64_t cpu_clock;              /* a clockid_t of this process: the thread's CPU time */
+    int64_t cpu_start_ns;           /* by it, when the thread came */
     struct rm_scope_frame frames[]; /* depth + 1 */
 };
 
@@ -140,6 +140,7 @@ void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target
 struct rm_node_moved {
     int wall;
     int meters;
+    int energy;
 };
 
 struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref ref);

@@ -33,6 +33,7 @@ static const struct rm_block_sizes sizes = {
     .depth = 3,
     .fact_bytes = 48,
     .events = 3,
+    .scope_energy = 1,
 };
 
 static resmon_site sites[] = {{"load", "a.c", "main", 3, 0}, {"parse", "b.c", "parse", 5, 0}};

@@ -63,6 +63,7 @@ SCOPES = {
     "rss_peak_megabytes": lambda scope: over(scope.get("rss_peak_bytes"), MB),
     "read_megabytes": lambda scope: over(scope.get("io_read_bytes"), MB),
     "write_megabytes": lambda scope: over(scope.get("io_write_bytes"), MB),
+    "energy_joules": lambda scope: scope.get("energy_joules"),
 }
 
 # name of the figure of the run: what was counted until its end, and the divisor

@@ -21,7 +21,8 @@ static inline struct rm_block_sizes small_sizes(void)
                                    .threads = 2,
                                    .depth = 4,
                                    .fact_bytes = 512,
-                                   .events = 3};
+                                   .events = 3,
+                                   .scope_energy = 1};
 }
 
 static inline struct rm_block made_block(const struct rm_block_sizes *sizes)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/energy_division.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "store/scope_energy.h"
+
+resmon_status rm_energy_division_open(struct rm_energy_division *division,
+                                      struct rm_scope_session *session)
+{
+    uint64_t threads = session->block.header->sizes.threads;
+    division->session = session;
+    division->threads = rm_alloc(threads, sizeof *division->threads);
+    division->grown_s = rm_alloc(threads, sizeof *division->grown_s);
+    if (division->threads == NULL || division->grown_s == NULL) {
+        rm_energy_division_close(division);
+        return rm_error(RESMON_ENOMEM, "out of memory for the energy of scopes");
+    }
+    return RESMON_OK;
+}
+
+void rm_energy_division_close(struct rm_energy_division *division)
+{
+    rm_free(division->threads);
+    rm_free(division->grown_s);
+    *division = (struct rm_energy_division){.session = NULL};
+}
+
+/* CPU time of the threads that have scopes, since the time before or since they came. */
+static double read_threads(struct rm_energy_division *division)
+{
+    const struct rm_block *block = &division->session->block;
+    double sum_s = 0.0;
+    for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
+        const struct rm_scope_thread_record *thread = rm_block_record(block, RM_SECTION_THREADS, i);
+        struct rm_thread_cpu *seen = &division->threads[i];
+        struct timespec now;
+        division->grown_s[i] = 0.0;
+        if (thread->state != RM_THREAD_LIVE ||
+            clock_gettime((clockid_t)thread->cpu_clock, &now) != 0) {
+            seen->clock = 0;
+            continue;
+        }
+        int64_t cpu_ns = (int64_t)now.tv_sec * RM_NS_PER_S + now.tv_nsec;
+        bool is_same = seen->clock == thread->cpu_clock && cpu_ns >= seen->ns;
+        int64_t grown_ns = cpu_ns - (is_same ? seen->ns : thread->cpu_start_ns);
+        division->grown_s[i] = grown_ns > 0 ? (double)grown_ns * 1e-9 : 0.0;
+        sum_s += division->grown_s[i];
+        *seen = (struct rm_thread_cpu){thread->cpu_clock, cpu_ns};
+    }
+    return sum_s;
+}
+
+static double growth(double now, double last)
+{
+    return now > last ? now - last : 0.0; /* NaN: none */
+}
+
+void rm_energy_division_take(struct rm_energy_division *division,
+                             const struct rm_shared_energy *shared)
+{
+    if (division->session == NULL || shared->t_ns <= division->last.t_ns) {
+        return;
+    }
+    bool is_first = division->last.t_ns == 0;
+    rm_session_lock(division->session);
+    uint64_t now = rm_clock_ticks();
+    double threads_s = read_threads(division);
+    double tree_s = growth(shared->cpu_s, division->last.cpu_s) - division->lead_s;
+    division->lead_s = threads_s > tree_s ? threads_s - tree_s : 0.0;
+    const struct rm_energy_slice slice = {
+        .now = now,
+        .elapsed = is_first ? UINT64_MAX : now - division->last_ticks,
+        .cpu_j = is_first ? 0.0 : growth(shared->cpu_j, division->last.cpu_j),
+        .other_j = is_first ? 0.0 : growth(shared->ram_j, division->last.ram_j),
+        .cpu_s = tree_s > 0.0 ? tree_s : 0.0,
+        .thread_cpu_s = division->grown_s,
+    };
+    rm_scope_energy_divide(&division->session->block, &slice);
+    rm_session_unlock(division->session);
+    division->last = *shared;
+    division->last_ticks = now;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/scope_energy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "store/published.h"
+
+static struct rm_scope_energy_record *record_of(const struct rm_block *block, rm_node_ref ref)
+{
+    return rm_block_record(block, RM_SECTION_SCOPE_ENERGY, ref / sizeof(struct rm_scope_node));
+}
+
+static bool is_recorded(const struct rm_block *block)
+{
+    return block->header->sizes.scope_energy != 0;
+}
+
+/* ---- records ---------------------------------------------------------------------------- */
+
+static void publish(struct rm_scope_energy_record *record, struct rm_scope_energy sum)
+{
+    rm_published_write(record->sums, &sum, sizeof sum, &record->version);
+}
+
+struct rm_scope_energy rm_scope_energy_of(const struct rm_block *block, rm_node_ref ref)
+{
+    struct rm_scope_energy sum = {0.0, 0.0};
+    if (is_recorded(block)) {
+        const struct rm_scope_energy_record *record = record_of(block, ref);
+        rm_published_read(&sum, record->sums, sizeof sum, &record->version);
+    }
+    return sum;
+}
+
+void rm_scope_energy_clear(const struct rm_block *block, rm_node_ref ref)
+{
+    if (is_recorded(block)) {
+        struct rm_scope_energy_record *record = record_of(block, ref);
+        record->seen = 0;
+        publish(record, (struct rm_scope_energy){0.0, 0.0});
+    }
+}
+
+uint32_t rm_scope_energy_next_version(const struct rm_block *block, rm_node_ref target)
+{
+    return is_recorded(block) ? RM_LOAD(&record_of(block, target)->version) + 1 : 0;
+}
+
+void rm_scope_energy_move(const struct rm_block *block, rm_node_ref source, rm_node_ref target)
+{
+    if (!is_recorded(block)) {
+        return;
+    }
+    struct rm_scope_energy_record *from = record_of(block, source);
+    struct rm_scope_energy_record *to = record_of(block, target);
+    struct rm_scope_energy a = rm_scope_energy_of(block, target);
+    struct rm_scope_energy b = rm_scope_energy_of(block, source);
+    to->seen += from->seen;
+    from->seen = 0;
+    publish(to, (struct rm_scope_energy){a.joules + b.joules, a.doubt + b.doubt});
+    publish(from, (struct rm_scope_energy){0.0, 0.0});
+}
+
+/* ---- what is new ------------------------------------------------------------------------ */
+
+/* All ticks of finished instances; those of open ones are added then. */
+static void take_totals(const struct rm_block *block, rm_node_ref ref)
+{
+    while (ref != 0) {
+        const struct rm_scope_node *node = rm_node_at(block, ref);
+        record_of(block, ref)->slice = rm_node_wall(node).total;
+        take_totals(block, node->first_child);
+        ref = node->next;
+    }
+}
+
+/* After the totals: an instance that ends in between is missed, and found the next time; the other
+ * way round it would count twice. */
+static void add_open(const struct rm_block *block, const struct rm_scope_thread_record *thread,
+                     uint64_t now)
+{
+    for (uint64_t i = 1; i <= block->header->sizes.depth; i++) {
+        const struct rm_scope_frame *frame = &thread->frames[i];
+        uint64_t token = RM_LOAD_ACQUIRE(&frame->token);
+        if (token == 0) {
+            break;
+        }
+        rm_node_ref ref = RM_LOAD(&frame->node);
+        uint64_t start = RM_LOAD(&frame->start);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (RM_LOAD(&frame->token) == token && now > start) {
+            record_of(block, ref)->slice += now - start;
+        }
+    }
+}
+
+/* Ticks become those that are new, and no more than the scope around them has.  Returns the sum. */
+static uint64_t keep_new(const struct rm_block *block, rm_node_ref ref, uint64_t room)
+{
+    uint64_t sum = 0;
+    for (; ref != 0; ref = rm_node_at(block, ref)->next) {
+        struct rm_scope_energy_record *record = record_of(block, ref);
+        uint64_t fresh = record->slice > record->seen ? record->slice - record->seen : 0;
+        record->slice = fresh < room - sum ? fresh : room - sum;
+        record->seen += record->slice;
+        sum += record->slice;
+        (void)keep_new(block, rm_node_at(block, ref)->first_child, record->slice);
+    }
+    return sum;
+}
+
+/* ---- what it is worth ------------------------------------------------------------------- */
+
+/* Of a tree of scopes: J for the thread's own time, and for time in scopes at large. */
+struct worth {
+    double own_j, own_ticks;
+    double rest_j, rest_ticks;
+};
+
+static double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static struct rm_scope_energy part(double joules, double ticks, double of_ticks)
+{
+    double share = of_ticks > 0.0 ? lesser(ticks / of_ticks, 1.0) : 0.0;
+    return (struct rm_scope_energy){joules * share, joules * lesser(share, 1.0 - share)};
+}
+
+static void give(const struct rm_block *block, rm_node_ref ref, const struct worth *worth)
+{
+    for (; ref != 0; ref = rm_node_at(block, ref)->next) {
+        struct rm_scope_energy_record *record = record_of(block, ref);
+        if (record->slice > 0) {
+            double ticks = (double)record->slice;
+            struct rm_scope_energy own = part(worth->own_j, ticks, worth->own_ticks);
+            struct rm_scope_energy rest = part(worth->rest_j, ticks, worth->rest_ticks);
+            struct rm_scope_energy sum = rm_scope_energy_of(block, ref);
+            publish(record, (struct rm_scope_energy){sum.joules + own.joules + rest.joules,
+                                                     sum.doubt + own.doubt + rest.doubt});
+            give(block, rm_node_at(block, ref)->first_child, worth);
+        }
+    }
+}
+
+/* ---- all trees -------------------------------------------------------------------------- */
+
+static const struct rm_scope_thread_record *thread_at(const struct rm_block *block, uint64_t slot)
+{
+    const struct rm_scope_thread_record *thread = rm_block_record(block, RM_SECTION_THREADS, slot);
+    return thread->state != RM_THREAD_FREE ? thread : NULL;
+}
+
+static rm_node_ref retired_children(const struct rm_block *block)
+{
+    return rm_node_at(block, (rm_node_ref)block->header->retired_root)->first_child;
+}
+
+/* Ticks in outermost scopes, over all threads. */
+static uint64_t find_slices(const struct rm_block *block, const struct rm_energy_slice *slice)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
+        const struct rm_scope_thread_record *thread = thread_at(block, i);
+        if (thread == NULL) {
+            continue;
+        }
+        rm_node_ref first = rm_node_at(block, thread->root)->first_child;
+        take_totals(block, first);
+        if (thread->state == RM_THREAD_LIVE) {
+            add_open(block, thread, slice->now);
+        }
+        sum += keep_new(block, first, slice->elapsed);
+    }
+    take_totals(block, retired_children(block));
+    return sum + keep_new(block, retired_children(block), UINT64_MAX);
+}
+
+static double sum_of_threads(const struct rm_block *block, const struct rm_energy_slice *slice)
+{
+    double sum_s = 0.0;
+    for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
+        sum_s += thread_at(block, i) != NULL ? slice->thread_cpu_s[i] : 0.0;
+    }
+    return sum_s;
+}
+
+void rm_scope_energy_divide(const struct rm_block *block, const struct rm_energy_slice *slice)
+{
+    double in_scopes = (double)find_slices(block, slice);
+    double threads_s = sum_of_threads(block, slice);
+    double all_s = slice->cpu_s > threads_s ? slice->cpu_s : threads_s;
+    double own_j = all_s > 0.0 ? slice->cpu_j * (threads_s / all_s) : 0.0;
+    struct worth worth = {
+        .own_ticks = (double)slice->elapsed,
+        .rest_j = slice->cpu_j - own_j + slice->other_j,
+        .rest_ticks = in_scopes > (double)slice->elapsed ? in_scopes : (double)slice->elapsed,
+    };
+    for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
+        const struct rm_scope_thread_record *thread = thread_at(block, i);
+        if (thread != NULL) {
+            worth.own_j = all_s > 0.0 ? slice->cpu_j * (slice->thread_cpu_s[i] / all_s) : 0.0;
+            give(block, rm_node_at(block, thread->root)->first_child, &worth);
+        }
+    }
+    worth.own_j = 0.0;
+    give(block, retired_children(block), &worth);
+    RM_STORE_RELEASE(&block->header->energy_divisions, block->header->energy_divisions + 1);
+}

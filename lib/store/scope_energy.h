@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the energy of scopes: a record for each node of the scope trees, and the rule by which the
+ * energy that the process tree drew between two samples is divided among the scopes that were open.
+ * Nothing of it happens in a scope; the sampler alone writes, under the scope session's lock, which
+ * keeps threads from coming, going and making nodes meanwhile, but not from entering and leaving.
+ *
+ * The rule, for the time between two samples.  Of the processors' energy, each thread that has
+ * scopes owns a part as its CPU time of all CPU time of the tree; it goes to the thread's scopes as
+ * their share of that time.  The rest (threads and processes without scopes, whatever CPU time is
+ * in the retired trees, memory) goes to all scopes by wall time, and wholly when they cover it.  A
+ * scope has what the scopes in it have: children never exceed it, and all together never the tree.
+ *
+ * Doubt: a scope that fills a fraction f of such a time is given f of a part, as though power had
+ * been even; were it anything from nothing to twice the mean, that is wrong by min(f, 1 - f) at
+ * most.
+ */
+#ifndef RM_STORE_SCOPE_ENERGY_H
+#define RM_STORE_SCOPE_ENERGY_H
+
+#include <stdint.h>
+
+#include "store/block.h"
+#include "store/scope_tree.h"
+
+struct rm_scope_energy {
+    double joules; /* with all scopes in it */
+    double doubt;  /* J */
+};
+
+struct rm_scope_energy_record {
+    uint64_t seen;                  /* ticks of the node that have their energy */
+    uint64_t slice;                 /* ticks since then: only while they get it */
+    struct rm_scope_energy sums[2]; /* see store/published.h */
+    uint32_t version;
+    uint32_t unused_;
+};
+
+/* What the tree drew between two samples. */
+struct rm_energy_slice {
+    uint64_t now;               /* ticks */
+    uint64_t elapsed;           /* ticks since the last division */
+    double cpu_j;               /* goes with CPU time */
+    double other_j;             /* with wall time */
+    double cpu_s;               /* CPU time of the tree */
+    const double *thread_cpu_s; /* by thread slot, of those that are live; 0: not known */
+};
+
+/** Divides it.  A first one, of no energy in UINT64_MAX ticks, sets the beginning. */
+void rm_scope_energy_divide(const struct rm_block *block, const struct rm_energy_slice *slice);
+
+/** The published record of a node, copied consistently; {0, 0} where energy is not recorded. */
+struct rm_scope_energy rm_scope_energy_of(const struct rm_block *block, rm_node_ref ref);
+
+/** A node begins anew; under the session's lock. */
+void rm_scope_energy_clear(const struct rm_block *block, rm_node_ref ref);
+
+/** Adds the record of `source` to that of `target`, whose next version is `version`, and empties
+ * `source`: a part of rm_node_move(). */
+void rm_scope_energy_move(const struct rm_block *block, rm_node_ref source, rm_node_ref target);
+
+/** The version that `target` would get; 0: energy is not recorded. */
+uint32_t rm_scope_energy_next_version(const struct rm_block *block, rm_node_ref target);
+
+#endif

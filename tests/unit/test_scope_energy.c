@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/scope_energy: what the process tree drew is divided among the scopes that were open, and
+ * nothing is made or lost by it; against the rule worked out here from what each thread did.
+ */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include "made_block.h"
+#include "random.h"
+#include "store/scope_energy.h"
+
+#define THREADS 3U
+#define NODES   48U
+
+/* ---- trees ---------------------------------------------------------------------------------- */
+
+/* Node 1: root of the retired; 2, 3 and 4: roots of the threads. */
+static struct rm_block block_with_roots(void)
+{
+    struct rm_block_sizes sizes = small_sizes();
+    sizes.nodes = NODES;
+    sizes.threads = THREADS;
+    struct rm_block block = made_block(&sizes);
+    block.header->retired_root = rm_node_ref_of(1);
+    for (uint64_t i = 0; i < THREADS; i++) {
+        struct rm_scope_thread_record *thread = rm_block_record(&block, RM_SECTION_THREADS, i);
+        thread->state = RM_THREAD_LIVE;
+        thread->root = rm_node_ref_of(2 + i);
+        thread->frames[0].token = RM_ROOT_TOKEN;
+    }
+    return block;
+}
+
+static struct rm_scope_node *node_at(const struct rm_block *block, uint64_t index)
+{
+    return rm_block_record(block, RM_SECTION_NODES, index);
+}
+
+static void add_child(struct rm_block *block, uint64_t parent, uint64_t index)
+{
+    struct rm_scope_node *above = node_at(block, parent);
+    node_at(block, index)->site = 1;
+    node_at(block, index)->next = above->first_child;
+    above->first_child = rm_node_ref_of(index);
+}
+
+static void pass(struct rm_block *block, uint64_t node, uint64_t ticks)
+{
+    struct rm_scope_wall *wall = &node_at(block, node)->wall[0];
+    wall->calls++;
+    wall->total += ticks;
+}
+
+static struct rm_scope_thread_record *thread_of(const struct rm_block *block, uint64_t slot)
+{
+    return rm_block_record(block, RM_SECTION_THREADS, slot);
+}
+
+static void enter(struct rm_block *block, uint64_t slot, uint64_t depth, uint64_t node,
+                  uint64_t start)
+{
+    struct rm_scope_frame *frame = &thread_of(block, slot)->frames[depth];
+    *frame =
+        (struct rm_scope_frame){.token = 77 + depth, .start = start, .node = rm_node_ref_of(node)};
+}
+
+static void leave(struct rm_block *block, uint64_t slot, uint64_t depth, uint64_t node,
+                  uint64_t now)
+{
+    struct rm_scope_frame *frame = &thread_of(block, slot)->frames[depth];
+    pass(block, node, now - frame->start);
+    frame->token = 0;
+}
+
+static struct rm_scope_energy energy_of(const struct rm_block *block, uint64_t node)
+{
+    return rm_scope_energy_of(block, rm_node_ref_of(node));
+}
+
+static void begin(struct rm_block *block)
+{
+    static const double none[THREADS];
+    const struct rm_energy_slice first = {.elapsed = UINT64_MAX, .thread_cpu_s = none};
+    rm_scope_energy_divide(block, &first);
+}
+
+/* ---- cases ---------------------------------------------------------------------------------- */
+
+static void test_a_scope_that_covers_all_has_all_of_it(void **state)
+{
+    (void)state;
+    struct rm_block block = block_with_roots();
+    const double cpu_s[THREADS] = {0.5, 0.0, 0.0};
+    add_child(&block, 2, 5);
+    add_child(&block, 5, 6);
+    begin(&block);
+    enter(&block, 0, 1, 5, 1000);
+    enter(&block, 0, 2, 6, 1250);
+    const struct rm_energy_slice slice = {2000, 1000, 8.0, 2.0, 4.0, cpu_s};
+    rm_scope_energy_divide(&block, &slice);
+    /* Workers without scopes did 3.5 of 4 s: what is not the thread's own goes by wall time. */
+    assert_near(energy_of(&block, 5).joules, 10.0, 1e-12);
+    assert_near(energy_of(&block, 5).doubt, 0.0, 1e-12);
+    assert_near(energy_of(&block, 6).joules, 7.5, 1e-12);
+    assert_near(energy_of(&block, 6).doubt, 2.5, 1e-12);
+    free_block(&block);
+}
+
+static void test_threads_have_energy_as_they_have_cpu_time(void **state)
+{
+    (void)state;
+    struct rm_block block = block_with_roots();
+    const double cpu_s[THREADS] = {3.0, 1.0, 0.0};
+    add_child(&block, 2, 5);
+    add_child(&block, 3, 6);
+    add_child(&block, 4, 7);
+    begin(&block);
+    enter(&block, 0, 1, 5, 0);
+    enter(&block, 1, 1, 6, 0);
+    enter(&block, 2, 1, 7, 0); /* waits */
+    const struct rm_energy_slice slice = {1000, 1000, 8.0, 3.0, 4.0, cpu_s};
+    rm_scope_energy_divide(&block, &slice);
+    assert_near(energy_of(&block, 5).joules, 6.0 + 1.0, 1e-12);
+    assert_near(energy_of(&block, 6).joules, 2.0 + 1.0, 1e-12);
+    assert_near(energy_of(&block, 7).joules, 0.0 + 1.0, 1e-12);
+    free_block(&block);
+}
+
+static void test_what_was_before_the_beginning_has_none(void **state)
+{
+    (void)state;
+    struct rm_block block = block_with_roots();
+    const double cpu_s[THREADS] = {1.0, 0.0, 0.0};
+    add_child(&block, 2, 5);
+    pass(&block, 5, 1000000);
+    begin(&block);
+    const struct rm_energy_slice slice = {1000, 1000, 8.0, 3.0, 1.0, cpu_s};
+    rm_scope_energy_divide(&block, &slice);
+    assert_near(energy_of(&block, 5).joules, 0.0, 0.0);
+    free_block(&block);
+}
+
+/* What a look between the end of an instance and its count missed is found by the next. */
+static void test_an_end_that_was_missed_is_caught_up_with(void **state)
+{
+    (void)state;
+    struct rm_block block = block_with_roots();
+    const double cpu_s[THREADS] = {1.0, 0.0, 0.0};
+    add_child(&block, 2, 5);
+    begin(&block);
+    enter(&block, 0, 1, 5, 0);
+    thread_of(&block, 0)->frames[1].token = 0; /* not counted yet */
+    struct rm_energy_slice slice = {1000, 1000, 8.0, 0.0, 1.0, cpu_s};
+    rm_scope_energy_divide(&block, &slice);
+    assert_near(energy_of(&block, 5).joules, 0.0, 0.0);
+    pass(&block, 5, 990);
+    slice.now = 2000;
+    rm_scope_energy_divide(&block, &slice);
+    assert_near(energy_of(&block, 5).joules, 8.0 * 0.99, 1e-12);
+    rm_scope_energy_divide(&block, &slice);
+    assert_near(energy_of(&block, 5).joules, 8.0 * 0.99, 1e-12);
+    free_block(&block);
+}
+
+static void test_without_room_nothing_is_written(void **state)
+{
+    (void)state;
+    struct rm_block_sizes sizes = small_sizes();
+    sizes.scope_energy = 0;
+    struct rm_block block = made_block(&sizes);
+    assert_int_equal(block.header->sections[RM_SECTION_SCOPE_ENERGY].count, 0);
+    rm_scope_energy_clear(&block, rm_node_ref_of(5));
+    rm_scope_energy_move(&block, rm_node_ref_of(5), rm_node_ref_of(6));
+    assert_near(rm_scope_energy_of(&block, rm_node_ref_of(5)).joules, 0.0, 0.0);
+    assert_int_equal(rm_scope_energy_next_version(&block, rm_node_ref_of(5)), 0);
+    free_block(&block);
+}
+
+/* ---- any course of events ------------------------------------------------------------------- */
+
+/* Trees of random shape below the four roots; what each node must have, and what is in no scope. */
+struct world {
+    struct rm_block block;
+    struct random random;
+    uint64_t parent[NODES];
+    uint64_t depth[NODES]; /* 1: below a root */
+    uint64_t root[NODES];
+    double joules[NODES], doubt[NODES];
+    uint64_t ticks[NODES]; /* in this slice */
+    double given, outside;
+};
+
+static void grow_trees(struct world *world)
+{
+    for (uint64_t i = 1; i <= 1 + THREADS; i++) {
+        world->root[i] = i;
+    }
+    for (uint64_t i = 2 + THREADS; i < NODES; i++) {
+        uint64_t parent;
+        do {
+            parent = 1 + random_below(&world->random, i - 1);
+        } while (world->depth[parent] >= world->block.header->sizes.depth);
+        add_child(&world->block, parent, i);
+        world->parent[i] = parent;
+        world->depth[i] = world->depth[parent] + 1;
+        world->root[i] = world->root[parent];
+    }
+}
+
+/* A node of the thread's tree, or its root: no scope. */
+static uint64_t any_node_of(struct world *world, uint64_t root)
+{
+    for (int tries = 0; tries < 60; tries++) {
+        uint64_t node = 2 + THREADS + random_below(&world->random, NODES - 2 - THREADS);
+        if (world->root[node] == root) {
+            return node;
+        }
+    }
+    return root;
+}
+
+/* The thread spends its time in a few stretches, each in one of its scopes, or in none; the last
+ * one stays open for a moment, and ends before the next slice. */
+static void spend(struct world *world, uint64_t root, uint64_t begin, uint64_t end)
+{
+    uint64_t at = begin;
+    while (at < end) {
+        uint64_t length = 1 + random_below(&world->random, end - begin);
+        uint64_t stop = at + length < end ? at + length : end;
+        uint64_t node = random_below(&world->random, 4) == 0 ? root : any_node_of(world, root);
+        for (; node != root; node = world->parent[node]) {
+            world->ticks[node] += stop - at;
+            if (stop < end || root == 1) {
+                pass(&world->block, node, stop - at);
+            } else {
+                enter(&world->block, root - 2, world->depth[node], node, at);
+            }
+        }
+        at = stop;
+    }
+}
+
+static void end_open(struct world *world, uint64_t now)
+{
+    for (uint64_t slot = 0; slot < THREADS; slot++) {
+        for (uint64_t depth = 1; depth <= world->block.header->sizes.depth; depth++) {
+            struct rm_scope_frame *frame = &thread_of(&world->block, slot)->frames[depth];
+            if (frame->token != 0) {
+                leave(&world->block, slot, depth, frame->node / sizeof(struct rm_scope_node), now);
+            }
+        }
+    }
+}
+
+/* The rule of the header, from what happened. */
+static void expect(struct world *world, const struct rm_energy_slice *slice)
+{
+    double elapsed = (double)slice->elapsed;
+    double threads_s = 0.0;
+    double covered = 0.0;
+    for (uint64_t i = 0; i < THREADS; i++) {
+        threads_s += slice->thread_cpu_s[i];
+    }
+    for (uint64_t i = 2 + THREADS; i < NODES; i++) {
+        covered += world->depth[i] == 1 ? (double)world->ticks[i] : 0.0;
+    }
+    double all_s = fmax(slice->cpu_s, threads_s);
+    double rest_j = slice->other_j + slice->cpu_j;
+    for (uint64_t i = 0; i < THREADS && all_s > 0.0; i++) {
+        rest_j -= slice->cpu_j * slice->thread_cpu_s[i] / all_s;
+    }
+    double in_scopes = 0.0;
+    for (uint64_t i = 2 + THREADS; i < NODES; i++) {
+        double own_j = world->root[i] > 1 && all_s > 0.0
+                           ? slice->cpu_j * slice->thread_cpu_s[world->root[i] - 2] / all_s
+                           : 0.0;
+        double own = (double)world->ticks[i] / elapsed;
+        double rest = (double)world->ticks[i] / fmax(elapsed, covered);
+        world->joules[i] += own_j * own + rest_j * rest;
+        world->doubt[i] += own_j * fmin(own, 1.0 - own) + rest_j * fmin(rest, 1.0 - rest);
+        in_scopes += world->depth[i] == 1 ? own_j * own + rest_j * rest : 0.0;
+    }
+    world->given += slice->cpu_j + slice->other_j;
+    world->outside += slice->cpu_j + slice->other_j - in_scopes;
+}
+
+static void check(const struct world *world)
+{
+    double children[NODES] = {0};
+    double outermost = 0.0;
+    for (uint64_t i = 2 + THREADS; i < NODES; i++) {
+        struct rm_scope_energy found = energy_of(&world->block, i);
+        assert_near(found.joules, world->joules[i], 1e-9 * world->given);
+        assert_near(found.doubt, world->doubt[i], 1e-9 * world->given);
+        assert_true(found.doubt >= 0.0 && found.doubt <= found.joules + 1e-9 * world->given);
+        outermost += world->depth[i] == 1 ? found.joules : 0.0;
+        children[world->parent[i]] += found.joules;
+    }
+    for (uint64_t i = 2 + THREADS; i < NODES; i++) {
+        assert_true(children[i] <= energy_of(&world->block, i).joules + 1e-9 * world->given);
+    }
+    assert_true(world->outside >= -1e-9 * world->given);
+    assert_near(outermost + world->outside, world->given, 1e-9 * world->given);
+}
+
+static void test_nothing_is_made_or_lost(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct world world = {.block = block_with_roots(), .random = {seed * 7919}};
+        uint64_t now = 1000;
+        grow_trees(&world);
+        begin(&world.block);
+        for (int round = 0; round < 50; round++) {
+            uint64_t elapsed = 1 + random_below(&world.random, 100000);
+            double cpu_s[THREADS];
+            memset(world.ticks, 0, sizeof world.ticks);
+            for (uint64_t i = 0; i < THREADS; i++) {
+                cpu_s[i] = random_below(&world.random, 3) == 0 ? 0.0 : random_unit(&world.random);
+                spend(&world, 2 + i, now, now + elapsed);
+            }
+            if (random_below(&world.random, 4) == 0) {
+                spend(&world, 1, now, now + elapsed); /* a thread that has come and gone */
+            }
+            now += elapsed;
+            const struct rm_energy_slice slice = {
+                .now = now,
+                .elapsed = elapsed,
+                .cpu_j = random_unit(&world.random) * 100.0,
+                .other_j = random_unit(&world.random) * 10.0,
+                .cpu_s = random_unit(&world.random) * 4.0,
+                .thread_cpu_s = cpu_s,
+            };
+            rm_scope_energy_divide(&world.block, &slice);
+            expect(&world, &slice);
+            end_open(&world, now);
+        }
+        check(&world);
+        free_block(&world.block);
+    }
+}
+
+/* ---- a program ------------------------------------------------------------------------------ */
+
+static void burn(double seconds)
+{
+    struct timespec from, now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &from);
+    do {
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((double)(now.tv_sec - from.tv_sec) + 1e-9 * (double)(now.tv_nsec - from.tv_nsec) <
+             seconds);
+}
+
+static void *worker(void *unused)
+{
+    RESMON_SCOPE("worker");
+    burn(0.3);
+    return unused;
+}
+
+static const resmon_run_scope *find(const resmon_run_scope *scopes, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(scopes[i].name, name) == 0) {
+            return &scopes[i];
+        }
+    }
+    fail_msg("there is no scope %s", name);
+    return NULL;
+}
+
+static void test_a_program(void **state)
+{
+    (void)state;
+    const resmon_monitor_options options = {.struct_size = sizeof options, .interval_ms = 20};
+    resmon_monitor *monitor;
+    resmon_run *run;
+    pthread_t thread;
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    {
+        RESMON_SCOPE("outer");
+        burn(0.3);
+        assert_int_equal(pthread_create(&thread, NULL, worker, NULL), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        RESMON_SCOPE("inner");
+        burn(0.3);
+    }
+    assert_ok(resmon_monitor_stop(monitor));
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    resmon_energy energy = {.struct_size = sizeof energy};
+    assert_ok(resmon_run_get_energy(run, &energy));
+    resmon_run_scope scopes[3];
+    assert_int_equal(resmon_run_scope_count(run), 3);
+    for (size_t i = 0; i < 3; i++) {
+        scopes[i] = (resmon_run_scope){.struct_size = sizeof scopes[i]};
+        assert_ok(resmon_run_get_scope(run, i, &scopes[i]));
+    }
+    const resmon_run_scope *outer = find(scopes, 3, "outer");
+    const resmon_run_scope *inner = find(scopes, 3, "inner");
+    const resmon_run_scope *alone = find(scopes, 3, "worker");
+    if (isnan(energy.tree_j)) {
+        print_message("not checked here: the energy of the process tree is not known\n");
+    } else {
+        assert_true(outer->energy_j > inner->energy_j && inner->energy_j > 0.0);
+        assert_true(alone->energy_j > 0.0); /* of a thread that has ended */
+        assert_true(outer->energy_j + alone->energy_j <= energy.tree_j * (1.0 + 1e-9));
+        assert_near(outer->energy_gco2eq, outer->energy_j / 3.6e6 * energy.pue * energy.g_per_kwh,
+                    1e-12);
+        assert_int_equal(outer->energy_provenance, energy.provenance == RESMON_PROVENANCE_MODELLED
+                                                       ? RESMON_PROVENANCE_MODELLED
+                                                       : RESMON_PROVENANCE_SHARED);
+    }
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_scope_that_covers_all_has_all_of_it),
+        cmocka_unit_test(test_threads_have_energy_as_they_have_cpu_time),
+        cmocka_unit_test(test_what_was_before_the_beginning_has_none),
+        cmocka_unit_test(test_an_end_that_was_missed_is_caught_up_with),
+        cmocka_unit_test(test_without_room_nothing_is_written),
+        cmocka_unit_test(test_nothing_is_made_or_lost),
+        cmocka_unit_test(test_a_program),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
