@@ -111,7 +111,8 @@ RESMON_API resmon_status resmon_run_get_tag(const resmon_run *run, size_t index,
 typedef struct resmon_run_source {
     size_t struct_size;
     const char *name;
-    resmon_status status; /**< RESMON_OK: available; else the code of what is wrong with it */
+    resmon_status status; /**< RESMON_OK: available; RESMON_ENODEV: of hardware that is not there,
+                               which the summary leaves out; else the code of what is wrong */
     int32_t provenance;   /**< RESMON_PROVENANCE_* of its figures */
     const char *reason;   /**< why it is not available, or what to know about it; "" if nothing */
     uint64_t reads;

@@ -41,6 +41,7 @@ typedef int32_t resmon_status;
     (-15) /**< a server cannot be reached, breaks off or cannot be trusted: name, connection, TLS \
            */
 #define RESMON_EREMOTE (-16) /**< a server answered that it will not; the text has its words */
+#define RESMON_ENODEV  (-17) /**< this machine has no hardware of the kind */
 
 /**
  * The name of a code ("RESMON_ENOENT"), or "RESMON_UNKNOWN".

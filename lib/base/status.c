@@ -32,6 +32,7 @@ static const struct status_row status_table[] = {
     {RESMON_ETIMEDOUT, "RESMON_ETIMEDOUT", "not done in time"},
     {RESMON_ENET, "RESMON_ENET", "the network or the server's identity failed"},
     {RESMON_EREMOTE, "RESMON_EREMOTE", "refused by the server"},
+    {RESMON_ENODEV, "RESMON_ENODEV", "no such hardware"},
 };
 
 struct errno_row {

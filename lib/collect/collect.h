@@ -87,7 +87,8 @@ struct rm_collector {
     size_t state_bytes; /* zeroed before open(); may be 0 */
 
     /* Opens files and checks that they can be read.  A failure (the text is the reason given in the
-     * run) switches this collector off and harms nothing else; close() is called after it too. */
+     * run) switches this collector off and harms nothing else; close() is called after it too.
+     * RESMON_ENODEV: most machines lack the hardware, and people need not be told. */
     resmon_status (*open)(struct rm_collect *collect, void *state);
 
     /* Writes instances * metric_count values; they hold NaN before.  RESMON_ESRCH: the process has

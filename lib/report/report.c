@@ -327,8 +327,9 @@ static void write_gaps(struct rm_buffer *buffer, const struct resmon_run *run)
     bool has_any = false;
     for (size_t i = 0; i < run->source_count; i++) {
         const struct rm_run_source *source = &run->sources[i];
-        if (source->status == RESMON_OK && source->failures == 0 && source->reason[0] == '\0') {
-            continue;
+        bool is_sound = source->status == RESMON_OK && source->failures == 0;
+        if ((is_sound && source->reason[0] == '\0') || source->status == RESMON_ENODEV) {
+            continue; /* nobody misses figures of hardware that is not there */
         }
         if (!has_any) {
             rm_buffer_puts(buffer, "\nNot measured\n");
