@@ -42,7 +42,7 @@ typedef struct resmon_monitor resmon_monitor;
 #define RESMON_DOMAIN_MEMORY  UINT64_C(16)  /**< the machine's memory and swap */
 #define RESMON_DOMAIN_PSI     UINT64_C(32)  /**< the machine's pressure stall information */
 #define RESMON_DOMAIN_DISK    UINT64_C(64)  /**< the machine's disks and file systems */
-#define RESMON_DOMAIN_NET     UINT64_C(128) /**< network interfaces */
+#define RESMON_DOMAIN_NET     UINT64_C(128) /**< network interfaces and InfiniBand ports */
 #define RESMON_DOMAIN_NODE    UINT64_C(248) /**< CPU, memory, pressure, disk and network */
 #define RESMON_DOMAIN_ENERGY  UINT64_C(256) /**< energy of processors and memory */
 #define RESMON_DOMAIN_ALL     UINT64_C(511)
