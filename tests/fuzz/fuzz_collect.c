@@ -71,6 +71,10 @@ static const char *const paths[] = {
     "sys/fs/cgroup/blkio/blkio.throttle.io_service_bytes",
     "sys/fs/cgroup/blkio/blkio.throttle.io_serviced",
     "sys/fs/cgroup/pids/pids.current",
+    "sys/class/infiniband/mlx5_0/ports/1/state",
+    "sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data",
+    "sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets",
+    "sys/class/infiniband/mlx5_0/ports/1/counters_ext/port_rcv_data_64",
 };
 
 static const char *const directories[] = {
