@@ -35,16 +35,20 @@ static const uint16_t metrics[] = {
     [PACKETS_RECV] = RM_NODE_IB_PACKETS_RECV,
 };
 
-/* Data is counted in words of 4 bytes, however many lanes the link has.  Not checked on hardware:
- * hfi1 (Omni-Path), whose driver fills these files from a register of flits. */
+/* Data is counted in words of 4 bytes, however many lanes the link has (InfiniBand
+ * Architecture, 16.1.3.5); by Omni-Path in flits of 8 bytes: its driver hfi1 passes on the
+ * registers as they are.  Only its ports have a directory sc2vl. */
+#define WORD_BYTES 4.0
+#define FLIT_BYTES 8.0
+
 static const struct {
     const char *file;
-    double unit;
+    bool is_data;
 } counters[COUNT] = {
-    [SENT] = {"port_xmit_data", 4.0},
-    [RECV] = {"port_rcv_data", 4.0},
-    [PACKETS_SENT] = {"port_xmit_packets", 1.0},
-    [PACKETS_RECV] = {"port_rcv_packets", 1.0},
+    [SENT] = {"port_xmit_data", true},
+    [RECV] = {"port_rcv_data", true},
+    [PACKETS_SENT] = {"port_xmit_packets", false},
+    [PACKETS_RECV] = {"port_rcv_packets", false},
 };
 
 struct counter {
@@ -56,6 +60,7 @@ struct counter {
 
 struct port {
     char name[NAME_BYTES];
+    double data_bytes; /* of one count of data */
     struct counter counters[COUNT];
 };
 
@@ -247,7 +252,7 @@ static size_t read_port(struct rm_collect *collect, struct port *port, double *v
                            counters[i].file, port->name);
             rm_collect_remark(collect, text);
         } else {
-            values[i] = take(&port->counters[i], now, counters[i].unit);
+            values[i] = take(&port->counters[i], now, counters[i].is_data ? port->data_bytes : 1.0);
         }
     }
     return count;
@@ -270,9 +275,14 @@ static resmon_status read_ports(struct rm_collect *collect, void *state_, double
 static void open_port(struct rm_collect *collect, struct state *state, const char *name)
 {
     struct port *port = &state->ports[state->count];
+    const char *colon = strrchr(name, ':');
+    char path[RM_FILE_PATH_BYTES];
     double values[COUNT];
     size_t opened = 0;
     memcpy(port->name, name, NAME_BYTES);
+    (void)snprintf(path, sizeof path, CLASS "/%.*s/ports/%s/sc2vl", (int)(colon - name), name,
+                   colon + 1);
+    port->data_bytes = rm_file_exists(&collect->root, path) ? FLIT_BYTES : WORD_BYTES;
     for (size_t i = 0; i < COUNT; i++) {
         if (open_counter(collect, port, i) == RESMON_OK) {
             opened++;
