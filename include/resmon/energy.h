@@ -4,17 +4,20 @@
  * each with how it is known, and what they cost where the machine stands.
  *
  * Sources, the first that there is.  Processors: RAPL through powercap, the PMU "power" of perf, a
- * model.  Memory: the dram counters of the same, a model.  Mean power is energy over time.
+ * model.  Memory: the dram counters of the same, a model.  GPUs: NVML's energy counter, else its
+ * power over time.  Mean power is energy over time.
  *
  * The tree's share of the processors' energy: of its active part (energy times load) as CPU time
  * of all CPU time in use; of the idle part by the policy of the run (RESMON_FLAG_IDLE_*).  Of the
- * memory's: as rss of all memory.  By default, the shares of all processes never exceed the whole.
+ * memory's: as rss of all memory.  Of a GPU's: as use of its multiprocessors where the driver tells
+ * that by process, else as GPU memory held; not known in containers, where the driver's pids mean
+ * nothing.  By default, the shares of all processes never exceed the whole.
  *
  * Scopes (resmon_run_scope) divide the tree's share of each time between two samples.  A thread's
  * part of the processors' energy, as its CPU time of the tree's, goes to its scopes as their part
- * of that time.  What is left (threads and processes without scopes, memory) goes to all scopes as
- * their part of the wall time.  So outermost scopes and what is outside of all of them add up to
- * the tree's share; no counter is read in a scope.
+ * of that time.  What is left (threads and processes without scopes, memory, GPUs) goes to all
+ * scopes as their part of the wall time.  So outermost scopes and what is outside of all of them
+ * add up to the tree's share; no counter is read in a scope.
  */
 #ifndef RESMON_ENERGY_H
 #define RESMON_ENERGY_H
@@ -27,7 +30,7 @@ RESMON_BEGIN_DECLS
 /** A component.  Texts live as long as the run.  Since 0.1. */
 typedef struct resmon_energy_part {
     size_t struct_size;
-    const char *name;   /**< "cpu", "ram" */
+    const char *name;   /**< "cpu", "ram", "gpu" */
     const char *method; /**< how it is known, in words; "": from the machine's counters */
     double node_j;      /**< of the machine, J since the start; NaN: not known */
     double tree_j;      /**< the process tree's share; NaN: not known */

@@ -44,8 +44,9 @@ typedef struct resmon_monitor resmon_monitor;
 #define RESMON_DOMAIN_DISK    UINT64_C(64)  /**< the machine's disks and file systems */
 #define RESMON_DOMAIN_NET     UINT64_C(128) /**< network interfaces and InfiniBand ports */
 #define RESMON_DOMAIN_NODE    UINT64_C(248) /**< CPU, memory, pressure, disk and network */
-#define RESMON_DOMAIN_ENERGY  UINT64_C(256) /**< energy of processors and memory */
-#define RESMON_DOMAIN_ALL     UINT64_C(511)
+#define RESMON_DOMAIN_ENERGY  UINT64_C(256) /**< energy of processors, memory and GPUs */
+#define RESMON_DOMAIN_GPU     UINT64_C(512) /**< NVIDIA GPUs (NVML, if its library is there) */
+#define RESMON_DOMAIN_ALL     UINT64_C(1023)
 
 /* Flags. */
 #define RESMON_FLAG_SMAPS                                                                         \

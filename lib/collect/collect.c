@@ -2,6 +2,7 @@
 #include "collect/collect.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -69,7 +70,8 @@ resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, i
         .pid = pid != 0 ? pid : (int64_t)getpid(),
         .flags = flags,
         .perf_open = rm_perf_open,
-        .found = {.cpu_j = RM_NAN, .ram_j = RM_NAN},
+        .found = {.cpu_j = RM_NAN, .ram_j = RM_NAN, .gpu_tree_j = RM_NAN},
+        .gpus = {.status = RESMON_ENODEV, .why = "this machine has no GPU that is known here"},
         .cpu_watts = RM_NAN,
         .ram_watts = RM_NAN,
         .tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK),
@@ -117,6 +119,27 @@ struct rm_energy_zones *rm_collect_zones(struct rm_collect *collect)
                                  collect->perf_open) == RESMON_OK;
     }
     return collect->has_zones ? &collect->zones : NULL;
+}
+
+/* PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h */
+#define HOST_PIDS "pid:[4026531836]"
+
+bool rm_collect_has_host_pids(const struct rm_collect *collect)
+{
+    char link[64] = "";
+    ssize_t length =
+        readlinkat(rm_kept_fd(&collect->root.kept), "proc/self/ns/pid", link, sizeof link - 1);
+    return length > 0 && strcmp(link, HOST_PIDS) == 0;
+}
+
+bool rm_collect_read_gpus(struct rm_collect *collect)
+{
+    struct rm_collect_gpus *gpus = &collect->gpus;
+    if (gpus->read_ns != collect->now_ns) {
+        gpus->read_ns = collect->now_ns;
+        gpus->is_fresh = gpus->read(gpus->context, gpus->readings);
+    }
+    return gpus->is_fresh;
 }
 
 int64_t rm_collect_next_poll_ns(const struct rm_collect *collect)

@@ -30,12 +30,13 @@
 #include "metric/metric.h"
 #include "sys/cgroup.h"
 #include "sys/file.h"
+#include "sys/nvml.h"
 
 /* The process tree's share of the machine's energy so far, at its last division. */
 struct rm_shared_energy {
-    int64_t t_ns;        /* 0: none yet */
-    double cpu_j, ram_j; /* NaN: not known */
-    double cpu_s;        /* CPU time of the tree then */
+    int64_t t_ns;               /* 0: none yet */
+    double cpu_j, ram_j, gpu_j; /* NaN: not known */
+    double cpu_s;               /* CPU time of the tree then */
 };
 
 /* What collectors found in this sample or an earlier one, for those that are read after them: in
@@ -47,7 +48,22 @@ struct rm_found {
     int64_t tree_ns;
     double cpu_j, ram_j; /* of the machine, since the first sample; NaN: not known */
     int64_t cpu_j_ns, ram_j_ns;
+    double gpu_tree_j; /* the process tree's share of the GPUs'; NaN: not known */
     struct rm_shared_energy shared;
+};
+
+/* GPUs, which another thread reads. */
+struct rm_collect_gpus {
+    size_t count;
+    const struct rm_gpu_info *infos;
+    struct rm_gpu_reading *readings; /* of the sample at read_ns, if `is_fresh` */
+    bool (*read)(void *context, struct rm_gpu_reading *ret_readings); /* false: not in time */
+    void *context;
+    resmon_status status; /* why there are none, with the text */
+    char why[160];
+    int64_t read_ns;
+    bool is_fresh;
+    bool has_host_pids; /* pids of the driver, which are the host's, are those of this /proc */
 };
 
 /* What a collector sees of the world; one per monitor. */
@@ -65,7 +81,8 @@ struct rm_collect {
     struct rm_capacity capacity;
     struct rm_energy_zones zones; /* opened by rm_collect_zones() */
     bool has_zones;
-    rm_perf_open_fn perf_open;   /* of counters of the machine */
+    rm_perf_open_fn perf_open; /* of counters of the machine */
+    struct rm_collect_gpus gpus;
     double cpu_watts, ram_watts; /* of machines without counters, as given; NaN: not */
     struct rm_found found;
     const uint64_t *folded_peak; /* RSS peak that was folded away by resets of the kernel's mark */
@@ -148,6 +165,12 @@ void rm_collect_poll(struct rm_collect *collect, int64_t now_ns);
 
 /** The machine's energy counters, which are opened at the first call; NULL: no memory. */
 struct rm_energy_zones *rm_collect_zones(struct rm_collect *collect);
+
+/** Whether this is the pid namespace of the host: elsewhere its pids mean other processes. */
+bool rm_collect_has_host_pids(const struct rm_collect *collect);
+
+/** Has the GPUs read for this sample, unless that was done; false: not in time. */
+bool rm_collect_read_gpus(struct rm_collect *collect);
 
 /** A file that is open but does not say what it should. */
 resmon_status rm_collect_garbled(const struct rm_file *file);

@@ -99,6 +99,7 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
         .t_ns = state->parts[CPU].last.tree_ns,
         .cpu_j = values[CPU],
         .ram_j = values[RAM],
+        .gpu_j = found->gpu_tree_j,
         .cpu_s = state->parts[CPU].last.tree_cpu_s,
     };
     return RESMON_OK;

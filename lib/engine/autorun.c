@@ -84,7 +84,7 @@ static const struct name_of_bit domains[] = {
     {"cpu", RESMON_DOMAIN_CPU},         {"memory", RESMON_DOMAIN_MEMORY},
     {"psi", RESMON_DOMAIN_PSI},         {"disk", RESMON_DOMAIN_DISK},
     {"net", RESMON_DOMAIN_NET},         {"energy", RESMON_DOMAIN_ENERGY},
-    {"all", RESMON_DOMAIN_ALL},
+    {"gpu", RESMON_DOMAIN_GPU},         {"all", RESMON_DOMAIN_ALL},
 };
 
 static uint64_t domain_by_name(const char *name, size_t length)
@@ -135,7 +135,7 @@ static resmon_status read_scopes(struct rm_autorun *plan, struct rm_text value)
 static resmon_status read_domains(struct rm_autorun *plan, struct rm_text value)
 {
     return read_names(value, domain_by_name, "domains",
-                      "process, tree, cgroup, node, cpu, memory, psi, disk, net, all",
+                      "process, tree, cgroup, node, cpu, memory, psi, disk, net, energy, gpu, all",
                       &plan->options.domains);
 }
 

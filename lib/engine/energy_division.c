@@ -75,7 +75,9 @@ void rm_energy_division_take(struct rm_energy_division *division,
         .now = now,
         .elapsed = is_first ? UINT64_MAX : now - division->last_ticks,
         .cpu_j = is_first ? 0.0 : growth(shared->cpu_j, division->last.cpu_j),
-        .other_j = is_first ? 0.0 : growth(shared->ram_j, division->last.ram_j),
+        .other_j = is_first ? 0.0
+                            : growth(shared->ram_j, division->last.ram_j) +
+                                  growth(shared->gpu_j, division->last.gpu_j),
         .cpu_s = tree_s > 0.0 ? tree_s : 0.0,
         .thread_cpu_s = division->grown_s,
     };

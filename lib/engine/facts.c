@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/facts.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -54,6 +56,32 @@ static void record_machine(struct rm_block *block, const struct rm_collect *coll
     rm_facts_add_number(block, "machine", "memory_affinity_bytes", capacity->affinity_bytes);
     rm_facts_add_number(block, "machine", "page_bytes", collect->page_bytes);
     rm_facts_add_number(block, "machine", "rss_error_bound_bytes", rss_error_bound(collect));
+}
+
+/* "2 x NVIDIA H100 80GB HBM3", as far as they are alike. */
+static void record_gpus(struct rm_block *block, const struct rm_collect_gpus *gpus)
+{
+    const struct rm_gpu_info *first = NULL;
+    size_t count = 0;
+    size_t alike = 0;
+    for (size_t i = 0; i < gpus->count; i++) {
+        const struct rm_gpu_info *info = &gpus->infos[i];
+        char key[32];
+        (void)snprintf(key, sizeof key, "gpu_%s_uuid", info->instance);
+        rm_facts_add_text(block, "machine", key, info->uuid);
+        if (!info->is_slice) {
+            first = first != NULL ? first : info;
+            alike += strcmp(first->name, info->name) == 0 ? 1 : 0;
+            count++;
+        }
+    }
+    if (count > 0) {
+        char model[160];
+        (void)snprintf(model, sizeof model, "%zu x %s%s", alike, first->name,
+                       alike < count ? ", and others" : "");
+        rm_facts_add_number(block, "machine", "gpus", (double)count);
+        rm_facts_add_text(block, "machine", "gpu_model", model);
+    }
 }
 
 /* "wall+cpu" */
@@ -191,6 +219,7 @@ void rm_facts_record(struct rm_block *block, const struct rm_options *options,
     read_host(&host, options, collect);
     record_run(block, options, collect, &host);
     record_machine(block, collect, &host);
+    record_gpus(block, &collect->gpus);
     record_settings(block, options, collect->is_self);
     record_energy(block, options);
 }

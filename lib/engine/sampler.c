@@ -84,16 +84,65 @@ static void open_sources(struct rm_sampler *sampler)
     }
 }
 
-resmon_status rm_sampler_open(struct rm_sampler *sampler, const struct rm_options *options)
+static bool read_gpus(void *gpus, struct rm_gpu_reading *ret_readings)
 {
-    *sampler = (struct rm_sampler){.options = options, .rss_column = -1};
+    return rm_gpus_read(gpus, ret_readings);
+}
+
+static resmon_status show_gpus(struct rm_sampler *sampler)
+{
+    struct rm_collect_gpus *gpus = &sampler->collect.gpus;
+    gpus->status = sampler->gpus_status;
+    (void)rm_text_set(gpus->why, sizeof gpus->why, sampler->gpus_why);
+    if (sampler->gpus == NULL) {
+        return RESMON_OK;
+    }
+    gpus->count = rm_gpus_count(sampler->gpus);
+    gpus->infos = rm_gpus_infos(sampler->gpus);
+    gpus->read = read_gpus;
+    gpus->context = sampler->gpus;
+    gpus->has_host_pids = rm_collect_has_host_pids(&sampler->collect);
+    sampler->gpu_readings = rm_alloc(gpus->count, sizeof *sampler->gpu_readings);
+    gpus->readings = sampler->gpu_readings;
+    return gpus->readings != NULL ? RESMON_OK
+                                  : rm_error(RESMON_ENOMEM, "out of memory for a monitor");
+}
+
+/* They would be those of another machine than the files'. */
+static bool wants_gpus(const struct rm_options *options)
+{
+    bool is_live = options->fs_root == NULL || options->fs_root[0] == '\0' ||
+                   strcmp(options->fs_root, "/") == 0;
+    return is_live && (options->domains & (RESMON_DOMAIN_GPU | RESMON_DOMAIN_ENERGY)) != 0;
+}
+
+void rm_sampler_prepare(struct rm_sampler *sampler, const struct rm_options *options)
+{
+    *sampler =
+        (struct rm_sampler){.options = options, .rss_column = -1, .gpus_status = RESMON_ENODEV};
     (void)pthread_mutex_init(&sampler->store_lock, NULL);
+    (void)rm_text_set(sampler->gpus_why, sizeof sampler->gpus_why,
+                      "the GPUs of this machine are not those of the files");
+    if (wants_gpus(options)) {
+        sampler->gpus_status = rm_gpus_start(&sampler->gpus);
+        (void)rm_text_set(sampler->gpus_why, sizeof sampler->gpus_why,
+                          sampler->gpus_status != RESMON_OK ? resmon_last_error() : "");
+    }
+}
+
+resmon_status rm_sampler_open(struct rm_sampler *sampler)
+{
+    const struct rm_options *options = sampler->options;
     resmon_status status =
         rm_collect_init(&sampler->collect, options->fs_root, options->pid, options->flags);
     if (status != RESMON_OK) {
         return status;
     }
     sampler->collect.folded_peak = &rm_peak_folded;
+    status = show_gpus(sampler);
+    if (status != RESMON_OK) {
+        return status;
+    }
     if ((options->domains & RESMON_DOMAIN_ENERGY) != 0) {
         sampler->collect.cpu_watts = options->place.cpu_watts;
         sampler->collect.ram_watts = options->place.ram_watts;
@@ -324,6 +373,9 @@ void rm_sampler_close(struct rm_sampler *sampler)
 {
     (void)pthread_mutex_destroy(&sampler->store_lock);
     rm_energy_division_close(&sampler->division);
+    rm_gpus_stop(sampler->gpus);
+    sampler->gpus = NULL;
+    rm_free(sampler->gpu_readings);
     rm_free(sampler->sources);
     rm_free(sampler->values);
     rm_free(sampler->delivered);

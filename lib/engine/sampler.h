@@ -14,6 +14,7 @@
 
 #include "collect/collect.h"
 #include "engine/energy_division.h"
+#include "engine/gpus.h"
 #include "engine/options.h"
 #include "engine/schedule.h"
 #include "store/block.h"
@@ -40,6 +41,10 @@ struct rm_sampler_output {
 
 struct rm_sampler {
     const struct rm_options *options;
+    struct rm_gpus *gpus; /* NULL: none, for the reason below */
+    resmon_status gpus_status;
+    char gpus_why[160];
+    struct rm_gpu_reading *gpu_readings;
     struct rm_collect collect;
     struct rm_sampler_source *sources;
     size_t source_count;
@@ -59,9 +64,12 @@ struct rm_sampler {
     pthread_mutex_t store_lock;
 };
 
+/** On a thread that has the program's descriptors, before all others: finds the GPUs. */
+void rm_sampler_prepare(struct rm_sampler *sampler, const struct rm_options *options);
+
 /** Opens the collectors; says how many columns and sources the block needs.  To be closed also
  * after a failure. */
-resmon_status rm_sampler_open(struct rm_sampler *sampler, const struct rm_options *options);
+resmon_status rm_sampler_open(struct rm_sampler *sampler);
 
 /** Starts the record: columns and sources into the freshly formatted block, then the first sample.
  */

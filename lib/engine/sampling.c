@@ -95,7 +95,7 @@ static void *run_thread(void *context)
 {
     struct rm_sampling *sampling = context;
     rm_kept_isolate_thread();
-    resmon_status status = rm_sampler_open(&sampling->sampler, sampling->sampler.options);
+    resmon_status status = rm_sampler_open(&sampling->sampler);
     if (tell_open_and_wait(sampling, status)) {
         take_samples(sampling);
     }
@@ -130,8 +130,9 @@ static void init_lock(struct rm_sampling *sampling)
 
 resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_options *options)
 {
-    *sampling = (struct rm_sampling){.stage = RM_SAMPLING_OPENING, .sampler.options = options};
+    *sampling = (struct rm_sampling){.stage = RM_SAMPLING_OPENING};
     init_lock(sampling);
+    rm_sampler_prepare(&sampling->sampler, options);
     rm_last_thread_watch();
     const struct rm_thread_work work = {"rm-sample", RM_STACK_SMALL, run_thread, sampling};
     resmon_status status = rm_thread_start(&sampling->thread, &work);

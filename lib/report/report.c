@@ -429,6 +429,9 @@ static void write_energy(struct rm_buffer *buffer, const struct resmon_run *run)
                      intensity, energy.place);
     for (size_t i = 0; i < RM_ENERGY_PARTS; i++) {
         resmon_energy_part part = rm_run_energy_part(run, i);
+        if (isnan(part.node_j)) {
+            continue;
+        }
         rm_human_joules(node, part.node_j);
         rm_human_joules(tree, part.tree_j);
         rm_buffer_printf(buffer, "  %s: %s, the program %s%s%.100s\n", part.name, node, tree,

@@ -29,14 +29,18 @@ enum number {
     N_RATE,
     N_CPU_W,
     N_RAM_W,
+    N_GPU_W,
     N_CPU_KWH,
     N_RAM_KWH,
+    N_GPU_KWH,
     N_ALL_KWH,
     N_WATER,
     N_CPUS,
+    N_GPUS,
     N_RAM_SIZE,
     N_CPU_PERCENT,
     N_RAM_PERCENT,
+    N_GPU_PERCENT,
     N_RAM_USED,
     N_PUE,
     N_WUE,
@@ -175,10 +179,10 @@ static const struct {
     {"emissions", NULL, NULL, NULL, N_EMISSIONS + 1},
     {"emissions_rate", NULL, NULL, NULL, N_RATE + 1},
     {"cpu_power", NULL, NULL, NULL, N_CPU_W + 1},
-    {"gpu_power", NULL, NULL, NULL, 0},
+    {"gpu_power", NULL, NULL, NULL, N_GPU_W + 1},
     {"ram_power", NULL, NULL, NULL, N_RAM_W + 1},
     {"cpu_energy", NULL, NULL, NULL, N_CPU_KWH + 1},
-    {"gpu_energy", NULL, NULL, NULL, 0},
+    {"gpu_energy", NULL, NULL, NULL, N_GPU_KWH + 1},
     {"ram_energy", NULL, NULL, NULL, N_RAM_KWH + 1},
     {"energy_consumed", NULL, NULL, NULL, N_ALL_KWH + 1},
     {"water_consumed", NULL, NULL, NULL, N_WATER + 1},
@@ -192,14 +196,14 @@ static const struct {
     {"codecarbon_version", put_version, NULL, NULL, 0},
     {"cpu_count", NULL, NULL, NULL, N_CPUS + 1},
     {"cpu_model", NULL, "machine", "cpu_model", 0},
-    {"gpu_count", NULL, NULL, NULL, 0},
-    {"gpu_model", NULL, NULL, NULL, 0},
+    {"gpu_count", NULL, NULL, NULL, N_GPUS + 1},
+    {"gpu_model", NULL, "machine", "gpu_model", 0},
     {"longitude", NULL, NULL, NULL, 0},
     {"latitude", NULL, NULL, NULL, 0},
     {"ram_total_size", NULL, NULL, NULL, N_RAM_SIZE + 1},
     {"tracking_mode", put_mode, NULL, NULL, 0},
     {"cpu_utilization_percent", NULL, NULL, NULL, N_CPU_PERCENT + 1},
-    {"gpu_utilization_percent", NULL, NULL, NULL, 0},
+    {"gpu_utilization_percent", NULL, NULL, NULL, N_GPU_PERCENT + 1},
     {"ram_utilization_percent", NULL, NULL, NULL, N_RAM_PERCENT + 1},
     {"ram_used_gb", NULL, NULL, NULL, N_RAM_USED + 1},
     {"on_cloud", put_on_cloud, NULL, NULL, 0},
@@ -250,14 +254,30 @@ static double mean_of(const struct resmon_run *run, const char *metric)
     return RM_NAN;
 }
 
+/* Over all instances of a metric. */
+static double mean_of_all(const struct resmon_run *run, const char *metric)
+{
+    double sum = 0.0;
+    size_t count = 0;
+    for (size_t i = 0; i < run->column_count; i++) {
+        if (strcmp(run->columns[i].metric, metric) == 0 && !isnan(run->columns[i].stats.mean)) {
+            sum += run->columns[i].stats.mean;
+            count++;
+        }
+    }
+    return count > 0 ? sum / (double)count : RM_NAN;
+}
+
 static struct line line_of(const struct resmon_run *run, bool is_process)
 {
     const resmon_energy_part cpu = rm_run_energy_part(run, 0);
     const resmon_energy_part ram = rm_run_energy_part(run, 1);
+    const resmon_energy_part gpu = rm_run_energy_part(run, 2);
     const resmon_energy energy = rm_run_energy(run);
     double seconds = (double)run->duration_ns / 1e9;
     double cpu_j = is_process ? cpu.tree_j : cpu.node_j;
     double ram_j = is_process ? ram.tree_j : ram.node_j;
+    double gpu_j = is_process ? gpu.tree_j : gpu.node_j;
     double emissions_kg = (is_process ? energy.tree_gco2eq : energy.node_gco2eq) / 1000.0;
     double kwh = energy.pue / RM_JOULES_PER_KWH; /* of the facility, as codecarbon has them */
     struct line line = {.run = run, .energy = energy, .is_process = is_process};
@@ -267,14 +287,18 @@ static struct line line_of(const struct resmon_run *run, bool is_process)
         [N_RATE] = emissions_kg / seconds,
         [N_CPU_W] = cpu_j / seconds,
         [N_RAM_W] = ram_j / seconds,
+        [N_GPU_W] = gpu_j / seconds,
         [N_CPU_KWH] = cpu_j * kwh,
         [N_RAM_KWH] = ram_j * kwh,
+        [N_GPU_KWH] = gpu_j * kwh,
         [N_ALL_KWH] = (is_process ? energy.tree_j : energy.node_j) * kwh,
         [N_WATER] = is_process ? energy.tree_water_l : energy.node_water_l,
         [N_CPUS] = fact_number(run, "machine", "cpus"),
+        [N_GPUS] = fact_number(run, "machine", "gpus"),
         [N_RAM_SIZE] = fact_number(run, "machine", "memory_bytes") / GIB,
         [N_CPU_PERCENT] = mean_of(run, "node.cpu.percent"),
         [N_RAM_PERCENT] = mean_of(run, "node.mem.percent"),
+        [N_GPU_PERCENT] = mean_of_all(run, "gpu.util"),
         [N_RAM_USED] = mean_of(run, "node.mem.used") / GIB,
         [N_PUE] = energy.pue,
         [N_WUE] = energy.wue,

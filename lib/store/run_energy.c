@@ -12,6 +12,7 @@ static const struct part {
 } parts[RM_ENERGY_PARTS] = {
     {"cpu", "energy_cpu", "node.energy.cpu", "tree.energy.cpu"},
     {"ram", "energy_ram", "node.energy.ram", "tree.energy.ram"},
+    {"gpu", "energy_gpu", "node.energy.gpu", "tree.energy.gpu"},
 };
 
 static const char *text_of(const struct resmon_run *run, const char *key)

@@ -9,7 +9,7 @@
 
 #include "store/run.h"
 
-#define RM_ENERGY_PARTS 2
+#define RM_ENERGY_PARTS 3
 
 /** Whether energy was asked for. */
 bool rm_run_has_energy(const struct resmon_run *run);

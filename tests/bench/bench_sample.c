@@ -109,7 +109,8 @@ static void set_up(struct setup *setup)
         abort();
     }
     check(rm_options_read(&given, &setup->options));
-    check(rm_sampler_open(&setup->sampler, &setup->options));
+    rm_sampler_prepare(&setup->sampler, &setup->options);
+    check(rm_sampler_open(&setup->sampler));
     struct rm_block_sizes sizes = {
         .columns = setup->sampler.column_count,
         .rows = setup->options.rows,

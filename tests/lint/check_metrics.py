@@ -23,7 +23,7 @@ for number, token, name, unit, kind, level, origin, help_ in rows:
         problems.append(f"metrics.def: no collector reads {name}")
     if name.upper().replace(".", "_") != token.replace("_MEM_SOME", "_MEMORY_SOME").replace("_MEM_FULL", "_MEMORY_FULL"):
         problems.append(f"metrics.def: token {token} is not the name {name}")
-    if unit not in ("B", "s", "%", "1", "J", "W"):
+    if unit not in ("B", "s", "%", "1", "J", "W", "Hz", "C"):
         problems.append(f"metrics.def: {name} has unit {unit}")
     if kind not in ("GAUGE", "INTERVAL", "COUNTER"):
         problems.append(f"metrics.def: {name} has kind {kind}")

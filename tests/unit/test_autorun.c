@@ -118,6 +118,8 @@ static void test_names_of_meters_and_domains(void **state)
         {"domains=psi", RESMON_DOMAIN_PSI},
         {"domains=disk", RESMON_DOMAIN_DISK},
         {"domains=net", RESMON_DOMAIN_NET},
+        {"domains=energy", RESMON_DOMAIN_ENERGY},
+        {"domains=gpu", RESMON_DOMAIN_GPU},
         {"domains=node", RESMON_DOMAIN_NODE},
         {"domains=all", RESMON_DOMAIN_ALL},
         {"domains=net+net", RESMON_DOMAIN_NET},
@@ -139,7 +141,7 @@ static void test_names_of_meters_and_domains(void **state)
     for (size_t i = 0; i < sizeof bad_scopes / sizeof bad_scopes[0]; i++) {
         assert_helpful(bad_scopes[i], RESMON_EINVAL, "scopes=", "wall, cpu, rss, io");
     }
-    static const char *const bad_domains[] = {"domains=", "domains=gpu", "domains=cpu+",
+    static const char *const bad_domains[] = {"domains=", "domains=tpu", "domains=cpu+",
                                               "domains=+"};
     for (size_t i = 0; i < sizeof bad_domains / sizeof bad_domains[0]; i++) {
         assert_helpful(bad_domains[i], RESMON_EINVAL, "domains=", "process, tree, cgroup");

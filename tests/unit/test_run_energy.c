@@ -57,12 +57,12 @@ static void test_sums_and_costs(void **state)
     assert_int_equal(energy.year, 2024);
     assert_string_equal(energy.place, "Somewhere");
     assert_string_equal(energy.remark, "");
-    assert_int_equal(resmon_run_energy_part_count(&run), 2);
+    assert_int_equal(resmon_run_energy_part_count(&run), 3);
     assert_ok(resmon_run_get_energy_part(&run, 1, &part));
     assert_string_equal(part.name, "ram");
     assert_string_equal(part.method, "a model");
     assert_near(part.tree_j, 0.9e6, 1e-6);
-    assert_status(RESMON_ENOENT, resmon_run_get_energy_part(&run, 2, &part));
+    assert_status(RESMON_ENOENT, resmon_run_get_energy_part(&run, 3, &part));
 }
 
 /* Memory whose size nobody knows is left out, and does not make the sum unknown. */

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Collector energy_gpu: energy of the machine's GPUs, by their counters, else as power over time;
+ * and what of it the process and its descendants bear (see gpu_share.h).
+ */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "collect/collect.h"
+#include "collect/energy_delta.h"
+#include "collect/gpu_share.h"
+
+enum { NODE, TREE };
+
+static const uint16_t metrics[] = {[NODE] = RM_NODE_ENERGY_GPU, [TREE] = RM_TREE_ENERGY_GPU};
+
+/* No board draws as much. */
+#define LIMIT_W 5000.0
+
+struct gpu {
+    struct rm_energy_counter counter;
+    double power_w; /* at power_ns */
+    int64_t power_ns;
+    double joules, tree_j; /* NaN: not known */
+};
+
+struct state {
+    const struct rm_collect_gpus *gpus;
+    struct gpu *each;
+};
+
+/* In mJ, as NVML counts, which a double holds exactly for longer than GPUs live. */
+static void take_count(struct gpu *gpu, double total_j, int64_t t_ns)
+{
+    (void)rm_energy_take(&gpu->counter, (uint64_t)(total_j * 1e3 + 0.5), t_ns);
+    gpu->joules = gpu->counter.joules;
+}
+
+/* Trapezoids between readings; nothing over a gap. */
+static void take_power(struct gpu *gpu, double power_w, int64_t t_ns)
+{
+    double sum = isnan(gpu->joules) ? 0.0 : gpu->joules;
+    if (isnan(power_w)) {
+        return;
+    }
+    if (gpu->power_ns != 0) {
+        sum += (gpu->power_w + power_w) / 2.0 * (double)(t_ns - gpu->power_ns) * 1e-9;
+    }
+    gpu->joules = sum;
+    gpu->power_w = power_w;
+    gpu->power_ns = t_ns;
+}
+
+static void read_gpu(struct rm_collect *collect, struct gpu *gpu,
+                     const struct rm_gpu_reading *reading)
+{
+    double before = isnan(gpu->joules) ? 0.0 : gpu->joules;
+    double total_j = reading->figures[RM_NVML_ENERGY];
+    if (reading->is_lost) {
+        (void)rm_energy_miss(&gpu->counter);
+        gpu->power_ns = 0;
+        return;
+    }
+    if (!isnan(total_j)) {
+        take_count(gpu, total_j, reading->t_ns);
+    } else if (!gpu->counter.has_last) {
+        take_power(gpu, reading->figures[RM_NVML_POWER], reading->t_ns);
+    }
+    if (gpu->joules > before) {
+        const struct rm_gpu_share share = rm_gpu_share_of(collect, reading);
+        gpu->tree_j += (gpu->joules - before) * share.share; /* NaN for ever, once it is */
+    }
+}
+
+static resmon_status read_gpus(struct rm_collect *collect, void *state_, double *values)
+{
+    struct state *state = state_;
+    double node_j = 0.0;
+    double tree_j = 0.0;
+    size_t known = 0;
+    if (!rm_collect_read_gpus(collect)) {
+        return rm_error(RESMON_ETIMEDOUT, "the GPUs do not answer in time");
+    }
+    for (size_t i = 0; i < state->gpus->count; i++) {
+        struct gpu *gpu = &state->each[i];
+        if (state->gpus->infos[i].is_slice) {
+            continue; /* its GPU has it */
+        }
+        read_gpu(collect, gpu, &state->gpus->readings[i]);
+        if (!isnan(gpu->joules)) {
+            node_j += gpu->joules;
+            tree_j += gpu->tree_j;
+            known++;
+        }
+    }
+    values[NODE] = known > 0 ? node_j : RM_NAN;
+    values[TREE] = known > 0 ? tree_j : RM_NAN;
+    collect->found.gpu_tree_j = values[TREE];
+    return RESMON_OK;
+}
+
+static resmon_status open_gpus(struct rm_collect *collect, void *state_)
+{
+    struct state *state = state_;
+    state->gpus = &collect->gpus;
+    if (collect->gpus.count == 0) {
+        return rm_error(collect->gpus.status, "%s", collect->gpus.why);
+    }
+    state->each = rm_alloc(collect->gpus.count, sizeof *state->each);
+    if (state->each == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for %zu GPUs", collect->gpus.count);
+    }
+    for (size_t i = 0; i < collect->gpus.count; i++) {
+        state->each[i] =
+            (struct gpu){.counter = {.unit_j = 1e-3, .limit_w = LIMIT_W}, .joules = RM_NAN};
+    }
+    return RESMON_OK;
+}
+
+static void close_gpus(void *state)
+{
+    rm_free(((struct state *)state)->each);
+}
+
+const struct rm_collector rm_collect_energy_gpu = {
+    .name = "energy_gpu",
+    .domain = RESMON_DOMAIN_ENERGY,
+    .min_interval_ns = 100 * RM_NS_PER_MS,
+    RM_METRICS(metrics),
+    .state_bytes = sizeof(struct state),
+    .open = open_gpus,
+    .read = read_gpus,
+    .close = close_gpus,
+};

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* secure_getenv */
+#include "engine/gpus.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "base/thread.h"
+
+/* Without persistence mode the driver starts each GPU at the first look: seconds. */
+#define OPEN_NS (20 * RM_NS_PER_S)
+#define READ_NS (50 * RM_NS_PER_MS)
+#define STOP_NS (2 * RM_NS_PER_S)
+
+struct rm_gpus {
+    pthread_t thread;
+    struct rm_nvml *nvml; /* the thread's; its list of GPUs everybody's, once it is open */
+    char driver[80];
+    size_t count;
+    struct rm_gpu_info *infos;
+
+    /* Guards the members below. */
+    pthread_mutex_t lock;
+    pthread_cond_t asked;
+    pthread_cond_t answered;
+    bool is_open, is_stopping, has_ended;
+    bool is_left; /* by rm_gpus_stop(): the thread frees this */
+    resmon_status status;
+    char why[256];
+    uint64_t requested, served;
+    struct rm_gpu_reading *readings; /* of `served` */
+    struct rm_gpu_reading *fresh;    /* the thread's, being filled */
+};
+
+/* ---- on the thread ---------------------------------------------------------------------- */
+
+static resmon_status open_all(struct rm_gpus *gpus)
+{
+    resmon_status status = rm_nvml_open(secure_getenv("RESMON_NVML"), &gpus->nvml);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    gpus->count = rm_nvml_count(gpus->nvml);
+    gpus->infos = rm_alloc(gpus->count, sizeof *gpus->infos);
+    gpus->readings = rm_alloc(gpus->count, sizeof *gpus->readings);
+    gpus->fresh = rm_alloc(gpus->count, sizeof *gpus->fresh);
+    (void)rm_text_set(gpus->driver, sizeof gpus->driver, rm_nvml_driver(gpus->nvml));
+    if (gpus->infos == NULL || gpus->readings == NULL || gpus->fresh == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for %zu GPUs", gpus->count);
+    }
+    for (size_t i = 0; i < gpus->count; i++) {
+        gpus->infos[i] = *rm_nvml_info(gpus->nvml, i);
+    }
+    return RESMON_OK;
+}
+
+static void tell_open(struct rm_gpus *gpus, resmon_status status)
+{
+    (void)pthread_mutex_lock(&gpus->lock);
+    gpus->is_open = true;
+    gpus->status = status;
+    (void)rm_text_set(gpus->why, sizeof gpus->why, status != RESMON_OK ? resmon_last_error() : "");
+    (void)pthread_cond_broadcast(&gpus->answered);
+    (void)pthread_mutex_unlock(&gpus->lock);
+}
+
+/* False: it is to end. */
+static bool wait_for_request(struct rm_gpus *gpus, uint64_t *ret_request)
+{
+    (void)pthread_mutex_lock(&gpus->lock);
+    while (!gpus->is_stopping && gpus->requested == gpus->served) {
+        (void)pthread_cond_wait(&gpus->asked, &gpus->lock);
+    }
+    bool is_stopping = gpus->is_stopping;
+    *ret_request = gpus->requested;
+    (void)pthread_mutex_unlock(&gpus->lock);
+    return !is_stopping;
+}
+
+static void serve(struct rm_gpus *gpus)
+{
+    uint64_t request;
+    while (wait_for_request(gpus, &request)) {
+        for (size_t i = 0; i < gpus->count; i++) {
+            rm_nvml_read(gpus->nvml, i, &gpus->fresh[i]);
+        }
+        (void)pthread_mutex_lock(&gpus->lock);
+        struct rm_gpu_reading *before = gpus->readings;
+        gpus->readings = gpus->fresh;
+        gpus->fresh = before;
+        gpus->served = request;
+        (void)pthread_cond_broadcast(&gpus->answered);
+        (void)pthread_mutex_unlock(&gpus->lock);
+    }
+}
+
+static void free_all(struct rm_gpus *gpus)
+{
+    (void)pthread_mutex_destroy(&gpus->lock);
+    (void)pthread_cond_destroy(&gpus->asked);
+    (void)pthread_cond_destroy(&gpus->answered);
+    rm_free(gpus->infos);
+    rm_free(gpus->readings);
+    rm_free(gpus->fresh);
+    rm_free(gpus);
+}
+
+static void *run_thread(void *context)
+{
+    struct rm_gpus *gpus = context;
+    resmon_status status = open_all(gpus);
+    tell_open(gpus, status);
+    if (status == RESMON_OK) {
+        serve(gpus);
+    }
+    rm_nvml_close(gpus->nvml);
+    (void)pthread_mutex_lock(&gpus->lock);
+    gpus->nvml = NULL;
+    gpus->has_ended = true;
+    bool is_left = gpus->is_left;
+    (void)pthread_cond_broadcast(&gpus->answered);
+    (void)pthread_mutex_unlock(&gpus->lock);
+    if (is_left) {
+        free_all(gpus);
+    }
+    rm_thread_leave();
+    return NULL;
+}
+
+/* ---- on other threads ------------------------------------------------------------------- */
+
+/* Waits, under the lock; false: it took longer. */
+static bool wait_for(struct rm_gpus *gpus, bool (*has_come)(const struct rm_gpus *), int64_t ns)
+{
+    int64_t until_ns = rm_clock_monotonic_ns() + ns;
+    const struct timespec deadline = {.tv_sec = until_ns / RM_NS_PER_S,
+                                      .tv_nsec = until_ns % RM_NS_PER_S};
+    int error = 0;
+    while (error == 0 && !has_come(gpus)) {
+        error = pthread_cond_timedwait(&gpus->answered, &gpus->lock, &deadline);
+    }
+    return has_come(gpus);
+}
+
+static bool is_open(const struct rm_gpus *gpus)
+{
+    return gpus->is_open;
+}
+
+static bool has_ended(const struct rm_gpus *gpus)
+{
+    return gpus->has_ended;
+}
+
+static bool is_served(const struct rm_gpus *gpus)
+{
+    return gpus->served == gpus->requested;
+}
+
+static struct rm_gpus *gpus_new(void)
+{
+    struct rm_gpus *gpus = rm_alloc(1, sizeof *gpus);
+    if (gpus != NULL) {
+        (void)pthread_mutex_init(&gpus->lock, NULL);
+        rm_thread_cond_init(&gpus->asked);
+        rm_thread_cond_init(&gpus->answered);
+    }
+    return gpus;
+}
+
+static void stop(struct rm_gpus *gpus)
+{
+    pthread_t thread = gpus->thread;
+    (void)pthread_mutex_lock(&gpus->lock);
+    gpus->is_stopping = true;
+    (void)pthread_cond_broadcast(&gpus->asked);
+    bool is_over = wait_for(gpus, has_ended, STOP_NS);
+    gpus->is_left = !is_over;
+    (void)pthread_mutex_unlock(&gpus->lock);
+    if (is_over) {
+        (void)pthread_join(thread, NULL);
+        free_all(gpus);
+    } else {
+        (void)pthread_detach(thread);
+    }
+}
+
+static resmon_status start(struct rm_gpus **ret_gpus)
+{
+    if (secure_getenv("RESMON_NVML") == NULL && !rm_nvml_may_be_here()) {
+        return rm_error(RESMON_ENODEV, "this machine has no NVIDIA driver");
+    }
+    struct rm_gpus *gpus = gpus_new();
+    if (gpus == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for GPUs");
+    }
+    const struct rm_thread_work work = {"rm-gpus", RM_STACK_OF_PROGRAM, run_thread, gpus};
+    resmon_status status = rm_thread_start(&gpus->thread, &work);
+    if (status != RESMON_OK) {
+        free_all(gpus);
+        return status;
+    }
+    (void)pthread_mutex_lock(&gpus->lock);
+    bool is_there = wait_for(gpus, is_open, OPEN_NS);
+    status = is_there ? gpus->status : RESMON_ETIMEDOUT;
+    char why[sizeof gpus->why];
+    (void)rm_text_set(why, sizeof why, is_there ? gpus->why : "NVML does not answer");
+    (void)pthread_mutex_unlock(&gpus->lock);
+    if (status != RESMON_OK) {
+        stop(gpus);
+        return rm_error(status, "%s", why);
+    }
+    *ret_gpus = gpus;
+    return RESMON_OK;
+}
+
+/* A thread that is cancelled in a wait would take the lock with it. */
+resmon_status rm_gpus_start(struct rm_gpus **ret_gpus)
+{
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    resmon_status status = start(ret_gpus);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    return status;
+}
+
+void rm_gpus_stop(struct rm_gpus *gpus)
+{
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    if (gpus != NULL) {
+        stop(gpus);
+    }
+    (void)pthread_setcancelstate(cancel_state, NULL);
+}
+
+size_t rm_gpus_count(const struct rm_gpus *gpus)
+{
+    return gpus->count;
+}
+
+const struct rm_gpu_info *rm_gpus_infos(const struct rm_gpus *gpus)
+{
+    return gpus->infos;
+}
+
+const char *rm_gpus_driver(const struct rm_gpus *gpus)
+{
+    return gpus->driver;
+}
+
+bool rm_gpus_read(struct rm_gpus *gpus, struct rm_gpu_reading *ret_readings)
+{
+    (void)pthread_mutex_lock(&gpus->lock);
+    if (gpus->requested == gpus->served) { /* else it is still at the last one */
+        gpus->requested++;
+        (void)pthread_cond_broadcast(&gpus->asked);
+    }
+    bool is_there = wait_for(gpus, is_served, READ_NS);
+    if (is_there) {
+        memcpy(ret_readings, gpus->readings, gpus->count * sizeof *ret_readings);
+    }
+    (void)pthread_mutex_unlock(&gpus->lock);
+    return is_there;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the thread that talks to NVML (sys/nvml.h): GPUs may answer late or never, and NVML's
+ * descriptors are in the program's table, in which the sampling thread has no part.  The sampling
+ * thread asks for a reading and waits a moment for it; a thread that hangs in the driver is left
+ * behind at the end.
+ */
+#ifndef RM_ENGINE_GPUS_H
+#define RM_ENGINE_GPUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <resmon/status.h>
+
+#include "sys/nvml.h"
+
+struct rm_gpus;
+
+/**
+ * Starts it on a thread with the program's descriptors, and waits until the GPUs are known.
+ * RESMON_ENODEV: there are none; others as rm_nvml_open(), and RESMON_ETIMEDOUT.
+ * RESMON_NVML in the environment names another library.
+ */
+resmon_status rm_gpus_start(struct rm_gpus **ret_gpus);
+
+/** Waits for its end, not for long; NULL is fine. */
+void rm_gpus_stop(struct rm_gpus *gpus);
+
+size_t rm_gpus_count(const struct rm_gpus *gpus);
+const struct rm_gpu_info *rm_gpus_infos(const struct rm_gpus *gpus); /* an array */
+const char *rm_gpus_driver(const struct rm_gpus *gpus);
+
+/** Fills one reading for each GPU; false: not in time, and a later call may get them. */
+bool rm_gpus_read(struct rm_gpus *gpus, struct rm_gpu_reading *ret_readings);
+
+#endif

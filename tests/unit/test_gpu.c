@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GPUs by NVML, with a library that looks like it (fixtures/fake_nvml.h): figures, energy, shares
+ * of processes, slices; calls that fail, each of them, hang or are not there; GPUs that are lost.
+ */
+#define _GNU_SOURCE /* RTLD_NOLOAD */
+#include "test.h"
+
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../fixtures/fake_nvml.h"
+#include "collect/gpu_share.h"
+#include "engine/gpus.h"
+#include "store/run.h"
+#include "sys/nvml.h"
+
+static struct fake_nvml *fake;
+
+static int find_fake(void **state)
+{
+    (void)state;
+    void *library = dlopen(FAKE_NVML, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    fake = dlsym(library, "fake_nvml");
+    assert_non_null(fake);
+    return setenv("RESMON_NVML", FAKE_NVML, 1);
+}
+
+static int reset_fake(void **state)
+{
+    (void)state;
+    *fake = (struct fake_nvml){.gpus = FAKE_GPUS, .watts = {300.0, 150.0, 100.0}};
+    return 0;
+}
+
+static void nap(double seconds)
+{
+    const struct timespec time = {(time_t)seconds, (long)(fmod(seconds, 1.0) * 1e9)};
+    (void)nanosleep(&time, NULL);
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* ---- NVML alone ----------------------------------------------------------------------------- */
+
+static struct rm_nvml *opened(void)
+{
+    struct rm_nvml *nvml;
+    assert_ok(rm_nvml_open(FAKE_NVML, &nvml));
+    return nvml;
+}
+
+static void test_gpus_and_their_slices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *instance, *uuid;
+        bool is_slice;
+    } expected[] = {{"0", "GPU-fake-1", false},
+                    {"1", "GPU-fake-2", false},
+                    {"2", "GPU-fake-3", false},
+                    {"2:0", "MIG-fake-11", true},
+                    {"2:1", "MIG-fake-12", true}};
+    struct rm_nvml *nvml = opened();
+    assert_int_equal(rm_nvml_count(nvml), 5);
+    for (size_t i = 0; i < 5; i++) {
+        const struct rm_gpu_info *info = rm_nvml_info(nvml, i);
+        assert_string_equal(info->instance, expected[i].instance);
+        assert_string_equal(info->uuid, expected[i].uuid);
+        assert_string_equal(info->name, "NVIDIA Fake 80GB");
+        assert_int_equal(info->is_slice, expected[i].is_slice);
+    }
+    assert_string_equal(rm_nvml_driver(nvml), "560.35.03");
+    rm_nvml_close(nvml);
+    assert_int_equal(fake->inits, 0);
+}
+
+static void test_every_figure_is_in_si_units(void **state)
+{
+    (void)state;
+    static const struct {
+        enum rm_nvml_figure figure;
+        double value;
+    } expected[] = {
+        {RM_NVML_UTIL, 80},
+        {RM_NVML_MEM_UTIL, 40},
+        {RM_NVML_MEM_USED, 3000},
+        {RM_NVML_MEM_TOTAL, 80000},
+        {RM_NVML_MEM_RESERVED, 500},
+        {RM_NVML_BAR1_USED, 6},
+        {RM_NVML_CLOCK_GRAPHICS, 1000e6},
+        {RM_NVML_CLOCK_SM, 1001e6},
+        {RM_NVML_CLOCK_MEM, 1002e6},
+        {RM_NVML_CLOCK_VIDEO, 1003e6},
+        {RM_NVML_TEMP, 60},
+        {RM_NVML_MEM_TEMP, 71},
+        {RM_NVML_FAN, NAN},
+        {RM_NVML_POWER, 300},
+        {RM_NVML_POWER_LIMIT, 700},
+        {RM_NVML_THROTTLE_SYNC_BOOST, NAN},
+        {RM_NVML_THROTTLE_THERMAL_SW, NAN},
+        {RM_NVML_THROTTLE_THERMAL_HW, NAN},
+        {RM_NVML_THROTTLE_BRAKE, NAN},
+        {RM_NVML_THROTTLE_REASONS, 4}, /* by the older name of the call */
+        {RM_NVML_ECC_CORRECTED, 7},
+        {RM_NVML_ECC_UNCORRECTED, 0},
+        {RM_NVML_ENC, 11},
+        {RM_NVML_DEC, 22},
+        {RM_NVML_PCIE_SENT, 4000},
+        {RM_NVML_PCIE_RECV, 4000},
+        {RM_NVML_PROCESSES, 0},
+    };
+    static struct rm_gpu_reading reading;
+    struct rm_nvml *nvml = opened();
+    fake->pcie = 4000;
+    for (int round = 0; round < 2; round++) {
+        double before = now_s();
+        rm_nvml_read(nvml, 0, &reading);
+        for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+            double value = reading.figures[expected[i].figure];
+            if (!(value == expected[i].value || (isnan(value) && isnan(expected[i].value)))) {
+                fail_msg("figure %d is %g, not %g", expected[i].figure, value, expected[i].value);
+            }
+        }
+        assert_near(reading.figures[RM_NVML_ENERGY], 300.0 * before, 300.0 * 0.5);
+        assert_near(reading.figures[RM_NVML_THROTTLE_TOTAL], 0.1 * before, 0.05);
+        assert_near(reading.figures[RM_NVML_THROTTLE_POWER], 0.5 * before, 0.25);
+        assert_false(reading.is_lost);
+    }
+    rm_nvml_read(nvml, 1, &reading); /* no memory info of version 2: with what is reserved */
+    assert_near(reading.figures[RM_NVML_MEM_USED], 3500, 0);
+    assert_true(isnan(reading.figures[RM_NVML_MEM_RESERVED]));
+    assert_true(isnan(reading.figures[RM_NVML_ENERGY]));
+    rm_nvml_read(nvml, 3, &reading); /* a slice: nothing that is its GPU's */
+    assert_near(reading.figures[RM_NVML_MEM_TOTAL], 10000, 0);
+    assert_true(isnan(reading.figures[RM_NVML_POWER]) && isnan(reading.figures[RM_NVML_ENERGY]));
+    assert_true(isnan(reading.figures[RM_NVML_UTIL]));
+    rm_nvml_close(nvml);
+}
+
+/* What is not there is asked for once. */
+static void test_what_is_lacking_is_not_asked_for_again(void **state)
+{
+    (void)state;
+    static struct rm_gpu_reading reading;
+    struct rm_nvml *nvml = opened();
+    fake->lacks = "nvmlDeviceGetClockInfo";
+    unsigned before = fake->calls;
+    rm_nvml_read(nvml, 0, &reading);
+    unsigned first = fake->calls - before;
+    rm_nvml_read(nvml, 0, &reading);
+    unsigned second = fake->calls - before - first;
+    assert_true(isnan(reading.figures[RM_NVML_CLOCK_SM]));
+    assert_int_equal(first - second, 5); /* four clocks, and the fan that GPU 0 has not */
+    rm_nvml_close(nvml);
+}
+
+static void test_libraries_that_are_none(void **state)
+{
+    (void)state;
+    struct rm_nvml *nvml = NULL;
+    assert_status(RESMON_ENODEV, rm_nvml_open("/nowhere/libnvidia-ml.so.1", &nvml));
+    assert_status(RESMON_ENOTSUP, rm_nvml_open("libc.so.6", &nvml));
+    assert_non_null(strstr(resmon_last_error(), "no NVML"));
+    fake->gpus = 0;
+    assert_status(RESMON_ENODEV, rm_nvml_open(FAKE_NVML, &nvml));
+    assert_int_equal(fake->inits, 0);
+    assert_null(nvml);
+}
+
+static void test_a_lost_gpu_comes_back(void **state)
+{
+    (void)state;
+    static struct rm_gpu_reading reading;
+    struct rm_nvml *nvml = opened();
+    fake->fail_at = fake->calls + 3;
+    fake->code = 15;
+    rm_nvml_read(nvml, 0, &reading);
+    assert_true(reading.is_lost);
+    rm_nvml_read(nvml, 0, &reading);
+    assert_false(reading.is_lost);
+    assert_near(reading.figures[RM_NVML_POWER], 300, 0);
+    fake->fail_from = fake->calls + 1;
+    rm_nvml_read(nvml, 0, &reading);
+    rm_nvml_read(nvml, 0, &reading);
+    assert_true(reading.is_lost && isnan(reading.figures[RM_NVML_POWER]));
+    rm_nvml_read(nvml, 1, &reading);
+    fake->fail_from = 0;
+    rm_nvml_close(nvml);
+    assert_int_equal(fake->inits, 0);
+}
+
+/* ---- shares --------------------------------------------------------------------------------- */
+
+static struct rm_gpu_process process(int64_t pid, double sm, double bytes)
+{
+    return (struct rm_gpu_process){.pid = pid, .sm = sm, .bytes = bytes};
+}
+
+static void test_shares(void **state)
+{
+    (void)state;
+    static struct rm_collect collect;
+    static struct rm_gpu_reading reading;
+    int64_t own = getpid();
+    int64_t other = getppid();
+    assert_ok(rm_collect_init(&collect, NULL, 0, 0));
+    collect.gpus.has_host_pids = true;
+    reading.figures[RM_NVML_PROCESSES] = NAN;
+    assert_true(isnan(rm_gpu_share_of(&collect, &reading).share));
+    reading.figures[RM_NVML_PROCESSES] = 0;
+    assert_near(rm_gpu_share_of(&collect, &reading).share, 0, 0);
+    reading.process_count = 1;
+    reading.processes[0] = process(own, NAN, NAN);
+    assert_near(rm_gpu_share_of(&collect, &reading).share, 1, 0);
+    assert_true(isnan(rm_gpu_share_of(&collect, &reading).bytes));
+    reading.process_count = 2;
+    reading.processes[0] = process(own, 60, 1000);
+    reading.processes[1] = process(other, 20, 9000);
+    assert_near(rm_gpu_share_of(&collect, &reading).share, 0.75, 1e-12);
+    assert_near(rm_gpu_share_of(&collect, &reading).sm, 60, 0);
+    assert_near(rm_gpu_share_of(&collect, &reading).bytes, 1000, 0);
+    reading.processes[0].sm = reading.processes[1].sm = NAN; /* idle: as memory is held */
+    assert_near(rm_gpu_share_of(&collect, &reading).share, 0.1, 1e-12);
+    reading.processes[0].bytes = reading.processes[1].bytes = NAN;
+    assert_near(rm_gpu_share_of(&collect, &reading).share, 0.5, 1e-12);
+    reading.processes[0] = process(other, 60, 1000);
+    assert_near(rm_gpu_share_of(&collect, &reading).share, 0, 0);
+    collect.gpus.has_host_pids = false;
+    assert_true(isnan(rm_gpu_share_of(&collect, &reading).share));
+    rm_collect_free(&collect);
+}
+
+/* ---- a monitor ------------------------------------------------------------------------------ */
+
+static resmon_monitor *started(void)
+{
+    const resmon_monitor_options options = {.struct_size = sizeof options, .interval_ms = 100};
+    resmon_monitor *monitor;
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    return monitor;
+}
+
+static resmon_run *stopped(resmon_monitor *monitor)
+{
+    resmon_run *run;
+    assert_ok(resmon_monitor_stop(monitor));
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    resmon_monitor_free(monitor);
+    return run;
+}
+
+static double last_of(const resmon_run *run, const char *metric, const char *instance)
+{
+    int64_t column = rm_run_find_column(run, metric, instance);
+    return column >= 0 && run->columns[column].stats.n > 0 ? run->columns[column].stats.last : NAN;
+}
+
+static resmon_status status_of(const resmon_run *run, const char *name, const char **ret_reason)
+{
+    for (size_t i = 0; i < resmon_run_source_count(run); i++) {
+        resmon_run_source source = {.struct_size = sizeof source};
+        assert_ok(resmon_run_get_source(run, i, &source));
+        if (strcmp(source.name, name) == 0) {
+            *ret_reason = source.reason;
+            return source.status;
+        }
+    }
+    fail_msg("there is no source %s", name);
+    return RESMON_OK;
+}
+
+static void test_a_run_has_the_energy_of_gpus(void **state)
+{
+    (void)state;
+    fake->process_count = 2;
+    fake->processes[0].pid = (unsigned)getpid();
+    fake->processes[0].sm = 75;
+    fake->processes[1].pid = (unsigned)getppid();
+    fake->processes[1].sm = 25;
+    fake->pcie = UINT32_MAX - 1000;
+    double begin = now_s();
+    resmon_monitor *monitor = started();
+    {
+        RESMON_SCOPE("train");
+        nap(0.5);
+        fake->pcie += 5000; /* past 32 bits */
+        nap(0.5);
+    }
+    resmon_run *run = stopped(monitor);
+    double seconds = now_s() - begin;
+    double node = last_of(run, "node.energy.gpu", NULL);
+    assert_true(node <= 550.0 * seconds && node > 550.0 * (seconds - 0.3));
+    assert_near(last_of(run, "gpu.energy", "0"), 300.0 * node / 550.0, 30.0);
+    assert_near(last_of(run, "gpu.pcie.sent", "0"), 5000, 0);
+    assert_near(last_of(run, "gpu.mem.total", "2:1"), 10000, 0);
+    resmon_energy energy = {.struct_size = sizeof energy};
+    assert_ok(resmon_run_get_energy(run, &energy));
+    assert_true(energy.node_j >= node);
+    double tree = last_of(run, "tree.energy.gpu", NULL);
+    if (isnan(tree)) {
+        print_message("not checked here: shares, in a pid namespace of its own\n");
+    } else {
+        resmon_run_scope scope = {.struct_size = sizeof scope};
+        assert_near(tree, 0.75 * 300.0 * node / 550.0, 0.02 * node); /* of GPU 0 alone */
+        assert_ok(resmon_run_get_scope(run, 0, &scope));
+        assert_true(scope.energy_j > 0.7 * tree && scope.energy_j <= energy.tree_j * (1 + 1e-9));
+    }
+    resmon_run_free(run);
+    assert_int_equal(fake->inits, 0);
+}
+
+static void test_every_call_may_fail(void **state)
+{
+    (void)state;
+    static const int codes[] = {3, 4, 15, 999};
+    static struct rm_gpu_reading readings[RM_MOST_GPUS];
+    unsigned calls;
+    struct rm_nvml *nvml = opened();
+    for (size_t i = 0; i < rm_nvml_count(nvml); i++) {
+        rm_nvml_read(nvml, i, &readings[i]);
+    }
+    rm_nvml_close(nvml);
+    calls = fake->calls;
+    assert_true(calls > 50);
+    for (size_t c = 0; c < sizeof codes / sizeof *codes; c++) {
+        for (unsigned k = 1; k <= calls; k++) {
+            struct rm_gpus *gpus = NULL;
+            (void)reset_fake(NULL);
+            fake->fail_at = k;
+            fake->code = codes[c];
+            resmon_status status = rm_gpus_start(&gpus);
+            assert_true(status == RESMON_OK || resmon_last_error()[0] != '\0');
+            if (status == RESMON_OK) {
+                assert_true(rm_gpus_read(gpus, readings));
+                assert_true(rm_gpus_read(gpus, readings));
+                rm_gpus_stop(gpus);
+            }
+            assert_int_equal(fake->inits, 0);
+        }
+    }
+}
+
+static void test_a_gpu_that_hangs_delays_nobody(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started();
+    fake->hang_at = fake->calls + 200;
+    nap(1.5);
+    double begin = now_s();
+    resmon_run *run = stopped(monitor);
+    const char *reason;
+    assert_true(now_s() - begin < 4.0);
+    assert_int_equal(status_of(run, "gpu", &reason), RESMON_ETIMEDOUT);
+    assert_non_null(strstr(reason, "in time"));
+    assert_true(last_of(run, "gpu.power", "0") > 0.0); /* what was read before */
+    resmon_run_info info = {.struct_size = sizeof info};
+    assert_ok(resmon_run_get_info(run, &info));
+    assert_true(info.samples >= 10);
+    resmon_run_free(run);
+    nap(5.0); /* the thread that was left behind comes to its end */
+    assert_int_equal(fake->inits, 0);
+}
+
+static void test_without_a_driver(void **state)
+{
+    (void)state;
+    const char *reason = "";
+    fake->fail_from = 1;
+    fake->code = 9; /* NVML_ERROR_DRIVER_NOT_LOADED */
+    resmon_run *run = stopped(started());
+    assert_int_equal(status_of(run, "gpu", &reason), RESMON_ENODEV);
+    assert_non_null(strstr(reason, "NVML"));
+    assert_true(isnan(last_of(run, "node.energy.gpu", NULL)));
+    resmon_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_gpus_and_their_slices, reset_fake),
+        cmocka_unit_test_setup(test_every_figure_is_in_si_units, reset_fake),
+        cmocka_unit_test_setup(test_what_is_lacking_is_not_asked_for_again, reset_fake),
+        cmocka_unit_test_setup(test_libraries_that_are_none, reset_fake),
+        cmocka_unit_test_setup(test_a_lost_gpu_comes_back, reset_fake),
+        cmocka_unit_test_setup(test_shares, reset_fake),
+        cmocka_unit_test_setup(test_a_run_has_the_energy_of_gpus, reset_fake),
+        cmocka_unit_test_setup(test_every_call_may_fail, reset_fake),
+        cmocka_unit_test_setup(test_a_gpu_that_hangs_delays_nobody, reset_fake),
+        cmocka_unit_test_setup(test_without_a_driver, reset_fake),
+    };
+    return cmocka_run_group_tests(tests, find_fake, NULL);
+}
