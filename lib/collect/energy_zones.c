@@ -13,10 +13,9 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "collect/cpu_model.h"
-#include "sys/dir.h"
+#include "collect/powercap.h"
 
-#define CLASS "sys/class/powercap"
-#define PMU   "sys/bus/event_source/devices/power"
+#define PMU "sys/bus/event_source/devices/power"
 
 /* No socket and no platform of one host draws as much. */
 #define LIMIT_W 2000.0
@@ -202,56 +201,15 @@ static void add_power_limit(const struct walk *walk, const char *directory, cons
     }
 }
 
-struct names {
-    size_t count;
-    char names[RM_MOST_ZONES][32];
-};
-
-static bool keep_name(void *context, const char *name)
+static void visit_zone(void *context, const char *directory, const char *id)
 {
-    struct names *names = context;
-    if (strncmp(name, "intel-rapl", 10) == 0 && strlen(name) < sizeof names->names[0] &&
-        names->count < RM_MOST_ZONES) {
-        (void)rm_text_set(names->names[names->count++], sizeof names->names[0], name);
-    }
-    return true;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
-
-/*
- * "intel-rapl:0" and "intel-rapl:0:1" are zones.  The class lists all of them; where it does not (a
- * copy of a tree), they lie in "intel-rapl" and in each other.
- */
-static void visit_directory(const struct walk *walk, const char *directory, unsigned depth)
-{
-    struct names *names = rm_alloc(1, sizeof *names);
-    bool is_flat = false;
-    if (names == NULL || rm_dir_visit(walk->root, directory, keep_name, names) != RESMON_OK) {
-        if (names == NULL || depth > 0 || rm_file_exists(walk->root, directory)) {
-            explain(walk->zones, names != NULL ? resmon_last_error() : "out of memory");
-        }
-        rm_free(names);
+    const struct walk *walk = context;
+    if (id == NULL) {
+        explain(walk->zones, resmon_last_error());
         return;
     }
-    qsort(names->names, names->count, sizeof names->names[0], by_name);
-    for (size_t i = 0; i < names->count; i++) {
-        if (strchr(names->names[i], ':') != NULL) {
-            is_flat = depth == 0;
-            open_zone(walk, directory, names->names[i]);
-            add_power_limit(walk, directory, names->names[i]);
-        }
-    }
-    for (size_t i = 0; i < names->count && !is_flat && depth < 2; i++) {
-        char below[RM_FILE_PATH_BYTES];
-        if (join(below, directory, names->names[i])) {
-            visit_directory(walk, below, depth + 1);
-        }
-    }
-    rm_free(names);
+    open_zone(walk, directory, id);
+    add_power_limit(walk, directory, id);
 }
 
 /* ---- what counts ------------------------------------------------------------------------ */
@@ -456,8 +414,8 @@ resmon_status rm_energy_zones_open(struct rm_energy_zones *zones, const struct r
     if (zones->zones == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for energy counters");
     }
-    const struct walk walk = {zones, root, scratch};
-    visit_directory(&walk, CLASS, 0);
+    struct walk walk = {zones, root, scratch};
+    rm_powercap_visit(root, visit_zone, &walk);
     drop_doubles(zones, mirrors_dies(root, scratch));
     drop_unreadable(zones);
     if (!has_packages(zones)) {

@@ -18,9 +18,9 @@
 #include <resmon/status.h>
 
 #include "collect/energy_delta.h"
+#include "collect/powercap.h"
 #include "sys/file.h"
 
-#define RM_MOST_ZONES      64
 #define RM_ZONE_NAME_BYTES 32
 
 /* The whole of a socket (or die), its parts, and the platform. */
