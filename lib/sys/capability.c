@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "sys/capability.h"
+
+#include <stdio.h>
+
+#include "base/parse.h"
+
+/* How /proc/PID/uid_map of the first namespace ends: all numbers are what they are. */
+#define ALL_USERS UINT64_C(4294967295)
+
+static bool read_file(const struct rm_root *root, struct rm_scratch *scratch, const char *proc_dir,
+                      const char *name, struct rm_text *ret_text)
+{
+    char path[RM_FILE_PATH_BYTES];
+    int length = snprintf(path, sizeof path, "%s/%s", proc_dir, name);
+    return length > 0 && length < RM_FILE_PATH_BYTES &&
+           rm_file_read_once(root, path, scratch, ret_text) == RESMON_OK;
+}
+
+/* A kernel without namespaces has no such file. */
+static bool is_first_namespace(const struct rm_root *root, struct rm_scratch *scratch,
+                               const char *proc_dir)
+{
+    struct rm_text text;
+    uint64_t inside, outside, count;
+    if (!read_file(root, scratch, proc_dir, "uid_map", &text)) {
+        return true;
+    }
+    return rm_parse_u64(&text, &inside) && rm_parse_u64(&text, &outside) &&
+           rm_parse_u64(&text, &count) && inside == 0 && outside == 0 && count == ALL_USERS;
+}
+
+/* "\t000001ffffffffff"; anything else is no right. */
+static uint64_t parse_mask(struct rm_text text)
+{
+    uint64_t mask = 0;
+    struct rm_text digits;
+    if (!rm_parse_word(&text, &digits) || rm_text_left(&digits) > 16) {
+        return 0;
+    }
+    for (; digits.at < digits.end; digits.at++) {
+        char c = *digits.at;
+        bool is_letter = c >= 'a' && c <= 'f';
+        if (!is_letter && (c < '0' || c > '9')) {
+            return 0;
+        }
+        mask = mask << 4 | (uint64_t)(is_letter ? c - 'a' + 10 : c - '0');
+    }
+    return mask;
+}
+
+bool rm_capability_has(const struct rm_root *root, struct rm_scratch *scratch, const char *proc_dir,
+                       enum rm_capability capability)
+{
+    struct rm_text text, line;
+    if (!is_first_namespace(root, scratch, proc_dir) ||
+        !read_file(root, scratch, proc_dir, "status", &text)) {
+        return false;
+    }
+    while (rm_parse_line(&text, &line)) {
+        if (rm_parse_literal(&line, "CapEff:")) {
+            return (parse_mask(line) >> capability & 1) != 0;
+        }
+    }
+    return false;
+}
