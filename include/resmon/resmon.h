@@ -9,6 +9,7 @@
 #define RESMON_RESMON_H
 
 #include <resmon/carbon.h>
+#include <resmon/doctor.h>
 #include <resmon/emissions.h>
 #include <resmon/energy.h>
 #include <resmon/job.h>

@@ -3,7 +3,7 @@
  * Owns what the environment and the administrator say of the site that a machine stands in: place,
  * carbon intensity, PUE, and powers for machines that cannot measure theirs.  The environment is
  * over the file; RESMON_* is over CODECARBON_*.
- * Called by engine/place.
+ * Called by engine/place and engine/doctor_sources.
  */
 #ifndef RM_JOB_SITE_H
 #define RM_JOB_SITE_H

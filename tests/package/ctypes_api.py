@@ -45,6 +45,11 @@ class SinkOps(ctypes.Structure):
                 ("snapshot_interval_ms", ctypes.c_uint64), ("flags", ctypes.c_uint64)]
 
 
+class DoctorEntry(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("status", ctypes.c_int32)] + [
+        (name, ctypes.c_char_p) for name in ("group", "name", "what", "remedy")]
+
+
 lib.resmon_last_error.restype = ctypes.c_char_p
 lib.resmon_scope_begin.restype = ctypes.c_uint64
 lib.resmon_scope_begin.argtypes = [ctypes.c_void_p]
@@ -113,6 +118,13 @@ assert seen["rows"] >= statistics.n and seen["rss"] == statistics.max, (seen, st
 assert seen["snapshots"] > 0
 lib.resmon_run_free(run)
 lib.resmon_monitor_free(monitor)
+doctor, entry = ctypes.c_void_p(), DoctorEntry(struct_size=ctypes.sizeof(DoctorEntry))
+lib.resmon_doctor_entry_count.restype = ctypes.c_size_t
+check(lib.resmon_doctor_examine(None, ctypes.byref(doctor)))
+for index in range(lib.resmon_doctor_entry_count(doctor)):
+    check(lib.resmon_doctor_get_entry(doctor, ctypes.c_size_t(index), ctypes.byref(entry)))
+    assert 1 <= entry.status <= 4 and entry.group and entry.name and entry.what, entry.name
+lib.resmon_doctor_free(doctor)
 options.struct_size = 8
 assert lib.resmon_monitor_new(ctypes.byref(options), ctypes.byref(monitor)) == -1
 assert b"struct_size" in lib.resmon_last_error()

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* <resmon/doctor.h>: checks arguments and calls down. */
+#include <resmon/doctor.h>
+
+#include "base/buffer.h"
+#include "base/status.h"
+#include "base/struct_size.h"
+#include "engine/doctor.h"
+#include "report/doctor.h"
+#include "report/doctor_rule.h"
+
+/* As many zones as there are, and what is to be done for each. */
+#define LARGEST_TEXT ((size_t)1024 * 1024)
+
+resmon_status resmon_doctor_examine(const resmon_doctor_options *options,
+                                    resmon_doctor **ret_doctor)
+{
+    resmon_doctor_options known = {.struct_size = sizeof known};
+    resmon_status status = RESMON_OK;
+    if (ret_doctor == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_doctor_examine: an argument is NULL");
+    }
+    if (options != NULL) {
+        status = rm_struct_take(options, RM_STRUCT_SIZE(resmon_doctor_options), &known);
+    }
+    return status == RESMON_OK ? rm_doctor_examine(&known, &rm_doctor_own_tools, ret_doctor)
+                               : status;
+}
+
+size_t resmon_doctor_entry_count(const resmon_doctor *doctor)
+{
+    return doctor != NULL ? doctor->count : 0;
+}
+
+resmon_status resmon_doctor_get_entry(const resmon_doctor *doctor, size_t index,
+                                      resmon_doctor_entry *ret_entry)
+{
+    if (doctor == NULL) {
+        return rm_error(RESMON_EINVAL, "the doctor is NULL");
+    }
+    return index < doctor->count ? rm_struct_give(&doctor->entries[index],
+                                                  RM_STRUCT_SIZE(resmon_doctor_entry), ret_entry)
+                                 : rm_error(RESMON_ENOENT, "there is no finding %zu", index);
+}
+
+/* Passes the text on, or frees it. */
+static resmon_status give(struct rm_buffer *buffer, resmon_status status, char **ret_text)
+{
+    if (status != RESMON_OK) {
+        rm_buffer_free(buffer);
+        return status;
+    }
+    *ret_text = buffer->text;
+    return RESMON_OK;
+}
+
+resmon_status resmon_doctor_report(const resmon_doctor *doctor, char **ret_text)
+{
+    struct rm_buffer buffer;
+    if (doctor == NULL || ret_text == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_doctor_report: an argument is NULL");
+    }
+    rm_buffer_init(&buffer, LARGEST_TEXT);
+    rm_doctor_write(&buffer, doctor->heading, doctor->entries, doctor->count);
+    return give(&buffer, buffer.status, ret_text);
+}
+
+resmon_status resmon_doctor_rule(const resmon_doctor *doctor, int32_t file, char **ret_text)
+{
+    struct rm_buffer buffer;
+    if (doctor == NULL || ret_text == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_doctor_rule: an argument is NULL");
+    }
+    const struct rm_doctor_rule rule = {
+        .group = doctor->user_group,
+        .has_level = doctor->has_level,
+        .level = doctor->level,
+    };
+    rm_buffer_init(&buffer, LARGEST_TEXT);
+    return give(&buffer, rm_doctor_rule_write(&buffer, &rule, file), ret_text);
+}
+
+void resmon_doctor_free(resmon_doctor *doctor)
+{
+    rm_doctor_free(doctor);
+}

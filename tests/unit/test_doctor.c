@@ -1,0 +1,825 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * <resmon/doctor.h>: what machines of all kinds are found to show, what is said to be done, and the
+ * files of an administrator.  Machines are trees that the test makes; root may read everything, so
+ * what is closed is said by a stand-in, and once tried as another user.
+ */
+#define _XOPEN_SOURCE 700 /* nftw */
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "engine/doctor.h"
+#include "job_environment.h"
+#include "sys/access.h"
+
+static char root_path[] = "/tmp/resmon-doctor-XXXXXX";
+
+/* ---- a machine -------------------------------------------------------------------------- */
+
+/* A path below the root, whose directories are made. */
+static const char *place(const char *path)
+{
+    static char full[512];
+    (void)snprintf(full, sizeof full, "%s/%s", root_path, path);
+    for (char *slash = strchr(full + strlen(root_path), '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(full, 0755);
+        *slash = '/';
+    }
+    return full;
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *file = fopen(place(path), "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void put_zone(const char *id, const char *name, const char *energy)
+{
+    char path[256];
+    (void)snprintf(path, sizeof path, "sys/class/powercap/%s/name", id);
+    put(path, name);
+    (void)snprintf(path, sizeof path, "sys/class/powercap/%s/energy_uj", id);
+    put(path, energy);
+    assert_int_equal(chmod(place(path), 0400), 0); /* as the kernel has it since 2020 */
+}
+
+static void put_two_sockets(void)
+{
+    put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n");
+    put("sys/class/powercap/intel-rapl/enabled", "1\n");
+    put_zone("intel-rapl:0", "package-0\n", "1\n");
+    put_zone("intel-rapl:0:0", "dram\n", "1\n");
+    put_zone("intel-rapl:1", "package-1\n", "1\n");
+    put_zone("intel-rapl:1:0", "dram\n", "1\n");
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where)
+{
+    (void)facts, (void)kind;
+    return where->level > 0 ? remove(path) : 0;
+}
+
+static int clear_root(void **state)
+{
+    (void)state;
+    return nftw(root_path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- an examination --------------------------------------------------------------------- */
+
+static const char *denied[4]; /* ends of paths that are closed */
+
+static resmon_status can_read(const struct rm_root *root, const char *path)
+{
+    for (size_t i = 0; i < sizeof denied / sizeof *denied && denied[i] != NULL; i++) {
+        size_t length = strlen(path), end = strlen(denied[i]);
+        if (length >= end && strcmp(path + length - end, denied[i]) == 0 &&
+            rm_access_read(root, path) == RESMON_OK) {
+            return RESMON_EACCES;
+        }
+    }
+    return rm_access_read(root, path);
+}
+
+static int answer; /* errno of the call; 0: it works */
+
+static int answer_perf(void)
+{
+    errno = answer;
+    return answer == 0 ? dup(STDERR_FILENO) : -1;
+}
+
+static int no_perf(void)
+{
+    fail_msg("a counter is opened below a tree of files");
+    return -1;
+}
+
+static int no_perf_all(uint32_t type, uint64_t config, int cpu)
+{
+    (void)type, (void)config, (void)cpu;
+    return no_perf();
+}
+
+static const char *const *variables;
+static const char *const nothing[] = {NULL};
+
+static resmon_status examine(const char *fs_root, const char *group, resmon_doctor **ret_doctor)
+{
+    struct made_environment made;
+    bool is_live = fs_root == NULL;
+    const struct rm_doctor_tools tools = {
+        .can_read = can_read,
+        .perf_open = is_live ? rm_doctor_own_tools.perf_open : no_perf_all,
+        .perf_open_least = is_live ? answer_perf : no_perf,
+        .environment = make_environment(&made, variables != NULL ? variables : nothing, NULL),
+    };
+    const resmon_doctor_options options = {
+        .struct_size = sizeof options, .fs_root = fs_root, .group = group};
+    return rm_doctor_examine(&options, &tools, ret_doctor);
+}
+
+static resmon_doctor *doctor;
+
+static void look(void)
+{
+    resmon_doctor_free(doctor);
+    doctor = NULL;
+    assert_ok(examine(root_path, NULL, &doctor));
+}
+
+static int forget(void **state)
+{
+    resmon_doctor_free(doctor);
+    doctor = NULL;
+    variables = NULL;
+    denied[0] = NULL;
+    return clear_root(state);
+}
+
+/* NULL: there is none of that name. */
+static const resmon_doctor_entry *find(const char *name)
+{
+    static resmon_doctor_entry entry;
+    size_t count = resmon_doctor_entry_count(doctor);
+    for (size_t i = 0; i < count; i++) {
+        entry = (resmon_doctor_entry){.struct_size = sizeof entry};
+        if (resmon_doctor_get_entry(doctor, i, &entry) == RESMON_OK &&
+            strcmp(entry.name, name) == 0) {
+            return &entry;
+        }
+    }
+    return NULL;
+}
+
+/* A finding by its name; `what` and `remedy` are parts of the texts, NULL: there is no remedy. */
+static void assert_finding(const char *name, int32_t status, const char *what, const char *remedy)
+{
+    const resmon_doctor_entry *entry = find(name);
+    if (entry == NULL) {
+        fail_msg("there is no '%s'", name);
+    } else if (entry->status != status || strstr(entry->what, what) == NULL ||
+               (remedy == NULL ? entry->remedy[0] != '\0'
+                               : strstr(entry->remedy, remedy) == NULL)) {
+        fail_msg("'%s' is %d: %s [%s]", name, entry->status, entry->what, entry->remedy);
+    }
+}
+
+#define READY   RESMON_DOCTOR_READY
+#define DENIED  RESMON_DOCTOR_NOT_READABLE
+#define ABSENT  RESMON_DOCTOR_ABSENT
+#define GARBLED RESMON_DOCTOR_GARBLED
+
+/* ---- RAPL ------------------------------------------------------------------------------- */
+
+static void test_every_zone_is_named(void **state)
+{
+    (void)state;
+    put_two_sockets();
+    look();
+    assert_finding("powercap intel-rapl:1:0", READY, "dram of package-1: can be read", NULL);
+    assert_finding("processors", READY, "RAPL, 2 packages", NULL);
+    assert_finding("memory", READY, "dram of 2 packages", NULL);
+    denied[0] = "/energy_uj";
+    look();
+    static const char *const names[] = {"powercap intel-rapl:0", "powercap intel-rapl:0:0",
+                                        "powercap intel-rapl:1", "powercap intel-rapl:1:0"};
+    for (size_t i = 0; i < 4; i++) {
+        assert_finding(names[i], DENIED, "closed to this user", "usermod -aG resmon USER");
+    }
+    assert_finding("processors", DENIED, "a model by load", NULL);
+    assert_finding("memory", DENIED, "a model by size", NULL);
+}
+
+/* The well-known recipe opens the first socket, and no memory. */
+static void test_a_part_is_not_the_whole(void **state)
+{
+    (void)state;
+    put_two_sockets();
+    denied[0] = "intel-rapl:1/energy_uj";
+    denied[1] = "intel-rapl:0:0/energy_uj";
+    denied[2] = NULL;
+    look();
+    assert_finding("powercap intel-rapl:0", READY, "package-0", NULL);
+    assert_finding("processors", DENIED, "only 1 of 2 packages", NULL);
+    assert_finding("memory", DENIED, "only 1 of 2 counters of memory", NULL);
+}
+
+static void test_two_drivers_show_one_package(void **state)
+{
+    (void)state;
+    put_zone("intel-rapl:0", "package-0\n", "1\n");
+    put_zone("intel-rapl-mmio:0", "package-0\n", "1\n");
+    denied[0] = "intel-rapl:0/energy_uj";
+    denied[1] = NULL;
+    look();
+    assert_finding("powercap intel-rapl:0", DENIED, "package-0", "doctor --rule");
+    assert_finding("processors", READY, "RAPL, 1 package", NULL);
+}
+
+static void test_dies_of_amd_are_one_package(void **state)
+{
+    (void)state;
+    put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\n");
+    put_zone("intel-rapl:0", "package-0-die-0\n", "1\n");
+    put_zone("intel-rapl:1", "package-0-die-1\n", "1\n");
+    look();
+    assert_finding("processors", READY, "RAPL, 1 package", NULL);
+    put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n");
+    look();
+    assert_finding("processors", READY, "RAPL, 2 packages", NULL);
+}
+
+static void test_nested_zones(void **state)
+{
+    (void)state;
+    put_zone("intel-rapl/intel-rapl:0", "package-0\n", "1\n");
+    put_zone("intel-rapl/intel-rapl:0/intel-rapl:0:1", "dram\n", "1\n");
+    look();
+    assert_finding("powercap intel-rapl:0:1", READY, "dram of package-0", NULL);
+}
+
+/* The rule is in force, and this user is not in the group. */
+static void test_a_group_that_may(void **state)
+{
+    (void)state;
+    static const char file[] = "sys/class/powercap/intel-rapl:0/energy_uj";
+    put_zone("intel-rapl:0", "package-0\n", "1\n");
+    assert_int_equal(chmod(place(file), 0440), 0);
+    denied[0] = "/energy_uj";
+    denied[1] = NULL;
+    if (geteuid() == 0) { /* nobody is to be put into the group of root */
+        look();
+        assert_finding("powercap intel-rapl:0", DENIED, "closed", "doctor --rule");
+        assert_int_equal(chown(place(file), 0, 987), 0);
+    }
+    look();
+    assert_finding("powercap intel-rapl:0", DENIED, "closed", "its group may read it");
+}
+
+static void test_garbled_zones(void **state)
+{
+    (void)state;
+    put_zone("intel-rapl:0", "package-0\n", "12x");
+    put_zone("intel-rapl:1", "package-1\n", "x\n");
+    put_zone("intel-rapl:2", "package-2\n", "");
+    put_zone("intel-rapl::::", "\033[31mdram\n", "1\n");
+    look();
+    assert_finding("powercap intel-rapl:1", GARBLED, "does not hold a number", NULL);
+    assert_finding("powercap intel-rapl:2", GARBLED, "empty", NULL);
+    assert_finding("processors", DENIED, "only 1 of 3", NULL);
+    assert_finding("powercap intel-rapl::::", READY, "?[31mdram: can be read", NULL);
+}
+
+static void test_a_name_that_is_closed(void **state)
+{
+    (void)state;
+    put_zone("intel-rapl:0", "package-0\n", "1\n");
+    denied[0] = "/name";
+    denied[1] = NULL;
+    look();
+    assert_finding("powercap intel-rapl:0", DENIED, "even its name", "doctor --rule");
+    assert_finding("processors", DENIED, "a model", NULL);
+}
+
+static void test_no_zones(void **state)
+{
+    (void)state;
+    put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n");
+    look();
+    assert_finding("powercap", ABSENT, "CONFIG_POWERCAP", NULL);
+    assert_finding("processors", ABSENT, "a model by load", "cpu_watts");
+    assert_int_equal(mkdir(place("sys/class/powercap"), 0755), 0);
+    look();
+    assert_finding("powercap", ABSENT, "intel_rapl_common is not loaded",
+                   "modprobe intel_rapl_msr");
+    put("sys/module/intel_rapl_common/refcnt", "1\n");
+    look();
+    assert_finding("powercap", ABSENT, "intel_rapl_msr is not loaded", "modprobe intel_rapl_msr");
+    put("sys/module/intel_rapl_msr/refcnt", "1\n");
+    look();
+    assert_finding("powercap", ABSENT, "does not know these processors", NULL);
+    put("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor\n");
+    look();
+    assert_finding("powercap", ABSENT, "virtual machine", NULL);
+    put("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n");
+    look();
+    assert_finding("powercap", ABSENT, "ARM", NULL);
+}
+
+static void test_masked_by_a_container(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(place("sys/class/powercap"), 0755), 0);
+    assert_int_equal(mkdir(place("sys/devices/virtual/powercap"), 0755), 0);
+    look();
+    assert_finding("powercap", DENIED, "is masked", "unmask=/sys/devices/virtual/powercap");
+    assert_int_equal(clear_root(NULL), 0);
+    assert_int_equal(mkdir(place("sys/class/powercap"), 0755), 0);
+    assert_int_equal(symlink("../../devices/virtual/powercap/intel-rapl/intel-rapl:0",
+                             place("sys/class/powercap/intel-rapl:0")),
+                     0);
+    look();
+    assert_finding("powercap", DENIED, "is masked", "measure on the host");
+}
+
+static void test_as_another_user(void **state)
+{
+    (void)state;
+    put_two_sockets();
+    assert_int_equal(chmod(place("sys/class/powercap/intel-rapl:0/energy_uj"), 0444), 0);
+    if (geteuid() != 0) {
+        print_message("not tried: only root can become another user\n");
+        skip();
+    }
+    assert_int_equal(chmod(root_path, 0755), 0);
+    assert_int_equal(seteuid(65534), 0);
+    resmon_status status = examine(root_path, NULL, &doctor);
+    assert_int_equal(seteuid(0), 0);
+    assert_ok(status);
+    assert_finding("powercap intel-rapl:0", READY, "package-0", NULL);
+    assert_finding("powercap intel-rapl:1", DENIED, "package-1", "doctor --rule");
+    assert_finding("processors", DENIED, "only 1 of 2 packages", NULL);
+}
+
+static void test_modules_of_memory(void **state)
+{
+    (void)state;
+    look();
+    assert_finding("memory modules", ABSENT, "from the size", NULL);
+    put("sys/devices/system/edac/mc/mc0/dimm0/size", "16384\n");
+    put("sys/devices/system/edac/mc/mc0/dimm1/size", "0\n");
+    put("sys/devices/system/edac/mc/mc1/dimm0/size", "16384\n");
+    look();
+    assert_finding("memory modules", READY, "EDAC knows of 2", NULL);
+    assert_finding("memory", ABSENT, "a model by the number of modules", NULL);
+}
+
+/* ---- counters --------------------------------------------------------------------------- */
+
+#define PARANOID "proc/sys/kernel/perf_event_paranoid"
+#define PMU_TYPE "sys/bus/event_source/devices/power/type"
+
+static void put_capabilities(const char *mask, const char *uid_map)
+{
+    char text[64];
+    (void)snprintf(text, sizeof text, "Name:\tx\nCapEff:\t%s\n", mask);
+    put("proc/self/status", text);
+    put("proc/self/uid_map", uid_map);
+}
+
+#define ALL_USERS "         0          0 4294967295\n"
+
+static void test_levels(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *level, *mask, *uid_map;
+        int32_t status, hardware, power;
+        const char *says;
+    } cases[] = {
+        {"-1\n", "0000000000000000", ALL_USERS, READY, READY, READY, "level -1 allows all"},
+        {"0\n", "0000000000000000", ALL_USERS, READY, READY, READY, "of whole CPUs"},
+        {"1\n", "0000000000000000", ALL_USERS, READY, READY, DENIED, "and in the kernel"},
+        {"2\n", "0000000000000000", ALL_USERS, READY, READY, DENIED, "in user space"},
+        {"3\n", "0000000000000000", ALL_USERS, DENIED, DENIED, DENIED, "Debian"},
+        {"4\n", "0000000000000000", ALL_USERS, DENIED, DENIED, DENIED, "Ubuntu"},
+        {"4\n", "0000004000000000", ALL_USERS, READY, READY, READY, "may count all"},
+        {"3\n", "0000000000200000", ALL_USERS, READY, READY, READY, "may count all"},
+        {"3\n", "000001ffffffffff", "0 1000 1\n", DENIED, DENIED, DENIED, "nothing"},
+        {"3\n", "00000Z4000000000", ALL_USERS, DENIED, DENIED, DENIED, "nothing"},
+        {"-9\n", "", "", READY, READY, READY, "level -9 allows all"},
+        {"9223372036854775807\n", "", "", DENIED, DENIED, DENIED, "nothing"},
+        {"9223372036854775808\n", "", "", GARBLED, DENIED, DENIED, "is no level"},
+        {"2x\n", "", "", GARBLED, DENIED, DENIED, "'2x'"},
+        {"\033[2J\n", "", "", GARBLED, DENIED, DENIED, "'?[2J'"},
+        {"", "", "", GARBLED, DENIED, DENIED, ""},
+    };
+    put(PMU_TYPE, "21\n");
+    put("sys/bus/event_source/devices/cpu/type", "4\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put(PARANOID, cases[i].level);
+        put_capabilities(cases[i].mask, cases[i].uid_map);
+        look();
+        bool is_closed = cases[i].status == DENIED;
+        assert_finding("perf_event_paranoid", cases[i].status, cases[i].says,
+                       is_closed ? "kernel.perf_event_paranoid to 2" : NULL);
+        assert_finding("hardware counters", cases[i].hardware, "PMU cpu", NULL);
+        assert_finding("PMU power", cases[i].power, "the PMU \"power\" of perf",
+                       cases[i].power == DENIED ? "cap_perfmon" : NULL);
+        assert_finding("processors", cases[i].power == READY ? READY : ABSENT, "their energy",
+                       cases[i].power == READY ? NULL : "cpu_watts");
+    }
+}
+
+static void test_the_pmu_beside_zones(void **state)
+{
+    (void)state;
+    put_two_sockets();
+    put(PMU_TYPE, "21\n");
+    put(PARANOID, "2\n");
+    look();
+    assert_finding("PMU power", DENIED, "it is not needed", NULL);
+    denied[0] = "/energy_uj";
+    denied[1] = NULL;
+    look();
+    assert_finding("PMU power", DENIED, "opening the zones above is the better way", NULL);
+    put(PARANOID, "0\n");
+    look();
+    assert_finding("processors", READY, "the PMU \"power\"", NULL);
+}
+
+static void test_pmus_of_processors(void **state)
+{
+    (void)state;
+    look();
+    assert_finding("perf_event_paranoid", ABSENT, "no perf events", NULL);
+    assert_finding("hardware counters", ABSENT, "no PMU", NULL);
+    put("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor\n");
+    look();
+    assert_finding("hardware counters", ABSENT, "virtual machines", "KVM");
+    put(PARANOID, "2\n");
+    put("sys/bus/event_source/devices/uncore_imc_0/cpumask", "0\n");
+    put("sys/bus/event_source/devices/software/type", "1\n");
+    look();
+    assert_finding("hardware counters", ABSENT, "no PMU", "KVM");
+    put("sys/bus/event_source/devices/cpu_atom/cpus", "8-15\n");
+    look();
+    assert_finding("hardware counters", READY, "PMU cpu_atom can be opened", NULL);
+    put("sys/bus/event_source/devices/armv8_pmuv3_0/type", "8\n");
+    look();
+    assert_finding("hardware counters", READY, "armv8_pmuv3_0", NULL);
+}
+
+/* This machine itself, with the kernel's answer given. */
+static void look_here(int error)
+{
+    resmon_doctor_free(doctor);
+    doctor = NULL;
+    answer = error;
+    assert_ok(examine(NULL, NULL, &doctor));
+    answer = 0;
+}
+
+static void test_answers_of_the_call(void **state)
+{
+    (void)state;
+    static const struct {
+        int error;
+        int32_t status;
+        const char *says, *remedy;
+    } cases[] = {
+        {0, READY, "works", NULL},
+        {EPERM, DENIED, "container", "--cap-add PERFMON"},
+        {EACCES, DENIED, "kernel.perf_event_paranoid", NULL},
+        {ENOSYS, ABSENT, "no such call", NULL},
+        {ENOENT, ABSENT, "plainest event", NULL},
+        {EMFILE, DENIED, "errno 24", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        look_here(cases[i].error);
+        assert_finding("perf_event_open", cases[i].status, cases[i].says, cases[i].remedy);
+    }
+}
+
+/* ---- the rest --------------------------------------------------------------------------- */
+
+static void test_files_of_a_gpu(void **state)
+{
+    (void)state;
+    look();
+    assert_finding("NVIDIA driver", ABSENT, "no NVIDIA driver", NULL);
+    assert_null(find("NVIDIA device"));
+    put("proc/driver/nvidia/version", "NVRM version: 535\n");
+    look();
+    assert_finding("NVIDIA driver", READY, "is loaded", NULL);
+    assert_finding("NVIDIA device", ABSENT, "no /dev/nvidiactl", "--gpus all");
+    put("dev/nvidiactl", "");
+    look();
+    assert_finding("NVIDIA device", READY, "can be opened", NULL);
+    denied[0] = "nvidiactl";
+    denied[1] = NULL;
+    look();
+    assert_finding("NVIDIA device", DENIED, "closed", "ask for a GPU");
+}
+
+static void test_the_site(void **state)
+{
+    (void)state;
+    static const char site[] = "etc/resmon/site.conf";
+    look();
+    assert_finding("place", ABSENT, "there is no /etc/resmon/site.conf: emissions are of the world",
+                   "country = FR");
+    static const char *const here[] = {"RESMON_COUNTRY=FR", NULL};
+    variables = here;
+    look();
+    assert_finding("place", READY, "emissions are of France", NULL);
+    variables = NULL;
+    put(site, "pue = 1.2\n");
+    look();
+    assert_finding("place", ABSENT, "names no place", "country = FR");
+    put(site, "country = DE\n");
+    look();
+    assert_finding("place", READY, "of Germany", NULL);
+    put(site, "country = Atlantis\n");
+    look();
+    assert_finding("place", GARBLED, "'Atlantis' is not known", "country = FR");
+    put(site, "country = DE\npue = 0.9\n");
+    look();
+    assert_finding("place", GARBLED, "site.conf line 2: pue is '0.9'", "up to its mistake");
+    static const char *const nowhere[] = {"RESMON_SITE_CONF=/nowhere.conf", NULL};
+    variables = nowhere;
+    look();
+    assert_finding("place", ABSENT, "/nowhere.conf", "correct it");
+}
+
+static void test_what_the_kernel_tells(void **state)
+{
+    (void)state;
+    look();
+    assert_finding("pressure", ABSENT, "no pressure", "psi=1");
+    assert_finding("smaps_rollup", ABSENT, "4.14", NULL);
+    assert_finding("cgroup memory", ABSENT, "in no group", NULL);
+    put("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+    put("proc/self/smaps_rollup", "Rss: 4 kB\n");
+    put("proc/self/cgroup", "0::/job\n");
+    put("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    put("sys/fs/cgroup/job/memory.current", "1\n");
+    denied[0] = "smaps_rollup";
+    denied[1] = NULL;
+    look();
+    assert_finding("pressure", READY, "can be read", NULL);
+    assert_finding("smaps_rollup", DENIED, "closed", NULL);
+    assert_finding("cgroup memory", READY, "version 2: memory.current", NULL);
+    assert_finding("cgroup cpu", ABSENT, "cpu.stat is not there", NULL);
+}
+
+/* ---- texts ------------------------------------------------------------------------------ */
+
+static void assert_readable(const char *text)
+{
+    size_t column = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        column = *c == '\n' ? 0 : column + 1;
+        assert_true(column <= 100 && (*c == '\n' || (*c >= ' ' && *c < 127)));
+        assert_false(*c == '\n' && c > text && c[-1] == ' ');
+    }
+    assert_int_equal(column, 0);
+}
+
+static void test_the_report(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    put_two_sockets();
+    denied[0] = "/energy_uj";
+    denied[1] = NULL;
+    look();
+    assert_ok(resmon_doctor_report(doctor, &text));
+    assert_readable(text);
+    assert_non_null(strstr(text, "  DENIED  powercap intel-rapl:1:0"));
+    const char *rule = strstr(text, "doctor --rule");
+    assert_non_null(rule); /* said once, for all zones */
+    assert_null(strstr(rule + 1, "doctor --rule"));
+    assert_non_null(strstr(text, "  1. powercap intel-rapl:0, powercap intel-rapl:0:0, "));
+    resmon_text_free(text);
+}
+
+static void look_at_machine(const char *path)
+{
+    char *text = NULL;
+    resmon_doctor_free(doctor);
+    doctor = NULL;
+    assert_ok(examine(path, NULL, &doctor));
+    assert_ok(resmon_doctor_report(doctor, &text));
+    const char *findings = strchr(text, '\n'); /* the heading has the path */
+    assert_non_null(findings);
+    assert_readable(findings + 1);
+    resmon_text_free(text);
+}
+
+static void test_machines(void **state)
+{
+    (void)state;
+    const char *fixtures = getenv("RESMON_FIXTURES");
+    DIR *directory = fixtures != NULL ? opendir(fixtures) : NULL;
+    const struct dirent *entry;
+    size_t count = 0;
+    if (directory == NULL) {
+        print_message("not tried: RESMON_FIXTURES is not set\n");
+        skip();
+        return;
+    }
+    while ((entry = readdir(directory)) != NULL) {
+        char path[512];
+        (void)snprintf(path, sizeof path, "%s/%s/t0", fixtures, entry->d_name);
+        if (entry->d_name[0] == '.' || access(path, R_OK) != 0) {
+            continue;
+        }
+        look_at_machine(path);
+        if (strcmp(entry->d_name, "intel-2s") == 0) {
+            assert_finding("processors", READY, "RAPL, 2 packages", NULL);
+            assert_finding("memory", READY, "dram of 2 packages", NULL);
+        }
+        count++;
+    }
+    assert_int_equal(closedir(directory), 0);
+    assert_true(count > 10);
+}
+
+static char *rule_of(const char *group, int32_t file)
+{
+    char *text = NULL;
+    resmon_doctor_free(doctor);
+    doctor = NULL;
+    assert_ok(examine(root_path, group, &doctor));
+    assert_ok(resmon_doctor_rule(doctor, file, &text));
+    assert_readable(text);
+    return text;
+}
+
+static void assert_rule(const char *group, int32_t file, const char *says)
+{
+    char *text = rule_of(group, file);
+    if (strstr(text, says) == NULL) {
+        fail_msg("'%s' is not in: %s", says, text);
+    }
+    resmon_text_free(text);
+}
+
+static void test_rules(void **state)
+{
+    (void)state;
+    put(PARANOID, "4\n");
+    assert_rule(NULL, RESMON_DOCTOR_FILE_SYSUSERS, "\ng resmon -\n");
+    assert_rule("_a-9", RESMON_DOCTOR_FILE_SYSUSERS, "\ng _a-9 -\n");
+    assert_rule("power", RESMON_DOCTOR_FILE_UDEV, "RUN+=\"/bin/chgrp power %S%p/energy_uj\"");
+    assert_rule("power", RESMON_DOCTOR_FILE_TMPFILES,
+                "\nz /sys/devices/virtual/powercap/*/*/*/energy_uj 0440 root power -\n");
+    assert_rule(NULL, RESMON_DOCTOR_FILE_SYSCTL, "\nkernel.perf_event_paranoid = 2\n");
+    put(PARANOID, "1\n");
+    assert_rule(NULL, RESMON_DOCTOR_FILE_SYSCTL, "it is 1 already");
+    assert_rule(NULL, RESMON_DOCTOR_FILE_SYSCTL, "\n#kernel.perf_event_paranoid = 2\n");
+    assert_rule("power", RESMON_DOCTOR_FILE_ALL, "doctor --group power --rule tmpfiles >");
+    assert_rule("power", RESMON_DOCTOR_FILE_ALL, "usermod -aG power USER");
+    assert_rule(NULL, RESMON_DOCTOR_FILE_ALL, "# ======== /etc/udev/rules.d/70-resmon.rules");
+}
+
+/* What goes into a file of root is a name and nothing else. */
+static void test_groups(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",
+                                      "Resmon",
+                                      "9a",
+                                      "-a",
+                                      "a b",
+                                      "a\nb",
+                                      "a\"",
+                                      "a/b",
+                                      "a%p",
+                                      "$a",
+                                      "a:b",
+                                      "\303\244",
+                                      "a2345678901234567890123456789012"};
+    resmon_doctor *none = NULL;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(examine(root_path, bad[i], &none), RESMON_EINVAL);
+        assert_null(none);
+    }
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    const resmon_doctor_options nowhere = {.struct_size = sizeof nowhere, .fs_root = "/nowhere"};
+    const resmon_doctor_options sizeless = {.struct_size = 1};
+    assert_int_equal(resmon_doctor_examine(NULL, NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_doctor_examine(&sizeless, &doctor), RESMON_EINVAL);
+    assert_int_equal(resmon_doctor_examine(&nowhere, &doctor), RESMON_ENOENT);
+    assert_null(doctor);
+}
+
+static void test_arguments(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    resmon_doctor_entry entry = {.struct_size = sizeof entry};
+    assert_int_equal(resmon_doctor_examine(NULL, &doctor), RESMON_OK);
+    assert_int_equal(resmon_doctor_report(NULL, &text), RESMON_EINVAL);
+    assert_int_equal(resmon_doctor_report(doctor, NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_doctor_rule(doctor, -1, &text), RESMON_EINVAL);
+    assert_int_equal(resmon_doctor_rule(doctor, 5, &text), RESMON_EINVAL);
+    assert_null(text);
+    size_t count = resmon_doctor_entry_count(doctor);
+    assert_int_equal(resmon_doctor_get_entry(doctor, count, &entry), RESMON_ENOENT);
+    assert_int_equal(resmon_doctor_get_entry(NULL, 0, &entry), RESMON_EINVAL);
+    entry.struct_size = 3;
+    assert_int_equal(resmon_doctor_get_entry(doctor, 0, &entry), RESMON_EINVAL);
+    assert_int_equal(resmon_doctor_entry_count(NULL), 0);
+    resmon_doctor_free(NULL);
+}
+
+/* ---- faults ----------------------------------------------------------------------------- */
+
+/* One look with the k-th call of a kind failing; false: it did not come to that. */
+static bool look_with(enum rm_fault_kind kind, int64_t k)
+{
+    char *report = NULL, *rule = NULL;
+    resmon_doctor *ours = NULL;
+    int64_t before = rm_fault_live(0);
+    rm_fault_arm(kind, k);
+    resmon_status status = examine(root_path, NULL, &ours);
+    if (status == RESMON_OK) {
+        status = resmon_doctor_report(ours, &report);
+    }
+    if (status == RESMON_OK) {
+        status = resmon_doctor_rule(ours, RESMON_DOCTOR_FILE_ALL, &rule);
+    }
+    bool has_fired = rm_fault_fired(kind);
+    rm_fault_arm(kind, -1);
+    if (status != RESMON_OK) {
+        assert_true(has_fired);
+        assert_true(kind != RM_FAULT_ALLOC || status == RESMON_ENOMEM);
+        assert_true(resmon_last_error()[0] != '\0');
+    }
+    resmon_text_free(report);
+    resmon_text_free(rule);
+    resmon_doctor_free(ours);
+    assert_int_equal(rm_fault_live(0), before);
+    return has_fired;
+}
+
+static void test_faults(void **state)
+{
+    (void)state;
+    put_two_sockets();
+    put("etc/resmon/site.conf", "country = DE\n");
+    static const enum rm_fault_kind kinds[] = {RM_FAULT_ALLOC, RM_FAULT_OPEN, RM_FAULT_READ};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        int64_t k = 0;
+        while (look_with(kinds[i], k)) {
+            k++;
+        }
+        assert_true(k >= 5);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(root_path) != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return rmdir(root_path);
+}
+
+#define TEST(function) cmocka_unit_test_teardown(function, forget)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_every_zone_is_named),
+        TEST(test_a_part_is_not_the_whole),
+        TEST(test_two_drivers_show_one_package),
+        TEST(test_dies_of_amd_are_one_package),
+        TEST(test_nested_zones),
+        TEST(test_a_group_that_may),
+        TEST(test_garbled_zones),
+        TEST(test_a_name_that_is_closed),
+        TEST(test_no_zones),
+        TEST(test_masked_by_a_container),
+        TEST(test_as_another_user),
+        TEST(test_modules_of_memory),
+        TEST(test_levels),
+        TEST(test_the_pmu_beside_zones),
+        TEST(test_pmus_of_processors),
+        TEST(test_answers_of_the_call),
+        TEST(test_files_of_a_gpu),
+        TEST(test_the_site),
+        TEST(test_what_the_kernel_tells),
+        TEST(test_the_report),
+        TEST(test_machines),
+        TEST(test_rules),
+        TEST(test_groups),
+        TEST(test_options),
+        TEST(test_arguments),
+        TEST(test_faults),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
