@@ -130,9 +130,7 @@ static resmon_status open_cpu(struct rm_collect *collect, void *state_)
     if (zones == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for energy counters");
     }
-    for (size_t i = 0; i < zones->count; i++) {
-        state->is_measured = state->is_measured || zones->zones[i].domain == RM_ZONE_PACKAGE;
-    }
+    state->is_measured = rm_energy_zones_measure(zones, RM_ZONE_PACKAGE);
     if (state->is_measured) {
         return RESMON_OK;
     }

@@ -273,6 +273,7 @@ static void drop_unreadable(struct rm_energy_zones *zones)
         if (is_readable(&zones->zones[i])) {
             i++;
         } else {
+            zones->unreadable[zones->zones[i].domain]++;
             drop_zone(zones, i);
         }
     }
@@ -288,14 +289,19 @@ static int by_domain(const void *a_, const void *b_)
     return a->package != b->package ? (a->package < b->package ? -1 : 1) : a->die - b->die;
 }
 
-static bool has_packages(const struct rm_energy_zones *zones)
+static size_t count_of(const struct rm_energy_zones *zones, enum rm_energy_domain domain)
 {
+    size_t count = 0;
     for (size_t i = 0; i < zones->count; i++) {
-        if (zones->zones[i].domain == RM_ZONE_PACKAGE) {
-            return true;
-        }
+        count += zones->zones[i].domain == domain ? 1 : 0;
     }
-    return false;
+    return count;
+}
+
+/* One socket of two is no measure of the machine, and looks like one. */
+bool rm_energy_zones_measure(const struct rm_energy_zones *zones, enum rm_energy_domain domain)
+{
+    return count_of(zones, domain) > 0 && zones->unreadable[domain] == 0;
 }
 
 /* ---- the PMU ---------------------------------------------------------------------------- */
@@ -391,7 +397,12 @@ static void open_pmu(const struct walk *walk, rm_perf_open_fn perf_open)
         open_event(walk, perf_open, (uint32_t)type, (enum rm_energy_domain)domain,
                    rm_text_of(cpus, strlen(cpus)));
     }
-    walk->zones->is_pmu = walk->zones->count > 0;
+    for (size_t i = 0; i < walk->zones->count; i++) {
+        if (walk->zones->zones[i].fd >= 0) {
+            walk->zones->is_pmu = true;
+            walk->zones->unreadable[walk->zones->zones[i].domain] = 0; /* by this they can */
+        }
+    }
 }
 
 /* ---- life ------------------------------------------------------------------------------- */
@@ -418,7 +429,7 @@ resmon_status rm_energy_zones_open(struct rm_energy_zones *zones, const struct r
     rm_powercap_visit(root, visit_zone, &walk);
     drop_doubles(zones, mirrors_dies(root, scratch));
     drop_unreadable(zones);
-    if (!has_packages(zones)) {
+    if (count_of(zones, RM_ZONE_PACKAGE) == 0) {
         open_pmu(&walk, perf_open);
     }
     qsort(zones->zones, zones->count, sizeof *zones->zones, by_domain);

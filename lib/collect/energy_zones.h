@@ -46,6 +46,7 @@ struct rm_energy_zone {
 struct rm_energy_zones {
     struct rm_energy_zone *zones;
     size_t count;
+    size_t unreadable[RM_ENERGY_DOMAINS]; /* zones that are there, and cannot be read */
     bool is_pmu;
     bool is_complete;               /* all could be read then */
     int64_t read_ns;                /* of the sample that they were read for */
@@ -64,6 +65,9 @@ typedef int (*rm_perf_open_fn)(uint32_t type, uint64_t config, int cpu);
 resmon_status rm_energy_zones_open(struct rm_energy_zones *zones, const struct rm_root *root,
                                    struct rm_scratch *scratch, rm_perf_open_fn perf_open);
 void rm_energy_zones_close(struct rm_energy_zones *zones);
+
+/** Whether they measure the whole of a domain: every zone of it can be read, and there is one. */
+bool rm_energy_zones_measure(const struct rm_energy_zones *zones, enum rm_energy_domain domain);
 
 /** Reads them for the sample at `sample_ns`, unless that was done; it is `now_ns`. */
 void rm_energy_zones_read(struct rm_energy_zones *zones, struct rm_scratch *scratch,

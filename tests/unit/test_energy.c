@@ -267,6 +267,23 @@ static void test_what_may_not_be_read(void **state)
     close_zones();
 }
 
+/* Half of the machine would pass for the whole. */
+static void test_one_of_two_sockets_measures_nothing(void **state)
+{
+    (void)state;
+    put_zone("intel-rapl:0", "package-0\n", "1000000\n");
+    put_zone("intel-rapl:0:0", "dram\n", "1000000\n");
+    put_zone("intel-rapl:1", "package-1\n", NULL);
+    put_zone("intel-rapl:1:0", "dram\n", "1000000\n");
+    open_zones(no_perf);
+    assert_zones("package-0 dram-0 dram-1"); /* each is a column */
+    assert_false(rm_energy_zones_measure(&zones, RM_ZONE_PACKAGE));
+    assert_true(rm_energy_zones_measure(&zones, RM_ZONE_DRAM));
+    assert_false(rm_energy_zones_measure(&zones, RM_ZONE_PSYS));
+    assert_non_null(strstr(zones.why, "intel-rapl:1/energy_uj"));
+    close_zones();
+}
+
 static void test_garbled_zones(void **state)
 {
     (void)state;
@@ -345,6 +362,7 @@ static void test_the_pmu_where_powercap_is_closed(void **state)
     assert_near(zones.zones[0].counter.unit_j, 0x1p-32, 1e-20);
     assert_near(zones.zones[2].counter.unit_j, 1.5e-5, 1e-15);
     assert_int_equal(zones.poll_ns, 0); /* 64 bits do not wrap */
+    assert_true(rm_energy_zones_measure(&zones, RM_ZONE_PACKAGE)); /* by the PMU */
     rm_energy_zones_read(&zones, &scratch, S, S);
     assert_int_equal(zones.zones[0].counter.last, UINT64_C(1) << 33);
     close_zones();
@@ -379,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_dies_of_amd_are_mirrors),
         cmocka_unit_test(test_a_platform_and_a_second_driver),
         cmocka_unit_test(test_what_may_not_be_read),
+        cmocka_unit_test(test_one_of_two_sockets_measures_nothing),
         cmocka_unit_test(test_garbled_zones),
         cmocka_unit_test(test_the_pmu_where_powercap_is_closed),
     };
