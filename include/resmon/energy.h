@@ -13,6 +13,9 @@
  * that by process, else as GPU memory held; not known in containers, where the driver's pids mean
  * nothing.  By default, the shares of all processes never exceed the whole.
  *
+ * In a job, one process of each host reports the machine's energy (<resmon/job.h>, reports_host);
+ * the others have their shares alone, so that runs of a job can be added up.
+ *
  * Scopes (resmon_run_scope) divide the tree's share of each time between two samples.  A thread's
  * part of the processors' energy, as its CPU time of the tree's, goes to its scopes as their part
  * of that time.  What is left (threads and processes without scopes, memory, GPUs) goes to all
@@ -41,7 +44,7 @@ typedef struct resmon_energy_part {
 typedef struct resmon_energy {
     size_t struct_size;
     double node_j, tree_j;      /**< sums over the components that are known */
-    double modelled_share;      /**< of node_j, what a model says: 0 ... 1 */
+    double modelled_share;      /**< of node_j (else of tree_j), what a model says: 0 ... 1 */
     double node_gco2eq;         /**< node_j / 3.6e6 * pue * g_per_kwh */
     double tree_gco2eq;         /**< the same of tree_j */
     double node_water_l;        /**< node_j / 3.6e6 * wue */

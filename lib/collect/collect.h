@@ -90,6 +90,7 @@ struct rm_collect {
     /* For the run's list of sources, beside a success: open() and read() may say here what is not
      * as one would expect (rm_collect_remark()), and open() change what the figures are. */
     char remark[160];
+    bool leaves_host;    /* another process of the job has the machine's energy */
     int32_t provenance;  /* RESMON_PROVENANCE_MEASURED */
     int64_t capacity_ns; /* CLOCK_MONOTONIC of the last look at it */
 };
@@ -135,6 +136,13 @@ void rm_collect_begin(struct rm_collect *collect, int64_t now_ns);
 
 /** Leaves a remark; the first of a reading stays. */
 void rm_collect_remark(struct rm_collect *collect, const char *text);
+
+/** Energy of the machine or a part of it, as this process reports it: one of a job's processes on a
+ * host does, so that no joule is counted twice; the others have their shares of it. */
+static inline double rm_collect_of_host(const struct rm_collect *collect, double joules)
+{
+    return collect->leaves_host ? RM_NAN : joules;
+}
 
 /** Opens "`proc_dir`/`name`". */
 resmon_status rm_collect_open_proc(const struct rm_collect *collect, struct rm_file *file,

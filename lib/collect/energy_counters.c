@@ -41,7 +41,7 @@ static resmon_status read_zones(struct rm_collect *collect, void *state_, double
                          rm_collect_moment(collect));
     for (size_t i = 0; i < state->zones->count; i++) {
         const struct rm_energy_counter *counter = &state->zones->zones[i].counter;
-        values[i] = counter->has_last ? counter->joules : RM_NAN;
+        values[i] = counter->has_last ? rm_collect_of_host(collect, counter->joules) : RM_NAN;
     }
     remark_losses(collect, state);
     return RESMON_OK;

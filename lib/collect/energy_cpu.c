@@ -60,13 +60,13 @@ static resmon_status read_cpu(struct rm_collect *collect, void *state_, double *
     if (state->is_measured) {
         rm_energy_zones_read(&collect->zones, &collect->scratch, collect->now_ns,
                              rm_collect_moment(collect));
-        values[0] = collect->zones.sums[RM_ZONE_PACKAGE];
+        collect->found.cpu_j = collect->zones.sums[RM_ZONE_PACKAGE];
         collect->found.cpu_j_ns = collect->now_ns;
     } else {
-        values[0] = read_model(collect, state);
+        collect->found.cpu_j = read_model(collect, state);
         collect->found.cpu_j_ns = state->node_ns;
     }
-    collect->found.cpu_j = values[0];
+    values[0] = rm_collect_of_host(collect, collect->found.cpu_j);
     return RESMON_OK;
 }
 

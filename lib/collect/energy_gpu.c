@@ -93,7 +93,7 @@ static resmon_status read_gpus(struct rm_collect *collect, void *state_, double 
             known++;
         }
     }
-    values[NODE] = known > 0 ? node_j : RM_NAN;
+    values[NODE] = known > 0 ? rm_collect_of_host(collect, node_j) : RM_NAN;
     values[TREE] = known > 0 ? tree_j : RM_NAN;
     collect->found.gpu_tree_j = values[TREE];
     return RESMON_OK;

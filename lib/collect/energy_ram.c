@@ -28,12 +28,12 @@ static resmon_status read_ram(struct rm_collect *collect, void *state_, double *
     if (state->is_measured) {
         rm_energy_zones_read(&collect->zones, &collect->scratch, collect->now_ns,
                              rm_collect_moment(collect));
-        values[0] = collect->zones.sums[RM_ZONE_DRAM];
+        collect->found.ram_j = collect->zones.sums[RM_ZONE_DRAM];
     } else {
         state->first_ns = state->first_ns != 0 ? state->first_ns : collect->now_ns;
-        values[0] = state->watts * (double)(collect->now_ns - state->first_ns) * 1e-9;
+        collect->found.ram_j = state->watts * (double)(collect->now_ns - state->first_ns) * 1e-9;
     }
-    collect->found.ram_j = values[0];
+    values[0] = rm_collect_of_host(collect, collect->found.ram_j);
     collect->found.ram_j_ns = collect->now_ns;
     return RESMON_OK;
 }

@@ -83,6 +83,7 @@ static void read_gpu(struct rm_collect *collect, struct state *state, size_t ind
     values[RM_NVML_PCIE_SENT] = unwrapped(gpu, 0, reading->figures[RM_NVML_PCIE_SENT]);
     values[RM_NVML_PCIE_RECV] = unwrapped(gpu, 1, reading->figures[RM_NVML_PCIE_RECV]);
     gpu->has_last = true;
+    values[RM_NVML_ENERGY] = rm_collect_of_host(collect, reading->figures[RM_NVML_ENERGY]);
     values[TREE_MEM] = share.bytes;
     values[TREE_SM] = share.sm;
     if (reading->is_lost) {

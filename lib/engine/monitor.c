@@ -242,6 +242,7 @@ static resmon_status record_job(resmon_monitor *monitor)
     if (status == RESMON_OK && job->info.system[0] != '\0') {
         rm_leader_take(&monitor->leader, job, NULL);
         rm_facts_record_job(&monitor->block, &job->info, &monitor->leader);
+        monitor->sampling.sampler.collect.leaves_host = !rm_leader_leads(&monitor->leader);
     }
     rm_job_free(job);
     return status;

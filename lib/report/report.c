@@ -405,31 +405,41 @@ static void write_dropped(struct rm_buffer *buffer, const struct resmon_run *run
 
 /* ---- energy ----------------------------------------------------------------------------- */
 
-/* "energy: 56.8 J of the machine, of these 22.4 J for this program; 690 ug and 280 ug CO2eq" */
+/* "energy: 56.8 J of the machine (100 % of it by a model), 690 ug CO2eq; the program's share:
+ * 22.4 J, 280 ug, at ..." */
+static void write_energy_sums(struct rm_buffer *buffer, const resmon_energy *energy)
+{
+    char joules[RM_HUMAN_BYTES], grams[RM_HUMAN_BYTES], percent[RM_HUMAN_BYTES];
+    char intensity[RM_HUMAN_BYTES];
+    rm_human_percent(percent, 100.0 * energy->modelled_share);
+    rm_human_joules(joules, energy->node_j);
+    rm_human_grams(grams, energy->node_gco2eq);
+    if (isnan(energy->node_j)) {
+        rm_buffer_puts(buffer, "\nenergy: another process of this host reports the machine's");
+    } else {
+        rm_buffer_printf(buffer, "\nenergy: %s of the machine, %s CO2eq", joules, grams);
+    }
+    rm_human_joules(joules, energy->tree_j);
+    rm_human_grams(grams, energy->tree_gco2eq);
+    rm_buffer_printf(buffer, "; the program's share: %s, %s\n", joules, grams);
+    if (energy->modelled_share > 0.0) {
+        rm_buffer_printf(buffer, "  %s of it by a model\n", percent);
+    }
+    rm_human_fixed(intensity, energy->g_per_kwh, 0);
+    rm_buffer_printf(buffer, "  CO2eq at %s g/kWh (%.60s)\n", intensity, energy->place);
+}
+
 static void write_energy(struct rm_buffer *buffer, const struct resmon_run *run)
 {
-    char node[RM_HUMAN_BYTES], tree[RM_HUMAN_BYTES], node_g[RM_HUMAN_BYTES], tree_g[RM_HUMAN_BYTES];
-    char share[RM_HUMAN_BYTES], intensity[RM_HUMAN_BYTES];
-    resmon_energy energy = rm_run_energy(run);
-    if (!rm_run_has_energy(run) || isnan(energy.node_j)) {
+    char node[RM_HUMAN_BYTES], tree[RM_HUMAN_BYTES];
+    const resmon_energy energy = rm_run_energy(run);
+    if (!rm_run_has_energy(run) || (isnan(energy.node_j) && isnan(energy.tree_j))) {
         return;
     }
-    rm_human_joules(node, energy.node_j);
-    rm_human_joules(tree, energy.tree_j);
-    rm_human_grams(node_g, energy.node_gco2eq);
-    rm_human_grams(tree_g, energy.tree_gco2eq);
-    rm_human_percent(share, 100.0 * energy.modelled_share);
-    rm_human_fixed(intensity, energy.g_per_kwh, 0);
-    rm_buffer_printf(buffer,
-                     "\nenergy: %s of the machine%s%s%s; the share of the program: %s\n"
-                     "  %s and %s CO2eq, at %s g/kWh (%.60s)\n",
-                     node, energy.modelled_share > 0.0 ? " (" : "",
-                     energy.modelled_share > 0.0 ? share : "",
-                     energy.modelled_share > 0.0 ? " of it by a model)" : "", tree, node_g, tree_g,
-                     intensity, energy.place);
+    write_energy_sums(buffer, &energy);
     for (size_t i = 0; i < RM_ENERGY_PARTS; i++) {
         resmon_energy_part part = rm_run_energy_part(run, i);
-        if (isnan(part.node_j)) {
+        if (isnan(part.node_j) && isnan(part.tree_j)) {
             continue;
         }
         rm_human_joules(node, part.node_j);

@@ -313,6 +313,10 @@ resmon_status rm_emissions_append(const struct resmon_run *run, uint64_t flags, 
     if (!rm_run_has_energy(run)) {
         return rm_error(RESMON_ENOENT, "the energy of this run was not asked for");
     }
+    if ((flags & RESMON_EMISSIONS_PROCESS) == 0 && !rm_run_reports_host(run)) {
+        return rm_error(RESMON_ENOENT, "another process of this host has the machine's energy: "
+                                       "RESMON_EMISSIONS_PROCESS is for the share of this one");
+    }
     const struct line line = line_of(run, (flags & RESMON_EMISSIONS_PROCESS) != 0);
     rm_buffer_init(&heading, LARGEST_LINE);
     rm_buffer_init(&text, LARGEST_LINE);
@@ -326,9 +330,10 @@ resmon_status rm_emissions_append(const struct resmon_run *run, uint64_t flags, 
     return status;
 }
 
+/* One line for each host of a job. */
 static resmon_status append_machine(const resmon_run *run, const char *path)
 {
-    return rm_emissions_append(run, 0, path);
+    return rm_run_reports_host(run) ? rm_emissions_append(run, 0, path) : RESMON_OK;
 }
 
 static resmon_status append_process(const resmon_run *run, const char *path)

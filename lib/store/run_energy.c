@@ -73,6 +73,12 @@ static double plus(double sum, double value)
     return isnan(value) ? sum : isnan(sum) ? value : sum + value;
 }
 
+/* The machine's, or the share of a process that does not report it. */
+static double whole_of_part(const resmon_energy_part *part)
+{
+    return isnan(part->node_j) ? part->tree_j : part->node_j;
+}
+
 static void add_costs(resmon_energy *energy)
 {
     resmon_carbon_cost node =
@@ -88,6 +94,7 @@ static void add_costs(resmon_energy *energy)
 resmon_energy rm_run_energy(const struct resmon_run *run)
 {
     double modelled_j = 0.0;
+    double all_j = 0.0;
     resmon_energy energy = {
         .node_j = RM_NAN,
         .tree_j = RM_NAN,
@@ -104,14 +111,18 @@ resmon_energy rm_run_energy(const struct resmon_run *run)
         resmon_energy_part part = rm_run_energy_part(run, i);
         energy.node_j = plus(energy.node_j, part.node_j);
         energy.tree_j = plus(energy.tree_j, part.tree_j);
-        if (!isnan(part.node_j)) {
+        if (!isnan(part.node_j) || !isnan(part.tree_j)) {
             bool is_modelled = part.provenance == RESMON_PROVENANCE_MODELLED;
-            modelled_j += is_modelled ? part.node_j : 0.0;
+            modelled_j += is_modelled ? whole_of_part(&part) : 0.0;
+            all_j += whole_of_part(&part);
             energy.provenance =
                 part.provenance > energy.provenance ? part.provenance : energy.provenance;
         }
     }
-    energy.modelled_share = energy.node_j > 0.0 ? modelled_j / energy.node_j : RM_NAN;
+    if (energy.remark[0] == '\0' && !rm_run_reports_host(run)) {
+        energy.remark = "another process of this host reports the machine's energy";
+    }
+    energy.modelled_share = all_j > 0.0 ? modelled_j / all_j : RM_NAN;
     add_costs(&energy);
     return energy;
 }

@@ -361,7 +361,7 @@ static void test_the_pmu_where_powercap_is_closed(void **state)
     assert_int_equal(opened[1][1], 18);
     assert_near(zones.zones[0].counter.unit_j, 0x1p-32, 1e-20);
     assert_near(zones.zones[2].counter.unit_j, 1.5e-5, 1e-15);
-    assert_int_equal(zones.poll_ns, 0); /* 64 bits do not wrap */
+    assert_int_equal(zones.poll_ns, 0);                            /* 64 bits do not wrap */
     assert_true(rm_energy_zones_measure(&zones, RM_ZONE_PACKAGE)); /* by the PMU */
     rm_energy_zones_read(&zones, &scratch, S, S);
     assert_int_equal(zones.zones[0].counter.last, UINT64_C(1) << 33);

@@ -4,6 +4,7 @@
  */
 #include "test.h"
 
+#include <resmon/emissions.h>
 #include <resmon/energy.h>
 
 #include "store/run.h"
@@ -121,12 +122,46 @@ static void test_a_monitor_knows_its_place(void **state)
     assert_non_null(strstr(resmon_last_error(), "pue"));
 }
 
+/* Of the processes of a job on a host, one has the machine's joules: all of them add up. */
+static void test_one_rank_has_the_machines_energy(void **state)
+{
+    (void)state;
+    static const char *const ranks[] = {"0", "1"};
+    assert_int_equal(setenv("RESMON_JOB_ID", "test-run-energy", 1), 0);
+    assert_int_equal(setenv("RESMON_NODE_COUNT", "1", 1), 0);
+    assert_int_equal(setenv("RESMON_RANK_COUNT", "2", 1), 0);
+    for (int rank = 0; rank < 2; rank++) {
+        resmon_monitor *monitor = NULL;
+        resmon_run *run = NULL;
+        resmon_energy energy = {.struct_size = sizeof energy};
+        const resmon_emissions_options emissions = {.struct_size = sizeof emissions,
+                                                    .path = "test_run_energy.csv"};
+        assert_int_equal(setenv("RESMON_RANK", ranks[rank], 1), 0);
+        assert_int_equal(setenv("RESMON_LOCAL_RANK", ranks[rank], 1), 0);
+        assert_ok(resmon_monitor_new(NULL, &monitor));
+        assert_ok(resmon_monitor_start(monitor));
+        assert_ok(resmon_monitor_stop(monitor));
+        assert_ok(resmon_monitor_snapshot(monitor, &run));
+        assert_ok(resmon_run_get_energy(run, &energy));
+        assert_int_equal(isnan(energy.node_j), rank == 1);
+        assert_false(isnan(energy.tree_j));
+        assert_int_equal(strstr(energy.remark, "another process") != NULL, rank == 1);
+        assert_status(rank == 1 ? RESMON_ENOENT : RESMON_OK,
+                      resmon_run_append_emissions(run, &emissions));
+        resmon_run_free(run);
+        resmon_monitor_free(monitor);
+    }
+    assert_int_equal(remove("test_run_energy.csv"), 0);
+    (void)unsetenv("RESMON_JOB_ID");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_and_costs),
         cmocka_unit_test(test_what_is_not_known),
         cmocka_unit_test(test_a_monitor_knows_its_place),
+        cmocka_unit_test(test_one_rank_has_the_machines_energy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
