@@ -50,6 +50,9 @@ void rm_collect_begin(struct rm_collect *collect, int64_t now_ns)
 {
     collect->now_ns = now_ns;
     rm_root_revive(&collect->root);
+    if (collect->energy_path != NULL && collect->has_zones) {
+        rm_root_revive(&collect->energy_root);
+    }
     if (now_ns - collect->capacity_ns >= CAPACITY_INTERVAL_NS) {
         read_capacity(collect);
         collect->capacity_ns = now_ns;
@@ -111,14 +114,28 @@ resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, i
     return RESMON_OK;
 }
 
-struct rm_energy_zones *rm_collect_zones(struct rm_collect *collect)
+resmon_status rm_collect_open_zones(struct rm_collect *collect)
 {
-    if (!collect->has_zones) {
-        collect->has_zones =
-            rm_energy_zones_open(&collect->zones, &collect->root, &collect->scratch,
-                                 collect->perf_open) == RESMON_OK;
+    const struct rm_root *root = &collect->root;
+    rm_perf_open_fn perf_open = collect->perf_open;
+    if (collect->has_zones) {
+        return RESMON_OK;
     }
-    return collect->has_zones ? &collect->zones : NULL;
+    if (collect->energy_path != NULL) {
+        resmon_status status = rm_root_open(&collect->energy_root, collect->energy_path);
+        if (status != RESMON_OK) {
+            return status;
+        }
+        root = &collect->energy_root;
+        perf_open = rm_perf_open_none; /* that would be of this machine */
+    }
+    resmon_status status =
+        rm_energy_zones_open(&collect->zones, root, &collect->scratch, perf_open);
+    collect->has_zones = status == RESMON_OK;
+    if (!collect->has_zones) {
+        rm_root_close(&collect->energy_root);
+    }
+    return status;
 }
 
 /* PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h */
@@ -160,6 +177,7 @@ void rm_collect_free(struct rm_collect *collect)
 {
     if (collect->has_zones) {
         rm_energy_zones_close(&collect->zones);
+        rm_root_close(&collect->energy_root);
     }
     rm_scratch_free(&collect->scratch);
     rm_root_close(&collect->root);

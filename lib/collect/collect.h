@@ -79,7 +79,9 @@ struct rm_collect {
     struct rm_cgroup cgroup;
     bool has_cgroup;
     struct rm_capacity capacity;
-    struct rm_energy_zones zones; /* opened by rm_collect_zones() */
+    const char *energy_path;      /* below which the zones are; NULL: below `root` */
+    struct rm_root energy_root;   /* that, if it is given */
+    struct rm_energy_zones zones; /* opened by rm_collect_open_zones() */
     bool has_zones;
     rm_perf_open_fn perf_open; /* of counters of the machine */
     struct rm_collect_gpus gpus;
@@ -171,8 +173,8 @@ static inline int64_t rm_collect_moment(const struct rm_collect *collect)
 int64_t rm_collect_next_poll_ns(const struct rm_collect *collect);
 void rm_collect_poll(struct rm_collect *collect, int64_t now_ns);
 
-/** The machine's energy counters, which are opened at the first call; NULL: no memory. */
-struct rm_energy_zones *rm_collect_zones(struct rm_collect *collect);
+/** Opens the machine's energy counters, unless that was done.  There may be none in them. */
+resmon_status rm_collect_open_zones(struct rm_collect *collect);
 
 /** Whether this is the pid namespace of the host: elsewhere its pids mean other processes. */
 bool rm_collect_has_host_pids(const struct rm_collect *collect);

@@ -50,9 +50,10 @@ static resmon_status read_zones(struct rm_collect *collect, void *state_, double
 static resmon_status open_zones(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
-    state->zones = rm_collect_zones(collect);
-    if (state->zones == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for energy counters");
+    resmon_status status = rm_collect_open_zones(collect);
+    state->zones = &collect->zones;
+    if (status != RESMON_OK) {
+        return status;
     }
     if (state->zones->count == 0) {
         return rm_error(RESMON_ENOENT, "%s", state->zones->why);

@@ -125,12 +125,12 @@ static void choose_model(struct rm_collect *collect, struct state *state, char *
 static resmon_status open_cpu(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
-    const struct rm_energy_zones *zones = rm_collect_zones(collect);
+    resmon_status status = rm_collect_open_zones(collect);
     char text[sizeof collect->remark];
-    if (zones == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for energy counters");
+    if (status != RESMON_OK) {
+        return status;
     }
-    state->is_measured = rm_energy_zones_measure(zones, RM_ZONE_PACKAGE);
+    state->is_measured = rm_energy_zones_measure(&collect->zones, RM_ZONE_PACKAGE);
     if (state->is_measured) {
         return RESMON_OK;
     }

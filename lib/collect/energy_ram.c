@@ -72,11 +72,11 @@ static resmon_status choose_model(struct rm_collect *collect, struct state *stat
 static resmon_status open_ram(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
-    const struct rm_energy_zones *zones = rm_collect_zones(collect);
-    if (zones == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for energy counters");
+    resmon_status status = rm_collect_open_zones(collect);
+    if (status != RESMON_OK) {
+        return status;
     }
-    state->is_measured = rm_energy_zones_measure(zones, RM_ZONE_DRAM);
+    state->is_measured = rm_energy_zones_measure(&collect->zones, RM_ZONE_DRAM);
     if (state->is_measured) {
         return RESMON_OK;
     }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* secure_getenv */
 #include "engine/options.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -129,6 +131,9 @@ static resmon_status copy_texts(const resmon_monitor_options *given, struct rm_o
     if (status == RESMON_OK) {
         status = copy_text(given->record, &options->record);
     }
+    if (status == RESMON_OK) {
+        status = copy_text(secure_getenv("RESMON_ENERGY_ROOT"), &options->energy_root);
+    }
     return status;
 }
 
@@ -202,5 +207,6 @@ void rm_options_free(struct rm_options *options)
     rm_free(options->name);
     rm_free(options->fs_root);
     rm_free(options->record);
+    rm_free(options->energy_root);
     *options = (struct rm_options){0};
 }

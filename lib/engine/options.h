@@ -22,7 +22,8 @@ struct rm_options {
     bool needs_scopes; /* fails if they are not */
     double max_overhead;
     double max_meter_share;
-    char *name, *fs_root, *record;  /* never NULL but fs_root, record */
+    char *name, *fs_root, *record; /* never NULL but fs_root, record */
+    char *energy_root; /* where the energy counters are looked for; NULL: with all else */
     struct rm_terms_of_place place; /* only with RESMON_DOMAIN_ENERGY */
     char place_remark[160];         /* what cannot be read of it */
 };

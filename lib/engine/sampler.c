@@ -144,6 +144,7 @@ resmon_status rm_sampler_open(struct rm_sampler *sampler)
         return status;
     }
     if ((options->domains & RESMON_DOMAIN_ENERGY) != 0) {
+        sampler->collect.energy_path = options->energy_root;
         sampler->collect.cpu_watts = options->place.cpu_watts;
         sampler->collect.ram_watts = options->place.ram_watts;
     }

@@ -311,15 +311,27 @@ static struct rm_json *write_dropped(const struct resmon_run *run, bool *is_whol
     return object;
 }
 
-static struct rm_json *write_energy_of(double joules, double gco2eq, double water_l, double pue,
-                                       bool *is_whole)
+/* What the site would have burnt, had it had one fuel alone: never to be added up. */
+static struct rm_json *write_single_fuels(const resmon_carbon_cost *cost, bool *is_whole)
 {
     struct rm_json *object = rm_json_object(is_whole);
+    rm_json_put_number(object, "coal", cost->coal_kg, is_whole);
+    rm_json_put_number(object, "natural_gas", cost->natural_gas_kg, is_whole);
+    rm_json_put_number(object, "petroleum", cost->petroleum_kg, is_whole);
+    return object;
+}
+
+static struct rm_json *write_energy_of(double joules, const resmon_energy *energy, bool *is_whole)
+{
+    const resmon_carbon_cost cost =
+        rm_carbon_cost(joules, energy->pue, energy->wue, energy->g_per_kwh);
+    struct rm_json *object = rm_json_object(is_whole);
     rm_json_put_number(object, "joules", joules, is_whole);
-    rm_json_put_number(object, "it_kwh", joules / RM_JOULES_PER_KWH, is_whole);
-    rm_json_put_number(object, "facility_kwh", joules / RM_JOULES_PER_KWH * pue, is_whole);
-    rm_json_put_number(object, "gco2eq", gco2eq, is_whole);
-    rm_json_put_number(object, "water_litres", water_l, is_whole);
+    rm_json_put_number(object, "it_kwh", cost.it_kwh, is_whole);
+    rm_json_put_number(object, "facility_kwh", cost.facility_kwh, is_whole);
+    rm_json_put_number(object, "gco2eq", cost.gco2eq, is_whole);
+    rm_json_put_number(object, "water_litres", cost.water_l, is_whole);
+    rm_json_put(object, "single_fuel_kgco2", write_single_fuels(&cost, is_whole), is_whole);
     return object;
 }
 
@@ -350,10 +362,8 @@ static struct rm_json *write_energy(const struct resmon_run *run, bool *is_whole
     }
     resmon_energy energy = rm_run_energy(run);
     struct rm_json *object = rm_json_object(is_whole);
-    struct rm_json *node = write_energy_of(energy.node_j, energy.node_gco2eq, energy.node_water_l,
-                                           energy.pue, is_whole);
-    struct rm_json *tree = write_energy_of(energy.tree_j, energy.tree_gco2eq, energy.tree_water_l,
-                                           energy.pue, is_whole);
+    struct rm_json *node = write_energy_of(energy.node_j, &energy, is_whole);
+    struct rm_json *tree = write_energy_of(energy.tree_j, &energy, is_whole);
     put_facts(object, run, "energy", is_whole);
     rm_json_put(object, "parts", write_energy_parts(run, is_whole), is_whole);
     rm_json_put(object, "node", node, is_whole);
