@@ -111,6 +111,13 @@ void rm_human_watt_hours(char text[RM_HUMAN_BYTES], double watt_hours)
     scaled(text, watt_hours, scales);
 }
 
+void rm_human_watts(char text[RM_HUMAN_BYTES], double watts)
+{
+    static const struct scale scales[] = {
+        {1.0, 1e3, " mW"}, {1e3, 1.0, " W"}, {1e6, 1e-3, " kW"}, {HUGE_VAL, 1e-6, " MW"}};
+    scaled(text, watts, scales);
+}
+
 void rm_human_grams(char text[RM_HUMAN_BYTES], double grams)
 {
     static const struct scale scales[] = {{1e-3, 1e6, " ug"},

@@ -13,6 +13,7 @@ void rm_human_bytes(char text[RM_HUMAN_BYTES], double bytes);
 void rm_human_seconds(char text[RM_HUMAN_BYTES], double seconds);
 void rm_human_joules(char text[RM_HUMAN_BYTES], double joules); /* from 1 kWh on in kWh */
 void rm_human_watt_hours(char text[RM_HUMAN_BYTES], double watt_hours);
+void rm_human_watts(char text[RM_HUMAN_BYTES], double watts);
 void rm_human_grams(char text[RM_HUMAN_BYTES], double grams);
 void rm_human_count(char text[RM_HUMAN_BYTES], double count);
 void rm_human_percent(char text[RM_HUMAN_BYTES], double percent);

@@ -99,6 +99,10 @@ static void test_human_numbers(void **state)
     assert_string_equal(text, "2.000 kWh");
     rm_human_joules(text, 0.0);
     assert_string_equal(text, "0 mJ");
+    rm_human_watts(text, -0.25);
+    assert_string_equal(text, "-250.0 mW");
+    rm_human_watts(text, 1234.0);
+    assert_string_equal(text, "1.234 kW");
     rm_human_grams(text, 0.000697);
     assert_string_equal(text, "697.0 ug");
     rm_human_grams(text, 1500.0);
