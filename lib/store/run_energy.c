@@ -68,6 +68,11 @@ resmon_energy_part rm_run_energy_part(const struct resmon_run *run, size_t index
     return result;
 }
 
+int64_t rm_run_energy_column(const struct resmon_run *run, size_t index)
+{
+    return rm_run_find_column(run, parts[index].node, NULL);
+}
+
 static double plus(double sum, double value)
 {
     return isnan(value) ? sum : isnan(sum) ? value : sum + value;

@@ -17,6 +17,9 @@ bool rm_run_has_energy(const struct resmon_run *run);
 /** Component `index` < RM_ENERGY_PARTS. */
 resmon_energy_part rm_run_energy_part(const struct resmon_run *run, size_t index);
 
+/** Its column of the machine's energy, or -1. */
+int64_t rm_run_energy_column(const struct resmon_run *run, size_t index);
+
 /** All of them together. */
 resmon_energy rm_run_energy(const struct resmon_run *run);
 

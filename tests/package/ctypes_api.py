@@ -24,6 +24,20 @@ class Statistics(ctypes.Structure):
                                              "duration_s", "over20_s", "over40_s", "over80_s", "over100_s")]
 
 
+Compared = ctypes.c_double * 5  # work, idle, difference, low, high
+
+
+class Comparison(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t)] + [
+        (name, Compared) for name in ("energy_j", "power_w", "gco2eq", "kgco2eq_year")] + [
+        (name, ctypes.c_double) for name in ("seconds", "degrees_of_freedom", "modelled_share", "hours_per_day",
+                                             "days_per_year", "g_per_kwh", "pue")] + [
+        (name, ctypes.c_uint64) for name in ("work_runs", "idle_runs", "work_stretches", "idle_stretches")] + [
+        ("provenance", ctypes.c_int32), ("is_significant", ctypes.c_int32)] + [
+        (name, ctypes.c_char * size) for name, size in (("components", 32), ("place", 64), ("method", 160),
+                                                        ("remark", 512), ("statement", 512))]
+
+
 STATUS, POINTER, INT64 = ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64
 OnRun = ctypes.CFUNCTYPE(STATUS, POINTER, POINTER)
 OnTag = ctypes.CFUNCTYPE(STATUS, POINTER, INT64, ctypes.c_char_p)
@@ -125,6 +139,17 @@ for index in range(lib.resmon_doctor_entry_count(doctor)):
     check(lib.resmon_doctor_get_entry(doctor, ctypes.c_size_t(index), ctypes.byref(entry)))
     assert 1 <= entry.status <= 4 and entry.group and entry.name and entry.what, entry.name
 lib.resmon_doctor_free(doctor)
+
+idle, work, comparison = POINTER(), POINTER(), Comparison(struct_size=ctypes.sizeof(Comparison))
+check(lib.resmon_measure_idle(ctypes.c_double(0.12), None, ctypes.byref(idle)))
+check(lib.resmon_measure_idle(ctypes.c_double(0.12), None, ctypes.byref(work)))
+check(lib.resmon_compare_runs(ctypes.byref(work), ctypes.c_size_t(1), ctypes.byref(idle), ctypes.c_size_t(1), None,
+                              ctypes.byref(comparison)))
+assert comparison.work_runs == 1 and 0.12 <= comparison.seconds < 60, comparison.seconds
+assert comparison.energy_j[0] >= 0 and comparison.energy_j[3] != comparison.energy_j[3]
+assert comparison.statement.startswith(b"No interval can be given: "), comparison.statement
+lib.resmon_run_free(idle)
+lib.resmon_run_free(work)
 options.struct_size = 8
 assert lib.resmon_monitor_new(ctypes.byref(options), ctypes.byref(monitor)) == -1
 assert b"struct_size" in lib.resmon_last_error()
