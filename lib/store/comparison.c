@@ -135,13 +135,26 @@ static bool is_comparable(const struct sides *sides, size_t part, resmon_compari
     return true;
 }
 
+/* What no run knows, such as GPUs where there are none, is no gap. */
+static bool is_known_to_any(const struct sides *sides, size_t part)
+{
+    for (size_t s = 0; s < 2; s++) {
+        for (size_t i = 0; i < sides->lists[s].count; i++) {
+            if (!isnan(part_watts(sides->lists[s].runs[i], part))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void choose_part(struct sides *sides, size_t part, struct rm_comparison *comparison)
 {
     resmon_comparison *figures = &comparison->figures;
     const resmon_energy_part first = rm_run_energy_part(sides->lists[0].runs[0], part);
     size_t length = strlen(figures->components);
     bool is_modelled = first.provenance == RESMON_PROVENANCE_MODELLED;
-    sides->is_used[part] = is_comparable(sides, part, figures);
+    sides->is_used[part] = is_known_to_any(sides, part) && is_comparable(sides, part, figures);
     if (sides->is_used[part]) {
         (void)snprintf(figures->components + length, sizeof figures->components - length, "%s%s",
                        length > 0 ? "+" : "", first.name);
