@@ -5,7 +5,10 @@
  *
  * Sources, the first that there is.  Processors: RAPL through powercap, the PMU "power" of perf, a
  * model.  Memory: the dram counters of the same, a model.  GPUs: NVML's energy counter, else its
- * power over time.  Mean power is energy over time.
+ * power over time.  Mean power is energy over time.  What this user can read, and what opens the
+ * rest, says <resmon/doctor.h>.  In the environment, RESMON_ENERGY_ROOT=/host names a directory
+ * below which RAPL's files are (containers do not see them, unless the host's /sys is mounted in
+ * them somewhere), and RESMON_NVML=FILE another NVML.
  *
  * The tree's share of the processors' energy: of its active part (energy times load) as CPU time
  * of all CPU time in use; of the idle part by the policy of the run (RESMON_FLAG_IDLE_*).  Of the

@@ -45,7 +45,7 @@ typedef struct resmon_monitor resmon_monitor;
 #define RESMON_DOMAIN_NET     UINT64_C(128) /**< network interfaces and InfiniBand ports */
 #define RESMON_DOMAIN_NODE    UINT64_C(248) /**< CPU, memory, pressure, disk and network */
 #define RESMON_DOMAIN_ENERGY  UINT64_C(256) /**< energy of processors, memory and GPUs */
-#define RESMON_DOMAIN_GPU     UINT64_C(512) /**< NVIDIA GPUs (NVML, if its library is there) */
+#define RESMON_DOMAIN_GPU     UINT64_C(512) /**< GPUs of NVIDIA, if their driver is there */
 #define RESMON_DOMAIN_ALL     UINT64_C(1023)
 
 /* Flags. */

@@ -2,7 +2,8 @@
 /*
  * What reading four energy counters costs, against four bare preads of the same files.  The files
  * are of sysfs, as the counters are, but not those: reading RAPL itself takes some microseconds
- * more on both sides.  And what the tables of carbon and processors cost a look-up.
+ * more on both sides.  And what the tables of carbon and processors cost a look-up, and the
+ * division of energy among scopes a sample.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "bench.h"
 #include "carbon/cpu_power.h"
 #include "collect/energy_zones.h"
+#include "store/scope_energy.h"
 #include "sys/perf.h"
 
 #define ZONES   4
@@ -149,6 +151,76 @@ static double look_up_processor(void *context, size_t count)
     return (bench_now_ns() - start) / (double)count;
 }
 
+/* ---- scopes ----------------------------------------------------------------------------- */
+
+#define SCOPES  1000U
+#define THREADS 8U
+
+/* A full tree of scopes, three deep, in each of the threads; all of them ran in each slice. */
+static struct rm_block made_trees(void)
+{
+    const struct rm_block_sizes sizes = {.rows = 2,
+                                         .sources = 1,
+                                         .tags = 1,
+                                         .sites = 2,
+                                         .nodes = SCOPES + THREADS + 2,
+                                         .threads = THREADS,
+                                         .depth = 4,
+                                         .fact_bytes = 1,
+                                         .scope_energy = 1};
+    struct rm_block block;
+    uint64_t bytes;
+    check(rm_block_measure(&sizes, &bytes));
+    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (memory == NULL) {
+        abort();
+    }
+    memset(memory, 0, bytes);
+    rm_block_format(&block, memory, &sizes);
+    block.header->retired_root = rm_node_ref_of(1);
+    for (uint64_t i = 0; i < THREADS; i++) {
+        struct rm_scope_thread_record *thread = rm_block_record(&block, RM_SECTION_THREADS, i);
+        thread->state = RM_THREAD_LIVE;
+        thread->root = rm_node_ref_of(2 + i);
+    }
+    for (uint64_t i = 0; i < SCOPES; i++) {
+        uint64_t own = 2 + THREADS + i;
+        uint64_t parent = i < THREADS * 13 ? 2 + i % THREADS : own - THREADS * 13;
+        struct rm_scope_node *above = rm_node_at(&block, rm_node_ref_of(parent));
+        struct rm_scope_node *node = rm_node_at(&block, rm_node_ref_of(own));
+        node->site = 1;
+        node->next = above->first_child;
+        above->first_child = rm_node_ref_of(own);
+    }
+    return block;
+}
+
+static double divide_energy(void *context, size_t count)
+{
+    const struct rm_block *block = context;
+    static const double cpu_s[THREADS] = {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
+    const struct rm_energy_slice slice = {
+        .elapsed = 1000000, .cpu_j = 10.0, .other_j = 1.0, .cpu_s = 1.0, .thread_cpu_s = cpu_s};
+    double ns = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        for (uint64_t n = 2 + THREADS; n < 2 + THREADS + SCOPES; n++) {
+            rm_node_at(block, rm_node_ref_of(n))->wall[0].total += 1000;
+        }
+        double start = bench_now_ns();
+        rm_scope_energy_divide(block, &slice);
+        ns += bench_now_ns() - start;
+    }
+    return ns / (double)count;
+}
+
+static void bench_scopes(struct bench *bench)
+{
+    struct rm_block block = made_trees();
+    bench_value(bench, "energy among 1000 scopes, 8 threads",
+                bench_median(bench, divide_energy, &block, 200) / 1e3, "us", 1000.0);
+    free(block.base);
+}
+
 int main(int argc, char **argv)
 {
     struct bench bench = bench_begin(argc, argv, "bench_energy");
@@ -164,6 +236,7 @@ int main(int argc, char **argv)
                 bench_median(&bench, look_up_place, NULL, 1000) / 1e3, "us", 0.0);
     bench_value(&bench, "a processor in the table",
                 bench_median(&bench, look_up_processor, NULL, 10) / 1e3, "us", 0.0);
+    bench_scopes(&bench);
     tear_down(&setup);
     return bench_end(&bench);
 }
