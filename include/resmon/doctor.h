@@ -34,16 +34,12 @@ typedef struct resmon_doctor resmon_doctor;
 #define RESMON_DOCTOR_ABSENT       3 /**< it is not there */
 #define RESMON_DOCTOR_GARBLED      4 /**< it is there, and does not say what it should */
 
-/* The files of an administrator. */
+/* The files of an administrator, below /etc. */
 #define RESMON_DOCTOR_FILE_ALL      0 /**< all of them, with how to install them */
-#define RESMON_DOCTOR_FILE_SYSUSERS 1 /**< /etc/sysusers.d/resmon.conf: the group */
-#define RESMON_DOCTOR_FILE_UDEV                                 \
-    2 /**< /etc/udev/rules.d/70-resmon.rules: every zone, as it \
-           appears */
-#define RESMON_DOCTOR_FILE_TMPFILES                                                             \
-    3                               /**< /etc/tmpfiles.d/resmon.conf: every zone that is there, \
-                                         where there is no udev */
-#define RESMON_DOCTOR_FILE_SYSCTL 4 /**< /etc/sysctl.d/70-resmon.conf: hardware counters */
+#define RESMON_DOCTOR_FILE_SYSUSERS 1 /**< sysusers.d/resmon.conf: the group */
+#define RESMON_DOCTOR_FILE_UDEV     2 /**< udev/rules.d/70-resmon.rules: zones, as they appear */
+#define RESMON_DOCTOR_FILE_TMPFILES 3 /**< tmpfiles.d/resmon.conf: zones, without udev */
+#define RESMON_DOCTOR_FILE_SYSCTL   4 /**< sysctl.d/70-resmon.conf: hardware counters */
 
 /** Options.  Zero or NULL is the default.  Strings are copied.  Since 0.1. */
 typedef struct resmon_doctor_options {

@@ -92,9 +92,7 @@ bool rm_parse_hex(struct rm_text *text, uint64_t *ret_value)
 {
     struct rm_text rest = *text;
     uint64_t value = 0;
-    if (!rm_parse_literal(&rest, "0x")) {
-        return false;
-    }
+    (void)rm_parse_literal(&rest, "0x");
     const char *first = rest.at;
     for (; rest.at < rest.end && hex_digit(*rest.at) >= 0; rest.at++) {
         if (value >> 60 != 0) {

@@ -38,7 +38,7 @@ bool rm_parse_u64(struct rm_text *text, uint64_t *ret_value);
 /** The same with an optional '-'. */
 bool rm_parse_i64(struct rm_text *text, int64_t *ret_value);
 
-/** Takes "0x1f", in lower case; false on anything else, and on overflow. */
+/** Takes "0x1f" or "1f", in lower case; false on anything else, and on overflow. */
 bool rm_parse_hex(struct rm_text *text, uint64_t *ret_value);
 
 /** Skips spaces, then takes "12" or "12.34" (at most 18 digits after the point). */

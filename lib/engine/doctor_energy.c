@@ -295,8 +295,8 @@ static void add_processors(const struct zones *zones)
     struct tally packages = count_parts(zones, "package");
     if (is_partial(packages)) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_NOT_READABLE, "",
-                      "only %u of %u packages can be read: their sum is less than the machine "
-                      "draws",
+                      "only %u of %u packages can be read, which do not measure the machine: a "
+                      "model by load takes their place",
                       packages.readable, packages.all);
     } else if (packages.readable > 0) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_READY, "",
@@ -324,8 +324,8 @@ static void add_memory(const struct zones *zones)
     unsigned modules = rm_memory_modules(&exam->root, &exam->scratch);
     if (is_partial(drams)) {
         rm_doctor_add(exam, GROUP, "memory", RESMON_DOCTOR_NOT_READABLE, "",
-                      "only %u of %u counters of memory (dram) can be read: their sum is less "
-                      "than the memory draws",
+                      "only %u of %u counters of memory (dram) can be read, which do not measure "
+                      "all of it: a model takes their place",
                       drams.readable, drams.all);
     } else if (drams.readable > 0) {
         rm_doctor_add(exam, GROUP, "memory", RESMON_DOCTOR_READY, "",

@@ -30,36 +30,19 @@ static bool is_first_namespace(const struct rm_root *root, struct rm_scratch *sc
            rm_parse_u64(&text, &count) && inside == 0 && outside == 0 && count == ALL_USERS;
 }
 
-/* "\t000001ffffffffff"; anything else is no right. */
-static uint64_t parse_mask(struct rm_text text)
-{
-    uint64_t mask = 0;
-    struct rm_text digits;
-    if (!rm_parse_word(&text, &digits) || rm_text_left(&digits) > 16) {
-        return 0;
-    }
-    for (; digits.at < digits.end; digits.at++) {
-        char c = *digits.at;
-        bool is_letter = c >= 'a' && c <= 'f';
-        if (!is_letter && (c < '0' || c > '9')) {
-            return 0;
-        }
-        mask = mask << 4 | (uint64_t)(is_letter ? c - 'a' + 10 : c - '0');
-    }
-    return mask;
-}
-
 bool rm_capability_has(const struct rm_root *root, struct rm_scratch *scratch, const char *proc_dir,
                        enum rm_capability capability)
 {
     struct rm_text text, line;
+    uint64_t mask;
     if (!is_first_namespace(root, scratch, proc_dir) ||
         !read_file(root, scratch, proc_dir, "status", &text)) {
         return false;
     }
     while (rm_parse_line(&text, &line)) {
-        if (rm_parse_literal(&line, "CapEff:")) {
-            return (parse_mask(line) >> capability & 1) != 0;
+        if (rm_parse_literal(&line, "CapEff:")) { /* "\t000001ffffffffff" */
+            return rm_parse_literal(&line, "\t") && rm_parse_hex(&line, &mask) &&
+                   rm_text_left(&line) == 0 && (mask >> capability & 1) != 0;
         }
     }
     return false;

@@ -288,9 +288,12 @@ static void test_hex(void **state)
         uint64_t number;
         size_t left; /* what is not taken; all of it: no number */
     } cases[] = {
-        {"0x0", 0, 0},  {"0xd0c", 0xd0c, 0}, {"0x02,", 2, 1}, {"0xffffffffffffffff", UINT64_MAX, 0},
-        {"0x", 0, 2},   {"12", 0, 2},        {"0xG", 0, 3},   {"0x10000000000000000", 0, 19},
-        {"0x1F", 1, 1},
+        {"0x0", 0, 0},   {"0xd0c", 0xd0c, 0},
+        {"0x02,", 2, 1}, {"0xffffffffffffffff", UINT64_MAX, 0},
+        {"0x", 0, 2},    {"12", 0x12, 0},
+        {"0xG", 0, 3},   {"0x10000000000000000", 0, 19},
+        {"0x1F", 1, 1},  {"000001ffffffffff\n", 0x1ffffffffff, 1},
+        {"", 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *memory;
