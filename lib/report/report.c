@@ -250,19 +250,41 @@ static void set_rate(cell target, print_fn print, double value, bool is_rate)
                    is_rate && isfinite(value) ? "/s" : "");
 }
 
-static void write_figure(struct rm_table *table, const struct rm_run_column *column, size_t figure)
+static void write_figure(struct rm_table *table, const struct rm_run_column *column,
+                         const char *label, print_fn print)
 {
     bool is_counter = column->kind == RESMON_COUNTER;
     cell *cells = rm_table_row(table);
     if (cells == NULL) {
         return;
     }
-    set(cells[0], figures[figure].label);
-    set_rate(cells[1], figures[figure].print, column->stats.mean, is_counter);
-    set_rate(cells[2], figures[figure].print, column->stats.p95, is_counter);
-    set_rate(cells[3], figures[figure].print, column->stats.max, is_counter);
+    set(cells[0], label);
+    set_rate(cells[1], print, column->stats.mean, is_counter);
+    set_rate(cells[2], print, column->stats.p95, is_counter);
+    set_rate(cells[3], print, column->stats.max, is_counter);
     if (is_counter) {
-        figures[figure].print(cells[4], column->stats.last);
+        print(cells[4], column->stats.last);
+    }
+}
+
+static void write_gpus(struct rm_table *table, const struct resmon_run *run)
+{
+    static const struct {
+        const char *metric, *what;
+        print_fn print;
+    } of_gpus[] = {{"gpu.util", "use", rm_human_percent},
+                   {"gpu.mem.used", "memory in use", rm_human_bytes},
+                   {"gpu.power", "power", rm_human_watts}};
+    for (size_t i = 0; i < run->column_count; i++) {
+        const struct rm_run_column *column = &run->columns[i];
+        for (size_t k = 0; k < RM_ARRAY_LEN(of_gpus) && column->stats.n > 0; k++) {
+            if (strcmp(column->metric, of_gpus[k].metric) == 0) {
+                cell label;
+                (void)snprintf(label, sizeof label, "GPU %.40s, %s", column->instance,
+                               of_gpus[k].what);
+                write_figure(table, column, label, of_gpus[k].print);
+            }
+        }
     }
 }
 
@@ -275,9 +297,10 @@ static void write_run(struct rm_buffer *buffer, const struct resmon_run *run)
     for (size_t i = 0; i < RM_ARRAY_LEN(figures); i++) {
         int64_t column = rm_run_find_column(run, figures[i].metric, NULL);
         if (column >= 0 && run->columns[column].stats.n > 0) {
-            write_figure(&table, &run->columns[column], i);
+            write_figure(&table, &run->columns[column], figures[i].label, figures[i].print);
         }
     }
+    write_gpus(&table, run);
     int64_t peak = rm_run_find_column(run, "proc.mem.peak_rss", NULL);
     cell *cells = peak >= 0 && run->columns[peak].stats.n > 0 ? rm_table_row(&table) : NULL;
     if (cells != NULL) {

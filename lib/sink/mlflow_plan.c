@@ -133,9 +133,9 @@ static const char *copy_key(struct rm_mlflow_plan *plan, const char *key)
     return rm_arena_text(&plan->arena, key, strlen(key));
 }
 
-static double last_of(const struct resmon_run *run, const char *metric)
+static double last_of(const struct resmon_run *run, const char *metric, const char *instance)
 {
-    int64_t column = rm_run_find_column(run, metric, NULL);
+    int64_t column = rm_run_find_column(run, metric, instance);
     return column >= 0 && run->columns[column].stats.n > 0 ? run->columns[column].stats.last
                                                            : RM_NAN;
 }
@@ -153,7 +153,7 @@ static void add_run_points(struct rm_mlflow_plan *plan)
     };
     add_point(plan, "resmon/run/wall_seconds", (double)plan->run->duration_ns / 1e9);
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
-        add_point(plan, rows[i].key, last_of(plan->run, rows[i].metric) / rows[i].divisor);
+        add_point(plan, rows[i].key, last_of(plan->run, rows[i].metric, NULL) / rows[i].divisor);
     }
 }
 
@@ -368,41 +368,107 @@ static const struct {
     {"disk_read_megabytes", "node.disk.read_bytes", RESMON_SERIES_LAST, MEGA},
     {"disk_write_megabytes", "node.disk.write_bytes", RESMON_SERIES_LAST, MEGA},
     {"cgroup_memory_usage_megabytes", "cg.mem.current", RESMON_SERIES_MEAN, MEGA},
+    {"cpu_energy_joules", "node.energy.cpu", RESMON_SERIES_LAST, 1},
+    {"memory_energy_joules", "node.energy.ram", RESMON_SERIES_LAST, 1},
+    {"gpu_energy_joules", "node.energy.gpu", RESMON_SERIES_LAST, 1},
+};
+
+/* Of each GPU, as "gpu_0_utilization_percentage": MLflow's own names, and one like them. */
+static const struct {
+    const char *key, *metric;
+    double divisor;
+    const char *percent_of; /* or of the last value of this */
+} gpu_rows[] = {
+    {"utilization_percentage", "gpu.util", 1, NULL},
+    {"memory_usage_megabytes", "gpu.mem.used", MEGA, NULL},
+    {"memory_usage_percentage", "gpu.mem.used", 0, "gpu.mem.total"},
+    {"power_usage_watts", "gpu.power", 1, NULL},
+    {"power_usage_percentage", "gpu.power", 0, "gpu.power_limit"},
+    {"temperature_celsius", "gpu.temp", 1, NULL},
 };
 
 _Static_assert(sizeof series_rows / sizeof *series_rows <= RM_MLFLOW_SERIES_KEYS, "room for all");
+
+/* `key` behind the name of the node; more than there is room for are left out. */
+static resmon_status add_one_series(struct rm_mlflow_plan *plan, const char *key, size_t column,
+                                    int kind, double divisor)
+{
+    struct rm_mlflow_series *series = &plan->series[plan->series_count];
+    char head[LONGEST_KEY + 64];
+    if (plan->series_count == RM_MLFLOW_SERIES_KEYS) {
+        return RESMON_OK;
+    }
+    series->head_length =
+        (size_t)snprintf(head, sizeof head, "{\"key\":\"system/%s\",\"value\":", key);
+    series->head = rm_arena_alloc(&plan->arena, series->head_length, 1);
+    if (series->head == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+    }
+    memcpy(series->head, head, series->head_length);
+    series->values = rm_run_series(plan->run, column, kind);
+    series->divisor = divisor;
+    plan->series_count++;
+    return RESMON_OK;
+}
+
+static resmon_status add_node_series(struct rm_mlflow_plan *plan, const char *node)
+{
+    double memory = fact_number(plan->run, "machine", "memory_bytes");
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < RM_ARRAY_LEN(series_rows) && status == RESMON_OK; i++) {
+        int64_t column = rm_run_find_column(plan->run, series_rows[i].metric, NULL);
+        bool is_share = series_rows[i].divisor == SHARE_OF_MEMORY;
+        char key[LONGEST_KEY];
+        if (column >= 0 && (!is_share || memory > 0.0)) {
+            (void)snprintf(key, sizeof key, "%s/%s", node, series_rows[i].key);
+            status = add_one_series(plan, key, (size_t)column, series_rows[i].series,
+                                    is_share ? memory / 100.0 : series_rows[i].divisor);
+        }
+    }
+    return status;
+}
+
+static resmon_status add_gpu_series(struct rm_mlflow_plan *plan, const char *node,
+                                    const char *instance)
+{
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < RM_ARRAY_LEN(gpu_rows) && status == RESMON_OK; i++) {
+        int64_t column = rm_run_find_column(plan->run, gpu_rows[i].metric, instance);
+        bool is_share = gpu_rows[i].percent_of != NULL;
+        double divisor = is_share ? last_of(plan->run, gpu_rows[i].percent_of, instance) / 100.0
+                                  : gpu_rows[i].divisor;
+        char key[LONGEST_KEY];
+        if (column >= 0 && plan->run->columns[column].stats.n > 0 && divisor > 0.0) {
+            (void)snprintf(key, sizeof key, "%s/gpu_%s_%s", node, instance, gpu_rows[i].key);
+            status = add_one_series(plan, key, (size_t)column, RESMON_SERIES_MEAN, divisor);
+        }
+    }
+    return status;
+}
+
+/* Slices ("2:0") have no name in MLflow. */
+static bool is_whole_gpu(const struct rm_run_column *column)
+{
+    return strcmp(column->metric, gpu_rows[0].metric) == 0 &&
+           strspn(column->instance, "0123456789") == strlen(column->instance);
+}
 
 static resmon_status add_series(struct rm_mlflow_plan *plan)
 {
     char node[128];
     const struct resmon_run *run = plan->run;
-    double memory = fact_number(run, "machine", "memory_bytes");
     if (plan->config->node_id[0] != '\0') {
         rm_mlflow_clean_name(node, sizeof node, plan->config->node_id);
     } else {
         (void)snprintf(node, sizeof node, "node_%" PRId64, plan->place.node_index);
     }
-    for (size_t i = 0; i < RM_ARRAY_LEN(series_rows); i++) {
-        int64_t column = rm_run_find_column(run, series_rows[i].metric, NULL);
-        bool is_share = series_rows[i].divisor == SHARE_OF_MEMORY;
-        if (column < 0 || (is_share && !(memory > 0.0))) {
-            continue;
+    resmon_status status = add_node_series(plan, node);
+    for (size_t i = 0; i < run->column_count && status == RESMON_OK; i++) {
+        if (is_whole_gpu(&run->columns[i])) {
+            status = add_gpu_series(plan, node, run->columns[i].instance);
         }
-        struct rm_mlflow_series *series = &plan->series[plan->series_count];
-        char head[LONGEST_KEY];
-        int length = snprintf(head, sizeof head, "{\"key\":\"system/%s/%s\",\"value\":", node,
-                              series_rows[i].key);
-        series->head_length = (size_t)length;
-        series->head = rm_arena_alloc(&plan->arena, series->head_length, 1);
-        if (series->head == NULL) {
-            return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
-        }
-        memcpy(series->head, head, series->head_length);
-        series->values = rm_run_series(run, (size_t)column, series_rows[i].series);
-        series->divisor = is_share ? memory / 100.0 : series_rows[i].divisor;
-        plan->series_count++;
     }
-    return RESMON_OK;
+    return status;
 }
 
 resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,

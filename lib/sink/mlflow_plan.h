@@ -53,7 +53,7 @@ struct rm_mlflow_series {
     double divisor;
 };
 
-#define RM_MLFLOW_SERIES_KEYS 32
+#define RM_MLFLOW_SERIES_KEYS 128 /* 17 GPUs beside what is of the node */
 
 struct rm_mlflow_plan {
     const struct rm_mlflow_config *config;

@@ -53,6 +53,9 @@ SERIES = {
     "disk_read_megabytes": ("node.disk.read_bytes", "", "last", MB),
     "disk_write_megabytes": ("node.disk.write_bytes", "", "last", MB),
     "cgroup_memory_usage_megabytes": ("cg.mem.current", "", "mean", MB),
+    "cpu_energy_joules": ("node.energy.cpu", "", "last", 1),
+    "memory_energy_joules": ("node.energy.ram", "", "last", 1),
+    "gpu_energy_joules": ("node.energy.gpu", "", "last", 1),
 }
 
 # name of the figure of a scope: its value, None when it has none

@@ -13,6 +13,7 @@
 #include "../fixtures/fake_nvml.h"
 #include "collect/gpu_share.h"
 #include "engine/gpus.h"
+#include "sink/mlflow_plan.h"
 #include "store/run.h"
 #include "sys/nvml.h"
 
@@ -318,6 +319,48 @@ static void test_a_run_has_the_energy_of_gpus(void **state)
     assert_int_equal(fake->inits, 0);
 }
 
+#ifdef RM_HAVE_CJSON
+/* In MLflow's "System metrics" by MLflow's own names; slices have none there. */
+static void test_series_for_mlflow(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gpu_0_utilization_percentage",
+                                        "gpu_0_memory_usage_megabytes",
+                                        "gpu_0_memory_usage_percentage",
+                                        "gpu_0_power_usage_watts",
+                                        "gpu_0_power_usage_percentage",
+                                        "gpu_2_temperature_celsius",
+                                        "gpu_energy_joules"};
+    static const double values[] = {80.0, 3000.0 / 1e6, 3.75, 300.0, 300.0 / 7.0, 60.0};
+    struct rm_mlflow_config config = {
+        .flags = RESMON_MLFLOW_SERIES, .node_index = -1, .batch_metrics = 1000};
+    struct rm_mlflow_plan plan;
+    resmon_monitor *monitor = started();
+    nap(0.25);
+    resmon_run *run = stopped(monitor);
+    assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char head[160];
+        (void)snprintf(head, sizeof head, "{\"key\":\"system/node_0/%s\",\"value\":", names[i]);
+        const struct rm_mlflow_series *found = NULL;
+        for (size_t k = 0; k < plan.series_count; k++) {
+            const struct rm_mlflow_series *series = &plan.series[k];
+            assert_null(memchr(series->head + 8, ':', series->head_length - 18)); /* no slice */
+            if (series->head_length == strlen(head) &&
+                memcmp(series->head, head, series->head_length) == 0) {
+                found = series;
+            }
+        }
+        assert_non_null(found);
+        if (i < sizeof values / sizeof *values) {
+            assert_near(found->values[1] / found->divisor, values[i], 1e-9);
+        }
+    }
+    rm_mlflow_plan_free(&plan);
+    resmon_run_free(run);
+}
+#endif
+
 static void test_every_call_may_fail(void **state)
 {
     (void)state;
@@ -393,6 +436,9 @@ int main(void)
         cmocka_unit_test_setup(test_a_lost_gpu_comes_back, reset_fake),
         cmocka_unit_test_setup(test_shares, reset_fake),
         cmocka_unit_test_setup(test_a_run_has_the_energy_of_gpus, reset_fake),
+#ifdef RM_HAVE_CJSON
+        cmocka_unit_test_setup(test_series_for_mlflow, reset_fake),
+#endif
         cmocka_unit_test_setup(test_every_call_may_fail, reset_fake),
         cmocka_unit_test_setup(test_a_gpu_that_hangs_delays_nobody, reset_fake),
         cmocka_unit_test_setup(test_without_a_driver, reset_fake),
