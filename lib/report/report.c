@@ -351,7 +351,9 @@ static void write_gaps(struct rm_buffer *buffer, const struct resmon_run *run)
     for (size_t i = 0; i < run->source_count; i++) {
         const struct rm_run_source *source = &run->sources[i];
         bool is_sound = source->status == RESMON_OK && source->failures == 0;
-        if ((is_sound && source->reason[0] == '\0') || source->status == RESMON_ENODEV) {
+        bool is_told = source->provenance == RESMON_PROVENANCE_MODELLED; /* beside its figure */
+        if ((is_sound && (is_told || source->reason[0] == '\0')) ||
+            source->status == RESMON_ENODEV) {
             continue; /* nobody misses figures of hardware that is not there */
         }
         if (!has_any) {
