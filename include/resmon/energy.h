@@ -17,7 +17,8 @@
  * nothing.  By default, the shares of all processes never exceed the whole.
  *
  * In a job, one process of each host reports the machine's energy (<resmon/job.h>, reports_host);
- * the others have their shares alone, so that runs of a job can be added up.
+ * the others have their shares alone, so that runs of a job can be added up.  Which one is settled
+ * when its monitor starts: what the machine draws after that has ended is in nobody's run.
  *
  * Scopes (resmon_run_scope) divide the tree's share of each time between two samples.  A thread's
  * part of the processors' energy, as its CPU time of the tree's, goes to its scopes as their part

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/fault.h"
 #include "base/status.h"
 
@@ -27,16 +28,34 @@ static size_t least_stack(const pthread_attr_t *attributes)
     return ask != NULL ? ask(attributes) : 0;
 }
 
-static uint64_t count; /* atomic */
+static uint64_t count;   /* atomic: of threads that have begun and not ended */
+static uint64_t changes; /* atomic: of that */
 
-void rm_thread_leave(void)
+static void leave(void *unused)
 {
-    (void)__atomic_sub_fetch(&count, 1, __ATOMIC_RELAXED);
+    (void)unused;
+    (void)__atomic_sub_fetch(&count, 1, __ATOMIC_SEQ_CST);
+    (void)__atomic_add_fetch(&changes, 1, __ATOMIC_SEQ_CST);
 }
 
-uint64_t rm_thread_count(void)
+/* Counted by the thread itself, until it ends in whatever way: libraries may end it. */
+static void *run_counted(void *start_)
 {
-    return __atomic_load_n(&count, __ATOMIC_RELAXED);
+    const struct rm_thread_work work = *(struct rm_thread_work *)start_;
+    void *result;
+    rm_free(start_);
+    (void)__atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
+    (void)__atomic_add_fetch(&changes, 1, __ATOMIC_SEQ_CST);
+    pthread_cleanup_push(leave, NULL);
+    result = work.run(work.context);
+    pthread_cleanup_pop(1);
+    return result;
+}
+
+uint64_t rm_thread_count(uint64_t *ret_changes)
+{
+    *ret_changes = __atomic_load_n(&changes, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&count, __ATOMIC_SEQ_CST);
 }
 
 uint32_t rm_thread_id(void)
@@ -71,9 +90,15 @@ resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work
     if (RM_FAULT(RM_FAULT_THREAD)) {
         return rm_error(RESMON_EBUSY, "cannot create thread %s: injected", work->name);
     }
+    struct rm_thread_work *start = rm_alloc(1, sizeof *start);
+    if (start == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for thread %s", work->name);
+    }
+    *start = *work;
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
     if (error != 0) {
+        rm_free(start);
         return rm_error_errno(error, "cannot create thread %s", work->name);
     }
     if (work->stack == RM_STACK_SMALL) {
@@ -84,12 +109,11 @@ resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_t thread;
-    (void)__atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
-    error = pthread_create(&thread, &attributes, work->run, work->context);
+    error = pthread_create(&thread, &attributes, run_counted, start);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     (void)pthread_attr_destroy(&attributes);
     if (error != 0) {
-        rm_thread_leave();
+        rm_free(start);
         return rm_error_errno(error, "cannot create thread %s", work->name);
     }
     (void)pthread_setname_np(thread, work->name);

@@ -31,11 +31,9 @@ resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work
 /** A condition whose deadlines are on CLOCK_MONOTONIC. */
 void rm_thread_cond_init(pthread_cond_t *cond);
 
-/** The last thing that such a thread does. */
-void rm_thread_leave(void);
-
-/** How many such threads there are. */
-uint64_t rm_thread_count(void);
+/** How many such threads run, and how often that has changed: if it has not around a look at
+ * something else, the number was right all the while. */
+uint64_t rm_thread_count(uint64_t *ret_changes);
 
 /** The calling thread's id and name.  Async-signal-safe. */
 uint32_t rm_thread_id(void);

@@ -17,6 +17,9 @@ static const uint16_t metrics[] = {[NODE] = RM_NODE_ENERGY_GPU, [TREE] = RM_TREE
 /* No board draws as much. */
 #define LIMIT_W 5000.0
 
+/* Nor this in its life: what is said instead of a count. */
+#define MOST_J 1e15
+
 struct gpu {
     struct rm_energy_counter counter;
     double power_w; /* at power_ns */
@@ -61,7 +64,7 @@ static void read_gpu(struct rm_collect *collect, struct gpu *gpu,
         gpu->power_ns = 0;
         return;
     }
-    if (!isnan(total_j)) {
+    if (total_j < MOST_J) {
         take_count(gpu, total_j, reading->t_ns);
     } else if (!gpu->counter.has_last) {
         take_power(gpu, reading->figures[RM_NVML_POWER], reading->t_ns);

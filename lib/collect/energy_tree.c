@@ -74,12 +74,28 @@ static const struct {
     double (*share)(const struct rm_collect *collect, const struct rm_found *last);
 } divisions[] = {[CPU] = {is_new_cpu, cpu_share}, [RAM] = {is_new_ram, ram_share}};
 
+/* When energy was divided last: of the processors, which go by CPU time of that moment, and where
+ * theirs is not known, of what is. */
+static int64_t divided_ns(const struct rm_collect *collect, const struct state *state,
+                          const double *values)
+{
+    if (!isnan(values[CPU])) {
+        return state->parts[CPU].last.tree_ns;
+    }
+    if (!isnan(collect->found.gpu_tree_j)) {
+        return collect->now_ns;
+    }
+    return isnan(values[RAM]) ? 0 : state->parts[RAM].last.tree_ns;
+}
+
 static resmon_status read_shares(struct rm_collect *collect, void *state_, double *values)
 {
     struct state *state = state_;
     struct rm_found *found = &collect->found;
     const double whole[] = {[CPU] = found->cpu_j, [RAM] = found->ram_j};
     if (found->node_ns == 0 || found->tree_ns == 0) {
+        found->shared = (struct rm_shared_energy){isnan(found->gpu_tree_j) ? 0 : collect->now_ns,
+                                                  RM_NAN, RM_NAN, found->gpu_tree_j, 0.0};
         return rm_error(RESMON_ENOENT, "the shares need the domains tree and cpu beside energy");
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(divisions); i++) {
@@ -96,7 +112,7 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
         values[i] = isnan(whole[i]) ? RM_NAN : state->parts[i].share;
     }
     found->shared = (struct rm_shared_energy){
-        .t_ns = state->parts[CPU].last.tree_ns,
+        .t_ns = divided_ns(collect, state, values),
         .cpu_j = values[CPU],
         .ram_j = values[RAM],
         .gpu_j = found->gpu_tree_j,

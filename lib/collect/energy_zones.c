@@ -267,6 +267,30 @@ static void drop_doubles(struct rm_energy_zones *zones, bool are_mirrors)
     }
 }
 
+static bool read_count(struct rm_energy_zone *zone, struct rm_scratch *scratch, uint64_t *ret_count)
+{
+    if (zone->fd >= 0) {
+        return read(zone->fd, ret_count, sizeof *ret_count) == (ssize_t)sizeof *ret_count;
+    }
+    struct rm_text text;
+    return rm_file_read(&zone->file, scratch, &text) == RESMON_OK && rm_parse_u64(&text, ret_count);
+}
+
+/* Some files can be opened, and never read. */
+static void close_unreadable(struct rm_energy_zones *zones, struct rm_scratch *scratch)
+{
+    for (size_t i = 0; i < zones->count; i++) {
+        uint64_t count;
+        if (is_readable(&zones->zones[i]) && !read_count(&zones->zones[i], scratch, &count)) {
+            char why[sizeof zones->why];
+            (void)snprintf(why, sizeof why, "%s cannot be read, or holds no number",
+                           zones->zones[i].name);
+            explain(zones, why);
+            rm_file_close(&zones->zones[i].file);
+        }
+    }
+}
+
 static void drop_unreadable(struct rm_energy_zones *zones)
 {
     for (size_t i = 0; i < zones->count;) {
@@ -427,6 +451,7 @@ resmon_status rm_energy_zones_open(struct rm_energy_zones *zones, const struct r
     }
     struct walk walk = {zones, root, scratch};
     rm_powercap_visit(root, visit_zone, &walk);
+    close_unreadable(zones, scratch);
     drop_doubles(zones, mirrors_dies(root, scratch));
     drop_unreadable(zones);
     if (count_of(zones, RM_ZONE_PACKAGE) == 0) {
@@ -452,15 +477,6 @@ void rm_energy_zones_close(struct rm_energy_zones *zones)
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-static bool read_count(struct rm_energy_zone *zone, struct rm_scratch *scratch, uint64_t *ret_count)
-{
-    if (zone->fd >= 0) {
-        return read(zone->fd, ret_count, sizeof *ret_count) == (ssize_t)sizeof *ret_count;
-    }
-    struct rm_text text;
-    return rm_file_read(&zone->file, scratch, &text) == RESMON_OK && rm_parse_u64(&text, ret_count);
-}
-
 void rm_energy_zones_read(struct rm_energy_zones *zones, struct rm_scratch *scratch,
                           int64_t sample_ns, int64_t now_ns)
 {
@@ -482,6 +498,8 @@ void rm_energy_zones_read(struct rm_energy_zones *zones, struct rm_scratch *scra
             zones->is_complete = false; /* the next to ask tries again */
         }
         double *sum = &zones->sums[zone->domain];
-        *sum = *sum >= 0.0 ? *sum + zone->counter.joules : zone->counter.joules;
+        if (zone->counter.has_last) {
+            *sum = *sum >= 0.0 ? *sum + zone->counter.joules : zone->counter.joules;
+        }
     }
 }

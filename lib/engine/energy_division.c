@@ -59,14 +59,9 @@ static double growth(double now, double last)
     return now > last ? now - last : 0.0; /* NaN: none */
 }
 
-void rm_energy_division_take(struct rm_energy_division *division,
-                             const struct rm_shared_energy *shared)
+static void divide(struct rm_energy_division *division, const struct rm_shared_energy *shared)
 {
-    if (division->session == NULL || shared->t_ns <= division->last.t_ns) {
-        return;
-    }
     bool is_first = division->last.t_ns == 0;
-    rm_session_lock(division->session);
     uint64_t now = rm_clock_ticks();
     double threads_s = read_threads(division);
     double tree_s = growth(shared->cpu_s, division->last.cpu_s) - division->lead_s;
@@ -82,7 +77,24 @@ void rm_energy_division_take(struct rm_energy_division *division,
         .thread_cpu_s = division->grown_s,
     };
     rm_scope_energy_divide(&division->session->block, &slice);
-    rm_session_unlock(division->session);
     division->last = *shared;
     division->last_ticks = now;
+}
+
+/* After the end of a session (its monitor's, or another's taking the scopes) scopes that were open
+ * stay so in its record: they have energy once more, up to then, and no more. */
+void rm_energy_division_take(struct rm_energy_division *division,
+                             const struct rm_shared_energy *shared, double share, bool is_last)
+{
+    int64_t begin_ns = rm_clock_monotonic_ns();
+    if (division->session == NULL || division->is_over || shared->t_ns <= division->last.t_ns ||
+        (begin_ns < division->next_ns && !is_last)) {
+        return;
+    }
+    rm_session_lock(division->session);
+    division->is_over = division->session->is_over;
+    divide(division, shared);
+    rm_session_unlock(division->session);
+    int64_t end_ns = rm_clock_monotonic_ns();
+    division->next_ns = end_ns + (int64_t)((double)(end_ns - begin_ns) / share);
 }

@@ -23,8 +23,10 @@ struct rm_energy_division {
     struct rm_scope_session *session; /* NULL: nothing is divided */
     struct rm_shared_energy last;
     uint64_t last_ticks;
-    double lead_s; /* CPU time that threads had before the tree's figure, which is coarser, showed
-                      it */
+    bool is_over;    /* the session is, and its last division was made */
+    int64_t next_ns; /* CLOCK_MONOTONIC: not before, for its cost */
+    double lead_s;   /* CPU time that threads had before the tree's figure, which is coarser, showed
+                        it */
     struct rm_thread_cpu *threads; /* by slot */
     double *grown_s;               /* since the time before, by slot */
 };
@@ -34,8 +36,9 @@ resmon_status rm_energy_division_open(struct rm_energy_division *division,
                                       struct rm_scope_session *session);
 void rm_energy_division_close(struct rm_energy_division *division);
 
-/** Divides what is new. */
+/** Divides what is new; `share` is how much of the time it may take, and `is_last` does it at all
+ * costs.  What is not divided now is with the next. */
 void rm_energy_division_take(struct rm_energy_division *division,
-                             const struct rm_shared_energy *shared);
+                             const struct rm_shared_energy *shared, double share, bool is_last);
 
 #endif

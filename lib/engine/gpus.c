@@ -130,7 +130,6 @@ static void *run_thread(void *context)
     if (is_left) {
         free_all(gpus);
     }
-    rm_thread_leave();
     return NULL;
 }
 

@@ -385,7 +385,6 @@ static void *run_thread(void *context)
         end_sink(lane, &lane->sinks[i]);
     }
     rm_deadline_follow(NULL);
-    rm_thread_leave();
     (void)pthread_mutex_lock(&lane->lock);
     lane->is_done = true;
     (void)pthread_cond_signal(&lane->ended);

@@ -17,15 +17,24 @@
 static pthread_key_t key; /* its destructor runs in pthread_exit(), and not in exit() */
 static bool has_key;
 
+/* The kernel counts the main thread, although it has gone, and ours from before they begin until
+ * after they have ended: never fewer than there are.  0: it does not say. */
+static bool are_only_ours_left(void)
+{
+    uint64_t before, after;
+    uint64_t ours = rm_thread_count(&before);
+    uint64_t all = rm_identity_threads();
+    (void)rm_thread_count(&after);
+    return before == after && all > 0 && all <= ours + 1;
+}
+
 static void *wait_for_the_last(void *unused)
 {
     (void)unused;
     const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
-    uint64_t threads;
     do {
         (void)nanosleep(&pause, NULL);
-        threads = rm_identity_threads();
-    } while (threads > rm_thread_count() + 1); /* the main thread, gone, is still counted */
+    } while (!are_only_ours_left());
     sigset_t none;
     (void)sigemptyset(&none);
     (void)pthread_sigmask(SIG_SETMASK, &none, NULL);

@@ -350,7 +350,8 @@ void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_
     publish_sources(sampler);
     rm_series_add(&sampler->block, &sample, &sampler->cost);
     (void)pthread_mutex_unlock(&sampler->store_lock);
-    rm_energy_division_take(&sampler->division, &sampler->collect.found.shared);
+    rm_energy_division_take(&sampler->division, &sampler->collect.found.shared,
+                            sampler->options->max_overhead, of == RM_SAMPLE_ALL);
     send(sampler, t_ns);
     /* The cost of this sample is in the account of the next. */
     uint64_t wall_ns = (uint64_t)(rm_clock_monotonic_ns() - wall_before);

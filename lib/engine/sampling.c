@@ -100,7 +100,6 @@ static void *run_thread(void *context)
         take_samples(sampling);
     }
     rm_sampler_close_sources(&sampling->sampler);
-    rm_thread_leave();
     return NULL;
 }
 

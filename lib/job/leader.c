@@ -220,13 +220,15 @@ static void give_lock(struct rm_leader_lock *lock)
 
 /* ---- leading ------------------------------------------------------------------------------- */
 
-static void lead_by_lock(struct rm_leader *leader)
+/* Local rank 0 leads without a lock where there can be none; but it may have children, and start
+ * programs, that are local rank 0 as well. */
+static void lead_by_lock(struct rm_leader *leader, bool is_local_rank_0)
 {
     resmon_status status = take_lock(leader->path, &leader->lock);
-    leader->is_leader = status == RESMON_OK;
+    leader->is_leader = status == RESMON_OK || (is_local_rank_0 && status != RESMON_EBUSY);
     if (status == RESMON_EBUSY) {
         decline(leader, "another process of the job leads on this host");
-    } else if (status != RESMON_OK) {
+    } else if (!leader->is_leader) {
         complain(leader);
     }
 }
@@ -235,7 +237,7 @@ void rm_leader_take(struct rm_leader *leader, const struct resmon_job *job, cons
 {
     const resmon_job_info *info = &job->info;
     *leader = (struct rm_leader){.pid = getpid()};
-    if (info->system[0] == '\0' || info->local_rank == 0) {
+    if (info->system[0] == '\0') {
         leader->is_leader = true;
         return;
     }
@@ -252,7 +254,9 @@ void rm_leader_take(struct rm_leader *leader, const struct resmon_job *job, cons
                                ? name_lock(leader, info, directory)
                                : rm_error(RESMON_ENOENT, "the job has no id, and no local ranks");
     if (status == RESMON_OK) {
-        lead_by_lock(leader);
+        lead_by_lock(leader, info->local_rank == 0);
+    } else if (info->local_rank == 0) {
+        leader->is_leader = true;
     } else {
         complain(leader);
     }

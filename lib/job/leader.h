@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the question which process of a job reports the figures of its host, so that they are not
- * counted once per rank: the one of local rank 0, and where local ranks are not known, the one that
- * holds a lock file.  Without a job each process is its own leader.
+ * counted once per rank: the one of local rank 0, and among its children and the programs that it
+ * starts, or where local ranks are not known, the one that holds a lock file.  Without a job each
+ * process is its own leader.
  *
  * Where it cannot be told (no id to name a lock by, a file planted in the lock's place, a directory
  * that cannot be written) nobody leads, and `reason` says why: figures of a host that are absent

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _DEFAULT_SOURCE /* lgamma_r: lgamma writes a global */
 #include "store/student.h"
 
 #include <math.h>
@@ -34,7 +35,9 @@ static double beta_fraction(double x, double a, double b)
 /* I_x(a, b), the regularized incomplete beta function. */
 static double beta_share(double x, double a, double b)
 {
-    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    int sign; /* of gamma; positive here */
+    double front = exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) +
+                       a * log(x) + b * log1p(-x));
     return x < (a + 1.0) / (a + b + 2.0) ? front * beta_fraction(x, a, b) / a
                                          : 1.0 - front * beta_fraction(1.0 - x, b, a) / b;
 }

@@ -444,13 +444,19 @@ static bool is_of_slices(enum rm_nvml_figure figure)
            figure == RM_NVML_ECC_CORRECTED || figure == RM_NVML_ECC_UNCORRECTED;
 }
 
-/* Notes what a code says of the GPU as a whole. */
-static void note(struct gpu *gpu, int code)
+/* Notes what a code says of the GPU as a whole, or of NVML: after somebody's shutdown there is no
+ * init of ours left to be undone, and no handle is good any more. */
+static void note(struct rm_nvml *nvml, struct gpu *gpu, int code)
 {
-    gpu->is_lost = gpu->is_lost || code == NVML_GPU_IS_LOST || code == NVML_UNINITIALIZED;
+    gpu->is_lost = gpu->is_lost || code == NVML_GPU_IS_LOST;
+    for (size_t i = 0; i < nvml->count && code == NVML_UNINITIALIZED; i++) {
+        nvml->inits = 0;
+        nvml->gpus[i].is_lost = true;
+        nvml->gpus[i].tried_ns = 0;
+    }
 }
 
-static void read_calls(const struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_reading *reading)
+static void read_calls(struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_reading *reading)
 {
     for (size_t i = 0; i < CALLS && !gpu->is_lost; i++) {
         double value;
@@ -464,16 +470,20 @@ static void read_calls(const struct rm_nvml *nvml, struct gpu *gpu, struct rm_gp
             *figure = value;
         }
         gpu->lacks_call[i] = is_lacking(code);
-        note(gpu, code);
+        note(nvml, gpu, code);
     }
 }
 
 /* With what the driver has reserved told apart, where it can be: then `used` is without it. */
-static void read_memory(const struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_reading *reading)
+static void read_memory(struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_reading *reading)
 {
     struct memory_v2 memory = {.version = sizeof memory | 2U << 24};
-    if (nvml->memory_v2 == NULL || gpu->is_lost ||
-        nvml->memory_v2(gpu->handle, &memory) != NVML_SUCCESS) {
+    if (nvml->memory_v2 == NULL || gpu->is_lost) {
+        return;
+    }
+    int code = nvml->memory_v2(gpu->handle, &memory);
+    note(nvml, gpu, code);
+    if (code != NVML_SUCCESS) {
         return;
     }
     reading->figures[RM_NVML_MEM_TOTAL] = (double)memory.total;
@@ -500,7 +510,7 @@ static double number_of(const struct field_value *value)
     }
 }
 
-static void read_fields(const struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_reading *reading)
+static void read_fields(struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_reading *reading)
 {
     struct field_value values[FIELDS];
     size_t which[FIELDS];
@@ -515,14 +525,14 @@ static void read_fields(const struct rm_nvml *nvml, struct gpu *gpu, struct rm_g
         }
     }
     int code = count > 0 ? nvml->fields(gpu->handle, count, values) : NVML_SUCCESS;
-    note(gpu, code);
+    note(nvml, gpu, code);
     for (int k = 0; k < count && code == NVML_SUCCESS; k++) {
         if (values[k].status == NVML_SUCCESS) {
             reading->figures[fields[which[k]].figure] =
                 number_of(&values[k]) * fields[which[k]].scale;
         }
         gpu->lacks_field[which[k]] = is_lacking(values[k].status);
-        note(gpu, values[k].status);
+        note(nvml, gpu, values[k].status);
     }
 }
 
@@ -566,24 +576,27 @@ static void read_use(struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_readin
 {
     unsigned counts[RM_MOST_GPU_PROCESSES] = {0};
     unsigned count = RM_ARRAY_LEN(nvml->samples);
-    uint64_t newest = gpu->sampled_us;
+    uint64_t newest = 0;
     if (nvml->utilization == NULL || gpu->is_lost || gpu->info.is_slice ||
         nvml->utilization(gpu->handle, nvml->samples, &count, gpu->sampled_us) != NVML_SUCCESS) {
         return;
     }
     for (unsigned i = 0; i < count && i < RM_ARRAY_LEN(nvml->samples); i++) {
         const struct process_sample *sample = &nvml->samples[i];
-        struct rm_gpu_process *process = process_of(reading, sample->pid);
-        if (process == NULL || sample->time_us <= gpu->sampled_us || sample->sm > 100) {
+        bool is_seen = sample->time_us <= gpu->sampled_us;
+        newest = sample->time_us > newest ? sample->time_us : newest;
+        struct rm_gpu_process *process =
+            is_seen || sample->sm > 100 ? NULL : process_of(reading, sample->pid);
+        if (process == NULL) {
             continue;
         }
         unsigned *seen = &counts[process - reading->processes];
         double before = isnan(process->sm) ? 0.0 : process->sm;
         process->sm = (before * (double)*seen + (double)sample->sm) / (double)(*seen + 1);
         (*seen)++;
-        newest = sample->time_us > newest ? sample->time_us : newest;
     }
-    gpu->sampled_us = newest;
+    /* Also to an earlier time: clocks are set back. */
+    gpu->sampled_us = newest != 0 ? newest : gpu->sampled_us;
 }
 
 /* ---- a reading -------------------------------------------------------------------------- */
@@ -597,7 +610,9 @@ static void find_again(struct rm_nvml *nvml, struct gpu *gpu)
         return;
     }
     gpu->tried_ns = now_ns;
-    nvml->inits += nvml->init() == NVML_SUCCESS ? 1 : 0; /* of use after somebody's shutdown */
+    if (nvml->inits == 0 && nvml->init() == NVML_SUCCESS) {
+        nvml->inits = 1;
+    }
     if (nvml->by_uuid != NULL && gpu->info.uuid[0] != '\0' &&
         nvml->by_uuid(gpu->info.uuid, &handle) == NVML_SUCCESS) {
         gpu->handle = handle;

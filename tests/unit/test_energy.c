@@ -284,6 +284,24 @@ static void test_one_of_two_sockets_measures_nothing(void **state)
     close_zones();
 }
 
+/* It opens as a file does, and is none. */
+static void test_what_opens_and_is_never_read(void **state)
+{
+    (void)state;
+    put_zone("intel-rapl:0", "package-0\n", "1000000\n");
+    put_zone("intel-rapl:1", "package-1\n", NULL);
+    put("sys/class/powercap/intel-rapl:1/energy_uj/file", "");
+    open_zones(no_perf);
+    assert_zones("package-0");
+    assert_false(rm_energy_zones_measure(&zones, RM_ZONE_PACKAGE));
+    assert_non_null(strstr(zones.why, "package-1 cannot be read"));
+    close_zones();
+    put_zone("intel-rapl:0", "package-0\n", "none\n");
+    open_zones(no_perf);
+    assert_zones("");
+    close_zones();
+}
+
 static void test_garbled_zones(void **state)
 {
     (void)state;
@@ -398,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_a_platform_and_a_second_driver),
         cmocka_unit_test(test_what_may_not_be_read),
         cmocka_unit_test(test_one_of_two_sockets_measures_nothing),
+        cmocka_unit_test(test_what_opens_and_is_never_read),
         cmocka_unit_test(test_garbled_zones),
         cmocka_unit_test(test_the_pmu_where_powercap_is_closed),
     };

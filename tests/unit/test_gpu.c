@@ -198,6 +198,48 @@ static void test_a_lost_gpu_comes_back(void **state)
     assert_int_equal(fake->inits, 0);
 }
 
+/* The program uses NVML too, and shuts it down once too often: ours begins anew, once, and undoes
+ * no more than it did. */
+static void test_a_foreign_shutdown(void **state)
+{
+    (void)state;
+    static struct rm_gpu_reading reading;
+    struct rm_nvml *nvml = opened();
+    fake->inits = 0;
+    fake->fail_at = fake->calls + 1;
+    fake->code = 1; /* NVML_ERROR_UNINITIALIZED */
+    rm_nvml_read(nvml, 0, &reading);
+    assert_true(reading.is_lost);
+    for (size_t i = 0; i < 3; i++) {
+        rm_nvml_read(nvml, i, &reading);
+        assert_false(reading.is_lost);
+        assert_int_equal(fake->inits, 1);
+    }
+    fake->inits++; /* the program again */
+    rm_nvml_close(nvml);
+    assert_int_equal(fake->inits, 1);
+}
+
+static void test_stale_samples_are_of_nobody(void **state)
+{
+    (void)state;
+    static struct rm_gpu_reading reading;
+    struct rm_nvml *nvml = opened();
+    fake->is_stale = 1;
+    fake->process_count = 1;
+    fake->processes[0].pid = 4711;
+    fake->processes[0].sm = 50;
+    fake->processes[0].bytes = 1000;
+    for (int round = 0; round < 3; round++) {
+        rm_nvml_read(nvml, 0, &reading);
+        assert_int_equal(reading.process_count, 1);
+        assert_near(reading.processes[0].sm, 50, 0);
+        assert_near(reading.processes[0].bytes, 1000, 0);
+        nap(0.002);
+    }
+    rm_nvml_close(nvml);
+}
+
 /* ---- shares --------------------------------------------------------------------------------- */
 
 static struct rm_gpu_process process(int64_t pid, double sm, double bytes)
@@ -293,7 +335,7 @@ static void test_a_run_has_the_energy_of_gpus(void **state)
     {
         RESMON_SCOPE("train");
         nap(0.5);
-        fake->pcie += 5000; /* past 32 bits */
+        (void)__atomic_add_fetch(&fake->pcie, 5000, __ATOMIC_RELAXED); /* past 32 bits */
         nap(0.5);
     }
     resmon_run *run = stopped(monitor);
@@ -396,7 +438,8 @@ static void test_a_gpu_that_hangs_delays_nobody(void **state)
 {
     (void)state;
     resmon_monitor *monitor = started();
-    fake->hang_at = fake->calls + 200;
+    __atomic_store_n(&fake->hang_at, __atomic_load_n(&fake->calls, __ATOMIC_RELAXED) + 200,
+                     __ATOMIC_RELAXED);
     nap(1.5);
     double begin = now_s();
     resmon_run *run = stopped(monitor);
@@ -434,6 +477,8 @@ int main(void)
         cmocka_unit_test_setup(test_what_is_lacking_is_not_asked_for_again, reset_fake),
         cmocka_unit_test_setup(test_libraries_that_are_none, reset_fake),
         cmocka_unit_test_setup(test_a_lost_gpu_comes_back, reset_fake),
+        cmocka_unit_test_setup(test_a_foreign_shutdown, reset_fake),
+        cmocka_unit_test_setup(test_stale_samples_are_of_nobody, reset_fake),
         cmocka_unit_test_setup(test_shares, reset_fake),
         cmocka_unit_test_setup(test_a_run_has_the_energy_of_gpus, reset_fake),
 #ifdef RM_HAVE_CJSON

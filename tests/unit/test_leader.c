@@ -202,6 +202,30 @@ static void test_a_child_does_not_inherit_the_leadership(void **state)
 }
 
 /* Of many that come at once, and go, there is never more than one. */
+/* It has the same environment, and so have the programs that it starts. */
+static void test_a_child_of_local_rank_0_does_not_lead(void **state)
+{
+    (void)state;
+    resmon_job *job = job_of("PBS_JOBID=1.server", "RESMON_LOCAL_RANK=0");
+    struct rm_leader leader = take(job);
+    assert_true(rm_leader_leads(&leader));
+    for (int round = 0; round < 2; round++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct rm_leader other = take(job);
+            _exit(rm_leader_leads(&other) ? 1 : 0);
+        }
+        int ended;
+        assert_int_equal(waitpid(child, &ended, 0), child);
+        assert_int_equal(ended, round << 8); /* the second time nobody else leads */
+        if (round == 0) {
+            rm_leader_free(&leader);
+        }
+    }
+    resmon_job_free(job);
+}
+
 static void test_never_two_at_once(void **state)
 {
     (void)state;
@@ -339,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_one_lock_one_process),
         cmocka_unit_test(test_another_process_takes_over_after_a_kill),
         cmocka_unit_test(test_a_child_does_not_inherit_the_leadership),
+        cmocka_unit_test(test_a_child_of_local_rank_0_does_not_lead),
         cmocka_unit_test(test_never_two_at_once),
         cmocka_unit_test(test_planted_files_are_left_alone),
         cmocka_unit_test(test_a_file_of_somebody_else),
