@@ -267,13 +267,19 @@ static void drop_doubles(struct rm_energy_zones *zones, bool are_mirrors)
     }
 }
 
+static bool read_file(struct rm_energy_zone *zone, struct rm_scratch *scratch, uint64_t *ret_count)
+{
+    struct rm_text text;
+    return rm_file_read(&zone->file, scratch, &text) == RESMON_OK && rm_parse_u64(&text, ret_count);
+}
+
 static bool read_count(struct rm_energy_zone *zone, struct rm_scratch *scratch, uint64_t *ret_count)
 {
     if (zone->fd >= 0) {
         return read(zone->fd, ret_count, sizeof *ret_count) == (ssize_t)sizeof *ret_count;
     }
-    struct rm_text text;
-    return rm_file_read(&zone->file, scratch, &text) == RESMON_OK && rm_parse_u64(&text, ret_count);
+    return read_file(zone, scratch, ret_count) ||
+           (rm_file_reopen(&zone->file) == RESMON_OK && read_file(zone, scratch, ret_count));
 }
 
 /* Some files can be opened, and never read. */

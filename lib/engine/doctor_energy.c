@@ -3,10 +3,12 @@
  * Rows about energy: each zone of RAPL, the PMU "power" of perf, the modules of memory, and what
  * comes of them: how the energy of processors and memory will be known.
  */
+#define _GNU_SOURCE /* secure_getenv */
 #include "engine/doctor_exam.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -347,9 +349,24 @@ static void add_memory(const struct zones *zones)
     }
 }
 
+/* Monitors go by it, and this examination does not. */
+static void add_other_root(struct rm_doctor_exam *exam)
+{
+    const char *path = secure_getenv("RESMON_ENERGY_ROOT");
+    if (path != NULL && exam->root.is_live) {
+        char remedy[320];
+        (void)snprintf(remedy, sizeof remedy, "to see what is there: doctor --root %.200s", path);
+        rm_doctor_add(
+            exam, GROUP, "RESMON_ENERGY_ROOT",
+            access(path, R_OK | X_OK) == 0 ? RESMON_DOCTOR_READY : RESMON_DOCTOR_NOT_READABLE,
+            remedy, "monitors look for RAPL below %.120s, and not where this looks", path);
+    }
+}
+
 void rm_doctor_energy(struct rm_doctor_exam *exam)
 {
     struct zones zones = {.exam = exam};
+    add_other_root(exam);
     (void)snprintf(zones.rule, sizeof zones.rule,
                    "an administrator installs the files that \"doctor --rule\" prints and adds "
                    "this user to the group (usermod -aG %s USER); the user logs in again",

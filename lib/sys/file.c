@@ -139,6 +139,11 @@ resmon_status rm_file_open(struct rm_file *file, const struct rm_root *root, con
     return status;
 }
 
+resmon_status rm_file_reopen(struct rm_file *file)
+{
+    return open_again(file);
+}
+
 void rm_file_close(struct rm_file *file)
 {
     rm_kept_close(&file->kept);

@@ -61,6 +61,9 @@ struct rm_file {
 resmon_status rm_file_open(struct rm_file *file, const struct rm_root *root, const char *path);
 void rm_file_close(struct rm_file *file);
 
+/** Opens the file that has the path now: a driver that was loaded anew makes new ones. */
+resmon_status rm_file_reopen(struct rm_file *file);
+
 static inline bool rm_file_is_open(const struct rm_file *file)
 {
     return file->root != NULL;

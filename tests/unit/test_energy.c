@@ -302,6 +302,28 @@ static void test_what_opens_and_is_never_read(void **state)
     close_zones();
 }
 
+/* The files of a driver that was unloaded say nothing any more; those of its successor have the
+ * same names. */
+static void test_a_driver_that_is_loaded_anew(void **state)
+{
+    (void)state;
+    put_zone("intel-rapl:0", "package-0\n", "1000000\n");
+    open_zones(no_perf);
+    rm_energy_zones_read(&zones, &scratch, S, S);
+    put("sys/class/powercap/intel-rapl:0/energy_uj", "");
+    rm_energy_zones_read(&zones, &scratch, 2 * S, 2 * S);
+    assert_int_equal(zones.zones[0].counter.gaps, 1);
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/sys/class/powercap/intel-rapl:0/energy_uj", root_path);
+    assert_int_equal(unlink(path), 0);
+    rm_energy_zones_read(&zones, &scratch, 3 * S, 3 * S);
+    assert_int_equal(zones.zones[0].counter.gaps, 2);
+    put("sys/class/powercap/intel-rapl:0/energy_uj", "51000000\n");
+    rm_energy_zones_read(&zones, &scratch, 4 * S, 4 * S);
+    assert_near(zones.sums[RM_ZONE_PACKAGE], 50.0, 1e-9); /* nothing is lost */
+    close_zones();
+}
+
 static void test_garbled_zones(void **state)
 {
     (void)state;
@@ -417,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_what_may_not_be_read),
         cmocka_unit_test(test_one_of_two_sockets_measures_nothing),
         cmocka_unit_test(test_what_opens_and_is_never_read),
+        cmocka_unit_test(test_a_driver_that_is_loaded_anew),
         cmocka_unit_test(test_garbled_zones),
         cmocka_unit_test(test_the_pmu_where_powercap_is_closed),
     };
