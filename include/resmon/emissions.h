@@ -4,7 +4,7 @@
  * that: a line for each run, with its 38 columns.
  *
  * Energies are with the PUE, as there (kWh); powers are energy over time (W), without it; GB are
- * GiB.  What is not known is empty: GPUs for now, place on a map, and Python's version.  Water is
+ * GiB.  What is not known is empty: place on a map, and Python's version.  Water is
  * of the machines' energy, without the PUE.
  */
 #ifndef RESMON_EMISSIONS_H

@@ -11,9 +11,9 @@ RESMON_BEGIN_DECLS
 
 /**
  * The summary of a run: tables of its phases, of the run and of the node, what could not be
- * measured and why, and what observing cost.  Human units, plain UTF-8 text, at most 100 columns
- * wide. Free `ret_text` with resmon_text_free().  RESMON_EINVAL, RESMON_ENOMEM. Thread class: any
- * thread.  Since 0.1.
+ * measured and why, and what observing cost.  Human units, plain UTF-8 text, most lines at most 100
+ * columns wide. Free `ret_text` with resmon_text_free().  RESMON_EINVAL, RESMON_ENOMEM. Thread
+ * class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_report_text(const resmon_run *run, char **ret_text);
 

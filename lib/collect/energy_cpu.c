@@ -62,6 +62,9 @@ static resmon_status read_cpu(struct rm_collect *collect, void *state_, double *
                              rm_collect_moment(collect));
         collect->found.cpu_j = collect->zones.sums[RM_ZONE_PACKAGE];
         collect->found.cpu_j_ns = collect->now_ns;
+    } else if (collect->found.node_ns == 0 && state->node_ns == 0) {
+        return rm_error(RESMON_ENOENT, "the model of the processors needs the domain cpu, for "
+                                       "their load");
     } else {
         collect->found.cpu_j = read_model(collect, state);
         collect->found.cpu_j_ns = state->node_ns;

@@ -310,10 +310,11 @@ static void add_processors(const struct zones *zones)
     } else {
         rm_doctor_add(exam, GROUP, name,
                       exam->has_zones ? RESMON_DOCTOR_NOT_READABLE : RESMON_DOCTOR_ABSENT,
-                      exam->has_zones ? ""
-                                      : "the model is better for knowing what the processors may "
-                                        "draw together: \"cpu_watts = 280\" in "
-                                        "/etc/resmon/site.conf, or RESMON_CPU_WATTS=280",
+                      exam->has_zones    ? ""
+                      : exam->is_virtual ? "" /* a guest does not know its share of a socket */
+                                         : "the model is better for knowing what the processors "
+                                           "may draw together: \"cpu_watts = 280\" in "
+                                           "/etc/resmon/site.conf, or RESMON_CPU_WATTS=280",
                       "their energy is not measured: a model by load takes its place");
     }
 }

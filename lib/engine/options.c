@@ -4,12 +4,14 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/text.h"
@@ -153,7 +155,12 @@ static resmon_status find_place(const resmon_monitor_options *given, struct rm_o
     status = rm_place_find(given->carbon != NULL ? &carbon : NULL, &environment, &options->place);
     if (status != RESMON_OK && status != RESMON_EINVAL) {
         (void)rm_text_set(options->place_remark, sizeof options->place_remark, resmon_last_error());
+        rm_log(RESMON_LOG_WARNING, "where the machine stands: %s", options->place_remark);
         status = RESMON_OK;
+    } else if (status == RESMON_OK && options->place.unknown[0] != '\0') {
+        (void)snprintf(options->place_remark, sizeof options->place_remark,
+                       "the place '%s' is in no table: the world's average is taken",
+                       options->place.unknown);
     }
     return status;
 }

@@ -25,7 +25,7 @@ struct rm_options {
     char *name, *fs_root, *record; /* never NULL but fs_root, record */
     char *energy_root; /* where the energy counters are looked for; NULL: with all else */
     struct rm_terms_of_place place; /* only with RESMON_DOMAIN_ENERGY */
-    char place_remark[160];         /* what cannot be read of it */
+    char place_remark[256];         /* what cannot be read of it */
 };
 
 /** Checks and completes; RESMON_EINVAL or RESMON_ERANGE names the option. */

@@ -50,6 +50,13 @@ static resmon_status merge(struct rm_site *site, const resmon_carbon_options *gi
     return rm_site_check(site, "carbon options");
 }
 
+static const char *first_given(const struct rm_site *site)
+{
+    return site->country[0] != '\0'  ? site->country
+           : site->region[0] != '\0' ? site->region
+                                     : site->cloud_region;
+}
+
 /* What was named and is not in the tables; and, once, that a figure is the world's. */
 static void warn(const struct rm_site *site, const struct rm_intensity *found)
 {
@@ -60,13 +67,13 @@ static void warn(const struct rm_site *site, const struct rm_intensity *found)
         __atomic_exchange_n(&is_said, 1, __ATOMIC_RELAXED) != 0) {
         return;
     }
-    rm_log(
-        RESMON_LOG_WARNING,
-        "the carbon intensity of %s%s%s%s is not known: the world's average of %g g/kWh is taken; "
-        "RESMON_COUNTRY=FR or /etc/resmon/site.conf says where this machine stands",
-        is_named ? "'" : "this place", is_named ? site->country : "",
-        is_named && site->region[0] != '\0' ? "/" : "", is_named ? site->region : "",
-        found->g_per_kwh);
+    rm_log(RESMON_LOG_WARNING,
+           "the carbon intensity of %s%s%s%s%s is not known: the world's average of %g g/kWh is "
+           "taken; "
+           "RESMON_COUNTRY=FR or /etc/resmon/site.conf says where this machine stands",
+           is_named ? "'" : "this place", is_named ? site->country : "",
+           is_named && site->region[0] != '\0' ? "/" : "", is_named ? site->region : "",
+           is_named ? "'" : "", found->g_per_kwh);
 }
 
 resmon_status rm_place_find(const resmon_carbon_options *given,
@@ -102,6 +109,9 @@ resmon_status rm_place_find(const resmon_carbon_options *given,
         .cpu_watts = site.cpu_watts,
         .ram_watts = site.ram_watts,
     };
+    if (found.basis == RESMON_CARBON_BASIS_WORLD) {
+        set_text(ret_terms->unknown, first_given(&site));
+    }
     warn(&site, &found);
     return status;
 }

@@ -14,7 +14,8 @@
 struct rm_terms_of_place {
     struct rm_intensity intensity;
     double pue, wue;
-    double cpu_watts, ram_watts; /* of the site; NaN: not said */
+    double cpu_watts, ram_watts;      /* of the site; NaN: not said */
+    char unknown[RM_SITE_TEXT_BYTES]; /* a place that was named and is in no table; or "" */
 };
 
 /**

@@ -158,14 +158,17 @@ static resmon_status take_lines(struct rm_site *site, struct rm_text text, const
 {
     struct rm_text line;
     char where[352];
+    char first[RM_ERROR_TEXT_BYTES] = "";
+    resmon_status status = RESMON_OK;
     for (unsigned number = 1; rm_parse_line(&text, &line); number++) {
         (void)snprintf(where, sizeof where, "%.300s line %u", path, number);
-        resmon_status status = take_line(site, line, where);
-        if (status != RESMON_OK) {
-            return status;
+        resmon_status taken = take_line(site, line, where);
+        if (taken != RESMON_OK && status == RESMON_OK) {
+            status = taken;
+            (void)rm_text_set(first, sizeof first, resmon_last_error());
         }
     }
-    return RESMON_OK;
+    return status == RESMON_OK ? RESMON_OK : rm_error(status, "%s", first);
 }
 
 static resmon_status read_file(struct rm_site *site, const char *path, bool is_named)
@@ -218,10 +221,15 @@ resmon_status rm_site_read(const struct rm_job_environment *environment, struct 
     rm_site_clear(ret_site);
     (void)snprintf(path, sizeof path, "%s%s", environment->root != NULL ? environment->root : "",
                    named != NULL ? named : DEFAULT_FILE);
+    char first[RM_ERROR_TEXT_BYTES];
     resmon_status status = read_file(ret_site, path, named != NULL);
+    (void)rm_text_set(first, sizeof first, resmon_last_error());
     for (size_t i = 0; i < RM_ARRAY_LEN(settings); i++) {
         resmon_status taken = read_variable(ret_site, environment, &settings[i]);
-        status = status == RESMON_OK ? taken : status;
+        if (taken != RESMON_OK && status == RESMON_OK) {
+            status = taken;
+            (void)rm_text_set(first, sizeof first, resmon_last_error());
+        }
     }
-    return status;
+    return status == RESMON_OK ? RESMON_OK : rm_error(status, "%s", first);
 }

@@ -30,8 +30,8 @@ struct rm_site {
 void rm_site_clear(struct rm_site *site);
 
 /**
- * RESMON_EFORMAT names the line of the file, or the variable, and what it should be; no file is
- * fine.  What was read until then is in `ret_site`.
+ * RESMON_EFORMAT names the first line of the file, or variable, that is wrong, and what it should
+ * be; no file is fine.  `ret_site` has all that is right.
  */
 resmon_status rm_site_read(const struct rm_job_environment *environment, struct rm_site *ret_site);
 

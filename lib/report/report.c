@@ -435,7 +435,7 @@ static void write_dropped(struct rm_buffer *buffer, const struct resmon_run *run
 static void write_energy_sums(struct rm_buffer *buffer, const resmon_energy *energy)
 {
     char joules[RM_HUMAN_BYTES], grams[RM_HUMAN_BYTES], percent[RM_HUMAN_BYTES];
-    char intensity[RM_HUMAN_BYTES];
+    char intensity[RM_HUMAN_BYTES], pue[RM_HUMAN_BYTES];
     rm_human_percent(percent, 100.0 * energy->modelled_share);
     rm_human_joules(joules, energy->node_j);
     rm_human_grams(grams, energy->node_gco2eq);
@@ -451,7 +451,12 @@ static void write_energy_sums(struct rm_buffer *buffer, const resmon_energy *ene
         rm_buffer_printf(buffer, "  %s of it by a model\n", percent);
     }
     rm_human_fixed(intensity, energy->g_per_kwh, 0);
-    rm_buffer_printf(buffer, "  CO2eq at %s g/kWh (%.60s)\n", intensity, energy->place);
+    rm_human_fixed(pue, energy->pue, 2);
+    rm_buffer_printf(buffer, "  CO2eq at %s g/kWh (%.60s), PUE %s\n", intensity, energy->place,
+                     pue);
+    if (energy->remark[0] != '\0') {
+        rm_buffer_printf(buffer, "  %.250s\n", energy->remark);
+    }
 }
 
 static void write_energy(struct rm_buffer *buffer, const struct resmon_run *run)
