@@ -920,7 +920,9 @@ static void test_short_calls_do_not_keep_a_meter_from_long_ones(void **state)
     resmon_run *run = finished(monitor);
     const struct rm_run_scope *scope = child_of(run, -1, "mixed");
     assert_true(scope->cpu_calls >= 10 && scope->cpu_calls < 1020);
-    assert_near(scope->cpu_ns, 40e6, 8e6);
+    /* Calls without the meter are taken to have worked as they lasted: a machine that has taken the
+     * CPU away in one of them makes it more, and never more than the wall time. */
+    assert_true(scope->cpu_ns >= 32e6 && scope->cpu_ns <= fmax(48e6, scope->total_ns));
     resmon_run_free(run);
 }
 
