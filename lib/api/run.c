@@ -30,6 +30,9 @@
 static resmon_status load_document(const struct rm_infile *file, resmon_run **ret_run)
 {
     char *text;
+    if (file->bytes == 0) {
+        return rm_error(RESMON_EFORMAT, "%s is empty", file->path);
+    }
     resmon_status status = rm_infile_read_all(file, &text);
     if (status == RESMON_OK) {
         status = rm_document_parse(text, file->bytes, ret_run);
