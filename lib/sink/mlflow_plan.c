@@ -475,10 +475,11 @@ resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
                                   const struct rm_mlflow_config *config,
                                   const struct resmon_run *run, int64_t after_ns)
 {
-    *plan = (struct rm_mlflow_plan){.config = config,
-                                    .run = run,
-                                    .last_stage = RM_MLFLOW_STAGE_END - 1,
-                                    .place = rm_mlflow_place_of(config, run)};
+    memset(plan, 0, sizeof *plan); /* large: no copy of it on the stack */
+    plan->config = config;
+    plan->run = run;
+    plan->last_stage = RM_MLFLOW_STAGE_END - 1;
+    plan->place = rm_mlflow_place_of(config, run);
     (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/run.json");
     if (plan->place.node_index != 0) {
         (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/node_%" PRId64 ".json",
