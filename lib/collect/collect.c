@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 #include "sys/perf.h"
 
@@ -147,6 +148,20 @@ bool rm_collect_has_host_pids(const struct rm_collect *collect)
     ssize_t length =
         readlinkat(rm_kept_fd(&collect->root.kept), "proc/self/ns/pid", link, sizeof link - 1);
     return length > 0 && strcmp(link, HOST_PIDS) == 0;
+}
+
+resmon_status rm_collect_each_gpu(const struct rm_collect *collect, size_t bytes, void *ret_each)
+{
+    const struct rm_collect_gpus *gpus = &collect->gpus;
+    if (gpus->count == 0) {
+        return rm_error(gpus->status, "%s", gpus->why);
+    }
+    void *each = rm_alloc(gpus->count, bytes);
+    if (each == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for %zu GPUs", gpus->count);
+    }
+    memcpy(ret_each, &each, sizeof each);
+    return RESMON_OK;
 }
 
 bool rm_collect_read_gpus(struct rm_collect *collect)

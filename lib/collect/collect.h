@@ -56,6 +56,7 @@ struct rm_found {
 struct rm_collect_gpus {
     size_t count;
     const struct rm_gpu_info *infos;
+    const char *driver;              /* its version; NULL: there are none */
     struct rm_gpu_reading *readings; /* of the sample at read_ns, if `is_fresh` */
     bool (*read)(void *context, struct rm_gpu_reading *ret_readings); /* false: not in time */
     void *context;
@@ -178,6 +179,9 @@ resmon_status rm_collect_open_zones(struct rm_collect *collect);
 
 /** Whether this is the pid namespace of the host: elsewhere its pids mean other processes. */
 bool rm_collect_has_host_pids(const struct rm_collect *collect);
+
+/** Room of `bytes` for each GPU, or the reason why there are none. */
+resmon_status rm_collect_each_gpu(const struct rm_collect *collect, size_t bytes, void *ret_each);
 
 /** Has the GPUs read for this sample, unless that was done; false: not in time. */
 bool rm_collect_read_gpus(struct rm_collect *collect);

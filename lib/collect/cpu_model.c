@@ -104,6 +104,12 @@ void rm_cpu_model_read(struct rm_cpu_model *model, const struct rm_root *root,
     find_provider(model, root, scratch);
 }
 
+bool rm_cpu_mirrors_dies(const struct rm_cpu_model *model)
+{
+    return strcmp(model->kind.vendor, "AuthenticAMD") == 0 ||
+           strcmp(model->kind.vendor, "HygonGenuine") == 0;
+}
+
 /* "0-63" or "0,2-5"; a machine without the file is looked at as far as it has CPUs in a row. */
 static uint64_t last_cpu(const struct rm_root *root, struct rm_scratch *scratch)
 {

@@ -23,6 +23,9 @@ struct rm_cpu_model {
 void rm_cpu_model_read(struct rm_cpu_model *model, const struct rm_root *root,
                        struct rm_scratch *scratch);
 
+/** Whether the dies of a socket show one counter of the socket (AMD and Hygon). */
+bool rm_cpu_mirrors_dies(const struct rm_cpu_model *model);
+
 /** Sockets with a processor, 1 at least.  Reads a file for each CPU. */
 unsigned rm_cpu_count_sockets(const struct rm_root *root, struct rm_scratch *scratch);
 

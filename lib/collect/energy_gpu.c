@@ -106,12 +106,9 @@ static resmon_status open_gpus(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     state->gpus = &collect->gpus;
-    if (collect->gpus.count == 0) {
-        return rm_error(collect->gpus.status, "%s", collect->gpus.why);
-    }
-    state->each = rm_alloc(collect->gpus.count, sizeof *state->each);
-    if (state->each == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for %zu GPUs", collect->gpus.count);
+    resmon_status status = rm_collect_each_gpu(collect, sizeof *state->each, &state->each);
+    if (status != RESMON_OK) {
+        return status;
     }
     for (size_t i = 0; i < collect->gpus.count; i++) {
         state->each[i] =

@@ -224,13 +224,11 @@ static bool is_same(const struct rm_energy_zone *a, const struct rm_energy_zone 
     return a->domain == b->domain && a->package == b->package && a->die == b->die;
 }
 
-/* AMD and Hygon: the dies of a socket show one counter of the socket. */
 static bool mirrors_dies(const struct rm_root *root, struct rm_scratch *scratch)
 {
     struct rm_cpu_model model;
     rm_cpu_model_read(&model, root, scratch);
-    return strcmp(model.kind.vendor, "AuthenticAMD") == 0 ||
-           strcmp(model.kind.vendor, "HygonGenuine") == 0;
+    return rm_cpu_mirrors_dies(&model);
 }
 
 /* Of two that are one, the one that can be read stays, and of these the MSR's, the first die's. */

@@ -2,28 +2,22 @@
 #include "collect/gpu_share.h"
 
 #include <stdio.h>
-#include <string.h>
+
+#include "sys/pid_stat.h"
 
 /* Deeper trees of processes are circles: /proc changes while it is read. */
 #define MOST_ANCESTORS 64
 
-/* "PID (NAME) S PPID ...": the name may hold anything. */
 static int64_t parent_of(struct rm_collect *collect, int64_t pid)
 {
     char path[64];
-    struct rm_text text, word;
-    int64_t parent;
+    struct rm_text text;
+    struct rm_pid_stat stat;
     (void)snprintf(path, sizeof path, "proc/%lld/stat", (long long)pid);
-    if (rm_file_read_once(&collect->root, path, &collect->scratch, &text) != RESMON_OK) {
-        return -1;
-    }
-    for (const char *p = text.end; p > text.at; p--) {
-        if (p[-1] == ')') {
-            text.at = p;
-            break;
-        }
-    }
-    return rm_parse_word(&text, &word) && rm_parse_i64(&text, &parent) ? parent : -1;
+    return rm_file_read_once(&collect->root, path, &collect->scratch, &text) == RESMON_OK &&
+                   rm_pid_stat_parse(text, &stat)
+               ? (int64_t)stat.ppid
+               : -1;
 }
 
 static bool is_in_tree(struct rm_collect *collect, int64_t pid)

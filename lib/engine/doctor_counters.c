@@ -42,8 +42,7 @@ void rm_doctor_look_round(struct rm_doctor_exam *exam)
     rm_cpu_model_read(&model, &exam->root, &exam->scratch);
     exam->is_virtual = model.is_virtual;
     exam->is_arm = model.is_arm;
-    exam->mirrors_dies = strcmp(model.kind.vendor, "AuthenticAMD") == 0 ||
-                         strcmp(model.kind.vendor, "HygonGenuine") == 0;
+    exam->mirrors_dies = rm_cpu_mirrors_dies(&model);
     exam->is_capable =
         rm_capability_has(&exam->root, &exam->scratch, "proc/self", RM_CAP_PERFMON) ||
         rm_capability_has(&exam->root, &exam->scratch, "proc/self", RM_CAP_SYS_ADMIN);

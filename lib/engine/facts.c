@@ -81,6 +81,7 @@ static void record_gpus(struct rm_block *block, const struct rm_collect_gpus *gp
                        alike < count ? ", and others" : "");
         rm_facts_add_number(block, "machine", "gpus", (double)count);
         rm_facts_add_text(block, "machine", "gpu_model", model);
+        rm_facts_add_text(block, "machine", "gpu_driver", gpus->driver);
     }
 }
 

@@ -99,6 +99,7 @@ static resmon_status show_gpus(struct rm_sampler *sampler)
     }
     gpus->count = rm_gpus_count(sampler->gpus);
     gpus->infos = rm_gpus_infos(sampler->gpus);
+    gpus->driver = rm_gpus_driver(sampler->gpus);
     gpus->read = read_gpus;
     gpus->context = sampler->gpus;
     gpus->has_host_pids = rm_collect_has_host_pids(&sampler->collect);

@@ -246,12 +246,8 @@ static double fact_number(const struct resmon_run *run, const char *group, const
 
 static double mean_of(const struct resmon_run *run, const char *metric)
 {
-    for (size_t i = 0; i < run->column_count; i++) {
-        if (strcmp(run->columns[i].metric, metric) == 0) {
-            return run->columns[i].stats.mean;
-        }
-    }
-    return RM_NAN;
+    int64_t column = rm_run_find_column(run, metric, NULL);
+    return column >= 0 ? run->columns[column].stats.mean : RM_NAN;
 }
 
 /* Over all instances of a metric. */
