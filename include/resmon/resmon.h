@@ -27,5 +27,6 @@
 #include <resmon/summary.h>
 #include <resmon/table.h>
 #include <resmon/trace.h>
+#include <resmon/watch.h>
 
 #endif

@@ -64,6 +64,15 @@ RESMON_API void resmon_scope_end(uint64_t scope);
  */
 RESMON_API resmon_status resmon_site_intern(const char *name, resmon_site **ret_site);
 
+/**
+ * The same with the place in the source where the name stands: the same site for the same name and
+ * place.  Scopes are merged by name all the same.  `file` and `function` may be "", `line` 0.
+ * Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_site_intern_at(const char *name, const char *file,
+                                               const char *function, uint64_t line,
+                                               resmon_site **ret_site);
+
 /** State of RESMON_TIMED and RESMON_PEAK_RSS.  Since 0.1. */
 typedef struct resmon_timed {
     resmon_site *site;

@@ -89,6 +89,13 @@ static uint64_t read_mark(void)
     return peak;
 }
 
+static void reset_mark(void)
+{
+    rm_rss_mark_reset(&mark);
+    RM_STORE(&resets, resets + 1);
+    sampled = 0;
+}
+
 static void unlink_watch(struct rm_peak_watch *watch)
 {
     watch->next->previous = watch->previous;
@@ -101,9 +108,7 @@ void rm_peak_begin(struct rm_peak_watch *watch)
     int cancel_state = lock_against_cancel();
     open_locked();
     fold(read_mark());
-    rm_rss_mark_reset(&mark);
-    RM_STORE(&resets, resets + 1);
-    sampled = 0;
+    reset_mark();
     /* Without a reset what is read is the present RSS, and counts. */
     watch->peak = mark.reading == RM_MARK_NONE ? rm_rss_mark_read(&mark) : 0;
     watch->next = watches.next;
@@ -122,6 +127,21 @@ uint64_t rm_peak_end(struct rm_peak_watch *watch)
         unlink_watch(watch);
         peak = watch->peak;
     }
+    unlock_again(cancel_state);
+    return peak;
+}
+
+uint64_t rm_peak_lap(struct rm_peak_watch *watch, uint64_t *ret_rss)
+{
+    int cancel_state = lock_against_cancel();
+    uint64_t peak = 0;
+    if (watch->next != NULL) {
+        fold(read_mark());
+        peak = watch->peak;
+        reset_mark();
+    }
+    *ret_rss = rm_rss_mark_rss(&mark);
+    watch->peak = mark.reading == RM_MARK_NONE ? *ret_rss : 0;
     unlock_again(cancel_state);
     return peak;
 }

@@ -36,6 +36,10 @@ void rm_peak_begin(struct rm_peak_watch *watch);
 /** Ends it; returns the highest RSS meanwhile, in bytes. */
 uint64_t rm_peak_end(struct rm_peak_watch *watch);
 
+/** The highest RSS since it began or had its last lap, which begins anew; and the present RSS, 0
+ * when that cannot be read. */
+uint64_t rm_peak_lap(struct rm_peak_watch *watch, uint64_t *ret_rss);
+
 /** Ends it without asking for the peak. */
 void rm_peak_abandon(struct rm_peak_watch *watch);
 

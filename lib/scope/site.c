@@ -10,11 +10,11 @@
 #include "base/status.h"
 #include "store/block.h"
 
-/* A site made for a name; never freed, since other languages keep pointers to it. */
+/* A site made at run time; never freed, since other languages keep pointers to it. */
 struct named_site {
     struct named_site *next;
     resmon_site site;
-    char name[];
+    char texts[];
 };
 
 #define BUCKETS 256
@@ -46,40 +46,59 @@ static struct named_site **bucket_of(const char *name)
     return &buckets[(hash >> 32) % BUCKETS];
 }
 
-static struct named_site *find(const char *name)
+static bool is_same(const resmon_site *one, const resmon_site *other)
 {
-    struct named_site *named = *bucket_of(name);
-    while (named != NULL && strcmp(named->name, name) != 0) {
+    return one->line == other->line && strcmp(one->name, other->name) == 0 &&
+           strcmp(one->file, other->file) == 0 && strcmp(one->function, other->function) == 0;
+}
+
+static struct named_site *find(const resmon_site *like)
+{
+    struct named_site *named = *bucket_of(like->name);
+    while (named != NULL && !is_same(&named->site, like)) {
         named = named->next;
     }
     return named;
 }
 
-static struct named_site *make(const char *name)
+static struct named_site *make(const resmon_site *like)
 {
-    size_t length = strlen(name) + 1;
-    struct named_site *named = rm_alloc(1, sizeof *named + length);
-    if (named != NULL) {
-        memcpy(named->name, name, length);
-        named->site = (resmon_site){.name = named->name, .file = "", .function = ""};
+    const char *const texts[] = {like->name, like->file, like->function};
+    const char *copies[RM_ARRAY_LEN(texts)];
+    size_t lengths[RM_ARRAY_LEN(texts)];
+    size_t total = 0;
+    for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
+        lengths[i] = strlen(texts[i]) + 1;
+        total += lengths[i];
     }
+    struct named_site *named = rm_alloc(1, sizeof *named + total);
+    if (named == NULL) {
+        return NULL;
+    }
+    char *at = named->texts;
+    for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
+        copies[i] = memcpy(at, texts[i], lengths[i]);
+        at += lengths[i];
+    }
+    named->site = (resmon_site){
+        .name = copies[0], .file = copies[1], .function = copies[2], .line = like->line};
     return named;
 }
 
 /* Made before the lock is taken; it may turn out that somebody else was quicker. */
-static struct named_site *find_or_add(const char *name)
+static struct named_site *find_or_add(const resmon_site *like)
 {
     (void)pthread_mutex_lock(&lock);
-    struct named_site *named = find(name);
+    struct named_site *named = find(like);
     (void)pthread_mutex_unlock(&lock);
-    struct named_site *fresh = named == NULL ? make(name) : NULL;
+    struct named_site *fresh = named == NULL ? make(like) : NULL;
     if (fresh == NULL) {
         return named;
     }
     (void)pthread_mutex_lock(&lock);
-    named = find(name);
+    named = find(like);
     if (named == NULL) {
-        struct named_site **bucket = bucket_of(name);
+        struct named_site **bucket = bucket_of(like->name);
         fresh->next = *bucket;
         *bucket = fresh;
         named = fresh;
@@ -93,10 +112,20 @@ static struct named_site *find_or_add(const char *name)
 
 resmon_status resmon_site_intern(const char *name, resmon_site **ret_site)
 {
-    if (name == NULL || name[0] == '\0' || ret_site == NULL) {
-        return rm_error(RESMON_EINVAL, "resmon_site_intern: a name and a place for the site");
+    return resmon_site_intern_at(name, "", "", 0, ret_site);
+}
+
+resmon_status resmon_site_intern_at(const char *name, const char *file, const char *function,
+                                    uint64_t line, resmon_site **ret_site)
+{
+    if (name == NULL || name[0] == '\0' || file == NULL || function == NULL || ret_site == NULL) {
+        return rm_error(RESMON_EINVAL, "a site wants a name, texts and a place for the result");
     }
-    struct named_site *named = find_or_add(name);
+    const resmon_site like = {.name = name,
+                              .file = file,
+                              .function = function,
+                              .line = line < UINT32_MAX ? (uint32_t)line : 0};
+    struct named_site *named = find_or_add(&like);
     if (named == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for the scope '%s'", name);
     }

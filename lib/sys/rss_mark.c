@@ -124,6 +124,11 @@ uint64_t rm_rss_mark_read(struct rm_rss_mark *mark)
     return peak > rusage_at_load ? peak : read_status(mark);
 }
 
+uint64_t rm_rss_mark_rss(struct rm_rss_mark *mark)
+{
+    return read_statm(mark);
+}
+
 void rm_rss_mark_reset(struct rm_rss_mark *mark)
 {
     if (mark->reading != RM_MARK_NONE && !reset(mark)) {

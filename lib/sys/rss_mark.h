@@ -34,6 +34,9 @@ void rm_rss_mark_close(struct rm_rss_mark *mark);
 /** The mark in bytes (with RM_MARK_NONE: the present RSS); 0 when it cannot be read. */
 uint64_t rm_rss_mark_read(struct rm_rss_mark *mark);
 
+/** The present RSS in bytes; 0 when it cannot be read. */
+uint64_t rm_rss_mark_rss(struct rm_rss_mark *mark);
+
 /** Sets it back; does nothing with RM_MARK_NONE, which it becomes on failure. */
 void rm_rss_mark_reset(struct rm_rss_mark *mark);
 

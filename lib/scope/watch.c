@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "scope/watch.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/io_field.h"
+#include "base/status.h"
+#include "base/struct_size.h"
+#include "scope/peak.h"
+#include "scope/session.h"
+#include "sys/own_io.h"
+
+struct watch {
+    uint32_t is_taken; /* atomic */
+    uint32_t uses;     /* atomic: tells a watch that has ended from the next one at its place */
+    uint32_t forks;    /* of the process, when it began */
+    uint64_t meters;
+    int64_t start_ns;
+    int64_t cpu_ns;
+    uint64_t io[RM_IO_FIELDS];
+    struct rm_kept io_file;
+    struct rm_peak_watch peak;
+};
+
+static struct watch watches[RM_WATCHES];
+
+/* A watch's number: how often its place was used, and the place. */
+static uint64_t number_of(size_t place)
+{
+    return (uint64_t)RM_LOAD(&watches[place].uses) * RM_WATCHES + place;
+}
+
+static struct watch *watch_of(uint64_t number)
+{
+    size_t place = (size_t)(number % RM_WATCHES);
+    bool is_open = RM_LOAD(&watches[place].is_taken) != 0 && number_of(place) == number;
+    return is_open ? &watches[place] : NULL;
+}
+
+static void open_meters(struct watch *watch)
+{
+    if ((watch->meters & RESMON_METER_RSS) != 0) {
+        rm_peak_begin(&watch->peak);
+    }
+    if ((watch->meters & RESMON_METER_IO) != 0 &&
+        !(rm_own_io_open(&watch->io_file) && rm_own_io_read(&watch->io_file, watch->io))) {
+        rm_kept_close(&watch->io_file);
+        watch->meters &= ~RESMON_METER_IO;
+    }
+    watch->start_ns = rm_clock_monotonic_ns();
+    watch->cpu_ns = rm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static void close_meters(struct watch *watch)
+{
+    if ((watch->meters & RESMON_METER_RSS) != 0) {
+        rm_peak_abandon(&watch->peak);
+    }
+    rm_kept_close(&watch->io_file);
+}
+
+resmon_status resmon_watch_begin(uint64_t meters, uint64_t *ret_watch)
+{
+    if (ret_watch == NULL || (meters & ~RESMON_METER_ALL) != 0) {
+        return rm_error(RESMON_EINVAL, "resmon_watch_begin: %s",
+                        ret_watch == NULL ? "an argument is NULL" : "unknown meters");
+    }
+    rm_scope_prepare_for_fork();
+    for (size_t place = 0; place < RM_WATCHES; place++) {
+        struct watch *watch = &watches[place];
+        if (__atomic_exchange_n(&watch->is_taken, 1, __ATOMIC_ACQUIRE) != 0) {
+            continue;
+        }
+        RM_STORE(&watch->uses, watch->uses + 1);
+        watch->meters = meters;
+        watch->forks = rm_scope_forks();
+        open_meters(watch);
+        *ret_watch = number_of(place);
+        return RESMON_OK;
+    }
+    return rm_error(RESMON_ENOSPC, "%d watches are open already: end those that are not needed",
+                    RM_WATCHES);
+}
+
+static void take_io(struct watch *watch, resmon_watched *watched)
+{
+    double *const targets[RM_IO_FIELDS] = {
+        [RM_IO_READ_BYTES] = &watched->io_read_bytes,
+        [RM_IO_WRITE_BYTES] = &watched->io_write_bytes,
+        [RM_IO_READ_CHARS] = &watched->io_read_chars,
+        [RM_IO_WRITE_CHARS] = &watched->io_write_chars,
+    };
+    uint64_t now[RM_IO_FIELDS];
+    if (!rm_own_io_read(&watch->io_file, now)) {
+        return;
+    }
+    for (size_t field = 0; field < RM_IO_FIELDS; field++) {
+        uint64_t before = watch->io[field];
+        if (targets[field] != NULL) {
+            *targets[field] = now[field] > before ? (double)(now[field] - before) : 0.0;
+        }
+        watch->io[field] = now[field];
+    }
+}
+
+static void take_rss(struct watch *watch, resmon_watched *watched)
+{
+    uint64_t rss;
+    uint64_t peak = rm_peak_lap(&watch->peak, &rss);
+    watched->rss_bytes = rss != 0 ? (double)rss : RM_NAN;
+    if (peak != 0) {
+        /* Two figures of the kernel, one after the other: a peak is never below what is there. */
+        watched->rss_peak_bytes = (double)(peak > rss ? peak : rss);
+        watched->rss_provenance =
+            rm_peak_is_exact() ? RESMON_PROVENANCE_MEASURED : RESMON_PROVENANCE_SAMPLED;
+    }
+}
+
+/* Clocks first at the end and last at the beginning, so that they count no other meter. */
+static resmon_watched take(struct watch *watch)
+{
+    int64_t cpu_ns = rm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    int64_t now_ns = rm_clock_monotonic_ns();
+    resmon_watched watched = {
+        .wall_ns = (double)(now_ns - watch->start_ns),
+        .cpu_ns = RM_NAN,
+        .rss_bytes = RM_NAN,
+        .rss_peak_bytes = RM_NAN,
+        .io_read_bytes = RM_NAN,
+        .io_write_bytes = RM_NAN,
+        .io_read_chars = RM_NAN,
+        .io_write_chars = RM_NAN,
+    };
+    if ((watch->meters & RESMON_METER_CPU) != 0) {
+        watched.cpu_ns = (double)(cpu_ns - watch->cpu_ns);
+    }
+    if ((watch->meters & RESMON_METER_IO) != 0) {
+        take_io(watch, &watched);
+    }
+    if ((watch->meters & RESMON_METER_RSS) != 0) {
+        take_rss(watch, &watched);
+    }
+    watch->start_ns = rm_clock_monotonic_ns();
+    watch->cpu_ns = rm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    return watched;
+}
+
+static resmon_status lap(struct watch *watch, resmon_watched *ret_watched)
+{
+    if (watch->forks != rm_scope_forks()) {
+        return rm_error(RESMON_ESTATE, "the watch was begun before a fork, by the parent process");
+    }
+    const resmon_watched watched = take(watch);
+    return rm_struct_give(&watched, RM_STRUCT_SIZE(resmon_watched), ret_watched);
+}
+
+static resmon_status no_such_watch(uint64_t number)
+{
+    return rm_error(RESMON_EINVAL, "there is no watch %llu: it has ended, or never began",
+                    (unsigned long long)number);
+}
+
+resmon_status resmon_watch_lap(uint64_t watch, resmon_watched *ret_watched)
+{
+    struct watch *found = watch_of(watch);
+    return found != NULL ? lap(found, ret_watched) : no_such_watch(watch);
+}
+
+resmon_status resmon_watch_end(uint64_t watch, resmon_watched *ret_watched)
+{
+    struct watch *found = watch_of(watch);
+    if (found == NULL) {
+        return no_such_watch(watch);
+    }
+    resmon_status status = ret_watched != NULL ? lap(found, ret_watched) : RESMON_OK;
+    close_meters(found);
+    __atomic_store_n(&found->is_taken, 0, __ATOMIC_RELEASE);
+    return status;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* Watches: what the process used between two moments. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "test.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <resmon/resmon.h>
+
+#define MIB ((size_t)1 << 20)
+
+static void touch_and_free(size_t bytes)
+{
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    memset(memory, 1, bytes);
+    assert_int_equal(munmap(memory, bytes), 0);
+}
+
+static double cpu_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void burn(double seconds)
+{
+    for (double end = cpu_s() + seconds; cpu_s() < end;) {
+    }
+}
+
+static bool is_exact(const resmon_watched *watched)
+{
+    return watched->rss_provenance == RESMON_PROVENANCE_MEASURED;
+}
+
+static void test_all_meters(void **state)
+{
+    (void)state;
+    uint64_t watch;
+    resmon_watched watched = {.struct_size = sizeof watched};
+    assert_int_equal(resmon_watch_begin(RESMON_METER_ALL, &watch), RESMON_OK);
+    burn(0.05);
+    touch_and_free(64 * MIB);
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    char block[65536] = {0};
+    for (int i = 0; i < 16; i++) {
+        assert_int_equal(fwrite(block, sizeof block, 1, file), 1);
+    }
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(resmon_watch_end(watch, &watched), RESMON_OK);
+    assert_true(watched.wall_ns >= 0.05e9 * 0.99);
+    assert_true(watched.cpu_ns >= 0.05e9 * 0.99);
+    assert_true(watched.rss_bytes > 0);
+    if (is_exact(&watched)) {
+        assert_true(watched.rss_peak_bytes >= watched.rss_bytes + 56.0 * (double)MIB);
+    }
+    if (!isnan(watched.io_write_chars)) {
+        assert_true(watched.io_write_chars >= (double)MIB &&
+                    watched.io_write_chars < 1.1 * (double)MIB);
+    }
+}
+
+static void test_only_what_was_asked_for(void **state)
+{
+    (void)state;
+    uint64_t watch;
+    resmon_watched watched = {.struct_size = sizeof watched};
+    assert_int_equal(resmon_watch_begin(0, &watch), RESMON_OK);
+    assert_int_equal(resmon_watch_end(watch, &watched), RESMON_OK);
+    assert_true(watched.wall_ns >= 0);
+    assert_true(isnan(watched.cpu_ns) && isnan(watched.rss_bytes));
+    assert_true(isnan(watched.rss_peak_bytes) && isnan(watched.io_read_chars));
+    assert_int_equal(watched.rss_provenance, RESMON_PROVENANCE_NONE);
+}
+
+/* A peak belongs to the lap in which it was; another watch around all of them has it too. */
+static void test_laps(void **state)
+{
+    (void)state;
+    uint64_t around, watch;
+    resmon_watched first = {.struct_size = sizeof first}, second = first, whole = first;
+    assert_int_equal(resmon_watch_begin(RESMON_METER_RSS, &around), RESMON_OK);
+    assert_int_equal(resmon_watch_begin(RESMON_METER_RSS, &watch), RESMON_OK);
+    touch_and_free(64 * MIB);
+    assert_int_equal(resmon_watch_lap(watch, &first), RESMON_OK);
+    assert_int_equal(resmon_watch_lap(watch, &second), RESMON_OK);
+    assert_int_equal(resmon_watch_end(watch, NULL), RESMON_OK);
+    assert_int_equal(resmon_watch_end(around, &whole), RESMON_OK);
+    if (!is_exact(&first)) {
+        print_message("skipped: the kernel's mark cannot be reset here: peaks of laps\n");
+        return;
+    }
+    assert_true(first.rss_peak_bytes >= second.rss_peak_bytes + 56.0 * (double)MIB);
+    assert_true(whole.rss_peak_bytes >= first.rss_peak_bytes);
+}
+
+static void test_bounds_and_wrong_use(void **state)
+{
+    (void)state;
+    uint64_t watches[65];
+    resmon_watched watched = {.struct_size = sizeof watched};
+    size_t open = 0;
+    while (open < 65 && resmon_watch_begin(0, &watches[open]) == RESMON_OK) {
+        open++;
+    }
+    assert_int_equal(open, 64);
+    assert_non_null(strstr(resmon_last_error(), "64 watches"));
+    for (size_t i = 0; i < open; i++) {
+        assert_int_equal(resmon_watch_end(watches[i], NULL), RESMON_OK);
+    }
+    assert_int_equal(resmon_watch_end(watches[0], NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_watch_lap(watches[0], &watched), RESMON_EINVAL);
+    uint64_t again;
+    assert_int_equal(resmon_watch_begin(0, &again), RESMON_OK);
+    assert_int_not_equal(again, watches[0]);
+    assert_int_equal(resmon_watch_end(watches[0], NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_watch_lap(again, NULL), RESMON_EINVAL);
+    watched.struct_size = 8;
+    assert_int_equal(resmon_watch_lap(again, &watched), RESMON_EINVAL);
+    assert_int_equal(resmon_watch_end(again, NULL), RESMON_OK);
+    assert_int_equal(resmon_watch_end(0, NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_watch_end(UINT64_MAX, NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_watch_begin(1 << 20, &again), RESMON_EINVAL);
+    assert_int_equal(resmon_watch_begin(0, NULL), RESMON_EINVAL);
+}
+
+static void test_fork(void **state)
+{
+    (void)state;
+    uint64_t watch;
+    resmon_watched watched = {.struct_size = sizeof watched};
+    assert_int_equal(resmon_watch_begin(RESMON_METER_RSS | RESMON_METER_IO, &watch), RESMON_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        bool is_refused = resmon_watch_lap(watch, &watched) == RESMON_ESTATE;
+        bool is_ended = resmon_watch_end(watch, &watched) == RESMON_ESTATE &&
+                        resmon_watch_end(watch, NULL) == RESMON_EINVAL;
+        uint64_t own;
+        bool has_own = resmon_watch_begin(RESMON_METER_RSS, &own) == RESMON_OK &&
+                       resmon_watch_end(own, &watched) == RESMON_OK && watched.rss_bytes > 0;
+        _exit(is_refused && is_ended && has_own ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(resmon_watch_end(watch, &watched), RESMON_OK);
+    assert_true(watched.rss_peak_bytes > 0);
+}
+
+static void test_sites_with_a_place(void **state)
+{
+    (void)state;
+    resmon_site *plain, *one, *same, *other;
+    assert_int_equal(resmon_site_intern("fit", &plain), RESMON_OK);
+    assert_int_equal(resmon_site_intern_at("fit", "model.py", "Model.fit", 12, &one), RESMON_OK);
+    assert_int_equal(resmon_site_intern_at("fit", "model.py", "Model.fit", 12, &same), RESMON_OK);
+    assert_int_equal(resmon_site_intern_at("fit", "model.py", "Model.fit", 13, &other), RESMON_OK);
+    assert_ptr_equal(one, same);
+    assert_ptr_not_equal(one, plain);
+    assert_ptr_not_equal(one, other);
+    assert_string_equal(one->file, "model.py");
+    assert_string_equal(one->function, "Model.fit");
+    assert_int_equal(one->line, 12);
+    assert_int_equal(resmon_site_intern_at("fit", NULL, "", 0, &one), RESMON_EINVAL);
+    assert_int_equal(resmon_site_intern_at("", "", "", 0, &one), RESMON_EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_meters), cmocka_unit_test(test_only_what_was_asked_for),
+        cmocka_unit_test(test_laps),       cmocka_unit_test(test_bounds_and_wrong_use),
+        cmocka_unit_test(test_fork),       cmocka_unit_test(test_sites_with_a_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
