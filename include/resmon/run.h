@@ -93,6 +93,23 @@ RESMON_API resmon_status resmon_run_get_info(const resmon_run *run, resmon_run_i
  */
 RESMON_API const char *resmon_run_fact(const resmon_run *run, const char *group, const char *key);
 
+/** One of the facts.  Since 0.1. */
+typedef struct resmon_run_fact_entry {
+    size_t struct_size;
+    const char *group;
+    const char *key;
+    const char *value; /**< as text */
+    int32_t is_number; /**< 1: the text of a JSON number */
+    int32_t reserved;
+} resmon_run_fact_entry;
+
+/** How many facts a run has.  Since 0.1. */
+RESMON_API size_t resmon_run_fact_count(const resmon_run *run);
+
+/** Fact `index`; RESMON_ENOENT past the end.  Any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_get_fact(const resmon_run *run, size_t index,
+                                             resmon_run_fact_entry *ret_fact);
+
 /** A mark that the program set.  Since 0.1. */
 typedef struct resmon_run_tag {
     size_t struct_size;

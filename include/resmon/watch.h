@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include <resmon/monitor.h>
+#include <resmon/scope.h>
 #include <resmon/status.h>
 
 RESMON_BEGIN_DECLS
@@ -65,6 +66,14 @@ RESMON_API resmon_status resmon_watch_lap(uint64_t watch, resmon_watched *ret_wa
  * Thread class: any thread; one at a time per watch.  Since 0.1.
  */
 RESMON_API resmon_status resmon_watch_end(uint64_t watch, resmon_watched *ret_watched);
+
+/**
+ * Ends what resmon_timed_begin() of <resmon/scope.h> began, and gives its figures (wall time; with
+ * RESMON_METER_RSS the peak) instead of logging them: the wrappers of other languages.
+ * RESMON_EINVAL: `ret_watched` is NULL or its struct_size short; it has ended all the same.
+ * Thread class: the thread that began.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_timed_take(resmon_timed *timed, resmon_watched *ret_watched);
 
 RESMON_END_DECLS
 

@@ -164,6 +164,28 @@ const char *resmon_run_fact(const resmon_run *run, const char *group, const char
     return fact != NULL ? fact->value : NULL;
 }
 
+size_t resmon_run_fact_count(const resmon_run *run)
+{
+    return run != NULL ? run->fact_count : 0;
+}
+
+resmon_status resmon_run_get_fact(const resmon_run *run, size_t index,
+                                  resmon_run_fact_entry *ret_fact)
+{
+    resmon_status status = check(run, index, resmon_run_fact_count(run), "fact");
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const struct rm_fact *fact = &run->facts[index];
+    const resmon_run_fact_entry result = {
+        .group = fact->group,
+        .key = fact->key,
+        .value = fact->value,
+        .is_number = fact->kind == RM_FACT_NUMBER,
+    };
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_fact_entry), ret_fact);
+}
+
 size_t resmon_run_tag_count(const resmon_run *run)
 {
     return run != NULL ? run->tag_count : 0;

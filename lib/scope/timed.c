@@ -2,13 +2,14 @@
 #include "scope/timed.h"
 
 #include <resmon/monitor.h>
-#include <resmon/watch.h>
 
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/human.h"
 #include "base/log.h"
+#include "base/struct_size.h"
 #include "scope/peak.h"
+#include "scope/watch.h"
 
 void resmon_timed_begin(resmon_site *site, uint64_t meter, resmon_timed *ret_timed)
 {
@@ -21,11 +22,23 @@ void resmon_timed_begin(resmon_site *site, uint64_t meter, resmon_timed *ret_tim
     ret_timed->start_ns = rm_clock_monotonic_ns();
 }
 
-static void log_wall(const resmon_timed *timed, int64_t elapsed_ns)
+static void log_wall(const resmon_timed *timed, double elapsed_ns)
 {
     char text[RM_HUMAN_BYTES];
-    rm_human_fixed(text, (double)elapsed_ns / (double)RM_NS_PER_S, 4);
+    rm_human_fixed(text, elapsed_ns / (double)RM_NS_PER_S, 4);
     rm_log(RESMON_LOG_INFO, "%s finished in %s s", timed->site->name, text);
+}
+
+static void log_peak(const resmon_timed *timed, const resmon_watched *watched)
+{
+    char text[RM_HUMAN_BYTES];
+    if (watched->rss_provenance == RESMON_PROVENANCE_NONE) {
+        rm_log(RESMON_LOG_INFO, "%s peak RSS unknown", timed->site->name);
+        return;
+    }
+    rm_human_bytes(text, watched->rss_peak_bytes);
+    rm_log(RESMON_LOG_INFO, "%s peak RSS %s (%s)", timed->site->name, text,
+           watched->rss_provenance == RESMON_PROVENANCE_MEASURED ? "exact" : "sampled");
 }
 
 static bool end_watch(uint64_t watch, uint64_t *ret_peak)
@@ -39,21 +52,10 @@ static bool end_watch(uint64_t watch, uint64_t *ret_peak)
     return true;
 }
 
-static void log_peak(const resmon_timed *timed, bool is_known, uint64_t peak)
+static resmon_watched end(resmon_timed *timed)
 {
-    char text[RM_HUMAN_BYTES];
-    if (!is_known) {
-        rm_log(RESMON_LOG_INFO, "%s peak RSS unknown", timed->site->name);
-        return;
-    }
-    rm_human_bytes(text, (double)peak);
-    rm_log(RESMON_LOG_INFO, "%s peak RSS %s (%s)", timed->site->name, text,
-           rm_peak_is_exact() ? "exact" : "sampled");
-}
-
-void resmon_timed_end(resmon_timed *timed)
-{
-    int64_t elapsed_ns = rm_clock_monotonic_ns() - timed->start_ns;
+    resmon_watched watched = rm_watched_nothing();
+    watched.wall_ns = (double)(rm_clock_monotonic_ns() - timed->start_ns);
     uint64_t peak = 0;
     bool is_known = false;
     if (timed->scope != 0) {
@@ -62,12 +64,29 @@ void resmon_timed_end(resmon_timed *timed)
     if (timed->watch != 0) {
         is_known = end_watch(timed->watch, &peak);
     }
+    if (is_known) {
+        watched.rss_peak_bytes = (double)peak;
+        watched.rss_provenance =
+            rm_peak_is_exact() ? RESMON_PROVENANCE_MEASURED : RESMON_PROVENANCE_SAMPLED;
+    }
+    return watched;
+}
+
+resmon_status resmon_timed_take(resmon_timed *timed, resmon_watched *ret_watched)
+{
+    const resmon_watched watched = end(timed);
+    return rm_struct_give(&watched, RM_STRUCT_SIZE(resmon_watched), ret_watched);
+}
+
+void resmon_timed_end(resmon_timed *timed)
+{
+    const resmon_watched watched = end(timed);
     if (!rm_log_wants(RESMON_LOG_INFO)) {
         return;
     }
     if ((timed->meter & RESMON_METER_RSS) != 0) {
-        log_peak(timed, is_known, peak);
+        log_peak(timed, &watched);
     } else {
-        log_wall(timed, elapsed_ns);
+        log_wall(timed, watched.wall_ns);
     }
 }

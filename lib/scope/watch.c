@@ -118,13 +118,10 @@ static void take_rss(struct watch *watch, resmon_watched *watched)
     }
 }
 
-/* Clocks first at the end and last at the beginning, so that they count no other meter. */
-static resmon_watched take(struct watch *watch)
+resmon_watched rm_watched_nothing(void)
 {
-    int64_t cpu_ns = rm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    int64_t now_ns = rm_clock_monotonic_ns();
-    resmon_watched watched = {
-        .wall_ns = (double)(now_ns - watch->start_ns),
+    return (resmon_watched){
+        .wall_ns = RM_NAN,
         .cpu_ns = RM_NAN,
         .rss_bytes = RM_NAN,
         .rss_peak_bytes = RM_NAN,
@@ -133,6 +130,15 @@ static resmon_watched take(struct watch *watch)
         .io_read_chars = RM_NAN,
         .io_write_chars = RM_NAN,
     };
+}
+
+/* Clocks first at the end and last at the beginning, so that they count no other meter. */
+static resmon_watched take(struct watch *watch)
+{
+    int64_t cpu_ns = rm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    int64_t now_ns = rm_clock_monotonic_ns();
+    resmon_watched watched = rm_watched_nothing();
+    watched.wall_ns = (double)(now_ns - watch->start_ns);
     if ((watch->meters & RESMON_METER_CPU) != 0) {
         watched.cpu_ns = (double)(cpu_ns - watch->cpu_ns);
     }

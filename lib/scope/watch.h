@@ -11,4 +11,7 @@
 
 #define RM_WATCHES 64
 
+/** What is not known: all NaN. */
+resmon_watched rm_watched_nothing(void);
+
 #endif

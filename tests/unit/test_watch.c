@@ -176,12 +176,72 @@ static void test_sites_with_a_place(void **state)
     assert_int_equal(resmon_site_intern_at("", "", "", 0, &one), RESMON_EINVAL);
 }
 
+/* The wrappers of other languages, without a monitor and inside one's scopes. */
+static void check_timed(uint64_t meter, bool has_peak)
+{
+    static resmon_site site = {"fit", __FILE__, __func__, __LINE__, 0};
+    resmon_timed timed;
+    resmon_watched watched = {.struct_size = sizeof watched};
+    resmon_timed_begin(&site, meter, &timed);
+    burn(0.02);
+    touch_and_free(32 * MIB);
+    assert_int_equal(resmon_timed_take(&timed, &watched), RESMON_OK);
+    assert_true(watched.wall_ns >= 0.02e9 * 0.99);
+    assert_int_equal(isnan(watched.rss_peak_bytes) != 0, !has_peak);
+    if (has_peak && is_exact(&watched)) {
+        assert_true(watched.rss_peak_bytes >= 32.0 * (double)MIB);
+    }
+}
+
+static void test_timed(void **state)
+{
+    (void)state;
+    check_timed(RESMON_METER_WALL, false);
+    check_timed(RESMON_METER_RSS, true);
+    resmon_monitor *monitor;
+    resmon_run *run;
+    resmon_run_scope scope = {.struct_size = sizeof scope};
+    assert_int_equal(resmon_monitor_new(NULL, &monitor), RESMON_OK);
+    assert_int_equal(resmon_monitor_start(monitor), RESMON_OK);
+    check_timed(RESMON_METER_RSS, true);
+    assert_int_equal(resmon_monitor_stop(monitor), RESMON_OK);
+    assert_int_equal(resmon_monitor_snapshot(monitor, &run), RESMON_OK);
+    assert_int_equal(resmon_run_get_scope(run, 0, &scope), RESMON_OK);
+    assert_int_equal(scope.calls, 1);
+    assert_true(scope.rss_peak_bytes > 0);
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+}
+
+static void test_facts(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor;
+    resmon_run *run;
+    resmon_run_fact_entry fact = {.struct_size = sizeof fact};
+    assert_int_equal(resmon_monitor_new(NULL, &monitor), RESMON_OK);
+    assert_int_equal(resmon_monitor_start(monitor), RESMON_OK);
+    assert_int_equal(resmon_monitor_snapshot(monitor, &run), RESMON_OK);
+    size_t count = resmon_run_fact_count(run);
+    assert_true(count > 10);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(resmon_run_get_fact(run, i, &fact), RESMON_OK);
+        assert_string_equal(resmon_run_fact(run, fact.group, fact.key), fact.value);
+    }
+    assert_int_equal(resmon_run_get_fact(run, count, &fact), RESMON_ENOENT);
+    assert_int_equal(resmon_run_get_fact(NULL, 0, &fact), RESMON_EINVAL);
+    assert_int_equal(resmon_run_fact_count(NULL), 0);
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_meters), cmocka_unit_test(test_only_what_was_asked_for),
         cmocka_unit_test(test_laps),       cmocka_unit_test(test_bounds_and_wrong_use),
         cmocka_unit_test(test_fork),       cmocka_unit_test(test_sites_with_a_place),
+        cmocka_unit_test(test_timed),      cmocka_unit_test(test_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
