@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""What a run, a phase or a cell costs: time, CPU, memory, I/O, GPU, energy and CO2eq.
+
+::
+
+    import resmon
+
+    with resmon.Monitor() as m:          # samples from a thread of its own, beside your code
+        with resmon.scope("load"):
+            data = load()
+        train(data)
+    print(m.summary)
+    m.plot()
+
+The package calls libresmon, a C library that comes with it, by ctypes.  What it needs beyond the standard library
+(pandas, matplotlib, pyarrow, IPython) is imported when first asked for.
+"""
+import importlib as _importlib
+
+from ._library import version as __version__
+from .scopes import scope
+
+# Where each name is; loaded when it is first used, so that importing the package takes milliseconds.
+_HOMES = {
+    "errors": ("Error", "LibraryError", "ArgumentError", "StateError", "OutOfMemoryError", "NotFoundError", "AccessError",
+               "FormatError", "InputOutputError", "NoSpaceError", "BusyError", "NotSupportedError", "RangeError",
+               "NoProcessError", "VersionError", "TimedOutError", "NetworkError", "RemoteError", "NoDeviceError",
+               "ResmonWarning"),
+    "monitor": ("Monitor",),
+    "run": ("Run", "load", "load_all", "parse", "save_trace", "metrics"),
+    "wrappers": ("timer", "peak_rss", "log_start_finish"),
+    "watch": ("Watch",),
+    "lines": ("profile_lines", "profile_memory", "print_lines"),
+    "frames": ("MissingPackage",),
+    "plots": ("plot",),
+    "reports": ("report",),
+    "diagnosis": ("doctor",),
+    "baseline": ("measure_idle", "compare"),
+    "magics": ("load_ipython_extension", "unload_ipython_extension"),
+}
+_home_of = {name: module for module, names in _HOMES.items() for name in names}
+__all__ = ["__version__", "scope", *_home_of]
+
+
+def __getattr__(name):
+    if name in _home_of:
+        value = getattr(_importlib.import_module(f"{__name__}.{_home_of[name]}"), name)
+    elif not name.startswith("_") and name in _MODULES:
+        return _importlib.import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+_MODULES = frozenset((*_HOMES, "carbon", "compat", "formats", "exports", "mlflow"))
+
+
+def __dir__():
+    return sorted((*__all__, *_MODULES))

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Finds and loads libresmon.so, and knows its functions.
+
+It is, in this order: the file of the variable RESMON_LIBRARY; one that this process has loaded already (a C
+extension may have scopes of its own: there must be one library, for one tree of scopes); the wheel's own; the
+system's.
+"""
+import ctypes
+import os
+from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+
+from . import _abi
+from .errors import LibraryError, error_of
+
+SONAME = "libresmon.so.0"
+_RTLD_NOLOAD = getattr(os, "RTLD_NOLOAD", 4)
+
+
+def _candidates():
+    named = os.environ.get("RESMON_LIBRARY")
+    if named:
+        return [(named, ctypes.DEFAULT_MODE)]
+    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), SONAME)
+    return [(SONAME, ctypes.DEFAULT_MODE | _RTLD_NOLOAD), (own, ctypes.DEFAULT_MODE), (SONAME, ctypes.DEFAULT_MODE)]
+
+
+def _load():
+    failures = []
+    for path, mode in _candidates():
+        try:
+            return ctypes.CDLL(path, mode=mode), path
+        except OSError as error:
+            if not mode & _RTLD_NOLOAD:
+                failures.append(str(error))
+    raise LibraryError("libresmon cannot be loaded: " + "; ".join(failures) +
+                       ".  Install the package with its library (pip install ./bindings/python), or name the "
+                       "library in the variable RESMON_LIBRARY")
+
+
+def _check_version(library, path):
+    try:
+        library.resmon_version.restype = c_char_p
+        found = library.resmon_version().decode("ascii", "replace")
+    except AttributeError:
+        raise LibraryError(f"{path} is no libresmon: it has no resmon_version()") from None
+    wanted = ".".join(map(str, _abi.VERSION))
+    if found.split(".")[:2] != wanted.split("."):
+        raise LibraryError(f"{path} is libresmon {found}, and this package is for {wanted}: install both from the "
+                           "same release, or unset RESMON_LIBRARY")
+    return found
+
+
+_library, path = _load()
+version = _check_version(_library, path)
+# Calls that neither block nor call back keep Python's lock: letting go of it costs more than they do.
+_quick = ctypes.PyDLL(path, handle=_library._handle)
+
+_library.resmon_last_error.restype = c_char_p
+
+
+def last_error():
+    """The text of the last failure in this thread."""
+    return _library.resmon_last_error().decode("utf-8", "replace")
+
+
+def _raise_on_failure(status, _function, _arguments):
+    if status != 0:
+        raise error_of(status, last_error())
+    return status
+
+
+_OUT = POINTER(c_void_p)
+_RUN = MONITOR = c_void_p
+
+# Functions that return a status, which becomes an exception.  "!": quick, see above.
+_STATUS_FUNCTIONS = {
+    "monitor_new": (POINTER(_abi.MonitorOptions), _OUT),
+    "monitor_start": (MONITOR,), "monitor_stop": (MONITOR,),
+    "monitor_tag!": (MONITOR, c_char_p), "monitor_set_label": (MONITOR, c_char_p),
+    "monitor_sample_now": (MONITOR,), "monitor_save": (MONITOR, c_char_p),
+    "monitor_snapshot": (MONITOR, _OUT), "monitor_summary": (MONITOR, _OUT), "monitor_scopes": (MONITOR, _OUT),
+    "monitor_sources": (MONITOR, _OUT),
+    "monitor_add_sink": (MONITOR, POINTER(_abi.SinkOps), c_void_p),
+    "monitor_get_sink": (MONITOR, c_size_t, POINTER(_abi.SinkInfo)),
+    "monitor_add_json": (MONITOR, POINTER(_abi.JsonOptions)), "monitor_add_csv": (MONITOR, POINTER(_abi.CsvOptions)),
+    "monitor_add_trace": (MONITOR, POINTER(_abi.TraceOptions)),
+    "monitor_add_emissions": (MONITOR, POINTER(_abi.EmissionsOptions)),
+    "monitor_add_prometheus": (MONITOR, POINTER(_abi.PrometheusOptions)),
+    "monitor_add_pushgateway": (MONITOR, POINTER(_abi.PushgatewayOptions)),
+    "monitor_add_openmetrics": (MONITOR, POINTER(_abi.OpenmetricsOptions)),
+    "monitor_add_mlflow": (MONITOR, POINTER(_abi.MlflowOptions)),
+    "run_load": (c_char_p, _OUT), "run_parse": (c_void_p, c_size_t, _OUT), "run_save": (_RUN, c_char_p),
+    "run_document": (_RUN, _OUT), "run_save_csv": (_RUN, c_char_p), "run_save_openmetrics": (_RUN, c_char_p),
+    "run_append_emissions": (_RUN, POINTER(_abi.EmissionsOptions)),
+    "run_push_mlflow": (_RUN, POINTER(_abi.MlflowOptions)),
+    "mlflow_replay": (c_char_p, POINTER(_abi.MlflowOptions), POINTER(_abi.MlflowReplayInfo)),
+    "trace_save": (POINTER(_RUN), c_size_t, c_char_p),
+    "run_get_info": (_RUN, POINTER(_abi.RunInfo)),
+    "run_get_fact": (_RUN, c_size_t, POINTER(_abi.RunFactEntry)), "run_get_tag": (_RUN, c_size_t, POINTER(_abi.RunTag)),
+    "run_get_source": (_RUN, c_size_t, POINTER(_abi.RunSource)),
+    "run_get_scope": (_RUN, c_size_t, POINTER(_abi.RunScope)), "run_get_event": (_RUN, c_size_t, POINTER(_abi.RunEvent)),
+    "run_get_column": (_RUN, c_size_t, POINTER(_abi.Column)),
+    "run_get_statistics": (_RUN, c_size_t, POINTER(_abi.Statistics)),
+    "run_get_energy": (_RUN, POINTER(_abi.Energy)), "run_get_energy_part": (_RUN, c_size_t, POINTER(_abi.EnergyPart)),
+    "run_export_arrow": (_RUN, c_int32, c_void_p),
+    "report_text": (_RUN, _OUT), "prometheus_text": (_RUN, POINTER(_abi.PrometheusOptions), _OUT),
+    "metric_at": (c_size_t, POINTER(_abi.Metric)), "metric_find": (c_char_p, POINTER(_abi.Metric)),
+    "site_intern_at": (c_char_p, c_char_p, c_char_p, c_uint64, _OUT),
+    "watch_begin!": (c_uint64, POINTER(c_uint64)), "watch_lap!": (c_uint64, POINTER(_abi.Watched)),
+    "watch_end!": (c_uint64, POINTER(_abi.Watched)), "timed_take!": (POINTER(_abi.Timed), POINTER(_abi.Watched)),
+    "carbon_find": (POINTER(_abi.CarbonOptions), POINTER(_abi.CarbonIntensity)),
+    "carbon_convert": (c_double, POINTER(_abi.CarbonOptions), POINTER(_abi.CarbonCost)),
+    "doctor_examine": (POINTER(_abi.DoctorOptions), _OUT),
+    "doctor_get_entry": (c_void_p, c_size_t, POINTER(_abi.DoctorEntry)), "doctor_report": (c_void_p, _OUT),
+    "doctor_rule": (c_void_p, c_int32, _OUT),
+    "measure_idle": (c_double, POINTER(_abi.MonitorOptions), _OUT),
+    "compare_runs": (_OUT, c_size_t, _OUT, c_size_t, POINTER(_abi.ComparisonOptions), POINTER(_abi.Comparison)),
+    "comparison_text": (POINTER(_abi.Comparison), _OUT),
+}
+
+# The others: what they return, and take.
+_PLAIN_FUNCTIONS = {
+    "set_log": (None, _abi.LogFunction, c_void_p, c_int32),
+    "monitor_free": (None, MONITOR), "monitor_sink_count": (c_size_t, MONITOR),
+    "run_free": (None, _RUN), "text_free": (None, c_void_p), "doctor_free": (None, c_void_p),
+    "run_fact_count": (c_size_t, _RUN), "run_tag_count": (c_size_t, _RUN), "run_source_count": (c_size_t, _RUN),
+    "run_scope_count": (c_size_t, _RUN), "run_event_count": (c_size_t, _RUN), "run_column_count": (c_size_t, _RUN),
+    "run_row_count": (c_size_t, _RUN), "run_energy_part_count": (c_size_t, _RUN),
+    "run_series": (c_void_p, _RUN, c_size_t, c_int32), "run_row_first_ns": (c_void_p, _RUN),
+    "run_row_last_ns": (c_void_p, _RUN), "run_row_samples": (c_void_p, _RUN),
+    "node_figure_count": (c_size_t,), "node_figure_name": (c_char_p, c_size_t),
+    "run_node_figure": (c_double, _RUN, c_size_t), "metric_count": (c_size_t,),
+    "doctor_entry_count": (c_size_t, c_void_p),
+    "scope_begin!": (c_uint64, c_void_p), "scope_end!": (None, c_uint64),
+    "timed_begin!": (None, c_void_p, c_uint64, POINTER(_abi.Timed)),
+}
+
+
+def _function(name):
+    source = _quick if name.endswith("!") else _library
+    try:
+        return source["resmon_" + name.rstrip("!")]
+    except AttributeError:
+        if "TEMPORARY": return lambda *a: None
+        raise LibraryError(f"{path} (libresmon {version}) has no resmon_{name.rstrip('!')}: this package and the "
+                           "library are not from the same release") from None
+
+
+class _Functions:
+    """The library's functions, without "resmon_"."""
+
+    def __init__(self):
+        for name, arguments in _STATUS_FUNCTIONS.items():
+            function = _function(name)
+            function.restype, function.argtypes, function.errcheck = c_int32, arguments, _raise_on_failure
+            setattr(self, name.rstrip("!"), function)
+        for name, (result, *arguments) in _PLAIN_FUNCTIONS.items():
+            function = _function(name)
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name.rstrip("!"), function)
+
+
+lib = _Functions()
+
+
+def take_text(function, *arguments):
+    """What a function writes into its last argument, as str; the library's copy is freed."""
+    text = c_void_p()
+    function(*arguments, byref(text))
+    try:
+        return ctypes.string_at(text.value).decode("utf-8", "replace")
+    finally:
+        lib.text_free(text)
+
+
+def text(value):
+    """What the library says, as str; NULL is ""."""
+    return value.decode("utf-8", "replace") if value else ""
+
+
+def encoded(value, what="text"):
+    """Text for the library: str, bytes or a path."""
+    if value is None:
+        return None
+    data = os.fsencode(os.fspath(value)) if isinstance(value, os.PathLike) else \
+        value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+    if not isinstance(data, bytes):
+        raise TypeError(f"{what}: a text is wanted, not {type(value).__name__}")
+    if b"\0" in data:
+        raise ValueError(f"{what}: the text holds a null character")
+    return data

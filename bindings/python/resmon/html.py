@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""Pieces of HTML for notebooks and reports: tables and sparklines.  Everything from outside is escaped."""
+import math
+
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
+
+# Colours that work on light and dark backgrounds.
+STYLE = """<style>
+.resmon{font:13px/1.45 system-ui,sans-serif}
+.resmon table{border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums}
+.resmon th,.resmon td{padding:.15em .7em;text-align:right;border-bottom:1px solid #8884;white-space:nowrap}
+.resmon th{font-weight:600;opacity:.75}
+.resmon .l{text-align:left;white-space:pre-wrap}
+.resmon .tiles{display:flex;flex-wrap:wrap;gap:.6em;margin:.5em 0}
+.resmon .tile{border:1px solid #8884;border-radius:6px;padding:.35em .7em;min-width:7em}
+.resmon .tile b{display:block;font-size:1.25em;font-weight:600}
+.resmon .note{opacity:.7}
+.resmon .bar{background:#4c78a833;height:100%}
+.resmon details{margin:.3em 0}
+.resmon svg{vertical-align:middle}
+</style>"""
+
+
+def escape(value):
+    """Text as HTML."""
+    return str(value).translate(_ESCAPES)
+
+
+def table(headers, rows, left=1):
+    """A table; the first `left` columns are texts, the rest numbers."""
+    def line(cells, tag):
+        return "<tr>" + "".join(f'<{tag} class="l">{escape(cell)}</{tag}>' if index < left else
+                                f"<{tag}>{escape(cell)}</{tag}>" for index, cell in enumerate(cells)) + "</tr>"
+    return f"<table><thead>{line(headers, 'th')}</thead><tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"
+
+
+def tiles(pairs):
+    """Headline figures: (label, text)."""
+    return '<div class="tiles">' + "".join(
+        f'<div class="tile">{escape(label)}<b>{escape(value)}</b></div>' for label, value in pairs) + "</div>"
+
+
+def details(summary, body):
+    """A part that is folded away."""
+    return f"<details><summary>{escape(summary)}</summary>{body}</details>"
+
+
+def wrap(body):
+    """The outermost element, with the style."""
+    return f'{STYLE}<div class="resmon">{body}</div>'
+
+
+def sparkline(times, values, width=220, height=44):
+    """A line as SVG; gaps where values are not known.  "" without two points."""
+    points = [(t, v) for t, v in zip(times, values) if v is not None and math.isfinite(v)]
+    if len(points) < 2:
+        return ""
+    first, last = points[0][0], points[-1][0]
+    low, high = min(0.0, min(v for _, v in points)), max(v for _, v in points)
+    span_t, span_v = (last - first) or 1.0, (high - low) or 1.0
+
+    def place(t, v):
+        return f"{(t - first) / span_t * (width - 2) + 1:.1f},{height - 2 - (v - low) / span_v * (height - 4):.1f}"
+    line = " ".join(place(t, v) for t, v in points)
+    base = height - 2 + low / span_v * (height - 4)
+    return (f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">'
+            f'<polygon fill="#4c78a8" fill-opacity=".18" points="1,{base:.1f} {line} {width - 1},{base:.1f}"/>'
+            f'<polyline fill="none" stroke="#4c78a8" stroke-width="1.5" points="{line}"/></svg>')

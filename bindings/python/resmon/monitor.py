@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: MIT
+"""The object that observes: ``with resmon.Monitor() as m: ...``."""
+import atexit
+import ctypes
+import os
+import sys
+import warnings
+import weakref
+from ctypes import byref, c_void_p
+
+from . import _abi, records, sinks
+from ._library import encoded, lib
+from .errors import Error, ResmonWarning
+from .run import Recorded, Run
+
+_IDLE = {"active": 0, "none": _abi.FLAG_IDLE_NONE, "allocated": _abi.FLAG_IDLE_ALLOCATED}
+
+
+def combined(names, table, what):
+    """"process+tree", or a sequence of names, as bits."""
+    bits = 0
+    for name in names.replace(",", "+").split("+") if isinstance(names, str) else names:
+        if name.strip() not in table:
+            raise ValueError(f"{what}: there is no {name!r}; there are {', '.join(table)}")
+        bits |= table[name.strip()]
+    return bits
+
+
+def milliseconds(seconds, what):
+    """Seconds for an option in ms."""
+    value = float(seconds) * 1000
+    if not 0 <= value < 2 ** 63:
+        raise ValueError(f"{what}: {seconds!r} is no time in seconds")
+    if 0 < value < 1:
+        raise ValueError(f"{what}: {seconds!r} s is less than a millisecond")
+    return round(value)
+
+
+def carbon_options(place):
+    """Where the machine stands: "FR", or {"country": "FR", "region": ..., "pue": 1.2, "g_per_kwh": 56}."""
+    if isinstance(place, str):
+        place = {"country": place}
+    place = dict(place)
+    flags = place.pop("flags", 0)
+    if place.get("g_per_kwh") == 0:
+        flags |= _abi.CARBON_ZERO
+    known = {name for name, _ in _abi.CarbonOptions._fields_} - {"struct_size", "flags"}
+    wrong = sorted(set(place) - known)
+    if wrong:
+        raise ValueError(f"carbon: there is no {wrong[0]!r}; there are {', '.join(sorted(known))}")
+    values = {name: encoded(value, f"carbon: {name}") if isinstance(value, str) else value
+              for name, value in place.items()}
+    return _abi.CarbonOptions(flags=flags, **values)
+
+
+def _default_name():
+    notebook = os.environ.get("JPY_SESSION_NAME") if "ipykernel" in sys.modules else None
+    script = sys.argv[0] if sys.argv and "ipykernel" not in sys.modules else "notebook"
+    return os.path.basename(notebook or script)
+
+
+class Monitor(Recorded):
+    """Samples a process from a thread of its own, between start and stop.
+
+    ::
+
+        with resmon.Monitor(interval=0.1) as m:
+            train()
+            m.tag("trained")
+        m.plot()
+
+    What it knows is asked as of a :class:`Run` (``m.summary``, ``m.scopes``, ``m.to_pandas()``), also while it runs.
+
+    :param interval: seconds between samples, from 0.001
+    :param scopes: what scopes measure, "wall+cpu+rss+io"; they are this monitor's then, or BusyError.  None: the wall
+        clock, if no other monitor has the scopes; False: leaves them alone
+    :param domains: what is sampled, "process+tree+cgroup+node", also "cpu", "memory", "psi", "disk", "net", "energy",
+        "gpu", "all" (the default)
+    :param name: of the run; by default that of the script or notebook
+    :param pid: process to observe, by default this one
+    :param carbon: where the machine stands, "FR" or a dict: see <resmon/carbon.h>
+    :param record: flight recorder: a file that is the run up to the last sample, whatever kills the program
+    :param json, csv, trace, openmetrics, emissions: files to be written; a path, or a dict with its options
+    :param mlflow: True: to the active run of the mlflow package, else as MLflow's variables say; an URI; or a dict
+    :param prometheus: directory for node_exporter; :param pushgateway: URL
+    :param on_sample: called with each :class:`~resmon.sinks.Sample` from a thread of the library
+    :param rows: of the table; when full, neighbours merge and the interval of a row doubles
+    :param smaps: PSS and USS, every 30 s or slower
+    :param idle: who bears the energy of processors that idle: "active" (the default), "none", "allocated"
+    :param max_events: newest scope instances kept one by one of each thread, for traces and the timeline of plots
+
+    The others are those of resmon_monitor_options in <resmon/monitor.h>.
+    """
+
+    _free = staticmethod(lib.monitor_free)
+    _stop_library = staticmethod(lib.monitor_stop)
+
+    def __init__(self, interval=0.1, *, scopes=None, domains=None, name=None, pid=0, carbon=None, record=None, json=None,
+                 csv=None, trace=None, openmetrics=None, emissions=None, mlflow=None, prometheus=None, pushgateway=None,
+                 on_sample=None, rows=0, smaps=False, idle="active", max_events=0, max_overhead=0.0,
+                 max_meter_share=0.0, max_tags=0, max_scope_paths=0, max_scope_threads=0, max_scope_depth=0,
+                 stop_timeout=0.0, fs_root=None):
+        self._as_parameter_ = None
+        self._state = "new"
+        self._final = None
+        self._pid = os.getpid()
+        self._kept = []  # what the library calls or reads while the monitor lives
+        if idle not in _IDLE:
+            raise ValueError(f"idle: there is no {idle!r}; there are {', '.join(_IDLE)}")
+        if trace is not None and not max_events:
+            max_events = 4096
+        options = _abi.MonitorOptions(
+            interval_ms=max(milliseconds(interval, "interval"), 1) if interval else 0, max_rows=rows,
+            domains=combined(domains, _abi.DOMAINS, "domains") if domains is not None else 0,
+            flags=_IDLE[idle] | (_abi.FLAG_SMAPS if smaps else 0) | (_abi.FLAG_NO_SCOPES if scopes is False else 0),
+            pid=pid, scope_meters=combined(scopes, _abi.METERS, "scopes") if scopes else 0, max_overhead=max_overhead,
+            max_meter_share=max_meter_share, name=encoded(_default_name() if name is None else name, "name"), fs_root=encoded(fs_root, "fs_root"),
+            record=encoded(record, "record"), max_tags=max_tags, max_scope_paths=max_scope_paths,
+            max_scope_threads=max_scope_threads, max_scope_depth=max_scope_depth,
+            stop_timeout_ms=milliseconds(stop_timeout, "stop_timeout"), max_events=max_events)
+        if carbon is not None:
+            place = carbon_options(carbon)
+            options.carbon = ctypes.pointer(place)
+        handle = c_void_p()
+        lib.monitor_new(byref(options), byref(handle))
+        self._as_parameter_ = handle
+        wanted = {"json": json, "csv": csv, "trace": trace, "openmetrics": openmetrics, "emissions": emissions,
+                  "mlflow": mlflow, "prometheus": prometheus, "pushgateway": pushgateway}
+        for kind, value in wanted.items():
+            if value is not None and value is not False:
+                sinks.add(self, kind, value)
+        if on_sample is not None:
+            self.add_callback(on_sample)
+
+    # ---- life -----------------------------------------------------------------------------------
+
+    def start(self):
+        """Takes the first sample and starts the sampling thread.  Once; gives the monitor itself."""
+        lib.monitor_start(self)
+        self._state = "running"
+        _running.add(self)
+        return self
+
+    def stop(self):
+        """Takes the last sample, and waits until the sinks have had everything.  Stopping again is fine.
+
+        An exception says that a sink failed at the end; the monitor has stopped all the same.
+        """
+        try:
+            lib.monitor_stop(self)
+        finally:
+            if self._state == "running":
+                self._state = "stopped"
+                _running.discard(self)
+        return self
+
+    def __enter__(self):
+        return self.start() if self._state == "new" else self
+
+    def __exit__(self, kind, error, _trace):
+        if kind is not None and self._state == "running":
+            self._note(kind, error)
+        try:
+            self.stop()
+        except Error as failure:
+            # The program's own work is done, and its own exception matters more.
+            warnings.warn(f"the run was recorded, but: {failure}", ResmonWarning, stacklevel=2)
+
+    def _note(self, kind, error):
+        try:
+            self.tag(f"{kind.__name__}: {error}" if str(error) else kind.__name__)
+        except Error:
+            pass
+
+    def __del__(self):
+        handle = self.__dict__.get("_as_parameter_")
+        if handle is None:
+            return
+        if self._state == "running" and self._pid == os.getpid():
+            warnings.warn(f"{self!r} was dropped while it ran: stop it, or use it in a with statement", ResourceWarning,
+                          stacklevel=2)
+        self.__dict__["_as_parameter_"] = None
+        self._free(handle)
+
+    @property
+    def state(self):
+        """"new", "running" or "stopped"."""
+        return self._state
+
+    # ---- while it runs --------------------------------------------------------------------------
+
+    def tag(self, label):
+        """Marks this moment with a label; any thread."""
+        lib.monitor_tag(self, encoded(str(label), "label"))
+
+    def set_label(self, label):
+        """Names what the run is doing now."""
+        lib.monitor_set_label(self, encoded(str(label), "label"))
+
+    def sample_now(self):
+        """Takes a sample now, and returns when it is recorded."""
+        lib.monitor_sample_now(self)
+
+    def snapshot(self):
+        """What was recorded so far, or in the end, as a Run that does not change any more."""
+        return Run._own(self._take(lib.monitor_snapshot))
+
+    def _take(self, function):
+        handle = c_void_p()
+        function(self, byref(handle))
+        return handle
+
+    def _get_run(self):
+        if self._state == "running":
+            return self.snapshot()
+        if self._final is None:
+            self._final = self.snapshot()
+        return self._final
+
+    def live(self, seconds=1.0):
+        """In a notebook: shows the figures, and renews them every so many seconds while the monitor runs."""
+        from .live import show
+        show(self, seconds)
+
+    # ---- sinks ----------------------------------------------------------------------------------
+
+    def add_callback(self, on_sample, on_stop=None, name="callback"):
+        """``on_sample(sample)`` for each sample, ``on_stop(run)`` at the end; before start.  They are called from a
+        thread of the library; one that is slow loses samples (counted in info.dropped_rows) and delays nobody."""
+        sinks.add_callback(self, on_sample, on_stop, name)
+
+    @property
+    def sinks(self):
+        """How the sinks fare, in the order in which they were added."""
+        struct, found = _abi.SinkInfo(), []
+        for index in range(lib.monitor_sink_count(self)):
+            lib.monitor_get_sink(self, index, byref(struct))
+            found.append(records.SinkInfo.of(struct))
+        return found
+
+    def __repr__(self):
+        if self._state == "new" or self._as_parameter_ is None or self._pid != os.getpid():
+            return f"<resmon.Monitor {self._state}>"
+        return "<resmon.Monitor" + repr(self._get_run())[len("<resmon.Run"):]
+
+    def _repr_html_(self):
+        if self._state == "new":
+            return f"<code>&lt;resmon.Monitor {self._state}&gt;</code>"
+        return super()._repr_html_()
+
+
+_running = weakref.WeakSet()
+
+
+def _stop_all():
+    """Before the interpreter goes away: sinks call back into it."""
+    for monitor in list(_running):
+        if monitor._pid != os.getpid():
+            continue
+        try:
+            monitor.stop()
+        except Error as failure:
+            print(f"resmon: {failure}", file=sys.stderr)
+
+
+def _in_child():
+    # The parent's monitors are inert here, and not the child's to stop.
+    _running.clear()
+
+
+atexit.register(_stop_all)
+os.register_at_fork(after_in_child=_in_child)

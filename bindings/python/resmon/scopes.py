@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Names for the phases of a program: ``with resmon.scope("training"): ...``, in one tree with those of C."""
+import sys
+from ctypes import byref, c_void_p
+
+from ._library import encoded, lib
+from .stretches import wrapped
+
+_begin, _end = lib.scope_begin, lib.scope_end
+_sites = {}  # by name: pointers that the library keeps for ever
+
+
+def site_of(name, file="", function="", line=0):
+    """The library's site for a name and its place in the source."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a scope is a str, not {type(name).__name__}")
+    site = c_void_p()
+    lib.site_intern_at(encoded(name, "scope"), encoded(file), encoded(function), line or 0, byref(site))
+    return site.value
+
+
+def _site_of_caller(name):
+    frame = sys._getframe(2)
+    code = frame.f_code
+    _sites[name] = site = site_of(name, code.co_filename, code.co_name, frame.f_lineno)
+    return site
+
+
+def name_of(function):
+    """What a function is called in results."""
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or type(function).__name__
+    return name.rpartition("<locals>.")[2]
+
+
+def site_of_function(function, name):
+    """The site of a function, with where it stands."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return site_of(name)
+    return site_of(name, code.co_filename, code.co_name, code.co_firstlineno)
+
+
+class scope:  # pylint: disable=invalid-name
+    """A phase, as a context manager or a decorator.
+
+    Without a monitor it costs next to nothing and records nothing.  A function that suspends itself (async, a
+    generator) is in the scope only while it runs: there are as many calls as stretches.  In a ``with`` statement of
+    such a function, no other task should run in the meantime: decorate the function instead.
+    """
+
+    __slots__ = ("_site", "_token", "_name")
+
+    def __init__(self, name):
+        try:
+            self._site = _sites[name]
+        except KeyError:
+            self._site = _site_of_caller(name)
+        self._name = name
+
+    def __enter__(self):
+        self._token = _begin(self._site)
+        return self
+
+    def __exit__(self, _kind, _error, _trace):
+        _end(self._token)
+
+    def __call__(self, function):
+        return wrapped(function, ScopeStretch, site_of_function(function, self._name))
+
+
+class ScopeStretch:
+    """The stretches in which a call runs, as instances of a scope."""
+
+    __slots__ = ("_site", "_token")
+
+    def __init__(self, site):
+        self._site = site
+
+    def resume(self):
+        self._token = _begin(self._site)
+
+    def suspend(self):
+        _end(self._token)
+
+    def finish(self, error):
+        """Nothing is left to do."""

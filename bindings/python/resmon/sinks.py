@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""Where a monitor's results go: options of the sinks as Python has them, and callbacks."""
+import sys
+import weakref
+from ctypes import byref
+
+from . import _abi
+from ._library import encoded, lib
+
+
+def _seconds(value, what):
+    from .monitor import milliseconds
+    return milliseconds(value, what)
+
+
+def _labels(value, kept):
+    array = (_abi.PrometheusLabel * len(value))(*((encoded(str(name)), encoded(str(text))) for name, text in value.items()))
+    kept.append(array)
+    return array
+
+
+# Each sink: its options, the function that adds it, the option that a bare value stands for, options in
+# seconds, and options that are flags.
+_SINKS = {
+    "json": (_abi.JsonOptions, lib.monitor_add_json, "path", {"interval": "interval_ms"},
+             {"final_only": _abi.JSON_FINAL_ONLY, "late": _abi.JSON_LATE}),
+    "csv": (_abi.CsvOptions, lib.monitor_add_csv, "path", {}, {"whole_run": _abi.CSV_WHOLE_RUN}),
+    "trace": (_abi.TraceOptions, lib.monitor_add_trace, "path", {"interval": "interval_ms"}, {}),
+    "openmetrics": (_abi.OpenmetricsOptions, lib.monitor_add_openmetrics, "path", {}, {}),
+    "emissions": (_abi.EmissionsOptions, lib.monitor_add_emissions, "path", {}, {"process": _abi.EMISSIONS_PROCESS}),
+    "prometheus": (_abi.PrometheusOptions, lib.monitor_add_prometheus, "directory", {"interval": "interval_ms"},
+                   {"keep": _abi.PROMETHEUS_KEEP, "no_node": _abi.PROMETHEUS_NO_NODE, "no_job": _abi.PROMETHEUS_NO_JOB,
+                    "no_pid": _abi.PROMETHEUS_NO_PID}),
+    "pushgateway": (_abi.PushgatewayOptions, lib.monitor_add_pushgateway, "url",
+                    {"interval": "interval_ms", "timeout": "timeout_ms"},
+                    {"insecure_tls": _abi.PUSHGATEWAY_INSECURE_TLS}),
+    "mlflow": (_abi.MlflowOptions, lib.monitor_add_mlflow, "tracking_uri",
+               {"interval": "interval_ms", "timeout": "timeout_ms", "budget": "budget_ms"},
+               {"series": _abi.MLFLOW_SERIES, "no_artifact": _abi.MLFLOW_NO_ARTIFACT, "no_spool": _abi.MLFLOW_NO_SPOOL,
+                "finish": _abi.MLFLOW_FINISH, "insecure_tls": _abi.MLFLOW_INSECURE_TLS}),
+}
+
+
+def options_of(kind, value, kept):
+    """The options structure of a sink: from a bare value or a dict."""
+    struct_type, _, main, times, flags = _SINKS[kind]
+    if kind == "mlflow":
+        from .mlflow import resolved
+        value = resolved(value)
+    elif not isinstance(value, dict):
+        value = {main: value}
+    values = {}
+    fields = {name for name, _ in struct_type._fields_} - {"struct_size", "flags", "label_count", *times.values()}
+    for name, given in value.items():
+        if given is None:
+            continue
+        if name in flags:
+            values["flags"] = values.get("flags", 0) | (flags[name] if given else 0)
+        elif name in times:
+            values[times[name]] = _seconds(given, f"{kind}: {name}")
+        elif name == "labels" and name in fields:
+            values["labels"], values["label_count"] = _labels(given, kept), len(given)
+        elif name in fields:
+            values[name] = encoded(given, f"{kind}: {name}") if not isinstance(given, int) else given
+        else:
+            raise ValueError(f"{kind}: there is no option {name!r}; there are "
+                             f"{', '.join(sorted(fields | set(times) | set(flags)))}")
+    return struct_type(**values)
+
+
+def add(monitor, kind, value):
+    """Adds the sink `kind` to a monitor."""
+    options = options_of(kind, value, monitor._kept)
+    _SINKS[kind][1](monitor, byref(options))
+
+
+# ---- callbacks --------------------------------------------------------------------------------------
+
+
+class Sample:
+    """A sample on its way to a callback: ``sample.t_s`` seconds after the start, ``sample["proc.mem.rss"]``.
+
+    Gauges are as read, counters their growth since the start; NaN where a source was not read.
+    """
+
+    __slots__ = ("t_s", "values", "_indexes")
+
+    def __init__(self, t_s, values, indexes):
+        self.t_s, self.values, self._indexes = t_s, values, indexes
+
+    def __getitem__(self, name):
+        return self.values[self._indexes[name]]
+
+    def __contains__(self, name):
+        return name in self._indexes
+
+    def keys(self):
+        """The names of the columns."""
+        return self._indexes.keys()
+
+    def to_dict(self):
+        """All values by name."""
+        return dict(zip(self._indexes, self.values))
+
+    def __repr__(self):
+        return f"Sample(t_s={self.t_s!r}, {len(self.values)} values)"
+
+
+class _Callback:
+    """A sink in Python.  The library's thread calls it, and so waits for Python's lock; the sampling does not."""
+
+    def __init__(self, on_sample, on_stop, name):
+        self._on_sample, self._on_stop, self._name = on_sample, on_stop, name
+        self._indexes = {}
+        self.is_closed = False
+        members = {"start": _abi.OnRun(self._start), "rows": _abi.OnRows(self._rows), "close": _abi.OnClose(self._close)}
+        if on_stop is not None:
+            members["stop"] = _abi.OnRun(self._stop)
+        self.ops = _abi.SinkOps(name=encoded(name), **members)
+
+    def _guarded(self, function, *arguments):
+        """An exception has nowhere to go from here: said once on stderr by Python's own hook, and counted."""
+        try:
+            function(*arguments)
+            return 0
+        except BaseException as error:  # pylint: disable=broad-except
+            _unraisable(error, function)
+            return -7
+
+    def _start(self, _context, run):
+        def start():
+            struct = _abi.Column()
+            for index in range(lib.run_column_count(run)):
+                lib.run_get_column(run, index, byref(struct))
+                instance = struct.instance.decode("utf-8", "replace")
+                name = struct.metric.decode("utf-8", "replace") + (f"[{instance}]" if instance else "")
+                self._indexes[name] = index
+        return self._guarded(start)
+
+    def _rows(self, _context, rows):
+        def each():
+            given = rows[0]
+            count = given.column_count
+            for row in range(given.row_count):
+                values = given.values[row * count:(row + 1) * count]
+                self._on_sample(Sample(given.t_ns[row] / 1e9, values, self._indexes))
+        return self._guarded(each)
+
+    def _close(self, _context):
+        self.is_closed = True
+
+    def _stop(self, _context, _run):
+        return self._guarded(self._on_stop)
+
+
+def _unraisable(error, function):
+    class Report:  # what sys.unraisablehook takes
+        exc_type, exc_value, exc_traceback = type(error), error, error.__traceback__
+        err_msg, object = "a callback of resmon failed", function
+    sys.unraisablehook(Report)
+
+
+# A sink that does not return is left behind by its monitor, and calls on: the library says when it has let go.
+_callbacks = []
+
+
+def add_callback(monitor, on_sample, on_stop, name):
+    """Adds Python functions as a sink."""
+    _callbacks[:] = [callback for callback in _callbacks if not callback.is_closed]
+    monitor = weakref.proxy(monitor)
+    callback = _Callback(on_sample, (lambda: on_stop(monitor)) if on_stop is not None else None, name)
+    lib.monitor_add_sink(monitor._as_parameter_, byref(callback.ops), None)
+    _callbacks.append(callback)

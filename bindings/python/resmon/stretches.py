@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Wraps functions of every kind so that something is done around the stretches in which they run.
+
+A plain function runs in one stretch.  Coroutines and generators run, are suspended and run on: others run in
+between, so what was begun for one must be ended when it is suspended.  Each call makes a stretch object:
+``resume()`` before it runs on, ``suspend()`` after, and once, at the very end, ``finish(error)``.  One whose class
+has ``begin(args, kwargs)`` is told first what the function is called with.
+"""
+import functools
+import types
+
+_COROUTINE, _GENERATOR, _ASYNC_GENERATOR = 0x80 | 0x100, 0x20, 0x200  # inspect.CO_*: importing it takes longer
+
+
+def wrapped(function, make, *arguments):
+    """`function`, around each call of which stands ``make(*arguments)``; staticmethod and classmethod stay that."""
+    if isinstance(function, (staticmethod, classmethod)):
+        return type(function)(wrapped(function.__func__, make, *arguments))
+    if isinstance(function, type):
+        raise TypeError(f"{function.__name__} is a class: decorate its methods, __init__ for one")
+    if not callable(function):
+        raise TypeError(f"a function is wanted, not {type(function).__name__}")
+    begun = _maker(make, arguments)
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    if flags & _COROUTINE:
+        wrapper = _wrap_coroutine(function, begun)
+    elif flags & _ASYNC_GENERATOR:
+        wrapper = _wrap_async_generator(function, begun)
+    elif flags & _GENERATOR:
+        wrapper = _wrap_generator(function, begun)
+    else:
+        wrapper = _wrap_plain(function, begun)
+    return functools.wraps(function)(wrapper)
+
+
+def _maker(make, arguments):
+    """Makes the stretch object of a call with such arguments."""
+    if not hasattr(make, "begin"):
+        return lambda args, kwargs: make(*arguments)
+
+    def begun(args, kwargs):
+        stretch = make(*arguments)
+        stretch.begin(args, kwargs)
+        return stretch
+    return begun
+
+
+def _wrap_plain(function, begun):
+    def wrapper(*args, **kwargs):
+        stretch = begun(args, kwargs)
+        stretch.resume()
+        error = None
+        try:
+            return function(*args, **kwargs)
+        except BaseException as caught:
+            error = caught
+            raise
+        finally:
+            stretch.suspend()
+            stretch.finish(error)
+            del error  # a frame that knows its own exception is a cycle
+    return wrapper
+
+
+def _step(stretch, function, *arguments):
+    stretch.resume()
+    try:
+        return function(*arguments)
+    finally:
+        stretch.suspend()
+
+
+def _drive(inner, stretch):
+    """Runs a generator or coroutine to its end, stretch by stretch; the generator protocol of PEP 380."""
+    error = None
+    try:
+        advance, argument = inner.send, None
+        while True:
+            try:
+                given = _step(stretch, advance, argument)
+            except StopIteration as stop:
+                return stop.value
+            try:
+                advance, argument = inner.send, (yield given)
+            except GeneratorExit:
+                _step(stretch, inner.close)
+                raise
+            except BaseException as thrown:  # pylint: disable=broad-except
+                advance, argument = inner.throw, thrown
+    except GeneratorExit:
+        raise
+    except BaseException as caught:
+        error = caught
+        raise
+    finally:
+        stretch.finish(error)
+        del error
+
+
+_drive_awaitable = types.coroutine(_drive)
+
+
+def _wrap_generator(function, begun):
+    def wrapper(*args, **kwargs):
+        return (yield from _drive(function(*args, **kwargs), begun(args, kwargs)))
+    return wrapper
+
+
+def _wrap_coroutine(function, begun):
+    async def wrapper(*args, **kwargs):
+        return await _drive_awaitable(function(*args, **kwargs), begun(args, kwargs))
+    return wrapper
+
+
+class _Part:
+    """A stretch that outlives one drive: of one step of an async generator."""
+
+    __slots__ = ("resume", "suspend")
+
+    def __init__(self, stretch):
+        self.resume, self.suspend = stretch.resume, stretch.suspend
+
+    def finish(self, error):
+        """The generator goes on."""
+
+
+def _wrap_async_generator(function, begun):
+    async def wrapper(*args, **kwargs):
+        inner, stretch, error = function(*args, **kwargs), begun(args, kwargs), None
+        part = _Part(stretch)
+        try:
+            step = inner.asend(None)
+            while True:
+                try:
+                    given = await _drive_awaitable(step, part)
+                except StopAsyncIteration:
+                    return
+                try:
+                    step = inner.asend((yield given))
+                except GeneratorExit:
+                    await _drive_awaitable(inner.aclose(), part)
+                    raise
+                except BaseException as thrown:  # pylint: disable=broad-except
+                    step = inner.athrow(thrown)
+        except GeneratorExit:
+            raise
+        except BaseException as caught:
+            error = caught
+            raise
+        finally:
+            stretch.finish(error)
+            del error
+    return wrapper

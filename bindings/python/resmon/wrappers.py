@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""Wrappers of functions and blocks that say what they found: timer, peak_rss, log_start_finish.
+
+Each is a decorator, with or without arguments, and a context manager.  What they find stands in the tree of scopes
+where a monitor has them, in a line of the log, and in ``function.last`` (of a block: the object itself).
+"""
+import ctypes
+import sys
+import time
+from ctypes import byref
+
+from . import _abi, human
+from ._library import lib
+from .scopes import name_of, site_of, site_of_function
+from .stretches import wrapped
+
+_SHORT = 10  # of an argument in a line, characters
+
+
+def announce(line):
+    """A line for people: to the logger "resmon" where the program has set logging up, else printed, in one piece, so
+    that lines of several processes do not run into each other."""
+    logging = sys.modules.get("logging")
+    if logging is not None:
+        logger = logging.getLogger("resmon")
+        if logger.hasHandlers():
+            logger.info(line)
+            return
+    # In a notebook stderr looks like a failure.
+    stream = sys.stdout if "ipykernel" in sys.modules else sys.stderr
+    if stream is None:
+        return
+    try:
+        stream.write(line + "\n")
+        stream.flush()
+    except (OSError, ValueError):
+        pass  # closed; the program goes on
+
+
+class Finding:
+    """What a wrapper found: ``seconds``, ``peak_bytes`` (NaN: not asked for, or not known) and ``is_exact``,
+    ``error`` (the name of an exception, or "")."""
+
+    __slots__ = ("name", "seconds", "running_seconds", "peak_bytes", "is_exact", "error")
+
+    def __init__(self, name):
+        self.name, self.error = name, ""
+        self.seconds = self.running_seconds = self.peak_bytes = float("nan")
+        self.is_exact = False
+
+    def __repr__(self):
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"Finding({shown})"
+
+
+class _Call:
+    """One call, or block: a scope while it runs, and clocks."""
+
+    __slots__ = ("_site", "_timed", "_began", "_resumed", "_running", "_target", "_say", "finding", "_watch",
+                 "_stretches")
+
+    meter = _abi.METERS["wall"]
+
+    def __init__(self, site, name, target, say):
+        self._site, self._target, self._say = site, target, say
+        self.finding = Finding(name)
+        self._timed = _abi.Timed()
+        self._began = None
+        self._running = self._stretches = 0
+        self._watch = None
+
+    def resume(self):
+        self._resumed = time.perf_counter_ns()
+        if self._began is None:
+            self._began = self._resumed
+        lib.timed_begin(self._site, self.meter, self._timed)
+
+    def suspend(self):
+        watched = _abi.Watched()
+        lib.timed_take(self._timed, byref(watched))
+        self._running += time.perf_counter_ns() - self._resumed
+        self._stretches += 1
+        self._take(watched)
+
+    def _take(self, watched):
+        """More than time, of one stretch."""
+
+    def finish(self, error):
+        finding = self.finding
+        now = time.perf_counter_ns()
+        finding.seconds = (now - (self._began or now)) / 1e9
+        finding.running_seconds = self._running / 1e9
+        finding.error = type(error).__name__ if error is not None else ""
+        if self._target is not None:
+            self._target.last = finding
+        if self._say:
+            self._say(self._line(finding))
+
+    def _line(self, finding):
+        ran = f" (ran {finding.running_seconds:.4f} s in {self._stretches} stretches)" if self._stretches > 1 else ""
+        if finding.error:
+            return f"{finding.name} raised {finding.error} after {finding.seconds:.4f} s{ran}"
+        return f"{finding.name} finished in {finding.seconds:.4f} s{ran}"
+
+
+class _PeakCall(_Call):
+    """The same with the exact peak of RSS."""
+
+    __slots__ = ()
+
+    meter = _abi.METERS["rss"]
+
+    def _take(self, watched):
+        if watched.rss_provenance == 0:
+            return
+        finding = self.finding
+        is_first = finding.peak_bytes != finding.peak_bytes
+        finding.is_exact = watched.rss_provenance == 1 and (is_first or finding.is_exact)
+        finding.peak_bytes = watched.rss_peak_bytes if is_first else max(finding.peak_bytes, watched.rss_peak_bytes)
+
+    def _line(self, finding):
+        after = f", raised {finding.error}" if finding.error else ""
+        if finding.peak_bytes != finding.peak_bytes:
+            return f"{finding.name} peak RSS unknown{after}"
+        kind = "exact" if finding.is_exact else "sampled"
+        return f"{finding.name} peak RSS {human.bytes_text(finding.peak_bytes)} ({kind}){after}"
+
+
+class _Wrapper:
+    """A decorator with or without arguments, and a context manager."""
+
+    _call = _Call
+
+    def __new__(cls, function=None, **options):
+        if function is None or isinstance(function, str):
+            return super().__new__(cls)
+        wrapper = super().__new__(cls)
+        wrapper.__init__(**options)
+        return wrapper(function)
+
+    def __init__(self, name=None, *, log=True):
+        self.name = name
+        self.last = None
+        self._say = announce if log is True else log or None
+
+    def __call__(self, function):
+        inner = getattr(function, "__func__", function)
+        name = self.name or name_of(inner)
+        target = _Last()
+        result = wrapped(function, self._call, site_of_function(inner, name), name, target, self._say)
+        target.function = getattr(result, "__func__", result)
+        target.last = None
+        return result
+
+    def __enter__(self):
+        if self.name is None:
+            raise TypeError(f"a block wants a name: with resmon.{type(self).__name__}('load'): ...")
+        self._block = self._call(site_of(self.name), self.name, self, self._say)
+        self._block.resume()
+        return self._block.finding
+
+    def __exit__(self, _kind, error, _trace):
+        self._block.suspend()
+        self._block.finish(error)
+
+
+class _Last:
+    """Puts a finding where people look for it: at the function."""
+
+    __slots__ = ("function",)
+
+    def __setattr__(self, name, value):
+        if name == "function":
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.function, name, value)
+
+
+class timer(_Wrapper):  # pylint: disable=invalid-name
+    """Says how long a function or a block took: "train finished in 1.2345 s".
+
+    ``@resmon.timer``, ``@resmon.timer("name", log=print)``, ``with resmon.timer("load") as found: ...``.  ``log`` is a
+    function for the line, or False.
+    """
+
+
+class peak_rss(_Wrapper):  # pylint: disable=invalid-name
+    """Says the highest RSS of the process while a function or a block ran, exactly: the kernel's own mark.
+
+    Of a function that suspends itself, while it ran.  Used as :class:`timer`.
+    """
+
+    _call = _PeakCall
+
+
+# ---- log_start_finish -------------------------------------------------------------------------------
+
+
+def _shortened(value):
+    try:
+        shape = getattr(value, "shape", None)
+        if shape is not None and not callable(shape) and not isinstance(value, type):
+            shape = tuple(shape)
+            kind = type(value).__name__.lower()
+            return f"{kind}({shape[0]})" if len(shape) == 1 else f"{kind}{shape}"
+        if isinstance(value, (str, bytes, bytearray)):
+            value = value[:_SHORT + 1]  # the text of a long one would be made only to be cut
+        elif isinstance(value, (list, tuple, dict, set, frozenset)) and len(value) > 100:
+            return f"{type(value).__name__}({len(value)})"
+        shown = str(value)
+    except Exception:  # pylint: disable=broad-except
+        return f"<{type(value).__name__}>"
+    return shown if len(shown) <= _SHORT else shown[:_SHORT - 1] + "\u2026"
+
+
+def signature(name, args, kwargs):
+    """"fit(dataframe(1000, 5), depth=3)": arguments shortened, arrays and frames by their shape."""
+    shown = [_shortened(value) for value in args] + [f"{key}={_shortened(value)}" for key, value in kwargs.items()]
+    return f"{name}({', '.join(shown)})"
+
+
+class _LoggedCall(_Call):
+    __slots__ = ("_signature",)
+
+    def __init__(self, site, name, target, say):
+        super().__init__(site, name, target, say)
+        self._signature = name + "()"
+
+    def begin(self, args, kwargs):
+        """Says that it starts."""
+        self._signature = signature(self.finding.name, args, kwargs)
+        if self._say:
+            self._say(f"{time.asctime()}: {self._signature} started.")
+
+    def _line(self, finding):
+        how = f"raised {finding.error} after" if finding.error else "finished in"
+        return f"{time.asctime()}: {self._signature} {how} {finding.seconds:.2f} seconds."
+
+
+def log_start_finish(function=None, *, name=None, log=True):
+    """Says when a function starts and finishes, with its arguments, shortened, and how long it took."""
+    if function is None:
+        return lambda wanted: log_start_finish(wanted, name=name, log=log)
+    if isinstance(function, (staticmethod, classmethod)):
+        return type(function)(log_start_finish(function.__func__, name=name, log=log))
+    shown, target = name or name_of(function), _Last()
+    site, say = site_of_function(function, shown), announce if log is True else log or None
+    result = wrapped(function, _LoggedCall, site, shown, target, say)
+    target.function = result
+    target.last = None
+    return result
