@@ -97,7 +97,7 @@ class Monitor(Recorded):
 
     def __init__(self, interval=0.1, *, scopes=None, domains=None, name=None, pid=0, carbon=None, record=None, json=None,
                  csv=None, trace=None, openmetrics=None, emissions=None, mlflow=None, prometheus=None, pushgateway=None,
-                 on_sample=None, rows=0, smaps=False, idle="active", max_events=0, max_overhead=0.0,
+                 on_sample=None, rows=0, smaps=False, idle="active", max_events=1024, max_overhead=0.0,
                  max_meter_share=0.0, max_tags=0, max_scope_paths=0, max_scope_threads=0, max_scope_depth=0,
                  stop_timeout=0.0, fs_root=None):
         self._as_parameter_ = None
@@ -107,7 +107,7 @@ class Monitor(Recorded):
         self._kept = []  # what the library calls or reads while the monitor lives
         if idle not in _IDLE:
             raise ValueError(f"idle: there is no {idle!r}; there are {', '.join(_IDLE)}")
-        if trace is not None and not max_events:
+        if trace is not None and max_events == 1024:
             max_events = 4096
         options = _abi.MonitorOptions(
             interval_ms=max(milliseconds(interval, "interval"), 1) if interval else 0, max_rows=rows,

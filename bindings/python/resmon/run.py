@@ -212,7 +212,8 @@ class Recorded:
 
     @property
     def headline(self):
-        """The figures people ask for first, by name; NaN where one is not known."""
+        """The figures people ask for first, by name; NaN where one is not known.  CPU time and I/O are those of the
+        process and its children, energy their share of the machine's."""
         return self._get_run()._headline()
 
     @property
@@ -410,12 +411,22 @@ class Run(Recorded):
                     return value
         return _NAN
 
+    def _rss_peak(self):
+        """The kernel's peak is that of the process's life: of the run only if it rose meanwhile.  Else the highest
+        that was sampled, or that a scope measured."""
+        summary = self._summary()
+        life = summary.get("proc.mem.peak_rss")
+        if life is not None and life.last > life.first:
+            return life.last
+        peaks = [self._value(("proc.mem.rss",), "max"), *(scope.rss_peak_bytes for scope in self._scopes())]
+        return max((peak for peak in peaks if peak == peak), default=_NAN)
+
     def _headline(self):
         energy = self._energy()
         return {
             "wall_s": self._info().duration_s,
             "cpu_s": self._value(("tree.cpu.time", "proc.cpu.time"), "last"),
-            "rss_peak_bytes": self._value(("proc.mem.peak_rss", "proc.mem.rss"), "max"),
+            "rss_peak_bytes": self._rss_peak(),
             "read_bytes": self._value(("tree.io.read_bytes", "proc.io.read_bytes"), "last"),
             "write_bytes": self._value(("tree.io.write_bytes", "proc.io.write_bytes"), "last"),
             "energy_j": energy.tree_j if energy else _NAN,

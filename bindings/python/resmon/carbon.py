@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""What energy means: gCO2eq, kWh and litres of water, where the machine stands."""
+from ctypes import byref
+
+from . import _abi, records
+from ._library import lib
+
+
+class Intensity(records.Record):
+    """What is known of a place: g_per_kwh, pue, wue, and whose figure it is."""
+
+    __slots__ = records._slots(_abi.CarbonIntensity)
+    _shown = ("g_per_kwh", "place", "year", "basis", "source")
+
+
+class Cost(records.Record):
+    """What an amount of energy costs; coal, gas and petroleum are alternatives, never to be summed."""
+
+    __slots__ = records._slots(_abi.CarbonCost)
+    _shown = ("it_kwh", "facility_kwh", "gco2eq", "water_l")
+
+
+def _options(place):
+    from .monitor import carbon_options
+    return byref(carbon_options(place)) if place is not None else None
+
+
+def intensity(place=None):
+    """The carbon intensity at a place, "FR" or a dict as in Monitor(carbon=...); None: as the environment says."""
+    struct = _abi.CarbonIntensity()
+    lib.carbon_find(_options(place), byref(struct))
+    found = Intensity.of(struct)
+    found.basis = _abi.BASES.get(struct.basis, "")
+    return found
+
+
+def cost(joules, place=None):
+    """What so many joules cost at a place."""
+    struct = _abi.CarbonCost()
+    lib.carbon_convert(joules, _options(place), byref(struct))
+    return Cost.of(struct)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""A monitor in a notebook that is renewed while it runs."""
+import threading
+import weakref
+
+from . import html
+from .errors import Error
+from .frames import wanted
+
+
+def _picture(run):
+    title, info = run._title()
+    return html.wrap(f"<b>{html.escape(title)}</b> <span class='note'>{html.escape(info.state)}, {info.samples} samples"
+                     f"{', ' + html.escape(info.label) if info.label else ''}</span>" + run._tiles() + run._sparklines())
+
+
+class _Renewal:
+    """Renews one output from a thread of its own, until the monitor stops, or is gone."""
+
+    def __init__(self, monitor, handle, seconds):
+        self._monitor, self._handle, self._seconds = weakref.ref(monitor), handle, seconds
+        self._over = threading.Event()
+        threading.Thread(target=self._renew, name="resmon-live", daemon=True).start()
+
+    def _renew(self):
+        is_running = True
+        while is_running:
+            self._over.wait(self._seconds)
+            monitor = self._monitor()
+            if monitor is None:
+                return
+            is_running = monitor.state == "running"
+            try:
+                self._handle.update(_Html(_picture(monitor._get_run())))
+            except Error:
+                return  # freed, or in the child of a fork
+            del monitor
+
+
+class _Html:
+    """HTML for IPython, without importing more of it."""
+
+    def __init__(self, text):
+        self._text = text
+
+    def _repr_html_(self):
+        return self._text
+
+    def __repr__(self):
+        return "<resmon live>"
+
+
+def show(monitor, seconds):
+    """Shows the figures of a monitor, and keeps them up to date."""
+    display = wanted("IPython.display", "live()", "ipython")
+    if not seconds > 0:
+        raise ValueError(f"live: {seconds!r} is no time in seconds")
+    if monitor.state == "new":
+        monitor.start()
+    handle = display.display(_Html(_picture(monitor._get_run())), display_id=True)
+    if handle is not None and monitor.state == "running":
+        _Renewal(monitor, handle, seconds)

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: MIT
+"""IPython: ``%load_ext resmon``, then ``%%resmon`` for a cell, or ``%resmon on`` for every cell."""
+import math
+import time
+
+from . import html, human
+from ._library import lib
+from .errors import BusyError, Error
+from .frames import wanted
+from .monitor import Monitor
+from .records import Record
+from .run import Run
+from .watch import Watch
+
+_NAN = float("nan")
+
+
+class Cell(Record):
+    """What a cell cost."""
+
+    __slots__ = ("number", "source", "wall_s", "cpu_s", "rss_peak_bytes", "rss_is_exact", "read_bytes", "write_bytes",
+                 "energy_j", "gco2eq", "error")
+    _shown = ("number", "wall_s", "cpu_s", "rss_peak_bytes", "energy_j")
+
+
+class Cells:
+    """The table of all cells that were accounted for."""
+
+    LIMIT = 10000  # the newest are kept
+
+    def __init__(self):
+        self._cells = []
+        self.dropped = 0
+
+    def add(self, cell):
+        """One more."""
+        self._cells.append(cell)
+        if len(self._cells) > self.LIMIT:
+            del self._cells[0]
+            self.dropped += 1
+
+    def __len__(self):
+        return len(self._cells)
+
+    def __getitem__(self, index):
+        return self._cells[index]
+
+    def clear(self):
+        """Forgets all of them."""
+        self._cells.clear()
+        self.dropped = 0
+
+    def to_pandas(self):
+        """A DataFrame with a row for each cell."""
+        from .frames import frame_of_records
+        frame = frame_of_records(self._cells)
+        return frame.set_index("number") if len(frame.columns) else frame
+
+    def _table(self):
+        rows = [[f"[{cell.number}]", cell.source.strip().split("\n")[0][:40], *_texts(cell), cell.error]
+                for cell in self._cells]
+        return ["cell", "source", "wall", "CPU", "peak RSS", "read", "written", "energy", "CO2eq", "error"], rows, 2
+
+    def _repr_html_(self):
+        if not self._cells:
+            return html.wrap("no cells were accounted for yet: <code>%resmon on</code>")
+        return html.wrap(html.table(*self._table()))
+
+    def __repr__(self):
+        headers, rows, left = self._table()
+        lines = [headers, *rows]
+        widths = [max(len(str(line[i])) for line in lines) for i in range(len(headers))]
+        return "\n".join("  ".join(str(cell).ljust(width) if i < left else str(cell).rjust(width)
+                                   for i, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
+
+
+def _texts(cell):
+    peak = human.bytes_text(cell.rss_peak_bytes)
+    return [human.seconds_text(cell.wall_s), human.seconds_text(cell.cpu_s),
+            peak if cell.rss_is_exact or peak == human.UNKNOWN else "~" + peak, human.bytes_text(cell.read_bytes),
+            human.bytes_text(cell.write_bytes), human.prefixed(cell.energy_j, "J"), human.prefixed(cell.gco2eq, "g")]
+
+
+def _line(cell):
+    labels = ("wall", "CPU", "peak RSS", "read", "written", "", "CO2eq")
+    shown = [f"{label} {text}".strip() for label, text in zip(labels, _texts(cell)) if text != human.UNKNOWN]
+    return "resmon: " + ", ".join(shown)
+
+
+class _Account:
+    """Takes what each cell costs: time, CPU, I/O and peak by a watch, children and energy by a monitor that runs all
+    along, and takes a sample at both ends of a cell."""
+
+    def __init__(self):
+        self._monitor = Monitor(interval=1.0, domains="process+tree+cpu+energy", scopes=False, name="notebook",
+                                max_events=0)
+        self._monitor.start()
+        self._watch = None
+        self._before = None
+
+    def _totals(self):
+        self._monitor.sample_now()
+        run = Run._own(self._monitor._take(lib.monitor_summary))
+        energy, headline = run.energy, run.headline
+        tree_j = energy.tree_j if energy else _NAN
+        return {"cpu_s": headline["cpu_s"], "read_bytes": headline["read_bytes"], "write_bytes": headline["write_bytes"],
+                "energy_j": tree_j, "gco2eq": energy.tree_gco2eq if energy else _NAN}
+
+    def begin(self):
+        """Before a cell."""
+        self._before = self._totals()
+        self._watch = Watch("rss")
+        self._began = time.perf_counter()
+
+    def end(self, number, source, error):
+        """After it: what it cost; None when its beginning was not seen."""
+        if self._watch is None:
+            return None
+        wall_s = time.perf_counter() - self._began
+        watched, self._watch = self._watch.end(), None
+        after = self._totals()
+        cell = Cell()
+        cell.number, cell.source, cell.wall_s, cell.error = number, source, wall_s, error
+        cell.rss_peak_bytes, cell.rss_is_exact = watched.rss_peak_bytes, watched.rss_provenance == "measured"
+        for name, value in after.items():
+            difference = value - self._before[name]
+            setattr(cell, name, max(difference, 0.0) if math.isfinite(difference) else _NAN)
+        return cell
+
+    def close(self):
+        """No more cells."""
+        self._monitor.stop()
+
+
+class Magics:
+    """``%resmon`` and ``%%resmon``."""
+
+    def __init__(self, shell):
+        self._shell = shell
+        self._account = None
+        self.cells = Cells()
+
+    # ---- %resmon --------------------------------------------------------------------------------
+
+    def line(self, line):
+        """%resmon on | off | table | last | clear"""
+        words = {"on": self._on, "off": self._off, "table": lambda: self.cells, "": lambda: self.cells,
+                 "last": lambda: self.cells[-1] if len(self.cells) else None, "clear": self.cells.clear}
+        word = line.strip()
+        if word not in words:
+            raise ValueError(f"%resmon {word}: one of {', '.join(filter(None, words))} is wanted")
+        return words[word]()
+
+    def _on(self):
+        if self._account is None:
+            self._account = _Account()
+            self._shell.events.register("pre_run_cell", self._before_cell)
+            self._shell.events.register("post_run_cell", self._after_cell)
+
+    def _off(self):
+        if self._account is not None:
+            self._shell.events.unregister("pre_run_cell", self._before_cell)
+            self._shell.events.unregister("post_run_cell", self._after_cell)
+            self._account.close()
+            self._account = None
+
+    def _before_cell(self, *_):
+        try:
+            self._account.begin()
+        except Error as failure:
+            print(f"resmon: this cell is not accounted for: {failure}")
+
+    def _after_cell(self, result, *_):
+        account = self._account
+        if account is None:
+            return
+        error = result.error_in_exec or result.error_before_exec
+        cell = account.end(result.execution_count or self._shell.execution_count, result.info.raw_cell or "",
+                           type(error).__name__ if error is not None else "")
+        if cell is not None:
+            self.cells.add(cell)
+            print(_line(cell))
+
+    # ---- %%resmon -------------------------------------------------------------------------------
+
+    def cell(self, line, source):
+        """%%resmon [-i SECONDS] [-s METERS] [-n NAME] [-q] [-p]: runs the cell under a monitor.
+
+        -i between samples (0.05); -s what scopes measure (wall+cpu+rss); -n a variable for the monitor (_resmon);
+        -q shows nothing; -p draws the plot.  A cell that awaits cannot be run so.
+        """
+        options = _parsed(line)
+        try:
+            monitor = Monitor(interval=options["i"], scopes=options["s"], name="cell")
+            monitor.start()
+        except BusyError:
+            monitor = Monitor(interval=options["i"], scopes=False, name="cell").start()
+        try:
+            with monitor:
+                value = self._run(source)
+        finally:
+            self._shell.user_ns[options["n"]] = monitor
+            if not options["q"]:
+                wanted("IPython.display", "%%resmon", "ipython").display(monitor)
+        if options["p"]:
+            monitor.plot()
+        return value
+
+    def _run(self, source):
+        """Runs a cell as IPython does; gives the value of its last expression."""
+        import ast
+        shell = self._shell
+        text = shell.transform_cell(source)
+        tree = shell.transform_ast(shell.compile.ast_parse(text))
+        name = shell.compile.cache(text, shell.execution_count)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(shell.compile(tree, name, "exec"), shell.user_ns)  # pylint: disable=exec-used
+        if last is None:
+            return None
+        value = eval(shell.compile(ast.Expression(last.value), name, "eval"), shell.user_ns)  # pylint: disable=eval-used
+        return None if source.rstrip().endswith(";") else value
+
+
+def _parsed(line):
+    import getopt
+    import shlex
+    options = {"i": 0.05, "s": "wall+cpu+rss", "n": "_resmon", "q": False, "p": False}
+    try:
+        given, rest = getopt.getopt(shlex.split(line), "i:s:n:qp")
+    except getopt.GetoptError as error:
+        raise ValueError(f"%%resmon: {error}; it takes -i SECONDS, -s METERS, -n NAME, -q and -p") from None
+    if rest:
+        raise ValueError(f"%%resmon: {rest[0]!r} is no option; it takes -i SECONDS, -s METERS, -n NAME, -q and -p")
+    for flag, value in given:
+        options[flag[1]] = True if flag in ("-q", "-p") else float(value) if flag == "-i" else value
+    return options
+
+
+_loaded = {}
+
+
+def load_ipython_extension(shell):
+    """%load_ext resmon"""
+    if shell in _loaded:
+        return
+    magics = _loaded[shell] = Magics(shell)
+    shell.register_magic_function(magics.line, "line", "resmon")
+    shell.register_magic_function(magics.cell, "cell", "resmon")
+
+
+def unload_ipython_extension(shell):
+    """%unload_ext resmon"""
+    magics = _loaded.pop(shell, None)
+    if magics is None:
+        return
+    magics._off()
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("resmon", None)
