@@ -219,6 +219,9 @@ RESMON_API resmon_status resmon_run_get_event(const resmon_run *run, size_t inde
 #define RESMON_SERIES_MIN  1 /**< gauge: lowest reading; counter: lowest rate per second */
 #define RESMON_SERIES_MAX  2 /**< gauge: highest reading; counter: highest rate per second */
 #define RESMON_SERIES_MEAN 3 /**< gauge: time-weighted mean; counter: mean rate per second */
+/** What a plain table shows: MEAN of a gauge, LAST of a counter, as resmon_run_save_csv().  These
+ * are the very numbers of that series, not others. */
+#define RESMON_SERIES_VALUE 4
 
 RESMON_END_DECLS
 

@@ -35,7 +35,8 @@ RESMON_API resmon_status resmon_run_get_column(const resmon_run *run, size_t ind
 RESMON_API resmon_status resmon_run_find_column(const resmon_run *run, const char *metric,
                                                 const char *instance, size_t *ret_index);
 
-/** resmon_run_row_count() doubles, or NULL for a column or RESMON_SERIES_* that does not exist. */
+/** resmon_run_row_count() doubles, or NULL for a column or RESMON_SERIES_* that does not exist.
+ * RESMON_SERIES_VALUE gives the MEAN of a gauge and the LAST of a counter. */
 RESMON_API const double *resmon_run_series(const resmon_run *run, size_t column, int32_t series);
 
 /** Time of the first and last sample of each row, ns since start; samples in each row. */

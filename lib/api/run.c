@@ -351,11 +351,11 @@ resmon_status resmon_run_find_column(const resmon_run *run, const char *metric,
 
 const double *resmon_run_series(const resmon_run *run, size_t column, int32_t series)
 {
-    if (run == NULL || column >= run->column_count || series < 0 || series >= RM_SERIES_KINDS ||
+    if (run == NULL || column >= run->column_count || series < 0 || series > RESMON_SERIES_VALUE ||
         run->row_count == 0) {
         return NULL;
     }
-    return rm_run_series(run, column, series);
+    return rm_run_series(run, column, rm_run_series_meant(&run->columns[column], series));
 }
 
 const int64_t *resmon_run_row_first_ns(const resmon_run *run)

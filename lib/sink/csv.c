@@ -97,13 +97,13 @@ static void put_seconds(struct rm_buffer *line, int64_t ns)
     rm_buffer_add(line, text, rm_number_fixed(text, ns, 9));
 }
 
-/* "node.fs.used[/home]" */
+/* "node.fs.used[/home].max" */
 static void put_name(struct rm_buffer *line, const struct rm_run_column *column,
                      const struct cell *cell)
 {
-    bool has_instance = column->instance[0] != '\0';
-    const char *const parts[] = {column->metric, has_instance ? "[" : "", column->instance,
-                                 has_instance ? "]" : "", cell->suffix};
+    const struct rm_column_name name = rm_run_column_name(column);
+    const char *const parts[] = {name.parts[0], name.parts[1], name.parts[2], name.parts[3],
+                                 cell->suffix};
     put_parts(line, parts, sizeof parts / sizeof *parts);
 }
 

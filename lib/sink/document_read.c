@@ -318,8 +318,7 @@ static resmon_status read_times(struct resmon_run *run, const struct rm_json *se
 
 /* Every series must have all its numbers: a document that only claims many columns and rows must
  * not cost more memory than its text. */
-static resmon_status check_series(const struct resmon_run *run, const struct rm_json *columns,
-                                  const char *const keys[RM_SERIES_KINDS])
+static resmon_status check_series(const struct resmon_run *run, const struct rm_json *columns)
 {
     if (run->row_count > 0 && rm_json_count(columns) != run->column_count) {
         return rm_error(RESMON_EFORMAT, "series.columns has %zu entries; columns has %zu",
@@ -329,10 +328,10 @@ static resmon_status check_series(const struct resmon_run *run, const struct rm_
     for (const struct rm_json *e = rm_json_first(columns); e != NULL && run->row_count > 0;
          e = rm_json_next(e), c++) {
         for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
-            size_t count = rm_json_count(rm_json_get(e, keys[kind]));
+            size_t count = rm_json_count(rm_json_get(e, rm_series_names[kind]));
             if (count != run->row_count) {
                 return rm_error(RESMON_EFORMAT, "series.columns[%zu].%s has %zu numbers, not %zu",
-                                c, keys[kind], count, run->row_count);
+                                c, rm_series_names[kind], count, run->row_count);
             }
         }
     }
@@ -341,14 +340,13 @@ static resmon_status check_series(const struct resmon_run *run, const struct rm_
 
 static resmon_status read_series(struct resmon_run *run, const struct rm_json *document)
 {
-    static const char *const keys[RM_SERIES_KINDS] = {"last", "min", "max", "mean"};
     const struct rm_json *series = rm_json_get(document, "series");
     resmon_status status = read_times(run, series);
     if (status != RESMON_OK) {
         return status;
     }
     const struct rm_json *columns = rm_json_get(series, "columns");
-    status = check_series(run, columns, keys);
+    status = check_series(run, columns);
     if (status != RESMON_OK || run->row_count == 0) {
         return status;
     }
@@ -360,7 +358,8 @@ static resmon_status read_series(struct resmon_run *run, const struct rm_json *d
     size_t c = 0;
     for (const struct rm_json *e = rm_json_first(columns); e != NULL; e = rm_json_next(e), c++) {
         for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
-            read_numbers(rm_run_series(run, c, kind), run->row_count, rm_json_get(e, keys[kind]));
+            read_numbers(rm_run_series(run, c, kind), run->row_count,
+                         rm_json_get(e, rm_series_names[kind]));
         }
     }
     return RESMON_OK;

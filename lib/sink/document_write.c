@@ -413,8 +413,6 @@ static resmon_status write_parts(const struct rm_output *output, const struct re
     return status;
 }
 
-static const char *const series_keys[RM_SERIES_KINDS] = {"last", "min", "max", "mean"};
-
 /* One column at a time: the series are nearly all of a document. */
 static resmon_status write_column_series(const struct rm_output *output,
                                          const struct resmon_run *run, size_t column)
@@ -422,7 +420,7 @@ static resmon_status write_column_series(const struct rm_output *output,
     bool is_whole = true;
     struct rm_json *object = rm_json_object(&is_whole);
     for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
-        rm_json_put(object, series_keys[kind],
+        rm_json_put(object, rm_series_names[kind],
                     rm_json_doubles(rm_run_series(run, column, kind), run->row_count, &is_whole),
                     &is_whole);
     }

@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
+const char *const rm_series_names[RM_SERIES_KINDS] = {"last", "min", "max", "mean"};
+
 struct resmon_run *rm_run_new(void)
 {
     struct resmon_run *run = rm_alloc(1, sizeof *run);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <resmon/metric.h>
 #include <resmon/run.h>
 
 #include "base/arena.h"
@@ -101,7 +102,10 @@ struct rm_run_dropped {
     uint64_t tags, threads, scopes, paths, stale_ends, misordered_ends, events;
 };
 
-#define RM_SERIES_KINDS 4 /* RESMON_SERIES_LAST ... MEAN - 1 */
+#define RM_SERIES_KINDS 4 /* RESMON_SERIES_LAST ... MEAN */
+
+/* "last", "min", "max", "mean": what documents and tables call them. */
+extern const char *const rm_series_names[RM_SERIES_KINDS];
 
 struct resmon_run {
     uint32_t references; /* atomic */
@@ -158,6 +162,25 @@ struct rm_run_statistics rm_run_statistics_none(void);
 static inline double *rm_run_series(const struct resmon_run *run, size_t column, int kind)
 {
     return run->values + (column * RM_SERIES_KINDS + (size_t)kind) * run->row_count;
+}
+
+/** The series that RESMON_SERIES_VALUE is in a column; every other is itself. */
+static inline int32_t rm_run_series_meant(const struct rm_run_column *column, int32_t series)
+{
+    int32_t value = column->kind == RESMON_COUNTER ? RESMON_SERIES_LAST : RESMON_SERIES_MEAN;
+    return series == RESMON_SERIES_VALUE ? value : series;
+}
+
+/* What tables call a column, in parts: "node.fs.used[/home]". */
+struct rm_column_name {
+    const char *parts[4];
+};
+
+static inline struct rm_column_name rm_run_column_name(const struct rm_run_column *column)
+{
+    bool has_instance = column->instance[0] != '\0';
+    return (struct rm_column_name){
+        {column->metric, has_instance ? "[" : "", column->instance, has_instance ? "]" : ""}};
 }
 
 /** A time of the run as real time; what cannot be told is the last moment that can. */

@@ -201,7 +201,7 @@ static void test_a_capture_of_a_part_holds_that_part(void **state)
     assert_int_equal(resmon_run_tag_count(run), 1);
     assert_int_equal(resmon_run_scope_count(run), 1);
     assert_non_null(resmon_run_series(run, 0, RESMON_SERIES_MEAN));
-    assert_null(resmon_run_series(run, 0, 4));
+    assert_null(resmon_run_series(run, 0, RESMON_SERIES_VALUE + 1));
     assert_null(resmon_run_series(run, 0, -1));
     assert_null(resmon_run_series(run, resmon_run_column_count(run), 0));
     resmon_run_free(run);
