@@ -2,9 +2,9 @@
 /*
  * resmon/run.h - a run: what was recorded, as an immutable object.
  *
- * resmon_monitor_snapshot() makes one of a monitor that runs or has stopped, resmon_run_load() one
- * of a run document (JSON) or of the recording (record=FILE) of a program that was killed.  All
- * accessors take the same object, wherever it came from.
+ * resmon_monitor_snapshot() makes one of a monitor that runs or has stopped, resmon_run_load() and
+ * resmon_run_parse() one of a run document (JSON) or of the recording (record=FILE) of a program
+ * that was killed.  All accessors take the same object, wherever it came from.
  *
  * What the accessors return belongs to the run and lives as long as it does.  A run never changes:
  * any number of threads may read it at once.
@@ -41,6 +41,19 @@ typedef struct resmon_run resmon_run;
 RESMON_API resmon_status resmon_run_load(const char *path, resmon_run **ret_run);
 
 /**
+ * Loads a run document or a recording from `bytes` bytes of memory, which need no final '\0' and no
+ * alignment, and may be freed or changed once this has returned; the content decides which.
+ * A recording must have been copied when nobody wrote it any more: while the program that records
+ * into it runs (as far as that is seen, see resmon_run_load()) the copy is refused, since it may be
+ * a mixture of several moments; resmon_run_load() of the file makes sure that it is none.
+ * RESMON_EINVAL: an argument is NULL; RESMON_EFORMAT: neither of the two, damaged, or more than
+ * 1 GiB; RESMON_EVERSION, RESMON_ENOTSUP: as resmon_run_load(); RESMON_EBUSY: a recording of a
+ * program that still runs; RESMON_ENOMEM.  Free the run with resmon_run_free().
+ * Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_run_parse(const void *data, size_t bytes, resmon_run **ret_run);
+
+/**
  * Writes the run as a run document, atomically: a temporary file in the same directory, synced,
  * then renamed over `path`.  On failure (RESMON_ENOSPC, RESMON_EACCES, RESMON_EIO, RESMON_ENOTSUP)
  * a document that was there before is still there, whole.
@@ -50,6 +63,15 @@ RESMON_API resmon_status resmon_run_load(const char *path, resmon_run **ret_run)
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_save(const resmon_run *run, const char *path);
+
+/**
+ * The run document as text: byte for byte what resmon_run_save() writes, with a '\0' behind it, in
+ * UTF-8.  Free `ret_text` with resmon_text_free() (<resmon/report.h>).
+ * RESMON_EINVAL: an argument is NULL; RESMON_ENOTSUP: this build has no JSON (cJSON);
+ * RESMON_ERANGE: it would be longer than the 1 GiB that can be loaded; RESMON_ENOMEM.
+ * Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_run_document(const resmon_run *run, char **ret_text);
 
 /**
  * Writes the table of the run as comma-separated values, atomically, and its columns to a second

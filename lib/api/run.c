@@ -6,6 +6,7 @@
 #include <resmon/table.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/struct_size.h"
@@ -25,6 +26,18 @@
 
 #define LARGEST_REPORT ((size_t)4 << 20)
 
+/* A text for the user to free, or nothing at all. */
+static resmon_status give_text(struct rm_buffer *buffer, resmon_status status, char **ret_text)
+{
+    status = status == RESMON_OK ? buffer->status : status;
+    if (status != RESMON_OK) {
+        rm_buffer_free(buffer);
+        return status;
+    }
+    *ret_text = buffer->text;
+    return RESMON_OK;
+}
+
 /* ---- load, save, free ------------------------------------------------------------------- */
 
 static resmon_status load_document(const struct rm_infile *file, resmon_run **ret_run)
@@ -33,12 +46,20 @@ static resmon_status load_document(const struct rm_infile *file, resmon_run **re
     if (file->bytes == 0) {
         return rm_error(RESMON_EFORMAT, "%s is empty", file->path);
     }
+    if (file->memory != NULL) {
+        return rm_document_parse(file->memory, file->bytes, ret_run);
+    }
     resmon_status status = rm_infile_read_all(file, &text);
     if (status == RESMON_OK) {
         status = rm_document_parse(text, file->bytes, ret_run);
     }
     rm_free(text);
     return status;
+}
+
+static resmon_status load(const struct rm_infile *file, resmon_run **ret_run)
+{
+    return rm_recording_is(file) ? rm_recording_load(file, ret_run) : load_document(file, ret_run);
 }
 
 resmon_status resmon_run_load(const char *path, resmon_run **ret_run)
@@ -51,10 +72,19 @@ resmon_status resmon_run_load(const char *path, resmon_run **ret_run)
     if (status != RESMON_OK) {
         return status;
     }
-    status =
-        rm_recording_is(&file) ? rm_recording_load(&file, ret_run) : load_document(&file, ret_run);
+    status = load(&file, ret_run);
     rm_infile_close(&file);
     return status;
+}
+
+resmon_status resmon_run_parse(const void *data, size_t bytes, resmon_run **ret_run)
+{
+    struct rm_infile file;
+    if (data == NULL || ret_run == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_run_parse: an argument is NULL");
+    }
+    resmon_status status = rm_infile_of_memory(&file, "the data", data, bytes, RM_MAX_RUN_BYTES);
+    return status == RESMON_OK ? load(&file, ret_run) : status;
 }
 
 resmon_status resmon_run_save(const resmon_run *run, const char *path)
@@ -65,6 +95,16 @@ resmon_status resmon_run_save(const resmon_run *run, const char *path)
     }
     resmon_status status = rm_path_expand(path, expanded);
     return status == RESMON_OK ? rm_document_save(run, expanded) : status;
+}
+
+resmon_status resmon_run_document(const resmon_run *run, char **ret_text)
+{
+    struct rm_buffer buffer;
+    if (run == NULL || ret_text == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_run_document: an argument is NULL");
+    }
+    rm_buffer_init(&buffer, (size_t)RM_MAX_RUN_BYTES); /* more could not be loaded again */
+    return give_text(&buffer, rm_document_print(run, &buffer), ret_text);
 }
 
 resmon_status resmon_run_save_csv(const resmon_run *run, const char *path)
@@ -428,11 +468,5 @@ resmon_status resmon_report_text(const resmon_run *run, char **ret_text)
     }
     rm_buffer_init(&buffer, LARGEST_REPORT);
     rm_report_write(&buffer, run);
-    resmon_status status = buffer.status;
-    if (status != RESMON_OK) {
-        rm_buffer_free(&buffer);
-        return status;
-    }
-    *ret_text = buffer.text;
-    return RESMON_OK;
+    return give_text(&buffer, RESMON_OK, ret_text);
 }

@@ -173,10 +173,24 @@ static resmon_status look_again(const struct rm_infile *file, const struct rm_bl
  * A live block as far as it is whole.  One that nobody writes is taken as it is, even if its writer
  * was killed in the middle of a change; but not one whose writer stopped while it was copied, nor
  * one that moves: its writer is in another namespace of processes, where it cannot be seen.
+ * What somebody else has copied from a live block may be a mixture, and cannot be looked at again.
  */
-static bool is_done(const struct look *look)
+static bool is_done(const struct rm_infile *file, const struct look *look)
 {
-    return look->is_written ? look->is_whole : !look->was_written && look->is_still;
+    if (look->is_written) {
+        return look->is_whole && file->memory == NULL;
+    }
+    return !look->was_written && look->is_still;
+}
+
+static resmon_status refuse(const struct rm_infile *file)
+{
+    return file->memory != NULL
+               ? rm_error(RESMON_EBUSY,
+                          "%s is of a program that still runs, and was copied at an unknown "
+                          "moment: load the file instead",
+                          file->path)
+               : rm_error(RESMON_EBUSY, "%s changes too fast to be read; try again", file->path);
 }
 
 static resmon_status copy_and_decode(const struct rm_infile *file, struct rm_mapping *copy,
@@ -184,6 +198,7 @@ static resmon_status copy_and_decode(const struct rm_infile *file, struct rm_map
 {
     struct rm_block block;
     struct look look = {0};
+    const int most = file->memory == NULL ? TRIES : 1;
     int tries = 0;
     resmon_status status;
     do {
@@ -194,12 +209,12 @@ static resmon_status copy_and_decode(const struct rm_infile *file, struct rm_map
         if (status == RESMON_OK && look.is_whole && look.is_written) {
             status = look_again(file, &block, &look.is_whole);
         }
-    } while (status == RESMON_OK && !is_done(&look) && ++tries < TRIES);
+    } while (status == RESMON_OK && !is_done(file, &look) && ++tries < most);
     if (status != RESMON_OK) {
         return status;
     }
-    if (!is_done(&look)) {
-        return rm_error(RESMON_EBUSY, "%s changes too fast to be read; try again", file->path);
+    if (!is_done(file, &look)) {
+        return refuse(file);
     }
     const struct rm_decode how = {.parts = RM_PART_ALL, .is_written = look.is_written};
     return rm_run_decode(&block, &how, ret_run);

@@ -14,7 +14,8 @@
 /** Whether the file starts like a recording. */
 bool rm_recording_is(const struct rm_infile *file);
 
-/** RESMON_EBUSY while the file changes too fast to be copied. */
+/** RESMON_EBUSY while the file changes too fast to be copied, or when it is in memory and its
+ * writer still runs. */
 resmon_status rm_recording_load(const struct rm_infile *file, struct resmon_run **ret_run);
 
 /** RESMON_EBUSY when `path` is the recording of a process that still runs. */

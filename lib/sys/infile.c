@@ -13,6 +13,14 @@
 #include "base/status.h"
 #include "sys/own_io.h"
 
+static resmon_status check_size(const struct rm_infile *file, uint64_t bound)
+{
+    return file->bytes <= bound
+               ? RESMON_OK
+               : rm_error(RESMON_EFORMAT, "%s has %llu bytes, more than %llu", file->path,
+                          (unsigned long long)file->bytes, (unsigned long long)bound);
+}
+
 static resmon_status check(struct rm_infile *file, uint64_t bound)
 {
     struct stat info;
@@ -22,12 +30,8 @@ static resmon_status check(struct rm_infile *file, uint64_t bound)
     if (!S_ISREG(info.st_mode)) {
         return rm_error(RESMON_EFORMAT, "%s is not a regular file", file->path);
     }
-    if (info.st_size < 0 || (uint64_t)info.st_size > bound) {
-        return rm_error(RESMON_EFORMAT, "%s has %lld bytes, more than %llu", file->path,
-                        (long long)info.st_size, (unsigned long long)bound);
-    }
-    file->bytes = (uint64_t)info.st_size;
-    return RESMON_OK;
+    file->bytes = (uint64_t)info.st_size; /* a negative one is too large */
+    return check_size(file, bound);
 }
 
 resmon_status rm_infile_open(struct rm_infile *file, const char *path, uint64_t bound)
@@ -47,10 +51,31 @@ resmon_status rm_infile_open(struct rm_infile *file, const char *path, uint64_t 
     return status;
 }
 
+resmon_status rm_infile_of_memory(struct rm_infile *file, const char *name, const void *memory,
+                                  uint64_t bytes, uint64_t bound)
+{
+    *file = (struct rm_infile){.fd = -1, .path = name, .bytes = bytes, .memory = memory};
+    return check_size(file, bound);
+}
+
+static void copy_memory(const struct rm_infile *file, uint64_t offset, void *bytes, uint64_t length)
+{
+    uint64_t left = offset < file->bytes ? file->bytes - offset : 0;
+    uint64_t there = length < left ? length : left;
+    if (there > 0) {
+        memcpy(bytes, (const char *)file->memory + offset, (size_t)there);
+    }
+    memset((char *)bytes + there, 0, (size_t)(length - there));
+}
+
 resmon_status rm_infile_read(const struct rm_infile *file, uint64_t offset, void *bytes,
                              uint64_t length)
 {
     uint64_t done = 0;
+    if (file->memory != NULL) {
+        copy_memory(file, offset, bytes, length);
+        return RESMON_OK;
+    }
     while (done < length) {
         ssize_t got = -1;
         if (RM_FAULT(RM_FAULT_READ)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns reading of files that users name: regular files of a bounded size.
+ * Owns reading of files that users name: regular files of a bounded size, and what a user has read
+ * from one already.
  */
 #ifndef RM_SYS_INFILE_H
 #define RM_SYS_INFILE_H
@@ -13,10 +14,15 @@ struct rm_infile {
     int fd;
     const char *path; /* the caller's, until close */
     uint64_t bytes;
+    const void *memory; /* the content, where it is not in a file; the caller's */
 };
 
 /** RESMON_EFORMAT: no regular file, or larger than `bound`. */
 resmon_status rm_infile_open(struct rm_infile *file, const char *path, uint64_t bound);
+
+/** The same of a file's content; `name` takes the place of the path in messages. */
+resmon_status rm_infile_of_memory(struct rm_infile *file, const char *name, const void *memory,
+                                  uint64_t bytes, uint64_t bound);
 
 /** Reads `length` bytes at `offset`; what lies beyond the end (the file shrank) reads as 0. */
 resmon_status rm_infile_read(const struct rm_infile *file, uint64_t offset, void *bytes,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The k-th allocation of the JSON library failing while a document is saved or loaded: malloc
- * itself is ours here.  (Not under a sanitizer, which wants it for itself.)
+ * The k-th allocation of the JSON library failing while a document is saved or loaded, printed or
+ * parsed: malloc itself is ours here.  (Not under a sanitizer, which wants it for itself.)
  */
 #define _GNU_SOURCE
 #include "test.h"
@@ -212,6 +212,36 @@ static void test_loading(void **state)
     resmon_run_free(run);
 }
 
+static void test_printing_and_parsing(void **state)
+{
+    (void)state;
+    resmon_run *run = make_run();
+    resmon_status status;
+    int64_t k = 0;
+    do {
+        char *text = NULL;
+        resmon_run *parsed = NULL;
+        has_failed = false;
+        live = 0;
+        fails_in = k++;
+        is_counting = true;
+        status = resmon_run_document(run, &text);
+        if (status == RESMON_OK) {
+            status = resmon_run_parse(text, strlen(text), &parsed);
+        }
+        fails_in = -1;
+        resmon_run_free(parsed);
+        resmon_text_free(text);
+        is_counting = false;
+        assert_int_equal(live, 0);
+        assert_true(status == RESMON_OK || (has_failed && status == RESMON_ENOMEM));
+        assert_true(status == RESMON_OK || strlen(resmon_last_error()) > 0);
+    } while (has_failed && k < MOST_K);
+    assert_ok(status);
+    print_message("%lld failures\n", (long long)k - 1);
+    resmon_run_free(run);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -234,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_saving),
         cmocka_unit_test(test_loading),
+        cmocka_unit_test(test_printing_and_parsing),
     };
 #ifndef RM_HAVE_CJSON
     (void)puts("skipped: built without JSON");
