@@ -8,6 +8,7 @@
 #ifndef RESMON_RESMON_H
 #define RESMON_RESMON_H
 
+#include <resmon/arrow.h>
 #include <resmon/baseline.h>
 #include <resmon/carbon.h>
 #include <resmon/doctor.h>

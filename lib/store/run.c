@@ -20,12 +20,16 @@ struct resmon_run *rm_run_new(void)
     return run;
 }
 
-struct resmon_run *rm_run_ref(struct resmon_run *run)
+struct resmon_run *rm_run_ref(const struct resmon_run *run)
 {
+    union {
+        const struct resmon_run *read;
+        struct resmon_run *held;
+    } both = {.read = run}; /* a holder more is no change that a reader sees */
     if (run != NULL) {
-        (void)__atomic_add_fetch(&run->references, 1, __ATOMIC_RELAXED);
+        (void)__atomic_add_fetch(&both.held->references, 1, __ATOMIC_RELAXED);
     }
-    return run;
+    return both.held;
 }
 
 void rm_run_free(struct resmon_run *run)

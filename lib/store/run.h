@@ -150,7 +150,7 @@ struct resmon_run {
 struct resmon_run *rm_run_new(void);
 
 /** One more holder, who gives it back with rm_run_free(); NULL stays NULL. */
-struct resmon_run *rm_run_ref(struct resmon_run *run);
+struct resmon_run *rm_run_ref(const struct resmon_run *run);
 
 /** Gives a reference back; the last one frees. */
 void rm_run_free(struct resmon_run *run);

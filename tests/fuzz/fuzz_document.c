@@ -1,12 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* Run documents: read, reported, written, and read again. */
+/* Run documents: read, reported, exported, written, and read again. */
 #include "fuzz.h"
 
 #include <unistd.h>
 
 #include <resmon/resmon.h>
 
+#include "../arrow_consumer.h"
 #include "sink/document.h"
+
+static void export_arrow(const resmon_run *run)
+{
+    struct arrow_verdict verdict;
+    bool is_good = arrow_check_run(&verdict, run, RESMON_SERIES_VALUE);
+    if (!is_good) {
+        (void)fprintf(stderr, "%s\n", verdict.why);
+    }
+    PROMISE(is_good);
+}
+
+/* What is printed once stays as it is. */
+static void print_and_parse(const resmon_run *run)
+{
+    char *text = NULL, *text_again = NULL;
+    resmon_run *again = NULL;
+    if (resmon_run_document(run, &text) != RESMON_OK) {
+        return;
+    }
+    PROMISE(resmon_run_parse(text, strlen(text), &again) == RESMON_OK);
+    PROMISE(resmon_run_document(again, &text_again) == RESMON_OK);
+    PROMISE(strcmp(text, text_again) == 0);
+    resmon_run_free(again);
+    resmon_text_free(text);
+    resmon_text_free(text_again);
+}
 
 static void report(const resmon_run *run)
 {
@@ -68,6 +95,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     visit(run);
     report(run);
+    export_arrow(run);
+    print_and_parse(run);
     save_and_load(run);
     resmon_run_free(run);
     return 0;

@@ -10,6 +10,7 @@
 
 #include <resmon/resmon.h>
 
+#include "../arrow_consumer.h"
 #include "base/compiler.h"
 #include "sink/document.h"
 #include "store/run.h"
@@ -36,6 +37,8 @@ static void use(resmon_run *run)
         PROMISE(event.depth < 256 && event.is_open <= 1);
         PROMISE(event.start_ns >= 0 && event.duration_ns >= 0);
     }
+    struct arrow_verdict verdict;
+    PROMISE(arrow_check_run(&verdict, run, RESMON_SERIES_VALUE));
     (void)snprintf(path, sizeof path, "%s/run.json", fuzz_directory());
     if (rm_document_save(run, path) == RESMON_OK) {
         PROMISE(resmon_run_load(path, &again) == RESMON_OK);
@@ -114,8 +117,18 @@ static void pour(const uint8_t *data, size_t size)
     free(memory);
 }
 
+static void parse(const uint8_t *data, size_t size)
+{
+    resmon_run *run = NULL;
+    resmon_status status = resmon_run_parse(data, size, &run);
+    PROMISE((run != NULL) == (status == RESMON_OK));
+    PROMISE(status == RESMON_OK || resmon_last_error()[0] != '\0');
+    resmon_run_free(run);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    parse(data, size);
     if (size >= 8 && memcmp(data, RM_BLOCK_MAGIC, 8) == 0) {
         void *memory = aligned_copy(data, size);
         decode(memory, size);

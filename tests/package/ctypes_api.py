@@ -64,6 +64,19 @@ class DoctorEntry(ctypes.Structure):
         (name, ctypes.c_char_p) for name in ("group", "name", "what", "remedy")]
 
 
+class ArrowStream(ctypes.Structure):
+    _fields_ = [(name, ctypes.CFUNCTYPE(ctypes.c_int, POINTER, POINTER)) for name in ("get_schema", "get_next")] + [
+        ("get_last_error", POINTER), ("release", ctypes.CFUNCTYPE(None, POINTER)), ("private_data", POINTER)]
+
+
+class ArrowArray(ctypes.Structure):
+    pass
+
+
+ArrowArray._fields_ = [(name, INT64) for name in ("length", "null_count", "offset", "n_buffers", "n_children")] + [
+    ("buffers", ctypes.POINTER(POINTER)), ("children", ctypes.POINTER(ctypes.POINTER(ArrowArray))),
+    ("dictionary", POINTER), ("release", ctypes.CFUNCTYPE(None, POINTER)), ("private_data", POINTER)]
+
 lib.resmon_last_error.restype = ctypes.c_char_p
 lib.resmon_scope_begin.restype = ctypes.c_uint64
 lib.resmon_scope_begin.argtypes = [ctypes.c_void_p]
@@ -130,7 +143,26 @@ assert statistics.n >= 2 and statistics.max >= statistics.mean > 1e6
 assert seen["start"] == seen["stop"] == 1 and seen["tags"] == ["épsilon"], seen
 assert seen["rows"] >= statistics.n and seen["rss"] == statistics.max, (seen, statistics.n, statistics.max)
 assert seen["snapshots"] > 0
+stream, array = ArrowStream(), ArrowArray()
+lib.resmon_run_series.restype = POINTER
+address = lib.resmon_run_series(run, column, 4)
+check(lib.resmon_run_export_arrow(run, 4, ctypes.byref(stream)))
+text, again = POINTER(), POINTER()
+if lib.resmon_run_document(run, ctypes.byref(text)) == 0:
+    document = ctypes.string_at(text)
+    lib.resmon_text_free(text)
+    check(lib.resmon_run_parse(document, ctypes.c_size_t(len(document)), ctypes.byref(again)))
+    assert lib.resmon_run_scope_count(again) == 1
+    lib.resmon_run_free(again)
+else:
+    assert b"without JSON" in lib.resmon_last_error(), lib.resmon_last_error()
 lib.resmon_run_free(run)
+check(stream.get_next(ctypes.byref(stream), ctypes.byref(array)))
+stream.release(ctypes.byref(stream))
+values = array.children[3 + column.value].contents
+assert values.length == array.length >= 2 and values.buffers[1] == address, (values.length, values.buffers[1], address)
+assert max(ctypes.cast(address, ctypes.POINTER(ctypes.c_double))[:values.length]) <= statistics.max
+array.release(ctypes.byref(array))
 lib.resmon_monitor_free(monitor)
 doctor, entry = ctypes.c_void_p(), DoctorEntry(struct_size=ctypes.sizeof(DoctorEntry))
 lib.resmon_doctor_entry_count.restype = ctypes.c_size_t

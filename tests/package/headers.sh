@@ -32,6 +32,17 @@ for disable in "" "-DRESMON_DISABLE"; do
             check clang++-14 -std=$std $strict -Wold-style-cast $disable "$here/macros.cpp"
     done
 done
+# A program may have the structs of Arrow from another header.
+cat >"$work/theirs.c" <<'END'
+#define ARROW_C_DATA_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+struct ArrowArrayStream { int theirs; };
+#include <resmon/resmon.h>
+typedef int something;
+END
+cp "$work/theirs.c" "$work/theirs.cpp"
+check gcc -std=c11 $strict "$work/theirs.c"
+check g++ -std=c++11 $strict "$work/theirs.cpp"
 # Only literals name a scope.
 printf '#include <resmon/scope.h>\nvoid f(const char *n);\nvoid f(const char *n) { RESMON_SCOPE(n); }\n' >"$work/name.c"
 if gcc -std=c11 -fsyntax-only -I"$include" "$work/name.c" 2>/dev/null; then
