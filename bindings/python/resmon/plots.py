@@ -5,8 +5,9 @@ import math
 from . import human
 from .frames import wanted
 
-# Each panel: title, unit, what is added for a rate, and its lines: (label, metric, series).  A line whose metric
-# was not measured, or never has a value, is left out, and so is a panel without lines.
+# Each panel: title, unit, what is added for a rate, and its lines: (label, metric, series), where "power" is the
+# growth of a counter over a quarter of a second or more: energy counters, and models of it, move in steps that may be
+# longer than the time between samples.  A line whose metric was not measured, or never has a value, is left out.
 PANELS = {
     "cpu": ("CPU (100 % = one CPU)", "%", "", (("process", "proc.cpu.percent", "value"),
                                                ("with children", "tree.cpu.percent", "value"))),
@@ -15,11 +16,11 @@ PANELS = {
                                  ("by read calls", "tree.io.read_chars", "mean"))),
     "write": ("write", "B", "/s", (("to storage", "tree.io.write_bytes", "mean"),
                                    ("by write calls", "tree.io.write_chars", "mean"))),
-    "energy": ("power", "W", "", (("machine: processors", "node.energy.cpu", "mean"),
-                                  ("machine: memory", "node.energy.ram", "mean"),
-                                  ("machine: GPUs", "node.energy.gpu", "mean"),
-                                  ("program: processors", "tree.energy.cpu", "mean"),
-                                  ("program: GPUs", "tree.energy.gpu", "mean"))),
+    "energy": ("power", "W", "", (("machine: processors", "node.energy.cpu", "power"),
+                                  ("machine: memory", "node.energy.ram", "power"),
+                                  ("machine: GPUs", "node.energy.gpu", "power"),
+                                  ("program: processors", "tree.energy.cpu", "power"),
+                                  ("program: GPUs", "tree.energy.gpu", "power"))),
     "gpu": ("GPU in use", "%", "", (("", "gpu.util", "value"),)),
     "gpu_memory": ("GPU memory", "B", "", (("", "gpu.mem.used", "value"),)),
     "network": ("network", "B", "/s", (("sent", "node.net.ext.sent", "mean"), ("received", "node.net.ext.recv", "mean"))),
@@ -59,7 +60,7 @@ def _lines(run, panel):
     found = []
     for label, metric, series in PANELS[panel][3]:
         for column in _columns_of(run, metric):
-            if not _finite(run.series(column.name, series)):
+            if not _finite(run.series(column.name, "last")):
                 continue
             name = " ".join(filter(None, (label, column.instance)))
             found.append((name or metric, column.name, series))
@@ -82,18 +83,47 @@ def _ticks(ticker, axis, unit, per):
         axis.set_major_locator(ticker.MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
 
 
+POWER_SECONDS = 0.25
+
+
+def power(times, growth):
+    """Growth per second at each time, over the shortest stretch before it that lasts POWER_SECONDS."""
+    rates, first = [], 0
+    for now, (time, value) in enumerate(zip(times, growth)):
+        while first + 1 < now and time - times[first + 1] >= POWER_SECONDS:
+            first += 1
+        span = time - times[first]
+        rates.append((value - growth[first]) / span if span > 0 else math.nan)
+    if len(rates) > 1:
+        rates[0] = rates[1]
+    return rates
+
+
+def _bridged(times, values):
+    """Points without the readings that were left out now and then; a gap where there is none for long."""
+    points, missing = [], 0
+    for time, value in zip(times, values):
+        if math.isfinite(value):
+            if missing > 3:
+                points.append((time, math.nan))
+            points.append((time, value))
+        missing = 0 if math.isfinite(value) else missing + 1
+    return [time for time, _ in points], [value for _, value in points]
+
+
 def _draw_lines(axes, run, panel, lines):
     times = run.times
     for number, (label, name, series) in enumerate(lines):
-        values = list(run.series(name, series))
-        line, = axes.plot(times, values, label=label, linewidth=1.4, zorder=3 - number * 0.01)
-        if run.info.stride > 1:
+        values = power(times, run.series(name, "last")) if series == "power" else list(run.series(name, series))
+        line, = axes.plot(*_bridged(times, values), label=label, linewidth=1.4, zorder=3 - number * 0.01)
+        if run.info.stride > 1 and series != "power":
             low, high = list(run.series(name, "min")), list(run.series(name, "max"))
             axes.fill_between(times, low, high, color=line.get_color(), alpha=0.18, linewidth=0)
     title, _, _, _ = PANELS[panel]
     axes.set_title(title, fontsize=10, loc="left")
     if len(lines) > 1 or lines[0][0] not in ("process", ""):
-        axes.legend(fontsize=8, frameon=False, loc="upper left", ncols=min(len(lines), 3))
+        axes.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.985), ncols=len(lines),
+                    borderaxespad=0, columnspacing=1.2, handlelength=1.2)
 
 
 def _draw_tags(axes, tags, span):
@@ -102,8 +132,8 @@ def _draw_tags(axes, tags, span):
     for tag in tags:
         axes.axvline(tag.t_s, color="0.5", linewidth=0.8, linestyle=":", zorder=1)
         if tag.t_s - last >= span * 0.018:
-            axes.text(tag.t_s, 0.98, " " + tag.label[:40], rotation="vertical", fontsize=7.5, color="0.35",
-                      transform=axes.get_xaxis_transform(), ha="right", va="top", zorder=4, parse_math=False)
+            axes.text(tag.t_s, 0.98, tag.label[:40], rotation="vertical", fontsize=7.5, color="0.35",
+                      transform=axes.get_xaxis_transform(), ha="left", va="top", zorder=4, parse_math=False)
             last = tag.t_s
 
 
@@ -167,7 +197,7 @@ def plot(run, *panels, title=None, tags=True, figsize=None):
             _draw_timeline(axes, run)
         elif lines:
             _draw_lines(axes, run, name, lines)
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, max(axes.get_ylim()[1], 1e-9))
             _, unit, per, _ = PANELS[name]
             _ticks(ticker, axes.yaxis, unit, per)
         else:
