@@ -146,17 +146,19 @@ def _function(name):
 
 
 class _Functions:
-    """The library's functions, without "resmon_"."""
+    """The library's functions, without "resmon_"; each gets its prototype when it is first used."""
 
-    def __init__(self):
-        for name, arguments in _STATUS_FUNCTIONS.items():
-            function = _function(name)
-            function.restype, function.argtypes, function.errcheck = c_int32, arguments, _raise_on_failure
-            setattr(self, name.rstrip("!"), function)
-        for name, (result, *arguments) in _PLAIN_FUNCTIONS.items():
-            function = _function(name)
-            function.restype, function.argtypes = result, arguments
-            setattr(self, name.rstrip("!"), function)
+    def __getattr__(self, name):
+        key = next((key for key in (name, name + "!") if key in _STATUS_FUNCTIONS or key in _PLAIN_FUNCTIONS), None)
+        if key is None:
+            raise AttributeError(f"this package does not know a function resmon_{name}")
+        function = _function(key)
+        if key in _STATUS_FUNCTIONS:
+            function.restype, function.argtypes, function.errcheck = c_int32, _STATUS_FUNCTIONS[key], _raise_on_failure
+        else:
+            function.restype, *function.argtypes = _PLAIN_FUNCTIONS[key]
+        setattr(self, name, function)
+        return function
 
 
 lib = _Functions()
