@@ -48,6 +48,7 @@ class PerfReportPlotter:
 
     def __init__(self, metrics_logger):
         self.all_reports = {}
+        self._figures = {}
         self.metrics_logger = metrics_logger
 
     def save_to(self, perf_report_file_path=None):
@@ -62,13 +63,19 @@ class PerfReportPlotter:
         return perf_report_file_path
 
     def add_perf_reports(self, perf_reports, node):
-        """A set of reports from a node, or the collector itself, which knows more."""
-        self.all_reports[node] = getattr(perf_reports, "perf_reports", perf_reports)
+        """A set of reports from a node, or the collector itself, which knows more: the CPUs, and every sample."""
+        if isinstance(perf_reports, PerformanceMetricsCollector):
+            self._figures[node] = perf_reports.run.figures
+            perf_reports = perf_reports.perf_reports
+        self.all_reports[node] = perf_reports
 
     def report_nodes_perf(self):
         """One value of each figure per node, with the node as the step."""
         for node, reports in self.all_reports.items():
-            for document in formats.read({str(node): reports}):
-                for name, value in parse(json.dumps(document)).figures.items():
-                    if value == value:
-                        self.metrics_logger.log_metric(name, value, step=node)
+            figures = self._figures.get(node)
+            if figures is None:
+                document, = formats.read({str(node): reports})
+                figures = parse(json.dumps(document)).figures
+            for name, value in figures.items():
+                if value == value:
+                    self.metrics_logger.log_metric(name, value, step=node)
