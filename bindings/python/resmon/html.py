@@ -7,10 +7,11 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;",
 # Colours that work on light and dark backgrounds.
 STYLE = """<style>
 .resmon{font:13px/1.45 system-ui,sans-serif}
-.resmon table{border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums}
+.resmon table{font:inherit;color:inherit;border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums}
 .resmon th,.resmon td{padding:.15em .7em;text-align:right;border-bottom:1px solid #8884;white-space:nowrap}
 .resmon th{font-weight:600;opacity:.75}
 .resmon .l{text-align:left;white-space:pre-wrap}
+.resmon .l:first-child{white-space:pre}
 .resmon .tiles{display:flex;flex-wrap:wrap;gap:.6em;margin:.5em 0}
 .resmon .tile{border:1px solid #8884;border-radius:6px;padding:.35em .7em;min-width:7em}
 .resmon .tile b{display:block;font-size:1.25em;font-weight:600}
@@ -50,7 +51,7 @@ def wrap(body):
     return f'{STYLE}<div class="resmon">{body}</div>'
 
 
-def sparkline(times, values, width=220, height=44):
+def sparkline(times, values, width=170, height=44):
     """A line as SVG; gaps where values are not known.  "" without two points."""
     points = [(t, v) for t, v in zip(times, values) if v is not None and math.isfinite(v)]
     if len(points) < 2:

@@ -481,7 +481,8 @@ class Run(Recorded):
 
     def _sparklines(self):
         shown = (("CPU", "tree.cpu.percent", "value", "%", ""), ("memory", "tree.mem.rss", "value", "B", ""),
-                 ("read", "tree.io.read_chars", "mean", "B", "/s"), ("write", "tree.io.write_chars", "mean", "B", "/s"))
+                 ("read calls", "tree.io.read_chars", "mean", "B", "/s"),
+                 ("write calls", "tree.io.write_chars", "mean", "B", "/s"))
         times, cells = self.times, []
         known = {column.name for column in self._columns()}
         for label, name, series, unit, per in shown:
