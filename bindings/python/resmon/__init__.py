@@ -35,6 +35,7 @@ _HOMES = {
     "plots": ("plot",),
     "reports": ("report",),
     "diagnosis": ("doctor",),
+    "jobs": ("job", "hostlist"),
     "baseline": ("measure_idle", "compare"),
     "magics": ("load_ipython_extension", "unload_ipython_extension"),
 }
@@ -53,7 +54,7 @@ def __getattr__(name):
     return value
 
 
-_MODULES = frozenset((*_HOMES, "carbon", "compat", "formats", "exports", "mlflow"))
+_MODULES = frozenset((*_HOMES, "carbon", "compat", "formats", "exports", "mlflow", "promql"))
 
 
 def __dir__():

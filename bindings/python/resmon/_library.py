@@ -115,6 +115,10 @@ _STATUS_FUNCTIONS = {
     "doctor_rule": (c_void_p, c_int32, _OUT),
     "measure_idle": (c_double, POINTER(_abi.MonitorOptions), _OUT),
     "compare_runs": (_OUT, c_size_t, _OUT, c_size_t, POINTER(_abi.ComparisonOptions), POINTER(_abi.Comparison)),
+    "promql_value": (POINTER(_abi.PromqlOptions), c_char_p, c_double, POINTER(c_double)),
+    "promql_pod_peak": (POINTER(_abi.PromqlOptions), c_char_p, c_char_p, c_double, POINTER(_abi.PodPeak)),
+    "promql_pod_energy": (POINTER(_abi.PromqlOptions), c_char_p, c_char_p, c_double, c_double, POINTER(_abi.PodEnergy)),
+    "job_detect": (_OUT,), "job_get_info": (c_void_p, POINTER(_abi.JobInfo)), "hostlist_expand": (c_char_p, _OUT),
     "comparison_text": (POINTER(_abi.Comparison), _OUT),
 }
 
@@ -131,6 +135,9 @@ _PLAIN_FUNCTIONS = {
     "node_figure_count": (c_size_t,), "node_figure_name": (c_char_p, c_size_t),
     "run_node_figure": (c_double, _RUN, c_size_t), "metric_count": (c_size_t,),
     "doctor_entry_count": (c_size_t, c_void_p),
+    "job_free": (None, c_void_p), "job_host_count": (c_size_t, c_void_p), "job_host": (c_char_p, c_void_p, c_size_t),
+    "hostlist_free": (None, c_void_p), "hostlist_count": (c_size_t, c_void_p),
+    "hostlist_name": (c_char_p, c_void_p, c_size_t),
     "scope_begin!": (c_uint64, c_void_p), "scope_end!": (None, c_uint64),
     "timed_begin!": (None, c_void_p, c_uint64, POINTER(_abi.Timed)),
 }

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""The job that this process belongs to: which one, on which of its nodes, which rank."""
+from ctypes import byref, c_void_p
+
+from . import _abi, records
+from ._library import encoded, lib, text
+
+
+class Job(records.Record):
+    """What is known of a job; texts are "" and numbers -1 when not known.  ``hosts`` are those of the job."""
+
+    __slots__ = records._slots(_abi.JobInfo, "hosts")
+    _shown = ("system", "id", "node_name", "rank", "rank_count")
+
+    def __bool__(self):
+        return bool(self.system)
+
+
+def job():
+    """Finds out about the job of this process; false when it is in none."""
+    handle, struct = c_void_p(), _abi.JobInfo()
+    lib.job_detect(byref(handle))
+    try:
+        lib.job_get_info(handle, byref(struct))
+        found = Job.of(struct)
+        found.hosts = [text(lib.job_host(handle, index)) for index in range(lib.job_host_count(handle))]
+        return found
+    finally:
+        lib.job_free(handle)
+
+
+def hostlist(names):
+    """The names that a host list of Slurm's stands for: "n[001-003,7]"."""
+    handle = c_void_p()
+    lib.hostlist_expand(encoded(names, "host list"), byref(handle))
+    try:
+        return [text(lib.hostlist_name(handle, index)) for index in range(lib.hostlist_count(handle))]
+    finally:
+        lib.hostlist_free(handle)
