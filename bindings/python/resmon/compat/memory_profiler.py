@@ -17,7 +17,7 @@ _MIB = float(1 << 20)
 
 
 def _call(proc):
-    function, args, kwargs = (*proc, (), {})[:3] if len(proc) < 3 else proc[:3]
+    function, args, kwargs = (*proc, *((), {})[len(proc) - 1:])[:3]
     return lambda: function(*args, **kwargs)
 
 

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""The names of older tools: the same script, with the import changed, gives the same answers or better ones."""
+import csv
+import json
+import time
+
+import pytest
+
+from resmon.compat.code_profiling import ram_usage, timer
+from resmon.compat.codecarbon import EmissionsTracker, OfflineEmissionsTracker, track_emissions
+from resmon.compat.memory_profiler import memory_usage
+from resmon.compat.perf import PerformanceMetricsCollector, PerfReportPlotter
+from resmon.compat.reseng import ResourceMonitor, log_start_finish
+
+MIB = 1 << 20
+
+
+def held(mib, seconds, calls=None):
+    """Holds so much memory for so long."""
+    if calls is not None:
+        calls.append(mib)
+    block = bytearray(mib * MIB)
+    time.sleep(seconds)
+    return len(block)
+
+
+def burned(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+# ---- memory_profiler --------------------------------------------------------------------------------
+
+
+def test_memory_usage_runs_the_function_once_with_any_arguments():
+    calls = []
+    usage, returned = memory_usage((held, (64,), {"seconds": 0, "calls": calls}), max_usage=True, retval=True)
+    assert calls == [64] and returned == 64 * MIB
+    idle = memory_usage(max_usage=True)
+    assert 60 < usage - idle < 70, (usage, idle)
+
+
+def test_a_peak_that_is_over_at_once_is_seen():
+    idle = memory_usage(max_usage=True)
+    assert memory_usage((lambda: len(bytearray(96 * MIB)),), interval=10, max_usage=True) - idle > 88
+
+
+def test_memory_usage_gives_samples():
+    samples = memory_usage((held, (64, 0.3)), interval=0.02)
+    assert len(samples) >= 8 and max(samples) - samples[0] > 55
+    assert len(memory_usage(-1, interval=0.02, timeout=0.2)) >= 5
+
+
+def test_memory_usage_agrees_with_memory_profiler():
+    theirs = pytest.importorskip("memory_profiler", reason="compat: memory_profiler is not installed")
+    ours = memory_usage((held, (128, 0.5)), max_usage=True)
+    assert abs(ours - theirs.memory_usage((held, (128, 0.5)), interval=0.05, max_usage=True)) < 4
+
+
+# ---- codecarbon -------------------------------------------------------------------------------------
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_emissions_tracker(tmp_path):
+    tracker = OfflineEmissionsTracker(country_iso_code="FRA", project_name="p", output_dir=str(tmp_path))
+    tracker.start()
+    burned(0.2)
+    assert tracker.flush() >= 0
+    kilograms = tracker.stop()
+    row, = rows_of(tmp_path / "emissions.csv")
+    assert kilograms == tracker.final_emissions > 0
+    assert float(row["emissions"]) == pytest.approx(kilograms, rel=1e-6)
+    assert row["country_iso_code"] == "FRA" and row["project_name"] == "p" and len(row) == 38
+
+
+def test_emissions_of_the_process_are_a_share(tmp_path):
+    shares = []
+    for mode in ("machine", "process"):
+        with EmissionsTracker(output_dir=str(tmp_path), tracking_mode=mode, country_iso_code="FRA") as tracker:
+            burned(0.2)
+        energy = tracker.run.energy
+        shares.append((tracker.final_emissions * 1000, energy.node_gco2eq, energy.tree_gco2eq))
+    assert shares[0][0] == shares[0][1] and shares[1][0] == shares[1][2]
+    assert 0 < shares[1][2] <= shares[1][1]
+
+
+def test_track_emissions(tmp_path):
+    @track_emissions(output_dir=str(tmp_path), country_iso_code="FRA")
+    def work(number, by=1):
+        burned(0.05)
+        return number + by
+
+    assert work(1, by=2) == 3
+    assert len(rows_of(tmp_path / "emissions.csv")) == 1
+
+
+# ---- reseng -----------------------------------------------------------------------------------------
+
+
+def test_resource_monitor(tmp_path):
+    pandas = pytest.importorskip("pandas", reason="compat: pandas is not installed")
+    monitor = ResourceMonitor(interval=0.05)
+    monitor.start()
+    monitor.tag("cpu v")
+    burned(0.3)
+    monitor.tag("cpu ^")
+    held(64, 0.2)
+    monitor.stop()
+    frame = monitor.df
+    assert list(frame.columns) == ["time", "cpu", "memory", "read_bytes", "read_chars", "write_bytes", "write_chars"]
+    assert frame.index.name == "elapsed" and frame["cpu"].max() > 50
+    assert frame["memory"].max() - frame["memory"].iloc[0] > 55 * MIB
+    monitor.dump(tmp_path / "dump.json")
+    again = ResourceMonitor.load(tmp_path / "dump.json")
+    pandas.testing.assert_frame_equal(again.df[["cpu", "memory"]], frame[["cpu", "memory"]], rtol=1e-5)
+    assert [label for _, label in again.tags] == ["cpu v", "cpu ^"]
+    assert all(abs(there[0] - here[0]) < 0.05 for there, here in zip(again.tags, monitor.tags))
+
+
+def test_resource_monitor_starts_again():
+    monitor = ResourceMonitor(interval=0.05)
+    for _ in range(2):
+        monitor.start()
+        monitor.stop()
+    assert monitor._run.info.samples >= 2
+
+
+def test_log_start_finish(caplog):
+    caplog.set_level("INFO", logger="resmon")
+
+    @log_start_finish
+    def func(x, text):
+        return x + len(text)
+
+    assert func(1, text="a long text that is cut") == 24
+    lines = caplog.messages
+    assert lines[0].endswith("func(1, text=a long te\u2026) started.") and "finished in 0.0" in lines[1]
+
+
+# ---- lightgbm-benchmark's perf.py, and code_profiling -----------------------------------------------
+
+
+class Logger:
+    def __init__(self):
+        self.logged = {}
+
+    def log_metric(self, name, value, step):
+        self.logged[name, step] = value
+
+
+def test_performance_metrics_collector(tmp_path):
+    collector = PerformanceMetricsCollector(max_length=10)
+    collector.start()
+    burned(1.2)
+    collector.finalize()
+    reports = collector.perf_reports
+    assert len(reports) >= 1
+    assert set(reports[-1]) >= {"cpu_pct_per_cpu_avg", "mem_percent", "disk_usage_percent", "disk_io_read_mb",
+                                "net_io_ext_sent_mb", "timestamp"}
+    assert reports[-1]["cpu_pct_per_cpu_max"] > 50
+    logger = Logger()
+    plotter = PerfReportPlotter(logger)
+    plotter.add_perf_reports(collector, node=3)
+    plotter.report_nodes_perf()
+    assert len(logger.logged) == 18 and all(step == 3 for _, step in logger.logged)
+    assert logger.logged["node_cpu_hours", 3] > 0
+    path = plotter.save_to(str(tmp_path / "reports.json"))
+    with open(path, encoding="utf-8") as file:
+        assert json.load(file) == {"3": reports}
+    from_reports = Logger()
+    plotter = PerfReportPlotter(from_reports)
+    plotter.add_perf_reports(reports, node=3)
+    plotter.report_nodes_perf()
+    name = "max_t_mem_percent", 3
+    assert from_reports.logged[name] == pytest.approx(logger.logged[name], rel=0.05)
+
+
+def test_timer_and_ram_usage():
+    class Model:
+        @timer
+        @ram_usage
+        def fit(self, *, mib):
+            return len(bytearray(mib * MIB))
+
+    assert Model().fit(mib=32) == 32 * MIB
+    assert Model.fit.last.seconds > 0
+    assert Model.fit.__wrapped__.last.peak_bytes > 32 * MIB
