@@ -9,7 +9,7 @@ import ctypes
 import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
-from . import _abi
+from . import __path__, _abi
 from .errors import LibraryError, error_of
 
 SONAME = "libresmon.so.0"
@@ -17,41 +17,47 @@ _RTLD_NOLOAD = getattr(os, "RTLD_NOLOAD", 4)
 
 
 def _candidates():
+    """(path, mode, what a message calls it)"""
     named = os.environ.get("RESMON_LIBRARY")
     if named:
-        return [(named, ctypes.DEFAULT_MODE)]
-    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), SONAME)
-    return [(SONAME, ctypes.DEFAULT_MODE | _RTLD_NOLOAD), (own, ctypes.DEFAULT_MODE), (SONAME, ctypes.DEFAULT_MODE)]
+        return [(named, ctypes.DEFAULT_MODE, f"RESMON_LIBRARY names {named}, which")]
+    # The package has two directories when it is installed editable: the source's, and one with the library.
+    own = [os.path.join(directory, SONAME) for directory in __path__]
+    return [(SONAME, ctypes.DEFAULT_MODE | _RTLD_NOLOAD, f"{SONAME}, which this process has loaded already,"),
+            *((path, ctypes.DEFAULT_MODE, path) for path in own if os.path.exists(path)),
+            (SONAME, ctypes.DEFAULT_MODE, f"the system's {SONAME}")]
 
 
 def _load():
     failures = []
-    for path, mode in _candidates():
+    for path, mode, what in _candidates():
         try:
-            return ctypes.CDLL(path, mode=mode), path
+            library = ctypes.CDLL(path, mode=mode)
         except OSError as error:
             if not mode & _RTLD_NOLOAD:
-                failures.append(str(error))
-    raise LibraryError("libresmon cannot be loaded: " + "; ".join(failures) +
-                       ".  Install the package with its library (pip install ./bindings/python), or name the "
-                       "library in the variable RESMON_LIBRARY")
+                failures.append(f"{what} cannot be loaded: {str(error).replace(f'{path}: ', '', 1)}")
+            continue
+        return library, path, _checked_version(library, what)
+    if not os.environ.get("RESMON_LIBRARY"):
+        failures.append("install the package with its library (pip install ./bindings/python), or name a library in "
+                        "the variable RESMON_LIBRARY")
+    raise LibraryError("; ".join(failures))
 
 
-def _check_version(library, path):
+def _checked_version(library, what):
     try:
         library.resmon_version.restype = c_char_p
         found = library.resmon_version().decode("ascii", "replace")
     except AttributeError:
-        raise LibraryError(f"{path} is no libresmon: it has no resmon_version()") from None
+        raise LibraryError(f"{what} is no libresmon: it has no resmon_version()") from None
     wanted = ".".join(map(str, _abi.VERSION))
     if found.split(".")[:2] != wanted.split("."):
-        raise LibraryError(f"{path} is libresmon {found}, and this package is for {wanted}: install both from the "
-                           "same release, or unset RESMON_LIBRARY")
+        raise LibraryError(f"{what} is libresmon {found}, and this package is for {wanted}: install both from the same "
+                           "release")
     return found
 
 
-_library, path = _load()
-version = _check_version(_library, path)
+_library, path, version = _load()
 # Calls that neither block nor call back keep Python's lock: letting go of it costs more than they do.
 _quick = ctypes.PyDLL(path, handle=_library._handle)
 
