@@ -116,7 +116,9 @@ run_tests() {
     shift 2
     step "testing $name" ctest "$@" --output-on-failure
     grep -hE 'tests passed' "$log" | sed 's/^/    /'
-    grep -hiE '^skipped' "$build/Testing/Temporary/LastTest.log" | sort -u | sed 's/^/    /' || true
+    # Those of pytest are "SKIPPED [3] ../tests/test_lines.py:12: reason", from each Python.
+    grep -hiE '^skipped' "$build/Testing/Temporary/LastTest.log" |
+        sed -E 's|^SKIPPED \[[0-9]+\] ([^ :]*/)?([^ :]+\.py)(:[0-9]+)?: |skipped: \2: |; s/^/    /' | sort -u || true
 }
 
 demo() {
@@ -136,22 +138,22 @@ demo() {
 }
 
 all_tests() {
-    say "the whole test suite: about 18 minutes on two CPUs"
+    say "the whole test suite: about 25 minutes on two CPUs"
     # shellcheck disable=SC2086
     install_missing $build_packages $test_packages
     build dev
-    run_tests dev dev --preset dev -LE servers
-    # These wait for servers most of the time.
-    run_tests "dev with servers" dev --preset dev -L servers -j "$jobs"
+    run_tests dev dev --preset dev -LE "servers|python"
+    # The first wait for servers most of the time, and the others for packages.
+    run_tests "dev with servers and python" dev --preset dev -L "servers|python" -j "$jobs"
     build asan
-    run_tests "asan and ubsan" asan --preset asan -LE "package|truth|servers"
+    run_tests "asan and ubsan" asan --preset asan -LE "package|truth|servers|python"
     build tsan
     run_tests tsan tsan --preset tsan -L threads
     step "analyzing" sh -c "ls lib/*/*.c | xargs -P $jobs -n 4 clang-tidy-14 -p build/dev --quiet"
     step "configuring without any third-party library" cmake -S . -B build/bare -G Ninja \
         -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRESMON_WERROR=ON -DRESMON_WITH_CJSON=OFF -DRESMON_WITH_CURL=OFF
     step "building without any third-party library" cmake --build build/bare -j "$jobs"
-    run_tests "without any third-party library" bare --test-dir build/bare -LE "package|truth|servers"
+    run_tests "without any third-party library" bare --test-dir build/bare -LE "package|truth|servers|python"
     step "building with clang" sh -c "cmake -S . -B build/clang -G Ninja -DCMAKE_C_COMPILER=clang-14 \
         -DCMAKE_CXX_COMPILER=clang++-14 -DRESMON_WERROR=ON && cmake --build build/clang -j $jobs"
     say "all tests passed"

@@ -57,8 +57,9 @@ def checked(command):
                           stdin=subprocess.DEVNULL)
     if done.returncode == 0:
         return done.stdout
-    if any(words in done.stdout for words in UNREACHABLE):
-        skip("PyPI cannot be reached: " + done.stdout.strip().splitlines()[-1])
+    why = [line.strip() for line in done.stdout.splitlines() if any(words in line for words in UNREACHABLE)]
+    if why:
+        skip("PyPI cannot be reached: " + why[-1])
     print(done.stdout[-4000:], file=sys.stderr)
     sys.exit(f"{' '.join(map(str, command))}: exit status {done.returncode}")
 

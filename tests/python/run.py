@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Builds the wheel of bindings/python, and tests it as it is installed.
+
+run.py WHAT SOURCES OUT
+
+WHAT: "wheel" builds it, and looks at what is in it; "packages" makes an environment with all of packages.txt;
+"full" runs bindings/python/tests there; "3.9" ... "3.13" run them under that Python with pytest alone;
+"outside" uses the wheel in an environment that has nothing else.  OUT is a directory of the build; what is in
+it is used again.  77: it cannot be had here.
+"""
+import contextlib
+import fcntl
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "servers"))
+from mlflow_server import checked, skip  # noqa: E402: the directory first
+
+# Newer ones than Debian 12's run under every Python of the tests.
+PIP = "pip>=24.2,<25.3"
+PYTEST = ("pytest>=8,<10",)
+PACKAGES_SINCE = (3, 11)
+# What a wheel holds besides the files of bindings/python/resmon.
+BUILT = {"resmon/libresmon.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson"}
+
+OUTSIDE = """
+import os, sys, resmon
+assert resmon.__file__.startswith(sys.prefix + os.sep), resmon.__file__
+with resmon.Monitor(interval=0.01) as monitor:
+    with resmon.scope("sum"):
+        total = sum(range(2_000_000))
+monitor.save("run.json")
+run = resmon.load("run.json")
+assert [scope.path for scope in run.scopes] == ["sum"], run.scopes
+assert run.scopes[0].calls == 1 and 0 < run.scopes[0].wall_s < 60, run.scopes[0]
+libraries = {line.split()[-1] for line in open("/proc/self/maps") if "libresmon" in line or "libcjson" in line}
+assert len(libraries) == 2 and all(path.startswith(sys.prefix) for path in libraries), libraries
+print(f"resmon {resmon.__version__} on Python {sys.version.split()[0]}: {run.scopes[0]}")
+"""
+
+
+@contextlib.contextmanager
+def made_once(directory, stamp):
+    """True when `directory` must be made; then it is, for this stamp, unless an exception leaves the block."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{directory}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        complete = directory / "complete"
+        is_missing = not complete.exists() or complete.read_text() != stamp
+        if is_missing:
+            shutil.rmtree(directory, ignore_errors=True)
+        yield is_missing
+        if is_missing:
+            complete.write_text(stamp)
+
+
+class Place:
+    """The directory of the build, and the interpreters in it."""
+
+    def __init__(self, sources, out):
+        self.sources, self.out = pathlib.Path(sources).resolve(), pathlib.Path(out).resolve()
+
+    def pip(self, *words, python=None):
+        """pip of our own, for the environment of `python`."""
+        tools = self.out / "tools"
+        with made_once(tools, f"{sys.version} {PIP}") as is_missing:
+            if is_missing:
+                made = subprocess.run([sys.executable, "-m", "venv", tools], capture_output=True, text=True, check=False)
+                if made.returncode != 0:
+                    skip("python3 -m venv does not work here (Debian: python3-venv)")
+                checked([tools / "bin/python", "-m", "pip", "--quiet", "--disable-pip-version-check", "install", PIP])
+        target = ["--python", python] if python else []
+        return checked([tools / "bin/python", "-m", "pip", *target, "--quiet", "--disable-pip-version-check", *words])
+
+    def environment(self, name, interpreter, packages):
+        """The interpreter of an environment with these packages from PyPI."""
+        directory = self.out / name
+        python = directory / "bin/python"
+        with made_once(directory, f"{interpreter} {' '.join(packages)}") as is_missing:
+            if is_missing:
+                begin = time.monotonic()
+                checked([interpreter, "-m", "venv", "--without-pip", directory])
+                if packages:
+                    # Compiled when first imported: most never are.
+                    self.pip("install", "--no-compile", *packages, python=python)
+                    print(f"{len(packages)} packages: {time.monotonic() - begin:.0f} s", flush=True)
+        return python
+
+    def wheel(self):
+        found = list((self.out / "wheel").glob("resmon-*.whl"))
+        if not found:
+            skip("there is no wheel: python.wheel says why")
+        return found[0]
+
+    def install_wheel(self, python):
+        """It needs nothing else."""
+        self.pip("install", "--no-index", "--no-compile", "--force-reinstall", self.wheel(), python=python)
+
+
+# ---- the wheel -----------------------------------------------------------------------------------------
+
+
+def package_files(sources):
+    package = sources / "bindings/python"
+    return {str(path.relative_to(package)) for path in (package / "resmon").rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts}
+
+
+def check_content(wheel, sources):
+    """Everything of the package is in it, and nothing else."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if not name.endswith("/")}
+        records = {name for name in names if ".dist-info/" in name}
+        notice = archive.read("resmon/LICENSE.cjson").decode()
+        library = archive.read("resmon/libresmon.so.0")
+    wanted = package_files(sources) | BUILT
+    if names - records != wanted:
+        sys.exit(f"{wheel.name}: missing: {sorted(wanted - names)}; not wanted: {sorted(names - records - wanted)}")
+    if "Dave Gamble" not in notice or "Permission is hereby granted" not in notice:
+        sys.exit(f"{wheel.name}: LICENSE.cjson is not cJSON's licence:\n{notice}")
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(library)
+        file.flush()
+        dynamic = checked(["readelf", "-dS", file.name])
+    for words in ("soname: [libresmon.so.0]", "[$ORIGIN]", "Shared library: [libcjson.so.1]"):
+        if words not in dynamic:
+            sys.exit(f"{wheel.name}: libresmon.so.0 has no '{words}':\n{dynamic}")
+    if ".debug_info" in dynamic:
+        sys.exit(f"{wheel.name}: libresmon.so.0 has debug information")
+
+
+def build_wheel(place):
+    """As `pip wheel ./bindings/python` does, and nothing is left among the sources."""
+    shutil.rmtree(place.out / "wheel", ignore_errors=True)
+    package = place.sources / "bindings/python"
+    before = set(package.rglob("*"))
+    begin = time.monotonic()
+    place.pip("wheel", "--no-deps", "--wheel-dir", place.out / "wheel", package)
+    wheel = place.wheel()
+    left = {path for path in set(package.rglob("*")) - before if "__pycache__" not in path.parts}
+    if left:
+        sys.exit(f"building the wheel leaves among the sources: {sorted(map(str, left))}")
+    check_content(wheel, place.sources)
+    print(f"{wheel.name}: {wheel.stat().st_size / 1024:.0f} KiB, {time.monotonic() - begin:.0f} s")
+
+
+# ---- the tests -----------------------------------------------------------------------------------------
+
+
+def variables(place, scratch):
+    """The environment of tests: nothing of ours, and none of their files elsewhere."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("RESMON", "PYTHON", "MLFLOW_", "VIRTUAL_ENV"))}
+    return {**kept, "HOME": str(scratch), "PYTHONNOUSERSITE": "1", "PYTHONPYCACHEPREFIX": str(place.out / "pycache"),
+            "RESMON_SOURCES": str(place.sources)}
+
+
+def interpreter_of(version):
+    """A Python of this version: of PATH, or of pyenv."""
+    homes = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
+    candidates = [shutil.which(f"python{version}"), *sorted(homes.glob(f"versions/{version}.*/bin/python"))]
+    for candidate in filter(None, candidates):
+        # One of pyenv in PATH may stand for none.
+        asked = subprocess.run([candidate, "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"],
+                               capture_output=True, text=True, check=False)
+        if asked.stdout.strip() == version:
+            return str(candidate)
+    return skip(f"there is no Python {version} here, in PATH or of pyenv")
+
+
+def run_tests(place, name, make_environment):
+    """From a directory of their own: with the sources' directory in sys.path, the sources would be tested."""
+    place.wheel()
+    python = make_environment()
+    place.install_wheel(python)
+    with tempfile.TemporaryDirectory(prefix=f"run-{name}-", dir=place.out) as scratch:
+        environment = variables(place, scratch)
+        where = [python, "-c", "import resmon, sys; sys.exit(not resmon.__file__.startswith(sys.prefix))"]
+        subprocess.run(where, cwd=scratch, env=environment, check=True)
+        tests = [python, "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider", place.sources / "bindings/python/tests"]
+        return subprocess.run(tests, cwd=scratch, env=environment, stdin=subprocess.DEVNULL, check=False).returncode
+
+
+def full_environment(place):
+    if sys.version_info < PACKAGES_SINCE:
+        skip(f"packages.txt is for Python {'.'.join(map(str, PACKAGES_SINCE))} or newer; RESMON_PYTHON names the "
+             "interpreter")
+    lines = (HERE / "packages.txt").read_text(encoding="ascii").splitlines()
+    return place.environment("full", sys.executable, [line for line in lines if not line.startswith("#")])
+
+
+def run_outside(place):
+    place.wheel()
+    python = place.environment("outside", sys.executable, ())
+    place.install_wheel(python)
+    with tempfile.TemporaryDirectory(prefix="run-outside-", dir=place.out) as scratch:
+        return subprocess.run([python, "-I", "-c", OUTSIDE], cwd=scratch, env=variables(place, scratch),
+                              check=False).returncode
+
+
+def main(what, sources, out):
+    place = Place(sources, out)
+    if what == "wheel":
+        return build_wheel(place)
+    if what == "packages":
+        full_environment(place)
+        return 0
+    if what == "full":
+        return run_tests(place, what, lambda: full_environment(place))
+    if what == "outside":
+        return run_outside(place)
+    return run_tests(place, what, lambda: place.environment(what, interpreter_of(what), PYTEST))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
