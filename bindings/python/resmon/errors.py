@@ -41,7 +41,7 @@ class OutOfMemoryError(Error, MemoryError):
     """Out of memory."""
 
 
-class NotFoundError(Error, LookupError, FileNotFoundError):
+class NotFoundError(Error, KeyError, FileNotFoundError):
     """A file, metric or column that does not exist."""
 
 
