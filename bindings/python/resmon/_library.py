@@ -203,3 +203,12 @@ def encoded(value, what="text"):
     if b"\0" in data:
         raise ValueError(f"{what}: the text holds a null character")
     return data
+
+
+def set_field(struct, name, value, what):
+    """Sets a field of options.  A number where a text belongs is refused here: ctypes takes it for an address."""
+    is_text = dict(struct._fields_)[name] is c_char_p
+    try:
+        setattr(struct, name, encoded(value, what) if is_text else value)
+    except TypeError as error:
+        raise error if is_text else TypeError(f"{what}: a number is wanted, not {type(value).__name__}") from None

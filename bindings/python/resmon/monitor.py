@@ -9,7 +9,7 @@ import weakref
 from ctypes import byref, c_void_p
 
 from . import _abi, records, sinks
-from ._library import encoded, lib
+from ._library import encoded, lib, set_field
 from .errors import Error, ResmonWarning
 from .run import Recorded, Run
 
@@ -23,6 +23,8 @@ def combined(names, table, what):
         if name.strip() not in table:
             raise ValueError(f"{what}: there is no {name!r}; there are {', '.join(table)}")
         bits |= table[name.strip()]
+    if not bits:
+        raise ValueError(f"{what}: none is named; there are {', '.join(table)}")
     return bits
 
 
@@ -48,9 +50,11 @@ def carbon_options(place):
     wrong = sorted(set(place) - known)
     if wrong:
         raise ValueError(f"carbon: there is no {wrong[0]!r}; there are {', '.join(sorted(known))}")
-    values = {name: encoded(value, f"carbon: {name}") if isinstance(value, str) else value
-              for name, value in place.items()}
-    return _abi.CarbonOptions(flags=flags, **values)
+    options = _abi.CarbonOptions(flags=flags)
+    for name, value in place.items():
+        if value is not None:
+            set_field(options, name, value, f"carbon: {name}")
+    return options
 
 
 def _default_name():

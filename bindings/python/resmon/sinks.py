@@ -5,7 +5,7 @@ import weakref
 from ctypes import byref
 
 from . import _abi
-from ._library import encoded, lib
+from ._library import encoded, lib, set_field
 
 
 def _seconds(value, what):
@@ -49,19 +49,19 @@ def options_of(kind, value, kept):
         value = resolved(value)
     elif not isinstance(value, dict):
         value = {main: value}
-    values = {}
+    options = struct_type()
     fields = {name for name, _ in struct_type._fields_} - {"struct_size", "flags", "label_count", *times.values()}
     for name, given in value.items():
         if given is None:
             continue
         if name in flags:
-            values["flags"] = values.get("flags", 0) | (flags[name] if given else 0)
+            options.flags |= flags[name] if given else 0
         elif name in times:
-            values[times[name]] = _seconds(given, f"{kind}: {name}")
+            setattr(options, times[name], _seconds(given, f"{kind}: {name}"))
         elif name == "labels" and name in fields:
-            values["labels"], values["label_count"] = _labels(given, kept), len(given)
+            options.labels, options.label_count = _labels(given, kept), len(given)
         elif name in fields:
-            values[name] = encoded(given, f"{kind}: {name}") if not isinstance(given, int) else given
+            set_field(options, name, given, f"{kind}: {name}")
         else:
             raise ValueError(f"{kind}: there is no option {name!r}; there are "
                              f"{', '.join(sorted(fields | set(times) | set(flags)))}")
