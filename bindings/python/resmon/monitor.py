@@ -6,11 +6,12 @@ import os
 import sys
 import warnings
 import weakref
+from _thread import RLock
 from ctypes import byref, c_void_p
 
 from . import _abi, records, sinks
 from ._library import encoded, lib, set_field
-from .errors import Error, ResmonWarning
+from .errors import Error, ResmonWarning, StateError
 from .run import Recorded, Run
 
 _IDLE = {"active": 0, "none": _abi.FLAG_IDLE_NONE, "allocated": _abi.FLAG_IDLE_ALLOCATED}
@@ -108,7 +109,9 @@ class Monitor(Recorded):
         self._state = "new"
         self._final = None
         self._pid = os.getpid()
-        self._kept = []  # what the library calls or reads while the monitor lives
+        self._kept = []  # what the library reads while the monitor lives
+        self._callbacks = []
+        self._lock = RLock()  # held while it is started or stopped: the library wants one thread at a time for that
         if idle not in _IDLE:
             raise ValueError(f"idle: there is no {idle!r}; there are {', '.join(_IDLE)}")
         if trace is not None and max_events == 1024:
@@ -140,9 +143,10 @@ class Monitor(Recorded):
 
     def start(self):
         """Takes the first sample and starts the sampling thread.  Once; gives the monitor itself."""
-        lib.monitor_start(self)
-        self._state = "running"
-        _running.add(self)
+        with self._lock:
+            lib.monitor_start(self)
+            self._state = "running"
+            _running.add(self)
         return self
 
     def stop(self):
@@ -150,16 +154,26 @@ class Monitor(Recorded):
 
         An exception says that a sink failed at the end; the monitor has stopped all the same.
         """
-        try:
-            lib.monitor_stop(self)
-        finally:
-            if self._state == "running":
-                self._state = "stopped"
-                _running.discard(self)
+        if self._pid != os.getpid() or sinks.is_delivering(self._callbacks):
+            lib.monitor_stop(self)  # it refuses; whoever holds the lock may be waiting for this very callback
+            return self
+        with self._lock:
+            try:
+                lib.monitor_stop(self)
+            except StateError:
+                raise  # it goes on as it was
+            except Error:
+                self._note_stopped()
+                raise
+            self._note_stopped()
         return self
 
+    def _note_stopped(self):
+        self._state = "stopped"
+        _running.discard(self)
+
     def __enter__(self):
-        return self.start() if self._state == "new" else self
+        return self if self._state == "running" else self.start()
 
     def __exit__(self, kind, error, _trace):
         if kind is not None and self._state == "running":
@@ -172,19 +186,28 @@ class Monitor(Recorded):
 
     def _note(self, kind, error):
         try:
-            self.tag(f"{kind.__name__}: {error}" if str(error) else kind.__name__)
-        except Error:
-            pass
+            text = str(error).replace("\0", " ")
+            lib.monitor_tag(self, f"{kind.__name__}: {text}".rstrip(": ").encode("utf-8", "replace"))
+        except Exception:  # pylint: disable=broad-except
+            pass  # an exception that has no text must pass through all the same
 
     def __del__(self):
         handle = self.__dict__.get("_as_parameter_")
         if handle is None:
             return
-        if self._state == "running" and self._pid == os.getpid():
-            warnings.warn(f"{self!r} was dropped while it ran: stop it, or use it in a with statement", ResourceWarning,
-                          stacklevel=2)
-        self.__dict__["_as_parameter_"] = None
-        self._free(handle)
+        try:
+            if self._state == "running" and self._pid == os.getpid():
+                warnings.warn(f"{self!r} was dropped while it ran: stop it, or use it in a with statement",
+                              ResourceWarning, stacklevel=2)
+        finally:
+            self.__dict__["_as_parameter_"] = None
+            if self._callbacks:
+                sinks.free_monitor(self._free, handle, self._callbacks)
+            else:
+                self._free(handle)
+
+    def __reduce__(self):
+        raise TypeError("a monitor cannot be copied or pickled; its snapshot() can")
 
     @property
     def state(self):
@@ -195,7 +218,12 @@ class Monitor(Recorded):
 
     def tag(self, label):
         """Marks this moment with a label; any thread."""
-        lib.monitor_tag(self, encoded(str(label), "label"))
+        try:
+            lib.monitor_tag(self, encoded(str(label), "label"))
+        except StateError:  # without a text, as signal handlers may call it
+            raise StateError("a tag can be set while the monitor runs, and " + (
+                f"it is {self._state}" if self._pid == os.getpid() else f"it belongs to process {self._pid}, which forked"
+            )) from None
 
     def set_label(self, label):
         """Names what the run is doing now."""
@@ -230,7 +258,8 @@ class Monitor(Recorded):
 
     def add_callback(self, on_sample, on_stop=None, name="callback"):
         """``on_sample(sample)`` for each sample, ``on_stop(run)`` at the end; before start.  They are called from a
-        thread of the library; one that is slow loses samples (counted in info.dropped_rows) and delays nobody."""
+        thread of the library; one that is slow loses samples (counted in info.dropped_rows) and delays nobody.  The
+        first exception of each is shown, all are counted (``sinks``)."""
         sinks.add_callback(self, on_sample, on_stop, name)
 
     @property
@@ -240,12 +269,18 @@ class Monitor(Recorded):
         for index in range(lib.monitor_sink_count(self)):
             lib.monitor_get_sink(self, index, byref(struct))
             found.append(records.SinkInfo.of(struct))
+        for callback in self._callbacks:
+            if callback.failure and found[callback.index].status == sinks.CALLBACK_FAILED:
+                found[callback.index].reason = callback.failure
         return found
 
     def __repr__(self):
         if self._state == "new" or self._as_parameter_ is None or self._pid != os.getpid():
             return f"<resmon.Monitor {self._state}>"
         return "<resmon.Monitor" + repr(self._get_run())[len("<resmon.Run"):]
+
+    def __str__(self):
+        return repr(self) if self._state == "new" else super().__str__()
 
     def _repr_html_(self):
         if self._state == "new":
@@ -264,7 +299,8 @@ def _stop_all():
         try:
             monitor.stop()
         except Error as failure:
-            print(f"resmon: {failure}", file=sys.stderr)
+            if sys.stderr is not None:
+                print(f"resmon: {failure}", file=sys.stderr)
 
 
 def _in_child():

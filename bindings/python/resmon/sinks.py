@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Where a monitor's results go: options of the sinks as Python has them, and callbacks."""
-import sys
-import weakref
+from _thread import get_ident, start_new_thread
 from ctypes import byref
 
 from . import _abi
-from ._library import encoded, lib, set_field
+from ._library import encoded, lib, set_field, take_text
 
 
 def _seconds(value, what):
@@ -65,7 +64,7 @@ def options_of(kind, value, kept):
         else:
             raise ValueError(f"{kind}: there is no option {name!r}; there are "
                              f"{', '.join(sorted(fields | set(times) | set(flags)))}")
-    return struct_type(**values)
+    return options
 
 
 def add(monitor, kind, value):
@@ -73,6 +72,8 @@ def add(monitor, kind, value):
     options = options_of(kind, value, monitor._kept)
     _SINKS[kind][1](monitor, byref(options))
 
+
+CALLBACK_FAILED = -7  # what the library is told
 
 # ---- callbacks --------------------------------------------------------------------------------------
 
@@ -110,22 +111,35 @@ class _Callback:
     """A sink in Python.  The library's thread calls it, and so waits for Python's lock; the sampling does not."""
 
     def __init__(self, on_sample, on_stop, name):
-        self._on_sample, self._on_stop, self._name = on_sample, on_stop, name
+        self._on_sample, self._on_stop = on_sample, on_stop
         self._indexes = {}
+        self._threads = set()  # in which it is being called
+        self.failure = ""
+        self.index = None
         self.is_closed = False
         members = {"start": _abi.OnRun(self._start), "rows": _abi.OnRows(self._rows), "close": _abi.OnClose(self._close)}
         if on_stop is not None:
             members["stop"] = _abi.OnRun(self._stop)
-        self.ops = _abi.SinkOps(name=encoded(name), **members)
+        self.ops = _abi.SinkOps(name=encoded(name, "name"), **members)
+
+    def is_in(self, thread):
+        """Whether that thread is in a call of it."""
+        return thread in self._threads
 
     def _guarded(self, function, *arguments):
-        """An exception has nowhere to go from here: said once on stderr by Python's own hook, and counted."""
+        """An exception has nowhere to go from here: the first is shown as that of any thread, all are counted."""
+        thread = get_ident()
+        self._threads.add(thread)
         try:
             function(*arguments)
             return 0
         except BaseException as error:  # pylint: disable=broad-except
-            _unraisable(error, function)
-            return -7
+            is_first, self.failure = not self.failure, f"{type(error).__name__}: {_text_of(error)}"
+            if is_first:
+                _show(error)
+            return CALLBACK_FAILED
+        finally:
+            self._threads.discard(thread)
 
     def _start(self, _context, run):
         def start():
@@ -149,25 +163,57 @@ class _Callback:
     def _close(self, _context):
         self.is_closed = True
 
-    def _stop(self, _context, _run):
-        return self._guarded(self._on_stop)
+    def _stop(self, _context, run):
+        def stop():
+            # The monitor may be gone by now, and the library's run is when this returns: a copy is neither.
+            from .run import parse
+            self._on_stop(parse(take_text(lib.run_document, run)))
+        return self._guarded(stop)
 
 
-def _unraisable(error, function):
-    class Report:  # what sys.unraisablehook takes
-        exc_type, exc_value, exc_traceback = type(error), error, error.__traceback__
-        err_msg, object = "a callback of resmon failed", function
-    sys.unraisablehook(Report)
+def _text_of(error):
+    try:
+        return str(error)
+    except Exception:  # pylint: disable=broad-except
+        return "?"
 
 
-# A sink that does not return is left behind by its monitor, and calls on: the library says when it has let go.
-_callbacks = []
+def _show(error):
+    import threading
+    try:
+        threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, None)))
+    except Exception:  # pylint: disable=broad-except
+        pass  # a hook of the program's that fails, or a stderr that is closed
+
+
+# Of monitors that are being freed: a sink that does not return is left behind by its monitor, and calls on until
+# the library says that it has let go.
+_let_go = set()
 
 
 def add_callback(monitor, on_sample, on_stop, name):
     """Adds Python functions as a sink."""
-    _callbacks[:] = [callback for callback in _callbacks if not callback.is_closed]
-    monitor = weakref.proxy(monitor)
-    callback = _Callback(on_sample, (lambda: on_stop(monitor)) if on_stop is not None else None, name)
-    lib.monitor_add_sink(monitor._as_parameter_, byref(callback.ops), None)
-    _callbacks.append(callback)
+    for function in (on_sample, on_stop if on_stop is not None else print):
+        if not callable(function):
+            raise TypeError(f"a callback is to be a function, not {type(function).__name__}")
+    callback = _Callback(on_sample, on_stop, name)
+    callback.index = lib.monitor_sink_count(monitor)
+    lib.monitor_add_sink(monitor, byref(callback.ops), None)
+    monitor._callbacks.append(callback)
+
+
+def is_delivering(callbacks):
+    """Whether this thread is in a call of one of them."""
+    thread = get_ident()
+    return any(callback.is_in(thread) for callback in callbacks)
+
+
+def free_monitor(free, handle, callbacks):
+    """Frees a monitor of which only the handle is left."""
+    _let_go.update(callbacks)
+    if is_delivering(callbacks):
+        # The callback had the last reference, and a sink cannot free its own monitor.
+        start_new_thread(free, (handle,))
+        return
+    free(handle)
+    _let_go.difference_update([callback for callback in list(_let_go) if callback.is_closed])
