@@ -124,12 +124,24 @@ class _Part:
         """The generator goes on."""
 
 
+def _first_step(inner):
+    """Begins an async generator of which the event loop does not get to know: at its end, the loop would close both
+    this one and the wrapper that is closing it."""
+    import sys
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, None)
+    try:
+        return inner.asend(None)
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
+
+
 def _wrap_async_generator(function, begun):
     async def wrapper(*args, **kwargs):
         inner, stretch, error = function(*args, **kwargs), begun(args, kwargs), None
         part = _Part(stretch)
         try:
-            step = inner.asend(None)
+            step = _first_step(inner)
             while True:
                 try:
                     given = await _drive_awaitable(step, part)

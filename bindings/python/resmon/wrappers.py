@@ -7,10 +7,12 @@ where a monitor has them, in a line of the log, and in ``function.last`` (of a b
 import ctypes
 import sys
 import time
+from _thread import get_ident
 from ctypes import byref
 
 from . import _abi, human
 from ._library import lib
+from .errors import ResmonWarning
 from .scopes import name_of, site_of, site_of_function
 from .stretches import wrapped
 
@@ -37,6 +39,17 @@ def announce(line):
         pass  # closed; the program goes on
 
 
+def _sayer(log):
+    """Who is told of a line, or None."""
+    if log is True:
+        return announce
+    if not log and not callable(log):
+        return None
+    if not callable(log):
+        raise TypeError(f"log: a function for a line, True or False is wanted, not {type(log).__name__}")
+    return log
+
+
 class Finding:
     """What a wrapper found: ``seconds``, ``peak_bytes`` (NaN: not asked for, or not known) and ``is_exact``,
     ``error`` (the name of an exception, or "")."""
@@ -56,8 +69,7 @@ class Finding:
 class _Call:
     """One call, or block: a scope while it runs, and clocks."""
 
-    __slots__ = ("_site", "_timed", "_began", "_resumed", "_running", "_target", "_say", "finding", "_watch",
-                 "_stretches")
+    __slots__ = ("_site", "_timed", "_began", "_resumed", "_running", "_target", "_say", "finding", "_stretches")
 
     meter = _abi.METERS["wall"]
 
@@ -67,7 +79,6 @@ class _Call:
         self._timed = _abi.Timed()
         self._began = None
         self._running = self._stretches = 0
-        self._watch = None
 
     def resume(self):
         self._resumed = time.perf_counter_ns()
@@ -93,8 +104,18 @@ class _Call:
         finding.error = type(error).__name__ if error is not None else ""
         if self._target is not None:
             self._target.last = finding
-        if self._say:
-            self._say(self._line(finding))
+        self._tell(self._line, finding)
+
+    def _tell(self, line_of, *arguments):
+        """A log that fails is no reason for the program to fail."""
+        if self._say is None:
+            return
+        try:
+            self._say(line_of(*arguments))
+        except Exception as error:  # pylint: disable=broad-except
+            import warnings
+            warnings.warn(f"what {self.finding.name} found cannot be logged: {type(error).__name__}: {error}",
+                          ResmonWarning, stacklevel=4)
 
     def _line(self, finding):
         ran = f" (ran {finding.running_seconds:.4f} s in {self._stretches} stretches)" if self._stretches > 1 else ""
@@ -141,7 +162,8 @@ class _Wrapper:
     def __init__(self, name=None, *, log=True):
         self.name = name
         self.last = None
-        self._say = announce if log is True else log or None
+        self._blocks = {}  # that are open, by thread
+        self._say = _sayer(log)
 
     def __call__(self, function):
         inner = getattr(function, "__func__", function)
@@ -155,13 +177,19 @@ class _Wrapper:
     def __enter__(self):
         if self.name is None:
             raise TypeError(f"a block wants a name: with resmon.{type(self).__name__}('load'): ...")
-        self._block = self._call(site_of(self.name), self.name, self, self._say)
-        self._block.resume()
-        return self._block.finding
+        block = self._call(site_of(self.name), self.name, self, self._say)
+        self._blocks.setdefault(get_ident(), []).append(block)
+        block.resume()
+        return block.finding
 
     def __exit__(self, _kind, error, _trace):
-        self._block.suspend()
-        self._block.finish(error)
+        thread = get_ident()
+        blocks = self._blocks[thread]
+        block = blocks.pop()
+        if not blocks:
+            del self._blocks[thread]
+        block.suspend()
+        block.finish(error)
 
 
 class _Last:
@@ -229,8 +257,7 @@ class _LoggedCall(_Call):
     def begin(self, args, kwargs):
         """Says that it starts."""
         self._signature = signature(self.finding.name, args, kwargs)
-        if self._say:
-            self._say(f"{time.asctime()}: {self._signature} started.")
+        self._tell(lambda: f"{time.asctime()}: {self._signature} started.")
 
     def _line(self, finding):
         how = f"raised {finding.error} after" if finding.error else "finished in"
@@ -244,7 +271,7 @@ def log_start_finish(function=None, *, name=None, log=True):
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(log_start_finish(function.__func__, name=name, log=log))
     shown, target = name or name_of(function), _Last()
-    site, say = site_of_function(function, shown), announce if log is True else log or None
+    site, say = site_of_function(function, shown), _sayer(log)
     result = wrapped(function, _LoggedCall, site, shown, target, say)
     target.function = result
     target.last = None
