@@ -33,14 +33,19 @@ _is_valid = ctypes.PYFUNCTYPE(c_int, c_void_p, c_char_p)(("PyCapsule_IsValid", c
 
 
 @_Destructor
-def _destroy(capsule):
-    if not _is_valid(capsule, _NAME):
+def _destroy(capsule, is_valid=_is_valid, pointer=_pointer, name=_NAME, stream_type=_Stream, free=_libc.free):
+    if not is_valid(capsule, name):
         return
-    address = _pointer(capsule, _NAME)
-    stream = _Stream.from_address(address)
+    address = pointer(capsule, name)
+    stream = stream_type.from_address(address)
     if stream.release:  # nobody has consumed it
         stream.release(address)
-    _libc.free(address)
+    free(address)
+
+
+# A capsule may outlive all modules, at the end of the interpreter.
+ctypes.pythonapi.Py_IncRef(py_object(_destroy))
+ctypes.pythonapi.Py_IncRef(py_object(_NAME))
 
 
 def stream_capsule(run, series):

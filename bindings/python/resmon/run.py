@@ -516,7 +516,8 @@ class Run(Recorded):
 
 def parse(data):
     """A run from the text of a run document, or the bytes of a recording."""
-    data = data.encode("utf-8") if isinstance(data, str) else bytes(data)
+    if not isinstance(data, bytes):
+        data = data.encode("utf-8") if isinstance(data, str) else memoryview(data).tobytes()
     handle = c_void_p()
     lib.run_parse(c_char_p(data), len(data), byref(handle))
     return Run._own(handle)

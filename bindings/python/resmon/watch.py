@@ -36,13 +36,13 @@ class Watch:
     def lap(self):
         """What was used since the lap before."""
         function, struct = self._lap
-        function(self._id, struct)
+        function(self._id or 0, struct)
         return Watched.of(self._struct)
 
     def lap_rss(self):
         """(RSS now, highest RSS since the lap before), in bytes: as quick as can be."""
         function, struct = self._lap
-        function(self._id, struct)
+        function(self._id or 0, struct)
         return self._struct.rss_bytes, self._struct.rss_peak_bytes
 
     def end(self):
@@ -56,7 +56,11 @@ class Watch:
         return self
 
     def __exit__(self, *_):
-        self.end()
+        if self._id is not None:
+            self.end()
+
+    def __reduce__(self):
+        raise TypeError("a watch cannot be copied or pickled; what it watched can")
 
     def __del__(self):
         if self._id is not None:
