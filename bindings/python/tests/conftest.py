@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures and helpers of the tests of the Python binding.
+
+They need the package and its library, wherever those are: a wheel, or a checkout with RESMON_LIBRARY and PYTHONPATH.
+What needs an optional package, a kernel feature or the sources is skipped with the reason.
+"""
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+import resmon
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(resmon.__file__)))
+MIB = 1 << 20
+
+# A script that hangs is ended and fails; no test waits for so long otherwise.
+SCRIPT_LIMIT_S = 120
+
+
+def burn(cpu_seconds):
+    """Uses so much CPU time in this thread."""
+    end = time.thread_time() + cpu_seconds
+    while time.thread_time() < end:
+        sum(range(2000))
+
+
+def touched(mib):
+    """Memory that is resident."""
+    block = bytearray(int(mib * MIB))
+    for page in range(0, len(block), 4096):
+        block[page] = 1
+    return block
+
+
+def child_environment(**more):
+    """The environment in which a script finds the same package and library."""
+    paths = [PACKAGE, *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **more}
+    return {name: value for name, value in environment.items() if value is not None}
+
+
+class Scripts:
+    """Runs scripts in interpreters of their own, in a directory of their own."""
+
+    def __init__(self, directory):
+        self.directory = directory
+
+    def start(self, source, *arguments, flags=(), env=None, **options):
+        """A Popen; output is piped."""
+        path = self.directory / "script.py"
+        path.write_text(textwrap.dedent(source), encoding="utf-8")
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": str(self.directory), **options}
+        return subprocess.Popen([sys.executable, "-X", "faulthandler", *flags, str(path), *map(str, arguments)],
+                                env=child_environment(**(env or {})), **options)
+
+    def __call__(self, source, *arguments, code=0, **options):
+        """Output and errors of a script that ends with such a code."""
+        process = self.start(source, *arguments, **options)
+        try:
+            output, errors = process.communicate(timeout=SCRIPT_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)  # faulthandler says where it hangs
+            output, errors = process.communicate()
+            pytest.fail(f"the script hangs:\n{errors.decode(errors='replace')}")
+        output, errors = ((text or b"").decode(errors="replace") for text in (output, errors))
+        assert process.returncode == code, f"exit code {process.returncode}\n{output}\n{errors}"
+        return output, errors
+
+
+@pytest.fixture
+def script(tmp_path):
+    """script(source, *arguments, code=0): runs a script, gives its output and errors."""
+    return Scripts(tmp_path)
+
+
+@pytest.fixture
+def monitor():
+    """A running monitor that samples only when asked to, with all meters of scopes."""
+    with resmon.Monitor(interval=3600, scopes="wall+cpu+rss+io", domains="process+tree", name="test") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def stopped():
+    """A monitor that has stopped after some seconds' worth of everything: samples, scopes, tags, files."""
+    with resmon.Monitor(interval=0.01, scopes="wall+cpu+rss+io", name="a run", carbon="FR") as made:
+        made.set_label("phase two")
+        with resmon.scope("load"):
+            made.tag("loading")
+            block = touched(20)
+            with resmon.scope("parse"):
+                burn(0.1)
+        del block
+        for _ in range(3):
+            with resmon.scope("step"):
+                burn(0.03)
+        made.tag("done & <dusted> $5")
+    return made
+
+
+@pytest.fixture(scope="session")
+def run(stopped):
+    """The run of it."""
+    return stopped.snapshot()
+
+
+def same(one, other, tolerance=0.0):
+    """Whether two numbers are equal, or both are not known."""
+    if one != one or other != other:
+        return one != one and other != other
+    return abs(one - other) <= tolerance * max(abs(one), abs(other))
+
+
+def open_descriptors():
+    """Files that this process has open."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+def threads():
+    """Kernel threads of this process, by name."""
+    names = []
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{thread}/comm", encoding="utf-8") as file:
+                names.append(file.read().strip())
+        except OSError:
+            pass  # it has ended
+    return names
+
+
+def ends(name):
+    """Whether no thread of that name is left.  One that was joined may be listed for a moment longer."""
+    for _ in range(2000):
+        if name not in threads():
+            return True
+        time.sleep(0.001)
+    return False
