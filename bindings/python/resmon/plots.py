@@ -128,9 +128,13 @@ def _draw_lines(axes, run, panel, lines):
 
 def _draw_tags(axes, tags, span):
     """Labels that would lie on each other are left out; their lines are not."""
+    collections = wanted("matplotlib.collections", "plot()")
+    # One object for all lines: there may be a thousand, in each panel.
+    lines = [[(tag.t_s, 0), (tag.t_s, 1)] for tag in tags]
+    axes.add_collection(collections.LineCollection(
+        lines, colors="0.5", linewidths=0.8, linestyles=":", zorder=1, transform=axes.get_xaxis_transform()), autolim=False)
     last = -math.inf
     for tag in tags:
-        axes.axvline(tag.t_s, color="0.5", linewidth=0.8, linestyle=":", zorder=1)
         if tag.t_s - last >= span * 0.018:
             axes.text(tag.t_s, 0.98, tag.label[:40], rotation="vertical", fontsize=7.5, color="0.35",
                       transform=axes.get_xaxis_transform(), ha="left", va="top", zorder=4, parse_math=False)
@@ -143,12 +147,13 @@ _TIMELINE_EVENTS = 5000
 def _draw_timeline(axes, run):
     """Scope instances as bars: a lane for each thread and depth, a colour for each name."""
     events = run.events[:_TIMELINE_EVENTS]
-    lanes, colours = {}, {}
+    lanes, colours, bars = {}, {}, {}
     for event in events:
         lane = lanes.setdefault((event.thread_id, event.depth), len(lanes))
         colour = colours.setdefault(event.name, f"C{len(colours) % 10}")
-        axes.broken_barh([(event.start_s, event.duration_s)], (lane + 0.08, 0.84), facecolors=colour, alpha=0.75,
-                         linewidth=0)
+        bars.setdefault((lane, colour), []).append((event.start_s, event.duration_s))
+    for (lane, colour), spans in bars.items():
+        axes.broken_barh(spans, (lane + 0.08, 0.84), facecolors=colour, alpha=0.75, linewidth=0)
     longest = sorted(events, key=lambda event: event.duration_s, reverse=True)[:60]
     span = max(run.info.duration_s, 1e-9)
     for event in longest:

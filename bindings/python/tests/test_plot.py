@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""The figure of a run, drawn without a screen."""
+import math
+
+import pytest
+from conftest import burn
+
+import resmon
+from resmon import human, plots
+
+matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Whatever is drawn."""
+    yield
+    from matplotlib import pyplot
+    pyplot.close("all")
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def drawn(plot):
+    """Draws, so that ticks get their labels."""
+    plot.figure.canvas.draw()
+    return plot
+
+
+def test_panels(run):
+    plot = drawn(run.plot())
+    assert list(plot.axes)[:4] == ["cpu", "memory", "read", "write"] and "scopes" in plot.axes
+    assert plot.axes["cpu"].get_title(loc="left").startswith("CPU")
+    assert "a run on " in plot.figure.get_suptitle() if hasattr(plot.figure, "get_suptitle") else True
+    assert repr(plot).startswith("<resmon plot: cpu, memory")
+    low, high = plot.axes["cpu"].get_xlim()
+    assert low == 0 and high == pytest.approx(run.info.duration_s, rel=0.01)
+
+
+def test_lines_are_the_series(run):
+    axes = run.plot("memory").axes["memory"]
+    line = axes.get_lines()[0]
+    expected = [(t, v) for t, v in zip(run.times, run.series("proc.mem.rss")) if math.isfinite(v)]
+    shown = [(t, v) for t, v in zip(*line.get_data()) if math.isfinite(v)]
+    assert shown == expected
+    assert axes.get_ylim()[0] == 0
+
+
+def test_tags(run):
+    axes = run.plot("cpu").axes["cpu"]
+    assert "done & <dusted> $5" in texts(axes), "as it is: no markup, no mathematics"
+    assert all(text.get_rotation() == 90 for text in axes.texts)
+    lines, = (one for one in axes.collections if one.get_zorder() == 1)
+    assert [segment[0][0] for segment in lines.get_segments()] == pytest.approx([tag.t_s for tag in run.tags])
+    assert axes.get_ylim() == run.plot("cpu", tags=False).axes["cpu"].get_ylim()
+    assert texts(run.plot("cpu", tags=False).axes["cpu"]) == []
+
+
+def test_timeline(run):
+    axes = run.plot("scopes").axes["scopes"]
+    bars = [path for bars in axes.collections[:-1] for path in bars.get_paths()]
+    spans = sorted(tuple(path.vertices[[0, 2], 0]) for path in bars)
+    expected = sorted((event.start_s, event.start_s + event.duration_s) for event in run.events)
+    assert len(spans) == len(expected) == 5
+    assert [edge for span in spans for edge in span] == pytest.approx([edge for span in expected for edge in span])
+    assert "load" in texts(axes)
+
+
+def test_units_for_people(run):
+    plot = drawn(run.plot("memory", "read"))
+    memory = [label.get_text() for label in plot.axes["memory"].get_yticklabels()]
+    assert any("MiB" in label for label in memory) and not any("e+" in label for label in memory)
+    read = [label.get_text() for label in plot.axes["read"].get_yticklabels()]
+    assert all(label in ("", "0") or label.endswith("/s") for label in read)
+
+
+def test_chosen_panels(run):
+    assert list(run.plot("memory").axes) == ["memory"]
+    assert list(run.plot("node_cpu", "node_memory", "network").axes) == ["node_cpu", "node_memory", "network"]
+    assert len(run.plot("cpu", title="mine", figsize=(3, 2)).figure.axes) == 1
+    with pytest.raises(ValueError, match="'cpux'"):
+        run.plot("cpux")
+
+
+def test_every_panel(run):
+    drawn(run.plot(*plots.PANELS, "scopes"))
+
+
+def test_not_measured():
+    with resmon.Monitor(3600, domains="memory", scopes=False) as monitor:
+        pass
+    plot = drawn(monitor.plot())
+    assert texts(plot.axes["cpu"]) == ["not measured"] and list(plot.axes) == ["cpu", "memory", "read", "write"]
+
+
+@pytest.mark.parametrize("samples", [0, 1, 50])
+def test_short_and_merged_runs(samples):
+    with resmon.Monitor(3600, rows=4) as monitor:
+        for _ in range(samples):
+            monitor.sample_now()
+        drawn(monitor.plot())  # while it runs
+    drawn(monitor.plot())
+    assert (monitor.info.stride > 1) == (samples == 50)
+
+
+def test_loaded_run(run, tmp_path):
+    run.save(tmp_path / "run.json")
+    first, second = run.plot(), resmon.load(tmp_path / "run.json").plot()
+    assert list(first.axes) == list(second.axes)
+    for name, axes in first.axes.items():
+        for one, other in zip(axes.get_lines(), second.axes[name].get_lines()):
+            assert one.get_xydata() == pytest.approx(other.get_xydata(), nan_ok=True)
+
+
+def test_save(run, tmp_path):
+    for name in ("plot.png", "plot.svg", "plot.pdf"):
+        run.plot("cpu").save(tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 1000
+    resmon.plot(run, "cpu").save(str(tmp_path / "small.png"), dpi=20)
+    assert (tmp_path / "small.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_many_tags_and_scopes(tmp_path):
+    with resmon.Monitor(3600, max_tags=3000, max_events=8192) as monitor:
+        for i in range(2000):
+            monitor.tag(f"tag {i} " + "x" * 200)
+            with resmon.scope(f"$scope_{i % 20}$"):
+                pass
+        burn(0.01)
+    drawn(monitor.plot())
+
+
+def test_missing_matplotlib(run, monkeypatch):
+    import importlib
+    real = importlib.import_module
+
+    def without(name, *arguments):
+        if name.partition(".")[0] == "matplotlib":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real(name, *arguments)
+    monkeypatch.setattr(importlib, "import_module", without)
+    with pytest.raises(resmon.MissingPackage) as caught:
+        run.plot()
+    assert str(caught.value) == "plot() needs matplotlib, which is not installed: pip install matplotlib"
+
+
+def test_a_package_that_is_broken_says_so_itself(run, monkeypatch):
+    import importlib
+    monkeypatch.setattr(importlib, "import_module", lambda name: __import__("no_such_module_of_matplotlib"))
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_of_matplotlib"):
+        run.plot()
+
+
+@pytest.mark.parametrize("value, unit, per, text", [
+    (0, "B", "", "0 B"), (1023, "B", "", "1023 B"), (1024, "B", "", "1.00 KiB"), (1023.6 * 1024, "B", "", "1.00 MiB"),
+    (687.5 * 2 ** 20, "B", "", "688 MiB"), (2 ** 60, "B", "/s", "1024 PiB/s"), (-2048, "B", "", "-2.00 KiB"),
+    (0.00123, "s", "", "1.23 ms"), (59.99, "s", "", "60.0 s"), (60, "s", "", "1 min 00 s"), (3599.6, "s", "", "1 h 00 min"),
+    (90000, "s", "", "1 d 01 h"), (15000, "J", "", "15.0 kJ"), (999.6, "J", "", "1.00 kJ"), (0, "J", "", "0 J"),
+    (99.84, "%", "", "99.8 %"), (1234567, "1", "", "1,234,567"), (1.5, "1", "", "1.50"), (math.nan, "B", "", "-"),
+    (math.inf, "J", "", "-"), (None, "s", "", "-"), (1e-15, "J", "", "0.00 nJ"), (0.5, "s", "/s", "500 ms/s")])
+def test_human(value, unit, per, text):
+    assert human.text_of(value, unit, per) == text
