@@ -50,7 +50,7 @@ def _hdf5(run, series, _file, path):
     frame = frames.frame_of_run(run, series, None)
     units = frame.attrs.pop("units")
     with frames.wanted("pandas", "export to HDF5").HDFStore(path, mode="w") as store:
-        store.put("run", frame)
+        store.put("run", frame, track_times=False)
         store.get_storer("run").attrs.units = json.dumps(units)
 
 
