@@ -221,9 +221,9 @@ class Monitor(Recorded):
         try:
             lib.monitor_tag(self, encoded(str(label), "label"))
         except StateError:  # without a text, as signal handlers may call it
-            raise StateError("a tag can be set while the monitor runs, and " + (
-                f"it is {self._state}" if self._pid == os.getpid() else f"it belongs to process {self._pid}, which forked"
-            )) from None
+            state = "stopping" if self._state == "running" else self._state
+            raise StateError("a tag can be set while the monitor runs, and it " + (
+                f"is {state}" if self._pid == os.getpid() else f"belongs to process {self._pid}, which forked")) from None
 
     def set_label(self, label):
         """Names what the run is doing now."""
