@@ -124,6 +124,13 @@ class Summary(Mapping):
         except KeyError:
             raise NotFoundError(f"nothing called {name!r} was measured") from None
 
+    def __contains__(self, name):
+        return name in self._statistics  # Mapping's waits for a KeyError, as its get() does
+
+    def get(self, name, default=None):
+        """The statistics of a name, or `default`."""
+        return self._statistics.get(name, default)
+
     def __iter__(self):
         return iter(self._statistics)
 
