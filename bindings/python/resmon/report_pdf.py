@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: MIT
+"""Reports as PDF on A4, drawn with matplotlib: the tables and charts of the HTML report, on paper.
+
+Figures are made without pyplot, and the caller's settings are put back: a notebook's own figures are left alone.
+"""
+import math
+import textwrap
+import warnings
+
+from . import charts, human
+from . import report_tables as tables
+from ._library import version
+from .frames import wanted
+from .report_tables import Share, shown
+
+_WIDTH, _HEIGHT = 8.27, 11.69  # inches
+_LEFT, _RIGHT, _TOP, _BOTTOM = 0.075, 0.925, 0.95, 0.055
+_SOFT, _ACCENT = "#56606e", "#0072b2"
+_COLOURS = ("#0072b2", "#d55e00", "#5f8f7b", "#8a5fb0", "#b58900", "#2aa6c9", "#c2528b", "#6b7280")
+_LIMIT = "#c0182b"
+_MAX_DETAILED = 16  # runs with pages of their own
+
+
+def need_matplotlib():
+    """MissingPackage without matplotlib."""
+    return wanted("matplotlib", "report() as PDF")
+
+
+def _plain(text):
+    """Text as matplotlib shows it: a dollar begins no formula."""
+    return shown(text).replace("$", r"\$")
+
+
+def _cut(text, points, width):
+    """Text that fits into a width in inches, about: of proportional type, half its size a letter."""
+    room = max(int(width * 72 / (points * 0.56)), 2)
+    return text if len(text) <= room else text[:room - 1] + "\u2026"
+
+
+class _Document:
+    """Pages that are filled from top to bottom."""
+
+    def __init__(self, pages, figure_type, title):
+        self._pages, self._figure_type, self._title = pages, figure_type, title
+        self.figure, self._y, self._number = None, 0.0, 0
+
+    def new_page(self):
+        """Finishes the page and begins another."""
+        self.finish()
+        self._number += 1
+        self.figure = self._figure_type(figsize=(_WIDTH, _HEIGHT))
+        self._y = _TOP
+        self.figure.text(_LEFT, 0.03, _plain(_cut(self._title, 7, 5)), size=7, color=_SOFT)
+        self.figure.text(_RIGHT, 0.03, f"resmon {version} \u00b7 {self._number}", size=7, color=_SOFT, ha="right")
+
+    def finish(self):
+        """Writes the page that is being filled."""
+        if self.figure is not None:
+            self._pages.savefig(self.figure)
+            self.figure = None
+
+    def room(self, inches):
+        """A new page unless so much is left; gives where the top is."""
+        if self.figure is None or self._y - inches / _HEIGHT < _BOTTOM:
+            self.new_page()
+        return self._y
+
+    def down(self, inches):
+        """Moves on."""
+        self._y -= inches / _HEIGHT
+
+    def text(self, text, size=8.5, colour="black", weight="normal", width=None):
+        """A paragraph."""
+        letters = max(int((width or (_RIGHT - _LEFT) * _WIDTH) * 72 / (size * 0.53)), 20)
+        for line in textwrap.wrap(shown(text), letters) or [""]:
+            y = self.room(size * 1.4 / 72)
+            self.figure.text(_LEFT, y, _plain(line), size=size, color=colour, weight=weight, va="top")
+            self.down(size * 1.4 / 72)
+
+    def heading(self, text, after=1.0):
+        """A heading, kept with what follows."""
+        self.down(0.14)
+        self.room(0.3 + after)
+        self.text(text, 11.5, weight="bold")
+        self.down(0.05)
+
+    def tiles(self, tiles):
+        """Headline figures, four in a row."""
+        for start in range(0, len(tiles), 4):
+            y = self.room(0.75)
+            for index, (label, value, small) in enumerate(tiles[start:start + 4]):
+                x = _LEFT + index * (_RIGHT - _LEFT) / 4
+                width = (_RIGHT - _LEFT) * _WIDTH / 4 - 0.15
+                self.figure.text(x, y, _plain(label), size=7.5, color=_SOFT, va="top")
+                self.figure.text(x, y - 0.13 / _HEIGHT, _plain(value), size=14, weight="bold", va="top")
+                for line, words in enumerate(textwrap.wrap(shown(small), int(width * 72 / (6.5 * 0.53)))[:3]):
+                    self.figure.text(x, y - (0.37 + line * 0.115) / _HEIGHT, _plain(words), size=6.5, color=_SOFT, va="top")
+            self.down(0.7)
+
+    def table(self, table, size=7.0):
+        """A table; its headers again on each page."""
+        cells = [[_cell_text(cell) for cell in row] for row in table.rows]
+        widths = _widths(table, cells, size)
+        line = size * 1.55 / 72
+        self.heading(table.title, line * min(len(cells) + 2, 22))  # small tables are not torn
+        self._headers(table, widths, size, line)
+        for texts, row in zip(cells, table.rows):
+            wrapped = [textwrap.wrap(text, max(int(width * 72 / (size * 0.52)), 8)) or [""] if index in table.wide else
+                       [_cut(text, size, width)] for index, (text, width) in enumerate(zip(texts, widths))]
+            height = max(len(lines) for lines in wrapped)
+            before = self._number
+            self.room(line * height)
+            if self._number != before:
+                self._headers(table, widths, size, line)
+            self._row(table, row, wrapped, widths, size, line)
+            self.down(line * height)
+        for note in table.notes:
+            self.text(note, 6.5, _SOFT)
+
+    def _headers(self, table, widths, size, line):
+        if not any(table.headers):
+            return
+        headers = [textwrap.wrap(shown(header), max(int(width * 72 / (size * 0.6)), 4))[:3] or [""]
+                   for header, width in zip(table.headers, widths)]
+        height = max(len(lines) for lines in headers)
+        headers = [[""] * (height - len(lines)) + lines for lines in headers]
+        self._row(table, [""] * len(widths), headers, widths, size, line, _SOFT)
+        self.down(line * height)
+        self._rule(self._y + 0.03 / _HEIGHT, sum(widths))
+        self.down(0.02)
+
+    def _rule(self, y, width):
+        from matplotlib.lines import Line2D
+        self.figure.add_artist(Line2D([_LEFT, _LEFT + width / _WIDTH], [y, y], color="#c3cad4", linewidth=0.6))
+
+    def _row(self, table, row, wrapped, widths, size, line, colour="black"):
+        x = _LEFT
+        for index, (cell, lines, width) in enumerate(zip(row, wrapped, widths)):
+            is_text = index < table.left or index in table.wide
+            if isinstance(cell, Share):
+                self._bar(cell, x, width, line)
+            for number, words in enumerate(lines):
+                self.figure.text(x if is_text else x + (width - 0.06) / _WIDTH, self._y - number * line / _HEIGHT,
+                                 _plain(words), size=size, color=colour, va="top", ha="left" if is_text else "right")
+            x += width / _WIDTH
+
+    def _bar(self, cell, x, width, line):
+        from matplotlib.patches import Rectangle
+        for share, alpha in ((cell.share, 0.16), (cell.inner, 0.25)):
+            self.figure.add_artist(Rectangle((x, self._y - line / _HEIGHT * 0.82), share * (width - 0.06) / _WIDTH,
+                                             line / _HEIGHT * 0.9, color=_ACCENT, alpha=alpha, linewidth=0))
+
+
+def _cell_text(cell):
+    return shown(cell).replace("\u2003", "   ")
+
+
+def _widths(table, cells, size):
+    """Inches for each column: what the longest text takes; long texts share what is left."""
+    letter, whole = size * 0.56 / 72, (_RIGHT - _LEFT) * _WIDTH
+    widths = []
+    for index, header in enumerate(table.headers):
+        words = len(header) if len(header) <= (16 if len(table.headers) <= 6 else 10) else \
+            max((len(word) for word in header.split()), default=0)
+        longest = max([words, *(len(row[index]) for row in cells)], default=1)
+        least = 0.95 if any(isinstance(row[index], Share) for row in table.rows) else 0.0
+        width = min(max(longest * letter + 0.14, least), 2.4 if index < table.left else 1.2)
+        widths.append(width if index not in table.wide else 0.0)
+    if table.wide:
+        rest = max(whole - sum(widths), 1.5) / len(table.wide)
+        widths = [rest if index in table.wide else width for index, width in enumerate(widths)]
+    scale = min(whole / sum(widths), 1.0) if sum(widths) else 1.0
+    return [width * scale for width in widths]
+
+
+# ---- charts ---------------------------------------------------------------------------------------
+
+
+def _set_axes(axes, unit):
+    from matplotlib import ticker
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color("#cfd5de")
+    axes.tick_params(labelsize=6.5, colors=_SOFT, length=0)
+    axes.grid(axis="y", color="#e9ecf1", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.yaxis.set_major_formatter(ticker.FuncFormatter(
+        lambda value, _: _short(charts.value_text(value, unit)) if value else "0"))
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _time_text(value, axes.get_xlim()[1])))
+    top = axes.get_ylim()[1]
+    if unit.startswith("B") and top > 0:
+        axes.yaxis.set_major_locator(ticker.MultipleLocator(2.0 ** math.ceil(math.log2(max(top / 4, 1)))))
+    else:
+        axes.yaxis.set_major_locator(ticker.MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(8, steps=[1, 1.2, 1.5, 2, 3, 6, 10] if axes.get_xlim()[1] > 120
+                                                    else [1, 2, 5, 10]))
+
+
+def _short(text):
+    """"50 MiB" for "50.0 MiB"."""
+    number, _, unit = text.partition(" ")
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
+
+
+def _time_text(value, span):
+    if span < 120:
+        return f"{value:g} s"
+    minutes, seconds = divmod(round(value), 60)
+    if span < 7200:
+        return f"{minutes}:{seconds:02d}"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}" if span < 86400 else f"{hours // 24} d {hours % 24:02d}:{minutes:02d}"
+
+
+def _draw(axes, chart, seconds, tags, offsets):
+    """A chart with its title, legend and tags."""
+    is_many = len(chart.lines) > 8
+    for line in chart.lines:
+        colour = _LIMIT if line.colour == charts.LIMIT else _COLOURS[0 if is_many else line.colour % 8]
+        shift = offsets[line.key] if offsets else 0.0
+        times = [time + shift for time in line.times]
+        mean = [math.nan if value is None else value for value in line.mean]
+        known = sum(value == value for value in mean)
+        axes.plot(times, mean, color=colour, linewidth=0.6 if is_many else 1.0, alpha=0.35 if is_many else 1,
+                  linestyle="--" if line.is_level else "-", marker="o" if known < 3 else None, markersize=2.5,
+                  label=_plain(_cut(f"{line.label}  {line.said}", 6, 3.5)))
+        if line.low is not None:
+            low, high = ([math.nan if value is None else value for value in one] for one in (line.low, line.high))
+            axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)
+    axes.set_ylim(0, max(axes.get_ylim()[1], max((line.top for line in chart.lines), default=0) * 1.06, 1e-9))
+    axes.set_xlim(0, max(seconds, 1e-6))
+    _set_axes(axes, chart.unit)
+    _draw_tags(axes, tags, seconds)
+    if chart.lines and not is_many:
+        lines = dict(zip(chart.lines, axes.get_lines()))
+        ordered = sorted(chart.lines, key=lambda line: (line.colour == charts.LIMIT, line.colour))
+        axes.legend(handles=[lines[line] for line in ordered], loc="upper left", bbox_to_anchor=(0, -0.14), fontsize=6.2,
+                    frameon=False, ncol=2, borderaxespad=0, handlelength=1.2, columnspacing=1.5, labelcolor=_SOFT)
+
+
+def _draw_tags(axes, tags, seconds):
+    last = -math.inf
+    for tag in tags:
+        axes.axvline(tag.t_s, color="0.55", linewidth=0.6, linestyle=":")
+        room = seconds * 0.012 * (min(len(tag.label), 30) + 1)
+        if tag.t_s - last > 0 and tag.t_s + room < seconds * 1.02:
+            axes.annotate(_plain(_cut(tag.label, 6, 2)), (tag.t_s, 1), xycoords=("data", "axes fraction"), xytext=(1.5, 2),
+                          textcoords="offset points", size=6, color=_SOFT)
+            last = tag.t_s + room
+
+
+def _chart_pages(document, described, seconds, tags=(), offsets=None):
+    for chart in described:
+        legend = 0 if len(chart.lines) > 8 else (len(chart.lines) + 1) // 2 * 0.13
+        height = 1.25 if chart.has_points else 0.3
+        y = document.room(height + legend + 0.52)
+        document.figure.text(_LEFT, y, _plain(chart.title), size=9, weight="bold", va="top")
+        beside = _LEFT + (len(chart.title) * 9 * 0.62 / 72 + 0.12) / _WIDTH
+        document.figure.text(beside, y - 0.02 / _HEIGHT, _plain(_cut(chart.note, 7, 5.4)), size=7, color=_SOFT, va="top")
+        if chart.has_points:
+            axes = document.figure.add_axes((_LEFT + 0.075, y - (0.36 + height) / _HEIGHT, _RIGHT - _LEFT - 0.075,
+                                             height / _HEIGHT))
+            _draw(axes, chart, seconds, tags, offsets)
+        else:
+            document.figure.text(_LEFT, y - 0.22 / _HEIGHT, _plain(chart.missing or "Not measured."), size=7.5,
+                                 color=_SOFT, va="top")
+        document.down(height + legend + 0.66)
+
+
+# ---- the document ---------------------------------------------------------------------------------
+
+
+def _add_run(document, run, reader, title, has_figures):
+    """Headline, charts and tables of one run."""
+    meta = [tables.host_of(run), tables.time_text(run), human.seconds_text(run.info.duration_s), run.info.state]
+    if run.info.label:
+        meta.append(run.info.label)
+    document.new_page()
+    document.text(title, 16, weight="bold")
+    document.text("  \u00b7  ".join(map(str, meta)), 8.5, _SOFT)
+    document.down(0.18)
+    document.tiles(tables.tiles(run, reader))
+    for table in (tables.scope_table(run), tables.energy_table(run), tables.tag_table(run)):
+        if table:
+            document.table(table)
+    document.down(0.2)
+    times = run.times
+    _chart_pages(document, reader.charts(), max(run.info.duration_s, times[-1] if times else 0.0), run.tags)
+    if reader.quiet:
+        document.text(f"Measured, and nothing throughout: {', '.join(reader.quiet)}.", 7.5, _SOFT)
+    rest = [*(tables.node_tables([run], ["value"], [reader]) if has_figures else ()), tables.missing_table(run),
+            tables.overhead_table(run), *tables.fact_tables(run)]
+    for table in rest:
+        if table:
+            document.table(table)
+
+
+def _add_combined(document, runs, labels, readers, title):
+    are_nodes, offsets = tables.are_nodes(runs), tables.offsets_of(runs)
+    document.new_page()
+    document.text(title, 16, weight="bold")
+    document.text(tables.runs_text(runs), 8.5, _SOFT)
+    document.down(0.18)
+    document.tiles(tables.combined_tiles(runs, are_nodes))
+    document.table(tables.runs_table(runs, labels, readers, are_nodes), 6.5)
+    document.heading("All together" + (", by the clock" if offsets else ", each from its start"), 2.5)
+    document.down(0.06)
+    seconds = max(run.info.duration_s + (offsets[index] if offsets else 0) for index, run in enumerate(runs))
+    _chart_pages(document, charts.combined_charts(runs, labels, 300), seconds, offsets=offsets)
+    for table in tables.node_tables(runs, labels, readers):
+        document.table(table, 6.5)
+
+
+def write(runs, title, file):
+    """Writes the document to a binary file."""
+    need_matplotlib()
+    from matplotlib import style
+    from matplotlib.backends.backend_pdf import PdfPages
+    from matplotlib.figure import Figure
+    with warnings.catch_warnings(), style.context("default"):
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box is drawn instead
+        with PdfPages(file, metadata={"Title": shown(title), "Creator": f"resmon {version}"}) as pages:
+            document = _Document(pages, Figure, shown(title))
+            readers = [charts.Reader(run, 600) for run in runs]
+            if len(runs) == 1:
+                _add_run(document, runs[0], readers[0], title, True)
+            else:
+                labels = tables.labels_of(runs)
+                _add_combined(document, runs, labels, readers, title)
+                for run, label, reader in list(zip(runs, labels, readers))[:_MAX_DETAILED]:
+                    _add_run(document, run, reader, label, False)
+                if len(runs) > _MAX_DETAILED:
+                    document.text(f"Pages of their own for the first {_MAX_DETAILED} of {len(runs)}; the HTML report "
+                                  "has all of them.", 8, _SOFT)
+            document.finish()

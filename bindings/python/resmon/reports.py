@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""resmon.report(): a run, or several, as a file for people: HTML that needs nothing else, or PDF."""
+import contextlib
+import errno
+import os
+import stat
+
+from .errors import AccessError, ArgumentError, Error, InputOutputError, NoSpaceError, NotFoundError
+from .run import Recorded, load_all
+
+_ERRORS = {
+    NotFoundError: (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO),
+    AccessError: (errno.EACCES, errno.EPERM, errno.EROFS),
+    NoSpaceError: (errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+    ArgumentError: (errno.EINVAL, errno.ENAMETOOLONG),
+}
+_CLASS_OF = {number: cls for cls, numbers in _ERRORS.items() for number in numbers}
+
+
+def _runs_of(runs):
+    """The runs of what report() is given."""
+    if isinstance(runs, (Recorded, str, bytes, os.PathLike)):
+        runs = [runs]
+    found = []
+    for one in runs:
+        if isinstance(one, Recorded):
+            found.append(one._get_run())
+        elif isinstance(one, (str, bytes, os.PathLike)):
+            found.extend(load_all(one))
+        else:
+            raise TypeError(f"runs: a run, a monitor, a path or a list of them is wanted, not {type(one).__name__}")
+    if not found:
+        raise ArgumentError("runs: there is none to report on")
+    return found
+
+
+def _failure(error, what, path):
+    cls = _CLASS_OF.get(error.errno, InputOutputError)
+    return cls(f"{what} {path}: {error.strerror or error}")
+
+
+@contextlib.contextmanager
+def _written(path):
+    """A binary file that becomes `path` when all went well, and is gone when not."""
+    # Renaming over a device, a FIFO or a link would destroy it.
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            raise ArgumentError(f"{path} is there and is not a regular file")
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise _failure(error, "cannot write", path) from None
+    directory, name = os.path.split(path)
+    temporary = os.path.join(directory, f"{name[:200]}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise _failure(error, "cannot create a file for", path) from None
+    try:
+        try:
+            with open(handle, "wb") as file:
+                yield file
+            os.replace(temporary, path)
+        except OSError as error:
+            if isinstance(error, Error) or error.filename not in (None, temporary):
+                raise  # of another file: a font, say
+            raise _failure(error, "cannot write", path) from None
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def report(runs, path, *, title=None):
+    """Writes a report for people: what was used when, by which phase, at what cost, and what is not known.
+
+    :param runs: a run, a monitor, the path of a run's file, or a list of them: nodes of a job, or runs to compare
+    :param path: ends in ".html": one file with charts to zoom into, which needs nothing else to be read; or in ".pdf",
+        which takes matplotlib.  Replaced at once when it is complete.
+    :param title: by default what was run, and where
+    """
+    target = os.fsdecode(os.fspath(path))
+    ending = os.path.splitext(target)[1].lower()
+    if ending not in (".html", ".htm", ".pdf"):
+        raise ArgumentError(f"path: {target!r} ends in neither .html nor .pdf: that decides what the report is")
+    if ending == ".pdf":
+        from . import report_pdf
+        report_pdf.need_matplotlib()
+    found = _runs_of(runs)
+    if title is None:
+        title = found[0]._title()[0] if len(found) == 1 else _title_of(found)
+    if ending == ".pdf":
+        with _written(target) as file:
+            report_pdf.write(found, str(title), file)
+        return
+    from . import report_html
+    data = report_html.page(found, str(title)).encode("utf-8", "backslashreplace")
+    with _written(target) as file:
+        file.write(data)
+
+
+def _title_of(runs):
+    from .report_tables import name_of, words_of
+    names, words = sorted({name_of(run) for run in runs}), words_of(runs)
+    what = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    joint = {"nodes": " on ", "processes": " in "}.get(words, ": ")
+    return f"{what}{joint}{len(runs)} {words}"
