@@ -97,19 +97,22 @@ class _Account:
         self._monitor.start()
         self._watch = None
         self._before = None
+        self._children_s = self._children_before_s = 0.0
 
     def _totals(self):
         self._monitor.sample_now()
         run = Run._own(self._monitor._take(lib.monitor_summary))
-        energy, headline = run.energy, run.headline
+        energy, headline, summary = run.energy, run.headline, run.summary
         tree_j = energy.tree_j if energy else _NAN
-        return {"cpu_s": headline["cpu_s"], "read_bytes": headline["read_bytes"], "write_bytes": headline["write_bytes"],
+        self._children_s = summary["tree.cpu.time"].last - summary["proc.cpu.time"].last
+        return {"read_bytes": headline["read_bytes"], "write_bytes": headline["write_bytes"],
                 "energy_j": tree_j, "gco2eq": energy.tree_gco2eq if energy else _NAN}
 
     def begin(self):
         """Before a cell."""
         self._before = self._totals()
-        self._watch = Watch("rss")
+        self._children_before_s = self._children_s
+        self._watch = Watch("rss+cpu")
         self._began = time.perf_counter()
 
     def end(self, number, source, error):
@@ -121,6 +124,10 @@ class _Account:
         after = self._totals()
         cell = Cell()
         cell.number, cell.source, cell.wall_s, cell.error = number, source, wall_s, error
+        # The samples at both ends cost CPU time, too: that of the process itself is the watch's.  Two figures of it a
+        # moment apart are not the CPU time of a child.
+        children_s = self._children_s - self._children_before_s
+        cell.cpu_s = watched.cpu_s + (children_s if children_s > 0.001 else 0.0)
         cell.rss_peak_bytes, cell.rss_is_exact = watched.rss_peak_bytes, watched.rss_provenance == "measured"
         for name, value in after.items():
             difference = value - self._before[name]
