@@ -19,7 +19,10 @@ def _csv(run, series, file, _path):
 def _json(run, series, file, _path):
     frame = _frame(run, series)
     frame["time"] = frame["time"].dt.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    file.write(frame.to_json(orient="records", double_precision=15).encode())
+    # pandas.DataFrame.to_json() would cut small numbers off after 15 decimals.
+    rows = [{name: value if value == value else None for name, value in row.items()}
+            for row in frame.to_dict(orient="records")]
+    file.write(json.dumps(rows, allow_nan=False).encode())
 
 
 def _parquet(run, series, file, _path):
