@@ -57,6 +57,7 @@ static double read_model(const struct rm_collect *collect, struct state *state)
 static resmon_status read_cpu(struct rm_collect *collect, void *state_, double *values)
 {
     struct state *state = state_;
+    bool is_new = true;
     if (state->is_measured) {
         rm_energy_zones_read(&collect->zones, &collect->scratch, collect->now_ns,
                              rm_collect_moment(collect));
@@ -67,9 +68,12 @@ static resmon_status read_cpu(struct rm_collect *collect, void *state_, double *
                                        "their load");
     } else {
         collect->found.cpu_j = read_model(collect, state);
+        is_new = state->node_ns != collect->found.cpu_j_ns;
         collect->found.cpu_j_ns = state->node_ns;
     }
-    values[0] = rm_collect_of_host(collect, collect->found.cpu_j);
+    /* CPU time is not looked at as often as samples may come: a total that stood still since would
+     * pass for a power of 0. */
+    values[0] = is_new ? rm_collect_of_host(collect, collect->found.cpu_j) : RM_NAN;
     return RESMON_OK;
 }
 

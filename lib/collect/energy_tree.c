@@ -93,6 +93,7 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
     struct state *state = state_;
     struct rm_found *found = &collect->found;
     const double whole[] = {[CPU] = found->cpu_j, [RAM] = found->ram_j};
+    bool is_divided[RM_ARRAY_LEN(divisions)];
     if (found->node_ns == 0 || found->tree_ns == 0) {
         found->shared = (struct rm_shared_energy){isnan(found->gpu_tree_j) ? 0 : collect->now_ns,
                                                   RM_NAN, RM_NAN, found->gpu_tree_j, 0.0};
@@ -105,7 +106,8 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
             double share = divisions[i].share(collect, &state->parts[i].last);
             state->parts[i].share += share >= 0.0 ? share : 0.0; /* NaN: not known, for a while */
         }
-        if (is_first || is_new) {
+        is_divided[i] = is_first || is_new;
+        if (is_divided[i]) {
             state->parts[i].last = *found;
             state->parts[i].has_last = true;
         }
@@ -118,6 +120,10 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
         .gpu_j = found->gpu_tree_j,
         .cpu_s = state->parts[CPU].last.tree_cpu_s,
     };
+    for (size_t i = 0; i < RM_ARRAY_LEN(divisions); i++) {
+        /* A total that stood still since it was read would pass for a power of 0. */
+        values[i] = is_divided[i] ? values[i] : RM_NAN;
+    }
     return RESMON_OK;
 }
 
