@@ -19,10 +19,9 @@ def _csv(run, series, file, _path):
 def _json(run, series, file, _path):
     frame = _frame(run, series)
     frame["time"] = frame["time"].dt.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    # pandas.DataFrame.to_json() would cut small numbers off after 15 decimals.
-    rows = [{name: value if value == value else None for name, value in row.items()}
-            for row in frame.to_dict(orient="records")]
-    file.write(json.dumps(rows, allow_nan=False).encode())
+    # pandas writes 15 places at most, which leaves little of a small number.
+    rows = [[None if value != value else value for value in row] for row in frame.itertuples(index=False, name=None)]
+    file.write(json.dumps([dict(zip(frame.columns, row)) for row in rows]).encode())
 
 
 def _parquet(run, series, file, _path):

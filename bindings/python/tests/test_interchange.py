@@ -206,7 +206,8 @@ def test_csv(run, exported):
 
 def test_json(run, exported):
     rows = json.loads(exported("run.json").read_text())
-    assert_columns(lambda name: [row[name] for row in rows], run, tolerance=0.0)
+    assert_columns(lambda name: [row[name] for row in rows], run)
+    assert rows[0]["time"].endswith("Z") and [row["elapsed"] for row in rows] == run.times
 
 
 @pytest.mark.parametrize("name", ["run.parquet", "run.pq", "run.feather", "run.arrow", "run.orc"])
