@@ -192,7 +192,7 @@ class Monitor(Recorded):
             pass  # an exception that has no text must pass through all the same
 
     def __del__(self):
-        handle = self.__dict__.get("_as_parameter_")
+        handle = getattr(self, "_as_parameter_", None)
         if handle is None:
             return
         try:
@@ -200,9 +200,9 @@ class Monitor(Recorded):
                 warnings.warn(f"{self!r} was dropped while it ran: stop it, or use it in a with statement",
                               ResourceWarning, stacklevel=2)
         finally:
-            self.__dict__["_as_parameter_"] = None
-            if self._callbacks:
-                sinks.free_monitor(self._free, handle, self._callbacks)
+            self._as_parameter_ = None
+            if self._callbacks and self._pid == os.getpid():
+                sinks.free_monitor(self._free, handle, self._callbacks, self._state != "new")
             else:
                 self._free(handle)
 

@@ -353,8 +353,9 @@ class Run(Recorded):
         return run
 
     def __del__(self):
-        handle = self.__dict__.pop("_as_parameter_", None)
+        handle = getattr(self, "_as_parameter_", None)
         if handle is not None:
+            self._as_parameter_ = None
             self._free(handle)
 
     def __reduce__(self):

@@ -5,6 +5,7 @@ from ctypes import byref
 
 from . import _abi
 from ._library import encoded, lib, set_field, take_text
+from .errors import Error, StateError
 
 
 def _seconds(value, what):
@@ -208,12 +209,17 @@ def is_delivering(callbacks):
     return any(callback.is_in(thread) for callback in callbacks)
 
 
-def free_monitor(free, handle, callbacks):
+def free_monitor(free, handle, callbacks, has_started):
     """Frees a monitor of which only the handle is left."""
     _let_go.update(callbacks)
-    if is_delivering(callbacks):
-        # The callback had the last reference, and a sink cannot free its own monitor.
+    try:
+        if has_started:
+            lib.monitor_stop(handle)
+    except StateError:
+        # A callback had the last reference, or met it as garbage, and a sink cannot free its own monitor.
         start_new_thread(free, (handle,))
         return
+    except Error:
+        pass  # it has stopped; nobody is left to be told
     free(handle)
     _let_go.difference_update([callback for callback in list(_let_go) if callback.is_closed])

@@ -5,6 +5,7 @@ They need the package and its library, wherever those are: a wheel, or a checkou
 What needs an optional package, a kernel feature or the sources is skipped with the reason.
 """
 import ctypes
+import mmap
 import os
 import signal
 import subprocess
@@ -36,9 +37,9 @@ def burn(cpu_seconds):
 
 
 def touched(mib):
-    """Memory that is resident."""
-    block = bytearray(int(mib * MIB))
-    for page in range(0, len(block), 4096):
+    """Memory that is resident, and no longer so when it is closed or dropped.  Not of the heap, which keeps some back."""
+    block = mmap.mmap(-1, int(mib * MIB))
+    for page in range(0, len(block), mmap.PAGESIZE):
         block[page] = 1
     return block
 

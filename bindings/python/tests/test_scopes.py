@@ -658,7 +658,7 @@ def test_timer_of_a_function_that_waits(lines):
 
 def test_peak_figures(lines):
     with resmon.peak_rss("block", log=lines) as found:
-        del (block := touched(50))[:]
+        touched(50).close()
     after = resmon.Watch("rss").end().rss_bytes
     assert found.peak_bytes > after + 40 * MIB, "the peak is over when the block ends"
     assert lines[0].startswith("block peak RSS ") and ("(exact)" in lines[0]) == found.is_exact

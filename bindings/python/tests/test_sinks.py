@@ -232,6 +232,8 @@ def test_a_callback_that_is_slow():
         monitor.sample_now()
     assert monitor.info.samples == 301 and not seen
     go_on.set()
+    while len(seen) < 100:
+        burn(0.001)  # else the last sample may be one of those that are dropped, and is not counted any more
     monitor.stop()
     info = monitor.info
     assert len(seen) + info.dropped_rows == info.samples == 302 and info.dropped_rows > 0
@@ -314,6 +316,36 @@ def test_a_callback_that_has_the_last_reference():
         del monitor
         go_on.set()
         assert dropped.wait(60) and ends("rm-sample") and ends("rm-send")
+
+
+def test_garbage_that_a_callback_meets():
+    """The collector may run in the thread of the very monitor that it finds."""
+    go_on, done = threading.Event(), threading.Semaphore(0)
+
+    def work(_sample):
+        go_on.wait()
+        gc.collect()
+        done.release()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.disable()
+        try:
+            for _ in range(5):
+                cycle = [work]
+                cycle.append(resmon.Monitor(SLOW, on_sample=lambda sample, cycle=cycle: cycle[0](sample)).start())
+            del cycle
+            go_on.set()
+            for _ in range(5):
+                done.acquire()
+        finally:
+            gc.enable()
+        for _ in range(1000):
+            # It does nothing while another thread is at it.
+            gc.collect()
+            if not {"rm-sample", "rm-send"} & set(threads()):
+                break
+            burn(0.001)
+    assert ends("rm-sample") and ends("rm-send")
 
 
 def test_callbacks_that_know_their_monitor_are_collected():

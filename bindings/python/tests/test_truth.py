@@ -55,12 +55,14 @@ def test_cpu_time(psutil):
 def test_cpu_percent_is_time_over_time():
     """100 is one CPU; over the run, percent is CPU time by wall time."""
     with resmon.Monitor(SLOW) as monitor:
+        cpu, wall = time.process_time(), time.perf_counter()
         burn(0.3)
         monitor.sample_now()
+        busy = (time.process_time() - cpu) / (time.perf_counter() - wall) * 100
         time.sleep(0.2)
     one = monitor.summary["proc.cpu.percent"]
     assert one.mean == pytest.approx(monitor.summary["proc.cpu.time"].last / monitor.info.duration_s * 100, rel=0.02)
-    assert 0 <= one.min < 50 < one.max <= 100 * os.cpu_count() * 1.1
+    assert one.max == pytest.approx(busy, rel=0.1) and 0 <= one.min < 10
 
 
 def test_threads_count(psutil):
@@ -100,7 +102,7 @@ def test_peak_between_samples():
     """A peak that no sample sees: the kernel's mark has it where it rose, and a scope in any case."""
     with resmon.Monitor(SLOW, scopes="rss") as monitor:
         with resmon.scope("spike"):
-            del (block := touched(300))[:]
+            touched(300).close()
     scope, sampled = monitor.scopes["spike"], monitor.summary["proc.mem.rss"].max
     assert scope.rss_peak_bytes - sampled == pytest.approx(300 * MIB, abs=8 * MIB)
     assert monitor.headline["rss_peak_bytes"] == pytest.approx(scope.rss_peak_bytes, abs=8 * MIB)
@@ -293,7 +295,6 @@ def test_info_against_the_clock():
 
 
 def test_times_of_tags(monitor):
-    origin = time.perf_counter() - monitor.snapshot().info.duration_s
     expected = []
     for i in range(5):
         before = time.perf_counter()
@@ -303,7 +304,6 @@ def test_times_of_tags(monitor):
     gaps = [later.t_s - earlier.t_s for earlier, later in zip(monitor.tags, list(monitor.tags)[1:])]
     for gap, (one, other) in zip(gaps, zip(expected, expected[1:])):
         assert other[0] - one[1] <= gap <= other[1] - one[0]
-    assert origin
 
 
 # ---- Python's lock ----------------------------------------------------------------------------------
