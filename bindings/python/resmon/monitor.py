@@ -11,7 +11,7 @@ from ctypes import byref, c_void_p
 
 from . import _abi, records, sinks
 from ._library import encoded, lib, set_field
-from .errors import Error, ResmonWarning, StateError
+from .errors import BusyError, Error, ResmonWarning, StateError
 from .run import Recorded, Run
 
 _IDLE = {"active": 0, "none": _abi.FLAG_IDLE_NONE, "allocated": _abi.FLAG_IDLE_ALLOCATED}
@@ -31,7 +31,10 @@ def combined(names, table, what):
 
 def milliseconds(seconds, what):
     """Seconds for an option in ms."""
-    value = float(seconds) * 1000
+    try:
+        value = float(seconds) * 1000
+    except (TypeError, ValueError):
+        raise ValueError(f"{what}: {seconds!r} is no time in seconds") from None
     if not 0 <= value < 2 ** 63:
         raise ValueError(f"{what}: {seconds!r} is no time in seconds")
     if 0 < value < 1:
@@ -40,9 +43,11 @@ def milliseconds(seconds, what):
 
 
 def carbon_options(place):
-    """Where the machine stands: "FR", or {"country": "FR", "region": ..., "pue": 1.2, "g_per_kwh": 56}."""
+    """Where the machine stands: "FR", gCO2eq per kWh as a number, or {"country": "FR", "region": ..., "pue": 1.2, "g_per_kwh": 56}."""
     if isinstance(place, str):
         place = {"country": place}
+    elif isinstance(place, (int, float)):
+        place = {"g_per_kwh": place}
     place = dict(place)
     flags = place.pop("flags", 0)
     if place.get("g_per_kwh") == 0:
@@ -56,6 +61,18 @@ def carbon_options(place):
         if value is not None:
             set_field(options, name, value, f"carbon: {name}")
     return options
+
+
+def _warn_of_unknown_place(given, options):
+    """A place that is in no table would pass for the world's average."""
+    found = _abi.CarbonIntensity()
+    lib.carbon_find(byref(options), byref(found))
+    is_named = isinstance(given, str) or any(given.get(name) for name in ("country", "cloud_region")) \
+        if not isinstance(given, (int, float)) else False
+    if is_named and _abi.BASES.get(found.basis) == "world":
+        warnings.warn(f"carbon={given!r} is a place that no table has: CO2eq is reckoned with the world's average, "
+                      f"{found.g_per_kwh:.0f} g/kWh.  Countries are ISO 3166 codes or English names", ResmonWarning,
+                      stacklevel=3)
 
 
 def _default_name():
@@ -77,24 +94,33 @@ class Monitor(Recorded):
     What it knows is asked as of a :class:`Run` (``m.summary``, ``m.scopes``, ``m.to_pandas()``), also while it runs.
 
     :param interval: seconds between samples, from 0.001
-    :param scopes: what scopes measure, "wall+cpu+rss+io"; they are this monitor's then, or BusyError.  None: the wall
-        clock, if no other monitor has the scopes; False: leaves them alone
+    :param scopes: what scopes measure, "wall+cpu+rss+io", or True for all of it; they are this monitor's then, or
+        BusyError.  None: the wall clock, if no other monitor has the scopes; False: leaves them alone.  CPU time is of
+        the thread that is in the scope; RSS and I/O are of the process
     :param domains: what is sampled, "process+tree+cgroup+node", also "cpu", "memory", "psi", "disk", "net", "energy",
         "gpu", "all" (the default)
     :param name: of the run; by default that of the script or notebook
     :param pid: process to observe, by default this one
-    :param carbon: where the machine stands, "FR" or a dict: see <resmon/carbon.h>
+    :param carbon: where the machine stands: "FR", gCO2eq per kWh as a number, or a dict of country, region,
+        cloud_provider, cloud_region, g_per_kwh, pue, wue
     :param record: flight recorder: a file that is the run up to the last sample, whatever kills the program
-    :param json, csv, trace, openmetrics, emissions: files to be written; a path, or a dict with its options
-    :param mlflow: True: to the active run of the mlflow package, else as MLflow's variables say; an URI; or a dict
-    :param prometheus: directory for node_exporter; :param pushgateway: URL
+    :param json, csv, trace, openmetrics, emissions: files to be written; a path, or a dict with path and options: of json
+        and trace interval (seconds between renewals), of csv whole_run, of emissions process
+    :param mlflow: True: to the active run of the mlflow package, else as MLflow's variables say; an URI; or a dict of
+        tracking_uri, experiment, run_id, run_name, series, spool, timeout and so on (a wrong key lists them all)
+    :param prometheus: directory for node_exporter, or a dict of directory, interval, labels, keep
+    :param pushgateway: URL, or a dict of url, job, interval, labels
     :param on_sample: called with each :class:`~resmon.sinks.Sample` from a thread of the library
-    :param rows: of the table; when full, neighbours merge and the interval of a row doubles
+    :param rows: of the table, even; 0: 400.  When it is full, neighbours merge and the interval of a row doubles
     :param smaps: PSS and USS, every 30 s or slower
-    :param idle: who bears the energy of processors that idle: "active" (the default), "none", "allocated"
-    :param max_events: newest scope instances kept one by one of each thread, for traces and the timeline of plots
-
-    The others are those of resmon_monitor_options in <resmon/monitor.h>.
+    :param idle: who bears the energy of processors that idle: "active" (as the energy in use), "none", "allocated"
+    :param max_events: newest scope instances kept one by one of each thread, for traces and the timeline of plots;
+        0: none
+    :param max_overhead: share of a CPU that sampling may take (0.01); expensive sources are read less often
+    :param max_meter_share: share of a scope's time that a meter of it may cost (0.01)
+    :param max_tags, max_scope_paths, max_scope_threads, max_scope_depth: bounds of what is kept; 0: the library's
+    :param stop_timeout: seconds that stop() waits for sinks at most (10)
+    :param fs_root: directory to read proc/ and sys/ below
     """
 
     _free = staticmethod(lib.monitor_free)
@@ -120,7 +146,7 @@ class Monitor(Recorded):
             interval_ms=max(milliseconds(interval, "interval"), 1) if interval else 0, max_rows=rows,
             domains=combined(domains, _abi.DOMAINS, "domains") if domains is not None else 0,
             flags=_IDLE[idle] | (_abi.FLAG_SMAPS if smaps else 0) | (_abi.FLAG_NO_SCOPES if scopes is False else 0),
-            pid=pid, scope_meters=combined(scopes, _abi.METERS, "scopes") if scopes else 0, max_overhead=max_overhead,
+            pid=pid, scope_meters=combined(_abi.METERS if scopes is True else scopes, _abi.METERS, "scopes") if scopes else 0, max_overhead=max_overhead,
             max_meter_share=max_meter_share, name=encoded(_default_name() if name is None else name, "name"), fs_root=encoded(fs_root, "fs_root"),
             record=encoded(record, "record"), max_tags=max_tags, max_scope_paths=max_scope_paths,
             max_scope_threads=max_scope_threads, max_scope_depth=max_scope_depth,
@@ -128,6 +154,7 @@ class Monitor(Recorded):
         if carbon is not None:
             place = carbon_options(carbon)
             options.carbon = ctypes.pointer(place)
+            _warn_of_unknown_place(carbon, place)
         handle = c_void_p()
         lib.monitor_new(byref(options), byref(handle))
         self._as_parameter_ = handle
@@ -144,7 +171,11 @@ class Monitor(Recorded):
     def start(self):
         """Takes the first sample and starts the sampling thread.  Once; gives the monitor itself."""
         with self._lock:
-            lib.monitor_start(self)
+            try:
+                lib.monitor_start(self)
+            except BusyError as busy:
+                raise BusyError(f"{busy}".replace("start this one with RESMON_FLAG_NO_SCOPES", "make this one with "
+                                                  "scopes=False")) from None
             self._state = "running"
             _running.add(self)
         return self

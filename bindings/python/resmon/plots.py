@@ -47,8 +47,11 @@ class Plot:
 
 
 def _columns_of(run, metric):
-    """Columns of a metric: its own, or one for each instance."""
-    return [column for column in run.columns if column.metric == metric]
+    """Columns of a metric: its own, or one for each instance; of a tree that was not sampled, the process's."""
+    found = [column for column in run.columns if column.metric == metric]
+    if not found and metric.startswith("tree.io."):
+        return _columns_of(run, "proc." + metric[len("tree."):])
+    return found
 
 
 def _finite(values):
@@ -163,6 +166,10 @@ def _draw_timeline(axes, run):
     axes.set_ylim(max(len(lanes), 1), 0)
     axes.set_yticks([])
     axes.set_title("scopes", fontsize=10, loc="left")
+    patches = wanted("matplotlib.patches", "plot()")
+    handles = [patches.Patch(facecolor=colour, alpha=0.75, label=name[:24]) for name, colour in list(colours.items())[:6]]
+    axes.legend(handles=handles, fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.985),
+                ncols=len(handles), borderaxespad=0, columnspacing=1.2, handlelength=0.9)
 
 
 def _chosen(run, panels):
@@ -189,6 +196,8 @@ def plot(run, *panels, title=None, tags=True, figsize=None):
     pyplot = wanted("matplotlib.pyplot", "plot()")
     ticker = wanted("matplotlib.ticker", "plot()")
     run = run._get_run()
+    if len(panels) == 1 and isinstance(panels[0], (list, tuple)):
+        panels = tuple(panels[0])
     chosen = _chosen(run, panels)
     rows = (len(chosen) + 1) // 2
     # Drawn on a white ground whatever the notebook's theme is: labels and lines are made for it.

@@ -4,7 +4,7 @@
 Times are seconds, sizes bytes, energies joules; what is not known is NaN.  Each class is made from a structure
 of the interface: a member "wall_ns" becomes the attribute ``wall_s``.
 """
-from . import _abi
+from . import _abi, html, human
 from ._library import text
 
 
@@ -131,7 +131,8 @@ class Column(Record):
 
 
 class Statistics(Record):
-    """Of one column, over every sample; of a counter, min, max, mean, p50 and p95 are of its rate per second."""
+    """Of one column, over every sample.  Of a counter (is_counter), min, max, mean, p50 and p95 are of its rate, ``unit``
+    per second, and first, last and integral are amounts since the start, in ``unit``.  Quantiles are within 1 %."""
 
     __slots__ = _slots(_abi.Statistics, "unit", "is_counter")
     _shown = ("n", "min", "mean", "p95", "max", "last", "unit")
@@ -157,6 +158,20 @@ class Energy(Record):
         energy.tree_kwh = struct.tree_j / 3.6e6 * struct.pue
         energy.parts = {}
         return energy
+
+    def __str__(self):
+        def both(node, tree, unit):
+            return f"{human.prefixed(node, unit)} of the machine, {human.prefixed(tree, unit)} the program's share"
+        modelled = f" ({self.modelled_share * 100:.0f} % by a model)" if self.modelled_share > 0 else ""
+        return (f"energy: {both(self.node_j, self.tree_j, 'J')}{modelled}\n"
+                f"CO2eq: {both(self.node_gco2eq, self.tree_gco2eq, 'g')}, at {self.g_per_kwh:.0f} g/kWh ({self.place}), "
+                f"PUE {self.pue:.2f}" + (f"\n{self.remark}" if self.remark else ""))
+
+    def _repr_html_(self):
+        rows = [[part.name, part.provenance, human.prefixed(part.node_j, "J"), human.prefixed(part.tree_j, "J"), part.method]
+                for part in self.parts.values()]
+        text = "".join(f"<div>{html.escape(line)}</div>" for line in str(self).splitlines())
+        return html.wrap(text + html.table(["component", "how known", "machine", "program's share", "method"], rows, 2))
 
 
 class SinkInfo(Record):

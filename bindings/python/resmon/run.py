@@ -11,7 +11,7 @@ from ctypes import byref, c_char_p, c_void_p
 
 from . import _abi, html, human, records
 from ._library import encoded, lib, take_text, text
-from .errors import Error, FormatError, NotFoundError, name_of
+from .errors import ArgumentError, Error, FormatError, NotFoundError
 
 _NAN = float("nan")
 
@@ -60,19 +60,45 @@ class Scopes(_List):
         raise NotFoundError(f"there is no scope {index!r}; there are: " +
                             (", ".join(scope.path for scope in self._items[:20]) or "none"))
 
+    def __repr__(self):
+        return super().__repr__() if self._items else "no scopes were recorded (one monitor at a time has them)"
+
     def _table(self):
-        columns = [
-            ("calls", lambda s: human.count_text(s.calls + s.open)), ("wall", lambda s: human.seconds_text(s.wall_s + s.open_s)),
-            ("self", lambda s: human.seconds_text(s.self_s)), ("longest", lambda s: human.seconds_text(s.wall_max_s)),
-            ("CPU", lambda s: human.seconds_text(s.cpu_s)), ("peak RSS", lambda s: human.bytes_text(s.rss_peak_bytes)),
-            ("read", lambda s: human.bytes_text(s.io_read_bytes)), ("written", lambda s: human.bytes_text(s.io_write_bytes)),
-            ("energy", lambda s: human.prefixed(s.energy_j, "J")), ("CO2eq", lambda s: human.prefixed(s.energy_gco2eq, "g")),
-        ]
-        cells = [[column[1](scope) for column in columns] for scope in self._items]
-        used = [i for i in range(len(columns)) if i < 4 or any(row[i] != human.UNKNOWN for row in cells)]
+        cells = [[make(scope) for _, make in _SCOPE_COLUMNS] for scope in self._items]
+        used = [i for i in range(len(_SCOPE_COLUMNS)) if i < 4 or any(row[i] != human.UNKNOWN for row in cells)]
         rows = [["  " * scope.depth + scope.name + (" (open)" if scope.open else ""), *(row[i] for i in used)]
                 for scope, row in zip(self._items, cells)]
-        return ["scope", *(columns[i][0] for i in used)], rows, 1
+        return ["scope", *(_SCOPE_COLUMNS[i][0] for i in used)], rows, 1
+
+
+def _about(text, is_estimate):
+    return "~" + text if is_estimate and text != human.UNKNOWN else text
+
+
+def _io(name):
+    return lambda scope: _about(human.bytes_text(getattr(scope, name)), scope.io_provenance == "sampled")
+
+
+def _energy_cell(name, unit):
+    def cell(scope):
+        # As in the library's report: more than a tenth of it lies between two samples.
+        return _about(human.prefixed(getattr(scope, name), unit), scope.energy_uncertainty_j > 0.1 * scope.energy_j)
+    return cell
+
+
+# Headers and texts of the table of scopes; "~" marks an estimate.
+_SCOPE_COLUMNS = (
+    ("calls", lambda scope: human.count_text(scope.calls + scope.open)),
+    ("wall", lambda scope: human.seconds_text(scope.wall_s + scope.open_s)),
+    ("self", lambda scope: human.seconds_text(scope.self_s)),
+    ("longest", lambda scope: human.seconds_text(scope.wall_max_s)),
+    ("CPU of thread", lambda scope: _about(human.seconds_text(scope.cpu_s), scope.cpu_provenance == "sampled")),
+    ("peak RSS", lambda scope: (">=" if scope.rss_provenance == "sampled" and scope.rss_peak_bytes > 0 else "") +
+     human.bytes_text(scope.rss_peak_bytes)),
+    ("read calls", _io("io_read_chars")), ("write calls", _io("io_write_chars")),
+    ("from storage", _io("io_read_bytes")), ("to storage", _io("io_write_bytes")),
+    ("energy", _energy_cell("energy_j", "J")), ("CO2eq", _energy_cell("energy_gco2eq", "g")),
+)
 
 
 class Sources(_List):
@@ -89,7 +115,7 @@ class Sources(_List):
         return Sources(source for source in self._items if source.reason and source.status != -17)
 
     def _table(self):
-        rows = [[source.name, "yes" if source.available else name_of(source.status)[7:], source.provenance, source.reason,
+        rows = [[source.name, "yes" if source.available else "no", source.provenance, source.reason,
                  human.count_text(source.reads), human.count_text(source.failures),
                  human.seconds_text(source.cost_s / source.reads if source.reads else _NAN)] for source in self._items]
         return ["source", "available", "quality", "remark", "reads", "failures", "cost of one"], rows, 4
@@ -122,7 +148,7 @@ class Summary(Mapping):
         try:
             return self._statistics[name]
         except KeyError:
-            raise NotFoundError(f"nothing called {name!r} was measured") from None
+            raise NotFoundError(f"nothing called {name!r} was measured{_nearest(name, self._statistics)}") from None
 
     def __contains__(self, name):
         return name in self._statistics  # Mapping's waits for a KeyError, as its get() does
@@ -155,6 +181,13 @@ class Summary(Mapping):
         """A DataFrame with a row for each metric."""
         from .frames import frame_of_records
         return frame_of_records(list(self._statistics.values()), index=list(self._statistics))
+
+
+def _nearest(name, known):
+    """What was probably meant."""
+    import difflib
+    near = difflib.get_close_matches(str(name), known, 3, 0.6)
+    return f": is it {' or '.join(map(repr, near))}?" if near else "; resmon.metrics() lists what can be"
 
 
 def _all(handle, count, get, struct_type, record_type):
@@ -219,8 +252,9 @@ class Recorded:
 
     @property
     def headline(self):
-        """The figures people ask for first, by name; NaN where one is not known.  CPU time and I/O are those of the
-        process and its children, energy their share of the machine's."""
+        """The figures people ask for first, by name; NaN where one is not known.  CPU time and I/O (from and to storage)
+        are those of the process and its children, energy their share of the machine's.  rss_peak_bytes is of the process
+        alone, exactly if it rose during the run; tree_rss_max_bytes, with the children, is the highest sample."""
         return self._get_run()._headline()
 
     @property
@@ -260,10 +294,12 @@ class Recorded:
     def to_pandas(self, series="value", columns=None):
         """The table as a DataFrame: index "elapsed" in seconds, "time" in UTC, a column for each metric.
 
-        ``series`` as in :meth:`series`; ``columns`` limits it to some names.  Units are in ``frame.attrs["units"]``.
+        A row covers one sample, and of a long run (more than ``rows`` samples) 2, 4, 8, ... of them: values are means of
+        gauges then, and ``series="max"`` has the extremes.  ``columns`` limits it to some names.  Units are in
+        ``frame.attrs["units"]``.
         """
         from .frames import frame_of_run
-        return frame_of_run(self._get_run(), series, columns)
+        return frame_of_run(self._get_run(), series, [columns] if isinstance(columns, str) else columns)
 
     def to_arrow(self, series="value"):
         """The table as a pyarrow.Table, without copying the values."""
@@ -280,6 +316,10 @@ class Recorded:
     def save(self, path):
         """Writes the run document (JSON), atomically; "%p", "%h", "%j", "%r" in the path become process, host,
         job and rank."""
+        ending = os.path.splitext(os.fspath(path))[1].lower()
+        if ending in (".csv", ".parquet", ".pq", ".feather", ".arrow", ".orc", ".h5", ".hdf5", ".pkl", ".pickle"):
+            raise ArgumentError(f"save({os.fspath(path)!r}) would write a run document, which is JSON: export() writes "
+                                f"the table as {ending}")
         lib.run_save(self._get_run(), encoded(path, "path"))
 
     def save_csv(self, path):
@@ -424,9 +464,10 @@ class Run(Recorded):
         that was sampled, or that a scope measured."""
         summary = self._summary()
         life = summary.get("proc.mem.peak_rss")
-        if life is not None and life.last > life.first:
-            return life.last
-        peaks = [self._value(("proc.mem.rss",), "max"), *(scope.rss_peak_bytes for scope in self._scopes())]
+        sampled = self._value(("proc.mem.rss",), "max")
+        if life is not None and life.max > life.first:
+            return max(life.max, sampled) if sampled == sampled else life.max
+        peaks = [sampled, *(scope.rss_peak_bytes for scope in self._scopes())]
         return max((peak for peak in peaks if peak == peak), default=_NAN)
 
     def _headline(self):
@@ -435,6 +476,7 @@ class Run(Recorded):
             "wall_s": self._info().duration_s,
             "cpu_s": self._value(("tree.cpu.time", "proc.cpu.time"), "last"),
             "rss_peak_bytes": self._rss_peak(),
+            "tree_rss_max_bytes": self._value(("tree.mem.rss",), "max"),
             "read_bytes": self._value(("tree.io.read_bytes", "proc.io.read_bytes"), "last"),
             "write_bytes": self._value(("tree.io.write_bytes", "proc.io.write_bytes"), "last"),
             "energy_j": energy.tree_j if energy else _NAN,
@@ -444,7 +486,7 @@ class Run(Recorded):
     def _index(self, name):
         indexes = self._cached("indexes", lambda: {column.name: i for i, column in enumerate(self._columns())})
         if name not in indexes:
-            raise NotFoundError(f"the run has no column {name!r}")
+            raise NotFoundError(f"the run has no column {name!r}{_nearest(name, indexes)}")
         return indexes[name]
 
     def _array(self, address, item):
@@ -482,10 +524,28 @@ class Run(Recorded):
     def _tiles(self):
         headline = self._headline()
         makers = {"wall_s": ("wall time", human.seconds_text), "cpu_s": ("CPU time", human.seconds_text),
-                  "rss_peak_bytes": ("peak RSS", human.bytes_text), "read_bytes": ("read", human.bytes_text),
-                  "write_bytes": ("written", human.bytes_text), "energy_j": ("energy", lambda v: human.prefixed(v, "J")),
+                  "rss_peak_bytes": ("peak RSS", human.bytes_text),
+                  "tree_rss_max_bytes": ("RSS with children", human.bytes_text),
+                  "read_bytes": ("from storage", human.bytes_text), "write_bytes": ("to storage", human.bytes_text),
+                  "energy_j": ("energy", lambda v: human.prefixed(v, "J")),
                   "gco2eq": ("CO2eq", lambda v: human.prefixed(v, "g"))}
+        if not self._has_children():
+            headline["tree_rss_max_bytes"] = _NAN
         return html.tiles([(makers[key][0], makers[key][1](value)) for key, value in headline.items() if value == value])
+
+    def _has_children(self):
+        processes = self._summary().get("tree.processes")
+        return processes is not None and processes.max > 1
+
+    def _energy_note(self):
+        """How the energy is known, in a line."""
+        energy = self._energy()
+        if energy is None or energy.tree_j != energy.tree_j:
+            return ""
+        place = f"{energy.place}, {energy.g_per_kwh:.0f} g/kWh"
+        modelled = f", {energy.modelled_share * 100:.0f} % of it by a model" if energy.modelled_share > 0 else ""
+        note = f"energy: the program's share of {human.prefixed(energy.node_j, 'J')} of the machine{modelled}; CO2eq: {place}"
+        return f"<div class='note'>{html.escape(note)}</div>"
 
     def _sparklines(self):
         shown = (("CPU", "tree.cpu.percent", "value", "%", ""), ("memory", "tree.mem.rss", "value", "B", ""),
@@ -510,6 +570,7 @@ class Run(Recorded):
                  f"{', ' + html.escape(info.label) if info.label else ''}</span>", self._tiles(), self._sparklines()]
         if self._scopes():
             parts.append(html.table(*self._scopes()._table()))
+        parts.append(self._energy_note())
         if energy and energy.remark:
             parts.append(f"<div class='note'>{html.escape(energy.remark)}</div>")
         parts.append(html.details(f"all {len(self._columns())} metrics", html.table(*self._summary()._table())))
@@ -540,9 +601,13 @@ def _load_old(path, failure):
         with open(path, encoding="utf-8") as file:
             content = json.load(file)
     except (ValueError, OSError, RecursionError):
-        raise failure from None
+        raise FormatError(f"{os.fspath(path)} is no run: {failure}.  What can be loaded is what save() writes, a recording "
+                          "(record=), and JSON of perfmon, reseng or perf.py") from None
     shape = formats.detect(content)
-    if shape in (None, "resmon-run"):
+    if shape is None:
+        raise FormatError(f"{os.fspath(path)} is JSON, but neither a run document nor of perfmon, reseng or perf.py: "
+                          f"{failure}") from None
+    if shape == "resmon-run":
         raise failure from None
     try:
         return [parse(json.dumps(document)) for document in formats.read(content)]
@@ -553,6 +618,8 @@ def _load_old(path, failure):
 def load_all(path):
     """All runs of a file: one, or one for each node in a file of perfmon or perf.py."""
     handle = c_void_p()
+    if path is None:
+        raise TypeError("load: a path is wanted, not None")
     try:
         lib.run_load(encoded(path, "path"), byref(handle))
     except FormatError as failure:

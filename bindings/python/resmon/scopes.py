@@ -7,7 +7,7 @@ from ctypes import byref, c_void_p
 
 from . import _abi
 from ._library import encoded, lib
-from .errors import NoSpaceError, ResmonWarning
+from .errors import ArgumentError, NoSpaceError, ResmonWarning
 from .stretches import wrapped
 
 _begin, _end = lib.scope_begin, lib.scope_end
@@ -19,6 +19,8 @@ def site_of(name, file="", function="", line=0):
     """The library's site for a name and its place in the source."""
     if not isinstance(name, str):
         raise TypeError(f"the name of a scope is a str, not {type(name).__name__}")
+    if not name:
+        raise ArgumentError("a scope wants a name, not an empty text")
     if _surplus is not None:
         # There will never be room again, and asking costs memory each time.
         return _sites.get(name) or ctypes.addressof(_surplus)

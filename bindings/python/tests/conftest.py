@@ -148,6 +148,7 @@ def ends(name):
         time.sleep(0.001)
     return False
 
+
 # What these compare with RSS must come fresh from the kernel, and not from what large tables have left to malloc.
 _FIRST = ("test_watch", "test_scopes", "test_lines", "test_truth", "test_compat")
 

@@ -99,6 +99,47 @@ def test_track_emissions(tmp_path):
     assert len(rows_of(tmp_path / "emissions.csv")) == 1
 
 
+def test_tasks_and_figures(tmp_path):
+    tracker = EmissionsTracker(output_dir=str(tmp_path), country_iso_code="FRA", log_level="error")
+    tracker.start_task("a")
+    burned(0.3)
+    first = tracker.stop_task("a")
+    tracker.start_task("b")
+    time.sleep(0.3)
+    second = tracker.stop_task("b")
+    tracker.stop()
+    whole = tracker.final_emissions_data
+    assert 0 < first.emissions and 0 < second.emissions
+    assert first.emissions + second.emissions <= whole.emissions * 1.0001
+    assert whole.energy_consumed == pytest.approx(whole.cpu_energy + whole.ram_energy + whole.gpu_energy)
+    assert 0.25 < second.duration < 5
+    with pytest.raises(TypeError, match="foo"):
+        EmissionsTracker(foo=1)
+
+
+# ---- line_profiler ----------------------------------------------------------------------------------
+
+
+def test_line_profiler(capsys):
+    from resmon.compat.line_profiler import LineProfiler, profile
+
+    @profile
+    def total(numbers):
+        result = 0
+        for number in numbers:
+            result += number
+        return result
+
+    profile.enable()
+    assert total(range(100)) == 4950
+    profile.disable()
+    own = LineProfiler()
+    assert own.runcall(lambda numbers: max(numbers), [1]) == 1
+    own.print_stats()
+    assert "max(numbers)" in capsys.readouterr().out
+    assert [row.hits for row in total.lines.rows if "result += number" in row.text] == [100]
+
+
 # ---- reseng -----------------------------------------------------------------------------------------
 
 

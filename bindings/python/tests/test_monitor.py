@@ -204,7 +204,7 @@ def test_asked_by_many_threads_while_it_stops():
     ({"carbon": {"country": 5}}, TypeError, "carbon: country"),
     ({"carbon": {"pue": 0.5}}, resmon.ArgumentError, "pue"),
     ({"carbon": {"pue": "x"}}, TypeError, "carbon: pue"),
-    ({"carbon": 5}, TypeError, ""),
+    ({"carbon": object()}, TypeError, ""),
     ({"record": 5}, TypeError, "record"),
     ({"json": 5}, TypeError, "json: path"),
     ({"json": True}, TypeError, "json: path"),

@@ -3,14 +3,47 @@
 
 Differences: counters that can be read are read without root's help or say why not; start and stop take milliseconds;
 no server is asked where the machine stands: say it (country_iso_code, or the variables that codecarbon has), else it is
-the world's average.
+the world's average.  Options that are about its servers, loggers and other outputs are taken and mean nothing.
 """
 import functools
 import os
+import time
 
 from ..monitor import Monitor
 
 __all__ = ["EmissionsTracker", "OfflineEmissionsTracker", "track_emissions"]
+
+
+# Of codecarbon 3, beside those that EmissionsTracker names.
+_WITHOUT_MEANING = frozenset((
+    "api_call_interval", "api_endpoint", "api_key", "co2_signal_api_token", "electricitymaps_api_token",
+    "emissions_endpoint", "experiment_id", "experiment_name", "force_cpu_power", "force_mode_cpu_load", "force_ram_power",
+    "gpu_ids", "log_level", "logging_logger", "on_csv_write", "output_handlers", "output_methods", "prometheus_url",
+    "rapl_include_dram", "rapl_prefer_psys", "save_to_api", "save_to_logfire", "save_to_logger", "save_to_prometheus",
+    "allow_multiple_runs", "wue", "country_2letter_iso_code", "default_cpu_power", "force_carbon_intensity_g_co2e_kwh",
+    "tracking_pid"))
+
+
+class EmissionsData:
+    """The figures of a run or task, by codecarbon's names: kg, kWh, s."""
+
+    def __init__(self, energy, seconds, process, since=None):
+        parts = {name: (part.tree_j if process else part.node_j) for name, part in energy.parts.items()}
+        grams = energy.tree_gco2eq if process else energy.node_gco2eq
+        if since is not None:
+            grams -= since.emissions * 1000
+        self._joules = {name: joules for name, joules in parts.items() if joules == joules}
+        before = since._joules if since is not None else {}
+        kwh = {name: (joules - before.get(name, 0.0)) / 3.6e6 * energy.pue for name, joules in self._joules.items()}
+        self.duration, self.emissions = seconds, grams / 1000
+        self.cpu_energy, self.ram_energy, self.gpu_energy = (kwh.get(name, 0.0) for name in ("cpu", "ram", "gpu"))
+        self.energy_consumed = sum(kwh.values())
+        self.emissions_rate = self.emissions / seconds if seconds > 0 else 0.0
+        self.country_name, self.pue = energy.place, energy.pue
+
+    def __repr__(self):
+        return (f"EmissionsData(emissions={self.emissions!r}, energy_consumed={self.energy_consumed!r}, "
+                f"duration={self.duration!r})")
 
 
 class EmissionsTracker:
@@ -27,8 +60,11 @@ class EmissionsTracker:
         self._name = project_name or "codecarbon"
         self._place = {name: value for name, value in place.items() if value is not None}
         self._monitor = None
-        self.ignored_options = sorted(ignored)
-        self.final_emissions = None
+        unknown = sorted(set(ignored) - _WITHOUT_MEANING)
+        if unknown:
+            raise TypeError(f"EmissionsTracker has no option {unknown[0]!r}")
+        self.final_emissions = self.final_emissions_data = None
+        self._tasks = {}
 
     def start(self):
         """Begins."""
@@ -36,27 +72,45 @@ class EmissionsTracker:
         self._monitor = Monitor(interval=self._interval, name=self._name, domains="process+tree+cpu+memory+energy+gpu",
                                 carbon=self._place or None, emissions=emissions).start()
 
-    def _kilograms(self):
-        energy = self._monitor.energy
-        return (energy.tree_gco2eq if self._process else energy.node_gco2eq) / 1000
+    def _data(self, since=None, seconds=None):
+        seconds = self._monitor.info.duration_s if seconds is None else seconds
+        return EmissionsData(self._monitor.energy, seconds, self._process, since)
+
+    def start_task(self, task_name=None):
+        """Begins a task; the tracker, if it has not begun."""
+        if self._monitor is None:
+            self.start()
+        self._monitor.sample_now()
+        self._tasks[task_name] = time.perf_counter(), self._data()
+        self._monitor.tag(f"task {task_name}")
+
+    def stop_task(self, task_name=None):
+        """The figures of a task."""
+        began, before = self._tasks.pop(task_name)
+        self._monitor.sample_now()
+        return self._data(before, time.perf_counter() - began)
 
     def flush(self):
         """Emissions so far, in kg CO2eq."""
         self._monitor.sample_now()
-        return self._kilograms()
+        return self._data().emissions
 
     def stop(self):
         """Emissions in kg CO2eq."""
         if self._monitor is None:
             return None
         self._monitor.stop()
-        self.final_emissions = self._kilograms()
+        self.final_emissions_data = self._data()
+        self.final_emissions = self.final_emissions_data.emissions
         return self.final_emissions
 
     @property
     def run(self):
         """What libresmon knows: power over time, scopes, sources."""
         return self._monitor.snapshot()
+
+    def __repr__(self):
+        return f"<resmon EmissionsTracker {self._name}: {self.final_emissions} kg CO2eq>"
 
     def __enter__(self):
         self.start()

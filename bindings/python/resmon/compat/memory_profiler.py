@@ -2,7 +2,8 @@
 """memory_profiler: profile, memory_usage.
 
 Differences: the function runs exactly once, with any arguments; the maximum is the kernel's own mark, so that no peak
-between two samples is missed; MiB are MiB.
+between two samples is missed; MiB are MiB; ``profile`` prints its tables at the end of the program and not after each call.
+``timestamps`` and ``stream`` are not there: resmon.Monitor has both, as to_pandas() and csv=.
 """
 import os
 import time

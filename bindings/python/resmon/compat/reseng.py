@@ -2,7 +2,8 @@
 """reseng.monitor: ResourceMonitor, log_start_finish.
 
 Differences: no process of its own that blocks when a pipe is full; ``start()`` has sampled when it returns; rates are
-over the time that really passed; memory does not grow with the run.
+over the time that really passed; memory does not grow with the run.  The first row has no rates (NaN, where theirs was 0):
+nothing had passed yet.
 """
 import json
 import os
