@@ -193,11 +193,19 @@ class Monitor(Recorded):
                 lib.monitor_stop(self)
             except StateError:
                 raise  # it goes on as it was
-            except Error:
+            except Error as failure:
                 self._note_stopped()
-                raise
+                raise self._explained(failure) from None
             self._note_stopped()
         return self
+
+    def _explained(self, failure):
+        """The library cannot know the text of an exception in a callback."""
+        own = {callback.index for callback in self._callbacks}
+        for index, sink in enumerate(self.sinks):
+            if sink.end_status == failure.status and str(failure).startswith(f"sink {sink.name}: ") and index in own:
+                return type(failure)(f"sink {sink.name}: {sink.reason}")
+        return failure
 
     def _note_stopped(self):
         self._state = "stopped"

@@ -5,6 +5,7 @@ import gc
 import os
 import pickle
 import subprocess
+import tempfile
 import threading
 import warnings
 import weakref
@@ -212,7 +213,6 @@ def test_asked_by_many_threads_while_it_stops():
     ({"json": {"pathh": "x"}}, ValueError, "there is no option 'pathh'"),
     ({"json": {"path": "x", "interval": -1}}, ValueError, "json: interval"),
     ({"json": "/nonexistent/x"}, resmon.NotFoundError, "/nonexistent"),
-    ({"json": "/"}, resmon.ArgumentError, "not a regular file"),
     ({"csv": {"path": 5}}, TypeError, "csv: path"),
     ({"csv": "/nonexistent/x"}, resmon.NotFoundError, "/nonexistent"),
     ({"trace": "/nonexistent/x"}, resmon.NotFoundError, "/nonexistent"),
@@ -220,8 +220,8 @@ def test_asked_by_many_threads_while_it_stops():
     ({"emissions": "/nonexistent/x"}, resmon.NotFoundError, "/nonexistent"),
     ({"emissions": 5}, TypeError, "emissions: path"),
     ({"prometheus": "/nonexistent"}, resmon.NotFoundError, "/nonexistent"),
-    ({"prometheus": {"directory": ".", "labels": {"1a": "x"}}}, resmon.ArgumentError, "1a"),
-    ({"prometheus": {"directory": ".", "labels": 5}}, TypeError, ""),
+    ({"prometheus": {"directory": tempfile.gettempdir(), "labels": {"1a": "x"}}}, resmon.ArgumentError, "1a"),
+    ({"prometheus": {"directory": tempfile.gettempdir(), "labels": 5}}, TypeError, ""),
     ({"pushgateway": "x"}, resmon.ArgumentError, "http"),
     ({"mlflow": "ftp://x"}, resmon.Error, ""),
     ({"mlflow": 5}, TypeError, "mlflow: tracking_uri"),
@@ -241,6 +241,12 @@ def test_bad_options(options, kind, words):
     with pytest.raises(kind) as caught:
         resmon.Monitor(**options)
     assert words in str(caught.value)
+
+
+def test_a_directory_is_no_file(tmp_path):
+    for kind in ("json", "csv", "trace", "openmetrics", "emissions"):
+        with pytest.raises(resmon.ArgumentError, match="not a regular file"):
+            resmon.Monitor(**{kind: tmp_path})
 
 
 def test_options_that_fail_at_start(tmp_path):
@@ -446,7 +452,7 @@ def test_dropped_while_it_runs():
     assert ends("rm-sample")
 
 
-def test_dropped_while_it_runs_and_warnings_are_errors(capsys):
+def test_dropped_while_it_runs_and_warnings_are_errors():
     monitor = resmon.Monitor(SLOW).start()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -184,7 +184,7 @@ def test_a_callback_that_raises_at_the_end(told):
     monitor = resmon.Monitor(SLOW)
     monitor.add_callback(lambda sample: None, lambda run: 1 / 0, name="mine")
     monitor.start()
-    with pytest.raises(resmon.InputOutputError, match="mine"):
+    with pytest.raises(resmon.InputOutputError, match="^sink mine: ZeroDivisionError: division by zero$"):
         monitor.stop()
     assert monitor.state == "stopped" and isinstance(told[0], ZeroDivisionError)
     assert monitor.sinks[0].reason == "ZeroDivisionError: division by zero"
