@@ -2,6 +2,7 @@
 #include "scope/site.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -85,13 +86,15 @@ static struct named_site *make(const resmon_site *like)
     return named;
 }
 
-/* Made before the lock is taken; it may turn out that somebody else was quicker. */
-static struct named_site *find_or_add(const resmon_site *like)
+/* Made before the lock is taken; it may turn out that somebody else was quicker.  Without a number
+ * a site is of no use, and none is made that would be kept for ever. */
+static struct named_site *find_or_add(const resmon_site *like, bool *ret_is_full)
 {
     (void)pthread_mutex_lock(&lock);
     struct named_site *named = find(like);
+    *ret_is_full = named == NULL && last_number + 1 >= RM_MAX_SITES;
     (void)pthread_mutex_unlock(&lock);
-    struct named_site *fresh = named == NULL ? make(like) : NULL;
+    struct named_site *fresh = named == NULL && !*ret_is_full ? make(like) : NULL;
     if (fresh == NULL) {
         return named;
     }
@@ -125,11 +128,12 @@ resmon_status resmon_site_intern_at(const char *name, const char *file, const ch
                               .file = file,
                               .function = function,
                               .line = line < UINT32_MAX ? (uint32_t)line : 0};
-    struct named_site *named = find_or_add(&like);
-    if (named == NULL) {
+    bool is_full;
+    struct named_site *named = find_or_add(&like, &is_full);
+    if (named == NULL && !is_full) {
         return rm_error(RESMON_ENOMEM, "out of memory for the scope '%s'", name);
     }
-    if (rm_site_number(&named->site) == RM_SITE_TOO_MANY) {
+    if (is_full || rm_site_number(&named->site) == RM_SITE_TOO_MANY) {
         return rm_error(RESMON_ENOSPC, "more than %u scope names; '%s' is not measured",
                         RM_MAX_SITES - 1, name);
     }
