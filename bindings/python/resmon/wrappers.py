@@ -4,7 +4,7 @@
 Each is a decorator, with or without arguments, and a context manager.  What they find stands in the tree of scopes
 where a monitor has them, in a line of the log, and in ``function.last`` (of a block: the object itself).
 """
-import ctypes
+import os
 import sys
 import time
 from _thread import get_ident
@@ -33,8 +33,13 @@ def announce(line):
     if stream is None:
         return
     try:
-        stream.write(line + "\n")
-        stream.flush()
+        if stream is sys.__stderr__:
+            # Not through its buffer: what cannot be written would stay there, and fail once more at the exit.
+            stream.flush()
+            os.write(stream.fileno(), (line + "\n").encode(stream.encoding, "backslashreplace"))
+        else:
+            stream.write(line + "\n")
+            stream.flush()
     except (OSError, ValueError):
         pass  # closed; the program goes on
 

@@ -218,7 +218,8 @@ def test_performance_metrics_collector(tmp_path):
     plotter.add_perf_reports(reports, node=3)
     plotter.report_nodes_perf()
     name = "max_t_mem_percent", 3
-    assert from_reports.logged[name] == pytest.approx(logger.logged[name], rel=0.05)
+    # Reports hold what each ended with, the collector every sample.
+    assert 0 < from_reports.logged[name] <= logger.logged[name] * 1.0001
 
 
 def test_timer_and_ram_usage():
