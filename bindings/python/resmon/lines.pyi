@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+from typing import IO, Any, Callable, Generic, List, Optional, TypeVar, overload
+
+from typing_extensions import ParamSpec
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R", covariant=True)
+
+class Lines:
+    """A table of lines, as resmon.lines.LineTimes and LineMemory are."""
+
+    @property
+    def rows(self) -> List[Any]: ...
+    def clear(self) -> None: ...
+    def has_figures(self) -> bool: ...
+    def to_pandas(self) -> Any: ...  # pandas.DataFrame
+
+class Profiled(Generic[_P, _R]):
+    """A function with the table of its lines."""
+
+    lines: Lines
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    @overload
+    def __get__(self, instance: None, owner: Any = ...) -> Profiled[_P, _R]: ...
+    @overload
+    def __get__(self, instance: object, owner: Any = ...) -> Callable[..., _R]: ...
+
+class _Decorator:
+    def __call__(self, function: Callable[_P, _R]) -> Profiled[_P, _R]: ...
+
+@overload
+def profile_lines(function: Callable[_P, _R], /) -> Profiled[_P, _R]: ...
+@overload
+def profile_lines(*, unit: float = ..., stream: Optional[IO[str]] = ...) -> _Decorator: ...
+@overload
+def profile_memory(function: Callable[_P, _R], /) -> Profiled[_P, _R]: ...
+@overload
+def profile_memory(*, precision: int = ..., stream: Optional[IO[str]] = ...) -> _Decorator: ...
+def print_lines(stream: Optional[IO[str]] = ...) -> None: ...

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+from types import TracebackType
+from typing import Any, Callable, Optional, Type, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+class scope:
+    def __init__(self, name: str) -> None: ...
+    def __enter__(self) -> scope: ...
+    def __exit__(
+        self, _kind: Optional[Type[BaseException]], _error: Optional[BaseException], _trace: Optional[TracebackType]
+    ) -> None: ...
+    def __call__(self, function: _Function) -> _Function: ...
