@@ -6,12 +6,7 @@ import weakref
 from . import html
 from .errors import Error
 from .frames import wanted
-
-
-def _picture(run):
-    title, info = run._title()
-    return html.wrap(f"<b>{html.escape(title)}</b> <span class='note'>{html.escape(info.state)}, {info.samples} samples"
-                     f"{', ' + html.escape(info.label) if info.label else ''}</span>" + run._tiles() + run._sparklines())
+from .run_html import head
 
 
 class _Renewal:
@@ -31,7 +26,7 @@ class _Renewal:
                 return
             is_running = monitor.state == "running"
             try:
-                self._handle.update(_Html(_picture(monitor._get_run())))
+                self._handle.update(_Html(html.wrap(head(monitor._get_run()))))
             except Error:
                 return  # freed, or in the child of a fork
             del monitor
@@ -57,6 +52,6 @@ def show(monitor, seconds):
         raise ValueError(f"live: {seconds!r} is no time in seconds")
     if monitor.state == "new":
         monitor.start()
-    handle = display.display(_Html(_picture(monitor._get_run())), display_id=True)
+    handle = display.display(_Html(html.wrap(head(monitor._get_run()))), display_id=True)
     if handle is not None and monitor.state == "running":
         _Renewal(monitor, handle, seconds)

@@ -236,4 +236,4 @@ def _finish(figure, cells, run, title):
         axes.tick_params(labelbottom=True)
     for axes in cells:
         axes.tick_params(labelsize=8)
-    figure.suptitle(run._title()[0] if title is None else title, fontsize=11, parse_math=False)
+    figure.suptitle(run.title if title is None else title, fontsize=11, parse_math=False)

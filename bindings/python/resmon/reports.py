@@ -87,7 +87,7 @@ def report(runs, path, *, title=None):
         report_pdf.need_matplotlib()
     found = _runs_of(runs)
     if title is None:
-        title = found[0]._title()[0] if len(found) == 1 else _title_of(found)
+        title = found[0].title if len(found) == 1 else _title_of(found)
     if ending == ".pdf":
         with _written(target) as file:
             report_pdf.write(found, str(title), file)

@@ -6,188 +6,14 @@
 """
 import ctypes
 import os
-from collections.abc import Mapping, Sequence
 from ctypes import byref, c_char_p, c_void_p
 
-from . import _abi, html, human, records
+from . import _abi, human, records
 from ._library import encoded, lib, take_text, text
 from .errors import ArgumentError, Error, FormatError, NotFoundError
+from .results import Events, Scopes, Sources, Summary, Tags, nearest
 
 _NAN = float("nan")
-
-
-class _List(Sequence):
-    """Records with a table as their text."""
-
-    def __init__(self, items):
-        self._items = tuple(items)
-
-    def __len__(self):
-        return len(self._items)
-
-    def __getitem__(self, index):
-        return self._items[index]
-
-    def _table(self):
-        """Headers, rows, and how many columns from the left are text."""
-        raise NotImplementedError
-
-    def to_pandas(self):
-        """A DataFrame with a row for each."""
-        from .frames import frame_of_records
-        return frame_of_records(self._items)
-
-    def __repr__(self):
-        headers, rows, left = self._table()
-        lines = [tuple(headers), *(tuple(map(str, row)) for row in rows)]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(headers))]
-        return "\n".join("  ".join(cell.ljust(width) if i < left else cell.rjust(width)
-                                   for i, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
-
-    def _repr_html_(self):
-        return html.wrap(html.table(*self._table()))
-
-
-class Scopes(_List):
-    """The tree of scopes in preorder; ``scopes["train/epoch"]`` finds one by its path."""
-
-    def __getitem__(self, index):
-        if not isinstance(index, str):
-            return super().__getitem__(index)
-        for scope in self._items:
-            if scope.path == index:
-                return scope
-        raise NotFoundError(f"there is no scope {index!r}; there are: " +
-                            (", ".join(scope.path for scope in self._items[:20]) or "none"))
-
-    def __repr__(self):
-        return super().__repr__() if self._items else "no scopes were recorded (one monitor at a time has them)"
-
-    def _table(self):
-        cells = [[make(scope) for _, make in _SCOPE_COLUMNS] for scope in self._items]
-        used = [i for i in range(len(_SCOPE_COLUMNS)) if i < 4 or any(row[i] != human.UNKNOWN for row in cells)]
-        rows = [["  " * scope.depth + scope.name + (" (open)" if scope.open else ""), *(row[i] for i in used)]
-                for scope, row in zip(self._items, cells)]
-        return ["scope", *(_SCOPE_COLUMNS[i][0] for i in used)], rows, 1
-
-
-def _about(text, is_estimate):
-    return "~" + text if is_estimate and text != human.UNKNOWN else text
-
-
-def _io(name):
-    return lambda scope: _about(human.bytes_text(getattr(scope, name)), scope.io_provenance == "sampled")
-
-
-def _energy_cell(name, unit):
-    def cell(scope):
-        # As in the library's report: more than a tenth of it lies between two samples.
-        return _about(human.prefixed(getattr(scope, name), unit), scope.energy_uncertainty_j > 0.1 * scope.energy_j)
-    return cell
-
-
-# Headers and texts of the table of scopes; "~" marks an estimate.
-_SCOPE_COLUMNS = (
-    ("calls", lambda scope: human.count_text(scope.calls + scope.open)),
-    ("wall", lambda scope: human.seconds_text(scope.wall_s + scope.open_s)),
-    ("self", lambda scope: human.seconds_text(scope.self_s)),
-    ("longest", lambda scope: human.seconds_text(scope.wall_max_s)),
-    ("CPU of thread", lambda scope: _about(human.seconds_text(scope.cpu_s), scope.cpu_provenance == "sampled")),
-    ("peak RSS", lambda scope: (">=" if scope.rss_provenance == "sampled" and scope.rss_peak_bytes > 0 else "") +
-     human.bytes_text(scope.rss_peak_bytes)),
-    ("read calls", _io("io_read_chars")), ("write calls", _io("io_write_chars")),
-    ("from storage", _io("io_read_bytes")), ("to storage", _io("io_write_bytes")),
-    ("energy", _energy_cell("energy_j", "J")), ("CO2eq", _energy_cell("energy_gco2eq", "g")),
-)
-
-
-class Sources(_List):
-    """Where the numbers are from; ``sources.missing`` are those that could not be read, and why."""
-
-    @property
-    def missing(self):
-        """Sources that are not available, hardware that is not there left out."""
-        return Sources(source for source in self._items if source.status not in (0, -17))
-
-    @property
-    def remarks(self):
-        """Sources with something to say: all that are missing, and why figures of others are absent."""
-        return Sources(source for source in self._items if source.reason and source.status != -17)
-
-    def _table(self):
-        rows = [[source.name, "yes" if source.available else "no", source.provenance, source.reason,
-                 human.count_text(source.reads), human.count_text(source.failures),
-                 human.seconds_text(source.cost_s / source.reads if source.reads else _NAN)] for source in self._items]
-        return ["source", "available", "quality", "remark", "reads", "failures", "cost of one"], rows, 4
-
-
-class Tags(_List):
-    """The marks of a run, oldest first."""
-
-    def _table(self):
-        return ["label", "at"], [[tag.label, human.seconds_text(tag.t_s)] for tag in self._items], 1
-
-
-class Events(_List):
-    """Scope instances one by one."""
-
-    def _table(self):
-        rows = [[event.name, event.thread_name or event.thread_id, human.seconds_text(event.start_s),
-                 human.seconds_text(event.duration_s)] for event in self._items]
-        return ["scope", "thread", "start", "duration"], rows, 2
-
-
-class Summary(Mapping):
-    """Statistics over every sample by name: ``summary["proc.mem.rss"].max``.  Its text is the library's report."""
-
-    def __init__(self, statistics, report):
-        self._statistics = statistics
-        self._report = report
-
-    def __getitem__(self, name):
-        try:
-            return self._statistics[name]
-        except KeyError:
-            raise NotFoundError(f"nothing called {name!r} was measured{_nearest(name, self._statistics)}") from None
-
-    def __contains__(self, name):
-        return name in self._statistics  # Mapping's waits for a KeyError, as its get() does
-
-    def get(self, name, default=None):
-        """The statistics of a name, or `default`."""
-        return self._statistics.get(name, default)
-
-    def __iter__(self):
-        return iter(self._statistics)
-
-    def __len__(self):
-        return len(self._statistics)
-
-    def __repr__(self):
-        return self._report.rstrip("\n")
-
-    def _table(self):
-        rows = []
-        for name, one in self._statistics.items():
-            per = "/s" if one.is_counter else ""
-            texts = [human.text_of(value, one.unit, per) for value in (one.min, one.mean, one.p95, one.max)]
-            rows.append([name, *texts, human.text_of(one.last, one.unit)])
-        return ["metric", "min", "mean", "p95", "max", "last or total"], rows, 1
-
-    def _repr_html_(self):
-        return html.wrap(html.table(*self._table()))
-
-    def to_pandas(self):
-        """A DataFrame with a row for each metric."""
-        from .frames import frame_of_records
-        return frame_of_records(list(self._statistics.values()), index=list(self._statistics))
-
-
-def _nearest(name, known):
-    """What was probably meant."""
-    import difflib
-    near = difflib.get_close_matches(str(name), known, 3, 0.6)
-    return f": is it {' or '.join(map(repr, near))}?" if near else "; resmon.metrics() lists what can be"
 
 
 def _all(handle, count, get, struct_type, record_type):
@@ -374,7 +200,8 @@ class Recorded:
         return take_text(lib.report_text, self._get_run()).rstrip("\n")
 
     def _repr_html_(self):
-        return html.wrap(self._get_run()._html())
+        from .run_html import page
+        return page(self._get_run())
 
 
 class Run(Recorded):
@@ -486,7 +313,7 @@ class Run(Recorded):
     def _index(self, name):
         indexes = self._cached("indexes", lambda: {column.name: i for i, column in enumerate(self._columns())})
         if name not in indexes:
-            raise NotFoundError(f"the run has no column {name!r}{_nearest(name, indexes)}")
+            raise NotFoundError(f"the run has no column {name!r}{nearest(name, indexes)}")
         return indexes[name]
 
     def _array(self, address, item):
@@ -507,77 +334,21 @@ class Run(Recorded):
 
     # ---- for people -----------------------------------------------------------------------------
 
-    def _title(self):
+    @property
+    def title(self):
+        """Name and host."""
         facts = self.facts
-        run, machine, info = facts.get("run", {}), facts.get("machine", {}), self._info()
+        run, machine = facts.get("run", {}), facts.get("machine", {})
         name = run.get("name") or os.path.basename(str(run.get("executable", ""))) or "run"
-        return f"{name} on {machine.get('host_name', 'an unknown host')}", info
+        return f"{name} on {machine.get('host_name', 'an unknown host')}"
 
     def __repr__(self):
-        title, info = self._title()
+        info = self._info()
         known = ((human.seconds_text, "wall_s", ""), (human.seconds_text, "cpu_s", " of CPU"),
                  (human.bytes_text, "rss_peak_bytes", " peak RSS"), (lambda v: human.prefixed(v, "J"), "energy_j", ""))
         headline = self._headline()
         shown = ", ".join(make(headline[key]) + after for make, key, after in known if headline[key] == headline[key])
-        return f"<resmon.Run {title}: {info.state}, {info.samples} samples, {shown}>"
-
-    def _tiles(self):
-        headline = self._headline()
-        makers = {"wall_s": ("wall time", human.seconds_text), "cpu_s": ("CPU time", human.seconds_text),
-                  "rss_peak_bytes": ("peak RSS", human.bytes_text),
-                  "tree_rss_max_bytes": ("RSS with children", human.bytes_text),
-                  "read_bytes": ("from storage", human.bytes_text), "write_bytes": ("to storage", human.bytes_text),
-                  "energy_j": ("energy", lambda v: human.prefixed(v, "J")),
-                  "gco2eq": ("CO2eq", lambda v: human.prefixed(v, "g"))}
-        if not self._has_children():
-            headline["tree_rss_max_bytes"] = _NAN
-        return html.tiles([(makers[key][0], makers[key][1](value)) for key, value in headline.items() if value == value])
-
-    def _has_children(self):
-        processes = self._summary().get("tree.processes")
-        return processes is not None and processes.max > 1
-
-    def _energy_note(self):
-        """How the energy is known, in a line."""
-        energy = self._energy()
-        if energy is None or energy.tree_j != energy.tree_j:
-            return ""
-        place = f"{energy.place}, {energy.g_per_kwh:.0f} g/kWh"
-        modelled = f", {energy.modelled_share * 100:.0f} % of it by a model" if energy.modelled_share > 0 else ""
-        note = f"energy: the program's share of {human.prefixed(energy.node_j, 'J')} of the machine{modelled}; CO2eq: {place}"
-        return f"<div class='note'>{html.escape(note)}</div>"
-
-    def _sparklines(self):
-        shown = (("CPU", "tree.cpu.percent", "value", "%", ""), ("memory", "tree.mem.rss", "value", "B", ""),
-                 ("read calls", "tree.io.read_chars", "mean", "B", "/s"),
-                 ("write calls", "tree.io.write_chars", "mean", "B", "/s"))
-        times, cells = self.times, []
-        known = {column.name for column in self._columns()}
-        for label, name, series, unit, per in shown:
-            if name not in known:
-                name = name.replace("tree.", "proc.", 1)
-            if name not in known:
-                continue
-            line = html.sparkline(times, self.series(name, series))
-            top = human.text_of(self._summary()[name].max, unit, per)
-            cells.append(f'<div class="tile">{label} <span class="note">max {html.escape(top)}</span><br>{line}</div>')
-        return f'<div class="tiles">{"".join(cells)}</div>' if len(times) > 1 else ""
-
-    def _html(self):
-        title, info = self._title()
-        energy, remarks = self._energy(), self.sources.remarks
-        parts = [f"<b>{html.escape(title)}</b> <span class='note'>{html.escape(info.state)}, {info.samples} samples"
-                 f"{', ' + html.escape(info.label) if info.label else ''}</span>", self._tiles(), self._sparklines()]
-        if self._scopes():
-            parts.append(html.table(*self._scopes()._table()))
-        parts.append(self._energy_note())
-        if energy and energy.remark:
-            parts.append(f"<div class='note'>{html.escape(energy.remark)}</div>")
-        parts.append(html.details(f"all {len(self._columns())} metrics", html.table(*self._summary()._table())))
-        if remarks:
-            parts.append(html.details(f"{len(remarks)} remarks on what was not measured", html.table(
-                ["source", "remark"], [[source.name, source.reason] for source in remarks], 2)))
-        return "".join(parts)
+        return f"<resmon.Run {self.title}: {info.state}, {info.samples} samples, {shown}>"
 
 
 # ---- where runs come from ---------------------------------------------------------------------------
