@@ -159,14 +159,28 @@ all_tests() {
     say "all tests passed"
 }
 
+# The binding beside the tools it replaces, as far as they can be had.
+bench_python() {
+    venv=$root/build/bench-venv
+    if [ ! -e "$venv/complete" ]; then
+        python3 -m venv "$venv" &&
+            "$venv/bin/pip" --quiet --disable-pip-version-check install -r "$root/tests/bench/packages.txt" &&
+            touch "$venv/complete" || say "the tools to compare Python with cannot be had from PyPI: without them"
+    fi
+    python=$venv/bin/python
+    [ -e "$venv/complete" ] || python=python3
+    RESMON_LIBRARY=$root/build/release/libresmon.so "$python" "$root/tests/bench/bench_python.py" --check
+}
+
 benches() {
     # shellcheck disable=SC2086
-    install_missing $build_packages libcmocka-dev python3 python3-psutil
+    install_missing $build_packages libcmocka-dev python3 python3-psutil python3-venv
     build release -DRESMON_BUILD_TESTS=ON
     failed=""
     for bench in "$root"/build/release/tests/bench/bench_*; do
         "$bench" --check || failed="$failed $(basename "$bench")"
     done
+    bench_python || failed="$failed bench_python"
     [ -z "$failed" ] || die "past a target:$failed"
 }
 

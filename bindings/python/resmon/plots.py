@@ -90,16 +90,16 @@ POWER_SECONDS = 0.25
 
 
 def power(times, growth):
-    """Growth per second at each time, over the shortest stretch before it that lasts POWER_SECONDS."""
-    rates, first = [], 0
-    for now, (time, value) in enumerate(zip(times, growth)):
-        while first + 1 < now and time - times[first + 1] >= POWER_SECONDS:
+    """(times, growth per second) where the counter was read, over the shortest stretch before that lasts POWER_SECONDS."""
+    known = [(time, value) for time, value in zip(times, growth) if math.isfinite(value)]
+    points, first = [], 0
+    for now in range(1, len(known)):
+        while first + 1 < now and known[now][0] - known[first + 1][0] >= POWER_SECONDS:
             first += 1
-        span = time - times[first]
-        rates.append((value - growth[first]) / span if span > 0 else math.nan)
-    if len(rates) > 1:
-        rates[0] = rates[1]
-    return rates
+        span = known[now][0] - known[first][0]
+        if span > 0:
+            points.append((known[now][0], (known[now][1] - known[first][1]) / span))
+    return [time for time, _ in points], [rate for _, rate in points]
 
 
 def _bridged(times, values):
@@ -117,8 +117,8 @@ def _bridged(times, values):
 def _draw_lines(axes, run, panel, lines):
     times = run.times
     for number, (label, name, series) in enumerate(lines):
-        values = power(times, run.series(name, "last")) if series == "power" else list(run.series(name, series))
-        line, = axes.plot(*_bridged(times, values), label=label, linewidth=1.4, zorder=3 - number * 0.01)
+        points = power(times, run.series(name, "last")) if series == "power" else _bridged(times, run.series(name, series))
+        line, = axes.plot(*points, label=label, linewidth=1.4, zorder=3 - number * 0.01)
         if run.info.stride > 1 and series != "power":
             low, high = list(run.series(name, "min")), list(run.series(name, "max"))
             axes.fill_between(times, low, high, color=line.get_color(), alpha=0.18, linewidth=0)
