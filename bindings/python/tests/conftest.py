@@ -149,6 +149,15 @@ def ends(name):
     return False
 
 
+def delivered(monitor):
+    """Waits until the first sample has been through the callbacks: one that is running holds what it knows."""
+    for _ in range(20000):
+        if all(sink.calls >= 2 for sink in monitor.sinks) and not any(callback._threads for callback in monitor._callbacks):
+            return
+        time.sleep(0.001)
+    pytest.fail("the first sample was not delivered in 20 s")
+
+
 # What these compare with RSS must come fresh from the kernel, and not from what large tables have left to malloc.
 _FIRST = ("test_watch", "test_scopes", "test_lines", "test_truth", "test_compat")
 

@@ -10,7 +10,7 @@ import threading
 import warnings
 
 import pytest
-from conftest import ends, open_descriptors, threads
+from conftest import delivered, ends, open_descriptors, threads
 
 import resmon
 
@@ -647,6 +647,7 @@ def test_collected_in_any_order():
             cycle["monitor"] = monitor.start()
             cycle["run"], cycle["view"] = monitor.snapshot(), monitor.series("proc.mem.rss")
             cycle["scope"], cycle["watch"] = resmon.scope("x").__enter__(), resmon.Watch()
+            delivered(monitor)
             monitor.cycle = cycle
             del cycle, monitor
             if i % 10 == 9:

@@ -9,7 +9,7 @@ import warnings
 import weakref
 
 import pytest
-from conftest import burn, ends, threads
+from conftest import burn, delivered, ends, threads
 
 import resmon
 
@@ -365,7 +365,7 @@ def test_callbacks_that_know_their_monitor_are_collected():
     gc.collect()
     assert [reference() for reference in gone] == [None, None]
     owner = Owner()
-    owner.monitor.start()
+    delivered(owner.monitor.start())
     gone = weakref.ref(owner.monitor)
     with pytest.warns(ResourceWarning):
         del owner
