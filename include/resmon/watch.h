@@ -53,8 +53,8 @@ typedef struct resmon_watched {
 RESMON_API resmon_status resmon_watch_begin(uint64_t meters, uint64_t *ret_watch);
 
 /**
- * What was used so far; begins again from here.  Costs as much as begin and end in one: about 3 us
- * with RESMON_METER_RSS.
+ * What was used so far; begins again from here.  With RESMON_METER_RSS it costs three small system
+ * calls, less than end and begin.
  * RESMON_EINVAL: NULL, no such watch, or one that has ended; RESMON_ESTATE: begun before a fork.
  * Thread class: any thread; one at a time per watch.  Since 0.1.
  */

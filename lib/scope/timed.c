@@ -41,34 +41,20 @@ static void log_peak(const resmon_timed *timed, const resmon_watched *watched)
            watched->rss_provenance == RESMON_PROVENANCE_MEASURED ? "exact" : "sampled");
 }
 
-static bool end_watch(uint64_t watch, uint64_t *ret_peak)
-{
-    resmon_watched watched = {.struct_size = sizeof watched};
-    if (resmon_watch_end(watch, &watched) != RESMON_OK ||
-        watched.rss_provenance == RESMON_PROVENANCE_NONE) {
-        return false;
-    }
-    *ret_peak = (uint64_t)watched.rss_peak_bytes;
-    return true;
-}
-
 static resmon_watched end(resmon_timed *timed)
 {
+    double elapsed_ns = (double)(rm_clock_monotonic_ns() - timed->start_ns);
     resmon_watched watched = rm_watched_nothing();
-    watched.wall_ns = (double)(rm_clock_monotonic_ns() - timed->start_ns);
-    uint64_t peak = 0;
-    bool is_known = false;
-    if (timed->scope != 0) {
-        is_known = rm_scope_end_forced(timed->scope, &peak);
-    }
-    if (timed->watch != 0) {
-        is_known = end_watch(timed->watch, &peak);
-    }
-    if (is_known) {
+    uint64_t peak;
+    if (timed->scope != 0 && rm_scope_end_forced(timed->scope, &peak)) {
         watched.rss_peak_bytes = (double)peak;
         watched.rss_provenance =
             rm_peak_is_exact() ? RESMON_PROVENANCE_MEASURED : RESMON_PROVENANCE_SAMPLED;
     }
+    if (timed->watch != 0) {
+        (void)resmon_watch_end(timed->watch, &watched);
+    }
+    watched.wall_ns = elapsed_ns;
     return watched;
 }
 

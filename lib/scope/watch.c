@@ -12,6 +12,8 @@
 #include "scope/session.h"
 #include "sys/own_io.h"
 
+#define WATCHES 64
+
 struct watch {
     uint32_t is_taken; /* atomic */
     uint32_t uses;     /* atomic: tells a watch that has ended from the next one at its place */
@@ -24,17 +26,17 @@ struct watch {
     struct rm_peak_watch peak;
 };
 
-static struct watch watches[RM_WATCHES];
+static struct watch watches[WATCHES];
 
 /* A watch's number: how often its place was used, and the place. */
 static uint64_t number_of(size_t place)
 {
-    return (uint64_t)RM_LOAD(&watches[place].uses) * RM_WATCHES + place;
+    return (uint64_t)RM_LOAD(&watches[place].uses) * WATCHES + place;
 }
 
 static struct watch *watch_of(uint64_t number)
 {
-    size_t place = (size_t)(number % RM_WATCHES);
+    size_t place = (size_t)(number % WATCHES);
     bool is_open = RM_LOAD(&watches[place].is_taken) != 0 && number_of(place) == number;
     return is_open ? &watches[place] : NULL;
 }
@@ -68,7 +70,7 @@ resmon_status resmon_watch_begin(uint64_t meters, uint64_t *ret_watch)
                         ret_watch == NULL ? "an argument is NULL" : "unknown meters");
     }
     rm_scope_prepare_for_fork();
-    for (size_t place = 0; place < RM_WATCHES; place++) {
+    for (size_t place = 0; place < WATCHES; place++) {
         struct watch *watch = &watches[place];
         if (__atomic_exchange_n(&watch->is_taken, 1, __ATOMIC_ACQUIRE) != 0) {
             continue;
@@ -81,7 +83,7 @@ resmon_status resmon_watch_begin(uint64_t meters, uint64_t *ret_watch)
         return RESMON_OK;
     }
     return rm_error(RESMON_ENOSPC, "%d watches are open already: end those that are not needed",
-                    RM_WATCHES);
+                    WATCHES);
 }
 
 static void take_io(struct watch *watch, resmon_watched *watched)
@@ -121,6 +123,7 @@ static void take_rss(struct watch *watch, resmon_watched *watched)
 resmon_watched rm_watched_nothing(void)
 {
     return (resmon_watched){
+        .struct_size = sizeof(resmon_watched),
         .wall_ns = RM_NAN,
         .cpu_ns = RM_NAN,
         .rss_bytes = RM_NAN,

@@ -9,9 +9,7 @@
 
 #include <resmon/watch.h>
 
-#define RM_WATCHES 64
-
-/** What is not known: all NaN. */
+/** Nothing is known: all NaN. */
 resmon_watched rm_watched_nothing(void);
 
 #endif

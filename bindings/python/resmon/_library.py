@@ -7,7 +7,7 @@ system's.
 """
 import ctypes
 import os
-from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_size_t, c_uint64, c_void_p
 
 from . import __path__, _abi
 from .errors import LibraryError, error_of

@@ -4,6 +4,7 @@ from ctypes import byref
 
 from . import _abi, records
 from ._library import lib
+from .options import carbon_options
 
 
 class Intensity(records.Record):
@@ -21,7 +22,6 @@ class Cost(records.Record):
 
 
 def _options(place):
-    from .monitor import carbon_options
     return byref(carbon_options(place)) if place is not None else None
 
 

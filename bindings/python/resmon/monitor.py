@@ -10,69 +10,23 @@ from _thread import RLock
 from ctypes import byref, c_void_p
 
 from . import _abi, records, sinks
-from ._library import encoded, lib, set_field
+from ._library import encoded, lib
 from .errors import BusyError, Error, ResmonWarning, StateError
+from .options import carbon_options, combined, milliseconds
 from .run import Recorded, Run
 
 _IDLE = {"active": 0, "none": _abi.FLAG_IDLE_NONE, "allocated": _abi.FLAG_IDLE_ALLOCATED}
 
 
-def combined(names, table, what):
-    """"process+tree", or a sequence of names, as bits."""
-    bits = 0
-    for name in names.replace(",", "+").split("+") if isinstance(names, str) else names:
-        if name.strip() not in table:
-            raise ValueError(f"{what}: there is no {name!r}; there are {', '.join(table)}")
-        bits |= table[name.strip()]
-    if not bits:
-        raise ValueError(f"{what}: none is named; there are {', '.join(table)}")
-    return bits
-
-
-def milliseconds(seconds, what):
-    """Seconds for an option in ms."""
-    try:
-        value = float(seconds) * 1000
-    except (TypeError, ValueError):
-        raise ValueError(f"{what}: {seconds!r} is no time in seconds") from None
-    if not 0 <= value < 2 ** 63:
-        raise ValueError(f"{what}: {seconds!r} is no time in seconds")
-    if 0 < value < 1:
-        raise ValueError(f"{what}: {seconds!r} s is less than a millisecond")
-    return round(value)
-
-
-def carbon_options(place):
-    """Where the machine stands: "FR", gCO2eq per kWh as a number, or {"country": "FR", "region": ..., "pue": 1.2, "g_per_kwh": 56}."""
-    if isinstance(place, str):
-        place = {"country": place}
-    elif isinstance(place, (int, float)):
-        place = {"g_per_kwh": place}
-    place = dict(place)
-    flags = place.pop("flags", 0)
-    if place.get("g_per_kwh") == 0:
-        flags |= _abi.CARBON_ZERO
-    known = {name for name, _ in _abi.CarbonOptions._fields_} - {"struct_size", "flags"}
-    wrong = sorted(set(place) - known)
-    if wrong:
-        raise ValueError(f"carbon: there is no {wrong[0]!r}; there are {', '.join(sorted(known))}")
-    options = _abi.CarbonOptions(flags=flags)
-    for name, value in place.items():
-        if value is not None:
-            set_field(options, name, value, f"carbon: {name}")
-    return options
-
-
-def _warn_of_unknown_place(given, options):
+def _warn_of_unknown_place(options):
     """A place that is in no table would pass for the world's average."""
     found = _abi.CarbonIntensity()
     lib.carbon_find(byref(options), byref(found))
-    is_named = isinstance(given, str) or any(given.get(name) for name in ("country", "cloud_region")) \
-        if not isinstance(given, (int, float)) else False
-    if is_named and _abi.BASES.get(found.basis) == "world":
-        warnings.warn(f"carbon={given!r} is a place that no table has: CO2eq is reckoned with the world's average, "
-                      f"{found.g_per_kwh:.0f} g/kWh.  Countries are ISO 3166 codes or English names", ResmonWarning,
-                      stacklevel=3)
+    named = options.country or options.cloud_region
+    if named and _abi.BASES.get(found.basis) == "world":
+        warnings.warn(f"carbon: {named.decode('utf-8', 'replace')!r} is a place that no table has: CO2eq is reckoned with the "
+                      f"world's average, {found.g_per_kwh:.0f} g/kWh.  Countries are ISO 3166 codes or English names",
+                      ResmonWarning, stacklevel=3)
 
 
 def _default_name():
@@ -154,7 +108,7 @@ class Monitor(Recorded):
         if carbon is not None:
             place = carbon_options(carbon)
             options.carbon = ctypes.pointer(place)
-            _warn_of_unknown_place(carbon, place)
+            _warn_of_unknown_place(place)
         handle = c_void_p()
         lib.monitor_new(byref(options), byref(handle))
         self._as_parameter_ = handle

@@ -7,7 +7,7 @@ from ctypes import byref, c_double
 
 from . import _abi, records
 from ._library import encoded, lib
-from .monitor import milliseconds
+from .options import milliseconds
 
 
 class PodPeak(records.Record):

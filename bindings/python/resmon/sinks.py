@@ -6,11 +6,7 @@ from ctypes import byref
 from . import _abi
 from ._library import encoded, lib, set_field, take_text
 from .errors import Error, StateError
-
-
-def _seconds(value, what):
-    from .monitor import milliseconds
-    return milliseconds(value, what)
+from .options import milliseconds
 
 
 def _labels(value, kept):
@@ -57,7 +53,7 @@ def options_of(kind, value, kept):
         if name in flags:
             options.flags |= flags[name] if given else 0
         elif name in times:
-            setattr(options, times[name], _seconds(given, f"{kind}: {name}"))
+            setattr(options, times[name], milliseconds(given, f"{kind}: {name}"))
         elif name == "labels" and name in fields:
             options.labels, options.label_count = _labels(given, kept), len(given)
         elif name in fields:

@@ -4,6 +4,7 @@ from ctypes import byref, c_uint64
 
 from . import _abi, records
 from ._library import lib
+from .options import combined
 
 
 class Watched(records.Record):
@@ -24,7 +25,6 @@ class Watch:
     __slots__ = ("_id", "_struct", "_lap", "watched")
 
     def __init__(self, meters="cpu+rss"):
-        from .monitor import combined
         number = c_uint64()
         self._id = None
         lib.watch_begin(combined(meters, _abi.METERS, "meters"), byref(number))
