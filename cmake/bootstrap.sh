@@ -17,7 +17,8 @@ root=$(pwd)
 logs=$root/build/log
 jobs=$(nproc 2>/dev/null || echo 2)
 
-build_packages="gcc g++ libc6-dev cmake ninja-build libcjson-dev libcurl4-openssl-dev zlib1g-dev"
+build_packages="gcc g++ libc6-dev cmake ninja-build libcjson-dev libcurl4-openssl-dev zlib1g-dev libpfm4-dev
+  libunwind-dev libdw-dev"
 test_packages="libcmocka-dev pkg-config python3 python3-venv python3-psutil python3-jsonschema git
   clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev codespell pmccabe strace openssl chromium
   chromium-driver curl prometheus prometheus-pushgateway prometheus-node-exporter slurm-wlm munge
@@ -151,7 +152,8 @@ all_tests() {
     run_tests tsan tsan --preset tsan -L threads
     step "analyzing" sh -c "ls lib/*/*.c | xargs -P $jobs -n 4 clang-tidy-14 -p build/dev --quiet"
     step "configuring without any third-party library" cmake -S . -B build/bare -G Ninja \
-        -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRESMON_WERROR=ON -DRESMON_WITH_CJSON=OFF -DRESMON_WITH_CURL=OFF
+        -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRESMON_WERROR=ON -DRESMON_WITH_CJSON=OFF -DRESMON_WITH_CURL=OFF \
+        -DRESMON_WITH_PFM=OFF -DRESMON_WITH_UNWIND=OFF -DRESMON_WITH_DW=OFF -DRESMON_WITH_ZLIB=OFF
     step "building without any third-party library" cmake --build build/bare -j "$jobs"
     run_tests "without any third-party library" bare --test-dir build/bare -LE "package|truth|servers|python"
     step "building with clang" sh -c "cmake -S . -B build/clang -G Ninja -DCMAKE_C_COMPILER=clang-14 \

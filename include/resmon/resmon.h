@@ -24,6 +24,7 @@
 #include <resmon/run.h>
 #include <resmon/scope.h>
 #include <resmon/sink.h>
+#include <resmon/stack.h>
 #include <resmon/status.h>
 #include <resmon/summary.h>
 #include <resmon/table.h>

@@ -16,6 +16,7 @@ struct resmon_run *rm_run_new(void)
         run->references = 1;
         run->state = "";
         run->label = "";
+        run->profile = rm_profile_none();
     }
     return run;
 }

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "store/facts.h"
+#include "store/profile.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
 #include "store/source.h"
@@ -26,7 +27,8 @@
 #define RM_PART_SOURCES 8U
 #define RM_PART_TAGS    16U
 #define RM_PART_EVENTS  32U
-#define RM_PART_ALL     63U
+#define RM_PART_STACKS  64U
+#define RM_PART_ALL     127U
 
 struct rm_run_statistics {
     uint64_t n;
@@ -142,6 +144,7 @@ struct resmon_run {
     uint64_t event_room;             /* while it is filled: what was reserved */
     struct rm_caught_events *caught; /* while it is filled: in `working` */
 
+    struct rm_run_profile profile;
     struct rm_run_overhead overhead;
     struct rm_run_dropped dropped;
 };

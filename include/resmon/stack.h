@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resmon/stack.h - which functions and lines take the CPU time, and which make memory grow.
+ *
+ *     resmon_monitor_options options = {
+ *         .struct_size = sizeof options,
+ *         .stacks = RESMON_STACKS_CPU | RESMON_STACKS_MEMORY,
+ *     };
+ *
+ * or RESMON="stacks=cpu+memory,summary" in the environment.  Neither root nor LD_PRELOAD nor
+ * another compilation is needed; debug information (-g) gives lines, and no frame pointers are
+ * wanted.
+ *
+ * CPU time: a timer of each thread's CPU time sends a signal, and its handler takes the stack.
+ * Memory: the kernel counts the process's page faults, and every `fault_period`th takes the stack
+ * of the thread: the page that came, and those before it, are that function's growth of the RSS.
+ * Pages of files (programs, mapped data) are told apart.  Memory that is taken and not touched does
+ * not grow the RSS, and pages that were given back to the allocator and used again come without a
+ * fault.
+ *
+ * The signal is one that the program leaves alone: SIGURG, else SIGSTKFLT or SIGPROF.  System calls
+ * that SA_RESTART does not restart (poll, nanosleep, ...) may return EINTR a little more often.
+ *
+ * Names come from the files of the program and its libraries when a run is looked at, so they must
+ * still be the same files (their build-ids are compared); else functions are shown as
+ * module+offset.
+ */
+#ifndef RESMON_STACK_H
+#define RESMON_STACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <resmon/run.h>
+#include <resmon/status.h>
+
+RESMON_BEGIN_DECLS
+
+/* What stacks are taken of: bits of resmon_monitor_options.stacks. */
+#define RESMON_STACKS_CPU    UINT64_C(1) /**< CPU time, of all threads */
+#define RESMON_STACKS_MEMORY UINT64_C(2) /**< growth of memory */
+#define RESMON_STACKS_PEAK   UINT64_C(4) /**< all threads once, at the highest memory */
+#define RESMON_STACKS_ALL    UINT64_C(7)
+
+/* Kinds of weight that a stack has. */
+#define RESMON_STACK_CPU    0 /**< ns of CPU time */
+#define RESMON_STACK_MEMORY 1 /**< B of pages of its own that the process got */
+#define RESMON_STACK_FILE   2 /**< B of pages of files that were mapped and touched */
+
+/** A stack that was seen, with all samples of it.  Since 0.1. */
+typedef struct resmon_run_stack {
+    size_t struct_size;
+    int64_t scope;       /**< index of the innermost open scope of the thread; -1: none */
+    uint64_t frames;     /**< how many */
+    uint64_t is_cut;     /**< 1: frames further out are missing */
+    uint64_t samples[3]; /**< by RESMON_STACK_* */
+    double weight[3];    /**< by RESMON_STACK_*: ns, B, B */
+} resmon_run_stack;
+
+/** One frame of a stack.  Since 0.1. */
+typedef struct resmon_run_frame {
+    size_t struct_size;
+    const char *function; /**< "" when not known */
+    const char *file;     /**< "" when not known */
+    const char *module;   /**< path of the program or library; "" for code made at run time */
+    uint64_t line;        /**< 0 when not known */
+    uint64_t address;     /**< in the process; callers: of the last byte of the call */
+    uint64_t is_inlined;  /**< 1: by the compiler into the frame around it */
+} resmon_run_frame;
+
+/** What is known about one kind.  Since 0.1. */
+typedef struct resmon_run_stack_info {
+    size_t struct_size;
+    resmon_status status; /**< RESMON_OK: taken; RESMON_ESTATE: not asked for; else why not */
+    int32_t reserved;
+    const char *reason; /**< of that; "" when there is nothing to say */
+    uint64_t period;    /**< CPU: ns between two samples of a thread; else page faults */
+    uint64_t samples;   /**< taken */
+    double weight;      /**< of all samples: ns, B */
+    double total;       /**< what the process took meanwhile by the kernel's account: ns, B; NaN:
+                             not known.  weight / total is the part that stacks explain */
+    uint64_t lost;      /**< samples that came while a ring or the run was full */
+} resmon_run_stack_info;
+
+/** How many stacks a run has.  Any thread.  Since 0.1. */
+RESMON_API size_t resmon_run_stack_count(const resmon_run *run);
+
+/** Stack `index`; RESMON_ENOENT past the end.  Any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_get_stack(const resmon_run *run, size_t index,
+                                              resmon_run_stack *ret_stack);
+
+/** Frame `frame` of a stack, 0 the innermost; RESMON_ENOENT past the end.  Any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_run_get_frame(const resmon_run *run, size_t stack, size_t frame,
+                                              resmon_run_frame *ret_frame);
+
+/** About a kind (RESMON_STACK_*).  RESMON_EINVAL: there is no such kind.  Any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_run_get_stack_info(const resmon_run *run, int32_t kind,
+                                                   resmon_run_stack_info *ret_info);
+
+/** A moment when memory was highest, and a thread at it.  Since 0.1. */
+typedef struct resmon_run_peak_stack {
+    size_t struct_size;
+    int64_t t_ns;            /**< since the start */
+    double rss_bytes;        /**< of the process */
+    double headroom_bytes;   /**< that its control group had left; NaN: not limited */
+    uint64_t thread_id;      /**< the kernel's */
+    const char *thread_name; /**< "" when not known */
+    int64_t scope;           /**< index; -1: none */
+    uint64_t frames;
+} resmon_run_peak_stack;
+
+/** Threads at the peak (RESMON_STACKS_PEAK), and their frames; 0, and RESMON_ENOENT, when none was
+ * taken.  Any thread.  Since 0.1. */
+RESMON_API size_t resmon_run_peak_stack_count(const resmon_run *run);
+RESMON_API resmon_status resmon_run_get_peak_stack(const resmon_run *run, size_t index,
+                                                   resmon_run_peak_stack *ret_stack);
+RESMON_API resmon_status resmon_run_get_peak_frame(const resmon_run *run, size_t stack,
+                                                   size_t frame, resmon_run_frame *ret_frame);
+
+/**
+ * Writes the stacks to a file, atomically, as resmon_run_save(), whose `path` and failures they
+ * share; RESMON_ENOENT: the run has none.
+ *
+ * Folded: a line for each stack, "main;work;inner 123", for flamegraph.pl and its kin.  Frames are
+ * named by their functions, and open scopes stand outermost, in brackets: "[training]".  The number
+ * is the weight of one kind: microseconds of CPU time, or KiB.
+ * Speedscope (speedscope.app): a profile for each kind.  pprof: profile.proto, compressed (without
+ * zlib: stored); sample types cpu/nanoseconds, samples/count, memory/bytes, file/bytes.
+ * Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_run_save_folded(const resmon_run *run, int32_t kind,
+                                                const char *path);
+RESMON_API resmon_status resmon_run_save_speedscope(const resmon_run *run, const char *path);
+RESMON_API resmon_status resmon_run_save_pprof(const resmon_run *run, const char *path);
+
+RESMON_END_DECLS
+
+#endif
