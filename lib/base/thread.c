@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/compiler.h"
 #include "base/fault.h"
 #include "base/status.h"
 
@@ -31,9 +32,44 @@ static size_t least_stack(const pthread_attr_t *attributes)
 static uint64_t count;   /* atomic: of threads that have begun and not ended */
 static uint64_t changes; /* atomic: of that */
 
+/* Their numbers; a thread more than there is room for is taken for one of the program's. */
+#define KNOWN_THREADS 256
+static uint32_t ids[KNOWN_THREADS]; /* atomic; 0: free */
+
+static void enter_id(uint32_t id)
+{
+    for (size_t i = 0; i < KNOWN_THREADS; i++) {
+        uint32_t none = 0;
+        if (__atomic_compare_exchange_n(&ids[i], &none, id, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+            return;
+        }
+    }
+}
+
+static void leave_id(uint32_t id)
+{
+    for (size_t i = 0; i < KNOWN_THREADS; i++) {
+        if (RM_LOAD(&ids[i]) == id) {
+            RM_STORE(&ids[i], 0);
+        }
+    }
+}
+
+bool rm_thread_is_ours(uint32_t id)
+{
+    for (size_t i = 0; i < KNOWN_THREADS; i++) {
+        if (RM_LOAD(&ids[i]) == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void leave(void *unused)
 {
     (void)unused;
+    leave_id(rm_thread_id());
     (void)__atomic_sub_fetch(&count, 1, __ATOMIC_SEQ_CST);
     (void)__atomic_add_fetch(&changes, 1, __ATOMIC_SEQ_CST);
 }
@@ -44,6 +80,7 @@ static void *run_counted(void *start_)
     const struct rm_thread_work work = *(struct rm_thread_work *)start_;
     void *result;
     rm_free(start_);
+    enter_id(rm_thread_id());
     (void)__atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
     (void)__atomic_add_fetch(&changes, 1, __ATOMIC_SEQ_CST);
     pthread_cleanup_push(leave, NULL);

@@ -7,6 +7,7 @@
 #define RM_BASE_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -34,6 +35,9 @@ void rm_thread_cond_init(pthread_cond_t *cond);
 /** How many such threads run, and how often that has changed: if it has not around a look at
  * something else, the number was right all the while. */
 uint64_t rm_thread_count(uint64_t *ret_changes);
+
+/** Whether thread `id` is one of these.  Any thread. */
+bool rm_thread_is_ours(uint32_t id);
 
 /** The calling thread's id and name.  Async-signal-safe. */
 uint32_t rm_thread_id(void);

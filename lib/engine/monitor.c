@@ -17,9 +17,11 @@
 #include "engine/options.h"
 #include "engine/recording.h"
 #include "engine/sampling.h"
+#include "engine/stacks.h"
 #include "job/path_pattern.h"
 #include "scope/session.h"
 #include "scope/site.h"
+#include "store/run_profile.h"
 #include "store/tags.h"
 #include "sys/clocksource.h"
 #include "sys/identity.h"
@@ -36,6 +38,7 @@ struct resmon_monitor {
     struct rm_scope_session *session; /* NULL: this monitor has no scopes */
     struct rm_block block;
     struct rm_sampling sampling;
+    struct rm_stacks *stacks; /* NULL: none are taken */
     struct rm_delivery delivery;
     struct rm_leader leader;    /* of the host, in a job */
     pthread_mutex_t label_lock; /* guards the label in the block */
@@ -44,6 +47,7 @@ struct resmon_monitor {
 
 #define FACT_BYTES 16384
 #define SITES      1024
+#define STACKS     8192
 
 static bool is_inherited(const resmon_monitor *monitor)
 {
@@ -178,6 +182,7 @@ static resmon_status make_block(resmon_monitor *monitor)
         .events = options->wants_scopes && is_self ? options->events : 0,
         .scope_energy =
             options->wants_scopes && is_self && (options->domains & RESMON_DOMAIN_ENERGY) != 0,
+        .stacks = options->stacks != 0 && is_self ? STACKS : 0,
     };
     return map_block(monitor, &sizes);
 }
@@ -286,6 +291,9 @@ static resmon_status start_all(resmon_monitor *monitor)
     if (status == RESMON_OK) {
         status = start_delivery(monitor);
     }
+    if (status == RESMON_OK && monitor->block.header->sizes.stacks > 0) {
+        status = rm_stacks_start(&monitor->block, &monitor->options, &monitor->stacks);
+    }
     if (status == RESMON_OK) {
         rm_sampling_run(&monitor->sampling);
         RM_STORE_RELEASE(&monitor->block.header->phase, RM_PHASE_RUNNING);
@@ -293,6 +301,12 @@ static resmon_status start_all(resmon_monitor *monitor)
         status = rm_mapping_publish(monitor->mapping);
     }
     return status;
+}
+
+static void stop_stacks(resmon_monitor *monitor)
+{
+    rm_stacks_stop(monitor->stacks);
+    monitor->stacks = NULL;
 }
 
 resmon_status rm_monitor_start(resmon_monitor *monitor)
@@ -304,6 +318,7 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
     RM_STORE_RELEASE(&monitor->life, LIFE_STARTING); /* sinks get their turn before it runs */
     status = start_all(monitor);
     if (status != RESMON_OK) {
+        stop_stacks(monitor);
         rm_sampling_stop(&monitor->sampling);
         if (monitor->session != NULL) {
             rm_session_stop(monitor->session);
@@ -323,6 +338,7 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
 static void finish(resmon_monitor *monitor)
 {
     struct rm_block_header *header = monitor->block.header;
+    stop_stacks(monitor); /* before the scopes that they are of */
     if (monitor->session != NULL) {
         rm_session_stop(monitor->session);
     }
@@ -464,6 +480,9 @@ resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon
     unlock_block(monitor);
     if (status == RESMON_OK) {
         status = rm_run_finish(&monitor->block, run);
+    }
+    if (status == RESMON_OK && (parts & RM_PART_STACKS) != 0) {
+        status = rm_run_decode_stacks(&monitor->block, run);
     }
     if (status != RESMON_OK) {
         rm_run_free(run);

@@ -387,6 +387,25 @@ bool rm_scope_end_forced(uint64_t token, uint64_t *ret_rss_peak)
     return is_taken && is_outermost;
 }
 
+/* Whatever this thread was doing: a frame counts once it has its token, as for other readers. */
+uint32_t rm_scope_open_sites(const struct rm_block *block, uint32_t *ret_sites, uint32_t room)
+{
+    const struct rm_scope_thread *thread = RM_LOAD(&self.thread);
+    if (thread == NULL || thread->record == NULL || thread->session->block.base != block->base) {
+        return 0;
+    }
+    uint64_t depth = block->header->sizes.depth;
+    uint32_t count = 0;
+    while (count < room && count < depth) {
+        const struct rm_scope_frame *frame = &thread->record->frames[count + 1];
+        if (RM_LOAD_ACQUIRE(&frame->token) == 0) {
+            break;
+        }
+        ret_sites[count++] = rm_node_at(block, RM_LOAD(&frame->node))->site;
+    }
+    return count;
+}
+
 uint64_t rm_scope_measure_cost(bool keeps_events)
 {
     struct rm_scope_node node = {.wall = {{.min = UINT64_MAX}}};

@@ -107,6 +107,10 @@ void rm_scope_prepare_for_fork(void);
  * tell a child from its parent, where each has a pid namespace of its own. */
 uint32_t rm_scope_forks(void);
 
+/** The sites of the scopes that this thread has open in the session of `block`, from the outermost;
+ * how many.  Async-signal-safe. */
+uint32_t rm_scope_open_sites(const struct rm_block *block, uint32_t *ret_sites, uint32_t room);
+
 /** In the child of a fork: forgets this thread's part without touching the parent's block. */
 void rm_scope_forget_thread(void);
 

@@ -10,6 +10,7 @@
 #include "store/scope_tree.h"
 #include "store/series.h"
 #include "store/source.h"
+#include "store/stack_record.h"
 #include "store/tags.h"
 
 #define SECTION_ALIGNMENT 64U
@@ -37,6 +38,7 @@ static const struct size_bound size_bounds[] = {
     BOUND(fact_bytes, 1, RM_MAX_FACT_BYTES),
     BOUND(events, 0, RM_MAX_EVENTS),
     BOUND(scope_energy, 0, 1),
+    BOUND(stacks, 0, RM_MAX_STACKS),
 };
 
 static uint64_t align_up(uint64_t bytes)
@@ -67,6 +69,7 @@ static resmon_status check_sizes(const struct rm_block_sizes *sizes)
 static uint64_t lay_out(const struct rm_block_sizes *sizes,
                         struct rm_section sections[RM_SECTION_COUNT])
 {
+    const uint64_t has_stacks = sizes->stacks > 0 ? 1 : 0;
     const uint64_t shape[RM_SECTION_COUNT][2] = {
         [RM_SECTION_COLUMNS] = {sizeof(struct rm_column), sizes->columns},
         [RM_SECTION_STATES] = {sizeof(struct rm_commit) +
@@ -87,6 +90,13 @@ static uint64_t lay_out(const struct rm_block_sizes *sizes,
                                sizes->events > 0 ? sizes->threads : 0},
         [RM_SECTION_SCOPE_ENERGY] = {sizeof(struct rm_scope_energy_record),
                                      sizes->scope_energy * sizes->nodes},
+        [RM_SECTION_STACK_RECORD] = {sizeof(struct rm_stack_record), has_stacks},
+        [RM_SECTION_STACK_NODES] = {sizeof(struct rm_stack_node),
+                                    sizes->stacks * RM_STACK_NODES_EACH},
+        [RM_SECTION_STACKS] = {sizeof(struct rm_stack_entry), sizes->stacks},
+        [RM_SECTION_MODULES] = {sizeof(struct rm_module_entry), has_stacks * RM_STACK_MODULES},
+        [RM_SECTION_PEAK_STACKS] = {sizeof(struct rm_peak_entry),
+                                    has_stacks * 2 * RM_STACK_PEAK_THREADS},
     };
     uint64_t offset = align_up(sizeof(struct rm_block_header));
     for (size_t i = 0; i < RM_SECTION_COUNT; i++) {

@@ -35,6 +35,7 @@ struct rm_block_sizes {
     uint64_t fact_bytes;
     uint64_t events;       /* of each thread slot; 0: none are kept */
     uint64_t scope_energy; /* 1: each node has a record of its energy */
+    uint64_t stacks;       /* different ones; 0: none are taken */
 };
 
 #define RM_MAX_COLUMNS    4096U
@@ -64,7 +65,12 @@ enum rm_section_id {
     RM_SECTION_THREADS = 9,
     RM_SECTION_EVENTS = 10, /* a ring for each thread slot; none where events are not kept */
     RM_SECTION_SCOPE_ENERGY = 11,
-    RM_SECTION_COUNT = 12
+    RM_SECTION_STACK_RECORD = 12, /* store/stack_record.h; these five are there or not together */
+    RM_SECTION_STACK_NODES = 13,
+    RM_SECTION_STACKS = 14,
+    RM_SECTION_MODULES = 15,
+    RM_SECTION_PEAK_STACKS = 16, /* two halves */
+    RM_SECTION_COUNT = 17
 };
 
 struct rm_section {

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "metric/metric.h"
 #include "store/run.h"
+#include "store/run_profile.h"
 #include "store/sketch.h"
 #include "store/tags.h"
 
@@ -374,6 +375,9 @@ resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode
     resmon_status status = rm_run_fill(block, how, run);
     if (status == RESMON_OK) {
         status = rm_run_finish(block, run);
+    }
+    if (status == RESMON_OK && (how->parts & RM_PART_STACKS) != 0) {
+        status = rm_run_decode_stacks(block, run);
     }
     if (status != RESMON_OK) {
         rm_run_free(run);

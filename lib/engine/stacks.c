@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/stacks.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "base/thread.h"
+#include "engine/memory_watch.h"
+#include "stack/sampler.h"
+#include "store/stack_writer.h"
+#include "sys/claimed_signal.h"
+#include "sys/dir.h"
+#include "sys/file_mappings.h"
+#include "sys/kept.h"
+
+#define ROUND_NS    (20 * RM_NS_PER_MS)
+#define SLOW_ROUNDS 50                   /* between looks at what changes rarely */
+#define MAPPINGS_NS (100 * RM_NS_PER_MS) /* the list of them is as old as this at most */
+#define LATE_NS     (200 * RM_NS_PER_MS) /* of CPU time: the signal was blocked meanwhile */
+#define PEAK_ROUNDS 20                   /* of a millisecond that the stacks of a peak have */
+#define TEXT_BYTES  160
+
+struct rm_stacks {
+    struct rm_stack_terms terms;
+    struct rm_stack_writer writer;
+    uint64_t wanted; /* RESMON_STACKS_* */
+    pthread_t thread;
+
+    /* The thread's alone: */
+    struct rm_root root;
+    struct rm_scratch scratch;
+    struct rm_file_mappings mappings;
+    int64_t mappings_ns;
+    struct rm_memory_watch watch;
+    uint64_t page_bytes;
+    uint64_t rounds;
+    struct rusage before;
+    bool is_at_peak;
+    uint32_t peak_arrived;
+    bool is_lost; /* the program took the signal away */
+
+    pthread_mutex_t lock; /* guards the members below */
+    pthread_cond_t asked; /* on CLOCK_MONOTONIC */
+    pthread_cond_t answered;
+    bool has_begun;
+    bool is_stopping;
+};
+
+/* ---- what is known about a kind ---------------------------------------------------------- */
+
+static const struct {
+    int32_t kind;
+    uint64_t bit;
+} kinds[] = {
+    {RESMON_STACK_CPU, RESMON_STACKS_CPU},
+    {RESMON_STACK_MEMORY, RESMON_STACKS_MEMORY},
+    {RESMON_STACK_FILE, RESMON_STACKS_MEMORY},
+};
+
+static void set_kinds(struct rm_stacks *stacks, uint64_t bits, resmon_status status,
+                      const char *reason)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(kinds); i++) {
+        if ((stacks->wanted & bits & kinds[i].bit) != 0) {
+            rm_stack_writer_set_kind(&stacks->writer, kinds[i].kind, status, reason);
+        }
+    }
+}
+
+static int64_t cpu_ns_of(const struct rusage *usage)
+{
+    return ((int64_t)usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * RM_NS_PER_S +
+           ((int64_t)usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
+}
+
+/* What there was to see, by the kernel's account: CPU time without that of this thread, and all
+ * faults, also those of the kernel on the program's behalf, which are not sampled. */
+static void set_totals(struct rm_stacks *stacks)
+{
+    struct rusage now;
+    (void)getrusage(RUSAGE_SELF, &now);
+    int64_t cpu_ns = cpu_ns_of(&now) - cpu_ns_of(&stacks->before);
+    int64_t own_ns = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    long faults =
+        now.ru_minflt - stacks->before.ru_minflt + now.ru_majflt - stacks->before.ru_majflt;
+    if (stacks->terms.cpu_ns > 0) {
+        rm_stack_writer_set_total(&stacks->writer, RESMON_STACK_CPU,
+                                  cpu_ns > own_ns ? (uint64_t)(cpu_ns - own_ns) : 0);
+    }
+    if (stacks->terms.fault_period > 0) {
+        rm_stack_writer_set_total(&stacks->writer, RESMON_STACK_MEMORY,
+                                  (uint64_t)faults * stacks->page_bytes);
+    }
+}
+
+/* ---- samples ---------------------------------------------------------------------------- */
+
+static int32_t kind_of_fault(struct rm_stacks *stacks, uint64_t address)
+{
+    int64_t now_ns = rm_clock_monotonic_ns();
+    const struct rm_mapped_range *range = rm_file_mappings_find(&stacks->mappings, address);
+    if (range == NULL || now_ns - stacks->mappings_ns > MAPPINGS_NS) {
+        if (now_ns - stacks->mappings_ns > MAPPINGS_NS / 10) {
+            rm_file_mappings_read(&stacks->mappings, &stacks->root, &stacks->scratch);
+            stacks->mappings_ns = now_ns;
+        }
+        range = rm_file_mappings_find(&stacks->mappings, address);
+    }
+    return range != NULL && range->is_file ? RESMON_STACK_FILE : RESMON_STACK_MEMORY;
+}
+
+static void weigh_cpu(struct rm_stacks *stacks, struct rm_stack_sample *sample)
+{
+    uint64_t every = (uint64_t)stacks->terms.cpu_ns;
+    sample->kind = RESMON_STACK_CPU;
+    if (sample->count * every > (uint64_t)LATE_NS && sample->count > 1) {
+        rm_stack_writer_lose(&stacks->writer, RM_LOSS_BLOCKED, sample->count - 1);
+        sample->count = 1; /* where it was meanwhile, nobody knows */
+    }
+    sample->weight = sample->count * every;
+}
+
+static void read_name(struct rm_stacks *stacks, uint32_t thread, char name[16])
+{
+    char path[64];
+    struct rm_text text;
+    (void)snprintf(path, sizeof path, "proc/self/task/%u/comm", thread);
+    memset(name, 0, 16);
+    if (rm_file_read_once(&stacks->root, path, &stacks->scratch, &text) == RESMON_OK) {
+        struct rm_text line;
+        if (rm_parse_line(&text, &line)) {
+            (void)rm_text_copy(name, 16, line.at, rm_text_left(&line));
+        }
+    }
+}
+
+static void take(void *context, const struct rm_slot_sample *taken, uint32_t thread)
+{
+    struct rm_stacks *stacks = context;
+    struct rm_slot_sample *parts = (struct rm_slot_sample *)(uintptr_t)taken; // NOLINT
+    struct rm_stack_sample sample = {
+        .sites = rm_slot_sites(parts),
+        .addresses = rm_slot_addresses(parts),
+        .site_count = taken->site_count,
+        .depth = taken->depth,
+        .is_cut = taken->is_cut != 0 || taken->is_broken != 0,
+        .count = taken->count,
+    };
+    rm_stack_writer_lose(&stacks->writer, RM_LOSS_DEPTH, taken->is_cut);
+    rm_stack_writer_lose(&stacks->writer, RM_LOSS_UNWIND, taken->is_broken);
+    if (taken->cause == RM_SAMPLE_PEAK && !stacks->is_at_peak) {
+        return; /* too late */
+    }
+    if (taken->cause == RM_SAMPLE_PEAK) {
+        char name[16];
+        read_name(stacks, thread, name);
+        rm_stack_writer_add_peak(&stacks->writer, &sample, thread, name);
+        stacks->peak_arrived++;
+        return;
+    }
+    if (taken->cause == RM_SAMPLE_CPU) {
+        weigh_cpu(stacks, &sample);
+    } else {
+        sample.kind = kind_of_fault(stacks, taken->address);
+        sample.weight = sample.count * stacks->terms.fault_period * stacks->page_bytes;
+    }
+    rm_stack_writer_add(&stacks->writer, &sample);
+}
+
+/* ---- threads ---------------------------------------------------------------------------- */
+
+static void note_failure(struct rm_stacks *stacks, uint64_t bits, resmon_status status)
+{
+    char text[TEXT_BYTES];
+    (void)rm_text_set(text, sizeof text, resmon_last_error());
+    rm_stack_writer_lose(&stacks->writer, RM_LOSS_THREADS, 1);
+    set_kinds(stacks, bits, status, text);
+}
+
+static void attach(struct rm_stacks *stacks, uint32_t thread)
+{
+    struct rm_stack_attached attached;
+    if (!rm_stack_sampler_attach(thread, &attached)) {
+        return;
+    }
+    if (!attached.has_slot) {
+        rm_stack_writer_lose(&stacks->writer, RM_LOSS_THREADS, 1);
+    } else if (attached.faults != RESMON_OK) {
+        note_failure(stacks, RESMON_STACKS_MEMORY, attached.faults);
+    } else if (attached.timer != RESMON_OK && attached.timer != RESMON_ESRCH) {
+        note_failure(stacks, RESMON_STACKS_CPU, attached.timer);
+    }
+}
+
+static bool visit_thread(void *context, const char *name)
+{
+    struct rm_text text = rm_text_of(name, strlen(name));
+    uint64_t thread;
+    if (rm_parse_u64(&text, &thread) && thread <= UINT32_MAX &&
+        !rm_thread_is_ours((uint32_t)thread)) {
+        attach(context, (uint32_t)thread);
+    }
+    return true;
+}
+
+/* Whether the thread has the signal blocked: "SigBlk:\t0000000000400000", bit 0 is signal 1. */
+static bool is_blocked(struct rm_stacks *stacks, uint32_t thread)
+{
+    char path[64];
+    struct rm_text text;
+    struct rm_text line;
+    uint64_t mask = 0;
+    (void)snprintf(path, sizeof path, "proc/self/task/%u/status", thread);
+    if (rm_file_read_once(&stacks->root, path, &stacks->scratch, &text) != RESMON_OK) {
+        return false;
+    }
+    while (rm_parse_line(&text, &line)) {
+        if (rm_parse_literal(&line, "SigBlk:\t") && rm_parse_hex(&line, &mask)) {
+            return (mask >> (rm_stack_sampler_signal() - 1) & 1) != 0;
+        }
+    }
+    return false;
+}
+
+/* CPU time that a thread spent with the signal blocked, in samples that it should have been. */
+static void count_blocked(struct rm_stacks *stacks, struct rm_stack_slot *slot)
+{
+    const clockid_t clock = (clockid_t)((~slot->thread << 3) | 6U);
+    uint64_t now_ns = (uint64_t)rm_clock_ns(clock);
+    if (slot->thread == 0 || stacks->terms.cpu_ns == 0 || !is_blocked(stacks, slot->thread)) {
+        slot->blocked_ns = now_ns;
+        return;
+    }
+    uint64_t every = (uint64_t)stacks->terms.cpu_ns;
+    if (slot->blocked_ns > 0 && now_ns > slot->blocked_ns) {
+        uint64_t count = (now_ns - slot->blocked_ns) / every;
+        rm_stack_writer_lose(&stacks->writer, RM_LOSS_BLOCKED, count);
+        slot->blocked_ns += count * every;
+    }
+}
+
+static void look_slowly(struct rm_stacks *stacks)
+{
+    struct rm_stack_slot *slot;
+    for (uint32_t i = 0; rm_stack_sampler_thread(i, &slot); i++) {
+        count_blocked(stacks, slot);
+    }
+    if (!stacks->is_lost && !rm_claimed_signal_is_ours()) {
+        stacks->is_lost = true;
+        set_kinds(stacks, RESMON_STACKS_ALL, RESMON_EBUSY,
+                  "the program took the signal for itself while stacks were taken");
+    }
+}
+
+/* ---- rounds ----------------------------------------------------------------------------- */
+
+static void see_modules(struct rm_stacks *stacks)
+{
+    (void)rm_stack_sampler_refresh();
+    const struct rm_modules *modules = rm_stack_sampler_modules();
+    for (size_t i = 0; i < modules->count; i++) {
+        rm_stack_writer_add_module(&stacks->writer, &modules->rows[i].entry);
+    }
+}
+
+static void drain(struct rm_stacks *stacks)
+{
+    rm_stack_sampler_drain(take, stacks);
+    rm_stack_writer_lose(&stacks->writer, RM_LOSS_RING, rm_stack_sampler_full());
+}
+
+/* Published even when some thread did not answer: at a peak, the program may not have long to live.
+ * What was published before stays if none did. */
+static void take_peak(struct rm_stacks *stacks, struct rm_peak_head *head)
+{
+    const struct timespec pause = {.tv_nsec = RM_NS_PER_MS};
+    head->t_ns = (uint64_t)(rm_clock_monotonic_ns() - stacks->terms.block.header->start.ns);
+    drain(stacks);
+    rm_stack_writer_begin_peak(&stacks->writer, head);
+    stacks->peak_arrived = 0;
+    stacks->is_at_peak = true;
+    uint32_t asked = rm_stack_sampler_ask_all();
+    for (int i = 0; i < PEAK_ROUNDS && stacks->peak_arrived < asked; i++) {
+        (void)nanosleep(&pause, NULL);
+        drain(stacks);
+    }
+    stacks->is_at_peak = false;
+    if (stacks->peak_arrived > 0) {
+        rm_stack_writer_publish_peak(&stacks->writer);
+    }
+}
+
+static void do_round(struct rm_stacks *stacks)
+{
+    struct rm_peak_head head;
+    see_modules(stacks);
+    (void)rm_dir_visit(&stacks->root, "proc/self/task", visit_thread, stacks);
+    drain(stacks);
+    rm_stack_sampler_forget_ended();
+    if ((stacks->wanted & RESMON_STACKS_PEAK) != 0 &&
+        rm_memory_watch_look(&stacks->watch, &stacks->scratch, &head)) {
+        take_peak(stacks, &head);
+    }
+    if (stacks->rounds++ % SLOW_ROUNDS == 0) {
+        look_slowly(stacks);
+    }
+    set_totals(stacks);
+}
+
+/* Huge pages come with one fault for 512 ordinary ones. */
+static void remark_huge_pages(struct rm_stacks *stacks)
+{
+    struct rm_text text;
+    struct rm_text before;
+    if (rm_file_read_once(&stacks->root, "sys/kernel/mm/transparent_hugepage/enabled",
+                          &stacks->scratch, &text) == RESMON_OK &&
+        rm_parse_until(&text, '[', &before) && rm_parse_literal(&text, "always]")) {
+        set_kinds(
+            stacks, RESMON_STACKS_MEMORY, RESMON_OK,
+            "transparent huge pages are on for all memory, and one fault brings 2 MiB: growth "
+            "by them counts as one small page");
+    }
+}
+
+static bool open_files(struct rm_stacks *stacks)
+{
+    if (rm_root_open(&stacks->root, NULL) != RESMON_OK) {
+        return false;
+    }
+    if (rm_scratch_init(&stacks->scratch) != RESMON_OK) {
+        rm_root_close(&stacks->root);
+        return false;
+    }
+    if ((stacks->wanted & RESMON_STACKS_PEAK) != 0) {
+        rm_memory_watch_open(&stacks->watch, &stacks->root, &stacks->scratch);
+    }
+    return true;
+}
+
+static void close_files(struct rm_stacks *stacks)
+{
+    if ((stacks->wanted & RESMON_STACKS_PEAK) != 0) {
+        rm_memory_watch_close(&stacks->watch);
+    }
+    rm_file_mappings_free(&stacks->mappings);
+    rm_scratch_free(&stacks->scratch);
+    rm_root_close(&stacks->root);
+}
+
+/* ---- the thread ------------------------------------------------------------------------- */
+
+static bool wait_for_round(struct rm_stacks *stacks, int64_t until_ns)
+{
+    const struct timespec until = {until_ns / RM_NS_PER_S, until_ns % RM_NS_PER_S};
+    int error = 0;
+    (void)pthread_mutex_lock(&stacks->lock);
+    while (error == 0 && !stacks->is_stopping) {
+        error = pthread_cond_timedwait(&stacks->asked, &stacks->lock, &until);
+    }
+    bool goes_on = !stacks->is_stopping;
+    (void)pthread_mutex_unlock(&stacks->lock);
+    return goes_on;
+}
+
+static void tell_begun(struct rm_stacks *stacks)
+{
+    (void)pthread_mutex_lock(&stacks->lock);
+    stacks->has_begun = true;
+    (void)pthread_cond_signal(&stacks->answered);
+    (void)pthread_mutex_unlock(&stacks->lock);
+}
+
+static void *run_thread(void *context)
+{
+    struct rm_stacks *stacks = context;
+    rm_kept_isolate_thread();
+    bool is_open = open_files(stacks);
+    int64_t until_ns = rm_clock_monotonic_ns();
+    if (is_open) {
+        remark_huge_pages(stacks);
+        do_round(stacks);
+    }
+    tell_begun(stacks);
+    do {
+        until_ns += ROUND_NS;
+        int64_t now_ns = rm_clock_monotonic_ns();
+        until_ns = until_ns < now_ns ? now_ns : until_ns;
+    } while (wait_for_round(stacks, until_ns) && (!is_open || (do_round(stacks), true)));
+    rm_stack_sampler_stop();
+    if (is_open) {
+        see_modules(stacks);
+        drain(stacks);
+        set_totals(stacks);
+        close_files(stacks);
+    }
+    rm_stack_sampler_close();
+    return NULL;
+}
+
+/* ---- start and stop --------------------------------------------------------------------- */
+
+static void free_stacks(struct rm_stacks *stacks)
+{
+    rm_stack_writer_close(&stacks->writer);
+    (void)pthread_mutex_destroy(&stacks->lock);
+    (void)pthread_cond_destroy(&stacks->asked);
+    (void)pthread_cond_destroy(&stacks->answered);
+    rm_free(stacks);
+}
+
+static struct rm_stacks *make(const struct rm_block *block, const struct rm_options *options)
+{
+    struct rm_stacks *stacks = rm_alloc(1, sizeof *stacks);
+    if (stacks == NULL) {
+        return NULL;
+    }
+    stacks->wanted = options->stacks;
+    stacks->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    stacks->terms.block = *block;
+    if ((options->stacks & RESMON_STACKS_CPU) != 0) {
+        stacks->terms.cpu_ns = RM_NS_PER_S / (int64_t)options->stack_hz;
+    }
+    if ((options->stacks & RESMON_STACKS_MEMORY) != 0) {
+        stacks->terms.fault_period = options->fault_period;
+    }
+    (void)getrusage(RUSAGE_SELF, &stacks->before);
+    (void)pthread_mutex_init(&stacks->lock, NULL);
+    rm_thread_cond_init(&stacks->asked);
+    (void)pthread_cond_init(&stacks->answered, NULL);
+    return stacks;
+}
+
+static void set_first_kinds(struct rm_stacks *stacks)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(kinds); i++) {
+        rm_stack_writer_set_kind(&stacks->writer, kinds[i].kind, RESMON_ESTATE, "");
+    }
+    set_kinds(stacks, RESMON_STACKS_ALL, RESMON_OK, "");
+    rm_stack_writer_set_period(&stacks->writer, RESMON_STACK_CPU, (uint64_t)stacks->terms.cpu_ns);
+    rm_stack_writer_set_period(&stacks->writer, RESMON_STACK_MEMORY, stacks->terms.fault_period);
+    rm_stack_writer_set_period(&stacks->writer, RESMON_STACK_FILE, stacks->terms.fault_period);
+}
+
+static resmon_status start_thread(struct rm_stacks *stacks)
+{
+    const struct rm_thread_work work = {"rm-stack", RM_STACK_OF_PROGRAM, run_thread, stacks};
+    resmon_status status = rm_thread_start(&stacks->thread, &work);
+    if (status != RESMON_OK) {
+        rm_stack_sampler_stop();
+        rm_stack_sampler_close();
+        return status;
+    }
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    (void)pthread_mutex_lock(&stacks->lock);
+    while (!stacks->has_begun) {
+        (void)pthread_cond_wait(&stacks->answered, &stacks->lock);
+    }
+    (void)pthread_mutex_unlock(&stacks->lock);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    return RESMON_OK;
+}
+
+resmon_status rm_stacks_start(const struct rm_block *block, const struct rm_options *options,
+                              struct rm_stacks **ret_stacks)
+{
+    struct rm_stacks *stacks = make(block, options);
+    if (stacks == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for stacks");
+    }
+    resmon_status status = rm_stack_writer_open(&stacks->writer, block);
+    if (status != RESMON_OK) {
+        free_stacks(stacks);
+        return status;
+    }
+    set_first_kinds(stacks);
+    status = rm_stack_sampler_open(&stacks->terms);
+    if (status != RESMON_OK) {
+        char text[TEXT_BYTES];
+        (void)rm_text_set(text, sizeof text, resmon_last_error());
+        set_kinds(stacks, RESMON_STACKS_ALL, status, text);
+        free_stacks(stacks);
+        return RESMON_OK;
+    }
+    status = start_thread(stacks);
+    if (status != RESMON_OK) {
+        free_stacks(stacks);
+        return status;
+    }
+    *ret_stacks = stacks;
+    return RESMON_OK;
+}
+
+void rm_stacks_stop(struct rm_stacks *stacks)
+{
+    if (stacks == NULL) {
+        return;
+    }
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    (void)pthread_mutex_lock(&stacks->lock);
+    stacks->is_stopping = true;
+    (void)pthread_cond_signal(&stacks->asked);
+    (void)pthread_mutex_unlock(&stacks->lock);
+    (void)pthread_join(stacks->thread, NULL);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    free_stacks(stacks);
+}

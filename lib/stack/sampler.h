@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the taking of stacks in this process: the signal, a slot for each thread, the handler.  One
+ * at a time.  All but the handler runs on one thread, that of engine/stacks.
+ */
+#ifndef RM_STACK_SAMPLER_H
+#define RM_STACK_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <resmon/status.h>
+
+#include "stack/slot.h"
+#include "store/block.h"
+
+#define RM_STACK_THREADS 512U /* that are sampled at the same time */
+
+struct rm_stack_terms {
+    struct rm_block block; /* whose scopes are noted */
+    int64_t cpu_ns;        /* CPU time between samples; 0: none are taken */
+    uint64_t fault_period; /* page faults between samples; 0: none are taken */
+};
+
+/** Takes the signal and makes ready; no thread is sampled yet.  RESMON_EBUSY: another monitor takes
+ * stacks, or the program uses the signals; RESMON_ENOTSUP: no libunwind; RESMON_ENOMEM. */
+resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms);
+
+/** No more stacks are taken; those that are on their way are waited for. */
+void rm_stack_sampler_stop(void);
+
+/** Frees; after stop. */
+void rm_stack_sampler_close(void);
+
+/** Sees after libraries that came or went; RESMON_ENOMEM.  true: something changed. */
+bool rm_stack_sampler_refresh(void);
+
+/** The modules that are mapped, as last seen. */
+const struct rm_modules *rm_stack_sampler_modules(void);
+
+/* What became of a thread that was to be sampled. */
+struct rm_stack_attached {
+    bool has_slot;
+    resmon_status faults; /* RESMON_OK: they are counted; with the text of the error */
+    resmon_status timer;
+};
+
+/** Samples a thread from now on, if it is not known yet (false). */
+bool rm_stack_sampler_attach(uint32_t thread, struct rm_stack_attached *ret_attached);
+
+/** Gives up threads that have ended: those that were not named by attach since the last call. */
+void rm_stack_sampler_forget_ended(void);
+
+/** Calls `take` for each sample that waits, with the thread that it is of. */
+typedef void (*rm_stack_take_fn)(void *context, const struct rm_slot_sample *sample,
+                                 uint32_t thread);
+void rm_stack_sampler_drain(rm_stack_take_fn take, void *context);
+
+/** Samples that found their ring full, since the last call. */
+uint64_t rm_stack_sampler_full(void);
+
+/** Has every thread take a stack now, with RM_SAMPLE_PEAK; how many were asked. */
+uint32_t rm_stack_sampler_ask_all(void);
+
+/** Threads that are sampled, one by one: false past the last. */
+bool rm_stack_sampler_thread(uint32_t index, struct rm_stack_slot **ret_slot);
+
+/** The signal that is used. */
+int rm_stack_sampler_signal(void);
+
+#endif

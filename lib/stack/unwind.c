@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* process_vm_readv, REG_RIP */
+#include "stack/unwind.h"
+
+#include <errno.h>
+#include <libunwind.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "sys/library.h"
+
+/*
+ * libunwind in its form for other processes: it asks us for memory, registers and unwind tables.
+ * The local form asks the loader for the tables, whose lock may be held by a thread that waits for
+ * the allocator, whose lock may be held by the thread that was interrupted.
+ */
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+#define NAME(f)  "_U" TEXT(UNW_TARGET) "_" #f
+
+static struct {
+    unw_addr_space_t (*create_addr_space)(unw_accessors_t *accessors, int byte_order);
+    int (*init_remote)(unw_cursor_t *cursor, unw_addr_space_t space, void *argument);
+    int (*step)(unw_cursor_t *cursor);
+    int (*get_reg)(unw_cursor_t *cursor, int number, unw_word_t *value);
+    int (*is_signal_frame)(unw_cursor_t *cursor);
+    int (*set_caching_policy)(unw_addr_space_t space, unw_caching_policy_t policy);
+    void (*flush_cache)(unw_addr_space_t space, unw_word_t low, unw_word_t high);
+    int (*search_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
+                        unw_proc_info_t *ret_info, int wants_details, void *argument);
+} libunwind;
+
+static const struct rm_library_function functions[] = {
+    {NAME(create_addr_space), &libunwind.create_addr_space},
+    {NAME(init_remote), &libunwind.init_remote},
+    {NAME(step), &libunwind.step},
+    {NAME(get_reg), &libunwind.get_reg},
+    {NAME(is_signal_frame), &libunwind.is_signal_frame},
+    {NAME(set_caching_policy), &libunwind.set_caching_policy},
+    {NAME(flush_cache), &libunwind.flush_cache},
+    {NAME(dwarf_search_unwind_table), &libunwind.search_table},
+};
+
+static const char *const names[] = {"libunwind-" TEXT(UNW_TARGET) ".so.8", NULL};
+
+_Static_assert(sizeof(unw_cursor_t) <= sizeof((struct rm_unwind *)NULL)->cursor, "cursor");
+
+static unw_addr_space_t space;
+
+/* ---- what libunwind asks for ------------------------------------------------------------ */
+
+/* A copy by the kernel: where nothing is mapped, it fails and does not trap. */
+static bool read_memory(uint64_t address, void *target, size_t bytes)
+{
+    struct iovec to = {target, bytes};
+    struct iovec from = {(void *)(uintptr_t)address, bytes}; // NOLINT(performance-no-int-to-ptr)
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)bytes;
+}
+
+static const struct rm_unwind_window *window_of(struct rm_unwind *unwind, uint64_t address)
+{
+    uint64_t start = address & ~(uint64_t)(RM_UNWIND_WINDOW_BYTES - 1);
+    if (unwind->windows[unwind->latest].start == start) {
+        return &unwind->windows[unwind->latest];
+    }
+    for (uint32_t i = 0; i < RM_UNWIND_WINDOWS; i++) {
+        if (unwind->windows[i].start == start) {
+            unwind->latest = i;
+            return &unwind->windows[i];
+        }
+    }
+    struct rm_unwind_window *window = &unwind->windows[unwind->next];
+    window->start = 0;
+    if (start == 0 || !read_memory(start, window->bytes, sizeof window->bytes)) {
+        return NULL;
+    }
+    window->start = start;
+    unwind->latest = unwind->next;
+    unwind->next = (unwind->next + 1) % RM_UNWIND_WINDOWS;
+    return window;
+}
+
+/* Words need not be aligned, and may lie across two windows. */
+static int access_memory(unw_addr_space_t of, unw_word_t address, unw_word_t *value, int is_write,
+                         void *argument)
+{
+    unsigned char bytes[sizeof *value];
+    size_t done = 0;
+    (void)of;
+    if (is_write != 0) {
+        return -UNW_EINVAL;
+    }
+    while (done < sizeof bytes) {
+        const struct rm_unwind_window *window = window_of(argument, address + done);
+        if (window == NULL) {
+            return -UNW_EINVAL;
+        }
+        size_t at = (address + done) % RM_UNWIND_WINDOW_BYTES;
+        size_t part = RM_UNWIND_WINDOW_BYTES - at;
+        part = part < sizeof bytes - done ? part : sizeof bytes - done;
+        memcpy(bytes + done, window->bytes + at, part);
+        done += part;
+    }
+    memcpy(value, bytes, sizeof bytes);
+    return 0;
+}
+
+#if defined(__x86_64__)
+/* By libunwind's numbers, which are those of DWARF. */
+static const int registers_of[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                   REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                   REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+
+static bool read_register(const ucontext_t *context, unw_regnum_t number, unw_word_t *value)
+{
+    if (number < 0 || (size_t)number >= RM_ARRAY_LEN(registers_of)) {
+        return false;
+    }
+    *value = (unw_word_t)context->uc_mcontext.gregs[registers_of[number]];
+    return true;
+}
+#elif defined(__aarch64__)
+static bool read_register(const ucontext_t *context, unw_regnum_t number, unw_word_t *value)
+{
+    if (number >= UNW_AARCH64_X0 && number <= UNW_AARCH64_X30) {
+        *value = context->uc_mcontext.regs[number - UNW_AARCH64_X0];
+    } else if (number == UNW_AARCH64_SP) {
+        *value = context->uc_mcontext.sp;
+    } else if (number == UNW_AARCH64_PC) {
+        *value = context->uc_mcontext.pc;
+    } else {
+        return false;
+    }
+    return true;
+}
+#else
+static bool read_register(const ucontext_t *context, unw_regnum_t number, unw_word_t *value)
+{
+    (void)context, (void)number, (void)value;
+    return false;
+}
+#endif
+
+static int access_register(unw_addr_space_t of, unw_regnum_t number, unw_word_t *value,
+                           int is_write, void *argument)
+{
+    const struct rm_unwind *unwind = argument;
+    (void)of;
+    return is_write == 0 && read_register(unwind->registers, number, value) ? 0 : -UNW_EBADREG;
+}
+
+static int find_unwind_info(unw_addr_space_t of, unw_word_t ip, unw_proc_info_t *ret_info,
+                            int wants_details, void *argument)
+{
+    const struct rm_unwind *unwind = argument;
+    const struct rm_module *module = rm_modules_find(unwind->modules, ip);
+    if (module == NULL || module->unwind_header == 0) {
+        return -UNW_ENOINFO;
+    }
+    unw_dyn_info_t table = {
+        .start_ip = module->entry.start,
+        .end_ip = module->entry.end,
+        .format = UNW_INFO_FORMAT_REMOTE_TABLE,
+    };
+    table.u.rti.segbase = module->unwind_header;
+    table.u.rti.table_data = module->unwind_table;
+    table.u.rti.table_len = module->unwind_count * 8 / sizeof(unw_word_t);
+    return libunwind.search_table(of, ip, &table, ret_info, wants_details, argument);
+}
+
+static void put_unwind_info(unw_addr_space_t of, unw_proc_info_t *info, void *argument)
+{
+    (void)of, (void)info, (void)argument;
+}
+
+static int get_no_dynamic_list(unw_addr_space_t of, unw_word_t *ret_list, void *argument)
+{
+    (void)of, (void)ret_list, (void)argument;
+    return -UNW_ENOINFO;
+}
+
+static int access_no_fp_register(unw_addr_space_t of, unw_regnum_t number, unw_fpreg_t *value,
+                                 int is_write, void *argument)
+{
+    (void)of, (void)number, (void)value, (void)is_write, (void)argument;
+    return -UNW_EBADREG;
+}
+
+static int resume_nothing(unw_addr_space_t of, unw_cursor_t *cursor, void *argument)
+{
+    (void)of, (void)cursor, (void)argument;
+    return -UNW_EINVAL;
+}
+
+static int get_no_name(unw_addr_space_t of, unw_word_t address, char *name, size_t room,
+                       unw_word_t *ret_offset, void *argument)
+{
+    (void)of, (void)address, (void)name, (void)room, (void)ret_offset, (void)argument;
+    return -UNW_ENOINFO;
+}
+
+static unw_accessors_t accessors = {
+    .find_proc_info = find_unwind_info,
+    .put_unwind_info = put_unwind_info,
+    .get_dyn_info_list_addr = get_no_dynamic_list,
+    .access_mem = access_memory,
+    .access_reg = access_register,
+    .access_fpreg = access_no_fp_register,
+    .resume = resume_nothing,
+    .get_proc_name = get_no_name,
+};
+
+/* ---- open ------------------------------------------------------------------------------- */
+
+static pthread_once_t open_once = PTHREAD_ONCE_INIT;
+static resmon_status open_status;
+static char open_error[RM_ERROR_TEXT_BYTES];
+
+static resmon_status open_library(void)
+{
+    static const struct rm_library library = {
+        .what = "libunwind, which follows stacks",
+        .names = names,
+        .functions = functions,
+        .function_count = RM_ARRAY_LEN(functions),
+    };
+    const uint64_t probe = 42;
+    uint64_t seen = 0;
+    if (!read_memory((uint64_t)(uintptr_t)&probe, &seen, sizeof seen) || seen != probe) {
+        return rm_error_errno(errno, "this process may not read its own memory by "
+                                     "process_vm_readv(), which stacks need");
+    }
+    resmon_status status = rm_library_load(&library);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    space = libunwind.create_addr_space(&accessors, 0);
+    if (space == NULL) {
+        return rm_error(RESMON_ENOMEM, "libunwind has no memory");
+    }
+    (void)libunwind.set_caching_policy(space, UNW_CACHE_GLOBAL);
+    return RESMON_OK;
+}
+
+static void open_first(void)
+{
+    open_status = open_library();
+    if (open_status != RESMON_OK) {
+        strncpy(open_error, resmon_last_error(), sizeof open_error - 1);
+    }
+}
+
+resmon_status rm_unwind_open(void)
+{
+    (void)pthread_once(&open_once, open_first);
+    return open_status == RESMON_OK ? RESMON_OK : rm_error(open_status, "%s", open_error);
+}
+
+void rm_unwind_forget(void)
+{
+    if (space != NULL) {
+        libunwind.flush_cache(space, 0, 0);
+    }
+}
+
+/* ---- follow ----------------------------------------------------------------------------- */
+
+struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const void *registers,
+                                   uint64_t *ret_addresses, uint32_t room)
+{
+    struct rm_unwound unwound = {.depth = 0};
+    unw_cursor_t *cursor = (unw_cursor_t *)(void *)unwind->cursor;
+    unw_word_t ip = 0;
+    bool is_call = false; /* the innermost is where the thread was, and not a call */
+    unwind->registers = registers;
+    for (uint32_t i = 0; i < RM_UNWIND_WINDOWS; i++) {
+        unwind->windows[i].start = 0;
+    }
+    int result = libunwind.init_remote(cursor, space, unwind);
+    while (result >= 0 && libunwind.get_reg(cursor, UNW_REG_IP, &ip) == 0 && ip != 0) {
+        if (unwound.depth == room) {
+            unwound.is_cut = true;
+            return unwound;
+        }
+        ret_addresses[unwound.depth++] = is_call ? ip - 1 : ip;
+        is_call = libunwind.is_signal_frame(cursor) <= 0;
+        result = libunwind.step(cursor);
+        if (result == 0) {
+            return unwound; /* the outermost */
+        }
+    }
+    unwound.is_broken = result < 0;
+    return unwound;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns following a stack, from the registers of a thread outwards, in a signal handler on that very
+ * thread: no lock of the loader, no allocation, and every byte is read in a way that a wrong
+ * address cannot hurt.
+ */
+#ifndef RM_STACK_UNWIND_H
+#define RM_STACK_UNWIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <resmon/status.h>
+
+#include "stack/modules.h"
+
+#define RM_UNWIND_WINDOWS      8
+#define RM_UNWIND_WINDOW_BYTES 1024U
+#define RM_UNWIND_CURSOR_WORDS 256
+
+/* Memory as it was seen while one stack was followed. */
+struct rm_unwind_window {
+    uint64_t start; /* 0: empty */
+    unsigned char bytes[RM_UNWIND_WINDOW_BYTES];
+};
+
+/* What following a stack works in: one per thread, not on its stack. */
+struct rm_unwind {
+    const struct rm_modules *modules;
+    const void *registers; /* ucontext_t */
+    uint64_t cursor[RM_UNWIND_CURSOR_WORDS];
+    struct rm_unwind_window windows[RM_UNWIND_WINDOWS];
+    uint32_t latest, next;
+};
+
+/* What was followed. */
+struct rm_unwound {
+    uint32_t depth;
+    bool is_cut;    /* there was more than room */
+    bool is_broken; /* it could not be followed to its end */
+};
+
+/** Loads what it needs.  RESMON_ENOTSUP with the reason.  Once; repeated calls are quick. */
+resmon_status rm_unwind_open(void);
+
+/** Forgets what was learned about code that may have been unmapped. */
+void rm_unwind_forget(void);
+
+/**
+ * Addresses from the innermost outwards; of callers that of the last byte of the call.
+ * Async-signal-safe.
+ */
+struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const void *registers,
+                                   uint64_t *ret_addresses, uint32_t room);
+
+#endif

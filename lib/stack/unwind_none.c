@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* stack/unwind.h without libunwind. */
+#include "base/status.h"
+#include "stack/unwind.h"
+
+resmon_status rm_unwind_open(void)
+{
+    return rm_error(RESMON_ENOTSUP, "this build of libresmon takes no stacks: it has no libunwind");
+}
+
+void rm_unwind_forget(void)
+{
+}
+
+struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const void *registers,
+                                   uint64_t *ret_addresses, uint32_t room)
+{
+    (void)unwind, (void)registers, (void)ret_addresses, (void)room;
+    return (struct rm_unwound){.is_broken = true};
+}

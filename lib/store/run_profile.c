@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/run_profile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "store/scope_tree.h"
+#include "store/stack_record.h"
+
+/* What is made of the tree: for each node the place of its address, or the scope that it is. */
+struct reader {
+    const struct rm_block *block;
+    struct resmon_run *run;
+    const struct rm_stack_record *record;
+    const struct rm_stack_node *nodes;
+    uint32_t *places; /* by node; of a scope: its index in the run plus 1 */
+    uint64_t node_count;
+    size_t frame_room;
+};
+
+static resmon_status out_of_memory(void)
+{
+    return rm_error(RESMON_ENOMEM, "out of memory for the stacks of a run");
+}
+
+static uint64_t at_most(uint64_t count, const struct rm_block *block, enum rm_section_id section)
+{
+    uint64_t room = block->header->sections[section].count;
+    return count < room ? count : room;
+}
+
+/* ---- modules ---------------------------------------------------------------------------- */
+
+static resmon_status decode_module(struct resmon_run *run, const struct rm_module_entry *entry,
+                                   struct rm_run_module *module)
+{
+    char hex[2 * RM_BUILD_ID_BYTES + 1] = "";
+    uint64_t length = entry->build_id_length;
+    for (uint64_t i = 0; i < length && i < RM_BUILD_ID_BYTES; i++) {
+        (void)snprintf(hex + 2 * i, 3, "%02x", entry->build_id[i]);
+    }
+    module->path = rm_arena_text(&run->strings, entry->path, sizeof entry->path);
+    module->build_id = rm_arena_text(&run->strings, hex, sizeof hex);
+    module->start = entry->start;
+    module->end = entry->end;
+    module->bias = entry->bias;
+    return module->path != NULL && module->build_id != NULL ? RESMON_OK : out_of_memory();
+}
+
+static int by_start(const void *a_, const void *b_)
+{
+    const struct rm_run_module *a = a_;
+    const struct rm_run_module *b = b_;
+    return a->start != b->start ? (a->start < b->start ? -1 : 1) : 0;
+}
+
+static resmon_status decode_modules(struct reader *reader)
+{
+    struct rm_run_profile *profile = &reader->run->profile;
+    uint64_t count =
+        at_most(RM_LOAD_ACQUIRE(&reader->record->module_count), reader->block, RM_SECTION_MODULES);
+    profile->modules = rm_arena_alloc(&reader->run->strings, count, sizeof *profile->modules);
+    if (profile->modules == NULL) {
+        return out_of_memory();
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        resmon_status status =
+            decode_module(reader->run, rm_block_record(reader->block, RM_SECTION_MODULES, i),
+                          &profile->modules[i]);
+        if (status != RESMON_OK) {
+            return status;
+        }
+    }
+    profile->module_count = count;
+    qsort(profile->modules, count, sizeof *profile->modules, by_start);
+    return RESMON_OK;
+}
+
+/* Of modules that were mapped at the same place one after the other, any: which it was cannot be
+ * told from the address.  They are few, and those that overlap are beside each other. */
+static int64_t module_of(const struct rm_run_profile *profile, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = profile->module_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (profile->modules[middle].start <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (size_t tries = 0; low-- > 0 && tries < 8; tries++) {
+        if (address < profile->modules[low].end) {
+            return (int64_t)low;
+        }
+    }
+    return -1;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------ */
+
+/* The scope of a name inside of another; scopes of the run stand in preorder. */
+static uint32_t scope_of(const struct reader *reader, uint32_t parent, uint64_t site)
+{
+    const struct resmon_run *run = reader->run;
+    const char *name = rm_site_at(reader->block, (uint32_t)site)->name;
+    for (size_t i = parent; i < run->scope_count; i++) {
+        if (run->scopes[i].parent == (int64_t)parent - 1 &&
+            strncmp(run->scopes[i].name, name, RM_SITE_NAME_BYTES - 1) == 0) {
+            return (uint32_t)i + 1;
+        }
+    }
+    return parent;
+}
+
+struct address_of_node {
+    uint64_t address;
+    uint32_t node;
+};
+
+static int by_address(const void *a_, const void *b_)
+{
+    const struct address_of_node *a = a_;
+    const struct address_of_node *b = b_;
+    return a->address != b->address ? (a->address < b->address ? -1 : 1) : 0;
+}
+
+/* A parent has a lower number than its children, or the file is damaged. */
+static bool is_sound(const struct reader *reader, uint64_t node)
+{
+    return reader->nodes[node].parent < node;
+}
+
+static resmon_status list_places(struct reader *reader, struct address_of_node *addresses,
+                                 size_t count)
+{
+    struct rm_run_profile *profile = &reader->run->profile;
+    qsort(addresses, count, sizeof *addresses, by_address);
+    profile->places = rm_arena_alloc(&reader->run->strings, count, sizeof *profile->places);
+    if (profile->places == NULL) {
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t address = addresses[i].address;
+        if (i == 0 || addresses[i - 1].address != address) {
+            profile->places[profile->place_count++] = (struct rm_run_place){
+                .function = "",
+                .file = "",
+                .module = module_of(profile, address),
+                .address = address,
+            };
+        }
+        reader->places[addresses[i].node] = (uint32_t)(profile->place_count - 1);
+    }
+    return RESMON_OK;
+}
+
+static resmon_status decode_nodes(struct reader *reader)
+{
+    struct rm_arena *working = &reader->run->working;
+    size_t count = 0;
+    struct address_of_node *addresses =
+        rm_arena_alloc(working, reader->node_count, sizeof *addresses);
+    reader->places = rm_arena_alloc(working, reader->node_count, sizeof *reader->places);
+    if (addresses == NULL || reader->places == NULL) {
+        return out_of_memory();
+    }
+    for (uint64_t i = 1; i < reader->node_count; i++) {
+        const struct rm_stack_node *node = &reader->nodes[i];
+        if (!is_sound(reader, i)) {
+            continue;
+        }
+        if (node->is_scope == 0) {
+            addresses[count++] = (struct address_of_node){node->value, (uint32_t)i};
+        } else if (node->parent == 0 || reader->nodes[node->parent].is_scope != 0) {
+            reader->places[i] = scope_of(reader, reader->places[node->parent], node->value);
+        }
+    }
+    return list_places(reader, addresses, count);
+}
+
+/* ---- stacks ----------------------------------------------------------------------------- */
+
+struct path {
+    int64_t scope;
+    size_t first;
+    uint32_t depth;
+};
+
+static uint32_t depth_of(const struct reader *reader, uint32_t node)
+{
+    uint32_t depth = 0;
+    while (node != 0 && node < reader->node_count && is_sound(reader, node) &&
+           reader->nodes[node].is_scope == 0 && depth < RM_STACK_DEPTH) {
+        depth++;
+        node = reader->nodes[node].parent;
+    }
+    return depth;
+}
+
+/* The frames from a node outwards, and the scope around them. */
+static struct path add_path(struct reader *reader, uint32_t node)
+{
+    struct rm_run_profile *profile = &reader->run->profile;
+    struct path path = {.scope = -1, .first = profile->frame_count};
+    uint32_t depth = depth_of(reader, node);
+    while (path.depth < depth && profile->frame_count < reader->frame_room) {
+        profile->frames[profile->frame_count++] = reader->places[node];
+        path.depth++;
+        node = reader->nodes[node].parent;
+    }
+    if (node != 0 && node < reader->node_count && reader->nodes[node].is_scope != 0) {
+        path.scope = (int64_t)reader->places[node] - 1;
+    }
+    return path;
+}
+
+static void decode_stack(struct reader *reader, const struct rm_stack_entry *entry)
+{
+    struct rm_run_profile *profile = &reader->run->profile;
+    struct rm_run_stack *stack = &profile->stacks[profile->stack_count];
+    struct path path = add_path(reader, entry->node);
+    *stack = (struct rm_run_stack){
+        .scope = path.scope,
+        .first = path.first,
+        .depth = path.depth,
+        .is_cut = (entry->flags & RM_STACK_IS_CUT) != 0,
+    };
+    for (size_t k = 0; k < RM_STACK_KINDS; k++) {
+        stack->samples[k] = RM_LOAD(&entry->samples[k]);
+        stack->weight[k] = (double)RM_LOAD(&entry->weight[k]);
+    }
+    profile->stack_count += path.depth > 0 ? 1 : 0;
+}
+
+static resmon_status decode_peak_stack(struct reader *reader, const struct rm_peak_entry *entry)
+{
+    struct rm_run_peak *peak = &reader->run->profile.peak;
+    struct path path = add_path(reader, entry->node);
+    const char *name = rm_arena_text(&reader->run->strings, entry->name, sizeof entry->name);
+    if (name == NULL) {
+        return out_of_memory();
+    }
+    peak->stacks[peak->stack_count++] = (struct rm_run_peak_stack){
+        .thread = entry->thread,
+        .thread_name = name,
+        .scope = path.scope,
+        .first = path.first,
+        .depth = path.depth,
+        .is_cut = (entry->flags & RM_STACK_IS_CUT) != 0,
+    };
+    return RESMON_OK;
+}
+
+static resmon_status decode_peak(struct reader *reader, uint64_t version, uint64_t count)
+{
+    struct rm_run_peak *peak = &reader->run->profile.peak;
+    const struct rm_peak_head *head = &reader->record->peaks[version & 1];
+    uint64_t half = (version & 1) * RM_STACK_PEAK_THREADS;
+    if (version == 0) {
+        return RESMON_OK;
+    }
+    peak->stacks = rm_arena_alloc(&reader->run->strings, count, sizeof *peak->stacks);
+    if (peak->stacks == NULL) {
+        return out_of_memory();
+    }
+    uint64_t headroom = RM_LOAD(&head->headroom_bytes);
+    peak->t_ns = (int64_t)(RM_LOAD(&head->t_ns) & INT64_MAX);
+    peak->rss_bytes = (double)RM_LOAD(&head->rss_bytes);
+    peak->headroom_bytes = headroom != UINT64_MAX ? (double)headroom : RM_NAN;
+    resmon_status status = RESMON_OK;
+    for (uint64_t i = 0; i < count && status == RESMON_OK; i++) {
+        status = decode_peak_stack(
+            reader, rm_block_record(reader->block, RM_SECTION_PEAK_STACKS, half + i));
+    }
+    return status;
+}
+
+static resmon_status decode_stacks(struct reader *reader)
+{
+    struct rm_run_profile *profile = &reader->run->profile;
+    uint64_t count =
+        at_most(RM_LOAD_ACQUIRE(&reader->record->stack_count), reader->block, RM_SECTION_STACKS);
+    uint64_t version = RM_LOAD_ACQUIRE(&reader->record->peak_version);
+    uint64_t threads = RM_LOAD(&reader->record->peaks[version & 1].count);
+    threads = threads < RM_STACK_PEAK_THREADS ? threads : RM_STACK_PEAK_THREADS;
+    for (uint64_t i = 0; i < count; i++) {
+        const struct rm_stack_entry *entry = rm_block_record(reader->block, RM_SECTION_STACKS, i);
+        reader->frame_room += depth_of(reader, entry->node);
+    }
+    reader->frame_room += threads * RM_STACK_DEPTH;
+    struct rm_arena *strings = &reader->run->strings;
+    profile->frames = rm_arena_alloc(strings, reader->frame_room, sizeof *profile->frames);
+    profile->stacks = rm_arena_alloc(strings, count, sizeof *profile->stacks);
+    if (profile->frames == NULL || profile->stacks == NULL) {
+        return out_of_memory();
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        decode_stack(reader, rm_block_record(reader->block, RM_SECTION_STACKS, i));
+    }
+    return decode_peak(reader, version, threads);
+}
+
+static resmon_status decode_kinds(const struct reader *reader)
+{
+    struct rm_run_profile *profile = &reader->run->profile;
+    for (size_t k = 0; k < RM_STACK_KINDS; k++) {
+        const struct rm_stack_kind_entry *entry = &reader->record->kinds[k];
+        struct rm_run_stack_kind *kind = &profile->kinds[k];
+        kind->status = entry->status;
+        kind->period = entry->period;
+        kind->total = RM_LOAD(&entry->has_total) != 0 ? (double)RM_LOAD(&entry->total) : RM_NAN;
+        kind->reason = rm_arena_text(&reader->run->strings, entry->reason, sizeof entry->reason);
+        if (kind->reason == NULL) {
+            return out_of_memory();
+        }
+    }
+    for (size_t i = 0; i < RM_LOSS_COUNT; i++) {
+        profile->lost[i] = RM_LOAD(&reader->record->lost[i]);
+    }
+    return RESMON_OK;
+}
+
+resmon_status rm_run_decode_stacks(const struct rm_block *block, struct resmon_run *run)
+{
+    if (block->header->sizes.stacks == 0) {
+        return RESMON_OK;
+    }
+    struct reader reader = {
+        .block = block,
+        .run = run,
+        .record = rm_block_record(block, RM_SECTION_STACK_RECORD, 0),
+        .nodes = rm_block_record(block, RM_SECTION_STACK_NODES, 0),
+    };
+    resmon_status status = decode_kinds(&reader);
+    if (status == RESMON_OK) {
+        status = decode_modules(&reader);
+    }
+    reader.node_count =
+        at_most(RM_LOAD_ACQUIRE(&reader.record->node_count), block, RM_SECTION_STACK_NODES);
+    if (status == RESMON_OK) {
+        status = decode_nodes(&reader);
+    }
+    if (status == RESMON_OK) {
+        status = decode_stacks(&reader);
+    }
+    rm_arena_free(&run->working);
+    return status;
+}

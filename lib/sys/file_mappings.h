@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the list of this process's mappings of files, of /proc/self/maps: whether a page that came
+ * was one of a file.
+ */
+#ifndef RM_SYS_FILE_MAPPINGS_H
+#define RM_SYS_FILE_MAPPINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sys/file.h"
+
+struct rm_mapped_range {
+    uint64_t start, end;
+    bool is_file;
+};
+
+struct rm_file_mappings {
+    struct rm_mapped_range *ranges; /* by address */
+    size_t count, room;
+};
+
+/** Reads them anew; what cannot be read or finds no memory leaves the old ones. */
+void rm_file_mappings_read(struct rm_file_mappings *mappings, const struct rm_root *root,
+                           struct rm_scratch *scratch);
+void rm_file_mappings_free(struct rm_file_mappings *mappings);
+
+/** The range that an address is in, or NULL. */
+const struct rm_mapped_range *rm_file_mappings_find(const struct rm_file_mappings *mappings,
+                                                    uint64_t address);
+
+#endif
