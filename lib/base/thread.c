@@ -106,6 +106,12 @@ clockid_t rm_thread_cpu_clock(void)
     return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? clock : CLOCK_THREAD_CPUTIME_ID;
 }
 
+/* CPUCLOCK_SCHED of a thread, as the kernel numbers clocks (include/linux/posix-timers.h). */
+clockid_t rm_thread_cpu_clock_of(uint32_t id)
+{
+    return (clockid_t)((~id << 3) | 6U);
+}
+
 void rm_thread_name(char name[16])
 {
     if (prctl(PR_GET_NAME, name) != 0) {

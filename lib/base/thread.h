@@ -44,6 +44,9 @@ uint32_t rm_thread_id(void);
 
 /** The clock of this thread's CPU time, for other threads of the process to read. */
 clockid_t rm_thread_cpu_clock(void);
+
+/** The same of a thread of this process, by its number. */
+clockid_t rm_thread_cpu_clock_of(uint32_t id);
 void rm_thread_name(char name[16]);
 
 #endif

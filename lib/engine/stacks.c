@@ -233,17 +233,16 @@ static bool is_blocked(struct rm_stacks *stacks, uint32_t thread)
 /* CPU time that a thread spent with the signal blocked, in samples that it should have been. */
 static void count_blocked(struct rm_stacks *stacks, struct rm_stack_slot *slot)
 {
-    const clockid_t clock = (clockid_t)((~slot->thread << 3) | 6U);
-    uint64_t now_ns = (uint64_t)rm_clock_ns(clock);
+    uint64_t now_ns = (uint64_t)rm_clock_ns(rm_thread_cpu_clock_of(slot->thread));
     if (slot->thread == 0 || stacks->terms.cpu_ns == 0 || !is_blocked(stacks, slot->thread)) {
-        slot->blocked_ns = now_ns;
+        slot->seen_ns = now_ns;
         return;
     }
     uint64_t every = (uint64_t)stacks->terms.cpu_ns;
-    if (slot->blocked_ns > 0 && now_ns > slot->blocked_ns) {
-        uint64_t count = (now_ns - slot->blocked_ns) / every;
+    if (now_ns > slot->seen_ns) {
+        uint64_t count = (now_ns - slot->seen_ns) / every;
         rm_stack_writer_lose(&stacks->writer, RM_LOSS_BLOCKED, count);
-        slot->blocked_ns += count * every;
+        slot->seen_ns += count * every;
     }
 }
 

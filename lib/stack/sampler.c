@@ -295,12 +295,6 @@ static struct rm_stack_slot *take_slot(uint32_t *ret_index)
     return state.slots[index];
 }
 
-/* CPUCLOCK_SCHED of a thread: the form in which the kernel numbers the clocks of others. */
-static clockid_t cpu_clock_of(uint32_t thread)
-{
-    return (clockid_t)((~thread << 3) | 6U);
-}
-
 static resmon_status start_timer(struct rm_stack_slot *slot, uint32_t index)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = state.signal};
@@ -309,7 +303,7 @@ static resmon_status start_timer(struct rm_stack_slot *slot, uint32_t index)
     const struct itimerspec times = {interval, interval};
     event.sigev_value.sival_ptr = &tokens[index];
     event.sigev_notify_thread_id = (pid_t)slot->thread;
-    if (timer_create(cpu_clock_of(slot->thread), &event, &slot->timer) != 0) {
+    if (timer_create(rm_thread_cpu_clock_of(slot->thread), &event, &slot->timer) != 0) {
         return rm_error_errno(errno, "cannot make a timer of a thread's CPU time");
     }
     slot->has_timer = true;
@@ -333,6 +327,7 @@ bool rm_stack_sampler_attach(uint32_t thread, struct rm_stack_attached *ret_atta
         return true;
     }
     slot->thread = thread;
+    slot->seen_ns = (uint64_t)rm_clock_ns(rm_thread_cpu_clock_of(thread));
     state.is_named[index] = true;
     if (state.terms.fault_period > 0) {
         ret_attached->faults =
@@ -356,7 +351,6 @@ void rm_stack_sampler_forget_ended(void)
             silence(slot);
             rm_perf_ring_close(&slot->faults);
             slot->thread = 0;
-            slot->blocked_ns = 0;
         }
         state.is_named[i] = false;
     }

@@ -37,9 +37,9 @@ struct rm_stack_slot {
     struct rm_perf_ring faults;
     uint64_t full; /* atomic: samples that found no room */
     uint64_t seen_full;
-    uint64_t blocked_ns; /* CPU time of the thread when it was last seen with the signal blocked */
-    uint64_t head;       /* the handler's, release */
-    uint64_t tail;       /* the other thread's, release */
+    uint64_t seen_ns; /* CPU time of the thread, up to which blocked signals are accounted for */
+    uint64_t head;    /* the handler's, release */
+    uint64_t tail;    /* the other thread's, release */
     struct rm_unwind unwind;
     unsigned char ring[RM_SLOT_RING_BYTES];
 };

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What stacks stand on: the ring of a slot, the list of modules, the mappings of files, the signal,
+ * and when memory is at a peak.
+ */
+#define _GNU_SOURCE /* memfd_create, dladdr */
+#include "test.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "engine/memory_watch.h"
+#include "stack/modules.h"
+#include "stack/slot.h"
+#include "sys/claimed_signal.h"
+#include "sys/file_mappings.h"
+
+/* ---- the ring ---------------------------------------------------------------------------- */
+
+static bool put(struct rm_stack_slot *slot, uint32_t depth, uint64_t value)
+{
+    struct rm_slot_sample *sample = rm_slot_reserve(slot, 1);
+    if (sample == NULL) {
+        return false;
+    }
+    *sample = (struct rm_slot_sample){.cause = RM_SAMPLE_CPU, .site_count = (uint32_t)value % 5};
+    for (uint32_t i = 0; i < sample->site_count; i++) {
+        rm_slot_sites(sample)[i] = i;
+    }
+    for (uint32_t i = 0; i < depth; i++) {
+        rm_slot_addresses(sample)[i] = value + i;
+    }
+    sample->depth = depth;
+    sample->count = value;
+    sample->bytes = rm_slot_bytes_of(sample);
+    rm_slot_commit(slot, sample);
+    return true;
+}
+
+static void check_next(struct rm_stack_slot *slot, uint64_t value)
+{
+    const struct rm_slot_sample *sample = rm_slot_peek(slot);
+    assert_non_null(sample);
+    assert_int_equal(sample->count, value);
+    struct rm_slot_sample *parts = (struct rm_slot_sample *)(uintptr_t)sample;
+    for (uint32_t i = 0; i < sample->depth; i++) {
+        assert_int_equal(rm_slot_addresses(parts)[i], value + i);
+    }
+    rm_slot_release(slot, sample);
+}
+
+static void test_samples_come_out_in_order_however_long(void **state)
+{
+    (void)state;
+    struct rm_stack_slot *slot = calloc(1, sizeof *slot);
+    assert_non_null(slot);
+    uint64_t in = 0;
+    uint64_t out = 0;
+    assert_null(rm_slot_peek(slot));
+    for (int round = 0; round < 2000; round++) {
+        for (int i = 0; i < round % 7; i++) {
+            assert_true(put(slot, (uint32_t)(in * 37 % (RM_STACK_DEPTH + 1)), in));
+            in++;
+        }
+        while (out < in) {
+            check_next(slot, out++);
+        }
+        assert_null(rm_slot_peek(slot));
+    }
+    assert_int_equal(slot->full, 0);
+    free(slot);
+}
+
+static void test_a_full_ring_counts_and_keeps_what_it_has(void **state)
+{
+    (void)state;
+    struct rm_stack_slot *slot = calloc(1, sizeof *slot);
+    assert_non_null(slot);
+    for (int round = 0; round < 50; round++) { /* from wherever in the ring */
+        uint64_t kept = 0;
+        while (put(slot, 20 + (uint32_t)round, kept)) {
+            kept++;
+        }
+        assert_int_equal(slot->full, round + 1);
+        assert_true(kept > 20);
+        for (uint64_t i = 0; i < kept; i++) {
+            check_next(slot, i);
+        }
+        assert_null(rm_slot_peek(slot));
+    }
+    free(slot);
+}
+
+/* ---- modules ----------------------------------------------------------------------------- */
+
+static void test_modules_are_those_of_the_loader(void **state)
+{
+    (void)state;
+    struct rm_modules *modules = NULL;
+    Dl_info info;
+    assert_true(rm_modules_are_old(NULL));
+    assert_ok(rm_modules_list(&modules));
+    assert_false(rm_modules_are_old(modules));
+    const struct rm_module *own = rm_modules_find(modules, (uint64_t)(uintptr_t)put);
+    const struct rm_module *libc =
+        rm_modules_find(modules, (uint64_t)(uintptr_t)dlsym(NULL, "qsort"));
+    assert_non_null(own);
+    assert_non_null(libc);
+    assert_ptr_not_equal(own, libc);
+    assert_true(dladdr(dlsym(NULL, "qsort"), &info) != 0);
+    assert_string_equal(libc->entry.path, info.dli_fname);
+    assert_int_equal(libc->entry.bias, (uint64_t)(uintptr_t)info.dli_fbase);
+    assert_true(libc->unwind_count > 100);
+    assert_true(libc->entry.build_id_length > 0);
+    char exe[RM_MODULE_PATH_BYTES] = "";
+    assert_true(readlink("/proc/self/exe", exe, sizeof exe - 1) > 0);
+    assert_string_equal(own->entry.path, exe);
+    assert_null(rm_modules_find(modules, 1));
+    for (size_t i = 1; i < modules->count; i++) {
+        assert_true(modules->rows[i - 1].entry.start <= modules->rows[i].entry.start);
+    }
+    rm_free(modules);
+}
+
+static void test_libraries_that_come_make_the_list_old(void **state)
+{
+    (void)state;
+    struct rm_modules *modules = NULL;
+    assert_ok(rm_modules_list(&modules));
+    void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        library = dlopen("libresolv.so.2", RTLD_NOW | RTLD_LOCAL);
+    }
+    if (library == NULL) {
+        rm_free(modules);
+        print_message("skipped: neither libz nor libresolv can be loaded\n");
+        skip();
+    }
+    assert_true(rm_modules_are_old(modules));
+    rm_free(modules);
+    assert_ok(rm_modules_list(&modules));
+    assert_int_equal(dlclose(library), 0);
+    assert_true(rm_modules_are_old(modules));
+    rm_free(modules);
+}
+
+/* ---- mappings of files --------------------------------------------------------------------- */
+
+static void test_pages_of_files_are_told_from_others(void **state)
+{
+    (void)state;
+    struct rm_root root;
+    struct rm_scratch scratch;
+    struct rm_file_mappings mappings = {.ranges = NULL};
+    assert_ok(rm_root_open(&root, NULL));
+    assert_ok(rm_scratch_init(&scratch));
+    int fd = memfd_create("data", 0);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 8192), 0);
+    char *file = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
+    char *none = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(file, MAP_FAILED);
+    assert_ptr_not_equal(none, MAP_FAILED);
+    rm_file_mappings_read(&mappings, &root, &scratch);
+    const struct rm_mapped_range *range =
+        rm_file_mappings_find(&mappings, (uint64_t)(uintptr_t)file + 4096);
+    assert_non_null(range);
+    assert_true(range->is_file);
+    range = rm_file_mappings_find(&mappings, (uint64_t)(uintptr_t)none);
+    assert_non_null(range);
+    assert_false(range->is_file);
+    range = rm_file_mappings_find(&mappings, (uint64_t)(uintptr_t)put);
+    assert_non_null(range);
+    assert_true(range->is_file);
+    assert_null(rm_file_mappings_find(&mappings, 1));
+    assert_null(rm_file_mappings_find(&mappings, UINT64_MAX));
+    rm_file_mappings_free(&mappings);
+    rm_scratch_free(&scratch);
+    rm_root_close(&root);
+    (void)munmap(file, 8192);
+    (void)munmap(none, 8192);
+    (void)close(fd);
+}
+
+/* ---- the signal ---------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t ours, theirs;
+
+static bool take_raised(const siginfo_t *info, void *context)
+{
+    (void)context;
+    ours++;
+    return info->si_code == SI_TKILL;
+}
+
+static void on_theirs(int number)
+{
+    (void)number;
+    theirs++;
+}
+
+static void set_handler(int number, void (*function)(int))
+{
+    struct sigaction action = {.sa_flags = 0};
+    action.sa_handler = function;
+    assert_int_equal(sigaction(number, &action, NULL), 0);
+}
+
+static void test_a_free_signal_is_taken_and_given_back(void **state)
+{
+    (void)state;
+    int number = 0;
+    int second = 0;
+    ours = theirs = 0;
+    assert_ok(rm_claimed_signal_take(take_raised, &number));
+    assert_int_equal(number, SIGURG);
+    assert_status(RESMON_EBUSY, rm_claimed_signal_take(take_raised, &second));
+    assert_true(rm_claimed_signal_is_ours());
+    assert_int_equal(raise(number), 0);
+    assert_int_equal(ours, 1);
+    set_handler(number, on_theirs); /* the program comes later */
+    assert_false(rm_claimed_signal_is_ours());
+    rm_claimed_signal_release();
+    assert_int_equal(raise(number), 0);
+    assert_int_equal(theirs, 1); /* and keeps it */
+    set_handler(number, SIG_DFL);
+}
+
+static void test_signals_that_are_taken_are_left_alone(void **state)
+{
+    (void)state;
+    int number = 0;
+    set_handler(SIGURG, on_theirs);
+    assert_ok(rm_claimed_signal_take(take_raised, &number));
+    assert_int_not_equal(number, SIGURG);
+    rm_claimed_signal_release();
+    struct sigaction after;
+    assert_int_equal(sigaction(number, NULL, &after), 0);
+    assert_true(after.sa_handler == SIG_DFL);
+#ifdef SIGSTKFLT
+    set_handler(SIGSTKFLT, on_theirs);
+#endif
+    set_handler(SIGPROF, on_theirs);
+    assert_status(RESMON_EBUSY, rm_claimed_signal_take(take_raised, &number));
+    assert_non_null(strstr(resmon_last_error(), "SIGURG"));
+    set_handler(SIGURG, SIG_DFL);
+#ifdef SIGSTKFLT
+    set_handler(SIGSTKFLT, SIG_DFL);
+#endif
+    set_handler(SIGPROF, SIG_DFL);
+}
+
+/* One that waits in a thread that has it blocked is thrown away, and not left to kill. */
+static void test_what_is_pending_goes_with_the_claim(void **state)
+{
+    (void)state;
+    int number = 0;
+    sigset_t set;
+    sigset_t pending;
+    ours = 0;
+    assert_ok(rm_claimed_signal_take(take_raised, &number));
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, number);
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+    assert_int_equal(raise(number), 0);
+    (void)sigpending(&pending);
+    assert_int_equal(sigismember(&pending, number), 1);
+    rm_claimed_signal_release();
+    (void)sigpending(&pending);
+    assert_int_equal(sigismember(&pending, number), 0);
+    (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    assert_int_equal(ours, 0);
+}
+
+/* ---- peaks --------------------------------------------------------------------------------- */
+
+#define MIB UINT64_C(1048576)
+
+static void test_peaks_are_growth_by_a_tenth(void **state)
+{
+    (void)state;
+    struct rm_memory_watch watch = {.limit = UINT64_MAX, .next_headroom = 0};
+    assert_true(rm_memory_watch_decide(&watch, 100 * MIB, UINT64_MAX));
+    assert_false(rm_memory_watch_decide(&watch, 115 * MIB, UINT64_MAX));
+    assert_true(rm_memory_watch_decide(&watch, 116 * MIB, UINT64_MAX));
+    assert_false(rm_memory_watch_decide(&watch, 50 * MIB, UINT64_MAX));
+    assert_true(rm_memory_watch_decide(&watch, 1000 * MIB, UINT64_MAX));
+    assert_false(rm_memory_watch_decide(&watch, 1099 * MIB, UINT64_MAX));
+    assert_true(rm_memory_watch_decide(&watch, 1100 * MIB, UINT64_MAX));
+}
+
+static void test_peaks_are_less_and_less_headroom(void **state)
+{
+    (void)state;
+    struct rm_memory_watch watch = {
+        .limit = 1000 * MIB, .next_rss = UINT64_MAX, .next_headroom = 100 * MIB};
+    assert_false(rm_memory_watch_decide(&watch, 1, 100 * MIB));
+    assert_true(rm_memory_watch_decide(&watch, 1, 90 * MIB));
+    assert_false(rm_memory_watch_decide(&watch, 1, 50 * MIB));
+    assert_true(rm_memory_watch_decide(&watch, 1, 40 * MIB));
+    assert_true(rm_memory_watch_decide(&watch, 1, 0));
+    assert_false(rm_memory_watch_decide(&watch, 1, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_samples_come_out_in_order_however_long),
+        cmocka_unit_test(test_a_full_ring_counts_and_keeps_what_it_has),
+        cmocka_unit_test(test_modules_are_those_of_the_loader),
+        cmocka_unit_test(test_libraries_that_come_make_the_list_old),
+        cmocka_unit_test(test_pages_of_files_are_told_from_others),
+        cmocka_unit_test(test_a_free_signal_is_taken_and_given_back),
+        cmocka_unit_test(test_signals_that_are_taken_are_left_alone),
+        cmocka_unit_test(test_what_is_pending_goes_with_the_claim),
+        cmocka_unit_test(test_peaks_are_growth_by_a_tenth),
+        cmocka_unit_test(test_peaks_are_less_and_less_headroom),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

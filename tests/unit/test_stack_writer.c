@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/stack_writer and store/run_profile: stacks into a run block, and out of it again; also of
+ * blocks that are full, or of outside origin.
+ */
+#include "test.h"
+
+#include "made_block.h"
+#include "random.h"
+#include "store/run.h"
+#include "store/stack_writer.h"
+
+static struct rm_block made(uint64_t stacks)
+{
+    struct rm_block_sizes sizes = small_sizes();
+    sizes.stacks = stacks;
+    return made_block(&sizes);
+}
+
+static struct resmon_run *decoded(const struct rm_block *block)
+{
+    struct resmon_run *run = NULL;
+    const struct rm_decode how = {.parts = RM_PART_ALL};
+    assert_ok(rm_run_decode(block, &how, &run));
+    return run;
+}
+
+static struct rm_stack_sample sample_of(const uint64_t *addresses, uint32_t depth, int32_t kind,
+                                        uint64_t weight)
+{
+    return (struct rm_stack_sample){
+        .addresses = addresses, .depth = depth, .kind = kind, .count = 1, .weight = weight};
+}
+
+static void test_stacks_come_out_as_they_went_in(void **state)
+{
+    (void)state;
+    struct rm_block block = made(16);
+    struct rm_stack_writer writer;
+    const uint64_t deep[] = {0x1010, 0x2020, 0x3030};
+    const uint64_t other[] = {0x1018, 0x2020, 0x3030};
+    assert_ok(rm_stack_writer_open(&writer, &block));
+    struct rm_stack_sample sample = sample_of(deep, 3, RESMON_STACK_CPU, 10);
+    rm_stack_writer_add(&writer, &sample);
+    rm_stack_writer_add(&writer, &sample);
+    sample.kind = RESMON_STACK_MEMORY;
+    sample.weight = 4096;
+    rm_stack_writer_add(&writer, &sample);
+    sample = sample_of(other, 3, RESMON_STACK_CPU, 5);
+    sample.is_cut = 1;
+    rm_stack_writer_add(&writer, &sample);
+    rm_stack_writer_lose(&writer, RM_LOSS_BLOCKED, 7);
+    rm_stack_writer_set_kind(&writer, RESMON_STACK_FILE, RESMON_EACCES, "no leave");
+    rm_stack_writer_set_total(&writer, RESMON_STACK_CPU, 99);
+    rm_stack_writer_close(&writer);
+
+    struct resmon_run *run = decoded(&block);
+    const struct rm_run_profile *profile = &run->profile;
+    assert_int_equal(profile->stack_count, 2);
+    assert_int_equal(profile->place_count, 4);
+    const struct rm_run_stack *stack = &profile->stacks[0];
+    assert_int_equal(stack->depth, 3);
+    assert_int_equal(stack->scope, -1);
+    assert_int_equal(stack->is_cut, 0);
+    assert_int_equal(stack->samples[RESMON_STACK_CPU], 2);
+    assert_near(stack->weight[RESMON_STACK_CPU], 20, 0);
+    assert_int_equal(stack->samples[RESMON_STACK_MEMORY], 1);
+    assert_near(stack->weight[RESMON_STACK_MEMORY], 4096, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t place = profile->frames[stack->first + i];
+        assert_int_equal(profile->places[place].address, deep[i]);
+        assert_int_equal(profile->places[place].module, -1);
+    }
+    assert_int_equal(profile->stacks[1].is_cut, 1);
+    assert_int_equal(profile->lost[RM_LOSS_BLOCKED], 7);
+    assert_int_equal(profile->kinds[RESMON_STACK_FILE].status, RESMON_EACCES);
+    assert_string_equal(profile->kinds[RESMON_STACK_FILE].reason, "no leave");
+    assert_near(profile->kinds[RESMON_STACK_CPU].total, 99, 0);
+    assert_true(isnan(profile->kinds[RESMON_STACK_MEMORY].total));
+    rm_run_free(run);
+    free_block(&block);
+}
+
+static void test_modules_are_found_by_address(void **state)
+{
+    (void)state;
+    struct rm_block block = made(16);
+    struct rm_stack_writer writer;
+    struct rm_module_entry module = {
+        .path = "/usr/lib/b.so",
+        .build_id = {0xab, 0x01},
+        .build_id_length = 2,
+        .start = 0x2000,
+        .end = 0x3000,
+        .bias = 0x1000,
+    };
+    const uint64_t addresses[] = {0x2000, 0x2fff, 0x3000, 0x1fff};
+    assert_ok(rm_stack_writer_open(&writer, &block));
+    rm_stack_writer_add_module(&writer, &module);
+    rm_stack_writer_add_module(&writer, &module); /* known */
+    module.build_id[0] = 0xcd;                    /* another build at the same place later */
+    rm_stack_writer_add_module(&writer, &module);
+    struct rm_stack_sample sample = sample_of(addresses, 4, RESMON_STACK_CPU, 1);
+    rm_stack_writer_add(&writer, &sample);
+    rm_stack_writer_close(&writer);
+
+    struct resmon_run *run = decoded(&block);
+    const struct rm_run_profile *profile = &run->profile;
+    assert_int_equal(profile->module_count, 2);
+    int with = 0;
+    for (size_t i = 0; i < profile->place_count; i++) {
+        with += profile->places[i].module >= 0;
+    }
+    assert_int_equal(with, 2);
+    char name[RM_PLACE_NAME_BYTES];
+    rm_place_name(profile, &profile->places[profile->frames[profile->stacks[0].first]], name);
+    assert_string_equal(name, "b.so+0x1000");
+    rm_run_free(run);
+    free_block(&block);
+}
+
+static void test_a_full_block_counts(void **state)
+{
+    (void)state;
+    struct rm_block block = made(4);
+    struct rm_stack_writer writer;
+    assert_ok(rm_stack_writer_open(&writer, &block));
+    for (uint64_t i = 0; i < 100; i++) {
+        const uint64_t address = 0x1000 + i;
+        struct rm_stack_sample sample = sample_of(&address, 1, RESMON_STACK_CPU, 1);
+        sample.count = 2;
+        rm_stack_writer_add(&writer, &sample);
+    }
+    for (uint64_t i = 0; i < 4; i++) { /* those that are there go on */
+        const uint64_t address = 0x1000 + i;
+        struct rm_stack_sample sample = sample_of(&address, 1, RESMON_STACK_CPU, 1);
+        rm_stack_writer_add(&writer, &sample);
+    }
+    rm_stack_writer_close(&writer);
+    struct resmon_run *run = decoded(&block);
+    assert_int_equal(run->profile.stack_count, 4);
+    assert_int_equal(run->profile.lost[RM_LOSS_ROOM], 96 * 2);
+    assert_int_equal(run->profile.stacks[3].samples[RESMON_STACK_CPU], 3);
+    rm_run_free(run);
+    free_block(&block);
+}
+
+static void add_thread(struct rm_stack_writer *writer, uint64_t address, uint64_t thread)
+{
+    const char name[16] = "worker";
+    struct rm_stack_sample sample = sample_of(&address, 1, RESMON_STACK_CPU, 1);
+    rm_stack_writer_add_peak(writer, &sample, thread, name);
+}
+
+static void test_the_latest_peak_counts(void **state)
+{
+    (void)state;
+    struct rm_block block = made(16);
+    struct rm_stack_writer writer;
+    const struct rm_peak_head first = {.t_ns = 1, .rss_bytes = 100, .headroom_bytes = 50};
+    const struct rm_peak_head second = {.t_ns = 2, .rss_bytes = 200, .headroom_bytes = UINT64_MAX};
+    assert_ok(rm_stack_writer_open(&writer, &block));
+    struct resmon_run *run = decoded(&block);
+    assert_int_equal(run->profile.peak.t_ns, -1);
+    rm_run_free(run);
+
+    rm_stack_writer_begin_peak(&writer, &first);
+    add_thread(&writer, 0x1111, 7);
+    add_thread(&writer, 0x2222, 8);
+    rm_stack_writer_publish_peak(&writer);
+    rm_stack_writer_begin_peak(&writer, &second); /* not finished: the first stays */
+    add_thread(&writer, 0x3333, 9);
+    run = decoded(&block);
+    assert_int_equal(run->profile.peak.t_ns, 1);
+    assert_near(run->profile.peak.headroom_bytes, 50, 0);
+    assert_int_equal(run->profile.peak.stack_count, 2);
+    assert_int_equal(run->profile.peak.stacks[1].thread, 8);
+    assert_string_equal(run->profile.peak.stacks[1].thread_name, "worker");
+    rm_run_free(run);
+
+    rm_stack_writer_publish_peak(&writer);
+    run = decoded(&block);
+    assert_near(run->profile.peak.rss_bytes, 200, 0);
+    assert_true(isnan(run->profile.peak.headroom_bytes));
+    assert_int_equal(run->profile.peak.stack_count, 1);
+    rm_run_free(run);
+    rm_stack_writer_close(&writer);
+    free_block(&block);
+}
+
+/* Whatever a file says of stacks: no more than what is there is read, and nothing goes on for ever.
+ */
+static void test_damaged_stacks_are_survived(void **state)
+{
+    (void)state;
+    static const enum rm_section_id sections[] = {RM_SECTION_STACK_RECORD, RM_SECTION_STACK_NODES,
+                                                  RM_SECTION_STACKS, RM_SECTION_MODULES,
+                                                  RM_SECTION_PEAK_STACKS};
+    struct rm_block block = made(8);
+    struct rm_stack_writer writer;
+    const uint64_t addresses[] = {0x1010, 0x2020, 0x3030};
+    const uint32_t sites[] = {1, 2};
+    const struct rm_peak_head head = {.t_ns = 1};
+    assert_ok(rm_stack_writer_open(&writer, &block));
+    struct rm_stack_sample sample = sample_of(addresses, 3, RESMON_STACK_CPU, 1);
+    sample.sites = sites;
+    sample.site_count = 2;
+    rm_stack_writer_add(&writer, &sample);
+    rm_stack_writer_begin_peak(&writer, &head);
+    add_thread(&writer, 0x1111, 7);
+    rm_stack_writer_publish_peak(&writer);
+    rm_stack_writer_close(&writer);
+    uint64_t bytes = block.header->total_bytes;
+    unsigned char *copy = malloc(bytes);
+    assert_non_null(copy);
+    memcpy(copy, block.base, bytes);
+    struct random random = {.state = 1};
+    for (int round = 0; round < 3000; round++) {
+        memcpy(block.base, copy, bytes);
+        for (int i = 0; i < 4; i++) {
+            const struct rm_section *section =
+                &block.header->sections[sections[random_below(&random, RM_ARRAY_LEN(sections))]];
+            uint64_t size = section->record_bytes * section->count;
+            uint64_t at = random_below(&random, size < 600 ? size : 600);
+            block.base[section->offset + at] = (unsigned char)random_u64(&random);
+        }
+        struct resmon_run *run = decoded(&block);
+        for (size_t i = 0; i < run->profile.stack_count; i++) {
+            const struct rm_run_stack *stack = &run->profile.stacks[i];
+            assert_true(stack->first + stack->depth <= run->profile.frame_count);
+            assert_true(stack->scope < (int64_t)run->scope_count);
+        }
+        for (size_t i = 0; i < run->profile.frame_count; i++) {
+            assert_true(run->profile.frames[i] < run->profile.place_count);
+        }
+        rm_run_free(run);
+    }
+    free(copy);
+    free_block(&block);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stacks_come_out_as_they_went_in),
+        cmocka_unit_test(test_modules_are_found_by_address),
+        cmocka_unit_test(test_a_full_block_counts),
+        cmocka_unit_test(test_the_latest_peak_counts),
+        cmocka_unit_test(test_damaged_stacks_are_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stacks of this very program: loads that are known, held against what was sampled, by the
+ * addresses of the calls.  And what programs do to whoever takes their stacks.
+ */
+#define _GNU_SOURCE /* madvise, memfd_create */
+#include "test.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "sanitizer.h"
+#include "stack/unwind.h"
+#include "store/run.h"
+
+#define MIB      ((size_t)1 << 20)
+#define NOINLINE __attribute__((noinline))
+/* Behind a call: it is no tail call then. */
+#define AFTER_CALL __asm__ volatile("" ::: "memory")
+
+/* ---- what is asked of a run ----------------------------------------------------------------- */
+
+static resmon_monitor *start_with(const resmon_monitor_options *wanted)
+{
+    resmon_monitor *monitor = NULL;
+    resmon_monitor_options options = *wanted;
+    options.struct_size = sizeof options;
+    options.domains = RESMON_DOMAIN_PROCESS;
+    options.interval_ms = 3600000;
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    return monitor;
+}
+
+static resmon_monitor *start(uint64_t stacks, uint64_t hz)
+{
+    const resmon_monitor_options options = {.stacks = stacks, .stack_hz = hz, .fault_period = 16};
+    return start_with(&options);
+}
+
+static resmon_run *finish(resmon_monitor *monitor)
+{
+    resmon_run *run = NULL;
+    assert_ok(resmon_monitor_stop(monitor));
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    resmon_monitor_free(monitor);
+    return run;
+}
+
+static bool has_address(const struct rm_run_profile *profile, size_t first, uint32_t depth,
+                        uint64_t address)
+{
+    for (uint32_t i = 0; i < depth; i++) {
+        if (profile->places[profile->frames[first + i]].address == address) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Weight of the stacks that the address is in; 0: of all. */
+static double weight_at(const resmon_run *run, int kind, uint64_t address)
+{
+    const struct rm_run_profile *profile = &run->profile;
+    double sum = 0;
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        const struct rm_run_stack *stack = &profile->stacks[i];
+        if (address == 0 || has_address(profile, stack->first, stack->depth, address)) {
+            sum += stack->weight[kind];
+        }
+    }
+    return sum;
+}
+
+/* The place of a call: what stacks have of a caller. */
+#define THIS_CALL ((uint64_t)(uintptr_t)__builtin_return_address(0) - 1)
+
+static void skip_without(resmon_run *run, int kind)
+{
+    if (run->profile.kinds[kind].status != RESMON_OK) {
+        print_message("skipped: no %s stacks: %s\n", rm_stack_kind_names[kind],
+                      run->profile.kinds[kind].reason);
+        resmon_run_free(run);
+        skip();
+    }
+}
+
+static int check_that_stacks_can_be_had(void **state)
+{
+    (void)state;
+    if (HAS_THREAD_SANITIZER) {
+        print_message(
+            "skipped: ThreadSanitizer puts signals off and hands out a context of its own\n");
+        exit(77);
+    }
+    if (rm_unwind_open() != RESMON_OK) {
+        print_message("skipped: %s\n", resmon_last_error());
+        exit(77);
+    }
+    return 0;
+}
+
+/* ---- loads ----------------------------------------------------------------------------------- */
+
+static uint64_t calls[4];
+static volatile uint64_t sink;
+
+NOINLINE static void burn(int which, int64_t cpu_ns)
+{
+    int64_t until = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
+    calls[which] = THIS_CALL;
+    while (rm_clock_ns(CLOCK_THREAD_CPUTIME_ID) < until) {
+        for (int i = 0; i < 20000; i++) {
+            sink = sink * 3 + 1;
+        }
+    }
+}
+
+NOINLINE static void seventy(void)
+{
+    burn(0, 70 * RM_NS_PER_MS / 10);
+    AFTER_CALL;
+}
+
+NOINLINE static void twenty(void)
+{
+    burn(1, 20 * RM_NS_PER_MS / 10);
+    AFTER_CALL;
+}
+
+NOINLINE static void ten(void)
+{
+    burn(2, 10 * RM_NS_PER_MS / 10);
+    AFTER_CALL;
+}
+
+/* 4 sigma of 200 samples: a kernel that looks at timers 100 times a second, for 2 s. */
+static void test_cpu_time_is_divided_as_it_was_spent(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
+    {
+        RESMON_SCOPE("outer");
+        RESMON_SCOPE("work");
+        for (int i = 0; i < 200; i++) {
+            seventy();
+            twenty();
+            ten();
+        }
+    }
+    resmon_run *run = finish(monitor);
+    skip_without(run, RESMON_STACK_CPU);
+    double all = weight_at(run, RESMON_STACK_CPU, 0);
+    assert_near(weight_at(run, RESMON_STACK_CPU, calls[0]) / all, 0.7, 0.14);
+    assert_near(weight_at(run, RESMON_STACK_CPU, calls[1]) / all, 0.2, 0.12);
+    assert_near(weight_at(run, RESMON_STACK_CPU, calls[2]) / all, 0.1, 0.09);
+    assert_near(all / 2e9, 1, 0.25);
+    double total = run->profile.kinds[RESMON_STACK_CPU].total;
+    assert_true(total >= 1.9e9);
+    double in_scope = 0;
+    for (size_t i = 0; i < run->profile.stack_count; i++) {
+        const struct rm_run_stack *stack = &run->profile.stacks[i];
+        if (stack->scope >= 0) {
+            const struct rm_run_scope *scope = &run->scopes[stack->scope];
+            assert_true(strcmp(scope->name, "work") == 0 || strcmp(scope->name, "outer") == 0);
+            in_scope += stack->weight[RESMON_STACK_CPU];
+        }
+    }
+    assert_true(in_scope > 0.9 * all);
+    resmon_run_free(run);
+}
+
+NOINLINE static char *touch(char *memory, size_t bytes)
+{
+    calls[3] = THIS_CALL;
+    for (size_t i = 0; i < bytes; i += 4096) {
+        memory[i] = 1;
+    }
+    return memory;
+}
+
+NOINLINE static void grow(char *memory, size_t bytes)
+{
+    (void)touch(memory, bytes);
+    AFTER_CALL;
+}
+
+static char *fresh_memory(size_t bytes, int flags, int fd)
+{
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    (void)madvise(memory, bytes, MADV_NOHUGEPAGE);
+    return memory;
+}
+
+static void test_growth_is_where_memory_is_touched(void **state)
+{
+    (void)state;
+    char *memory = fresh_memory(256 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    resmon_monitor *monitor = start(RESMON_STACKS_MEMORY, 0);
+    grow(memory, 256 * MIB);
+    resmon_run *run = finish(monitor);
+    (void)munmap(memory, 256 * MIB);
+    skip_without(run, RESMON_STACK_MEMORY);
+    assert_near(weight_at(run, RESMON_STACK_MEMORY, calls[3]) / (double)(256 * MIB), 1, 0.05);
+    assert_true(run->profile.kinds[RESMON_STACK_MEMORY].total >= 255.0 * (double)MIB);
+    assert_true(weight_at(run, RESMON_STACK_CPU, 0) == 0);
+    resmon_run_free(run);
+}
+
+static void test_pages_of_files_are_no_growth(void **state)
+{
+    (void)state;
+    int fd = memfd_create("data", 0);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 32 * (off_t)MIB), 0);
+    char *memory = fresh_memory(32 * MIB, MAP_SHARED, fd);
+    resmon_monitor *monitor = start(RESMON_STACKS_MEMORY, 0);
+    grow(memory, 32 * MIB);
+    resmon_run *run = finish(monitor);
+    (void)munmap(memory, 32 * MIB);
+    (void)close(fd);
+    skip_without(run, RESMON_STACK_FILE);
+    assert_near(weight_at(run, RESMON_STACK_FILE, calls[3]) / (double)(32 * MIB), 1, 0.05);
+    assert_true(weight_at(run, RESMON_STACK_MEMORY, calls[3]) < (double)MIB);
+    resmon_run_free(run);
+}
+
+/* ---- threads ----------------------------------------------------------------------------------
+ */
+
+static void *burn_in_thread(void *unused)
+{
+    (void)unused;
+    burn(0, RM_NS_PER_S / 2);
+    AFTER_CALL;
+    return NULL;
+}
+
+static void *burn_blocked(void *unused)
+{
+    sigset_t all;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, NULL);
+    burn(1, 3 * RM_NS_PER_S / 2);
+    AFTER_CALL;
+    return unused;
+}
+
+static void run_thread(void *(*function)(void *))
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, function, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void test_later_threads_are_seen(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
+    run_thread(burn_in_thread);
+    run_thread(burn_in_thread);
+    resmon_run *run = finish(monitor);
+    skip_without(run, RESMON_STACK_CPU);
+    assert_near(weight_at(run, RESMON_STACK_CPU, calls[0]) / 1e9, 1, 0.4);
+    resmon_run_free(run);
+}
+
+static void test_a_blocked_signal_is_counted(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
+    run_thread(burn_blocked);
+    resmon_run *run = finish(monitor);
+    skip_without(run, RESMON_STACK_CPU);
+    assert_true(run->profile.lost[RM_LOSS_BLOCKED] > 0);
+    assert_true(weight_at(run, RESMON_STACK_CPU, calls[1]) < 0.1e9);
+    resmon_run_free(run);
+}
+
+/* ---- unusual stacks -----------------------------------------------------------------------------
+ */
+
+NOINLINE static int recurse(int depth)
+{
+    if (depth == 0) {
+        burn(0, RM_NS_PER_S / 4);
+        AFTER_CALL;
+        return 1;
+    }
+    int below = recurse(depth - 1);
+    AFTER_CALL;
+    return below + 1;
+}
+
+static void test_deep_recursion_is_cut(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
+    assert_int_equal(recurse(20000), 20001);
+    resmon_run *run = finish(monitor);
+    skip_without(run, RESMON_STACK_CPU);
+    assert_true(weight_at(run, RESMON_STACK_CPU, calls[0]) > 0);
+    assert_true(run->profile.lost[RM_LOSS_DEPTH] > 0);
+    resmon_run_free(run);
+}
+
+static uint64_t interrupted;
+
+static void burn_in_handler(int number)
+{
+    (void)number;
+    burn(1, RM_NS_PER_S / 4);
+    AFTER_CALL;
+}
+
+NOINLINE static void be_interrupted(void)
+{
+    interrupted = THIS_CALL;
+    assert_int_equal(raise(SIGUSR1), 0);
+    AFTER_CALL;
+}
+
+static void check_handler_stacks(int flags)
+{
+    struct sigaction action = {.sa_flags = flags};
+    action.sa_handler = burn_in_handler;
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
+    be_interrupted();
+    AFTER_CALL;
+    resmon_run *run = finish(monitor);
+    skip_without(run, RESMON_STACK_CPU);
+    double in_handler = weight_at(run, RESMON_STACK_CPU, calls[1]);
+    assert_true(in_handler > 0);
+    assert_true(weight_at(run, RESMON_STACK_CPU, interrupted) >= in_handler * 0.9);
+    resmon_run_free(run);
+    (void)signal(SIGUSR1, SIG_DFL);
+}
+
+static void test_stacks_go_through_signal_frames(void **state)
+{
+    (void)state;
+    check_handler_stacks(0);
+}
+
+static void test_stacks_go_from_an_alternate_stack(void **state)
+{
+    (void)state;
+    stack_t alternate = {.ss_sp = malloc(256 * 1024), .ss_size = 256 * 1024};
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    assert_non_null(alternate.ss_sp);
+    assert_int_equal(sigaltstack(&alternate, NULL), 0);
+    check_handler_stacks(SA_ONSTACK);
+    assert_int_equal(sigaltstack(&none, NULL), 0);
+    free(alternate.ss_sp);
+}
+
+/* ---- several monitors, signals of the program
+ * ---------------------------------------------------- */
+
+static void test_one_monitor_takes_stacks(void **state)
+{
+    (void)state;
+    resmon_monitor *first = start(RESMON_STACKS_CPU, 99);
+    resmon_monitor *second = start(RESMON_STACKS_ALL, 99);
+    resmon_run *of_second = finish(second);
+    assert_int_equal(of_second->profile.kinds[RESMON_STACK_CPU].status, RESMON_EBUSY);
+    assert_int_equal(of_second->profile.kinds[RESMON_STACK_MEMORY].status, RESMON_EBUSY);
+    resmon_run_free(of_second);
+    resmon_run_free(finish(first));
+    resmon_run *again = finish(start(RESMON_STACKS_CPU, 99));
+    assert_int_equal(again->profile.kinds[RESMON_STACK_CPU].status, RESMON_OK);
+    resmon_run_free(again);
+}
+
+static void test_a_monitor_without_stacks_has_none(void **state)
+{
+    (void)state;
+    resmon_run *run = finish(start(0, 0));
+    assert_false(rm_profile_is_there(&run->profile));
+    assert_int_equal(run->profile.stack_count, 0);
+    resmon_run_free(run);
+}
+
+static volatile sig_atomic_t programs;
+
+static void on_signal(int number)
+{
+    (void)number;
+    programs++;
+}
+
+static void test_the_programs_handlers_are_its_own(void **state)
+{
+    (void)state;
+    struct sigaction action = {.sa_flags = 0};
+    struct sigaction after;
+    action.sa_handler = on_signal;
+    assert_int_equal(sigaction(SIGURG, &action, NULL), 0);
+    resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
+    assert_int_equal(raise(SIGURG), 0);
+    burn(0, RM_NS_PER_S / 4);
+    AFTER_CALL;
+    resmon_run *run = finish(monitor);
+    assert_int_equal(programs, 1);
+    assert_true(weight_at(run, RESMON_STACK_CPU, calls[0]) > 0);
+    resmon_run_free(run);
+    assert_int_equal(sigaction(SIGURG, NULL, &after), 0);
+    assert_true(after.sa_handler == on_signal);
+    (void)signal(SIGURG, SIG_DFL);
+}
+
+static void test_peaks_have_all_threads(void **state)
+{
+    (void)state;
+    char *memory = fresh_memory(128 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    resmon_monitor *monitor = start(RESMON_STACKS_PEAK, 0);
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, burn_in_thread, NULL), 0);
+    }
+    for (size_t done = 0; done < 128 * MIB; done += 8 * MIB) {
+        grow(memory + done, 8 * MIB);
+        burn(2, 20 * RM_NS_PER_MS);
+        AFTER_CALL;
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    resmon_run *run = finish(monitor);
+    (void)munmap(memory, 128 * MIB);
+    const struct rm_run_peak *peak = &run->profile.peak;
+    if (run->profile.kinds[RESMON_STACK_CPU].status == RESMON_EBUSY) {
+        fail_msg("%s", run->profile.kinds[RESMON_STACK_CPU].reason);
+    }
+    assert_true(peak->t_ns > 0);
+    assert_true(peak->stack_count >= 1);
+    assert_true(peak->rss_bytes > 16.0 * (double)MIB);
+    for (size_t i = 0; i < peak->stack_count; i++) {
+        assert_true(peak->stacks[i].thread > 0);
+        assert_true(peak->stacks[i].depth > 0);
+        assert_string_equal(peak->stacks[i].thread_name, "test_stacks");
+    }
+    resmon_run_free(run);
+}
+
+/* ---- other processes
+ * ----------------------------------------------------------------------------- */
+
+static int outcome_of(pid_t child)
+{
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void test_children_are_left_alone(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start(RESMON_STACKS_CPU | RESMON_STACKS_MEMORY, 1000);
+    for (int i = 0; i < 20; i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            burn(3, 5 * RM_NS_PER_MS);
+            AFTER_CALL;
+            if (i % 2 == 0) {
+                (void)execl("/bin/true", "true", (char *)NULL);
+            }
+            _exit(0);
+        }
+        burn(0, 5 * RM_NS_PER_MS);
+        AFTER_CALL;
+        assert_int_equal(outcome_of(child), 0);
+    }
+    resmon_run_free(finish(monitor));
+}
+
+static void test_a_child_has_stacks_of_its_own(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        resmon_monitor *own = start(RESMON_STACKS_CPU, 250);
+        burn(1, RM_NS_PER_S / 4);
+        AFTER_CALL;
+        resmon_run *run = finish(own);
+        int code = weight_at(run, RESMON_STACK_CPU, calls[1]) > 0 ? 0 : 3;
+        resmon_run_free(run);
+        resmon_monitor_free(monitor);
+        _exit(code);
+    }
+    assert_int_equal(outcome_of(child), 0);
+    resmon_run_free(finish(monitor));
+}
+
+static void test_exec_ends_it_all(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            (void)start(RESMON_STACKS_CPU | RESMON_STACKS_MEMORY, 1000);
+            burn(0, 3 * RM_NS_PER_MS * i);
+            AFTER_CALL;
+            (void)execl("/bin/true", "true", (char *)NULL);
+            _exit(4);
+        }
+        assert_int_equal(outcome_of(child), 0);
+    }
+}
+
+static void test_a_killed_program_leaves_its_stacks(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/resmon-stacks-XXXXXX";
+    int fd = mkstemp(path);
+    int ready[2];
+    char byte;
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const resmon_monitor_options options = {
+            .stacks = RESMON_STACKS_CPU, .stack_hz = 250, .record = path};
+        (void)start_with(&options);
+        burn(0, RM_NS_PER_S / 4);
+        AFTER_CALL;
+        (void)usleep(100000); /* a round or more of the thread that takes them out */
+        (void)write(ready[1], "", 1);
+        burn(1, 600 * RM_NS_PER_S);
+        AFTER_CALL;
+        _exit(5);
+    }
+    burn(0, 0); /* the address is the same here */
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_true(WIFSIGNALED(outcome_of(child)));
+    resmon_run *run = NULL;
+    assert_ok(resmon_run_load(path, &run));
+    assert_string_equal(run->state, "interrupted");
+    skip_without(run, RESMON_STACK_CPU);
+    assert_true(weight_at(run, RESMON_STACK_CPU, 0) > 0);
+    assert_true(run->profile.module_count > 0);
+    resmon_run_free(run);
+    (void)unlink(path);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cpu_time_is_divided_as_it_was_spent),
+        cmocka_unit_test(test_growth_is_where_memory_is_touched),
+        cmocka_unit_test(test_pages_of_files_are_no_growth),
+        cmocka_unit_test(test_later_threads_are_seen),
+        cmocka_unit_test(test_a_blocked_signal_is_counted),
+        cmocka_unit_test(test_deep_recursion_is_cut),
+        cmocka_unit_test(test_stacks_go_through_signal_frames),
+        cmocka_unit_test(test_stacks_go_from_an_alternate_stack),
+        cmocka_unit_test(test_one_monitor_takes_stacks),
+        cmocka_unit_test(test_a_monitor_without_stacks_has_none),
+        cmocka_unit_test(test_the_programs_handlers_are_its_own),
+        cmocka_unit_test(test_peaks_have_all_threads),
+        cmocka_unit_test(test_children_are_left_alone),
+        cmocka_unit_test(test_a_child_has_stacks_of_its_own),
+        cmocka_unit_test(test_exec_ends_it_all),
+        cmocka_unit_test(test_a_killed_program_leaves_its_stacks),
+    };
+    return cmocka_run_group_tests(tests, check_that_stacks_can_be_had, NULL);
+}
