@@ -21,6 +21,7 @@
 #include "job/path_pattern.h"
 #include "scope/session.h"
 #include "scope/site.h"
+#include "stack/naming.h"
 #include "store/run_profile.h"
 #include "store/tags.h"
 #include "sys/clocksource.h"
@@ -42,6 +43,8 @@ struct resmon_monitor {
     struct rm_delivery delivery;
     struct rm_leader leader;    /* of the host, in a job */
     pthread_mutex_t label_lock; /* guards the label in the block */
+    pthread_mutex_t naming_lock;
+    struct rm_naming *naming; /* under that; NULL: nothing was named yet */
     bool yields_scopes;
 };
 
@@ -84,6 +87,7 @@ resmon_status rm_monitor_new(const resmon_monitor_options *given, resmon_monitor
     monitor->pid = getpid();
     monitor->forks = rm_scope_forks();
     (void)pthread_mutex_init(&monitor->label_lock, NULL);
+    (void)pthread_mutex_init(&monitor->naming_lock, NULL);
     *ret_monitor = monitor;
     return RESMON_OK;
 }
@@ -395,6 +399,8 @@ void rm_monitor_free(resmon_monitor *monitor)
     }
     if (!inherited) {
         (void)pthread_mutex_destroy(&monitor->label_lock);
+        (void)pthread_mutex_destroy(&monitor->naming_lock);
+        rm_naming_free(monitor->naming);
     }
     rm_leader_free(&monitor->leader);
     rm_options_free(&monitor->options);
@@ -456,6 +462,24 @@ static void unlock_block(resmon_monitor *monitor)
     (void)pthread_mutex_unlock(&monitor->sampling.sampler.store_lock);
 }
 
+/* Who waits for the lock: another capture. */
+static resmon_status add_stacks(resmon_monitor *monitor, resmon_run *run)
+{
+    resmon_status status = rm_run_decode_stacks(&monitor->block, run);
+    if (status != RESMON_OK || run->profile.place_count == 0) {
+        return status;
+    }
+    (void)pthread_mutex_lock(&monitor->naming_lock);
+    if (monitor->naming == NULL) {
+        status = rm_naming_new(NULL, &monitor->naming);
+    }
+    if (status == RESMON_OK) {
+        status = rm_naming_fill(monitor->naming, run);
+    }
+    (void)pthread_mutex_unlock(&monitor->naming_lock);
+    return status;
+}
+
 resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon_run **ret_run)
 {
     resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_STOPPED);
@@ -482,7 +506,7 @@ resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon
         status = rm_run_finish(&monitor->block, run);
     }
     if (status == RESMON_OK && (parts & RM_PART_STACKS) != 0) {
-        status = rm_run_decode_stacks(&monitor->block, run);
+        status = add_stacks(monitor, run);
     }
     if (status != RESMON_OK) {
         rm_run_free(run);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "stack/naming.h"
 #include "store/block.h"
 #include "store/events.h"
 #include "store/scope_tree.h"
@@ -217,7 +218,16 @@ static resmon_status copy_and_decode(const struct rm_infile *file, struct rm_map
         return refuse(file);
     }
     const struct rm_decode how = {.parts = RM_PART_ALL, .is_written = look.is_written};
-    return rm_run_decode(&block, &how, ret_run);
+    struct resmon_run *run = NULL;
+    status = rm_run_decode(&block, &how, &run);
+    if (status == RESMON_OK && rm_naming_fill(NULL, run) == RESMON_ENOMEM) {
+        rm_run_free(run);
+        return rm_error(RESMON_ENOMEM, "out of memory for the names of stacks");
+    }
+    if (status == RESMON_OK) {
+        *ret_run = run;
+    }
+    return status;
 }
 
 bool rm_recording_is(const struct rm_infile *file)

@@ -17,6 +17,8 @@ BANNED = {
 EXEMPT = {("base/alloc.c", "memory goes through base/alloc.h"),
           # In place of the C library, when no thread but ours is left.
           ("engine/last_thread.c", "the library never ends its host program"),
+          # What __cxa_demangle() returns is the C library's memory.
+          ("stack/demangle.c", "memory goes through base/alloc.h"),
           # Checks the library's own text of a number, in whatever locale printed it.
           ("base/number.c", "bounded parsing and copying only (base/parse.h, base/text.h)")}
 problems = []

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+#include "stack/debug_image.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/status.h"
+
+#define ALIGNMENT 16U
+
+/* What lines, functions and inlined functions need. */
+static const char *const wanted[] = {
+    ".debug_info",   ".debug_abbrev",      ".debug_line", ".debug_line_str", ".debug_str",
+    ".debug_ranges", ".debug_str_offsets", ".debug_addr", ".debug_rnglists", ".debug_aranges",
+};
+
+/* Section 0, those wanted, and their names. */
+#define MOST_SECTIONS (RM_ARRAY_LEN(wanted) + 2)
+#define NAMES_BYTES   512U
+
+struct plan {
+    const struct rm_elf *elf;
+    struct rm_debug_image image; /* lengths only */
+    size_t bound;
+    ElfW(Shdr) table[MOST_SECTIONS];
+    const struct rm_elf_section *sources[MOST_SECTIONS];
+    size_t count;
+    char names[NAMES_BYTES];
+    size_t name_bytes;
+};
+
+static size_t align(size_t length)
+{
+    return (length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static resmon_status too_large(const struct plan *plan)
+{
+    return rm_error(RESMON_ERANGE, "%s has more than %zu MiB of debug information",
+                    plan->elf->file.path, plan->bound >> 20U);
+}
+
+/* What a compressed section claims to be counts: it is unpacked later. */
+static resmon_status check_compressed(struct plan *plan, const struct rm_elf_section *section)
+{
+    ElfW(Chdr) header;
+    if ((section->flags & SHF_COMPRESSED) == 0) {
+        return RESMON_OK;
+    }
+    if (section->bytes < sizeof header) {
+        return rm_error(RESMON_EFORMAT, "%s: %s is cut", plan->elf->file.path, section->name);
+    }
+    resmon_status status =
+        rm_infile_read(&plan->elf->file, section->offset, &header, sizeof header);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (header.ch_size > plan->bound - plan->image.length - plan->image.unpacked) {
+        return too_large(plan);
+    }
+    plan->image.unpacked += (size_t)header.ch_size;
+    return RESMON_OK;
+}
+
+static void add_name(struct plan *plan, ElfW(Shdr) * entry, const char *name)
+{
+    size_t length = strlen(name) + 1;
+    entry->sh_name = (uint32_t)plan->name_bytes;
+    memcpy(plan->names + plan->name_bytes, name, length);
+    plan->name_bytes += length;
+}
+
+static void add_entry(struct plan *plan, const char *name, size_t bytes)
+{
+    ElfW(Shdr) *entry = &plan->table[plan->count++];
+    entry->sh_offset = plan->image.length;
+    entry->sh_size = bytes;
+    entry->sh_addralign = 1;
+    add_name(plan, entry, name);
+    plan->image.length = align(plan->image.length + bytes);
+}
+
+static resmon_status add_section(struct plan *plan, const char *name)
+{
+    const struct rm_elf_section *section = rm_elf_find(plan->elf, name, SHT_PROGBITS);
+    if (section == NULL) {
+        return RESMON_OK;
+    }
+    if (section->bytes > plan->bound - plan->image.length - plan->image.unpacked) {
+        return too_large(plan);
+    }
+    ElfW(Shdr) *entry = &plan->table[plan->count];
+    plan->sources[plan->count] = section;
+    add_entry(plan, name, (size_t)section->bytes);
+    entry->sh_type = SHT_PROGBITS;
+    entry->sh_flags = section->flags & SHF_COMPRESSED;
+    if (entry->sh_flags != 0) {
+        entry->sh_addralign = sizeof(ElfW(Addr));
+    }
+    return plan->image.length + plan->image.unpacked > plan->bound
+               ? too_large(plan)
+               : check_compressed(plan, section);
+}
+
+static resmon_status make_plan(struct plan *plan)
+{
+    resmon_status status = RESMON_OK;
+    plan->image.length = align(sizeof(ElfW(Ehdr)));
+    plan->count = 1;
+    plan->name_bytes = 1;
+    for (size_t i = 0; status == RESMON_OK && i < RM_ARRAY_LEN(wanted); i++) {
+        status = add_section(plan, wanted[i]);
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    ElfW(Shdr) *names = &plan->table[plan->count];
+    add_entry(plan, ".shstrtab", NAMES_BYTES);
+    names->sh_type = SHT_STRTAB;
+    return RESMON_OK;
+}
+
+static void write_head(const struct plan *plan, char *bytes)
+{
+    ElfW(Ehdr) header = {
+        .e_type = ET_DYN,
+        .e_machine = plan->elf->machine,
+        .e_version = EV_CURRENT,
+        .e_shoff = plan->image.length,
+        .e_ehsize = sizeof header,
+        .e_shentsize = sizeof(ElfW(Shdr)),
+        .e_shnum = (uint16_t)plan->count,
+        .e_shstrndx = (uint16_t)(plan->count - 1),
+    };
+    memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = sizeof(ElfW(Addr)) == 8 ? ELFCLASS64 : ELFCLASS32;
+    header.e_ident[EI_DATA] = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+    header.e_ident[EI_VERSION] = EV_CURRENT;
+    memcpy(bytes, &header, sizeof header);
+    memcpy(bytes + plan->image.length, plan->table, plan->count * sizeof *plan->table);
+    memcpy(bytes + plan->table[plan->count - 1].sh_offset, plan->names, NAMES_BYTES);
+}
+
+static resmon_status fill(struct plan *plan, struct rm_debug_image *image)
+{
+    size_t length = plan->image.length + plan->count * sizeof *plan->table;
+    char *bytes = rm_alloc(length, 1);
+    if (bytes == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the debug information of %s",
+                        plan->elf->file.path);
+    }
+    write_head(plan, bytes);
+    for (size_t i = 1; i + 1 < plan->count; i++) {
+        const struct rm_elf_section *source = plan->sources[i];
+        resmon_status status = rm_infile_read(&plan->elf->file, source->offset,
+                                              bytes + plan->table[i].sh_offset, source->bytes);
+        if (status != RESMON_OK) {
+            rm_free(bytes);
+            return status;
+        }
+    }
+    *image = (struct rm_debug_image){bytes, length, plan->image.unpacked};
+    return RESMON_OK;
+}
+
+resmon_status rm_debug_image_read(const struct rm_elf *elf, size_t bound,
+                                  struct rm_debug_image *image)
+{
+    struct plan plan = {.elf = elf, .bound = bound};
+    if (elf->is_64 != (sizeof(ElfW(Addr)) == 8) ||
+        (elf->type == ET_REL &&
+         (rm_elf_find(elf, NULL, SHT_RELA) != NULL || rm_elf_find(elf, NULL, SHT_REL) != NULL))) {
+        return rm_error(RESMON_ENOENT, "%s is no program or library of this machine",
+                        elf->file.path);
+    }
+    if (rm_elf_find(elf, ".debug_info", 0) == NULL ||
+        rm_elf_find(elf, ".debug_abbrev", 0) == NULL) {
+        return rm_error(RESMON_ENOENT, "%s has no debug information", elf->file.path);
+    }
+    resmon_status status = make_plan(&plan);
+    for (size_t i = 1; status == RESMON_OK && i + 1 < plan.count; i++) {
+        const struct rm_elf_section *source = plan.sources[i];
+        if (source->offset > elf->file.bytes || source->bytes > elf->file.bytes - source->offset) {
+            status = rm_error(RESMON_EFORMAT, "%s is cut: %s is not in it", elf->file.path,
+                              source->name);
+        }
+    }
+    return status == RESMON_OK ? fill(&plan, image) : status;
+}
+
+void rm_debug_image_free(struct rm_debug_image *image)
+{
+    rm_free(image->bytes);
+    *image = (struct rm_debug_image){0};
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns an ELF file in memory that holds nothing of another one but its debug information: so the
+ * rest of a file of any size is not read, what is wrong with it is no matter, and it may shrink.
+ * Called by symbols.c, for dwarf.c.
+ */
+#ifndef RM_STACK_DEBUG_IMAGE_H
+#define RM_STACK_DEBUG_IMAGE_H
+
+#include <stddef.h>
+
+#include <resmon/status.h>
+
+#include "stack/elf_file.h"
+
+/* Zeroed: empty. */
+struct rm_debug_image {
+    char *bytes;
+    size_t length;
+    size_t unpacked; /* what compressed sections claim to be besides */
+};
+
+/** Reads it.  RESMON_ENOENT: there is none; RESMON_ERANGE: more than `bound` bytes; RESMON_EFORMAT;
+ * RESMON_ENOMEM. */
+resmon_status rm_debug_image_read(const struct rm_elf *elf, size_t bound,
+                                  struct rm_debug_image *image);
+
+void rm_debug_image_free(struct rm_debug_image *image);
+
+#endif

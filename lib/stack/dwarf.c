@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: MIT */
+#include "stack/dwarf.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "stack/ranges.h"
+#include "sys/library.h"
+
+#define MOST_DEPTH 128 /* of entries in one another: what lies deeper has no names of its own */
+#define NO_NODE    UINT32_MAX
+
+/* ---- libdw ------------------------------------------------------------------------------ */
+
+/* The functions of libdw and libelf, by their own declarations. */
+static struct {
+    unsigned (*elf_version)(unsigned version);
+    Elf *(*elf_memory)(char *image, size_t size);
+    int (*elf_end)(Elf *elf);
+    Dwarf *(*begin_elf)(Elf *elf, Dwarf_Cmd cmd, Elf_Scn *group);
+    int (*end)(Dwarf *dwarf);
+    Dwarf_OOM (*new_oom_handler)(Dwarf *dwarf, Dwarf_OOM handler);
+    void (*setalt)(Dwarf *dwarf, Dwarf *alternate);
+    int (*nextcu)(Dwarf *dwarf, Dwarf_Off at, Dwarf_Off *next, size_t *header_size,
+                  Dwarf_Off *abbrev_offset, uint8_t *address_size, uint8_t *offset_size);
+    Dwarf_Die *(*offdie)(Dwarf *dwarf, Dwarf_Off offset, Dwarf_Die *result);
+    Dwarf_Off (*dieoffset)(Dwarf_Die *die);
+    int (*tag)(Dwarf_Die *die);
+    int (*child)(Dwarf_Die *die, Dwarf_Die *result);
+    int (*siblingof)(Dwarf_Die *die, Dwarf_Die *result);
+    ptrdiff_t (*ranges)(Dwarf_Die *die, ptrdiff_t offset, Dwarf_Addr *base, Dwarf_Addr *start,
+                        Dwarf_Addr *end);
+    Dwarf_Attribute *(*attr)(Dwarf_Die *die, unsigned name, Dwarf_Attribute *result);
+    Dwarf_Attribute *(*attr_integrate)(Dwarf_Die *die, unsigned name, Dwarf_Attribute *result);
+    const char *(*formstring)(Dwarf_Attribute *attribute);
+    int (*formudata)(Dwarf_Attribute *attribute, Dwarf_Word *result);
+    Dwarf_Line *(*getsrc_die)(Dwarf_Die *unit, Dwarf_Addr address);
+    int (*lineno)(Dwarf_Line *line, int *result);
+    const char *(*linesrc)(Dwarf_Line *line, Dwarf_Word *mtime, Dwarf_Word *length);
+    int (*getsrcfiles)(Dwarf_Die *unit, Dwarf_Files **files, size_t *count);
+    const char *(*filesrc)(Dwarf_Files *files, size_t index, Dwarf_Word *mtime, Dwarf_Word *length);
+    int (*getaranges)(Dwarf *dwarf, Dwarf_Aranges **aranges, size_t *count);
+    Dwarf_Arange *(*onearange)(Dwarf_Aranges *aranges, size_t index);
+    int (*getarangeinfo)(Dwarf_Arange *arange, Dwarf_Addr *address, Dwarf_Word *length,
+                         Dwarf_Off *offset);
+} dw;
+
+static const struct rm_library_function functions[] = {
+    {"elf_version", &dw.elf_version},
+    {"elf_memory", &dw.elf_memory},
+    {"elf_end", &dw.elf_end},
+    {"dwarf_begin_elf", &dw.begin_elf},
+    {"dwarf_end", &dw.end},
+    {"dwarf_new_oom_handler", &dw.new_oom_handler},
+    {"dwarf_setalt", &dw.setalt},
+    {"dwarf_nextcu", &dw.nextcu},
+    {"dwarf_offdie", &dw.offdie},
+    {"dwarf_dieoffset", &dw.dieoffset},
+    {"dwarf_tag", &dw.tag},
+    {"dwarf_child", &dw.child},
+    {"dwarf_siblingof", &dw.siblingof},
+    {"dwarf_ranges", &dw.ranges},
+    {"dwarf_attr", &dw.attr},
+    {"dwarf_attr_integrate", &dw.attr_integrate},
+    {"dwarf_formstring", &dw.formstring},
+    {"dwarf_formudata", &dw.formudata},
+    {"dwarf_getsrc_die", &dw.getsrc_die},
+    {"dwarf_lineno", &dw.lineno},
+    {"dwarf_linesrc", &dw.linesrc},
+    {"dwarf_getsrcfiles", &dw.getsrcfiles},
+    {"dwarf_filesrc", &dw.filesrc},
+    {"dwarf_getaranges", &dw.getaranges},
+    {"dwarf_onearange", &dw.onearange},
+    {"dwarf_getarangeinfo", &dw.getarangeinfo},
+};
+
+static pthread_once_t load_once = PTHREAD_ONCE_INIT;
+static resmon_status load_status;
+static char load_error[256];
+
+static void load(void)
+{
+    static const char *const names[] = {"libdw.so.1", NULL};
+    static const struct rm_library library = {"libdw, for lines of stacks (Debian: libdw1)", names,
+                                              functions, RM_ARRAY_LEN(functions)};
+    load_status = rm_library_load(&library);
+    if (load_status == RESMON_OK && dw.elf_version(EV_CURRENT) == EV_NONE) {
+        load_status = rm_error(RESMON_ENOTSUP, "libelf is older than its header");
+    }
+    if (load_status != RESMON_OK) {
+        (void)snprintf(load_error, sizeof load_error, "%s", resmon_last_error());
+    }
+}
+
+resmon_status rm_dwarf_load(void)
+{
+    (void)pthread_once(&load_once, load);
+    return load_status == RESMON_OK ? RESMON_OK : rm_error(load_status, "%s", load_error);
+}
+
+/* ---- an open file ----------------------------------------------------------------------- */
+
+/* A function, or one that was inlined into the one around it. */
+struct node {
+    Dwarf_Off offset;
+    uint32_t around; /* NO_NODE: it was not inlined */
+    uint32_t is_named;
+    struct rm_symbol symbol; /* once it is named: file and line are those of the call */
+};
+
+/* A translation unit. */
+struct unit {
+    Dwarf_Die die;
+    Dwarf_Off past; /* where its entries end */
+    struct node *nodes;
+    size_t node_count, node_capacity;
+    struct rm_ranges ranges; /* by index of nodes */
+    bool is_indexed;
+};
+
+/* One debug information, as libdw has it. */
+struct handle {
+    struct rm_debug_image image;
+    Elf *elf;
+    Dwarf *dwarf;
+};
+
+struct rm_dwarf {
+    struct handle own, alternate;
+    struct unit *units;
+    size_t unit_count, unit_capacity;
+    struct rm_ranges ranges; /* by index of units */
+    bool is_broken;          /* libdw ran out of memory in the middle of something */
+};
+
+/* Where libdw has no memory it calls a handler that must not return; its own ends the program. */
+static RM_THREAD_LOCAL jmp_buf *escape;
+
+static _Noreturn void on_no_memory(void)
+{
+    longjmp(*escape, 1); /* NOLINT(cert-err52-cpp): there is no other way out of libdw */
+}
+
+typedef resmon_status (*work_fn)(struct rm_dwarf *dwarf, void *context);
+
+/* Runs what calls libdw.  All memory that it takes must hang on `dwarf`. */
+static resmon_status run(struct rm_dwarf *dwarf, work_fn work, void *context)
+{
+    jmp_buf here;
+    if (dwarf->is_broken) {
+        return rm_error(RESMON_ENOMEM, "libdw is out of memory");
+    }
+    if (setjmp(here) != 0) { /* NOLINT(cert-err52-cpp) */
+        escape = NULL;
+        dwarf->is_broken = true;
+        return rm_error(RESMON_ENOMEM, "libdw is out of memory");
+    }
+    escape = &here;
+    resmon_status status = work(dwarf, context);
+    escape = NULL;
+    return status;
+}
+
+static resmon_status no_memory(void)
+{
+    return rm_error(RESMON_ENOMEM, "out of memory for an index of debug information");
+}
+
+/* ---- units ------------------------------------------------------------------------------ */
+
+static resmon_status add_unit(struct rm_dwarf *dwarf, const Dwarf_Die *die, Dwarf_Off past)
+{
+    if (dwarf->unit_count == dwarf->unit_capacity) {
+        size_t capacity = dwarf->unit_capacity > 0 ? 2 * dwarf->unit_capacity : 16;
+        struct unit *units = rm_realloc(dwarf->units, capacity, sizeof *units);
+        if (units == NULL) {
+            return no_memory();
+        }
+        dwarf->units = units;
+        dwarf->unit_capacity = capacity;
+    }
+    dwarf->units[dwarf->unit_count++] = (struct unit){.die = *die, .past = past};
+    return RESMON_OK;
+}
+
+/* Adds what ranges an entry has; how many that are. */
+static resmon_status add_ranges(struct rm_ranges *ranges, Dwarf_Die *die, struct rm_range range,
+                                size_t *ret_count)
+{
+    Dwarf_Addr base = 0, low = 0, high = 0;
+    ptrdiff_t at = 0;
+    while ((at = dw.ranges(die, at, &base, &low, &high)) > 0) {
+        range.low = low;
+        range.high = high;
+        if (!rm_ranges_add(ranges, range)) {
+            return no_memory();
+        }
+        (*ret_count)++;
+    }
+    return RESMON_OK;
+}
+
+/* Units that do not say where their code is; another section may. */
+static resmon_status add_aranges(struct rm_dwarf *dwarf, const bool *is_known)
+{
+    Dwarf_Aranges *aranges = NULL;
+    size_t count = 0;
+    if (dw.getaranges(dwarf->own.dwarf, &aranges, &count) != 0) {
+        return RESMON_OK;
+    }
+    for (size_t i = 0; i < count; i++) {
+        Dwarf_Addr low = 0;
+        Dwarf_Word length = 0;
+        Dwarf_Off offset = 0;
+        size_t first = 0, past = dwarf->unit_count;
+        if (dw.getarangeinfo(dw.onearange(aranges, i), &low, &length, &offset) != 0) {
+            continue;
+        }
+        while (first < past) { /* units are in the order of their offsets */
+            size_t middle = first + (past - first) / 2;
+            if (dwarf->units[middle].past <= offset) {
+                first = middle + 1;
+            } else {
+                past = middle;
+            }
+        }
+        const struct rm_range range = {.low = low, .high = low + length, .value = (uint32_t)first};
+        if (first < dwarf->unit_count && !is_known[first] &&
+            !rm_ranges_add(&dwarf->ranges, range)) {
+            return no_memory();
+        }
+    }
+    return RESMON_OK;
+}
+
+static resmon_status list_units(struct rm_dwarf *dwarf)
+{
+    Dwarf_Off at = 0, next = 0;
+    size_t header = 0;
+    while (dw.nextcu(dwarf->own.dwarf, at, &next, &header, NULL, NULL, NULL) == 0 && next > at) {
+        Dwarf_Die die;
+        if (dw.offdie(dwarf->own.dwarf, at + header, &die) != NULL) {
+            int tag = dw.tag(&die);
+            resmon_status status = tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit
+                                       ? add_unit(dwarf, &die, next)
+                                       : RESMON_OK;
+            if (status != RESMON_OK) {
+                return status;
+            }
+        }
+        at = next;
+    }
+    return RESMON_OK;
+}
+
+static resmon_status index_units(struct rm_dwarf *dwarf, void *context)
+{
+    bool *is_known = context;
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; status == RESMON_OK && i < dwarf->unit_count; i++) {
+        size_t count = 0;
+        status = add_ranges(&dwarf->ranges, &dwarf->units[i].die,
+                            (struct rm_range){.value = (uint32_t)i}, &count);
+        is_known[i] = count > 0;
+    }
+    if (status == RESMON_OK) {
+        status = add_aranges(dwarf, is_known);
+    }
+    return status == RESMON_OK && !rm_ranges_flatten(&dwarf->ranges) ? no_memory() : status;
+}
+
+static resmon_status begin(struct rm_dwarf *dwarf, void *context)
+{
+    struct handle *handle = context;
+    handle->elf = dw.elf_memory(handle->image.bytes, handle->image.length);
+    handle->dwarf = handle->elf != NULL ? dw.begin_elf(handle->elf, DWARF_C_READ, NULL) : NULL;
+    if (handle->dwarf == NULL) {
+        return rm_error(RESMON_EFORMAT, "libdw does not take the debug information");
+    }
+    (void)dw.new_oom_handler(handle->dwarf, on_no_memory);
+    return handle == &dwarf->own ? list_units(dwarf) : RESMON_OK;
+}
+
+static resmon_status open_handles(struct rm_dwarf *dwarf)
+{
+    /* Without the alternate one, some names are missing. */
+    if (dwarf->alternate.image.bytes != NULL) {
+        resmon_status status = run(dwarf, begin, &dwarf->alternate);
+        if (status == RESMON_ENOMEM) {
+            return status;
+        }
+    }
+    resmon_status status = run(dwarf, begin, &dwarf->own);
+    if (status == RESMON_OK && dwarf->alternate.dwarf != NULL) {
+        dw.setalt(dwarf->own.dwarf, dwarf->alternate.dwarf);
+    }
+    return status;
+}
+
+static resmon_status open_dwarf(struct rm_dwarf *dwarf)
+{
+    resmon_status status = open_handles(dwarf);
+    if (status != RESMON_OK || dwarf->unit_count == 0) {
+        return status;
+    }
+    bool *is_known = rm_alloc(dwarf->unit_count, sizeof *is_known);
+    status = is_known != NULL ? run(dwarf, index_units, is_known) : no_memory();
+    rm_free(is_known);
+    return status;
+}
+
+resmon_status rm_dwarf_open(struct rm_debug_image *image, struct rm_debug_image *alternate,
+                            struct rm_dwarf **ret_dwarf)
+{
+    resmon_status status = rm_dwarf_load();
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct rm_dwarf *dwarf = rm_alloc(1, sizeof *dwarf);
+    if (dwarf == NULL) {
+        return no_memory();
+    }
+    dwarf->own.image = *image;
+    dwarf->alternate.image = *alternate;
+    status = open_dwarf(dwarf);
+    if (status != RESMON_OK) {
+        dwarf->own.image = dwarf->alternate.image = (struct rm_debug_image){0};
+        rm_dwarf_close(dwarf);
+        return status;
+    }
+    *image = *alternate = (struct rm_debug_image){0};
+    *ret_dwarf = dwarf;
+    return RESMON_OK;
+}
+
+/* ---- functions of a unit ---------------------------------------------------------------- */
+
+/* A walk through the entries of a unit: the entry at each depth, and the function around it. */
+struct walk {
+    struct unit *unit;
+    Dwarf_Die dies[MOST_DEPTH];
+    uint32_t nodes[MOST_DEPTH];
+    size_t depth;
+};
+
+static resmon_status add_node(struct walk *walk, Dwarf_Die *die, bool is_inlined)
+{
+    struct unit *unit = walk->unit;
+    size_t count = 0;
+    uint32_t index = (uint32_t)unit->node_count;
+    resmon_status status =
+        add_ranges(&unit->ranges, die,
+                   (struct rm_range){.value = index, .order = (uint32_t)walk->depth}, &count);
+    if (status != RESMON_OK || count == 0) {
+        return status;
+    }
+    if (unit->node_count == unit->node_capacity) {
+        size_t capacity = unit->node_capacity > 0 ? 2 * unit->node_capacity : 64;
+        struct node *nodes = rm_realloc(unit->nodes, capacity, sizeof *nodes);
+        if (nodes == NULL) {
+            return no_memory();
+        }
+        unit->nodes = nodes;
+        unit->node_capacity = capacity;
+    }
+    unit->nodes[unit->node_count++] = (struct node){
+        .offset = dw.dieoffset(die), .around = is_inlined ? walk->nodes[walk->depth - 1] : NO_NODE};
+    walk->nodes[walk->depth] = index;
+    return RESMON_OK;
+}
+
+/* Whether functions with code may be in it. */
+static bool holds_functions(int tag)
+{
+    switch (tag) {
+    case DW_TAG_subprogram:
+    case DW_TAG_inlined_subroutine:
+    case DW_TAG_lexical_block:
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_try_block:
+    case DW_TAG_catch_block:
+    case DW_TAG_with_stmt:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* To the next entry on the same level, or on the one above; false at the end.  An entry that
+ * claims to be followed by one before it, or in another unit, is the last. */
+static bool step(struct walk *walk)
+{
+    while (walk->depth > 0) {
+        Dwarf_Die *die = &walk->dies[walk->depth];
+        Dwarf_Off offset = dw.dieoffset(die);
+        if (dw.siblingof(die, die) == 0 && dw.dieoffset(die) > offset &&
+            dw.dieoffset(die) < walk->unit->past) {
+            return true;
+        }
+        walk->depth--;
+    }
+    return false;
+}
+
+static bool descend(struct walk *walk)
+{
+    if (walk->depth + 1 < MOST_DEPTH &&
+        dw.child(&walk->dies[walk->depth], &walk->dies[walk->depth + 1]) == 0) {
+        walk->depth++;
+        return true;
+    }
+    return false;
+}
+
+static resmon_status walk_unit(struct rm_dwarf *dwarf, void *context)
+{
+    struct walk walk = {.unit = context};
+    (void)dwarf;
+    walk.dies[0] = walk.unit->die;
+    walk.nodes[0] = NO_NODE;
+    for (bool is_more = descend(&walk); is_more;) {
+        Dwarf_Die *die = &walk.dies[walk.depth];
+        int tag = dw.tag(die);
+        walk.nodes[walk.depth] = walk.nodes[walk.depth - 1];
+        if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
+            resmon_status status = add_node(&walk, die, tag == DW_TAG_inlined_subroutine);
+            if (status != RESMON_OK) {
+                return status;
+            }
+        }
+        is_more = (holds_functions(tag) && descend(&walk)) || step(&walk);
+    }
+    return rm_ranges_flatten(&walk.unit->ranges) ? RESMON_OK : no_memory();
+}
+
+static resmon_status index_unit(struct rm_dwarf *dwarf, struct unit *unit)
+{
+    if (unit->is_indexed) {
+        return RESMON_OK;
+    }
+    unit->node_count = 0;
+    rm_ranges_free(&unit->ranges);
+    resmon_status status = walk_unit(dwarf, unit);
+    unit->is_indexed = status == RESMON_OK;
+    return status;
+}
+
+/* ---- an address ------------------------------------------------------------------------- */
+
+static const char *text_of(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    return dw.attr_integrate(die, name, &attribute) != NULL ? dw.formstring(&attribute) : NULL;
+}
+
+static uint32_t number_of(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    if (dw.attr(die, name, &attribute) == NULL || dw.formudata(&attribute, &value) != 0) {
+        return 0;
+    }
+    return value <= INT32_MAX ? (uint32_t)value : 0;
+}
+
+static const char *file_of(struct unit *unit, uint32_t index)
+{
+    Dwarf_Files *files = NULL;
+    size_t count = 0;
+    if (dw.getsrcfiles(&unit->die, &files, &count) != 0 || index >= count) {
+        return NULL;
+    }
+    return dw.filesrc(files, index, NULL, NULL);
+}
+
+static const struct node *named(struct rm_dwarf *dwarf, struct unit *unit, uint32_t index)
+{
+    Dwarf_Die die;
+    struct node *node = &unit->nodes[index];
+    if (node->is_named || dw.offdie(dwarf->own.dwarf, node->offset, &die) == NULL) {
+        return node;
+    }
+    const char *function = text_of(&die, DW_AT_linkage_name);
+    if (function == NULL) {
+        function = text_of(&die, DW_AT_MIPS_linkage_name);
+    }
+    node->symbol.is_linked = function != NULL;
+    node->symbol.function = function != NULL ? function : text_of(&die, DW_AT_name);
+    if (node->around != NO_NODE) {
+        node->symbol.file = file_of(unit, number_of(&die, DW_AT_call_file));
+        node->symbol.line = number_of(&die, DW_AT_call_line);
+    }
+    node->is_named = 1;
+    return node;
+}
+
+struct question {
+    uint64_t address;
+    struct rm_symbol *frames; /* RM_MOST_INLINED */
+    size_t count;
+};
+
+static void find_line(struct unit *unit, struct question *question)
+{
+    int number = 0;
+    Dwarf_Line *line = dw.getsrc_die(&unit->die, question->address);
+    if (line == NULL) {
+        return;
+    }
+    question->frames[0].file = dw.linesrc(line, NULL, NULL);
+    if (question->frames[0].file != NULL && dw.lineno(line, &number) == 0 && number > 0) {
+        question->frames[0].line = (uint32_t)number;
+    }
+    question->count = question->frames[0].file != NULL ? 1 : 0;
+}
+
+static resmon_status find(struct rm_dwarf *dwarf, void *context)
+{
+    struct question *question = context;
+    uint32_t index = 0;
+    if (!rm_ranges_find(&dwarf->ranges, question->address, &index)) {
+        return RESMON_OK;
+    }
+    struct unit *unit = &dwarf->units[index];
+    resmon_status status = index_unit(dwarf, unit);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    question->frames[0] = (struct rm_symbol){0};
+    find_line(unit, question);
+    if (!rm_ranges_find(&unit->ranges, question->address, &index)) {
+        return RESMON_OK;
+    }
+    for (question->count = 0; index != NO_NODE && question->count < RM_MOST_INLINED;) {
+        const struct node *node = named(dwarf, unit, index);
+        struct rm_symbol *frame = &question->frames[question->count++];
+        frame->function = node->symbol.function;
+        frame->is_linked = node->symbol.is_linked;
+        index = node->around;
+        if (index != NO_NODE && question->count < RM_MOST_INLINED) {
+            frame[1] = (struct rm_symbol){.file = node->symbol.file, .line = node->symbol.line};
+        }
+    }
+    return RESMON_OK;
+}
+
+resmon_status rm_dwarf_find(struct rm_dwarf *dwarf, uint64_t address,
+                            struct rm_symbol frames[RM_MOST_INLINED], size_t *ret_count)
+{
+    struct question question = {address, frames, 0};
+    resmon_status status = run(dwarf, find, &question);
+    if (status == RESMON_OK) {
+        *ret_count = question.count;
+    }
+    return status;
+}
+
+/* ---- the end ---------------------------------------------------------------------------- */
+
+static void end(struct handle *handle)
+{
+    if (handle->dwarf != NULL) {
+        (void)dw.end(handle->dwarf);
+    }
+    if (handle->elf != NULL) {
+        (void)dw.elf_end(handle->elf);
+    }
+    rm_debug_image_free(&handle->image);
+}
+
+void rm_dwarf_close(struct rm_dwarf *dwarf)
+{
+    if (dwarf == NULL) {
+        return;
+    }
+    end(&dwarf->own);
+    end(&dwarf->alternate);
+    for (size_t i = 0; i < dwarf->unit_count; i++) {
+        rm_free(dwarf->units[i].nodes);
+        rm_ranges_free(&dwarf->units[i].ranges);
+    }
+    rm_free(dwarf->units);
+    rm_ranges_free(&dwarf->ranges);
+    rm_free(dwarf);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns reading of ELF files of this machine's byte order, of either class: the table of sections,
+ * what sections hold, and the build-id.  What is needed is read into memory, never mapped: a file
+ * may shrink meanwhile.  Nothing in a file is believed.
+ * Called by symbol_table.c, debug_image.c and symbols.c.
+ */
+#ifndef RM_STACK_ELF_FILE_H
+#define RM_STACK_ELF_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <resmon/status.h>
+
+#include "sys/infile.h"
+
+#define RM_ELF_MOST_READ       (UINT64_C(512) << 20) /* of one file: sections past it stay out */
+#define RM_ELF_BUILD_ID_BYTES  129                   /* as text: 64 bytes in hexadecimal */
+#define RM_ELF_MOST_FILE_BYTES (UINT64_C(1) << 40)
+
+struct rm_elf_section {
+    const char *name;
+    uint32_t type, link; /* SHT_*; index of another section */
+    uint64_t flags, address, offset, bytes, entry_bytes, alignment;
+};
+
+struct rm_elf {
+    struct rm_infile file;
+    bool is_64;
+    uint16_t type, machine; /* ET_*, EM_* */
+    struct rm_elf_section *sections;
+    size_t section_count;
+    char *names;        /* that sections have */
+    int64_t changed_ns; /* real time when it was last changed; 0 for memory */
+};
+
+/** Opens `path`, which the caller keeps until close.  RESMON_EFORMAT: no ELF file of this machine's
+ * byte order. */
+resmon_status rm_elf_open(struct rm_elf *elf, const char *path);
+
+/** The same of a file's content. */
+resmon_status rm_elf_of_memory(struct rm_elf *elf, const char *name, const void *memory,
+                               uint64_t bytes);
+
+void rm_elf_close(struct rm_elf *elf);
+
+/** The first section of the name (NULL: of any) and type (0: of any) that has content; NULL: there
+ * is none. */
+const struct rm_elf_section *rm_elf_find(const struct rm_elf *elf, const char *name, uint32_t type);
+
+/** The content, with a '\0' behind it, which the caller frees (rm_free); NULL unless RESMON_OK.
+ * RESMON_EFORMAT: it is longer than `bound`, or not in the file. */
+resmon_status rm_elf_read(const struct rm_elf *elf, const struct rm_elf_section *section,
+                          uint64_t bound, char **ret_bytes);
+
+/** In hexadecimal, lower case; "": it has none. */
+resmon_status rm_elf_build_id(const struct rm_elf *elf, char build_id[RM_ELF_BUILD_ID_BYTES]);
+
+#endif

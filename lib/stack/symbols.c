@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "stack/symbols.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "stack/debug_files.h"
+#include "stack/elf_file.h"
+#include "stack/symbol_table.h"
+
+struct rm_symbols {
+    char *path, *build_id, *debug_root;
+    int64_t mapped_ns;
+    resmon_status status;
+    char reason[RM_SYMBOLS_REASON_BYTES]; /* of that */
+    char remark[RM_SYMBOLS_REASON_BYTES];
+    bool is_read;  /* the table was, or cannot be */
+    bool is_whole; /* so was the debug information */
+    struct rm_symbol_table table;
+    struct rm_dwarf *dwarf;
+    size_t debug_bytes;
+};
+
+/* The files of one module, while they are read. */
+struct files {
+    struct rm_elf own;
+    struct rm_debug_file debug, alternate;
+};
+
+resmon_status rm_symbols_new(const struct rm_symbols_origin *origin,
+                             struct rm_symbols **ret_symbols)
+{
+    struct rm_symbols *symbols = rm_alloc(1, sizeof *symbols);
+    if (symbols == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the symbols of %s", origin->path);
+    }
+    symbols->path = rm_strdup(origin->path);
+    symbols->build_id = rm_strdup(origin->build_id);
+    symbols->debug_root =
+        rm_strdup(origin->debug_root != NULL ? origin->debug_root : RM_DEBUG_ROOT);
+    symbols->mapped_ns = origin->mapped_ns;
+    if (symbols->path == NULL || symbols->build_id == NULL || symbols->debug_root == NULL) {
+        rm_symbols_free(symbols);
+        return rm_error(RESMON_ENOMEM, "out of memory for the symbols of %s", origin->path);
+    }
+    *ret_symbols = symbols;
+    return RESMON_OK;
+}
+
+int rm_symbols_is_of(const struct rm_symbols *symbols, const char *path, const char *build_id)
+{
+    return strcmp(symbols->path, path) == 0 && strcmp(symbols->build_id, build_id) == 0;
+}
+
+/* ---- the file --------------------------------------------------------------------------- */
+
+static resmon_status check_same(const struct rm_symbols *symbols, const struct rm_elf *elf)
+{
+    char build_id[RM_ELF_BUILD_ID_BYTES];
+    resmon_status status = rm_elf_build_id(elf, build_id);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (strcmp(build_id, symbols->build_id) != 0) {
+        return rm_error(RESMON_ESTATE, "%s is not the file that was mapped: its build-id differs",
+                        symbols->path);
+    }
+    if (build_id[0] == '\0' && symbols->mapped_ns != 0 && elf->changed_ns > symbols->mapped_ns) {
+        return rm_error(RESMON_ESTATE, "%s was changed since the run began, and has no build-id",
+                        symbols->path);
+    }
+    return RESMON_OK;
+}
+
+static resmon_status open_own(const struct rm_symbols *symbols, struct rm_elf *own)
+{
+    if (symbols->path[0] != '/') {
+        *own = (struct rm_elf){.file = {.fd = -1}};
+        return rm_error(RESMON_ENOENT, "%s is no file",
+                        symbols->path[0] != '\0' ? symbols->path : "code made at run time");
+    }
+    resmon_status status = rm_elf_open(own, symbols->path);
+    return status == RESMON_OK ? check_same(symbols, own) : status;
+}
+
+/* ---- what is in it ---------------------------------------------------------------------- */
+
+static bool has_debug(const struct rm_elf *elf)
+{
+    return rm_elf_find(elf, ".debug_info", 0) != NULL;
+}
+
+/* What cannot be had for another reason than that it is not there. */
+static resmon_status remark(struct rm_symbols *symbols, resmon_status status)
+{
+    if (status != RESMON_OK && status != RESMON_ENOENT && status != RESMON_ENOMEM) {
+        (void)snprintf(symbols->remark, sizeof symbols->remark, "%s", resmon_last_error());
+    }
+    return status == RESMON_ENOMEM ? status : RESMON_OK;
+}
+
+static resmon_status read_table(struct rm_symbols *symbols, const struct files *files)
+{
+    if (symbols->is_read) {
+        return RESMON_OK;
+    }
+    bool is_apart =
+        !rm_symbol_table_is_full(&files->own) && rm_symbol_table_is_full(&files->debug.elf);
+    resmon_status status = RESMON_ENOENT;
+    if (is_apart) {
+        status = rm_symbol_table_read(&files->debug.elf, &symbols->table);
+    }
+    if (status != RESMON_OK && status != RESMON_ENOMEM) {
+        status = rm_symbol_table_read(&files->own, &symbols->table);
+    }
+    status = remark(symbols, status);
+    symbols->is_read = status == RESMON_OK;
+    return status;
+}
+
+static resmon_status read_alternate(const struct rm_symbols *symbols, struct files *files,
+                                    const struct rm_elf *elf, struct rm_debug_image *alternate)
+{
+    resmon_status status =
+        rm_debug_file_open_alternate(&files->alternate, elf, symbols->debug_root);
+    if (status == RESMON_OK) {
+        status = rm_debug_image_read(&files->alternate.elf, RM_ELF_MOST_READ, alternate);
+    }
+    return status == RESMON_ENOMEM ? status : RESMON_OK;
+}
+
+static resmon_status read_debug(struct rm_symbols *symbols, struct files *files)
+{
+    struct rm_debug_image image = {0}, alternate = {0};
+    const struct rm_elf *elf = has_debug(&files->own) ? &files->own : &files->debug.elf;
+    if (!has_debug(elf)) {
+        return RESMON_OK;
+    }
+    resmon_status status = rm_dwarf_load(); /* before much is read */
+    if (status == RESMON_OK) {
+        status = rm_debug_image_read(elf, RM_ELF_MOST_READ, &image);
+    }
+    if (status == RESMON_OK) {
+        status = read_alternate(symbols, files, elf, &alternate);
+    }
+    size_t bytes = image.length + image.unpacked + alternate.length + alternate.unpacked;
+    if (status == RESMON_OK) {
+        status = rm_dwarf_open(&image, &alternate, &symbols->dwarf);
+    }
+    if (status == RESMON_OK) {
+        symbols->debug_bytes = bytes;
+    }
+    rm_debug_image_free(&image);
+    rm_debug_image_free(&alternate);
+    return remark(symbols, status);
+}
+
+static resmon_status read_all(struct rm_symbols *symbols, struct files *files)
+{
+    resmon_status status = RESMON_ENOENT;
+    symbols->remark[0] = '\0';
+    if (!has_debug(&files->own) || !rm_symbol_table_is_full(&files->own)) {
+        status = rm_debug_file_open(&files->debug, &files->own, symbols->debug_root);
+    }
+    if (status != RESMON_ENOMEM) {
+        status = read_table(symbols, files);
+    }
+    if (status == RESMON_OK) {
+        status = read_debug(symbols, files);
+    }
+    return status;
+}
+
+/* Reads what is not there yet, and closes the files. */
+static resmon_status prepare(struct rm_symbols *symbols)
+{
+    if (symbols->is_whole) {
+        return RESMON_OK;
+    }
+    struct files *files = rm_alloc(1, sizeof *files);
+    if (files == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the symbols of %s", symbols->path);
+    }
+    files->own.file.fd = files->debug.elf.file.fd = files->alternate.elf.file.fd = -1;
+    resmon_status status = open_own(symbols, &files->own);
+    if (status == RESMON_OK) {
+        symbols->status = RESMON_OK;
+        status = read_all(symbols, files);
+    } else if (status != RESMON_ENOMEM) {
+        symbols->status = symbols->is_read ? RESMON_OK : status;
+        (void)snprintf(symbols->reason, sizeof symbols->reason, "%s", resmon_last_error());
+        status = RESMON_OK;
+    }
+    symbols->is_whole = status == RESMON_OK;
+    rm_elf_close(&files->own);
+    rm_debug_file_close(&files->debug);
+    rm_debug_file_close(&files->alternate);
+    rm_free(files);
+    return status;
+}
+
+/* ---- an address ------------------------------------------------------------------------- */
+
+/* What the debug information does not name, or not as the linker does: functions of local classes
+ * in C++ have no such name in it. */
+static size_t complete(const struct rm_symbols *symbols, uint64_t address, struct rm_symbol *frames,
+                       size_t count)
+{
+    if (count > 0 && frames[count - 1].is_linked != 0) {
+        return count;
+    }
+    const char *name = rm_symbol_table_find(&symbols->table, address);
+    if (name == NULL) {
+        return count;
+    }
+    if (count == 0) {
+        frames[0] = (struct rm_symbol){.function = name, .is_linked = 1};
+        return 1;
+    }
+    struct rm_symbol *outermost = &frames[count - 1];
+    if (outermost->function == NULL || strncmp(name, "_Z", 2) == 0) {
+        outermost->function = name;
+    }
+    return count;
+}
+
+resmon_status rm_symbols_find(struct rm_symbols *symbols, uint64_t address,
+                              struct rm_symbol frames[RM_MOST_INLINED], size_t *ret_count)
+{
+    size_t count = 0;
+    resmon_status status = prepare(symbols);
+    if (status == RESMON_OK && symbols->dwarf != NULL) {
+        status = rm_dwarf_find(symbols->dwarf, address, frames, &count);
+    }
+    if (status != RESMON_OK) {
+        rm_symbols_rest(symbols);
+        return status;
+    }
+    *ret_count = complete(symbols, address, frames, count);
+    return RESMON_OK;
+}
+
+resmon_status rm_symbols_status(const struct rm_symbols *symbols, const char **ret_reason)
+{
+    *ret_reason = symbols->status != RESMON_OK ? symbols->reason : "";
+    return symbols->status;
+}
+
+const char *rm_symbols_remark(const struct rm_symbols *symbols)
+{
+    return symbols->remark;
+}
+
+size_t rm_symbols_debug_bytes(const struct rm_symbols *symbols)
+{
+    return symbols->debug_bytes;
+}
+
+void rm_symbols_rest(struct rm_symbols *symbols)
+{
+    rm_dwarf_close(symbols->dwarf);
+    symbols->dwarf = NULL;
+    symbols->debug_bytes = 0;
+    symbols->is_whole = false;
+}
+
+void rm_symbols_free(struct rm_symbols *symbols)
+{
+    if (symbols == NULL) {
+        return;
+    }
+    rm_dwarf_close(symbols->dwarf);
+    rm_symbol_table_free(&symbols->table);
+    rm_free(symbols->path);
+    rm_free(symbols->build_id);
+    rm_free(symbols->debug_root);
+    rm_free(symbols);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the names in one program or library that was mapped: of its own file, if it is still the
+ * same, and of the files with its debug information, wherever a distribution puts them.  Files are
+ * read when the first address is asked for.
+ * Called by naming.c.
+ */
+#ifndef RM_STACK_SYMBOLS_H
+#define RM_STACK_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <resmon/status.h>
+
+#include "stack/dwarf.h"
+
+#define RM_SYMBOLS_REASON_BYTES 320
+
+/* Which file, and where separate debug information is. */
+struct rm_symbols_origin {
+    const char *path;
+    const char *build_id;   /* of what was mapped, in hexadecimal; "": it has none */
+    int64_t mapped_ns;      /* real time: without a build-id, a file that was changed since is
+                               another one; 0: not known */
+    const char *debug_root; /* NULL: "/usr/lib/debug" */
+};
+
+struct rm_symbols;
+
+/** Copies the texts.  RESMON_ENOMEM only. */
+resmon_status rm_symbols_new(const struct rm_symbols_origin *origin,
+                             struct rm_symbols **ret_symbols);
+
+/**
+ * What is at an address of the file: see rm_dwarf_find().  0: nothing is known.  Texts live until
+ * rm_symbols_rest() or _free().  One thread at a time. RESMON_ENOMEM only.
+ */
+resmon_status rm_symbols_find(struct rm_symbols *symbols, uint64_t address,
+                              struct rm_symbol frames[RM_MOST_INLINED], size_t *ret_count);
+
+/** Whether it is the file, and could be read; else `ret_reason` says why not.  After a find. */
+resmon_status rm_symbols_status(const struct rm_symbols *symbols, const char **ret_reason);
+
+/** What of it is missing though it should be there, as libdw; "": nothing. */
+const char *rm_symbols_remark(const struct rm_symbols *symbols);
+
+/** How many bytes of debug information it holds. */
+size_t rm_symbols_debug_bytes(const struct rm_symbols *symbols);
+
+/** Gives that back; it is read again when it is needed. */
+void rm_symbols_rest(struct rm_symbols *symbols);
+
+/** Whether it is of that file. */
+int rm_symbols_is_of(const struct rm_symbols *symbols, const char *path, const char *build_id);
+
+void rm_symbols_free(struct rm_symbols *symbols);
+
+#endif
