@@ -215,6 +215,27 @@ RESMON_API size_t resmon_run_scope_count(const resmon_run *run);
 RESMON_API resmon_status resmon_run_get_scope(const resmon_run *run, size_t index,
                                               resmon_run_scope *ret_scope);
 
+/** A line with a checkpoint (RESMON_LINE in <resmon/scope.h>): the stretches that ended there, in
+ * all threads.  Since 0.1. */
+typedef struct resmon_run_line {
+    size_t struct_size;
+    const char *file; /**< as the compiler was told; its first 191 bytes */
+    const char *function;
+    uint64_t line;
+    uint64_t hits;     /**< stretches */
+    uint64_t rss_hits; /**< of those, with the RSS known at both ends */
+    double wall_ns;    /**< that they took together */
+    double rss_bytes; /**< by which the process's RSS grew meanwhile, less than 0 when it shrank; of
+                           threads that ran at once, each has all of it.  NaN: not known */
+} resmon_run_line;
+
+RESMON_API size_t resmon_run_line_count(const resmon_run *run);
+
+/** Line `index`, in the order of first visits; RESMON_ENOENT past the end.  Any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_run_get_line(const resmon_run *run, size_t index,
+                                             resmon_run_line *ret_line);
+
 /** One instance of a scope; direct recursion is part of its outermost one.  Since 0.1. */
 typedef struct resmon_run_event {
     size_t struct_size;

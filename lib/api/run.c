@@ -241,6 +241,30 @@ resmon_status resmon_run_get_tag(const resmon_run *run, size_t index, resmon_run
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_tag), ret_tag);
 }
 
+size_t resmon_run_line_count(const resmon_run *run)
+{
+    return run != NULL ? run->line_count : 0;
+}
+
+resmon_status resmon_run_get_line(const resmon_run *run, size_t index, resmon_run_line *ret_line)
+{
+    resmon_status status = check(run, index, resmon_run_line_count(run), "line");
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const struct rm_run_line *line = &run->lines[index];
+    const resmon_run_line result = {
+        .file = line->file,
+        .function = line->function,
+        .line = line->line,
+        .hits = line->hits,
+        .rss_hits = line->rss_hits,
+        .wall_ns = line->wall_ns,
+        .rss_bytes = line->rss_bytes,
+    };
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_line), ret_line);
+}
+
 size_t resmon_run_source_count(const resmon_run *run)
 {
     return run != NULL ? run->source_count : 0;

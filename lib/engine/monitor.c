@@ -22,6 +22,7 @@
 #include "scope/session.h"
 #include "scope/site.h"
 #include "stack/naming.h"
+#include "store/line_record.h"
 #include "store/run_profile.h"
 #include "store/tags.h"
 #include "sys/clocksource.h"
@@ -186,6 +187,7 @@ static resmon_status make_block(resmon_monitor *monitor)
         .events = options->wants_scopes && is_self ? options->events : 0,
         .scope_energy =
             options->wants_scopes && is_self && (options->domains & RESMON_DOMAIN_ENERGY) != 0,
+        .lines = options->wants_scopes && is_self ? RM_LINES : 0,
         .stacks = options->stacks != 0 && is_self ? STACKS : 0,
     };
     return map_block(monitor, &sizes);

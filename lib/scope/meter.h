@@ -12,6 +12,13 @@
 #include "store/scope_tree.h"
 #include "sys/kept.h"
 
+/* The latest checkpoint of a line in one open scope. */
+struct rm_line_mark {
+    uint64_t token; /* of the instance that it was in */
+    uint64_t ticks;
+    uint64_t rss; /* B; 0: not known */
+};
+
 /* What the meters of one open scope remember from its beginning. */
 struct rm_meter_frame {
     uint32_t taken; /* RESMON_METER_* */
@@ -21,6 +28,7 @@ struct rm_meter_frame {
     uint64_t io[RM_IO_FIELDS];
     struct rm_peak_watch watch;
     uint64_t rss_peak; /* of the instance, after its end */
+    struct rm_line_mark line;
 };
 
 /* What all scopes of a session have in common. */

@@ -387,6 +387,20 @@ bool rm_scope_end_forced(uint64_t token, uint64_t *ret_rss_peak)
     return is_taken && is_outermost;
 }
 
+bool rm_scope_line_place(struct rm_line_place *ret_place)
+{
+    uint32_t session = RM_LOAD(&resmon_scope_session);
+    if (session == 0 || (self.session != session && !attach()) || self.thread->record == NULL) {
+        return false;
+    }
+    *ret_place = (struct rm_line_place){
+        .session = self.thread->session,
+        .mark = &meter_frame_of(self.top)->line,
+        .token = RM_LOAD(&self.top->token),
+    };
+    return true;
+}
+
 /* Whatever this thread was doing: a frame counts once it has its token, as for other readers. */
 uint32_t rm_scope_open_sites(const struct rm_block *block, uint32_t *ret_sites, uint32_t room)
 {

@@ -201,6 +201,7 @@ static void unref(struct rm_scope_session *session)
         return;
     }
     rm_metering_close(&session->metering);
+    rm_kept_close(&session->rss);
     (void)pthread_mutex_destroy(&session->lock);
     session->release(session->context);
     rm_free(session);

@@ -33,6 +33,8 @@ struct rm_scope_session {
      * states, the retired tree, site records, node_count and the counters of threads and paths. */
     pthread_mutex_t lock;
     bool is_over;
+    bool has_rss;           /* it was tried to open `rss`, and done */
+    struct rm_kept rss;     /* the process's RSS, for lines */
     rm_node_ref free_nodes; /* chained by `next` */
     uint64_t free_count;
 };
@@ -106,6 +108,16 @@ void rm_scope_prepare_for_fork(void);
 /** How many forks lie between the process that prepared first and this one: a pid alone does not
  * tell a child from its parent, where each has a pid namespace of its own. */
 uint32_t rm_scope_forks(void);
+
+/* Where a thread is between two checkpoints of lines. */
+struct rm_line_place {
+    struct rm_scope_session *session;
+    struct rm_line_mark *mark; /* of the innermost scope, or of the thread outside of any */
+    uint64_t token;            /* of the scope's instance */
+};
+
+/** Where this thread is; false when nothing is measured. */
+bool rm_scope_line_place(struct rm_line_place *ret_place);
 
 /** The sites of the scopes that this thread has open in the session of `block`, from the outermost;
  * how many.  Async-signal-safe. */

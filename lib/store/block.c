@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "store/events.h"
+#include "store/line_record.h"
 #include "store/scope_energy.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
@@ -39,6 +40,7 @@ static const struct size_bound size_bounds[] = {
     BOUND(events, 0, RM_MAX_EVENTS),
     BOUND(scope_energy, 0, 1),
     BOUND(stacks, 0, RM_MAX_STACKS),
+    BOUND(lines, 0, RM_LINES),
 };
 
 static uint64_t align_up(uint64_t bytes)
@@ -97,6 +99,7 @@ static uint64_t lay_out(const struct rm_block_sizes *sizes,
         [RM_SECTION_MODULES] = {sizeof(struct rm_module_entry), has_stacks * RM_STACK_MODULES},
         [RM_SECTION_PEAK_STACKS] = {sizeof(struct rm_peak_entry),
                                     has_stacks * 2 * RM_STACK_PEAK_THREADS},
+        [RM_SECTION_LINES] = {sizeof(struct rm_line_record), sizes->lines},
     };
     uint64_t offset = align_up(sizeof(struct rm_block_header));
     for (size_t i = 0; i < RM_SECTION_COUNT; i++) {

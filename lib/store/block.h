@@ -36,6 +36,7 @@ struct rm_block_sizes {
     uint64_t events;       /* of each thread slot; 0: none are kept */
     uint64_t scope_energy; /* 1: each node has a record of its energy */
     uint64_t stacks;       /* different ones; 0: none are taken */
+    uint64_t lines;        /* with checkpoints */
 };
 
 #define RM_MAX_COLUMNS    4096U
@@ -70,7 +71,8 @@ enum rm_section_id {
     RM_SECTION_STACKS = 14,
     RM_SECTION_MODULES = 15,
     RM_SECTION_PEAK_STACKS = 16, /* two halves */
-    RM_SECTION_COUNT = 17
+    RM_SECTION_LINES = 17,
+    RM_SECTION_COUNT = 18
 };
 
 struct rm_section {
@@ -128,6 +130,8 @@ struct rm_block_header {
         uint64_t meter_version, energy_version;
         uint64_t wall_version; /* release; plus 2^32, so that 0 is: no move under way */
     } journal;
+
+    uint64_t line_count; /* records of lines; release, under the scope session's lock */
 
     uint64_t label_version; /* release; labels[label_version & 1] is the one that counts */
     char labels[2][RM_LABEL_BYTES];

@@ -93,6 +93,15 @@ struct rm_run_event {
     uint16_t is_open; /* at the end of the run, until when it is taken to last */
 };
 
+/* A checkpoint of a line: the stretches that ended there. */
+struct rm_run_line {
+    const char *file, *function;
+    uint32_t line;
+    uint64_t hits, rss_hits;
+    double wall_ns;
+    double rss_bytes; /* by which the RSS grew; NaN: not known */
+};
+
 /* What observing cost, and what was dropped for want of room. */
 struct rm_run_overhead {
     struct rm_sampler_cost sampler;
@@ -144,6 +153,8 @@ struct resmon_run {
     uint64_t event_room;             /* while it is filled: what was reserved */
     struct rm_caught_events *caught; /* while it is filled: in `working` */
 
+    struct rm_run_line *lines;
+    size_t line_count;
     struct rm_run_profile profile;
     struct rm_run_overhead overhead;
     struct rm_run_dropped dropped;

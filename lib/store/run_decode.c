@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "metric/metric.h"
+#include "store/line_record.h"
 #include "store/run.h"
 #include "store/run_profile.h"
 #include "store/sketch.h"
@@ -293,6 +294,9 @@ static resmon_status decode_parts(const struct rm_block *block, const struct rm_
     if (status == RESMON_OK && (how->parts & RM_PART_SCOPES) != 0) {
         status = rm_run_decode_scopes(block, how, ns_per_tick_of(block, how), run);
     }
+    if (status == RESMON_OK && (how->parts & RM_PART_SCOPES) != 0) {
+        status = rm_run_decode_lines(block, ns_per_tick_of(block, how), run);
+    }
     if (status == RESMON_OK && (how->parts & RM_PART_EVENTS) != 0) {
         status = rm_run_catch_events(block, how, ns_per_tick_of(block, how), run);
     }
@@ -336,6 +340,7 @@ static size_t bytes_of_parts(const struct rm_block_sizes *sizes, const struct rm
     bytes += (parts & RM_PART_SERIES) != 0 ? extent->rows * row : 0;
     bytes += (parts & RM_PART_TAGS) != 0 ? extent->tags * tag : 0;
     bytes += (parts & RM_PART_SCOPES) != 0 ? rm_run_scopes_result(extent->nodes) : 0;
+    bytes += (parts & RM_PART_SCOPES) != 0 ? rm_run_lines_result() : 0;
     return bytes;
 }
 

@@ -14,7 +14,9 @@
 #include "random.h"
 #include "store/facts.h"
 #include "store/run.h"
+#include "store/line_record.h"
 #include "store/scope_tree.h"
+#include "store/stack_record.h"
 #include "store/series.h"
 #include "store/source.h"
 #include "store/tags.h"
@@ -76,17 +78,21 @@ static void test_odd_rows_are_refused(void **state)
 static void test_the_largest_block_is_measured_without_overflow(void **state)
 {
     (void)state;
-    struct rm_block_sizes most = {RM_MAX_COLUMNS,
-                                  RM_MAX_ROWS,
-                                  RM_MAX_SOURCES,
-                                  RM_MAX_TAGS,
-                                  RM_MAX_SITES,
-                                  RM_MAX_NODES,
-                                  RM_MAX_THREADS,
-                                  RM_MAX_DEPTH,
-                                  RM_MAX_FACT_BYTES,
-                                  RM_MAX_EVENTS,
-                                  1};
+    struct rm_block_sizes most = {
+        .columns = RM_MAX_COLUMNS,
+        .rows = RM_MAX_ROWS,
+        .sources = RM_MAX_SOURCES,
+        .tags = RM_MAX_TAGS,
+        .sites = RM_MAX_SITES,
+        .nodes = RM_MAX_NODES,
+        .threads = RM_MAX_THREADS,
+        .depth = RM_MAX_DEPTH,
+        .fact_bytes = RM_MAX_FACT_BYTES,
+        .events = RM_MAX_EVENTS,
+        .scope_energy = 1,
+        .stacks = RM_MAX_STACKS,
+        .lines = RM_LINES,
+    };
     uint64_t bytes = 0;
     assert_status(RESMON_ERANGE, rm_block_measure(&most, &bytes)); /* more than can be loaded */
     assert_true(bytes > RM_MAX_RUN_BYTES);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checkpoints of lines (RESMON_LINE): what happened between two of them in one instance of a scope,
+ * in the record of the line where the second one stands.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include <resmon/scope.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/text.h"
+#include "scope/session.h"
+#include "store/line_record.h"
+#include "sys/own_rss.h"
+
+#define NO_RECORD UINT32_MAX /* there was no room */
+
+static bool is_of(const struct rm_line_record *record, const resmon_line_site *site)
+{
+    return record->line == site->line &&
+           strncmp(record->file, site->file, sizeof record->file - 1) == 0 &&
+           strncmp(record->function, site->function, sizeof record->function - 1) == 0;
+}
+
+/* Under the session's lock.  The same line may have several sites, as in inlined functions. */
+static uint32_t find_or_make(struct rm_scope_session *session, const resmon_line_site *site)
+{
+    struct rm_block_header *header = session->block.header;
+    for (uint64_t i = 0; i < header->line_count; i++) {
+        if (is_of(rm_block_record(&session->block, RM_SECTION_LINES, i), site)) {
+            return (uint32_t)i;
+        }
+    }
+    if (header->line_count >= header->sections[RM_SECTION_LINES].count) {
+        return NO_RECORD;
+    }
+    struct rm_line_record *record =
+        rm_block_record(&session->block, RM_SECTION_LINES, header->line_count);
+    (void)rm_text_set(record->file, sizeof record->file, site->file);
+    (void)rm_text_set(record->function, sizeof record->function, site->function);
+    record->line = site->line;
+    RM_STORE_RELEASE(&header->line_count, header->line_count + 1);
+    return (uint32_t)header->line_count - 1;
+}
+
+static RM_COLD void enter_site(struct rm_scope_session *session, resmon_line_site *site)
+{
+    rm_session_lock(session);
+    if (!session->has_rss) {
+        session->has_rss = rm_own_rss_open(&session->rss);
+    }
+    RM_STORE(&site->record, find_or_make(session, site));
+    RM_STORE_RELEASE(&site->session, session->number);
+    rm_session_unlock(session);
+}
+
+static void add(struct rm_line_record *record, const struct rm_line_mark *mark, uint64_t now,
+                uint64_t rss)
+{
+    (void)RM_FETCH_ADD(&record->ticks, now - mark->ticks);
+    if (rss != 0 && mark->rss != 0) {
+        (void)RM_FETCH_ADD(&record->rss_bytes, rss - mark->rss);
+        (void)RM_FETCH_ADD(&record->rss_hits, 1);
+    }
+    (void)RM_FETCH_ADD(&record->hits, 1);
+}
+
+/* Its own cost lies in no stretch: the time is taken first, and for the next one last. */
+void resmon_line(resmon_line_site *site)
+{
+    uint64_t now = rm_clock_ticks();
+    struct rm_line_place place;
+    if (!rm_scope_line_place(&place)) {
+        return;
+    }
+    if (RM_UNLIKELY(RM_LOAD_ACQUIRE(&site->session) != place.session->number)) {
+        enter_site(place.session, site);
+    }
+    uint64_t rss = 0;
+    (void)rm_own_rss_read(&place.session->rss, &rss);
+    uint32_t number = RM_LOAD(&site->record);
+    if (number != NO_RECORD && place.mark->token == place.token) {
+        add(rm_block_record(&place.session->block, RM_SECTION_LINES, number), place.mark, now, rss);
+    }
+    place.mark->token = place.token;
+    place.mark->rss = rss;
+    place.mark->ticks = rm_clock_ticks();
+}

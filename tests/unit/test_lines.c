@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * RESMON_LINE: wall time and growth of the RSS between two checkpoints of a scope.
+ */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, madvise */
+#include "test.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+
+#define MIB ((size_t)1 << 20)
+
+static resmon_monitor *start(void)
+{
+    resmon_monitor *monitor = NULL;
+    resmon_monitor_options options = {
+        .struct_size = sizeof options,
+        .interval_ms = 3600000,
+        .domains = RESMON_DOMAIN_PROCESS,
+        .scope_meters = RESMON_METER_WALL,
+    };
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    return monitor;
+}
+
+static resmon_run *finish(resmon_monitor *monitor)
+{
+    resmon_run *run = NULL;
+    assert_ok(resmon_monitor_stop(monitor));
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    resmon_monitor_free(monitor);
+    return run;
+}
+
+static resmon_run_line line_at(const resmon_run *run, int line)
+{
+    resmon_run_line found = {.struct_size = sizeof found};
+    for (size_t i = 0; i < resmon_run_line_count(run); i++) {
+        assert_ok(resmon_run_get_line(run, i, &found));
+        if (found.line == (uint64_t)line) {
+            return found;
+        }
+    }
+    fail_msg("no line %d among %zu", line, resmon_run_line_count(run));
+    return found;
+}
+
+static int64_t wait_for(int64_t ns)
+{
+    int64_t begin = rm_clock_monotonic_ns();
+    while (rm_clock_monotonic_ns() < begin + ns) {
+    }
+    return rm_clock_monotonic_ns() - begin;
+}
+
+static char *touched(size_t bytes)
+{
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    (void)madvise(memory, bytes, MADV_NOHUGEPAGE);
+    memset(memory, 1, bytes);
+    return memory;
+}
+
+static int first_line, wait_line, grow_line, shrink_line;
+
+static int64_t do_work(void)
+{
+    RESMON_FUNCTION();
+    (void)wait_for(RM_NS_PER_MS); /* before the first one: nobody's */
+    first_line = __LINE__ + 1;
+    RESMON_LINE();
+    wait_line = __LINE__ + 2;
+    int64_t waited = wait_for(5 * RM_NS_PER_MS);
+    RESMON_LINE();
+    grow_line = __LINE__ + 2;
+    char *memory = touched(32 * MIB);
+    RESMON_LINE();
+    shrink_line = __LINE__ + 2;
+    (void)munmap(memory, 32 * MIB);
+    RESMON_LINE();
+    return waited;
+}
+
+static void test_lines_have_what_happened_before_them(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start();
+    int64_t waited = 0;
+    int64_t begin = rm_clock_monotonic_ns();
+    for (int i = 0; i < 3; i++) {
+        RESMON_SCOPE("outer");
+        waited += do_work();
+    }
+    int64_t all = rm_clock_monotonic_ns() - begin;
+    resmon_run *run = finish(monitor);
+    assert_int_equal(resmon_run_line_count(run), 4);
+    assert_int_equal(line_at(run, first_line).hits, 0);
+    resmon_run_line line = line_at(run, wait_line);
+    assert_int_equal(line.hits, 3);
+    assert_string_equal(line.function, "do_work");
+    assert_non_null(strstr(line.file, "test_lines.c"));
+    assert_true(line.wall_ns >= (double)waited * 0.99);
+    assert_true(line.wall_ns <= (double)all);
+    if (line.rss_hits == 0) {
+        print_message("skipped in part: the RSS cannot be read here\n");
+    } else {
+        /* A kernel counts pages per CPU, and a sanitizer has pages of its own. */
+        assert_near(line_at(run, grow_line).rss_bytes / (double)(96 * MIB), 1, 0.1);
+        assert_near(line_at(run, shrink_line).rss_bytes / (double)(96 * MIB), -1, 0.1);
+        assert_int_equal(line_at(run, grow_line).rss_hits, 3);
+    }
+    resmon_run_free(run);
+}
+
+static void test_instances_do_not_run_into_each_other(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start();
+    int line = 0;
+    for (int i = 0; i < 10; i++) {
+        RESMON_SCOPE("each");
+        (void)wait_for(RM_NS_PER_MS);
+        line = __LINE__ + 1;
+        RESMON_LINE(); /* always the first of its instance */
+    }
+    resmon_run *run = finish(monitor);
+    assert_int_equal(line_at(run, line).hits, 0);
+    assert_true(line_at(run, line).wall_ns == 0);
+    resmon_run_free(run);
+}
+
+static void *pass_lines(void *line)
+{
+    RESMON_SCOPE("thread");
+    for (int i = 0; i < 1001; i++) {
+        *(int *)line = __LINE__ + 1;
+        RESMON_LINE();
+    }
+    return NULL;
+}
+
+static void test_threads_count_together(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start();
+    pthread_t threads[4];
+    int lines[4];
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, pass_lines, &lines[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    resmon_run *run = finish(monitor);
+    assert_int_equal(resmon_run_line_count(run), 1);
+    assert_int_equal(line_at(run, lines[0]).hits, 4000);
+    resmon_run_free(run);
+}
+
+static void test_lines_outside_of_scopes_and_of_monitors(void **state)
+{
+    (void)state;
+    RESMON_LINE(); /* nobody listens */
+    resmon_monitor *monitor = start();
+    int line = 0;
+    for (int i = 0; i < 3; i++) {
+        line = __LINE__ + 1;
+        RESMON_LINE();
+    }
+    resmon_run *run = finish(monitor);
+    RESMON_LINE();
+    assert_int_equal(line_at(run, line).hits, 2);
+    assert_status(RESMON_ENOENT, resmon_run_get_line(run, 1, &(resmon_run_line){.struct_size = 8}));
+    resmon_run_free(run);
+    monitor = start(); /* a second run begins anew */
+    run = finish(monitor);
+    assert_int_equal(resmon_run_line_count(run), 0);
+    resmon_run_free(run);
+}
+
+/* More places than there is room for: the first ones count. */
+static void test_too_many_lines_are_left_out(void **state)
+{
+    (void)state;
+    static resmon_line_site sites[300];
+    resmon_monitor *monitor = start();
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < 300; i++) {
+            sites[i].file = "made.c";
+            sites[i].function = "made";
+            sites[i].line = i + 1;
+            resmon_line(&sites[i]);
+        }
+    }
+    resmon_run *run = finish(monitor);
+    assert_int_equal(resmon_run_line_count(run), 256);
+    assert_int_equal(line_at(run, 256).hits, 2);
+    resmon_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines_have_what_happened_before_them),
+        cmocka_unit_test(test_instances_do_not_run_into_each_other),
+        cmocka_unit_test(test_threads_count_together),
+        cmocka_unit_test(test_lines_outside_of_scopes_and_of_monitors),
+        cmocka_unit_test(test_too_many_lines_are_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
