@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <resmon/stack.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
@@ -36,6 +38,8 @@ static const struct {
     NUMBER(max_scope_depth, depth, 64, 1, RM_MAX_DEPTH),
     NUMBER(stop_timeout_ms, stop_timeout_ms, 10000, 1, 86400000),
     NUMBER(max_events, events, 0, 0, RM_MAX_EVENTS),
+    NUMBER(stack_hz, stack_hz, 99, 1, 1000),
+    NUMBER(fault_period, fault_period, 64, 1, 1000000),
 #undef NUMBER
 };
 
@@ -55,6 +59,7 @@ static const struct {
         RESMON_FLAG_SMAPS | RESMON_FLAG_NO_SCOPES | RESMON_FLAG_IDLE_NONE |
             RESMON_FLAG_IDLE_ALLOCATED),
     SET(scope_meters, meters, RESMON_METER_WALL, RESMON_METER_ALL),
+    SET(stacks, stacks, 0, RESMON_STACKS_ALL),
 #undef SET
 };
 

@@ -17,6 +17,7 @@ struct rm_options {
     uint64_t rows, tags, paths, threads, depth, events;
     uint64_t stop_timeout_ms;
     uint64_t domains, flags, meters;
+    uint64_t stacks, stack_hz, fault_period;
     int64_t pid;
     bool wants_scopes; /* takes them if they are free */
     bool needs_scopes; /* fails if they are not */
