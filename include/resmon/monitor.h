@@ -105,8 +105,8 @@ typedef struct resmon_monitor_options {
                                    Takes max_scope_threads * 32 B each, also of a recording */
     const resmon_carbon_options *carbon; /**< where the machine stands, for what its energy costs;
                                               default: as resmon_carbon_find() has it */
-    uint64_t stacks;       /**< RESMON_STACKS_*; default 0: none */
-    uint64_t stack_hz;     /**< 1 ... 1000; default 99 */
+    uint64_t stacks;                     /**< RESMON_STACKS_*; default 0: none */
+    uint64_t stack_hz;                   /**< 1 ... 1000; default 99 */
     uint64_t fault_period; /**< page faults for each sample, 1 ... 1000000; default 64 */
 } resmon_monitor_options;
 

@@ -89,9 +89,9 @@ static void put_head(struct pprof *pprof)
 {
     const struct resmon_run *run = pprof->run;
     bool has_cpu = is_taken(run, RESMON_STACK_CPU);
-    int period_of = has_cpu                             ? RESMON_STACK_CPU
+    int period_of = has_cpu                              ? RESMON_STACK_CPU
                     : is_taken(run, RESMON_STACK_MEMORY) ? RESMON_STACK_MEMORY
-                                                        : RESMON_STACK_FILE;
+                                                         : RESMON_STACK_FILE;
     char comment[64];
     put_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
     put_value_type(pprof, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
@@ -164,8 +164,8 @@ static void put_scope(struct pprof *pprof, const struct rm_run_stack *stack)
     }
     for (size_t i = 0; i < count; i++) {
         length += rm_text_set(path + length, sizeof path - length, i > 0 ? "/" : "");
-        length += rm_text_set(path + length, sizeof path - length,
-                              pprof->run->scopes[scopes[i]].name);
+        length +=
+            rm_text_set(path + length, sizeof path - length, pprof->run->scopes[scopes[i]].name);
     }
     rm_protobuf_number(&pprof->inner, LABEL_KEY, text_of(pprof, "scope"));
     rm_protobuf_number(&pprof->inner, LABEL_TEXT, text_of(pprof, path));

@@ -166,10 +166,8 @@ static resmon_status save_file(const resmon_run *run, const char *path)
 }
 
 static const struct rm_saver savers[] = {
-    {.name = "folded", .save = save_cpu},
-    {.name = "folded_memory", .save = save_memory},
-    {.name = "folded_file", .save = save_file},
-    {.name = "speedscope", .save = rm_speedscope_save},
+    {.name = "folded", .save = save_cpu},       {.name = "folded_memory", .save = save_memory},
+    {.name = "folded_file", .save = save_file}, {.name = "speedscope", .save = rm_speedscope_save},
     {.name = "pprof", .save = rm_pprof_save},
 };
 
