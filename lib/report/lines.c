@@ -80,11 +80,11 @@ static int compare_amounts(const void *left, const void *right)
 static double smallest_shown(const struct group *group, const struct rm_line_terms *terms)
 {
     if (group->count <= terms->most_lines || terms->most_lines == 0) {
-        return 0.0;
+        return -HUGE_VAL;
     }
     double *amounts = rm_alloc(group->count, sizeof *amounts);
     if (amounts == NULL) {
-        return 0.0;
+        return -HUGE_VAL;
     }
     for (size_t i = 0; i < group->count; i++) {
         amounts[i] = amount_of(&group->lines[i], terms->table);
@@ -211,7 +211,12 @@ size_t rm_lines_write(struct rm_buffer *buffer, struct rm_line *lines, size_t co
     }
     qsort(lines, count, sizeof *lines, compare_lines);
     size_t made = make_groups(lines, count, terms->table, groups);
-    while (written < made && written < terms->most_functions && groups[written].own > 0.0) {
+    double least = 0.0;
+    for (size_t i = 0; i < made; i++) {
+        least += terms->least_share * groups[i].own;
+    }
+    while (written < made && written < terms->most_functions && groups[written].own > 0.0 &&
+           groups[written].own >= least) {
         write_group(buffer, terms, &groups[written++]);
     }
     rm_free(groups);

@@ -40,6 +40,7 @@ struct rm_line_terms {
     const struct rm_source_lines *sources;
     size_t most_functions; /* those with the most */
     size_t most_lines;     /* of one, those with the most */
+    double least_share;    /* of all that is anybody's own: functions with less are left out */
     bool is_filled;        /* with the lines between that have nothing, up to most_lines */
 };
 

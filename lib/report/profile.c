@@ -12,9 +12,10 @@
 #include "report/profile_sums.h"
 #include "report/table.h"
 
-#define MOST_FUNCTIONS       12 /* in a table */
-#define MOST_LINED_FUNCTIONS 3  /* with tables by line, in the summary */
-#define MOST_LINES           8  /* of each of them */
+#define MOST_FUNCTIONS       12   /* in a table */
+#define MOST_LINED_FUNCTIONS 3    /* with tables by line, in the summary */
+#define MOST_LINES           8    /* of each of them */
+#define LEAST_SHARE          0.02 /* of all samples with lines that one of them has */
 #define MOST_THREADS         32
 #define NAME_CELL            40 /* of a function in a table */
 #define FRAMES_OF_A_THREAD   3
@@ -79,7 +80,7 @@ static size_t rank_functions(const struct rm_profile_sums *sums, int kind,
 
 static void write_functions(struct rm_buffer *buffer, const struct rm_profile_sums *sums, int kind)
 {
-    static const char *const headings[] = {"function", "self", "", "total", "", "of"};
+    static const char *const headings[] = {"function", "self", "", "total", "", "file"};
     struct rank ranks[MOST_FUNCTIONS];
     struct rm_table table;
     size_t count = rank_functions(sums, kind, ranks);
@@ -269,8 +270,10 @@ static void write_peak(struct rm_buffer *buffer, const struct resmon_run *run)
 void rm_report_profile(struct rm_buffer *buffer, const struct resmon_run *run,
                        const struct rm_source_lines *sources)
 {
-    const struct rm_line_terms terms = {
-        .sources = sources, .most_functions = MOST_LINED_FUNCTIONS, .most_lines = MOST_LINES};
+    const struct rm_line_terms terms = {.sources = sources,
+                                        .most_functions = MOST_LINED_FUNCTIONS,
+                                        .most_lines = MOST_LINES,
+                                        .least_share = LEAST_SHARE};
     struct rm_profile_sums sums;
     if (!rm_profile_is_there(&run->profile)) {
         return;
