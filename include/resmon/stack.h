@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <resmon/monitor.h>
 #include <resmon/run.h>
 #include <resmon/status.h>
 
@@ -121,19 +122,46 @@ RESMON_API resmon_status resmon_run_get_peak_frame(const resmon_run *run, size_t
 
 /**
  * Writes the stacks to a file, atomically, as resmon_run_save(), whose `path` and failures they
- * share; RESMON_ENOENT: the run has none.
+ * share; RESMON_ENOENT: the run has none, or none of that kind.  Text that is not clean is cleaned.
  *
- * Folded: a line for each stack, "main;work;inner 123", for flamegraph.pl and its kin.  Frames are
- * named by their functions, and open scopes stand outermost, in brackets: "[training]".  The number
- * is the weight of one kind: microseconds of CPU time, or KiB.
- * Speedscope (speedscope.app): a profile for each kind.  pprof: profile.proto, compressed (without
- * zlib: stored); sample types cpu/nanoseconds, samples/count, memory/bytes, file/bytes.
+ * Folded: a line for each stack, "[training];main;work;inner 123", for flamegraph.pl and its kin.
+ * Frames are named by their functions; scopes that were open stand outermost, in brackets.  The
+ * number is the weight of one kind: microseconds of CPU time, or KiB.
+ * Speedscope (speedscope.app): a profile for each kind, with scopes as in folded stacks; frames
+ * have their lines.
+ * pprof: profile.proto, compressed (without zlib: stored).  Sample types, in this order:
+ * samples/count (of CPU time, or where that was not taken of memory), cpu/nanoseconds,
+ * memory/bytes, file/bytes; the label "scope" is the path of the innermost scope.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_save_folded(const resmon_run *run, int32_t kind,
                                                 const char *path);
 RESMON_API resmon_status resmon_run_save_speedscope(const resmon_run *run, const char *path);
 RESMON_API resmon_status resmon_run_save_pprof(const resmon_run *run, const char *path);
+
+/* Formats of files of stacks. */
+#define RESMON_STACKS_FOLDED     1
+#define RESMON_STACKS_SPEEDSCOPE 2
+#define RESMON_STACKS_PPROF      3
+
+/** Stacks of a monitor's run in a file.  Since 0.1. */
+typedef struct resmon_stacks_options {
+    size_t struct_size;
+    const char *path;     /**< as in resmon_run_save(); made absolute when added */
+    uint64_t interval_ms; /**< the stacks so far are written this often; default 0: only at stop */
+    int32_t format;       /**< RESMON_STACKS_FOLDED ... PPROF */
+    int32_t kind;         /**< RESMON_STACK_*, of folded stacks; else 0 */
+} resmon_stacks_options;
+
+/**
+ * Adds a file of stacks to what is written of a monitor's run, before its start.  What is taken is
+ * said by resmon_monitor_options.stacks; a run without those that are wanted makes the sink fail at
+ * the end, with the reason.  RESMON_EINVAL: there is no such format or kind; RESMON_EINVAL,
+ * RESMON_ENOENT, RESMON_EACCES: the path cannot be written to; else as resmon_monitor_add_sink().
+ * Thread class: one thread at a time per monitor.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_add_stacks(resmon_monitor *monitor,
+                                                   const resmon_stacks_options *options);
 
 RESMON_END_DECLS
 

@@ -134,6 +134,33 @@ static resmon_status add_emissions(const char *path)
     return resmon_monitor_add_emissions(monitor, &options);
 }
 
+static resmon_status add_stacks(const char *path, int32_t format, int32_t kind)
+{
+    const resmon_stacks_options options = {
+        .struct_size = sizeof options, .path = path, .format = format, .kind = kind};
+    return resmon_monitor_add_stacks(monitor, &options);
+}
+
+static resmon_status add_folded(const char *path)
+{
+    return add_stacks(path, RESMON_STACKS_FOLDED, RESMON_STACK_CPU);
+}
+
+static resmon_status add_folded_memory(const char *path)
+{
+    return add_stacks(path, RESMON_STACKS_FOLDED, RESMON_STACK_MEMORY);
+}
+
+static resmon_status add_speedscope(const char *path)
+{
+    return add_stacks(path, RESMON_STACKS_SPEEDSCOPE, 0);
+}
+
+static resmon_status add_pprof(const char *path)
+{
+    return add_stacks(path, RESMON_STACKS_PPROF, 0);
+}
+
 static const struct {
     enum rm_autorun_text text;
     resmon_status (*add)(const char *text);
@@ -142,6 +169,8 @@ static const struct {
     {RM_AUTORUN_MLFLOW, add_mlflow}, {RM_AUTORUN_PROMETHEUS, add_prometheus},
     {RM_AUTORUN_PUSH, add_push},     {RM_AUTORUN_OPENMETRICS, add_openmetrics},
     {RM_AUTORUN_TRACE, add_trace},   {RM_AUTORUN_EMISSIONS, add_emissions},
+    {RM_AUTORUN_FOLDED, add_folded}, {RM_AUTORUN_FOLDED_MEMORY, add_folded_memory},
+    {RM_AUTORUN_PPROF, add_pprof},   {RM_AUTORUN_SPEEDSCOPE, add_speedscope},
 };
 
 static bool add_outputs(void)

@@ -2,6 +2,7 @@
 /* <resmon/monitor.h>, and the sinks of other headers: checks arguments and calls down. */
 #include <resmon/monitor.h>
 #include <resmon/prometheus.h>
+#include <resmon/stack.h>
 
 #include "base/status.h"
 #include "base/struct_size.h"
@@ -12,6 +13,7 @@
 #include "sink/mlflow.h"
 #include "sink/openmetrics.h"
 #include "sink/pushgateway.h"
+#include "sink/stacks.h"
 #include "sink/textfile.h"
 #include "sink/trace.h"
 
@@ -77,6 +79,15 @@ resmon_status resmon_monitor_add_trace(resmon_monitor *monitor, const resmon_tra
     return monitor == NULL || options == NULL
                ? null_argument(__func__)
                : hand_over(monitor, rm_trace_sink_new(options, &sink), &sink);
+}
+
+resmon_status resmon_monitor_add_stacks(resmon_monitor *monitor,
+                                        const resmon_stacks_options *options)
+{
+    struct rm_sink sink;
+    return monitor == NULL || options == NULL
+               ? null_argument(__func__)
+               : hand_over(monitor, rm_stacks_sink_new(options, &sink), &sink);
 }
 
 resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,

@@ -5,6 +5,7 @@
 #include <resmon/summary.h>
 #include <resmon/table.h>
 
+#include "api/source_lines.h"
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/compiler.h"
@@ -13,6 +14,7 @@
 #include "carbon/convert.h"
 #include "engine/recording.h"
 #include "job/path_pattern.h"
+#include "report/profile.h"
 #include "report/report.h"
 #include "sink/csv.h"
 #include "sink/document.h"
@@ -490,7 +492,24 @@ resmon_status resmon_report_text(const resmon_run *run, char **ret_text)
     if (run == NULL || ret_text == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_report_text: an argument is NULL");
     }
+    struct rm_source_files files = {0};
+    const struct rm_source_lines sources = rm_source_lines_of(&files);
     rm_buffer_init(&buffer, LARGEST_REPORT);
-    rm_report_write(&buffer, run);
+    rm_report_write(&buffer, run, &sources);
+    rm_source_files_free(&files);
     return give_text(&buffer, RESMON_OK, ret_text);
+}
+
+resmon_status resmon_report_lines(const resmon_run *run, const char *function, char **ret_text)
+{
+    struct rm_buffer buffer;
+    if (run == NULL || ret_text == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_report_lines: an argument is NULL");
+    }
+    struct rm_source_files files = {0};
+    const struct rm_source_lines sources = rm_source_lines_of(&files);
+    rm_buffer_init(&buffer, LARGEST_REPORT);
+    resmon_status status = rm_report_lines(&buffer, run, function, &sources);
+    rm_source_files_free(&files);
+    return give_text(&buffer, status, ret_text);
 }

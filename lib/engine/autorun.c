@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <resmon/stack.h>
+
 #include "base/compiler.h"
 #include "base/parse.h"
 #include "base/status.h"
@@ -73,6 +75,29 @@ static resmon_status read_events(struct rm_autorun *plan, struct rm_text value)
     return read_count(value, "events", "a number of events per thread", &plan->options.max_events);
 }
 
+static resmon_status read_u64(struct rm_text value, const char *key, const char *what,
+                              uint64_t *ret_number)
+{
+    size_t number = 0;
+    resmon_status status = read_count(value, key, what, &number);
+    if (status == RESMON_OK) {
+        *ret_number = number;
+    }
+    return status;
+}
+
+static resmon_status read_stack_hz(struct rm_autorun *plan, struct rm_text value)
+{
+    return read_u64(value, "stack_hz", "samples per second of CPU time, 1 to 1000",
+                    &plan->options.stack_hz);
+}
+
+static resmon_status read_fault_period(struct rm_autorun *plan, struct rm_text value)
+{
+    return read_u64(value, "fault_period", "page faults for each sample, 1 to 1000000",
+                    &plan->options.fault_period);
+}
+
 struct name_of_bit {
     const char *name;
     uint64_t bit;
@@ -87,15 +112,31 @@ static const struct name_of_bit domains[] = {
     {"gpu", RESMON_DOMAIN_GPU},         {"all", RESMON_DOMAIN_ALL},
 };
 
-static uint64_t domain_by_name(const char *name, size_t length)
+static const struct name_of_bit stacks[] = {
+    {"cpu", RESMON_STACKS_CPU},
+    {"memory", RESMON_STACKS_MEMORY},
+    {"peak", RESMON_STACKS_PEAK},
+    {"all", RESMON_STACKS_ALL},
+};
+
+static uint64_t bit_of(const struct name_of_bit *names, size_t count, struct rm_text text)
 {
-    struct rm_text text = rm_text_of(name, length);
-    for (size_t i = 0; i < RM_ARRAY_LEN(domains); i++) {
-        if (rm_text_equals(&text, domains[i].name)) {
-            return domains[i].bit;
+    for (size_t i = 0; i < count; i++) {
+        if (rm_text_equals(&text, names[i].name)) {
+            return names[i].bit;
         }
     }
     return 0;
+}
+
+static uint64_t domain_by_name(const char *name, size_t length)
+{
+    return bit_of(domains, RM_ARRAY_LEN(domains), rm_text_of(name, length));
+}
+
+static uint64_t stacks_by_name(const char *name, size_t length)
+{
+    return bit_of(stacks, RM_ARRAY_LEN(stacks), rm_text_of(name, length));
 }
 
 /* Names joined by '+'. */
@@ -137,6 +178,12 @@ static resmon_status read_domains(struct rm_autorun *plan, struct rm_text value)
     return read_names(value, domain_by_name, "domains",
                       "process, tree, cgroup, node, cpu, memory, psi, disk, net, energy, gpu, all",
                       &plan->options.domains);
+}
+
+static resmon_status read_stacks(struct rm_autorun *plan, struct rm_text value)
+{
+    return read_names(value, stacks_by_name, "stacks", "cpu, memory, peak, all",
+                      &plan->options.stacks);
 }
 
 static resmon_status keep(struct rm_text value, const char *key, char target[RM_AUTORUN_TEXT_BYTES])
@@ -188,6 +235,9 @@ static const struct key {
     {"domains", "domains=process+node", VALUE_NEEDED, read_domains},
     {"rows", "rows=N", VALUE_NEEDED, read_rows},
     {"events", "events=N", VALUE_NEEDED, read_events},
+    {"stacks", "stacks=cpu+memory+peak", VALUE_NEEDED, read_stacks},
+    {"stack_hz", "stack_hz=N", VALUE_NEEDED, read_stack_hz},
+    {"fault_period", "fault_period=N", VALUE_NEEDED, read_fault_period},
     {"checkpoint", "checkpoint=60s", VALUE_NEEDED, read_checkpoint},
     {"stop", "stop=10s", VALUE_NEEDED, read_stop},
     {"smaps", "smaps", VALUE_NONE, set_smaps},
@@ -211,6 +261,10 @@ static const struct {
     [RM_AUTORUN_PROMETHEUS] = {"prom", "prom=DIRECTORY", VALUE_NEEDED, true},
     [RM_AUTORUN_PUSH] = {"push", "push=URL", VALUE_NEEDED, true},
     [RM_AUTORUN_OPENMETRICS] = {"openmetrics", "openmetrics=FILE", VALUE_NEEDED, true},
+    [RM_AUTORUN_FOLDED] = {"folded", "folded=FILE", VALUE_NEEDED, true},
+    [RM_AUTORUN_FOLDED_MEMORY] = {"folded_memory", "folded_memory=FILE", VALUE_NEEDED, true},
+    [RM_AUTORUN_SPEEDSCOPE] = {"speedscope", "speedscope=FILE", VALUE_NEEDED, true},
+    [RM_AUTORUN_PPROF] = {"pprof", "pprof=FILE", VALUE_NEEDED, true},
 };
 
 const char *rm_autorun_text_name(enum rm_autorun_text text)
@@ -223,7 +277,7 @@ const char *rm_autorun_text_name(enum rm_autorun_text text)
 static resmon_status unknown(struct rm_text part)
 {
     struct rm_text shown = strchr(part.at, '@') == NULL ? part : rm_text_of("...", 3);
-    char known[384] = "";
+    char known[512] = "";
     size_t length = 0;
     for (size_t i = 0; i < RM_AUTORUN_TEXTS + RM_ARRAY_LEN(keys); i++) {
         const char *usage =
@@ -275,6 +329,25 @@ static resmon_status read_part(struct rm_autorun *plan, struct rm_text part)
     return unknown(part);
 }
 
+/* What is written of stacks says what is taken, unless stacks= does. */
+static uint64_t stacks_wanted(const struct rm_autorun *plan)
+{
+    static const struct {
+        enum rm_autorun_text text;
+        uint64_t stacks;
+    } outputs[] = {
+        {RM_AUTORUN_FOLDED, RESMON_STACKS_CPU},
+        {RM_AUTORUN_FOLDED_MEMORY, RESMON_STACKS_MEMORY},
+        {RM_AUTORUN_SPEEDSCOPE, RESMON_STACKS_CPU | RESMON_STACKS_MEMORY},
+        {RM_AUTORUN_PPROF, RESMON_STACKS_CPU | RESMON_STACKS_MEMORY},
+    };
+    uint64_t wanted = plan->options.stacks;
+    for (size_t i = 0; plan->options.stacks == 0 && i < RM_ARRAY_LEN(outputs); i++) {
+        wanted |= plan->has[outputs[i].text] ? outputs[i].stacks : 0;
+    }
+    return wanted;
+}
+
 resmon_status rm_autorun_parse(const char *text, struct rm_autorun *ret_plan)
 {
     struct rm_text rest = rm_text_of(text, strlen(text));
@@ -292,6 +365,7 @@ resmon_status rm_autorun_parse(const char *text, struct rm_autorun *ret_plan)
         }
     }
     bool has_output = false;
+    ret_plan->options.stacks = stacks_wanted(ret_plan);
     if (ret_plan->has[RM_AUTORUN_TRACE] && ret_plan->options.max_events == 0) {
         ret_plan->options.max_events = TRACE_EVENTS;
     }

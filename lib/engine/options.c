@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <resmon/stack.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"

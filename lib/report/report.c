@@ -11,6 +11,7 @@
 #include "base/human.h"
 #include "base/text.h"
 #include "carbon/convert.h"
+#include "report/profile.h"
 #include "report/table.h"
 #include "store/node_summary.h"
 #include "store/run_energy.h"
@@ -484,7 +485,8 @@ static void write_energy(struct rm_buffer *buffer, const struct resmon_run *run)
     }
 }
 
-void rm_report_write(struct rm_buffer *buffer, const struct resmon_run *run)
+void rm_report_write(struct rm_buffer *buffer, const struct resmon_run *run,
+                     const struct rm_source_lines *sources)
 {
     write_heading(buffer, run);
     write_phases(buffer, run);
@@ -493,6 +495,7 @@ void rm_report_write(struct rm_buffer *buffer, const struct resmon_run *run)
         write_node(buffer, run);
         write_energy(buffer, run);
     }
+    rm_report_profile(buffer, run, sources);
     write_gaps(buffer, run);
     write_cost(buffer, run);
     write_dropped(buffer, run);

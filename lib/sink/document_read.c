@@ -15,6 +15,7 @@
 #include "base/parse.h"
 #include "base/status.h"
 #include "sink/document.h"
+#include "sink/document_parts.h"
 #include "sink/json.h"
 
 static resmon_status out_of_memory(void)
@@ -24,16 +25,22 @@ static resmon_status out_of_memory(void)
 
 /* ---- values ----------------------------------------------------------------------------- */
 
-static const char *text_of(struct resmon_run *run, const struct rm_json *object, const char *key,
-                           resmon_status *status)
+const char *rm_document_text(struct resmon_run *run, const struct rm_json *value,
+                             resmon_status *status)
 {
-    const char *text = rm_json_text(rm_json_get(object, key));
+    const char *text = rm_json_text(value);
     const char *copy = rm_arena_text(&run->strings, text != NULL ? text : "", SIZE_MAX);
     if (copy == NULL) {
         *status = out_of_memory();
         return "";
     }
     return copy;
+}
+
+static const char *text_of(struct resmon_run *run, const struct rm_json *object, const char *key,
+                           resmon_status *status)
+{
+    return rm_document_text(run, rm_json_get(object, key), status);
 }
 
 static double number_of(const struct rm_json *object, const char *key)
@@ -75,7 +82,7 @@ static int32_t provenance_of(const struct rm_json *object, const char *key)
 }
 
 /* The pinned codes are few: asking each for its name is the whole look-up. */
-static int32_t status_of(const struct rm_json *object)
+int32_t rm_document_status(const struct rm_json *object)
 {
     const char *text = rm_json_text(rm_json_get(object, "status"));
     for (int32_t code = 0; text != NULL && code > -64; code--) {
@@ -213,7 +220,7 @@ static resmon_status read_sources(struct resmon_run *run, const struct rm_json *
         struct rm_run_source *source = &run->sources[run->source_count++];
         source->name = text_of(run, e, "name", &status);
         source->reason = text_of(run, e, "reason", &status);
-        source->status = status_of(e);
+        source->status = rm_document_status(e);
         source->provenance = provenance_of(e, "provenance");
         source->reads = count_of(e, "reads");
         source->failures = count_of(e, "failures");
@@ -487,7 +494,7 @@ static resmon_status read_event_texts(struct resmon_run *run, const struct rm_js
 }
 
 /* Whole numbers below a bound; anything else is damage: an index must be right. */
-static bool read_whole(const struct rm_json *element, double bound, uint64_t *ret_number)
+bool rm_document_whole(const struct rm_json *element, double bound, uint64_t *ret_number)
 {
     double number = rm_json_number(element);
     bool is_whole = number >= 0.0 && number < bound && number == floor(number);
@@ -527,7 +534,7 @@ static resmon_status read_event_columns(struct resmon_run *run,
     for (; elements[0] != NULL; run->event_count++) {
         uint64_t numbers[EVENT_COLUMNS];
         for (size_t c = 0; c < EVENT_COLUMNS; c++) {
-            if (!read_whole(elements[c], bounds[c], &numbers[c])) {
+            if (!rm_document_whole(elements[c], bounds[c], &numbers[c])) {
                 return rm_error(RESMON_EFORMAT, "events.%s[%zu] is out of range", event_keys[c],
                                 run->event_count);
             }
@@ -598,8 +605,17 @@ static resmon_status read_accounts(struct resmon_run *run, const struct rm_json 
 
 /* In this order: statistics and series go into the columns. */
 static resmon_status (*const parts[])(struct resmon_run *run, const struct rm_json *document) = {
-    read_run,    read_facts, read_sources, read_columns,  read_summary,
-    read_series, read_tags,  read_scopes,  read_accounts, read_events,
+    read_run,
+    read_facts,
+    read_sources,
+    read_columns,
+    read_summary,
+    read_series,
+    read_tags,
+    read_scopes,
+    read_accounts,
+    read_events,
+    rm_document_read_profile,
 };
 
 static resmon_status check_format(const struct rm_json *document)

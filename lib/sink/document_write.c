@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "carbon/convert.h"
 #include "sink/document.h"
+#include "sink/document_parts.h"
 #include "sink/json.h"
 #include "store/node_summary.h"
 #include "store/run_energy.h"
@@ -383,9 +384,7 @@ static const struct {
 
 /* ---- putting the parts together --------------------------------------------------------- */
 
-/* Writes and frees. */
-static resmon_status write_value(const struct rm_output *output, struct rm_json *value,
-                                 bool is_whole)
+resmon_status rm_document_put(const struct rm_output *output, struct rm_json *value, bool is_whole)
 {
     char *text = is_whole ? rm_json_print(value) : NULL;
     rm_json_free(value);
@@ -407,7 +406,7 @@ static resmon_status write_parts(const struct rm_output *output, const struct re
         status = rm_output_puts(output, head);
         if (status == RESMON_OK) {
             struct rm_json *value = parts[i].write(run, &is_whole);
-            status = write_value(output, value, is_whole);
+            status = rm_document_put(output, value, is_whole);
         }
     }
     return status;
@@ -429,7 +428,7 @@ static resmon_status write_column_series(const struct rm_output *output,
         rm_json_free(object);
         return status;
     }
-    return write_value(output, object, is_whole);
+    return rm_document_put(output, object, is_whole);
 }
 
 static resmon_status write_integers(const struct rm_output *output, const char *head,
@@ -441,7 +440,7 @@ static resmon_status write_integers(const struct rm_output *output, const char *
     }
     bool is_whole = true;
     struct rm_json *array = rm_json_integers(values, count, &is_whole);
-    return write_value(output, array, is_whole);
+    return rm_document_put(output, array, is_whole);
 }
 
 static resmon_status write_series(const struct rm_output *output, const struct resmon_run *run)
@@ -516,7 +515,7 @@ static resmon_status write_event_texts(const struct rm_output *output, const str
         rm_json_put_text(object, "name", run->threads[i].name, &is_whole);
         rm_json_append(threads, object, &is_whole);
     }
-    resmon_status status = write_value(output, threads, is_whole);
+    resmon_status status = rm_document_put(output, threads, is_whole);
     if (status == RESMON_OK) {
         status = rm_output_puts(output, ",\n\"names\":");
     }
@@ -527,7 +526,7 @@ static resmon_status write_event_texts(const struct rm_output *output, const str
     for (size_t i = 0; i < run->event_name_count && is_whole; i++) {
         rm_json_append(names, rm_json_string(run->event_names[i], &is_whole), &is_whole);
     }
-    return write_value(output, names, is_whole);
+    return rm_document_put(output, names, is_whole);
 }
 
 static resmon_status write_event_columns(const struct rm_output *output,
@@ -578,6 +577,9 @@ static resmon_status write_document(const struct rm_output *output, const void *
     }
     if (status == RESMON_OK) {
         status = write_events(output, run);
+    }
+    if (status == RESMON_OK) {
+        status = rm_document_put_profile(output, run);
     }
     return status == RESMON_OK ? rm_output_puts(output, "}\n") : status;
 }

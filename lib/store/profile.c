@@ -41,7 +41,7 @@ int rm_profile_is_there(const struct rm_run_profile *profile)
             return 1;
         }
     }
-    return 0;
+    return profile->stack_count > 0 || profile->peak.stack_count > 0;
 }
 
 void rm_place_name(const struct rm_run_profile *profile, const struct rm_run_place *place,

@@ -102,7 +102,7 @@ struct rm_run_profile {
 
 struct resmon_run;
 
-/** Whether any kind of stacks was asked for. */
+/** Whether any kind of stacks was asked for, or is there. */
 int rm_profile_is_there(const struct rm_run_profile *profile);
 
 /** A profile without anything. */

@@ -43,6 +43,32 @@ static void report(const resmon_run *run)
     resmon_text_free(text);
 }
 
+static void visit_stacks(const resmon_run *run)
+{
+    resmon_run_stack stack = {.struct_size = sizeof stack};
+    resmon_run_frame frame = {.struct_size = sizeof frame};
+    resmon_run_peak_stack peak = {.struct_size = sizeof peak};
+    for (size_t i = 0; resmon_run_get_stack(run, i, &stack) == RESMON_OK; i++) {
+        PROMISE(stack.scope < (int64_t)resmon_run_scope_count(run) && stack.weight[0] >= 0.0);
+        for (size_t k = 0; k < stack.frames; k++) {
+            PROMISE(resmon_run_get_frame(run, i, k, &frame) == RESMON_OK);
+            PROMISE(frame.function != NULL && frame.file != NULL && frame.module != NULL);
+        }
+    }
+    for (size_t i = 0; resmon_run_get_peak_stack(run, i, &peak) == RESMON_OK; i++) {
+        PROMISE(peak.scope < (int64_t)resmon_run_scope_count(run) && peak.thread_name != NULL);
+        for (size_t k = 0; k < peak.frames; k++) {
+            PROMISE(resmon_run_get_peak_frame(run, i, k, &frame) == RESMON_OK);
+        }
+    }
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/stacks", fuzz_directory());
+    if (resmon_run_save_pprof(run, path) == RESMON_OK) {
+        PROMISE(resmon_run_save_speedscope(run, path) == RESMON_OK);
+        (void)unlink(path);
+    }
+}
+
 static void visit(const resmon_run *run)
 {
     resmon_run_scope scope = {.struct_size = sizeof scope};
@@ -81,6 +107,7 @@ static void save_and_load(const resmon_run *run)
     PROMISE(resmon_run_scope_count(again) == resmon_run_scope_count(run));
     PROMISE(resmon_run_tag_count(again) == resmon_run_tag_count(run));
     PROMISE(resmon_run_event_count(again) == resmon_run_event_count(run));
+    PROMISE(resmon_run_stack_count(again) == resmon_run_stack_count(run));
     resmon_run_free(again);
     (void)unlink(path);
 }
@@ -94,6 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     visit(run);
+    visit_stacks(run);
     report(run);
     export_arrow(run);
     print_and_parse(run);

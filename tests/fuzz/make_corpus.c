@@ -7,6 +7,7 @@
 
 #include <resmon/resmon.h>
 
+#include "../unit/made_profile.h"
 #include "base/compiler.h"
 #include "metric/metric.h"
 #include "scope/session.h"
@@ -153,6 +154,17 @@ static void make(const char *name, uint64_t samples, bool has_scopes)
     }
 }
 
+/* With a profile, which no block has here. */
+static void make_stacks(void)
+{
+    char path[512];
+    resmon_run *run = made_profile("/src/train.c");
+    run->scopes[2].name = "odd";
+    (void)snprintf(path, sizeof path, "%s/document/stacks.json", corpus);
+    PROMISE(rm_document_save(run, path) == RESMON_OK);
+    resmon_run_free(run);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -162,5 +174,6 @@ int main(int argc, char **argv)
     corpus = argv[1];
     make("new", 1, false);
     make("full", 11, true);
+    make_stacks();
     return 0;
 }

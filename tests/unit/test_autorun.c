@@ -148,6 +148,43 @@ static void test_names_of_meters_and_domains(void **state)
     }
 }
 
+static void test_stacks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t stacks;
+    } rows[] = {
+        {"json=x", 0},
+        {"stacks=cpu", RESMON_STACKS_CPU},
+        {"stacks=cpu+memory+peak", RESMON_STACKS_ALL},
+        {"stacks=all", RESMON_STACKS_ALL},
+        {"folded=f", RESMON_STACKS_CPU},
+        {"folded_memory=f", RESMON_STACKS_MEMORY},
+        {"folded=f,folded_memory=g", RESMON_STACKS_CPU | RESMON_STACKS_MEMORY},
+        {"speedscope=s", RESMON_STACKS_CPU | RESMON_STACKS_MEMORY},
+        {"pprof=p", RESMON_STACKS_CPU | RESMON_STACKS_MEMORY},
+        {"pprof=p,stacks=peak", RESMON_STACKS_PEAK},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_ok(rm_autorun_parse(rows[i].text, &plan));
+        assert_int_equal(plan.options.stacks, rows[i].stacks);
+        assert_int_equal(plan.wants_summary, strncmp(rows[i].text, "stacks", 6) == 0);
+    }
+    assert_ok(rm_autorun_parse("folded=a,folded_memory=b,speedscope=c,pprof=d", &plan));
+    assert_string_equal(plan.texts[RM_AUTORUN_FOLDED], "a");
+    assert_string_equal(plan.texts[RM_AUTORUN_FOLDED_MEMORY], "b");
+    assert_string_equal(plan.texts[RM_AUTORUN_SPEEDSCOPE], "c");
+    assert_string_equal(plan.texts[RM_AUTORUN_PPROF], "d");
+    assert_ok(rm_autorun_parse("stacks=cpu,stack_hz=997,fault_period=1", &plan));
+    assert_int_equal(plan.options.stack_hz, 997);
+    assert_int_equal(plan.options.fault_period, 1);
+    assert_helpful("stacks=gpu", RESMON_EINVAL, "stacks=", "cpu, memory, peak");
+    assert_helpful("stack_hz=fast", RESMON_EINVAL, "stack_hz=", "1 to 1000");
+    assert_helpful("fault_period=0", RESMON_EINVAL, "fault_period=", "1 to 1000000");
+    assert_helpful("folded=", RESMON_EINVAL, "folded=", "1 to");
+}
+
 static void test_unknown_keys_list_the_known_ones(void **state)
 {
     (void)state;
@@ -209,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_intervals_have_units),
         cmocka_unit_test(test_rows_are_a_number),
         cmocka_unit_test(test_names_of_meters_and_domains),
+        cmocka_unit_test(test_stacks),
         cmocka_unit_test(test_unknown_keys_list_the_known_ones),
         cmocka_unit_test(test_keys_with_and_without_values),
         cmocka_unit_test(test_overlong_values_are_refused_and_shown_shortened),

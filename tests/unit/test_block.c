@@ -13,12 +13,12 @@
 #include "metric/metric.h"
 #include "random.h"
 #include "store/facts.h"
-#include "store/run.h"
 #include "store/line_record.h"
+#include "store/run.h"
 #include "store/scope_tree.h"
-#include "store/stack_record.h"
 #include "store/series.h"
 #include "store/source.h"
+#include "store/stack_record.h"
 #include "store/tags.h"
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
@@ -42,6 +42,8 @@ static void test_every_size_has_bounds_that_are_named(void **state)
         {"fact_bytes", offsetof(struct rm_block_sizes, fact_bytes), 1, RM_MAX_FACT_BYTES},
         {"events", offsetof(struct rm_block_sizes, events), 0, RM_MAX_EVENTS},
         {"scope_energy", offsetof(struct rm_block_sizes, scope_energy), 0, 1},
+        {"stacks", offsetof(struct rm_block_sizes, stacks), 0, RM_MAX_STACKS},
+        {"lines", offsetof(struct rm_block_sizes, lines), 0, RM_LINES},
     };
     assert_int_equal(sizeof sizes / sizeof sizes[0], sizeof(struct rm_block_sizes) / 8);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {

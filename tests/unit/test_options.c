@@ -45,6 +45,9 @@ static void test_zero_means_the_documented_default(void **state)
         assert_int_equal(options.depth, 64);
         assert_int_equal(options.domains, RESMON_DOMAIN_ALL);
         assert_int_equal(options.flags, 0);
+        assert_int_equal(options.stacks, 0);
+        assert_int_equal(options.stack_hz, 99);
+        assert_int_equal(options.fault_period, 64);
         assert_int_equal(options.meters, RESMON_METER_WALL);
         assert_int_equal(options.pid, 0);
         assert_true(options.wants_scopes && !options.needs_scopes);
@@ -109,7 +112,8 @@ static void test_every_number_has_its_bounds(void **state)
         {PLACE(interval_ms), 1, 86400000},    {PLACE(max_rows), 2, 1048576},
         {PLACE(max_tags), 1, 1048576},        {PLACE(max_scope_paths), 8, 1048576},
         {PLACE(max_scope_threads), 1, 65536}, {PLACE(max_scope_depth), 1, 256},
-        {PLACE(max_events), 1, 1048576},
+        {PLACE(max_events), 1, 1048576},      {PLACE(stack_hz), 1, 1000},
+        {PLACE(fault_period), 1, 1000000},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const uint64_t good[] = {numbers[i].low, numbers[i].high};
@@ -174,8 +178,9 @@ static void test_unknown_bits_are_refused(void **state)
     } sets[] = {{PLACE(domains), RESMON_DOMAIN_ALL},
                 {PLACE(flags), RESMON_FLAG_SMAPS | RESMON_FLAG_NO_SCOPES | RESMON_FLAG_IDLE_NONE |
                                    RESMON_FLAG_IDLE_ALLOCATED},
-                {PLACE(scope_meters), RESMON_METER_ALL}};
-    for (size_t i = 0; i < 3; i++) {
+                {PLACE(scope_meters), RESMON_METER_ALL},
+                {PLACE(stacks), RESMON_STACKS_ALL}};
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
         for (int bit = 0; bit < 64; bit++) {
             resmon_monitor_options given = plain();
             uint64_t value = UINT64_C(1) << bit;

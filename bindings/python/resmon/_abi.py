@@ -127,11 +127,22 @@ MLFLOW_SERIES, MLFLOW_NO_ARTIFACT, MLFLOW_NO_SPOOL, MLFLOW_FINISH, MLFLOW_INSECU
 MonitorOptions = _sized("MonitorOptions", "U interval_ms", "z max_rows", "U domains flags", "I pid", "U scope_meters",
                         "d max_overhead max_meter_share", "s name fs_root record",
                         "z max_tags max_scope_paths max_scope_threads max_scope_depth", "U stop_timeout_ms",
-                        "z max_events", ("carbon", POINTER(CarbonOptions)))
+                        "z max_events", ("carbon", POINTER(CarbonOptions)), "U stacks stack_hz fault_period")
 DOMAINS = {"process": 1, "tree": 2, "cgroup": 4, "cpu": 8, "memory": 16, "psi": 32, "disk": 64, "net": 128,
            "node": 248, "energy": 256, "gpu": 512, "all": 1023}
 METERS = {"wall": 1, "cpu": 2, "rss": 4, "io": 8}
 FLAG_SMAPS, FLAG_NO_SCOPES, FLAG_IDLE_NONE, FLAG_IDLE_ALLOCATED = 1, 2, 4, 8
+
+# stack.h
+STACKS = {"cpu": 1, "memory": 2, "peak": 4, "all": 7}
+STACK_KINDS = {"cpu": 0, "memory": 1, "file": 2}
+STACKS_FOLDED, STACKS_SPEEDSCOPE, STACKS_PPROF = 1, 2, 3
+RunStack = _sized("RunStack", "I scope", "U frames is_cut", ("samples", c_uint64 * 3), ("weight", c_double * 3))
+RunFrame = _sized("RunFrame", "s function file module", "U line address is_inlined")
+RunStackInfo = _sized("RunStackInfo", "i status reserved", "s reason", "U period samples", "d weight total", "U lost")
+RunPeakStack = _sized("RunPeakStack", "I t_ns", "d rss_bytes headroom_bytes", "U thread_id", "s thread_name", "I scope",
+                      "U frames")
+StacksOptions = _sized("StacksOptions", "s path", "U interval_ms", "i format kind")
 
 # doctor.h, baseline.h
 DoctorOptions = _sized("DoctorOptions", "s fs_root group")

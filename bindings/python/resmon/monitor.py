@@ -75,6 +75,12 @@ class Monitor(Recorded):
     :param max_tags, max_scope_paths, max_scope_threads, max_scope_depth: bounds of what is kept; 0: the library's
     :param stop_timeout: seconds that stop() waits for sinks at most (10)
     :param fs_root: directory to read proc/ and sys/ below
+    :param stacks: what stacks are sampled of, "cpu+memory+peak": CPU time, growth of memory, all threads at the highest
+        memory; of Python code they have the interpreter's C functions
+    :param stack_hz: samples per second of each thread's CPU time, to 1000; 0: 99
+    :param fault_period: page faults for each sample of memory; 0: 64
+    :param folded, folded_memory, speedscope, pprof: files of stacks to be written; a path, or a dict of path and interval.
+        Without ``stacks`` they say what is sampled
     """
 
     _free = staticmethod(lib.monitor_free)
@@ -84,7 +90,8 @@ class Monitor(Recorded):
                  csv=None, trace=None, openmetrics=None, emissions=None, mlflow=None, prometheus=None, pushgateway=None,
                  on_sample=None, rows=0, smaps=False, idle="active", max_events=1024, max_overhead=0.0,
                  max_meter_share=0.0, max_tags=0, max_scope_paths=0, max_scope_threads=0, max_scope_depth=0,
-                 stop_timeout=0.0, fs_root=None):
+                 stop_timeout=0.0, fs_root=None, stacks=None, stack_hz=0, fault_period=0, folded=None, folded_memory=None,
+                 speedscope=None, pprof=None):
         self._as_parameter_ = None
         self._state = "new"
         self._final = None
@@ -109,11 +116,15 @@ class Monitor(Recorded):
             place = carbon_options(carbon)
             options.carbon = ctypes.pointer(place)
             _warn_of_unknown_place(place)
+        files = {"folded": folded, "folded_memory": folded_memory, "speedscope": speedscope, "pprof": pprof}
+        stacks = sinks.stacks_wanted(files) if stacks is None else stacks
+        options.stacks = combined(stacks, _abi.STACKS, "stacks") if stacks else 0
+        options.stack_hz, options.fault_period = stack_hz, fault_period
         handle = c_void_p()
         lib.monitor_new(byref(options), byref(handle))
         self._as_parameter_ = handle
         wanted = {"json": json, "csv": csv, "trace": trace, "openmetrics": openmetrics, "emissions": emissions,
-                  "mlflow": mlflow, "prometheus": prometheus, "pushgateway": pushgateway}
+                  "mlflow": mlflow, "prometheus": prometheus, "pushgateway": pushgateway, **files}
         for kind, value in wanted.items():
             if value is not None and value is not False:
                 sinks.add(self, kind, value)

@@ -44,6 +44,13 @@ class Monitor(Recorded):
         max_scope_depth: int = ...,
         stop_timeout: float = ...,
         fs_root: Optional[_Path] = ...,
+        stacks: Optional[_Names] = ...,
+        stack_hz: int = ...,
+        fault_period: int = ...,
+        folded: Optional[_Sink] = ...,
+        folded_memory: Optional[_Sink] = ...,
+        speedscope: Optional[_Sink] = ...,
+        pprof: Optional[_Sink] = ...,
     ) -> None: ...
     def start(self) -> Monitor: ...
     def stop(self) -> Monitor: ...

@@ -114,6 +114,53 @@ class Event(Record):
     __slots__ = _slots(_abi.RunEvent)
 
 
+class Frame(Record):
+    """A frame of a stack; ``function`` and ``file`` are "" and ``line`` is 0 where they are not known."""
+
+    __slots__ = _slots(_abi.RunFrame)
+    _shown = ("function", "file", "line", "module")
+
+    @classmethod
+    def of(cls, struct):
+        frame = super().of(struct)
+        frame.is_inlined = bool(struct.is_inlined)
+        return frame
+
+
+class Stack(Record):
+    """A stack with all samples of it: ``frames`` from the innermost outwards, ``samples`` and ``weights`` (s, B, B) by
+    kind: "cpu", "memory", "file".  ``scope`` is the path of the innermost scope that was open."""
+
+    __slots__ = ("scope", "frames", "is_cut", "samples", "weights")
+
+
+class StackInfo(Record):
+    """What is known of a kind of stacks; ``reason`` says why there are none.  ``weight`` is of all samples, and ``total``
+    what the process took meanwhile: seconds of CPU time, bytes."""
+
+    __slots__ = _slots(_abi.RunStackInfo, "available")
+    _shown = ("available", "reason", "samples", "weight", "total")
+
+    @classmethod
+    def of(cls, struct):
+        info = super().of(struct)
+        info.available = struct.status == 0
+        return info
+
+
+class PeakStack(Record):
+    """Where a thread was when memory was highest."""
+
+    __slots__ = ("t_s", "rss_bytes", "headroom_bytes", "thread_id", "thread_name", "scope", "frames")
+    _shown = ("thread_name", "thread_id", "scope", "frames")
+
+
+class Function(Record):
+    """What a function took of one kind, itself and with what it called: seconds of CPU time, bytes."""
+
+    __slots__ = ("name", "file", "self_weight", "total_weight", "self_share", "total_share", "samples")
+
+
 class Column(Record):
     """A column of the table: a metric of an instance."""
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 from datetime import datetime
-from typing import Any, Dict
+from typing import Any, Dict, Tuple
 
 class Record:
     def to_dict(self) -> Dict[str, Any]: ...
@@ -84,6 +84,49 @@ class Event(Record):
     duration_s: float
     depth: int
     is_open: int
+
+class Frame(Record):
+    function: str
+    file: str
+    module: str
+    line: int
+    address: int
+    is_inlined: bool
+
+class Stack(Record):
+    scope: str
+    frames: Tuple[Frame, ...]
+    is_cut: bool
+    samples: Dict[str, int]
+    weights: Dict[str, float]
+
+class StackInfo(Record):
+    status: int
+    reason: str
+    period: int
+    samples: int
+    weight: float
+    total: float
+    lost: int
+    available: bool
+
+class PeakStack(Record):
+    t_s: float
+    rss_bytes: float
+    headroom_bytes: float
+    thread_id: int
+    thread_name: str
+    scope: str
+    frames: Tuple[Frame, ...]
+
+class Function(Record):
+    name: str
+    file: str
+    self_weight: float
+    total_weight: float
+    self_share: float
+    total_share: float
+    samples: int
 
 class Column(Record):
     metric: str

@@ -95,6 +95,34 @@ class Recorded:
             groups.setdefault(text(fact.group), {})[text(fact.key)] = value
         return groups
 
+    # ---- stacks ---------------------------------------------------------------------------------
+
+    @property
+    def stacks(self):
+        """The stacks that were sampled (``Monitor(stacks="cpu+memory")``), each with its scope, frames and weights."""
+        return self._get_run()._stacks()
+
+    @property
+    def stack_info(self):
+        """By kind ("cpu", "memory", "file"): samples, what they weigh, of how much, and why there are none."""
+        from .stacks import info_of
+        return info_of(self._get_run())
+
+    @property
+    def peak_stacks(self):
+        """Where each thread was when memory was highest (``Monitor(stacks="peak")``)."""
+        from .stacks import peak_of
+        return peak_of(self._get_run())
+
+    def functions(self, kind="cpu"):
+        """What functions took of "cpu", "memory" or "file": themselves, and with what they called."""
+        from .stacks import functions_of
+        return functions_of(self.stacks, kind)
+
+    def lines(self, function=None):
+        """The tables by line of the source, as text: of a function, or of the hot ones."""
+        return take_text(lib.report_lines, self._get_run(), encoded(function, "function")).strip("\n")
+
     # ---- the table ------------------------------------------------------------------------------
 
     @property
@@ -155,6 +183,19 @@ class Recorded:
     def save_trace(self, path):
         """Writes a trace for Perfetto, speedscope or the Firefox profiler."""
         save_trace([self._get_run()], path)
+
+    def save_folded(self, path, kind="cpu"):
+        """Writes stacks as lines for flamegraph.pl and its kin: microseconds of "cpu", KiB of "memory" or "file"."""
+        from .stacks import kind_of
+        lib.run_save_folded(self._get_run(), kind_of(kind), encoded(path, "path"))
+
+    def save_speedscope(self, path):
+        """Writes stacks for speedscope.app."""
+        lib.run_save_speedscope(self._get_run(), encoded(path, "path"))
+
+    def save_pprof(self, path):
+        """Writes stacks for pprof."""
+        lib.run_save_pprof(self._get_run(), encoded(path, "path"))
 
     def save_openmetrics(self, path):
         """Writes the whole run with timestamps, to be back-filled into a Prometheus."""
@@ -265,6 +306,10 @@ class Run(Recorded):
                 scope.path = (scopes[scope.parent].path + "/" if scope.parent >= 0 else "") + scope.name
             return Scopes(scopes)
         return self._cached("scopes", make)
+
+    def _stacks(self):
+        from .stacks import stacks_of
+        return self._cached("stacks", lambda: stacks_of(self))
 
     def _energy(self):
         struct = _abi.Energy()

@@ -22,6 +22,8 @@ _SINKS = {
              {"final_only": _abi.JSON_FINAL_ONLY, "late": _abi.JSON_LATE}),
     "csv": (_abi.CsvOptions, lib.monitor_add_csv, "path", {}, {"whole_run": _abi.CSV_WHOLE_RUN}),
     "trace": (_abi.TraceOptions, lib.monitor_add_trace, "path", {"interval": "interval_ms"}, {}),
+    **{name: (_abi.StacksOptions, lib.monitor_add_stacks, "path", {"interval": "interval_ms"}, {})
+       for name in ("folded", "folded_memory", "speedscope", "pprof")},
     "openmetrics": (_abi.OpenmetricsOptions, lib.monitor_add_openmetrics, "path", {}, {}),
     "emissions": (_abi.EmissionsOptions, lib.monitor_add_emissions, "path", {}, {"process": _abi.EMISSIONS_PROCESS}),
     "prometheus": (_abi.PrometheusOptions, lib.monitor_add_prometheus, "directory", {"interval": "interval_ms"},
@@ -37,6 +39,20 @@ _SINKS = {
 }
 
 
+# What the name of a sink says already, and the stacks that it wants.
+_PRESETS = {
+    "folded": ({"format": _abi.STACKS_FOLDED, "kind": _abi.STACK_KINDS["cpu"]}, "cpu"),
+    "folded_memory": ({"format": _abi.STACKS_FOLDED, "kind": _abi.STACK_KINDS["memory"]}, "memory"),
+    "speedscope": ({"format": _abi.STACKS_SPEEDSCOPE, "kind": 0}, "cpu+memory"),
+    "pprof": ({"format": _abi.STACKS_PPROF, "kind": 0}, "cpu+memory"),
+}
+
+
+def stacks_wanted(wanted):
+    """The stacks that some of the sinks need: "cpu+memory", or None."""
+    return "+".join(_PRESETS[kind][1] for kind, value in wanted.items() if kind in _PRESETS and value) or None
+
+
 def options_of(kind, value, kept):
     """The options structure of a sink: from a bare value or a dict."""
     struct_type, _, main, times, flags = _SINKS[kind]
@@ -45,8 +61,9 @@ def options_of(kind, value, kept):
         value = resolved(value)
     elif not isinstance(value, dict):
         value = {main: value}
-    options = struct_type()
-    fields = {name for name, _ in struct_type._fields_} - {"struct_size", "flags", "label_count", *times.values()}
+    preset = _PRESETS.get(kind, ({}, ""))[0]
+    options = struct_type(**preset)
+    fields = {name for name, _ in struct_type._fields_} - {"struct_size", "flags", "label_count", *times.values(), *preset}
     for name, given in value.items():
         if given is None:
             continue

@@ -25,6 +25,7 @@ OTHER_MIRRORS = {"ArrowArrayStream": arrow._Stream}
 TABLES = {
     "LEVELS": (True, "LEVEL_", ()), "BASES": (True, "CARBON_BASIS_", ()), "PROVENANCES": (True, "PROVENANCE_", ()),
     "DOCTOR_STATES": (True, "DOCTOR_(?!FILE_)", ()), "SERIES": (False, "SERIES_", ()),
+    "STACKS": (False, "STACKS_(?!FOLDED|SPEEDSCOPE|PPROF)", ()), "STACK_KINDS": (False, "STACK_", ()),
     "DOMAINS": (False, "DOMAIN_", ()), "METERS": (False, "METER_", ("all",)),
 }
 
@@ -171,6 +172,9 @@ def mismatch(words, kind, headers):
     array = re.fullmatch(r"char\[(\d+)\]", words)
     if array:
         return None if kind == ctypes.c_char * int(array[1]) else f"{words} is {kind}"
+    array = re.fullmatch(r"(\w+)\[(\d+)\]", words)
+    if array:
+        return None if kind == _WORDS[array[1]] * int(array[2]) else f"{words} is {kind}"
     if "*" not in words:
         wanted = _WORDS[words] if words in _WORDS else mirror_of(words)
         return None if kind is wanted else f"{words} is {kind}"

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Stacks of a run: which functions and lines take the CPU time, and which make memory grow."""
+import os
+from ctypes import byref
+
+from . import _abi, human, records
+from ._library import lib
+from .results import _List
+
+
+def kind_of(name):
+    """The number of a kind of stacks."""
+    if name not in _abi.STACK_KINDS:
+        raise ValueError(f"kind={name!r}: one of {', '.join(map(repr, _abi.STACK_KINDS))} is wanted")
+    return _abi.STACK_KINDS[name]
+
+
+def _name(frame):
+    return frame.function or (f"{os.path.basename(frame.module)}+?" if frame.module else hex(frame.address))
+
+
+def _weight_text(kind, value):
+    return human.seconds_text(value) if kind == "cpu" else human.bytes_text(value)
+
+
+class Stacks(_List):
+    """The stacks that were seen, each with all of its samples."""
+
+    def table(self):
+        rows = [[" < ".join(_name(frame) for frame in stack.frames[:3]), stack.scope,
+                 *(_weight_text(kind, stack.weights[kind]) for kind in _abi.STACK_KINDS)] for stack in self._items]
+        return ["innermost", "scope", "CPU time", "memory", "files"], rows, 2
+
+    def __repr__(self):
+        return super().__repr__() if self._items else "no stacks were taken (stacks=\"cpu+memory\")"
+
+
+class Functions(_List):
+    """What functions took, the one that took most itself first."""
+
+    def __init__(self, items, kind):
+        super().__init__(items)
+        self.kind = kind
+
+    def table(self):
+        rows = [[one.name, os.path.basename(one.file), _weight_text(self.kind, one.self_weight), f"{one.self_share:.1%}",
+                 _weight_text(self.kind, one.total_weight), f"{one.total_share:.1%}"] for one in self._items]
+        return ["function", "file", "self", "", "total", ""], rows, 2
+
+
+def _frames(run, get, index, count, known):
+    struct, frames = _abi.RunFrame(), []
+    for i in range(count):
+        get(run, index, i, byref(struct))
+        frame = records.Frame.of(struct)
+        frames.append(known.setdefault(frame, frame))  # most frames are in many stacks
+    return tuple(frames)
+
+
+def _path(scopes, index):
+    return scopes[index].path if index >= 0 else ""
+
+
+def stacks_of(run):
+    """All stacks of a Run."""
+    struct, known, found, scopes = _abi.RunStack(), {}, [], run.scopes
+    for index in range(lib.run_stack_count(run)):
+        lib.run_get_stack(run, index, byref(struct))
+        stack = records.Stack()
+        stack.scope, stack.is_cut = _path(scopes, struct.scope), bool(struct.is_cut)
+        stack.samples = {kind: struct.samples[i] for kind, i in _abi.STACK_KINDS.items()}
+        stack.weights = {kind: struct.weight[i] / (1e9 if kind == "cpu" else 1) for kind, i in _abi.STACK_KINDS.items()}
+        stack.frames = _frames(run, lib.run_get_frame, index, struct.frames, known)
+        found.append(stack)
+    return Stacks(found)
+
+
+def peak_of(run):
+    """Where the threads were at the peak."""
+    struct, found, scopes = _abi.RunPeakStack(), [], run.scopes
+    for index in range(lib.run_peak_stack_count(run)):
+        lib.run_get_peak_stack(run, index, byref(struct))
+        one = records.PeakStack.of(struct)
+        one.scope = _path(scopes, struct.scope)
+        one.frames = _frames(run, lib.run_get_peak_frame, index, struct.frames, {})
+        found.append(one)
+    return found
+
+
+def info_of(run):
+    """What is known of each kind."""
+    struct, found = _abi.RunStackInfo(), {}
+    for kind, number in _abi.STACK_KINDS.items():
+        lib.run_get_stack_info(run, number, byref(struct))
+        info = records.StackInfo.of(struct)
+        if kind == "cpu":
+            info.weight, info.total = info.weight / 1e9, info.total / 1e9
+        found[kind] = info
+    return found
+
+
+def functions_of(stacks, kind):
+    """Sums by function; recursion counts once in a total."""
+    kind_of(kind)
+    sums, whole = {}, sum(stack.weights[kind] for stack in stacks)
+    for stack in stacks:
+        weight, samples = stack.weights[kind], stack.samples[kind]
+        if not samples:
+            continue
+        names = [(_name(frame), frame.file or frame.module) for frame in stack.frames]
+        for name in set(names):
+            one = sums.setdefault(name, [0.0, 0.0, 0])
+            one[1] += weight
+            one[2] += samples
+        if names:
+            sums[names[0]][0] += weight
+    found = []
+    for (name, file), (own, total, samples) in sums.items():
+        one = records.Function()
+        one.name, one.file, one.self_weight, one.total_weight, one.samples = name, file, own, total, samples
+        one.self_share, one.total_share = (own / whole, total / whole) if whole else (0.0, 0.0)
+        found.append(one)
+    found.sort(key=lambda one: (-one.self_weight, -one.total_weight, one.name))
+    return Functions(found, kind)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Stacks of a run, from a document that has some: objects of Python, sums by function, files."""
+import json
+import math
+import pickle
+
+import pytest
+
+import resmon
+
+PLACES = {"function": [1, 2, 3, 0], "file": [4, 4, 0, 0], "line": [40, 12, 0, 0], "inlined": [0, 0, 0, 0],
+          "module": [0, 0, 1, -1], "address": ["0x401000", "0x402000", "0x7f0000001234", "0x10"]}
+STACKS = {"scope": [1, 0, -1], "cut": [0, 0, 1], "frames": [[0], [2, 1, 0], [3]],
+          "samples": {"cpu": [6, 3, 1], "memory": [0, 4, 0], "file": [0, 0, 0]},
+          "weight": {"cpu": [6e8, 3e8, 1e8], "memory": [0, 16384, 0], "file": [0, 0, 0]}}
+KINDS = {"cpu": {"status": "RESMON_OK", "reason": "", "period": 10101010, "total": 1.25e9},
+         "memory": {"status": "RESMON_OK", "reason": "", "period": 64, "total": None},
+         "file": {"status": "RESMON_EACCES", "reason": "not allowed", "period": 64, "total": None}}
+PROFILE = {
+    "kinds": KINDS, "lost": {"ring_full": 2, "no_room": 1}, "texts": ["", "main", "load", "memset", "/nowhere/train.c"],
+    "modules": [{"path": "/bin/train", "build_id": "ab", "start": "0x400000", "end": "0x410000", "bias": "0x0"},
+                {"path": "/lib/libc.so.6", "build_id": "", "start": "0x7f0000000000", "end": "0x7f0000200000",
+                 "bias": "0x7f0000000000"}],
+    "places": PLACES, "stacks": STACKS,
+    "peak": {"t_ns": 1500000000, "rss_bytes": 1e6, "headroom_bytes": None,
+             "threads": [{"thread": 42, "name": "train", "scope": 1, "cut": 0, "frames": [1, 0]}]},
+}
+
+
+@pytest.fixture(name="profiled")
+def profiled_run(run):
+    document = run.document()
+    inner = dict(document["scopes"][0], name="inner", children=[]) if document["scopes"] else None
+    if inner is None:
+        pytest.skip("the run has no scopes")
+    document["scopes"] = [dict(document["scopes"][0], name="outer", children=[inner])]
+    return resmon.parse(json.dumps(dict(document, profile=PROFILE)))
+
+
+def test_stacks(profiled):
+    first, second, third = profiled.stacks
+    assert first.scope == "outer/inner" and second.scope == "outer" and third.scope == ""
+    assert [frame.function for frame in second.frames] == ["memset", "load", "main"]
+    assert second.frames[1].line == 12 and second.frames[1].file == "/nowhere/train.c"
+    assert second.frames[0].module == "/lib/libc.so.6" and not second.is_cut and third.is_cut
+    assert second.frames[2] is first.frames[0]
+    assert second.samples == {"cpu": 3, "memory": 4, "file": 0}
+    assert second.weights == {"cpu": pytest.approx(0.3), "memory": 16384, "file": 0}
+    assert "memset < load < main" in repr(profiled.stacks)
+    assert list(pickle.loads(pickle.dumps(profiled)).stacks) == list(profiled.stacks)
+
+
+def test_info(profiled):
+    info = profiled.stack_info
+    assert info["cpu"].available and info["cpu"].samples == 10 and info["cpu"].lost == 3
+    assert info["cpu"].weight == pytest.approx(1.0) and info["cpu"].total == pytest.approx(1.25)
+    assert info["memory"].weight == 16384 and math.isnan(info["memory"].total)
+    assert not info["file"].available and info["file"].reason == "not allowed"
+
+
+def test_functions(profiled):
+    functions = profiled.functions()
+    assert [(one.name, round(one.self_share, 6), round(one.total_share, 6)) for one in functions] == [
+        ("main", 0.6, 0.9), ("memset", 0.3, 0.3), ("0x10", 0.1, 0.1), ("load", 0, 0.3)]
+    grown = profiled.functions("memory")
+    assert [one.name for one in grown] == ["memset", "load", "main"] and grown[0].self_weight == 16384
+    assert "60.0%" in repr(functions)
+    with pytest.raises(ValueError, match="'cpu', 'memory', 'file'"):
+        profiled.functions("gpu")
+
+
+def test_lines(profiled):
+    text = profiled.lines("load")
+    assert "Line #" in text and "Hits" in text and "Increment" in text and "/nowhere/train.c" in text
+    with pytest.raises(resmon.NotFoundError, match="nobody"):
+        profiled.lines("nobody")
+
+
+def test_peak(profiled):
+    peak, = profiled.peak_stacks
+    assert peak.t_s == 1.5 and peak.thread_name == "train" and peak.scope == "outer/inner"
+    assert [frame.function for frame in peak.frames] == ["load", "main"]
+    assert math.isnan(peak.headroom_bytes)
+
+
+def test_files(profiled, tmp_path):
+    profiled.save_folded(tmp_path / "f")
+    assert "[outer];main;load;memset 300000\n" in (tmp_path / "f").read_text()
+    profiled.save_folded(tmp_path / "f", "memory")
+    assert (tmp_path / "f").read_text() == "[outer];main;load;memset 16\n"
+    profiled.save_speedscope(tmp_path / "s")
+    assert len(json.loads((tmp_path / "s").read_text())["profiles"]) == 2
+    profiled.save_pprof(tmp_path / "p")
+    assert (tmp_path / "p").read_bytes()[:2] == b"\x1f\x8b"
+    with pytest.raises(resmon.NotFoundError, match="not allowed"):
+        profiled.save_folded(tmp_path / "f", "file")
+
+
+def test_without_stacks(run, tmp_path):
+    assert len(run.stacks) == 0 and not list(run.functions()) and run.peak_stacks == []
+    assert "no stacks" in repr(run.stacks)
+    for save in (run.save_speedscope, run.save_pprof, run.save_folded, run.lines):
+        with pytest.raises(resmon.NotFoundError, match="no stacks"):
+            save(tmp_path / "x") if save != run.lines else save()
+
+
+def test_options(tmp_path):
+    monitor = resmon.Monitor(folded=tmp_path / "f", folded_memory=tmp_path / "m", pprof={"path": tmp_path / "p", "interval": 1},
+                             stacks="cpu+peak", stack_hz=100, fault_period=8)
+    assert [sink.name for sink in monitor.sinks] == ["folded", "folded_memory", "pprof"]
+    with pytest.raises(ValueError, match="interval, path"):
+        resmon.Monitor(speedscope={"path": "x", "format": 3})
+    with pytest.raises(ValueError, match="cpu, memory, peak, all"):
+        resmon.Monitor(stacks="gpu")
+    with pytest.raises(resmon.RangeError, match="stack_hz"):
+        resmon.Monitor(stack_hz=1001)

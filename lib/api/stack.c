@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* <resmon/stack.h>. */
+#include <resmon/stack.h>
+
+#include "base/status.h"
+#include "base/struct_size.h"
+#include "job/path_pattern.h"
+#include "sink/folded.h"
+#include "sink/pprof.h"
+#include "sink/speedscope.h"
+#include "store/run.h"
+#include "sys/outfile.h"
+
+static resmon_status null_run(void)
+{
+    return rm_error(RESMON_EINVAL, "the run is NULL");
+}
+
+static resmon_status past_the_end(const char *what, size_t index, size_t count)
+{
+    return rm_error(RESMON_ENOENT, "%s %zu: there are %zu", what, index, count);
+}
+
+/* ---- stacks ----------------------------------------------------------------------------- */
+
+static resmon_status give_frame(const struct rm_run_profile *profile, size_t first, uint32_t depth,
+                                size_t frame, resmon_run_frame *ret_frame)
+{
+    if (frame >= depth) {
+        return past_the_end("frame", frame, depth);
+    }
+    const struct rm_run_place *place = &profile->places[profile->frames[first + frame]];
+    const resmon_run_frame result = {
+        .function = place->function,
+        .file = place->file,
+        .module = place->module >= 0 ? profile->modules[place->module].path : "",
+        .line = place->line,
+        .address = place->address,
+        .is_inlined = place->is_inlined,
+    };
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_frame), ret_frame);
+}
+
+size_t resmon_run_stack_count(const resmon_run *run)
+{
+    return run != NULL ? run->profile.stack_count : 0;
+}
+
+resmon_status resmon_run_get_stack(const resmon_run *run, size_t index, resmon_run_stack *ret_stack)
+{
+    if (run == NULL) {
+        return null_run();
+    }
+    if (index >= run->profile.stack_count) {
+        return past_the_end("stack", index, run->profile.stack_count);
+    }
+    const struct rm_run_stack *stack = &run->profile.stacks[index];
+    resmon_run_stack result = {
+        .scope = stack->scope, .frames = stack->depth, .is_cut = stack->is_cut};
+    for (int kind = 0; kind < RM_STACK_KINDS; kind++) {
+        result.samples[kind] = stack->samples[kind];
+        result.weight[kind] = stack->weight[kind];
+    }
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_stack), ret_stack);
+}
+
+resmon_status resmon_run_get_frame(const resmon_run *run, size_t stack, size_t frame,
+                                   resmon_run_frame *ret_frame)
+{
+    if (run == NULL) {
+        return null_run();
+    }
+    if (stack >= run->profile.stack_count) {
+        return past_the_end("stack", stack, run->profile.stack_count);
+    }
+    const struct rm_run_stack *one = &run->profile.stacks[stack];
+    return give_frame(&run->profile, one->first, one->depth, frame, ret_frame);
+}
+
+resmon_status resmon_run_get_stack_info(const resmon_run *run, int32_t kind,
+                                        resmon_run_stack_info *ret_info)
+{
+    if (run == NULL) {
+        return null_run();
+    }
+    if (kind < 0 || kind >= RM_STACK_KINDS) {
+        return rm_error(RESMON_EINVAL, "there is no kind %d of stacks", kind);
+    }
+    const struct rm_run_profile *profile = &run->profile;
+    const struct rm_run_stack_kind *known = &profile->kinds[kind];
+    resmon_run_stack_info result = {
+        .status = known->status,
+        .reason = known->reason,
+        .period = known->period,
+        .total = known->total,
+        .lost = profile->lost[RM_LOSS_RING] + profile->lost[RM_LOSS_ROOM],
+    };
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        result.samples += profile->stacks[i].samples[kind];
+        result.weight += profile->stacks[i].weight[kind];
+    }
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_stack_info), ret_info);
+}
+
+/* ---- the peak --------------------------------------------------------------------------- */
+
+size_t resmon_run_peak_stack_count(const resmon_run *run)
+{
+    return run != NULL ? run->profile.peak.stack_count : 0;
+}
+
+resmon_status resmon_run_get_peak_stack(const resmon_run *run, size_t index,
+                                        resmon_run_peak_stack *ret_stack)
+{
+    if (run == NULL) {
+        return null_run();
+    }
+    const struct rm_run_peak *peak = &run->profile.peak;
+    if (index >= peak->stack_count) {
+        return past_the_end("thread at the peak", index, peak->stack_count);
+    }
+    const struct rm_run_peak_stack *stack = &peak->stacks[index];
+    const resmon_run_peak_stack result = {
+        .t_ns = peak->t_ns,
+        .rss_bytes = peak->rss_bytes,
+        .headroom_bytes = peak->headroom_bytes,
+        .thread_id = stack->thread,
+        .thread_name = stack->thread_name,
+        .scope = stack->scope,
+        .frames = stack->depth,
+    };
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_peak_stack), ret_stack);
+}
+
+resmon_status resmon_run_get_peak_frame(const resmon_run *run, size_t stack, size_t frame,
+                                        resmon_run_frame *ret_frame)
+{
+    if (run == NULL) {
+        return null_run();
+    }
+    const struct rm_run_peak *peak = &run->profile.peak;
+    if (stack >= peak->stack_count) {
+        return past_the_end("thread at the peak", stack, peak->stack_count);
+    }
+    const struct rm_run_peak_stack *one = &peak->stacks[stack];
+    return give_frame(&run->profile, one->first, one->depth, frame, ret_frame);
+}
+
+/* ---- files ------------------------------------------------------------------------------ */
+
+static resmon_status expand(const resmon_run *run, const char *path, char expanded[RM_PATH_BYTES],
+                            const char *function)
+{
+    return run != NULL && path != NULL
+               ? rm_path_expand(path, expanded)
+               : rm_error(RESMON_EINVAL, "%s: an argument is NULL", function);
+}
+
+resmon_status resmon_run_save_folded(const resmon_run *run, int32_t kind, const char *path)
+{
+    char expanded[RM_PATH_BYTES];
+    if (kind < 0 || kind >= RM_STACK_KINDS) {
+        return rm_error(RESMON_EINVAL, "there is no kind %d of stacks", kind);
+    }
+    resmon_status status = expand(run, path, expanded, __func__);
+    return status == RESMON_OK ? rm_folded_save(run, kind, expanded) : status;
+}
+
+resmon_status resmon_run_save_speedscope(const resmon_run *run, const char *path)
+{
+    char expanded[RM_PATH_BYTES];
+    resmon_status status = expand(run, path, expanded, __func__);
+    return status == RESMON_OK ? rm_speedscope_save(run, expanded) : status;
+}
+
+resmon_status resmon_run_save_pprof(const resmon_run *run, const char *path)
+{
+    char expanded[RM_PATH_BYTES];
+    resmon_status status = expand(run, path, expanded, __func__);
+    return status == RESMON_OK ? rm_pprof_save(run, expanded) : status;
+}

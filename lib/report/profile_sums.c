@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/profile_sums.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#define NO_LINE UINT32_MAX
+
+/* A line is of a function: inlined ones share lines of others. */
+struct line_key {
+    uint32_t function, line;
+};
+
+/* What is known of each place, and which stack was the last to count a function or a line. */
+struct summing {
+    const struct resmon_run *run;
+    struct rm_profile_sums *sums;
+    struct rm_intern functions, lines, files;
+    uint32_t *line_of;                 /* by place; NO_LINE */
+    unsigned char *is_readable;        /* by place: its file */
+    size_t *function_seen, *line_seen; /* stack + 1 */
+    struct rm_line *all_lines;
+};
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* ---- what places are -------------------------------------------------------------------- */
+
+/* Functions of one name in two files are two. */
+static uint32_t number_function(struct summing *summing, const struct rm_run_place *place)
+{
+    const struct rm_run_profile *profile = &summing->run->profile;
+    char key[RM_PLACE_NAME_BYTES + 4096];
+    rm_place_name(profile, place, key);
+    rm_text_clean(key);
+    size_t length = strlen(key) + 1;
+    const char *module = place->module >= 0 ? base_name(profile->modules[place->module].path) : "";
+    length += rm_text_set(key + length, sizeof key - length,
+                          place->file[0] != '\0' ? place->file : module);
+    return rm_intern(&summing->functions, key, length);
+}
+
+static bool can_read(struct summing *summing, const char *file,
+                     const struct rm_source_lines *sources, unsigned char *known)
+{
+    uint32_t before = summing->files.count;
+    uint32_t number = rm_intern_text(&summing->files, file);
+    if (number == before) {
+        known[number] = sources != NULL && sources->is_there(sources->context, file);
+    }
+    return known[number];
+}
+
+static void number_places(struct summing *summing, const struct rm_source_lines *sources,
+                          unsigned char *known_files)
+{
+    const struct rm_run_profile *profile = &summing->run->profile;
+    for (size_t i = 0; i < profile->place_count; i++) {
+        const struct rm_run_place *place = &profile->places[i];
+        uint32_t function = number_function(summing, place);
+        summing->sums->function_of[i] = function;
+        summing->line_of[i] = NO_LINE;
+        if (place->file[0] != '\0' && place->line > 0) {
+            struct line_key key = {function, place->line};
+            summing->line_of[i] = rm_intern(&summing->lines, &key, sizeof key);
+            summing->is_readable[i] = can_read(summing, place->file, sources, known_files);
+        }
+    }
+}
+
+static bool is_broken(const struct summing *summing)
+{
+    return summing->functions.is_broken || summing->lines.is_broken || summing->files.is_broken;
+}
+
+/* The texts of keys go to the arena of the sums. */
+static bool describe_functions(struct summing *summing)
+{
+    struct rm_profile_sums *sums = summing->sums;
+    sums->function_count = summing->functions.count;
+    sums->functions = rm_arena_alloc(&sums->arena, sums->function_count, sizeof *sums->functions);
+    for (size_t i = 0; sums->functions != NULL && i < sums->function_count; i++) {
+        const struct rm_intern_key *key = &summing->functions.keys[i];
+        char *copy = rm_arena_alloc(&sums->arena, key->length + 1, 1);
+        if (copy == NULL) {
+            return false;
+        }
+        memcpy(copy, key->bytes, key->length);
+        sums->functions[i].name = copy;
+        sums->functions[i].file = copy + strlen(copy) + 1;
+    }
+    return sums->functions != NULL;
+}
+
+/* ---- sums ------------------------------------------------------------------------------- */
+
+static void add_function(struct summing *summing, size_t stack, uint32_t function, bool is_self)
+{
+    const struct rm_run_stack *one = &summing->run->profile.stacks[stack];
+    struct rm_function_sum *sum = &summing->sums->functions[function];
+    bool is_new = summing->function_seen[function] != stack + 1;
+    summing->function_seen[function] = stack + 1;
+    for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
+        sum->self[kind] += is_self ? one->weight[kind] : 0.0;
+        sum->total[kind] += is_new ? one->weight[kind] : 0.0;
+    }
+}
+
+static void add_line(struct summing *summing, size_t stack, uint32_t line)
+{
+    const struct rm_run_stack *one = &summing->run->profile.stacks[stack];
+    if (line == NO_LINE || summing->line_seen[line] == stack + 1) {
+        return;
+    }
+    summing->line_seen[line] = stack + 1;
+    for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
+        struct rm_line *sum = &summing->all_lines[line * RM_STACK_KINDS + kind];
+        sum->hits += one->samples[kind];
+        sum->time_ns += one->weight[kind];
+    }
+}
+
+/* A sample is the doing of the innermost line that can be shown: memset() is that of its caller. */
+static uint32_t line_in_charge(const struct summing *summing, const struct rm_run_stack *stack)
+{
+    const uint32_t *frames = &summing->run->profile.frames[stack->first];
+    uint32_t fallback = NO_LINE;
+    for (uint32_t i = 0; i < stack->depth; i++) {
+        uint32_t line = summing->line_of[frames[i]];
+        if (line != NO_LINE && summing->is_readable[frames[i]]) {
+            return line;
+        }
+        fallback = fallback == NO_LINE ? line : fallback;
+    }
+    return fallback;
+}
+
+static void add_stack(struct summing *summing, size_t stack)
+{
+    const struct rm_run_profile *profile = &summing->run->profile;
+    const struct rm_run_stack *one = &profile->stacks[stack];
+    uint32_t in_charge = line_in_charge(summing, one);
+    for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
+        summing->sums->weight[kind] += one->weight[kind];
+        summing->sums->samples[kind] += one->samples[kind];
+        if (in_charge != NO_LINE) {
+            summing->all_lines[in_charge * RM_STACK_KINDS + kind].own += one->weight[kind];
+        }
+    }
+    for (uint32_t i = 0; i < one->depth; i++) {
+        uint32_t place = profile->frames[one->first + i];
+        add_function(summing, stack, summing->sums->function_of[place], i == 0);
+        add_line(summing, stack, summing->line_of[place]);
+    }
+}
+
+/* ---- lines ------------------------------------------------------------------------------ */
+
+static bool share_lines(struct summing *summing)
+{
+    struct rm_profile_sums *sums = summing->sums;
+    for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
+        sums->lines[kind] =
+            rm_arena_alloc(&sums->arena, summing->lines.count, sizeof *sums->lines[kind]);
+        for (uint32_t i = 0; sums->lines[kind] != NULL && i < summing->lines.count; i++) {
+            const struct line_key *key = summing->lines.keys[i].bytes;
+            struct rm_line line = summing->all_lines[i * RM_STACK_KINDS + kind];
+            if (line.hits == 0) {
+                continue;
+            }
+            line.function = sums->functions[key->function].name;
+            line.file = sums->functions[key->function].file;
+            line.line = key->line;
+            line.bytes = line.time_ns;
+            line.occurrences = line.hits;
+            line.memory_bytes = RM_NAN;
+            sums->lines[kind][sums->line_count[kind]++] = line;
+        }
+        if (sums->lines[kind] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool sum_up(struct summing *summing)
+{
+    size_t lines = summing->lines.count;
+    summing->function_seen = rm_alloc(summing->functions.count + 1, sizeof(size_t));
+    summing->line_seen = rm_alloc(lines + 1, sizeof(size_t));
+    summing->all_lines = rm_alloc((lines + 1) * RM_STACK_KINDS, sizeof *summing->all_lines);
+    if (summing->function_seen == NULL || summing->line_seen == NULL ||
+        summing->all_lines == NULL || !describe_functions(summing)) {
+        return false;
+    }
+    for (size_t i = 0; i < summing->run->profile.stack_count; i++) {
+        add_stack(summing, i);
+    }
+    return share_lines(summing);
+}
+
+resmon_status rm_profile_sum(const struct resmon_run *run, const struct rm_source_lines *sources,
+                             struct rm_profile_sums *ret_sums)
+{
+    size_t places = run->profile.place_count + 1;
+    *ret_sums = (struct rm_profile_sums){.function_of = rm_alloc(places, sizeof(uint32_t))};
+    struct summing summing = {.run = run,
+                              .sums = ret_sums,
+                              .line_of = rm_alloc(places, sizeof(uint32_t)),
+                              .is_readable = rm_alloc(places, 1)};
+    unsigned char *known_files = rm_alloc(places, 1);
+    bool is_whole = ret_sums->function_of != NULL && summing.line_of != NULL &&
+                    summing.is_readable != NULL && known_files != NULL;
+    if (is_whole) {
+        number_places(&summing, sources, known_files);
+        is_whole = !is_broken(&summing) && sum_up(&summing);
+    }
+    rm_intern_free(&summing.functions);
+    rm_intern_free(&summing.lines);
+    rm_intern_free(&summing.files);
+    rm_free(summing.line_of);
+    rm_free(summing.is_readable);
+    rm_free(known_files);
+    rm_free(summing.function_seen);
+    rm_free(summing.line_seen);
+    rm_free(summing.all_lines);
+    return is_whole ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for sums of stacks");
+}
+
+void rm_profile_sums_free(struct rm_profile_sums *sums)
+{
+    rm_arena_free(&sums->arena);
+    rm_free(sums->function_of);
+    *sums = (struct rm_profile_sums){0};
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files that write and read run documents share; nobody else includes it.
+ */
+#ifndef RM_SINK_DOCUMENT_PARTS_H
+#define RM_SINK_DOCUMENT_PARTS_H
+
+#include "base/output.h"
+#include "sink/json.h"
+#include "store/run.h"
+
+/** Prints a value, and frees it; RESMON_ENOMEM unless `is_whole`. */
+resmon_status rm_document_put(const struct rm_output *output, struct rm_json *value, bool is_whole);
+
+/** A text, cleaned, in the run's memory; "" where there is none.  Sets `status` when there is no
+ * memory. */
+const char *rm_document_text(struct resmon_run *run, const struct rm_json *text,
+                             resmon_status *status);
+
+/** The code that "status" names; RESMON_EFORMAT when it names none. */
+int32_t rm_document_status(const struct rm_json *object);
+
+/** A whole number from 0 up to below `bound`; false: it is something else. */
+bool rm_document_whole(const struct rm_json *element, double bound, uint64_t *ret_number);
+
+/** ',"profile":{...}', or nothing for a run without stacks. */
+resmon_status rm_document_put_profile(const struct rm_output *output, const struct resmon_run *run);
+
+/** Reads "profile", after the scopes. */
+resmon_status rm_document_read_profile(struct resmon_run *run, const struct rm_json *document);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sink/document_profile_*: stacks come back from a document as they were, a run without any has no
+ * such part, and what is wrong in one is refused by its place.
+ */
+#include "test.h"
+
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "made_profile.h"
+
+static char *document_of(const resmon_run *run)
+{
+    char *text = NULL;
+    resmon_status status = resmon_run_document(run, &text);
+    if (status == RESMON_ENOTSUP) {
+        printf("skipped: %s\n", resmon_last_error());
+        (void)fflush(stdout);
+        _exit(77);
+    }
+    assert_ok(status);
+    return text;
+}
+
+static resmon_run *parsed(const char *text)
+{
+    resmon_run *run = NULL;
+    assert_ok(resmon_run_parse(text, strlen(text), &run));
+    return run;
+}
+
+static void assert_same_stack(const struct resmon_run *a, const struct resmon_run *b, size_t i)
+{
+    const struct rm_run_stack *left = &a->profile.stacks[i], *right = &b->profile.stacks[i];
+    assert_int_equal(left->scope, right->scope);
+    assert_int_equal(left->depth, right->depth);
+    assert_int_equal(left->is_cut, right->is_cut);
+    assert_memory_equal(left->samples, right->samples, sizeof left->samples);
+    assert_memory_equal(left->weight, right->weight, sizeof left->weight);
+    assert_memory_equal(&a->profile.frames[left->first], &b->profile.frames[right->first],
+                        left->depth * sizeof(uint32_t));
+}
+
+static void assert_same_places(const struct resmon_run *a, const struct resmon_run *b)
+{
+    assert_int_equal(a->profile.place_count, b->profile.place_count);
+    for (size_t i = 0; i < MADE_PLACES; i++) {
+        const struct rm_run_place *left = &a->profile.places[i], *right = &b->profile.places[i];
+        if (i != MADE_HOSTILE_PLACE) {
+            assert_string_equal(left->function, right->function);
+            assert_string_equal(left->file, right->file);
+        }
+        assert_int_equal(left->line, right->line);
+        assert_int_equal(left->is_inlined, right->is_inlined);
+        assert_int_equal(left->module, right->module);
+        assert_int_equal(left->address, right->address);
+    }
+    assert_string_equal(b->profile.places[MADE_HOSTILE_PLACE].function, "a;b?c???\"\\ \xc3\xa9 12");
+    assert_int_equal(b->profile.module_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct rm_run_module *left = &a->profile.modules[i], *right = &b->profile.modules[i];
+        assert_string_equal(left->path, right->path);
+        assert_string_equal(left->build_id, right->build_id);
+        assert_int_equal(left->start, right->start);
+        assert_int_equal(left->end, right->end);
+        assert_int_equal(left->bias, right->bias);
+    }
+}
+
+static void assert_same_peak(const struct resmon_run *a, const struct resmon_run *b)
+{
+    const struct rm_run_peak *left = &a->profile.peak, *right = &b->profile.peak;
+    assert_int_equal(left->t_ns, right->t_ns);
+    assert_near(left->rss_bytes, right->rss_bytes, 0);
+    assert_near(left->headroom_bytes, right->headroom_bytes, 0);
+    assert_int_equal(left->stack_count, right->stack_count);
+    for (size_t i = 0; i < left->stack_count; i++) {
+        assert_int_equal(left->stacks[i].thread, right->stacks[i].thread);
+        assert_string_equal(left->stacks[i].thread_name, right->stacks[i].thread_name);
+        assert_int_equal(left->stacks[i].scope, right->stacks[i].scope);
+        assert_int_equal(left->stacks[i].is_cut, right->stacks[i].is_cut);
+        assert_int_equal(left->stacks[i].depth, right->stacks[i].depth);
+        assert_memory_equal(&a->profile.frames[left->stacks[i].first],
+                            &b->profile.frames[right->stacks[i].first],
+                            left->stacks[i].depth * sizeof(uint32_t));
+    }
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    resmon_run *run = made_profile("/src/train.c");
+    run->scopes[2].name = "odd"; /* those that are recorded are clean */
+    char *text = document_of(run);
+    resmon_run *again = parsed(text);
+    char *text_again = document_of(again);
+    assert_string_equal(text, text_again);
+    assert_int_equal(again->profile.stack_count, MADE_STACKS);
+    for (size_t i = 0; i < MADE_STACKS; i++) {
+        assert_same_stack(run, again, i);
+    }
+    assert_same_places(run, again);
+    assert_same_peak(run, again);
+    for (size_t i = 0; i < RM_STACK_KINDS; i++) {
+        const struct rm_run_stack_kind *left = &run->profile.kinds[i];
+        const struct rm_run_stack_kind *right = &again->profile.kinds[i];
+        assert_int_equal(left->status, right->status);
+        assert_string_equal(left->reason, right->reason);
+        assert_int_equal(left->period, right->period);
+        assert_true(left->total == right->total || (isnan(left->total) && isnan(right->total)));
+    }
+    assert_memory_equal(run->profile.lost, again->profile.lost, sizeof run->profile.lost);
+    resmon_text_free(text);
+    resmon_text_free(text_again);
+    resmon_run_free(again);
+    resmon_run_free(run);
+}
+
+static void test_without_stacks(void **state)
+{
+    (void)state;
+    resmon_run *run = made_profile("/src/train.c");
+    run->profile = rm_profile_none();
+    char *text = document_of(run);
+    assert_null(strstr(text, "\"profile\""));
+    resmon_run *again = parsed(text);
+    assert_int_equal(resmon_run_stack_count(again), 0);
+    assert_int_equal(again->profile.peak.t_ns, -1);
+    resmon_run_free(again);
+    resmon_text_free(text);
+    /* Asked for, and not to be had: the reason is kept. */
+    run->profile.kinds[RESMON_STACK_CPU].status = RESMON_EACCES;
+    run->profile.kinds[RESMON_STACK_CPU].reason = "perf_event_paranoid is 4";
+    text = document_of(run);
+    again = parsed(text);
+    assert_int_equal(again->profile.kinds[RESMON_STACK_CPU].status, RESMON_EACCES);
+    assert_string_equal(again->profile.kinds[RESMON_STACK_CPU].reason, "perf_event_paranoid is 4");
+    assert_int_equal(again->profile.kinds[RESMON_STACK_MEMORY].status, RESMON_ESTATE);
+    assert_null(again->profile.peak.stacks);
+    resmon_run_free(again);
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
+/* The document with `from` replaced by `to` where it comes first after `after`. */
+static char *changed(const char *text, const char *after, const char *from, const char *to)
+{
+    const char *start = strstr(text, after);
+    const char *at = start != NULL ? strstr(start, from) : NULL;
+    if (at == NULL) {
+        fail_msg("no %s after %s in %s", from, after, text);
+    }
+    char *copy = malloc(strlen(text) + strlen(to) + 1);
+    assert_non_null(copy);
+    (void)sprintf(copy, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    return copy;
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *after, *from, *to, *where;
+    } rows[] = {
+        {"\"profile\":", "{", "[{", "near"},
+        {"\"places\":", "\"module\":[0", "\"module\":[2", "profile.places.module[0]"},
+        {"\"places\":", "\"module\":[0", "\"module\":[-2", "profile.places.module[0]"},
+        {"\"places\":", "\"function\":[0", "\"function\":[99999", "profile.places.function[0]"},
+        {"\"places\":", "\"file\":[", "\"file\":[0.5,", "profile.places.file"},
+        {"\"places\":", "\"inlined\":[0", "\"inlined\":[2", "profile.places.inlined[0]"},
+        {"\"places\":", "\"line\":[40", "\"line\":[4294967296", "profile.places.line[0]"},
+        {"\"places\":", "\"line\":[40", "\"line\":[40,40", "profile.places.line has"},
+        {"\"places\":", "\"0x401000\"", "401000", "profile.places.address[0]"},
+        {"\"places\":", "\"0x401000\"", "\"0x401000 \"", "profile.places.address[0]"},
+        {"\"places\":", "\"address\":[", "\"address\":[\"0x1\",", "profile.places.address has"},
+        {"\"modules\":", "\"0x400000\"", "\"0x11112222333344445\"", "profile.modules[0]"},
+        {"\"stacks\":", "\"scope\":[1", "\"scope\":[3", "profile.stacks.scope[0]"},
+        {"\"stacks\":", "\"scope\":[1", "\"scope\":[-2", "profile.stacks.scope[0]"},
+        {"\"stacks\":", "\"cut\":[0", "\"cut\":[null", "profile.stacks.cut[0]"},
+        {"\"stacks\":", "\"frames\":[[3", "\"frames\":[[9", "profile.stacks.frames[0], frame 0"},
+        {"\"stacks\":", "\"frames\":[[3", "\"frames\":[[3,-1", "profile.stacks.frames[0], frame 1"},
+        {"\"stacks\":", "\"frames\":[[3", "\"frames\":[[3,\"x\"",
+         "profile.stacks.frames[0], frame 1"},
+        {"\"stacks\":", "\"frames\":[", "\"frames\":[[],", "profile.stacks.scope has 8"},
+        {"\"samples\":{", "\"cpu\":[60", "\"cpu\":[-60", "profile.stacks.samples.cpu[0]"},
+        {"\"samples\":{", "\"memory\":", "\"memorie\":", "profile.stacks.samples.memory has 0"},
+        {"\"weight\":{", "\"cpu\":[600000000", "\"cpu\":[1e300", "profile.stacks.weight.cpu[0]"},
+        {"\"weight\":{", "\"cpu\":[600000000", "\"cpu\":[null", "profile.stacks.weight.cpu[0]"},
+        {"\"peak\":", "\"t_ns\":1500000000", "\"t_ns\":-1", "profile.peak.t_ns"},
+        {"\"peak\":", "\"scope\":0", "\"scope\":3", "profile.peak.threads[0].scope"},
+        {"\"peak\":", "\"frames\":[2", "\"frames\":[9", "profile.peak.threads[0], frame 0"},
+    };
+    resmon_run *run = made_profile("/src/train.c");
+    char *text = document_of(run);
+    char *profile = strstr(text, "\"profile\"");
+    assert_non_null(profile);
+    for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
+        resmon_run *broken = NULL;
+        char *part = changed(profile, rows[i].after, rows[i].from, rows[i].to);
+        char *whole = malloc(strlen(text) + strlen(part) + 1);
+        assert_non_null(whole);
+        (void)sprintf(whole, "%.*s%s", (int)(profile - text), text, part);
+        resmon_status status = resmon_run_parse(whole, strlen(whole), &broken);
+        if (status != RESMON_EFORMAT || strstr(resmon_last_error(), rows[i].where) == NULL) {
+            fail_msg("row %zu: %s: %s", i, resmon_status_name(status), resmon_last_error());
+        }
+        assert_null(broken);
+        free(whole);
+        free(part);
+    }
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
+static void test_depth(void **state)
+{
+    (void)state;
+    resmon_run *run = made_profile("/src/train.c");
+    uint32_t *frames = calloc(4097, sizeof *frames);
+    run->profile.frames = frames;
+    run->profile.frame_count = 4097;
+    run->profile.peak = rm_profile_none().peak;
+    for (size_t i = 0; i < MADE_STACKS; i++) {
+        run->profile.stacks[i].first = 0;
+        run->profile.stacks[i].depth = 4096;
+    }
+    char *text = document_of(run);
+    resmon_run *again = parsed(text);
+    assert_int_equal(again->profile.stacks[7].depth, 4096);
+    resmon_run_free(again);
+    resmon_text_free(text);
+    run->profile.stacks[3].depth = 4097;
+    text = document_of(run);
+    again = NULL;
+    assert_status(RESMON_EFORMAT, resmon_run_parse(text, strlen(text), &again));
+    assert_non_null(strstr(resmon_last_error(), "profile.stacks.frames[3] is deeper than 4096"));
+    resmon_text_free(text);
+    free(frames);
+    resmon_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_without_stacks),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_depth),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

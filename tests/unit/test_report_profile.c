@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report/profile and report/lines: what is said of stacks that are known, with a source that is
+ * there and one that is not.
+ */
+#define _DEFAULT_SOURCE /* mkstemps */
+#include "test.h"
+
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "made_profile.h"
+#include "report/lines.h"
+
+static char source[] = "/tmp/resmon-test-train-XXXXXX.c";
+
+static void assert_has(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL) {
+        fail_msg("no %s in %s", part, text);
+    }
+}
+
+static void assert_has_not(const char *text, const char *part)
+{
+    if (strstr(text, part) != NULL) {
+        fail_msg("%s in %s", part, text);
+    }
+}
+
+/* The words of the line that begins with `first`, after `heading`; one space between them. */
+static const char *row_of(const char *text, const char *heading, const char *first)
+{
+    static char row[512];
+    const char *start = strstr(text, heading);
+    size_t length = 0;
+    if (start == NULL) {
+        fail_msg("no %s in %s", heading, text);
+    }
+    for (const char *line = start; line != NULL; line = strchr(line + 1, '\n')) {
+        const char *at = line + strspn(line, "\n ");
+        if (strncmp(at, first, strlen(first)) != 0 || at[strlen(first)] != ' ') {
+            continue;
+        }
+        for (; *at != '\n' && *at != '\0' && length + 1 < sizeof row; at++) {
+            if (*at != ' ' || (length > 0 && row[length - 1] != ' ')) {
+                row[length++] = *at;
+            }
+        }
+        row[length] = '\0';
+        return row;
+    }
+    fail_msg("no row %s after %s in %s", first, heading, text);
+    return NULL;
+}
+
+static char *report_of(const resmon_run *run)
+{
+    char *text = NULL;
+    assert_ok(resmon_report_text(run, &text));
+    return text;
+}
+
+static void test_summary(void **state)
+{
+    (void)state;
+    resmon_run *run = made_profile(source);
+    char *text = report_of(run);
+    assert_string_equal(row_of(text, "Hot functions, by CPU time", "square"),
+                        "square 600.0 ms 60.0 % 600.0 ms 60.0 % square.h");
+    assert_has(row_of(text, "Hot functions, by CPU time", "work"),
+               "work 140.0 ms 14.0 % 740.0 ms 74.0 %");
+    assert_has(row_of(text, "Hot functions, by CPU time", "main"), "main 0 ns 0.0 % 950.0 ms");
+    assert_has(row_of(text, "Hot functions, by CPU time", "memset"), "200.0 ms 20.0 %");
+    assert_has(row_of(text, "Hot functions, by growth of memory", "memset"), "2.86 MiB 95.4 %");
+    /* square.h cannot be read, so its samples are those of the line of work that has it. */
+    assert_string_equal(row_of(text, "Function: work, 740.0 ms", "20"),
+                        "20 64 640.0 ms 10.000 ms 86.5 % total += square(i);");
+    assert_string_equal(row_of(text, "Function: work, 740.0 ms", "22"),
+                        "22 10 100.0 ms 10.00 ms 13.5 % return total;");
+    assert_string_equal(row_of(text, "Hot lines, by growth of memory", "12"),
+                        "12 - 2.86 MiB 12 memset(block, 0, bytes);");
+    assert_has_not(text, "Function: square");
+    assert_has_not(text, "Function: main");
+    assert_has(text, "Threads at the highest memory: RSS 256.0 MiB, 1.500 s after the start, when "
+                     "the control group had 1.00 MiB left\n");
+    assert_has(row_of(text, "Threads at the highest memory", "train"),
+               "train training memset memset.S:151 load resmon-test-train");
+    assert_has(row_of(text, "Threads at the highest memory", "4712"), "4712 - libc.so.6+0x5678");
+    assert_has(text, "CPU time       1.000 s in 101 samples, one each 10.10 ms of a thread's CPU "
+                     "time: 90.9 % of the process's 1.100 s\n");
+    assert_has(text, "memory         3.00 MiB in 14 samples, one each 64 page faults; huge pages");
+    assert_has(text, "lost           3: samples came faster than they were taken out\n");
+    assert_has(text, "lost           1: threads had the signal blocked\n");
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
+static void test_without_source(void **state)
+{
+    (void)state;
+    resmon_run *run = made_profile("/nowhere/train.c");
+    char *text = report_of(run);
+    assert_has(row_of(text, "Hot lines, by CPU time", "3"), "3 60 600.0 ms 10.00 ms 100.0 %");
+    assert_has(row_of(text, "Hot lines, by growth of memory", "151"), "151 - 2.86 MiB 12");
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
+/* Names from outside lead to no file that is not named like a source. */
+static void test_not_a_source(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"/etc/passwd", "/dev/zero", "/etc", "/etc/passwd.c/..", ""};
+    for (size_t i = 0; i < RM_ARRAY_LEN(files); i++) {
+        char *text = NULL;
+        resmon_run *run = made_profile(files[i]);
+        assert_ok(resmon_report_lines(run, NULL, &text));
+        assert_has_not(text, "root:");
+        resmon_text_free(text);
+        resmon_run_free(run);
+    }
+}
+
+static void test_without_stacks(void **state)
+{
+    (void)state;
+    resmon_run *run = made_profile(source);
+    run->profile = rm_profile_none();
+    char *text = report_of(run), *lines = NULL;
+    assert_has_not(text, "Stacks\n");
+    assert_has_not(text, "Hot ");
+    resmon_text_free(text);
+    assert_status(RESMON_ENOENT, resmon_report_lines(run, NULL, &lines));
+    run->profile.kinds[RESMON_STACK_CPU].status = RESMON_ENOTSUP;
+    run->profile.kinds[RESMON_STACK_CPU].reason = "there is no libunwind";
+    run->profile.lost[RM_LOSS_THREADS] = 2;
+    text = report_of(run);
+    assert_has(text, "Stacks\n  CPU time       not taken: there is no libunwind\n");
+    assert_has(text, "2: threads could not be sampled");
+    resmon_text_free(text);
+    assert_status(RESMON_EINVAL, resmon_report_lines(NULL, NULL, &lines));
+    assert_status(RESMON_EINVAL, resmon_report_lines(run, NULL, NULL));
+    assert_null(lines);
+    resmon_run_free(run);
+}
+
+static void test_one_function(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    resmon_run *run = made_profile(source);
+    run->profile.places[MADE_LOAD].function = "load(unsigned long)";
+    assert_ok(resmon_report_lines(run, "work", &text));
+    assert_has(row_of(text, "Function: work", "20"), "20 64 640.0 ms");
+    assert_has(row_of(text, "Function: work", "21"), "21 }"); /* between them */
+    assert_has_not(text, "Function: main");
+    assert_has_not(text, "memory");
+    resmon_text_free(text);
+    text = NULL;
+    assert_ok(resmon_report_lines(run, "load", &text));
+    assert_has(row_of(text, "Hot lines, by CPU time", "12"), "12 20 200.0 ms 10.00 ms 100.0 %");
+    assert_has(row_of(text, "Hot lines, by growth of memory", "12"), "12 - 2.86 MiB 12 memset(");
+    resmon_text_free(text);
+    text = NULL;
+    assert_ok(resmon_report_lines(run, "square", &text));
+    assert_has(row_of(text, "Function: square", "3"), "3 60 600.0 ms");
+    resmon_text_free(text);
+    text = NULL;
+    assert_status(RESMON_ENOENT, resmon_report_lines(run, "lo", &text));
+    assert_status(RESMON_ENOENT, resmon_report_lines(run, "nobody", &text));
+    assert_null(text);
+    resmon_run_free(run);
+}
+
+/* Rows that somebody else fills: exact ones, of checkpoints. */
+static void test_exact_rows(void **state)
+{
+    (void)state;
+    struct rm_line lines[30] = {
+        {"f", "a.c", 9, 4, 4e6, 8192, 2, 1048576, 4e6},
+        {"g", "a.c", 3, 1, 1e6, 0, 0, RM_NAN, 1e6},
+        {"f", "a.c", 7, 4, 12e6, -4096, 1, RM_NAN, 12e6},
+    };
+    struct rm_line_terms terms = {RM_LINES_TIME, NULL, 1, 10, 0.0, false};
+    struct rm_buffer buffer;
+    rm_buffer_init(&buffer, 1 << 20);
+    assert_int_equal(rm_lines_write(&buffer, lines, 3, &terms), 1);
+    assert_has(buffer.text, "Function: f, 16.00 ms\n  File: a.c\n");
+    assert_has(row_of(buffer.text, "Function: f", "7"), "7 4 12.00 ms 3.000 ms 75.0 %");
+    assert_has(row_of(buffer.text, "Function: f", "9"), "9 4 4.000 ms 1.000 ms 25.0 %");
+    assert_has_not(buffer.text, "Function: g");
+    rm_buffer_clear(&buffer);
+    terms.table = RM_LINES_MEMORY;
+    terms.most_functions = 9;
+    assert_int_equal(rm_lines_write(&buffer, lines, 3, &terms), 2);
+    assert_has(row_of(buffer.text, "Function: f", "9"), "9 1.00 MiB 8.00 KiB 2");
+    assert_has(row_of(buffer.text, "Function: f", "7"), "7 - -4.00 KiB 1");
+    rm_buffer_clear(&buffer);
+    /* The largest few, in the order of the source. */
+    for (uint32_t i = 0; i < 30; i++) {
+        lines[i] = (struct rm_line){"f", "a.c", 100 + i, 1, i % 10 * 1e6, 0, 0, RM_NAN, 1};
+    }
+    terms = (struct rm_line_terms){RM_LINES_TIME, NULL, 1, 2, 0.0, true};
+    assert_int_equal(rm_lines_write(&buffer, lines, 30, &terms), 1);
+    assert_has(row_of(buffer.text, "Function: f", "109"), "109 1 9.000 ms");
+    assert_has(row_of(buffer.text, "Function: f", "119"), "119 1 9.000 ms");
+    assert_has_not(buffer.text, " 129 ");
+    assert_has_not(buffer.text, " 108 ");
+    rm_buffer_clear(&buffer);
+    assert_int_equal(rm_lines_write(&buffer, lines, 0, &terms), 0);
+    rm_buffer_free(&buffer);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    int descriptor = mkstemps(source, 2);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+    if (file == NULL) {
+        return -1;
+    }
+    for (int line = 1; line <= 41; line++) {
+        static const struct {
+            int line;
+            const char *text;
+        } texts[] = {{12, "\tmemset(block, 0, bytes);\r"},
+                     {20, "        total += square(i);"},
+                     {21, "    }"},
+                     {22, "    return total;"}};
+        const char *text = "";
+        for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
+            text = texts[i].line == line ? texts[i].text : text;
+        }
+        (void)fprintf(file, "%s\n", text);
+    }
+    return fclose(file);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return unlink(source);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_summary),      cmocka_unit_test(test_without_source),
+        cmocka_unit_test(test_not_a_source), cmocka_unit_test(test_without_stacks),
+        cmocka_unit_test(test_one_function), cmocka_unit_test(test_exact_rows),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
