@@ -28,7 +28,6 @@
 #include <resmon/carbon.h>
 #include <resmon/run.h>
 #include <resmon/sink.h>
-#include <resmon/stack.h>
 #include <resmon/status.h>
 
 RESMON_BEGIN_DECLS

@@ -6,11 +6,11 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "sys/identity.h"
 
 /* ---- what one module says of itself ----------------------------------------------------- */
 
@@ -87,8 +87,8 @@ static void set_path(const struct dl_phdr_info *info, bool is_first,
     char link[RM_MODULE_PATH_BYTES] = "";
     const char *name = info->dlpi_name != NULL ? info->dlpi_name : "";
     if (is_first && name[0] == '\0') {
-        ssize_t length = readlink("/proc/self/exe", link, sizeof link - 1); // of this process
-        name = length > 0 ? link : "";
+        rm_identity_program(link, sizeof link);
+        name = link;
     } else if (strncmp(name, "linux-vdso", 10) == 0 || strncmp(name, "linux-gate", 10) == 0) {
         name = "[vdso]";
     }

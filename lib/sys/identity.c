@@ -65,3 +65,9 @@ bool rm_identity_is_alive(const struct rm_identity *identity)
     return identity->pid != 0 && read_identity(identity->pid, &now) &&
            now.start_ticks == identity->start_ticks && now.boot_hash == identity->boot_hash;
 }
+
+void rm_identity_program(char *path, size_t capacity)
+{
+    ssize_t length = readlink("/proc/self/exe", path, capacity - 1);
+    path[length > 0 ? length : 0] = '\0';
+}
