@@ -13,6 +13,7 @@ import tempfile
 from truth_trace_viewers import Unavailable, package, run
 
 failures = []
+KEPT = pathlib.Path(sys.argv[2]).resolve() / "stacks"
 # Of made_profile.h: CPU time by function, in ns, itself and with what it called.
 CPU = {"square": (600e6, 600e6), "work": (139999700, 739999700), "memset": (200e6, 200e6), "main": (0, 949999700)}
 SUMS = {"few": 1e9, "many": 10 * 1e10 + 19990 * 1e7, "none": 0}
@@ -79,12 +80,12 @@ def speedscope(place):
     print("speedscope: indexes, lengths and sums are right")
 
 
-def speedscope_schema(place, directory):
+def speedscope_schema(place):
     try:
         import jsonschema
     except ImportError:
         raise Unavailable("python3-jsonschema is not installed") from None
-    home = package("speedscope", directory)
+    home = package("speedscope", KEPT)
     found = sorted((home / "dist/release").glob("file-format-schema*.json"))
     if not found:
         raise Unavailable("npm's speedscope has no schema")
@@ -112,8 +113,9 @@ def gzip(place):
 
 
 def pprof_tool(place, *arguments):
-    environment = dict(os.environ, PPROF_BINARY_PATH=str(place), HOME=str(place), GOTOOLCHAIN="local", GOFLAGS="-mod=mod",
-                       GOPROXY="off")
+    """Newer Gos build their pprof when it is first wanted: it is kept with what npm gets."""
+    environment = dict(os.environ, PPROF_BINARY_PATH=str(place), HOME=str(place), GOTOOLCHAIN="local", GOPROXY="off",
+                       GOCACHE=str(KEPT / "go"), GOFLAGS="-mod=mod")
     return run("go", "tool", "pprof", *arguments, env=environment, cwd=place)
 
 
@@ -154,15 +156,15 @@ def pprof(place):
 
 
 def main():
-    maker, directory = sys.argv[1], pathlib.Path(sys.argv[2]) / "stacks"
-    directory.mkdir(exist_ok=True)
+    maker = sys.argv[1]
+    KEPT.mkdir(exist_ok=True)
     missing = []
     with tempfile.TemporaryDirectory(prefix="resmon-stacks-") as name:
         place = pathlib.Path(name)
         subprocess.run([maker, name], check=True)
         folded(place)
         speedscope(place)
-        for look in (gzip, pprof, lambda place: speedscope_schema(place, directory)):
+        for look in (gzip, pprof, speedscope_schema):
             try:
                 look(place)
             except (Unavailable, subprocess.TimeoutExpired) as reason:
