@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The k-th allocation, write, rename, ... failing while files are made of stacks, or texts, or a
+ * document is made or read, for k = 0, 1, 2, ... until none fails.  Whatever fails says so, leaves
+ * the file that was there, no memory and no temporary file behind, and works when it is asked
+ * again.
+ */
+#include "test.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/fault.h"
+#include "unit/made_profile.h"
+
+#define MOST_K 5000
+
+static char directory[] = "/tmp/resmon-test-stack-faults-XXXXXX";
+static char path[128], source[128];
+static resmon_run *run;
+static char *document;
+
+/* ---- one try each ------------------------------------------------------------------------- */
+
+static resmon_status save_folded(void)
+{
+    return resmon_run_save_folded(run, RESMON_STACK_CPU, path);
+}
+
+static resmon_status save_speedscope(void)
+{
+    return resmon_run_save_speedscope(run, path);
+}
+
+static resmon_status save_pprof(void)
+{
+    return resmon_run_save_pprof(run, path);
+}
+
+static resmon_status print_document(void)
+{
+    char *text = NULL;
+    resmon_status status = resmon_run_document(run, &text);
+    assert_int_equal(text != NULL, status == RESMON_OK);
+    resmon_text_free(text);
+    return status;
+}
+
+static resmon_status parse_document(void)
+{
+    resmon_run *parsed = NULL;
+    resmon_status status = resmon_run_parse(document, strlen(document), &parsed);
+    assert_int_equal(parsed != NULL, status == RESMON_OK);
+    resmon_run_free(parsed);
+    return status;
+}
+
+static resmon_status print_lines(void)
+{
+    char *text = NULL;
+    resmon_status status = resmon_report_lines(run, "work", &text);
+    assert_int_equal(text != NULL, status == RESMON_OK);
+    resmon_text_free(text);
+    return status;
+}
+
+static resmon_status print_report(void)
+{
+    char *text = NULL;
+    resmon_status status = resmon_report_text(run, &text);
+    assert_int_equal(text != NULL, status == RESMON_OK);
+    resmon_text_free(text);
+    return status;
+}
+
+/* ---- each failure --------------------------------------------------------------------------- */
+
+static size_t count_files(void)
+{
+    size_t count = 0;
+    DIR *dir = opendir(directory);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        count += entry->d_name[0] != '.' ? 1 : 0;
+    }
+    (void)closedir(dir);
+    return count;
+}
+
+/* A text may do without what failed: a table, a line of the source. */
+static void fail_each(resmon_status (*act)(void), enum rm_fault_kind kind, bool may_do_without)
+{
+    assert_ok(act());
+    const int64_t before = rm_fault_live(0);
+    const size_t files = count_files();
+    int64_t k = 0;
+    for (bool has_fired = true; has_fired && k < MOST_K; k++) {
+        rm_fault_arm(kind, k);
+        resmon_status status = act();
+        has_fired = rm_fault_fired(kind);
+        rm_fault_arm(kind, -1);
+        if (!has_fired) {
+            assert_ok(status);
+        } else if (status == RESMON_OK) {
+            assert_true(may_do_without);
+        } else {
+            assert_true(resmon_last_error()[0] != '\0');
+        }
+        assert_int_equal(rm_fault_live(0), before);
+        assert_int_equal(count_files(), files);
+        assert_ok(act());
+    }
+    print_message("%lld failures\n", (long long)k - 1);
+    assert_in_range(k - 1, 1, MOST_K - 2);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    fail_each(save_folded, RM_FAULT_ALLOC, false);
+    fail_each(save_speedscope, RM_FAULT_ALLOC, false);
+    fail_each(save_pprof, RM_FAULT_ALLOC, false);
+    fail_each(print_lines, RM_FAULT_ALLOC, true);
+    fail_each(print_report, RM_FAULT_ALLOC, true);
+}
+
+static void test_memory_of_documents(void **state)
+{
+    (void)state;
+    if (resmon_run_document(run, &document) == RESMON_ENOTSUP) {
+        print_message("skipped: %s\n", resmon_last_error());
+        skip();
+    }
+    fail_each(print_document, RM_FAULT_ALLOC, false);
+    fail_each(parse_document, RM_FAULT_ALLOC, false);
+    resmon_text_free(document);
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    static const enum rm_fault_kind kinds[] = {RM_FAULT_OPEN, RM_FAULT_WRITE};
+    for (size_t i = 0; i < RM_ARRAY_LEN(kinds); i++) {
+        fail_each(save_folded, kinds[i], false);
+        fail_each(save_speedscope, kinds[i], false);
+        fail_each(save_pprof, kinds[i], false);
+    }
+    fail_each(print_lines, RM_FAULT_OPEN, true);
+    fail_each(print_lines, RM_FAULT_READ, true);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (mkdtemp(directory) == NULL) {
+        return -1;
+    }
+    (void)snprintf(path, sizeof path, "%s/file", directory);
+    (void)snprintf(source, sizeof source, "%s/train.c", directory);
+    FILE *file = fopen(source, "w");
+    if (file == NULL) {
+        return -1;
+    }
+    for (int line = 1; line < 50; line++) {
+        (void)fprintf(file, "line %d\n", line);
+    }
+    run = made_profile(source);
+    return fclose(file) == 0 && run != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rm_run_free(run);
+    (void)unlink(path);
+    (void)unlink(source);
+    return rmdir(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory_of_documents),
+        cmocka_unit_test(test_files),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""Files of stacks as their readers see them: speedscope's JSON by its published schema (npm speedscope), pprof by
+go tool pprof and gzip, folded lines as flamegraph.pl parses them.  A reader that cannot be had is said.  Arguments: made_stacks, a directory to work in."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from truth_trace_viewers import Unavailable, package, run
+
+failures = []
+KEPT = pathlib.Path(sys.argv[2]).resolve() / "stacks"
+# Of made_profile.h: CPU time by function, in ns, itself and with what it called.
+CPU = {"square": (600e6, 600e6), "work": (139999700, 739999700), "memset": (200e6, 200e6), "main": (0, 949999700)}
+SUMS = {"few": 1e9, "many": 10 * 1e10 + 19990 * 1e7, "none": 0}
+
+
+def check(condition, *what):
+    if not condition:
+        failures.append(" ".join(map(str, what)))
+
+
+# ---- folded ---------------------------------------------------------------------------------------------
+
+
+def folded(place):
+    """flamegraph.pl: /^(.*)\\s+?(\\d+(?:\\.\\d*)?)$/ twice: a second number would be taken for a difference."""
+    for name, wanted in SUMS.items():
+        text = (place / f"{name}.folded").read_text(encoding="utf-8", errors="strict")
+        lines = text.split("\n")[:-1]
+        total, sums = 0, {}
+        for line in lines:
+            match = re.fullmatch(r"(.*)\s+?(\d+(?:\.\d*)?)", line)
+            check(match is not None, name, "is no folded line:", line)
+            stack, count = match.groups()
+            check(re.fullmatch(r"(.*)\s+?(\d+(?:\.\d*)?)", stack) is None, name, "has two numbers:", line)
+            check(all(stack.split(";")), name, "has an empty frame:", line)
+            total += int(count)
+            for function in set(stack.split(";")):
+                sums[function] = sums.get(function, 0) + int(count)
+        check(len(set(line.rpartition(" ")[0] for line in lines)) == len(lines), name, "has a stack twice")
+        check(lines == sorted(lines, key=lambda line: line.rpartition(" ")[0].encode() + b" "), name, "is not sorted")
+        check(abs(total - wanted / 1000) <= len(lines), name, "sums to", total, "instead of", wanted / 1000)
+        for function, (_, inclusive) in CPU.items() if name == "few" else ():
+            check(abs(sums[function] - inclusive / 1000) <= 3, function, "has", sums[function])
+    print("folded lines parse, and weigh what they should")
+
+
+# ---- speedscope -----------------------------------------------------------------------------------------
+
+
+def strict(constant):
+    raise ValueError(f"{constant} is not JSON")
+
+
+def speedscope(place):
+    """What the schema does not say: indexes, lengths, sums."""
+    for name, wanted in SUMS.items():
+        document = json.loads((place / f"{name}.speedscope.json").read_text(encoding="utf-8"), parse_constant=strict)
+        frames = document["shared"]["frames"]
+        check(document["exporter"].startswith("libresmon@"), name, document["exporter"])
+        check(len({json.dumps(frame) for frame in frames}) == len(frames), name, "has a frame twice")
+        sums = {}
+        for profile in document["profiles"]:
+            check(len(profile["samples"]) == len(profile["weights"]), name, "lengths differ")
+            check(abs(sum(profile["weights"]) - profile["endValue"]) < 1, name, "sum is not endValue")
+            for stack, weight in zip(profile["samples"], profile["weights"]):
+                check(all(0 <= index < len(frames) for index in stack) and stack, name, "index:", stack)
+                if profile["unit"] == "nanoseconds":
+                    for function in {frames[index]["name"] for index in stack}:
+                        sums[function] = sums.get(function, 0) + weight
+        check([p["unit"] for p in document["profiles"]][0] == "nanoseconds", name, "first profile")
+        check(abs(document["profiles"][0]["endValue"] - wanted) < 1, name, document["profiles"][0]["endValue"])
+        for function, (_, inclusive) in CPU.items() if name == "few" else ():
+            check(abs(sums[function] - inclusive) < 1, function, "has", sums[function])
+    print("speedscope: indexes, lengths and sums are right")
+
+
+def speedscope_schema(place):
+    try:
+        import jsonschema
+    except ImportError:
+        raise Unavailable("python3-jsonschema is not installed") from None
+    home = package("speedscope", KEPT)
+    found = sorted((home / "dist/release").glob("file-format-schema*.json"))
+    if not found:
+        raise Unavailable("npm's speedscope has no schema")
+    validator = jsonschema.Draft7Validator(json.loads(found[0].read_text()))
+    for name in SUMS:
+        document = json.loads((place / f"{name}.speedscope.json").read_text())
+        for error in validator.iter_errors(document):
+            failures.append(f"{name}: {list(error.absolute_path)}: {error.message[:200]}")
+    broken = json.loads((place / "few.speedscope.json").read_text())
+    broken["profiles"][0]["weights"][0] = "1"
+    check(not validator.is_valid(broken), "the schema takes a weight that is a text")
+    print("speedscope: the files are valid by", found[0].name)
+
+
+# ---- pprof ----------------------------------------------------------------------------------------------
+
+
+def gzip(place):
+    if shutil.which("gzip") is None:
+        raise Unavailable("gzip is not installed")
+    for name in SUMS:
+        done = run("gzip", "-t", str(place / f"{name}.pb.gz"))
+        check(done.returncode == 0, name, "is no gzip file:", done.stderr)
+    print("pprof: the files are gzip files")
+
+
+def pprof_tool(place, *arguments):
+    """Newer Gos build their pprof when it is first wanted: it is kept with what npm gets."""
+    environment = dict(os.environ, PPROF_BINARY_PATH=str(place), HOME=str(place), GOTOOLCHAIN="local", GOPROXY="off",
+                       GOCACHE=str(KEPT / "go"), GOFLAGS="-mod=mod")
+    return run("go", "tool", "pprof", *arguments, env=environment, cwd=place)
+
+
+def seconds(text):
+    match = re.fullmatch(r"([\d.]+)(ns|us|ms|s|mins)?", text)
+    return float(match[1]) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "mins": 60, None: 1}[match[2]]
+
+
+def pprof(place):
+    if shutil.which("go") is None:
+        raise Unavailable("go is not installed")
+    first = pprof_tool(place, "-symbolize=none", "-raw", "few.pb.gz")
+    if first.returncode != 0 and "no such tool" in first.stderr:
+        raise Unavailable(f"go has no pprof: {first.stderr.strip()[:200]}")
+    check(first.returncode == 0, "go tool pprof -raw:", first.stderr[-400:])
+    check("samples/count cpu/nanoseconds[dflt] memory/bytes file/bytes" in first.stdout, first.stdout[:400])
+    check("scope:[training/epoch]" in first.stdout, "no label in", first.stdout[:800])
+    check("/opt/bin/train 00ff17 [FN][FL][LN][IN]" in first.stdout, "no mapping in", first.stdout[-600:])
+    top = pprof_tool(place, "-symbolize=none", "-top", "-nodecount=100", "few.pb.gz")
+    rows = {words[-1]: words for words in map(str.split, top.stdout.replace("(inline)", "").splitlines())
+            if len(words) == 6 and words[1].endswith("%")}
+    for function, (own, inclusive) in CPU.items():
+        check(function in rows, function, "is not in", top.stdout, top.stderr[-400:])
+        flat, cumulative = (seconds(rows.get(function, "000000")[i]) for i in (0, 3))
+        check(abs(flat - own / 1e9) < 0.011, function, "itself has", flat)
+        check(abs(cumulative - inclusive / 1e9) < 0.011, function, "has", cumulative)
+    memory = pprof_tool(place, "-symbolize=none", "-top", "-sample_index=memory", "few.pb.gz")
+    check(re.search(r"2\.86MB +95\.\d+% .* memset", memory.stdout), memory.stdout, memory.stderr[-400:])
+    many = pprof_tool(place, "-symbolize=none", "-top", "-nodecount=12", "many.pb.gz")
+    check(many.returncode == 0 and "function_9" in many.stdout, many.stdout[-600:], many.stderr[-400:])
+    merged = pprof_tool(place, "-symbolize=none", "-top", "few.pb.gz", "many.pb.gz")
+    check(merged.returncode == 0, "pprof cannot merge:", merged.stderr[-400:])
+    check(pprof_tool(place, "-symbolize=none", "-raw", "none.pb.gz").returncode == 0, "an empty profile")
+    cut = place / "cut.pb.gz"
+    cut.write_bytes((place / "few.pb.gz").read_bytes()[:-40])
+    check(pprof_tool(place, "-symbolize=none", "-raw", "cut.pb.gz").returncode != 0, "pprof takes half a file")
+    print("pprof: go tool pprof reads the functions, lines, labels and mappings")
+
+
+def main():
+    maker = sys.argv[1]
+    KEPT.mkdir(exist_ok=True)
+    missing = []
+    with tempfile.TemporaryDirectory(prefix="resmon-stacks-") as name:
+        place = pathlib.Path(name)
+        subprocess.run([maker, name], check=True)
+        folded(place)
+        speedscope(place)
+        for look in (gzip, pprof, speedscope_schema):
+            try:
+                look(place)
+            except (Unavailable, subprocess.TimeoutExpired) as reason:
+                missing.append(str(reason))
+    for line in missing:
+        print("not looked at:", line)
+    for line in failures[:20]:
+        print("wrong:", line)
+    return 1 if failures else 0
+
+
+sys.exit(main())
