@@ -128,7 +128,7 @@ static resmon_status read_scopes(struct rm_autorun *plan, struct rm_text value)
         plan->options.flags |= RESMON_FLAG_NO_SCOPES;
         return RESMON_OK;
     }
-    return read_names(value, rm_meter_by_name, "scopes", "wall, cpu, rss, io, none",
+    return read_names(value, rm_meter_by_name, "scopes", "wall, cpu, rss, io, perf, none",
                       &plan->options.scope_meters);
 }
 
@@ -183,7 +183,7 @@ static const struct key {
     resmon_status (*read)(struct rm_autorun *plan, struct rm_text value);
 } keys[] = {
     {"summary", "summary", VALUE_NONE, set_summary},
-    {"scopes", "scopes=wall+cpu+rss+io", VALUE_NEEDED, read_scopes},
+    {"scopes", "scopes=wall+cpu+rss+io+perf", VALUE_NEEDED, read_scopes},
     {"interval", "interval=100ms", VALUE_NEEDED, read_interval},
     {"domains", "domains=process+node", VALUE_NEEDED, read_domains},
     {"rows", "rows=N", VALUE_NEEDED, read_rows},
@@ -211,6 +211,9 @@ static const struct {
     [RM_AUTORUN_PROMETHEUS] = {"prom", "prom=DIRECTORY", VALUE_NEEDED, true},
     [RM_AUTORUN_PUSH] = {"push", "push=URL", VALUE_NEEDED, true},
     [RM_AUTORUN_OPENMETRICS] = {"openmetrics", "openmetrics=FILE", VALUE_NEEDED, true},
+    [RM_AUTORUN_COUNTERS] = {"counters", "counters=default+l2+EVENT", VALUE_NEEDED, false},
+    [RM_AUTORUN_SCOPE_COUNTERS] = {"scope_counters", "scope_counters=EVENT+EVENT", VALUE_NEEDED,
+                                   false},
 };
 
 const char *rm_autorun_text_name(enum rm_autorun_text text)
@@ -223,7 +226,7 @@ const char *rm_autorun_text_name(enum rm_autorun_text text)
 static resmon_status unknown(struct rm_text part)
 {
     struct rm_text shown = strchr(part.at, '@') == NULL ? part : rm_text_of("...", 3);
-    char known[384] = "";
+    char known[512] = "";
     size_t length = 0;
     for (size_t i = 0; i < RM_AUTORUN_TEXTS + RM_ARRAY_LEN(keys); i++) {
         const char *usage =
@@ -303,5 +306,10 @@ resmon_status rm_autorun_parse(const char *text, struct rm_autorun *ret_plan)
         ret_plan->has[RM_AUTORUN_RECORD] ? ret_plan->texts[RM_AUTORUN_RECORD] : NULL;
     ret_plan->options.name =
         ret_plan->has[RM_AUTORUN_NAME] ? ret_plan->texts[RM_AUTORUN_NAME] : NULL;
+    ret_plan->options.counters =
+        ret_plan->has[RM_AUTORUN_COUNTERS] ? ret_plan->texts[RM_AUTORUN_COUNTERS] : NULL;
+    ret_plan->options.scope_counters = ret_plan->has[RM_AUTORUN_SCOPE_COUNTERS]
+                                           ? ret_plan->texts[RM_AUTORUN_SCOPE_COUNTERS]
+                                           : NULL;
     return RESMON_OK;
 }

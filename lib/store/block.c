@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "store/events.h"
+#include "store/scope_counts.h"
 #include "store/scope_energy.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
@@ -37,6 +38,7 @@ static const struct size_bound size_bounds[] = {
     BOUND(fact_bytes, 1, RM_MAX_FACT_BYTES),
     BOUND(events, 0, RM_MAX_EVENTS),
     BOUND(scope_energy, 0, 1),
+    BOUND(scope_counters, 0, RM_SCOPE_COUNTERS),
 };
 
 static uint64_t align_up(uint64_t bytes)
@@ -87,6 +89,9 @@ static uint64_t lay_out(const struct rm_block_sizes *sizes,
                                sizes->events > 0 ? sizes->threads : 0},
         [RM_SECTION_SCOPE_ENERGY] = {sizeof(struct rm_scope_energy_record),
                                      sizes->scope_energy * sizes->nodes},
+        [RM_SECTION_COUNTERS] = {sizeof(struct rm_counter_record), sizes->scope_counters},
+        [RM_SECTION_SCOPE_COUNTERS] = {sizeof(struct rm_scope_counts_record),
+                                       sizes->scope_counters > 0 ? sizes->nodes : 0},
     };
     uint64_t offset = align_up(sizeof(struct rm_block_header));
     for (size_t i = 0; i < RM_SECTION_COUNT; i++) {

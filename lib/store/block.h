@@ -33,8 +33,9 @@ struct rm_block_sizes {
     uint64_t threads;
     uint64_t depth;
     uint64_t fact_bytes;
-    uint64_t events;       /* of each thread slot; 0: none are kept */
-    uint64_t scope_energy; /* 1: each node has a record of its energy */
+    uint64_t events;         /* of each thread slot; 0: none are kept */
+    uint64_t scope_energy;   /* 1: each node has a record of its energy */
+    uint64_t scope_counters; /* of performance; 0: none are kept */
 };
 
 #define RM_MAX_COLUMNS    4096U
@@ -64,7 +65,9 @@ enum rm_section_id {
     RM_SECTION_THREADS = 9,
     RM_SECTION_EVENTS = 10, /* a ring for each thread slot; none where events are not kept */
     RM_SECTION_SCOPE_ENERGY = 11,
-    RM_SECTION_COUNT = 12
+    RM_SECTION_COUNTERS = 12,       /* what the counters of scopes are */
+    RM_SECTION_SCOPE_COUNTERS = 13, /* a record for each node */
+    RM_SECTION_COUNT = 14
 };
 
 struct rm_section {
@@ -119,7 +122,7 @@ struct rm_block_header {
     uint64_t energy_divisions; /* of energy among scopes, with that which begins it (release) */
     struct {
         uint64_t source, target;
-        uint64_t meter_version, energy_version;
+        uint64_t meter_version, energy_version, counts_version;
         uint64_t wall_version; /* release; plus 2^32, so that 0 is: no move under way */
     } journal;
 
