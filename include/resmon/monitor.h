@@ -61,11 +61,12 @@ typedef struct resmon_monitor resmon_monitor;
 #define RESMON_FLAG_IDLE_ALLOCATED UINT64_C(8)
 
 /* What a scope measures.  Combine with |. */
-#define RESMON_METER_WALL UINT64_C(1) /**< wall time; always on */
-#define RESMON_METER_CPU  UINT64_C(2) /**< CPU time of the thread */
-#define RESMON_METER_RSS  UINT64_C(4) /**< exact RSS peak of the process */
-#define RESMON_METER_IO   UINT64_C(8) /**< I/O of the process */
-#define RESMON_METER_ALL  UINT64_C(15)
+#define RESMON_METER_WALL UINT64_C(1)  /**< wall time; always on */
+#define RESMON_METER_CPU  UINT64_C(2)  /**< CPU time of the thread */
+#define RESMON_METER_RSS  UINT64_C(4)  /**< exact RSS peak of the process */
+#define RESMON_METER_IO   UINT64_C(8)  /**< I/O of the process */
+#define RESMON_METER_PERF UINT64_C(16) /**< performance counters of the thread: scope_counters */
+#define RESMON_METER_ALL  UINT64_C(31)
 
 /**
  * Options of a monitor.  Set struct_size to sizeof(resmon_monitor_options) and the rest to zero;
@@ -105,10 +106,21 @@ typedef struct resmon_monitor_options {
                                    Takes max_scope_threads * 32 B each, also of a recording */
     const resmon_carbon_options *carbon; /**< where the machine stands, for what its energy costs;
                                               default: as resmon_carbon_find() has it */
-    uint64_t stacks;       /**< RESMON_STACKS_* of <resmon/stack.h>; default 0: none */
-    uint64_t stack_hz;     /**< samples for each second of CPU time of a thread, 1 ... 1000;
-                                default 99 */
-    uint64_t fault_period; /**< page faults for each sample, 1 ... 1000000; default 64 */
+    uint64_t stacks;            /**< RESMON_STACKS_* of <resmon/stack.h>; default 0: none */
+    uint64_t stack_hz;          /**< samples for each second of CPU time of a thread, 1 ... 1000;
+                                     default 99 */
+    uint64_t fault_period;      /**< page faults for each sample, 1 ... 1000000; default 64 */
+    const char *counters;       /**< performance counters of the process tree: groups ("default",
+                                     "l2", "l3", "flops", "memory") and at most 16 events, joined by
+                                     '+'.  An event is a name of perf-list(1) ("page-faults"), a raw
+                                     code ("r412e", "cpu/event=0x2e,umask=0x41/") or a name of
+                                     libpfm4 ("INST_RETIRED:ANY_P"); one that libpfm4 does not know
+                                     is RESMON_EINVAL.  Default: none */
+    const char *scope_counters; /**< counters of each scope, at most 8 events, joined by '+'; sets
+                                     RESMON_METER_PERF.  Default, with that meter: "default", which
+                                     is instructions, cycles, cache-misses and branch-misses, and
+                                     for what the machine does not count page-faults,
+                                     context-switches, task-clock and migrations */
 } resmon_monitor_options;
 
 /**

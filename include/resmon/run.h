@@ -207,6 +207,11 @@ typedef struct resmon_run_scope {
                                       between two samples, or was not alone; power that varies from
                                       nothing to twice its mean is assumed */
     double energy_gco2eq;        /**< energy_j / 3.6e6 * pue * g_per_kwh; NaN: not known */
+    uint64_t counter_calls;      /**< instances whose performance counters were read */
+    double counter_running;      /**< share of their time in which the counters ran, 0 ... 1; counts
+                                      are scaled to all of it; NaN: not counted */
+    int32_t counter_provenance;  /**< MEASURED, or SAMPLED when scaled, by either */
+    int32_t reserved;
 } resmon_run_scope;
 
 RESMON_API size_t resmon_run_scope_count(const resmon_run *run);
@@ -235,6 +240,31 @@ RESMON_API size_t resmon_run_line_count(const resmon_run *run);
  */
 RESMON_API resmon_status resmon_run_get_line(const resmon_run *run, size_t index,
                                              resmon_run_line *ret_line);
+
+/** A performance counter of scopes (see scope_counters in <resmon/monitor.h>).  Since 0.1. */
+typedef struct resmon_run_counter {
+    size_t struct_size;
+    const char *name;     /**< of the event */
+    const char *unit;     /**< "1", or "s" */
+    const char *reason;   /**< why it is not counted, or what it stands for; "" if nothing */
+    resmon_status status; /**< RESMON_OK: it is counted */
+    int32_t reserved;
+} resmon_run_counter;
+
+/** How many counters scopes have; 0 when none were asked for.  Since 0.1. */
+RESMON_API size_t resmon_run_counter_count(const resmon_run *run);
+
+/** Counter `index`; RESMON_ENOENT past the end.  Any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_get_counter(const resmon_run *run, size_t index,
+                                                resmon_run_counter *ret_counter);
+
+/**
+ * What scope `scope` counted of counter `counter`, of all its calls, on its own threads and with
+ * the scopes inside; NaN: it is not known.  RESMON_ENOENT: there is no such scope or counter.
+ * Any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_run_scope_counter(const resmon_run *run, size_t scope,
+                                                  size_t counter, double *ret_value);
 
 /** One instance of a scope; direct recursion is part of its outermost one.  Since 0.1. */
 typedef struct resmon_run_event {

@@ -341,8 +341,49 @@ resmon_status resmon_run_get_scope(const resmon_run *run, size_t index, resmon_r
         .energy_uncertainty_j = scope->energy_doubt_j,
         .energy_gco2eq =
             rm_carbon_cost(scope->energy_j, energy.pue, energy.wue, energy.g_per_kwh).gco2eq,
+        .counter_calls = scope->counter_calls,
+        .counter_running = scope->counter_running,
+        .counter_provenance = scope->counter_provenance,
     };
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_scope), ret_scope);
+}
+
+size_t resmon_run_counter_count(const resmon_run *run)
+{
+    return run != NULL ? run->counter_count : 0;
+}
+
+resmon_status resmon_run_get_counter(const resmon_run *run, size_t index,
+                                     resmon_run_counter *ret_counter)
+{
+    resmon_status status = check(run, index, resmon_run_counter_count(run), "counter");
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const struct rm_run_counter *counter = &run->counters[index];
+    const resmon_run_counter result = {
+        .name = counter->name,
+        .unit = counter->unit,
+        .reason = counter->reason,
+        .status = counter->status,
+    };
+    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_counter), ret_counter);
+}
+
+resmon_status resmon_run_scope_counter(const resmon_run *run, size_t scope, size_t counter,
+                                       double *ret_value)
+{
+    resmon_status status = check(run, scope, resmon_run_scope_count(run), "scope");
+    if (status == RESMON_OK) {
+        status = check(run, counter, resmon_run_counter_count(run), "counter");
+    }
+    if (status == RESMON_OK && ret_value == NULL) {
+        status = rm_error(RESMON_EINVAL, "resmon_run_scope_counter: an argument is NULL");
+    }
+    if (status == RESMON_OK) {
+        *ret_value = run->scopes[scope].counts[counter];
+    }
+    return status;
 }
 
 size_t resmon_run_event_count(const resmon_run *run)

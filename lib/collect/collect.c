@@ -194,6 +194,7 @@ void rm_collect_free(struct rm_collect *collect)
         rm_energy_zones_close(&collect->zones);
         rm_root_close(&collect->energy_root);
     }
+    rm_counters_close(&collect->counters);
     rm_scratch_free(&collect->scratch);
     rm_root_close(&collect->root);
 }

@@ -26,6 +26,7 @@
 #include "base/parse.h"
 #include "base/status.h"
 #include "collect/capacity.h"
+#include "collect/counter_set.h"
 #include "collect/energy_zones.h"
 #include "metric/metric.h"
 #include "sys/cgroup.h"
@@ -84,7 +85,8 @@ struct rm_collect {
     struct rm_root energy_root;   /* that, if it is given */
     struct rm_energy_zones zones; /* opened by rm_collect_open_zones() */
     bool has_zones;
-    rm_perf_open_fn perf_open; /* of counters of the machine */
+    rm_perf_open_fn perf_open;   /* of counters of the machine */
+    struct rm_counters counters; /* of the process tree; opened by rm_counters_open() */
     struct rm_collect_gpus gpus;
     double cpu_watts, ram_watts; /* of machines without counters, as given; NaN: not */
     struct rm_found found;
@@ -97,6 +99,12 @@ struct rm_collect {
     int32_t provenance;  /* RESMON_PROVENANCE_MEASURED */
     int64_t capacity_ns; /* CLOCK_MONOTONIC of the last look at it */
 };
+
+/* After those that are public: switched on by the options' counters. */
+#define RM_DOMAIN_COUNTERS (RESMON_DOMAIN_ALL + 1)
+
+/* And the flag of each of their groups (RM_COUNTERS_*). */
+#define RM_FLAG_COUNTERS(group) ((uint64_t)(group) << 32)
 
 struct rm_collector {
     const char *name;

@@ -169,7 +169,7 @@ static resmon_status read_scopes(struct rm_autorun *plan, struct rm_text value)
         plan->options.flags |= RESMON_FLAG_NO_SCOPES;
         return RESMON_OK;
     }
-    return read_names(value, rm_meter_by_name, "scopes", "wall, cpu, rss, io, none",
+    return read_names(value, rm_meter_by_name, "scopes", "wall, cpu, rss, io, perf, none",
                       &plan->options.scope_meters);
 }
 
@@ -230,7 +230,7 @@ static const struct key {
     resmon_status (*read)(struct rm_autorun *plan, struct rm_text value);
 } keys[] = {
     {"summary", "summary", VALUE_NONE, set_summary},
-    {"scopes", "scopes=wall+cpu+rss+io", VALUE_NEEDED, read_scopes},
+    {"scopes", "scopes=wall+cpu+rss+io+perf", VALUE_NEEDED, read_scopes},
     {"interval", "interval=100ms", VALUE_NEEDED, read_interval},
     {"domains", "domains=process+node", VALUE_NEEDED, read_domains},
     {"rows", "rows=N", VALUE_NEEDED, read_rows},
@@ -265,6 +265,9 @@ static const struct {
     [RM_AUTORUN_FOLDED_MEMORY] = {"folded_memory", "folded_memory=FILE", VALUE_NEEDED, true},
     [RM_AUTORUN_SPEEDSCOPE] = {"speedscope", "speedscope=FILE", VALUE_NEEDED, true},
     [RM_AUTORUN_PPROF] = {"pprof", "pprof=FILE", VALUE_NEEDED, true},
+    [RM_AUTORUN_COUNTERS] = {"counters", "counters=default+l2+EVENT", VALUE_NEEDED, false},
+    [RM_AUTORUN_SCOPE_COUNTERS] = {"scope_counters", "scope_counters=EVENT+EVENT", VALUE_NEEDED,
+                                   false},
 };
 
 const char *rm_autorun_text_name(enum rm_autorun_text text)
@@ -377,5 +380,10 @@ resmon_status rm_autorun_parse(const char *text, struct rm_autorun *ret_plan)
         ret_plan->has[RM_AUTORUN_RECORD] ? ret_plan->texts[RM_AUTORUN_RECORD] : NULL;
     ret_plan->options.name =
         ret_plan->has[RM_AUTORUN_NAME] ? ret_plan->texts[RM_AUTORUN_NAME] : NULL;
+    ret_plan->options.counters =
+        ret_plan->has[RM_AUTORUN_COUNTERS] ? ret_plan->texts[RM_AUTORUN_COUNTERS] : NULL;
+    ret_plan->options.scope_counters = ret_plan->has[RM_AUTORUN_SCOPE_COUNTERS]
+                                           ? ret_plan->texts[RM_AUTORUN_SCOPE_COUNTERS]
+                                           : NULL;
     return RESMON_OK;
 }

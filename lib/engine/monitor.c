@@ -169,9 +169,17 @@ static uint64_t site_room(const struct rm_options *options)
     return room < RM_MAX_SITES ? room : RM_MAX_SITES;
 }
 
+static struct rm_counter_wish wish_of(const struct rm_options *options)
+{
+    const struct rm_counters_wanted *wanted = &options->scope_counters;
+    return (struct rm_counter_wish){(wanted->groups & RM_COUNTERS_DEFAULT) != 0, wanted->events,
+                                    wanted->event_count};
+}
+
 static resmon_status make_block(resmon_monitor *monitor)
 {
     const struct rm_options *options = &monitor->options;
+    const struct rm_counter_wish wish = wish_of(options);
     const struct rm_sampler *sampler = &monitor->sampling.sampler;
     bool is_self = sampler->collect.is_self;
     struct rm_block_sizes sizes = {
@@ -189,6 +197,7 @@ static resmon_status make_block(resmon_monitor *monitor)
             options->wants_scopes && is_self && (options->domains & RESMON_DOMAIN_ENERGY) != 0,
         .lines = options->wants_scopes && is_self ? RM_LINES : 0,
         .stacks = options->stacks != 0 && is_self ? STACKS : 0,
+        .scope_counters = options->wants_scopes && is_self ? rm_counter_plan_room(&wish) : 0,
     };
     return map_block(monitor, &sizes);
 }
@@ -200,11 +209,13 @@ static resmon_status take_scopes(resmon_monitor *monitor)
     if (!options->wants_scopes || !monitor->sampling.sampler.collect.is_self) {
         return RESMON_OK;
     }
+    const struct rm_counter_wish wish = wish_of(options);
     const struct rm_session_terms terms = {
         .meters = options->meters,
         .max_share = options->max_meter_share,
         .insists = options->needs_scopes,
         .yields = monitor->yields_scopes,
+        .counters = &wish,
     };
     resmon_status status = rm_session_start(&monitor->block, &terms, free_mapping, monitor->mapping,
                                             &monitor->session);

@@ -18,6 +18,8 @@
 #include "base/struct_size.h"
 #include "base/text.h"
 #include "store/block.h"
+#include "store/scope_counts.h"
+#include "sys/pfm.h"
 
 /* Whole numbers: from where to where, default, bounds. */
 static const struct {
@@ -170,6 +172,54 @@ static resmon_status find_place(const resmon_monitor_options *given, struct rm_o
     return status;
 }
 
+/* Names that libpfm4 does not know are refused; where there is no libpfm4, the run says so. */
+static resmon_status read_counters(const char *name, const char *text, size_t most,
+                                   struct rm_counters_wanted *ret_wanted)
+{
+    char why[RM_ERROR_TEXT_BYTES];
+    struct rm_pfm_code code;
+    resmon_status status = rm_counters_parse(text, most, ret_wanted);
+    for (size_t i = 0; i < ret_wanted->event_count && status == RESMON_OK; i++) {
+        const struct rm_perf_event *event = &ret_wanted->events[i];
+        status = event->is_named ? rm_pfm_encode(event->name, &code) : RESMON_OK;
+        status = status == RESMON_ENOTSUP ? RESMON_OK : status;
+    }
+    if (status != RESMON_OK) {
+        (void)rm_text_set(why, sizeof why, resmon_last_error());
+        return rm_error(status, "%s: %s", name, why);
+    }
+    return RESMON_OK;
+}
+
+static resmon_status read_all_counters(const resmon_monitor_options *given,
+                                       struct rm_options *options)
+{
+    const char *of_scopes = given->scope_counters != NULL ? given->scope_counters : "default";
+    resmon_status status =
+        given->counters != NULL
+            ? read_counters("counters", given->counters, RM_WANTED_EVENTS, &options->counters)
+            : RESMON_OK;
+    options->meters |= given->scope_counters != NULL ? RESMON_METER_PERF : 0;
+    if (status == RESMON_OK && (options->meters & RESMON_METER_PERF) != 0) {
+        status =
+            read_counters("scope_counters", of_scopes, RM_SCOPE_COUNTERS, &options->scope_counters);
+    }
+    if (status == RESMON_OK &&
+        (options->scope_counters.groups & ~(RM_COUNTERS_DEFAULT | RM_COUNTERS_EVENTS)) != 0) {
+        status = rm_error(RESMON_EINVAL, "scope_counters: of the groups, only default is for "
+                                         "scopes; events may be named");
+    }
+    if (status == RESMON_OK && (options->scope_counters.groups & RM_COUNTERS_DEFAULT) != 0 &&
+        options->scope_counters.event_count > RM_SCOPE_COUNTERS / 2) {
+        status = rm_error(RESMON_EINVAL,
+                          "scope_counters: %s is one event too many: beside the "
+                          "default ones there may be %d",
+                          options->scope_counters.events[RM_SCOPE_COUNTERS / 2].name,
+                          RM_SCOPE_COUNTERS / 2);
+    }
+    return status;
+}
+
 static resmon_status read_all(const resmon_monitor_options *given, struct rm_options *options)
 {
     resmon_status status = read_numbers(given, options);
@@ -193,6 +243,9 @@ static resmon_status read_all(const resmon_monitor_options *given, struct rm_opt
     options->wants_scopes = (options->flags & RESMON_FLAG_NO_SCOPES) == 0;
     options->needs_scopes = options->wants_scopes && given->scope_meters != 0;
     status = copy_texts(given, options);
+    if (status == RESMON_OK) {
+        status = read_all_counters(given, options);
+    }
     return status == RESMON_OK ? find_place(given, options) : status;
 }
 

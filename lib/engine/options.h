@@ -9,6 +9,7 @@
 
 #include <resmon/monitor.h>
 
+#include "counter/group.h"
 #include "engine/place.h"
 
 struct rm_options {
@@ -25,8 +26,9 @@ struct rm_options {
     double max_meter_share;
     char *name, *fs_root, *record; /* never NULL but fs_root, record */
     char *energy_root; /* where the energy counters are looked for; NULL: with all else */
-    struct rm_terms_of_place place; /* only with RESMON_DOMAIN_ENERGY */
-    char place_remark[256];         /* what cannot be read of it */
+    struct rm_terms_of_place place;                     /* only with RESMON_DOMAIN_ENERGY */
+    char place_remark[256];                             /* what cannot be read of it */
+    struct rm_counters_wanted counters, scope_counters; /* of the process tree, and of scopes */
 };
 
 /** Checks and completes; RESMON_EINVAL or RESMON_ERANGE names the option. */

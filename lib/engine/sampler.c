@@ -66,14 +66,17 @@ static void open_source(struct rm_sampler *sampler, struct rm_sampler_source *so
 static bool is_wanted(const struct rm_sampler *sampler, const struct rm_collector *collector,
                       uint64_t domain)
 {
-    return collector->domain == domain && (sampler->options->domains & domain) != 0 &&
-           (collector->needs_flag == 0 || (sampler->options->flags & collector->needs_flag) != 0);
+    uint64_t groups = sampler->options->counters.groups;
+    uint64_t domains = sampler->options->domains | (groups != 0 ? RM_DOMAIN_COUNTERS : 0);
+    uint64_t flags = sampler->options->flags | RM_FLAG_COUNTERS(groups);
+    return collector->domain == domain && (domains & domain) != 0 &&
+           (collector->needs_flag == 0 || (flags & collector->needs_flag) != 0);
 }
 
 /* The process comes first, so that its figures are nearest to the sample's time. */
 static void open_sources(struct rm_sampler *sampler)
 {
-    for (uint64_t domain = 1; domain <= RESMON_DOMAIN_ALL; domain <<= 1) {
+    for (uint64_t domain = 1; domain <= RM_DOMAIN_COUNTERS; domain <<= 1) {
         for (size_t i = 0; i < rm_collector_count; i++) {
             if (is_wanted(sampler, rm_collectors[i], domain)) {
                 struct rm_sampler_source *source = &sampler->sources[sampler->source_count++];
@@ -140,6 +143,7 @@ resmon_status rm_sampler_open(struct rm_sampler *sampler)
         return status;
     }
     sampler->collect.folded_peak = &rm_peak_folded;
+    sampler->collect.counters.wanted = &options->counters;
     status = show_gpus(sampler);
     if (status != RESMON_OK) {
         return status;

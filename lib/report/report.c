@@ -11,6 +11,7 @@
 #include "base/human.h"
 #include "base/text.h"
 #include "carbon/convert.h"
+#include "report/counters.h"
 #include "report/profile.h"
 #include "report/table.h"
 #include "store/node_summary.h"
@@ -490,6 +491,7 @@ void rm_report_write(struct rm_buffer *buffer, const struct resmon_run *run,
 {
     write_heading(buffer, run);
     write_phases(buffer, run);
+    rm_report_counters(buffer, run);
     if (run->column_count > 0) {
         write_run(buffer, run);
         write_node(buffer, run);

@@ -76,11 +76,39 @@ static void end_io(const struct rm_metering *metering, struct rm_meter_frame *fr
     totals->io_calls++;
 }
 
+static void begin_perf(const struct rm_metering *metering, struct rm_meter_frame *frame)
+{
+    if (!rm_thread_counters_read(frame->counters, &metering->plan, &frame->counts)) {
+        frame->taken &= ~(uint32_t)RESMON_METER_PERF;
+    }
+}
+
+/* Its own record, beside the node's. */
+static void end_perf(const struct rm_metering *metering, struct rm_meter_frame *frame,
+                     uint64_t ticks, struct rm_scope_meters *totals)
+{
+    const struct rm_counter_plan *plan = &metering->plan;
+    struct rm_perf_group now;
+    (void)totals;
+    if (!rm_thread_counters_read(frame->counters, plan, &now)) {
+        return;
+    }
+    struct rm_scope_counts instance = {.calls = 1,
+                                       .wall = ticks,
+                                       .enabled = now.enabled - frame->counts.enabled,
+                                       .running = now.running - frame->counts.running};
+    for (size_t i = 0; i < plan->count; i++) {
+        instance.values[plan->places[i]] = now.values[i] - frame->counts.values[i];
+    }
+    rm_scope_counts_add(&metering->block, frame->node, &instance);
+}
+
 /* Begun in this order and ended in the reverse one: CPU time is taken innermost, so that it does
  * not count the others. */
 static const struct meter meters[RM_METERS] = {
     {(uint32_t)RESMON_METER_RSS, begin_rss, end_rss},
     {(uint32_t)RESMON_METER_IO, begin_io, end_io},
+    {(uint32_t)RESMON_METER_PERF, begin_perf, end_perf},
     {(uint32_t)RESMON_METER_CPU, begin_cpu, end_cpu},
 };
 
@@ -108,7 +136,7 @@ static uint64_t ticks_of_ns(double ns)
 void rm_metering_open(struct rm_metering *metering, uint64_t wanted, double max_share)
 {
     *metering = (struct rm_metering){
-        .meters = (uint32_t)(wanted & ~RESMON_METER_WALL),
+        .meters = (uint32_t)(wanted & ~(RESMON_METER_WALL | RESMON_METER_PERF)),
         .max_share = max_share,
     };
     if ((wanted & RESMON_METER_IO) != 0) {
@@ -122,9 +150,17 @@ void rm_metering_open(struct rm_metering *metering, uint64_t wanted, double max_
     if ((wanted & RESMON_METER_CPU) != 0) {
         metering->cpu_cost_ns = measure_cpu_cost();
     }
-    if (metering->meters != 0) {
+    if (wanted != RESMON_METER_WALL) {
         metering->free_ticks = ticks_of_ns(FREE_NS);
     }
+}
+
+void rm_metering_count(struct rm_metering *metering, const struct rm_counter_wish *wish,
+                       const struct rm_block *block)
+{
+    metering->block = *block;
+    rm_counter_plan_make(&metering->plan, wish, block, metering->free_ticks);
+    metering->meters |= metering->plan.count > 0 ? (uint32_t)RESMON_METER_PERF : 0;
 }
 
 void rm_metering_close(struct rm_metering *metering)
@@ -146,6 +182,9 @@ void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *n
 {
     frame->taken = 0;
     frame->forced = forced;
+    if ((metering->meters & RESMON_METER_PERF) != 0) {
+        frame->node = rm_node_ref_to(&metering->block, node);
+    }
     for (size_t i = 0; i < RM_METERS; i++) {
         uint32_t bit = meters[i].bit;
         if (((metering->meters & bit) != 0 && is_due(metering, node, i)) || (forced & bit) != 0) {
@@ -193,7 +232,8 @@ const char *rm_meter_name(size_t index, uint64_t *ret_bit)
     } names[] = {{"wall", RESMON_METER_WALL},
                  {"cpu", RESMON_METER_CPU},
                  {"rss", RESMON_METER_RSS},
-                 {"io", RESMON_METER_IO}};
+                 {"io", RESMON_METER_IO},
+                 {"perf", RESMON_METER_PERF}};
     if (index >= RM_ARRAY_LEN(names)) {
         return NULL;
     }

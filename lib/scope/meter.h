@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "scope/peak.h"
+#include "scope/thread_counters.h"
 #include "store/scope_tree.h"
 #include "sys/kept.h"
 
@@ -27,7 +28,10 @@ struct rm_meter_frame {
     uint64_t cpu_ns;
     uint64_t io[RM_IO_FIELDS];
     struct rm_peak_watch watch;
-    uint64_t rss_peak; /* of the instance, after its end */
+    uint64_t rss_peak;                   /* of the instance, after its end */
+    struct rm_thread_counters *counters; /* of the thread; set once */
+    struct rm_perf_group counts;
+    rm_node_ref node;
     struct rm_line_mark line;
 };
 
@@ -38,10 +42,16 @@ struct rm_metering {
     uint64_t cpu_cost_ns; /* what an empty instance would find, for reading the clock */
     uint64_t free_ticks;  /* that each meter may cost at a node before its share counts */
     double max_share;
+    struct rm_block block;       /* where counts go */
+    struct rm_counter_plan plan; /* with RESMON_METER_PERF */
 };
 
 /** Makes ready for `meters`; those that cannot be are taken off. */
 void rm_metering_open(struct rm_metering *metering, uint64_t meters, double max_share);
+
+/** Makes ready for counters, for which the block has room. */
+void rm_metering_count(struct rm_metering *metering, const struct rm_counter_wish *wish,
+                       const struct rm_block *block);
 void rm_metering_close(struct rm_metering *metering);
 
 /** Takes the meters that are due at this node, and those `forced`. */

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "scope/site.h"
+#include "store/scope_counts.h"
 #include "store/scope_energy.h"
 
 uint32_t resmon_scope_session; /* number of the session that has the scopes; 0: none */
@@ -26,8 +27,7 @@ static uint32_t forks; /* atomic */
 
 static rm_node_ref ref_of(const struct rm_scope_session *session, const struct rm_scope_node *node)
 {
-    const struct rm_scope_node *first = rm_node_at(&session->block, 0);
-    return (rm_node_ref)((const unsigned char *)node - (const unsigned char *)first);
+    return rm_node_ref_to(&session->block, node);
 }
 
 static struct rm_scope_node *take_node(struct rm_scope_session *session)
@@ -47,6 +47,7 @@ static struct rm_scope_node *take_node(struct rm_scope_session *session)
     }
     node->wall[0].min = UINT64_MAX;
     rm_scope_energy_clear(&session->block, ref_of(session, node));
+    rm_scope_counts_clear(&session->block, ref_of(session, node));
     return node;
 }
 
@@ -221,6 +222,9 @@ struct rm_scope_thread *rm_session_attach(struct rm_scope_session *session)
         unref(session);
         return NULL;
     }
+    for (uint64_t i = 0; i < frames; i++) {
+        thread->meter_frames[i].counters = &thread->counters;
+    }
     (void)pthread_mutex_lock(&session->lock);
     thread->record = take_record(session, &thread->events);
     (void)pthread_mutex_unlock(&session->lock);
@@ -316,6 +320,7 @@ void rm_session_detach(struct rm_scope_thread *thread)
         retire(session, thread->record);
     }
     (void)pthread_mutex_unlock(&session->lock);
+    rm_thread_counters_close(&thread->counters);
     rm_free(thread->meter_frames);
     rm_free(thread);
     unref(session);
@@ -401,6 +406,9 @@ resmon_status rm_session_start(const struct rm_block *block, const struct rm_ses
     }
     rm_scope_prepare_for_fork();
     rm_metering_open(&session->metering, terms->meters, terms->max_share);
+    if (terms->counters != NULL && block->header->sizes.scope_counters > 0) {
+        rm_metering_count(&session->metering, terms->counters, block);
+    }
     block->header->has_scopes = 1;
     session->release = release;
     session->context = context;
@@ -497,6 +505,7 @@ static void after_fork_child(void)
     owner = NULL;
     RM_STORE(&resmon_scope_session, 0);
     rm_peak_after_fork_child(); /* first: it still has the watches of the thread's open scopes */
+    rm_thread_counters_after_fork();
     rm_scope_forget_thread();
     rm_site_after_fork();
     (void)pthread_mutex_unlock(&owner_lock);

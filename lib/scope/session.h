@@ -45,6 +45,7 @@ struct rm_scope_thread {
     struct rm_scope_thread_record *record; /* NULL: no slot was free; its scopes are counted only */
     struct rm_meter_frame *meter_frames;   /* depth + 1 of them */
     struct rm_event_writer events;
+    struct rm_thread_counters counters;
 };
 
 /* How a session has the scopes. */
@@ -53,6 +54,7 @@ struct rm_session_terms {
     double max_share;
     bool insists; /* takes them from one that yields */
     bool yields;
+    const struct rm_counter_wish *counters; /* with RESMON_METER_PERF; NULL: none */
 };
 
 /**

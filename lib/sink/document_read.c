@@ -417,6 +417,40 @@ static void read_meters(struct rm_run_scope *scope, const struct rm_json *object
     scope->energy_doubt_j = number_of(object, "energy_uncertainty_joules");
 }
 
+/* Of as many counters as the document lists. */
+static void read_counts(const struct resmon_run *run, struct rm_run_scope *scope,
+                        const struct rm_json *object)
+{
+    const struct rm_json *element = rm_json_first(rm_json_get(object, "counters"));
+    for (size_t i = 0; i < RM_SCOPE_COUNTERS; i++) {
+        bool is_there = element != NULL && i < run->counter_count;
+        scope->counts[i] = is_there ? rm_json_number(element) : RM_NAN;
+        element = element != NULL ? rm_json_next(element) : NULL;
+    }
+    scope->counter_calls = count_of(object, "counters_calls");
+    scope->counter_running = number_of(object, "counters_running");
+    scope->counter_provenance = provenance_of(object, "counters_provenance");
+}
+
+static resmon_status read_counters(struct resmon_run *run, const struct rm_json *document)
+{
+    const struct rm_json *array = rm_json_get(document, "counters");
+    resmon_status status = RESMON_OK;
+    run->counters = rm_arena_alloc(&run->strings, RM_SCOPE_COUNTERS, sizeof *run->counters);
+    if (run->counters == NULL) {
+        return out_of_memory();
+    }
+    for (const struct rm_json *e = rm_json_first(array);
+         e != NULL && run->counter_count < RM_SCOPE_COUNTERS; e = rm_json_next(e)) {
+        struct rm_run_counter *counter = &run->counters[run->counter_count++];
+        counter->name = text_of(run, e, "name", &status);
+        counter->unit = text_of(run, e, "unit", &status);
+        counter->reason = text_of(run, e, "reason", &status);
+        counter->status = rm_document_status(e);
+    }
+    return status;
+}
+
 static resmon_status read_scope(struct resmon_run *run, struct rm_run_scope *scope,
                                 const struct rm_json *object)
 {
@@ -436,6 +470,7 @@ static resmon_status read_scope(struct resmon_run *run, struct rm_run_scope *sco
     scope->open = count_of(object, "open");
     scope->open_ns = number_of(object, "open_ns");
     read_meters(scope, object);
+    read_counts(run, scope, object);
     return status;
 }
 
@@ -603,19 +638,10 @@ static resmon_status read_accounts(struct resmon_run *run, const struct rm_json 
     return RESMON_OK;
 }
 
-/* In this order: statistics and series go into the columns. */
+/* In this order: statistics and series go into the columns, counts are of counters. */
 static resmon_status (*const parts[])(struct resmon_run *run, const struct rm_json *document) = {
-    read_run,
-    read_facts,
-    read_sources,
-    read_columns,
-    read_summary,
-    read_series,
-    read_tags,
-    read_scopes,
-    read_accounts,
-    read_events,
-    rm_document_read_profile,
+    read_run,  read_facts,    read_sources, read_columns,  read_summary, read_series,
+    read_tags, read_counters, read_scopes,  read_accounts, read_events,  rm_document_read_profile,
 };
 
 static resmon_status check_format(const struct rm_json *document)

@@ -146,6 +146,22 @@ static struct rm_json *write_columns(const struct resmon_run *run, bool *is_whol
     return array;
 }
 
+/* What the counters of scopes are, in the order of their counts. */
+static struct rm_json *write_counters(const struct resmon_run *run, bool *is_whole)
+{
+    struct rm_json *array = rm_json_array(is_whole);
+    for (size_t i = 0; i < run->counter_count && *is_whole; i++) {
+        const struct rm_run_counter *counter = &run->counters[i];
+        struct rm_json *object = rm_json_object(is_whole);
+        rm_json_put_text(object, "name", counter->name, is_whole);
+        rm_json_put_text(object, "unit", counter->unit, is_whole);
+        rm_json_put_text(object, "status", resmon_status_name(counter->status), is_whole);
+        rm_json_put_text(object, "reason", counter->reason, is_whole);
+        rm_json_append(array, object, is_whole);
+    }
+    return array;
+}
+
 static struct rm_json *write_tags(const struct resmon_run *run, bool *is_whole)
 {
     struct rm_json *array = rm_json_array(is_whole);
@@ -183,6 +199,22 @@ static void put_meters(struct rm_json *object, const struct rm_run_scope *scope,
     }
 }
 
+static void put_counts(struct rm_json *object, const struct resmon_run *run,
+                       const struct rm_run_scope *scope, bool *is_whole)
+{
+    if (scope->counter_calls == 0) {
+        return;
+    }
+    rm_json_put(object, "counters", rm_json_doubles(scope->counts, run->counter_count, is_whole),
+                is_whole);
+    rm_json_put_number(object, "counters_calls", (double)scope->counter_calls, is_whole);
+    rm_json_put_number(object, "counters_running", scope->counter_running, is_whole);
+    rm_json_put_text(
+        object, "counters_provenance",
+        word(rm_provenance_names, RM_ARRAY_LEN(rm_provenance_names), scope->counter_provenance),
+        is_whole);
+}
+
 static void put_scope_energy(struct rm_json *object, const struct rm_run_scope *scope,
                              const resmon_energy *energy, bool *is_whole)
 {
@@ -201,8 +233,8 @@ static void put_scope_energy(struct rm_json *object, const struct rm_run_scope *
                      is_whole);
 }
 
-static struct rm_json *write_scope(const struct rm_run_scope *scope, const resmon_energy *energy,
-                                   bool *is_whole)
+static struct rm_json *write_scope(const struct resmon_run *run, const struct rm_run_scope *scope,
+                                   const resmon_energy *energy, bool *is_whole)
 {
     struct rm_json *object = rm_json_object(is_whole);
     rm_json_put_text(object, "name", scope->name, is_whole);
@@ -220,6 +252,7 @@ static struct rm_json *write_scope(const struct rm_run_scope *scope, const resmo
     rm_json_put_number(object, "open", (double)scope->open, is_whole);
     rm_json_put_number(object, "open_ns", scope->open_ns, is_whole);
     put_meters(object, scope, is_whole);
+    put_counts(object, run, scope, is_whole);
     put_scope_energy(object, scope, energy, is_whole);
     return object;
 }
@@ -236,7 +269,7 @@ static struct rm_json *write_scopes(const struct resmon_run *run, bool *is_whole
         if (depth > RM_MAX_DEPTH) {
             continue;
         }
-        struct rm_json *object = write_scope(&run->scopes[i], &energy, is_whole);
+        struct rm_json *object = write_scope(run, &run->scopes[i], &energy, is_whole);
         struct rm_json *own = rm_json_array(is_whole);
         rm_json_put(object, "children", own, is_whole);
         rm_json_append(children[depth], object, is_whole);
@@ -378,8 +411,9 @@ static const struct {
 } parts[] = {
     {"run", write_run},           {"machine", write_machine},   {"job", write_job},
     {"settings", write_settings}, {"sources", write_sources},   {"columns", write_columns},
-    {"tags", write_tags},         {"scopes", write_scopes},     {"summary", write_summary},
-    {"energy", write_energy},     {"overhead", write_overhead}, {"dropped", write_dropped},
+    {"tags", write_tags},         {"counters", write_counters}, {"scopes", write_scopes},
+    {"summary", write_summary},   {"energy", write_energy},     {"overhead", write_overhead},
+    {"dropped", write_dropped},
 };
 
 /* ---- putting the parts together --------------------------------------------------------- */

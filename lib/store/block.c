@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "store/events.h"
 #include "store/line_record.h"
+#include "store/scope_counts.h"
 #include "store/scope_energy.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
@@ -41,6 +42,7 @@ static const struct size_bound size_bounds[] = {
     BOUND(scope_energy, 0, 1),
     BOUND(stacks, 0, RM_MAX_STACKS),
     BOUND(lines, 0, RM_LINES),
+    BOUND(scope_counters, 0, RM_SCOPE_COUNTERS),
 };
 
 static uint64_t align_up(uint64_t bytes)
@@ -100,6 +102,9 @@ static uint64_t lay_out(const struct rm_block_sizes *sizes,
         [RM_SECTION_PEAK_STACKS] = {sizeof(struct rm_peak_entry),
                                     has_stacks * 2 * RM_STACK_PEAK_THREADS},
         [RM_SECTION_LINES] = {sizeof(struct rm_line_record), sizes->lines},
+        [RM_SECTION_COUNTERS] = {sizeof(struct rm_counter_record), sizes->scope_counters},
+        [RM_SECTION_SCOPE_COUNTERS] = {sizeof(struct rm_scope_counts_record),
+                                       sizes->scope_counters > 0 ? sizes->nodes : 0},
     };
     uint64_t offset = align_up(sizeof(struct rm_block_header));
     for (size_t i = 0; i < RM_SECTION_COUNT; i++) {

@@ -33,10 +33,11 @@ struct rm_block_sizes {
     uint64_t threads;
     uint64_t depth;
     uint64_t fact_bytes;
-    uint64_t events;       /* of each thread slot; 0: none are kept */
-    uint64_t scope_energy; /* 1: each node has a record of its energy */
-    uint64_t stacks;       /* different ones; 0: none are taken */
-    uint64_t lines;        /* with checkpoints */
+    uint64_t events;         /* of each thread slot; 0: none are kept */
+    uint64_t scope_energy;   /* 1: each node has a record of its energy */
+    uint64_t stacks;         /* different ones; 0: none are taken */
+    uint64_t lines;          /* with checkpoints */
+    uint64_t scope_counters; /* of performance; 0: none are kept */
 };
 
 #define RM_MAX_COLUMNS    4096U
@@ -72,7 +73,9 @@ enum rm_section_id {
     RM_SECTION_MODULES = 15,
     RM_SECTION_PEAK_STACKS = 16, /* two halves */
     RM_SECTION_LINES = 17,
-    RM_SECTION_COUNT = 18
+    RM_SECTION_COUNTERS = 18,       /* what the counters of scopes are */
+    RM_SECTION_SCOPE_COUNTERS = 19, /* a record for each node */
+    RM_SECTION_COUNT = 20
 };
 
 struct rm_section {
@@ -127,7 +130,7 @@ struct rm_block_header {
     uint64_t energy_divisions; /* of energy among scopes, with that which begins it (release) */
     struct {
         uint64_t source, target;
-        uint64_t meter_version, energy_version;
+        uint64_t meter_version, energy_version, counts_version;
         uint64_t wall_version; /* release; plus 2^32, so that 0 is: no move under way */
     } journal;
 

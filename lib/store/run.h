@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "store/facts.h"
 #include "store/profile.h"
+#include "store/scope_counts.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
 #include "store/source.h"
@@ -75,6 +76,17 @@ struct rm_run_scope {
     double cpu_ns, io[RM_IO_FIELDS], rss_peak_bytes;
     int32_t cpu_provenance, io_provenance, rss_provenance;
     double energy_j, energy_doubt_j; /* NaN: not known */
+    /* Counters, in their order; NaN: not counted. */
+    uint64_t counter_calls;
+    double counts[RM_SCOPE_COUNTERS], counter_running; /* share of the time, 0 ... 1 */
+    int32_t counter_provenance;
+};
+
+/* A performance counter of scopes. */
+struct rm_run_counter {
+    const char *name, *unit;
+    const char *reason; /* why it is not counted, or what it stands for; "" */
+    int32_t status;
 };
 
 /* A thread that has events. */
@@ -143,6 +155,8 @@ struct resmon_run {
     size_t tag_count;
     struct rm_run_scope *scopes;
     size_t scope_count;
+    struct rm_run_counter *counters; /* RM_SCOPE_COUNTERS at most */
+    size_t counter_count;
     struct rm_run_thread *threads; /* by id */
     size_t thread_count;
     const char **event_names;

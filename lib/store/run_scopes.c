@@ -4,11 +4,13 @@
  * the names along their paths.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "base/status.h"
 #include "store/run.h"
+#include "store/scope_counts.h"
 #include "store/scope_energy.h"
 
 /* A path while it is being merged. */
@@ -20,6 +22,7 @@ struct path {
     struct rm_scope_wall wall;
     struct rm_scope_meters meters;
     struct rm_scope_energy energy;
+    struct rm_scope_counts counts;
     uint64_t open;
     uint64_t open_ticks;
 };
@@ -76,6 +79,10 @@ static void add_node(struct merger *m, struct path *path, const struct rm_scope_
         struct rm_scope_energy energy = rm_scope_energy_of(m->block, ref);
         path->energy.joules += energy.joules;
         path->energy.doubt += energy.doubt;
+    }
+    if (!moved.counts) {
+        struct rm_scope_counts counts = rm_scope_counts_of(m->block, ref);
+        path->counts = rm_scope_counts_merge(&path->counts, &counts);
     }
     if (!moved.wall) {
         struct rm_scope_wall wall = rm_node_wall(node);
@@ -205,8 +212,57 @@ static void fill_meters(struct rm_run_scope *scope, const struct path *path)
                                 : provenance_of(meters->rss_calls, scope->calls);
 }
 
-static resmon_status fill_scope(struct resmon_run *run, struct rm_run_scope *scope,
-                                const struct path *path, double ns_per_tick)
+/* Counted while the counters ran, which stands for the time in which they did not. */
+static void fill_counts(const struct rm_block *block, struct rm_run_scope *scope,
+                        const struct path *path)
+{
+    const struct rm_scope_counts *counts = &path->counts;
+    uint64_t count = block->header->sizes.scope_counters;
+    bool has_run = counts->running > 0 || counts->enabled == 0;
+    bool is_part = counts->running < counts->enabled;
+    scope->counter_calls = has_run ? counts->calls : 0;
+    scope->counter_provenance = provenance_of(scope->counter_calls, scope->calls);
+    scope->counter_running =
+        counts->enabled > 0 ? (double)counts->running / (double)counts->enabled : RM_NAN;
+    if (scope->counter_calls > 0 && is_part) {
+        scope->counter_provenance = RESMON_PROVENANCE_SAMPLED;
+    }
+    for (uint64_t i = 0; i < RM_SCOPE_COUNTERS; i++) {
+        const struct rm_counter_record *record = i < count ? rm_scope_counter_at(block, i) : NULL;
+        scope->counts[i] = RM_NAN;
+        if (record != NULL && record->status == RESMON_OK && scope->counter_calls > 0) {
+            double whole = is_part ? (double)counts->enabled / (double)counts->running : 1.0;
+            scope->counts[i] = record->scale * whole *
+                               scaled(counts->values[i], counts->calls, counts->wall, &path->wall);
+        }
+    }
+}
+
+static resmon_status decode_counters(const struct rm_block *block, struct resmon_run *run)
+{
+    uint64_t count = block->header->sizes.scope_counters;
+    run->counters = rm_arena_alloc(&run->strings, (size_t)count, sizeof *run->counters);
+    for (uint64_t i = 0; i < count && run->counters != NULL; i++) {
+        const struct rm_counter_record *record = rm_scope_counter_at(block, i);
+        struct rm_run_counter *counter = &run->counters[i];
+        counter->name = rm_arena_text(&run->strings, record->name, sizeof record->name);
+        counter->unit = rm_arena_text(&run->strings, record->unit, sizeof record->unit);
+        counter->reason = rm_arena_text(&run->strings, record->reason, sizeof record->reason);
+        counter->status = record->status;
+        if (counter->name == NULL || counter->unit == NULL || counter->reason == NULL) {
+            return rm_error(RESMON_ENOMEM, "out of memory for the counters of a run");
+        }
+    }
+    if (run->counters == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the counters of a run");
+    }
+    run->counter_count = (size_t)count;
+    return RESMON_OK;
+}
+
+static resmon_status fill_scope(const struct merger *m, struct resmon_run *run,
+                                struct rm_run_scope *scope, const struct path *path,
+                                double ns_per_tick)
 {
     int has_calls = path->wall.calls > 0;
     scope->name = rm_arena_text(&run->strings, path->site->name, RM_SITE_NAME_BYTES);
@@ -229,6 +285,7 @@ static resmon_status fill_scope(struct resmon_run *run, struct rm_run_scope *sco
     fill_meters(scope, path);
     scope->energy_j = path->energy.joules;
     scope->energy_doubt_j = path->energy.doubt;
+    fill_counts(m->block, scope, path);
     return RESMON_OK;
 }
 
@@ -255,7 +312,7 @@ static resmon_status list_paths(struct merger *m, struct resmon_run *run, double
     m->paths[0].listed = -1;
     for (uint32_t at = m->paths[0].first_child; at != 0; at = next_path(m, at)) {
         struct rm_run_scope *scope = &scopes[run->scope_count];
-        resmon_status status = fill_scope(run, scope, &m->paths[at], ns_per_tick);
+        resmon_status status = fill_scope(m, run, scope, &m->paths[at], ns_per_tick);
         if (status != RESMON_OK) {
             return status;
         }
@@ -302,6 +359,9 @@ resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm
         merge_threads(&m, how);
         status = list_paths(&m, run, ns_per_tick);
     }
+    if (status == RESMON_OK) {
+        status = decode_counters(block, run);
+    }
     uint64_t ticks = 0;
     for (uint32_t i = 1; m.paths != NULL && i < m.path_count; i++) {
         ticks += (m.paths[i].wall.calls + m.paths[i].wall.folded) * header->scope_cost_ticks;
@@ -319,5 +379,8 @@ size_t rm_run_scopes_working(uint64_t nodes)
 size_t rm_run_scopes_result(uint64_t nodes)
 {
     size_t texts = RM_SITE_NAME_BYTES + RM_SITE_FILE_BYTES + RM_SITE_FUNCTION_BYTES;
-    return (nodes + 1) * (sizeof(struct rm_run_scope) + texts + (size_t)4 * RM_ARENA_SLACK);
+    size_t counter = sizeof(struct rm_counter_record) + sizeof(struct rm_run_counter) +
+                     (size_t)4 * RM_ARENA_SLACK;
+    return RM_SCOPE_COUNTERS * counter +
+           (nodes + 1) * (sizeof(struct rm_run_scope) + texts + (size_t)4 * RM_ARENA_SLACK);
 }

@@ -7,6 +7,7 @@
 #include "base/compiler.h"
 #include "base/text.h"
 #include "store/published.h"
+#include "store/scope_counts.h"
 #include "store/scope_energy.h"
 
 const struct rm_site_record *rm_site_at(const struct rm_block *block, uint32_t site)
@@ -122,11 +123,13 @@ void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target
     RM_STORE(&header->journal.target, target);
     RM_STORE(&header->journal.meter_version, to->meter_version + 1);
     RM_STORE(&header->journal.energy_version, rm_scope_energy_next_version(block, target));
+    RM_STORE(&header->journal.counts_version, rm_scope_counts_next_version(block, target));
     RM_STORE_RELEASE(&header->journal.wall_version,
                      (UINT64_C(1) << 32) | (uint32_t)(to->wall_version + 1));
     publish_wall(to, &wall);
     rm_node_publish_meters(to, &meters);
     rm_scope_energy_move(block, source, target);
+    rm_scope_counts_move(block, source, target);
     publish_wall(from, &(struct rm_scope_wall){.min = UINT64_MAX});
     rm_node_publish_meters(from, &(struct rm_scope_meters){0});
     RM_STORE_RELEASE(&header->journal.wall_version, 0);
@@ -142,7 +145,7 @@ struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref 
     bool is_sound =
         target % nodes->record_bytes == 0 && target / nodes->record_bytes < nodes->count;
     if (version == 0 || RM_LOAD(&header->journal.source) != ref || !is_sound) {
-        return (struct rm_node_moved){0, 0, 0};
+        return (struct rm_node_moved){0, 0, 0, 0};
     }
     const struct rm_scope_node *to = rm_node_at(block, (rm_node_ref)target);
     return (struct rm_node_moved){
@@ -150,5 +153,7 @@ struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref 
         .meters = RM_LOAD(&to->meter_version) == (uint32_t)RM_LOAD(&header->journal.meter_version),
         .energy = rm_scope_energy_next_version(block, (rm_node_ref)target) ==
                   RM_LOAD(&header->journal.energy_version) + 1,
+        .counts = rm_scope_counts_next_version(block, (rm_node_ref)target) ==
+                  RM_LOAD(&header->journal.counts_version) + 1,
     };
 }

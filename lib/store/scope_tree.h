@@ -53,7 +53,7 @@ struct rm_scope_meters {
     uint64_t cost_ticks;  /* spent in these meters */
 };
 
-#define RM_METERS 3 /* besides wall */
+#define RM_METERS 4 /* besides wall */
 
 /* A reference to a node: its byte offset in the section; 0: none (slot 0 is never used). */
 typedef uint32_t rm_node_ref;
@@ -107,6 +107,12 @@ static inline rm_node_ref rm_node_ref_of(uint64_t index)
     return (rm_node_ref)(index * sizeof(struct rm_scope_node));
 }
 
+static inline rm_node_ref rm_node_ref_to(const struct rm_block *block,
+                                         const struct rm_scope_node *node)
+{
+    return (rm_node_ref)((const unsigned char *)node - (const unsigned char *)rm_node_at(block, 0));
+}
+
 /** What is known of a site; trusts nothing in the block. */
 const struct rm_site_record *rm_site_at(const struct rm_block *block, uint32_t site);
 
@@ -141,6 +147,7 @@ struct rm_node_moved {
     int wall;
     int meters;
     int energy;
+    int counts;
 };
 
 struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref ref);

@@ -3,27 +3,37 @@
 #include "sys/perf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "sys/kept.h"
+#include "sys/own_io.h"
 
-static int open_event(struct perf_event_attr *attributes, pid_t pid, int cpu)
+/* Above what programs take for granted, as in kept.c. */
+#define LOWEST 40
+
+static int open_event(struct perf_event_attr *attributes, pid_t pid, int cpu, int leader)
 {
     attributes->size = sizeof *attributes;
     if (RM_FAULT(RM_FAULT_OPEN)) {
         errno = EMFILE;
         return -1;
     }
-    return (int)syscall(SYS_perf_event_open, attributes, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return (int)syscall(SYS_perf_event_open, attributes, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
 int rm_perf_open(uint32_t type, uint64_t config, int cpu)
 {
     struct perf_event_attr attributes = {.type = type, .config = config};
-    return open_event(&attributes, -1, cpu);
+    return open_event(&attributes, -1, cpu, -1);
 }
 
 int rm_perf_open_least(void)
@@ -33,7 +43,7 @@ int rm_perf_open_least(void)
                                          .disabled = 1,
                                          .exclude_kernel = 1,
                                          .exclude_hv = 1};
-    return open_event(&attributes, 0, -1);
+    return open_event(&attributes, 0, -1, -1);
 }
 
 int rm_perf_open_none(uint32_t type, uint64_t config, int cpu)
@@ -41,4 +51,146 @@ int rm_perf_open_none(uint32_t type, uint64_t config, int cpu)
     (void)type, (void)config, (void)cpu;
     errno = ENOENT;
     return -1;
+}
+
+int rm_perf_open_task(const struct rm_perf_request *request)
+{
+    struct perf_event_attr attributes = {
+        .type = request->type,
+        .config = request->config,
+        .config1 = request->config1,
+        .config2 = request->config2,
+        .inherit = request->inherits ? 1 : 0,
+        .exclude_kernel = request->skips_kernel ? 1 : 0,
+        .exclude_hv = 1,
+        .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+                       (request->reads_as_group ? PERF_FORMAT_GROUP : 0),
+    };
+    int fd = open_event(&attributes, (pid_t)request->tid, -1, request->leader);
+    struct rm_kept kept;
+    if (fd >= 0) {
+        int high = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST);
+        if (high >= 0) {
+            (void)close(fd);
+            fd = high;
+        }
+        rm_kept_take(&kept, fd);
+        rm_kept_tag(&kept);
+    }
+    return fd;
+}
+
+static struct rm_kept kept_of(int fd)
+{
+    return (struct rm_kept){.is_open = true, .is_tagged = true, .is_quick = true, .fd = fd};
+}
+
+bool rm_perf_is_ours(int fd)
+{
+    const struct rm_kept kept = kept_of(fd);
+    return rm_kept_is_ours(&kept);
+}
+
+void rm_perf_close(int fd)
+{
+    struct rm_kept kept = kept_of(fd);
+    rm_kept_close(&kept);
+}
+
+int rm_perf_open_task_none(const struct rm_perf_request *request)
+{
+    (void)request;
+    errno = ENOENT;
+    return -1;
+}
+
+bool rm_perf_read(int fd, struct rm_perf_count *ret_count)
+{
+    ssize_t got = rm_perf_is_ours(fd) ? read(fd, ret_count, sizeof *ret_count) : -1;
+    rm_own_io_note_read(got);
+    return got == (ssize_t)sizeof *ret_count;
+}
+
+/* struct read_format of perf_event_open(2): nr, time_enabled, time_running, values. */
+bool rm_perf_read_group(int fd, size_t count, struct rm_perf_group *ret_group)
+{
+    uint64_t words[3 + RM_PERF_GROUP];
+    size_t bytes = (3 + count) * sizeof words[0];
+    ssize_t got = count <= RM_PERF_GROUP ? read(fd, words, bytes) : -1;
+    rm_own_io_note_read(got);
+    if (got != (ssize_t)bytes || words[0] != count) {
+        return false;
+    }
+    ret_group->enabled = words[1];
+    ret_group->running = words[2];
+    memcpy(ret_group->values, &words[3], count * sizeof words[0]);
+    return true;
+}
+
+bool rm_perf_sees_kernel(void)
+{
+    const struct rm_perf_request request = {
+        .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK, .leader = -1};
+    int fd = rm_perf_open_task(&request);
+    if (fd >= 0) {
+        rm_perf_close(fd);
+    }
+    return fd >= 0;
+}
+
+/* ": perf_event_paranoid is 2"; "" where it cannot be read. */
+static void describe_paranoia(char text[64])
+{
+    char number[16];
+    int64_t level;
+    int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, number, sizeof number) : -1;
+    struct rm_text rest = rm_text_of(number, length > 0 ? (size_t)length : 0);
+    bool is_known = rm_parse_i64(&rest, &level);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    text[0] = '\0';
+    if (is_known) {
+        (void)snprintf(text, 64, ": perf_event_paranoid is %d", (int)level);
+    }
+}
+
+static resmon_status refuse_permission(resmon_status status, const char *name)
+{
+    char paranoia[64];
+    describe_paranoia(paranoia);
+    return rm_error(status,
+                    "%s may not be counted by this user%s, or a filter of system calls "
+                    "forbids it, as in containers",
+                    name, paranoia);
+}
+
+resmon_status rm_perf_refuse(int error, const char *name, bool has_pmu)
+{
+    resmon_status status = rm_status_from_errno(error);
+    switch (error) {
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+    case EOPNOTSUPP:
+        return has_pmu ? rm_error(RESMON_ENOENT, "this processor does not count %s", name)
+                       : rm_error(RESMON_ENOENT, "this machine has no hardware counters (ENOENT): "
+                                                 "a virtual machine without a PMU");
+    case EACCES:
+    case EPERM:
+        return refuse_permission(status, name);
+    case ENOSYS:
+        return rm_error(RESMON_ENOTSUP, "this kernel has no performance counters");
+    case EMFILE:
+    case ENFILE:
+        return rm_error(status, "%s: no more files can be opened", name);
+    case ENOSPC:
+    case EBUSY:
+        return rm_error(status, "%s: the processor has no counter left for it", name);
+    case EINVAL:
+        return rm_error(RESMON_ENOTSUP, "%s cannot be counted for a process on this machine", name);
+    default:
+        return rm_error_errno(error, "%s cannot be counted", name);
+    }
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns opening of performance counters (perf_event_open(2)).
+ * Owns opening and reading of performance counters (perf_event_open(2)).
  */
 #ifndef RM_SYS_PERF_H
 #define RM_SYS_PERF_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include <resmon/status.h>
 
 /** A counter of a PMU of the machine, on `cpu`, for all processes; -1 with errno. */
 int rm_perf_open(uint32_t type, uint64_t config, int cpu);
@@ -16,5 +20,53 @@ int rm_perf_open_least(void);
 
 /** There is no PMU: -1 with ENOENT. */
 int rm_perf_open_none(uint32_t type, uint64_t config, int cpu);
+
+/* A counter of a thread, wherever it runs. */
+struct rm_perf_request {
+    uint32_t type;
+    uint64_t config, config1, config2;
+    int64_t tid;         /* 0: the calling thread */
+    int leader;          /* descriptor of the group's first event; -1: this is the first */
+    bool inherits;       /* counts threads and processes that it makes, too */
+    bool skips_kernel;   /* counts in user mode only */
+    bool reads_as_group; /* for rm_perf_read_group() */
+};
+
+/** A descriptor, close-on-exec, tagged as ours (sys/kept.h); -1 with errno. */
+int rm_perf_open_task(const struct rm_perf_request *request);
+
+/** The same where there are no counters: -1 with ENOENT. */
+int rm_perf_open_task_none(const struct rm_perf_request *request);
+
+/* What a counter has counted; it ran in `running` of the `enabled` ns of its thread. */
+struct rm_perf_count {
+    uint64_t value, enabled, running;
+};
+
+/** Whether the descriptor is still one of ours: programs close what they do not know. */
+bool rm_perf_is_ours(int fd);
+
+/** Closes it, if it is. */
+void rm_perf_close(int fd);
+
+/** Reads one, with what it inherited; false: it is not ours any more, or cannot be read. */
+bool rm_perf_read(int fd, struct rm_perf_count *ret_count);
+
+#define RM_PERF_GROUP 8
+
+struct rm_perf_group {
+    uint64_t enabled, running;
+    uint64_t values[RM_PERF_GROUP]; /* in the order in which they were opened */
+};
+
+/** Reads all `count` of a group, by its leader, in one call; false: it is no such group.  Whether
+ * it is ours is for the caller to know. */
+bool rm_perf_read_group(int fd, size_t count, struct rm_perf_group *ret_group);
+
+/** Whether this process may count what the kernel does. */
+bool rm_perf_sees_kernel(void);
+
+/** Records why `name` could not be opened; `has_pmu`: other hardware events could. */
+resmon_status rm_perf_refuse(int error, const char *name, bool has_pmu);
 
 #endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns performance counters of the process tree, as the collectors perf_*.c use them: sets of
+ * events that are counted at the same time, on every thread that there is at the start, and on all
+ * that those make (inheritance).  Threads of this library are left out as far as they are there.
+ *
+ * A set that shares the processor's counters with others runs for a part of the time only: its
+ * counts are scaled by time enabled / time running of each interval, and the part is published.
+ */
+#ifndef RM_COLLECT_COUNTER_SET_H
+#define RM_COLLECT_COUNTER_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "counter/group.h"
+#include "sys/perf.h"
+
+#define RM_SET_NAME_BYTES RM_EVENT_NAME_BYTES
+#define RM_MAX_SETS       24
+#define RM_MAX_TASKS      1024 /* threads at the start */
+
+/* System calls, or what tests put in their place. */
+struct rm_counter_ops {
+    int (*open)(const struct rm_perf_request *request);
+    bool (*read)(int fd, struct rm_perf_count *ret_count);
+    void (*close)(int fd);
+};
+
+extern const struct rm_counter_ops rm_counter_ops_live;
+extern const struct rm_counter_ops rm_counter_ops_none; /* below another root */
+
+/* An event on one task. */
+struct rm_counter_task {
+    int fd; /* -1: not open */
+    struct rm_perf_count last;
+};
+
+struct rm_counter {
+    struct rm_perf_event event;
+    resmon_status status;
+    char why[160]; /* it is not counted */
+    double total;  /* since it was opened, scaled */
+    double change; /* since the reading before; NaN: it did not run */
+    bool has_run;
+    bool was_enabled;
+};
+
+struct rm_counters;
+
+struct rm_counter_set {
+    char name[RM_SET_NAME_BYTES];
+    size_t count;
+    struct rm_counter counters[RM_FORMULA_EVENTS];
+    struct rm_counter_task *tasks; /* [counter][task] */
+    size_t task_count;
+    double share; /* of the time since the reading before in which it ran; NaN: no thread ran */
+    struct rm_counters *owner;
+    bool is_listed; /* among its sets */
+};
+
+/* What all sets have in common; one per monitor. */
+struct rm_counters {
+    const struct rm_counters_wanted *wanted; /* NULL: there are to be none */
+    const struct rm_counter_ops *ops;        /* NULL: by the root */
+    uint32_t arch;
+    bool is_open, skips_kernel, has_pmu;
+    bool has_more_tasks; /* than are counted */
+    int64_t *tasks;
+    size_t task_count;
+    struct rm_counter_set *sets[RM_MAX_SETS]; /* of hardware, that are open */
+    size_t set_count;
+};
+
+struct rm_collect;
+
+/** Finds out about the machine and its threads, once per monitor. */
+resmon_status rm_counters_open(struct rm_collect *collect);
+void rm_counters_close(struct rm_counters *counters);
+
+/** Opens a set of events; a counter that cannot be says why.  RESMON_ENOMEM. */
+resmon_status rm_counter_set_open(struct rm_collect *collect, struct rm_counter_set *set,
+                                  const char *name, const struct rm_perf_event *events,
+                                  size_t count);
+
+/** The same for the events of a metric's row in groups.def, with `ret_row`; the status of what the
+ * hardware cannot tell is RESMON_ENOTSUP, with the reason, and the set is empty. */
+resmon_status rm_counter_set_open_row(struct rm_collect *collect, struct rm_counter_set *set,
+                                      const char *metric, const struct rm_counter_row **ret_row);
+
+void rm_counter_set_read(struct rm_counter_set *set);
+void rm_counter_set_close(struct rm_counter_set *set);
+
+/** Whether any of its events is counted; if not, the first one's reason is the error's text. */
+resmon_status rm_counter_set_check(const struct rm_counter_set *set);
+
+/** Leaves a remark on what of it is not counted. */
+void rm_counter_set_remark(struct rm_collect *collect, const struct rm_counter_set *set);
+
+/** A counter's total; NaN: it is not counted. */
+double rm_counter_total(const struct rm_counter *counter);
+
+/** A formula over the totals or the changes of a set's events; NaN: one of them is not there. */
+double rm_counter_set_evaluate(const struct rm_counter_set *set, const char *formula,
+                               bool of_changes);
+
+#endif

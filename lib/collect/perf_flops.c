@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Collector perf_flops: floating-point operations of the process tree.
+ */
+#include "collect/collect.h"
+#include "collect/counter_rows.h"
+
+static const uint16_t metrics[] = {RM_PERF_FLOPS_SP, RM_PERF_FLOPS_DP, RM_PERF_FLOPS_ANY,
+                                   RM_PERF_VECTOR_RATIO};
+
+static resmon_status open_counters(struct rm_collect *collect, void *state)
+{
+    static const char *const names[] = {"perf.flops.sp", "perf.flops.dp", "perf.flops.any",
+                                        "perf.vector.ratio"};
+    return rm_counter_rows_open(collect, state, names, RM_ARRAY_LEN(names));
+}
+
+const struct rm_collector rm_collect_perf_flops = {
+    .name = "perf_flops",
+    .domain = RM_DOMAIN_COUNTERS,
+    .needs_flag = RM_FLAG_COUNTERS(RM_COUNTERS_FLOPS),
+    RM_METRICS(metrics),
+    .state_bytes = sizeof(struct rm_counter_rows),
+    .open = open_counters,
+    .read = rm_counter_rows_read,
+    .close = rm_counter_rows_close,
+};

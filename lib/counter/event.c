@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "counter/event.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "base/text.h"
+
+/* PERF_COUNT_HW_* and PERF_COUNT_SW_* of perf_event_open(2), under the names of perf-list(1). */
+static const struct {
+    const char *name;
+    uint32_t type;
+    uint8_t config;
+    bool is_of_kernel;
+} generic[] = {
+    {"cycles", RM_EVENT_HARDWARE, 0, false},
+    {"instructions", RM_EVENT_HARDWARE, 1, false},
+    {"cache-references", RM_EVENT_HARDWARE, 2, false},
+    {"cache-misses", RM_EVENT_HARDWARE, 3, false},
+    {"branches", RM_EVENT_HARDWARE, 4, false},
+    {"branch-misses", RM_EVENT_HARDWARE, 5, false},
+    {"bus-cycles", RM_EVENT_HARDWARE, 6, false},
+    {"stalled-cycles-frontend", RM_EVENT_HARDWARE, 7, false},
+    {"stalled-cycles-backend", RM_EVENT_HARDWARE, 8, false},
+    {"ref-cycles", RM_EVENT_HARDWARE, 9, false},
+    {"cpu-clock", RM_EVENT_SOFTWARE, 0, false},
+    {"task-clock", RM_EVENT_SOFTWARE, 1, false},
+    {"page-faults", RM_EVENT_SOFTWARE, 2, false},
+    {"context-switches", RM_EVENT_SOFTWARE, 3, true},
+    {"migrations", RM_EVENT_SOFTWARE, 4, true},
+    {"cpu-migrations", RM_EVENT_SOFTWARE, 4, true},
+    {"minor-faults", RM_EVENT_SOFTWARE, 5, false},
+    {"major-faults", RM_EVENT_SOFTWARE, 6, false},
+};
+
+/* '_' is as good as '-'. */
+static bool is_same(struct rm_text text, const char *name)
+{
+    size_t length = strlen(name);
+    if (rm_text_left(&text) != length) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        char c = text.at[i] == '_' ? '-' : text.at[i];
+        if (c != name[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool find_generic(struct rm_text text, struct rm_perf_event *event)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(generic); i++) {
+        if (is_same(text, generic[i].name)) {
+            (void)rm_text_set(event->name, sizeof event->name, generic[i].name);
+            event->type = generic[i].type;
+            event->config = generic[i].config;
+            event->is_of_kernel = generic[i].is_of_kernel;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *rm_perf_event_name(size_t index)
+{
+    return index < RM_ARRAY_LEN(generic) ? generic[index].name : NULL;
+}
+
+bool rm_perf_event_generic(const char *name, struct rm_perf_event *ret_event)
+{
+    struct rm_perf_event event = {.type = 0};
+    bool is_known = find_generic(rm_text_of(name, strlen(name)), &event);
+    if (is_known) {
+        *ret_event = event;
+    }
+    return is_known;
+}
+
+/* "r0451": at least three digits, or names that begin with an r would be codes. */
+static bool find_code(struct rm_text text, struct rm_perf_event *event)
+{
+    struct rm_text digits = {text.at + 1, text.end};
+    if (rm_text_left(&text) < 4 || text.at[0] != 'r') {
+        return false;
+    }
+    event->type = RM_EVENT_RAW;
+    return rm_parse_hex(&digits, &event->config) && rm_text_left(&digits) == 0;
+}
+
+/* Fields of an event select register of x86; `high`: where the event's upper four bits go (AMD). */
+static const struct {
+    const char *name;
+    unsigned bits, shift, high;
+} fields[] = {
+    {"event", 12, 0, 32}, {"umask", 8, 8, 0}, {"edge", 1, 18, 0},
+    {"any", 1, 21, 0},    {"inv", 1, 23, 0},  {"cmask", 8, 24, 0},
+};
+
+/* "0x51", or "81" */
+static bool read_field_value(struct rm_text text, uint64_t *ret_value)
+{
+    bool is_hex = rm_text_left(&text) > 2 && text.at[0] == '0' && text.at[1] == 'x';
+    bool is_number = is_hex ? rm_parse_hex(&text, ret_value) : rm_parse_u64(&text, ret_value);
+    return is_number && rm_text_left(&text) == 0;
+}
+
+static bool add_field(struct rm_text field, uint64_t *config)
+{
+    struct rm_text name = field;
+    struct rm_text rest = field;
+    uint64_t value = 1; /* a flag alone is set */
+    if (rm_parse_until(&rest, '=', &name) && !read_field_value(rest, &value)) {
+        return false;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(fields); i++) {
+        if (rm_text_equals(&name, fields[i].name) && value >> fields[i].bits == 0) {
+            *config |= fields[i].high == 0 ? value << fields[i].shift
+                                           : (value & 0xff) | (value >> 8) << fields[i].high;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "cpu/event=0x51,umask=0x4/" */
+static bool find_fields(struct rm_text text, struct rm_perf_event *event)
+{
+    bool is_sound =
+        rm_parse_literal(&text, "cpu/") && rm_text_left(&text) > 1 && text.end[-1] == '/';
+    text.end -= is_sound ? 1 : 0;
+    while (is_sound && rm_text_left(&text) > 0) {
+        struct rm_text field = text;
+        while (text.at < text.end && *text.at != ',' && *text.at != ':') {
+            text.at++;
+        }
+        field.end = text.at;
+        text.at += text.at < text.end ? 1 : 0;
+        is_sound = add_field(field, &event->config);
+    }
+    event->type = RM_EVENT_RAW;
+    return is_sound;
+}
+
+/* What libpfm4 writes: "skx::FP_ARITH:SCALAR:c=1". */
+static bool is_name(struct rm_text text)
+{
+    bool is_sound = rm_text_left(&text) > 0 && isalnum((unsigned char)text.at[0]) != 0;
+    for (const char *c = text.at; c < text.end && is_sound; c++) {
+        is_sound = isalnum((unsigned char)*c) != 0 || (*c != '\0' && strchr("_:.=-", *c) != NULL);
+    }
+    return is_sound;
+}
+
+resmon_status rm_perf_event_parse(struct rm_text text, struct rm_perf_event *ret_event)
+{
+    struct rm_perf_event event = {.type = RM_EVENT_RAW};
+    size_t length = rm_text_left(&text);
+    bool fits = length > 0 && length < sizeof event.name;
+    bool is_known = fits && find_generic(text, &event);
+    if (fits && !is_known) {
+        (void)rm_text_copy(event.name, sizeof event.name, text.at, length);
+        is_known = find_code(text, &event) || find_fields(text, &event);
+        event.is_named = !is_known && is_name(text);
+        if (event.is_named) {
+            event.config = 0;
+        }
+    }
+    if (!is_known && !event.is_named) {
+        return rm_error(RESMON_EINVAL, "'%.*s' cannot be an event",
+                        (int)(length < RM_EVENT_NAME_BYTES ? length : RM_EVENT_NAME_BYTES),
+                        text.at);
+    }
+    *ret_event = event;
+    return RESMON_OK;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "counter/group.h"
+
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "counter/formula.h"
+
+static const struct rm_counter_code codes[] = {
+#define RM_COUNTER_EVENT(alias, archs, name, code) {#alias, (archs), (name), (code)},
+#include "counter/events.def"
+#undef RM_COUNTER_EVENT
+};
+
+static const struct rm_counter_row rows[] = {
+#define RM_COUNTER_ROW(group, metric, archs, formula, note) \
+    {(group), (metric), (archs), (formula), (note)},
+#include "counter/groups.def"
+#undef RM_COUNTER_ROW
+};
+
+const struct rm_counter_row *rm_counter_row_at(size_t index)
+{
+    return index < RM_ARRAY_LEN(rows) ? &rows[index] : NULL;
+}
+
+const struct rm_counter_code *rm_counter_code_at(size_t index)
+{
+    return index < RM_ARRAY_LEN(codes) ? &codes[index] : NULL;
+}
+
+const struct rm_counter_row *rm_counter_row_of(const char *metric, uint32_t arch)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
+        if ((rows[i].archs & arch) != 0 && strcmp(rows[i].metric, metric) == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+bool rm_counter_event(const char *alias, uint32_t arch, struct rm_perf_event *ret_event)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(codes); i++) {
+        if ((codes[i].archs & arch) != 0 && strcmp(codes[i].alias, alias) == 0) {
+            *ret_event = (struct rm_perf_event){.type = RM_EVENT_RAW, .config = codes[i].code};
+            (void)rm_text_set(ret_event->name, sizeof ret_event->name, alias);
+            return true;
+        }
+    }
+    return rm_perf_event_generic(alias, ret_event);
+}
+
+/* ---- names of a formula ------------------------------------------------------------------- */
+
+struct names {
+    char (*names)[RM_EVENT_NAME_BYTES];
+    size_t count;
+};
+
+static bool add_name(void *context, struct rm_text name, double *ret_value)
+{
+    struct names *names = context;
+    *ret_value = 1.0;
+    for (size_t i = 0; i < names->count; i++) {
+        if (rm_text_equals(&name, names->names[i])) {
+            return true;
+        }
+    }
+    if (names->count == RM_FORMULA_EVENTS || rm_text_left(&name) >= RM_EVENT_NAME_BYTES) {
+        return false;
+    }
+    (void)rm_text_copy(names->names[names->count++], RM_EVENT_NAME_BYTES, name.at,
+                       rm_text_left(&name));
+    return true;
+}
+
+resmon_status rm_counter_names(const char *formula,
+                               char ret_names[RM_FORMULA_EVENTS][RM_EVENT_NAME_BYTES],
+                               size_t *ret_count)
+{
+    struct names names = {ret_names, 0};
+    double unused;
+    resmon_status status = rm_formula_evaluate(formula, add_name, &names, &unused);
+    if (status == RESMON_OK) {
+        *ret_count = names.count;
+    }
+    return status;
+}
+
+/* ---- what is asked for -------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    uint32_t bit;
+} groups[] = {
+    {"default", RM_COUNTERS_DEFAULT}, {"l2", RM_COUNTERS_L2},         {"l3", RM_COUNTERS_L3},
+    {"flops", RM_COUNTERS_FLOPS},     {"memory", RM_COUNTERS_MEMORY},
+};
+
+const char *rm_counters_group(size_t index, uint32_t *ret_bit)
+{
+    if (index >= RM_ARRAY_LEN(groups)) {
+        return NULL;
+    }
+    *ret_bit = groups[index].bit;
+    return groups[index].name;
+}
+
+static resmon_status add_event(struct rm_counters_wanted *wanted, struct rm_text part, size_t most)
+{
+    struct rm_perf_event event;
+    resmon_status status = rm_perf_event_parse(part, &event);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < wanted->event_count; i++) {
+        if (strcmp(wanted->events[i].name, event.name) == 0) {
+            return rm_error(RESMON_EINVAL, "the event %s stands twice", event.name);
+        }
+    }
+    if (wanted->event_count >= most || wanted->event_count >= RM_WANTED_EVENTS) {
+        return rm_error(RESMON_EINVAL, "%s is one event too many: there may be %zu", event.name,
+                        most < RM_WANTED_EVENTS ? most : (size_t)RM_WANTED_EVENTS);
+    }
+    wanted->groups |= RM_COUNTERS_EVENTS;
+    wanted->events[wanted->event_count++] = event;
+    return RESMON_OK;
+}
+
+static bool add_group(struct rm_counters_wanted *wanted, struct rm_text part)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(groups); i++) {
+        if (rm_text_equals(&part, groups[i].name)) {
+            wanted->groups |= groups[i].bit;
+            return true;
+        }
+    }
+    return false;
+}
+
+resmon_status rm_counters_parse(const char *text, size_t most,
+                                struct rm_counters_wanted *ret_wanted)
+{
+    struct rm_counters_wanted wanted = {.groups = 0};
+    struct rm_text rest = rm_text_of(text, strlen(text));
+    bool has_more = true;
+    while (has_more) {
+        struct rm_text part;
+        has_more = rm_parse_until(&rest, '+', &part);
+        if (!has_more) {
+            part = rest;
+        }
+        resmon_status status =
+            add_group(&wanted, part) ? RESMON_OK : add_event(&wanted, part, most);
+        if (status != RESMON_OK) {
+            return status;
+        }
+    }
+    *ret_wanted = wanted;
+    return RESMON_OK;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the tables of counters (events.def, groups.def), look-ups in them, and what a text of the
+ * options asks for: groups and events.  Pure.
+ */
+#ifndef RM_COUNTER_GROUP_H
+#define RM_COUNTER_GROUP_H
+
+#include "counter/arch.h"
+#include "counter/event.h"
+
+/* A metric of a microarchitecture. */
+struct rm_counter_row {
+    const char *group, *metric;
+    uint32_t archs;
+    const char *formula; /* NULL: the hardware cannot tell; `note` says why */
+    const char *note;    /* NULL: nothing to say */
+};
+
+/* An event of a microarchitecture. */
+struct rm_counter_code {
+    const char *alias; /* of formulas */
+    uint32_t archs;
+    const char *name; /* libpfm4's; NULL: it has none */
+    uint64_t code;
+};
+
+/** Row `index` of a table; NULL past the last. */
+const struct rm_counter_row *rm_counter_row_at(size_t index);
+const struct rm_counter_code *rm_counter_code_at(size_t index);
+
+/** The row of a metric for a microarchitecture; NULL: there is no such metric. */
+const struct rm_counter_row *rm_counter_row_of(const char *metric, uint32_t arch);
+
+/** The event that a formula calls `alias`; false: it is none. */
+bool rm_counter_event(const char *alias, uint32_t arch, struct rm_perf_event *ret_event);
+
+#define RM_FORMULA_EVENTS 6
+
+/** The names of a formula, each once; RESMON_EINVAL: it is wrong, or has too many. */
+resmon_status rm_counter_names(const char *formula,
+                               char ret_names[RM_FORMULA_EVENTS][RM_EVENT_NAME_BYTES],
+                               size_t *ret_count);
+
+/* ---- what is asked for -------------------------------------------------------------------- */
+
+#define RM_COUNTERS_DEFAULT UINT32_C(1)
+#define RM_COUNTERS_L2      UINT32_C(2)
+#define RM_COUNTERS_L3      UINT32_C(4)
+#define RM_COUNTERS_FLOPS   UINT32_C(8)
+#define RM_COUNTERS_MEMORY  UINT32_C(16)
+#define RM_COUNTERS_EVENTS  UINT32_C(32) /* some by name */
+
+#define RM_WANTED_EVENTS 16
+
+struct rm_counters_wanted {
+    uint32_t groups; /* RM_COUNTERS_* */
+    size_t event_count;
+    struct rm_perf_event events[RM_WANTED_EVENTS];
+};
+
+/**
+ * Reads "default+l2+INST_RETIRED:ANY_P": groups and events, joined by '+'.  RESMON_EINVAL: an event
+ * that cannot be one, or stands twice, or more than `most`.
+ */
+resmon_status rm_counters_parse(const char *text, size_t most,
+                                struct rm_counters_wanted *ret_wanted);
+
+/** Name of group `index`; NULL past the last. */
+const char *rm_counters_group(size_t index, uint32_t *ret_bit);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns performance counters of threads that have scopes: which events are counted, and each
+ * thread's group of them, opened at its first metered scope and read at the ends of scopes: by
+ * RDPMC where the kernel allows it, else with one system call.
+ */
+#ifndef RM_SCOPE_THREAD_COUNTERS_H
+#define RM_SCOPE_THREAD_COUNTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "counter/event.h"
+#include "store/scope_counts.h"
+#include "sys/perf_page.h"
+
+/* What is asked for. */
+struct rm_counter_wish {
+    bool is_default; /* instructions, cycles and so on, or what is there in their place, first */
+    const struct rm_perf_event *events;
+    size_t event_count;
+};
+
+/* The events that are counted, of those in the block. */
+struct rm_counter_plan {
+    size_t count;
+    struct rm_perf_event events[RM_SCOPE_COUNTERS];
+    uint8_t places[RM_SCOPE_COUNTERS]; /* among the block's counters */
+    bool skips_kernel;
+    uint64_t trust_ticks; /* that a descriptor stays ours without another look */
+};
+
+/* A thread's. */
+struct rm_thread_counters {
+    bool is_tried, is_open, has_pages;
+    size_t count;
+    int fds[RM_SCOPE_COUNTERS]; /* the first is the group's */
+    struct perf_event_mmap_page *pages[RM_SCOPE_COUNTERS];
+    uint64_t checked_ticks;
+};
+
+/** How many counters the block needs room for. */
+size_t rm_counter_plan_room(const struct rm_counter_wish *wish);
+
+/** Tries the events on this thread, and writes into the block what they are and which cannot be. */
+void rm_counter_plan_make(struct rm_counter_plan *plan, const struct rm_counter_wish *wish,
+                          const struct rm_block *block, uint64_t trust_ticks);
+
+/** Reads the calling thread's counters, which it opens when it is first asked; false: it has none.
+ */
+bool rm_thread_counters_read(struct rm_thread_counters *counters,
+                             const struct rm_counter_plan *plan, struct rm_perf_group *ret_group);
+
+/** On the thread that they are of. */
+void rm_thread_counters_close(struct rm_thread_counters *counters);
+
+/** In the child of a fork: closes what was inherited of all threads. */
+void rm_thread_counters_after_fork(void);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns reading a counter of the calling thread without the kernel, by the page that it shares of
+ * the counter (struct perf_event_mmap_page) and the processor's RDPMC: x86, where the kernel allows
+ * it (/sys/devices/cpu/rdpmc).
+ */
+#ifndef RM_SYS_PERF_PAGE_H
+#define RM_SYS_PERF_PAGE_H
+
+#include <stdbool.h>
+
+#include "sys/perf.h"
+
+struct perf_event_mmap_page;
+
+/** Maps the page of a hardware event; NULL: it cannot be read this way. */
+struct perf_event_mmap_page *rm_perf_page_map(int fd);
+void rm_perf_page_unmap(struct perf_event_mmap_page *page);
+
+/** Reads it; false: the counter does not run just now, or never can: the kernel has to be asked. */
+bool rm_perf_page_read(const struct perf_event_mmap_page *page, struct rm_perf_count *ret_count);
+
+/* The processor, or what tests put in its place. */
+struct rm_perf_processor {
+    uint64_t (*rdpmc)(uint32_t index);
+    uint64_t (*rdtsc)(void);
+};
+
+bool rm_perf_page_read_by(const struct perf_event_mmap_page *page,
+                          const struct rm_perf_processor *processor,
+                          struct rm_perf_count *ret_count);
+
+#endif
