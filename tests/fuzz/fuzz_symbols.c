@@ -48,10 +48,24 @@ static void read_links(const struct rm_elf *elf)
     }
 }
 
+/* It is an ELF file in turn. */
+static void read_image(const struct rm_elf *elf)
+{
+    struct rm_debug_image image = {0};
+    struct rm_elf again;
+    if (rm_debug_image_read(elf, (size_t)1 << 22, &image) != RESMON_OK) {
+        return;
+    }
+    PROMISE(image.bytes != NULL && image.length + image.unpacked <= ((size_t)1 << 22) + 8192);
+    PROMISE(rm_elf_of_memory(&again, "image", image.bytes, image.length) == RESMON_OK);
+    PROMISE(rm_elf_find(&again, ".debug_info", 0) != NULL);
+    rm_elf_close(&again);
+    rm_debug_image_free(&image);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rm_elf elf;
-    struct rm_debug_image image = {0};
     char build_id[RM_ELF_BUILD_ID_BYTES];
     if (rm_elf_of_memory(&elf, "/nonexistent/file", data, size) != RESMON_OK) {
         PROMISE(resmon_last_error()[0] != '\0');
@@ -61,15 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     PROMISE(strlen(build_id) < sizeof build_id);
     read_symbols(&elf);
     read_links(&elf);
-    if (rm_debug_image_read(&elf, (size_t)1 << 22, &image) == RESMON_OK) {
-        PROMISE(image.bytes != NULL && image.length + image.unpacked <= ((size_t)1 << 22) + 8192);
-        /* It is an ELF file in turn. */
-        struct rm_elf again;
-        PROMISE(rm_elf_of_memory(&again, "image", image.bytes, image.length) == RESMON_OK);
-        PROMISE(rm_elf_find(&again, ".debug_info", 0) != NULL);
-        rm_elf_close(&again);
-        rm_debug_image_free(&image);
-    }
+    read_image(&elf);
     rm_elf_close(&elf);
     return 0;
 }
