@@ -15,6 +15,7 @@
 
 #define MOST_DEPTH 128 /* of entries in one another: what lies deeper has no names of its own */
 #define NO_NODE    UINT32_MAX
+#define SPARE      ((size_t)8 << 20)
 
 /* ---- libdw ------------------------------------------------------------------------------ */
 
@@ -143,7 +144,9 @@ struct rm_dwarf {
 /* Where libdw has no memory it calls a handler that must not return; its own ends the program. */
 static RM_THREAD_LOCAL jmp_buf *escape;
 
-static _Noreturn void on_no_memory(void)
+static void on_no_memory(void) __attribute__((noreturn)); /* as the type of libdw says it */
+
+static void on_no_memory(void)
 {
     longjmp(*escape, 1); /* NOLINT(cert-err52-cpp): there is no other way out of libdw */
 }
@@ -327,6 +330,16 @@ static resmon_status open_dwarf(struct rm_dwarf *dwarf)
     return status;
 }
 
+/* Where libdw has no memory it ends the program in places, whatever its handler is: there must be
+ * plenty before it begins. */
+static bool has_room(const struct rm_debug_image *image)
+{
+    void *room = rm_alloc(image->length + image->unpacked + SPARE, 2);
+    bool is_there = room != NULL;
+    rm_free(room);
+    return is_there;
+}
+
 resmon_status rm_dwarf_open(struct rm_debug_image *image, struct rm_debug_image *alternate,
                             struct rm_dwarf **ret_dwarf)
 {
@@ -334,7 +347,7 @@ resmon_status rm_dwarf_open(struct rm_debug_image *image, struct rm_debug_image 
     if (status != RESMON_OK) {
         return status;
     }
-    struct rm_dwarf *dwarf = rm_alloc(1, sizeof *dwarf);
+    struct rm_dwarf *dwarf = has_room(image) ? rm_alloc(1, sizeof *dwarf) : NULL;
     if (dwarf == NULL) {
         return no_memory();
     }
