@@ -85,7 +85,7 @@ static void add_entry(struct plan *plan, const char *name, size_t bytes)
 
 static resmon_status add_section(struct plan *plan, const char *name)
 {
-    const struct rm_elf_section *section = rm_elf_find(plan->elf, name, SHT_PROGBITS);
+    const struct rm_elf_section *section = rm_elf_find(plan->elf, name, 0);
     if (section == NULL) {
         return RESMON_OK;
     }

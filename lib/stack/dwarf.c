@@ -15,6 +15,7 @@
 
 #define MOST_DEPTH 128 /* of entries in one another: what lies deeper has no names of its own */
 #define NO_NODE    UINT32_MAX
+#define SPARE      ((size_t)8 << 20)
 
 /* ---- libdw ------------------------------------------------------------------------------ */
 
@@ -136,13 +137,16 @@ struct rm_dwarf {
     struct unit *units;
     size_t unit_count, unit_capacity;
     struct rm_ranges ranges; /* by index of units */
+    size_t budget;           /* of entries and ranges yet to be looked at: see spend() */
     bool is_broken;          /* libdw ran out of memory in the middle of something */
 };
 
 /* Where libdw has no memory it calls a handler that must not return; its own ends the program. */
 static RM_THREAD_LOCAL jmp_buf *escape;
 
-static _Noreturn void on_no_memory(void)
+static void on_no_memory(void) __attribute__((noreturn)); /* as the type of libdw says it */
+
+static void on_no_memory(void)
 {
     longjmp(*escape, 1); /* NOLINT(cert-err52-cpp): there is no other way out of libdw */
 }
@@ -172,6 +176,17 @@ static resmon_status no_memory(void)
     return rm_error(RESMON_ENOMEM, "out of memory for an index of debug information");
 }
 
+/* Each entry, and each range, takes a byte at least, and is looked at once.  Where they are more
+ * than that, damaged references lead to the same ones over and over. */
+static bool spend(struct rm_dwarf *dwarf)
+{
+    if (dwarf->budget == 0) {
+        return false;
+    }
+    dwarf->budget--;
+    return true;
+}
+
 /* ---- units ------------------------------------------------------------------------------ */
 
 static resmon_status add_unit(struct rm_dwarf *dwarf, const Dwarf_Die *die, Dwarf_Off past)
@@ -190,12 +205,12 @@ static resmon_status add_unit(struct rm_dwarf *dwarf, const Dwarf_Die *die, Dwar
 }
 
 /* Adds what ranges an entry has; how many that are. */
-static resmon_status add_ranges(struct rm_ranges *ranges, Dwarf_Die *die, struct rm_range range,
-                                size_t *ret_count)
+static resmon_status add_ranges(struct rm_dwarf *dwarf, struct rm_ranges *ranges, Dwarf_Die *die,
+                                struct rm_range range, size_t *ret_count)
 {
     Dwarf_Addr base = 0, low = 0, high = 0;
     ptrdiff_t at = 0;
-    while ((at = dw.ranges(die, at, &base, &low, &high)) > 0) {
+    while (spend(dwarf) && (at = dw.ranges(die, at, &base, &low, &high)) > 0) {
         range.low = low;
         range.high = high;
         if (!rm_ranges_add(ranges, range)) {
@@ -265,7 +280,7 @@ static resmon_status index_units(struct rm_dwarf *dwarf, void *context)
     resmon_status status = RESMON_OK;
     for (size_t i = 0; status == RESMON_OK && i < dwarf->unit_count; i++) {
         size_t count = 0;
-        status = add_ranges(&dwarf->ranges, &dwarf->units[i].die,
+        status = add_ranges(dwarf, &dwarf->ranges, &dwarf->units[i].die,
                             (struct rm_range){.value = (uint32_t)i}, &count);
         is_known[i] = count > 0;
     }
@@ -315,6 +330,16 @@ static resmon_status open_dwarf(struct rm_dwarf *dwarf)
     return status;
 }
 
+/* Where libdw has no memory it ends the program in places, whatever its handler is: there must be
+ * plenty before it begins. */
+static bool has_room(const struct rm_debug_image *image)
+{
+    void *room = rm_alloc(image->length + image->unpacked + SPARE, 2);
+    bool is_there = room != NULL;
+    rm_free(room);
+    return is_there;
+}
+
 resmon_status rm_dwarf_open(struct rm_debug_image *image, struct rm_debug_image *alternate,
                             struct rm_dwarf **ret_dwarf)
 {
@@ -322,10 +347,11 @@ resmon_status rm_dwarf_open(struct rm_debug_image *image, struct rm_debug_image 
     if (status != RESMON_OK) {
         return status;
     }
-    struct rm_dwarf *dwarf = rm_alloc(1, sizeof *dwarf);
+    struct rm_dwarf *dwarf = has_room(image) ? rm_alloc(1, sizeof *dwarf) : NULL;
     if (dwarf == NULL) {
         return no_memory();
     }
+    dwarf->budget = 2 * (image->length + image->unpacked);
     dwarf->own.image = *image;
     dwarf->alternate.image = *alternate;
     status = open_dwarf(dwarf);
@@ -343,6 +369,7 @@ resmon_status rm_dwarf_open(struct rm_debug_image *image, struct rm_debug_image 
 
 /* A walk through the entries of a unit: the entry at each depth, and the function around it. */
 struct walk {
+    struct rm_dwarf *dwarf;
     struct unit *unit;
     Dwarf_Die dies[MOST_DEPTH];
     uint32_t nodes[MOST_DEPTH];
@@ -355,7 +382,7 @@ static resmon_status add_node(struct walk *walk, Dwarf_Die *die, bool is_inlined
     size_t count = 0;
     uint32_t index = (uint32_t)unit->node_count;
     resmon_status status =
-        add_ranges(&unit->ranges, die,
+        add_ranges(walk->dwarf, &unit->ranges, die,
                    (struct rm_range){.value = index, .order = (uint32_t)walk->depth}, &count);
     if (status != RESMON_OK || count == 0) {
         return status;
@@ -400,7 +427,7 @@ static bool holds_functions(int tag)
  * claims to be followed by one before it, or in another unit, is the last. */
 static bool step(struct walk *walk)
 {
-    while (walk->depth > 0) {
+    while (walk->depth > 0 && spend(walk->dwarf)) {
         Dwarf_Die *die = &walk->dies[walk->depth];
         Dwarf_Off offset = dw.dieoffset(die);
         if (dw.siblingof(die, die) == 0 && dw.dieoffset(die) > offset &&
@@ -424,8 +451,7 @@ static bool descend(struct walk *walk)
 
 static resmon_status walk_unit(struct rm_dwarf *dwarf, void *context)
 {
-    struct walk walk = {.unit = context};
-    (void)dwarf;
+    struct walk walk = {.dwarf = dwarf, .unit = context};
     walk.dies[0] = walk.unit->die;
     walk.nodes[0] = NO_NODE;
     for (bool is_more = descend(&walk); is_more;) {

@@ -182,7 +182,8 @@ struct work {
     struct rm_run_place *places;
     size_t place_count, place_capacity;
     struct texts functions, files;
-    size_t unnamed;            /* modules whose file is not to be had */
+    size_t unnamed;            /* modules of which something is not to be had */
+    const char *missing;       /* of the first of them: "names" or "lines" */
     char remark[REMARK_BYTES]; /* about the first of them */
 };
 
@@ -271,14 +272,16 @@ static resmon_status name_place(struct work *work, struct rm_symbols *symbols, s
 
 static void take_remark(struct work *work, const struct rm_symbols *symbols)
 {
-    const char *reason = NULL;
+    const char *reason = NULL, *missing = "names";
     if (rm_symbols_status(symbols, &reason) == RESMON_OK) {
         reason = rm_symbols_remark(symbols);
+        missing = "lines";
     }
     if (reason[0] == '\0') {
         return;
     }
     if (work->unnamed++ == 0) {
+        work->missing = missing;
         (void)snprintf(work->remark, sizeof work->remark, "%s", reason);
     }
 }
@@ -434,11 +437,11 @@ static void replace(struct rm_run_profile *profile, const struct work *work,
 static const char *remark_text(struct work *work)
 {
     char text[REMARK_BYTES + 64];
-    int length = snprintf(text, sizeof text, "names are missing: %s", work->remark);
-    if (work->unnamed == 0 || length < 0) {
+    if (work->unnamed == 0) {
         return "";
     }
-    if (work->unnamed > 1 && (size_t)length < sizeof text) {
+    int length = snprintf(text, sizeof text, "%s are missing: %s", work->missing, work->remark);
+    if (work->unnamed > 1 && length >= 0 && (size_t)length < sizeof text) {
         (void)snprintf(text + length, sizeof text - (size_t)length, " (and of %zu more files)",
                        work->unnamed - 1);
     }
