@@ -22,7 +22,8 @@ static inline struct rm_block_sizes small_sizes(void)
                                    .depth = 4,
                                    .fact_bytes = 512,
                                    .events = 3,
-                                   .scope_energy = 1};
+                                   .scope_energy = 1,
+                                   .scope_counters = 2};
 }
 
 static inline struct rm_block made_block(const struct rm_block_sizes *sizes)

@@ -40,6 +40,7 @@ static void test_every_size_has_bounds_that_are_named(void **state)
         {"fact_bytes", offsetof(struct rm_block_sizes, fact_bytes), 1, RM_MAX_FACT_BYTES},
         {"events", offsetof(struct rm_block_sizes, events), 0, RM_MAX_EVENTS},
         {"scope_energy", offsetof(struct rm_block_sizes, scope_energy), 0, 1},
+        {"scope_counters", offsetof(struct rm_block_sizes, scope_counters), 0, 8},
     };
     assert_int_equal(sizeof sizes / sizeof sizes[0], sizeof(struct rm_block_sizes) / 8);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -86,7 +87,8 @@ static void test_the_largest_block_is_measured_without_overflow(void **state)
                                   RM_MAX_DEPTH,
                                   RM_MAX_FACT_BYTES,
                                   RM_MAX_EVENTS,
-                                  1};
+                                  1,
+                                  8};
     uint64_t bytes = 0;
     assert_status(RESMON_ERANGE, rm_block_measure(&most, &bytes)); /* more than can be loaded */
     assert_true(bytes > RM_MAX_RUN_BYTES);
