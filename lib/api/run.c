@@ -373,12 +373,12 @@ resmon_status resmon_run_get_counter(const resmon_run *run, size_t index,
 resmon_status resmon_run_scope_counter(const resmon_run *run, size_t scope, size_t counter,
                                        double *ret_value)
 {
+    if (ret_value == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_run_scope_counter: an argument is NULL");
+    }
     resmon_status status = check(run, scope, resmon_run_scope_count(run), "scope");
     if (status == RESMON_OK) {
         status = check(run, counter, resmon_run_counter_count(run), "counter");
-    }
-    if (status == RESMON_OK && ret_value == NULL) {
-        status = rm_error(RESMON_EINVAL, "resmon_run_scope_counter: an argument is NULL");
     }
     if (status == RESMON_OK) {
         *ret_value = run->scopes[scope].counts[counter];

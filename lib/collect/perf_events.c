@@ -15,8 +15,10 @@ static resmon_status open_counters(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     resmon_status status = rm_counters_open(collect);
-    for (size_t i = 0; status == RESMON_OK && i < collect->counters.wanted->event_count; i++) {
-        const struct rm_perf_event *event = &collect->counters.wanted->events[i];
+    const struct rm_counters_wanted *wanted = collect->counters.wanted;
+    size_t count = wanted != NULL ? wanted->event_count : 0;
+    for (size_t i = 0; status == RESMON_OK && i < count; i++) {
+        const struct rm_perf_event *event = &wanted->events[i];
         status = rm_counter_set_open(collect, &state->sets[i], event->name, event, 1);
         state->count++;
     }

@@ -22,8 +22,8 @@
 
 struct rm_perf_event {
     char name[RM_EVENT_NAME_BYTES]; /* as it is asked for */
-    uint32_t type;
     uint64_t config, config1, config2;
+    uint32_t type;
     bool is_named;     /* one of libpfm4's, which has to say the rest */
     bool is_of_kernel; /* happens in the kernel only: it cannot be counted in user mode */
 };

@@ -176,10 +176,31 @@ static struct rm_counter_wish wish_of(const struct rm_options *options)
                                     wanted->event_count};
 }
 
+/* What scopes take; nothing but what a block must have where there are none. */
+static void set_scope_sizes(const struct rm_options *options, bool is_self,
+                            struct rm_block_sizes *sizes)
+{
+    const struct rm_counter_wish wish = wish_of(options);
+    sizes->sites = sizes->nodes = 2;
+    sizes->threads = sizes->depth = 1;
+    if (!options->wants_scopes) {
+        return;
+    }
+    sizes->sites = site_room(options);
+    sizes->nodes = options->paths;
+    sizes->threads = options->threads;
+    sizes->depth = options->depth;
+    if (is_self) {
+        sizes->events = options->events;
+        sizes->scope_energy = (options->domains & RESMON_DOMAIN_ENERGY) != 0;
+        sizes->lines = RM_LINES;
+        sizes->scope_counters = rm_counter_plan_room(&wish);
+    }
+}
+
 static resmon_status make_block(resmon_monitor *monitor)
 {
     const struct rm_options *options = &monitor->options;
-    const struct rm_counter_wish wish = wish_of(options);
     const struct rm_sampler *sampler = &monitor->sampling.sampler;
     bool is_self = sampler->collect.is_self;
     struct rm_block_sizes sizes = {
@@ -187,18 +208,10 @@ static resmon_status make_block(resmon_monitor *monitor)
         .rows = options->rows,
         .sources = sampler->source_count > 0 ? sampler->source_count : 1,
         .tags = options->tags,
-        .sites = options->wants_scopes ? site_room(options) : 2,
-        .nodes = options->wants_scopes ? options->paths : 2,
-        .threads = options->wants_scopes ? options->threads : 1,
-        .depth = options->wants_scopes ? options->depth : 1,
         .fact_bytes = FACT_BYTES,
-        .events = options->wants_scopes && is_self ? options->events : 0,
-        .scope_energy =
-            options->wants_scopes && is_self && (options->domains & RESMON_DOMAIN_ENERGY) != 0,
-        .lines = options->wants_scopes && is_self ? RM_LINES : 0,
         .stacks = options->stacks != 0 && is_self ? STACKS : 0,
-        .scope_counters = options->wants_scopes && is_self ? rm_counter_plan_room(&wish) : 0,
     };
+    set_scope_sizes(options, is_self, &sizes);
     return map_block(monitor, &sizes);
 }
 

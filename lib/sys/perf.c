@@ -115,6 +115,7 @@ bool rm_perf_read(int fd, struct rm_perf_count *ret_count)
 bool rm_perf_read_group(int fd, size_t count, struct rm_perf_group *ret_group)
 {
     uint64_t words[3 + RM_PERF_GROUP];
+    words[0] = 0;
     size_t bytes = (3 + count) * sizeof words[0];
     ssize_t got = count <= RM_PERF_GROUP ? read(fd, words, bytes) : -1;
     rm_own_io_note_read(got);

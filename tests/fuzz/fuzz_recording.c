@@ -87,6 +87,8 @@ static void pour(const uint8_t *data, size_t size)
         .depth = 1 + data[7] % 4,
         .fact_bytes = 1 + data[8] % 64U,
         .events = data[9] % 4,
+        .scope_energy = 1,
+        .scope_counters = data[9] / 4 % 3,
     };
     uint64_t bytes = 0;
     struct rm_block block;

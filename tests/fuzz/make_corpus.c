@@ -35,6 +35,7 @@ static const struct rm_block_sizes sizes = {
     .fact_bytes = 48,
     .events = 3,
     .scope_energy = 1,
+    .scope_counters = 2,
 };
 
 static resmon_site sites[] = {{"load", "a.c", "main", 3, 0}, {"parse", "b.c", "parse", 5, 0}};
@@ -71,9 +72,10 @@ static void keep(void *context)
 
 static void visit_scopes(struct rm_scope_session **session)
 {
-    PROMISE(rm_session_start(
-                &block, &(struct rm_session_terms){.meters = RESMON_METER_ALL, .max_share = 1e9},
-                keep, NULL, session) == RESMON_OK);
+    const struct rm_counter_wish wish = {.is_default = true};
+    const struct rm_session_terms terms = {
+        .meters = RESMON_METER_ALL, .max_share = 1e9, .counters = &wish};
+    PROMISE(rm_session_start(&block, &terms, keep, NULL, session) == RESMON_OK);
     for (int i = 0; i < 3; i++) {
         uint64_t outer = resmon_scope_begin(&sites[0]);
         uint64_t inner = resmon_scope_begin(&sites[1]);
@@ -96,7 +98,7 @@ static void write_seed(const char *kind, const char *name, const void *bytes, si
 /* As fuzz_recording's pour() takes it. */
 static void write_poured(const char *name)
 {
-    static const unsigned char choice[10] = {1, 1, 0, 2, 3, 10, 1, 2, 47, 3};
+    static const unsigned char choice[10] = {1, 1, 0, 2, 3, 10, 1, 2, 47, 11};
     static unsigned char bytes[BLOCK_BYTES];
     size_t length = sizeof choice;
     size_t head = sizeof *block.header - offsetof(struct rm_block_header, start);

@@ -24,7 +24,8 @@ static inline struct rm_block_sizes small_sizes(void)
                                    .events = 3,
                                    .scope_energy = 1,
                                    .stacks = 8,
-                                   .lines = 2};
+                                   .lines = 2,
+                                   .scope_counters = 2};
 }
 
 static inline struct rm_block made_block(const struct rm_block_sizes *sizes)

@@ -24,13 +24,16 @@ static void test_everything_at_once(void **state)
 {
     (void)state;
     assert_ok(rm_autorun_parse("json=run.json,record=run-%p.rec,interval=250ms,"
-                               "scopes=wall+cpu+rss+io,domains=process+node,rows=1000,"
-                               "name=a=b c,summary,smaps,log",
+                               "scopes=wall+cpu+rss+io+perf,domains=process+node,rows=1000,"
+                               "name=a=b c,summary,smaps,log,counters=default+l2,"
+                               "scope_counters=cycles",
                                &plan));
     assert_int_equal(plan.options.struct_size, sizeof plan.options);
     assert_string_equal(plan.texts[RM_AUTORUN_JSON], "run.json");
     assert_string_equal(plan.options.record, "run-%p.rec");
     assert_string_equal(plan.options.name, "a=b c");
+    assert_string_equal(plan.options.counters, "default+l2");
+    assert_string_equal(plan.options.scope_counters, "cycles");
     assert_int_equal(plan.options.interval_ms, 250);
     assert_int_equal(plan.options.max_rows, 1000);
     assert_int_equal(plan.options.scope_meters, RESMON_METER_ALL);

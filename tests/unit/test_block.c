@@ -44,6 +44,7 @@ static void test_every_size_has_bounds_that_are_named(void **state)
         {"scope_energy", offsetof(struct rm_block_sizes, scope_energy), 0, 1},
         {"stacks", offsetof(struct rm_block_sizes, stacks), 0, RM_MAX_STACKS},
         {"lines", offsetof(struct rm_block_sizes, lines), 0, RM_LINES},
+        {"scope_counters", offsetof(struct rm_block_sizes, scope_counters), 0, 8},
     };
     assert_int_equal(sizeof sizes / sizeof sizes[0], sizeof(struct rm_block_sizes) / 8);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -94,6 +95,7 @@ static void test_the_largest_block_is_measured_without_overflow(void **state)
         .scope_energy = 1,
         .stacks = RM_MAX_STACKS,
         .lines = RM_LINES,
+        .scope_counters = 8,
     };
     uint64_t bytes = 0;
     assert_status(RESMON_ERANGE, rm_block_measure(&most, &bytes)); /* more than can be loaded */

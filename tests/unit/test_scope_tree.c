@@ -11,6 +11,7 @@
 #include "random.h"
 #include "single_step.h"
 #include "store/run.h"
+#include "store/scope_counts.h"
 #include "store/scope_energy.h"
 #include "store/scope_tree.h"
 
@@ -220,6 +221,15 @@ static void set_energy(struct rm_block *block, uint64_t node, double joules, dou
     energy->sums[energy->version & 1] = (struct rm_scope_energy){joules, doubt};
 }
 
+static void add_counts(struct rm_block *block, uint64_t node, uint64_t count)
+{
+    const struct rm_scope_counts counts = {
+        .calls = 2, .wall = 50, .enabled = 10, .running = 10, .values = {count, 2 * count}};
+    rm_scope_counts_add(block, rm_node_ref_of(node), &counts);
+    rm_scope_counter_at(block, 0)->scale = 1.0;
+    rm_scope_counter_at(block, 1)->scale = 0.5;
+}
+
 /* One path: node 4 among the retired, node 5 in the tree of thread 0. */
 static void prepare_move(struct move *move, int target_is_empty)
 {
@@ -238,6 +248,10 @@ static void prepare_move(struct move *move, int target_is_empty)
     rm_node_publish_meters(source, &meters);
     set_energy(&move->block, 4, target_is_empty ? 0.0 : 11.0, target_is_empty ? 0.0 : 1.0);
     set_energy(&move->block, 5, 7.0, 0.25);
+    if (!target_is_empty) {
+        add_counts(&move->block, 4, 30);
+    }
+    add_counts(&move->block, 5, 12);
     move->block.header->energy_divisions = 2;
     move->source = rm_node_ref_of(5);
     move->target = rm_node_ref_of(4);
@@ -266,6 +280,10 @@ static void assert_nothing_lost(void *context)
     assert_near(now->energy_j, before->energy_j, 0.0);
     assert_near(now->energy_doubt_j, before->energy_doubt_j, 0.0);
     assert_true(now->energy_j >= 7.0);
+    assert_int_equal(now->counter_calls, before->counter_calls);
+    assert_near(now->counts[0], before->counts[0], 0.0);
+    assert_near(now->counts[1], before->counts[1], 0.0);
+    assert_true(now->counts[0] >= 12.0);
     resmon_run_free(run);
 }
 
@@ -285,13 +303,18 @@ static void assert_moved(const struct move *move)
     assert_int_equal(rm_node_meters(target).cpu_ns, 500);
     assert_int_equal(rm_node_meters(source).cpu_ns, 0);
     struct rm_node_moved moved = rm_node_moved_of(&move->block, move->source);
-    assert_false(moved.wall || moved.meters || moved.energy); /* the journal is closed */
+    assert_false(moved.wall || moved.meters || moved.energy ||
+                 moved.counts); /* the journal is closed */
     assert_near(rm_scope_energy_of(&move->block, move->target).joules, move->before.energy_j, 0.0);
     assert_near(rm_scope_energy_of(&move->block, move->source).joules, 0.0, 0.0);
     const struct rm_scope_energy_record *records =
         rm_block_record(&move->block, RM_SECTION_SCOPE_ENERGY, 0);
     assert_int_equal(records[4].seen, 9000); /* what had its energy is not given it again */
     assert_int_equal(records[5].seen, 0);
+    assert_int_equal(rm_scope_counts_of(&move->block, move->target).calls,
+                     move->before.counter_calls);
+    assert_int_equal(rm_scope_counts_of(&move->block, move->source).calls, 0);
+    assert_int_equal(rm_scope_counts_of(&move->block, move->source).values[0], 0);
 }
 
 static void test_a_move_takes_everything_along(void **state)
@@ -307,20 +330,21 @@ static void test_a_move_takes_everything_along(void **state)
     }
 }
 
-static void assert_journal(const struct move *move, int wall, int meters, int energy)
+static void assert_journal(const struct move *move, int wall, int meters, int energy, int counts)
 {
     struct rm_node_moved moved = rm_node_moved_of(&move->block, move->source);
     assert_int_equal(moved.wall, wall);
     assert_int_equal(moved.meters, meters);
     assert_int_equal(moved.energy, energy);
+    assert_int_equal(moved.counts, counts);
     moved = rm_node_moved_of(&move->block, move->target);
-    assert_false(moved.wall || moved.meters || moved.energy);
+    assert_false(moved.wall || moved.meters || moved.energy || moved.counts);
 }
 
 static void test_killed_at_each_step_of_a_move_as_documented(void **state)
 {
     (void)state;
-    for (int killed_at = 0; killed_at <= 5; killed_at++) {
+    for (int killed_at = 0; killed_at <= 6; killed_at++) {
         struct move move = {.block = block_with_roots()};
         prepare_move(&move, 0);
         struct rm_block_header *header = move.block.header;
@@ -333,29 +357,34 @@ static void test_killed_at_each_step_of_a_move_as_documented(void **state)
         header->journal.target = move.target;
         header->journal.meter_version = meter_version;
         header->journal.energy_version = 1;
+        header->journal.counts_version = rm_scope_counts_next_version(&move.block, move.target);
         /* The copies that are not current: torn, until their version says otherwise. */
         memset(&to->wall[wall_version & 1], 0xa5, sizeof a);
         memset(&to->meters[meter_version & 1], 0xa5, sizeof c);
         if (killed_at >= 1) {
             header->journal.wall_version = UINT64_C(1) << 32 | wall_version;
-            assert_journal(&move, 0, 0, 0);
+            assert_journal(&move, 0, 0, 0, 0);
         }
         if (killed_at >= 2) {
             to->wall[wall_version & 1] =
                 rm_scope_wall_merge(&a, to->first_ticks, &b, from->first_ticks, to->first_ticks);
             to->wall_version = wall_version;
-            assert_journal(&move, 1, 0, 0);
+            assert_journal(&move, 1, 0, 0, 0);
         }
         if (killed_at >= 3) {
             to->meters[meter_version & 1] = rm_scope_meters_merge(&c, &d);
             to->meter_version = meter_version;
-            assert_journal(&move, 1, 1, 0);
+            assert_journal(&move, 1, 1, 0, 0);
         }
         if (killed_at >= 4) {
             rm_scope_energy_move(&move.block, move.source, move.target);
-            assert_journal(&move, 1, 1, 1);
+            assert_journal(&move, 1, 1, 1, 0);
         }
         if (killed_at >= 5) {
+            rm_scope_counts_move(&move.block, move.source, move.target);
+            assert_journal(&move, 1, 1, 1, 1);
+        }
+        if (killed_at >= 6) {
             from->wall[from->wall_version & 1] = (struct rm_scope_wall){.min = UINT64_MAX};
             from->meters[from->meter_version & 1] = (struct rm_scope_meters){0};
         }

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counter/: microarchitectures, formulas, names of events, and the table of groups; its codes
+ * against libpfm4, which has them from elsewhere.
+ */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include "counter/formula.h"
+#include "counter/group.h"
+#include "sys/pfm.h"
+
+/* ---- arch ------------------------------------------------------------------------------------ */
+
+static void test_processors_by_their_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *vendor;
+        int family, model;
+        uint32_t arch;
+    } known[] = {
+        {"GenuineIntel", 6, 0x3f, RM_ARCH_HSW},   {"GenuineIntel", 6, 0x4f, RM_ARCH_BDW},
+        {"GenuineIntel", 6, 0x9e, RM_ARCH_SKL},   {"GenuineIntel", 6, 85, RM_ARCH_SKX},
+        {"GenuineIntel", 6, 167, RM_ARCH_ICL},    {"GenuineIntel", 6, 0x8c, RM_ARCH_ICL},
+        {"GenuineIntel", 6, 0x6a, RM_ARCH_ICX},   {"GenuineIntel", 6, 0x8f, RM_ARCH_SPR},
+        {"GenuineIntel", 6, 0xcf, RM_ARCH_EMR},   {"GenuineIntel", 6, 0x97, RM_ARCH_ADL},
+        {"GenuineIntel", 6, 0x2a, RM_ARCH_INTEL}, {"GenuineIntel", 15, 0x3f, RM_ARCH_INTEL},
+        {"AuthenticAMD", 0x17, 1, RM_ARCH_ZEN},   {"AuthenticAMD", 0x17, 0x31, RM_ARCH_ZEN2},
+        {"AuthenticAMD", 25, 1, RM_ARCH_ZEN3},    {"AuthenticAMD", 25, 0x21, RM_ARCH_ZEN3},
+        {"AuthenticAMD", 25, 17, RM_ARCH_ZEN4},   {"AuthenticAMD", 25, 0x61, RM_ARCH_ZEN4},
+        {"AuthenticAMD", 26, 2, RM_ARCH_ZEN5},    {"AuthenticAMD", 21, 2, RM_ARCH_AMD},
+        {"ARM", 0xd0c, 0, RM_ARCH_ARM},           {"", 0, 0, RM_ARCH_OTHER},
+        {"HygonGenuine", 24, 1, RM_ARCH_OTHER},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        uint32_t arch = rm_arch_of(known[i].vendor, known[i].family, known[i].model);
+        if (arch != known[i].arch) {
+            fail_msg("%s %d %d is %s", known[i].vendor, known[i].family, known[i].model,
+                     rm_arch_name(arch));
+        }
+    }
+    assert_string_equal(rm_arch_name(RM_ARCH_ZEN4), "Zen 4");
+    assert_string_equal(rm_arch_pmu(RM_ARCH_HSW, 1), "hsw_ep");
+    assert_null(rm_arch_pmu(RM_ARCH_SKL, 1));
+    assert_null(rm_arch_pmu(RM_ARCH_ARM, 0));
+}
+
+/* ---- formulas -------------------------------------------------------------------------------- */
+
+static bool value_of(void *context, struct rm_text name, double *ret_value)
+{
+    (void)context;
+    if (rm_text_equals(&name, "a") || rm_text_equals(&name, "A_1")) {
+        *ret_value = 6.0;
+        return true;
+    }
+    *ret_value = rm_text_equals(&name, "zero") ? 0.0 : (double)NAN;
+    return rm_text_equals(&name, "zero") || rm_text_equals(&name, "missing");
+}
+
+static double evaluated(const char *text)
+{
+    double value = 0.0;
+    assert_ok(rm_formula_evaluate(text, value_of, NULL, &value));
+    return value;
+}
+
+static void test_formulas_are_reckoned(void **state)
+{
+    (void)state;
+    assert_near(evaluated("1 + 2 * 3"), 7.0, 0.0);
+    assert_near(evaluated("(1 + 2) * 3"), 9.0, 0.0);
+    assert_near(evaluated("64*(a + A_1)"), 768.0, 0.0);
+    assert_near(evaluated("10 - 2 - 3"), 5.0, 0.0);
+    assert_near(evaluated("100 / 5 / 4"), 5.0, 0.0);
+    assert_near(evaluated("-a + 0.5"), -5.5, 0.0);
+    assert_near(evaluated("  a  "), 6.0, 0.0);
+    assert_near(evaluated("2 * -3"), -6.0, 0.0);
+    assert_true(isnan(evaluated("a / zero")));
+    assert_true(isnan(evaluated("zero / zero")));
+    assert_true(isnan(evaluated("a + missing")));
+}
+
+static void test_what_is_no_formula_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",        " ",   "1 +",    "(a",    "a)",   "a b",
+                                        "unknown", "*a",  "a // a", "a + ,", "((a)", "()",
+                                        "a-",      "a$b", "1e6 *",  "a(1)"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        double value = 42.0;
+        resmon_status status = rm_formula_evaluate(wrong[i], value_of, NULL, &value);
+        if (status != RESMON_EINVAL || !(value >= 42.0 && value <= 42.0)) {
+            fail_msg("'%s' is taken for a formula", wrong[i]);
+        }
+    }
+    char deep[256];
+    memset(deep, '(', 100);
+    (void)snprintf(deep + 100, sizeof deep - 100, "a");
+    double value;
+    assert_status(RESMON_EINVAL, rm_formula_evaluate(deep, value_of, NULL, &value));
+    memset(deep, '-', 100);
+    assert_status(RESMON_EINVAL, rm_formula_evaluate(deep, value_of, NULL, &value));
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static struct rm_perf_event parsed(const char *text)
+{
+    struct rm_perf_event event;
+    assert_ok(rm_perf_event_parse(rm_text_of(text, strlen(text)), &event));
+    return event;
+}
+
+static void test_events_by_name_and_code(void **state)
+{
+    (void)state;
+    struct rm_perf_event event = parsed("cycles");
+    assert_int_equal(event.type, RM_EVENT_HARDWARE);
+    assert_int_equal(event.config, 0);
+    event = parsed("page_faults");
+    assert_string_equal(event.name, "page-faults");
+    assert_int_equal(event.type, RM_EVENT_SOFTWARE);
+    assert_int_equal(event.config, 2);
+    assert_false(event.is_of_kernel);
+    assert_true(parsed("context-switches").is_of_kernel);
+    event = parsed("r0451");
+    assert_int_equal(event.type, RM_EVENT_RAW);
+    assert_int_equal(event.config, 0x0451);
+    assert_false(event.is_named);
+    assert_int_equal(parsed("cpu/event=0x51,umask=0x4/").config, 0x0451);
+    assert_int_equal(parsed("cpu/event=0x51:umask=4:cmask=1:inv:edge/").config, 0x1840451);
+    assert_true(parsed("cpu/event=0x1c7,umask=0x2/").config == 0x1000002c7);
+    event = parsed("skx::FP_ARITH:SCALAR_SINGLE:c=1");
+    assert_true(event.is_named);
+    assert_string_equal(event.name, "skx::FP_ARITH:SCALAR_SINGLE:c=1");
+    assert_true(parsed("retired_instructions").is_named); /* no code, though it begins with an r */
+}
+
+static void test_what_cannot_be_an_event_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",
+                                        "a b",
+                                        "-x",
+                                        "cpu/event=0x1000/",
+                                        "cpu/event=zz/",
+                                        "cpu/evnt=1/",
+                                        "cpu/umask=256/",
+                                        "cpu/",
+                                        "a+b",
+                                        "a\nb",
+                                        "%s%n"};
+    struct rm_perf_event event = {.type = 77};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_status(RESMON_EINVAL,
+                      rm_perf_event_parse(rm_text_of(wrong[i], strlen(wrong[i])), &event));
+        assert_int_equal(event.type, 77);
+    }
+    char longest[200];
+    memset(longest, 'A', sizeof longest);
+    assert_status(RESMON_EINVAL, rm_perf_event_parse(rm_text_of(longest, sizeof longest), &event));
+}
+
+static void test_what_is_asked_for(void **state)
+{
+    (void)state;
+    struct rm_counters_wanted wanted;
+    assert_ok(rm_counters_parse("default+l2+INST_RETIRED:ANY_P+page-faults", 16, &wanted));
+    assert_int_equal(wanted.groups, RM_COUNTERS_DEFAULT | RM_COUNTERS_L2 | RM_COUNTERS_EVENTS);
+    assert_int_equal(wanted.event_count, 2);
+    assert_string_equal(wanted.events[0].name, "INST_RETIRED:ANY_P");
+    assert_status(RESMON_EINVAL, rm_counters_parse("default+", 16, &wanted));
+    assert_status(RESMON_EINVAL, rm_counters_parse("", 16, &wanted));
+    assert_status(RESMON_EINVAL, rm_counters_parse("cycles+instructions+cycles", 16, &wanted));
+    assert_non_null(strstr(resmon_last_error(), "cycles stands twice"));
+    assert_status(RESMON_EINVAL, rm_counters_parse("cycles+instructions+branches", 2, &wanted));
+    assert_non_null(strstr(resmon_last_error(), "branches is one event too many: there may be 2"));
+    uint32_t bit;
+    for (size_t i = 0; rm_counters_group(i, &bit) != NULL; i++) {
+        assert_ok(rm_counters_parse(rm_counters_group(i, &bit), 16, &wanted));
+        assert_int_equal(wanted.groups, bit);
+    }
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+/* Every row of every microarchitecture: a formula whose events it has, or a reason. */
+static void test_every_formula_has_its_events(void **state)
+{
+    (void)state;
+    size_t formulas = 0;
+    const struct rm_counter_row *row;
+    for (size_t i = 0; (row = rm_counter_row_at(i)) != NULL; i++) {
+        uint32_t bit;
+        size_t g = 0;
+        while (rm_counters_group(g, &bit) != NULL &&
+               strcmp(rm_counters_group(g, &bit), row->group) != 0) {
+            g++;
+        }
+        assert_non_null(rm_counters_group(g, &bit));
+        for (uint32_t arch = 1; arch < RM_ARCH_ANY; arch <<= 1) {
+            char names[RM_FORMULA_EVENTS][RM_EVENT_NAME_BYTES];
+            struct rm_perf_event event;
+            size_t count = 0;
+            assert_non_null(rm_counter_row_of(row->metric, arch)); /* nobody is left without */
+            if ((row->archs & arch) == 0 || row->formula == NULL) {
+                assert_true(row->formula != NULL || row->note != NULL);
+                continue;
+            }
+            assert_ok(rm_counter_names(row->formula, names, &count));
+            assert_true(count > 0);
+            for (size_t n = 0; n < count; n++) {
+                if (!rm_counter_event(names[n], arch, &event)) {
+                    fail_msg("%s of %s: no event %s", row->metric, rm_arch_name(arch), names[n]);
+                }
+            }
+            formulas++;
+        }
+    }
+    assert_true(formulas > 60);
+}
+
+/* An alias means one code in a microarchitecture. */
+static void test_no_event_stands_twice(void **state)
+{
+    (void)state;
+    const struct rm_counter_code *a, *b;
+    for (size_t i = 0; (a = rm_counter_code_at(i)) != NULL; i++) {
+        for (size_t k = i + 1; (b = rm_counter_code_at(k)) != NULL; k++) {
+            if (strcmp(a->alias, b->alias) == 0 && (a->archs & b->archs) != 0) {
+                fail_msg("%s stands twice", a->alias);
+            }
+        }
+    }
+}
+
+static void test_codes_are_those_of_libpfm4(void **state)
+{
+    (void)state;
+    struct rm_pfm_code code;
+    if (rm_pfm_encode("perf::PERF_COUNT_SW_PAGE_FAULTS", &code) == RESMON_ENOTSUP) {
+        print_message("skipped: %s\n", resmon_last_error());
+        skip();
+    }
+    size_t checked = 0;
+    size_t without = 0;
+    const struct rm_counter_code *event;
+    for (size_t i = 0; (event = rm_counter_code_at(i)) != NULL; i++) {
+        for (uint32_t arch = 1; arch < RM_ARCH_ANY && event->name != NULL; arch <<= 1) {
+            const char *pmu;
+            for (size_t p = 0; (event->archs & arch) != 0 && (pmu = rm_arch_pmu(arch, p)) != NULL;
+                 p++) {
+                char name[300];
+                (void)snprintf(name, sizeof name, "%s::%s", pmu, event->name);
+                if (!rm_pfm_has_pmu(pmu)) {
+                    without++;
+                    continue;
+                }
+                assert_ok(rm_pfm_encode(name, &code));
+                if (code.config != event->code || code.type != RM_EVENT_RAW) {
+                    fail_msg("%s is 0x%llx, not 0x%llx", name, (unsigned long long)code.config,
+                             (unsigned long long)event->code);
+                }
+                checked++;
+            }
+        }
+    }
+    print_message("%zu codes agree; of %zu this libpfm4 has no tables\n", checked, without);
+    assert_true(checked > 80);
+}
+
+static void test_names_near_an_unknown_one_are_told(void **state)
+{
+    (void)state;
+    struct rm_pfm_code code = {.type = 77};
+    resmon_status status = rm_pfm_encode("PERF_COUNT_SW_PAGE_FALTS", &code);
+    if (status == RESMON_ENOTSUP) {
+        print_message("skipped: %s\n", resmon_last_error());
+        skip();
+    }
+    assert_int_equal(status, RESMON_EINVAL);
+    assert_int_equal(code.type, 77);
+    assert_non_null(strstr(resmon_last_error(), "PERF_COUNT_SW_PAGE_FALTS"));
+    assert_non_null(strstr(resmon_last_error(), "; there are PERF_COUNT_"));
+    assert_status(RESMON_EINVAL, rm_pfm_encode("xyzzy::NOTHING", &code));
+    assert_status(RESMON_EINVAL, rm_pfm_encode("", &code));
+    assert_ok(rm_pfm_encode("perf::PERF_COUNT_SW_PAGE_FAULTS", &code));
+    assert_int_equal(code.type, RM_EVENT_SOFTWARE);
+    assert_int_equal(code.config, 2);
+}
+
+int main(void)
+{
+    (void)setenv("LIBPFM_ENCODE_INACTIVE", "1", 1); /* tables of other machines */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_processors_by_their_numbers),
+        cmocka_unit_test(test_formulas_are_reckoned),
+        cmocka_unit_test(test_what_is_no_formula_is_refused),
+        cmocka_unit_test(test_events_by_name_and_code),
+        cmocka_unit_test(test_what_cannot_be_an_event_is_refused),
+        cmocka_unit_test(test_what_is_asked_for),
+        cmocka_unit_test(test_every_formula_has_its_events),
+        cmocka_unit_test(test_no_event_stands_twice),
+        cmocka_unit_test(test_codes_are_those_of_libpfm4),
+        cmocka_unit_test(test_names_near_an_unknown_one_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
