@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What taking stacks costs the threads that are sampled, in their own CPU time: a program that only
+ * computes, 15 calls deep, and one that only touches fresh pages, without and with a monitor; and
+ * what one stack costs.  Beside gperftools' profiler at the same rate, where it is installed.
+ */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <resmon/resmon.h>
+
+#include "bench.h"
+
+#define DEPTH   15
+#define TOUCHED ((size_t)64 << 20)
+
+struct load {
+    uint64_t stacks, hz;
+    double samples; /* for each second of CPU time, of the latest round */
+};
+
+static double thread_cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static volatile uint64_t sink;
+
+__attribute__((noinline)) static void compute(size_t count)
+{
+    uint64_t value = sink;
+    for (size_t i = 0; i < count; i++) {
+        for (int k = 0; k < 1000; k++) {
+            value = value * 6364136223846793005U + 1442695040888963407U;
+        }
+    }
+    sink = value;
+}
+
+__attribute__((noinline)) static void descend(int depth, size_t count)
+{
+    if (depth == 0) {
+        compute(count);
+    } else {
+        descend(depth - 1, count);
+    }
+    __asm__ volatile("" ::: "memory"); /* no tail call */
+}
+
+static double computing(void *context, size_t count)
+{
+    (void)context;
+    double start = thread_cpu_ns();
+    descend(DEPTH, count);
+    return (thread_cpu_ns() - start) / (double)count;
+}
+
+static double touching(void *context, size_t count)
+{
+    (void)context;
+    double spent = 0;
+    for (size_t i = 0; i < count; i++) {
+        char *memory =
+            mmap(NULL, TOUCHED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) {
+            abort();
+        }
+        (void)madvise(memory, TOUCHED, MADV_NOHUGEPAGE);
+        double start = thread_cpu_ns();
+        for (size_t at = 0; at < TOUCHED; at += 4096) {
+            memory[at] = 1;
+        }
+        spent += thread_cpu_ns() - start;
+        munmap(memory, TOUCHED);
+    }
+    return spent / (double)count;
+}
+
+static resmon_monitor *start(const struct load *load)
+{
+    resmon_monitor *monitor = NULL;
+    const resmon_monitor_options options = {
+        .struct_size = sizeof options,
+        .interval_ms = 3600000,
+        .domains = RESMON_DOMAIN_PROCESS,
+        .stacks = load->stacks,
+        .stack_hz = load->hz,
+    };
+    if (resmon_monitor_new(&options, &monitor) != RESMON_OK ||
+        resmon_monitor_start(monitor) != RESMON_OK) {
+        fprintf(stderr, "%s\n", resmon_last_error());
+        exit(2);
+    }
+    return monitor;
+}
+
+static void finish(resmon_monitor *monitor, struct load *load, double cpu_ns)
+{
+    resmon_run *run = NULL;
+    resmon_run_stack_info info = {.struct_size = sizeof info};
+    int32_t kind = load->stacks == RESMON_STACKS_CPU ? RESMON_STACK_CPU : RESMON_STACK_MEMORY;
+    if (resmon_monitor_stop(monitor) != RESMON_OK ||
+        resmon_monitor_snapshot(monitor, &run) != RESMON_OK ||
+        resmon_run_get_stack_info(run, kind, &info) != RESMON_OK) {
+        fprintf(stderr, "%s\n", resmon_last_error());
+        exit(2);
+    }
+    if (info.status != RESMON_OK) {
+        printf("skipped: no stacks: %s\n", info.reason);
+        exit(77);
+    }
+    load->samples = (double)info.samples / (cpu_ns / 1e9);
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+}
+
+static double computing_sampled(void *context, size_t count)
+{
+    struct load *load = context;
+    resmon_monitor *monitor = start(load);
+    double each = computing(NULL, count);
+    finish(monitor, load, each * (double)count);
+    return each;
+}
+
+static double touching_sampled(void *context, size_t count)
+{
+    struct load *load = context;
+    resmon_monitor *monitor = start(load);
+    double each = touching(NULL, count);
+    finish(monitor, load, each * (double)count);
+    return each;
+}
+
+/* ---- gperftools -------------------------------------------------------------------------- */
+
+static int (*profiler_start)(const char *path);
+static void (*profiler_stop)(void);
+
+static double computing_profiled(void *context, size_t count)
+{
+    (void)context;
+    profiler_start("/dev/null");
+    double each = computing(NULL, count);
+    profiler_stop();
+    return each;
+}
+
+static int has_gperftools(void)
+{
+    void *library = dlopen("libprofiler.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (library != NULL) {
+        *(void **)&profiler_start = dlsym(library, "ProfilerStart");
+        *(void **)&profiler_stop = dlsym(library, "ProfilerStop");
+    }
+    return profiler_start != NULL && profiler_stop != NULL;
+}
+
+int main(int argc, char **argv)
+{
+    setenv("CPUPROFILE_FREQUENCY", "1000", 1);
+    struct bench bench = bench_begin(argc, argv, "stacks");
+    struct load fast = {.stacks = RESMON_STACKS_CPU, .hz = 1000};
+    struct load usual = {.stacks = RESMON_STACKS_CPU, .hz = 99};
+    struct load memory = {.stacks = RESMON_STACKS_MEMORY};
+    const size_t count = 150000; /* about 0.15 s */
+    bench_ratio(&bench, "computing, stacks at 1000 Hz", computing, computing_sampled, &fast, count,
+                1.01);
+    bench_value(&bench, "  samples for each second of CPU time", fast.samples, "1/s", 0);
+    bench_ratio(&bench, "computing, stacks at 99 Hz", computing, computing_sampled, &usual, count,
+                1.01);
+    if (has_gperftools()) {
+        bench_ratio(&bench, "computing, gperftools at 1000 Hz", computing, computing_profiled, NULL,
+                    count, 0);
+    } else {
+        printf("  gperftools is not installed (libgoogle-perftools4): without it\n");
+    }
+    bench_ratio(&bench, "touching pages, a stack each 64 faults", touching, touching_sampled,
+                &memory, 4, 1.03);
+    bench_value(&bench, "  samples for each second of CPU time", memory.samples, "1/s", 0);
+    return bench_end(&bench);
+}
