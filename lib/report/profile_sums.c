@@ -86,8 +86,9 @@ static bool describe_functions(struct summing *summing)
     struct rm_profile_sums *sums = summing->sums;
     sums->function_count = summing->functions.count;
     sums->functions = rm_arena_alloc(&sums->arena, sums->function_count, sizeof *sums->functions);
-    for (size_t i = 0; sums->functions != NULL && i < sums->function_count; i++) {
-        const struct rm_intern_key *key = &summing->functions.keys[i];
+    const struct rm_intern_key *keys = summing->functions.keys; /* NULL: there is none */
+    for (size_t i = 0; sums->functions != NULL && keys != NULL && i < sums->function_count; i++) {
+        const struct rm_intern_key *key = &keys[i];
         char *copy = rm_arena_alloc(&sums->arena, key->length + 1, 1);
         if (copy == NULL) {
             return false;
@@ -169,8 +170,10 @@ static bool share_lines(struct summing *summing)
     for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
         sums->lines[kind] =
             rm_arena_alloc(&sums->arena, summing->lines.count, sizeof *sums->lines[kind]);
-        for (uint32_t i = 0; sums->lines[kind] != NULL && i < summing->lines.count; i++) {
-            const struct line_key *key = summing->lines.keys[i].bytes;
+        const struct rm_intern_key *keys = summing->lines.keys; /* NULL: there is none */
+        uint32_t count = sums->lines[kind] != NULL && keys != NULL ? summing->lines.count : 0;
+        for (uint32_t i = 0; i < count; i++) {
+            const struct line_key *key = keys[i].bytes;
             struct rm_line line = summing->all_lines[i * RM_STACK_KINDS + kind];
             if (line.hits == 0) {
                 continue;
