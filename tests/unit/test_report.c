@@ -20,7 +20,7 @@ static void test_what_was_not_measured(void **state)
     struct rm_buffer buffer;
     (void)state;
     rm_buffer_init(&buffer, SIZE_MAX);
-    rm_report_write(&buffer, &run);
+    rm_report_write(&buffer, &run, NULL);
     const char *text = buffer.text;
     assert_non_null(strstr(text, "Not measured\n"));
     assert_non_null(strstr(text, "remarked       not all of it\n"));
@@ -43,7 +43,7 @@ static void test_nothing_is_missed(void **state)
     struct rm_buffer buffer;
     (void)state;
     rm_buffer_init(&buffer, SIZE_MAX);
-    rm_report_write(&buffer, &run);
+    rm_report_write(&buffer, &run, NULL);
     assert_null(strstr(buffer.text, "Not measured"));
     rm_buffer_free(&buffer);
 }

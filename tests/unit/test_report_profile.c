@@ -87,9 +87,9 @@ static void test_summary(void **state)
     assert_has(row_of(text, "Threads at the highest memory", "train"),
                "train training memset memset.S:151 load resmon-test-train");
     assert_has(row_of(text, "Threads at the highest memory", "4712"), "4712 - libc.so.6+0x5678");
-    assert_has(text, "CPU time       1.000 s in 101 samples, one each 10.10 ms of a thread's CPU "
-                     "time: 90.9 % of the process's 1.100 s\n");
-    assert_has(text, "memory         3.00 MiB in 14 samples, one each 64 page faults; huge pages");
+    assert_has(text, "CPU time       1.000 s in 101 samples (one each 10.10 ms): 90.9 % of the "
+                     "process's 1.100 s\n");
+    assert_has(text, "memory         3.00 MiB in 14 samples (one each 64 page faults); huge pages");
     assert_has(text, "lost           3: samples came faster than they were taken out\n");
     assert_has(text, "lost           1: threads had the signal blocked\n");
     resmon_text_free(text);
