@@ -15,8 +15,11 @@ static void test_what_was_not_measured(void **state)
         {.name = "shaky", .reason = "it broke", .reads = 3, .failures = 1},
         {.name = "no_hardware", .reason = "there is none", .status = RESMON_ENODEV},
     };
-    struct resmon_run run = {
-        .state = "finished", .label = "", .sources = sources, .source_count = 5};
+    struct resmon_run run = {.state = "finished",
+                             .label = "",
+                             .sources = sources,
+                             .source_count = 5,
+                             .profile = rm_profile_none()};
     struct rm_buffer buffer;
     (void)state;
     rm_buffer_init(&buffer, SIZE_MAX);
@@ -38,8 +41,11 @@ static void test_nothing_is_missed(void **state)
         {.name = "sound", .reason = ""},
         {.name = "no_hardware", .reason = "there is none", .status = RESMON_ENODEV},
     };
-    struct resmon_run run = {
-        .state = "finished", .label = "", .sources = sources, .source_count = 2};
+    struct resmon_run run = {.state = "finished",
+                             .label = "",
+                             .sources = sources,
+                             .source_count = 2,
+                             .profile = rm_profile_none()};
     struct rm_buffer buffer;
     (void)state;
     rm_buffer_init(&buffer, SIZE_MAX);

@@ -107,6 +107,29 @@ static void test_without_source(void **state)
     resmon_run_free(run);
 }
 
+/* A header of the system can be read, and is nobody's own. */
+static void test_header_of_the_system(void **state)
+{
+    (void)state;
+    const char *const header = "/usr/include/stdio.h";
+    if (access(header, R_OK) != 0) {
+        print_message("skipped: there is no %s\n", header);
+        skip();
+    }
+    resmon_run *run = made_profile(source);
+    run->profile.places[MADE_SQUARE].file = header;
+    char *text = report_of(run);
+    assert_has(row_of(text, "Function: work, 740.0 ms", "20"), "total += square(i);");
+    assert_has_not(text, "Function: square");
+    resmon_text_free(text);
+    run->profile.places[MADE_WORK].file = "";
+    run->profile.places[MADE_MAIN].file = "";
+    text = report_of(run);
+    assert_has(row_of(text, "Function: square", "3"), "3 60 600.0 ms");
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
 /* Names from outside lead to no file that is not named like a source. */
 static void test_not_a_source(void **state)
 {
@@ -246,9 +269,13 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_summary),      cmocka_unit_test(test_without_source),
-        cmocka_unit_test(test_not_a_source), cmocka_unit_test(test_without_stacks),
-        cmocka_unit_test(test_one_function), cmocka_unit_test(test_exact_rows),
+        cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_without_source),
+        cmocka_unit_test(test_header_of_the_system),
+        cmocka_unit_test(test_not_a_source),
+        cmocka_unit_test(test_without_stacks),
+        cmocka_unit_test(test_one_function),
+        cmocka_unit_test(test_exact_rows),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
