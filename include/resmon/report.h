@@ -23,7 +23,8 @@ RESMON_API resmon_status resmon_report_text(const resmon_run *run, char **ret_te
  * memory_profiler, with the source where its file can be read, for one function ("work"; of C++
  * without its parameters, too) or for the hot ones (`function` NULL).  Hits and occurrences are
  * samples.  A line has what it called as well; functions come in the order of what is their own,
- * where what has no source that can be read (memset) is its caller's.  Free `ret_text` with
+ * where what has no source that can be read (memset), or one of the system's headers
+ * (std::vector), is its caller's.  Free `ret_text` with
  * resmon_text_free().  RESMON_ENOENT: the run has no stacks, or none of that function;
  * RESMON_EINVAL, RESMON_ENOMEM.  Thread class: any thread.  Since 0.1.
  */

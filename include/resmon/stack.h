@@ -109,7 +109,8 @@ typedef struct resmon_run_peak_stack {
     uint64_t thread_id;      /**< the kernel's */
     const char *thread_name; /**< "" when not known */
     int64_t scope;           /**< index; -1: none */
-    uint64_t frames;
+    uint64_t frames;         /**< how many */
+    uint64_t is_cut;         /**< 1: frames further out are missing */
 } resmon_run_peak_stack;
 
 /** Threads at the peak (RESMON_STACKS_PEAK), and their frames; 0, and RESMON_ENOENT, when none was
@@ -126,7 +127,8 @@ RESMON_API resmon_status resmon_run_get_peak_frame(const resmon_run *run, size_t
  *
  * Folded: a line for each stack, "[training];main;work;inner 123", for flamegraph.pl and its kin.
  * Frames are named by their functions; scopes that were open stand outermost, in brackets.  The
- * number is the weight of one kind: microseconds of CPU time, or KiB.
+ * number is the weight of one kind: microseconds of CPU time, or KiB.  "(cut)" stands where frames
+ * further out are missing.
  * Speedscope (speedscope.app): a profile for each kind, with scopes as in folded stacks; frames
  * have their lines.
  * pprof: profile.proto, compressed (without zlib: stored).  Sample types, in this order:

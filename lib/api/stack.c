@@ -128,6 +128,7 @@ resmon_status resmon_run_get_peak_stack(const resmon_run *run, size_t index,
         .thread_name = stack->thread_name,
         .scope = stack->scope,
         .frames = stack->depth,
+        .is_cut = stack->is_cut,
     };
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_peak_stack), ret_stack);
 }

@@ -154,9 +154,9 @@ static void write_period(struct rm_buffer *buffer, int kind, uint64_t period)
     }
     if (kind == RESMON_STACK_CPU) {
         rm_human_seconds(text, (double)period * 1e-9);
-        rm_buffer_printf(buffer, ", one each %s of a thread's CPU time", text);
+        rm_buffer_printf(buffer, " (one each %s)", text);
     } else {
-        rm_buffer_printf(buffer, ", one each %llu page faults", (unsigned long long)period);
+        rm_buffer_printf(buffer, " (one each %llu page faults)", (unsigned long long)period);
     }
 }
 

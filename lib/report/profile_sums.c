@@ -4,10 +4,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
 
 #define NO_LINE UINT32_MAX
+
+/* What is known of a file: the more the better a line of it tells what happened. */
+enum source { SOURCE_UNREADABLE, SOURCE_OF_SYSTEM, SOURCE_OWN };
 
 /* A line is of a function: inlined ones share lines of others. */
 struct line_key {
@@ -20,7 +24,7 @@ struct summing {
     struct rm_profile_sums *sums;
     struct rm_intern functions, lines, files;
     uint32_t *line_of;                 /* by place; NO_LINE */
-    unsigned char *is_readable;        /* by place: its file */
+    unsigned char *source;             /* by place: enum source */
     size_t *function_seen, *line_seen; /* stack + 1 */
     struct rm_line *all_lines;
 };
@@ -47,13 +51,25 @@ static uint32_t number_function(struct summing *summing, const struct rm_run_pla
     return rm_intern(&summing->functions, key, length);
 }
 
-static bool can_read(struct summing *summing, const char *file,
-                     const struct rm_source_lines *sources, unsigned char *known)
+/* Templates of the C++ library and inlined functions of libc, for most. */
+static bool is_of_system(const char *file)
+{
+    static const char *const places[] = {"/usr/include/", "/usr/lib/", "/usr/lib64/"};
+    for (size_t i = 0; i < RM_ARRAY_LEN(places); i++) {
+        if (strncmp(file, places[i], strlen(places[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned char source_of(struct summing *summing, const char *file,
+                               const struct rm_source_lines *sources, unsigned char *known)
 {
     uint32_t before = summing->files.count;
     uint32_t number = rm_intern_text(&summing->files, file);
-    if (number == before) {
-        known[number] = sources != NULL && sources->is_there(sources->context, file);
+    if (number == before && sources != NULL && sources->is_there(sources->context, file)) {
+        known[number] = is_of_system(file) ? SOURCE_OF_SYSTEM : SOURCE_OWN;
     }
     return known[number];
 }
@@ -70,7 +86,7 @@ static void number_places(struct summing *summing, const struct rm_source_lines 
         if (place->file[0] != '\0' && place->line > 0) {
             struct line_key key = {function, place->line};
             summing->line_of[i] = rm_intern(&summing->lines, &key, sizeof key);
-            summing->is_readable[i] = can_read(summing, place->file, sources, known_files);
+            summing->source[i] = source_of(summing, place->file, sources, known_files);
         }
     }
 }
@@ -86,8 +102,9 @@ static bool describe_functions(struct summing *summing)
     struct rm_profile_sums *sums = summing->sums;
     sums->function_count = summing->functions.count;
     sums->functions = rm_arena_alloc(&sums->arena, sums->function_count, sizeof *sums->functions);
-    for (size_t i = 0; sums->functions != NULL && i < sums->function_count; i++) {
-        const struct rm_intern_key *key = &summing->functions.keys[i];
+    const struct rm_intern_key *keys = summing->functions.keys; /* NULL: there is none */
+    for (size_t i = 0; sums->functions != NULL && keys != NULL && i < sums->function_count; i++) {
+        const struct rm_intern_key *key = &keys[i];
         char *copy = rm_arena_alloc(&sums->arena, key->length + 1, 1);
         if (copy == NULL) {
             return false;
@@ -127,19 +144,22 @@ static void add_line(struct summing *summing, size_t stack, uint32_t line)
     }
 }
 
-/* A sample is the doing of the innermost line that can be shown: memset() is that of its caller. */
+/* A sample is the doing of the innermost line of a source that can be shown: memset() is that of
+ * its caller, and so is what was inlined from the system's headers. */
 static uint32_t line_in_charge(const struct summing *summing, const struct rm_run_stack *stack)
 {
     const uint32_t *frames = &summing->run->profile.frames[stack->first];
-    uint32_t fallback = NO_LINE;
-    for (uint32_t i = 0; i < stack->depth; i++) {
+    uint32_t best = NO_LINE;
+    unsigned char best_source = SOURCE_UNREADABLE;
+    for (uint32_t i = 0; i < stack->depth && best_source < SOURCE_OWN; i++) {
         uint32_t line = summing->line_of[frames[i]];
-        if (line != NO_LINE && summing->is_readable[frames[i]]) {
-            return line;
+        unsigned char source = summing->source[frames[i]];
+        if (line != NO_LINE && (best == NO_LINE || source > best_source)) {
+            best = line;
+            best_source = source;
         }
-        fallback = fallback == NO_LINE ? line : fallback;
     }
-    return fallback;
+    return best;
 }
 
 static void add_stack(struct summing *summing, size_t stack)
@@ -169,8 +189,10 @@ static bool share_lines(struct summing *summing)
     for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
         sums->lines[kind] =
             rm_arena_alloc(&sums->arena, summing->lines.count, sizeof *sums->lines[kind]);
-        for (uint32_t i = 0; sums->lines[kind] != NULL && i < summing->lines.count; i++) {
-            const struct line_key *key = summing->lines.keys[i].bytes;
+        const struct rm_intern_key *keys = summing->lines.keys; /* NULL: there is none */
+        uint32_t count = sums->lines[kind] != NULL && keys != NULL ? summing->lines.count : 0;
+        for (uint32_t i = 0; i < count; i++) {
+            const struct line_key *key = keys[i].bytes;
             struct rm_line line = summing->all_lines[i * RM_STACK_KINDS + kind];
             if (line.hits == 0) {
                 continue;
@@ -214,10 +236,10 @@ resmon_status rm_profile_sum(const struct resmon_run *run, const struct rm_sourc
     struct summing summing = {.run = run,
                               .sums = ret_sums,
                               .line_of = rm_alloc(places, sizeof(uint32_t)),
-                              .is_readable = rm_alloc(places, 1)};
+                              .source = rm_alloc(places, 1)};
     unsigned char *known_files = rm_alloc(places, 1);
     bool is_whole = ret_sums->function_of != NULL && summing.line_of != NULL &&
-                    summing.is_readable != NULL && known_files != NULL;
+                    summing.source != NULL && known_files != NULL;
     if (is_whole) {
         number_places(&summing, sources, known_files);
         is_whole = !is_broken(&summing) && sum_up(&summing);
@@ -226,7 +248,7 @@ resmon_status rm_profile_sum(const struct resmon_run *run, const struct rm_sourc
     rm_intern_free(&summing.lines);
     rm_intern_free(&summing.files);
     rm_free(summing.line_of);
-    rm_free(summing.is_readable);
+    rm_free(summing.source);
     rm_free(known_files);
     rm_free(summing.function_seen);
     rm_free(summing.line_seen);

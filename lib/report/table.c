@@ -55,12 +55,16 @@ static void add_spaces(struct rm_buffer *buffer, size_t count)
 static void add_row(const struct rm_table *table, size_t row, const size_t *widths,
                     struct rm_buffer *buffer)
 {
-    for (size_t c = 0; c < table->columns; c++) {
+    size_t columns = table->columns;
+    while (columns > 0 && table->cells[row][columns - 1][0] == '\0') {
+        columns--;
+    }
+    for (size_t c = 0; c < columns; c++) {
         const char *cell = table->cells[row][c];
         size_t padding = widths[c] - width_of(cell);
         add_spaces(buffer, 2 + (table->is_left[c] ? 0 : padding));
         rm_buffer_puts(buffer, cell);
-        if (table->is_left[c] && c + 1 < table->columns) {
+        if (table->is_left[c] && c + 1 < columns) {
             add_spaces(buffer, padding);
         }
     }

@@ -9,6 +9,11 @@
 #include "sink/json.h"
 #include "store/run.h"
 
+/* Bounds of what is sampled: more is refused when it is read, and cut when it is written. */
+#define RM_DOCUMENT_DEPTH    4096U  /* frames of a stack, with inlined functions */
+#define RM_DOCUMENT_EXACT    0x1p53 /* counts */
+#define RM_DOCUMENT_HEAVIEST 0x1p62 /* weights, times */
+
 /** Prints a value, and frees it; RESMON_ENOMEM unless `is_whole`. */
 resmon_status rm_document_put(const struct rm_output *output, struct rm_json *value, bool is_whole);
 

@@ -12,10 +12,6 @@
 #include "base/status.h"
 #include "sink/document_parts.h"
 
-#define DEEPEST  4096U /* with inlined functions */
-#define EXACT    0x1p53
-#define HEAVIEST 0x1p62
-
 struct reader {
     struct resmon_run *run;
     struct rm_run_profile *profile;
@@ -74,14 +70,14 @@ static bool read_address(const struct rm_json *value, uint64_t *ret_address)
 static uint64_t count_of(const struct rm_json *object, const char *key)
 {
     uint64_t number;
-    return rm_document_whole(rm_json_get(object, key), EXACT, &number) ? number : 0;
+    return rm_document_whole(rm_json_get(object, key), RM_DOCUMENT_EXACT, &number) ? number : 0;
 }
 
 /* Amounts that are not known are NaN. */
 static double amount_of(const struct rm_json *object, const char *key)
 {
     double number = rm_json_number(rm_json_get(object, key));
-    return number >= 0.0 && number < HEAVIEST ? number : RM_NAN;
+    return number >= 0.0 && number < RM_DOCUMENT_HEAVIEST ? number : RM_NAN;
 }
 
 /* ---- kinds, losses, modules --------------------------------------------------------------- */
@@ -227,9 +223,9 @@ static resmon_status read_frames(struct reader *reader, const struct rm_json *ar
 {
     struct rm_run_profile *target = reader->profile;
     size_t depth = 0;
-    if (rm_json_count(array) > DEEPEST) {
+    if (rm_json_count(array) > RM_DOCUMENT_DEPTH) {
         return rm_error(RESMON_EFORMAT, "profile.%s[%zu] is deeper than %u frames", part, index,
-                        DEEPEST);
+                        RM_DOCUMENT_DEPTH);
     }
     for (const struct rm_json *e = rm_json_first(array); e != NULL; e = rm_json_next(e)) {
         uint64_t place;
@@ -278,8 +274,8 @@ static resmon_status read_weights(struct reader *reader, const struct rm_json *s
     resmon_status status = RESMON_OK;
     for (size_t kind = 0; kind < RM_STACK_KINDS && status == RESMON_OK; kind++) {
         const char *key = rm_stack_kind_names[kind];
-        const struct column samples = {"stacks.samples.", key, count, 0, EXACT, false};
-        const struct column weights = {"stacks.weight.", key, count, 0, HEAVIEST, true};
+        const struct column samples = {"stacks.samples.", key, count, 0, RM_DOCUMENT_EXACT, false};
+        const struct column weights = {"stacks.weight.", key, count, 0, RM_DOCUMENT_HEAVIEST, true};
         status = read_column(reader, rm_json_get(stacks, "samples"), &samples);
         for (size_t i = 0; i < count && status == RESMON_OK; i++) {
             target[i].samples[kind] = (uint64_t)reader->numbers[i];
@@ -336,7 +332,7 @@ static resmon_status read_peak(struct reader *reader, const struct rm_json *prof
     if (!rm_json_is_object(object)) {
         return RESMON_OK;
     }
-    if (!rm_document_whole(rm_json_get(object, "t_ns"), HEAVIEST, &t_ns)) {
+    if (!rm_document_whole(rm_json_get(object, "t_ns"), RM_DOCUMENT_HEAVIEST, &t_ns)) {
         return rm_error(RESMON_EFORMAT, "profile.peak.t_ns is out of range");
     }
     peak->t_ns = (int64_t)t_ns;

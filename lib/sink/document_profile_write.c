@@ -72,10 +72,11 @@ static struct rm_json *write_modules(const struct rm_run_profile *profile, bool 
     return array;
 }
 
-/* Indexes as they are, up to all frames of a run. */
-static struct rm_json *write_indexes(const uint32_t *indexes, size_t count, int64_t *numbers,
+/* Frames of a stack. */
+static struct rm_json *write_indexes(const uint32_t *indexes, uint32_t depth, int64_t *numbers,
                                      bool *is_whole)
 {
+    size_t count = depth < RM_DOCUMENT_DEPTH ? depth : RM_DOCUMENT_DEPTH;
     for (size_t i = 0; i < count; i++) {
         numbers[i] = indexes[i];
     }
@@ -86,6 +87,7 @@ static struct rm_json *write_indexes(const uint32_t *indexes, size_t count, int6
 
 /* What a column of the document is made of; `numbers` has room for the longest. */
 struct columns {
+    const struct resmon_run *run;
     const struct rm_run_profile *profile;
     int64_t *numbers;
     double *weights;
@@ -167,12 +169,29 @@ static struct rm_json *write_texts(const struct columns *columns, bool *is_whole
 
 /* ---- stacks ----------------------------------------------------------------------------- */
 
+/* A recording may say anything, and its document shall be one that can be read. */
+static int64_t scope_of(const struct columns *columns, int64_t scope)
+{
+    return scope >= 0 && (size_t)scope < columns->run->scope_count ? scope : -1;
+}
+
+static int64_t count_of(uint64_t samples)
+{
+    return samples < (uint64_t)RM_DOCUMENT_EXACT ? (int64_t)samples
+                                                 : (int64_t)RM_DOCUMENT_EXACT - 1;
+}
+
+static double weight_of(double weight)
+{
+    return weight > 0.0 && weight < RM_DOCUMENT_HEAVIEST ? weight : 0.0;
+}
+
 static void put_stack_heads(struct rm_json *object, const struct columns *columns, bool *is_whole)
 {
     const struct rm_run_profile *profile = columns->profile;
     struct rm_json *frames = rm_json_array(is_whole);
     for (size_t i = 0; i < profile->stack_count; i++) {
-        columns->numbers[i] = profile->stacks[i].scope;
+        columns->numbers[i] = scope_of(columns, profile->stacks[i].scope);
     }
     rm_json_put(object, "scope", rm_json_integers(columns->numbers, profile->stack_count, is_whole),
                 is_whole);
@@ -200,8 +219,8 @@ static struct rm_json *write_stacks(const struct columns *columns, bool *is_whol
     put_stack_heads(object, columns, is_whole);
     for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
         for (size_t i = 0; i < profile->stack_count; i++) {
-            columns->numbers[i] = (int64_t)profile->stacks[i].samples[kind];
-            columns->weights[i] = profile->stacks[i].weight[kind];
+            columns->numbers[i] = count_of(profile->stacks[i].samples[kind]);
+            columns->weights[i] = weight_of(profile->stacks[i].weight[kind]);
         }
         rm_json_put(samples, rm_stack_kind_names[kind],
                     rm_json_integers(columns->numbers, profile->stack_count, is_whole), is_whole);
@@ -216,7 +235,7 @@ static struct rm_json *write_stacks(const struct columns *columns, bool *is_whol
 static struct rm_json *write_peak(const struct columns *columns, bool *is_whole)
 {
     const struct rm_run_peak *peak = &columns->profile->peak;
-    if (peak->t_ns < 0) {
+    if (peak->t_ns < 0 || (double)peak->t_ns >= RM_DOCUMENT_HEAVIEST) {
         return rm_json_null(is_whole);
     }
     struct rm_json *object = rm_json_object(is_whole);
@@ -229,7 +248,7 @@ static struct rm_json *write_peak(const struct columns *columns, bool *is_whole)
         struct rm_json *one = rm_json_object(is_whole);
         rm_json_put_number(one, "thread", (double)stack->thread, is_whole);
         put_clean(one, "name", stack->thread_name, is_whole);
-        rm_json_put_number(one, "scope", (double)stack->scope, is_whole);
+        rm_json_put_number(one, "scope", (double)scope_of(columns, stack->scope), is_whole);
         rm_json_put_number(one, "cut", stack->is_cut != 0, is_whole);
         rm_json_put(one, "frames",
                     write_indexes(&columns->profile->frames[stack->first], stack->depth,
@@ -271,7 +290,8 @@ resmon_status rm_document_put_profile(const struct rm_output *output, const stru
         return RESMON_OK;
     }
     size_t room = longest_column(&run->profile);
-    struct columns columns = {.profile = &run->profile,
+    struct columns columns = {.run = run,
+                              .profile = &run->profile,
                               .numbers = rm_alloc(room, sizeof *columns.numbers),
                               .weights = rm_alloc(room, sizeof *columns.weights)};
     bool is_whole = columns.numbers != NULL && columns.weights != NULL;

@@ -5,6 +5,7 @@
  */
 #include "sink/pprof.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,7 +93,7 @@ static void put_head(struct pprof *pprof)
     int period_of = has_cpu                              ? RESMON_STACK_CPU
                     : is_taken(run, RESMON_STACK_MEMORY) ? RESMON_STACK_MEMORY
                                                          : RESMON_STACK_FILE;
-    char comment[64];
+    char comment[128];
     put_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
     put_value_type(pprof, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
     put_value_type(pprof, PROFILE_SAMPLE_TYPE, "memory", "bytes");
@@ -110,6 +111,13 @@ static void put_head(struct pprof *pprof)
     }
     (void)snprintf(comment, sizeof comment, "libresmon %s", resmon_version());
     rm_protobuf_number(pprof->out, PROFILE_COMMENT, text_of(pprof, comment));
+    for (size_t i = 0; i < RM_LOSS_COUNT; i++) {
+        if (run->profile.lost[i] > 0) {
+            (void)snprintf(comment, sizeof comment, "lost: %" PRIu64 ": %.90s",
+                           run->profile.lost[i], rm_stack_loss_texts[i]);
+            rm_protobuf_number(pprof->out, PROFILE_COMMENT, text_of(pprof, comment));
+        }
+    }
 }
 
 /* ---- samples -------------------------------------------------------------------------------- */

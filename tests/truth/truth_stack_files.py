@@ -142,6 +142,8 @@ def pprof(place):
         flat, cumulative = (seconds(rows.get(function, "000000")[i]) for i in (0, 3))
         check(abs(flat - own / 1e9) < 0.011, function, "itself has", flat)
         check(abs(cumulative - inclusive / 1e9) < 0.011, function, "has", cumulative)
+    comments = pprof_tool(place, "-symbolize=none", "-comments", "few.pb.gz").stdout
+    check(comments.startswith("libresmon ") and "lost: 3: samples came faster" in comments, comments)
     memory = pprof_tool(place, "-symbolize=none", "-top", "-sample_index=memory", "few.pb.gz")
     check(re.search(r"2\.86MB +95\.\d+% .* memset", memory.stdout), memory.stdout, memory.stderr[-400:])
     many = pprof_tool(place, "-symbolize=none", "-top", "-nodecount=12", "many.pb.gz")

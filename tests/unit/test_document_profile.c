@@ -213,6 +213,32 @@ static void test_damage(void **state)
     resmon_run_free(run);
 }
 
+/* What no document may say is not said in one. */
+static void test_written_bounds(void **state)
+{
+    (void)state;
+    resmon_run *run = made_profile("/src/train.c");
+    struct rm_run_stack *stack = &run->profile.stacks[0];
+    stack->scope = 3;
+    stack->samples[0] = UINT64_MAX;
+    stack->weight[0] = (double)NAN;
+    stack->weight[1] = -1.0;
+    stack->weight[2] = (double)INFINITY;
+    run->profile.peak.stacks[0].scope = INT64_MAX;
+    run->profile.peak.rss_bytes = (double)NAN;
+    char *text = document_of(run);
+    resmon_run *again = parsed(text);
+    stack = &again->profile.stacks[0];
+    assert_int_equal(stack->scope, -1);
+    assert_int_equal(stack->samples[0], (INT64_C(1) << 53) - 1);
+    assert_true(stack->weight[0] == 0.0 && stack->weight[1] == 0.0 && stack->weight[2] == 0.0);
+    assert_int_equal(again->profile.peak.stacks[0].scope, -1);
+    assert_true(isnan(again->profile.peak.rss_bytes));
+    resmon_run_free(again);
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
 static void test_depth(void **state)
 {
     (void)state;
@@ -230,11 +256,17 @@ static void test_depth(void **state)
     assert_int_equal(again->profile.stacks[7].depth, 4096);
     resmon_run_free(again);
     resmon_text_free(text);
-    run->profile.stacks[3].depth = 4097;
+    run->profile.stacks[3].depth =
+        4097; /* is cut when it is written, and refused when it is read */
     text = document_of(run);
+    again = parsed(text);
+    assert_int_equal(again->profile.stacks[3].depth, 4096);
+    resmon_run_free(again);
     again = NULL;
-    assert_status(RESMON_EFORMAT, resmon_run_parse(text, strlen(text), &again));
-    assert_non_null(strstr(resmon_last_error(), "profile.stacks.frames[3] is deeper than 4096"));
+    char *deeper = changed(text, "\"frames\":[[", "[[", "[[0,");
+    assert_status(RESMON_EFORMAT, resmon_run_parse(deeper, strlen(deeper), &again));
+    assert_non_null(strstr(resmon_last_error(), "profile.stacks.frames[0] is deeper than 4096"));
+    free(deeper);
     resmon_text_free(text);
     free(frames);
     resmon_run_free(run);
@@ -243,9 +275,8 @@ static void test_depth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_without_stacks),
-        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_without_stacks),
+        cmocka_unit_test(test_damage),     cmocka_unit_test(test_written_bounds),
         cmocka_unit_test(test_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

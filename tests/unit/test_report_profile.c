@@ -87,9 +87,9 @@ static void test_summary(void **state)
     assert_has(row_of(text, "Threads at the highest memory", "train"),
                "train training memset memset.S:151 load resmon-test-train");
     assert_has(row_of(text, "Threads at the highest memory", "4712"), "4712 - libc.so.6+0x5678");
-    assert_has(text, "CPU time       1.000 s in 101 samples, one each 10.10 ms of a thread's CPU "
-                     "time: 90.9 % of the process's 1.100 s\n");
-    assert_has(text, "memory         3.00 MiB in 14 samples, one each 64 page faults; huge pages");
+    assert_has(text, "CPU time       1.000 s in 101 samples (one each 10.10 ms): 90.9 % of the "
+                     "process's 1.100 s\n");
+    assert_has(text, "memory         3.00 MiB in 14 samples (one each 64 page faults); huge pages");
     assert_has(text, "lost           3: samples came faster than they were taken out\n");
     assert_has(text, "lost           1: threads had the signal blocked\n");
     resmon_text_free(text);
@@ -103,6 +103,29 @@ static void test_without_source(void **state)
     char *text = report_of(run);
     assert_has(row_of(text, "Hot lines, by CPU time", "3"), "3 60 600.0 ms 10.00 ms 100.0 %");
     assert_has(row_of(text, "Hot lines, by growth of memory", "151"), "151 - 2.86 MiB 12");
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
+/* A header of the system can be read, and is nobody's own. */
+static void test_header_of_the_system(void **state)
+{
+    (void)state;
+    const char *const header = "/usr/include/stdio.h";
+    if (access(header, R_OK) != 0) {
+        print_message("skipped: there is no %s\n", header);
+        skip();
+    }
+    resmon_run *run = made_profile(source);
+    run->profile.places[MADE_SQUARE].file = header;
+    char *text = report_of(run);
+    assert_has(row_of(text, "Function: work, 740.0 ms", "20"), "total += square(i);");
+    assert_has_not(text, "Function: square");
+    resmon_text_free(text);
+    run->profile.places[MADE_WORK].file = "";
+    run->profile.places[MADE_MAIN].file = "";
+    text = report_of(run);
+    assert_has(row_of(text, "Function: square", "3"), "3 60 600.0 ms");
     resmon_text_free(text);
     resmon_run_free(run);
 }
@@ -246,9 +269,13 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_summary),      cmocka_unit_test(test_without_source),
-        cmocka_unit_test(test_not_a_source), cmocka_unit_test(test_without_stacks),
-        cmocka_unit_test(test_one_function), cmocka_unit_test(test_exact_rows),
+        cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_without_source),
+        cmocka_unit_test(test_header_of_the_system),
+        cmocka_unit_test(test_not_a_source),
+        cmocka_unit_test(test_without_stacks),
+        cmocka_unit_test(test_one_function),
+        cmocka_unit_test(test_exact_rows),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

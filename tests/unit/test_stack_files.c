@@ -551,6 +551,7 @@ static void test_accessors(void **state)
     assert_ok(resmon_run_get_peak_stack(run, 0, &peak));
     assert_string_equal(peak.thread_name, "train");
     assert_int_equal(peak.frames, 3);
+    assert_int_equal(peak.is_cut, 0);
     assert_int_equal(peak.t_ns, 1500000000);
     assert_ok(resmon_run_get_peak_frame(run, 0, 1, &frame));
     assert_string_equal(frame.function, "load");

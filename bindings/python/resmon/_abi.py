@@ -141,7 +141,7 @@ RunStack = _sized("RunStack", "I scope", "U frames is_cut", ("samples", c_uint64
 RunFrame = _sized("RunFrame", "s function file module", "U line address is_inlined")
 RunStackInfo = _sized("RunStackInfo", "i status reserved", "s reason", "U period samples", "d weight total", "U lost")
 RunPeakStack = _sized("RunPeakStack", "I t_ns", "d rss_bytes headroom_bytes", "U thread_id", "s thread_name", "I scope",
-                      "U frames")
+                      "U frames is_cut")
 StacksOptions = _sized("StacksOptions", "s path", "U interval_ms", "i format kind")
 
 # doctor.h, baseline.h

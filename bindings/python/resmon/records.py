@@ -151,7 +151,7 @@ class StackInfo(Record):
 class PeakStack(Record):
     """Where a thread was when memory was highest."""
 
-    __slots__ = ("t_s", "rss_bytes", "headroom_bytes", "thread_id", "thread_name", "scope", "frames")
+    __slots__ = ("t_s", "rss_bytes", "headroom_bytes", "thread_id", "thread_name", "scope", "frames", "is_cut")
     _shown = ("thread_name", "thread_id", "scope", "frames")
 
 

@@ -118,6 +118,7 @@ class PeakStack(Record):
     thread_name: str
     scope: str
     frames: Tuple[Frame, ...]
+    is_cut: bool
 
 class Function(Record):
     name: str

@@ -36,7 +36,9 @@ class Stacks(_List):
 
 
 class Functions(_List):
-    """What functions took, the one that took most itself first."""
+    """What functions took of the kind ``kind``, the one that took most itself first."""
+
+    kind = "cpu"
 
     def __init__(self, items, kind):
         super().__init__(items)
@@ -81,7 +83,7 @@ def peak_of(run):
     for index in range(lib.run_peak_stack_count(run)):
         lib.run_get_peak_stack(run, index, byref(struct))
         one = records.PeakStack.of(struct)
-        one.scope = _path(scopes, struct.scope)
+        one.scope, one.is_cut = _path(scopes, struct.scope), bool(struct.is_cut)
         one.frames = _frames(run, lib.run_get_peak_frame, index, struct.frames, {})
         found.append(one)
     return found
