@@ -22,6 +22,7 @@
 #include "sys/kept.h"
 
 #define ROUND_NS    (20 * RM_NS_PER_MS)
+#define SHORT_NS    (2 * RM_NS_PER_MS)   /* while page faults come: their scopes are still open */
 #define SLOW_ROUNDS 50                   /* between looks at what changes rarely */
 #define MAPPINGS_NS (100 * RM_NS_PER_MS) /* the list of them is as old as this at most */
 #define LATE_NS     (200 * RM_NS_PER_MS) /* of CPU time: the signal was blocked meanwhile */
@@ -47,11 +48,13 @@ struct rm_stacks {
     uint32_t peak_arrived;
     bool is_lost; /* the program took the signal away */
 
+    bool has_faults; /* came in the latest round: the next one is soon */
+
+    bool is_stopping;     /* atomic */
     pthread_mutex_t lock; /* guards the members below */
-    pthread_cond_t asked; /* on CLOCK_MONOTONIC */
     pthread_cond_t answered;
     bool has_begun;
-    bool is_stopping;
+    uint32_t number; /* the kernel's, of the thread */
 };
 
 /* ---- what is known about a kind ---------------------------------------------------------- */
@@ -169,6 +172,7 @@ static void take(void *context, const struct rm_slot_sample *taken, uint32_t thr
     if (taken->cause == RM_SAMPLE_CPU) {
         weigh_cpu(stacks, &sample);
     } else {
+        stacks->has_faults = true;
         sample.kind = kind_of_fault(stacks, taken->address);
         sample.weight = sample.count * stacks->terms.fault_period * stacks->page_bytes;
     }
@@ -272,6 +276,7 @@ static void see_modules(struct rm_stacks *stacks)
 
 static void drain(struct rm_stacks *stacks)
 {
+    stacks->has_faults = false;
     rm_stack_sampler_drain(take, stacks);
     rm_stack_writer_lose(&stacks->writer, RM_LOSS_RING, rm_stack_sampler_full());
 }
@@ -356,23 +361,11 @@ static void close_files(struct rm_stacks *stacks)
 
 /* ---- the thread ------------------------------------------------------------------------- */
 
-static bool wait_for_round(struct rm_stacks *stacks, int64_t until_ns)
-{
-    const struct timespec until = {until_ns / RM_NS_PER_S, until_ns % RM_NS_PER_S};
-    int error = 0;
-    (void)pthread_mutex_lock(&stacks->lock);
-    while (error == 0 && !stacks->is_stopping) {
-        error = pthread_cond_timedwait(&stacks->asked, &stacks->lock, &until);
-    }
-    bool goes_on = !stacks->is_stopping;
-    (void)pthread_mutex_unlock(&stacks->lock);
-    return goes_on;
-}
-
 static void tell_begun(struct rm_stacks *stacks)
 {
     (void)pthread_mutex_lock(&stacks->lock);
     stacks->has_begun = true;
+    stacks->number = rm_thread_id();
     (void)pthread_cond_signal(&stacks->answered);
     (void)pthread_mutex_unlock(&stacks->lock);
 }
@@ -388,11 +381,16 @@ static void *run_thread(void *context)
         do_round(stacks);
     }
     tell_begun(stacks);
-    do {
-        until_ns += ROUND_NS;
+    while (!__atomic_load_n(&stacks->is_stopping, __ATOMIC_SEQ_CST)) {
+        rm_stack_sampler_wait(stacks->has_faults ? SHORT_NS : ROUND_NS);
         int64_t now_ns = rm_clock_monotonic_ns();
-        until_ns = until_ns < now_ns ? now_ns : until_ns;
-    } while (wait_for_round(stacks, until_ns) && (!is_open || (do_round(stacks), true)));
+        if (is_open && now_ns >= until_ns) {
+            do_round(stacks);
+            until_ns = now_ns + ROUND_NS;
+        } else if (is_open) {
+            drain(stacks);
+        }
+    }
     rm_stack_sampler_stop();
     if (is_open) {
         see_modules(stacks);
@@ -410,7 +408,6 @@ static void free_stacks(struct rm_stacks *stacks)
 {
     rm_stack_writer_close(&stacks->writer);
     (void)pthread_mutex_destroy(&stacks->lock);
-    (void)pthread_cond_destroy(&stacks->asked);
     (void)pthread_cond_destroy(&stacks->answered);
     rm_free(stacks);
 }
@@ -432,7 +429,6 @@ static struct rm_stacks *make(const struct rm_block *block, const struct rm_opti
     }
     (void)getrusage(RUSAGE_SELF, &stacks->before);
     (void)pthread_mutex_init(&stacks->lock, NULL);
-    rm_thread_cond_init(&stacks->asked);
     (void)pthread_cond_init(&stacks->answered, NULL);
     return stacks;
 }
@@ -505,10 +501,8 @@ void rm_stacks_stop(struct rm_stacks *stacks)
     }
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    (void)pthread_mutex_lock(&stacks->lock);
-    stacks->is_stopping = true;
-    (void)pthread_cond_signal(&stacks->asked);
-    (void)pthread_mutex_unlock(&stacks->lock);
+    __atomic_store_n(&stacks->is_stopping, true, __ATOMIC_SEQ_CST);
+    rm_stack_sampler_wake(stacks->number);
     (void)pthread_join(stacks->thread, NULL);
     (void)pthread_setcancelstate(cancel_state, NULL);
     free_stacks(stacks);

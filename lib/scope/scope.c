@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/thread.h"
 #include "scope/session.h"
 #include "scope/site.h"
 #include "scope/timed.h"
@@ -416,6 +417,40 @@ uint32_t rm_scope_open_sites(const struct rm_block *block, uint32_t *ret_sites, 
             break;
         }
         ret_sites[count++] = rm_node_at(block, RM_LOAD(&frame->node))->site;
+    }
+    return count;
+}
+
+/* By the clock of its CPU time, which has the number in it. */
+static const struct rm_scope_thread_record *record_of(const struct rm_block *block, uint32_t thread)
+{
+    int64_t clock = rm_thread_cpu_clock_of(thread);
+    for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
+        const struct rm_scope_thread_record *record = rm_block_record(block, RM_SECTION_THREADS, i);
+        if (RM_LOAD_ACQUIRE(&record->state) == RM_THREAD_LIVE && record->cpu_clock == clock) {
+            return record;
+        }
+    }
+    return NULL;
+}
+
+uint32_t rm_scope_sites_then(const struct rm_block *block, uint32_t thread, int64_t t_ns,
+                             uint32_t *ret_sites, uint32_t room)
+{
+    const struct rm_block_header *header = block->header;
+    const struct rm_scope_thread_record *record =
+        header->has_scopes != 0 ? record_of(block, thread) : NULL;
+    const struct rm_clock_pair now = rm_clock_read_pair();
+    double rate = rm_clock_ns_per_tick(header->start, now);
+    uint32_t count = 0;
+    while (record != NULL && count < room && count < header->sizes.depth) {
+        const struct rm_scope_frame *frame = &record->frames[count + 1];
+        if (RM_LOAD_ACQUIRE(&frame->token) == 0 ||
+            (double)(RM_LOAD(&frame->start) - header->start.ticks) * rate >
+                (double)(t_ns - header->start.ns)) {
+            break;
+        }
+        ret_sites[count++] = RM_LOAD(&rm_node_at(block, RM_LOAD(&frame->node))->site);
     }
     return count;
 }

@@ -121,6 +121,13 @@ struct rm_line_place {
 /** Where this thread is; false when nothing is measured. */
 bool rm_scope_line_place(struct rm_line_place *ret_place);
 
+/**
+ * The same of another thread, by its number: the scopes that were open at `t_ns` (CLOCK_MONOTONIC)
+ * and are so still; scopes that ended since then are not among them.
+ */
+uint32_t rm_scope_sites_then(const struct rm_block *block, uint32_t thread, int64_t t_ns,
+                             uint32_t *ret_sites, uint32_t room);
+
 /** The sites of the scopes that this thread has open in the session of `block`, from the outermost;
  * how many.  Async-signal-safe. */
 uint32_t rm_scope_open_sites(const struct rm_block *block, uint32_t *ret_sites, uint32_t room);

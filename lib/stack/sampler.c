@@ -3,7 +3,7 @@
 #include "stack/sampler.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -35,13 +35,32 @@ static struct {
     /* The thread of engine/stacks alone: */
     struct rm_modules *retired; /* a table that handlers may still look at */
     bool is_named[RM_STACK_THREADS];
+    struct pollfd rings[RM_STACK_THREADS];
+    struct rm_unwind unwind; /* of faults */
+    unsigned char record[RM_PERF_RECORD_BYTES] __attribute__((aligned(8)));
+    struct {
+        struct rm_slot_sample sample;
+        unsigned char parts[RM_STACK_SITES * sizeof(uint32_t) + RM_STACK_DEPTH * sizeof(uint64_t)];
+    } faulted;
     uint32_t count; /* slots from here on are NULL */
 } state;
 
 /* What a signal of ours carries: the address of its slot's byte here. */
 static char tokens[RM_STACK_THREADS];
+static char wake_token; /* this one wakes the thread of engine/stacks */
 
 /* ---- in the handler --------------------------------------------------------------------- */
+
+static void follow(struct rm_unwind *unwind, const struct rm_unwind_start *start,
+                   struct rm_slot_sample *sample)
+{
+    struct rm_unwound unwound =
+        rm_unwind_follow(unwind, start, rm_slot_addresses(sample), RM_STACK_DEPTH);
+    sample->depth = unwound.depth;
+    sample->is_cut = unwound.is_cut;
+    sample->is_broken = unwound.is_broken;
+    sample->bytes = rm_slot_bytes_of(sample);
+}
 
 static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *what,
                        const void *context)
@@ -53,13 +72,9 @@ static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *
     *sample = *what;
     sample->site_count =
         rm_scope_open_sites(&state.terms.block, rm_slot_sites(sample), RM_STACK_SITES);
+    const struct rm_unwind_start start = {.context = context};
     slot->unwind.modules = __atomic_load_n(&state.modules, __ATOMIC_ACQUIRE);
-    struct rm_unwound unwound =
-        rm_unwind_follow(&slot->unwind, context, rm_slot_addresses(sample), RM_STACK_DEPTH);
-    sample->depth = unwound.depth;
-    sample->is_cut = unwound.is_cut;
-    sample->is_broken = unwound.is_broken;
-    sample->bytes = rm_slot_bytes_of(sample);
+    follow(&slot->unwind, &start, sample);
     rm_slot_commit(slot, sample);
 }
 
@@ -72,40 +87,12 @@ static struct rm_stack_slot *slot_of_token(const void *token)
                : NULL;
 }
 
-static struct rm_stack_slot *slot_of_fd(int fd)
-{
-    for (size_t i = 0; i < RM_STACK_THREADS; i++) {
-        struct rm_stack_slot *slot = __atomic_load_n(&state.slots[i], __ATOMIC_ACQUIRE);
-        if (slot == NULL) {
-            return NULL;
-        }
-        if (RM_LOAD(&slot->fault_fd) == fd) {
-            return slot;
-        }
-    }
-    return NULL;
-}
-
-static bool take_faults(const siginfo_t *info, const void *context)
-{
-    struct rm_stack_slot *slot = slot_of_fd(info->si_fd);
-    if (slot == NULL) {
-        return false;
-    }
-    struct rm_slot_sample what = {.cause = RM_SAMPLE_FAULT};
-    what.count = rm_perf_ring_take(&slot->faults, &what.address);
-    if (what.count > 0) {
-        take_stack(slot, &what, context);
-    }
-    return true;
-}
-
 /* By its timer, or by rm_stack_sampler_ask_all(). */
 static bool take_asked(const siginfo_t *info, const void *context, bool is_timer)
 {
     struct rm_stack_slot *slot = slot_of_token(info->si_value.sival_ptr);
     if (slot == NULL) {
-        return false;
+        return info->si_value.sival_ptr == &wake_token;
     }
     struct rm_slot_sample what = {.cause = RM_SAMPLE_PEAK, .count = 1};
     if (is_timer) {
@@ -123,10 +110,6 @@ static bool handle_open(const siginfo_t *info, void *context)
         return take_asked(info, context, true);
     case SI_QUEUE:
         return info->si_pid == getpid() && take_asked(info, context, false);
-    case POLL_IN:
-    case POLL_HUP:
-    case POLL_ERR:
-        return take_faults(info, context);
     default:
         return false;
     }
@@ -205,8 +188,7 @@ static void silence(struct rm_stack_slot *slot)
         (void)timer_delete(slot->timer);
         slot->has_timer = false;
     }
-    RM_STORE(&slot->fault_fd, -1);
-    rm_perf_ring_stop(&slot->faults);
+    rm_perf_ring_close(&slot->faults);
 }
 
 void rm_stack_sampler_stop(void)
@@ -226,7 +208,6 @@ void rm_stack_sampler_close(void)
         return;
     }
     for (uint32_t i = 0; i < state.count; i++) {
-        rm_perf_ring_close(&state.slots[i]->faults);
         rm_free(state.slots[i]);
         state.slots[i] = NULL;
         state.is_named[i] = false;
@@ -286,7 +267,6 @@ static struct rm_stack_slot *take_slot(uint32_t *ret_index)
         if (fresh == NULL) {
             return NULL;
         }
-        fresh->fault_fd = -1;
         fresh->faults.fd = -1;
         __atomic_store_n(&state.slots[index], fresh, __ATOMIC_RELEASE);
         state.count++;
@@ -330,11 +310,7 @@ bool rm_stack_sampler_attach(uint32_t thread, struct rm_stack_attached *ret_atta
     slot->seen_ns = (uint64_t)rm_clock_ns(rm_thread_cpu_clock_of(thread));
     state.is_named[index] = true;
     if (state.terms.fault_period > 0) {
-        ret_attached->faults =
-            rm_perf_ring_open(&slot->faults, thread, state.terms.fault_period, state.signal);
-        if (ret_attached->faults == RESMON_OK) {
-            RM_STORE(&slot->fault_fd, slot->faults.fd);
-        }
+        ret_attached->faults = rm_perf_ring_open(&slot->faults, thread, state.terms.fault_period);
     }
     if (state.terms.cpu_ns > 0) {
         ret_attached->timer = start_timer(slot, index);
@@ -349,7 +325,6 @@ void rm_stack_sampler_forget_ended(void)
         struct rm_stack_slot *slot = state.slots[i];
         if (slot->thread != 0 && !state.is_named[i]) {
             silence(slot);
-            rm_perf_ring_close(&slot->faults);
             slot->thread = 0;
         }
         state.is_named[i] = false;
@@ -365,6 +340,36 @@ bool rm_stack_sampler_thread(uint32_t index, struct rm_stack_slot **ret_slot)
     return true;
 }
 
+/* The scopes are those that are open still: the sample is a few milliseconds old.  Samples that
+ * were lost just before it came from the same thread a moment earlier, and are charged to it. */
+static void take_fault(struct rm_stack_slot *slot, const struct rm_perf_sample *fault,
+                       rm_stack_take_fn take, void *context)
+{
+    struct rm_slot_sample *sample = &state.faulted.sample;
+    *sample = (struct rm_slot_sample){
+        .cause = RM_SAMPLE_FAULT, .count = 1 + fault->lost, .address = fault->address};
+    sample->site_count = rm_scope_sites_then(&state.terms.block, slot->thread, fault->t_ns,
+                                             rm_slot_sites(sample), RM_STACK_SITES);
+    const struct rm_unwind_start start = {
+        .registers = fault->registers,
+        .stack_address = rm_unwind_stack_pointer(fault->registers),
+        .stack = fault->stack,
+        .stack_bytes = fault->stack_bytes,
+    };
+    state.unwind.modules = state.modules;
+    follow(&state.unwind, &start, sample);
+    take(context, sample, slot->thread);
+}
+
+static void drain_faults(struct rm_stack_slot *slot, rm_stack_take_fn take, void *context)
+{
+    struct rm_perf_sample fault;
+    while (rm_perf_ring_take(&slot->faults, state.record, &fault)) {
+        slot->full_faults += fault.lost;
+        take_fault(slot, &fault, take, context);
+    }
+}
+
 void rm_stack_sampler_drain(rm_stack_take_fn take, void *context)
 {
     for (uint32_t i = 0; i < state.count; i++) {
@@ -374,7 +379,42 @@ void rm_stack_sampler_drain(rm_stack_take_fn take, void *context)
             take(context, sample, slot->thread);
             rm_slot_release(slot, sample);
         }
+        drain_faults(slot, take, context);
     }
+}
+
+/* Until a ring fills, or the time has come, or rm_stack_sampler_wake(), whose signal only this wait
+ * lets through. */
+void rm_stack_sampler_wait(int64_t most_ns)
+{
+    struct pollfd *rings = state.rings;
+    nfds_t count = 0;
+    sigset_t mask;
+    const struct timespec most = {most_ns / RM_NS_PER_S, most_ns % RM_NS_PER_S};
+    (void)sigfillset(&mask);
+    (void)sigdelset(&mask, state.signal);
+    for (uint32_t i = 0; i < state.count; i++) {
+        if (state.slots[i]->faults.fd >= 0) {
+            rings[count++] = (struct pollfd){.fd = state.slots[i]->faults.fd, .events = POLLIN};
+        }
+    }
+    (void)ppoll(rings, count, &most, &mask);
+}
+
+static bool send_token(uint32_t thread, void *token)
+{
+    siginfo_t info;
+    memset(&info, 0, sizeof info);
+    info.si_code = SI_QUEUE;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = token;
+    return syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)thread, state.signal, &info) == 0;
+}
+
+void rm_stack_sampler_wake(uint32_t thread)
+{
+    (void)send_token(thread, &wake_token);
 }
 
 uint64_t rm_stack_sampler_full(void)
@@ -382,7 +422,7 @@ uint64_t rm_stack_sampler_full(void)
     uint64_t sum = 0;
     for (uint32_t i = 0; i < state.count; i++) {
         struct rm_stack_slot *slot = state.slots[i];
-        uint64_t full = RM_LOAD(&slot->full);
+        uint64_t full = RM_LOAD(&slot->full) + slot->full_faults;
         sum += full - slot->seen_full;
         slot->seen_full = full;
     }
@@ -393,17 +433,8 @@ uint32_t rm_stack_sampler_ask_all(void)
 {
     uint32_t asked = 0;
     for (uint32_t i = 0; i < state.count; i++) {
-        siginfo_t info;
-        memset(&info, 0, sizeof info);
-        info.si_code = SI_QUEUE;
-        info.si_pid = getpid();
-        info.si_uid = getuid();
-        info.si_value.sival_ptr = &tokens[i];
-        if (state.slots[i]->thread != 0 &&
-            syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)state.slots[i]->thread, state.signal,
-                    &info) == 0) {
-            asked++;
-        }
+        uint32_t thread = state.slots[i]->thread;
+        asked += thread != 0 && send_token(thread, &tokens[i]) ? 1 : 0;
     }
     return asked;
 }

@@ -56,6 +56,12 @@ typedef void (*rm_stack_take_fn)(void *context, const struct rm_slot_sample *sam
                                  uint32_t thread);
 void rm_stack_sampler_drain(rm_stack_take_fn take, void *context);
 
+/** Waits until there is much to take out, but no longer than `most_ns`. */
+void rm_stack_sampler_wait(int64_t most_ns);
+
+/** Ends that wait of a thread.  Any thread, while the sampler is open. */
+void rm_stack_sampler_wake(uint32_t thread);
+
 /** Samples that found their ring full, since the last call. */
 uint64_t rm_stack_sampler_full(void);
 

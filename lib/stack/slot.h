@@ -26,16 +26,16 @@ struct rm_slot_sample {
     uint32_t site_count;
     uint32_t depth;
     uint64_t count;   /* intervals of CPU time, or of page faults */
-    uint64_t address; /* of the fault */
+    uint64_t address; /* of a fault */
 };
 
 struct rm_stack_slot {
     uint32_t thread; /* the kernel's number; 0: free */
     bool has_timer;
     timer_t timer;
-    int fault_fd; /* atomic; -1: none */
     struct rm_perf_ring faults;
-    uint64_t full; /* atomic: samples that found no room */
+    uint64_t full;        /* atomic: samples that found no room */
+    uint64_t full_faults; /* the same of page faults; charged to their neighbours */
     uint64_t seen_full;
     uint64_t seen_ns; /* CPU time of the thread, up to which blocked signals are accounted for */
     uint64_t head;    /* the handler's, release */

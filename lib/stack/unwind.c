@@ -95,6 +95,12 @@ static int access_memory(unw_addr_space_t of, unw_word_t address, unw_word_t *va
     if (is_write != 0) {
         return -UNW_EINVAL;
     }
+    const struct rm_unwind_start *start = &((const struct rm_unwind *)argument)->start;
+    if (address - start->stack_address < start->stack_bytes &&
+        start->stack_bytes - (address - start->stack_address) >= sizeof *value) {
+        memcpy(value, start->stack + (address - start->stack_address), sizeof *value);
+        return 0;
+    }
     while (done < sizeof bytes) {
         const struct rm_unwind_window *window = window_of(argument, address + done);
         if (window == NULL) {
@@ -111,47 +117,57 @@ static int access_memory(unw_addr_space_t of, unw_word_t address, unw_word_t *va
 }
 
 #if defined(__x86_64__)
-/* By libunwind's numbers, which are those of DWARF. */
-static const int registers_of[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                                   REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                   REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+/* By libunwind's numbers, which are those of DWARF: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 ...
+ * r15, rip; where they are in a context, and in a sample of the kernel. */
+static const int of_context[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                 REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                 REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+static const int of_sample[] = {0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 8};
+#define STACK_POINTER 7
 
-static bool read_register(const ucontext_t *context, unw_regnum_t number, unw_word_t *value)
+static uint64_t in_context(const ucontext_t *context, size_t number)
 {
-    if (number < 0 || (size_t)number >= RM_ARRAY_LEN(registers_of)) {
-        return false;
-    }
-    *value = (unw_word_t)context->uc_mcontext.gregs[registers_of[number]];
-    return true;
+    return (uint64_t)context->uc_mcontext.gregs[of_context[number]];
 }
 #elif defined(__aarch64__)
-static bool read_register(const ucontext_t *context, unw_regnum_t number, unw_word_t *value)
+/* x0 ... x30, sp, pc: in the same order everywhere. */
+static const int of_sample[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
+                                17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
+#define STACK_POINTER 31
+
+static uint64_t in_context(const ucontext_t *context, size_t number)
 {
-    if (number >= UNW_AARCH64_X0 && number <= UNW_AARCH64_X30) {
-        *value = context->uc_mcontext.regs[number - UNW_AARCH64_X0];
-    } else if (number == UNW_AARCH64_SP) {
-        *value = context->uc_mcontext.sp;
-    } else if (number == UNW_AARCH64_PC) {
-        *value = context->uc_mcontext.pc;
-    } else {
-        return false;
-    }
-    return true;
+    return number < 31    ? context->uc_mcontext.regs[number]
+           : number == 31 ? context->uc_mcontext.sp
+                          : context->uc_mcontext.pc;
 }
 #else
-static bool read_register(const ucontext_t *context, unw_regnum_t number, unw_word_t *value)
+static const int of_sample[] = {0};
+#define STACK_POINTER 0
+
+static uint64_t in_context(const ucontext_t *context, size_t number)
 {
-    (void)context, (void)number, (void)value;
-    return false;
+    (void)context, (void)number;
+    return 0;
 }
 #endif
+
+uint64_t rm_unwind_stack_pointer(const uint64_t *registers)
+{
+    return registers[of_sample[STACK_POINTER]];
+}
 
 static int access_register(unw_addr_space_t of, unw_regnum_t number, unw_word_t *value,
                            int is_write, void *argument)
 {
-    const struct rm_unwind *unwind = argument;
+    const struct rm_unwind_start *start = &((const struct rm_unwind *)argument)->start;
     (void)of;
-    return is_write == 0 && read_register(unwind->registers, number, value) ? 0 : -UNW_EBADREG;
+    if (is_write != 0 || number < 0 || (size_t)number >= RM_ARRAY_LEN(of_sample)) {
+        return -UNW_EBADREG;
+    }
+    *value = start->context != NULL ? in_context(start->context, (size_t)number)
+                                    : start->registers[of_sample[number]];
+    return 0;
 }
 
 static int find_unwind_info(unw_addr_space_t of, unw_word_t ip, unw_proc_info_t *ret_info,
@@ -270,14 +286,14 @@ void rm_unwind_forget(void)
 
 /* ---- follow ----------------------------------------------------------------------------- */
 
-struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const void *registers,
+struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_unwind_start *start,
                                    uint64_t *ret_addresses, uint32_t room)
 {
     struct rm_unwound unwound = {.depth = 0};
     unw_cursor_t *cursor = (unw_cursor_t *)(void *)unwind->cursor;
     unw_word_t ip = 0;
     bool is_call = false; /* the innermost is where the thread was, and not a call */
-    unwind->registers = registers;
+    unwind->start = *start;
     for (uint32_t i = 0; i < RM_UNWIND_WINDOWS; i++) {
         unwind->windows[i].start = 0;
     }

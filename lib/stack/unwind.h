@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns following a stack, from the registers of a thread outwards, in a signal handler on that very
- * thread: no lock of the loader, no allocation, and every byte is read in a way that a wrong
- * address cannot hurt.
+ * Owns following a stack, from the registers of a thread outwards: in a signal handler on that very
+ * thread, or of a copy of the top of its stack.  No lock of the loader, no allocation, and every
+ * byte is read in a way that a wrong address cannot hurt.
  */
 #ifndef RM_STACK_UNWIND_H
 #define RM_STACK_UNWIND_H
@@ -24,10 +24,22 @@ struct rm_unwind_window {
     unsigned char bytes[RM_UNWIND_WINDOW_BYTES];
 };
 
+/* Where to begin: a thread in its signal handler, or what the kernel noted of one. */
+struct rm_unwind_start {
+    const void *context;       /* ucontext_t; NULL: the rest counts */
+    const uint64_t *registers; /* of struct rm_perf_sample */
+    uint64_t stack_address;    /* of a copy of the stack */
+    const unsigned char *stack;
+    uint64_t stack_bytes;
+};
+
+/** The stack pointer among the registers of struct rm_perf_sample. */
+uint64_t rm_unwind_stack_pointer(const uint64_t *registers);
+
 /* What following a stack works in: one per thread, not on its stack. */
 struct rm_unwind {
     const struct rm_modules *modules;
-    const void *registers; /* ucontext_t */
+    struct rm_unwind_start start;
     uint64_t cursor[RM_UNWIND_CURSOR_WORDS];
     struct rm_unwind_window windows[RM_UNWIND_WINDOWS];
     uint32_t latest, next;
@@ -50,7 +62,7 @@ void rm_unwind_forget(void);
  * Addresses from the innermost outwards; of callers that of the last byte of the call.
  * Async-signal-safe.
  */
-struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const void *registers,
+struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_unwind_start *start,
                                    uint64_t *ret_addresses, uint32_t room);
 
 #endif

@@ -12,9 +12,15 @@ void rm_unwind_forget(void)
 {
 }
 
-struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const void *registers,
+uint64_t rm_unwind_stack_pointer(const uint64_t *registers)
+{
+    (void)registers;
+    return 0;
+}
+
+struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_unwind_start *start,
                                    uint64_t *ret_addresses, uint32_t room)
 {
-    (void)unwind, (void)registers, (void)ret_addresses, (void)room;
+    (void)unwind, (void)start, (void)ret_addresses, (void)room;
     return (struct rm_unwound){.is_broken = true};
 }
