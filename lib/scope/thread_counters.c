@@ -55,9 +55,10 @@ static int open_event(const struct rm_perf_event *event, int leader, bool skips_
         .leader = leader,
         .skips_kernel = skips_kernel,
         .reads_as_group = true,
+        .waits = leader < 0,
     };
     int fd = rm_perf_open_task(&request);
-    if (fd >= 0 && fd >= most_fds()) {
+    if (fd >= most_fds()) {
         rm_perf_close(fd);
         errno = EMFILE;
         return -1;
@@ -218,7 +219,7 @@ static RM_COLD void open_group(struct rm_thread_counters *counters,
         counters->fds[i] = fd;
         counters->count++;
     }
-    counters->is_open = counters->count > 0;
+    counters->is_open = counters->count > 0 && rm_perf_start(counters->fds[0]);
     counters->checked_ticks = rm_clock_ticks();
     map_pages(counters, plan);
 }
