@@ -25,6 +25,7 @@ struct rm_meter_frame {
     struct rm_thread_counters *counters; /* of the thread; set once */
     struct rm_perf_group counts;
     rm_node_ref node;
+    uint64_t now; /* ticks, when the meter at work began its work */
 };
 
 /* What all scopes of a session have in common. */

@@ -125,7 +125,6 @@ bool rm_perf_read_group(int fd, size_t count, struct rm_perf_group *ret_group)
     words[0] = 0;
     size_t bytes = (3 + count) * sizeof words[0];
     ssize_t got = count <= RM_PERF_GROUP ? read(fd, words, bytes) : -1;
-    rm_own_io_note_read(got);
     if (got != (ssize_t)bytes || words[0] != count) {
         return false;
     }

@@ -65,7 +65,7 @@ struct rm_perf_group {
 };
 
 /** Reads all `count` of a group, by its leader, in one call; false: it is no such group.  Whether
- * it is ours is for the caller to know. */
+ * it is ours is for the caller to know, and to note the call (sys/own_io.h). */
 bool rm_perf_read_group(int fd, size_t count, struct rm_perf_group *ret_group);
 
 /** Whether this process may count what the kernel does. */

@@ -3,7 +3,7 @@ from os import PathLike
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from .plots import Plot
-from .records import Column, Energy, Info, Metric
+from .records import Column, Counter, Energy, Info, Metric
 from .results import Events, Scopes, Sources, Summary, Tags
 
 _Path = Union[str, "PathLike[str]"]
@@ -21,6 +21,8 @@ class Recorded:
     def tags(self) -> Tags: ...
     @property
     def events(self) -> Events: ...
+    @property
+    def counters(self) -> List[Counter]: ...
     @property
     def energy(self) -> Optional[Energy]: ...
     @property
