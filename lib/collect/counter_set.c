@@ -14,9 +14,10 @@
 #include "sys/dir.h"
 #include "sys/pfm.h"
 
-const struct rm_counter_ops rm_counter_ops_live = {rm_perf_open_task, rm_perf_read, rm_perf_close};
-const struct rm_counter_ops rm_counter_ops_none = {rm_perf_open_task_none, rm_perf_read,
+const struct rm_counter_ops rm_counter_ops_live = {rm_perf_open_task, rm_perf_start, rm_perf_read,
                                                    rm_perf_close};
+const struct rm_counter_ops rm_counter_ops_none = {rm_perf_open_task_none, rm_perf_start,
+                                                   rm_perf_read, rm_perf_close};
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
@@ -177,6 +178,7 @@ static int open_on(const struct rm_counter_set *set, struct rm_perf_request *req
     int fd = set->owner->ops->open(request);
     if (fd < 0 && request->leader >= 0 && (errno == EINVAL || errno == ENOSPC || errno == EBUSY)) {
         request->leader = -1;
+        request->waits = true;
         fd = set->owner->ops->open(request);
     }
     return fd;
@@ -200,6 +202,7 @@ static resmon_status open_tasks(struct rm_collect *collect, struct rm_counter_se
             .inherits = true,
             .skips_kernel = counters->skips_kernel,
         };
+        request.waits = request.leader < 0;
         int fd = open_on(set, &request);
         if (fd < 0 && errno != ESRCH) { /* it may have ended meanwhile */
             resmon_status status = rm_perf_refuse(errno, event->name, counters->has_pmu);
@@ -255,6 +258,15 @@ static bool open_counters(struct rm_collect *collect, struct rm_counter_set *set
     return is_hardware;
 }
 
+static void start(const struct rm_counter_set *set)
+{
+    for (size_t i = 0; i < set->count * set->task_count; i++) {
+        if (set->tasks[i].fd >= 0) {
+            (void)set->owner->ops->start(set->tasks[i].fd);
+        }
+    }
+}
+
 resmon_status rm_counter_set_open(struct rm_collect *collect, struct rm_counter_set *set,
                                   const char *name, const struct rm_perf_event *events,
                                   size_t count)
@@ -273,6 +285,7 @@ resmon_status rm_counter_set_open(struct rm_collect *collect, struct rm_counter_
         set->tasks[i].fd = -1;
     }
     bool is_hardware = open_counters(collect, set, events);
+    start(set);
     set->is_listed = is_hardware && counters->set_count < RM_MAX_SETS;
     if (set->is_listed) {
         counters->sets[counters->set_count++] = set;

@@ -24,6 +24,7 @@
 /* System calls, or what tests put in their place. */
 struct rm_counter_ops {
     int (*open)(const struct rm_perf_request *request);
+    bool (*start)(int fd);
     bool (*read)(int fd, struct rm_perf_count *ret_count);
     void (*close)(int fd);
 };

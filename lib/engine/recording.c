@@ -8,6 +8,7 @@
 #include "stack/naming.h"
 #include "store/block.h"
 #include "store/events.h"
+#include "store/scope_counts.h"
 #include "store/scope_tree.h"
 #include "sys/identity.h"
 #include "sys/mapping.h"
@@ -139,6 +140,37 @@ static resmon_status settle_nodes(const struct rm_infile *file, const struct rm_
     return status;
 }
 
+/* The same of what its counters have counted. */
+static resmon_status settle_counts(const struct rm_infile *file, uint64_t offset,
+                                   struct rm_scope_counts_record *record)
+{
+    uint32_t then = 0;
+    resmon_status status = RESMON_OK;
+    for (int tries = 0; tries < NODE_TRIES && status == RESMON_OK; tries++) {
+        status = rm_infile_read(file, offset + offsetof(struct rm_scope_counts_record, version),
+                                &then, sizeof then);
+        if (status == RESMON_OK && then - record->version <= 1) {
+            break;
+        }
+        if (status == RESMON_OK) {
+            status = rm_infile_read(file, offset, record, sizeof *record);
+        }
+    }
+    return status;
+}
+
+static resmon_status settle_all_counts(const struct rm_infile *file, const struct rm_block *block)
+{
+    const struct rm_section *section = &block->header->sections[RM_SECTION_SCOPE_COUNTERS];
+    uint64_t used = block->header->node_count;
+    resmon_status status = RESMON_OK;
+    for (uint64_t i = 1; i < used && i < section->count && status == RESMON_OK; i++) {
+        status = settle_counts(file, section->offset + i * section->record_bytes,
+                               rm_block_record(block, RM_SECTION_SCOPE_COUNTERS, i));
+    }
+    return status;
+}
+
 /* How far the writer has come in its rings of events by now. */
 static resmon_status read_event_counts(const struct rm_infile *file, const struct rm_block *block)
 {
@@ -159,6 +191,9 @@ static resmon_status look_again(const struct rm_infile *file, const struct rm_bl
 {
     struct pulse after;
     resmon_status status = settle_nodes(file, block);
+    if (status == RESMON_OK) {
+        status = settle_all_counts(file, block);
+    }
     if (status == RESMON_OK) {
         status = read_event_counts(file, block);
     }

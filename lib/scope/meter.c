@@ -14,6 +14,8 @@
  * must not keep it from the long ones after them. */
 #define FREE_NS 100000.0
 
+#define PERF 2 /* its place among the meters */
+
 struct meter {
     uint32_t bit;
     void (*begin)(const struct rm_metering *metering, struct rm_meter_frame *frame);
@@ -78,7 +80,7 @@ static void end_io(const struct rm_metering *metering, struct rm_meter_frame *fr
 
 static void begin_perf(const struct rm_metering *metering, struct rm_meter_frame *frame)
 {
-    if (!rm_thread_counters_read(frame->counters, &metering->plan, &frame->counts)) {
+    if (!rm_thread_counters_read(frame->counters, &metering->plan, frame->now, &frame->counts)) {
         frame->taken &= ~(uint32_t)RESMON_METER_PERF;
     }
 }
@@ -90,13 +92,15 @@ static void end_perf(const struct rm_metering *metering, struct rm_meter_frame *
     const struct rm_counter_plan *plan = &metering->plan;
     struct rm_perf_group now;
     (void)totals;
-    if (!rm_thread_counters_read(frame->counters, plan, &now)) {
+    rm_thread_counters_note(frame->counters);
+    if (!rm_thread_counters_read(frame->counters, plan, frame->now, &now)) {
         return;
     }
     struct rm_scope_counts instance = {.calls = 1,
                                        .wall = ticks,
                                        .enabled = now.enabled - frame->counts.enabled,
-                                       .running = now.running - frame->counts.running};
+                                       .running = now.running - frame->counts.running,
+                                       .cost_ticks = 2 * frame->cost[PERF]};
     for (size_t i = 0; i < plan->count; i++) {
         instance.values[plan->places[i]] = now.values[i] - frame->counts.values[i];
     }
@@ -108,7 +112,7 @@ static void end_perf(const struct rm_metering *metering, struct rm_meter_frame *
 static const struct meter meters[RM_METERS] = {
     {(uint32_t)RESMON_METER_RSS, begin_rss, end_rss},
     {(uint32_t)RESMON_METER_IO, begin_io, end_io},
-    {(uint32_t)RESMON_METER_PERF, begin_perf, end_perf},
+    [PERF] = {(uint32_t)RESMON_METER_PERF, begin_perf, end_perf},
     {(uint32_t)RESMON_METER_CPU, begin_cpu, end_cpu},
 };
 
@@ -180,6 +184,7 @@ static bool is_due(const struct rm_metering *metering, const struct rm_scope_nod
 void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *node,
                      struct rm_meter_frame *frame, uint32_t forced)
 {
+    uint64_t now = 0;
     frame->taken = 0;
     frame->forced = forced;
     if ((metering->meters & RESMON_METER_PERF) != 0) {
@@ -188,10 +193,12 @@ void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *n
     for (size_t i = 0; i < RM_METERS; i++) {
         uint32_t bit = meters[i].bit;
         if (((metering->meters & bit) != 0 && is_due(metering, node, i)) || (forced & bit) != 0) {
-            uint64_t before = rm_clock_ticks();
+            now = now != 0 ? now : rm_clock_ticks();
             frame->taken |= bit;
+            frame->now = now;
             meters[i].begin(metering, frame);
-            frame->cost[i] = rm_clock_ticks() - before;
+            now = rm_clock_ticks();
+            frame->cost[i] = now - frame->now;
         }
     }
 }
@@ -202,17 +209,25 @@ void rm_meters_end(const struct rm_metering *metering, struct rm_scope_node *nod
     if (frame->taken == 0) {
         return;
     }
-    struct rm_scope_meters totals = rm_node_meters(node);
+    bool has_totals = (frame->taken & ~(uint32_t)RESMON_METER_PERF) != 0; /* it has its own */
+    struct rm_scope_meters totals = {0};
+    if (has_totals) {
+        totals = rm_node_meters(node);
+    }
+    frame->now = rm_clock_ticks();
     for (size_t i = RM_METERS; i-- > 0;) {
         if ((frame->taken & meters[i].bit) != 0) {
-            uint64_t before = rm_clock_ticks();
             meters[i].end(metering, frame, ticks, &totals);
-            uint64_t cost = frame->cost[i] + rm_clock_ticks() - before;
-            totals.cost_ticks += cost;
+            uint64_t now = rm_clock_ticks();
+            uint64_t cost = frame->cost[i] + now - frame->now;
+            frame->now = now;
+            totals.cost_ticks += i != PERF ? cost : 0;
             node->spent[i] += (frame->forced & meters[i].bit) == 0 ? cost : 0;
         }
     }
-    rm_node_publish_meters(node, &totals);
+    if (has_totals) {
+        rm_node_publish_meters(node, &totals);
+    }
     frame->taken = 0;
 }
 

@@ -33,6 +33,7 @@ struct rm_meter_frame {
     struct rm_perf_group counts;
     rm_node_ref node;
     struct rm_line_mark line;
+    uint64_t now; /* ticks, when the meter at work began its work */
 };
 
 /* What all scopes of a session have in common. */

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "sys/own_io.h"
 #include "sys/perf.h"
 #include "sys/pfm.h"
 
@@ -55,9 +56,10 @@ static int open_event(const struct rm_perf_event *event, int leader, bool skips_
         .leader = leader,
         .skips_kernel = skips_kernel,
         .reads_as_group = true,
+        .waits = leader < 0,
     };
     int fd = rm_perf_open_task(&request);
-    if (fd >= 0 && fd >= most_fds()) {
+    if (fd >= most_fds()) {
         rm_perf_close(fd);
         errno = EMFILE;
         return -1;
@@ -218,7 +220,7 @@ static RM_COLD void open_group(struct rm_thread_counters *counters,
         counters->fds[i] = fd;
         counters->count++;
     }
-    counters->is_open = counters->count > 0;
+    counters->is_open = counters->count > 0 && rm_perf_start(counters->fds[0]);
     counters->checked_ticks = rm_clock_ticks();
     map_pages(counters, plan);
 }
@@ -237,11 +239,17 @@ static bool read_pages(const struct rm_thread_counters *counters, struct rm_perf
     return true;
 }
 
+void rm_thread_counters_note(struct rm_thread_counters *counters)
+{
+    rm_own_io_note_reads(counters->calls * (3 + counters->count) * sizeof(uint64_t),
+                         counters->calls);
+    counters->calls = 0;
+}
+
 /* Programs close descriptors that they do not know, and open others: that takes them longer than a
  * look is trusted, since ours are not the lowest numbers. */
-static bool is_still_ours(struct rm_thread_counters *counters, uint64_t trust_ticks)
+static bool is_still_ours(struct rm_thread_counters *counters, uint64_t trust_ticks, uint64_t now)
 {
-    uint64_t now = rm_clock_ticks();
     if (now - counters->checked_ticks > trust_ticks) {
         counters->checked_ticks = now;
         counters->is_open = rm_perf_is_ours(counters->fds[0]);
@@ -250,7 +258,8 @@ static bool is_still_ours(struct rm_thread_counters *counters, uint64_t trust_ti
 }
 
 bool rm_thread_counters_read(struct rm_thread_counters *counters,
-                             const struct rm_counter_plan *plan, struct rm_perf_group *ret_group)
+                             const struct rm_counter_plan *plan, uint64_t now,
+                             struct rm_perf_group *ret_group)
 {
     if (RM_UNLIKELY(!counters->is_tried)) {
         open_group(counters, plan);
@@ -261,7 +270,8 @@ bool rm_thread_counters_read(struct rm_thread_counters *counters,
     if (counters->has_pages && read_pages(counters, ret_group)) {
         return true;
     }
-    return is_still_ours(counters, plan->trust_ticks) &&
+    counters->calls++;
+    return is_still_ours(counters, plan->trust_ticks, now) &&
            rm_perf_read_group(counters->fds[0], counters->count, ret_group);
 }
 

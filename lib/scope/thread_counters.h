@@ -37,6 +37,7 @@ struct rm_thread_counters {
     int fds[RM_SCOPE_COUNTERS]; /* the first is the group's */
     struct perf_event_mmap_page *pages[RM_SCOPE_COUNTERS];
     uint64_t checked_ticks;
+    uint64_t calls; /* reads that are not noted yet */
 };
 
 /** How many counters the block needs room for. */
@@ -47,9 +48,13 @@ void rm_counter_plan_make(struct rm_counter_plan *plan, const struct rm_counter_
                           const struct rm_block *block, uint64_t trust_ticks);
 
 /** Reads the calling thread's counters, which it opens when it is first asked; false: it has none.
- */
+ * `now`: ticks, or 0: shortly after a call that succeeded. */
 bool rm_thread_counters_read(struct rm_thread_counters *counters,
-                             const struct rm_counter_plan *plan, struct rm_perf_group *ret_group);
+                             const struct rm_counter_plan *plan, uint64_t now,
+                             struct rm_perf_group *ret_group);
+
+/** Tells what its reading was as I/O of the process. */
+void rm_thread_counters_note(struct rm_thread_counters *counters);
 
 /** On the thread that they are of. */
 void rm_thread_counters_close(struct rm_thread_counters *counters);

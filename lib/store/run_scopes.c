@@ -365,7 +365,7 @@ resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm
     uint64_t ticks = 0;
     for (uint32_t i = 1; m.paths != NULL && i < m.path_count; i++) {
         ticks += (m.paths[i].wall.calls + m.paths[i].wall.folded) * header->scope_cost_ticks;
-        ticks += m.paths[i].meters.cost_ticks;
+        ticks += m.paths[i].meters.cost_ticks + m.paths[i].counts.cost_ticks;
     }
     run->overhead.scopes_ns = (double)ticks * ns_per_tick;
     return status;

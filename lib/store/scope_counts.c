@@ -2,6 +2,7 @@
 #include "store/scope_counts.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/compiler.h"
 #include "store/published.h"
@@ -42,7 +43,8 @@ struct rm_scope_counts rm_scope_counts_merge(const struct rm_scope_counts *a,
     struct rm_scope_counts sums = {.calls = a->calls + b->calls,
                                    .wall = a->wall + b->wall,
                                    .enabled = a->enabled + b->enabled,
-                                   .running = a->running + b->running};
+                                   .running = a->running + b->running,
+                                   .cost_ticks = a->cost_ticks + b->cost_ticks};
     for (size_t i = 0; i < RM_SCOPE_COUNTERS; i++) {
         sums.values[i] = a->values[i] + b->values[i];
     }
@@ -53,10 +55,19 @@ void rm_scope_counts_add(const struct rm_block *block, rm_node_ref ref,
                          const struct rm_scope_counts *instance)
 {
     if (is_recorded(block)) {
+        /* What this block has no counters for stays 0 in both copies. */
+        size_t words = offsetof(struct rm_scope_counts, values) / sizeof(uint64_t) +
+                       (size_t)block->header->sizes.scope_counters;
         struct rm_scope_counts_record *record = record_of(block, ref);
-        struct rm_scope_counts old = record->sums[record->version & 1]; /* nobody else writes it */
-        struct rm_scope_counts sums = rm_scope_counts_merge(&old, instance);
-        publish(record, &sums);
+        uint32_t next = RM_LOAD(&record->version) + 1; /* nobody else writes it */
+        const uint64_t *old = (const void *)&record->sums[(next - 1) & 1];
+        const uint64_t *fresh = (const void *)instance;
+        uint64_t *sums = (void *)&record->sums[next & 1];
+        RM_FENCE_BEFORE_REFILL();
+        for (size_t i = 0; i < words; i++) {
+            RM_STORE(&sums[i], RM_LOAD(&old[i]) + fresh[i]);
+        }
+        RM_STORE_RELEASE(&record->version, next);
     }
 }
 

@@ -29,6 +29,7 @@ struct rm_scope_counts {
     uint64_t calls;
     uint64_t wall;             /* ticks that they lasted */
     uint64_t enabled, running; /* ns; what is counted is of `running` */
+    uint64_t cost_ticks;       /* spent in reading them */
     uint64_t values[RM_SCOPE_COUNTERS];
 };
 

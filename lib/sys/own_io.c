@@ -21,6 +21,12 @@ static void note(enum rm_io_field chars, enum rm_io_field calls, ssize_t got)
     (void)__atomic_add_fetch(&ours[calls], 1, __ATOMIC_RELAXED);
 }
 
+void rm_own_io_note_reads(uint64_t bytes, uint64_t calls)
+{
+    (void)__atomic_add_fetch(&ours[RM_IO_READ_CHARS], bytes, __ATOMIC_RELAXED);
+    (void)__atomic_add_fetch(&ours[RM_IO_READ_CALLS], calls, __ATOMIC_RELAXED);
+}
+
 void rm_own_io_note_read(ssize_t got)
 {
     note(RM_IO_READ_CHARS, RM_IO_READ_CALLS, got);

@@ -15,6 +15,9 @@
 
 /** After each read or write of the library: `got` is what the call returned. */
 void rm_own_io_note_read(ssize_t got);
+
+/** The same for several calls. */
+void rm_own_io_note_reads(uint64_t bytes, uint64_t calls);
 void rm_own_io_note_write(ssize_t got);
 
 /** Opens the file of this process, whatever fs_root its monitor reads; false with errno. */

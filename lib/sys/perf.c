@@ -7,6 +7,7 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -60,6 +61,7 @@ int rm_perf_open_task(const struct rm_perf_request *request)
         .config = request->config,
         .config1 = request->config1,
         .config2 = request->config2,
+        .disabled = request->waits ? 1 : 0,
         .inherit = request->inherits ? 1 : 0,
         .exclude_kernel = request->skips_kernel ? 1 : 0,
         .exclude_hv = 1,
@@ -78,6 +80,11 @@ int rm_perf_open_task(const struct rm_perf_request *request)
         rm_kept_tag(&kept);
     }
     return fd;
+}
+
+bool rm_perf_start(int leader)
+{
+    return ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) == 0;
 }
 
 static struct rm_kept kept_of(int fd)
@@ -118,7 +125,6 @@ bool rm_perf_read_group(int fd, size_t count, struct rm_perf_group *ret_group)
     words[0] = 0;
     size_t bytes = (3 + count) * sizeof words[0];
     ssize_t got = count <= RM_PERF_GROUP ? read(fd, words, bytes) : -1;
-    rm_own_io_note_read(got);
     if (got != (ssize_t)bytes || words[0] != count) {
         return false;
     }

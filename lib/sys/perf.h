@@ -30,6 +30,7 @@ struct rm_perf_request {
     bool inherits;       /* counts threads and processes that it makes, too */
     bool skips_kernel;   /* counts in user mode only */
     bool reads_as_group; /* for rm_perf_read_group() */
+    bool waits;          /* for rm_perf_start(), by the first of a group */
 };
 
 /** A descriptor, close-on-exec, tagged as ours (sys/kept.h); -1 with errno. */
@@ -42,6 +43,10 @@ int rm_perf_open_task_none(const struct rm_perf_request *request);
 struct rm_perf_count {
     uint64_t value, enabled, running;
 };
+
+/** Starts a group whose first event waits, all at once: a member that joins a group at work may be
+ * left out until the thread is scheduled next. */
+bool rm_perf_start(int leader);
 
 /** Whether the descriptor is still one of ours: programs close what they do not know. */
 bool rm_perf_is_ours(int fd);
@@ -60,7 +65,7 @@ struct rm_perf_group {
 };
 
 /** Reads all `count` of a group, by its leader, in one call; false: it is no such group.  Whether
- * it is ours is for the caller to know. */
+ * it is ours is for the caller to know, and to note the call (sys/own_io.h). */
 bool rm_perf_read_group(int fd, size_t count, struct rm_perf_group *ret_group);
 
 /** Whether this process may count what the kernel does. */

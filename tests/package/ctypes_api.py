@@ -16,7 +16,8 @@ class Options(ctypes.Structure):
                 ("max_scope_threads", ctypes.c_size_t), ("max_scope_depth", ctypes.c_size_t),
                 ("stop_timeout_ms", ctypes.c_uint64), ("max_events", ctypes.c_size_t),
                 ("carbon", ctypes.c_void_p), ("stacks", ctypes.c_uint64), ("stack_hz", ctypes.c_uint64),
-                ("fault_period", ctypes.c_uint64)]
+                ("fault_period", ctypes.c_uint64), ("counters", ctypes.c_char_p),
+                ("scope_counters", ctypes.c_char_p)]
 
 
 class Statistics(ctypes.Structure):

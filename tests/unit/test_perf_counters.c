@@ -65,13 +65,18 @@ static bool made_read(int fd, struct rm_perf_count *ret_count)
     return !made.is_lost;
 }
 
+static bool made_start(int fd)
+{
+    return fd < made.count;
+}
+
 static void made_close(int fd)
 {
     assert_true(fd >= 0 && fd < made.count);
     made.closed++;
 }
 
-static const struct rm_counter_ops made_ops = {made_open, made_read, made_close};
+static const struct rm_counter_ops made_ops = {made_open, made_start, made_read, made_close};
 
 static const struct rm_collector *collector_named(const char *name)
 {

@@ -59,7 +59,9 @@ RunScope = _sized("RunScope", "s name file function", "U line", "I parent", "U d
                   "d wall_ns self_ns wall_min_ns wall_max_ns wall_stddev_ns open_ns", "U cpu_calls", "d cpu_ns",
                   "U io_calls", "d io_read_bytes io_write_bytes io_read_chars io_write_chars", "U rss_calls",
                   "d rss_peak_bytes", "i cpu_provenance io_provenance rss_provenance energy_provenance",
-                  "d energy_j energy_uncertainty_j energy_gco2eq")
+                  "d energy_j energy_uncertainty_j energy_gco2eq", "U counter_calls", "d counter_running",
+                  "i counter_provenance reserved")
+RunCounter = _sized("RunCounter", "s name unit reason", "i status reserved")
 RunEvent = _sized("RunEvent", "s name thread_name", "U thread_id", "I start_ns duration_ns", "U depth is_open")
 Column = _sized("Column", "s metric instance unit source", "i kind level")
 Statistics = _sized("Statistics", "U n resets", "d first last min max mean integral p50 p95 duration_s",
@@ -127,10 +129,11 @@ MLFLOW_SERIES, MLFLOW_NO_ARTIFACT, MLFLOW_NO_SPOOL, MLFLOW_FINISH, MLFLOW_INSECU
 MonitorOptions = _sized("MonitorOptions", "U interval_ms", "z max_rows", "U domains flags", "I pid", "U scope_meters",
                         "d max_overhead max_meter_share", "s name fs_root record",
                         "z max_tags max_scope_paths max_scope_threads max_scope_depth", "U stop_timeout_ms",
-                        "z max_events", ("carbon", POINTER(CarbonOptions)), "U stacks stack_hz fault_period")
+                        "z max_events", ("carbon", POINTER(CarbonOptions)), "U stacks stack_hz fault_period",
+                        "s counters scope_counters")
 DOMAINS = {"process": 1, "tree": 2, "cgroup": 4, "cpu": 8, "memory": 16, "psi": 32, "disk": 64, "net": 128,
            "node": 248, "energy": 256, "gpu": 512, "all": 1023}
-METERS = {"wall": 1, "cpu": 2, "rss": 4, "io": 8}
+METERS = {"wall": 1, "cpu": 2, "rss": 4, "io": 8, "perf": 16}
 FLAG_SMAPS, FLAG_NO_SCOPES, FLAG_IDLE_NONE, FLAG_IDLE_ALLOCATED = 1, 2, 4, 8
 
 # stack.h

@@ -48,11 +48,14 @@ class Monitor(Recorded):
     What it knows is asked as of a :class:`Run` (``m.summary``, ``m.scopes``, ``m.to_pandas()``), also while it runs.
 
     :param interval: seconds between samples, from 0.001
-    :param scopes: what scopes measure, "wall+cpu+rss+io", or True for all of it; they are this monitor's then, or
+    :param scopes: what scopes measure, "wall+cpu+rss+io+perf", or True for all of it; they are this monitor's then, or
         BusyError.  None: the wall clock, if no other monitor has the scopes; False: leaves them alone.  CPU time is of
         the thread that is in the scope; RSS and I/O are of the process
     :param domains: what is sampled, "process+tree+cgroup+node", also "cpu", "memory", "psi", "disk", "net", "energy",
         "gpu", "all" (the default)
+    :param counters: performance counters of the process and what it starts: "default", "l2", "l3", "flops", "memory" and
+        names of events, joined by "+"
+    :param scope_counters: events counted in each scope, joined by "+": "instructions+cycles"
     :param name: of the run; by default that of the script or notebook
     :param pid: process to observe, by default this one
     :param carbon: where the machine stands: "FR", gCO2eq per kWh as a number, or a dict of country, region,
@@ -91,7 +94,7 @@ class Monitor(Recorded):
                  on_sample=None, rows=0, smaps=False, idle="active", max_events=1024, max_overhead=0.0,
                  max_meter_share=0.0, max_tags=0, max_scope_paths=0, max_scope_threads=0, max_scope_depth=0,
                  stop_timeout=0.0, fs_root=None, stacks=None, stack_hz=0, fault_period=0, folded=None, folded_memory=None,
-                 speedscope=None, pprof=None):
+                 speedscope=None, pprof=None, counters=None, scope_counters=None):
         self._as_parameter_ = None
         self._state = "new"
         self._final = None
@@ -111,7 +114,8 @@ class Monitor(Recorded):
             max_meter_share=max_meter_share, name=encoded(_default_name() if name is None else name, "name"), fs_root=encoded(fs_root, "fs_root"),
             record=encoded(record, "record"), max_tags=max_tags, max_scope_paths=max_scope_paths,
             max_scope_threads=max_scope_threads, max_scope_depth=max_scope_depth,
-            stop_timeout_ms=milliseconds(stop_timeout, "stop_timeout"), max_events=max_events)
+            stop_timeout_ms=milliseconds(stop_timeout, "stop_timeout"), max_events=max_events,
+            counters=encoded(counters, "counters"), scope_counters=encoded(scope_counters, "scope_counters"))
         if carbon is not None:
             place = carbon_options(carbon)
             options.carbon = ctypes.pointer(place)

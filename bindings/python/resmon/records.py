@@ -102,10 +102,24 @@ class Source(Record):
 
 
 class Scope(Record):
-    """A call path of scopes, all threads together; as resmon_run_scope.  ``path`` is "train/epoch"."""
+    """A call path of scopes, all threads together; as resmon_run_scope.  ``path`` is "train/epoch", ``counts`` what its
+    performance counters counted, by name (see ``counters`` of a run)."""
 
-    __slots__ = _slots(_abi.RunScope, "path")
+    __slots__ = _slots(_abi.RunScope, "path", "counts")
     _shown = ("path", "calls", "wall_s", "cpu_s", "rss_peak_bytes", "energy_j")
+
+
+class Counter(Record):
+    """A performance counter of scopes; ``reason`` says why it is not counted, or what it stands for."""
+
+    __slots__ = _slots(_abi.RunCounter, "available")
+    _shown = ("name", "available", "reason")
+
+    @classmethod
+    def of(cls, struct):
+        counter = super().of(struct)
+        counter.available = struct.status == 0
+        return counter
 
 
 class Event(Record):

@@ -74,7 +74,18 @@ class Scope(Record):
     energy_j: float
     energy_uncertainty_j: float
     energy_gco2eq: float
+    counter_calls: int
+    counter_running: float
+    counter_provenance: str
     path: str
+    counts: Dict[str, float]
+
+class Counter(Record):
+    name: str
+    unit: str
+    reason: str
+    status: int
+    available: bool
 
 class Event(Record):
     name: str

@@ -66,6 +66,11 @@ class Recorded:
         return Events(_all(run, lib.run_event_count, lib.run_get_event, _abi.RunEvent, records.Event))
 
     @property
+    def counters(self):
+        """Performance counters of scopes (with scopes="perf"); what each scope counted is in its ``counts``."""
+        return list(_all(self._get_run(), lib.run_counter_count, lib.run_get_counter, _abi.RunCounter, records.Counter))
+
+    @property
     def energy(self):
         """Joules and gCO2eq; None where energy was not asked for."""
         return self._get_run()._energy()
@@ -302,7 +307,9 @@ class Run(Recorded):
     def _scopes(self):
         def make():
             scopes = list(_all(self, lib.run_scope_count, lib.run_get_scope, _abi.RunScope, records.Scope))
-            for scope in scopes:
+            names = [counter.name for counter in self.counters]
+            for index, scope in enumerate(scopes):
+                scope.counts = {name: self._count(index, place) for place, name in enumerate(names)}
                 scope.path = (scopes[scope.parent].path + "/" if scope.parent >= 0 else "") + scope.name
             return Scopes(scopes)
         return self._cached("scopes", make)
@@ -310,6 +317,11 @@ class Run(Recorded):
     def _stacks(self):
         from .stacks import stacks_of
         return self._cached("stacks", lambda: stacks_of(self))
+
+    def _count(self, scope, counter):
+        value = ctypes.c_double()
+        lib.run_scope_counter(self, scope, counter, byref(value))
+        return value.value
 
     def _energy(self):
         struct = _abi.Energy()

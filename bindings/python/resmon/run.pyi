@@ -3,7 +3,7 @@ from os import PathLike
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from .plots import Plot
-from .records import Column, Energy, Info, Metric, PeakStack, StackInfo
+from .records import Column, Counter, Energy, Info, Metric, PeakStack, StackInfo
 from .results import Events, Scopes, Sources, Summary, Tags
 from .stacks import Functions, Stacks
 
@@ -30,6 +30,8 @@ class Recorded:
     def peak_stacks(self) -> List[PeakStack]: ...
     def functions(self, kind: str = ...) -> Functions: ...
     def lines(self, function: Optional[str] = ...) -> str: ...
+    @property
+    def counters(self) -> List[Counter]: ...
     @property
     def energy(self) -> Optional[Energy]: ...
     @property

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Performance counters of scopes: page faults against the kernel's own account of the thread,
+ * threads that end, documents, forks, and programs that close descriptors that they do not know.
+ */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scope/meter.h"
+#include "sys/perf.h"
+#include "sys/perf_page.h"
+
+#define PAGES 256U
+
+static resmon_monitor *start_monitor(const char *counters, const char *record)
+{
+    const resmon_monitor_options options = {.struct_size = sizeof options,
+                                            .interval_ms = 10000,
+                                            .domains = RESMON_DOMAIN_PROCESS,
+                                            .scope_meters = RESMON_METER_PERF,
+                                            .scope_counters = counters,
+                                            .record = record,
+                                            .max_meter_share = 1e9};
+    resmon_monitor *monitor;
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    return monitor;
+}
+
+static resmon_run *stop_monitor(resmon_monitor *monitor)
+{
+    resmon_run *run;
+    assert_ok(resmon_monitor_stop(monitor));
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    resmon_monitor_free(monitor);
+    return run;
+}
+
+static void touch(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *memory =
+        mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    (void)madvise(memory, PAGES * page, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < PAGES; i++) {
+        ((volatile unsigned char *)memory)[i * page] = 1;
+    }
+    munmap(memory, PAGES * page);
+}
+
+static double thread_faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return (double)(usage.ru_minflt + usage.ru_majflt);
+}
+
+static size_t find_scope(const resmon_run *run, const char *name, resmon_run_scope *ret_scope)
+{
+    for (size_t i = 0; i < resmon_run_scope_count(run); i++) {
+        *ret_scope = (resmon_run_scope){.struct_size = sizeof *ret_scope};
+        assert_ok(resmon_run_get_scope(run, i, ret_scope));
+        if (strcmp(ret_scope->name, name) == 0) {
+            return i;
+        }
+    }
+    fail_msg("there is no scope %s", name);
+    return 0;
+}
+
+static double count_of(const resmon_run *run, const char *scope_name, size_t counter)
+{
+    resmon_run_scope scope;
+    double value = 0.0;
+    size_t index = find_scope(run, scope_name, &scope);
+    assert_ok(resmon_run_scope_counter(run, index, counter, &value));
+    return value;
+}
+
+/* Where nothing at all can be counted, as below a filter of system calls. */
+static bool can_count(const resmon_run *run)
+{
+    resmon_run_counter counter = {.struct_size = sizeof counter};
+    assert_ok(resmon_run_get_counter(run, 0, &counter));
+    if (counter.status != RESMON_OK) {
+        print_message("skipped: %s\n", counter.reason);
+    }
+    return counter.status == RESMON_OK;
+}
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+static void *touch_in_scope(void *unused)
+{
+    (void)unused;
+    RESMON_SCOPE("of a thread");
+    touch();
+    return NULL;
+}
+
+static void check_counts(const resmon_run *run, double inner, double outer)
+{
+    resmon_run_scope scope;
+    (void)find_scope(run, "outer", &scope);
+    double of_outer = count_of(run, "outer", 0);
+    double of_inner = count_of(run, "inner", 0);
+    assert_true(of_inner >= PAGES && of_inner <= of_outer);
+    assert_true(of_outer >= 2.0 * PAGES && of_outer <= outer);
+    assert_true(!rm_perf_sees_kernel() || of_outer >= inner);
+    assert_true(count_of(run, "of a thread", 0) >= 2.0 * PAGES); /* of two threads */
+    assert_true(count_of(run, "of a thread", 0) < 4.0 * PAGES);
+    assert_true(count_of(run, "outer", 1) > 0.0 && count_of(run, "outer", 1) < 100.0); /* s */
+    assert_int_equal(scope.counter_calls, scope.calls);
+    assert_int_equal(scope.counter_provenance, RESMON_PROVENANCE_MEASURED);
+    assert_near(scope.counter_running, 1.0, 1e-9);
+    (void)find_scope(run, "of a thread", &scope);
+    assert_int_equal(scope.counter_calls, 2);
+}
+
+static void check_reloaded(const resmon_run *run)
+{
+    char *text = NULL;
+    resmon_run *copy = NULL;
+    resmon_status status = resmon_run_document(run, &text);
+    if (status == RESMON_ENOTSUP) {
+        return; /* this build has no JSON */
+    }
+    assert_ok(status);
+    assert_ok(resmon_run_parse(text, strlen(text), &copy));
+    assert_int_equal(resmon_run_counter_count(copy), resmon_run_counter_count(run));
+    for (size_t c = 0; c < resmon_run_counter_count(run); c++) {
+        resmon_run_counter a = {.struct_size = sizeof a}, b = {.struct_size = sizeof b};
+        assert_ok(resmon_run_get_counter(run, c, &a));
+        assert_ok(resmon_run_get_counter(copy, c, &b));
+        assert_string_equal(a.name, b.name);
+        assert_string_equal(a.unit, b.unit);
+        assert_string_equal(a.reason, b.reason);
+        assert_int_equal(a.status, b.status);
+        for (size_t s = 0; s < resmon_run_scope_count(run); s++) {
+            double x, y;
+            resmon_run_scope of_a = {.struct_size = sizeof of_a};
+            resmon_run_scope of_b = {.struct_size = sizeof of_b};
+            assert_ok(resmon_run_scope_counter(run, s, c, &x));
+            assert_ok(resmon_run_scope_counter(copy, s, c, &y));
+            assert_true(isnan(x) ? isnan(y) : !(x < y || x > y));
+            assert_ok(resmon_run_get_scope(run, s, &of_a));
+            assert_ok(resmon_run_get_scope(copy, s, &of_b));
+            assert_int_equal(of_a.counter_calls, of_b.counter_calls);
+            assert_int_equal(of_a.counter_provenance, of_b.counter_provenance);
+        }
+    }
+    resmon_text_free(text);
+    resmon_run_free(copy);
+}
+
+static void test_page_faults_of_scopes_are_the_threads(void **state)
+{
+    (void)state;
+    char record[] = "/tmp/resmon-counters-XXXXXX";
+    int fd = mkstemp(record);
+    assert_true(fd >= 0);
+    close(fd);
+    resmon_monitor *monitor = start_monitor("page-faults+task-clock", record);
+    double outer = thread_faults(), inner;
+    {
+        RESMON_SCOPE("outer");
+        inner = thread_faults();
+        touch();
+        {
+            RESMON_SCOPE("inner");
+            touch();
+        }
+        inner = thread_faults() - inner;
+    }
+    outer = thread_faults() - outer;
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, touch_in_scope, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    resmon_run *run = stop_monitor(monitor);
+    assert_int_equal(resmon_run_counter_count(run), 2);
+    bool is_counted = can_count(run);
+    if (is_counted) {
+        resmon_run *recorded;
+        char *text;
+        check_counts(run, inner, outer);
+        check_reloaded(run);
+        assert_ok(resmon_report_text(run, &text));
+        assert_non_null(strstr(text, "Counters of scopes"));
+        assert_non_null(strstr(text, "page-faults"));
+        resmon_text_free(text);
+        assert_ok(resmon_run_load(record, &recorded));
+        check_counts(recorded, inner, outer);
+        resmon_run_free(recorded);
+    }
+    resmon_run_free(run);
+    unlink(record);
+    if (!is_counted) {
+        skip();
+    }
+}
+
+/* Hardware where it is, and else what stands for it: each says so. */
+static void test_the_default_counters_are_there_or_say_why(void **state)
+{
+    (void)state;
+    static const char *const names[4][2] = {{"instructions", "page-faults"},
+                                            {"cycles", "context-switches"},
+                                            {"cache-misses", "task-clock"},
+                                            {"branch-misses", "migrations"}};
+    resmon_monitor *monitor = start_monitor(NULL, NULL);
+    {
+        RESMON_SCOPE("scope");
+        touch();
+    }
+    resmon_run *run = stop_monitor(monitor);
+    assert_int_equal(resmon_run_counter_count(run), 4);
+    for (size_t i = 0; i < 4; i++) {
+        resmon_run_counter counter = {.struct_size = sizeof counter};
+        assert_ok(resmon_run_get_counter(run, i, &counter));
+        bool is_first = strcmp(counter.name, names[i][0]) == 0;
+        double count = count_of(run, "scope", i);
+        print_message("%s: %g; %s\n", counter.name, count, counter.reason);
+        assert_true(is_first || strcmp(counter.name, names[i][1]) == 0);
+        assert_true((counter.status == RESMON_OK) == !isnan(count));
+        if (is_first) {
+            assert_string_equal(counter.reason, "");
+        } else {
+            assert_true(counter.reason[0] != '\0');
+        }
+    }
+    double unused = 42.0;
+    assert_status(RESMON_ENOENT, resmon_run_scope_counter(run, 0, 4, &unused));
+    assert_status(RESMON_ENOENT, resmon_run_scope_counter(run, 99, 0, &unused));
+    assert_status(RESMON_EINVAL, resmon_run_scope_counter(run, 0, 0, NULL));
+    assert_near(unused, 42.0, 0.0);
+    check_reloaded(run);
+    resmon_run_free(run);
+}
+
+static void test_without_the_meter_there_are_no_counters(void **state)
+{
+    (void)state;
+    const resmon_monitor_options options = {.struct_size = sizeof options,
+                                            .domains = RESMON_DOMAIN_PROCESS,
+                                            .scope_meters = RESMON_METER_WALL};
+    resmon_monitor *monitor;
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    {
+        RESMON_SCOPE("scope");
+    }
+    resmon_run *run = stop_monitor(monitor);
+    resmon_run_scope scope;
+    (void)find_scope(run, "scope", &scope);
+    assert_int_equal(resmon_run_counter_count(run), 0);
+    assert_int_equal(scope.counter_calls, 0);
+    assert_int_equal(scope.counter_provenance, RESMON_PROVENANCE_NONE);
+    resmon_run_free(run);
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+static size_t perf_files(void)
+{
+    size_t count = 0;
+    DIR *directory = opendir("/proc/self/fd");
+    assert_non_null(directory);
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        char target[128];
+        ssize_t length = readlinkat(dirfd(directory), entry->d_name, target, sizeof target - 1);
+        target[length > 0 ? length : 0] = '\0';
+        count += strstr(target, "perf_event") != NULL ? 1 : 0;
+    }
+    closedir(directory);
+    return count;
+}
+
+static void *scope_in_thread(void *unused)
+{
+    (void)unused;
+    RESMON_SCOPE("of a thread");
+    return NULL;
+}
+
+static void test_a_thread_that_ends_leaves_no_descriptor(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start_monitor("page-faults", NULL);
+    {
+        RESMON_SCOPE("scope");
+    }
+    size_t before = perf_files();
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, scope_in_thread, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    assert_int_equal(perf_files(), before);
+    resmon_run_free(stop_monitor(monitor));
+}
+
+static void test_a_child_has_none_of_the_parents(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start_monitor("page-faults", NULL);
+    static resmon_site site = {"scope", "", "", 0, 0};
+    uint64_t scope = resmon_scope_begin(&site);
+    size_t own = perf_files();
+    touch();
+    pid_t child = fork();
+    if (child == 0) {
+        /* Those of the parent's scopes are closed; a sanitizer's build has the sampler's, too. */
+        _exit(perf_files() == 0 && own <= 1 ? 0 : (int)perf_files());
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(perf_files(), own);
+    resmon_scope_end(scope);
+    resmon_run *run = stop_monitor(monitor);
+    if (can_count(run)) {
+        assert_true(count_of(run, "scope", 0) >= PAGES);
+    }
+    resmon_run_free(run);
+}
+
+/* Daemons close everything, and then open files of their own: nothing of those may be read. */
+static void close_all_in_scope(void)
+{
+    int pipes[64][2];
+    {
+        RESMON_SCOPE("before");
+    }
+    RESMON_SCOPE("scope");
+    for (int fd = 3; fd < 256; fd++) {
+        close(fd);
+    }
+    for (int i = 0; i < 64; i++) {
+        char bytes[200] = {0};
+        if (pipe(pipes[i]) != 0 ||
+            write(pipes[i][1], bytes, sizeof bytes) != (ssize_t)sizeof bytes) {
+            _exit(3);
+        }
+    }
+    usleep(1000); /* programs do not fill so many descriptors in less */
+    {
+        RESMON_SCOPE("after");
+    }
+    for (int i = 0; i < 64; i++) {
+        char bytes[256];
+        if (read(pipes[i][0], bytes, sizeof bytes) != 200) {
+            _exit(4);
+        }
+    }
+}
+
+static void test_descriptors_that_are_closed_are_not_read(void **state)
+{
+    (void)state;
+    pid_t child = fork(); /* with descriptors of its own */
+    if (child == 0) {
+        resmon_monitor *monitor = start_monitor("page-faults+task-clock", NULL);
+        close_all_in_scope();
+        resmon_run *run = stop_monitor(monitor);
+        resmon_run_scope scope;
+        (void)find_scope(run, "after", &scope);
+        _exit(scope.counter_calls == 0 && isnan(count_of(run, "after", 0)) ? 0 : 5);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void test_few_descriptors_are_the_programs(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit few = {64, 64};
+        resmon_monitor *monitor;
+        if (setrlimit(RLIMIT_NOFILE, &few) != 0) {
+            _exit(3);
+        }
+        monitor = start_monitor("page-faults", NULL);
+        touch_in_scope(NULL);
+        resmon_run *run = stop_monitor(monitor);
+        resmon_run_counter counter = {.struct_size = sizeof counter};
+        assert_ok(resmon_run_get_counter(run, 0, &counter));
+        bool is_told = counter.status != RESMON_OK && counter.reason[0] != '\0';
+        _exit(is_told && isnan(count_of(run, "of a thread", 0)) ? 0 : 5);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+static uint64_t made_pmc, made_tsc;
+static struct perf_event_mmap_page *changing;
+
+static uint64_t made_rdpmc(uint32_t index)
+{
+    assert_int_equal(index, 2);
+    if (changing != NULL) { /* the kernel writes the page meanwhile, once */
+        changing->lock += 2;
+        changing->offset = 5000;
+        changing = NULL;
+    }
+    return made_pmc;
+}
+
+static uint64_t made_rdtsc(void)
+{
+    return made_tsc;
+}
+
+static void test_the_shared_page_is_read_as_the_kernel_says(void **state)
+{
+    (void)state;
+    const struct rm_perf_processor processor = {made_rdpmc, made_rdtsc};
+    struct perf_event_mmap_page page = {.offset = 1000,
+                                        .index = 3,
+                                        .cap_user_rdpmc = 1,
+                                        .pmc_width = 48,
+                                        .time_enabled = 700,
+                                        .time_running = 700};
+    struct rm_perf_count count = {0};
+    made_pmc = 234;
+    assert_true(rm_perf_page_read_by(&page, &processor, &count));
+    assert_int_equal(count.value, 1234);
+    assert_int_equal(count.enabled, 700);
+    made_pmc = (UINT64_C(1) << 48) - 10; /* negative: it counts up to 0 */
+    assert_true(rm_perf_page_read_by(&page, &processor, &count));
+    assert_int_equal(count.value, 990);
+    made_pmc = 1;
+    changing = &page;
+    assert_true(rm_perf_page_read_by(&page, &processor, &count));
+    assert_int_equal(count.value, 5001);
+    page.time_running = 300; /* shared: time since the page was written counts */
+    assert_false(rm_perf_page_read_by(&page, &processor, &count));
+    page.cap_user_time = 1;
+    page.time_mult = 512;
+    page.time_shift = 10;
+    page.time_offset = 5;
+    made_tsc = 4096 + 100;
+    assert_true(rm_perf_page_read_by(&page, &processor, &count));
+    assert_int_equal(count.enabled, 700 + 5 + (4 * 512) + 50);
+    assert_int_equal(count.running, 300 + 5 + (4 * 512) + 50);
+    page.lock = 7; /* it is being written for ever */
+    assert_false(rm_perf_page_read_by(&page, &processor, &count));
+    page.lock = 8;
+    page.index = 0; /* not on the processor */
+    assert_false(rm_perf_page_read_by(&page, &processor, &count));
+    page.index = 3;
+    page.cap_user_rdpmc = 0;
+    assert_false(rm_perf_page_read_by(&page, &processor, &count));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_page_faults_of_scopes_are_the_threads),
+        cmocka_unit_test(test_the_default_counters_are_there_or_say_why),
+        cmocka_unit_test(test_without_the_meter_there_are_no_counters),
+        cmocka_unit_test(test_a_thread_that_ends_leaves_no_descriptor),
+        cmocka_unit_test(test_a_child_has_none_of_the_parents),
+        cmocka_unit_test(test_descriptors_that_are_closed_are_not_read),
+        cmocka_unit_test(test_few_descriptors_are_the_programs),
+        cmocka_unit_test(test_the_shared_page_is_read_as_the_kernel_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
