@@ -11,15 +11,25 @@
  * another compilation is needed; debug information (-g) gives lines, and no frame pointers are
  * wanted.
  *
- * CPU time: a timer of each thread's CPU time sends a signal, and its handler takes the stack.
- * Memory: the kernel counts the process's page faults, and every `fault_period`th takes the stack
- * of the thread: the page that came, and those before it, are that function's growth of the RSS.
- * Pages of files (programs, mapped data) are told apart.  Memory that is taken and not touched does
- * not grow the RSS, and pages that were given back to the allocator and used again come without a
- * fault.
+ * CPU time: a timer of each thread's CPU time sends a signal, and its handler takes the stack, and
+ * the scopes that are open.  The signal is one that the program leaves alone: SIGURG, else
+ * SIGSTKFLT or SIGPROF.  System calls that SA_RESTART does not restart (poll, nanosleep, ...) may
+ * return EINTR where they have used CPU time.  A kernel looks at such timers at its ticks: samples
+ * come at 250 Hz at most where CONFIG_HZ is 250, and then stand for several intervals each.
  *
- * The signal is one that the program leaves alone: SIGURG, else SIGSTKFLT or SIGPROF.  System calls
- * that SA_RESTART does not restart (poll, nanosleep, ...) may return EINTR a little more often.
+ * Memory: at every `fault_period`th page fault of a thread the kernel puts its registers and the
+ * top 8 KiB of its stack into a ring (perf_event_open(2), allowed up to kernel.perf_event_paranoid
+ * 2), which a thread of the library follows: the page that came, and those before it, are that
+ * function's growth of the RSS.  No signal comes of it.  The scopes are those that were open then
+ * and are so a few milliseconds later; a shorter scope's growth stands in the one around it.  Pages
+ * of files (programs, mapped data) are told apart.  Memory that is taken and not touched does not
+ * grow the RSS, and pages that were given back to the allocator and used again come without a
+ * fault. Faults inside of system calls (read() into fresh memory) count where the process may watch
+ * the kernel (root, CAP_PERFMON, paranoid 1); resmon_run_stack_info.total has them in any case.
+ *
+ * Peak: when the RSS is a tenth and 16 MiB higher than at the peak before, or the control group has
+ * less than a tenth of its limit left, each thread is sent the signal once, also those that wait:
+ * their poll() or nanosleep() may return EINTR.  The latest peak is kept.
  *
  * Names come from the files of the program and its libraries when a run is looked at, so they must
  * still be the same files (their build-ids are compared); else functions are shown as
