@@ -30,10 +30,10 @@ static struct {
     int at_work;  /* atomic: handlers */
     struct rm_stack_terms terms;
     int signal;
-    const struct rm_modules *modules;              /* atomic */
+    struct rm_code *code;                          /* atomic */
     struct rm_stack_slot *slots[RM_STACK_THREADS]; /* atomic; NULL: never used */
     /* The thread of engine/stacks alone: */
-    struct rm_modules *retired; /* a table that handlers may still look at */
+    struct rm_code *retired; /* handlers may still look at it */
     bool is_named[RM_STACK_THREADS];
     struct pollfd rings[RM_STACK_THREADS];
     struct rm_unwind unwind; /* of faults */
@@ -73,7 +73,7 @@ static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *
     sample->site_count =
         rm_scope_open_sites(&state.terms.block, rm_slot_sites(sample), RM_STACK_SITES);
     const struct rm_unwind_start start = {.context = context};
-    slot->unwind.modules = __atomic_load_n(&state.modules, __ATOMIC_ACQUIRE);
+    slot->unwind.code = __atomic_load_n(&state.code, __ATOMIC_ACQUIRE);
     follow(&slot->unwind, &start, sample);
     rm_slot_commit(slot, sample);
 }
@@ -135,7 +135,7 @@ static void after_fork_child(void)
     __atomic_store_n(&state.is_open, false, __ATOMIC_SEQ_CST);
     __atomic_store_n(&state.at_work, 0, __ATOMIC_SEQ_CST);
     memset(state.slots, 0, sizeof state.slots); /* what they held is the parent's, and stays */
-    state.modules = NULL;
+    state.code = NULL;
     state.retired = NULL;
     state.count = 0;
     rm_claimed_signal_forget();
@@ -161,7 +161,7 @@ resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms)
     }
     state.terms = *terms;
     state.signal = signal;
-    if (!rm_stack_sampler_refresh() && state.modules == NULL) {
+    if (!rm_stack_sampler_refresh() && state.code == NULL) {
         rm_claimed_signal_release();
         return rm_error(RESMON_ENOMEM, "out of memory for the list of libraries");
     }
@@ -180,6 +180,15 @@ static bool wait_for_handlers(int64_t most_ns)
         (void)nanosleep(&pause, NULL);
     }
     return true;
+}
+
+static void free_code(struct rm_code *code)
+{
+    if (code != NULL) {
+        rm_free(code->modules);
+        rm_free(code->recipes);
+        rm_free(code);
+    }
 }
 
 static void silence(struct rm_stack_slot *slot)
@@ -213,35 +222,47 @@ void rm_stack_sampler_close(void)
         state.is_named[i] = false;
     }
     state.count = 0;
-    rm_free((void *)(uintptr_t)state.modules); // NOLINT(performance-no-int-to-ptr)
-    rm_free(state.retired);
-    state.modules = NULL;
+    free_code(state.code);
+    free_code(state.retired);
+    state.code = NULL;
     state.retired = NULL;
 }
 
 /* ---- modules ---------------------------------------------------------------------------- */
 
+static resmon_status list_code(struct rm_code **ret_code)
+{
+    struct rm_code *code = rm_alloc(1, sizeof *code);
+    resmon_status status = code != NULL ? rm_modules_list(&code->modules) : RESMON_ENOMEM;
+    if (status != RESMON_OK) {
+        rm_free(code);
+        return status;
+    }
+    code->recipes = rm_recipes_new();
+    *ret_code = code;
+    return RESMON_OK;
+}
+
 bool rm_stack_sampler_refresh(void)
 {
-    struct rm_modules *fresh = NULL;
+    struct rm_code *fresh = NULL;
     if (state.retired != NULL && wait_for_handlers(0)) {
-        rm_free(state.retired);
+        free_code(state.retired);
         state.retired = NULL;
     }
-    if (state.retired != NULL || !rm_modules_are_old(state.modules) ||
-        rm_modules_list(&fresh) != RESMON_OK) {
+    if (state.retired != NULL ||
+        !rm_modules_are_old(state.code != NULL ? state.code->modules : NULL) ||
+        list_code(&fresh) != RESMON_OK) {
         return false;
     }
-    state.retired =
-        (struct rm_modules *)(uintptr_t)state.modules; // NOLINT(performance-no-int-to-ptr)
-    __atomic_store_n(&state.modules, fresh, __ATOMIC_RELEASE);
-    rm_unwind_forget();
+    state.retired = state.code;
+    __atomic_store_n(&state.code, fresh, __ATOMIC_RELEASE);
     return true;
 }
 
 const struct rm_modules *rm_stack_sampler_modules(void)
 {
-    return state.modules;
+    return state.code->modules;
 }
 
 /* ---- threads ---------------------------------------------------------------------------- */
@@ -356,7 +377,7 @@ static void take_fault(struct rm_stack_slot *slot, const struct rm_perf_sample *
         .stack = fault->stack,
         .stack_bytes = fault->stack_bytes,
     };
-    state.unwind.modules = state.modules;
+    state.unwind.code = state.code;
     follow(&state.unwind, &start, sample);
     take(context, sample, slot->thread);
 }

@@ -29,8 +29,8 @@ static struct {
     int (*step)(unw_cursor_t *cursor);
     int (*get_reg)(unw_cursor_t *cursor, int number, unw_word_t *value);
     int (*is_signal_frame)(unw_cursor_t *cursor);
-    int (*set_caching_policy)(unw_addr_space_t space, unw_caching_policy_t policy);
-    void (*flush_cache)(unw_addr_space_t space, unw_word_t low, unw_word_t high);
+    int (*reg_states_iterate)(unw_cursor_t *cursor, unw_reg_states_callback visit, void *token);
+    int (*apply_reg_state)(unw_cursor_t *cursor, void *state);
     int (*search_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
                         unw_proc_info_t *ret_info, int wants_details, void *argument);
 } libunwind;
@@ -41,8 +41,8 @@ static const struct rm_library_function functions[] = {
     {NAME(step), &libunwind.step},
     {NAME(get_reg), &libunwind.get_reg},
     {NAME(is_signal_frame), &libunwind.is_signal_frame},
-    {NAME(set_caching_policy), &libunwind.set_caching_policy},
-    {NAME(flush_cache), &libunwind.flush_cache},
+    {NAME(reg_states_iterate), &libunwind.reg_states_iterate},
+    {NAME(apply_reg_state), &libunwind.apply_reg_state},
     {NAME(dwarf_search_unwind_table), &libunwind.search_table},
 };
 
@@ -174,7 +174,7 @@ static int find_unwind_info(unw_addr_space_t of, unw_word_t ip, unw_proc_info_t 
                             int wants_details, void *argument)
 {
     const struct rm_unwind *unwind = argument;
-    const struct rm_module *module = rm_modules_find(unwind->modules, ip);
+    const struct rm_module *module = rm_modules_find(unwind->code->modules, ip);
     if (module == NULL || module->unwind_header == 0) {
         return -UNW_ENOINFO;
     }
@@ -256,11 +256,7 @@ static resmon_status open_library(void)
         return status;
     }
     space = libunwind.create_addr_space(&accessors, 0);
-    if (space == NULL) {
-        return rm_error(RESMON_ENOMEM, "libunwind has no memory");
-    }
-    (void)libunwind.set_caching_policy(space, UNW_CACHE_GLOBAL);
-    return RESMON_OK;
+    return space != NULL ? RESMON_OK : rm_error(RESMON_ENOMEM, "libunwind has no memory");
 }
 
 static void open_first(void)
@@ -277,14 +273,43 @@ resmon_status rm_unwind_open(void)
     return open_status == RESMON_OK ? RESMON_OK : rm_error(open_status, "%s", open_error);
 }
 
-void rm_unwind_forget(void)
+/* ---- follow ----------------------------------------------------------------------------- */
+
+/* Rows of a function's unwind table, one after the other: less than 0 ends it. */
+static int take_recipe(void *argument, void *state, size_t bytes, unw_word_t start, unw_word_t end)
 {
-    if (space != NULL) {
-        libunwind.flush_cache(space, 0, 0);
+    struct rm_unwind *unwind = argument;
+    if (unwind->wanted < start || unwind->wanted >= end || bytes > sizeof unwind->recipe) {
+        return 0;
     }
+    memcpy(unwind->recipe, state, bytes);
+    unwind->recipe_bytes = bytes;
+    return -1;
 }
 
-/* ---- follow ----------------------------------------------------------------------------- */
+/*
+ * To the caller.  libunwind's own step looks the table up, runs its program, and has a cache of
+ * that whose lock costs two system calls a frame; these recipes are what it would find there.  Code
+ * without a table is left to its step, which has some guesses.
+ */
+static int step_from(struct rm_unwind *unwind, unw_cursor_t *cursor, uint64_t address)
+{
+    struct rm_recipes *recipes = unwind->code->recipes;
+    void *recipe = recipes != NULL ? rm_recipes_find(recipes, address) : NULL;
+    if (recipe != NULL) {
+        return libunwind.apply_reg_state(cursor, recipe);
+    }
+    unwind->wanted = address;
+    unwind->recipe_bytes = 0;
+    (void)libunwind.reg_states_iterate(cursor, take_recipe, unwind);
+    if (unwind->recipe_bytes == 0) {
+        return libunwind.step(cursor);
+    }
+    if (recipes != NULL) {
+        rm_recipes_add(recipes, address, unwind->recipe, unwind->recipe_bytes);
+    }
+    return libunwind.apply_reg_state(cursor, unwind->recipe);
+}
 
 struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_unwind_start *start,
                                    uint64_t *ret_addresses, uint32_t room)
@@ -303,9 +328,10 @@ struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_unw
             unwound.is_cut = true;
             return unwound;
         }
-        ret_addresses[unwound.depth++] = is_call ? ip - 1 : ip;
+        uint64_t address = is_call ? ip - 1 : ip;
+        ret_addresses[unwound.depth++] = address;
         is_call = libunwind.is_signal_frame(cursor) <= 0;
-        result = libunwind.step(cursor);
+        result = step_from(unwind, cursor, address);
         if (result == 0) {
             return unwound; /* the outermost */
         }

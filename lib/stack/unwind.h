@@ -13,10 +13,17 @@
 #include <resmon/status.h>
 
 #include "stack/modules.h"
+#include "stack/recipes.h"
 
 #define RM_UNWIND_WINDOWS      8
 #define RM_UNWIND_WINDOW_BYTES 1024U
 #define RM_UNWIND_CURSOR_WORDS 256
+
+/* The code that is mapped, and what was learned about it. */
+struct rm_code {
+    struct rm_modules *modules;
+    struct rm_recipes *recipes; /* NULL: no memory; everything is looked up every time */
+};
 
 /* Memory as it was seen while one stack was followed. */
 struct rm_unwind_window {
@@ -38,8 +45,11 @@ uint64_t rm_unwind_stack_pointer(const uint64_t *registers);
 
 /* What following a stack works in: one per thread, not on its stack. */
 struct rm_unwind {
-    const struct rm_modules *modules;
+    const struct rm_code *code;
     struct rm_unwind_start start;
+    uint64_t wanted; /* while a recipe is looked for: of this address */
+    size_t recipe_bytes;
+    unsigned char recipe[RM_RECIPE_BYTES];
     uint64_t cursor[RM_UNWIND_CURSOR_WORDS];
     struct rm_unwind_window windows[RM_UNWIND_WINDOWS];
     uint32_t latest, next;
@@ -54,9 +64,6 @@ struct rm_unwound {
 
 /** Loads what it needs.  RESMON_ENOTSUP with the reason.  Once; repeated calls are quick. */
 resmon_status rm_unwind_open(void);
-
-/** Forgets what was learned about code that may have been unmapped. */
-void rm_unwind_forget(void);
 
 /**
  * Addresses from the innermost outwards; of callers that of the last byte of the call.

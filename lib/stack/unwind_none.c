@@ -8,10 +8,6 @@ resmon_status rm_unwind_open(void)
     return rm_error(RESMON_ENOTSUP, "this build of libresmon takes no stacks: it has no libunwind");
 }
 
-void rm_unwind_forget(void)
-{
-}
-
 uint64_t rm_unwind_stack_pointer(const uint64_t *registers)
 {
     (void)registers;
