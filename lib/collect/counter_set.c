@@ -200,7 +200,8 @@ static resmon_status open_tasks(struct rm_collect *collect, struct rm_counter_se
             .tid = counters->tasks[t],
             .leader = leader_of(set, counter, t),
             .inherits = true,
-            .skips_kernel = counters->skips_kernel,
+            .skips_user = event->skips_user,
+            .skips_kernel = counters->skips_kernel || event->skips_kernel,
         };
         request.waits = request.leader < 0;
         int fd = open_on(set, &request);
@@ -220,10 +221,9 @@ static resmon_status encode(struct rm_perf_event *event)
     struct rm_pfm_code code;
     resmon_status status = rm_pfm_encode(event->name, &code);
     if (status == RESMON_OK) {
-        event->type = code.type;
-        event->config = code.config;
-        event->config1 = code.config1;
-        event->config2 = code.config2;
+        rm_perf_event_encode(event, code.type, code.config);
+        event->skips_user = code.skips_user;
+        event->skips_kernel = code.skips_kernel;
     }
     return status;
 }
@@ -233,7 +233,8 @@ static resmon_status open_counter(struct rm_collect *collect, struct rm_counter_
 {
     struct rm_perf_event *event = &set->counters[index].event;
     resmon_status status = event->is_named ? encode(event) : RESMON_OK;
-    if (status == RESMON_OK && event->is_of_kernel && collect->counters.skips_kernel) {
+    if (status == RESMON_OK && (event->is_of_kernel || event->skips_user) &&
+        collect->counters.skips_kernel) {
         status = rm_perf_refuse(EACCES, event->name, true);
     }
     return status == RESMON_OK ? open_tasks(collect, set, index) : status;
@@ -274,7 +275,10 @@ resmon_status rm_counter_set_open(struct rm_collect *collect, struct rm_counter_
     struct rm_counters *counters = &collect->counters;
     size_t tasks = counters->task_count;
     *set = (struct rm_counter_set){.count = count, .owner = counters, .share = RM_NAN};
-    (void)rm_text_set(set->name, sizeof set->name, name);
+    /* The end of a long name tells more than its beginning. */
+    size_t length = strlen(name);
+    size_t cut = length < sizeof set->name ? 0 : length - sizeof set->name + 1;
+    (void)rm_text_set(set->name, sizeof set->name, name + cut);
     set->tasks = rm_alloc(count * (tasks > 0 ? tasks : 1), sizeof *set->tasks);
     if (set->tasks == NULL) {
         set->count = 0;

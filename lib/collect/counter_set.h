@@ -17,7 +17,7 @@
 #include "counter/group.h"
 #include "sys/perf.h"
 
-#define RM_SET_NAME_BYTES RM_EVENT_NAME_BYTES
+#define RM_SET_NAME_BYTES 40 /* as names of instances */
 #define RM_MAX_SETS       24
 #define RM_MAX_TASKS      1024 /* threads at the start */
 

@@ -65,6 +65,19 @@ static bool find_generic(struct rm_text text, struct rm_perf_event *event)
     return false;
 }
 
+void rm_perf_event_encode(struct rm_perf_event *event, uint32_t type, const uint64_t config[3])
+{
+    event->type = type;
+    event->config = config[0];
+    event->config1 = config[1];
+    event->config2 = config[2];
+    for (size_t i = 0; i < RM_ARRAY_LEN(generic); i++) {
+        if (generic[i].type == type && generic[i].config == config[0]) {
+            event->is_of_kernel = generic[i].is_of_kernel;
+        }
+    }
+}
+
 const char *rm_perf_event_name(size_t index)
 {
     return index < RM_ARRAY_LEN(generic) ? generic[index].name : NULL;

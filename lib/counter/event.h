@@ -26,6 +26,7 @@ struct rm_perf_event {
     uint32_t type;
     bool is_named;     /* one of libpfm4's, which has to say the rest */
     bool is_of_kernel; /* happens in the kernel only: it cannot be counted in user mode */
+    bool skips_user, skips_kernel; /* the name says so (":k", ":u") */
 };
 
 /**
@@ -35,6 +36,9 @@ struct rm_perf_event {
  */
 resmon_status rm_perf_event_parse(struct rm_text text, struct rm_perf_event *ret_event);
 
+/** Completes an event of libpfm4's, whose name stays. */
+void rm_perf_event_encode(struct rm_perf_event *event, uint32_t type, const uint64_t config[3]);
+
 /** A generic event by its name; false: there is none. */
 bool rm_perf_event_generic(const char *name, struct rm_perf_event *ret_event);
 
@@ -43,7 +47,7 @@ const char *rm_perf_event_name(size_t index);
 
 static inline bool rm_perf_event_is_software(const struct rm_perf_event *event)
 {
-    return !event->is_named && event->type == RM_EVENT_SOFTWARE;
+    return event->type == RM_EVENT_SOFTWARE;
 }
 
 #endif

@@ -14,7 +14,8 @@
  * must not keep it from the long ones after them. */
 #define FREE_NS 100000.0
 
-#define PERF 2 /* its place among the meters */
+#define PERF       2 /* its place among the meters */
+#define NOTE_CALLS 64
 
 struct meter {
     uint32_t bit;
@@ -92,7 +93,10 @@ static void end_perf(const struct rm_metering *metering, struct rm_meter_frame *
     const struct rm_counter_plan *plan = &metering->plan;
     struct rm_perf_group now;
     (void)totals;
-    rm_thread_counters_note(frame->counters);
+    /* At once where I/O is looked at, else now and then. */
+    if ((metering->meters & RESMON_METER_IO) != 0 || frame->counters->calls >= NOTE_CALLS) {
+        rm_thread_counters_note(frame->counters);
+    }
     if (!rm_thread_counters_read(frame->counters, plan, frame->now, &now)) {
         return;
     }

@@ -25,15 +25,15 @@ struct rm_meter_frame {
     uint32_t taken; /* RESMON_METER_* */
     uint32_t forced;
     uint64_t cost[RM_METERS]; /* ticks that the beginning took */
+    uint64_t now;             /* when the meter at work began its work */
+    rm_node_ref node;
+    struct rm_thread_counters *counters; /* of the thread; set once */
+    struct rm_perf_group counts;
     uint64_t cpu_ns;
     uint64_t io[RM_IO_FIELDS];
     struct rm_peak_watch watch;
-    uint64_t rss_peak;                   /* of the instance, after its end */
-    struct rm_thread_counters *counters; /* of the thread; set once */
-    struct rm_perf_group counts;
-    rm_node_ref node;
+    uint64_t rss_peak; /* of the instance, after its end */
     struct rm_line_mark line;
-    uint64_t now; /* ticks, when the meter at work began its work */
 };
 
 /* What all scopes of a session have in common. */

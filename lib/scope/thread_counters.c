@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/compiler.h"
@@ -38,14 +37,6 @@ void rm_thread_counters_after_fork(void)
     }
 }
 
-/* Half of what the program may have open stays the program's. */
-static int most_fds(void)
-{
-    struct rlimit limit;
-    rlim_t half = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 0;
-    return half < MOST_FDS ? (int)half : MOST_FDS;
-}
-
 static int open_event(const struct rm_perf_event *event, int leader, bool skips_kernel)
 {
     const struct rm_perf_request request = {
@@ -54,12 +45,13 @@ static int open_event(const struct rm_perf_event *event, int leader, bool skips_
         .config1 = event->config1,
         .config2 = event->config2,
         .leader = leader,
-        .skips_kernel = skips_kernel,
+        .skips_user = event->skips_user,
+        .skips_kernel = skips_kernel || event->skips_kernel,
         .reads_as_group = true,
         .waits = leader < 0,
     };
     int fd = rm_perf_open_task(&request);
-    if (fd >= most_fds()) {
+    if (fd >= MOST_FDS) {
         rm_perf_close(fd);
         errno = EMFILE;
         return -1;
@@ -90,10 +82,9 @@ static resmon_status encode(struct rm_perf_event *event)
     struct rm_pfm_code code;
     resmon_status status = event->is_named ? rm_pfm_encode(event->name, &code) : RESMON_OK;
     if (event->is_named && status == RESMON_OK) {
-        event->type = code.type;
-        event->config = code.config;
-        event->config1 = code.config1;
-        event->config2 = code.config2;
+        rm_perf_event_encode(event, code.type, code.config);
+        event->skips_user = code.skips_user;
+        event->skips_kernel = code.skips_kernel;
     }
     return status;
 }
@@ -109,7 +100,7 @@ static resmon_status try_event(struct trial *trial, struct rm_perf_event *event)
 {
     struct rm_counter_plan *plan = trial->plan;
     resmon_status status = encode(event);
-    if (status == RESMON_OK && event->is_of_kernel && plan->skips_kernel) {
+    if (status == RESMON_OK && (event->is_of_kernel || event->skips_user) && plan->skips_kernel) {
         status = rm_perf_refuse(EACCES, event->name, true);
     }
     if (status != RESMON_OK) {
@@ -195,6 +186,13 @@ void rm_counter_plan_make(struct rm_counter_plan *plan, const struct rm_counter_
 
 /* ---- a thread ----------------------------------------------------------------------------- */
 
+void rm_thread_counters_note(struct rm_thread_counters *counters)
+{
+    rm_own_io_note_reads((uint64_t)counters->calls * (3 + counters->count) * sizeof(uint64_t),
+                         counters->calls);
+    counters->calls = 0;
+}
+
 static void map_pages(struct rm_thread_counters *counters, const struct rm_counter_plan *plan)
 {
     counters->has_pages = true;
@@ -239,13 +237,6 @@ static bool read_pages(const struct rm_thread_counters *counters, struct rm_perf
     return true;
 }
 
-void rm_thread_counters_note(struct rm_thread_counters *counters)
-{
-    rm_own_io_note_reads(counters->calls * (3 + counters->count) * sizeof(uint64_t),
-                         counters->calls);
-    counters->calls = 0;
-}
-
 /* Programs close descriptors that they do not know, and open others: that takes them longer than a
  * look is trusted, since ours are not the lowest numbers. */
 static bool is_still_ours(struct rm_thread_counters *counters, uint64_t trust_ticks, uint64_t now)
@@ -277,6 +268,7 @@ bool rm_thread_counters_read(struct rm_thread_counters *counters,
 
 void rm_thread_counters_close(struct rm_thread_counters *counters)
 {
+    rm_thread_counters_note(counters);
     for (size_t i = counters->count; i-- > 0;) {
         rm_perf_page_unmap(counters->pages[i]);
         note_closed(counters->fds[i]);

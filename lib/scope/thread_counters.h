@@ -23,21 +23,21 @@ struct rm_counter_wish {
 
 /* The events that are counted, of those in the block. */
 struct rm_counter_plan {
+    uint64_t trust_ticks; /* that a descriptor stays ours without another look */
     size_t count;
-    struct rm_perf_event events[RM_SCOPE_COUNTERS];
     uint8_t places[RM_SCOPE_COUNTERS]; /* among the block's counters */
     bool skips_kernel;
-    uint64_t trust_ticks; /* that a descriptor stays ours without another look */
+    struct rm_perf_event events[RM_SCOPE_COUNTERS];
 };
 
 /* A thread's. */
 struct rm_thread_counters {
     bool is_tried, is_open, has_pages;
+    uint32_t calls; /* reads that are not noted yet */
     size_t count;
+    uint64_t checked_ticks;
     int fds[RM_SCOPE_COUNTERS]; /* the first is the group's */
     struct perf_event_mmap_page *pages[RM_SCOPE_COUNTERS];
-    uint64_t checked_ticks;
-    uint64_t calls; /* reads that are not noted yet */
 };
 
 /** How many counters the block needs room for. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -54,6 +55,12 @@ int rm_perf_open_none(uint32_t type, uint64_t config, int cpu)
     return -1;
 }
 
+static rlim_t most_files(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 0;
+}
+
 int rm_perf_open_task(const struct rm_perf_request *request)
 {
     struct perf_event_attr attributes = {
@@ -63,6 +70,7 @@ int rm_perf_open_task(const struct rm_perf_request *request)
         .config2 = request->config2,
         .disabled = request->waits ? 1 : 0,
         .inherit = request->inherits ? 1 : 0,
+        .exclude_user = request->skips_user ? 1 : 0,
         .exclude_kernel = request->skips_kernel ? 1 : 0,
         .exclude_hv = 1,
         .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
@@ -78,6 +86,11 @@ int rm_perf_open_task(const struct rm_perf_request *request)
         }
         rm_kept_take(&kept, fd);
         rm_kept_tag(&kept);
+    }
+    if (fd >= 0 && (rlim_t)fd >= most_files()) {
+        (void)close(fd);
+        errno = EMFILE;
+        return -1;
     }
     return fd;
 }

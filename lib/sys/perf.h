@@ -28,12 +28,14 @@ struct rm_perf_request {
     int64_t tid;         /* 0: the calling thread */
     int leader;          /* descriptor of the group's first event; -1: this is the first */
     bool inherits;       /* counts threads and processes that it makes, too */
+    bool skips_user;     /* counts in the kernel only */
     bool skips_kernel;   /* counts in user mode only */
     bool reads_as_group; /* for rm_perf_read_group() */
     bool waits;          /* for rm_perf_start(), by the first of a group */
 };
 
-/** A descriptor, close-on-exec, tagged as ours (sys/kept.h); -1 with errno. */
+/** A descriptor, close-on-exec, tagged as ours (sys/kept.h); -1 with errno.  Half of the
+ * descriptors that the process may have stay the program's: EMFILE. */
 int rm_perf_open_task(const struct rm_perf_request *request);
 
 /** The same where there are no counters: -1 with ENOENT. */

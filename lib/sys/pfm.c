@@ -127,12 +127,16 @@ resmon_status rm_pfm_encode(const char *name, struct rm_pfm_code *ret_code)
     struct perf_event_attr attributes = {.size = sizeof attributes};
     pfm_perf_encode_arg_t argument = {.attr = &attributes, .size = sizeof argument};
     (void)pthread_mutex_lock(&lock);
-    int code = pfm.encode(name, PFM_PLM3, PFM_OS_PERF_EVENT, &argument);
+    int code = pfm.encode(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &argument);
     status = code != PFM_SUCCESS ? refuse(name, code) : RESMON_OK;
     (void)pthread_mutex_unlock(&lock);
     if (status == RESMON_OK) {
-        *ret_code = (struct rm_pfm_code){attributes.type, attributes.config, attributes.config1,
-                                         attributes.config2};
+        *ret_code = (struct rm_pfm_code){
+            .type = attributes.type,
+            .config = {attributes.config, attributes.config1, attributes.config2},
+            .skips_user = attributes.exclude_user != 0,
+            .skips_kernel = attributes.exclude_kernel != 0,
+        };
     }
     return status;
 }

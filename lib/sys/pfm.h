@@ -13,7 +13,8 @@
 /* Of perf_event_attr. */
 struct rm_pfm_code {
     uint32_t type;
-    uint64_t config, config1, config2;
+    uint64_t config[3];            /* config, config1, config2 */
+    bool skips_user, skips_kernel; /* the name says so */
 };
 
 /**

@@ -259,8 +259,8 @@ static void test_codes_are_those_of_libpfm4(void **state)
                     continue;
                 }
                 assert_ok(rm_pfm_encode(name, &code));
-                if (code.config != event->code || code.type != RM_EVENT_RAW) {
-                    fail_msg("%s is 0x%llx, not 0x%llx", name, (unsigned long long)code.config,
+                if (code.config[0] != event->code || code.type != RM_EVENT_RAW) {
+                    fail_msg("%s is 0x%llx, not 0x%llx", name, (unsigned long long)code.config[0],
                              (unsigned long long)event->code);
                 }
                 checked++;
@@ -288,7 +288,12 @@ static void test_names_near_an_unknown_one_are_told(void **state)
     assert_status(RESMON_EINVAL, rm_pfm_encode("", &code));
     assert_ok(rm_pfm_encode("perf::PERF_COUNT_SW_PAGE_FAULTS", &code));
     assert_int_equal(code.type, RM_EVENT_SOFTWARE);
-    assert_int_equal(code.config, 2);
+    assert_int_equal(code.config[0], 2);
+    assert_false(code.skips_user || code.skips_kernel);
+    struct rm_perf_event event = parsed("perf::PERF_COUNT_SW_CONTEXT_SWITCHES");
+    assert_ok(rm_pfm_encode(event.name, &code));
+    rm_perf_event_encode(&event, code.type, code.config);
+    assert_true(event.is_of_kernel && rm_perf_event_is_software(&event));
 }
 
 int main(void)

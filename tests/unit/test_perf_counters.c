@@ -437,12 +437,15 @@ static void test_events_that_are_named(void **state)
     (void)state;
     struct source source;
     open_source(&source, "perf_events", 0);
-    assert_ok(rm_counters_parse("r0451+page-faults+xyzzy::NOTHING", 16, &source.wanted));
+    assert_ok(rm_counters_parse(
+        "r0451+page-faults+xyzzy::GROUP1:ALL_OF_THEM_AND_OF_ANOTHER:NOTHING", 16, &source.wanted));
     start_source(&source);
     assert_int_equal(source.status, RESMON_OK);
     assert_int_equal(source.collector->instances(source.state), 3);
     assert_string_equal(source.collector->instance_name(source.state, 1), "page-faults");
     assert_true(source.why[0] != '\0'); /* of the third */
+    const char *third = source.collector->instance_name(source.state, 2);
+    assert_string_equal(third, "OUP1:ALL_OF_THEM_AND_OF_ANOTHER:NOTHING");
     made.step = 2;
     made.enabled = made.running = 5;
     read_source(&source);

@@ -814,3 +814,19 @@ def test_clocks_of_a_finding_do_not_go_back(monkeypatch):
     with resmon.timer("block", log=False) as found:
         burn(0.005)
     assert found.seconds >= 0.005
+
+
+def test_counters_of_scopes():
+    with resmon.Monitor(interval=10, domains="process", scope_counters="page-faults+task-clock", max_meter_share=1e9) as m:
+        with resmon.scope("touch"):
+            bytearray(4 << 20)
+    assert [(c.name, c.unit) for c in m.counters] == [("page-faults", "1"), ("task-clock", "s")]
+    scope, = m.scopes
+    for counter in m.counters:
+        assert (scope.counts[counter.name] >= 0) == counter.available, counter.reason
+    if all(counter.available for counter in m.counters):
+        assert scope.counter_calls == scope.calls == 1
+        assert scope.counter_provenance == "measured"
+        assert scope.counts["page-faults"] >= 2
+    with pytest.raises(resmon.ArgumentError, match="scope_counters: the event cycles stands twice"):
+        resmon.Monitor(scope_counters="cycles+cycles")
