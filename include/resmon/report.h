@@ -11,22 +11,24 @@ RESMON_BEGIN_DECLS
 
 /**
  * The summary of a run: tables of its phases, of the run and of the node, hot functions and lines
- * where stacks were taken (<resmon/stack.h>), what could not be
- * measured and why, and what observing cost.  Human units, plain UTF-8 text, most lines at most 100
- * columns wide. Free `ret_text` with resmon_text_free().  RESMON_EINVAL, RESMON_ENOMEM. Thread
- * class: any thread.  Since 0.1.
+ * where stacks were taken (<resmon/stack.h>), lines with checkpoints (RESMON_LINE in
+ * <resmon/scope.h>), what could not be measured and why, and what observing cost.  Human units,
+ * plain UTF-8 text, most lines at most 100 columns wide. Free `ret_text` with resmon_text_free().
+ * RESMON_EINVAL, RESMON_ENOMEM. Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_report_text(const resmon_run *run, char **ret_text);
 
 /**
  * Where CPU time went and memory grew, line by line: tables in the form of line_profiler and
  * memory_profiler, with the source where its file can be read, for one function ("work"; of C++
- * without its parameters, too) or for the hot ones (`function` NULL).  Hits and occurrences are
- * samples.  A line has what it called as well; functions come in the order of what is their own,
- * where what has no source that can be read (memset), or one of the system's headers
- * (std::vector), is its caller's.  Free `ret_text` with
- * resmon_text_free().  RESMON_ENOENT: the run has no stacks, or none of that function;
- * RESMON_EINVAL, RESMON_ENOMEM.  Thread class: any thread.  Since 0.1.
+ * without its parameters, too) or for the hot ones (`function` NULL).  Lines with checkpoints
+ * (RESMON_LINE) come first, in tables of their own: these figures are exact, and hits and
+ * occurrences are stretches between two checkpoints.  Of stacks, hits and occurrences are samples.
+ * A line has what it called as well; functions come in the order of what is their own, where what
+ * has no source that can be read (memset), or one of the system's headers (std::vector), is its
+ * caller's.  Free `ret_text` with resmon_text_free().  RESMON_ENOENT: the run has neither stacks
+ * nor checkpoints, or none of that function; RESMON_EINVAL, RESMON_ENOMEM.  Thread class: any
+ * thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_report_lines(const resmon_run *run, const char *function,
                                              char **ret_text);

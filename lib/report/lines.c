@@ -76,7 +76,7 @@ static int compare_amounts(const void *left, const void *right)
     return (*a < *b) - (*a > *b);
 }
 
-/* The amount that a line must have to be shown: the `most_lines` largest have it. */
+/* The amount, or loss, that a line must have to be shown: the `most_lines` largest have it. */
 static double smallest_shown(const struct group *group, const struct rm_line_terms *terms)
 {
     if (group->count <= terms->most_lines || terms->most_lines == 0) {
@@ -87,7 +87,7 @@ static double smallest_shown(const struct group *group, const struct rm_line_ter
         return -HUGE_VAL;
     }
     for (size_t i = 0; i < group->count; i++) {
-        amounts[i] = amount_of(&group->lines[i], terms->table);
+        amounts[i] = fabs(amount_of(&group->lines[i], terms->table));
     }
     qsort(amounts, group->count, sizeof *amounts, compare_amounts);
     double bound = amounts[terms->most_lines - 1];
@@ -168,7 +168,7 @@ static void add_rows(struct rm_table *table, const struct rm_line_terms *terms,
         for (uint32_t between = last + 1; is_filled && between < lines[i].line; between++) {
             add_row(table, terms, group, between, NULL);
         }
-        if (amount_of(&lines[i], terms->table) >= bound) {
+        if (fabs(amount_of(&lines[i], terms->table)) >= bound) {
             shown++;
             add_row(table, terms, group, lines[i].line, &lines[i]);
         }

@@ -9,6 +9,7 @@
 #include "base/human.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "report/checkpoints.h"
 #include "report/profile_sums.h"
 #include "report/table.h"
 
@@ -318,36 +319,40 @@ static size_t keep_function(struct rm_profile_sums *sums, const char *function)
     return all;
 }
 
-static resmon_status write_wanted(struct rm_buffer *buffer, struct rm_profile_sums *sums,
-                                  const char *function, const struct rm_source_lines *sources)
+static void write_wanted(struct rm_buffer *buffer, const struct rm_profile_sums *sums, bool is_one,
+                         const struct rm_source_lines *sources)
 {
     const struct rm_line_terms hot = {
         .sources = sources, .most_functions = MOST_FUNCTIONS, .most_lines = 40};
     const struct rm_line_terms one = {
         .sources = sources, .most_functions = SIZE_MAX, .most_lines = 400, .is_filled = true};
     size_t before = buffer->length;
-    if (function != NULL && keep_function(sums, function) == 0) {
-        return rm_error(RESMON_ENOENT, "no sample has a line of a function %.120s", function);
-    }
     for (int kind = 0; kind < RM_STACK_KINDS; kind++) {
-        write_lines(buffer, sums, kind, function != NULL ? &one : &hot);
+        write_lines(buffer, sums, kind, is_one ? &one : &hot);
     }
     if (buffer->length == before) {
         rm_buffer_puts(buffer, "\nNo lines are known: debug information (-g) has them.\n");
     }
-    return RESMON_OK;
 }
 
 resmon_status rm_report_lines(struct rm_buffer *buffer, const struct resmon_run *run,
                               const char *function, const struct rm_source_lines *sources)
 {
     struct rm_profile_sums sums;
+    bool has_exact = rm_report_checkpoint_lines(buffer, run, function, sources) > 0;
     if (run->profile.stack_count == 0) {
-        return rm_error(RESMON_ENOENT, "the run has no stacks");
+        return has_exact
+                   ? RESMON_OK
+                   : rm_error(RESMON_ENOENT, "the run has no stacks, and no checkpoints%s%.120s",
+                              function != NULL ? " of a function " : "",
+                              function != NULL ? function : "");
     }
     resmon_status status = rm_profile_sum(run, sources, &sums);
-    if (status == RESMON_OK) {
-        status = write_wanted(buffer, &sums, function, sources);
+    if (status == RESMON_OK && (function == NULL || keep_function(&sums, function) > 0)) {
+        write_wanted(buffer, &sums, function != NULL, sources);
+    } else if (status == RESMON_OK && !has_exact) {
+        status = rm_error(RESMON_ENOENT,
+                          "no line with a sample or checkpoint is of a function %.120s", function);
     }
     rm_profile_sums_free(&sums);
     return status;

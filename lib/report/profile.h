@@ -16,7 +16,8 @@ void rm_report_profile(struct rm_buffer *buffer, const struct resmon_run *run,
 
 /**
  * Appends the tables by line of a function ("work"; of C++ also without its parameters), or of the
- * hot ones (NULL).  RESMON_ENOENT: the run has no stacks, or none with that function.
+ * hot ones (NULL), those of checkpoints first.  RESMON_ENOENT: the run has neither stacks nor
+ * checkpoints, or none with that function.
  */
 resmon_status rm_report_lines(struct rm_buffer *buffer, const struct resmon_run *run,
                               const char *function, const struct rm_source_lines *sources);

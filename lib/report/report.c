@@ -11,6 +11,7 @@
 #include "base/human.h"
 #include "base/text.h"
 #include "carbon/convert.h"
+#include "report/checkpoints.h"
 #include "report/counters.h"
 #include "report/profile.h"
 #include "report/table.h"
@@ -497,6 +498,7 @@ void rm_report_write(struct rm_buffer *buffer, const struct resmon_run *run,
         write_node(buffer, run);
         write_energy(buffer, run);
     }
+    rm_report_checkpoints(buffer, run, sources);
     rm_report_profile(buffer, run, sources);
     write_gaps(buffer, run);
     write_cost(buffer, run);

@@ -23,7 +23,8 @@ static void put_address(struct rm_json *object, const char *key, uint64_t addres
     rm_json_put_text(object, key, text, is_whole);
 }
 
-static void put_clean(struct rm_json *object, const char *key, const char *text, bool *is_whole)
+void rm_document_put_clean(struct rm_json *object, const char *key, const char *text,
+                           bool *is_whole)
 {
     char clean[TEXT_BYTES];
     (void)rm_text_set(clean, sizeof clean, text);
@@ -39,7 +40,7 @@ static struct rm_json *write_kinds(const struct rm_run_profile *profile, bool *i
         const struct rm_run_stack_kind *kind = &profile->kinds[i];
         struct rm_json *one = rm_json_object(is_whole);
         rm_json_put_text(one, "status", resmon_status_name(kind->status), is_whole);
-        put_clean(one, "reason", kind->reason, is_whole);
+        rm_document_put_clean(one, "reason", kind->reason, is_whole);
         rm_json_put_number(one, "period", (double)kind->period, is_whole);
         rm_json_put_number(one, "total", kind->total, is_whole);
         rm_json_put(object, rm_stack_kind_names[i], one, is_whole);
@@ -62,8 +63,8 @@ static struct rm_json *write_modules(const struct rm_run_profile *profile, bool 
     for (size_t i = 0; i < profile->module_count && *is_whole; i++) {
         const struct rm_run_module *module = &profile->modules[i];
         struct rm_json *object = rm_json_object(is_whole);
-        put_clean(object, "path", module->path, is_whole);
-        put_clean(object, "build_id", module->build_id, is_whole);
+        rm_document_put_clean(object, "path", module->path, is_whole);
+        rm_document_put_clean(object, "build_id", module->build_id, is_whole);
         put_address(object, "start", module->start, is_whole);
         put_address(object, "end", module->end, is_whole);
         put_address(object, "bias", module->bias, is_whole);
@@ -247,7 +248,7 @@ static struct rm_json *write_peak(const struct columns *columns, bool *is_whole)
         const struct rm_run_peak_stack *stack = &peak->stacks[i];
         struct rm_json *one = rm_json_object(is_whole);
         rm_json_put_number(one, "thread", (double)stack->thread, is_whole);
-        put_clean(one, "name", stack->thread_name, is_whole);
+        rm_document_put_clean(one, "name", stack->thread_name, is_whole);
         rm_json_put_number(one, "scope", (double)scope_of(columns, stack->scope), is_whole);
         rm_json_put_number(one, "cut", stack->is_cut != 0, is_whole);
         rm_json_put(one, "frames",

@@ -640,8 +640,19 @@ static resmon_status read_accounts(struct resmon_run *run, const struct rm_json 
 
 /* In this order: statistics and series go into the columns, counts are of counters. */
 static resmon_status (*const parts[])(struct resmon_run *run, const struct rm_json *document) = {
-    read_run,  read_facts,    read_sources, read_columns,  read_summary, read_series,
-    read_tags, read_counters, read_scopes,  read_accounts, read_events,  rm_document_read_profile,
+    read_run,
+    read_facts,
+    read_sources,
+    read_columns,
+    read_summary,
+    read_series,
+    read_tags,
+    read_counters,
+    read_scopes,
+    read_accounts,
+    read_events,
+    rm_document_read_lines,
+    rm_document_read_profile,
 };
 
 static resmon_status check_format(const struct rm_json *document)

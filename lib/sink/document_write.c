@@ -613,6 +613,9 @@ static resmon_status write_document(const struct rm_output *output, const void *
         status = write_events(output, run);
     }
     if (status == RESMON_OK) {
+        status = rm_document_put_lines(output, run);
+    }
+    if (status == RESMON_OK) {
         status = rm_document_put_profile(output, run);
     }
     return status == RESMON_OK ? rm_output_puts(output, "}\n") : status;

@@ -156,12 +156,18 @@ static void make(const char *name, uint64_t samples, bool has_scopes)
     }
 }
 
-/* With a profile, which no block has here. */
+/* With a profile and checkpoints, which no block has here. */
 static void make_stacks(void)
 {
+    struct rm_run_line lines[] = {
+        {"/src/train.c", "load", 10, 0, 0, 0.0, RM_NAN},
+        {"/src/train.c", "load", 12, 3, 2, 1500000.5, -4096.0},
+    };
     char path[512];
     resmon_run *run = made_profile("/src/train.c");
     run->scopes[2].name = "odd";
+    run->lines = lines;
+    run->line_count = 2;
     (void)snprintf(path, sizeof path, "%s/document/stacks.json", corpus);
     PROMISE(rm_document_save(run, path) == RESMON_OK);
     resmon_run_free(run);

@@ -19,9 +19,10 @@ if not hello.exists():
     sys.exit(77)
 schema = json.loads((root / "lib/sink/resmon-run.schema.json").read_text())
 jsonschema.Draft7Validator.check_schema(schema)
-# No program here takes stacks for sure: a document that was made with some.
+# No program here takes stacks for sure, or has checkpoints: a document that was made with some.
 stacks = json.loads((root / "tests/fuzz/corpus/document/stacks.json").read_text())
-jsonschema.validate(stacks["profile"], schema["properties"]["profile"])
+for part in ("profile", "lines"):
+    jsonschema.validate(stacks[part], schema["properties"][part])
 with tempfile.TemporaryDirectory() as directory:
     path = pathlib.Path(directory) / "run.json"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "RESMON"))}

@@ -582,9 +582,9 @@ static void test_what_is_no_document_is_refused(void **state)
 static void test_members_of_wrong_types_are_as_good_as_missing(void **state)
 {
     (void)state;
-    static const char *const keys[] = {"run",     "machine",  "settings", "sources",
-                                       "columns", "tags",     "scopes",   "summary",
-                                       "series",  "overhead", "dropped",  "events"};
+    static const char *const keys[] = {"run",     "machine", "settings", "sources", "columns",
+                                       "tags",    "scopes",  "summary",  "series",  "overhead",
+                                       "dropped", "events",  "lines"};
     static const char *const values[] = {
         "null",
         "true",
@@ -623,6 +623,9 @@ static void test_numbers_beyond_their_types_are_harmless(void **state)
         "\"tags\":[{\"t_ns\":%s,\"label\":%s}]",
         "\"sources\":[{\"reads\":%s,\"cost_ns\":%s,\"every\":%s,\"provenance\":%s}]",
         "\"scopes\":[{\"line\":%s,\"threads\":%s,\"calls\":%s,\"wall_ns\":%s,\"open\":%s}]",
+        "\"lines\":[{\"file\":%s,\"line\":%s,\"hits\":%s,\"wall_ns\":%s,\"rss_hits\":%s,"
+        "\"rss_bytes\":%s}]",
+        "\"lines\":[{\"hits\":2,\"wall_ns\":%s,\"rss_hits\":2,\"rss_bytes\":%s}]",
         "\"overhead\":{\"scopes_ns\":%s,\"memory_bytes\":%s},\"dropped\":{\"rows\":%s}",
         "\"settings\":{\"a\":%s,\"b\":%s},\"machine\":{\"cpus\":%s}",
         "\"columns\":[{\"kind\":%s,\"level\":%s}],\"summary\":{\"columns\":[{\"n\":1,\"min\":%s,"

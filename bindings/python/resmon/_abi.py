@@ -61,6 +61,7 @@ RunScope = _sized("RunScope", "s name file function", "U line", "I parent", "U d
                   "d rss_peak_bytes", "i cpu_provenance io_provenance rss_provenance energy_provenance",
                   "d energy_j energy_uncertainty_j energy_gco2eq", "U counter_calls", "d counter_running",
                   "i counter_provenance reserved")
+RunLine = _sized("RunLine", "s file function", "U line hits rss_hits", "d wall_ns rss_bytes")
 RunCounter = _sized("RunCounter", "s name unit reason", "i status reserved")
 RunEvent = _sized("RunEvent", "s name thread_name", "U thread_id", "I start_ns duration_ns", "U depth is_open")
 Column = _sized("Column", "s metric instance unit source", "i kind level")

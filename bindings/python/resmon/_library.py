@@ -105,7 +105,7 @@ _STATUS_FUNCTIONS = {
     "run_get_fact": (_RUN, c_size_t, POINTER(_abi.RunFactEntry)), "run_get_tag": (_RUN, c_size_t, POINTER(_abi.RunTag)),
     "run_get_source": (_RUN, c_size_t, POINTER(_abi.RunSource)),
     "run_get_scope": (_RUN, c_size_t, POINTER(_abi.RunScope)), "run_get_event": (_RUN, c_size_t, POINTER(_abi.RunEvent)),
-    "run_get_counter": (_RUN, c_size_t, POINTER(_abi.RunCounter)),
+    "run_get_counter": (_RUN, c_size_t, POINTER(_abi.RunCounter)), "run_get_line": (_RUN, c_size_t, POINTER(_abi.RunLine)),
     "run_scope_counter": (_RUN, c_size_t, c_size_t, POINTER(c_double)),
     "run_get_column": (_RUN, c_size_t, POINTER(_abi.Column)),
     "run_get_statistics": (_RUN, c_size_t, POINTER(_abi.Statistics)),

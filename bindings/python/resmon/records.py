@@ -122,6 +122,14 @@ class Counter(Record):
         return counter
 
 
+class Line(Record):
+    """A line with a checkpoint (RESMON_LINE of the C and C++ interface): the stretches that ended there.  ``rss_bytes`` is
+    by how much memory grew meanwhile, less than 0 where it shrank; ``rss_hits`` are the hits of which that is known."""
+
+    __slots__ = _slots(_abi.RunLine)
+    _shown = ("function", "file", "line", "hits", "wall_s", "rss_bytes")
+
+
 class Event(Record):
     """One instance of a scope (with max_events)."""
 

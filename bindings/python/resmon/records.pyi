@@ -87,6 +87,15 @@ class Counter(Record):
     status: int
     available: bool
 
+class Line(Record):
+    file: str
+    function: str
+    line: int
+    hits: int
+    rss_hits: int
+    wall_s: float
+    rss_bytes: float
+
 class Event(Record):
     name: str
     thread_name: str

@@ -71,6 +71,12 @@ class Recorded:
         return list(_all(self._get_run(), lib.run_counter_count, lib.run_get_counter, _abi.RunCounter, records.Counter))
 
     @property
+    def checkpoints(self):
+        """Lines with RESMON_LINE() of a program in C or C++, and what was measured up to each; lines() has them as
+        tables.  For functions of Python there is resmon.lines."""
+        return list(_all(self._get_run(), lib.run_line_count, lib.run_get_line, _abi.RunLine, records.Line))
+
+    @property
     def energy(self):
         """Joules and gCO2eq; None where energy was not asked for."""
         return self._get_run()._energy()
@@ -125,7 +131,7 @@ class Recorded:
         return functions_of(self.stacks, kind)
 
     def lines(self, function=None):
-        """The tables by line of the source, as text: of a function, or of the hot ones."""
+        """The tables by line of the source, as text, of checkpoints and stacks: of a function, or of the hot ones."""
         return take_text(lib.report_lines, self._get_run(), encoded(function, "function")).strip("\n")
 
     # ---- the table ------------------------------------------------------------------------------

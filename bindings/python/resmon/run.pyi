@@ -3,7 +3,7 @@ from os import PathLike
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from .plots import Plot
-from .records import Column, Counter, Energy, Info, Metric, PeakStack, StackInfo
+from .records import Column, Counter, Energy, Info, Line, Metric, PeakStack, StackInfo
 from .results import Events, Scopes, Sources, Summary, Tags
 from .stacks import Functions, Stacks
 
@@ -32,6 +32,8 @@ class Recorded:
     def lines(self, function: Optional[str] = ...) -> str: ...
     @property
     def counters(self) -> List[Counter]: ...
+    @property
+    def checkpoints(self) -> List[Line]: ...
     @property
     def energy(self) -> Optional[Energy]: ...
     @property

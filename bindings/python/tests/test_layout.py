@@ -18,6 +18,7 @@ ROOT = Path(os.environ.get("RESMON_SOURCES") or Path(__file__).resolve().parents
 NOT_BOUND = {
     "ArrowArray": "consumers read it, never this package",
     "ArrowSchema": "consumers read it, never this package",
+    "resmon_line_site": "RESMON_LINE is a macro; functions of Python have tables by line of their own",
 }
 OTHER_MIRRORS = {"ArrowArrayStream": arrow._Stream}
 

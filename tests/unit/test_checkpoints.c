@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checkpoints of lines (RESMON_LINE) after the run: in its document and back, and in the tables of
+ * the report, with the source that this file is.
+ */
+#include "test.h"
+
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "made_profile.h"
+
+#define MIB     1048576.0
+#define HOSTILE "a\nb\t\x01\xff\"\\ \xc3\xa9"
+
+static void assert_has(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL) {
+        fail_msg("no %s in %s", part, text);
+    }
+}
+
+static void assert_has_not(const char *text, const char *part)
+{
+    if (strstr(text, part) != NULL) {
+        fail_msg("%s in %s", part, text);
+    }
+}
+
+/* Without stacks; `lines` must outlive it. */
+static struct resmon_run *made_lines(struct rm_run_line *lines, size_t count)
+{
+    struct resmon_run *run = made_profile("/src/train.c");
+    run->profile = rm_profile_none();
+    run->scopes[2].name = "odd"; /* those that are recorded are clean */
+    run->lines = lines;
+    run->line_count = count;
+    return run;
+}
+
+static char *report_of(const resmon_run *run)
+{
+    char *text = NULL;
+    assert_ok(resmon_report_text(run, &text));
+    return text;
+}
+
+static char *lines_of(const resmon_run *run, const char *function)
+{
+    char *text = NULL;
+    assert_ok(resmon_report_lines(run, function, &text));
+    return text;
+}
+
+static char *document_of(const resmon_run *run)
+{
+    char *text = NULL;
+    resmon_status status = resmon_run_document(run, &text);
+    if (status == RESMON_ENOTSUP) {
+        print_message("skipped: %s\n", resmon_last_error());
+        skip();
+    }
+    assert_ok(status);
+    return text;
+}
+
+static resmon_run *parsed(const char *text)
+{
+    resmon_run *run = NULL;
+    assert_ok(resmon_run_parse(text, strlen(text), &run));
+    return run;
+}
+
+/* ---- documents -------------------------------------------------------------------------- */
+
+static void assert_same_line(const resmon_run *a, const resmon_run *b, size_t i)
+{
+    resmon_run_line left = {.struct_size = sizeof left}, right = {.struct_size = sizeof right};
+    assert_ok(resmon_run_get_line(a, i, &left));
+    assert_ok(resmon_run_get_line(b, i, &right));
+    assert_string_equal(left.file, right.file);
+    assert_string_equal(left.function, right.function);
+    assert_int_equal(left.line, right.line);
+    assert_int_equal(left.hits, right.hits);
+    assert_int_equal(left.rss_hits, right.rss_hits);
+    assert_true(left.wall_ns == right.wall_ns);
+    assert_true(left.rss_bytes == right.rss_bytes ||
+                (isnan(left.rss_bytes) && isnan(right.rss_bytes)));
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    struct rm_run_line lines[] = {
+        {"train.c", "load", 10, 0, 0, 0.0, RM_NAN},
+        {"train.c", "load", UINT32_MAX, 3, 2, 1500000.5, -32.0 * MIB},
+        {"/src/\xc3\xa9.c", "fit", 7, (UINT64_C(1) << 53) - 1, 1, 0.1, 0.0},
+        {HOSTILE, HOSTILE, 0, 1, 0, 1.0, RM_NAN},
+    };
+    resmon_run *run = made_lines(lines, RM_ARRAY_LEN(lines));
+    char *text = document_of(run);
+    resmon_run *again = parsed(text);
+    char *text_again = document_of(again);
+    assert_string_equal(text, text_again);
+    assert_has(text, "\"rss_bytes\":-33554432");
+    assert_has(text, "\"rss_bytes\":null");
+    assert_int_equal(resmon_run_line_count(again), RM_ARRAY_LEN(lines));
+    for (size_t i = 0; i + 1 < RM_ARRAY_LEN(lines); i++) {
+        assert_same_line(run, again, i);
+    }
+    assert_string_equal(again->lines[3].file, "a?b???\"\\ \xc3\xa9");
+    resmon_text_free(text);
+    resmon_text_free(text_again);
+    resmon_run_free(again);
+    resmon_run_free(run);
+}
+
+static void test_no_lines_no_key(void **state)
+{
+    (void)state;
+    resmon_run *run = made_lines(NULL, 0);
+    char *text = document_of(run);
+    assert_has_not(text, "\"lines\"");
+    resmon_run *again = parsed(text);
+    assert_int_equal(resmon_run_line_count(again), 0);
+    resmon_run_free(again);
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
+/* What cannot be, of a damaged recording, does not get into a document ... */
+static void test_written_bounds(void **state)
+{
+    (void)state;
+    struct rm_run_line lines[] = {
+        {"a.c", "f", 1, UINT64_MAX, UINT64_MAX, (double)INFINITY, (double)-INFINITY},
+        {"a.c", "f", 2, 1, 1, RM_NAN, 1e300},
+        {"a.c", "f", 3, 1, 1, -5.0, -9.3e18},
+    };
+    resmon_run *run = made_lines(lines, RM_ARRAY_LEN(lines));
+    char *text = document_of(run);
+    resmon_run *again = parsed(text);
+    assert_int_equal(again->lines[0].hits, (UINT64_C(1) << 53) - 1);
+    assert_int_equal(again->lines[0].rss_hits, (UINT64_C(1) << 53) - 1);
+    for (size_t i = 0; i < RM_ARRAY_LEN(lines); i++) {
+        assert_true(again->lines[i].wall_ns == 0.0);
+        assert_true(isnan(again->lines[i].rss_bytes));
+    }
+    resmon_run_free(again);
+    resmon_text_free(text);
+    resmon_text_free(report_of(run));
+    resmon_run_free(run);
+}
+
+/* ... and out of one that somebody made up. */
+static void test_read_bounds(void **state)
+{
+    (void)state;
+    static const char *const values[] = {
+        "-1",  "0.5", "9007199254740992", "4294967296e9", "1e999", "{}", "null", "\"7\"",
+        "[1]", "true"};
+    resmon_run *run = made_lines(NULL, 0);
+    resmon_text_free(document_of(run)); /* or it is skipped here */
+    resmon_run_free(run);
+    for (size_t i = 0; i < RM_ARRAY_LEN(values); i++) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "{\"format\":\"resmon-run\",\"version\":1,\"lines\":[7,{\"file\":%s,"
+                       "\"line\":%s,\"hits\":%s,\"rss_hits\":%s,\"wall_ns\":-1,\"rss_bytes\":"
+                       "1e19}]}",
+                       values[i], values[i], values[i], values[i]);
+        run = parsed(text);
+        assert_int_equal(run->line_count, 2);
+        assert_string_equal(run->lines[0].file, "");
+        assert_int_equal(run->lines[1].line, 0);
+        assert_int_equal(run->lines[1].hits, 0);
+        assert_int_equal(run->lines[1].rss_hits, 0);
+        assert_true(run->lines[1].wall_ns == 0.0);
+        assert_true(isnan(run->lines[1].rss_bytes));
+        resmon_text_free(report_of(run));
+        resmon_run_free(run);
+    }
+}
+
+/* ---- tables ----------------------------------------------------------------------------- */
+
+static struct rm_run_line table_lines[] = {
+    {"train.c", "load", 10, 0, 0, 0.0, RM_NAN}, /* the first of its scope */
+    {"train.c", "load", 12, 4, 4, 12e6, 64 * MIB}, {"train.c", "load", 14, 4, 4, 4e6, -32 * MIB},
+    {"train.c", "fit", 30, 1, 0, 1e6, RM_NAN}, /* the RSS could not be read */
+    {"train.c", "fit", 31, 1, 1, 3e6, 0},
+};
+
+static void test_summary(void **state)
+{
+    (void)state;
+    resmon_run *run = made_lines(table_lines, RM_ARRAY_LEN(table_lines));
+    char *text = report_of(run);
+    assert_has(text,
+               "\nCheckpoints, by wall time (exact: measured from one RESMON_LINE() to the next, "
+               "not sampled)\n\n"
+               "  Function: load, 16.00 ms\n"
+               "  File: train.c\n"
+               "  Line #  Hits      Time   Per Hit  % Time  Line Contents\n"
+               "      12     4  12.00 ms  3.000 ms  75.0 %\n"
+               "      14     4  4.000 ms  1.000 ms  25.0 %\n\n"
+               "  Function: fit, 4.000 ms\n"
+               "  File: train.c\n"
+               "  Line #  Hits      Time   Per Hit  % Time  Line Contents\n"
+               "      30     1  1.000 ms  1.000 ms  25.0 %\n"
+               "      31     1  3.000 ms  3.000 ms  75.0 %\n");
+    assert_has(text, "\nCheckpoints, by growth of memory (exact: the process's RSS at both "
+                     "RESMON_LINE(), not sampled)\n\n"
+                     "  Function: load, 32.0 MiB\n"
+                     "  File: train.c\n"
+                     "  Line #  Mem usage  Increment  Occurrences  Line Contents\n"
+                     "      12          -   64.0 MiB            4\n"
+                     "      14          -  -32.0 MiB            4\n\n"
+                     "  Function: fit, 0 B\n"
+                     "  File: train.c\n"
+                     "  Line #  Mem usage  Increment  Occurrences  Line Contents\n"
+                     "      31          -        0 B            1\n");
+    assert_has_not(text, "Stacks\n");
+    resmon_text_free(text);
+    run->line_count = 1;
+    text = report_of(run);
+    assert_has_not(text, "Checkpoints");
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
+static void test_one_function(void **state)
+{
+    (void)state;
+    char *none = NULL;
+    resmon_run *run = made_lines(table_lines, RM_ARRAY_LEN(table_lines));
+    char *text = lines_of(run, "load");
+    assert_has(text, "      12     4  12.00 ms  3.000 ms  75.0 %\n"
+                     "      13\n" /* between them */
+                     "      14     4  4.000 ms  1.000 ms  25.0 %\n");
+    assert_has_not(text, "Function: fit");
+    resmon_text_free(text);
+    text = lines_of(run, NULL);
+    assert_has(text, "Function: load");
+    assert_has(text, "Function: fit");
+    resmon_text_free(text);
+    assert_status(RESMON_ENOENT, resmon_report_lines(run, "nobody", &none));
+    assert_has(resmon_last_error(), "no checkpoints of a function nobody");
+    run->line_count = 0;
+    assert_status(RESMON_ENOENT, resmon_report_lines(run, NULL, &none));
+    assert_null(none);
+    resmon_run_free(run);
+}
+
+/* Functions with checkpoints, with samples, with both, and with neither. */
+static void test_beside_stacks(void **state)
+{
+    (void)state;
+    char *none = NULL;
+    resmon_run *run = made_profile("/nowhere/train.c");
+    run->lines = table_lines;
+    run->line_count = RM_ARRAY_LEN(table_lines);
+    char *text = report_of(run);
+    assert_true(strstr(text, "Checkpoints, by wall time") < strstr(text, "Hot functions"));
+    resmon_text_free(text);
+    text = lines_of(run, "load");
+    assert_has(text, "Checkpoints, by wall time");
+    assert_has(text, "Hot lines, by CPU time");
+    resmon_text_free(text);
+    text = lines_of(run, "fit");
+    assert_has(text, "Checkpoints, by wall time");
+    assert_has_not(text, "Hot lines");
+    resmon_text_free(text);
+    text = lines_of(run, "work");
+    assert_has_not(text, "Checkpoints");
+    assert_has(text, "Hot lines, by CPU time");
+    resmon_text_free(text);
+    assert_status(RESMON_ENOENT, resmon_report_lines(run, "nobody", &none));
+    resmon_run_free(run);
+}
+
+/* Of more lines than are shown, those that matter: a loss as much as a gain. */
+static void test_many_lines(void **state)
+{
+    (void)state;
+    struct rm_run_line lines[60];
+    for (uint32_t i = 0; i < 60; i++) {
+        double growth = i == 5 ? -32 * MIB : i;
+        lines[i] = (struct rm_run_line){"a.c", "f", 100 + i, 1, 1, 1e6 * (i + 1), growth};
+    }
+    resmon_run *run = made_lines(lines, 60);
+    char *text = report_of(run);
+    assert_has(text, "     105          -  -32.0 MiB            1\n");
+    assert_has(text, "     159          -       59 B            1\n");
+    assert_has_not(text, "     104 ");
+    resmon_text_free(text);
+    text = lines_of(run, "f");
+    assert_has(text, "     104          -        4 B            1\n");
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
+/* ---- recorded --------------------------------------------------------------------------- */
+
+static void marked(void)
+{
+    RESMON_FUNCTION();
+    RESMON_LINE();
+    (void)getppid();
+    RESMON_LINE(); /* getppid */
+}
+
+static resmon_run *recorded(void)
+{
+    resmon_monitor *monitor = NULL;
+    resmon_run *run = NULL;
+    resmon_monitor_options options = {.struct_size = sizeof options,
+                                      .interval_ms = 3600000,
+                                      .domains = RESMON_DOMAIN_PROCESS,
+                                      .scope_meters = RESMON_METER_WALL};
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_start(monitor));
+    for (int i = 0; i < 10; i++) {
+        marked();
+    }
+    assert_ok(resmon_monitor_stop(monitor));
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    resmon_monitor_free(monitor);
+    return run;
+}
+
+static void test_recorded(void **state)
+{
+    (void)state;
+    resmon_run *run = recorded();
+    char *text = lines_of(run, "marked");
+    assert_has(text, "Function: marked");
+    assert_has(text, "Checkpoints, by wall time");
+    if (access(__FILE__, R_OK) == 0) {
+        assert_has(text, "  RESMON_LINE(); /* getppid */\n");
+    } else {
+        print_message("skipped in part: %s cannot be read from here\n", __FILE__);
+    }
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_no_lines_no_key),
+        cmocka_unit_test(test_written_bounds), cmocka_unit_test(test_read_bounds),
+        cmocka_unit_test(test_summary),        cmocka_unit_test(test_one_function),
+        cmocka_unit_test(test_beside_stacks),  cmocka_unit_test(test_many_lines),
+        cmocka_unit_test(test_recorded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
