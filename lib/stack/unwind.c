@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <libunwind.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -21,7 +23,10 @@
  */
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
-#define NAME(f)  "_U" TEXT(UNW_TARGET) "_" #f
+/* Bytes of stack that following one takes; twice what was seen. */
+#define LEAST_ROOM 4096U
+
+#define NAME(f) "_U" TEXT(UNW_TARGET) "_" #f
 
 static struct {
     unw_addr_space_t (*create_addr_space)(unw_accessors_t *accessors, int byte_order);
@@ -54,12 +59,13 @@ static unw_addr_space_t space;
 
 /* ---- what libunwind asks for ------------------------------------------------------------ */
 
-/* A copy by the kernel: where nothing is mapped, it fails and does not trap. */
+/* A copy by the kernel: where nothing is mapped, it fails and does not trap.  By the number of the
+ * thread: that of the process has no memory any more when the main thread has ended. */
 static bool read_memory(uint64_t address, void *target, size_t bytes)
 {
     struct iovec to = {target, bytes};
     struct iovec from = {(void *)(uintptr_t)address, bytes}; // NOLINT(performance-no-int-to-ptr)
-    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)bytes;
+    return process_vm_readv((pid_t)syscall(SYS_gettid), &to, 1, &from, 1, 0) == (ssize_t)bytes;
 }
 
 static const struct rm_unwind_window *window_of(struct rm_unwind *unwind, uint64_t address)
@@ -270,6 +276,26 @@ void rm_unwind_forget(void)
 
 /* ---- follow ----------------------------------------------------------------------------- */
 
+/* What a handler of the program on an alternate stack left of it; below, there is no guard. */
+static bool has_room(const ucontext_t *context)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    uintptr_t low = (uintptr_t)context->uc_stack.ss_sp;
+    bool is_there = (context->uc_stack.ss_flags & SS_DISABLE) == 0 && here >= low &&
+                    here - low < context->uc_stack.ss_size;
+    return !is_there || here - low >= LEAST_ROOM;
+}
+
+static struct rm_unwound follow_nothing(const ucontext_t *context, uint64_t *ret_addresses)
+{
+    unw_word_t ip;
+    struct rm_unwound unwound = {.is_broken = true};
+    if (read_register(context, UNW_REG_IP, &ip)) {
+        ret_addresses[unwound.depth++] = ip;
+    }
+    return unwound;
+}
+
 struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const void *registers,
                                    uint64_t *ret_addresses, uint32_t room)
 {
@@ -277,6 +303,9 @@ struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const void *registe
     unw_cursor_t *cursor = (unw_cursor_t *)(void *)unwind->cursor;
     unw_word_t ip = 0;
     bool is_call = false; /* the innermost is where the thread was, and not a call */
+    if (!has_room(registers)) {
+        return follow_nothing(registers, ret_addresses);
+    }
     unwind->registers = registers;
     for (uint32_t i = 0; i < RM_UNWIND_WINDOWS; i++) {
         unwind->windows[i].start = 0;
