@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "scope/session.h"
 #include "store/stack_record.h"
@@ -86,11 +87,13 @@ static struct rm_stack_slot *slot_of_fd(int fd)
     return NULL;
 }
 
+/* Also one of a counter that is not in its slot yet, or no more, is ours: passed on, a signal whose
+ * default is to kill would do so. */
 static bool take_faults(const siginfo_t *info, const void *context)
 {
     struct rm_stack_slot *slot = slot_of_fd(info->si_fd);
     if (slot == NULL) {
-        return false;
+        return true;
     }
     struct rm_slot_sample what = {.cause = RM_SAMPLE_FAULT};
     what.count = rm_perf_ring_take(&slot->faults, &what.address);
@@ -209,11 +212,16 @@ static void silence(struct rm_stack_slot *slot)
     rm_perf_ring_stop(&slot->faults);
 }
 
-void rm_stack_sampler_stop(void)
+void rm_stack_sampler_give_up(void)
 {
     for (uint32_t i = 0; i < state.count; i++) {
         silence(state.slots[i]);
     }
+}
+
+void rm_stack_sampler_stop(void)
+{
+    rm_stack_sampler_give_up();
     rm_claimed_signal_release();
     __atomic_store_n(&state.is_open, false, __ATOMIC_SEQ_CST);
 }
@@ -313,6 +321,21 @@ static resmon_status start_timer(struct rm_stack_slot *slot, uint32_t index)
     return RESMON_OK;
 }
 
+static bool has_ended(uint32_t thread)
+{
+    return syscall(SYS_tgkill, getpid(), (pid_t)thread, 0) != 0 && errno == ESRCH;
+}
+
+/* That a thread ends just now is no failure. */
+static resmon_status say(uint32_t thread, resmon_status status, char text[RM_STACK_ERROR_BYTES])
+{
+    if (status == RESMON_OK || status == RESMON_ESRCH || has_ended(thread)) {
+        return RESMON_OK;
+    }
+    (void)rm_text_set(text, RM_STACK_ERROR_BYTES, resmon_last_error());
+    return status;
+}
+
 bool rm_stack_sampler_attach(uint32_t thread, struct rm_stack_attached *ret_attached)
 {
     uint32_t index = find_thread(thread);
@@ -327,27 +350,31 @@ bool rm_stack_sampler_attach(uint32_t thread, struct rm_stack_attached *ret_atta
         return true;
     }
     slot->thread = thread;
+    slot->blocked = 0;
     slot->seen_ns = (uint64_t)rm_clock_ns(rm_thread_cpu_clock_of(thread));
     state.is_named[index] = true;
     if (state.terms.fault_period > 0) {
-        ret_attached->faults =
+        resmon_status status =
             rm_perf_ring_open(&slot->faults, thread, state.terms.fault_period, state.signal);
-        if (ret_attached->faults == RESMON_OK) {
+        if (status == RESMON_OK) {
             RM_STORE(&slot->fault_fd, slot->faults.fd);
         }
+        ret_attached->faults = say(thread, status, ret_attached->faults_error);
     }
     if (state.terms.cpu_ns > 0) {
-        ret_attached->timer = start_timer(slot, index);
+        ret_attached->timer = say(thread, start_timer(slot, index), ret_attached->timer_error);
     }
     return true;
 }
 
-/* The thread is dead: its handler cannot be at work, and its samples were drained before. */
+/* A thread that is dead: its handler cannot be at work, and its samples were drained before.  One
+ * that lives may go unnamed: where threads end meanwhile, the kernel's list leaves out others, and
+ * there may be no descriptor to read it. */
 void rm_stack_sampler_forget_ended(void)
 {
     for (uint32_t i = 0; i < state.count; i++) {
         struct rm_stack_slot *slot = state.slots[i];
-        if (slot->thread != 0 && !state.is_named[i]) {
+        if (slot->thread != 0 && !state.is_named[i] && has_ended(slot->thread)) {
             silence(slot);
             rm_perf_ring_close(&slot->faults);
             slot->thread = 0;
@@ -371,7 +398,7 @@ void rm_stack_sampler_drain(rm_stack_take_fn take, void *context)
         struct rm_stack_slot *slot = state.slots[i];
         const struct rm_slot_sample *sample;
         while ((sample = rm_slot_peek(slot)) != NULL) {
-            take(context, sample, slot->thread);
+            take(context, sample, slot);
             rm_slot_release(slot, sample);
         }
     }
