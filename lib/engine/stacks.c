@@ -25,6 +25,7 @@
 #define SLOW_ROUNDS 50                   /* between looks at what changes rarely */
 #define MAPPINGS_NS (100 * RM_NS_PER_MS) /* the list of them is as old as this at most */
 #define LATE_NS     (200 * RM_NS_PER_MS) /* of CPU time: the signal was blocked meanwhile */
+#define LATE_FAULTS 32                   /* samples of them in one stack: as above */
 #define PEAK_ROUNDS 20                   /* of a millisecond that the stacks of a peak have */
 #define TEXT_BYTES  160
 
@@ -175,6 +176,10 @@ static void take(void *context, const struct rm_slot_sample *taken, struct rm_st
         weigh_cpu(stacks, &sample, slot);
     } else {
         sample.kind = kind_of_fault(stacks, taken->address);
+        if (sample.count > LATE_FAULTS) {
+            rm_stack_writer_lose(&stacks->writer, RM_LOSS_BLOCKED, sample.count - 1);
+            sample.count = 1; /* where it was meanwhile, nobody knows */
+        }
         sample.weight = sample.count * stacks->terms.fault_period * stacks->page_bytes;
     }
     rm_stack_writer_add(&stacks->writer, &sample);

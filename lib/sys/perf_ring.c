@@ -21,6 +21,12 @@ struct record {
     uint64_t address;
 };
 
+/* Of another size; they come when the handler could not for long. */
+struct loss_record {
+    struct perf_event_header header;
+    uint64_t id, lost;
+};
+
 static size_t page_bytes(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -121,18 +127,24 @@ uint64_t rm_perf_ring_take(struct rm_perf_ring *ring, uint64_t *ret_address)
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = page->data_tail;
     uint64_t count = 0;
-    /* Records of loss have another size; they come when the handler could not for long. */
     while (head - tail >= sizeof(struct perf_event_header)) {
-        struct record record;
+        union {
+            unsigned char bytes[sizeof(struct loss_record)];
+            struct perf_event_header header;
+            struct record sample;
+            struct loss_record loss;
+        } record;
         for (size_t i = 0; i < sizeof record; i++) {
-            ((unsigned char *)&record)[i] = data[(tail + i) % size];
+            record.bytes[i] = data[(tail + i) % size];
         }
         if (record.header.size < sizeof record.header) {
             break;
         }
         if (record.header.type == PERF_RECORD_SAMPLE) {
-            *ret_address = record.address;
+            *ret_address = record.sample.address;
             count++;
+        } else if (record.header.type == PERF_RECORD_LOST) {
+            count += record.loss.lost;
         }
         tail += record.header.size;
     }

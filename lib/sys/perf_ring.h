@@ -24,7 +24,8 @@ resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint
 void rm_perf_ring_stop(struct rm_perf_ring *ring);
 void rm_perf_ring_close(struct rm_perf_ring *ring);
 
-/** Takes what came: how many samples, and the address of the last.  Async-signal-safe. */
+/** Takes what came: how many samples, with those that found the ring full, and the address of the
+ * last.  Async-signal-safe. */
 uint64_t rm_perf_ring_take(struct rm_perf_ring *ring, uint64_t *ret_address);
 
 #endif
