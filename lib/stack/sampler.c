@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -24,11 +25,16 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
+#define MOST_FORK_NS (100 * RM_NS_PER_MS) /* that a fork waits for handlers to end */
+
 /* All static: a handler that comes late must find something.  Slots and tables are freed when no
  * handler is at work, which `at_work` tells; it is raised before anything else is looked at. */
 static struct {
     bool is_open; /* atomic: handlers may take stacks */
     int at_work;  /* atomic: handlers */
+    int forks;    /* atomic: being made; handlers take no stacks meanwhile */
+    bool
+        is_torn; /* a fork came in the midst of a handler: libunwind's locks may be held for good */
     struct rm_stack_terms terms;
     int signal;
     const struct rm_modules *modules;              /* atomic */
@@ -140,7 +146,8 @@ static bool handle(const siginfo_t *info, void *context)
 {
     (void)__atomic_add_fetch(&state.at_work, 1, __ATOMIC_SEQ_CST);
     bool is_ours = true;
-    if (__atomic_load_n(&state.is_open, __ATOMIC_SEQ_CST)) {
+    if (__atomic_load_n(&state.is_open, __ATOMIC_SEQ_CST) &&
+        __atomic_load_n(&state.forks, __ATOMIC_SEQ_CST) == 0) {
         is_ours = handle_open(info, context);
     }
     (void)__atomic_sub_fetch(&state.at_work, 1, __ATOMIC_SEQ_CST);
@@ -149,8 +156,7 @@ static bool handle(const siginfo_t *info, void *context)
 
 /* ---- open, stop, close ------------------------------------------------------------------ */
 
-/* In the child of a fork no timer and no counter is left, nor the thread that runs all this. */
-static void after_fork_child(void)
+static void forget_all(void)
 {
     __atomic_store_n(&state.is_open, false, __ATOMIC_SEQ_CST);
     __atomic_store_n(&state.at_work, 0, __ATOMIC_SEQ_CST);
@@ -161,15 +167,41 @@ static void after_fork_child(void)
     rm_claimed_signal_forget();
 }
 
-static void install_fork_handler(void)
+static void before_fork(void)
 {
-    (void)pthread_atfork(NULL, NULL, after_fork_child);
+    int64_t until_ns = rm_clock_monotonic_ns() + MOST_FORK_NS;
+    (void)__atomic_add_fetch(&state.forks, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&state.at_work, __ATOMIC_SEQ_CST) > 0 &&
+           rm_clock_monotonic_ns() < until_ns) {
+        (void)sched_yield();
+    }
+}
+
+static void after_fork_parent(void)
+{
+    (void)__atomic_sub_fetch(&state.forks, 1, __ATOMIC_SEQ_CST);
+}
+
+/* In the child of a fork no timer and no counter is left, nor the thread that runs all this. */
+static void after_fork_child(void)
+{
+    state.is_torn = state.is_torn || __atomic_load_n(&state.at_work, __ATOMIC_SEQ_CST) > 0;
+    __atomic_store_n(&state.forks, 0, __ATOMIC_SEQ_CST);
+    forget_all();
+}
+
+static void install_fork_handlers(void)
+{
+    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
 resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, install_fork_handler);
+    (void)pthread_once(&once, install_fork_handlers);
+    if (state.is_torn) {
+        return rm_error(RESMON_ENOTSUP, "the process was forked while a stack was being taken");
+    }
     resmon_status status = rm_unwind_open();
     if (status != RESMON_OK) {
         return status;
@@ -230,7 +262,7 @@ void rm_stack_sampler_stop(void)
 void rm_stack_sampler_close(void)
 {
     if (!wait_for_handlers(2 * RM_NS_PER_S)) {
-        after_fork_child();
+        forget_all();
         return;
     }
     for (uint32_t i = 0; i < state.count; i++) {
