@@ -43,6 +43,7 @@ struct rm_stacks {
     struct rm_memory_watch watch;
     uint64_t page_bytes;
     uint64_t rounds;
+    uint64_t slotless, slotless_most; /* threads without a slot, in this round and in any */
     struct rusage before;
     bool is_at_peak;
     uint32_t peak_arrived;
@@ -120,12 +121,16 @@ static int32_t kind_of_fault(struct rm_stacks *stacks, uint64_t address)
     return range != NULL && range->is_file ? RESMON_STACK_FILE : RESMON_STACK_MEMORY;
 }
 
-static void weigh_cpu(struct rm_stacks *stacks, struct rm_stack_sample *sample)
+static void weigh_cpu(struct rm_stacks *stacks, struct rm_stack_sample *sample,
+                      struct rm_stack_slot *slot)
 {
     uint64_t every = (uint64_t)stacks->terms.cpu_ns;
     sample->kind = RESMON_STACK_CPU;
     if (sample->count * every > (uint64_t)LATE_NS && sample->count > 1) {
-        rm_stack_writer_lose(&stacks->writer, RM_LOSS_BLOCKED, sample->count - 1);
+        uint64_t late = sample->count - 1;
+        uint64_t known = slot->blocked < late ? slot->blocked : late;
+        rm_stack_writer_lose(&stacks->writer, RM_LOSS_BLOCKED, late - known);
+        slot->blocked = 0;
         sample->count = 1; /* where it was meanwhile, nobody knows */
     }
     sample->weight = sample->count * every;
@@ -145,7 +150,7 @@ static void read_name(struct rm_stacks *stacks, uint32_t thread, char name[16])
     }
 }
 
-static void take(void *context, const struct rm_slot_sample *taken, uint32_t thread)
+static void take(void *context, const struct rm_slot_sample *taken, struct rm_stack_slot *slot)
 {
     struct rm_stacks *stacks = context;
     struct rm_slot_sample *parts = (struct rm_slot_sample *)(uintptr_t)taken; // NOLINT
@@ -164,13 +169,13 @@ static void take(void *context, const struct rm_slot_sample *taken, uint32_t thr
     }
     if (taken->cause == RM_SAMPLE_PEAK) {
         char name[16];
-        read_name(stacks, thread, name);
-        rm_stack_writer_add_peak(&stacks->writer, &sample, thread, name);
+        read_name(stacks, slot->thread, name);
+        rm_stack_writer_add_peak(&stacks->writer, &sample, slot->thread, name);
         stacks->peak_arrived++;
         return;
     }
     if (taken->cause == RM_SAMPLE_CPU) {
-        weigh_cpu(stacks, &sample);
+        weigh_cpu(stacks, &sample, slot);
     } else {
         stacks->has_faults = true;
         sample.kind = kind_of_fault(stacks, taken->address);
@@ -181,14 +186,6 @@ static void take(void *context, const struct rm_slot_sample *taken, uint32_t thr
 
 /* ---- threads ---------------------------------------------------------------------------- */
 
-static void note_failure(struct rm_stacks *stacks, uint64_t bits, resmon_status status)
-{
-    char text[TEXT_BYTES];
-    (void)rm_text_set(text, sizeof text, resmon_last_error());
-    rm_stack_writer_lose(&stacks->writer, RM_LOSS_THREADS, 1);
-    set_kinds(stacks, bits, status, text);
-}
-
 static void attach(struct rm_stacks *stacks, uint32_t thread)
 {
     struct rm_stack_attached attached;
@@ -196,12 +193,29 @@ static void attach(struct rm_stacks *stacks, uint32_t thread)
         return;
     }
     if (!attached.has_slot) {
-        rm_stack_writer_lose(&stacks->writer, RM_LOSS_THREADS, 1);
-    } else if (attached.faults != RESMON_OK) {
-        note_failure(stacks, RESMON_STACKS_MEMORY, attached.faults);
-    } else if (attached.timer != RESMON_OK && attached.timer != RESMON_ESRCH) {
-        note_failure(stacks, RESMON_STACKS_CPU, attached.timer);
+        stacks->slotless++;
+        return;
     }
+    if (attached.faults != RESMON_OK) {
+        set_kinds(stacks, RESMON_STACKS_MEMORY, attached.faults, attached.faults_error);
+    }
+    if (attached.timer != RESMON_OK) {
+        set_kinds(stacks, RESMON_STACKS_CPU, attached.timer, attached.timer_error);
+    }
+    if (attached.faults != RESMON_OK || attached.timer != RESMON_OK) {
+        rm_stack_writer_lose(&stacks->writer, RM_LOSS_THREADS, 1);
+    }
+}
+
+/* A thread that finds no slot is met in every round: counted are as many as there were at once. */
+static void count_slotless(struct rm_stacks *stacks)
+{
+    if (stacks->slotless > stacks->slotless_most) {
+        rm_stack_writer_lose(&stacks->writer, RM_LOSS_THREADS,
+                             stacks->slotless - stacks->slotless_most);
+        stacks->slotless_most = stacks->slotless;
+    }
+    stacks->slotless = 0;
 }
 
 static bool visit_thread(void *context, const char *name)
@@ -234,11 +248,16 @@ static bool is_blocked(struct rm_stacks *stacks, uint32_t thread)
     return false;
 }
 
-/* CPU time that a thread spent with the signal blocked, in samples that it should have been. */
+/* CPU time that a thread spent with the signal blocked, in samples that it should have been.  One
+ * that gave samples meanwhile has it blocked just now: in our handler, perhaps. */
 static void count_blocked(struct rm_stacks *stacks, struct rm_stack_slot *slot)
 {
     uint64_t now_ns = (uint64_t)rm_clock_ns(rm_thread_cpu_clock_of(slot->thread));
-    if (slot->thread == 0 || stacks->terms.cpu_ns == 0 || !is_blocked(stacks, slot->thread)) {
+    uint64_t head = RM_LOAD_ACQUIRE(&slot->head);
+    bool is_silent = head == slot->seen_head;
+    slot->seen_head = head;
+    if (slot->thread == 0 || stacks->terms.cpu_ns == 0 || !is_silent ||
+        !is_blocked(stacks, slot->thread)) {
         slot->seen_ns = now_ns;
         return;
     }
@@ -246,6 +265,7 @@ static void count_blocked(struct rm_stacks *stacks, struct rm_stack_slot *slot)
     if (now_ns > slot->seen_ns) {
         uint64_t count = (now_ns - slot->seen_ns) / every;
         rm_stack_writer_lose(&stacks->writer, RM_LOSS_BLOCKED, count);
+        slot->blocked += count;
         slot->seen_ns += count * every;
     }
 }
@@ -256,8 +276,14 @@ static void look_slowly(struct rm_stacks *stacks)
     for (uint32_t i = 0; rm_stack_sampler_thread(i, &slot); i++) {
         count_blocked(stacks, slot);
     }
+}
+
+/* In every round: the program's handler would get every signal that is sent meanwhile. */
+static void look_at_signal(struct rm_stacks *stacks)
+{
     if (!stacks->is_lost && !rm_claimed_signal_is_ours()) {
         stacks->is_lost = true;
+        rm_stack_sampler_give_up();
         set_kinds(stacks, RESMON_STACKS_ALL, RESMON_EBUSY,
                   "the program took the signal for itself while stacks were taken");
     }
@@ -306,14 +332,18 @@ static void do_round(struct rm_stacks *stacks)
 {
     struct rm_peak_head head;
     see_modules(stacks);
-    (void)rm_dir_visit(&stacks->root, "proc/self/task", visit_thread, stacks);
+    look_at_signal(stacks);
+    if (!stacks->is_lost) {
+        (void)rm_dir_visit(&stacks->root, "proc/self/task", visit_thread, stacks);
+        count_slotless(stacks);
+    }
     drain(stacks);
     rm_stack_sampler_forget_ended();
-    if ((stacks->wanted & RESMON_STACKS_PEAK) != 0 &&
+    if ((stacks->wanted & RESMON_STACKS_PEAK) != 0 && !stacks->is_lost &&
         rm_memory_watch_look(&stacks->watch, &stacks->scratch, &head)) {
         take_peak(stacks, &head);
     }
-    if (stacks->rounds++ % SLOW_ROUNDS == 0) {
+    if (stacks->rounds++ % SLOW_ROUNDS == 0 && !stacks->is_lost) {
         look_slowly(stacks);
     }
     set_totals(stacks);

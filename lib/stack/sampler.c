@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "scope/session.h"
 #include "store/stack_record.h"
@@ -23,11 +25,16 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
+#define MOST_FORK_NS (100 * RM_NS_PER_MS) /* that a fork waits for handlers to end */
+
 /* All static: a handler that comes late must find something.  Slots and tables are freed when no
  * handler is at work, which `at_work` tells; it is raised before anything else is looked at. */
 static struct {
     bool is_open; /* atomic: handlers may take stacks */
     int at_work;  /* atomic: handlers */
+    int forks;    /* atomic: being made; handlers take no stacks meanwhile */
+    bool
+        is_torn; /* a fork came in the midst of a handler: libunwind's locks may be held for good */
     struct rm_stack_terms terms;
     int signal;
     struct rm_code *code;                          /* atomic */
@@ -120,7 +127,8 @@ static bool handle(const siginfo_t *info, void *context)
 {
     (void)__atomic_add_fetch(&state.at_work, 1, __ATOMIC_SEQ_CST);
     bool is_ours = true;
-    if (__atomic_load_n(&state.is_open, __ATOMIC_SEQ_CST)) {
+    if (__atomic_load_n(&state.is_open, __ATOMIC_SEQ_CST) &&
+        __atomic_load_n(&state.forks, __ATOMIC_SEQ_CST) == 0) {
         is_ours = handle_open(info, context);
     }
     (void)__atomic_sub_fetch(&state.at_work, 1, __ATOMIC_SEQ_CST);
@@ -129,8 +137,7 @@ static bool handle(const siginfo_t *info, void *context)
 
 /* ---- open, stop, close ------------------------------------------------------------------ */
 
-/* In the child of a fork no timer and no counter is left, nor the thread that runs all this. */
-static void after_fork_child(void)
+static void forget_all(void)
 {
     __atomic_store_n(&state.is_open, false, __ATOMIC_SEQ_CST);
     __atomic_store_n(&state.at_work, 0, __ATOMIC_SEQ_CST);
@@ -141,15 +148,41 @@ static void after_fork_child(void)
     rm_claimed_signal_forget();
 }
 
-static void install_fork_handler(void)
+static void before_fork(void)
 {
-    (void)pthread_atfork(NULL, NULL, after_fork_child);
+    int64_t until_ns = rm_clock_monotonic_ns() + MOST_FORK_NS;
+    (void)__atomic_add_fetch(&state.forks, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&state.at_work, __ATOMIC_SEQ_CST) > 0 &&
+           rm_clock_monotonic_ns() < until_ns) {
+        (void)sched_yield();
+    }
+}
+
+static void after_fork_parent(void)
+{
+    (void)__atomic_sub_fetch(&state.forks, 1, __ATOMIC_SEQ_CST);
+}
+
+/* In the child of a fork no timer and no counter is left, nor the thread that runs all this. */
+static void after_fork_child(void)
+{
+    state.is_torn = state.is_torn || __atomic_load_n(&state.at_work, __ATOMIC_SEQ_CST) > 0;
+    __atomic_store_n(&state.forks, 0, __ATOMIC_SEQ_CST);
+    forget_all();
+}
+
+static void install_fork_handlers(void)
+{
+    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
 resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, install_fork_handler);
+    (void)pthread_once(&once, install_fork_handlers);
+    if (state.is_torn) {
+        return rm_error(RESMON_ENOTSUP, "the process was forked while a stack was being taken");
+    }
     resmon_status status = rm_unwind_open();
     if (status != RESMON_OK) {
         return status;
@@ -200,11 +233,16 @@ static void silence(struct rm_stack_slot *slot)
     rm_perf_ring_close(&slot->faults);
 }
 
-void rm_stack_sampler_stop(void)
+void rm_stack_sampler_give_up(void)
 {
     for (uint32_t i = 0; i < state.count; i++) {
         silence(state.slots[i]);
     }
+}
+
+void rm_stack_sampler_stop(void)
+{
+    rm_stack_sampler_give_up();
     rm_claimed_signal_release();
     __atomic_store_n(&state.is_open, false, __ATOMIC_SEQ_CST);
 }
@@ -213,7 +251,7 @@ void rm_stack_sampler_stop(void)
 void rm_stack_sampler_close(void)
 {
     if (!wait_for_handlers(2 * RM_NS_PER_S)) {
-        after_fork_child();
+        forget_all();
         return;
     }
     for (uint32_t i = 0; i < state.count; i++) {
@@ -314,6 +352,21 @@ static resmon_status start_timer(struct rm_stack_slot *slot, uint32_t index)
     return RESMON_OK;
 }
 
+static bool has_ended(uint32_t thread)
+{
+    return syscall(SYS_tgkill, getpid(), (pid_t)thread, 0) != 0 && errno == ESRCH;
+}
+
+/* That a thread ends just now is no failure. */
+static resmon_status say(uint32_t thread, resmon_status status, char text[RM_STACK_ERROR_BYTES])
+{
+    if (status == RESMON_OK || status == RESMON_ESRCH || has_ended(thread)) {
+        return RESMON_OK;
+    }
+    (void)rm_text_set(text, RM_STACK_ERROR_BYTES, resmon_last_error());
+    return status;
+}
+
 bool rm_stack_sampler_attach(uint32_t thread, struct rm_stack_attached *ret_attached)
 {
     uint32_t index = find_thread(thread);
@@ -328,23 +381,27 @@ bool rm_stack_sampler_attach(uint32_t thread, struct rm_stack_attached *ret_atta
         return true;
     }
     slot->thread = thread;
+    slot->blocked = 0;
     slot->seen_ns = (uint64_t)rm_clock_ns(rm_thread_cpu_clock_of(thread));
     state.is_named[index] = true;
     if (state.terms.fault_period > 0) {
-        ret_attached->faults = rm_perf_ring_open(&slot->faults, thread, state.terms.fault_period);
+        resmon_status status = rm_perf_ring_open(&slot->faults, thread, state.terms.fault_period);
+        ret_attached->faults = say(thread, status, ret_attached->faults_error);
     }
     if (state.terms.cpu_ns > 0) {
-        ret_attached->timer = start_timer(slot, index);
+        ret_attached->timer = say(thread, start_timer(slot, index), ret_attached->timer_error);
     }
     return true;
 }
 
-/* The thread is dead: its handler cannot be at work, and its samples were drained before. */
+/* A thread that is dead: its handler cannot be at work, and its samples were drained before.  One
+ * that lives may go unnamed: where threads end meanwhile, the kernel's list leaves out others, and
+ * there may be no descriptor to read it. */
 void rm_stack_sampler_forget_ended(void)
 {
     for (uint32_t i = 0; i < state.count; i++) {
         struct rm_stack_slot *slot = state.slots[i];
-        if (slot->thread != 0 && !state.is_named[i]) {
+        if (slot->thread != 0 && !state.is_named[i] && has_ended(slot->thread)) {
             silence(slot);
             slot->thread = 0;
         }
@@ -379,7 +436,7 @@ static void take_fault(struct rm_stack_slot *slot, const struct rm_perf_sample *
     };
     state.unwind.code = state.code;
     follow(&state.unwind, &start, sample);
-    take(context, sample, slot->thread);
+    take(context, sample, slot);
 }
 
 static void drain_faults(struct rm_stack_slot *slot, rm_stack_take_fn take, void *context)
@@ -397,7 +454,7 @@ void rm_stack_sampler_drain(rm_stack_take_fn take, void *context)
         struct rm_stack_slot *slot = state.slots[i];
         const struct rm_slot_sample *sample;
         while ((sample = rm_slot_peek(slot)) != NULL) {
-            take(context, sample, slot->thread);
+            take(context, sample, slot);
             rm_slot_release(slot, sample);
         }
         drain_faults(slot, take, context);
@@ -413,7 +470,9 @@ void rm_stack_sampler_wait(int64_t most_ns)
     sigset_t mask;
     const struct timespec most = {most_ns / RM_NS_PER_S, most_ns % RM_NS_PER_S};
     (void)sigfillset(&mask);
-    (void)sigdelset(&mask, state.signal);
+    if (rm_claimed_signal_is_ours()) { /* else it is the program's, which has no business here */
+        (void)sigdelset(&mask, state.signal);
+    }
     for (uint32_t i = 0; i < state.count; i++) {
         if (state.slots[i]->faults.fd >= 0) {
             rings[count++] = (struct pollfd){.fd = state.slots[i]->faults.fd, .events = POLLIN};
@@ -435,7 +494,9 @@ static bool send_token(uint32_t thread, void *token)
 
 void rm_stack_sampler_wake(uint32_t thread)
 {
-    (void)send_token(thread, &wake_token);
+    if (rm_claimed_signal_is_ours()) {
+        (void)send_token(thread, &wake_token);
+    }
 }
 
 uint64_t rm_stack_sampler_full(void)

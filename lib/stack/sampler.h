@@ -29,6 +29,9 @@ resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms);
 /** No more stacks are taken; those that are on their way are waited for. */
 void rm_stack_sampler_stop(void);
 
+/** Sends no more signals: they would go to a handler of the program. */
+void rm_stack_sampler_give_up(void);
+
 /** Frees; after stop. */
 void rm_stack_sampler_close(void);
 
@@ -38,22 +41,26 @@ bool rm_stack_sampler_refresh(void);
 /** The modules that are mapped, as last seen. */
 const struct rm_modules *rm_stack_sampler_modules(void);
 
+#define RM_STACK_ERROR_BYTES 160
+
 /* What became of a thread that was to be sampled. */
 struct rm_stack_attached {
     bool has_slot;
-    resmon_status faults; /* RESMON_OK: they are counted; with the text of the error */
+    resmon_status faults; /* RESMON_OK: they are counted, or the thread has just ended */
     resmon_status timer;
+    char faults_error[RM_STACK_ERROR_BYTES];
+    char timer_error[RM_STACK_ERROR_BYTES];
 };
 
 /** Samples a thread from now on, if it is not known yet (false). */
 bool rm_stack_sampler_attach(uint32_t thread, struct rm_stack_attached *ret_attached);
 
-/** Gives up threads that have ended: those that were not named by attach since the last call. */
+/** Gives up threads that have ended, of those that were not named by attach since the last call. */
 void rm_stack_sampler_forget_ended(void);
 
-/** Calls `take` for each sample that waits, with the thread that it is of. */
+/** Calls `take` for each sample that waits, with the slot of the thread that it is of. */
 typedef void (*rm_stack_take_fn)(void *context, const struct rm_slot_sample *sample,
-                                 uint32_t thread);
+                                 struct rm_stack_slot *slot);
 void rm_stack_sampler_drain(rm_stack_take_fn take, void *context);
 
 /** Waits until there is much to take out, but no longer than `most_ns`. */

@@ -38,6 +38,8 @@ struct rm_stack_slot {
     uint64_t full_faults; /* the same of page faults; charged to their neighbours */
     uint64_t seen_full;
     uint64_t seen_ns; /* CPU time of the thread, up to which blocked signals are accounted for */
+    uint64_t seen_head;
+    uint64_t blocked; /* samples that were counted as blocked; the timer may tell of them yet */
     uint64_t head;    /* the handler's, release */
     uint64_t tail;    /* the other thread's, release */
     struct rm_unwind unwind;

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <libunwind.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -21,7 +23,10 @@
  */
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
-#define NAME(f)  "_U" TEXT(UNW_TARGET) "_" #f
+/* Bytes of stack that following one takes; twice what was seen. */
+#define LEAST_ROOM 4096U
+
+#define NAME(f) "_U" TEXT(UNW_TARGET) "_" #f
 
 static struct {
     unw_addr_space_t (*create_addr_space)(unw_accessors_t *accessors, int byte_order);
@@ -54,12 +59,13 @@ static unw_addr_space_t space;
 
 /* ---- what libunwind asks for ------------------------------------------------------------ */
 
-/* A copy by the kernel: where nothing is mapped, it fails and does not trap. */
+/* A copy by the kernel: where nothing is mapped, it fails and does not trap.  By the number of the
+ * thread: that of the process has no memory any more when the main thread has ended. */
 static bool read_memory(uint64_t address, void *target, size_t bytes)
 {
     struct iovec to = {target, bytes};
     struct iovec from = {(void *)(uintptr_t)address, bytes}; // NOLINT(performance-no-int-to-ptr)
-    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)bytes;
+    return process_vm_readv((pid_t)syscall(SYS_gettid), &to, 1, &from, 1, 0) == (ssize_t)bytes;
 }
 
 static const struct rm_unwind_window *window_of(struct rm_unwind *unwind, uint64_t address)
@@ -123,7 +129,8 @@ static const int of_context[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, RE
                                  REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
                                  REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 static const int of_sample[] = {0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 8};
-#define STACK_POINTER 7
+#define STACK_POINTER       7
+#define INSTRUCTION_POINTER 16
 
 static uint64_t in_context(const ucontext_t *context, size_t number)
 {
@@ -133,7 +140,8 @@ static uint64_t in_context(const ucontext_t *context, size_t number)
 /* x0 ... x30, sp, pc: in the same order everywhere. */
 static const int of_sample[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
                                 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
-#define STACK_POINTER 31
+#define STACK_POINTER       31
+#define INSTRUCTION_POINTER 32
 
 static uint64_t in_context(const ucontext_t *context, size_t number)
 {
@@ -143,7 +151,8 @@ static uint64_t in_context(const ucontext_t *context, size_t number)
 }
 #else
 static const int of_sample[] = {0};
-#define STACK_POINTER 0
+#define STACK_POINTER       0
+#define INSTRUCTION_POINTER 0
 
 static uint64_t in_context(const ucontext_t *context, size_t number)
 {
@@ -311,6 +320,22 @@ static int step_from(struct rm_unwind *unwind, unw_cursor_t *cursor, uint64_t ad
     return libunwind.apply_reg_state(cursor, unwind->recipe);
 }
 
+/* What a handler of the program on an alternate stack left of it; below, there is no guard. */
+static bool has_room(const ucontext_t *context)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    uintptr_t low = (uintptr_t)context->uc_stack.ss_sp;
+    bool is_there = (context->uc_stack.ss_flags & SS_DISABLE) == 0 && here >= low &&
+                    here - low < context->uc_stack.ss_size;
+    return !is_there || here - low >= LEAST_ROOM;
+}
+
+static struct rm_unwound follow_nothing(const ucontext_t *context, uint64_t *ret_addresses)
+{
+    ret_addresses[0] = in_context(context, INSTRUCTION_POINTER);
+    return (struct rm_unwound){.depth = 1, .is_broken = true};
+}
+
 struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_unwind_start *start,
                                    uint64_t *ret_addresses, uint32_t room)
 {
@@ -318,6 +343,9 @@ struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_unw
     unw_cursor_t *cursor = (unw_cursor_t *)(void *)unwind->cursor;
     unw_word_t ip = 0;
     bool is_call = false; /* the innermost is where the thread was, and not a call */
+    if (start->context != NULL && !has_room(start->context)) {
+        return follow_nothing(start->context, ret_addresses);
+    }
     unwind->start = *start;
     for (uint32_t i = 0; i < RM_UNWIND_WINDOWS; i++) {
         unwind->windows[i].start = 0;

@@ -2,6 +2,7 @@
 #include "sys/claimed_signal.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,12 +38,20 @@ static void pass_on(int signal, siginfo_t *info, void *context)
     }
 }
 
+/* A thread that may be cancelled at any time is not cancelled in the handler, whose work would be
+ * left half done: the C library's signal for it cannot be blocked.  It is when the handler ends,
+ * and then it ends with its signals blocked, for others that wait would nest in this handler. */
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     int error = errno;
+    int type;
+    (void)pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     rm_signal_fn handle = __atomic_load_n(&handler, __ATOMIC_ACQUIRE);
     if (handle == NULL || !handle(info, context)) {
         pass_on(signal, info, context);
+    }
+    if (type != PTHREAD_CANCEL_DEFERRED) {
+        (void)pthread_setcanceltype(type, &type);
     }
     errno = error;
 }
