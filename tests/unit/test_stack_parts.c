@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "engine/memory_watch.h"
 #include "stack/modules.h"
+#include "stack/recipes.h"
 #include "stack/slot.h"
 #include "sys/claimed_signal.h"
 #include "sys/file_mappings.h"
@@ -92,6 +93,31 @@ static void test_a_full_ring_counts_and_keeps_what_it_has(void **state)
         assert_null(rm_slot_peek(slot));
     }
     free(slot);
+}
+
+/* ---- recipes ------------------------------------------------------------------------------ */
+
+static void test_recipes_are_kept_by_address(void **state)
+{
+    (void)state;
+    struct rm_recipes *recipes = rm_recipes_new();
+    uint64_t kept = 0;
+    assert_non_null(recipes);
+    assert_null(rm_recipes_find(recipes, 0x1000));
+    for (uint64_t i = 1; i <= 10000; i++) { /* more than there is room for */
+        rm_recipes_add(recipes, 16 * i, &i, sizeof i);
+        rm_recipes_add(recipes, 16 * i, &kept, sizeof kept); /* the first one stays */
+    }
+    for (uint64_t i = 1; i <= 10000; i++) {
+        const uint64_t *found = rm_recipes_find(recipes, 16 * i);
+        assert_true(found == NULL || *found == i);
+        kept += found != NULL;
+    }
+    assert_true(kept > 1000 && kept < 10000);
+    unsigned char large[RM_RECIPE_BYTES + 1] = {0};
+    rm_recipes_add(recipes, 7, large, sizeof large);
+    assert_null(rm_recipes_find(recipes, 7));
+    rm_free(recipes);
 }
 
 /* ---- modules ----------------------------------------------------------------------------- */
@@ -310,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_samples_come_out_in_order_however_long),
         cmocka_unit_test(test_a_full_ring_counts_and_keeps_what_it_has),
+        cmocka_unit_test(test_recipes_are_kept_by_address),
         cmocka_unit_test(test_modules_are_those_of_the_loader),
         cmocka_unit_test(test_libraries_that_come_make_the_list_old),
         cmocka_unit_test(test_pages_of_files_are_told_from_others),

@@ -124,22 +124,44 @@ NOINLINE static void burn(int which, int64_t cpu_ns)
     }
 }
 
+static int call_lines[3];
+
 NOINLINE static void seventy(void)
 {
+    call_lines[0] = __LINE__ + 1;
     burn(0, 70 * RM_NS_PER_MS / 10);
     AFTER_CALL;
 }
 
 NOINLINE static void twenty(void)
 {
+    call_lines[1] = __LINE__ + 1;
     burn(1, 20 * RM_NS_PER_MS / 10);
     AFTER_CALL;
 }
 
 NOINLINE static void ten(void)
 {
+    call_lines[2] = __LINE__ + 1;
     burn(2, 10 * RM_NS_PER_MS / 10);
     AFTER_CALL;
+}
+
+/* A symbol table is there always; lines are with libdw and -g. */
+static void check_names(const resmon_run *run)
+{
+    static const char *const functions[] = {"seventy", "twenty", "ten"};
+    const struct rm_run_profile *profile = &run->profile;
+    for (size_t i = 0; i < profile->place_count; i++) {
+        const struct rm_run_place *place = &profile->places[i];
+        for (int k = 0; k < 3; k++) {
+            if (place->address == calls[k]) {
+                assert_string_equal(place->function, functions[k]);
+                assert_true(place->line == 0 || place->line == (uint32_t)call_lines[k]);
+                assert_true(place->line == 0 || strstr(place->file, "test_stacks.c") != NULL);
+            }
+        }
+    }
 }
 
 /* 4 sigma of 200 samples: a kernel that looks at timers 100 times a second, for 2 s. */
@@ -175,6 +197,7 @@ static void test_cpu_time_is_divided_as_it_was_spent(void **state)
         }
     }
     assert_true(in_scope > 0.9 * all);
+    check_names(run);
     resmon_run_free(run);
 }
 
