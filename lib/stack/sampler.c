@@ -382,6 +382,7 @@ bool rm_stack_sampler_attach(uint32_t thread, struct rm_stack_attached *ret_atta
     }
     slot->thread = thread;
     slot->blocked = 0;
+    slot->faults_taken = 0;
     slot->seen_ns = (uint64_t)rm_clock_ns(rm_thread_cpu_clock_of(thread));
     state.is_named[index] = true;
     if (state.terms.fault_period > 0) {
@@ -418,14 +419,13 @@ bool rm_stack_sampler_thread(uint32_t index, struct rm_stack_slot **ret_slot)
     return true;
 }
 
-/* The scopes are those that are open still: the sample is a few milliseconds old.  Samples that
- * were lost just before it came from the same thread a moment earlier, and are charged to it. */
+/* The scopes are those that are open still: the sample is a few milliseconds old. */
 static void take_fault(struct rm_stack_slot *slot, const struct rm_perf_sample *fault,
                        rm_stack_take_fn take, void *context)
 {
     struct rm_slot_sample *sample = &state.faulted.sample;
-    *sample = (struct rm_slot_sample){
-        .cause = RM_SAMPLE_FAULT, .count = 1 + fault->lost, .address = fault->address};
+    *sample =
+        (struct rm_slot_sample){.cause = RM_SAMPLE_FAULT, .count = 1, .address = fault->address};
     sample->site_count = rm_scope_sites_then(&state.terms.block, slot->thread, fault->t_ns,
                                              rm_slot_sites(sample), RM_STACK_SITES);
     const struct rm_unwind_start start = {
@@ -439,12 +439,23 @@ static void take_fault(struct rm_stack_slot *slot, const struct rm_perf_sample *
     take(context, sample, slot);
 }
 
+/* Samples that found the ring full came from the same thread a moment later than the last one that
+ * did not, and are charged to that. */
 static void drain_faults(struct rm_stack_slot *slot, rm_stack_take_fn take, void *context)
 {
     struct rm_perf_sample fault;
+    uint64_t before = slot->faults_taken;
     while (rm_perf_ring_take(&slot->faults, state.record, &fault)) {
-        slot->full_faults += fault.lost;
         take_fault(slot, &fault, take, context);
+        slot->faults_taken++;
+    }
+    uint64_t all = slot->faults_taken != before ? rm_perf_ring_count(&slot->faults) : 0;
+    if (all > slot->faults_taken) {
+        struct rm_slot_sample *last = &state.faulted.sample;
+        last->count = all - slot->faults_taken;
+        slot->full_faults += last->count;
+        slot->faults_taken = all;
+        take(context, last, slot);
     }
 }
 

@@ -34,8 +34,9 @@ struct rm_stack_slot {
     bool has_timer;
     timer_t timer;
     struct rm_perf_ring faults;
-    uint64_t full;        /* atomic: samples that found no room */
-    uint64_t full_faults; /* the same of page faults; charged to their neighbours */
+    uint64_t full;         /* atomic: samples that found no room */
+    uint64_t faults_taken; /* samples of page faults, those that were charged for others included */
+    uint64_t full_faults;  /* of these, the others */
     uint64_t seen_full;
     uint64_t seen_ns; /* CPU time of the thread, up to which blocked signals are accounted for */
     uint64_t seen_head;

@@ -91,7 +91,7 @@ static resmon_status map_ring(struct rm_perf_ring *ring)
 
 resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint64_t period)
 {
-    struct rm_perf_ring fresh = {.fd = -1, .has_kernel = true};
+    struct rm_perf_ring fresh = {.fd = -1, .period = period, .has_kernel = true};
     if (RM_PERF_REGISTERS == 0) {
         return rm_error(RESMON_ENOTSUP, "page faults are not sampled on this architecture");
     }
@@ -122,6 +122,14 @@ void rm_perf_ring_close(struct rm_perf_ring *ring)
         (void)close(ring->fd);
         ring->fd = -1;
     }
+}
+
+uint64_t rm_perf_ring_count(const struct rm_perf_ring *ring)
+{
+    uint64_t faults;
+    return ring->fd >= 0 && read(ring->fd, &faults, sizeof faults) == (ssize_t)sizeof faults
+               ? faults / ring->period
+               : 0;
 }
 
 /* ---- records ---------------------------------------------------------------------------- */
@@ -191,7 +199,6 @@ bool rm_perf_ring_take(struct rm_perf_ring *ring, unsigned char *room,
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = page->data_tail;
     bool has_sample = false;
-    uint64_t lost = 0;
     while (!has_sample && head - tail >= sizeof(struct perf_event_header)) {
         struct perf_event_header header;
         copy_out(ring, tail, &header, sizeof header);
@@ -205,13 +212,8 @@ bool rm_perf_ring_take(struct rm_perf_ring *ring, unsigned char *room,
         const struct cursor cursor = {room + sizeof header, room + bytes};
         if (header.type == PERF_RECORD_SAMPLE) {
             has_sample = read_sample(cursor, ret_sample);
-        } else if (header.type == PERF_RECORD_LOST && bytes >= sizeof header + 16) {
-            uint64_t count;
-            memcpy(&count, room + sizeof header + 8, sizeof count);
-            lost += count;
         }
     }
     __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
-    ret_sample->lost = lost;
     return has_sample;
 }

