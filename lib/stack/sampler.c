@@ -35,6 +35,7 @@ static struct {
     int forks;    /* atomic: being made; handlers take no stacks meanwhile */
     bool
         is_torn; /* a fork came in the midst of a handler: libunwind's locks may be held for good */
+    bool has_asked; /* atomic: rm_stack_sampler_ask_all() was called */
     struct rm_stack_terms terms;
     int signal;
     const struct rm_modules *modules;              /* atomic */
@@ -136,6 +137,8 @@ static bool handle_open(const siginfo_t *info, void *context)
     case POLL_HUP:
     case POLL_ERR:
         return take_faults(info, context);
+    case SI_USER: /* from nobody: the kernel had no room for what rt_tgsigqueueinfo() said */
+        return info->si_pid == 0 && RM_LOAD(&state.has_asked);
     default:
         return false;
     }
@@ -212,6 +215,7 @@ resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms)
         return status;
     }
     state.terms = *terms;
+    RM_STORE(&state.has_asked, false);
     state.signal = signal;
     if (!rm_stack_sampler_refresh() && state.modules == NULL) {
         rm_claimed_signal_release();
@@ -451,6 +455,7 @@ uint64_t rm_stack_sampler_full(void)
 uint32_t rm_stack_sampler_ask_all(void)
 {
     uint32_t asked = 0;
+    RM_STORE(&state.has_asked, true);
     for (uint32_t i = 0; i < state.count; i++) {
         siginfo_t info;
         memset(&info, 0, sizeof info);
