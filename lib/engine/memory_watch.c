@@ -40,7 +40,8 @@ void rm_memory_watch_open(struct rm_memory_watch *watch, const struct rm_root *r
         .limit = UINT64_MAX,
         .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
     };
-    (void)rm_file_open(&watch->files.statm, root, "proc/self/statm");
+    /* The process's own has nothing any more when the main thread has ended. */
+    (void)rm_file_open(&watch->files.statm, root, "proc/thread-self/statm");
     open_group(watch, root, scratch);
     watch->next_headroom = watch->limit / 10;
     struct rm_peak_head head;

@@ -30,11 +30,11 @@
 /* All static: a handler that comes late must find something.  Slots and tables are freed when no
  * handler is at work, which `at_work` tells; it is raised before anything else is looked at. */
 static struct {
-    bool is_open; /* atomic: handlers may take stacks */
-    int at_work;  /* atomic: handlers */
-    int forks;    /* atomic: being made; handlers take no stacks meanwhile */
-    bool
-        is_torn; /* a fork came in the midst of a handler: libunwind's locks may be held for good */
+    bool is_open;   /* atomic: handlers may take stacks */
+    int at_work;    /* atomic: handlers */
+    int forks;      /* atomic: being made; handlers take no stacks meanwhile */
+    bool is_torn;   /* a fork came in the midst of a handler: libunwind's locks may be held */
+    bool has_asked; /* atomic: signals were sent by rt_tgsigqueueinfo() */
     struct rm_stack_terms terms;
     int signal;
     struct rm_code *code;                          /* atomic */
@@ -117,6 +117,8 @@ static bool handle_open(const siginfo_t *info, void *context)
         return take_asked(info, context, true);
     case SI_QUEUE:
         return info->si_pid == getpid() && take_asked(info, context, false);
+    case SI_USER: /* from nobody: the kernel had no room for what rt_tgsigqueueinfo() said */
+        return info->si_pid == 0 && RM_LOAD(&state.has_asked);
     default:
         return false;
     }
@@ -193,6 +195,7 @@ resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms)
         return status;
     }
     state.terms = *terms;
+    RM_STORE(&state.has_asked, false);
     state.signal = signal;
     if (!rm_stack_sampler_refresh() && state.code == NULL) {
         rm_claimed_signal_release();
@@ -495,6 +498,7 @@ void rm_stack_sampler_wait(int64_t most_ns)
 static bool send_token(uint32_t thread, void *token)
 {
     siginfo_t info;
+    RM_STORE(&state.has_asked, true);
     memset(&info, 0, sizeof info);
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();

@@ -79,8 +79,13 @@ static resmon_status decode_modules(struct reader *reader)
     return RESMON_OK;
 }
 
-/* Of modules that were mapped at the same place one after the other, any: which it was cannot be
- * told from the address.  They are few, and those that overlap are beside each other. */
+static bool is_alike(const struct rm_run_module *a, const struct rm_run_module *b)
+{
+    return a->bias == b->bias && strcmp(a->path, b->path) == 0;
+}
+
+/* Of different modules that were mapped at the same place one after the other, none: which it was
+ * cannot be told from the address.  They are few, and those that overlap are beside each other. */
 static int64_t module_of(const struct rm_run_profile *profile, uint64_t address)
 {
     size_t low = 0;
@@ -93,12 +98,18 @@ static int64_t module_of(const struct rm_run_profile *profile, uint64_t address)
             high = middle;
         }
     }
+    const struct rm_run_module *modules = profile->modules;
+    int64_t found = -1;
     for (size_t tries = 0; low-- > 0 && tries < 8; tries++) {
-        if (address < profile->modules[low].end) {
-            return (int64_t)low;
+        if (address >= modules[low].end) {
+            continue;
         }
+        if (found >= 0 && !is_alike(&modules[found], &modules[low])) {
+            return -1;
+        }
+        found = (int64_t)low;
     }
-    return -1;
+    return found;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------ */

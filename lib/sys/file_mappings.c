@@ -49,7 +49,7 @@ void rm_file_mappings_read(struct rm_file_mappings *mappings, const struct rm_ro
     struct rm_text text;
     struct rm_text line;
     struct rm_mapped_range range;
-    if (rm_file_read_once(root, "proc/self/maps", scratch, &text) != RESMON_OK) {
+    if (rm_file_read_once(root, "proc/thread-self/maps", scratch, &text) != RESMON_OK) {
         return;
     }
     mappings->count = 0;

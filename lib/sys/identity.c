@@ -68,6 +68,7 @@ bool rm_identity_is_alive(const struct rm_identity *identity)
 
 void rm_identity_program(char *path, size_t capacity)
 {
-    ssize_t length = readlink("/proc/self/exe", path, capacity - 1);
+    /* By the thread: the process's own cannot be read when the main thread has ended. */
+    ssize_t length = readlink("/proc/thread-self/exe", path, capacity - 1);
     path[length > 0 ? length : 0] = '\0';
 }

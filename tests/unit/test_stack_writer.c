@@ -119,6 +119,32 @@ static void test_modules_are_found_by_address(void **state)
     free_block(&block);
 }
 
+static void test_modules_at_the_same_place_name_nothing(void **state)
+{
+    (void)state;
+    struct rm_block block = made(16);
+    struct rm_stack_writer writer;
+    struct rm_module_entry module = {
+        .path = "/usr/lib/b.so", .start = 0x2000, .end = 0x3000, .bias = 0x2000};
+    const uint64_t addresses[] = {0x2000, 0x2fff, 0x3000};
+    assert_ok(rm_stack_writer_open(&writer, &block));
+    rm_stack_writer_add_module(&writer, &module);
+    (void)strcpy(module.path, "/usr/lib/c.so");
+    module.end = 0x4000;
+    rm_stack_writer_add_module(&writer, &module);
+    struct rm_stack_sample sample = sample_of(addresses, 3, RESMON_STACK_CPU, 1);
+    rm_stack_writer_add(&writer, &sample);
+    rm_stack_writer_close(&writer);
+
+    struct resmon_run *run = decoded(&block);
+    const struct rm_run_profile *profile = &run->profile;
+    for (size_t i = 0; i < profile->place_count; i++) {
+        assert_int_equal(profile->places[i].module >= 0, profile->places[i].address == 0x3000);
+    }
+    rm_run_free(run);
+    free_block(&block);
+}
+
 static void test_a_full_block_counts(void **state)
 {
     (void)state;
@@ -244,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stacks_come_out_as_they_went_in),
         cmocka_unit_test(test_modules_are_found_by_address),
+        cmocka_unit_test(test_modules_at_the_same_place_name_nothing),
         cmocka_unit_test(test_a_full_block_counts),
         cmocka_unit_test(test_the_latest_peak_counts),
         cmocka_unit_test(test_damaged_stacks_are_survived),

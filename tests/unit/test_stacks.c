@@ -278,6 +278,11 @@ static void *burn_blocked(void *unused)
     return unused;
 }
 
+static void *do_nothing(void *unused)
+{
+    return unused;
+}
+
 static void run_thread(void *(*function)(void *))
 {
     pthread_t thread;
@@ -295,6 +300,56 @@ static void test_later_threads_are_seen(void **state)
     skip_without(run, RESMON_STACK_CPU);
     double seen = weight_at(run, RESMON_STACK_CPU, calls[0]);
     assert_true(seen > 0.2e9 && seen < 1.3e9); /* a busy machine finds them late */
+    resmon_run_free(run);
+}
+
+/* Not that a thread has ended before it could be sampled. */
+static void test_threads_that_end_soon_are_no_failure(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start(RESMON_STACKS_CPU | RESMON_STACKS_MEMORY, 1000);
+    int64_t until = rm_clock_monotonic_ns() + RM_NS_PER_S;
+    while (rm_clock_monotonic_ns() < until) {
+        run_thread(do_nothing);
+    }
+    resmon_run *run = finish(monitor);
+    assert_int_equal(run->profile.kinds[RESMON_STACK_CPU].status, RESMON_OK);
+    skip_without(run, RESMON_STACK_MEMORY);
+    assert_int_equal(run->profile.lost[RM_LOSS_THREADS], 0);
+    resmon_run_free(run);
+}
+
+static void *burn_until_cancelled(void *unused)
+{
+    int type;
+    (void)pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+    for (;;) {
+        sink++;
+    }
+    return unused;
+}
+
+/* Most are cancelled in the handler, or near it: each of them must end, and sampling goes on. */
+static void test_threads_are_cancelled_while_sampled(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start(RESMON_STACKS_CPU, 1000);
+    for (int i = 0; i < 40; i++) {
+        pthread_t threads[2];
+        for (int t = 0; t < 2; t++) {
+            assert_int_equal(pthread_create(&threads[t], NULL, burn_until_cancelled, NULL), 0);
+        }
+        (void)usleep(25000);
+        for (int t = 0; t < 2; t++) {
+            assert_int_equal(pthread_cancel(threads[t]), 0);
+            assert_int_equal(pthread_join(threads[t], NULL), 0);
+        }
+    }
+    burn(2, RM_NS_PER_S / 4);
+    AFTER_CALL;
+    resmon_run *run = finish(monitor);
+    skip_without(run, RESMON_STACK_CPU);
+    assert_true(weight_at(run, RESMON_STACK_CPU, calls[2]) > 0);
     resmon_run_free(run);
 }
 
@@ -476,6 +531,23 @@ static void test_peaks_have_all_threads(void **state)
     }
     resmon_run_free(run);
 }
+/* Signals go on no more then: the handler would get a thousand in a second. */
+static void test_a_program_takes_the_signal_for_itself(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start(RESMON_STACKS_CPU, 1000);
+    programs = 0;
+    (void)signal(SIGURG, on_signal);
+    (void)usleep(200000);
+    int seen = programs;
+    burn(0, RM_NS_PER_S / 2);
+    AFTER_CALL;
+    assert_true(programs - seen <= 2);
+    resmon_run *run = finish(monitor);
+    assert_int_equal(run->profile.kinds[RESMON_STACK_CPU].status, RESMON_EBUSY);
+    resmon_run_free(run);
+    (void)signal(SIGURG, SIG_DFL);
+}
 
 /* ---- other processes
  * ----------------------------------------------------------------------------- */
@@ -527,6 +599,76 @@ static void test_a_child_has_stacks_of_its_own(void **state)
     }
     assert_int_equal(outcome_of(child), 0);
     resmon_run_free(finish(monitor));
+}
+
+static volatile bool is_over;
+
+static void *touch_until_over(void *unused)
+{
+    while (!is_over) {
+        volatile char *bytes =
+            mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        for (size_t i = 0; i < MIB; i += 4096) {
+            bytes[i] = 1;
+        }
+        (void)munmap((void *)bytes, MIB);
+    }
+    return unused;
+}
+
+/* At nearly any moment one of the threads is in the handler. */
+static void test_a_fork_in_the_midst_of_handlers(void **state)
+{
+    (void)state;
+    const resmon_monitor_options options = {
+        .stacks = RESMON_STACKS_MEMORY, .stack_hz = 250, .fault_period = 1};
+    resmon_monitor *monitor = start_with(&options);
+    pthread_t threads[2];
+    for (int t = 0; t < 2; t++) {
+        assert_int_equal(pthread_create(&threads[t], NULL, touch_until_over, NULL), 0);
+    }
+    for (int i = 0; i < 15; i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            resmon_monitor *own = start(RESMON_STACKS_CPU, 1000);
+            burn(1, 10 * RM_NS_PER_MS);
+            AFTER_CALL;
+            resmon_run_free(finish(own));
+            _exit(0);
+        }
+        assert_int_equal(outcome_of(child), 0);
+    }
+    is_over = true;
+    for (int t = 0; t < 2; t++) {
+        assert_int_equal(pthread_join(threads[t], NULL), 0);
+    }
+    resmon_run_free(finish(monitor));
+}
+
+static void *sample_without_main(void *main_thread)
+{
+    (void)pthread_join(*(pthread_t *)main_thread, NULL);
+    resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
+    burn(1, RM_NS_PER_S / 4);
+    AFTER_CALL;
+    resmon_run *run = finish(monitor);
+    _exit(weight_at(run, RESMON_STACK_CPU, calls[1]) > 0 ? 0 : 6);
+}
+
+static void test_the_main_thread_may_end(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        static pthread_t self;
+        pthread_t thread;
+        self = pthread_self();
+        (void)pthread_create(&thread, NULL, sample_without_main, &self);
+        pthread_exit(NULL);
+    }
+    assert_int_equal(outcome_of(child), 0);
 }
 
 static void test_exec_ends_it_all(void **state)
@@ -594,6 +736,8 @@ int main(void)
         cmocka_unit_test(test_growth_is_where_memory_is_touched),
         cmocka_unit_test(test_pages_of_files_are_no_growth),
         cmocka_unit_test(test_later_threads_are_seen),
+        cmocka_unit_test(test_threads_that_end_soon_are_no_failure),
+        cmocka_unit_test(test_threads_are_cancelled_while_sampled),
         cmocka_unit_test(test_a_blocked_signal_is_counted),
         cmocka_unit_test(test_deep_recursion_is_cut),
         cmocka_unit_test(test_stacks_go_through_signal_frames),
@@ -601,9 +745,12 @@ int main(void)
         cmocka_unit_test(test_one_monitor_takes_stacks),
         cmocka_unit_test(test_a_monitor_without_stacks_has_none),
         cmocka_unit_test(test_the_programs_handlers_are_its_own),
+        cmocka_unit_test(test_a_program_takes_the_signal_for_itself),
         cmocka_unit_test(test_peaks_have_all_threads),
         cmocka_unit_test(test_children_are_left_alone),
         cmocka_unit_test(test_a_child_has_stacks_of_its_own),
+        cmocka_unit_test(test_a_fork_in_the_midst_of_handlers),
+        cmocka_unit_test(test_the_main_thread_may_end),
         cmocka_unit_test(test_exec_ends_it_all),
         cmocka_unit_test(test_a_killed_program_leaves_its_stacks),
     };
