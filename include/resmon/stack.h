@@ -14,8 +14,9 @@
  * CPU time: a timer of each thread's CPU time sends a signal, and its handler takes the stack, and
  * the scopes that are open.  The signal is one that the program leaves alone: SIGURG, else
  * SIGSTKFLT or SIGPROF.  System calls that SA_RESTART does not restart (poll, nanosleep, ...) may
- * return EINTR where they have used CPU time.  A kernel looks at such timers at its ticks: samples
- * come at 250 Hz at most where CONFIG_HZ is 250, and then stand for several intervals each.
+ * return EINTR where they have used CPU time.  An alternate signal stack of the program must have
+ * room for one signal more (some 8 KiB with AVX-512).  A kernel looks at such timers at its ticks:
+ * samples come at 250 Hz at most where CONFIG_HZ is 250, and then stand for several intervals each.
  *
  * Memory: at every `fault_period`th page fault of a thread the kernel puts its registers and the
  * top 8 KiB of its stack into a ring (perf_event_open(2), allowed up to kernel.perf_event_paranoid

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/hash.h"
 #include "base/status.h"
 #include "base/text.h"
 
@@ -63,12 +62,19 @@ static uint32_t make_node(struct rm_stack_writer *writer, const struct rm_stack_
     return (uint32_t)number;
 }
 
+/* Two multiplications as in MurmurHash3's last steps. */
+static uint64_t mixed(uint64_t a, uint64_t b)
+{
+    uint64_t hash = (a ^ b * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
+    return (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53) >> 16;
+}
+
 /* The child of a node, made if needed.  The table is at most half full. */
 static uint32_t child_of(struct rm_stack_writer *writer, uint32_t parent, uint64_t value,
                          uint32_t is_scope)
 {
     const struct rm_stack_node wanted = {value, parent, is_scope};
-    uint64_t slot = rm_hash_bytes(RM_HASH_START, &wanted, sizeof wanted);
+    uint64_t slot = mixed(value, (uint64_t)parent << 1 | is_scope);
     for (slot &= writer->node_mask; writer->nodes[slot] != 0;
          slot = (slot + 1) & writer->node_mask) {
         const struct rm_stack_node *node = node_at(writer, writer->nodes[slot]);
@@ -98,9 +104,8 @@ static uint32_t node_of(struct rm_stack_writer *writer, const struct rm_stack_sa
 static struct rm_stack_entry *entry_of(struct rm_stack_writer *writer, uint32_t node,
                                        uint32_t flags)
 {
-    const uint32_t key[2] = {node, flags};
     uint64_t count = writer->record->stack_count;
-    uint64_t slot = rm_hash_bytes(RM_HASH_START, key, sizeof key);
+    uint64_t slot = mixed(node, flags);
     struct rm_stack_entry *entry;
     for (slot &= writer->entry_mask; writer->entries[slot] != 0;
          slot = (slot + 1) & writer->entry_mask) {
