@@ -65,7 +65,7 @@ endif()
 resmon_loaded_library(CURL "Sinks over HTTP (libcurl)" libcurl4-openssl-dev curl/curl.h)
 resmon_loaded_library(PFM "Names of hardware events (libpfm4)" libpfm4-dev perfmon/pfmlib_perf_event.h)
 resmon_loaded_library(UNWIND "Stacks (libunwind)" libunwind-dev libunwind.h)
-resmon_loaded_library(DW "Lines of stacks (libdw)" libdw-dev elfutils/libdwfl.h)
+resmon_loaded_library(DW "Lines of stacks (libdw)" libdw-dev elfutils/libdw.h)
 resmon_loaded_library(ZLIB "Compressed profiles (zlib)" zlib1g-dev zlib.h)
 
 set(RESMON_WARNINGS

@@ -28,6 +28,8 @@
  * fault. Faults inside of system calls (read() into fresh memory) count where the process may watch
  * the kernel (root, CAP_PERFMON, paranoid 1); resmon_run_stack_info.total has them in any case.
  *
+ * A huge page comes with one fault and counts as a small one.
+ *
  * Peak: when the RSS is a tenth and 16 MiB higher than at the peak before, or the control group has
  * less than a tenth of its limit left, each thread is sent the signal once, also those that wait:
  * their poll() or nanosleep() may return EINTR.  The latest peak is kept.
@@ -72,12 +74,14 @@ typedef struct resmon_run_stack {
 /** One frame of a stack.  Since 0.1. */
 typedef struct resmon_run_frame {
     size_t struct_size;
-    const char *function; /**< "" when not known */
-    const char *file;     /**< "" when not known */
-    const char *module;   /**< path of the program or library; "" for code made at run time */
-    uint64_t line;        /**< 0 when not known */
-    uint64_t address;     /**< in the process; callers: of the last byte of the call */
-    uint64_t is_inlined;  /**< 1: by the compiler into the frame around it */
+    const char *function;   /**< "" when not known */
+    const char *file;       /**< "" when not known */
+    const char *module;     /**< path of the program or library; "" for code made at run time */
+    uint64_t line;          /**< 0 when not known */
+    uint64_t address;       /**< in the process; callers: of the last byte of the call */
+    uint64_t is_inlined;    /**< 1: by the compiler into the frame around it */
+    uint64_t module_offset; /**< `address` in the module's file, as addr2line wants it; 0 without
+                                 a module */
 } resmon_run_frame;
 
 /** What is known about one kind.  Since 0.1. */
@@ -91,7 +95,8 @@ typedef struct resmon_run_stack_info {
     double weight;      /**< of all samples: ns, B */
     double total;       /**< what the process took meanwhile by the kernel's account: ns, B; NaN:
                              not known.  weight / total is the part that stacks explain */
-    uint64_t lost;      /**< samples that came while a ring or the run was full */
+    uint64_t lost; /**< samples, of all kinds, that came while a ring or the run was full; those of
+                         page faults are charged to the one before them */
 } resmon_run_stack_info;
 
 /** How many stacks a run has.  Any thread.  Since 0.1. */

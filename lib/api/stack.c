@@ -37,6 +37,8 @@ static resmon_status give_frame(const struct rm_run_profile *profile, size_t fir
         .line = place->line,
         .address = place->address,
         .is_inlined = place->is_inlined,
+        .module_offset =
+            place->module >= 0 ? place->address - profile->modules[place->module].bias : 0,
     };
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_frame), ret_frame);
 }

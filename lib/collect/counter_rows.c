@@ -49,7 +49,8 @@ resmon_status rm_counter_rows_open(struct rm_collect *collect, struct rm_counter
         resmon_status status = open_row(collect, rows, i, metrics[i]);
         counted += status == RESMON_OK ? 1 : 0;
         /* That there are no counters says more than what these would not tell. */
-        if (status != RESMON_OK && (worst == RESMON_OK || rows->rows[i].row->formula != NULL)) {
+        if (status != RESMON_OK && (worst == RESMON_OK || rows->rows[i].row == NULL ||
+                                    rows->rows[i].row->formula != NULL)) {
             worst = status;
             (void)rm_text_set(why, sizeof why, resmon_last_error());
         }

@@ -68,6 +68,9 @@ static void add_children_of(struct listing *listing, int64_t tid)
     while (count < RM_ARRAY_LEN(children) && rm_parse_u64(&text, &child)) {
         children[count++] = (int64_t)child;
     }
+    if (count == RM_ARRAY_LEN(children) && rm_parse_u64(&text, &child)) {
+        listing->collect->counters.has_more_tasks = true;
+    }
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(path, sizeof path, "proc/%lld", (long long)children[i]);
         add_tasks_of(listing, path);

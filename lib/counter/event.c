@@ -78,11 +78,6 @@ void rm_perf_event_encode(struct rm_perf_event *event, uint32_t type, const uint
     }
 }
 
-const char *rm_perf_event_name(size_t index)
-{
-    return index < RM_ARRAY_LEN(generic) ? generic[index].name : NULL;
-}
-
 bool rm_perf_event_generic(const char *name, struct rm_perf_event *ret_event)
 {
     struct rm_perf_event event = {.type = 0};

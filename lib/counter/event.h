@@ -42,9 +42,6 @@ void rm_perf_event_encode(struct rm_perf_event *event, uint32_t type, const uint
 /** A generic event by its name; false: there is none. */
 bool rm_perf_event_generic(const char *name, struct rm_perf_event *ret_event);
 
-/** Name `index` of the generic events; NULL past the last. */
-const char *rm_perf_event_name(size_t index);
-
 static inline bool rm_perf_event_is_software(const struct rm_perf_event *event)
 {
     return event->type == RM_EVENT_SOFTWARE;

@@ -209,7 +209,7 @@ static resmon_status make_block(resmon_monitor *monitor)
         .sources = sampler->source_count > 0 ? sampler->source_count : 1,
         .tags = options->tags,
         .fact_bytes = FACT_BYTES,
-        .stacks = options->stacks != 0 && is_self ? STACKS : 0,
+        .stacks = options->stacks != 0 ? STACKS : 0,
     };
     set_scope_sizes(options, is_self, &sizes);
     return map_block(monitor, &sizes);
@@ -322,7 +322,8 @@ static resmon_status start_all(resmon_monitor *monitor)
         status = start_delivery(monitor);
     }
     if (status == RESMON_OK && monitor->block.header->sizes.stacks > 0) {
-        status = rm_stacks_start(&monitor->block, &monitor->options, &monitor->stacks);
+        status = rm_stacks_start(&monitor->block, &monitor->options,
+                                 monitor->sampling.sampler.collect.is_self, &monitor->stacks);
     }
     if (status == RESMON_OK) {
         rm_sampling_run(&monitor->sampling);

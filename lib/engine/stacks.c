@@ -48,6 +48,7 @@ struct rm_stacks {
     bool is_at_peak;
     uint32_t peak_arrived;
     bool is_lost; /* the program took the signal away */
+    bool has_remarked;
 
     bool has_faults; /* came in the latest round: the next one is soon */
 
@@ -199,6 +200,12 @@ static void attach(struct rm_stacks *stacks, uint32_t thread)
     if (attached.faults != RESMON_OK) {
         set_kinds(stacks, RESMON_STACKS_MEMORY, attached.faults, attached.faults_error);
     }
+    if (attached.lacks_kernel && !stacks->has_remarked) {
+        stacks->has_remarked = true;
+        set_kinds(stacks, RESMON_STACKS_MEMORY, RESMON_OK,
+                  "page faults in system calls (read() into fresh memory) are not sampled: this "
+                  "process may not watch the kernel (kernel.perf_event_paranoid 2)");
+    }
     if (attached.timer != RESMON_OK) {
         set_kinds(stacks, RESMON_STACKS_CPU, attached.timer, attached.timer_error);
     }
@@ -281,10 +288,10 @@ static void look_slowly(struct rm_stacks *stacks)
 /* In every round: the program's handler would get every signal that is sent meanwhile. */
 static void look_at_signal(struct rm_stacks *stacks)
 {
-    if (!stacks->is_lost && !rm_claimed_signal_is_ours()) {
+    if (stacks->terms.wants_signal && !stacks->is_lost && !rm_claimed_signal_is_ours()) {
         stacks->is_lost = true;
         rm_stack_sampler_give_up();
-        set_kinds(stacks, RESMON_STACKS_ALL, RESMON_EBUSY,
+        set_kinds(stacks, RESMON_STACKS_CPU, RESMON_EBUSY,
                   "the program took the signal for itself while stacks were taken");
     }
 }
@@ -333,7 +340,7 @@ static void do_round(struct rm_stacks *stacks)
     struct rm_peak_head head;
     see_modules(stacks);
     look_at_signal(stacks);
-    if (!stacks->is_lost) {
+    if (!stacks->is_lost || stacks->terms.fault_period > 0) {
         (void)rm_dir_visit(&stacks->root, "proc/self/task", visit_thread, stacks);
         count_slotless(stacks);
     }
@@ -364,19 +371,21 @@ static void remark_huge_pages(struct rm_stacks *stacks)
     }
 }
 
-static bool open_files(struct rm_stacks *stacks)
+static resmon_status open_files(struct rm_stacks *stacks)
 {
-    if (rm_root_open(&stacks->root, NULL) != RESMON_OK) {
-        return false;
+    resmon_status status = rm_root_open(&stacks->root, NULL);
+    if (status != RESMON_OK) {
+        return status;
     }
-    if (rm_scratch_init(&stacks->scratch) != RESMON_OK) {
+    status = rm_scratch_init(&stacks->scratch);
+    if (status != RESMON_OK) {
         rm_root_close(&stacks->root);
-        return false;
+        return status;
     }
     if ((stacks->wanted & RESMON_STACKS_PEAK) != 0) {
         rm_memory_watch_open(&stacks->watch, &stacks->root, &stacks->scratch);
     }
-    return true;
+    return RESMON_OK;
 }
 
 static void close_files(struct rm_stacks *stacks)
@@ -404,9 +413,12 @@ static void *run_thread(void *context)
 {
     struct rm_stacks *stacks = context;
     rm_kept_isolate_thread();
-    bool is_open = open_files(stacks);
+    resmon_status status = open_files(stacks);
+    bool is_open = status == RESMON_OK;
     int64_t until_ns = rm_clock_monotonic_ns();
-    if (is_open) {
+    if (!is_open) {
+        set_kinds(stacks, RESMON_STACKS_ALL, status, resmon_last_error());
+    } else {
         remark_huge_pages(stacks);
         do_round(stacks);
     }
@@ -420,6 +432,9 @@ static void *run_thread(void *context)
         } else if (is_open) {
             drain(stacks);
         }
+    }
+    if (is_open) {
+        drain(stacks); /* page faults: their rings go with the stop */
     }
     rm_stack_sampler_stop();
     if (is_open) {
@@ -457,6 +472,7 @@ static struct rm_stacks *make(const struct rm_block *block, const struct rm_opti
     if ((options->stacks & RESMON_STACKS_MEMORY) != 0) {
         stacks->terms.fault_period = options->fault_period;
     }
+    stacks->terms.wants_signal = (options->stacks & (RESMON_STACKS_CPU | RESMON_STACKS_PEAK)) != 0;
     (void)getrusage(RUSAGE_SELF, &stacks->before);
     (void)pthread_mutex_init(&stacks->lock, NULL);
     (void)pthread_cond_init(&stacks->answered, NULL);
@@ -494,8 +510,29 @@ static resmon_status start_thread(struct rm_stacks *stacks)
     return RESMON_OK;
 }
 
+static void say_failure(struct rm_stacks *stacks, uint64_t bits, resmon_status status)
+{
+    char text[TEXT_BYTES];
+    (void)rm_text_set(text, sizeof text, resmon_last_error());
+    set_kinds(stacks, bits, status, text);
+}
+
+/* Growth of memory needs no signal, if there is none to be had. */
+static resmon_status open_sampler(struct rm_stacks *stacks)
+{
+    resmon_status status = rm_stack_sampler_open(&stacks->terms);
+    if (status == RESMON_EBUSY && stacks->terms.wants_signal && stacks->terms.fault_period > 0) {
+        say_failure(stacks, RESMON_STACKS_CPU, status);
+        stacks->wanted &= RESMON_STACKS_MEMORY;
+        stacks->terms.wants_signal = false;
+        stacks->terms.cpu_ns = 0;
+        status = rm_stack_sampler_open(&stacks->terms);
+    }
+    return status;
+}
+
 resmon_status rm_stacks_start(const struct rm_block *block, const struct rm_options *options,
-                              struct rm_stacks **ret_stacks)
+                              bool is_self, struct rm_stacks **ret_stacks)
 {
     struct rm_stacks *stacks = make(block, options);
     if (stacks == NULL) {
@@ -507,11 +544,10 @@ resmon_status rm_stacks_start(const struct rm_block *block, const struct rm_opti
         return status;
     }
     set_first_kinds(stacks);
-    status = rm_stack_sampler_open(&stacks->terms);
+    status = is_self ? open_sampler(stacks)
+                     : rm_error(RESMON_ENOTSUP, "stacks are of this process only");
     if (status != RESMON_OK) {
-        char text[TEXT_BYTES];
-        (void)rm_text_set(text, sizeof text, resmon_last_error());
-        set_kinds(stacks, RESMON_STACKS_ALL, status, text);
+        say_failure(stacks, RESMON_STACKS_ALL, status);
         free_stacks(stacks);
         return RESMON_OK;
     }

@@ -13,11 +13,12 @@
 struct rm_stacks;
 
 /**
- * Starts it, for a block that has room for stacks.  Stacks that cannot be had are no failure: the
- * run has the reason.  RESMON_ENOMEM, or that no thread can be started.
+ * Starts it, for a block that has room for stacks; `is_self`: the run is of this process.  Stacks
+ * that cannot be had are no failure: the run has the reason.  RESMON_ENOMEM, or that no thread can
+ * be started.
  */
 resmon_status rm_stacks_start(const struct rm_block *block, const struct rm_options *options,
-                              struct rm_stacks **ret_stacks);
+                              bool is_self, struct rm_stacks **ret_stacks);
 
 /** No more stacks; all that were taken are in the block.  Frees.  NULL is fine. */
 void rm_stacks_stop(struct rm_stacks *stacks);

@@ -445,12 +445,17 @@ uint32_t rm_scope_sites_then(const struct rm_block *block, uint32_t thread, int6
     uint32_t count = 0;
     while (record != NULL && count < room && count < header->sizes.depth) {
         const struct rm_scope_frame *frame = &record->frames[count + 1];
-        if (RM_LOAD_ACQUIRE(&frame->token) == 0 ||
-            (double)(RM_LOAD(&frame->start) - header->start.ticks) * rate >
-                (double)(t_ns - header->start.ns)) {
+        uint64_t token = RM_LOAD_ACQUIRE(&frame->token);
+        if (token == 0 || (double)(RM_LOAD(&frame->start) - header->start.ticks) * rate >
+                              (double)(t_ns - header->start.ns)) {
             break;
         }
-        ret_sites[count++] = RM_LOAD(&rm_node_at(block, RM_LOAD(&frame->node))->site);
+        uint32_t site = RM_LOAD(&rm_node_at(block, RM_LOAD(&frame->node))->site);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (RM_LOAD(&frame->token) != token) {
+            break; /* another instance by now */
+        }
+        ret_sites[count++] = site;
     }
     return count;
 }

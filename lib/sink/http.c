@@ -4,7 +4,6 @@
 #include "sink/http.h"
 
 #include <curl/curl.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "base/fault.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "sys/library.h"
 #include "sys/signal_guard.h"
 
 #define CONNECT_NS     (10 * RM_NS_PER_S)
@@ -48,10 +48,7 @@ static struct {
     void (*slist_free_all)(struct curl_slist *list);
 } curl;
 
-static const struct {
-    const char *name;
-    void *function; /* where in `curl` */
-} functions[] = {
+static const struct rm_library_function functions[] = {
     {"curl_global_init", &curl.global_init},
     {"curl_easy_init", &curl.easy_init},
     {"curl_easy_setopt", &curl.easy_setopt},
@@ -111,26 +108,16 @@ static void end_exchanges(void)
 
 static void load(void)
 {
-    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-    void *library = NULL;
-    for (size_t i = 0; i < RM_ARRAY_LEN(names) && library == NULL; i++) {
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    }
-    if (library == NULL) {
-        const char *why = dlerror();
-        (void)snprintf(load_error, sizeof load_error,
-                       "libcurl cannot be loaded (Debian: libcurl4): %.150s",
-                       why != NULL ? why : "?");
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
+    static const struct rm_library library = {
+        .what = "libcurl (7.66 or later; Debian: libcurl4)",
+        .names = names,
+        .functions = functions,
+        .function_count = RM_ARRAY_LEN(functions),
+    };
+    if (rm_library_load(&library) != RESMON_OK) {
+        (void)rm_text_set(load_error, sizeof load_error, resmon_last_error());
         return;
-    }
-    for (size_t i = 0; i < RM_ARRAY_LEN(functions); i++) {
-        void *symbol = dlsym(library, functions[i].name);
-        if (symbol == NULL) {
-            (void)snprintf(load_error, sizeof load_error,
-                           "libcurl has no %s: it must be 7.66 or later", functions[i].name);
-            return;
-        }
-        memcpy(functions[i].function, &symbol, sizeof symbol);
     }
     if (curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         (void)snprintf(load_error, sizeof load_error, "libcurl cannot be initialised");

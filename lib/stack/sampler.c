@@ -30,6 +30,7 @@
 /* All static: a handler that comes late must find something.  Slots and tables are freed when no
  * handler is at work, which `at_work` tells; it is raised before anything else is looked at. */
 static struct {
+    bool is_taken;  /* atomic: from open to the end of close */
     bool is_open;   /* atomic: handlers may take stacks */
     int at_work;    /* atomic: handlers */
     int forks;      /* atomic: being made; handlers take no stacks meanwhile */
@@ -80,7 +81,7 @@ static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *
     sample->site_count =
         rm_scope_open_sites(&state.terms.block, rm_slot_sites(sample), RM_STACK_SITES);
     const struct rm_unwind_start start = {.context = context};
-    slot->unwind.code = __atomic_load_n(&state.code, __ATOMIC_ACQUIRE);
+    slot->unwind.code = __atomic_load_n(&state.code, __ATOMIC_SEQ_CST);
     follow(&slot->unwind, &start, sample);
     rm_slot_commit(slot, sample);
 }
@@ -142,7 +143,6 @@ static bool handle(const siginfo_t *info, void *context)
 static void forget_all(void)
 {
     __atomic_store_n(&state.is_open, false, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&state.at_work, 0, __ATOMIC_SEQ_CST);
     memset(state.slots, 0, sizeof state.slots); /* what they held is the parent's, and stays */
     state.code = NULL;
     state.retired = NULL;
@@ -170,12 +170,33 @@ static void after_fork_child(void)
 {
     state.is_torn = state.is_torn || __atomic_load_n(&state.at_work, __ATOMIC_SEQ_CST) > 0;
     __atomic_store_n(&state.forks, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&state.at_work, 0, __ATOMIC_SEQ_CST);
     forget_all();
+    __atomic_store_n(&state.is_taken, false, __ATOMIC_SEQ_CST);
 }
 
 static void install_fork_handlers(void)
 {
     (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+static resmon_status open_taken(const struct rm_stack_terms *terms)
+{
+    int signal = 0;
+    resmon_status status =
+        terms->wants_signal ? rm_claimed_signal_take(handle, &signal) : RESMON_OK;
+    if (status != RESMON_OK) {
+        return status;
+    }
+    state.terms = *terms;
+    RM_STORE(&state.has_asked, false);
+    state.signal = signal;
+    if (!rm_stack_sampler_refresh() && state.code == NULL) {
+        rm_claimed_signal_release();
+        return rm_error(RESMON_ENOMEM, "out of memory for the list of libraries");
+    }
+    __atomic_store_n(&state.is_open, true, __ATOMIC_SEQ_CST);
+    return RESMON_OK;
 }
 
 resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms)
@@ -189,20 +210,14 @@ resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms)
     if (status != RESMON_OK) {
         return status;
     }
-    int signal;
-    status = rm_claimed_signal_take(handle, &signal);
+    if (__atomic_exchange_n(&state.is_taken, true, __ATOMIC_SEQ_CST)) {
+        return rm_error(RESMON_EBUSY, "another monitor takes stacks");
+    }
+    status = open_taken(terms);
     if (status != RESMON_OK) {
-        return status;
+        __atomic_store_n(&state.is_taken, false, __ATOMIC_SEQ_CST);
     }
-    state.terms = *terms;
-    RM_STORE(&state.has_asked, false);
-    state.signal = signal;
-    if (!rm_stack_sampler_refresh() && state.code == NULL) {
-        rm_claimed_signal_release();
-        return rm_error(RESMON_ENOMEM, "out of memory for the list of libraries");
-    }
-    __atomic_store_n(&state.is_open, true, __ATOMIC_SEQ_CST);
-    return RESMON_OK;
+    return status;
 }
 
 static bool wait_for_handlers(int64_t most_ns)
@@ -227,25 +242,33 @@ static void free_code(struct rm_code *code)
     }
 }
 
-static void silence(struct rm_stack_slot *slot)
+static void stop_timer(struct rm_stack_slot *slot)
 {
     if (slot->has_timer) {
         (void)timer_delete(slot->timer);
         slot->has_timer = false;
     }
+}
+
+static void silence(struct rm_stack_slot *slot)
+{
+    stop_timer(slot);
     rm_perf_ring_close(&slot->faults);
 }
 
 void rm_stack_sampler_give_up(void)
 {
+    state.terms.cpu_ns = 0;
     for (uint32_t i = 0; i < state.count; i++) {
-        silence(state.slots[i]);
+        stop_timer(state.slots[i]);
     }
 }
 
 void rm_stack_sampler_stop(void)
 {
-    rm_stack_sampler_give_up();
+    for (uint32_t i = 0; i < state.count; i++) {
+        silence(state.slots[i]);
+    }
     rm_claimed_signal_release();
     __atomic_store_n(&state.is_open, false, __ATOMIC_SEQ_CST);
 }
@@ -255,6 +278,7 @@ void rm_stack_sampler_close(void)
 {
     if (!wait_for_handlers(2 * RM_NS_PER_S)) {
         forget_all();
+        __atomic_store_n(&state.is_taken, false, __ATOMIC_SEQ_CST);
         return;
     }
     for (uint32_t i = 0; i < state.count; i++) {
@@ -267,6 +291,7 @@ void rm_stack_sampler_close(void)
     free_code(state.retired);
     state.code = NULL;
     state.retired = NULL;
+    __atomic_store_n(&state.is_taken, false, __ATOMIC_SEQ_CST);
 }
 
 /* ---- modules ---------------------------------------------------------------------------- */
@@ -297,7 +322,7 @@ bool rm_stack_sampler_refresh(void)
         return false;
     }
     state.retired = state.code;
-    __atomic_store_n(&state.code, fresh, __ATOMIC_RELEASE);
+    __atomic_store_n(&state.code, fresh, __ATOMIC_SEQ_CST);
     return true;
 }
 
@@ -386,11 +411,13 @@ bool rm_stack_sampler_attach(uint32_t thread, struct rm_stack_attached *ret_atta
     slot->thread = thread;
     slot->blocked = 0;
     slot->faults_taken = 0;
+    slot->is_hung_up = false;
     slot->seen_ns = (uint64_t)rm_clock_ns(rm_thread_cpu_clock_of(thread));
     state.is_named[index] = true;
     if (state.terms.fault_period > 0) {
         resmon_status status = rm_perf_ring_open(&slot->faults, thread, state.terms.fault_period);
         ret_attached->faults = say(thread, status, ret_attached->faults_error);
+        ret_attached->lacks_kernel = status == RESMON_OK && !slot->faults.has_kernel;
     }
     if (state.terms.cpu_ns > 0) {
         ret_attached->timer = say(thread, start_timer(slot, index), ret_attached->timer_error);
@@ -475,6 +502,11 @@ void rm_stack_sampler_drain(rm_stack_take_fn take, void *context)
     }
 }
 
+static bool is_polled(const struct rm_stack_slot *slot)
+{
+    return slot->faults.fd >= 0 && !slot->is_hung_up;
+}
+
 /* Until a ring fills, or the time has come, or rm_stack_sampler_wake(), whose signal only this wait
  * lets through. */
 void rm_stack_sampler_wait(int64_t most_ns)
@@ -488,11 +520,20 @@ void rm_stack_sampler_wait(int64_t most_ns)
         (void)sigdelset(&mask, state.signal);
     }
     for (uint32_t i = 0; i < state.count; i++) {
-        if (state.slots[i]->faults.fd >= 0) {
+        if (is_polled(state.slots[i])) {
             rings[count++] = (struct pollfd){.fd = state.slots[i]->faults.fd, .events = POLLIN};
         }
     }
-    (void)ppoll(rings, count, &most, &mask);
+    if (ppoll(rings, count, &most, &mask) <= 0) {
+        return;
+    }
+    count = 0;
+    for (uint32_t i = 0; i < state.count; i++) {
+        if (is_polled(state.slots[i])) {
+            /* Of a thread that has ended; it would be so for ever. */
+            state.slots[i]->is_hung_up = (rings[count++].revents & (POLLHUP | POLLERR)) != 0;
+        }
+    }
 }
 
 static bool send_token(uint32_t thread, void *token)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the taking of stacks in this process: the signal, a slot for each thread, the handler.  One
- * at a time.  All but the handler runs on one thread, that of engine/stacks.
+ * at a time.  What is not the handler, open or wake runs on one thread, that of engine/stacks.
  */
 #ifndef RM_STACK_SAMPLER_H
 #define RM_STACK_SAMPLER_H
@@ -20,6 +20,7 @@ struct rm_stack_terms {
     struct rm_block block; /* whose scopes are noted */
     int64_t cpu_ns;        /* CPU time between samples; 0: none are taken */
     uint64_t fault_period; /* page faults between samples; 0: none are taken */
+    bool wants_signal;     /* for CPU time, and for asking all threads */
 };
 
 /** Takes the signal and makes ready; no thread is sampled yet.  RESMON_EBUSY: another monitor takes
@@ -29,13 +30,13 @@ resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms);
 /** No more stacks are taken; those that are on their way are waited for. */
 void rm_stack_sampler_stop(void);
 
-/** Sends no more signals: they would go to a handler of the program. */
+/** Sends no more signals: they would go to a handler of the program.  Page faults go on. */
 void rm_stack_sampler_give_up(void);
 
 /** Frees; after stop. */
 void rm_stack_sampler_close(void);
 
-/** Sees after libraries that came or went; RESMON_ENOMEM.  true: something changed. */
+/** Sees after libraries that came or went.  true: something changed. */
 bool rm_stack_sampler_refresh(void);
 
 /** The modules that are mapped, as last seen. */
@@ -46,6 +47,7 @@ const struct rm_modules *rm_stack_sampler_modules(void);
 /* What became of a thread that was to be sampled. */
 struct rm_stack_attached {
     bool has_slot;
+    bool lacks_kernel;    /* faults in system calls are not counted */
     resmon_status faults; /* RESMON_OK: they are counted, or the thread has just ended */
     resmon_status timer;
     char faults_error[RM_STACK_ERROR_BYTES];

@@ -34,6 +34,7 @@ struct rm_stack_slot {
     bool has_timer;
     timer_t timer;
     struct rm_perf_ring faults;
+    bool is_hung_up;       /* its counter: the thread has ended */
     uint64_t full;         /* atomic: samples that found no room */
     uint64_t faults_taken; /* samples of page faults, those that were charged for others included */
     uint64_t full_faults;  /* of these, the others */

@@ -71,6 +71,9 @@ static bool read_memory(uint64_t address, void *target, size_t bytes)
 static const struct rm_unwind_window *window_of(struct rm_unwind *unwind, uint64_t address)
 {
     uint64_t start = address & ~(uint64_t)(RM_UNWIND_WINDOW_BYTES - 1);
+    if (start == 0) {
+        return NULL;
+    }
     if (unwind->windows[unwind->latest].start == start) {
         return &unwind->windows[unwind->latest];
     }
@@ -82,7 +85,7 @@ static const struct rm_unwind_window *window_of(struct rm_unwind *unwind, uint64
     }
     struct rm_unwind_window *window = &unwind->windows[unwind->next];
     window->start = 0;
-    if (start == 0 || !read_memory(start, window->bytes, sizeof window->bytes)) {
+    if (!read_memory(start, window->bytes, sizeof window->bytes)) {
         return NULL;
     }
     window->start = start;

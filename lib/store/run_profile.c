@@ -120,6 +120,9 @@ static uint32_t scope_of(const struct reader *reader, uint32_t parent, uint64_t 
     const struct resmon_run *run = reader->run;
     const char *name = rm_site_at(reader->block, (uint32_t)site)->name;
     for (size_t i = parent; i < run->scope_count; i++) {
+        if (parent > 0 && run->scopes[i].depth <= run->scopes[parent - 1].depth) {
+            break; /* in preorder, what is inside of it ends here */
+        }
         if (run->scopes[i].parent == (int64_t)parent - 1 &&
             strncmp(run->scopes[i].name, name, RM_SITE_NAME_BYTES - 1) == 0) {
             return (uint32_t)i + 1;
@@ -291,19 +294,37 @@ static resmon_status decode_peak(struct reader *reader, uint64_t version, uint64
     return status;
 }
 
+/* Two peaks while one is read write over it: then it is read again, a few times. */
+static resmon_status decode_latest_peak(struct reader *reader)
+{
+    struct rm_run_profile *profile = &reader->run->profile;
+    const size_t frames = profile->frame_count;
+    resmon_status status = RESMON_OK;
+    for (int tries = 0; tries < 4 && status == RESMON_OK; tries++) {
+        uint64_t version = RM_LOAD_ACQUIRE(&reader->record->peak_version);
+        uint64_t threads = RM_LOAD(&reader->record->peaks[version & 1].count);
+        profile->frame_count = frames;
+        profile->peak.stack_count = 0;
+        status = decode_peak(reader, version,
+                             threads < RM_STACK_PEAK_THREADS ? threads : RM_STACK_PEAK_THREADS);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (RM_LOAD(&reader->record->peak_version) == version) {
+            break;
+        }
+    }
+    return status;
+}
+
 static resmon_status decode_stacks(struct reader *reader)
 {
     struct rm_run_profile *profile = &reader->run->profile;
     uint64_t count =
         at_most(RM_LOAD_ACQUIRE(&reader->record->stack_count), reader->block, RM_SECTION_STACKS);
-    uint64_t version = RM_LOAD_ACQUIRE(&reader->record->peak_version);
-    uint64_t threads = RM_LOAD(&reader->record->peaks[version & 1].count);
-    threads = threads < RM_STACK_PEAK_THREADS ? threads : RM_STACK_PEAK_THREADS;
     for (uint64_t i = 0; i < count; i++) {
         const struct rm_stack_entry *entry = rm_block_record(reader->block, RM_SECTION_STACKS, i);
         reader->frame_room += depth_of(reader, entry->node);
     }
-    reader->frame_room += threads * RM_STACK_DEPTH;
+    reader->frame_room += (size_t)RM_STACK_PEAK_THREADS * RM_STACK_DEPTH;
     struct rm_arena *strings = &reader->run->strings;
     profile->frames = rm_arena_alloc(strings, reader->frame_room, sizeof *profile->frames);
     profile->stacks = rm_arena_alloc(strings, count, sizeof *profile->stacks);
@@ -313,7 +334,7 @@ static resmon_status decode_stacks(struct reader *reader)
     for (uint64_t i = 0; i < count; i++) {
         decode_stack(reader, rm_block_record(reader->block, RM_SECTION_STACKS, i));
     }
-    return decode_peak(reader, version, threads);
+    return decode_latest_peak(reader);
 }
 
 static resmon_status decode_kinds(const struct reader *reader)

@@ -27,12 +27,10 @@ static rm_signal_fn handler; /* atomic */
 static int claimed;          /* atomic; 0: none */
 static struct sigaction before;
 
-/* What would have happened without us: a default of ignoring, or one that the program set. */
-static void pass_on(int signal, siginfo_t *info, void *context)
+/* What would have happened without us: it was ignored, or had its default. */
+static void pass_on(int signal)
 {
-    if ((before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction != NULL) {
-        before.sa_sigaction(signal, info, context);
-    } else if (before.sa_handler == SIG_DFL && signal != SIGURG) {
+    if (before.sa_handler == SIG_DFL && signal != SIGURG) {
         (void)sigaction(signal, &before, NULL);
         (void)raise(signal); /* comes when this handler returns */
     }
@@ -48,7 +46,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     (void)pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     rm_signal_fn handle = __atomic_load_n(&handler, __ATOMIC_ACQUIRE);
     if (handle == NULL || !handle(info, context)) {
-        pass_on(signal, info, context);
+        pass_on(signal);
     }
     if (type != PTHREAD_CANCEL_DEFERRED) {
         (void)pthread_setcanceltype(type, &type);

@@ -196,7 +196,7 @@ resmon_status rm_perf_refuse(int error, const char *name, bool has_pmu)
     case EOPNOTSUPP:
         return has_pmu ? rm_error(RESMON_ENOENT, "this processor does not count %s", name)
                        : rm_error(RESMON_ENOENT, "this machine has no hardware counters (ENOENT): "
-                                                 "a virtual machine without a PMU");
+                                                 "a virtual machine without a PMU, for example");
     case EACCES:
     case EPERM:
         return refuse_permission(status, name);

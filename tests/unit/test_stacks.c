@@ -616,12 +616,12 @@ static void *touch_until_over(void *unused)
     return unused;
 }
 
-/* At nearly any moment one of the threads is in the handler. */
+/* Some of the forks find a thread in the handler. */
 static void test_a_fork_in_the_midst_of_handlers(void **state)
 {
     (void)state;
     const resmon_monitor_options options = {
-        .stacks = RESMON_STACKS_MEMORY, .stack_hz = 250, .fault_period = 1};
+        .stacks = RESMON_STACKS_CPU | RESMON_STACKS_MEMORY, .stack_hz = 1000, .fault_period = 1};
     resmon_monitor *monitor = start_with(&options);
     pthread_t threads[2];
     for (int t = 0; t < 2; t++) {

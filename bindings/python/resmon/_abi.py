@@ -142,7 +142,7 @@ STACKS = {"cpu": 1, "memory": 2, "peak": 4, "all": 7}
 STACK_KINDS = {"cpu": 0, "memory": 1, "file": 2}
 STACKS_FOLDED, STACKS_SPEEDSCOPE, STACKS_PPROF = 1, 2, 3
 RunStack = _sized("RunStack", "I scope", "U frames is_cut", ("samples", c_uint64 * 3), ("weight", c_double * 3))
-RunFrame = _sized("RunFrame", "s function file module", "U line address is_inlined")
+RunFrame = _sized("RunFrame", "s function file module", "U line address is_inlined module_offset")
 RunStackInfo = _sized("RunStackInfo", "i status reserved", "s reason", "U period samples", "d weight total", "U lost")
 RunPeakStack = _sized("RunPeakStack", "I t_ns", "d rss_bytes headroom_bytes", "U thread_id", "s thread_name", "I scope",
                       "U frames is_cut")

@@ -112,6 +112,7 @@ class Frame(Record):
     line: int
     address: int
     is_inlined: bool
+    module_offset: int
 
 class Stack(Record):
     scope: str

@@ -16,7 +16,8 @@ def kind_of(name):
 
 
 def _name(frame):
-    return frame.function or (f"{os.path.basename(frame.module)}+?" if frame.module else hex(frame.address))
+    return frame.function or (f"{os.path.basename(frame.module)}+{frame.module_offset:#x}" if frame.module
+                              else hex(frame.address))
 
 
 def _weight_text(kind, value):
