@@ -7,6 +7,7 @@ int use_macros(int n);
 static int twice(int a, int b)
 {
     RESMON_FUNCTION();
+    RESMON_LINE();
     return a + b;
 }
 

@@ -10,6 +10,7 @@ template <typename T> struct summer {
     T operator()(T a, T b) const
     {
         RESMON_FUNCTION();
+        RESMON_LINE();
         return a + b;
     }
 };
