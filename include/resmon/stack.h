@@ -28,7 +28,8 @@
  * fault. Faults inside of system calls (read() into fresh memory) count where the process may watch
  * the kernel (root, CAP_PERFMON, paranoid 1); resmon_run_stack_info.total has them in any case.
  *
- * A huge page comes with one fault and counts as a small one.
+ * Memory that is read before anything was written to it counts, too, though it shares one page of
+ * zeros.  A huge page comes with one fault and counts as a small one.
  *
  * Peak: when the RSS is a tenth and 16 MiB higher than at the peak before, or the control group has
  * less than a tenth of its limit left, each thread is sent the signal once, also those that wait:

@@ -26,7 +26,7 @@
 #define SLOW_ROUNDS 50                   /* between looks at what changes rarely */
 #define MAPPINGS_NS (100 * RM_NS_PER_MS) /* the list of them is as old as this at most */
 #define LATE_NS     (200 * RM_NS_PER_MS) /* of CPU time: the signal was blocked meanwhile */
-#define PEAK_ROUNDS 20                   /* of a millisecond that the stacks of a peak have */
+#define PEAK_ROUNDS 100                  /* of a millisecond that the stacks of a peak have */
 #define TEXT_BYTES  160
 
 struct rm_stacks {
@@ -515,6 +515,10 @@ static void say_failure(struct rm_stacks *stacks, uint64_t bits, resmon_status s
     char text[TEXT_BYTES];
     (void)rm_text_set(text, sizeof text, resmon_last_error());
     set_kinds(stacks, bits, status, text);
+    if (stacks->wanted ==
+        RESMON_STACKS_PEAK) { /* which is no kind: its reason must stand somewhere */
+        rm_stack_writer_set_kind(&stacks->writer, RESMON_STACK_CPU, status, text);
+    }
 }
 
 /* Growth of memory needs no signal, if there is none to be had. */

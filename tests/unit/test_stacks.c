@@ -233,7 +233,9 @@ static void test_growth_is_where_memory_is_touched(void **state)
     resmon_run *run = finish(monitor);
     (void)munmap(memory, 256 * MIB);
     skip_without(run, RESMON_STACK_MEMORY);
-    assert_near(weight_at(run, RESMON_STACK_MEMORY, calls[3]) / (double)(256 * MIB), 1, 0.05);
+    double touched =
+        HAS_ADDRESS_SANITIZER ? 1.125 : 1; /* it looks at a byte of its own for each 8 */
+    assert_near(weight_at(run, RESMON_STACK_MEMORY, calls[3]) / (double)(256 * MIB), touched, 0.05);
     assert_true(run->profile.kinds[RESMON_STACK_MEMORY].total >= 255.0 * (double)MIB);
     assert_true(weight_at(run, RESMON_STACK_CPU, 0) == 0);
     resmon_run_free(run);
@@ -253,7 +255,8 @@ static void test_pages_of_files_are_no_growth(void **state)
     (void)close(fd);
     skip_without(run, RESMON_STACK_FILE);
     assert_near(weight_at(run, RESMON_STACK_FILE, calls[3]) / (double)(32 * MIB), 1, 0.05);
-    assert_true(weight_at(run, RESMON_STACK_MEMORY, calls[3]) < (double)MIB);
+    double others = HAS_ADDRESS_SANITIZER ? 8 : 1;
+    assert_true(weight_at(run, RESMON_STACK_MEMORY, calls[3]) < others * (double)MIB);
     resmon_run_free(run);
 }
 
