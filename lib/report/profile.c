@@ -89,9 +89,10 @@ static void write_functions(struct rm_buffer *buffer, const struct rm_profile_su
         return;
     }
     rm_buffer_printf(buffer,
-                     "\nHot functions, by %s (self: in the function itself; total: with "
+                     "\nHot functions, by %s%s (self: in the function itself; total: with "
                      "what it called)\n",
-                     kind == RESMON_STACK_CPU ? "CPU time" : "growth of memory");
+                     kind == RESMON_STACK_CPU ? "CPU time" : "growth of memory",
+                     count == MOST_FUNCTIONS ? ", the first ones" : "");
     rm_table_begin(&table, headings, 6, 1);
     table.is_left[5] = true;
     for (size_t i = 0; i < count; i++) {

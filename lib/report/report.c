@@ -212,6 +212,11 @@ static void write_phases(struct rm_buffer *buffer, const struct resmon_run *run)
 
 typedef void (*print_fn)(char text[RM_HUMAN_BYTES], double value);
 
+static void print_ratio(char text[RM_HUMAN_BYTES], double value)
+{
+    rm_human_fixed(text, value, 2);
+}
+
 static const struct {
     const char *label;
     const char *metric;
@@ -239,6 +244,24 @@ static const struct {
     {"tasks waited for a CPU (PSI)", "node.psi.cpu_some", rm_human_seconds},
     {"tasks waited for I/O (PSI)", "node.psi.io_some", rm_human_seconds},
     {"tasks waited for memory (PSI)", "node.psi.memory_some", rm_human_seconds},
+    {"instructions", "perf.instructions", rm_human_count},
+    {"cycles", "perf.cycles", rm_human_count},
+    {"instructions per cycle", "perf.ipc", print_ratio},
+    {"cache misses", "perf.cache.misses", rm_human_count},
+    {"cache misses of all references", "perf.cache.miss_ratio", rm_human_percent},
+    {"branch misses", "perf.branch.misses", rm_human_count},
+    {"branch misses of all branches", "perf.branch.miss_ratio", rm_human_percent},
+    {"L2 traffic", "perf.l2.bandwidth", rm_human_bytes},
+    {"L3 traffic", "perf.l3.bandwidth", rm_human_bytes},
+    {"memory read (LLC misses)", "perf.mem.read_bandwidth", rm_human_bytes},
+    {"FLOP, single precision", "perf.flops.sp", rm_human_count},
+    {"FLOP, double precision", "perf.flops.dp", rm_human_count},
+    {"FLOP, of any precision", "perf.flops.any", rm_human_count},
+    {"FLOP in vectors", "perf.vector.ratio", rm_human_percent},
+    {"CPU time (task-clock)", "perf.task_clock", rm_human_seconds},
+    {"context switches", "perf.context_switches", rm_human_count},
+    {"migrations between CPUs", "perf.migrations", rm_human_count},
+    {"page faults", "perf.page_faults", rm_human_count},
 };
 
 static void set_rate(cell target, print_fn print, double value, bool is_rate)

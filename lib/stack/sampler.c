@@ -355,6 +355,8 @@ static struct rm_stack_slot *take_slot(uint32_t *ret_index)
             return NULL;
         }
         fresh->faults.fd = -1;
+        memset(fresh->ring, 0xff,
+               sizeof fresh->ring); /* page faults of ours are not the program's */
         __atomic_store_n(&state.slots[index], fresh, __ATOMIC_RELEASE);
         state.count++;
     }

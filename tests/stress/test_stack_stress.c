@@ -39,6 +39,7 @@ static void *work_a_little(void *unused)
     for (unsigned i = 0; i < 300000; i++) {
         sum += i;
     }
+    (void)sum;
     return unused;
 }
 
