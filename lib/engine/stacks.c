@@ -22,7 +22,7 @@
 #include "sys/kept.h"
 
 #define ROUND_NS    (20 * RM_NS_PER_MS)
-#define SHORT_NS    (2 * RM_NS_PER_MS)   /* while page faults come: their scopes are still open */
+#define SHORT_NS    (4 * RM_NS_PER_MS)   /* while page faults come: their scopes are still open */
 #define SLOW_ROUNDS 50                   /* between looks at what changes rarely */
 #define MAPPINGS_NS (100 * RM_NS_PER_MS) /* the list of them is as old as this at most */
 #define LATE_NS     (200 * RM_NS_PER_MS) /* of CPU time: the signal was blocked meanwhile */

@@ -427,8 +427,12 @@ static const struct rm_scope_thread_record *record_of(const struct rm_block *blo
     int64_t clock = rm_thread_cpu_clock_of(thread);
     for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
         const struct rm_scope_thread_record *record = rm_block_record(block, RM_SECTION_THREADS, i);
-        if (RM_LOAD_ACQUIRE(&record->state) == RM_THREAD_LIVE && record->cpu_clock == clock) {
+        uint32_t thread_state = RM_LOAD_ACQUIRE(&record->state);
+        if (thread_state == RM_THREAD_LIVE && record->cpu_clock == clock) {
             return record;
+        }
+        if (thread_state == RM_THREAD_FREE && record->root == 0) {
+            break; /* never used, nor are those behind it */
         }
     }
     return NULL;

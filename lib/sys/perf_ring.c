@@ -58,7 +58,8 @@ static int open_event(uint32_t thread, uint64_t period, bool has_kernel)
             PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
         .exclude_kernel = has_kernel ? 0 : 1,
         .exclude_hv = 1,
-        .watermark = 1, /* of half the ring */
+        .watermark = 1,
+        .wakeup_watermark = UINT32_MAX, /* of the whole ring */
         .sample_regs_user = REGISTERS_MASK,
         .sample_stack_user = RM_PERF_STACK_BYTES,
         .use_clockid = 1,
