@@ -85,9 +85,10 @@ typedef struct resmon_line_site {
 /**
  * What RESMON_LINE does: adds the wall time, and the growth of the process's RSS, since the
  * checkpoint before this one in the same instance of the innermost scope of this thread (or outside
- * of any) to what is known of this line.  Takes about 1 us, which is in no stretch.  RSS is as
- * exact as /proc/self/statm.  256 lines in a run; further ones are not counted.  Nothing is done
- * when no monitor has the scopes.  Thread class: any thread, not from signal handlers.  Since 0.1.
+ * of any) to what is known of this line.  Takes a read of /proc/self/statm, which is in no stretch.
+ * RSS is as exact as /proc/self/statm.  256 lines in a run; further ones are not counted.  Nothing
+ * is done when no monitor has the scopes.  Thread class: any thread, not from signal handlers.
+ * Since 0.1.
  */
 RESMON_API void resmon_line(resmon_line_site *site);
 

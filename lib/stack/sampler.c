@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -477,12 +476,12 @@ static void drain_faults(struct rm_stack_slot *slot, rm_stack_take_fn take, void
 {
     struct rm_perf_sample fault;
     uint64_t before = slot->faults_taken;
+    uint64_t all = rm_perf_ring_count(&slot->faults); /* first: what comes meanwhile is in none */
     while (rm_perf_ring_take(&slot->faults, state.record, &fault)) {
         take_fault(slot, &fault, take, context);
         slot->faults_taken++;
     }
-    uint64_t all = slot->faults_taken != before ? rm_perf_ring_count(&slot->faults) : 0;
-    if (all > slot->faults_taken) {
+    if (slot->faults_taken != before && all > slot->faults_taken) {
         struct rm_slot_sample *last = &state.faulted.sample;
         last->count = all - slot->faults_taken;
         slot->full_faults += last->count;

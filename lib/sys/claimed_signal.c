@@ -13,7 +13,7 @@
 /*
  * In order of harmlessness.  SIGURG first: one that comes late (after an exec, or when the handler
  * has gone) is ignored by default, and nearly nobody has a use for it.  A standard signal is queued
- * once only, so that it cannot run into the limit on queued ones.
+ * once only, so that a thread that has it blocked does not gather them.
  */
 static const int candidates[] = {
     SIGURG,
