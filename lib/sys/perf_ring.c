@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -27,6 +28,9 @@
 #define MOST_RING_PAGES  64U
 #define LEAST_RING_PAGES 4U
 
+/* PERF_SAMPLE_DATA_PAGE_SIZE, which older headers lack. */
+#define SAMPLE_PAGE_SIZE (UINT64_C(1) << 22)
+
 static size_t page_bytes(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -46,30 +50,68 @@ static resmon_status explain(int error)
     return rm_error_errno(error, "cannot sample page faults");
 }
 
-static int open_event(uint32_t thread, uint64_t period, bool has_kernel)
+/* Counted when the fault is over, and its page is there. */
+static int open_event(const struct rm_perf_ring *ring, uint32_t thread, uint64_t event,
+                      uint64_t period)
 {
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof attributes,
-        .config = PERF_COUNT_SW_PAGE_FAULTS,
+        .config = event,
         .sample_period = period,
-        .sample_type =
-            PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-        .exclude_kernel = has_kernel ? 0 : 1,
+        .sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_READ |
+                       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+        .read_format = PERF_FORMAT_GROUP,
+        .exclude_kernel = ring->has_kernel ? 0 : 1,
         .exclude_hv = 1,
         .watermark = 1,
         .wakeup_watermark = UINT32_MAX, /* of the whole ring */
         .sample_regs_user = REGISTERS_MASK,
-        .sample_stack_user = RM_PERF_STACK_BYTES,
+        .sample_stack_user = ring->stack_bytes,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
     };
+    if (ring->has_pages) {
+        attributes.sample_type |= SAMPLE_PAGE_SIZE;
+    }
     if (RM_FAULT(RM_FAULT_OPEN)) {
         errno = EMFILE;
         return -1;
     }
-    return (int)syscall(SYS_perf_event_open, &attributes, (pid_t)thread, -1, -1,
+    return (int)syscall(SYS_perf_event_open, &attributes, (pid_t)thread, -1, ring->fd,
                         PERF_FLAG_FD_CLOEXEC);
+}
+
+static bool open_pair(struct rm_perf_ring *ring, uint32_t thread, uint64_t period)
+{
+    ring->fd = open_event(ring, thread, PERF_COUNT_SW_PAGE_FAULTS_MIN, period);
+    if (ring->fd < 0) {
+        return false;
+    }
+    ring->major_fd = open_event(ring, thread, PERF_COUNT_SW_PAGE_FAULTS_MAJ, period);
+    if (ring->major_fd < 0) {
+        int error = errno;
+        rm_perf_ring_close(ring);
+        errno = error;
+        return false;
+    }
+    return true;
+}
+
+/* What the kernel grants, from the best on. */
+static bool open_best(struct rm_perf_ring *ring, uint32_t thread, uint64_t period)
+{
+    static const struct {
+        bool has_kernel, has_pages;
+    } forms[] = {{true, true}, {true, false}, {false, true}, {false, false}};
+    for (size_t i = 0; i < RM_ARRAY_LEN(forms); i++) {
+        ring->has_kernel = forms[i].has_kernel;
+        ring->has_pages = forms[i].has_pages;
+        if (open_pair(ring, thread, period)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static resmon_status map_ring(struct rm_perf_ring *ring)
@@ -78,7 +120,11 @@ static resmon_status map_ring(struct rm_perf_ring *ring)
         ring->bytes = (pages + 1) * page_bytes();
         ring->memory = mmap(NULL, ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
         if (ring->memory != MAP_FAILED) {
-            return RESMON_OK;
+            ring->data = (const unsigned char *)ring->memory + page_bytes();
+            ring->mask = pages * page_bytes() - 1;
+            return ioctl(ring->major_fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0
+                       ? RESMON_OK
+                       : rm_error_errno(errno, "cannot share a ring of page faults");
         }
         ring->memory = NULL;
         if (errno != EPERM) {
@@ -89,18 +135,14 @@ static resmon_status map_ring(struct rm_perf_ring *ring)
                                    "(ulimit -l, kernel.perf_event_mlock_kb)");
 }
 
-resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint64_t period)
+resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint64_t period,
+                                uint32_t stack_bytes)
 {
-    struct rm_perf_ring fresh = {.fd = -1, .period = period, .has_kernel = true};
+    struct rm_perf_ring fresh = {.fd = -1, .major_fd = -1, .stack_bytes = stack_bytes};
     if (RM_PERF_REGISTERS == 0) {
         return rm_error(RESMON_ENOTSUP, "page faults are not sampled on this architecture");
     }
-    fresh.fd = open_event(thread, period, true);
-    if (fresh.fd < 0 && (errno == EACCES || errno == EPERM)) {
-        fresh.has_kernel = false;
-        fresh.fd = open_event(thread, period, false);
-    }
-    if (fresh.fd < 0) {
+    if (!open_best(&fresh, thread, period)) {
         return explain(errno);
     }
     resmon_status status = map_ring(&fresh);
@@ -112,108 +154,166 @@ resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint
     return RESMON_OK;
 }
 
+static void close_event(int *fd)
+{
+    if (*fd >= 0) {
+        (void)close(*fd);
+        *fd = -1;
+    }
+}
+
 void rm_perf_ring_close(struct rm_perf_ring *ring)
 {
     if (ring->memory != NULL) {
         (void)munmap(ring->memory, ring->bytes);
         ring->memory = NULL;
     }
-    if (ring->fd >= 0) {
-        (void)close(ring->fd);
-        ring->fd = -1;
-    }
+    close_event(&ring->major_fd);
+    close_event(&ring->fd);
 }
+
+void rm_perf_ring_set_period(struct rm_perf_ring *ring, uint64_t period)
+{
+    (void)ioctl(ring->fd, PERF_EVENT_IOC_PERIOD, &period);
+}
+
+/* As PERF_FORMAT_GROUP gives them. */
+struct counts {
+    uint64_t count; /* of values */
+    uint64_t minor, major;
+};
 
 uint64_t rm_perf_ring_count(const struct rm_perf_ring *ring)
 {
-    uint64_t faults;
-    return ring->fd >= 0 && read(ring->fd, &faults, sizeof faults) == (ssize_t)sizeof faults
-               ? faults / ring->period
+    struct counts counts;
+    return ring->fd >= 0 && read(ring->fd, &counts, sizeof counts) == (ssize_t)sizeof counts
+               ? counts.minor + counts.major
                : 0;
 }
 
 /* ---- records ---------------------------------------------------------------------------- */
 
+static void copy_out(const struct rm_perf_ring *ring, uint64_t position, void *target, size_t bytes)
+{
+    uint64_t at = position & ring->mask;
+    size_t to_end = (size_t)(ring->mask + 1 - at);
+    size_t first = to_end < bytes ? to_end : bytes;
+    memcpy(target, ring->data + at, first);
+    memcpy((unsigned char *)target + first, ring->data, bytes - first);
+}
+
+/* A record that is being read: positions in the ring. */
 struct cursor {
-    const unsigned char *at, *end;
+    const struct rm_perf_ring *ring;
+    uint64_t at, end;
 };
 
-static bool take_bytes(struct cursor *cursor, size_t bytes, const unsigned char **ret_bytes)
+static bool skip(struct cursor *cursor, uint64_t bytes)
 {
-    if ((size_t)(cursor->end - cursor->at) < bytes) {
+    if (cursor->end - cursor->at < bytes) {
         return false;
     }
-    *ret_bytes = cursor->at;
     cursor->at += bytes;
+    return true;
+}
+
+static bool take(struct cursor *cursor, void *target, size_t bytes)
+{
+    uint64_t at = cursor->at;
+    if (!skip(cursor, bytes)) {
+        return false;
+    }
+    copy_out(cursor->ring, at, target, bytes);
     return true;
 }
 
 static bool take_word(struct cursor *cursor, uint64_t *ret_word)
 {
-    const unsigned char *bytes;
-    if (!take_bytes(cursor, sizeof *ret_word, &bytes)) {
-        return false;
-    }
-    memcpy(ret_word, bytes, sizeof *ret_word);
-    return true;
+    return take(cursor, ret_word, sizeof *ret_word);
 }
 
-/* time, address, kind of registers, registers, room for the stack, stack, its true length */
-static bool read_sample(struct cursor cursor, struct rm_perf_sample *ret_sample)
+/* room for the stack, the stack, how much of it there is */
+static bool take_stack(struct cursor *cursor, struct rm_perf_sample *ret_sample)
 {
-    uint64_t time;
-    uint64_t kind;
     uint64_t room;
     uint64_t length = 0;
-    const unsigned char *registers;
-    if (!take_word(&cursor, &time) || !take_word(&cursor, &ret_sample->address) ||
-        !take_word(&cursor, &kind) || kind == PERF_SAMPLE_REGS_ABI_NONE ||
-        !take_bytes(&cursor, 8 * (size_t)RM_PERF_REGISTERS, &registers) ||
-        !take_word(&cursor, &room) || !take_bytes(&cursor, room, &ret_sample->stack) ||
-        (room > 0 && !take_word(&cursor, &length))) {
+    if (!take_word(cursor, &room)) {
         return false;
     }
-    ret_sample->t_ns = (int64_t)time;
-    ret_sample->registers = (const uint64_t *)(const void *)registers; /* 8 bytes from 8 bytes */
+    ret_sample->stack_at = cursor->at;
+    if (!skip(cursor, room) || (room > 0 && !take_word(cursor, &length))) {
+        return false;
+    }
     ret_sample->stack_bytes = length < room ? length : room;
     return true;
 }
 
-static void copy_out(const struct rm_perf_ring *ring, uint64_t position, void *target, size_t bytes)
+/* time, address, counts, kind of registers, registers, stack, size of the page */
+static bool read_sample(struct cursor cursor, struct rm_perf_sample *ret_sample)
 {
-    const struct perf_event_mmap_page *page = ring->memory;
-    const unsigned char *data = (const unsigned char *)ring->memory + page->data_offset;
-    size_t at = (size_t)(position % page->data_size);
-    size_t first = page->data_size - at < bytes ? (size_t)(page->data_size - at) : bytes;
-    memcpy(target, data + at, first);
-    memcpy((unsigned char *)target + first, data, bytes - first);
+    uint64_t time;
+    uint64_t kind;
+    struct counts counts;
+    ret_sample->ring = cursor.ring;
+    ret_sample->end = cursor.end;
+    ret_sample->page_bytes = 0;
+    if (!take_word(&cursor, &time) || !take_word(&cursor, &ret_sample->address) ||
+        !take(&cursor, &counts, sizeof counts) || counts.count != 2 || !take_word(&cursor, &kind) ||
+        kind == PERF_SAMPLE_REGS_ABI_NONE ||
+        !take(&cursor, ret_sample->registers, sizeof(uint64_t) * RM_PERF_REGISTERS) ||
+        !take_stack(&cursor, ret_sample)) {
+        return false;
+    }
+    ret_sample->t_ns = (int64_t)time;
+    ret_sample->faults = counts.minor + counts.major;
+    return !cursor.ring->has_pages || take_word(&cursor, &ret_sample->page_bytes);
 }
 
-bool rm_perf_ring_take(struct rm_perf_ring *ring, unsigned char *room,
-                       struct rm_perf_sample *ret_sample)
+static void publish_tail(struct rm_perf_ring *ring)
+{
+    struct perf_event_mmap_page *page = ring->memory;
+    __atomic_store_n(&page->data_tail, ring->tail, __ATOMIC_RELEASE);
+}
+
+bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_sample *ret_sample)
 {
     struct perf_event_mmap_page *page = ring->memory;
     if (page == NULL) {
         return false;
     }
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = page->data_tail;
-    bool has_sample = false;
-    while (!has_sample && head - tail >= sizeof(struct perf_event_header)) {
+    uint64_t before = ring->tail;
+    while (head - ring->tail >= sizeof(struct perf_event_header)) {
         struct perf_event_header header;
-        copy_out(ring, tail, &header, sizeof header);
-        if (header.size < sizeof header || header.size > head - tail) {
-            tail = head; /* cannot be */
+        copy_out(ring, ring->tail, &header, sizeof header);
+        if (header.size < sizeof header || header.size > head - ring->tail) {
+            ring->tail = head; /* cannot be */
             break;
         }
-        size_t bytes = header.size < RM_PERF_RECORD_BYTES ? header.size : RM_PERF_RECORD_BYTES;
-        copy_out(ring, tail, room, bytes);
-        tail += header.size;
-        const struct cursor cursor = {room + sizeof header, room + bytes};
-        if (header.type == PERF_RECORD_SAMPLE) {
-            has_sample = read_sample(cursor, ret_sample);
+        const struct cursor cursor = {ring, ring->tail + sizeof header, ring->tail + header.size};
+        if (header.type == PERF_RECORD_SAMPLE && read_sample(cursor, ret_sample)) {
+            return true;
         }
+        ring->tail += header.size;
     }
-    __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
-    return has_sample;
+    if (ring->tail != before) {
+        publish_tail(ring);
+    }
+    return false;
+}
+
+void rm_perf_ring_release(struct rm_perf_ring *ring, const struct rm_perf_sample *sample)
+{
+    ring->tail = sample->end;
+    publish_tail(ring);
+}
+
+bool rm_perf_sample_read(const struct rm_perf_sample *sample, uint64_t offset, void *target,
+                         size_t bytes)
+{
+    if (offset > sample->stack_bytes || sample->stack_bytes - offset < bytes) {
+        return false;
+    }
+    copy_out(sample->ring, sample->stack_at + offset, target, bytes);
+    return true;
 }
