@@ -57,7 +57,8 @@ def many_stacks(run, count, names=400, depth=30):
     """A run of so many stacks, each another: they share what is outermost, and part by and by."""
     texts = ["", *(f"a_function_with_a_name_{number}" for number in range(names)), "/src/train.c"]
     places = {"function": list(range(1, names + 1)), "file": [names + 1] * names, "line": [7] * names,
-              "inlined": [0] * names, "module": [0] * names, "address": [hex(0x401000 + 16 * number) for number in range(names)]}
+              "inlined": [0] * names, "module": [0] * names,
+              "address": [hex(0x401000 + 16 * number) for number in range(names)]}
     frames = [[((stack >> level) * 7 + level) % names for level in range(depth)] for stack in range(count)]
     weights = [[1e7 * (1 + stack % 3) for stack in range(count)], [4096.0] * count, [0] * count]
     stacks = {"scope": [-1] * count, "cut": [0] * count, "frames": frames,
