@@ -103,6 +103,7 @@ typedef struct resmon_run_info {
     uint64_t dropped_scopes;   /**< scope instances past a bound */
     uint64_t dropped_rows;     /**< rows that the delivery queue to the sinks refused */
     uint64_t dropped_events;   /**< scope instances overwritten by later ones (max_events) */
+    uint64_t dropped_lines;    /**< places of RESMON_LINE() past the first 256 */
 } resmon_run_info;
 
 /** RESMON_EINVAL on NULL or a short struct_size.  Any thread.  Since 0.1. */
@@ -220,8 +221,9 @@ RESMON_API size_t resmon_run_scope_count(const resmon_run *run);
 RESMON_API resmon_status resmon_run_get_scope(const resmon_run *run, size_t index,
                                               resmon_run_scope *ret_scope);
 
-/** A line with a checkpoint (RESMON_LINE in <resmon/scope.h>): the stretches that ended there, in
- * all threads.  Since 0.1. */
+/** A line with a checkpoint (RESMON_LINE in <resmon/scope.h>, which says where stretches begin): the
+ * stretches that ended there, in all threads.  Stretches of one function do not overlap in a
+ * thread; those of a function that it calls lie inside of its own.  Since 0.1. */
 typedef struct resmon_run_line {
     size_t struct_size;
     const char *file; /**< as the compiler was told; its first 191 bytes */
@@ -232,6 +234,8 @@ typedef struct resmon_run_line {
     double wall_ns;    /**< that they took together */
     double rss_bytes; /**< by which the process's RSS grew meanwhile, less than 0 when it shrank; of
                            threads that ran at once, each has all of it.  NaN: not known */
+    double rss_max_bytes; /**< the process's RSS when the line was passed, the highest of all times;
+                               NaN: not known */
 } resmon_run_line;
 
 RESMON_API size_t resmon_run_line_count(const resmon_run *run);

@@ -444,6 +444,7 @@ static void write_dropped(struct rm_buffer *buffer, const struct resmon_run *run
         {dropped->stale_ends, "scopes ended twice, on another thread or too late"},
         {dropped->misordered_ends, "scopes closed by the end of an outer one or of their thread"},
         {dropped->events, "scope instances overwritten by later ones (max_events)"},
+        {dropped->lines, "places of RESMON_LINE() past the bound of a run"},
         {run->overhead.sampler.undelivered, "rows not delivered to sinks: they were too slow"},
     };
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
