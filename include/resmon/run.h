@@ -221,8 +221,8 @@ RESMON_API size_t resmon_run_scope_count(const resmon_run *run);
 RESMON_API resmon_status resmon_run_get_scope(const resmon_run *run, size_t index,
                                               resmon_run_scope *ret_scope);
 
-/** A line with a checkpoint (RESMON_LINE in <resmon/scope.h>, which says where stretches begin): the
- * stretches that ended there, in all threads.  Stretches of one function do not overlap in a
+/** A line with a checkpoint (RESMON_LINE in <resmon/scope.h>, which says where stretches begin):
+ * the stretches that ended there, in all threads.  Stretches of one function do not overlap in a
  * thread; those of a function that it calls lie inside of its own.  Since 0.1. */
 typedef struct resmon_run_line {
     size_t struct_size;
