@@ -184,7 +184,9 @@ typedef struct resmon_run_scope {
     double wall_ns;   /**< inclusive, summed over calls and threads; open instances left out */
     double self_ns;   /**< wall_ns and open_ns without the scopes inside */
     double wall_min_ns, wall_max_ns, wall_stddev_ns; /**< per call; NaN without enough calls */
-    double open_ns;       /**< time that the open instances have lasted */
+    double open_ns; /**< time that the open instances have lasted; of a killed program, until the
+                         latest moment of which something is known: the last sample, or what ended
+                         in scopes after it */
     uint64_t cpu_calls;   /**< instances whose CPU time was taken (not all when throttled) */
     double cpu_ns;        /**< CPU time of the thread, of all calls; NaN: not metered */
     uint64_t io_calls;    /**< instances whose I/O was taken */
