@@ -443,7 +443,8 @@ def overhead_table(run):
     each = human.seconds_text(info.sampler_wall_s / info.samples) if info.samples else human.UNKNOWN
     dropped = [(value, word) for value, word in
                ((info.dropped_rows, "rows to sinks"), (info.dropped_tags, "tags"), (info.dropped_scopes, "scopes"),
-                (info.dropped_threads, "threads"), (info.dropped_events, "scope instances")) if value]
+                (info.dropped_threads, "threads"), (info.dropped_events, "scope instances"),
+                (info.dropped_lines, "lines")) if value]
     rows = [["sampling", human.seconds_text(info.sampler_cpu_s) + " of CPU time" + per_cpu],
             ["one sample", each + " on average; " + samples],
             ["scopes", f"about {human.seconds_text(info.scopes_s)} in all threads together"],
