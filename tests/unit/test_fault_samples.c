@@ -45,9 +45,10 @@ static struct made_ring *made_ring(uint64_t position)
 
 static void put_bytes(struct made_ring *made, const void *bytes, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        made->data[(made->page.data_head + i) % DATA_BYTES] = ((const unsigned char *)bytes)[i];
-    }
+    size_t at = made->page.data_head % DATA_BYTES;
+    size_t first = DATA_BYTES - at < count ? DATA_BYTES - at : count;
+    memcpy(made->data + at, bytes, first);
+    memcpy(made->data, (const unsigned char *)bytes + first, count - first);
     made->page.data_head += count;
 }
 
