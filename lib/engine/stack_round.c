@@ -178,6 +178,12 @@ static void look_at_signal(struct rm_stack_round *round)
     }
 }
 
+/* For threads that are sampled. */
+static bool has_work(const struct rm_stack_round *round)
+{
+    return !round->is_lost || round->terms.fault_period > 0;
+}
+
 /* ---- rounds ----------------------------------------------------------------------------- */
 
 static void see_modules(struct rm_stack_round *round)
@@ -194,6 +200,9 @@ void rm_stack_round_drain(struct rm_stack_round *round)
     round->has_faults = false;
     rm_stack_sampler_drain(take, round);
     rm_stack_writer_lose(&round->writer, RM_LOSS_RING, rm_stack_sampler_full());
+    if (has_work(round)) {
+        rm_stack_threads_greet(round);
+    }
 }
 
 /* Published even when some thread did not answer: at a peak, the program may not have long to live.
@@ -222,7 +231,7 @@ void rm_stack_round_make(struct rm_stack_round *round)
     struct rm_peak_head head;
     see_modules(round);
     look_at_signal(round);
-    if (!round->is_lost || round->terms.fault_period > 0) {
+    if (has_work(round)) {
         rm_stack_threads_find(round);
     }
     rm_stack_round_drain(round);

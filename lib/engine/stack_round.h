@@ -31,6 +31,7 @@ struct rm_stack_round {
     int64_t mappings_ns;
     struct rm_memory_watch watch;
     uint64_t number;
+    uint32_t greetings;               /* to new threads since the latest round */
     uint64_t slotless, slotless_most; /* threads without a slot, in this round and in any */
     uint64_t huge_bytes, huge_faults; /* of memory that came in huge pages */
     bool has_faults;                  /* came in the latest round: the next one is soon */

@@ -11,6 +11,9 @@
 #include "stack/handler.h"
 #include "stack/slots.h"
 
+/* Of new threads between two rounds, which take some 0.1 ms each; those that live find theirs. */
+#define MOST_GREETINGS 16U
+
 /* What is so of page faults in all threads, once. */
 static void remark(struct rm_stack_round *round, const char *reason)
 {
@@ -78,13 +81,19 @@ static void count_slotless(struct rm_stack_round *round)
     round->slotless = 0;
 }
 
+static void meet(struct rm_stack_round *round, uint32_t thread)
+{
+    if (!rm_thread_may_be_ours(thread)) {
+        attach(round, thread);
+    }
+}
+
 static bool visit_thread(void *context, const char *name)
 {
     struct rm_text text = rm_text_of(name, strlen(name));
     uint64_t thread;
-    if (rm_parse_u64(&text, &thread) && thread <= UINT32_MAX &&
-        !rm_thread_is_ours((uint32_t)thread)) {
-        attach(context, (uint32_t)thread);
+    if (rm_parse_u64(&text, &thread) && thread <= UINT32_MAX) {
+        meet(context, (uint32_t)thread);
     }
     return true;
 }
@@ -132,8 +141,19 @@ static void count_blocked(struct rm_stack_round *round, struct rm_stack_slot *sl
 
 void rm_stack_threads_find(struct rm_stack_round *round)
 {
+    round->greetings = 0;
     (void)rm_dir_visit(&round->root, "proc/self/task", visit_thread, round);
     count_slotless(round);
+}
+
+void rm_stack_threads_greet(struct rm_stack_round *round)
+{
+    for (uint32_t thread; (thread = rm_stack_sampler_born()) != 0;) {
+        if (round->greetings < MOST_GREETINGS) {
+            round->greetings++;
+            meet(round, thread);
+        }
+    }
 }
 
 void rm_stack_threads_count_blocked(struct rm_stack_round *round)

@@ -11,6 +11,9 @@
 /** Samples the threads that are new. */
 void rm_stack_threads_find(struct rm_stack_round *round);
 
+/** Samples those that the kernel told of. */
+void rm_stack_threads_greet(struct rm_stack_round *round);
+
 /** Counts what threads missed that have the signal blocked. */
 void rm_stack_threads_count_blocked(struct rm_stack_round *round);
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "base/thread.h"
 #include "scope/session.h"
 #include "stack/slots.h"
 #include "sys/claimed_signal.h"
@@ -185,6 +186,7 @@ static void after_fork_child(void)
     __atomic_store_n(&state.at_work, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&state.is_open, false, __ATOMIC_SEQ_CST);
     rm_claimed_signal_forget();
+    rm_thread_forget_starts();
     state.forget();
 }
 

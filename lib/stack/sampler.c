@@ -22,10 +22,16 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
+/* Threads that are told of between two looks: more are found by the next round. */
+#define MOST_BORN 16U
+
 static struct {
     bool is_taken; /* atomic: from open to the end of close */
     struct rm_stack_terms terms;
-    struct pollfd rings[RM_STACK_THREADS]; /* of the thread of engine/stacks */
+    /* The thread of engine/stacks alone: */
+    struct pollfd rings[2 * RM_STACK_THREADS];
+    uint32_t born[MOST_BORN]; /* threads, not attached yet */
+    uint32_t born_count;
 } state;
 
 /* ---- open, stop, close ------------------------------------------------------------------ */
@@ -151,12 +157,11 @@ static void attach(struct rm_stack_slot *slot, struct rm_stack_attached *attache
     slot->blocked = 0;
     slot->is_hung_up = false;
     slot->seen_ns = (uint64_t)rm_clock_ns(rm_thread_cpu_clock_of(slot->thread));
-    if (state.terms.fault_period > 0) {
-        resmon_status status =
-            rm_faults_open(&slot->faults, slot->thread, state.terms.fault_period);
-        attached->faults = say(slot->thread, status, attached->faults_error);
-        attached->lacks_kernel = status == RESMON_OK && !slot->faults.ring.has_kernel;
-        attached->lacks_pages = status == RESMON_OK && !slot->faults.ring.has_pages;
+    resmon_status status = rm_faults_open(&slot->faults, slot->thread, state.terms.fault_period);
+    attached->faults = say(slot->thread, status, attached->faults_error);
+    if (status == RESMON_OK && state.terms.fault_period > 0) {
+        attached->lacks_kernel = !slot->faults.minor.ring.has_kernel;
+        attached->lacks_pages = !slot->faults.minor.ring.has_pages;
     }
     if (state.terms.cpu_ns > 0) {
         attached->timer = say(slot->thread, start_timer(slot), attached->timer_error);
@@ -204,52 +209,81 @@ static void take_fault(void *context, const struct rm_slot_sample *sample)
     taking->take(taking->context, sample, taking->slot);
 }
 
+static void hear_birth(void *context, uint32_t born)
+{
+    (void)context;
+    if (state.born_count < MOST_BORN) {
+        state.born[state.born_count++] = born;
+    }
+}
+
 void rm_stack_sampler_drain(rm_stack_take_fn take, void *context)
 {
     for (uint32_t i = 0; i < rm_slots_count(); i++) {
         struct rm_stack_slot *slot = rm_slots_at(i);
         struct taking taking = {take, context, slot};
+        const struct rm_faults_taker taker = {take_fault, hear_birth, &taking};
         const struct rm_slot_sample *sample;
         while ((sample = rm_slot_peek(slot)) != NULL) {
             take(context, sample, slot);
             rm_slot_release(slot, sample);
         }
-        rm_faults_drain(&slot->faults, slot->thread, &state.terms.block, take_fault, &taking);
+        rm_faults_drain(&slot->faults, slot->thread, &state.terms.block, &taker);
     }
 }
 
-static bool is_polled(const struct rm_stack_slot *slot)
+uint32_t rm_stack_sampler_born(void)
 {
-    return slot->faults.ring.fd >= 0 && !slot->is_hung_up;
+    return state.born_count > 0 ? state.born[--state.born_count] : 0;
 }
 
-/* Until a ring fills, or the time has come, or rm_handler_wake(), whose signal only this wait
- * lets through. */
+/* ---- waiting ---------------------------------------------------------------------------- */
+
+/* The rings of a slot that are open; NULL past the last. */
+static const struct rm_perf_ring *polled_ring(const struct rm_stack_slot *slot, size_t index)
+{
+    const struct rm_perf_ring *rings[] = {&slot->faults.minor.ring, &slot->faults.major.ring};
+    return rings[index]->fd >= 0 && !slot->is_hung_up ? rings[index] : NULL;
+}
+
+static nfds_t list_rings(struct pollfd *rings)
+{
+    nfds_t count = 0;
+    for (uint32_t i = 0; i < 2 * rm_slots_count(); i++) {
+        const struct rm_perf_ring *ring = polled_ring(rm_slots_at(i / 2), i % 2);
+        if (ring != NULL) {
+            rings[count++] = (struct pollfd){.fd = ring->fd, .events = POLLIN};
+        }
+    }
+    return count;
+}
+
+/* Of a thread that has ended, a ring would end every wait from now on. */
+static void leave_hung_up(const struct pollfd *rings)
+{
+    nfds_t count = 0;
+    for (uint32_t i = 0; i < rm_slots_count(); i++) {
+        struct rm_stack_slot *slot = rm_slots_at(i);
+        short seen = 0;
+        for (size_t k = 0; k < 2; k++) {
+            seen |= polled_ring(slot, k) != NULL ? rings[count++].revents : 0;
+        }
+        slot->is_hung_up = slot->is_hung_up || (seen & (POLLHUP | POLLERR)) != 0;
+    }
+}
+
+/* Until a ring has something to say, or the time has come, or rm_handler_wake(), whose signal only
+ * this wait lets through. */
 void rm_stack_sampler_wait(int64_t most_ns)
 {
-    struct pollfd *rings = state.rings;
-    nfds_t count = 0;
     sigset_t mask;
     const struct timespec most = {most_ns / RM_NS_PER_S, most_ns % RM_NS_PER_S};
     (void)sigfillset(&mask);
     if (rm_claimed_signal_is_ours()) { /* else it is the program's, which has no business here */
         (void)sigdelset(&mask, rm_handler_signal());
     }
-    for (uint32_t i = 0; i < rm_slots_count(); i++) {
-        if (is_polled(rm_slots_at(i))) {
-            rings[count++] =
-                (struct pollfd){.fd = rm_slots_at(i)->faults.ring.fd, .events = POLLIN};
-        }
-    }
-    if (ppoll(rings, count, &most, &mask) <= 0) {
-        return;
-    }
-    count = 0;
-    for (uint32_t i = 0; i < rm_slots_count(); i++) {
-        if (is_polled(rm_slots_at(i))) {
-            /* Of a thread that has ended; it would be so for ever. */
-            rm_slots_at(i)->is_hung_up = (rings[count++].revents & (POLLHUP | POLLERR)) != 0;
-        }
+    if (ppoll(state.rings, list_rings(state.rings), &most, &mask) > 0) {
+        leave_hung_up(state.rings);
     }
 }
 

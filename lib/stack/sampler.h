@@ -62,6 +62,9 @@ typedef void (*rm_stack_take_fn)(void *context, const struct rm_slot_sample *sam
                                  struct rm_stack_slot *slot);
 void rm_stack_sampler_drain(rm_stack_take_fn take, void *context);
 
+/** A thread that was started meanwhile, one by one; 0: no more are known. */
+uint32_t rm_stack_sampler_born(void);
+
 /** Waits until there is much to take out, but no longer than `most_ns`. */
 void rm_stack_sampler_wait(int64_t most_ns);
 

@@ -22,7 +22,7 @@ struct rm_stack_slot {
     bool has_timer;
     timer_t timer;
     struct rm_faults faults;
-    bool is_hung_up; /* its counter of page faults: the thread has ended */
+    bool is_hung_up; /* a ring of the kernel: the thread has ended */
     uint64_t full;   /* atomic: samples that found no room */
     uint64_t seen_full;
     uint64_t seen_ns; /* CPU time of the thread, up to which blocked signals are accounted for */

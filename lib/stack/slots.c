@@ -54,7 +54,7 @@ struct rm_stack_slot *rm_slots_take(uint32_t thread)
             return NULL;
         }
         fresh->index = index;
-        fresh->faults.ring.fd = -1;
+        rm_faults_init(&fresh->faults);
         /* Page faults of ours are not the program's. */
         memset(fresh->ring, 0xff, sizeof fresh->ring);
         __atomic_store_n(&slots[index], fresh, __ATOMIC_RELEASE);

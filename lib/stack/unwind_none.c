@@ -8,13 +8,13 @@ resmon_status rm_unwind_open(void)
     return rm_error(RESMON_ENOTSUP, "this build of libresmon takes no stacks: it has no libunwind");
 }
 
-uint64_t rm_unwind_place(const struct rm_perf_sample *sample)
+uint64_t rm_unwind_place(const struct rm_perf_record *sample)
 {
     (void)sample;
     return 0;
 }
 
-bool rm_unwind_repeats(const struct rm_unwind_log *log, const struct rm_perf_sample *sample)
+bool rm_unwind_repeats(const struct rm_unwind_log *log, const struct rm_perf_record *sample)
 {
     (void)log, (void)sample;
     return false;

@@ -89,9 +89,9 @@ static void note(const struct rm_view *view, uint64_t where, uint64_t value)
 /* Of the copy that the kernel made; false: the memory itself has to do. */
 static bool read_copy(struct rm_view *view, uint64_t address, uint64_t *ret_value)
 {
-    const struct rm_perf_sample *sample = view->start.sample;
+    const struct rm_perf_record *sample = view->start.sample;
     uint64_t offset = address - view->stack_address;
-    if (rm_perf_sample_read(sample, offset, ret_value, sizeof *ret_value)) {
+    if (rm_perf_record_read(sample, offset, ret_value, sizeof *ret_value)) {
         note(view, address, *ret_value);
         return true;
     }
@@ -201,14 +201,14 @@ void rm_view_begin(struct rm_view *view, const struct rm_view_start *start)
 
 /* ---- the same stack again --------------------------------------------------------------- */
 
-uint64_t rm_view_place(const struct rm_perf_sample *sample)
+uint64_t rm_view_place(const struct rm_perf_record *sample)
 {
     uint64_t stack = sample->registers[of_sample[STACK_POINTER]];
     uint64_t code = sample->registers[of_sample[INSTRUCTION_POINTER]];
     return (stack >> 3) + code;
 }
 
-bool rm_view_repeats(const struct rm_view_log *log, const struct rm_perf_sample *sample)
+bool rm_view_repeats(const struct rm_view_log *log, const struct rm_perf_record *sample)
 {
     uint64_t stack = sample->registers[of_sample[STACK_POINTER]];
     bool is_same = log->is_whole;
@@ -218,7 +218,7 @@ bool rm_view_repeats(const struct rm_view_log *log, const struct rm_perf_sample 
         if (where < RM_ARRAY_LEN(of_sample)) {
             value = sample->registers[of_sample[where]];
         } else {
-            is_same = rm_perf_sample_read(sample, where - stack, &value, sizeof value);
+            is_same = rm_perf_record_read(sample, where - stack, &value, sizeof value);
         }
         is_same = is_same && value == log->reads[i].value;
     }

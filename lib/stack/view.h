@@ -37,7 +37,7 @@ struct rm_view_log {
 /* Where to begin: a thread in its signal handler, or what the kernel noted of one. */
 struct rm_view_start {
     const void *context; /* ucontext_t; NULL: the sample counts */
-    const struct rm_perf_sample *sample;
+    const struct rm_perf_record *sample;
     struct rm_view_log *log; /* of the sample; may be NULL */
 };
 
@@ -64,9 +64,9 @@ bool rm_view_register(const struct rm_view *view, uint64_t number, uint64_t *ret
 uint64_t rm_view_instruction(const struct rm_view *view);
 
 /** A number for where the sample's thread was: stacks that are the same have the same. */
-uint64_t rm_view_place(const struct rm_perf_sample *sample);
+uint64_t rm_view_place(const struct rm_perf_record *sample);
 
 /** Whether what was read then is what is there now. */
-bool rm_view_repeats(const struct rm_view_log *log, const struct rm_perf_sample *sample);
+bool rm_view_repeats(const struct rm_view_log *log, const struct rm_perf_record *sample);
 
 #endif

@@ -50,81 +50,72 @@ static resmon_status explain(int error)
     return rm_error_errno(error, "cannot sample page faults");
 }
 
-/* Counted when the fault is over, and its page is there. */
-static int open_event(const struct rm_perf_ring *ring, uint32_t thread, uint64_t event,
-                      uint64_t period)
+/* Faults are counted when they are over, and their page is there. */
+static const struct {
+    uint64_t event;
+    uint32_t watermark; /* bytes that end a poll; of the whole ring */
+    uint32_t pages;     /* of the ring at most */
+    bool has_faults, has_births;
+} kinds[] = {
+    [RM_RING_MINOR] = {PERF_COUNT_SW_PAGE_FAULTS_MIN, UINT32_MAX, MOST_RING_PAGES, true, false},
+    [RM_RING_MAJOR] = {PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1, 8, true, true},
+    [RM_RING_BIRTHS] = {PERF_COUNT_SW_DUMMY, 1, 1, false, true},
+};
+
+static int open_event(const struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms)
 {
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof attributes,
-        .config = event,
-        .sample_period = period,
-        .sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_READ |
-                       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-        .read_format = PERF_FORMAT_GROUP,
+        .config = kinds[terms->kind].event,
         .exclude_kernel = ring->has_kernel ? 0 : 1,
         .exclude_hv = 1,
         .watermark = 1,
-        .wakeup_watermark = UINT32_MAX, /* of the whole ring */
-        .sample_regs_user = REGISTERS_MASK,
-        .sample_stack_user = ring->stack_bytes,
+        .wakeup_watermark = kinds[terms->kind].watermark,
+        .task = kinds[terms->kind].has_births ? 1 : 0,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
     };
-    if (ring->has_pages) {
-        attributes.sample_type |= SAMPLE_PAGE_SIZE;
+    if (kinds[terms->kind].has_faults) {
+        attributes.sample_period = terms->period;
+        attributes.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_READ |
+                                 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
+                                 (ring->has_pages ? SAMPLE_PAGE_SIZE : 0);
+        attributes.sample_regs_user = REGISTERS_MASK;
+        attributes.sample_stack_user = terms->stack_bytes;
     }
     if (RM_FAULT(RM_FAULT_OPEN)) {
         errno = EMFILE;
         return -1;
     }
-    return (int)syscall(SYS_perf_event_open, &attributes, (pid_t)thread, -1, ring->fd,
+    return (int)syscall(SYS_perf_event_open, &attributes, (pid_t)terms->thread, -1, -1,
                         PERF_FLAG_FD_CLOEXEC);
 }
 
-static bool open_pair(struct rm_perf_ring *ring, uint32_t thread, uint64_t period)
-{
-    ring->fd = open_event(ring, thread, PERF_COUNT_SW_PAGE_FAULTS_MIN, period);
-    if (ring->fd < 0) {
-        return false;
-    }
-    ring->major_fd = open_event(ring, thread, PERF_COUNT_SW_PAGE_FAULTS_MAJ, period);
-    if (ring->major_fd < 0) {
-        int error = errno;
-        rm_perf_ring_close(ring);
-        errno = error;
-        return false;
-    }
-    return true;
-}
-
 /* What the kernel grants, from the best on. */
-static bool open_best(struct rm_perf_ring *ring, uint32_t thread, uint64_t period)
+static bool open_best(struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms)
 {
     static const struct {
         bool has_kernel, has_pages;
     } forms[] = {{true, true}, {true, false}, {false, true}, {false, false}};
-    for (size_t i = 0; i < RM_ARRAY_LEN(forms); i++) {
+    for (size_t i = 0; i < RM_ARRAY_LEN(forms) && ring->fd < 0; i++) {
         ring->has_kernel = forms[i].has_kernel;
         ring->has_pages = forms[i].has_pages;
-        if (open_pair(ring, thread, period)) {
-            return true;
-        }
+        ring->fd = open_event(ring, terms);
     }
-    return false;
+    return ring->fd >= 0;
 }
 
-static resmon_status map_ring(struct rm_perf_ring *ring)
+static resmon_status map_ring(struct rm_perf_ring *ring, size_t most_pages)
 {
-    for (size_t pages = MOST_RING_PAGES; pages >= LEAST_RING_PAGES; pages /= 2) {
+    size_t least = most_pages < LEAST_RING_PAGES ? most_pages : LEAST_RING_PAGES;
+    for (size_t pages = most_pages; pages >= least; pages /= 2) {
         ring->bytes = (pages + 1) * page_bytes();
         ring->memory = mmap(NULL, ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
         if (ring->memory != MAP_FAILED) {
             ring->data = (const unsigned char *)ring->memory + page_bytes();
             ring->mask = pages * page_bytes() - 1;
-            return ioctl(ring->major_fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0
-                       ? RESMON_OK
-                       : rm_error_errno(errno, "cannot share a ring of page faults");
+            return RESMON_OK;
         }
         ring->memory = NULL;
         if (errno != EPERM) {
@@ -135,17 +126,16 @@ static resmon_status map_ring(struct rm_perf_ring *ring)
                                    "(ulimit -l, kernel.perf_event_mlock_kb)");
 }
 
-resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint64_t period,
-                                uint32_t stack_bytes)
+resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms)
 {
-    struct rm_perf_ring fresh = {.fd = -1, .major_fd = -1, .stack_bytes = stack_bytes};
-    if (RM_PERF_REGISTERS == 0) {
+    struct rm_perf_ring fresh = {.fd = -1, .stack_bytes = terms->stack_bytes};
+    if (RM_PERF_REGISTERS == 0 && kinds[terms->kind].has_faults) {
         return rm_error(RESMON_ENOTSUP, "page faults are not sampled on this architecture");
     }
-    if (!open_best(&fresh, thread, period)) {
+    if (!open_best(&fresh, terms)) {
         return explain(errno);
     }
-    resmon_status status = map_ring(&fresh);
+    resmon_status status = map_ring(&fresh, kinds[terms->kind].pages);
     if (status != RESMON_OK) {
         rm_perf_ring_close(&fresh);
         return status;
@@ -154,22 +144,16 @@ resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint
     return RESMON_OK;
 }
 
-static void close_event(int *fd)
-{
-    if (*fd >= 0) {
-        (void)close(*fd);
-        *fd = -1;
-    }
-}
-
 void rm_perf_ring_close(struct rm_perf_ring *ring)
 {
     if (ring->memory != NULL) {
         (void)munmap(ring->memory, ring->bytes);
         ring->memory = NULL;
     }
-    close_event(&ring->major_fd);
-    close_event(&ring->fd);
+    if (ring->fd >= 0) {
+        (void)close(ring->fd);
+        ring->fd = -1;
+    }
 }
 
 void rm_perf_ring_set_period(struct rm_perf_ring *ring, uint64_t period)
@@ -177,17 +161,11 @@ void rm_perf_ring_set_period(struct rm_perf_ring *ring, uint64_t period)
     (void)ioctl(ring->fd, PERF_EVENT_IOC_PERIOD, &period);
 }
 
-/* As PERF_FORMAT_GROUP gives them. */
-struct counts {
-    uint64_t count; /* of values */
-    uint64_t minor, major;
-};
-
 uint64_t rm_perf_ring_count(const struct rm_perf_ring *ring)
 {
-    struct counts counts;
-    return ring->fd >= 0 && read(ring->fd, &counts, sizeof counts) == (ssize_t)sizeof counts
-               ? counts.minor + counts.major
+    uint64_t faults;
+    return ring->fd >= 0 && read(ring->fd, &faults, sizeof faults) == (ssize_t)sizeof faults
+               ? faults
                : 0;
 }
 
@@ -233,40 +211,59 @@ static bool take_word(struct cursor *cursor, uint64_t *ret_word)
 }
 
 /* room for the stack, the stack, how much of it there is */
-static bool take_stack(struct cursor *cursor, struct rm_perf_sample *ret_sample)
+static bool take_stack(struct cursor *cursor, struct rm_perf_record *ret_record)
 {
     uint64_t room;
     uint64_t length = 0;
     if (!take_word(cursor, &room)) {
         return false;
     }
-    ret_sample->stack_at = cursor->at;
+    ret_record->stack_at = cursor->at;
     if (!skip(cursor, room) || (room > 0 && !take_word(cursor, &length))) {
         return false;
     }
-    ret_sample->stack_bytes = length < room ? length : room;
+    ret_record->stack_bytes = length < room ? length : room;
     return true;
 }
 
-/* time, address, counts, kind of registers, registers, stack, size of the page */
-static bool read_sample(struct cursor cursor, struct rm_perf_sample *ret_sample)
+/* time, address, count, kind of registers, registers, stack, size of the page */
+static bool read_sample(struct cursor cursor, struct rm_perf_record *ret_record)
 {
     uint64_t time;
     uint64_t kind;
-    struct counts counts;
-    ret_sample->ring = cursor.ring;
-    ret_sample->end = cursor.end;
-    ret_sample->page_bytes = 0;
-    if (!take_word(&cursor, &time) || !take_word(&cursor, &ret_sample->address) ||
-        !take(&cursor, &counts, sizeof counts) || counts.count != 2 || !take_word(&cursor, &kind) ||
+    ret_record->born = 0;
+    ret_record->page_bytes = 0;
+    if (!take_word(&cursor, &time) || !take_word(&cursor, &ret_record->address) ||
+        !take_word(&cursor, &ret_record->faults) || !take_word(&cursor, &kind) ||
         kind == PERF_SAMPLE_REGS_ABI_NONE ||
-        !take(&cursor, ret_sample->registers, sizeof(uint64_t) * RM_PERF_REGISTERS) ||
-        !take_stack(&cursor, ret_sample)) {
+        !take(&cursor, ret_record->registers, sizeof(uint64_t) * RM_PERF_REGISTERS) ||
+        !take_stack(&cursor, ret_record)) {
         return false;
     }
-    ret_sample->t_ns = (int64_t)time;
-    ret_sample->faults = counts.minor + counts.major;
-    return !cursor.ring->has_pages || take_word(&cursor, &ret_sample->page_bytes);
+    ret_record->t_ns = (int64_t)time;
+    return !cursor.ring->has_pages || take_word(&cursor, &ret_record->page_bytes);
+}
+
+/* Of a process that is forked, the kernel tells as well. */
+static bool read_birth(struct cursor cursor, struct rm_perf_record *ret_record)
+{
+    struct {
+        uint32_t process, parent_process, thread, parent_thread;
+    } birth;
+    if (!take(&cursor, &birth, sizeof birth) || birth.process != (uint32_t)getpid()) {
+        return false;
+    }
+    ret_record->born = birth.thread;
+    return true;
+}
+
+static bool read_record(struct cursor cursor, uint32_t type, struct rm_perf_record *ret_record)
+{
+    ret_record->ring = cursor.ring;
+    ret_record->end = cursor.end;
+    return type == PERF_RECORD_SAMPLE ? read_sample(cursor, ret_record)
+           : type == PERF_RECORD_FORK ? read_birth(cursor, ret_record)
+                                      : false;
 }
 
 static void publish_tail(struct rm_perf_ring *ring)
@@ -275,7 +272,7 @@ static void publish_tail(struct rm_perf_ring *ring)
     __atomic_store_n(&page->data_tail, ring->tail, __ATOMIC_RELEASE);
 }
 
-bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_sample *ret_sample)
+bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_record *ret_record)
 {
     struct perf_event_mmap_page *page = ring->memory;
     if (page == NULL) {
@@ -291,7 +288,7 @@ bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_sample *ret_sam
             break;
         }
         const struct cursor cursor = {ring, ring->tail + sizeof header, ring->tail + header.size};
-        if (header.type == PERF_RECORD_SAMPLE && read_sample(cursor, ret_sample)) {
+        if (read_record(cursor, header.type, ret_record)) {
             return true;
         }
         ring->tail += header.size;
@@ -302,18 +299,18 @@ bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_sample *ret_sam
     return false;
 }
 
-void rm_perf_ring_release(struct rm_perf_ring *ring, const struct rm_perf_sample *sample)
+void rm_perf_ring_release(struct rm_perf_ring *ring, const struct rm_perf_record *record)
 {
-    ring->tail = sample->end;
+    ring->tail = record->end;
     publish_tail(ring);
 }
 
-bool rm_perf_sample_read(const struct rm_perf_sample *sample, uint64_t offset, void *target,
+bool rm_perf_record_read(const struct rm_perf_record *record, uint64_t offset, void *target,
                          size_t bytes)
 {
-    if (offset > sample->stack_bytes || sample->stack_bytes - offset < bytes) {
+    if (offset > record->stack_bytes || record->stack_bytes - offset < bytes) {
         return false;
     }
-    copy_out(sample->ring, sample->stack_at + offset, target, bytes);
+    copy_out(record->ring, record->stack_at + offset, target, bytes);
     return true;
 }

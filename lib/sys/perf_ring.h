@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns counters of a thread's page faults, minor and major, with a ring, into which the kernel puts
- * every so often where the fault was, what page came, the thread's registers and the top of its
- * stack.  No signal comes of it, and the thread hardly notices.  Opened, read and closed on one
- * thread.
+ * Owns a counter of a thread with a ring, into which the kernel puts samples of its page faults:
+ * where the fault was, what page came, the thread's registers and the top of its stack; or the
+ * numbers of the threads that it starts.  No signal comes of it, and the thread hardly notices.
+ * Opened, read and closed on one thread.
  */
 #ifndef RM_SYS_PERF_RING_H
 #define RM_SYS_PERF_RING_H
@@ -22,8 +22,15 @@
 #define RM_PERF_REGISTERS 0 /* not known here: nothing can be opened */
 #endif
 
-/* As the kernel wrote it; the stack stays in the ring until the sample is released. */
-struct rm_perf_sample {
+enum rm_perf_ring_kind {
+    RM_RING_MINOR,  /* page faults that found their page in memory */
+    RM_RING_MAJOR,  /* those that waited for it; and births */
+    RM_RING_BIRTHS, /* threads that the thread starts */
+};
+
+/* As the kernel wrote it; the stack stays in the ring until the record is released. */
+struct rm_perf_record {
+    uint32_t born;       /* a thread of this process; 0: it is a sample */
     int64_t t_ns;        /* CLOCK_MONOTONIC */
     uint64_t address;    /* that was not there */
     uint64_t faults;     /* of the thread, this one included, since the ring was opened */
@@ -35,8 +42,7 @@ struct rm_perf_sample {
 };
 
 struct rm_perf_ring {
-    int fd; /* of minor faults, with the ring; -1: closed */
-    int major_fd;
+    int fd;       /* -1: closed */
     void *memory; /* a page of the kernel's and the ring */
     size_t bytes; /* of that */
     const unsigned char *data;
@@ -47,10 +53,16 @@ struct rm_perf_ring {
     bool has_pages;  /* the size of what came is told */
 };
 
-/** A sample each `period` faults with `stack_bytes` of the stack, a multiple of 8.  RESMON_ENOTSUP,
- * RESMON_EACCES, ...: with the reason in words. */
-resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint64_t period,
-                                uint32_t stack_bytes);
+struct rm_perf_ring_terms {
+    enum rm_perf_ring_kind kind;
+    uint32_t thread;
+    uint32_t stack_bytes; /* of the stack in a sample: a multiple of 8 */
+    uint64_t period;      /* faults between samples */
+};
+
+/** RESMON_ENOTSUP, RESMON_EACCES, ...: with the reason in words.  All but RM_RING_MINOR end a
+ * poll(2) for each record; that one, when the ring is full. */
+resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms);
 void rm_perf_ring_close(struct rm_perf_ring *ring);
 
 /** From now on, samples are so many faults apart; the next one may come at once. */
@@ -60,13 +72,13 @@ void rm_perf_ring_set_period(struct rm_perf_ring *ring, uint64_t period);
  * tell. */
 uint64_t rm_perf_ring_count(const struct rm_perf_ring *ring);
 
-/** Looks at the oldest sample.  false: there is none. */
-bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_sample *ret_sample);
-void rm_perf_ring_release(struct rm_perf_ring *ring, const struct rm_perf_sample *sample);
+/** Looks at the oldest record.  false: there is none. */
+bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_record *ret_record);
+void rm_perf_ring_release(struct rm_perf_ring *ring, const struct rm_perf_record *record);
 
-/** Copies out of the sample's stack, from `offset` above the stack pointer on.  false: it does not
+/** Copies out of a sample's stack, from `offset` above the stack pointer on.  false: it does not
  * have all of these bytes. */
-bool rm_perf_sample_read(const struct rm_perf_sample *sample, uint64_t offset, void *target,
+bool rm_perf_record_read(const struct rm_perf_record *record, uint64_t offset, void *target,
                          size_t bytes);
 
 #endif

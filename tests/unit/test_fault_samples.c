@@ -8,6 +8,7 @@
 #include "test.h"
 
 #include <linux/perf_event.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "stack/view.h"
@@ -22,8 +23,8 @@ struct made_ring {
     struct rm_perf_ring ring;
 };
 
-/* time, address, two counts, kind, registers, room, stack, length, page */
-#define RECORD_WORDS (2 + 3 + 1 + RM_PERF_REGISTERS + 1 + STACK_WORDS + 1 + 1)
+/* time, address, count, kind, registers, room, stack, length, page */
+#define RECORD_WORDS (2 + 1 + 1 + RM_PERF_REGISTERS + 1 + STACK_WORDS + 1 + 1)
 
 static struct made_ring *made_ring(uint64_t position)
 {
@@ -33,7 +34,6 @@ static struct made_ring *made_ring(uint64_t position)
     made->page.data_tail = position;
     made->ring = (struct rm_perf_ring){
         .fd = -1,
-        .major_fd = -1,
         .memory = &made->page,
         .data = made->data,
         .mask = DATA_BYTES - 1,
@@ -67,9 +67,7 @@ static void make_words(uint64_t words[RECORD_WORDS], uint64_t first)
     size_t n = 0;
     words[n++] = 1000 + first;   /* time */
     words[n++] = 0x7000 + first; /* address */
-    words[n++] = 2;              /* counts: minor, major */
-    words[n++] = 60 + first;
-    words[n++] = 4;
+    words[n++] = 64 + first;     /* faults */
     words[n++] = PERF_SAMPLE_REGS_ABI_64;
     for (size_t i = 0; i < RM_PERF_REGISTERS; i++) {
         words[n++] = 100 * i;
@@ -91,9 +89,10 @@ static void put_sample(struct made_ring *made, uint64_t first)
 
 static void check_sample(struct made_ring *made, uint64_t first)
 {
-    struct rm_perf_sample sample;
+    struct rm_perf_record sample;
     uint64_t word = 0;
     assert_true(rm_perf_ring_peek(&made->ring, &sample));
+    assert_int_equal(sample.born, 0);
     assert_int_equal(sample.t_ns, 1000 + first);
     assert_int_equal(sample.address, 0x7000 + first);
     assert_int_equal(sample.faults, 64 + first);
@@ -101,12 +100,12 @@ static void check_sample(struct made_ring *made, uint64_t first)
     assert_int_equal(sample.registers[RM_PERF_REGISTERS - 1], 100 * (RM_PERF_REGISTERS - 1));
     assert_int_equal(sample.stack_bytes, (STACK_WORDS - 2) * 8);
     for (uint64_t i = 0; i < STACK_WORDS - 2; i++) {
-        assert_true(rm_perf_sample_read(&sample, 8 * i, &word, sizeof word));
+        assert_true(rm_perf_record_read(&sample, 8 * i, &word, sizeof word));
         assert_int_equal(word, first + i);
     }
-    assert_false(rm_perf_sample_read(&sample, sample.stack_bytes, &word, sizeof word));
-    assert_false(rm_perf_sample_read(&sample, sample.stack_bytes - 4, &word, sizeof word));
-    assert_false(rm_perf_sample_read(&sample, UINT64_MAX - 4, &word, sizeof word));
+    assert_false(rm_perf_record_read(&sample, sample.stack_bytes, &word, sizeof word));
+    assert_false(rm_perf_record_read(&sample, sample.stack_bytes - 4, &word, sizeof word));
+    assert_false(rm_perf_record_read(&sample, UINT64_MAX - 4, &word, sizeof word));
     rm_perf_ring_release(&made->ring, &sample);
 }
 
@@ -129,7 +128,7 @@ static void test_samples_are_read_across_the_end(void **state)
         put_sample(made, 9);
         check_sample(made, 7);
         check_sample(made, 9);
-        struct rm_perf_sample none;
+        struct rm_perf_record none;
         assert_false(rm_perf_ring_peek(&made->ring, &none));
         assert_int_equal(made->page.data_tail, made->page.data_head);
         test_free(made);
@@ -148,14 +147,36 @@ static void test_other_records_are_passed_over(void **state)
     for (size_t count = 0; count < 8; count++) { /* too short */
         put_record(made, PERF_RECORD_SAMPLE, words, count);
     }
-    words[5] = PERF_SAMPLE_REGS_ABI_NONE; /* of a thread of the kernel */
+    words[3] = PERF_SAMPLE_REGS_ABI_NONE; /* of a thread of the kernel */
     put_record(made, PERF_RECORD_SAMPLE, words, RECORD_WORDS);
     put_sample(made, 3);
     put_record(made, PERF_RECORD_THROTTLE, lost, RM_ARRAY_LEN(lost));
     check_sample(made, 3);
-    struct rm_perf_sample none;
+    struct rm_perf_record none;
     assert_false(rm_perf_ring_peek(&made->ring, &none));
     assert_int_equal(made->page.data_tail, made->page.data_head);
+    test_free(made);
+}
+
+/* process, its parent, thread, its parent; time */
+static void test_births_are_those_of_this_process(void **state)
+{
+    (void)state;
+    struct made_ring *made = made_ring(0);
+    struct rm_perf_record record;
+    uint32_t self = (uint32_t)getpid();
+    const uint32_t others[6] = {self + 1, self, self + 1, self};
+    const uint32_t born[6] = {self, self, 4711, self};
+    uint64_t words[3];
+    memcpy(words, others, sizeof words);
+    put_record(made, PERF_RECORD_FORK, words, 3);
+    put_record(made, PERF_RECORD_FORK, words, 1); /* too short */
+    memcpy(words, born, sizeof words);
+    put_record(made, PERF_RECORD_FORK, words, 3);
+    assert_true(rm_perf_ring_peek(&made->ring, &record));
+    assert_int_equal(record.born, 4711);
+    rm_perf_ring_release(&made->ring, &record);
+    assert_false(rm_perf_ring_peek(&made->ring, &record));
     test_free(made);
 }
 
@@ -168,12 +189,12 @@ static void test_damaged_records_end_the_reading(void **state)
         struct made_ring *made = made_ring(0);
         const struct perf_event_header header = {.type = PERF_RECORD_SAMPLE, .size = sizes[i]};
         uint64_t words[RECORD_WORDS] = {0};
-        struct rm_perf_sample none;
+        struct rm_perf_record none;
         put_bytes(made, &header, sizeof header);
         assert_false(rm_perf_ring_peek(&made->ring, &none));
         assert_int_equal(made->page.data_tail, made->page.data_head);
         make_words(words, 0);
-        words[6 + RM_PERF_REGISTERS] = UINT64_MAX - 7; /* room for the stack */
+        words[4 + RM_PERF_REGISTERS] = UINT64_MAX - 7; /* room for the stack */
         put_record(made, PERF_RECORD_SAMPLE, words, RECORD_WORDS);
         assert_false(rm_perf_ring_peek(&made->ring, &none));
         put_sample(made, 5); /* what comes later is read again */
@@ -187,7 +208,7 @@ static void test_a_stack_is_the_same_while_what_was_read_is(void **state)
     (void)state;
     skip_without_registers();
     struct made_ring *made = made_ring(0);
-    struct rm_perf_sample sample;
+    struct rm_perf_record sample;
     struct rm_view *view = test_calloc(1, sizeof *view);
     static struct rm_view_log log;
     uint64_t stack = 0;
@@ -231,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_samples_are_read_across_the_end),
         cmocka_unit_test(test_other_records_are_passed_over),
+        cmocka_unit_test(test_births_are_those_of_this_process),
         cmocka_unit_test(test_damaged_records_end_the_reading),
         cmocka_unit_test(test_a_stack_is_the_same_while_what_was_read_is),
     };
