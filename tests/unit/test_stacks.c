@@ -298,7 +298,10 @@ static void test_pages_of_files_are_no_growth(void **state)
     (void)munmap(memory, 32 * MIB);
     (void)close(fd);
     skip_without(run, RESMON_STACK_FILE);
-    assert_near(weight_at(run, RESMON_STACK_FILE, calls[3]) / (double)(32 * MIB), 1, 0.05);
+    /* AddressSanitizer's own pages are between them, and what found a ring full is all of one kind.
+     */
+    double error = HAS_ADDRESS_SANITIZER ? 0.15 : 0.05;
+    assert_near(weight_at(run, RESMON_STACK_FILE, calls[3]) / (double)(32 * MIB), 1, error);
     double others = HAS_ADDRESS_SANITIZER ? 8 : 1;
     assert_true(weight_at(run, RESMON_STACK_MEMORY, calls[3]) < others * (double)MIB);
     resmon_run_free(run);
