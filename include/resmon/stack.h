@@ -21,13 +21,13 @@
  * Memory: at every `fault_period`th page fault of a thread the kernel puts its registers and the
  * top of its stack (2 KiB, or 8 where that is often too little) into a ring (perf_event_open(2),
  * allowed up to kernel.perf_event_paranoid 2), which a thread of the library follows: the pages
- * that came since the sample before are that function's growth of the RSS.  The first faults of a
- * thread, and those that bring huge pages, are sampled 16 times as often.  No signal comes of it.
- * The scopes are those that were open then and are so a few milliseconds later; a shorter scope's
- * growth stands in the one around it.  Pages of files (programs, mapped data) are told apart.
- * Memory that is taken and not touched does not grow the RSS, and pages that were given back to the
- * allocator and used again come without a fault. Faults inside of system calls (read() into fresh
- * memory) count where the process may watch the kernel (root, CAP_PERFMON, paranoid 1);
+ * that came since the sample before are that function's growth of the RSS.  Faults that
+ * bring huge pages are sampled 16 times as often, as soon as they are seen to come.  No signal
+ * comes of it. The scopes are those that were open then and are so a few milliseconds later; a
+ * shorter scope's growth stands in the one around it.  Pages of files (programs, mapped data) are
+ * told apart. Memory that is taken and not touched does not grow the RSS, and pages that were given
+ * back to the allocator and used again come without a fault. Faults inside of system calls (read()
+ * into fresh memory) count where the process may watch the kernel (root, CAP_PERFMON, paranoid 1);
  * resmon_run_stack_info.total has them in any case.
  *
  * Memory that is read before anything was written to it counts, too, though it shares one page of

@@ -253,6 +253,15 @@ void rm_stack_round_finish(struct rm_stack_round *round)
     set_totals(round);
 }
 
+static bool has_huge_pages(struct rm_stack_round *round)
+{
+    struct rm_text text;
+    struct rm_text before;
+    return rm_file_read_once(&round->root, "sys/kernel/mm/transparent_hugepage/enabled",
+                             &round->scratch, &text) == RESMON_OK &&
+           rm_parse_until(&text, '[', &before) && rm_parse_literal(&text, "always]");
+}
+
 resmon_status rm_stack_round_open(struct rm_stack_round *round)
 {
     resmon_status status = rm_root_open(&round->root, NULL);
@@ -267,6 +276,8 @@ resmon_status rm_stack_round_open(struct rm_stack_round *round)
     if ((round->wanted & RESMON_STACKS_PEAK) != 0) {
         rm_memory_watch_open(&round->watch, &round->root, &round->scratch);
     }
+    round->has_huge_pages = has_huge_pages(round);
+    rm_stack_sampler_expect_huge_pages(round->has_huge_pages);
     return RESMON_OK;
 }
 
