@@ -23,11 +23,6 @@
 #define REGISTERS_MASK UINT64_C(0)
 #endif
 
-/* What a user may lock without privileges is half a MiB for each CPU, and RLIMIT_MEMLOCK: many
- * threads get smaller rings. */
-#define MOST_RING_PAGES  64U
-#define LEAST_RING_PAGES 4U
-
 /* PERF_SAMPLE_DATA_PAGE_SIZE, which older headers lack. */
 #define SAMPLE_PAGE_SIZE (UINT64_C(1) << 22)
 
@@ -116,7 +111,7 @@ static bool open_best(struct rm_perf_ring *ring, uint32_t thread, uint64_t perio
 
 static resmon_status map_ring(struct rm_perf_ring *ring)
 {
-    for (size_t pages = MOST_RING_PAGES; pages >= LEAST_RING_PAGES; pages /= 2) {
+    for (size_t pages = RM_PERF_RING_MOST_PAGES; pages >= RM_PERF_RING_LEAST_PAGES; pages /= 2) {
         ring->bytes = (pages + 1) * page_bytes();
         ring->memory = mmap(NULL, ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
         if (ring->memory != MAP_FAILED) {

@@ -22,6 +22,11 @@
 #define RM_PERF_REGISTERS 0 /* not known here: nothing can be opened */
 #endif
 
+/* What a user may lock without privileges is half a MiB for each CPU, and RLIMIT_MEMLOCK: many
+ * threads get smaller rings.  A page of the kernel's own goes with each. */
+#define RM_PERF_RING_MOST_PAGES  64U
+#define RM_PERF_RING_LEAST_PAGES 4U
+
 /* As the kernel wrote it; the stack stays in the ring until the sample is released. */
 struct rm_perf_sample {
     int64_t t_ns;        /* CLOCK_MONOTONIC */
