@@ -183,8 +183,8 @@ static bool is_due(const struct rm_metering *metering, const struct rm_scope_nod
            (double)metering->free_ticks + metering->max_share * (double)wall->total;
 }
 
-void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *node,
-                     struct rm_meter_frame *frame, uint32_t forced)
+uint64_t rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *node,
+                         struct rm_meter_frame *frame, uint32_t forced)
 {
     uint64_t now = 0;
     frame->taken = 0;
@@ -203,6 +203,7 @@ void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *n
             frame->cost[i] = now - frame->now;
         }
     }
+    return now;
 }
 
 void rm_meters_end(const struct rm_metering *metering, struct rm_scope_node *node,
