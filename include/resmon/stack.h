@@ -66,6 +66,14 @@ RESMON_BEGIN_DECLS
 #define RESMON_STACK_MEMORY 1 /**< B of pages of its own that the process got */
 #define RESMON_STACK_FILE   2 /**< B of pages of files that were mapped and touched */
 
+/* What became of samples that are not as they should be, of all kinds together. */
+#define RESMON_STACK_LOSS_RING_FULL   0 /**< lost: they came faster than they were taken out */
+#define RESMON_STACK_LOSS_NO_ROOM     1 /**< lost: of stacks for which the run has no room */
+#define RESMON_STACK_LOSS_TOO_DEEP    2 /**< cut: of stacks deeper than 128 frames */
+#define RESMON_STACK_LOSS_NOT_UNWOUND 3 /**< cut: the stack could be followed a part of the way */
+#define RESMON_STACK_LOSS_BLOCKED     4 /**< lost: the thread had the signal blocked */
+#define RESMON_STACK_LOSS_THREADS     5 /**< threads that could not be sampled */
+
 /** A stack that was seen, with all samples of it.  Since 0.1. */
 typedef struct resmon_run_stack {
     size_t struct_size;
@@ -120,6 +128,11 @@ RESMON_API resmon_status resmon_run_get_frame(const resmon_run *run, size_t stac
  */
 RESMON_API resmon_status resmon_run_get_stack_info(const resmon_run *run, int32_t kind,
                                                    resmon_run_stack_info *ret_info);
+
+/** How many samples, or threads, met a loss (RESMON_STACK_LOSS_*).  RESMON_EINVAL: there is no such
+ * loss.  Any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_stack_loss(const resmon_run *run, int32_t loss,
+                                               uint64_t *ret_count);
 
 /** A moment when memory was highest, and a thread at it.  Since 0.1. */
 typedef struct resmon_run_peak_stack {

@@ -17,7 +17,7 @@ const char *const rm_stack_loss_texts[RM_LOSS_COUNT] = {
     [RM_LOSS_ROOM] = "samples of stacks for which the run has no room",
     [RM_LOSS_DEPTH] = "samples of stacks deeper than 128 frames, cut there",
     [RM_LOSS_UNWIND] = "samples whose stack could be followed a part of the way only",
-    [RM_LOSS_BLOCKED] = "threads had the signal blocked",
+    [RM_LOSS_BLOCKED] = "samples of threads that had the signal blocked",
     [RM_LOSS_THREADS] = "threads could not be sampled",
 };
 

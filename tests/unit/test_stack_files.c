@@ -515,6 +515,25 @@ static void test_sink(void **state)
 
 /* ---- accessors ------------------------------------------------------------------------------ */
 
+static void check_losses(const resmon_run *run)
+{
+    static const uint64_t losses[] = {[RESMON_STACK_LOSS_RING_FULL] = 3,
+                                      [RESMON_STACK_LOSS_BLOCKED] = 1,
+                                      [RESMON_STACK_LOSS_THREADS] = 0};
+    uint64_t count;
+    for (int32_t i = 0; i <= RESMON_STACK_LOSS_THREADS; i++) {
+        count = 77;
+        assert_ok(resmon_run_stack_loss(run, i, &count));
+        assert_int_equal(count, losses[i]);
+    }
+    count = 77;
+    assert_status(RESMON_EINVAL, resmon_run_stack_loss(run, -1, &count));
+    assert_status(RESMON_EINVAL, resmon_run_stack_loss(run, RESMON_STACK_LOSS_THREADS + 1, &count));
+    assert_status(RESMON_EINVAL, resmon_run_stack_loss(NULL, 0, &count));
+    assert_status(RESMON_EINVAL, resmon_run_stack_loss(run, 0, NULL));
+    assert_int_equal(count, 77);
+}
+
 static void test_accessors(void **state)
 {
     (void)state;
@@ -547,6 +566,7 @@ static void test_accessors(void **state)
     assert_true(isnan(info.total));
     assert_int_equal(info.lost, 3);
     assert_status(RESMON_EINVAL, resmon_run_get_stack_info(run, 3, &info));
+    check_losses(run);
     assert_int_equal(resmon_run_peak_stack_count(run), 2);
     assert_ok(resmon_run_get_peak_stack(run, 0, &peak));
     assert_string_equal(peak.thread_name, "train");
