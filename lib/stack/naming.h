@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns how the places of a profile get their names: functions, lines, and a frame for each function
- * that was inlined.  Modules that were opened are kept for the next time.
+ * that was inlined.
  * Called by engine and api, when a run is looked at or saved.
  */
 #ifndef RM_STACK_NAMING_H
 #define RM_STACK_NAMING_H
 
 #include <resmon/status.h>
-
-#define RM_MOST_NAMED_MODULES 512
 
 struct resmon_run;
 struct rm_naming;

@@ -3,7 +3,7 @@
  * Owns the names in one program or library that was mapped: of its own file, if it is still the
  * same, and of the files with its debug information, wherever a distribution puts them.  Files are
  * read when the first address is asked for.
- * Called by naming.c.
+ * Called by naming.c and named_modules.c.
  */
 #ifndef RM_STACK_SYMBOLS_H
 #define RM_STACK_SYMBOLS_H

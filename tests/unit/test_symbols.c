@@ -21,6 +21,7 @@
 #include "stack/demangle.h"
 #include "stack/dwarf.h"
 #include "stack/elf_file.h"
+#include "stack/named_modules.h"
 #include "stack/naming.h"
 #include "stack/ranges.h"
 #include "stack/symbol_table.h"
