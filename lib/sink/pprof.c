@@ -13,7 +13,7 @@
 #include "base/intern.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "sink/gzip.h"
+#include "sys/gzip.h"
 #include "sink/protobuf.h"
 #include "sink/stacks.h"
 #include "sys/outfile.h"

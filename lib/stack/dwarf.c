@@ -13,6 +13,7 @@
 #include "stack/escape.h"
 #include "stack/ranges.h"
 #include "sys/library.h"
+#include "sys/mapping.h"
 
 #define MOST_DEPTH 128 /* of entries in one another: what lies deeper has no names of its own */
 #define SPARE      ((size_t)8 << 20)
@@ -203,7 +204,7 @@ static resmon_status begin(void *owner, void *context)
 {
     struct rm_dwarf *dwarf = owner;
     struct handle *handle = context;
-    handle->elf = dw.elf_memory(handle->image.bytes, handle->image.length);
+    handle->elf = dw.elf_memory(handle->image.mapping.memory, handle->image.length);
     handle->dwarf = handle->elf != NULL ? dw.begin_elf(handle->elf, DWARF_C_READ, NULL) : NULL;
     if (handle->dwarf == NULL) {
         return rm_error(RESMON_EFORMAT, "libdw does not take the debug information");
@@ -215,7 +216,7 @@ static resmon_status begin(void *owner, void *context)
 static resmon_status open_handles(struct rm_dwarf *dwarf)
 {
     /* Without the alternate one, some names are missing. */
-    if (dwarf->alternate.image.bytes != NULL) {
+    if (dwarf->alternate.image.length > 0) {
         resmon_status status = run(dwarf, begin, &dwarf->alternate);
         if (status == RESMON_ENOMEM) {
             return status;
@@ -244,9 +245,10 @@ static resmon_status open_dwarf(struct rm_dwarf *dwarf)
  * plenty before it begins. */
 static bool has_room(const struct rm_debug_image *image)
 {
-    void *room = rm_alloc(image->length + image->unpacked + SPARE, 2);
-    bool is_there = room != NULL;
-    rm_free(room);
+    struct rm_mapping room = {0};
+    bool is_there =
+        rm_mapping_anonymous(&room, 2 * (image->length + image->unpacked + SPARE)) == RESMON_OK;
+    rm_mapping_free(&room);
     return is_there;
 }
 

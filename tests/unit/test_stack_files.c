@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "base/compiler.h"
 #include "made_profile.h"
-#include "sink/gzip.h"
+#include "sys/gzip.h"
 #include "sink/pprof.h"
 #include "strict_json.h"
 
