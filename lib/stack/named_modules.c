@@ -3,8 +3,6 @@
 
 #include "base/status.h"
 
-#define MOST_KEPT_DEBUG_BYTES ((size_t)64 << 20) /* between two modules, and two rounds */
-
 static void drop(struct rm_named_modules *modules, size_t index)
 {
     rm_symbols_free(modules->modules[index].symbols);
@@ -47,18 +45,6 @@ resmon_status rm_named_modules_get(struct rm_named_modules *modules,
         modules->modules[modules->count++] = (struct rm_named_module){*ret_symbols, modules->round};
     }
     return status;
-}
-
-/* The library's memory is the program's: large debug information is read again instead. */
-void rm_named_modules_rest(struct rm_named_modules *modules, struct rm_symbols *symbols)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < modules->count; i++) {
-        kept += rm_symbols_debug_bytes(modules->modules[i].symbols);
-    }
-    if (kept > MOST_KEPT_DEBUG_BYTES) {
-        rm_symbols_rest(symbols);
-    }
 }
 
 void rm_named_modules_end(struct rm_named_modules *modules)

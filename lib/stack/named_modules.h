@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the modules that were opened for their names, kept for the next time: of a bounded number,
- * and with a bounded size of debug information.
+ * Owns the modules that were opened for their names, a bounded number of which is kept for the next
+ * time.
  * Called by naming.c.
  */
 #ifndef RM_STACK_NAMED_MODULES_H
@@ -35,9 +35,6 @@ void rm_named_modules_begin(struct rm_named_modules *modules);
 resmon_status rm_named_modules_get(struct rm_named_modules *modules,
                                    const struct rm_symbols_origin *origin,
                                    struct rm_symbols **ret_symbols);
-
-/** After the last look at a module: its texts may be gone. */
-void rm_named_modules_rest(struct rm_named_modules *modules, struct rm_symbols *symbols);
 
 /** Forgets modules that could not be opened: they may be another time. */
 void rm_named_modules_end(struct rm_named_modules *modules);

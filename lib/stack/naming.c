@@ -166,7 +166,7 @@ static resmon_status name_module(struct work *work, size_t from, size_t past)
     rm_shown_texts_forget(&work->functions);
     rm_shown_texts_forget(&work->files);
     if (symbols != NULL) {
-        rm_named_modules_rest(&work->naming->modules, symbols);
+        rm_symbols_rest(symbols);
     }
     return status;
 }

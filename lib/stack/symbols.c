@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "stack/answers.h"
 #include "stack/debug_files.h"
 #include "stack/elf_file.h"
 #include "stack/symbol_table.h"
@@ -20,7 +21,7 @@ struct rm_symbols {
     bool is_whole; /* so was the debug information */
     struct rm_symbol_table table;
     struct rm_dwarf *dwarf;
-    size_t debug_bytes;
+    struct rm_answers answers;
 };
 
 /* The files of one module, while they are read. */
@@ -145,12 +146,8 @@ static resmon_status read_debug(struct rm_symbols *symbols, struct files *files)
     if (status == RESMON_OK) {
         status = read_alternate(symbols, files, elf, &alternate);
     }
-    size_t bytes = image.length + image.unpacked + alternate.length + alternate.unpacked;
     if (status == RESMON_OK) {
         status = rm_dwarf_open(&image, &alternate, &symbols->dwarf);
-    }
-    if (status == RESMON_OK) {
-        symbols->debug_bytes = bytes;
     }
     rm_debug_image_free(&image);
     rm_debug_image_free(&alternate);
@@ -230,15 +227,23 @@ resmon_status rm_symbols_find(struct rm_symbols *symbols, uint64_t address,
                               struct rm_symbol frames[RM_MOST_INLINED], size_t *ret_count)
 {
     size_t count = 0;
+    if (rm_answers_find(&symbols->answers, address, frames, ret_count)) {
+        return RESMON_OK;
+    }
     resmon_status status = prepare(symbols);
     if (status == RESMON_OK && symbols->dwarf != NULL) {
         status = rm_dwarf_find(symbols->dwarf, address, frames, &count);
     }
+    if (status == RESMON_OK && symbols->status == RESMON_OK) {
+        count = complete(symbols, address, frames, count);
+        status = rm_answers_add(&symbols->answers, address, frames, count);
+    }
     if (status != RESMON_OK) {
         rm_symbols_rest(symbols);
+        rm_answers_free(&symbols->answers);
         return status;
     }
-    *ret_count = complete(symbols, address, frames, count);
+    *ret_count = count;
     return RESMON_OK;
 }
 
@@ -253,16 +258,10 @@ const char *rm_symbols_remark(const struct rm_symbols *symbols)
     return symbols->remark;
 }
 
-size_t rm_symbols_debug_bytes(const struct rm_symbols *symbols)
-{
-    return symbols->debug_bytes;
-}
-
 void rm_symbols_rest(struct rm_symbols *symbols)
 {
     rm_dwarf_close(symbols->dwarf);
     symbols->dwarf = NULL;
-    symbols->debug_bytes = 0;
     symbols->is_whole = false;
 }
 
@@ -272,6 +271,7 @@ void rm_symbols_free(struct rm_symbols *symbols)
         return;
     }
     rm_dwarf_close(symbols->dwarf);
+    rm_answers_free(&symbols->answers);
     rm_symbol_table_free(&symbols->table);
     rm_free(symbols->path);
     rm_free(symbols->build_id);

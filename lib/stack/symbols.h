@@ -45,10 +45,8 @@ resmon_status rm_symbols_status(const struct rm_symbols *symbols, const char **r
 /** What of it is missing though it should be there, as libdw; "": nothing. */
 const char *rm_symbols_remark(const struct rm_symbols *symbols);
 
-/** How many bytes of debug information it holds. */
-size_t rm_symbols_debug_bytes(const struct rm_symbols *symbols);
-
-/** Gives that back; it is read again when it is needed. */
+/** Gives its debug information back: the library's memory is the program's.  It is read again when
+ * an address is asked for that was not asked for before. */
 void rm_symbols_rest(struct rm_symbols *symbols);
 
 /** Whether it is of that file. */

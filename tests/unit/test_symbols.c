@@ -18,6 +18,7 @@
 #include "base/fault.h"
 #include "made_stacks.h"
 #include "random.h"
+#include "stack/answers.h"
 #include "stack/demangle.h"
 #include "stack/dwarf.h"
 #include "stack/elf_file.h"
@@ -381,6 +382,63 @@ static void test_a_naming_is_used_again(void **state)
     }
     rm_naming_free(naming);
     rm_naming_free(NULL);
+}
+
+/* Nothing is opened for addresses that were asked for before. */
+static void test_what_was_found_is_kept(void **state)
+{
+    (void)state;
+    struct known known;
+    struct rm_naming *naming = NULL;
+    load(NAMED_default, &known);
+    assert_ok(rm_naming_new(NULL, &naming));
+    for (int i = 0; i < 3; i++) {
+        struct resmon_run *run = run_of(&known, known.path);
+        rm_fault_arm(RM_FAULT_OPEN, i > 0 ? 0 : -1);
+        assert_ok(rm_naming_fill(naming, run));
+        assert_false(rm_fault_fired(RM_FAULT_OPEN));
+        rm_fault_arm(RM_FAULT_OPEN, -1);
+        assert_named(run, &known);
+        rm_run_free(run);
+    }
+    struct resmon_run *run = made_stacks(known.path, known.build_id, &known.addresses[1], 2);
+    run->profile.places[1].address++; /* a new one */
+    rm_fault_arm(RM_FAULT_OPEN, 0);
+    assert_ok(rm_naming_fill(naming, run));
+    assert_true(rm_fault_fired(RM_FAULT_OPEN));
+    rm_fault_arm(RM_FAULT_OPEN, -1);
+    rm_run_free(run);
+    rm_naming_free(naming);
+}
+
+static void test_answers(void **state)
+{
+    (void)state;
+    struct rm_answers answers = {.slots = NULL};
+    struct rm_symbol frames[RM_MOST_INLINED];
+    char name[32];
+    size_t count = 9;
+    assert_false(rm_answers_find(&answers, 0, frames, &count));
+    for (uint64_t i = 0; i < RM_MOST_ANSWERS + 10; i++) {
+        (void)snprintf(name, sizeof name, "f%d", (int)i % 100);
+        for (size_t k = 0; k < i % 4; k++) {
+            frames[k] = (struct rm_symbol){.function = name, .line = (uint32_t)(i + k)};
+        }
+        assert_ok(rm_answers_add(&answers, 3 * i, frames, i % 4));
+    }
+    for (uint64_t i = 0; i < RM_MOST_ANSWERS + 10; i++) {
+        bool is_kept = i < RM_MOST_ANSWERS;
+        assert_int_equal(rm_answers_find(&answers, 3 * i, frames, &count), is_kept);
+        assert_false(rm_answers_find(&answers, 3 * i + 1, frames, &count));
+        assert_int_equal(count, is_kept ? i % 4 : (RM_MOST_ANSWERS - 1) % 4);
+        for (size_t k = 0; is_kept && k < count; k++) {
+            (void)snprintf(name, sizeof name, "f%d", (int)i % 100);
+            assert_string_equal(frames[k].function, name);
+            assert_null(frames[k].file);
+            assert_int_equal(frames[k].line, i + k);
+        }
+    }
+    rm_answers_free(&answers);
 }
 
 static void test_more_modules_than_are_kept(void **state)
@@ -1037,6 +1095,8 @@ int main(void)
         cmocka_unit_test(test_split_debug_information),
         cmocka_unit_test(test_same_addresses_share_places),
         cmocka_unit_test(test_a_naming_is_used_again),
+        cmocka_unit_test(test_what_was_found_is_kept),
+        cmocka_unit_test(test_answers),
         cmocka_unit_test(test_more_modules_than_are_kept),
         cmocka_unit_test(test_what_is_no_file),
         cmocka_unit_test(test_profiles_that_make_no_sense),
