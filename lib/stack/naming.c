@@ -2,7 +2,6 @@
 #include "stack/naming.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -10,10 +9,9 @@
 #include "stack/demangle.h"
 #include "stack/named_modules.h"
 #include "stack/place_map.h"
+#include "stack/shortage.h"
 #include "stack/shown_texts.h"
 #include "store/run.h"
-
-#define REMARK_BYTES 768
 
 struct rm_naming {
     char *debug_root; /* NULL: the usual one */
@@ -66,9 +64,8 @@ struct work {
     struct key *keys; /* of all places */
     struct rm_place_map map;
     struct rm_shown_texts functions, files;
-    size_t unnamed;            /* modules of which something is not to be had */
-    const char *missing;       /* of the first of them: "names" or "lines" */
-    char remark[REMARK_BYTES]; /* about the first of them */
+    size_t nameless; /* places that got no name */
+    struct rm_shortage shortage;
 };
 
 static const char *show_file(struct rm_arena *arena, const char *text)
@@ -105,6 +102,7 @@ static resmon_status name_place(struct work *work, struct rm_symbols *symbols, s
         uint64_t bias = work->profile->modules[old->module].bias;
         status = rm_symbols_find(symbols, old->address - bias, frames, &count);
     }
+    work->nameless += count == 0 || frames[count - 1].function == NULL;
     if (status == RESMON_OK && count == 0) {
         return rm_place_map_add(&work->map, index, old);
     }
@@ -114,19 +112,21 @@ static resmon_status name_place(struct work *work, struct rm_symbols *symbols, s
     return status;
 }
 
-static void take_remark(struct work *work, const struct rm_symbols *symbols)
+/* `nameless`: places of the module that got no name. */
+static void look_for_shortage(struct work *work, const struct rm_symbols *symbols,
+                              const struct rm_run_module *module, size_t nameless)
 {
-    const char *reason = NULL, *missing = "names";
-    if (rm_symbols_status(symbols, &reason) == RESMON_OK) {
-        reason = rm_symbols_remark(symbols);
-        missing = "lines";
-    }
-    if (reason[0] == '\0') {
+    const char *reason = NULL;
+    if (rm_symbols_status(symbols, &reason) != RESMON_OK) {
+        rm_shortage_add(&work->shortage, "names", reason);
         return;
     }
-    if (work->unnamed++ == 0) {
-        work->missing = missing;
-        (void)snprintf(work->remark, sizeof work->remark, "%s", reason);
+    const char *remark = rm_symbols_remark(symbols);
+    if (remark[0] != '\0') {
+        rm_shortage_add(&work->shortage, "lines", remark);
+    }
+    if (nameless > 0 && rm_symbols_is_stripped(symbols)) {
+        rm_shortage_add_stripped(&work->shortage, module);
     }
 }
 
@@ -152,6 +152,7 @@ static resmon_status name_module(struct work *work, size_t from, size_t past)
 {
     const struct key *keys = work->keys;
     struct rm_symbols *symbols = NULL;
+    size_t nameless = work->nameless;
     resmon_status status = symbols_of(work, keys[from].module, &symbols);
     for (size_t i = from; status == RESMON_OK && i < past; i++) {
         if (i > from && keys[i].address == keys[i - 1].address) {
@@ -161,7 +162,8 @@ static resmon_status name_module(struct work *work, size_t from, size_t past)
         }
     }
     if (status == RESMON_OK && symbols != NULL) {
-        take_remark(work, symbols);
+        look_for_shortage(work, symbols, &work->profile->modules[keys[from].module],
+                          work->nameless - nameless);
     }
     rm_shown_texts_forget(&work->functions);
     rm_shown_texts_forget(&work->files);
@@ -211,22 +213,7 @@ static resmon_status name_places(struct work *work)
     return status;
 }
 
-/* ---- what is said ----------------------------------------------------------------------- */
-
-/* The reason in the arena; NULL: no memory; "": there is nothing to say. */
-static const char *remark_text(struct work *work)
-{
-    char text[REMARK_BYTES + 64];
-    if (work->unnamed == 0) {
-        return "";
-    }
-    int length = snprintf(text, sizeof text, "%s are missing: %s", work->missing, work->remark);
-    if (work->unnamed > 1 && length >= 0 && (size_t)length < sizeof text) {
-        (void)snprintf(text + length, sizeof text - (size_t)length, " (and of %zu more files)",
-                       work->unnamed - 1);
-    }
-    return rm_arena_text(&work->run->strings, text, sizeof text);
-}
+/* ---- the profile ------------------------------------------------------------------------ */
 
 static void say(struct rm_run_profile *profile, const char *text)
 {
@@ -238,14 +225,13 @@ static void say(struct rm_run_profile *profile, const char *text)
     }
 }
 
-/* ---- the profile ------------------------------------------------------------------------ */
-
 static resmon_status finish(struct work *work)
 {
     struct rm_mapped_profile mapped;
     resmon_status status =
         rm_place_map_make(&work->map, work->profile, &work->run->strings, &mapped);
-    const char *remark = status == RESMON_OK ? remark_text(work) : NULL;
+    const char *remark =
+        status == RESMON_OK ? rm_shortage_text(&work->shortage, &work->run->strings) : NULL;
     if (remark != NULL) {
         rm_place_map_apply(&mapped, work->profile);
         say(work->profile, remark);

@@ -17,6 +17,7 @@ struct rm_symbols {
     resmon_status status;
     char reason[RM_SYMBOLS_REASON_BYTES]; /* of that */
     char remark[RM_SYMBOLS_REASON_BYTES];
+    bool is_stripped;
     bool is_read;  /* the table was, or cannot be */
     bool is_whole; /* so was the debug information */
     struct rm_symbol_table table;
@@ -109,6 +110,7 @@ static resmon_status read_table(struct rm_symbols *symbols, const struct files *
     }
     bool is_apart =
         !rm_symbol_table_is_full(&files->own) && rm_symbol_table_is_full(&files->debug.elf);
+    symbols->is_stripped = !rm_symbol_table_is_full(&files->own) && !is_apart;
     resmon_status status = RESMON_ENOENT;
     if (is_apart) {
         status = rm_symbol_table_read(&files->debug.elf, &symbols->table);
@@ -256,6 +258,11 @@ resmon_status rm_symbols_status(const struct rm_symbols *symbols, const char **r
 const char *rm_symbols_remark(const struct rm_symbols *symbols)
 {
     return symbols->remark;
+}
+
+int rm_symbols_is_stripped(const struct rm_symbols *symbols)
+{
+    return symbols->is_stripped;
 }
 
 void rm_symbols_rest(struct rm_symbols *symbols)

@@ -45,6 +45,10 @@ resmon_status rm_symbols_status(const struct rm_symbols *symbols, const char **r
 /** What of it is missing though it should be there, as libdw; "": nothing. */
 const char *rm_symbols_remark(const struct rm_symbols *symbols);
 
+/** Whether neither the file nor a separate one has a full symbol table: then functions that are not
+ * exported have no names.  After a find. */
+int rm_symbols_is_stripped(const struct rm_symbols *symbols);
+
 /** Gives its debug information back: the library's memory is the program's.  It is read again when
  * an address is asked for that was not asked for before. */
 void rm_symbols_rest(struct rm_symbols *symbols);

@@ -8,6 +8,7 @@
 #include "test.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
@@ -25,6 +26,7 @@
 #include "stack/named_modules.h"
 #include "stack/naming.h"
 #include "stack/ranges.h"
+#include "stack/shortage.h"
 #include "stack/symbol_table.h"
 #include "stack/symbols.h"
 
@@ -570,7 +572,123 @@ static void test_stripped_files_name_what_they_export(void **state)
     assert_string_equal(frame_at(run, 1)->function, ""); /* static */
     assert_string_equal(frame_at(run, 2)->function, known->functions[2]);
     assert_string_equal(frame_at(run, 2)->file, "");
+    char wanted[512];
+    (void)snprintf(wanted, sizeof wanted,
+                   "names are missing: %s (build-id %s) is stripped, with no .symtab",
+                   made_path("stripped"), known->build_id);
+    assert_non_null(strstr(run->profile.kinds[RESMON_STACK_CPU].reason, wanted));
     rm_run_free(run);
+    /* Nothing is said where everything that was seen is exported. */
+    run = made_stacks(made_path("stripped"), known->build_id, &known->addresses[2], 1);
+    assert_ok(rm_naming_fill(NULL, run));
+    assert_string_equal(frame_at(run, 0)->function, known->functions[2]);
+    assert_string_equal(run->profile.kinds[RESMON_STACK_CPU].reason, "");
+    rm_run_free(run);
+}
+
+static void test_what_is_missing_is_said(void **state)
+{
+    (void)state;
+    static const struct rm_run_module modules[] = {
+        {"/a/b", "12ab", 0, 0, 0}, {"/c", "", 0, 0, 0}, {"/d", "34", 0, 0, 0}, {"/e", "", 0, 0, 0}};
+    struct rm_arena arena = {NULL};
+    struct rm_shortage shortage = {.count = 0};
+    assert_string_equal(rm_shortage_text(&shortage, &arena), "");
+    rm_shortage_add_stripped(&shortage, &modules[0]);
+    assert_string_equal(
+        rm_shortage_text(&shortage, &arena),
+        "names are missing: /a/b (build-id 12ab) is stripped, with no .symtab and no separate "
+        "debug file: install its -dbg or -dbgsym package, or build it with -g and do not strip it");
+    rm_shortage_add(&shortage, "lines", "no libdw");
+    rm_shortage_add(&shortage, "names", "no file");
+    for (size_t i = 1; i < 4; i++) {
+        rm_shortage_add_stripped(&shortage, &modules[i]);
+    }
+    static const char begin[] = "lines are missing: no libdw (and of 1 more files); names are "
+                                "missing: /a/b (build-id 12ab), /c, /d (build-id 34) and 1 more "
+                                "are stripped, with no .symtab";
+    const char *text = rm_shortage_text(&shortage, &arena);
+    assert_true(strncmp(text, begin, sizeof begin - 1) == 0);
+    rm_fault_arm(RM_FAULT_ALLOC, 0);
+    assert_null(rm_shortage_text(&shortage, &arena));
+    rm_fault_arm(RM_FAULT_ALLOC, -1);
+    rm_arena_free(&arena);
+}
+
+/* ---- symbols without a size --------------------------------------------------------------- */
+
+/* A file with functions at 0x1000 (of 16 bytes), 0x1020 (of no size) and 0x1100 (of 16). */
+struct made_elf {
+    Elf64_Ehdr header;
+    Elf64_Shdr sections[4]; /* none, code, symbols, names */
+    Elf64_Sym symbols[3];
+    char names[24];
+};
+
+static void make_elf(struct made_elf *made, uint32_t type)
+{
+    static const struct {
+        uint64_t address, bytes;
+        uint32_t name;
+    } functions[] = {{0x1000, 16, 1}, {0x1020, 0, 7}, {0x1100, 16, 12}};
+    memset(made, 0, sizeof *made);
+    memcpy(made->header.e_ident, ELFMAG, SELFMAG);
+    made->header.e_ident[EI_CLASS] = ELFCLASS64;
+    made->header.e_ident[EI_DATA] =
+        __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+    made->header.e_shoff = offsetof(struct made_elf, sections);
+    made->header.e_shentsize = sizeof(Elf64_Shdr);
+    made->header.e_shnum = 4;
+    made->header.e_shstrndx = 3;
+    made->sections[1] = (Elf64_Shdr){.sh_type = SHT_NOBITS, .sh_addr = 0x1000, .sh_size = 0x1000};
+    made->sections[2] = (Elf64_Shdr){.sh_type = type,
+                                     .sh_offset = offsetof(struct made_elf, symbols),
+                                     .sh_size = sizeof made->symbols,
+                                     .sh_link = 3,
+                                     .sh_entsize = sizeof(Elf64_Sym)};
+    made->sections[3] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
+                                     .sh_offset = offsetof(struct made_elf, names),
+                                     .sh_size = sizeof made->names};
+    memcpy(made->names, "\0sized\0bare\0far", 16);
+    for (size_t i = 0; i < 3; i++) {
+        made->symbols[i] = (Elf64_Sym){.st_name = functions[i].name,
+                                       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                                       .st_shndx = 1,
+                                       .st_value = functions[i].address,
+                                       .st_size = functions[i].bytes};
+    }
+}
+
+static void assert_function(const struct rm_symbol_table *table, uint64_t address,
+                            const char *wanted)
+{
+    const char *name = rm_symbol_table_find(table, address);
+    assert_string_equal(name != NULL ? name : "none", wanted);
+}
+
+/* Where only what is exported has names, what lies behind it is something else. */
+static void test_names_end_with_their_functions(void **state)
+{
+    (void)state;
+    static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
+    for (size_t i = 0; i < 2; i++) {
+        struct made_elf made;
+        struct rm_elf elf;
+        struct rm_symbol_table table = {.names = NULL};
+        make_elf(&made, types[i]);
+        assert_ok(rm_elf_of_memory(&elf, "made", &made, sizeof made));
+        assert_ok(rm_symbol_table_read(&elf, &table));
+        assert_function(&table, 0xfff, "none");
+        assert_function(&table, 0x1000, "sized");
+        assert_function(&table, 0x100f, "sized");
+        assert_function(&table, 0x1010, "none");
+        assert_function(&table, 0x1020, i == 0 ? "bare" : "none");
+        assert_function(&table, 0x10ff, i == 0 ? "bare" : "none");
+        assert_function(&table, 0x110f, "far");
+        assert_function(&table, 0x1110, "none");
+        rm_symbol_table_free(&table);
+        rm_elf_close(&elf);
+    }
 }
 
 static void test_debug_files_by_build_id(void **state)
@@ -1102,6 +1220,8 @@ int main(void)
         cmocka_unit_test(test_profiles_that_make_no_sense),
         cmocka_unit_test(test_names_of_cxx),
         cmocka_unit_test(test_stripped_files_name_what_they_export),
+        cmocka_unit_test(test_what_is_missing_is_said),
+        cmocka_unit_test(test_names_end_with_their_functions),
         cmocka_unit_test(test_debug_files_by_build_id),
         cmocka_unit_test(test_debug_files_by_name),
         cmocka_unit_test(test_replaced_files_name_nothing),
