@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -12,6 +13,7 @@
 #include "stack/shortage.h"
 #include "stack/shown_texts.h"
 #include "store/run.h"
+#include "sys/vdso.h"
 
 struct rm_naming {
     char *debug_root; /* NULL: the usual one */
@@ -130,12 +132,18 @@ static void look_for_shortage(struct work *work, const struct rm_symbols *symbol
     }
 }
 
-/* NULL: nothing that is a file, such as "[vdso]", or code that was made at run time. */
+static bool has_symbols(const struct rm_run_module *module)
+{
+    bool is_vdso = strcmp(module->path, RM_VDSO_NAME) == 0;
+    return module->path[0] == '/' || (is_vdso && module->build_id[0] != '\0');
+}
+
+/* NULL: nothing that has symbols, such as code that was made at run time. */
 static resmon_status symbols_of(struct work *work, int64_t module, struct rm_symbols **ret_symbols)
 {
     const struct rm_run_module *modules = work->profile->modules;
     *ret_symbols = NULL;
-    if (module < 0 || modules[module].path[0] != '/') {
+    if (module < 0 || !has_symbols(&modules[module])) {
         return RESMON_OK;
     }
     const struct rm_symbols_origin origin = {

@@ -10,6 +10,7 @@
 #include "stack/debug_files.h"
 #include "stack/elf_file.h"
 #include "stack/symbol_table.h"
+#include "sys/vdso.h"
 
 struct rm_symbols {
     char *path, *build_id, *debug_root;
@@ -28,6 +29,7 @@ struct rm_symbols {
 /* The files of one module, while they are read. */
 struct files {
     struct rm_elf own;
+    char *image; /* of the vDSO, if that is it */
     struct rm_debug_file debug, alternate;
 };
 
@@ -76,15 +78,31 @@ static resmon_status check_same(const struct rm_symbols *symbols, const struct r
     return RESMON_OK;
 }
 
-static resmon_status open_own(const struct rm_symbols *symbols, struct rm_elf *own)
+static resmon_status open_vdso(struct files *files)
 {
-    if (symbols->path[0] != '/') {
-        *own = (struct rm_elf){.file = {.fd = -1}};
-        return rm_error(RESMON_ENOENT, "%s is no file",
-                        symbols->path[0] != '\0' ? symbols->path : "code made at run time");
+    size_t length = 0;
+    resmon_status status = rm_vdso_read(&files->image, &length);
+    return status == RESMON_OK ? rm_elf_of_memory(&files->own, RM_VDSO_NAME, files->image, length)
+                               : status;
+}
+
+static bool is_vdso(const struct rm_symbols *symbols)
+{
+    return strcmp(symbols->path, RM_VDSO_NAME) == 0 && symbols->build_id[0] != '\0';
+}
+
+static resmon_status open_own(const struct rm_symbols *symbols, struct files *files)
+{
+    resmon_status status = RESMON_OK;
+    if (is_vdso(symbols)) {
+        status = open_vdso(files);
+    } else if (symbols->path[0] == '/') {
+        status = rm_elf_open(&files->own, symbols->path);
+    } else {
+        status = rm_error(RESMON_ENOENT, "%s is no file",
+                          symbols->path[0] != '\0' ? symbols->path : "code made at run time");
     }
-    resmon_status status = rm_elf_open(own, symbols->path);
-    return status == RESMON_OK ? check_same(symbols, own) : status;
+    return status == RESMON_OK ? check_same(symbols, &files->own) : status;
 }
 
 /* ---- what is in it ---------------------------------------------------------------------- */
@@ -110,7 +128,7 @@ static resmon_status read_table(struct rm_symbols *symbols, const struct files *
     }
     bool is_apart =
         !rm_symbol_table_is_full(&files->own) && rm_symbol_table_is_full(&files->debug.elf);
-    symbols->is_stripped = !rm_symbol_table_is_full(&files->own) && !is_apart;
+    symbols->is_stripped = !rm_symbol_table_is_full(&files->own) && !is_apart && !is_vdso(symbols);
     resmon_status status = RESMON_ENOENT;
     if (is_apart) {
         status = rm_symbol_table_read(&files->debug.elf, &symbols->table);
@@ -183,7 +201,7 @@ static resmon_status prepare(struct rm_symbols *symbols)
         return rm_error(RESMON_ENOMEM, "out of memory for the symbols of %s", symbols->path);
     }
     files->own.file.fd = files->debug.elf.file.fd = files->alternate.elf.file.fd = -1;
-    resmon_status status = open_own(symbols, &files->own);
+    resmon_status status = open_own(symbols, files);
     if (status == RESMON_OK) {
         symbols->status = RESMON_OK;
         status = read_all(symbols, files);
@@ -196,6 +214,7 @@ static resmon_status prepare(struct rm_symbols *symbols)
     rm_elf_close(&files->own);
     rm_debug_file_close(&files->debug);
     rm_debug_file_close(&files->alternate);
+    rm_free(files->image);
     rm_free(files);
     return status;
 }

@@ -19,7 +19,7 @@
 
 /* Which file, and where separate debug information is. */
 struct rm_symbols_origin {
-    const char *path;
+    const char *path;       /* or RM_VDSO_NAME, which is then that of this process */
     const char *build_id;   /* of what was mapped, in hexadecimal; "": it has none */
     int64_t mapped_ns;      /* real time: without a build-id, a file that was changed since is
                                another one; 0: not known */

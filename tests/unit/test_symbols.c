@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "../fixtures/named.h"
+#include "base/alloc.h"
 #include "base/fault.h"
 #include "made_stacks.h"
 #include "random.h"
@@ -29,6 +30,7 @@
 #include "stack/shortage.h"
 #include "stack/symbol_table.h"
 #include "stack/symbols.h"
+#include "sys/vdso.h"
 
 static char directory[] = "/tmp/resmon-test-symbols-XXXXXX";
 static bool has_libdw, has_binutils;
@@ -493,6 +495,55 @@ static void test_what_is_no_file(void **state)
     struct resmon_run *run = made_stacks(paths[3], "", addresses, 3);
     assert_ok(rm_naming_fill(NULL, run));
     assert_unnamed(run, "cannot open //anon");
+    rm_run_free(run);
+}
+
+/* An address of a function of the vDSO, and the function. */
+static const char *function_of_vdso(char build_id[RM_ELF_BUILD_ID_BYTES], uint64_t *ret_address)
+{
+    static char function[64];
+    struct rm_elf elf;
+    struct rm_symbol_table table = {.names = NULL};
+    char *image = NULL;
+    size_t length = 0;
+    if (rm_vdso_read(&image, &length) != RESMON_OK) {
+        print_message("skipped: %s\n", resmon_last_error());
+        return NULL;
+    }
+    assert_ok(rm_elf_of_memory(&elf, RM_VDSO_NAME, image, length));
+    assert_ok(rm_elf_build_id(&elf, build_id));
+    assert_ok(rm_symbol_table_read(&elf, &table));
+    assert_true(table.functions.count > 0);
+    *ret_address = table.functions.items[0].low + 1;
+    (void)snprintf(function, sizeof function, "%s", rm_symbol_table_find(&table, *ret_address));
+    rm_symbol_table_free(&table);
+    rm_elf_close(&elf);
+    rm_free(image);
+    return function;
+}
+
+static void test_the_vdso_has_names(void **state)
+{
+    (void)state;
+    char build_id[RM_ELF_BUILD_ID_BYTES];
+    uint64_t address = 0;
+    const char *function = function_of_vdso(build_id, &address);
+    if (function == NULL) {
+        skip();
+    }
+    struct resmon_run *run = made_stacks(RM_VDSO_NAME, build_id, &address, 1);
+    assert_ok(rm_naming_fill(NULL, run));
+    if (build_id[0] == '\0') {
+        print_message("the vDSO has no build-id here, and hence no names\n");
+        function = "";
+    }
+    assert_string_equal(frame_at(run, 0)->function, function);
+    assert_string_equal(run->profile.kinds[RESMON_STACK_CPU].reason, "");
+    rm_run_free(run);
+    /* A recording of another machine. */
+    run = made_stacks(RM_VDSO_NAME, "0123", &address, 1);
+    assert_ok(rm_naming_fill(NULL, run));
+    assert_unnamed(run, "[vdso] is not the file that was mapped: its build-id differs");
     rm_run_free(run);
 }
 
@@ -1217,6 +1268,7 @@ int main(void)
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_more_modules_than_are_kept),
         cmocka_unit_test(test_what_is_no_file),
+        cmocka_unit_test(test_the_vdso_has_names),
         cmocka_unit_test(test_profiles_that_make_no_sense),
         cmocka_unit_test(test_names_of_cxx),
         cmocka_unit_test(test_stripped_files_name_what_they_export),
