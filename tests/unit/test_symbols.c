@@ -30,6 +30,7 @@
 #include "stack/shortage.h"
 #include "stack/symbol_table.h"
 #include "stack/symbols.h"
+#include "sys/gzip.h"
 #include "sys/vdso.h"
 
 static char directory[] = "/tmp/resmon-test-symbols-XXXXXX";
@@ -1143,6 +1144,50 @@ static void test_damaged_debug_information(void **state)
     assert_true(named > 1000); /* most damage is elsewhere */
 }
 
+/* Linkers unpack what compilers packed; whoever wants it packed says so once more. */
+static void test_compressed_debug_information(void **state)
+{
+    (void)state;
+    struct known known;
+    struct rm_elf elf;
+    size_t length = 0;
+    const char *path = made_path("packed");
+    if (lacks_binutils()) {
+        skip();
+    }
+    load(NAMED_default, &known);
+    command("objcopy --compress-debug-sections '%s' '%s'", known.path, path);
+    struct resmon_run *run = run_of(&known, path);
+    assert_ok(rm_naming_fill(NULL, run));
+    assert_named(run, &known);
+    rm_run_free(run);
+    assert_ok(rm_elf_open(&elf, path));
+    const struct rm_elf_section *section = rm_elf_find(&elf, ".debug_info", 0);
+    assert_non_null(section);
+    bool is_packed = (section->flags & SHF_COMPRESSED) != 0;
+    uint64_t middle = section->offset + section->bytes / 2;
+    rm_elf_close(&elf);
+    if (!has_libdw || !is_packed || !rm_gzip_can_unpack()) {
+        print_message("damage to it is not tested: that needs libdw, zlib, and ELF's own headers "
+                      "of compressed sections\n");
+        return;
+    }
+    /* Functions have names still, and why lines have none is said. */
+    char *bytes = content_of(path, &length);
+    for (uint64_t i = 0; i < 8; i++) {
+        bytes[middle + i] = (char)~bytes[middle + i];
+    }
+    put_content(path, bytes, length);
+    free(bytes);
+    run = run_of(&known, path);
+    const char *const *reason = &run->profile.kinds[RESMON_STACK_CPU].reason;
+    assert_ok(rm_naming_fill(NULL, run));
+    assert_named_by_symbols(run, &known);
+    assert_non_null(strstr(*reason, "lines are missing: "));
+    assert_non_null(strstr(*reason, ".debug_info is damaged"));
+    rm_run_free(run);
+}
+
 /* ---- no memory ---------------------------------------------------------------------------- */
 
 static void test_without_memory_the_profile_stays(void **state)
@@ -1282,6 +1327,7 @@ int main(void)
         cmocka_unit_test(test_names_are_those_of_addr2line),
         cmocka_unit_test(test_damaged_files),
         cmocka_unit_test(test_damaged_debug_information),
+        cmocka_unit_test(test_compressed_debug_information),
         cmocka_unit_test(test_without_memory_the_profile_stays),
         cmocka_unit_test(test_a_naming_survives_want_of_memory),
         cmocka_unit_test(test_files_that_cannot_be_read),
