@@ -223,29 +223,45 @@ static resmon_status name_places(struct work *work)
 
 /* ---- the profile ------------------------------------------------------------------------ */
 
-static void say(struct rm_run_profile *profile, const char *text)
+/* The reasons of all kinds with the text behind what they say already; false: no memory. */
+static bool join_reasons(struct work *work, const char *text, const char *reasons[RM_STACK_KINDS])
 {
+    bool is_whole = true;
     for (size_t i = 0; i < RM_STACK_KINDS; i++) {
-        struct rm_run_stack_kind *kind = &profile->kinds[i];
-        if (text[0] != '\0' && kind->status == RESMON_OK && kind->reason[0] == '\0') {
-            kind->reason = text;
-        }
+        const struct rm_run_stack_kind *kind = &work->profile->kinds[i];
+        reasons[i] = kind->status == RESMON_OK
+                         ? rm_shortage_join(kind->reason, text, &work->run->strings)
+                         : kind->reason;
+        is_whole = is_whole && reasons[i] != NULL;
     }
+    return is_whole;
+}
+
+static resmon_status make(struct work *work, struct rm_mapped_profile *mapped)
+{
+    const char *reasons[RM_STACK_KINDS];
+    struct rm_arena *arena = &work->run->strings;
+    resmon_status status = rm_place_map_make(&work->map, work->profile, arena, mapped);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const char *text = rm_shortage_text(&work->shortage, arena);
+    if (text == NULL || !join_reasons(work, text, reasons)) {
+        return no_memory();
+    }
+    rm_place_map_apply(mapped, work->profile);
+    for (size_t i = 0; i < RM_STACK_KINDS; i++) {
+        work->profile->kinds[i].reason = reasons[i];
+    }
+    return RESMON_OK;
 }
 
 static resmon_status finish(struct work *work)
 {
     struct rm_mapped_profile mapped;
-    resmon_status status =
-        rm_place_map_make(&work->map, work->profile, &work->run->strings, &mapped);
-    const char *remark =
-        status == RESMON_OK ? rm_shortage_text(&work->shortage, &work->run->strings) : NULL;
-    if (remark != NULL) {
-        rm_place_map_apply(&mapped, work->profile);
-        say(work->profile, remark);
-    }
+    resmon_status status = make(work, &mapped);
     rm_free(mapped.first);
-    return status == RESMON_OK && remark == NULL ? no_memory() : status;
+    return status;
 }
 
 static resmon_status fill(struct rm_naming *naming, struct resmon_run *run)

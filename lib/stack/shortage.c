@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "stack/shortage.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/text.h"
 #include "store/profile.h"
 
-#define MOST_PATH_BYTES 256
+#define MOST_PATH_BYTES   256
+#define MOST_REASON_BYTES 1024
+#define MOST_BYTES        ((size_t)RM_SHORTAGE_BYTES + 4096)
 
 void rm_shortage_add(struct rm_shortage *shortage, const char *missing, const char *why)
 {
@@ -62,18 +64,34 @@ static void write_stripped(struct rm_buffer *text, const struct rm_shortage *sho
                                       "them with -g and do not strip them");
 }
 
+static const char *keep(struct rm_buffer *text, struct rm_arena *arena)
+{
+    const char *kept = "";
+    if (text->status != RESMON_OK) {
+        kept = NULL;
+    } else if (text->length > 0) {
+        kept = rm_arena_text(arena, text->text, text->length);
+    }
+    rm_buffer_free(text);
+    return kept;
+}
+
 const char *rm_shortage_text(const struct rm_shortage *shortage, struct rm_arena *arena)
 {
     struct rm_buffer text;
-    rm_buffer_init(&text, (size_t)RM_SHORTAGE_BYTES + 4096);
+    rm_buffer_init(&text, MOST_BYTES);
     write_reason(&text, shortage);
     write_stripped(&text, shortage);
-    const char *kept = "";
-    if (text.status != RESMON_OK) {
-        kept = NULL;
-    } else if (text.length > 0) {
-        kept = rm_arena_text(arena, text.text, text.length);
+    return keep(&text, arena);
+}
+
+const char *rm_shortage_join(const char *reason, const char *text, struct rm_arena *arena)
+{
+    struct rm_buffer joined;
+    if (reason[0] == '\0' || strstr(reason, text) != NULL) {
+        return reason[0] == '\0' ? text : reason;
     }
-    rm_buffer_free(&text);
-    return kept;
+    rm_buffer_init(&joined, 2 * MOST_BYTES);
+    rm_buffer_printf(&joined, "%.*s; %s", MOST_REASON_BYTES, reason, text);
+    return keep(&joined, arena);
 }

@@ -33,4 +33,8 @@ void rm_shortage_add_stripped(struct rm_shortage *shortage, const struct rm_run_
 /** All of it in the arena; "": nothing is missing; NULL: no memory. */
 const char *rm_shortage_text(const struct rm_shortage *shortage, struct rm_arena *arena);
 
+/** The text behind a reason that may be there already, as one text: in the arena, or one of the
+ * two. NULL: no memory. */
+const char *rm_shortage_join(const char *reason, const char *text, struct rm_arena *arena);
+
 #endif

@@ -630,6 +630,25 @@ static void test_stripped_files_name_what_they_export(void **state)
                    made_path("stripped"), known->build_id);
     assert_non_null(strstr(run->profile.kinds[RESMON_STACK_CPU].reason, wanted));
     rm_run_free(run);
+    /* Behind what is said already, and once. */
+    run = run_of(known, made_path("stripped"));
+    run->profile.kinds[RESMON_STACK_CPU].reason = "it rained";
+    run->profile.kinds[RESMON_STACK_FILE].status = RESMON_ENOTSUP;
+    run->profile.kinds[RESMON_STACK_FILE].reason = "why not";
+    (void)snprintf(wanted, sizeof wanted, "it rained; names are missing: %s",
+                   made_path("stripped"));
+    run->profile.places[0].address = run->profile.places[2].address =
+        run->profile.places[1].address; /* static: nothing has a name */
+    for (size_t i = 3; i < NAMED_CALLS; i++) {
+        run->profile.places[i].address = run->profile.places[1].address;
+    }
+    assert_ok(rm_naming_fill(NULL, run));
+    const char *reason = run->profile.kinds[RESMON_STACK_CPU].reason;
+    assert_true(strncmp(reason, wanted, strlen(wanted)) == 0);
+    assert_ok(rm_naming_fill(NULL, run));
+    assert_string_equal(run->profile.kinds[RESMON_STACK_CPU].reason, reason);
+    assert_string_equal(run->profile.kinds[RESMON_STACK_FILE].reason, "why not");
+    rm_run_free(run);
     /* Nothing is said where everything that was seen is exported. */
     run = made_stacks(made_path("stripped"), known->build_id, &known->addresses[2], 1);
     assert_ok(rm_naming_fill(NULL, run));
