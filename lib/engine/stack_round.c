@@ -188,10 +188,20 @@ static bool has_work(const struct rm_stack_round *round)
 
 static void see_modules(struct rm_stack_round *round)
 {
+    uint64_t left_out = 0;
     (void)rm_stack_sampler_refresh();
     const struct rm_modules *modules = rm_code_now()->modules;
+    if (round->has_seen_modules && modules->adds == round->seen_adds) {
+        return; /* what was unloaded since stays in the run */
+    }
+    round->has_seen_modules = true;
+    round->seen_adds = modules->adds;
     for (size_t i = 0; i < modules->count; i++) {
-        rm_stack_writer_add_module(&round->writer, &modules->rows[i].entry);
+        left_out += rm_stack_writer_add_module(&round->writer, &modules->rows[i].entry) ? 0 : 1;
+    }
+    if (left_out > round->left_out_most) {
+        rm_stack_writer_lose(&round->writer, RM_LOSS_MODULES, left_out - round->left_out_most);
+        round->left_out_most = left_out;
     }
 }
 
