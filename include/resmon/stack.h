@@ -73,6 +73,7 @@ RESMON_BEGIN_DECLS
 #define RESMON_STACK_LOSS_NOT_UNWOUND 3 /**< cut: the stack could be followed a part of the way */
 #define RESMON_STACK_LOSS_BLOCKED     4 /**< lost: the thread had the signal blocked */
 #define RESMON_STACK_LOSS_THREADS     5 /**< threads that could not be sampled */
+#define RESMON_STACK_LOSS_MODULES     6 /**< libraries for which the run has no room: no names */
 
 /** A stack that was seen, with all samples of it.  Since 0.1. */
 typedef struct resmon_run_stack {
@@ -129,8 +130,8 @@ RESMON_API resmon_status resmon_run_get_frame(const resmon_run *run, size_t stac
 RESMON_API resmon_status resmon_run_get_stack_info(const resmon_run *run, int32_t kind,
                                                    resmon_run_stack_info *ret_info);
 
-/** How many samples, or threads, met a loss (RESMON_STACK_LOSS_*).  RESMON_EINVAL: there is no such
- * loss.  Any thread.  Since 0.1. */
+/** How many samples, threads or libraries met a loss (RESMON_STACK_LOSS_*).  RESMON_EINVAL: there
+ * is no such loss.  Any thread.  Since 0.1. */
 RESMON_API resmon_status resmon_run_stack_loss(const resmon_run *run, int32_t loss,
                                                uint64_t *ret_count);
 

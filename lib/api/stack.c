@@ -16,7 +16,8 @@ _Static_assert(RESMON_STACK_LOSS_RING_FULL == (int)RM_LOSS_RING &&
                    RESMON_STACK_LOSS_TOO_DEEP == (int)RM_LOSS_DEPTH &&
                    RESMON_STACK_LOSS_NOT_UNWOUND == (int)RM_LOSS_UNWIND &&
                    RESMON_STACK_LOSS_BLOCKED == (int)RM_LOSS_BLOCKED &&
-                   RESMON_STACK_LOSS_THREADS == (int)RM_LOSS_THREADS,
+                   RESMON_STACK_LOSS_THREADS == (int)RM_LOSS_THREADS &&
+                   RESMON_STACK_LOSS_MODULES == (int)RM_LOSS_MODULES,
                "losses have public numbers");
 
 static resmon_status null_run(void)

@@ -543,16 +543,16 @@ static void check_losses(const resmon_run *run)
 {
     static const uint64_t losses[] = {[RESMON_STACK_LOSS_RING_FULL] = 3,
                                       [RESMON_STACK_LOSS_BLOCKED] = 1,
-                                      [RESMON_STACK_LOSS_THREADS] = 0};
+                                      [RESMON_STACK_LOSS_MODULES] = 0};
     uint64_t count;
-    for (int32_t i = 0; i <= RESMON_STACK_LOSS_THREADS; i++) {
+    for (int32_t i = 0; i <= RESMON_STACK_LOSS_MODULES; i++) {
         count = 77;
         assert_ok(resmon_run_stack_loss(run, i, &count));
         assert_int_equal(count, losses[i]);
     }
     count = 77;
     assert_status(RESMON_EINVAL, resmon_run_stack_loss(run, -1, &count));
-    assert_status(RESMON_EINVAL, resmon_run_stack_loss(run, RESMON_STACK_LOSS_THREADS + 1, &count));
+    assert_status(RESMON_EINVAL, resmon_run_stack_loss(run, RESMON_STACK_LOSS_MODULES + 1, &count));
     assert_status(RESMON_EINVAL, resmon_run_stack_loss(NULL, 0, &count));
     assert_status(RESMON_EINVAL, resmon_run_stack_loss(run, 0, NULL));
     assert_int_equal(count, 77);

@@ -122,7 +122,7 @@ class Recorded:
     @property
     def stack_losses(self):
         """Samples that were lost ("ring full", "no room", "blocked") or cut ("too deep", "not unwound"), and threads
-        that could not be sampled ("threads"); how many of each."""
+        that could not be sampled ("threads"), and libraries that have no names ("modules"); how many of each."""
         from .stacks import losses_of
         return losses_of(self._get_run())
 
