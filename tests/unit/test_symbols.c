@@ -16,7 +16,7 @@
 
 #include "../fixtures/named.h"
 #include "base/fault.h"
-#include "made_stacks.h"
+#include "made_unnamed.h"
 #include "random.h"
 #include "stack/demangle.h"
 #include "stack/dwarf.h"
@@ -70,7 +70,7 @@ static void load(const char *path, struct known *known)
 
 static struct resmon_run *run_of(const struct known *known, const char *path)
 {
-    return made_stacks(path, known->build_id, known->addresses, NAMED_CALLS);
+    return made_unnamed(path, known->build_id, known->addresses, NAMED_CALLS);
 }
 
 static const struct rm_run_place *frame_at(const struct resmon_run *run, size_t frame)
@@ -354,7 +354,7 @@ static void test_same_addresses_share_places(void **state)
     load(NAMED_default, &known);
     const uint64_t addresses[] = {known.addresses[0], known.addresses[1], known.addresses[0],
                                   known.addresses[0]};
-    struct resmon_run *run = made_stacks(known.path, known.build_id, addresses, 4);
+    struct resmon_run *run = made_unnamed(known.path, known.build_id, addresses, 4);
     assert_ok(rm_naming_fill(NULL, run));
     size_t inlined = has_libdw ? 3 : 1;
     assert_int_equal(run->profile.place_count, inlined + 1);
@@ -421,7 +421,7 @@ static void test_what_is_no_file(void **state)
     static const char *const paths[] = {"", "[vdso]", "[heap]", "//anon"};
     const uint64_t addresses[] = {0x1000, 0x2000, 0x1000};
     for (size_t i = 0; i < 3; i++) {
-        struct resmon_run *run = made_stacks(paths[i], "", addresses, 3);
+        struct resmon_run *run = made_unnamed(paths[i], "", addresses, 3);
         run->profile.places[1].module = -1;
         assert_ok(rm_naming_fill(NULL, run));
         assert_unnamed(run, "");
@@ -429,7 +429,7 @@ static void test_what_is_no_file(void **state)
         assert_int_equal(run->profile.frame_count, 3);
         rm_run_free(run);
     }
-    struct resmon_run *run = made_stacks(paths[3], "", addresses, 3);
+    struct resmon_run *run = made_unnamed(paths[3], "", addresses, 3);
     assert_ok(rm_naming_fill(NULL, run));
     assert_unnamed(run, "cannot open //anon");
     rm_run_free(run);
@@ -439,7 +439,7 @@ static void test_profiles_that_make_no_sense(void **state)
 {
     (void)state;
     const uint64_t addresses[] = {0x1000, 0x2000, 0x1000};
-    struct resmon_run *run = made_stacks("/bin/true", "", addresses, 3);
+    struct resmon_run *run = made_unnamed("/bin/true", "", addresses, 3);
     run->profile.frames[1] = 3;
     assert_status(RESMON_EINVAL, rm_naming_fill(NULL, run));
     run->profile.frames[1] = 1;
@@ -581,7 +581,7 @@ static void test_replaced_files_name_nothing(void **state)
     assert_ok(rm_naming_fill(NULL, run));
     assert_unnamed(run, "not the file that was mapped: its build-id differs");
     rm_run_free(run);
-    run = made_stacks(known.path, "", known.addresses, NAMED_CALLS);
+    run = made_unnamed(known.path, "", known.addresses, NAMED_CALLS);
     assert_ok(rm_naming_fill(NULL, run));
     assert_unnamed(run, "its build-id differs");
     rm_run_free(run);
