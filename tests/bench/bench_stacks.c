@@ -5,15 +5,21 @@
  * what one stack costs.  Beside gperftools' profiler at the same rate, where it is installed.
  */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 #include <resmon/resmon.h>
 
+#include "base/alloc.h"
 #include "bench.h"
+#include "stack/unwind.h"
 
 #define DEPTH   15
 #define TOUCHED ((size_t)64 << 20)
@@ -138,6 +144,82 @@ static double touching_sampled(void *context, size_t count)
     return each;
 }
 
+/* ---- following one stack ----------------------------------------------------------------- */
+
+struct followed {
+    struct rm_unwind unwind;
+    struct rm_unwound last;
+    double ns;
+};
+
+static double reading_memory(void *context, size_t count)
+{
+    struct followed *followed = context;
+    char bytes[RM_UNWIND_WINDOW_BYTES];
+    struct iovec to = {bytes, sizeof bytes};
+    struct iovec from = {followed, sizeof bytes};
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)sizeof bytes) {
+            abort();
+        }
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
+__attribute__((noinline)) static void follow_here(struct followed *followed, size_t count)
+{
+    static uint64_t addresses[128];
+    static ucontext_t here; /* of this very place, which is left only when all is measured */
+    const struct rm_unwind_start from = {.context = &here};
+    if (getcontext(&here) != 0) {
+        abort();
+    }
+    here.uc_stack.ss_flags = SS_DISABLE;
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        followed->last = rm_unwind_follow(&followed->unwind, &from, addresses, 128);
+    }
+    followed->ns = (bench_now_ns() - start) / (double)count;
+}
+
+__attribute__((noinline)) static void follow_below(int depth, struct followed *followed,
+                                                   size_t count)
+{
+    if (depth == 0) {
+        follow_here(followed, count);
+    } else {
+        follow_below(depth - 1, followed, count);
+    }
+    __asm__ volatile("" ::: "memory"); /* no tail call */
+}
+
+static double following(void *context, size_t count)
+{
+    struct followed *followed = context;
+    follow_below(DEPTH, followed, count);
+    return followed->ns;
+}
+
+static void bench_following(struct bench *bench)
+{
+    static struct followed followed;
+    struct rm_code code = {.recipes = rm_recipes_new()};
+    if (rm_unwind_open() != RESMON_OK || rm_modules_list(&code.modules) != RESMON_OK) {
+        printf("skipped: no stacks: %s\n", resmon_last_error());
+        exit(77);
+    }
+    followed.unwind.code = &code;
+    bench_ratio(bench, "following one stack, against one process_vm_readv()", reading_memory,
+                following, &followed, 20000, 0);
+    bench_value(bench, "  its frames", followed.last.depth, "", 0);
+    if (followed.last.is_broken) {
+        printf("  it could be followed a part of the way only\n");
+    }
+    rm_free(code.modules);
+    rm_free(code.recipes);
+}
+
 /* ---- gperftools -------------------------------------------------------------------------- */
 
 static int (*profiler_start)(const char *path);
@@ -184,5 +266,6 @@ int main(int argc, char **argv)
     bench_ratio(&bench, "touching pages, a stack each 64 faults", touching, touching_sampled,
                 &memory, 4, 1.03);
     bench_value(&bench, "  samples for each second of CPU time", memory.samples, "1/s", 0);
+    bench_following(&bench);
     return bench_end(&bench);
 }
