@@ -103,6 +103,9 @@ resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint
     if (fresh.fd < 0) {
         return explain(errno);
     }
+    rm_kept_take(&fresh.kept, fresh.fd);
+    rm_kept_tag(&fresh.kept);
+    fresh.kept.is_quick = fresh.kept.is_tagged; /* all counters have the same inode */
     resmon_status status = map_ring(&fresh);
     if (status != RESMON_OK) {
         rm_perf_ring_close(&fresh);
@@ -118,15 +121,18 @@ void rm_perf_ring_close(struct rm_perf_ring *ring)
         (void)munmap(ring->memory, ring->bytes);
         ring->memory = NULL;
     }
-    if (ring->fd >= 0) {
-        (void)close(ring->fd);
-        ring->fd = -1;
-    }
+    rm_kept_close(&ring->kept);
+    ring->fd = -1;
 }
 
-uint64_t rm_perf_ring_count(const struct rm_perf_ring *ring)
+/* Where threads have no descriptors of their own, a program that closes all may have given the
+ * number to a file of its own, which must be neither read nor waited for. */
+uint64_t rm_perf_ring_count(struct rm_perf_ring *ring)
 {
     uint64_t faults;
+    if (!rm_kept_is_ours(&ring->kept)) {
+        ring->fd = -1;
+    }
     return ring->fd >= 0 && read(ring->fd, &faults, sizeof faults) == (ssize_t)sizeof faults
                ? faults / ring->period
                : 0;

@@ -13,6 +13,8 @@
 
 #include <resmon/status.h>
 
+#include "sys/kept.h"
+
 /* Of a stack, from its pointer on: enough for the usual 10 to 50 frames. */
 #define RM_PERF_STACK_BYTES 8192U
 
@@ -34,9 +36,10 @@ struct rm_perf_sample {
 };
 
 struct rm_perf_ring {
-    int fd;       /* -1: closed */
-    void *memory; /* a page of the kernel's and the ring */
-    size_t bytes; /* of that */
+    int fd;              /* -1: closed, or lost to the program; `memory` lives on then */
+    struct rm_kept kept; /* that `fd` is the counter still */
+    void *memory;        /* a page of the kernel's and the ring */
+    size_t bytes;        /* of that */
     uint64_t period;
     bool has_kernel; /* faults in system calls, on the thread's behalf, are counted too */
 };
@@ -49,7 +52,7 @@ resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint
 void rm_perf_ring_close(struct rm_perf_ring *ring);
 
 /** Samples that there were in all, also those that found the ring full; 0 when it cannot tell. */
-uint64_t rm_perf_ring_count(const struct rm_perf_ring *ring);
+uint64_t rm_perf_ring_count(struct rm_perf_ring *ring);
 
 /** Takes one sample out; it lives in `room`, of RM_PERF_RECORD_BYTES.  false: there is none. */
 bool rm_perf_ring_take(struct rm_perf_ring *ring, unsigned char *room,
