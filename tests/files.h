@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a test left in its directory.
+ * The files of a test, in a directory of its own.
  */
 #ifndef RESMON_TESTS_FILES_H
 #define RESMON_TESTS_FILES_H
@@ -19,6 +19,24 @@ static inline size_t count_files_in(const char *directory)
     }
     (void)closedir(dir);
     return count;
+}
+
+/* In one of four rooms, in turn. */
+static inline const char *path_in(const char *directory, const char *name)
+{
+    static char paths[4][128];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    return path;
+}
+
+/* With all that is in it. */
+static inline int remove_directory(const char *directory)
+{
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf %s", directory);
+    return system(command);
 }
 
 #endif

@@ -23,11 +23,7 @@ static resmon_run *original, *reloaded;
 
 static const char *path_of(const char *name)
 {
-    static char paths[4][128];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
-    return path;
+    return path_in(directory, name);
 }
 
 static char *content_of(const char *path, size_t *ret_length)

@@ -17,9 +17,7 @@ static char directory[] = "/tmp/resmon-test-trace-XXXXXX";
 
 static const char *path_of(const char *name)
 {
-    static char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
+    return path_in(directory, name);
 }
 
 /* ---- runs ----------------------------------------------------------------------------------- */
