@@ -6,6 +6,9 @@ install(TARGETS resmon resmon-static EXPORT resmon-targets
 install(DIRECTORY include/resmon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES lib/sink/resmon-run.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/resmon)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Which the README names; to be built with what pkg-config or find_package(resmon) tells.
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  FILES_MATCHING PATTERN "*.c" PATTERN "*.ipynb" PATTERN "README.md" PATTERN ".ipynb_checkpoints" EXCLUDE)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/resmon)
 install(EXPORT resmon-targets NAMESPACE resmon:: DESTINATION ${config_dir})

@@ -11,7 +11,8 @@
  *     "resmon/run/wall_seconds", "cpu_seconds", "rss_peak_megabytes", "read_megabytes" and
  *     "write_megabytes" (1 MB = 10^6 B); of the 128 scopes that took longest
  *     "resmon/scope/<path>/wall_seconds" (with what is still open), "calls", "cpu_seconds" and so
- * on; step as above; all of this in one request, if a request may hold it;
+ *     on, and what their performance counters counted ("instructions", "cache_misses",
+ *     "task_clock_seconds"); step as above; all of this in one request, if a request may hold it;
  *   - with RESMON_MLFLOW_SERIES, or MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING=true, series of samples as
  *     "system/node_<index>/<name>", with MLflow's own names where it has them
  *     ("cpu_utilization_percentage", ...): they are drawn in the tab "System metrics", and grow

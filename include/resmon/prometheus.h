@@ -23,7 +23,12 @@
  *         The path of the scope; '/' and '\' in a name become "\/" and "\\".  At most 1000 paths,
  *         parents before children; resmon_scope_paths_omitted says how many there are beyond.
  *         While a run lasts, CPU time and I/O that are only estimated (see resmon_run_scope) are
- *         left out: an estimate may go down, and a counter may not.
+ *         left out: an estimate may go down, and a counter may not.  So are counts of events that
+ *         are scaled.
+ *     resmon_scope_energy_joules_total {scope="index/read"}
+ *     resmon_scope_events_total, and of those in seconds resmon_scope_event_seconds_total
+ *     {scope="index/read",event="instructions"}
+ *         Performance counters of scopes, by their names (scope_counters in <resmon/monitor.h>).
  *     resmon_run_duration_seconds, resmon_run_start_time_seconds, resmon_samples_total,
  *     resmon_late_samples_total, resmon_sampler_cpu_seconds_total,
  *     resmon_sampler_wall_seconds_total, resmon_scopes_overhead_seconds, resmon_memory_bytes,
@@ -53,8 +58,9 @@ RESMON_BEGIN_DECLS
 
 /**
  * A label.  The name is a letter, then letters, digits and '_', at most 63 bytes; not "device",
- * "le", "mountpoint", "quantile", "scope", "source", "version" or "what".  The value is any
- * text of at most 1023 bytes; invalid UTF-8 and control characters but '\n' become '?'.  Since 0.1.
+ * "event", "le", "mountpoint", "quantile", "scope", "source", "version" or "what".  The value is
+ * any text of at most 1023 bytes; invalid UTF-8 and control characters but '\n' become '?'.  Since
+ * 0.1.
  */
 typedef struct resmon_prometheus_label {
     const char *name;

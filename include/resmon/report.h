@@ -24,11 +24,12 @@ RESMON_API resmon_status resmon_report_text(const resmon_run *run, char **ret_te
  * without its parameters, too) or for the hot ones (`function` NULL).  Lines with checkpoints
  * (RESMON_LINE) come first, in tables of their own: these figures are exact, and hits and
  * occurrences are stretches between two checkpoints.  Of stacks, hits and occurrences are samples.
- * A line has what it called as well; functions come in the order of what is their own, where what
- * has no source that can be read (memset), or one of the system's headers (std::vector), is its
- * caller's.  Free `ret_text` with resmon_text_free().  RESMON_ENOENT: the run has neither stacks
- * nor checkpoints, or none of that function; RESMON_EINVAL, RESMON_ENOMEM.  Thread class: any
- * thread.  Since 0.1.
+ * "Mem usage" is the process's RSS, which is read at checkpoints only: the highest at the second
+ * one.  A line has what it called as well; functions come in the order of what is their own, where
+ * what has no source that can be read (memset), or one of the system's headers (std::vector), is
+ * its caller's.  Without code: RESMON=lines, or lines=work.  Free `ret_text` with
+ * resmon_text_free(). RESMON_ENOENT: the run has neither stacks nor checkpoints, or none of that
+ * function; RESMON_EINVAL, RESMON_ENOMEM.  Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_report_lines(const resmon_run *run, const char *function,
                                              char **ret_text);

@@ -103,6 +103,7 @@ typedef struct resmon_run_info {
     uint64_t dropped_scopes;   /**< scope instances past a bound */
     uint64_t dropped_rows;     /**< rows that the delivery queue to the sinks refused */
     uint64_t dropped_events;   /**< scope instances overwritten by later ones (max_events) */
+    uint64_t dropped_lines;    /**< places of RESMON_LINE() past the first 256 */
 } resmon_run_info;
 
 /** RESMON_EINVAL on NULL or a short struct_size.  Any thread.  Since 0.1. */
@@ -183,7 +184,9 @@ typedef struct resmon_run_scope {
     double wall_ns;   /**< inclusive, summed over calls and threads; open instances left out */
     double self_ns;   /**< wall_ns and open_ns without the scopes inside */
     double wall_min_ns, wall_max_ns, wall_stddev_ns; /**< per call; NaN without enough calls */
-    double open_ns;       /**< time that the open instances have lasted */
+    double open_ns; /**< time that the open instances have lasted; of a killed program, until the
+                         latest moment of which something is known: the last sample, or what ended
+                         in scopes after it */
     uint64_t cpu_calls;   /**< instances whose CPU time was taken (not all when throttled) */
     double cpu_ns;        /**< CPU time of the thread, of all calls; NaN: not metered */
     uint64_t io_calls;    /**< instances whose I/O was taken */
@@ -220,8 +223,9 @@ RESMON_API size_t resmon_run_scope_count(const resmon_run *run);
 RESMON_API resmon_status resmon_run_get_scope(const resmon_run *run, size_t index,
                                               resmon_run_scope *ret_scope);
 
-/** A line with a checkpoint (RESMON_LINE in <resmon/scope.h>): the stretches that ended there, in
- * all threads.  Since 0.1. */
+/** A line with a checkpoint (RESMON_LINE in <resmon/scope.h>, which says where stretches begin):
+ * the stretches that ended there, in all threads.  Stretches of one function do not overlap in a
+ * thread; those of a function that it calls lie inside of its own.  Since 0.1. */
 typedef struct resmon_run_line {
     size_t struct_size;
     const char *file; /**< as the compiler was told; its first 191 bytes */
@@ -232,6 +236,8 @@ typedef struct resmon_run_line {
     double wall_ns;    /**< that they took together */
     double rss_bytes; /**< by which the process's RSS grew meanwhile, less than 0 when it shrank; of
                            threads that ran at once, each has all of it.  NaN: not known */
+    double rss_max_bytes; /**< the process's RSS when the line was passed, the highest of all times;
+                               NaN: not known */
 } resmon_run_line;
 
 RESMON_API size_t resmon_run_line_count(const resmon_run *run);

@@ -84,10 +84,19 @@ typedef struct resmon_line_site {
 
 /**
  * What RESMON_LINE does: adds the wall time, and the growth of the process's RSS, since the
- * checkpoint before this one in the same instance of the innermost scope of this thread (or outside
- * of any) to what is known of this line.  Takes a read of /proc/self/statm, which is in no stretch.
- * RSS is as exact as /proc/self/statm.  256 lines in a run; further ones are not counted.  Nothing
- * is done when no monitor has the scopes.  Thread class: any thread, not from signal handlers.
+ * checkpoint before this one in the same run of the function to what is known of this line.
+ *
+ * A run of a function begins with the first scope that it opens, and ends with that; whatever other
+ * scopes it opens inside of it do not matter, nor do recursive calls.  So its stretches do not
+ * overlap, and their sum is the time from there to the last checkpoint.  What it calls is in them;
+ * checkpoints of functions that are called and have scopes of their own are counted beside.  Those
+ * of functions without scopes go on in the caller's run.  The first stretch of a run has wall time
+ * only: the RSS is read at checkpoints, not at scopes.  Outside of any scope the thread's first
+ * checkpoint just begins.
+ *
+ * Takes a read of /proc/self/statm, which is in no stretch, and is as exact as that.  256 lines in
+ * a run; further ones are not measured, but counted (dropped_lines in <resmon/run.h>).  Nothing is
+ * done when no monitor has the scopes.  Thread class: any thread, not from signal handlers.
  * Since 0.1.
  */
 RESMON_API void resmon_line(resmon_line_site *site);
@@ -226,15 +235,17 @@ static inline resmon_timed resmon_timed_enter_(resmon_site *site, uint64_t meter
 #define RESMON_FUNCTION() RESMON_SCOPE_NAMED_(__func__, __COUNTER__)
 
 /**
- * A checkpoint.  The first in a scope begins; each further one charges to its line what happened
- * since the one before it.  So write it behind the statement that it is to measure:
+ * A checkpoint.  It charges to its line what happened since the one before it in this function, or
+ * since the function's scope began.  So write it behind the statement that it is to measure, and
+ * one before the first statement whose growth of memory is wanted:
  *
  *     RESMON_FUNCTION();
  *     RESMON_LINE();
  *     data = load(path);            RESMON_LINE();
  *     result = convolve(data);      RESMON_LINE();
  *
- * The summary shows these lines with their text; resmon_run_get_line() gives the figures.
+ * The summary shows these lines with their text, and so does RESMON=lines=NAME for one function;
+ * resmon_run_get_line() gives the figures.
  */
 #define RESMON_LINE()                                                                     \
     do {                                                                                  \

@@ -20,17 +20,21 @@
  * samples come at 250 Hz at most where CONFIG_HZ is 250, and then stand for several intervals each.
  *
  * Memory: at every `fault_period`th page fault of a thread the kernel puts its registers and the
- * top 8 KiB of its stack into a ring (perf_event_open(2), allowed up to kernel.perf_event_paranoid
- * 2), which a thread of the library follows: the page that came, and those before it, are that
- * function's growth of the RSS.  No signal comes of it.  The scopes are those that were open then
- * and are so a few milliseconds later; a shorter scope's growth stands in the one around it.  Pages
- * of files (programs, mapped data) are told apart.  Memory that is taken and not touched does not
- * grow the RSS, and pages that were given back to the allocator and used again come without a
- * fault. Faults inside of system calls (read() into fresh memory) count where the process may watch
- * the kernel (root, CAP_PERFMON, paranoid 1); resmon_run_stack_info.total has them in any case.
+ * top of its stack (2 KiB, or 8 where that is often too little) into a ring (perf_event_open(2),
+ * allowed up to kernel.perf_event_paranoid 2), which a thread of the library follows: the pages
+ * that came since the sample before are that function's growth of the RSS.  The first faults of a
+ * thread, and those that bring huge pages, are sampled 16 times as often.  No signal comes of it.
+ * The scopes are those that were open then and are so a few milliseconds later; a shorter scope's
+ * growth stands in the one around it.  Pages of files (programs, mapped data) are told apart.
+ * Memory that is taken and not touched does not grow the RSS, and pages that were given back to the
+ * allocator and used again come without a fault. Faults inside of system calls (read() into fresh
+ * memory) count where the process may watch the kernel (root, CAP_PERFMON, paranoid 1);
+ * resmon_run_stack_info.total has them in any case.
  *
  * Memory that is read before anything was written to it counts, too, though it shares one page of
- * zeros.  A huge page comes with one fault and counts as a small one.
+ * zeros.  A huge page counts by its size, from Linux 5.11 on; before, as a small one (the reason of
+ * the kind says so where they are on for all memory).  What khugepaged makes of small pages that
+ * were there, and the neighbours that come with a page of a file, count as nothing more.
  *
  * Peak: when the RSS is a tenth and 16 MiB higher than at the peak before, or the control group has
  * less than a tenth of its limit left, each thread is sent the signal once, also those that wait:

@@ -74,6 +74,19 @@ static void print_summary(const resmon_run *run)
     resmon_text_free(text);
 }
 
+/* Of one function, or of the hot ones. */
+static void print_lines(const resmon_run *run)
+{
+    char *text = NULL;
+    const char *function = plan->texts[RM_AUTORUN_LINES];
+    if (resmon_report_lines(run, function[0] != '\0' ? function : NULL, &text) != RESMON_OK) {
+        say("no tables by line: ", resmon_last_error(), "");
+        return;
+    }
+    print(text, strlen(text));
+    resmon_text_free(text);
+}
+
 /* ---- sinks ------------------------------------------------------------------------------ */
 
 static resmon_status add_json(const char *path)
@@ -211,14 +224,21 @@ static void finish(void)
     if (!is_written && !plan->wants_summary) {
         say("the summary instead:", "", "");
     }
-    if (!is_written || plan->wants_summary) {
-        if (resmon_monitor_snapshot(monitor, &run) != RESMON_OK) {
-            say("no result: ", resmon_last_error(), "");
-            return;
-        }
-        print_summary(run);
-        resmon_run_free(run);
+    bool wants_summary = !is_written || plan->wants_summary;
+    if (!wants_summary && !plan->has[RM_AUTORUN_LINES]) {
+        return;
     }
+    if (resmon_monitor_snapshot(monitor, &run) != RESMON_OK) {
+        say("no result: ", resmon_last_error(), "");
+        return;
+    }
+    if (wants_summary) {
+        print_summary(run);
+    }
+    if (plan->has[RM_AUTORUN_LINES]) {
+        print_lines(run);
+    }
+    resmon_run_free(run);
 }
 
 static bool start(const char *text)

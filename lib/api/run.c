@@ -193,6 +193,7 @@ resmon_status resmon_run_get_info(const resmon_run *run, resmon_run_info *ret_in
         .dropped_scopes = run->dropped.scopes + run->dropped.paths,
         .dropped_rows = run->overhead.sampler.undelivered,
         .dropped_events = run->dropped.events,
+        .dropped_lines = run->dropped.lines,
     };
     return rm_struct_give(&info, RM_STRUCT_SIZE(resmon_run_info), ret_info);
 }
@@ -263,6 +264,7 @@ resmon_status resmon_run_get_line(const resmon_run *run, size_t index, resmon_ru
         .rss_hits = line->rss_hits,
         .wall_ns = line->wall_ns,
         .rss_bytes = line->rss_bytes,
+        .rss_max_bytes = line->rss_max_bytes,
     };
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_line), ret_line);
 }

@@ -35,6 +35,7 @@ static uint64_t changes; /* atomic: of that */
 /* Their numbers; a thread more than there is room for is taken for one of the program's. */
 #define KNOWN_THREADS 256
 static uint32_t ids[KNOWN_THREADS]; /* atomic; 0: free */
+static uint64_t nameless;           /* atomic: being started, and not among them yet */
 
 static void enter_id(uint32_t id)
 {
@@ -56,14 +57,20 @@ static void leave_id(uint32_t id)
     }
 }
 
-bool rm_thread_is_ours(uint32_t id)
+bool rm_thread_may_be_ours(uint32_t id)
 {
+    bool is_any = __atomic_load_n(&nameless, __ATOMIC_SEQ_CST) > 0; /* before the list is read */
     for (size_t i = 0; i < KNOWN_THREADS; i++) {
         if (RM_LOAD(&ids[i]) == id) {
             return true;
         }
     }
-    return false;
+    return is_any;
+}
+
+void rm_thread_forget_starts(void)
+{
+    __atomic_store_n(&nameless, 0, __ATOMIC_SEQ_CST);
 }
 
 static void leave(void *unused)
@@ -81,6 +88,7 @@ static void *run_counted(void *start_)
     void *result;
     rm_free(start_);
     enter_id(rm_thread_id());
+    (void)__atomic_sub_fetch(&nameless, 1, __ATOMIC_SEQ_CST);
     (void)__atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
     (void)__atomic_add_fetch(&changes, 1, __ATOMIC_SEQ_CST);
     pthread_cleanup_push(leave, NULL);
@@ -152,10 +160,12 @@ resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_t thread;
+    (void)__atomic_add_fetch(&nameless, 1, __ATOMIC_SEQ_CST);
     error = pthread_create(&thread, &attributes, run_counted, start);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     (void)pthread_attr_destroy(&attributes);
     if (error != 0) {
+        (void)__atomic_sub_fetch(&nameless, 1, __ATOMIC_SEQ_CST);
         rm_free(start);
         return rm_error_errno(error, "cannot create thread %s", work->name);
     }

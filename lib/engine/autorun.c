@@ -265,6 +265,7 @@ static const struct {
     [RM_AUTORUN_FOLDED_MEMORY] = {"folded_memory", "folded_memory=FILE", VALUE_NEEDED, true},
     [RM_AUTORUN_SPEEDSCOPE] = {"speedscope", "speedscope=FILE", VALUE_NEEDED, true},
     [RM_AUTORUN_PPROF] = {"pprof", "pprof=FILE", VALUE_NEEDED, true},
+    [RM_AUTORUN_LINES] = {"lines", "lines[=FUNCTION]", VALUE_OPTIONAL, true},
     [RM_AUTORUN_COUNTERS] = {"counters", "counters=default+l2+EVENT", VALUE_NEEDED, false},
     [RM_AUTORUN_SCOPE_COUNTERS] = {"scope_counters", "scope_counters=EVENT+EVENT", VALUE_NEEDED,
                                    false},
@@ -332,23 +333,57 @@ static resmon_status read_part(struct rm_autorun *plan, struct rm_text part)
     return unknown(part);
 }
 
-/* What is written of stacks says what is taken, unless stacks= does. */
-static uint64_t stacks_wanted(const struct rm_autorun *plan)
+/* What is written of stacks says what is taken, unless stacks= does: then each output must have
+ * some of its own.  Lines may be those of checkpoints. */
+static resmon_status settle_stacks(struct rm_autorun *plan)
 {
     static const struct {
         enum rm_autorun_text text;
         uint64_t stacks;
+        const char *wanted;
     } outputs[] = {
-        {RM_AUTORUN_FOLDED, RESMON_STACKS_CPU},
-        {RM_AUTORUN_FOLDED_MEMORY, RESMON_STACKS_MEMORY},
-        {RM_AUTORUN_SPEEDSCOPE, RESMON_STACKS_CPU | RESMON_STACKS_MEMORY},
-        {RM_AUTORUN_PPROF, RESMON_STACKS_CPU | RESMON_STACKS_MEMORY},
+        {RM_AUTORUN_FOLDED, RESMON_STACKS_CPU, "cpu"},
+        {RM_AUTORUN_FOLDED_MEMORY, RESMON_STACKS_MEMORY, "memory"},
+        {RM_AUTORUN_SPEEDSCOPE, RESMON_STACKS_CPU | RESMON_STACKS_MEMORY, "cpu or memory"},
+        {RM_AUTORUN_PPROF, RESMON_STACKS_CPU | RESMON_STACKS_MEMORY, "cpu or memory"},
+        {RM_AUTORUN_LINES, RESMON_STACKS_CPU | RESMON_STACKS_MEMORY, NULL},
     };
-    uint64_t wanted = plan->options.stacks;
-    for (size_t i = 0; plan->options.stacks == 0 && i < RM_ARRAY_LEN(outputs); i++) {
-        wanted |= plan->has[outputs[i].text] ? outputs[i].stacks : 0;
+    uint64_t said = plan->options.stacks;
+    for (size_t i = 0; i < RM_ARRAY_LEN(outputs); i++) {
+        if (!plan->has[outputs[i].text]) {
+            continue;
+        }
+        if (said == 0) {
+            plan->options.stacks |= outputs[i].stacks;
+        } else if ((said & outputs[i].stacks) == 0 && outputs[i].wanted != NULL) {
+            return rm_error(
+                RESMON_EINVAL,
+                "%s= is made of stacks of %s, which stacks= leaves out; add them there, "
+                "or leave stacks= out",
+                texts[outputs[i].text].name, outputs[i].wanted);
+        }
     }
-    return wanted;
+    return RESMON_OK;
+}
+
+/* What follows from all parts together. */
+static resmon_status settle(struct rm_autorun *plan)
+{
+    bool has_output = false;
+    if (plan->has[RM_AUTORUN_TRACE] && plan->options.max_events == 0) {
+        plan->options.max_events = TRACE_EVENTS;
+    }
+    for (size_t i = 0; i < RM_AUTORUN_TEXTS; i++) {
+        has_output = has_output || (texts[i].is_output && plan->has[i]);
+    }
+    plan->wants_summary = plan->wants_summary || !has_output;
+    plan->options.record = plan->has[RM_AUTORUN_RECORD] ? plan->texts[RM_AUTORUN_RECORD] : NULL;
+    plan->options.name = plan->has[RM_AUTORUN_NAME] ? plan->texts[RM_AUTORUN_NAME] : NULL;
+    plan->options.counters =
+        plan->has[RM_AUTORUN_COUNTERS] ? plan->texts[RM_AUTORUN_COUNTERS] : NULL;
+    plan->options.scope_counters =
+        plan->has[RM_AUTORUN_SCOPE_COUNTERS] ? plan->texts[RM_AUTORUN_SCOPE_COUNTERS] : NULL;
+    return settle_stacks(plan);
 }
 
 resmon_status rm_autorun_parse(const char *text, struct rm_autorun *ret_plan)
@@ -367,23 +402,5 @@ resmon_status rm_autorun_parse(const char *text, struct rm_autorun *ret_plan)
             return status;
         }
     }
-    bool has_output = false;
-    ret_plan->options.stacks = stacks_wanted(ret_plan);
-    if (ret_plan->has[RM_AUTORUN_TRACE] && ret_plan->options.max_events == 0) {
-        ret_plan->options.max_events = TRACE_EVENTS;
-    }
-    for (size_t i = 0; i < RM_AUTORUN_TEXTS; i++) {
-        has_output = has_output || (texts[i].is_output && ret_plan->has[i]);
-    }
-    ret_plan->wants_summary = ret_plan->wants_summary || !has_output;
-    ret_plan->options.record =
-        ret_plan->has[RM_AUTORUN_RECORD] ? ret_plan->texts[RM_AUTORUN_RECORD] : NULL;
-    ret_plan->options.name =
-        ret_plan->has[RM_AUTORUN_NAME] ? ret_plan->texts[RM_AUTORUN_NAME] : NULL;
-    ret_plan->options.counters =
-        ret_plan->has[RM_AUTORUN_COUNTERS] ? ret_plan->texts[RM_AUTORUN_COUNTERS] : NULL;
-    ret_plan->options.scope_counters = ret_plan->has[RM_AUTORUN_SCOPE_COUNTERS]
-                                           ? ret_plan->texts[RM_AUTORUN_SCOPE_COUNTERS]
-                                           : NULL;
-    return RESMON_OK;
+    return settle(ret_plan);
 }

@@ -28,6 +28,7 @@ enum rm_autorun_text {
     RM_AUTORUN_FOLDED_MEMORY,
     RM_AUTORUN_SPEEDSCOPE,
     RM_AUTORUN_PPROF,
+    RM_AUTORUN_LINES, /* of this function, or nothing */
     RM_AUTORUN_COUNTERS,
     RM_AUTORUN_SCOPE_COUNTERS,
     RM_AUTORUN_TEXTS

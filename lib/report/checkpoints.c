@@ -6,24 +6,30 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
+#include "store/line_record.h"
 
 #define MOST_FUNCTIONS 8  /* in the summary */
 #define MOST_LINES     32 /* of each of them */
 
 static const char *const titles[] = {
-    [RM_LINES_TIME] = "\nCheckpoints, by wall time (exact: measured from one RESMON_LINE() to the "
-                      "next, not sampled)\n",
-    [RM_LINES_MEMORY] = "\nCheckpoints, by growth of memory (exact: the process's RSS at both "
-                        "RESMON_LINE(), not sampled)\n",
+    [RM_LINES_TIME] =
+        "\nCheckpoints, by wall time (exact: from one RESMON_LINE() of a function to its next, not "
+        "sampled;\n  with the functions called meanwhile, which may have a table of their own)\n",
+    [RM_LINES_MEMORY] =
+        "\nCheckpoints, by growth of memory (exact: the process's RSS at both RESMON_LINE(), not "
+        "sampled;\n  Mem usage: the highest at the second one; Increment: with the functions "
+        "called "
+        "meanwhile)\n",
 };
 
-/* What was marked is shown also where nothing grew: then its own is still more than 0.  The first
- * checkpoint of a scope has nothing. */
+/* What was marked is shown also where nothing grew: then its own is still more than 0.  Of the
+ * first checkpoint of a function only the usage is known. */
 static struct rm_line row_of(const struct rm_run_line *line, enum rm_line_table table)
 {
     bool is_time = table == RM_LINES_TIME;
     double amount = is_time ? line->wall_ns : line->rss_bytes;
     bool has_any = (is_time ? line->hits : line->rss_hits) > 0 && isfinite(amount);
+    bool has_usage = !is_time && isfinite(line->rss_max_bytes);
     return (struct rm_line){
         .function = line->function,
         .file = line->file,
@@ -32,8 +38,10 @@ static struct rm_line row_of(const struct rm_run_line *line, enum rm_line_table 
         .time_ns = line->wall_ns,
         .bytes = line->rss_bytes,
         .occurrences = line->rss_hits,
-        .memory_bytes = RM_NAN,
-        .own = has_any ? 1.0 + fabs(amount) : 0.0,
+        .memory_bytes = line->rss_max_bytes,
+        .own = has_any     ? 1.0 + fabs(amount)
+               : has_usage ? 1.0
+                           : 0.0,
     };
 }
 
@@ -69,6 +77,15 @@ static size_t write_table(struct rm_buffer *buffer, const struct resmon_run *run
     return written;
 }
 
+static void write_dropped(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    if (run->dropped.lines > 0) {
+        rm_buffer_printf(buffer,
+                         "  and %llu more places of RESMON_LINE() that had no room: %u have\n",
+                         (unsigned long long)run->dropped.lines, RM_LINES);
+    }
+}
+
 static size_t write_tables(struct rm_buffer *buffer, const struct resmon_run *run,
                            const char *function, struct rm_line_terms terms)
 {
@@ -79,6 +96,7 @@ static size_t write_tables(struct rm_buffer *buffer, const struct resmon_run *ru
     size_t timed = write_table(buffer, run, function, &terms);
     terms.table = RM_LINES_MEMORY;
     size_t grown = write_table(buffer, run, function, &terms);
+    write_dropped(buffer, run);
     return timed > grown ? timed : grown;
 }
 

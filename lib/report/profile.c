@@ -118,9 +118,12 @@ static const char *const line_titles[RM_STACK_KINDS] = {
         "time: with what it called)\n",
     [RESMON_STACK_MEMORY] =
         "\nHot lines, by growth of memory (occurrences: samples of page faults; "
-        "increment: with what it called)\n",
-    [RESMON_STACK_FILE] = "\nHot lines, by pages of files (occurrences: samples of page faults; "
-                          "increment: with what it called)\n",
+        "increment: with what it called;\n  Mem usage is known at RESMON_LINE() only: a sample "
+        "tells "
+        "growth, not what was there before)\n",
+    [RESMON_STACK_FILE] =
+        "\nHot lines, by pages of files (occurrences: samples of page faults; "
+        "increment: with what it called;\n  Mem usage is known at RESMON_LINE() only)\n",
 };
 
 static void write_lines(struct rm_buffer *buffer, const struct rm_profile_sums *sums, int kind,

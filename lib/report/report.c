@@ -314,6 +314,22 @@ static void write_gpus(struct rm_table *table, const struct resmon_run *run)
     }
 }
 
+/* Those that the options name, as they count: clocks of the kernel count nanoseconds. */
+static void write_events(struct rm_table *table, const struct resmon_run *run)
+{
+    for (size_t i = 0; i < run->column_count; i++) {
+        const struct rm_run_column *column = &run->columns[i];
+        if (strcmp(column->metric, "perf.event") == 0 && column->stats.n > 0) {
+            cell label;
+            bool is_clock = strncmp(column->instance, "task-clock", 10) == 0 ||
+                            strncmp(column->instance, "cpu-clock", 9) == 0;
+            (void)snprintf(label, sizeof label, "event %.50s%s", column->instance,
+                           is_clock ? " (ns)" : "");
+            write_figure(table, column, label, rm_human_count);
+        }
+    }
+}
+
 static void write_run(struct rm_buffer *buffer, const struct resmon_run *run)
 {
     static const char *const headings[] = {"", "mean", "p95", "max", "total"};
@@ -326,6 +342,7 @@ static void write_run(struct rm_buffer *buffer, const struct resmon_run *run)
             write_figure(&table, &run->columns[column], figures[i].label, figures[i].print);
         }
     }
+    write_events(&table, run);
     write_gpus(&table, run);
     int64_t peak = rm_run_find_column(run, "proc.mem.peak_rss", NULL);
     cell *cells = peak >= 0 && run->columns[peak].stats.n > 0 ? rm_table_row(&table) : NULL;
@@ -444,6 +461,7 @@ static void write_dropped(struct rm_buffer *buffer, const struct resmon_run *run
         {dropped->stale_ends, "scopes ended twice, on another thread or too late"},
         {dropped->misordered_ends, "scopes closed by the end of an outer one or of their thread"},
         {dropped->events, "scope instances overwritten by later ones (max_events)"},
+        {dropped->lines, "places of RESMON_LINE() past the bound of a run"},
         {run->overhead.sampler.undelivered, "rows not delivered to sinks: they were too slow"},
     };
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checkpoints of lines (RESMON_LINE): what happened between two of them in one instance of a scope,
+ * Checkpoints of lines (RESMON_LINE): what happened between two of them in one run of a function,
  * in the record of the line where the second one stands.
  */
 #include <stddef.h>
@@ -34,6 +34,7 @@ static uint32_t find_or_make(struct rm_scope_session *session, const resmon_line
         }
     }
     if (header->line_count >= header->sections[RM_SECTION_LINES].count) {
+        RM_STORE(&header->dropped_lines, header->dropped_lines + 1);
         return NO_RECORD;
     }
     struct rm_line_record *record =
@@ -51,17 +52,31 @@ static RM_COLD void enter_site(struct rm_scope_session *session, resmon_line_sit
     if (!session->has_rss) {
         session->has_rss = rm_own_rss_open(&session->rss);
     }
-    RM_STORE(&site->record, find_or_make(session, site));
-    RM_STORE_RELEASE(&site->session, session->number);
+    if (RM_LOAD(&site->session) != session->number) { /* no other thread came first */
+        RM_STORE(&site->record, find_or_make(session, site));
+        RM_STORE_RELEASE(&site->session, session->number);
+    }
     rm_session_unlock(session);
 }
 
-static void add(struct rm_line_record *record, const struct rm_line_mark *mark, uint64_t now,
+static void keep_highest(uint64_t *highest, uint64_t value)
+{
+    uint64_t known = RM_LOAD(highest);
+    while (known < value && !__atomic_compare_exchange_n(highest, &known, value, true,
+                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+static void add(struct rm_line_record *record, const struct rm_line_mark *since, uint64_t now,
                 uint64_t rss)
 {
-    (void)RM_FETCH_ADD(&record->ticks, now - mark->ticks);
-    if (rss != 0 && mark->rss != 0) {
-        (void)RM_FETCH_ADD(&record->rss_bytes, rss - mark->rss);
+    keep_highest(&record->rss_highest, rss);
+    if (since->ticks == 0) {
+        return;
+    }
+    (void)RM_FETCH_ADD(&record->ticks, now - since->ticks);
+    if (rss != 0 && since->rss != 0) {
+        (void)RM_FETCH_ADD(&record->rss_bytes, rss - since->rss);
         (void)RM_FETCH_ADD(&record->rss_hits, 1);
     }
     (void)RM_FETCH_ADD(&record->hits, 1);
@@ -81,8 +96,10 @@ void resmon_line(resmon_line_site *site)
     uint64_t rss = 0;
     (void)rm_own_rss_read(&place.session->rss, &rss);
     uint32_t number = RM_LOAD(&site->record);
-    if (number != NO_RECORD && place.mark->token == place.token) {
-        add(rm_block_record(&place.session->block, RM_SECTION_LINES, number), place.mark, now, rss);
+    const struct rm_line_mark start = {.ticks = place.start};
+    if (number != NO_RECORD) {
+        add(rm_block_record(&place.session->block, RM_SECTION_LINES, number),
+            place.mark->token == place.token ? place.mark : &start, now, rss);
     }
     place.mark->token = place.token;
     place.mark->rss = rss;

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <resmon/monitor.h>
 #include <resmon/scope.h>
@@ -388,16 +389,35 @@ bool rm_scope_end_forced(uint64_t token, uint64_t *ret_rss_peak)
     return is_taken && is_outermost;
 }
 
+static const struct rm_site_record *site_of(const struct rm_scope_frame *frame)
+{
+    return rm_site_at(&self.thread->session->block, RM_LOAD(&node_at(RM_LOAD(&frame->node))->site));
+}
+
+static bool is_of_one_function(const struct rm_scope_frame *outer,
+                               const struct rm_scope_frame *inner)
+{
+    const struct rm_site_record *a = site_of(outer), *b = site_of(inner);
+    return a->function[0] != '\0' && strcmp(a->function, b->function) == 0 &&
+           strcmp(a->file, b->file) == 0;
+}
+
 bool rm_scope_line_place(struct rm_line_place *ret_place)
 {
     uint32_t session = RM_LOAD(&resmon_scope_session);
     if (session == 0 || (self.session != session && !attach()) || self.thread->record == NULL) {
         return false;
     }
+    const struct rm_scope_frame *outermost = self.thread->record->frames;
+    const struct rm_scope_frame *frame = self.top;
+    while (frame > outermost + 1 && is_of_one_function(frame - 1, frame)) {
+        frame--;
+    }
     *ret_place = (struct rm_line_place){
         .session = self.thread->session,
-        .mark = &meter_frame_of(self.top)->line,
-        .token = RM_LOAD(&self.top->token),
+        .mark = &meter_frame_of(frame)->line,
+        .token = RM_LOAD(&frame->token),
+        .start = frame > outermost ? RM_LOAD(&frame->start) : 0,
     };
     return true;
 }

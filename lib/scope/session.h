@@ -114,11 +114,13 @@ uint32_t rm_scope_forks(void);
 /* Where a thread is between two checkpoints of lines. */
 struct rm_line_place {
     struct rm_scope_session *session;
-    struct rm_line_mark *mark; /* of the innermost scope, or of the thread outside of any */
+    struct rm_line_mark *mark; /* of that scope, or of the thread outside of any */
     uint64_t token;            /* of the scope's instance */
+    uint64_t start;            /* of it, in ticks; 0: outside of any */
 };
 
-/** Where this thread is; false when nothing is measured. */
+/** Where this thread is: in the outermost of the scopes around that one function opened, the
+ * function of the innermost one.  False when nothing is measured. */
 bool rm_scope_line_place(struct rm_line_place *ret_place);
 
 /**

@@ -29,6 +29,11 @@ static double growth_in_bounds(double bytes)
     return fabs(bytes) < RM_DOCUMENT_HEAVIEST ? bytes : RM_NAN;
 }
 
+static double size_in_bounds(double bytes)
+{
+    return bytes >= 0.0 && bytes < RM_DOCUMENT_HEAVIEST ? bytes : RM_NAN;
+}
+
 /* ---- writing ---------------------------------------------------------------------------- */
 
 static struct rm_json *write_line(const struct rm_run_line *line, bool *is_whole)
@@ -41,6 +46,7 @@ static struct rm_json *write_line(const struct rm_run_line *line, bool *is_whole
     rm_json_put_number(object, "wall_ns", wall_in_bounds(line->wall_ns), is_whole);
     rm_json_put_number(object, "rss_hits", (double)count_in_bounds(line->rss_hits), is_whole);
     rm_json_put_number(object, "rss_bytes", growth_in_bounds(line->rss_bytes), is_whole);
+    rm_json_put_number(object, "rss_max_bytes", size_in_bounds(line->rss_max_bytes), is_whole);
     return object;
 }
 
@@ -86,6 +92,7 @@ resmon_status rm_document_read_lines(struct resmon_run *run, const struct rm_jso
         line->wall_ns = wall_in_bounds(rm_json_number(rm_json_get(e, "wall_ns")));
         line->rss_hits = whole_of(e, "rss_hits", RM_DOCUMENT_EXACT);
         line->rss_bytes = growth_in_bounds(rm_json_number(rm_json_get(e, "rss_bytes")));
+        line->rss_max_bytes = size_in_bounds(rm_json_number(rm_json_get(e, "rss_max_bytes")));
     }
     return status;
 }

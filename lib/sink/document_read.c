@@ -634,6 +634,7 @@ static resmon_status read_accounts(struct resmon_run *run, const struct rm_json 
         .stale_ends = count_of(dropped, "stale_ends"),
         .misordered_ends = count_of(dropped, "misordered_ends"),
         .events = count_of(dropped, "events"),
+        .lines = count_of(dropped, "lines"),
     };
     return RESMON_OK;
 }

@@ -342,6 +342,7 @@ static struct rm_json *write_dropped(const struct resmon_run *run, bool *is_whol
     rm_json_put_number(object, "stale_ends", (double)dropped->stale_ends, is_whole);
     rm_json_put_number(object, "misordered_ends", (double)dropped->misordered_ends, is_whole);
     rm_json_put_number(object, "events", (double)dropped->events, is_whole);
+    rm_json_put_number(object, "lines", (double)dropped->lines, is_whole);
     return object;
 }
 

@@ -10,8 +10,8 @@
 #include "base/text.h"
 
 /* Set by the library on some series, or with a meaning of their own. */
-static const char *const own_names[] = {"device", "le",     "mountpoint", "quantile",
-                                        "scope",  "source", "version",    "what"};
+static const char *const own_names[] = {"device", "event",  "le",      "mountpoint", "quantile",
+                                        "scope",  "source", "version", "what"};
 
 static resmon_status check_name(const char *name)
 {

@@ -18,6 +18,8 @@
 #include "store/run_energy.h"
 
 #define LONGEST_KEY   250
+#define FIGURE_ROOM   50 /* of a key: for "resmon/scope/", a number and the name of a figure */
+#define COUNTER_ROOM  90 /* the same, for that of a performance counter */
 #define MOST_SCOPES   128
 #define VALUE_BYTES   512 /* of a parameter or tag of ours */
 #define SCOPE_FIGURES 7
@@ -179,7 +181,8 @@ static void scope_path(const struct resmon_run *run, size_t index, char path[LON
                              part[0] != '\0' ? part : "_");
         length += added > 0 && (size_t)added < sizeof text - length ? (size_t)added : 0;
     }
-    rm_mlflow_clean_name(path, LONGEST_KEY - 50, text);
+    rm_mlflow_clean_name(path, LONGEST_KEY - (run->counter_count > 0 ? COUNTER_ROOM : FIGURE_ROOM),
+                         text);
 }
 
 /* Cleaned names may meet: the later ones get a number. */
@@ -205,9 +208,27 @@ static double wall_of(const struct rm_run_scope *scope)
 }
 
 /* False: no memory. */
+static bool add_scope_point(struct rm_mlflow_plan *plan, const char *path, const char *figure,
+                            double value)
+{
+    char key[LONGEST_KEY + 64];
+    const char *copy;
+    if (!isfinite(value) || figure[0] == '\0') {
+        return true;
+    }
+    (void)snprintf(key, sizeof key, "resmon/scope/%s/%s", path, figure);
+    copy = copy_key(plan, key);
+    if (copy != NULL) {
+        add_point(plan, copy, value);
+    }
+    return copy != NULL;
+}
+
+/* The same. */
 static bool add_scope_points(struct rm_mlflow_plan *plan, const struct rm_run_scope *scope,
                              const char *path)
 {
+    bool has_memory = true;
     const struct {
         const char *figure;
         double value;
@@ -220,18 +241,14 @@ static bool add_scope_points(struct rm_mlflow_plan *plan, const struct rm_run_sc
         {"write_megabytes", scope->io[RM_IO_WRITE_BYTES] / MEGA},
         {"energy_joules", scope->energy_j},
     };
-    for (size_t i = 0; i < SCOPE_FIGURES; i++) {
-        char key[LONGEST_KEY + 64];
-        (void)snprintf(key, sizeof key, "resmon/scope/%s/%s", path, figures[i].figure);
-        if (isfinite(figures[i].value)) {
-            const char *copy = copy_key(plan, key);
-            if (copy == NULL) {
-                return false;
-            }
-            add_point(plan, copy, figures[i].value);
-        }
+    for (size_t i = 0; i < SCOPE_FIGURES && has_memory; i++) {
+        has_memory = add_scope_point(plan, path, figures[i].figure, figures[i].value);
     }
-    return true;
+    for (size_t i = 0; i < plan->run->counter_count && scope->counter_calls > 0 && has_memory;
+         i++) {
+        has_memory = add_scope_point(plan, path, plan->counters[i], scope->counts[i]);
+    }
+    return has_memory;
 }
 
 static int descending(const void *a, const void *b)
@@ -284,6 +301,7 @@ static resmon_status add_scopes(struct rm_mlflow_plan *plan)
     if (paths == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
+    rm_mlflow_counters_name(run, plan->counters);
     resmon_status status = find_least(plan, count, &least);
     if (status != RESMON_OK) {
         return status;
@@ -326,7 +344,8 @@ static void add_energy_points(struct rm_mlflow_plan *plan)
 
 static resmon_status add_summary(struct rm_mlflow_plan *plan)
 {
-    size_t most = RM_NODE_SUMMARY_KEYS + 8 + ENERGY_POINTS + MOST_SCOPES * SCOPE_FIGURES;
+    size_t most = RM_NODE_SUMMARY_KEYS + 8 + ENERGY_POINTS +
+                  MOST_SCOPES * (SCOPE_FIGURES + RM_SCOPE_COUNTERS);
     plan->points = rm_arena_alloc(&plan->arena, most, sizeof *plan->points);
     if (plan->points == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");

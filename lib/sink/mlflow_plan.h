@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "sink/mlflow_client.h"
+#include "sink/mlflow_counters.h"
 #include "store/run.h"
 
 /* The place of this process among those that share a run. */
@@ -64,6 +65,7 @@ struct rm_mlflow_plan {
     struct rm_mlflow_point *points; /* of the summary */
     size_t point_count;
     size_t scopes_left_out;
+    char counters[RM_SCOPE_COUNTERS][RM_MLFLOW_COUNTER_BYTES];
     struct rm_mlflow_series series[RM_MLFLOW_SERIES_KEYS];
     size_t series_count;
     size_t first_row; /* of the series: rows before were sent */

@@ -104,6 +104,7 @@ static void put_dropped(struct rm_openmetrics_writer *writer)
         {"threads", dropped->threads},
         {"scopes", dropped->scopes},
         {"paths", dropped->paths},
+        {"lines", dropped->lines},
     };
     rm_exposition_family(&writer->exposition, &family);
     for (size_t i = 0; i < RM_ARRAY_LEN(counts); i++) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The scopes of a run, for sink/openmetrics.c. */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/hash.h"
@@ -189,6 +191,64 @@ static void put_scope_figures(struct rm_openmetrics_writer *writer, const uint64
     }
 }
 
+/* ---- performance counters --------------------------------------------------------------- */
+
+static const struct {
+    struct rm_exposed_family family;
+    const char *unit; /* of the counters that it is for */
+} counter_families[] = {
+    {{"resmon_scope_events", "", "what a performance counter counted in the scope", NULL,
+      RM_FAMILY_COUNTER},
+     "1"},
+    {{"resmon_scope_event_seconds", "seconds",
+      "time that a performance counter counted in the scope", NULL, RM_FAMILY_COUNTER},
+     "s"},
+};
+
+/* Names that are the same as a label: the first has it. */
+static bool is_repeated(const struct resmon_run *run, size_t counter)
+{
+    char name[RM_LABEL_VALUE_BYTES], other[RM_LABEL_VALUE_BYTES];
+    rm_label_value_set(name, run->counters[counter].name);
+    for (size_t i = 0; i < counter; i++) {
+        rm_label_value_set(other, run->counters[i].name);
+        if (strcmp(name, other) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_counter(struct rm_openmetrics_writer *writer, size_t counter,
+                        const uint64_t *hashes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct rm_run_scope *scope = &writer->run->scopes[i];
+        bool is_sure = !writer->is_running || is_measured(scope->counter_provenance);
+        if (hashes[i] != 0 && scope->counter_calls > 0 && is_sure) {
+            set_scope(writer, i);
+            rm_label_add(&writer->own, "event", writer->run->counters[counter].name);
+            rm_openmetrics_put(writer, scope->counts[counter]);
+        }
+    }
+}
+
+static void put_counters(struct rm_openmetrics_writer *writer, const uint64_t *hashes, size_t count)
+{
+    const struct resmon_run *run = writer->run;
+    for (size_t f = 0; f < RM_ARRAY_LEN(counter_families); f++) {
+        rm_exposition_family(&writer->exposition, &counter_families[f].family);
+        for (size_t i = 0; i < run->counter_count; i++) {
+            if (run->counters[i].status == RESMON_OK && !is_repeated(run, i) &&
+                strcmp(run->counters[i].unit, counter_families[f].unit) == 0) {
+                put_counter(writer, i, hashes, count);
+            }
+        }
+    }
+}
+
+/* ---- together --------------------------------------------------------------------------- */
+
 void rm_openmetrics_put_scopes(struct rm_openmetrics_writer *writer)
 {
     static const struct rm_exposed_family omitted = {
@@ -204,6 +264,7 @@ void rm_openmetrics_put_scopes(struct rm_openmetrics_writer *writer)
         }
         hash_scopes(writer, hashes, shown);
         put_scope_figures(writer, hashes, shown);
+        put_counters(writer, hashes, shown);
         rm_free(hashes);
     }
     (void)rm_openmetrics_clear(writer);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the taking of stacks in this process: the signal, a slot for each thread, the handler.  One
- * at a time.  What is not the handler, open or wake runs on one thread, that of engine/stacks.
+ * Owns the taking of stacks in this process: timers and counters of page faults of each thread, and
+ * the samples that come of them.  One at a time.  All but open runs on one thread, that of
+ * engine/stacks.
  */
 #ifndef RM_STACK_SAMPLER_H
 #define RM_STACK_SAMPLER_H
@@ -13,8 +14,6 @@
 
 #include "stack/slot.h"
 #include "store/block.h"
-
-#define RM_STACK_THREADS 512U /* that are sampled at the same time */
 
 struct rm_stack_terms {
     struct rm_block block; /* whose scopes are noted */
@@ -39,15 +38,13 @@ void rm_stack_sampler_close(void);
 /** Sees after libraries that came or went.  true: something changed. */
 bool rm_stack_sampler_refresh(void);
 
-/** The modules that are mapped, as last seen. */
-const struct rm_modules *rm_stack_sampler_modules(void);
-
 #define RM_STACK_ERROR_BYTES 160
 
 /* What became of a thread that was to be sampled. */
 struct rm_stack_attached {
     bool has_slot;
     bool lacks_kernel;    /* faults in system calls are not counted */
+    bool lacks_pages;     /* huge pages look like small ones */
     resmon_status faults; /* RESMON_OK: they are counted, or the thread has just ended */
     resmon_status timer;
     char faults_error[RM_STACK_ERROR_BYTES];
@@ -65,22 +62,16 @@ typedef void (*rm_stack_take_fn)(void *context, const struct rm_slot_sample *sam
                                  struct rm_stack_slot *slot);
 void rm_stack_sampler_drain(rm_stack_take_fn take, void *context);
 
+/** A thread that was started meanwhile, one by one; 0: no more are known. */
+uint32_t rm_stack_sampler_born(void);
+
 /** Waits until there is much to take out, but no longer than `most_ns`. */
 void rm_stack_sampler_wait(int64_t most_ns);
-
-/** Ends that wait of a thread.  Any thread, while the sampler is open. */
-void rm_stack_sampler_wake(uint32_t thread);
 
 /** Samples that found their ring full, since the last call. */
 uint64_t rm_stack_sampler_full(void);
 
 /** Has every thread take a stack now, with RM_SAMPLE_PEAK; how many were asked. */
 uint32_t rm_stack_sampler_ask_all(void);
-
-/** Threads that are sampled, one by one: false past the last. */
-bool rm_stack_sampler_thread(uint32_t index, struct rm_stack_slot **ret_slot);
-
-/** The signal that is used. */
-int rm_stack_sampler_signal(void);
 
 #endif

@@ -2,32 +2,8 @@
 #include "stack/slot.h"
 
 #include "base/compiler.h"
-#include "store/stack_record.h"
 
 #define NOTHING 0xffU
-
-/* Sites take as many bytes as addresses would, so that these stay aligned. */
-static uint64_t bytes_for(uint32_t sites, uint32_t depth)
-{
-    uint64_t of_sites = ((uint64_t)sites * sizeof(uint32_t) + 7) / 8 * 8;
-    return sizeof(struct rm_slot_sample) + of_sites + depth * sizeof(uint64_t);
-}
-
-uint32_t *rm_slot_sites(struct rm_slot_sample *sample)
-{
-    return (uint32_t *)(void *)(sample + 1);
-}
-
-uint64_t *rm_slot_addresses(struct rm_slot_sample *sample)
-{
-    unsigned char *base = (unsigned char *)sample;
-    return (uint64_t *)(void *)(base + bytes_for(sample->site_count, 0));
-}
-
-uint32_t rm_slot_bytes_of(const struct rm_slot_sample *sample)
-{
-    return (uint32_t)bytes_for(sample->site_count, sample->depth);
-}
 
 static struct rm_slot_sample *at(struct rm_stack_slot *slot, uint64_t position)
 {
@@ -37,7 +13,7 @@ static struct rm_slot_sample *at(struct rm_stack_slot *slot, uint64_t position)
 /* A sample lies in one piece: where the end of the ring is too near, it begins anew. */
 struct rm_slot_sample *rm_slot_reserve(struct rm_stack_slot *slot, uint64_t count)
 {
-    uint64_t largest = bytes_for(RM_STACK_SITES, RM_STACK_DEPTH);
+    uint64_t largest = sizeof(struct rm_slot_sample) + RM_SLOT_PARTS_BYTES;
     uint64_t tail = RM_LOAD_ACQUIRE(&slot->tail);
     uint64_t to_end = RM_SLOT_RING_BYTES - slot->head % RM_SLOT_RING_BYTES;
     uint64_t skip = to_end < largest ? to_end : 0;

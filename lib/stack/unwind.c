@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* process_vm_readv, REG_RIP */
+#define _GNU_SOURCE /* SS_DISABLE */
 #include "stack/unwind.h"
 
 #include <errno.h>
@@ -7,10 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/status.h"
@@ -59,126 +56,29 @@ static unw_addr_space_t space;
 
 /* ---- what libunwind asks for ------------------------------------------------------------ */
 
-/* A copy by the kernel: where nothing is mapped, it fails and does not trap.  By the number of the
- * thread: that of the process has no memory any more when the main thread has ended. */
-static bool read_memory(uint64_t address, void *target, size_t bytes)
-{
-    struct iovec to = {target, bytes};
-    struct iovec from = {(void *)(uintptr_t)address, bytes}; // NOLINT(performance-no-int-to-ptr)
-    return process_vm_readv((pid_t)syscall(SYS_gettid), &to, 1, &from, 1, 0) == (ssize_t)bytes;
-}
-
-static const struct rm_unwind_window *window_of(struct rm_unwind *unwind, uint64_t address)
-{
-    uint64_t start = address & ~(uint64_t)(RM_UNWIND_WINDOW_BYTES - 1);
-    if (start == 0) {
-        return NULL;
-    }
-    if (unwind->windows[unwind->latest].start == start) {
-        return &unwind->windows[unwind->latest];
-    }
-    for (uint32_t i = 0; i < RM_UNWIND_WINDOWS; i++) {
-        if (unwind->windows[i].start == start) {
-            unwind->latest = i;
-            return &unwind->windows[i];
-        }
-    }
-    struct rm_unwind_window *window = &unwind->windows[unwind->next];
-    window->start = 0;
-    if (!read_memory(start, window->bytes, sizeof window->bytes)) {
-        return NULL;
-    }
-    window->start = start;
-    unwind->latest = unwind->next;
-    unwind->next = (unwind->next + 1) % RM_UNWIND_WINDOWS;
-    return window;
-}
-
-/* Words need not be aligned, and may lie across two windows. */
 static int access_memory(unw_addr_space_t of, unw_word_t address, unw_word_t *value, int is_write,
                          void *argument)
 {
-    unsigned char bytes[sizeof *value];
-    size_t done = 0;
+    struct rm_unwind *unwind = argument;
+    uint64_t word;
     (void)of;
-    if (is_write != 0) {
+    if (is_write != 0 || !rm_view_word(&unwind->view, address, &word)) {
         return -UNW_EINVAL;
     }
-    const struct rm_unwind_start *start = &((const struct rm_unwind *)argument)->start;
-    if (address - start->stack_address < start->stack_bytes &&
-        start->stack_bytes - (address - start->stack_address) >= sizeof *value) {
-        memcpy(value, start->stack + (address - start->stack_address), sizeof *value);
-        return 0;
-    }
-    while (done < sizeof bytes) {
-        const struct rm_unwind_window *window = window_of(argument, address + done);
-        if (window == NULL) {
-            return -UNW_EINVAL;
-        }
-        size_t at = (address + done) % RM_UNWIND_WINDOW_BYTES;
-        size_t part = RM_UNWIND_WINDOW_BYTES - at;
-        part = part < sizeof bytes - done ? part : sizeof bytes - done;
-        memcpy(bytes + done, window->bytes + at, part);
-        done += part;
-    }
-    memcpy(value, bytes, sizeof bytes);
+    *value = word;
     return 0;
-}
-
-#if defined(__x86_64__)
-/* By libunwind's numbers, which are those of DWARF: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 ...
- * r15, rip; where they are in a context, and in a sample of the kernel. */
-static const int of_context[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                                 REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                 REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-static const int of_sample[] = {0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 8};
-#define STACK_POINTER       7
-#define INSTRUCTION_POINTER 16
-
-static uint64_t in_context(const ucontext_t *context, size_t number)
-{
-    return (uint64_t)context->uc_mcontext.gregs[of_context[number]];
-}
-#elif defined(__aarch64__)
-/* x0 ... x30, sp, pc: in the same order everywhere. */
-static const int of_sample[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
-                                17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
-#define STACK_POINTER       31
-#define INSTRUCTION_POINTER 32
-
-static uint64_t in_context(const ucontext_t *context, size_t number)
-{
-    return number < 31    ? context->uc_mcontext.regs[number]
-           : number == 31 ? context->uc_mcontext.sp
-                          : context->uc_mcontext.pc;
-}
-#else
-static const int of_sample[] = {0};
-#define STACK_POINTER       0
-#define INSTRUCTION_POINTER 0
-
-static uint64_t in_context(const ucontext_t *context, size_t number)
-{
-    (void)context, (void)number;
-    return 0;
-}
-#endif
-
-uint64_t rm_unwind_stack_pointer(const uint64_t *registers)
-{
-    return registers[of_sample[STACK_POINTER]];
 }
 
 static int access_register(unw_addr_space_t of, unw_regnum_t number, unw_word_t *value,
                            int is_write, void *argument)
 {
-    const struct rm_unwind_start *start = &((const struct rm_unwind *)argument)->start;
+    const struct rm_unwind *unwind = argument;
+    uint64_t word;
     (void)of;
-    if (is_write != 0 || number < 0 || (size_t)number >= RM_ARRAY_LEN(of_sample)) {
+    if (is_write != 0 || number < 0 || !rm_view_register(&unwind->view, (uint64_t)number, &word)) {
         return -UNW_EBADREG;
     }
-    *value = start->context != NULL ? in_context(start->context, (size_t)number)
-                                    : start->registers[of_sample[number]];
+    *value = word;
     return 0;
 }
 
@@ -253,8 +153,9 @@ static char open_error[RM_ERROR_TEXT_BYTES];
  * others run at the same time. */
 static void set_up_library(void)
 {
-    static const uint64_t nowhere[RM_ARRAY_LEN(of_sample)];
-    static struct rm_unwind first = {.start = {.registers = nowhere}};
+    static const struct rm_perf_record nowhere;
+    static struct rm_unwind first;
+    rm_view_begin(&first.view, &(const struct rm_view_start){.sample = &nowhere});
     (void)libunwind.init_remote((unw_cursor_t *)(void *)first.cursor, space, &first);
 }
 
@@ -266,13 +167,10 @@ static resmon_status open_library(void)
         .functions = functions,
         .function_count = RM_ARRAY_LEN(functions),
     };
-    const uint64_t probe = 42;
-    uint64_t seen = 0;
-    if (!read_memory((uint64_t)(uintptr_t)&probe, &seen, sizeof seen) || seen != probe) {
-        return rm_error_errno(errno, "this process may not read its own memory by "
-                                     "process_vm_readv(), which stacks need");
+    resmon_status status = rm_view_try();
+    if (status == RESMON_OK) {
+        status = rm_library_load(&library);
     }
-    resmon_status status = rm_library_load(&library);
     if (status != RESMON_OK) {
         return status;
     }
@@ -346,25 +244,22 @@ static bool has_room(const ucontext_t *context)
     return !is_there || here - low >= LEAST_ROOM;
 }
 
-static struct rm_unwound follow_nothing(const ucontext_t *context, uint64_t *ret_addresses)
+static struct rm_unwound follow_nothing(const struct rm_view *view, uint64_t *ret_addresses)
 {
-    ret_addresses[0] = in_context(context, INSTRUCTION_POINTER);
+    ret_addresses[0] = rm_view_instruction(view);
     return (struct rm_unwound){.depth = 1, .is_broken = true};
 }
 
-struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_unwind_start *start,
+struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_view_start *start,
                                    uint64_t *ret_addresses, uint32_t room)
 {
     struct rm_unwound unwound = {.depth = 0};
     unw_cursor_t *cursor = (unw_cursor_t *)(void *)unwind->cursor;
     unw_word_t ip = 0;
     bool is_call = false; /* the innermost is where the thread was, and not a call */
+    rm_view_begin(&unwind->view, start);
     if (start->context != NULL && !has_room(start->context)) {
-        return follow_nothing(start->context, ret_addresses);
-    }
-    unwind->start = *start;
-    for (uint32_t i = 0; i < RM_UNWIND_WINDOWS; i++) {
-        unwind->windows[i].start = 0;
+        return follow_nothing(&unwind->view, ret_addresses);
     }
     int result = libunwind.init_remote(cursor, space, unwind);
     while (result >= 0 && libunwind.get_reg(cursor, UNW_REG_IP, &ip) == 0 && ip != 0) {

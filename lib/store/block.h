@@ -134,7 +134,8 @@ struct rm_block_header {
         uint64_t wall_version; /* release; plus 2^32, so that 0 is: no move under way */
     } journal;
 
-    uint64_t line_count; /* records of lines; release, under the scope session's lock */
+    uint64_t line_count;    /* records of lines; release, under the scope session's lock */
+    uint64_t dropped_lines; /* places of checkpoints without a record; under that lock */
 
     uint64_t label_version; /* release; labels[label_version & 1] is the one that counts */
     char labels[2][RM_LABEL_BYTES];

@@ -18,10 +18,11 @@ struct rm_line_record {
     char file[RM_LINE_FILE_BYTES];
     char function[RM_LINE_FUNCTION_BYTES];
     uint64_t line;
-    uint64_t hits;      /* stretches that ended here; each number by atomic additions */
-    uint64_t ticks;     /* that they took */
-    uint64_t rss_hits;  /* of those, with the RSS known at both ends */
-    uint64_t rss_bytes; /* by which it grew, as a number of two's complement: it may shrink */
+    uint64_t hits;        /* stretches that ended here; each number by atomic additions */
+    uint64_t ticks;       /* that they took */
+    uint64_t rss_hits;    /* of those, with the RSS known at both ends */
+    uint64_t rss_bytes;   /* by which it grew, as a number of two's complement: it may shrink */
+    uint64_t rss_highest; /* of the process, when the line was passed; 0: not known */
 };
 
 struct resmon_run;

@@ -111,7 +111,8 @@ struct rm_run_line {
     uint32_t line;
     uint64_t hits, rss_hits;
     double wall_ns;
-    double rss_bytes; /* by which the RSS grew; NaN: not known */
+    double rss_bytes;     /* by which the RSS grew; NaN: not known */
+    double rss_max_bytes; /* the highest when the line was passed; NaN: not known */
 };
 
 /* What observing cost, and what was dropped for want of room. */
@@ -122,7 +123,7 @@ struct rm_run_overhead {
 };
 
 struct rm_run_dropped {
-    uint64_t tags, threads, scopes, paths, stale_ends, misordered_ends, events;
+    uint64_t tags, threads, scopes, paths, stale_ends, misordered_ends, events, lines;
 };
 
 #define RM_SERIES_KINDS 4 /* RESMON_SERIES_LAST ... MEAN */

@@ -263,6 +263,7 @@ static void decode_run_facts(const struct rm_block *block, const struct rm_decod
     run->dropped.paths = RM_LOAD(&header->dropped_paths);
     run->dropped.stale_ends = RM_LOAD(&header->stale_ends);
     run->dropped.misordered_ends = RM_LOAD(&header->misordered_ends);
+    run->dropped.lines = RM_LOAD(&header->dropped_lines);
 }
 
 static double ns_per_tick_of(const struct rm_block *block, const struct rm_decode *how)

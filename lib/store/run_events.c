@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "store/events.h"
 #include "store/run.h"
+#include "store/scope_end.h"
 
 /* Threads that attach while memory is allocated. */
 #define MORE_SLOTS 2
@@ -192,7 +193,7 @@ resmon_status rm_run_catch_events(const struct rm_block *block, const struct rm_
     if (caught->events == NULL || caught->threads == NULL) {
         return out_of_memory();
     }
-    caught->now = how->is_live ? how->now.ticks : rm_series_state(block)->clock.ticks;
+    caught->now = how->is_live ? how->now.ticks : rm_scope_end_ticks(block);
     caught->ns_per_tick = ns_per_tick;
     for (uint64_t i = 0; i < sizes->threads; i++) {
         size_t before = caught->count;

@@ -32,6 +32,8 @@ resmon_status rm_run_decode_lines(const struct rm_block *block, double ns_per_ti
         line->rss_hits = RM_LOAD(&record->rss_hits);
         line->rss_bytes =
             line->rss_hits > 0 ? (double)(int64_t)RM_LOAD(&record->rss_bytes) : RM_NAN;
+        uint64_t highest = RM_LOAD(&record->rss_highest);
+        line->rss_max_bytes = highest > 0 ? (double)highest : RM_NAN;
         run->line_count++;
     }
     return run->line_count == count

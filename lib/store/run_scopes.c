@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "store/run.h"
 #include "store/scope_counts.h"
+#include "store/scope_end.h"
 #include "store/scope_energy.h"
 
 /* A path while it is being merged. */
@@ -136,7 +137,7 @@ static void add_open_frames(struct merger *m, const struct rm_scope_thread_recor
 static void merge_threads(struct merger *m, const struct rm_decode *how)
 {
     const struct rm_block_header *header = m->block->header;
-    uint64_t now = how->is_live ? how->now.ticks : rm_series_state(m->block)->clock.ticks;
+    uint64_t now = how->is_live ? how->now.ticks : rm_scope_end_ticks(m->block);
     for (uint64_t i = 0; i < header->sizes.threads; i++) {
         const struct rm_scope_thread_record *thread =
             rm_block_record(m->block, RM_SECTION_THREADS, i);

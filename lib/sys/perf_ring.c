@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -27,6 +28,9 @@
 #define MOST_RING_PAGES  64U
 #define LEAST_RING_PAGES 4U
 
+/* PERF_SAMPLE_DATA_PAGE_SIZE, which older headers lack. */
+#define SAMPLE_PAGE_SIZE (UINT64_C(1) << 22)
+
 static size_t page_bytes(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -46,38 +50,71 @@ static resmon_status explain(int error)
     return rm_error_errno(error, "cannot sample page faults");
 }
 
-static int open_event(uint32_t thread, uint64_t period, bool has_kernel)
+/* Faults are counted when they are over, and their page is there. */
+static const struct {
+    uint64_t event;
+    uint32_t watermark; /* bytes that end a poll; of the whole ring */
+    uint32_t pages;     /* of the ring at most */
+    bool has_faults, has_births;
+} kinds[] = {
+    [RM_RING_MINOR] = {PERF_COUNT_SW_PAGE_FAULTS_MIN, UINT32_MAX, MOST_RING_PAGES, true, false},
+    [RM_RING_MAJOR] = {PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1, 8, true, true},
+    [RM_RING_BIRTHS] = {PERF_COUNT_SW_DUMMY, 1, 1, false, true},
+};
+
+static int open_event(const struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms)
 {
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof attributes,
-        .config = PERF_COUNT_SW_PAGE_FAULTS,
-        .sample_period = period,
-        .sample_type =
-            PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-        .exclude_kernel = has_kernel ? 0 : 1,
+        .config = kinds[terms->kind].event,
+        .exclude_kernel = ring->has_kernel ? 0 : 1,
         .exclude_hv = 1,
         .watermark = 1,
-        .wakeup_watermark = UINT32_MAX, /* of the whole ring */
-        .sample_regs_user = REGISTERS_MASK,
-        .sample_stack_user = RM_PERF_STACK_BYTES,
+        .wakeup_watermark = kinds[terms->kind].watermark,
+        .task = kinds[terms->kind].has_births ? 1 : 0,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
     };
+    if (kinds[terms->kind].has_faults) {
+        attributes.sample_period = terms->period;
+        attributes.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_READ |
+                                 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
+                                 (ring->has_pages ? SAMPLE_PAGE_SIZE : 0);
+        attributes.sample_regs_user = REGISTERS_MASK;
+        attributes.sample_stack_user = terms->stack_bytes;
+    }
     if (RM_FAULT(RM_FAULT_OPEN)) {
         errno = EMFILE;
         return -1;
     }
-    return (int)syscall(SYS_perf_event_open, &attributes, (pid_t)thread, -1, -1,
+    return (int)syscall(SYS_perf_event_open, &attributes, (pid_t)terms->thread, -1, -1,
                         PERF_FLAG_FD_CLOEXEC);
 }
 
-static resmon_status map_ring(struct rm_perf_ring *ring)
+/* What the kernel grants, from the best on. */
+static bool open_best(struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms)
 {
-    for (size_t pages = MOST_RING_PAGES; pages >= LEAST_RING_PAGES; pages /= 2) {
+    static const struct {
+        bool has_kernel, has_pages;
+    } forms[] = {{true, true}, {true, false}, {false, true}, {false, false}};
+    for (size_t i = 0; i < RM_ARRAY_LEN(forms) && ring->fd < 0; i++) {
+        ring->has_kernel = forms[i].has_kernel;
+        ring->has_pages = forms[i].has_pages;
+        ring->fd = open_event(ring, terms);
+    }
+    return ring->fd >= 0;
+}
+
+static resmon_status map_ring(struct rm_perf_ring *ring, size_t most_pages)
+{
+    size_t least = most_pages < LEAST_RING_PAGES ? most_pages : LEAST_RING_PAGES;
+    for (size_t pages = most_pages; pages >= least; pages /= 2) {
         ring->bytes = (pages + 1) * page_bytes();
         ring->memory = mmap(NULL, ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
         if (ring->memory != MAP_FAILED) {
+            ring->data = (const unsigned char *)ring->memory + page_bytes();
+            ring->mask = pages * page_bytes() - 1;
             return RESMON_OK;
         }
         ring->memory = NULL;
@@ -89,24 +126,19 @@ static resmon_status map_ring(struct rm_perf_ring *ring)
                                    "(ulimit -l, kernel.perf_event_mlock_kb)");
 }
 
-resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint64_t period)
+resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms)
 {
-    struct rm_perf_ring fresh = {.fd = -1, .period = period, .has_kernel = true};
-    if (RM_PERF_REGISTERS == 0) {
+    struct rm_perf_ring fresh = {.fd = -1, .stack_bytes = terms->stack_bytes};
+    if (RM_PERF_REGISTERS == 0 && kinds[terms->kind].has_faults) {
         return rm_error(RESMON_ENOTSUP, "page faults are not sampled on this architecture");
     }
-    fresh.fd = open_event(thread, period, true);
-    if (fresh.fd < 0 && (errno == EACCES || errno == EPERM)) {
-        fresh.has_kernel = false;
-        fresh.fd = open_event(thread, period, false);
-    }
-    if (fresh.fd < 0) {
+    if (!open_best(&fresh, terms)) {
         return explain(errno);
     }
     rm_kept_take(&fresh.kept, fresh.fd);
     rm_kept_tag(&fresh.kept);
     fresh.kept.is_quick = fresh.kept.is_tagged; /* all counters have the same inode */
-    resmon_status status = map_ring(&fresh);
+    resmon_status status = map_ring(&fresh, kinds[terms->kind].pages);
     if (status != RESMON_OK) {
         rm_perf_ring_close(&fresh);
         return status;
@@ -127,99 +159,172 @@ void rm_perf_ring_close(struct rm_perf_ring *ring)
 
 /* Where threads have no descriptors of their own, a program that closes all may have given the
  * number to a file of its own, which must be neither read nor waited for. */
-uint64_t rm_perf_ring_count(struct rm_perf_ring *ring)
+static bool look_at_descriptor(struct rm_perf_ring *ring)
 {
-    uint64_t faults;
     if (!rm_kept_is_ours(&ring->kept)) {
         ring->fd = -1;
     }
-    return ring->fd >= 0 && read(ring->fd, &faults, sizeof faults) == (ssize_t)sizeof faults
-               ? faults / ring->period
+    return ring->fd >= 0;
+}
+
+void rm_perf_ring_set_period(struct rm_perf_ring *ring, uint64_t period)
+{
+    if (look_at_descriptor(ring)) {
+        (void)ioctl(ring->fd, PERF_EVENT_IOC_PERIOD, &period);
+    }
+}
+
+uint64_t rm_perf_ring_count(struct rm_perf_ring *ring)
+{
+    uint64_t faults;
+    return look_at_descriptor(ring) &&
+                   read(ring->fd, &faults, sizeof faults) == (ssize_t)sizeof faults
+               ? faults
                : 0;
 }
 
 /* ---- records ---------------------------------------------------------------------------- */
 
+static void copy_out(const struct rm_perf_ring *ring, uint64_t position, void *target, size_t bytes)
+{
+    uint64_t at = position & ring->mask;
+    size_t to_end = (size_t)(ring->mask + 1 - at);
+    size_t first = to_end < bytes ? to_end : bytes;
+    memcpy(target, ring->data + at, first);
+    memcpy((unsigned char *)target + first, ring->data, bytes - first);
+}
+
+/* A record that is being read: positions in the ring. */
 struct cursor {
-    const unsigned char *at, *end;
+    const struct rm_perf_ring *ring;
+    uint64_t at, end;
 };
 
-static bool take_bytes(struct cursor *cursor, size_t bytes, const unsigned char **ret_bytes)
+static bool skip(struct cursor *cursor, uint64_t bytes)
 {
-    if ((size_t)(cursor->end - cursor->at) < bytes) {
+    if (cursor->end - cursor->at < bytes) {
         return false;
     }
-    *ret_bytes = cursor->at;
     cursor->at += bytes;
+    return true;
+}
+
+static bool take(struct cursor *cursor, void *target, size_t bytes)
+{
+    uint64_t at = cursor->at;
+    if (!skip(cursor, bytes)) {
+        return false;
+    }
+    copy_out(cursor->ring, at, target, bytes);
     return true;
 }
 
 static bool take_word(struct cursor *cursor, uint64_t *ret_word)
 {
-    const unsigned char *bytes;
-    if (!take_bytes(cursor, sizeof *ret_word, &bytes)) {
+    return take(cursor, ret_word, sizeof *ret_word);
+}
+
+/* room for the stack, the stack, how much of it there is */
+static bool take_stack(struct cursor *cursor, struct rm_perf_record *ret_record)
+{
+    uint64_t room;
+    uint64_t length = 0;
+    if (!take_word(cursor, &room)) {
         return false;
     }
-    memcpy(ret_word, bytes, sizeof *ret_word);
+    ret_record->stack_at = cursor->at;
+    if (!skip(cursor, room) || (room > 0 && !take_word(cursor, &length))) {
+        return false;
+    }
+    ret_record->stack_bytes = length < room ? length : room;
     return true;
 }
 
-/* time, address, kind of registers, registers, room for the stack, stack, its true length */
-static bool read_sample(struct cursor cursor, struct rm_perf_sample *ret_sample)
+/* time, address, count, kind of registers, registers, stack, size of the page */
+static bool read_sample(struct cursor cursor, struct rm_perf_record *ret_record)
 {
     uint64_t time;
     uint64_t kind;
-    uint64_t room;
-    uint64_t length = 0;
-    const unsigned char *registers;
-    if (!take_word(&cursor, &time) || !take_word(&cursor, &ret_sample->address) ||
-        !take_word(&cursor, &kind) || kind == PERF_SAMPLE_REGS_ABI_NONE ||
-        !take_bytes(&cursor, 8 * (size_t)RM_PERF_REGISTERS, &registers) ||
-        !take_word(&cursor, &room) || !take_bytes(&cursor, room, &ret_sample->stack) ||
-        (room > 0 && !take_word(&cursor, &length))) {
+    ret_record->born = 0;
+    ret_record->page_bytes = 0;
+    if (!take_word(&cursor, &time) || !take_word(&cursor, &ret_record->address) ||
+        !take_word(&cursor, &ret_record->faults) || !take_word(&cursor, &kind) ||
+        kind == PERF_SAMPLE_REGS_ABI_NONE ||
+        !take(&cursor, ret_record->registers, sizeof(uint64_t) * RM_PERF_REGISTERS) ||
+        !take_stack(&cursor, ret_record)) {
         return false;
     }
-    ret_sample->t_ns = (int64_t)time;
-    ret_sample->registers = (const uint64_t *)(const void *)registers; /* 8 bytes from 8 bytes */
-    ret_sample->stack_bytes = length < room ? length : room;
+    ret_record->t_ns = (int64_t)time;
+    return !cursor.ring->has_pages || take_word(&cursor, &ret_record->page_bytes);
+}
+
+/* Of a process that is forked, the kernel tells as well. */
+static bool read_birth(struct cursor cursor, struct rm_perf_record *ret_record)
+{
+    struct {
+        uint32_t process, parent_process, thread, parent_thread;
+    } birth;
+    if (!take(&cursor, &birth, sizeof birth) || birth.process != (uint32_t)getpid()) {
+        return false;
+    }
+    ret_record->born = birth.thread;
     return true;
 }
 
-static void copy_out(const struct rm_perf_ring *ring, uint64_t position, void *target, size_t bytes)
+static bool read_record(struct cursor cursor, uint32_t type, struct rm_perf_record *ret_record)
 {
-    const struct perf_event_mmap_page *page = ring->memory;
-    const unsigned char *data = (const unsigned char *)ring->memory + page->data_offset;
-    size_t at = (size_t)(position % page->data_size);
-    size_t first = page->data_size - at < bytes ? (size_t)(page->data_size - at) : bytes;
-    memcpy(target, data + at, first);
-    memcpy((unsigned char *)target + first, data, bytes - first);
+    ret_record->ring = cursor.ring;
+    ret_record->end = cursor.end;
+    return type == PERF_RECORD_SAMPLE ? read_sample(cursor, ret_record)
+           : type == PERF_RECORD_FORK ? read_birth(cursor, ret_record)
+                                      : false;
 }
 
-bool rm_perf_ring_take(struct rm_perf_ring *ring, unsigned char *room,
-                       struct rm_perf_sample *ret_sample)
+static void publish_tail(struct rm_perf_ring *ring)
+{
+    struct perf_event_mmap_page *page = ring->memory;
+    __atomic_store_n(&page->data_tail, ring->tail, __ATOMIC_RELEASE);
+}
+
+bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_record *ret_record)
 {
     struct perf_event_mmap_page *page = ring->memory;
     if (page == NULL) {
         return false;
     }
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = page->data_tail;
-    bool has_sample = false;
-    while (!has_sample && head - tail >= sizeof(struct perf_event_header)) {
+    uint64_t before = ring->tail;
+    while (head - ring->tail >= sizeof(struct perf_event_header)) {
         struct perf_event_header header;
-        copy_out(ring, tail, &header, sizeof header);
-        if (header.size < sizeof header || header.size > head - tail) {
-            tail = head; /* cannot be */
+        copy_out(ring, ring->tail, &header, sizeof header);
+        if (header.size < sizeof header || header.size > head - ring->tail) {
+            ring->tail = head; /* cannot be */
             break;
         }
-        size_t bytes = header.size < RM_PERF_RECORD_BYTES ? header.size : RM_PERF_RECORD_BYTES;
-        copy_out(ring, tail, room, bytes);
-        tail += header.size;
-        const struct cursor cursor = {room + sizeof header, room + bytes};
-        if (header.type == PERF_RECORD_SAMPLE) {
-            has_sample = read_sample(cursor, ret_sample);
+        const struct cursor cursor = {ring, ring->tail + sizeof header, ring->tail + header.size};
+        if (read_record(cursor, header.type, ret_record)) {
+            return true;
         }
+        ring->tail += header.size;
     }
-    __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
-    return has_sample;
+    if (ring->tail != before) {
+        publish_tail(ring);
+    }
+    return false;
+}
+
+void rm_perf_ring_release(struct rm_perf_ring *ring, const struct rm_perf_record *record)
+{
+    ring->tail = record->end;
+    publish_tail(ring);
+}
+
+bool rm_perf_record_read(const struct rm_perf_record *record, uint64_t offset, void *target,
+                         size_t bytes)
+{
+    if (offset > record->stack_bytes || record->stack_bytes - offset < bytes) {
+        return false;
+    }
+    copy_out(record->ring, record->stack_at + offset, target, bytes);
+    return true;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns a counter of a thread's page faults with a ring, into which the kernel puts every so often
- * where the fault was, the thread's registers and the top of its stack.  No signal comes of it, and
- * the thread hardly notices.  Opened, read and closed on one thread.
+ * Owns a counter of a thread with a ring, into which the kernel puts samples of its page faults:
+ * where the fault was, what page came, the thread's registers and the top of its stack; or the
+ * numbers of the threads that it starts.  No signal comes of it, and the thread hardly notices.
+ * Opened, read and closed on one thread.
  */
 #ifndef RM_SYS_PERF_RING_H
 #define RM_SYS_PERF_RING_H
@@ -15,9 +16,6 @@
 
 #include "sys/kept.h"
 
-/* Of a stack, from its pointer on: enough for the usual 10 to 50 frames. */
-#define RM_PERF_STACK_BYTES 8192U
-
 #if defined(__x86_64__)
 #define RM_PERF_REGISTERS 17 /* ax bx cx dx si di bp sp ip r8 ... r15 */
 #elif defined(__aarch64__)
@@ -26,13 +24,23 @@
 #define RM_PERF_REGISTERS 0 /* not known here: nothing can be opened */
 #endif
 
-/* As the kernel writes it. */
-struct rm_perf_sample {
-    int64_t t_ns;     /* CLOCK_MONOTONIC */
-    uint64_t address; /* that was not there */
-    const uint64_t *registers;
-    const unsigned char *stack; /* from the stack pointer on */
-    size_t stack_bytes;
+enum rm_perf_ring_kind {
+    RM_RING_MINOR,  /* page faults that found their page in memory */
+    RM_RING_MAJOR,  /* those that waited for it; and births */
+    RM_RING_BIRTHS, /* threads that the thread starts */
+};
+
+/* As the kernel wrote it; the stack stays in the ring until the record is released. */
+struct rm_perf_record {
+    uint32_t born;       /* a thread of this process; 0: it is a sample */
+    int64_t t_ns;        /* CLOCK_MONOTONIC */
+    uint64_t address;    /* that was not there */
+    uint64_t faults;     /* of the thread, this one included, since the ring was opened */
+    uint64_t page_bytes; /* of what came; 0: this kernel does not tell (before Linux 5.11) */
+    uint64_t registers[RM_PERF_REGISTERS + 1];
+    uint64_t stack_bytes;
+    uint64_t stack_at, end; /* positions in the ring */
+    const struct rm_perf_ring *ring;
 };
 
 struct rm_perf_ring {
@@ -40,22 +48,40 @@ struct rm_perf_ring {
     struct rm_kept kept; /* that `fd` is the counter still */
     void *memory;        /* a page of the kernel's and the ring */
     size_t bytes;        /* of that */
-    uint64_t period;
+    const unsigned char *data;
+    uint64_t mask; /* of positions in the data */
+    uint64_t tail;
+    uint32_t stack_bytes;
     bool has_kernel; /* faults in system calls, on the thread's behalf, are counted too */
+    bool has_pages;  /* the size of what came is told */
 };
 
-/** The largest record: what rm_perf_ring_take() wants room for. */
-#define RM_PERF_RECORD_BYTES (RM_PERF_STACK_BYTES + 64 + 8 * (size_t)(RM_PERF_REGISTERS + 1))
+struct rm_perf_ring_terms {
+    enum rm_perf_ring_kind kind;
+    uint32_t thread;
+    uint32_t stack_bytes; /* of the stack in a sample: a multiple of 8 */
+    uint64_t period;      /* faults between samples */
+};
 
-/** RESMON_ENOTSUP, RESMON_EACCES, ...: with the reason in words. */
-resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, uint32_t thread, uint64_t period);
+/** RESMON_ENOTSUP, RESMON_EACCES, ...: with the reason in words.  All but RM_RING_MINOR end a
+ * poll(2) for each record; that one, when the ring is full. */
+resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms);
 void rm_perf_ring_close(struct rm_perf_ring *ring);
 
-/** Samples that there were in all, also those that found the ring full; 0 when it cannot tell. */
+/** From now on, samples are so many faults apart; the next one may come at once. */
+void rm_perf_ring_set_period(struct rm_perf_ring *ring, uint64_t period);
+
+/** Faults that there were in all, also those of samples that found the ring full; 0 when it cannot
+ * tell. */
 uint64_t rm_perf_ring_count(struct rm_perf_ring *ring);
 
-/** Takes one sample out; it lives in `room`, of RM_PERF_RECORD_BYTES.  false: there is none. */
-bool rm_perf_ring_take(struct rm_perf_ring *ring, unsigned char *room,
-                       struct rm_perf_sample *ret_sample);
+/** Looks at the oldest record.  false: there is none. */
+bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_record *ret_record);
+void rm_perf_ring_release(struct rm_perf_ring *ring, const struct rm_perf_record *record);
+
+/** Copies out of a sample's stack, from `offset` above the stack pointer on.  false: it does not
+ * have all of these bytes. */
+bool rm_perf_record_read(const struct rm_perf_record *record, uint64_t offset, void *target,
+                         size_t bytes);
 
 #endif

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What taking stacks costs the threads that are sampled, in their own CPU time: a program that only
- * computes, 15 calls deep, and one that only touches fresh pages, without and with a monitor; and
- * what one stack costs.  Beside gperftools' profiler at the same rate, where it is installed.
+ * computes, 15 calls deep, one that builds a table in fresh memory, and one that only touches fresh
+ * pages, without and with a monitor.  Beside gperftools' profiler at the same rate, where it is
+ * installed, and beside what the kernel takes for the same samples when nobody reads them.
  */
 #include <dlfcn.h>
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <ucontext.h>
@@ -17,12 +21,17 @@
 
 #include <resmon/resmon.h>
 
-#include "base/alloc.h"
 #include "bench.h"
 #include "stack/unwind.h"
 
 #define DEPTH   15
 #define TOUCHED ((size_t)64 << 20)
+
+#define NODES       ((size_t)1 << 19)
+#define CHAIN_BITS  19
+#define CHAIN_BYTES (sizeof(struct node *) << CHAIN_BITS)
+
+#define KERNEL_RING ((size_t)(1 + 1024) * 4096)
 
 struct load {
     uint64_t stacks, hz;
@@ -67,17 +76,22 @@ static double computing(void *context, size_t count)
     return (thread_cpu_ns() - start) / (double)count;
 }
 
+static char *fresh_memory(size_t bytes)
+{
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        abort();
+    }
+    (void)madvise(memory, bytes, MADV_NOHUGEPAGE);
+    return memory;
+}
+
 static double touching(void *context, size_t count)
 {
     (void)context;
     double spent = 0;
     for (size_t i = 0; i < count; i++) {
-        char *memory =
-            mmap(NULL, TOUCHED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED) {
-            abort();
-        }
-        (void)madvise(memory, TOUCHED, MADV_NOHUGEPAGE);
+        char *memory = fresh_memory(TOUCHED);
         double start = thread_cpu_ns();
         for (size_t at = 0; at < TOUCHED; at += 4096) {
             memory[at] = 1;
@@ -87,6 +101,99 @@ static double touching(void *context, size_t count)
     }
     return spent / (double)count;
 }
+
+/* A table of words as programs have it: chains of nodes, by a hash. */
+struct node {
+    struct node *next;
+    uint64_t count;
+    char word[48];
+};
+
+__attribute__((noinline)) static void insert(struct node **chains, struct node *fresh, uint64_t key)
+{
+    uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
+    struct node **chain = &chains[hash >> (64 - CHAIN_BITS)];
+    for (size_t i = 0; i < sizeof fresh->word - 1; i++) {
+        fresh->word[i] = (char)('a' + (hash >> (i % 60)) % 16);
+    }
+    for (const struct node *node = *chain; node != NULL; node = node->next) {
+        if (memcmp(node->word, fresh->word, sizeof node->word) == 0) {
+            return;
+        }
+    }
+    fresh->count = 1;
+    fresh->next = *chain;
+    *chain = fresh;
+}
+
+static double building(void *context, size_t count)
+{
+    (void)context;
+    double spent = 0;
+    for (size_t i = 0; i < count; i++) {
+        char *memory = fresh_memory(CHAIN_BYTES + NODES * sizeof(struct node));
+        struct node *nodes = (struct node *)(void *)(memory + CHAIN_BYTES);
+        double start = thread_cpu_ns();
+        for (size_t n = 0; n < NODES; n++) {
+            insert((struct node **)(void *)memory, &nodes[n], n);
+        }
+        spent += thread_cpu_ns() - start;
+        munmap(memory, CHAIN_BYTES + NODES * sizeof(struct node));
+    }
+    return spent / (double)count;
+}
+
+/* ---- the kernel alone -------------------------------------------------------------------- */
+
+/* The samples that the library takes, in a ring that holds them all, and nobody reads. */
+static int open_kernel(void **ret_ring)
+{
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attributes,
+        .config = PERF_COUNT_SW_PAGE_FAULTS_MIN,
+        .sample_period = 64,
+        .sample_type =
+            PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+        .exclude_hv = 1,
+        .watermark = 1,
+        .wakeup_watermark = UINT32_MAX,
+        .sample_regs_user = 0xff,
+        .sample_stack_user = 2048,
+    };
+    int fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0);
+    *ret_ring = mmap(NULL, KERNEL_RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0 && *ret_ring == MAP_FAILED) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static double touching_counted(void *context, size_t count)
+{
+    void *ring;
+    int fd = open_kernel(&ring);
+    double each = touching(context, count);
+    if (fd >= 0) {
+        munmap(ring, KERNEL_RING);
+        close(fd);
+    }
+    return each;
+}
+
+static int has_kernel_samples(void)
+{
+    void *ring;
+    int fd = open_kernel(&ring);
+    if (fd >= 0) {
+        munmap(ring, KERNEL_RING);
+        close(fd);
+    }
+    return fd >= 0;
+}
+
+/* ---- with a monitor ---------------------------------------------------------------------- */
 
 static resmon_monitor *start(const struct load *load)
 {
@@ -155,7 +262,7 @@ struct followed {
 static double reading_memory(void *context, size_t count)
 {
     struct followed *followed = context;
-    char bytes[RM_UNWIND_WINDOW_BYTES];
+    char bytes[RM_VIEW_WINDOW_BYTES];
     struct iovec to = {bytes, sizeof bytes};
     struct iovec from = {followed, sizeof bytes};
     double start = bench_now_ns();
@@ -171,7 +278,7 @@ __attribute__((noinline)) static void follow_here(struct followed *followed, siz
 {
     static uint64_t addresses[128];
     static ucontext_t here; /* of this very place, which is left only when all is measured */
-    const struct rm_unwind_start from = {.context = &here};
+    const struct rm_view_start from = {.context = &here};
     if (getcontext(&here) != 0) {
         abort();
     }
@@ -204,20 +311,27 @@ static double following(void *context, size_t count)
 static void bench_following(struct bench *bench)
 {
     static struct followed followed;
-    struct rm_code code = {.recipes = rm_recipes_new()};
-    if (rm_unwind_open() != RESMON_OK || rm_modules_list(&code.modules) != RESMON_OK) {
+    if (rm_unwind_open() != RESMON_OK || !rm_code_refresh(true)) {
         printf("skipped: no stacks: %s\n", resmon_last_error());
         exit(77);
     }
-    followed.unwind.code = &code;
+    followed.unwind.code = rm_code_now();
     bench_ratio(bench, "following one stack, against one process_vm_readv()", reading_memory,
                 following, &followed, 20000, 0);
     bench_value(bench, "  its frames", followed.last.depth, "", 0);
     if (followed.last.is_broken) {
         printf("  it could be followed a part of the way only\n");
     }
-    rm_free(code.modules);
-    rm_free(code.recipes);
+    rm_code_free();
+}
+
+static double building_sampled(void *context, size_t count)
+{
+    struct load *load = context;
+    resmon_monitor *monitor = start(load);
+    double each = building(NULL, count);
+    finish(monitor, load, each * (double)count);
+    return each;
 }
 
 /* ---- gperftools -------------------------------------------------------------------------- */
@@ -263,9 +377,17 @@ int main(int argc, char **argv)
     } else {
         printf("  gperftools is not installed (libgoogle-perftools4): without it\n");
     }
-    bench_ratio(&bench, "touching pages, a stack each 64 faults", touching, touching_sampled,
+    bench_ratio(&bench, "building a table, a stack each 64 faults", building, building_sampled,
                 &memory, 4, 1.03);
     bench_value(&bench, "  samples for each second of CPU time", memory.samples, "1/s", 0);
+    bench_ratio(&bench, "touching pages, a stack each 64 faults", touching, touching_sampled,
+                &memory, 4, 0);
+    if (has_kernel_samples()) {
+        bench_ratio(&bench, "touching pages, sampled but not read", touching, touching_counted,
+                    NULL, 4, 0);
+        bench_ratio(&bench, "a stack each 64 faults, above sampled", touching_counted,
+                    touching_sampled, &memory, 4, 1.03);
+    }
     bench_following(&bench);
     return bench_end(&bench);
 }

@@ -160,8 +160,8 @@ static void make(const char *name, uint64_t samples, bool has_scopes)
 static void make_stacks(void)
 {
     struct rm_run_line lines[] = {
-        {"/src/train.c", "load", 10, 0, 0, 0.0, RM_NAN},
-        {"/src/train.c", "load", 12, 3, 2, 1500000.5, -4096.0},
+        {"/src/train.c", "load", 10, 3, 0, 2000.0, RM_NAN, 1048576.0},
+        {"/src/train.c", "load", 12, 3, 2, 1500000.5, -4096.0, RM_NAN},
     };
     char path[512];
     resmon_run *run = made_profile("/src/train.c");

@@ -23,7 +23,8 @@ RESMON="json=run-%p.json,interval=10ms,scopes=wall+cpu+rss" "$hello" >/dev/null 
 [ ! -s err ] || grep -q "built without JSON" err || fail "it printed without being asked to"
 
 for bad in nonsense json= interval=0 interval=1parsec scopes=wall+magic domains=moon rows=3 "json=%z" \
-    "summary=yes" "record=/nonexistent/dir/run.rec" "=" "interval" "json=$work"; do
+    "summary=yes" "record=/nonexistent/dir/run.rec" "=" "interval" "stacks=memory,folded=x" "lines=" \
+    "lines=nobody,stacks=peak" "json=$work"; do
     out=$(RESMON="$bad" "$hello" 2>err) || fail "RESMON='$bad' harmed the program"
     [ "$out" = "$plain" ] || fail "RESMON='$bad' changed the program's output"
     [ "$(wc -l <err)" -eq 1 ] || fail "RESMON='$bad' is not one line of complaint"

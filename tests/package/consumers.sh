@@ -51,6 +51,9 @@ if command -v pkg-config >/dev/null 2>&1; then
     # shellcheck disable=SC2046
     quietly "$cc" "$here/consumer/main.c" -o "$work/shared" $(pkg-config --cflags --libs resmon)
     LD_LIBRARY_PATH="$work/prefix/lib" run "$work/shared"
+    # shellcheck disable=SC2046
+    quietly "$cc" -std=c11 "$work/prefix/share/doc/resmon/examples/recover.c" -o "$work/recover" \
+        -D_XOPEN_SOURCE=700 $(pkg-config --cflags --libs resmon)
     echo "ok: pkg-config shared"
     # shellcheck disable=SC2046
     quietly "$cc" "$here/consumer/main.c" -o "$work/static" $(pkg-config --cflags resmon) \
@@ -60,4 +63,7 @@ if command -v pkg-config >/dev/null 2>&1; then
 else
     echo "skipped: pkg-config is not installed"
 fi
+for example in "$source"/examples/*.c; do
+    test -s "$work/prefix/share/doc/resmon/examples/${example##*/}" || { echo "not installed: $example"; exit 1; }
+done
 test -s "$work/prefix/share/resmon/resmon-run.schema.json"

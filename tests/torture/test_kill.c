@@ -590,6 +590,10 @@ static void die_inside_a_scope(void (*die)(void), const char *expected_state)
         resmon_scope_end(inner);
         (void)resmon_monitor_tag(monitor, "tag 0");
         (void)resmon_monitor_sample_now(monitor);
+        inner = resmon_scope_begin(&sites[INNER]); /* after the last sample */
+        for (int64_t from = now_ns(); now_ns() < from + 5000000;) {
+        }
+        resmon_scope_end(inner);
         die();
         resmon_scope_end(outer);
     }
@@ -602,10 +606,10 @@ static void die_inside_a_scope(void (*die)(void), const char *expected_state)
     assert_int_equal(resmon_run_scope_count(run), 2);
     assert_int_equal(scope_of(run, 0).open, 1);
     assert_int_equal(scope_of(run, 0).calls, 0);
-    assert_int_equal(scope_of(run, 1).calls, 1);
+    assert_int_equal(scope_of(run, 1).calls, 2);
     assert_int_equal(scope_of(run, 1).open, 0);
-    assert_true(scope_of(run, 0).open_ns > 0.0);
-    assert_int_equal(resmon_run_event_count(run), 2);
+    assert_true(scope_of(run, 0).open_ns >= scope_of(run, 1).wall_ns);
+    assert_int_equal(resmon_run_event_count(run), 3);
     assert_string_equal(event_of(run, 0).name, "outer");
     assert_int_equal(event_of(run, 0).is_open, 1);
     assert_int_equal(event_of(run, 1).is_open, 0);

@@ -167,7 +167,11 @@ static void test_stacks(void **state)
         {"folded=f,folded_memory=g", RESMON_STACKS_CPU | RESMON_STACKS_MEMORY},
         {"speedscope=s", RESMON_STACKS_CPU | RESMON_STACKS_MEMORY},
         {"pprof=p", RESMON_STACKS_CPU | RESMON_STACKS_MEMORY},
-        {"pprof=p,stacks=peak", RESMON_STACKS_PEAK},
+        {"pprof=p,stacks=memory", RESMON_STACKS_MEMORY},
+        {"lines", RESMON_STACKS_CPU | RESMON_STACKS_MEMORY},
+        {"lines=work,folded=f", RESMON_STACKS_CPU | RESMON_STACKS_MEMORY},
+        {"lines=work,folded=f,stacks=cpu", RESMON_STACKS_CPU},
+        {"lines,stacks=peak", RESMON_STACKS_PEAK}, /* of checkpoints */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_ok(rm_autorun_parse(rows[i].text, &plan));
@@ -179,6 +183,12 @@ static void test_stacks(void **state)
     assert_string_equal(plan.texts[RM_AUTORUN_FOLDED_MEMORY], "b");
     assert_string_equal(plan.texts[RM_AUTORUN_SPEEDSCOPE], "c");
     assert_string_equal(plan.texts[RM_AUTORUN_PPROF], "d");
+    assert_ok(rm_autorun_parse("lines=parse_row", &plan));
+    assert_string_equal(plan.texts[RM_AUTORUN_LINES], "parse_row");
+    assert_ok(rm_autorun_parse("stacks=cpu,lines", &plan));
+    assert_true(plan.has[RM_AUTORUN_LINES]);
+    assert_string_equal(plan.texts[RM_AUTORUN_LINES], "");
+    assert_helpful("lines=", RESMON_EINVAL, "lines=", "1 to");
     assert_ok(rm_autorun_parse("stacks=cpu,stack_hz=997,fault_period=1", &plan));
     assert_int_equal(plan.options.stack_hz, 997);
     assert_int_equal(plan.options.fault_period, 1);
@@ -186,6 +196,17 @@ static void test_stacks(void **state)
     assert_helpful("stack_hz=fast", RESMON_EINVAL, "stack_hz=", "1 to 1000");
     assert_helpful("fault_period=0", RESMON_EINVAL, "fault_period=", "1 to 1000000");
     assert_helpful("folded=", RESMON_EINVAL, "folded=", "1 to");
+}
+
+/* Told at once, not when the run is over. */
+static void test_outputs_of_stacks_that_are_not_taken(void **state)
+{
+    (void)state;
+    assert_helpful("stacks=memory,folded=x", RESMON_EINVAL, "folded=", "stacks of cpu");
+    assert_helpful("folded_memory=x,stacks=cpu+peak", RESMON_EINVAL,
+                   "folded_memory=", "stacks of memory");
+    assert_helpful("speedscope=x,stacks=peak", RESMON_EINVAL, "speedscope=", "cpu or memory");
+    assert_helpful("pprof=p,folded=x,stacks=memory", RESMON_EINVAL, "folded=", "leaves out");
 }
 
 static void test_unknown_keys_list_the_known_ones(void **state)
@@ -250,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_rows_are_a_number),
         cmocka_unit_test(test_names_of_meters_and_domains),
         cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_outputs_of_stacks_that_are_not_taken),
         cmocka_unit_test(test_unknown_keys_list_the_known_ones),
         cmocka_unit_test(test_keys_with_and_without_values),
         cmocka_unit_test(test_overlong_values_are_refused_and_shown_shortened),

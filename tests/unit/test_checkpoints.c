@@ -79,16 +79,18 @@ static void assert_same_line(const resmon_run *a, const resmon_run *b, size_t i)
     assert_true(left.wall_ns == right.wall_ns);
     assert_true(left.rss_bytes == right.rss_bytes ||
                 (isnan(left.rss_bytes) && isnan(right.rss_bytes)));
+    assert_true(left.rss_max_bytes == right.rss_max_bytes ||
+                (isnan(left.rss_max_bytes) && isnan(right.rss_max_bytes)));
 }
 
 static void test_round_trip(void **state)
 {
     (void)state;
     struct rm_run_line lines[] = {
-        {"train.c", "load", 10, 0, 0, 0.0, RM_NAN},
-        {"train.c", "load", UINT32_MAX, 3, 2, 1500000.5, -32.0 * MIB},
-        {"/src/\xc3\xa9.c", "fit", 7, (UINT64_C(1) << 53) - 1, 1, 0.1, 0.0},
-        {HOSTILE, HOSTILE, 0, 1, 0, 1.0, RM_NAN},
+        {"train.c", "load", 10, 0, 0, 0.0, RM_NAN, RM_NAN},
+        {"train.c", "load", UINT32_MAX, 3, 2, 1500000.5, -32.0 * MIB, 96 * MIB},
+        {"/src/\xc3\xa9.c", "fit", 7, (UINT64_C(1) << 53) - 1, 1, 0.1, 0.0, 0.0},
+        {HOSTILE, HOSTILE, 0, 1, 0, 1.0, RM_NAN, 1.0},
     };
     resmon_run *run = made_lines(lines, RM_ARRAY_LEN(lines));
     char *text = document_of(run);
@@ -113,7 +115,7 @@ static void test_no_lines_no_key(void **state)
     (void)state;
     resmon_run *run = made_lines(NULL, 0);
     char *text = document_of(run);
-    assert_has_not(text, "\"lines\"");
+    assert_has_not(text, "\"lines\":[");
     resmon_run *again = parsed(text);
     assert_int_equal(resmon_run_line_count(again), 0);
     resmon_run_free(again);
@@ -126,9 +128,10 @@ static void test_written_bounds(void **state)
 {
     (void)state;
     struct rm_run_line lines[] = {
-        {"a.c", "f", 1, UINT64_MAX, UINT64_MAX, (double)INFINITY, (double)-INFINITY},
-        {"a.c", "f", 2, 1, 1, RM_NAN, 1e300},
-        {"a.c", "f", 3, 1, 1, -5.0, -9.3e18},
+        {"a.c", "f", 1, UINT64_MAX, UINT64_MAX, (double)INFINITY, (double)-INFINITY,
+         (double)INFINITY},
+        {"a.c", "f", 2, 1, 1, RM_NAN, 1e300, -1},
+        {"a.c", "f", 3, 1, 1, -5.0, -9.3e18, 9.3e18},
     };
     resmon_run *run = made_lines(lines, RM_ARRAY_LEN(lines));
     char *text = document_of(run);
@@ -138,6 +141,7 @@ static void test_written_bounds(void **state)
     for (size_t i = 0; i < RM_ARRAY_LEN(lines); i++) {
         assert_true(again->lines[i].wall_ns == 0.0);
         assert_true(isnan(again->lines[i].rss_bytes));
+        assert_true(isnan(again->lines[i].rss_max_bytes));
     }
     resmon_run_free(again);
     resmon_text_free(text);
@@ -160,8 +164,9 @@ static void test_read_bounds(void **state)
         (void)snprintf(text, sizeof text,
                        "{\"format\":\"resmon-run\",\"version\":1,\"lines\":[7,{\"file\":%s,"
                        "\"line\":%s,\"hits\":%s,\"rss_hits\":%s,\"wall_ns\":-1,\"rss_bytes\":"
-                       "1e19}]}",
-                       values[i], values[i], values[i], values[i]);
+                       "1e19%s}]}",
+                       values[i], values[i], values[i], values[i],
+                       i % 2 == 0 ? "" : ",\"rss_max_bytes\":-1"); /* older ones have none */
         run = parsed(text);
         assert_int_equal(run->line_count, 2);
         assert_string_equal(run->lines[0].file, "");
@@ -170,6 +175,7 @@ static void test_read_bounds(void **state)
         assert_int_equal(run->lines[1].rss_hits, 0);
         assert_true(run->lines[1].wall_ns == 0.0);
         assert_true(isnan(run->lines[1].rss_bytes));
+        assert_true(isnan(run->lines[1].rss_max_bytes));
         resmon_text_free(report_of(run));
         resmon_run_free(run);
     }
@@ -178,10 +184,12 @@ static void test_read_bounds(void **state)
 /* ---- tables ----------------------------------------------------------------------------- */
 
 static struct rm_run_line table_lines[] = {
-    {"train.c", "load", 10, 0, 0, 0.0, RM_NAN}, /* the first of its scope */
-    {"train.c", "load", 12, 4, 4, 12e6, 64 * MIB}, {"train.c", "load", 14, 4, 4, 4e6, -32 * MIB},
-    {"train.c", "fit", 30, 1, 0, 1e6, RM_NAN}, /* the RSS could not be read */
-    {"train.c", "fit", 31, 1, 1, 3e6, 0},
+    {"train.c", "load", 10, 4, 0, 0.0, RM_NAN, 16 * MIB}, /* the first of its scope */
+    {"train.c", "load", 12, 4, 4, 12e6, 64 * MIB, 80 * MIB},
+    {"train.c", "load", 14, 4, 4, 4e6, -32 * MIB, 64 * MIB},
+    {"train.c", "fit", 30, 1, 0, 1e6, RM_NAN, RM_NAN}, /* the RSS could not be read */
+    {"train.c", "fit", 31, 1, 1, 3e6, 0, RM_NAN},      /* of an older document */
+    {"train.c", "main", 50, 0, 0, 0.0, RM_NAN, RM_NAN},
 };
 
 static void test_summary(void **state)
@@ -189,35 +197,49 @@ static void test_summary(void **state)
     (void)state;
     resmon_run *run = made_lines(table_lines, RM_ARRAY_LEN(table_lines));
     char *text = report_of(run);
-    assert_has(text,
-               "\nCheckpoints, by wall time (exact: measured from one RESMON_LINE() to the next, "
-               "not sampled)\n\n"
-               "  Function: load, 16.00 ms\n"
-               "  File: train.c\n"
-               "  Line #  Hits      Time   Per Hit  % Time  Line Contents\n"
-               "      12     4  12.00 ms  3.000 ms  75.0 %\n"
-               "      14     4  4.000 ms  1.000 ms  25.0 %\n\n"
-               "  Function: fit, 4.000 ms\n"
-               "  File: train.c\n"
-               "  Line #  Hits      Time   Per Hit  % Time  Line Contents\n"
-               "      30     1  1.000 ms  1.000 ms  25.0 %\n"
-               "      31     1  3.000 ms  3.000 ms  75.0 %\n");
+    assert_has(
+        text,
+        "\nCheckpoints, by wall time (exact: from one RESMON_LINE() of a function to its next, "
+        "not sampled;\n  with the functions called meanwhile, which may have a table of their "
+        "own)\n\n"
+        "  Function: load, 16.00 ms\n"
+        "  File: train.c\n"
+        "  Line #  Hits      Time   Per Hit  % Time  Line Contents\n"
+        "      10     4      0 ns      0 ns   0.0 %\n"
+        "      12     4  12.00 ms  3.000 ms  75.0 %\n"
+        "      14     4  4.000 ms  1.000 ms  25.0 %\n\n"
+        "  Function: fit, 4.000 ms\n"
+        "  File: train.c\n"
+        "  Line #  Hits      Time   Per Hit  % Time  Line Contents\n"
+        "      30     1  1.000 ms  1.000 ms  25.0 %\n"
+        "      31     1  3.000 ms  3.000 ms  75.0 %\n");
     assert_has(text, "\nCheckpoints, by growth of memory (exact: the process's RSS at both "
-                     "RESMON_LINE(), not sampled)\n\n"
+                     "RESMON_LINE(), not sampled;\n  Mem usage: the highest at the second one; "
+                     "Increment: with the functions called meanwhile)\n\n"
                      "  Function: load, 32.0 MiB\n"
                      "  File: train.c\n"
                      "  Line #  Mem usage  Increment  Occurrences  Line Contents\n"
-                     "      12          -   64.0 MiB            4\n"
-                     "      14          -  -32.0 MiB            4\n\n"
+                     "      10   16.0 MiB          -            0\n"
+                     "      12   80.0 MiB   64.0 MiB            4\n"
+                     "      14   64.0 MiB  -32.0 MiB            4\n\n"
                      "  Function: fit, 0 B\n"
                      "  File: train.c\n"
                      "  Line #  Mem usage  Increment  Occurrences  Line Contents\n"
                      "      31          -        0 B            1\n");
     assert_has_not(text, "Stacks\n");
+    assert_has_not(text, "Function: main");
+    assert_has_not(text, "had no room");
     resmon_text_free(text);
+    run->dropped.lines = 7;
+    text = report_of(run);
+    assert_has(text, "\n  and 7 more places of RESMON_LINE() that had no room: 256 have\n");
+    assert_has(text, "  dropped   7 places of RESMON_LINE() past the bound of a run\n");
+    resmon_text_free(text);
+    run->lines = &table_lines[5];
     run->line_count = 1;
     text = report_of(run);
-    assert_has_not(text, "Checkpoints");
+    assert_has_not(text, "Function: ");
+    assert_has_not(text, "Checkpoints, ");
     resmon_text_free(text);
     resmon_run_free(run);
 }
@@ -279,7 +301,7 @@ static void test_many_lines(void **state)
     struct rm_run_line lines[60];
     for (uint32_t i = 0; i < 60; i++) {
         double growth = i == 5 ? -32 * MIB : i;
-        lines[i] = (struct rm_run_line){"a.c", "f", 100 + i, 1, 1, 1e6 * (i + 1), growth};
+        lines[i] = (struct rm_run_line){"a.c", "f", 100 + i, 1, 1, 1e6 * (i + 1), growth, RM_NAN};
     }
     resmon_run *run = made_lines(lines, 60);
     char *text = report_of(run);

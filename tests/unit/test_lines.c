@@ -49,11 +49,11 @@ static int first_line, wait_line, grow_line, shrink_line;
 static int64_t do_work(void)
 {
     RESMON_FUNCTION();
-    (void)wait_for(RM_NS_PER_MS); /* before the first one: nobody's */
+    int64_t waited = wait_for(2 * RM_NS_PER_MS);
     first_line = __LINE__ + 1;
     RESMON_LINE();
     wait_line = __LINE__ + 2;
-    int64_t waited = wait_for(5 * RM_NS_PER_MS);
+    waited += wait_for(5 * RM_NS_PER_MS);
     RESMON_LINE();
     grow_line = __LINE__ + 2;
     char *memory = touched(32 * MIB);
@@ -77,13 +77,17 @@ static void test_lines_have_what_happened_before_them(void **state)
     int64_t all = rm_clock_monotonic_ns() - begin;
     resmon_run *run = finish(monitor);
     assert_int_equal(resmon_run_line_count(run), 4);
-    assert_int_equal(line_at(run, first_line).hits, 0);
+    resmon_run_line first = line_at(run, first_line); /* from the scope's start */
+    assert_int_equal(first.hits, 3);
+    assert_int_equal(first.rss_hits, 0);
+    assert_true(isnan(first.rss_bytes));
+    assert_true(first.wall_ns >= 3 * 2 * RM_NS_PER_MS * 0.99);
     resmon_run_line line = line_at(run, wait_line);
     assert_int_equal(line.hits, 3);
     assert_string_equal(line.function, "do_work");
     assert_non_null(strstr(line.file, "test_lines.c"));
-    assert_true(line.wall_ns >= (double)waited * 0.99);
-    assert_true(line.wall_ns <= (double)all);
+    assert_true(first.wall_ns + line.wall_ns >= (double)waited * 0.99);
+    assert_true(first.wall_ns + line.wall_ns <= (double)all);
     if (line.rss_hits == 0) {
         print_message("skipped in part: the RSS cannot be read here\n");
     } else {
@@ -91,6 +95,10 @@ static void test_lines_have_what_happened_before_them(void **state)
         assert_near(line_at(run, grow_line).rss_bytes / (double)(96 * MIB), 1, 0.1);
         assert_near(line_at(run, shrink_line).rss_bytes / (double)(96 * MIB), -1, 0.1);
         assert_int_equal(line_at(run, grow_line).rss_hits, 3);
+        assert_near((line_at(run, grow_line).rss_max_bytes - line.rss_max_bytes) /
+                        (double)(32 * MIB),
+                    1, 0.1);
+        assert_true(first.rss_max_bytes > 0);
     }
     resmon_run_free(run);
 }
@@ -100,15 +108,162 @@ static void test_instances_do_not_run_into_each_other(void **state)
     (void)state;
     resmon_monitor *monitor = start();
     int line = 0;
+    int64_t begin, between, inside = 0, outside = 0;
     for (int i = 0; i < 10; i++) {
+        begin = rm_clock_monotonic_ns();
         RESMON_SCOPE("each");
         (void)wait_for(RM_NS_PER_MS);
         line = __LINE__ + 1;
         RESMON_LINE(); /* always the first of its instance */
+        inside += rm_clock_monotonic_ns() - begin;
+        between = rm_clock_monotonic_ns();
+        (void)wait_for(RM_NS_PER_MS);
+        outside += rm_clock_monotonic_ns() - between;
     }
     resmon_run *run = finish(monitor);
-    assert_int_equal(line_at(run, line).hits, 0);
-    assert_true(line_at(run, line).wall_ns == 0);
+    assert_int_equal(line_at(run, line).hits, 10);
+    assert_int_equal(line_at(run, line).rss_hits, 0);
+    assert_true(line_at(run, line).wall_ns >= 10 * RM_NS_PER_MS * 0.99);
+    assert_true(line_at(run, line).wall_ns <= (double)inside * 1.01);
+    assert_true(outside >= 10 * RM_NS_PER_MS);
+    resmon_run_free(run);
+}
+
+/* Wherever a function opens scopes: what happened in it is in one stretch each. */
+static int64_t work_in_steps(int *lines)
+{
+    int64_t begin = rm_clock_monotonic_ns();
+    RESMON_FUNCTION();
+    (void)wait_for(RM_NS_PER_MS);
+    for (int i = 0; i < 4; i++) {
+        RESMON_SCOPE("step");
+        lines[0] = __LINE__ + 2;
+        (void)wait_for(RM_NS_PER_MS);
+        RESMON_LINE();
+        {
+            RESMON_SCOPE("inner");
+            lines[1] = __LINE__ + 2;
+            char *memory = touched(8 * MIB);
+            RESMON_LINE();
+            (void)munmap(memory, 8 * MIB);
+        }
+    }
+    lines[2] = __LINE__ + 2;
+    (void)wait_for(RM_NS_PER_MS);
+    RESMON_LINE();
+    return rm_clock_monotonic_ns() - begin;
+}
+
+static void test_scopes_in_a_function_do_not_cut_its_stretches(void **state)
+{
+    (void)state;
+    int lines[3];
+    resmon_monitor *monitor = start();
+    int64_t all = 0;
+    for (int i = 0; i < 3; i++) {
+        RESMON_SCOPE("around"); /* another function's */
+        all += work_in_steps(lines);
+    }
+    resmon_run *run = finish(monitor);
+    assert_int_equal(resmon_run_line_count(run), 3);
+    assert_int_equal(line_at(run, lines[0]).hits, 12);
+    assert_int_equal(line_at(run, lines[1]).hits, 12);
+    assert_int_equal(line_at(run, lines[2]).hits, 3);
+    double sum = 0;
+    for (int i = 0; i < 3; i++) {
+        sum += line_at(run, lines[i]).wall_ns;
+    }
+    /* Its own cost lies in no stretch. */
+    assert_true(sum <= (double)all * 1.01);
+    assert_true(sum >= 3 * 6 * RM_NS_PER_MS * 0.99);
+    assert_true(line_at(run, lines[0]).wall_ns >= 3 * 5 * RM_NS_PER_MS * 0.99);
+    if (line_at(run, lines[1]).rss_hits == 0) {
+        print_message("skipped in part: the RSS cannot be read here\n");
+    } else {
+        assert_int_equal(line_at(run, lines[1]).rss_hits, 12);
+        assert_int_equal(line_at(run, lines[0]).rss_hits, 9); /* not known at the begin */
+        assert_int_equal(line_at(run, lines[2]).rss_hits, 3);
+        assert_near(line_at(run, lines[1]).rss_bytes / (double)(12 * 8 * MIB), 1, 0.1);
+        double lost = line_at(run, lines[0]).rss_bytes + line_at(run, lines[2]).rss_bytes;
+        assert_near(lost / (double)(12 * 8 * MIB), -1, 0.1);
+    }
+    resmon_run_free(run);
+}
+
+/* ---- functions in functions ------------------------------------------------------------- */
+
+static int called_line, shared_line, caller_line;
+
+static void be_called(void)
+{
+    RESMON_FUNCTION();
+    called_line = __LINE__ + 2;
+    (void)wait_for(2 * RM_NS_PER_MS);
+    RESMON_LINE();
+}
+
+static void have_no_scope(void)
+{
+    shared_line = __LINE__ + 2;
+    (void)wait_for(2 * RM_NS_PER_MS);
+    RESMON_LINE();
+}
+
+static int64_t call_both(void)
+{
+    int64_t begin = rm_clock_monotonic_ns();
+    RESMON_FUNCTION();
+    be_called();
+    have_no_scope();
+    caller_line = __LINE__ + 2;
+    (void)wait_for(2 * RM_NS_PER_MS);
+    RESMON_LINE();
+    return rm_clock_monotonic_ns() - begin;
+}
+
+static void test_stretches_hold_what_was_called(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start();
+    int64_t all = call_both();
+    resmon_run *run = finish(monitor);
+    double called = line_at(run, called_line).wall_ns;
+    double shared = line_at(run, shared_line).wall_ns;
+    double caller = line_at(run, caller_line).wall_ns;
+    assert_true(called >= 2 * RM_NS_PER_MS * 0.99);
+    /* Without a scope of its own it goes on where its caller was, which has had its callee. */
+    assert_true(shared >= called + 2 * RM_NS_PER_MS * 0.99);
+    assert_true(caller >= 2 * RM_NS_PER_MS * 0.99);
+    assert_true(shared + caller <= (double)all * 1.01);
+    assert_int_equal(line_at(run, caller_line).hits, 1);
+    resmon_run_free(run);
+}
+
+static int deep_line;
+
+static void go_deeper(int depth)
+{
+    RESMON_FUNCTION();
+    (void)wait_for(RM_NS_PER_MS);
+    if (depth > 0) {
+        RESMON_SCOPE("deeper");
+        go_deeper(depth - 1);
+    }
+    deep_line = __LINE__ + 1;
+    RESMON_LINE();
+}
+
+static void test_recursion_counts_once(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start();
+    int64_t begin = rm_clock_monotonic_ns();
+    go_deeper(4);
+    int64_t all = rm_clock_monotonic_ns() - begin;
+    resmon_run *run = finish(monitor);
+    assert_int_equal(line_at(run, deep_line).hits, 5);
+    assert_true(line_at(run, deep_line).wall_ns >= 5 * RM_NS_PER_MS * 0.99);
+    assert_true(line_at(run, deep_line).wall_ns <= (double)all * 1.01);
     resmon_run_free(run);
 }
 
@@ -136,7 +291,7 @@ static void test_threads_count_together(void **state)
     }
     resmon_run *run = finish(monitor);
     assert_int_equal(resmon_run_line_count(run), 1);
-    assert_int_equal(line_at(run, lines[0]).hits, 4000);
+    assert_int_equal(line_at(run, lines[0]).hits, 4004);
     resmon_run_free(run);
 }
 
@@ -178,6 +333,9 @@ static void test_too_many_lines_are_left_out(void **state)
     resmon_run *run = finish(monitor);
     assert_int_equal(resmon_run_line_count(run), 256);
     assert_int_equal(line_at(run, 256).hits, 2);
+    resmon_run_info info = {.struct_size = sizeof info};
+    assert_ok(resmon_run_get_info(run, &info));
+    assert_int_equal(info.dropped_lines, 44);
     resmon_run_free(run);
 }
 
@@ -186,6 +344,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_have_what_happened_before_them),
         cmocka_unit_test(test_instances_do_not_run_into_each_other),
+        cmocka_unit_test(test_scopes_in_a_function_do_not_cut_its_stretches),
+        cmocka_unit_test(test_stretches_hold_what_was_called),
+        cmocka_unit_test(test_recursion_counts_once),
         cmocka_unit_test(test_threads_count_together),
         cmocka_unit_test(test_lines_outside_of_scopes_and_of_monitors),
         cmocka_unit_test(test_too_many_lines_are_left_out),

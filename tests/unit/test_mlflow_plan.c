@@ -630,6 +630,63 @@ static void test_the_longest_scopes_are_kept(void **state)
     rm_run_free(run);
 }
 
+static double point_of(const struct rm_mlflow_plan *plan, const char *key)
+{
+    double value = (double)NAN;
+    for (size_t i = 0; i < plan->point_count; i++) {
+        if (strcmp(plan->points[i].key, key) == 0) {
+            assert_true(isnan(value));
+            value = plan->points[i].value;
+        }
+    }
+    return value;
+}
+
+static void test_counters_of_scopes(void **state)
+{
+    (void)state;
+    static const char long_name[] =
+        "FP_ARITH_INST_RETIRED:256B_PACKED_DOUBLE/u:umask=0x10/0123456789";
+    struct rm_run_counter counters[RM_SCOPE_COUNTERS] = {
+        {.name = "cache-misses", .unit = "1", .reason = ""},
+        {.name = "task-clock", .unit = "s", .reason = ""},
+        {.name = long_name, .unit = "s", .reason = ""},
+        {.name = long_name, .unit = "s", .reason = ""},
+        {.name = "calls", .unit = "1", .reason = ""},
+        {.name = "", .unit = "1", .reason = ""},
+        {.name = "cache_misses", .unit = "1", .reason = ""},
+        {.name = "cycles", .unit = "1", .reason = "no PMU", .status = RESMON_ENODEV},
+    };
+    struct resmon_run *run = new_run(0, 60);
+    struct rm_mlflow_plan plan;
+    run->counters = counters;
+    run->counter_count = RM_SCOPE_COUNTERS;
+    for (size_t i = 0; i < run->scope_count; i++) {
+        for (size_t k = 0; k < RM_SCOPE_COUNTERS; k++) {
+            run->scopes[i].counts[k] = k == 5 ? (double)NAN : 10.0 * (double)(k + 1);
+        }
+        run->scopes[i].counter_calls = i == 1 ? 0 : 1;
+        run->scopes[i].parent = i < 2 ? -1 : (int64_t)i - 1;
+        run->scopes[i].name = i == 0 ? "load" : i == 1 ? "store" : "a scope that is deep inside";
+    }
+    init_config(0);
+    assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
+    assert_float_equal(point_of(&plan, "resmon/scope/load/cache_misses"), 10.0, 0.0);
+    assert_float_equal(point_of(&plan, "resmon/scope/load/task_clock_seconds"), 20.0, 0.0);
+    assert_float_equal(point_of(&plan, "resmon/scope/load/calls_2"), 50.0, 0.0);
+    assert_float_equal(point_of(&plan, "resmon/scope/load/cache_misses_2"), 70.0, 0.0);
+    assert_true(isnan(point_of(&plan, "resmon/scope/load/cycles")));
+    assert_true(isnan(point_of(&plan, "resmon/scope/store/cache_misses")));
+    for (size_t a = 0; a < plan.point_count; a++) {
+        assert_true(is_allowed(plan.points[a].key) && strlen(plan.points[a].key) <= 250);
+        for (size_t b = 0; b < a; b++) {
+            assert_string_not_equal(plan.points[a].key, plan.points[b].key);
+        }
+    }
+    rm_mlflow_plan_free(&plan);
+    rm_run_free(run);
+}
+
 static void assert_head(const struct rm_mlflow_series *series, const char *key)
 {
     char wanted[300];
@@ -828,6 +885,7 @@ int main(void)
         cmocka_unit_test(test_names_of_scopes_are_unique),
         cmocka_unit_test(test_a_deep_path_is_cut),
         cmocka_unit_test(test_the_longest_scopes_are_kept),
+        cmocka_unit_test(test_counters_of_scopes),
         cmocka_unit_test(test_a_node_has_a_name_of_its_own),
         cmocka_unit_test(test_a_hostile_run_is_valid_json),
         cmocka_unit_test(test_any_allocation_may_fail),

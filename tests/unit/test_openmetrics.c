@@ -265,6 +265,46 @@ static void test_estimates_wait_for_the_end_of_the_run(void **state)
     rm_run_free(run);
 }
 
+static void test_counters_of_scopes(void **state)
+{
+    (void)state;
+    static const struct rm_openmetrics how = {0};
+    struct rm_run_counter counters[] = {
+        {.name = "instructions", .unit = "1", .reason = "", .status = RESMON_OK},
+        {.name = "task-clock", .unit = "s", .reason = "", .status = RESMON_OK},
+        {.name = "r\"41\n", .unit = "1", .reason = "", .status = RESMON_OK},
+        {.name = "instructions", .unit = "1", .reason = "", .status = RESMON_OK},
+        {.name = "cycles", .unit = "1", .reason = "no PMU", .status = RESMON_ENODEV},
+    };
+    const double counts[RM_SCOPE_COUNTERS] = {3e9, 0.25, 7, 8, 9};
+    for (int is_running = 0; is_running < 2; is_running++) {
+        resmon_run *run = made_run(is_running ? "running" : "stopped", 3);
+        run->counters = counters;
+        run->counter_count = RM_ARRAY_LEN(counters);
+        for (size_t i = 0; i < 2; i++) {
+            memcpy(run->scopes[i].counts, counts, sizeof counts);
+            run->scopes[i].counter_calls = 1;
+        }
+        run->scopes[0].counter_provenance = RESMON_PROVENANCE_MEASURED;
+        run->scopes[1].counter_provenance = RESMON_PROVENANCE_SAMPLED; /* "top/a\/b" */
+        char *text = print(run, &how);
+        assert_line(text, "# TYPE resmon_scope_events_total counter");
+        assert_line(text, "resmon_scope_events_total{" COMMON
+                          ",scope=\"top\",event=\"instructions\"} 3000000000");
+        assert_line(text,
+                    "resmon_scope_events_total{" COMMON ",scope=\"top\",event=\"r\\\"41\\n\"} 7");
+        assert_line(text, "resmon_scope_event_seconds_total{" COMMON
+                          ",scope=\"top\",event=\"task-clock\"} 0.25");
+        assert_absent(text, "event=\"cycles\"");
+        assert_absent(text, "event=\"instructions\"} 8");
+        assert_absent(text, "scope=\"top/a/b\",event"); /* was not counted */
+        const char *scaled = "scope=\"top/a\\\\/b\",event=\"instructions\"} 3000000000";
+        assert_int_equal(strstr(text, scaled) != NULL, !is_running);
+        rm_free(text);
+        rm_run_free(run);
+    }
+}
+
 static void test_history_has_exact_times_that_grow(void **state)
 {
     (void)state;
@@ -406,6 +446,7 @@ static void test_labels_that_are_refused(void **state)
         {{{"\xc3\xa9", "x"}}, 1, RESMON_EINVAL, "letters"},
         {{{"a", NULL}}, 1, RESMON_EINVAL, "'a'"},
         {{{"scope", "x"}}, 1, RESMON_EINVAL, "scope"},
+        {{{"event", "x"}}, 1, RESMON_EINVAL, "event"},
         {{{"mountpoint", "x"}}, 1, RESMON_EINVAL, "mountpoint"},
         {{{"a", "x"}, {"a", "y"}}, 2, RESMON_EINVAL, "twice"},
         {{{long_name, "x"}}, 1, RESMON_ERANGE, "63"},
@@ -568,6 +609,7 @@ int main(void)
         cmocka_unit_test(test_history_has_exact_times_that_grow),
         cmocka_unit_test(test_times_beyond_their_type_are_left_out),
         cmocka_unit_test(test_an_empty_run_is_a_valid_text),
+        cmocka_unit_test(test_counters_of_scopes),
         cmocka_unit_test(test_paths_of_scopes_have_a_bound),
         cmocka_unit_test(test_labels_of_the_user),
         cmocka_unit_test(test_labels_that_are_refused),

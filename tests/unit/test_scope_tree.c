@@ -10,8 +10,10 @@
 #include "made_block.h"
 #include "random.h"
 #include "single_step.h"
+#include "store/events.h"
 #include "store/run.h"
 #include "store/scope_counts.h"
+#include "store/scope_end.h"
 #include "store/scope_energy.h"
 #include "store/scope_tree.h"
 
@@ -481,6 +483,71 @@ static void test_meters_of_some_calls_are_scaled_and_say_so(void **state)
     free_block(&block);
 }
 
+/* ---- open scopes of a recording ------------------------------------------------------------- */
+
+static void open_frame(struct rm_block *block, uint64_t thread, uint64_t depth, uint64_t node,
+                       uint64_t start)
+{
+    struct rm_scope_thread_record *record = rm_block_record(block, RM_SECTION_THREADS, thread);
+    record->frames[depth] =
+        (struct rm_scope_frame){.token = 100 + depth, .start = start, .node = rm_node_ref_of(node)};
+}
+
+/* Nothing tells when it was killed but what had happened by then. */
+static void test_open_scopes_last_as_long_as_what_is_inside_of_them(void **state)
+{
+    (void)state;
+    struct rm_block block = block_with_roots();
+    struct rm_scope_node *outer = add_child(&block, 2, 4, 1);
+    struct rm_scope_node *inner = add_child(&block, 4, 5, 2);
+    struct rm_scope_node *other = add_child(&block, 4, 6, 3);
+    (void)add_child(&block, 3, 7, 4);
+    record(outer, 1000); /* an instance before, with 900 of them inside */
+    record(inner, 400);
+    record(inner, 500);
+    record(inner, 600); /* in the one that is open */
+    record(other, 50);
+    open_frame(&block, 0, 1, 4, 5000);
+    open_frame(&block, 1, 1, 7, 5200);
+    assert_int_equal(rm_scope_end_ticks(&block), 5000 + 900 + 650 - 1000);
+    resmon_run *run = decoded(&block);
+    assert_string_equal(run->scopes[0].name, "site 1");
+    assert_true(run->scopes[0].open_ns == 550.0);
+    double inside = run->scopes[1].total_ns + run->scopes[2].total_ns;
+    assert_true(run->scopes[0].total_ns + run->scopes[0].open_ns >= inside);
+    assert_true(run->scopes[0].self_ns == 0.0);
+    assert_string_equal(run->scopes[3].name, "site 4");
+    assert_true(run->scopes[3].open_ns == 350.0); /* until the same moment */
+    resmon_run_free(run);
+    open_frame(&block, 0, 2, 6, 9000); /* began after all that */
+    assert_int_equal(rm_scope_end_ticks(&block), 9000);
+    struct rm_event_writer writer;
+    rm_events_open(&writer, &block, 1, 77);
+    rm_events_add(&writer, 9500, 20, 4, 1);
+    assert_int_equal(rm_scope_end_ticks(&block), 9520);
+    free_block(&block);
+}
+
+static void test_a_hostile_tree_has_an_end(void **state)
+{
+    (void)state;
+    struct rm_block block = block_with_roots();
+    struct rm_scope_node *circle = add_child(&block, 2, 4, 1);
+    circle->first_child = rm_node_ref_of(4);
+    circle->next = rm_node_ref_of(4);
+    circle->wall[0].total = UINT64_MAX;
+    for (uint64_t i = 1; i <= 4; i++) {
+        open_frame(&block, 0, i, 4, UINT64_MAX - i);
+        open_frame(&block, 1, i, i == 2 ? 1000 : 4, 7);
+    }
+    (void)rm_scope_end_ticks(&block);
+    struct rm_scope_thread_record *thread = rm_block_record(&block, RM_SECTION_THREADS, 0);
+    thread->frames[1].node = rm_node_ref_of(4) + 1;
+    (void)rm_scope_end_ticks(&block);
+    resmon_run_free(decoded(&block));
+    free_block(&block);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -493,6 +560,8 @@ int main(void)
         cmocka_unit_test(test_killed_at_any_instruction_of_a_move),
         cmocka_unit_test(test_paths_merge_by_name_in_preorder),
         cmocka_unit_test(test_meters_of_some_calls_are_scaled_and_say_so),
+        cmocka_unit_test(test_open_scopes_last_as_long_as_what_is_inside_of_them),
+        cmocka_unit_test(test_a_hostile_tree_has_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,11 +97,12 @@ static void test_a_number_that_is_anothers_is_left_alone(void **state)
 {
     (void)state;
     struct rm_perf_ring ring;
-    static unsigned char room[RM_PERF_RECORD_BYTES] __attribute__((aligned(8)));
-    struct rm_perf_sample sample;
+    struct rm_perf_record record;
+    const struct rm_perf_ring_terms terms = {
+        .kind = RM_RING_MINOR, .thread = rm_thread_id(), .stack_bytes = 1024, .period = 16};
     int ends[2];
     char byte = 0;
-    if (rm_perf_ring_open(&ring, rm_thread_id(), 16) != RESMON_OK) {
+    if (rm_perf_ring_open(&ring, &terms) != RESMON_OK) {
         print_message("skipped: %s\n", resmon_last_error());
         skip();
     }
@@ -110,8 +111,9 @@ static void test_a_number_that_is_anothers_is_left_alone(void **state)
     assert_int_equal(write(ends[1], "12345678", 8), 8);
     assert_int_equal(dup2(ends[0], number), number);
     assert_int_equal(rm_perf_ring_count(&ring), 0);
+    rm_perf_ring_set_period(&ring, 16);
     touch_pages(512);
-    assert_true(rm_perf_ring_take(&ring, room, &sample)); /* the mapping keeps it alive */
+    assert_true(rm_perf_ring_peek(&ring, &record)); /* the mapping keeps it alive */
     rm_perf_ring_close(&ring);
     assert_int_equal(read(number, &byte, 1), 1);
     assert_int_equal(byte, '1');

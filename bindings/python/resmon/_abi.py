@@ -51,7 +51,7 @@ BASES = {1: "given", 2: "cloud", 3: "region", 4: "country", 5: "world"}
 # run.h, table.h, summary.h, energy.h
 RunInfo = _sized("RunInfo", "s state label", "I start_realtime_ns duration_ns", "U samples stride late_samples",
                  "U sampler_cpu_ns sampler_wall_ns", "d scopes_ns", "U memory_bytes dropped_tags dropped_threads",
-                 "U dropped_scopes dropped_rows dropped_events")
+                 "U dropped_scopes dropped_rows dropped_events dropped_lines")
 RunFactEntry = _sized("RunFactEntry", "s group key value", "i is_number reserved")
 RunTag = _sized("RunTag", "I t_ns", "s label")
 RunSource = _sized("RunSource", "s name", "i status provenance", "s reason", "U reads failures cost_ns cost_max_ns every")
@@ -61,7 +61,7 @@ RunScope = _sized("RunScope", "s name file function", "U line", "I parent", "U d
                   "d rss_peak_bytes", "i cpu_provenance io_provenance rss_provenance energy_provenance",
                   "d energy_j energy_uncertainty_j energy_gco2eq", "U counter_calls", "d counter_running",
                   "i counter_provenance reserved")
-RunLine = _sized("RunLine", "s file function", "U line hits rss_hits", "d wall_ns rss_bytes")
+RunLine = _sized("RunLine", "s file function", "U line hits rss_hits", "d wall_ns rss_bytes rss_max_bytes")
 RunCounter = _sized("RunCounter", "s name unit reason", "i status reserved")
 RunEvent = _sized("RunEvent", "s name thread_name", "U thread_id", "I start_ns duration_ns", "U depth is_open")
 Column = _sized("Column", "s metric instance unit source", "i kind level")

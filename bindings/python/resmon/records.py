@@ -124,10 +124,11 @@ class Counter(Record):
 
 class Line(Record):
     """A line with a checkpoint (RESMON_LINE of the C and C++ interface): the stretches that ended there.  ``rss_bytes`` is
-    by how much memory grew meanwhile, less than 0 where it shrank; ``rss_hits`` are the hits of which that is known."""
+    by how much memory grew meanwhile, less than 0 where it shrank; ``rss_hits`` are the hits of which that is known.
+    ``rss_max_bytes`` is the memory in use when the line was passed, the highest of all times."""
 
     __slots__ = _slots(_abi.RunLine)
-    _shown = ("function", "file", "line", "hits", "wall_s", "rss_bytes")
+    _shown = ("function", "file", "line", "hits", "wall_s", "rss_bytes", "rss_max_bytes")
 
 
 class Event(Record):

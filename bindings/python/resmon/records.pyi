@@ -22,6 +22,7 @@ class Info(Record):
     dropped_scopes: int
     dropped_rows: int
     dropped_events: int
+    dropped_lines: int
     @property
     def start(self) -> datetime: ...
 
@@ -95,6 +96,7 @@ class Line(Record):
     rss_hits: int
     wall_s: float
     rss_bytes: float
+    rss_max_bytes: float
 
 class Event(Record):
     name: str

@@ -490,6 +490,36 @@ if (data.all) {
     }));
 }
 
+// ---- flame graphs: boxes in percent, drawn without a script ---------------------------------------------------
+
+// A click makes a box as wide as the graph; one on the first box, or on the widened one, shows all.
+function zoomFlame(flame) {
+    const boxes = [...flame.querySelectorAll("b")].map(element => ({element, row: element.parentElement,
+        start: parseFloat(element.style.left), width: parseFloat(element.style.width)}));
+    const rows = [...flame.children];
+    let chosen = boxes[0];
+    const show = next => {
+        const depth = rows.indexOf(next.row), end = next.start + next.width, slack = 0.002;
+        chosen = next;
+        for (const box of boxes) {
+            const start = Math.max(box.start, next.start), stop = Math.min(box.start + box.width, end);
+            const isOn = rows.indexOf(box.row) > depth ? box.start > next.start - slack && stop > start + slack / 2
+                && box.start + box.width < end + slack : box.start < next.start + slack && box.start + box.width > end - slack;
+            const width = Math.min((stop - start) / next.width, 1) * 100;
+            box.element.hidden = !isOn;
+            box.element.style.left = (start - next.start) / next.width * 100 + "%";
+            box.element.style.width = width + "%";
+            box.element.textContent = width >= 2 ? box.element.title.split("\n")[0] : "";
+        }
+    };
+    flame.classList.add("zooms");
+    flame.addEventListener("click", event => {
+        const box = boxes.find(one => one.element === event.target);
+        if (box) show(box === chosen ? boxes[0] : box);
+    });
+}
+document.querySelectorAll(".flame").forEach(zoomFlame);
+
 const seen = new IntersectionObserver(entries => {
     for (const entry of entries) {
         if (entry.isIntersecting) {

@@ -9,8 +9,10 @@ import hashlib
 import json
 import math
 import pathlib
+import zlib
 
-from . import charts, human
+from . import charts, flame, human
+from . import report_profile as profile
 from . import report_tables as tables
 from ._library import version
 from .report_tables import Missing, Share, shown
@@ -20,6 +22,8 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;",
 MAX_TAGS, MAX_EVENTS = 200, 2000
 _FOLDED_FROM = 5  # runs
 _ROWS = 12800     # of all runs together; a run has at most 800 of them, and at least 60
+_BOXES = 16000    # the same, of flame graphs; at most 4000 each, and at least 200
+_LABELLED = 0.02  # a box that is narrower has no room for its name
 
 
 def escape(value):
@@ -155,6 +159,58 @@ def _timeline_figure(run, packed, left_out, place):
             f'aria-label="{escape(text)}"></div></figure>')
 
 
+# ---- stacks ---------------------------------------------------------------------------------------
+
+_SHADES = {flame.SCOPE: ("fs",), flame.PROGRAM: ("fp0", "fp1", "fp2"), flame.LIBRARY: ("fl0", "fl1", "fl2"),
+           flame.UNNAMED: ("fu",), flame.ALL: ("fa",)}
+_KEYS = ((flame.PROGRAM, "program"), (flame.LIBRARY, "libraries"), (flame.UNNAMED, "without symbols"),
+         (flame.SCOPE, "scopes"))
+
+
+def _box(box, text):
+    name = shown(box.name)
+    shades = _SHADES[box.kind]
+    shade = shades[zlib.crc32(name.encode("utf-8")) % len(shades)]
+    title = f"{escape(name[:300])}\n{escape(text(box.weight))}, {box.share * 100:.1f} %, {box.samples:,} samples"
+    label = escape(name[:120]) if box.share >= _LABELLED else ""
+    return (f'<b class={shade} style="left:{box.start * 100:.3f}%;width:{box.share * 100:.3f}%" '
+            f'title="{title}">{label}</b>')
+
+
+def _flame_figure(run, kind, most):
+    """A flame graph of boxes that need no script; with one, a click makes a box as wide as the page."""
+    what, text = profile.KINDS[kind]
+    boxes, rows = flame.boxes_of(run, kind, most), []
+    if not boxes:
+        return ""
+    for box in boxes:
+        if box.depth == len(rows):
+            rows.append([])
+        rows[box.depth].append(_box(box, text))
+    said = f"Flame graph of {what}: {len(boxes):,} boxes, {len(rows) - 1} deep; the table of hot functions has the sums"
+    lines, there = "".join(f"<div>{''.join(row)}</div>" for row in rows), {box.kind for box in boxes}
+    keys = "".join(f"<i class={_SHADES[one][0]}></i>{name}" for one, name in _KEYS if one in there)
+    return (f"<figure><figcaption><b>Flame graph: {escape(what)}</b> <small>as wide as its share; what a function called is "
+            f"below it <span class=kinds>{keys}</span></small></figcaption>"
+            f'<div class=flame role=img tabindex=0 aria-label="{escape(said)}">{lines}</div></figure>')
+
+
+def _line_table(title, meaning, text):
+    lines = "\n".join(map(escape, text.split("\n")))
+    return (f"<h3>{escape(title)}</h3><pre class=scroll tabindex=0 role=region aria-label=\"{escape(title)}\">{lines}</pre>"
+            + (f"<p class=note>{escape(meaning)}</p>" if meaning else ""))
+
+
+def _stack_parts(run, most):
+    """What there is of stacks and checkpoints: functions and a flame graph for each kind, lines, the peak."""
+    parts = []
+    for kind, table in profile.function_tables(run).items():
+        parts += [_table(table), _flame_figure(run, kind, most)]
+    parts.extend(_line_table(*text) for text in profile.line_texts(run))
+    parts.extend(_table(table) for table in (profile.peak_table(run), profile.untaken_table(run)) if table)
+    return parts
+
+
 # ---- sections -------------------------------------------------------------------------------------
 
 
@@ -171,7 +227,15 @@ def _meta(run):
     return f"<p class=meta>{' <span aria-hidden=true>·</span> '.join(parts)}</p>"
 
 
-def _run_body(run, reader, number, packed, has_node_figures):
+def _run_tables(run, boxes):
+    """What the run did, as tables; those that it has."""
+    before = (tables.scope_table(run), profile.scope_counter_table(run))
+    after = (profile.counter_table(run), tables.energy_table(run), tables.tag_table(run))
+    return [*(_table(table) for table in before if table), *_stack_parts(run, boxes),
+            *(_table(table) for table in after if table)]
+
+
+def _run_body(run, reader, number, packed, boxes, is_only=False):
     """The parts of a run, and its numbers into `packed`."""
     numbers, drawn, figures = _Numbers(run.info.duration_s), [], []
     for chart in reader.charts():
@@ -181,7 +245,7 @@ def _run_body(run, reader, number, packed, has_node_figures):
             for line in chart.lines:
                 numbers.add(line)
             drawn.append(_packed_chart(chart, place))
-    scopes, events = tables.scope_table(run), None
+    events = None
     if run.events:
         events, left_out = _packed_events(run)
         figures.append(_timeline_figure(run, events, left_out, f"c{number}-scopes"))
@@ -192,8 +256,8 @@ def _run_body(run, reader, number, packed, has_node_figures):
                    "charts": drawn, "events": events and {"at": f"c{number}-scopes", **events}})
     quiet = f"<p class=note>Measured, and nothing throughout: {escape(', '.join(reader.quiet))}.</p>" if reader.quiet else ""
     parts = [f'<div class=charts data-run={number}>{"".join(figures)}</div>', quiet]
-    parts.extend(_table(table) for table in (scopes, tables.energy_table(run), tables.tag_table(run)) if table)
-    if has_node_figures:
+    parts.extend(_run_tables(run, boxes))
+    if is_only:
         parts.extend(f"<details><summary>Node figures</summary>{_table(table, '')}</details>"
                      for table in tables.node_tables([run], ["value"], [reader]))
     missing = tables.missing_table(run)
@@ -204,9 +268,10 @@ def _run_body(run, reader, number, packed, has_node_figures):
     return "".join(parts)
 
 
-def _run_section(run, label, reader, number, packed, are_many):
-    body = _meta(run) + _tiles(tables.tiles(run, reader)) + _run_body(run, reader, number, packed, False)
-    is_open = "" if are_many else " open"
+def _run_section(run, label, reader, number, packed, count):
+    boxes = min(max(_BOXES // count, 200), 4000)
+    body = _meta(run) + _tiles(tables.tiles(run, reader)) + _run_body(run, reader, number, packed, boxes)
+    is_open = "" if count >= _FOLDED_FROM else " open"
     return (f"<details class=run id=run{number}{is_open}><summary><h2><bdi>{escape(label)}</bdi></h2></summary>"
             f"{body}</details>")
 
@@ -257,13 +322,13 @@ def page(runs, title):
     packed = {"runs": [], "labels": labels}
     if len(runs) == 1:
         head = _meta(runs[0]) + _tiles(tables.tiles(runs[0], readers[0]))
-        body = _run_body(runs[0], readers[0], 0, packed["runs"], True)
+        body = _run_body(runs[0], readers[0], 0, packed["runs"], 4000, True)
     else:
         offsets, all_together = tables.offsets_of(runs), {}
         head = f"<p class=meta>{escape(tables.runs_text(runs))}</p>"
         body = _combined(runs, labels, readers, offsets, limit, all_together)
         body += "<h2>One by one</h2>" + "".join(
-            _run_section(run, label, reader, number, packed["runs"], len(runs) >= _FOLDED_FROM)
+            _run_section(run, label, reader, number, packed["runs"], len(runs))
             for number, (run, label, reader) in enumerate(zip(runs, labels, readers)))
         packed["all"] = all_together
     uplot, uplot_hash = _script((_HERE / "vendor/uplot/uPlot.iife.min.js").read_text("utf-8"))

@@ -8,6 +8,7 @@ import textwrap
 import warnings
 
 from . import charts, human
+from . import report_profile as profile
 from . import report_tables as tables
 from ._library import version
 from .frames import wanted
@@ -279,7 +280,9 @@ def _add_run(document, run, reader, title, has_figures):
     document.text("  \u00b7  ".join(map(str, meta)), 8.5, _SOFT)
     document.down(0.18)
     document.tiles(tables.tiles(run, reader))
-    for table in (tables.scope_table(run), tables.energy_table(run), tables.tag_table(run)):
+    for table in (tables.scope_table(run), profile.scope_counter_table(run), *profile.function_tables(run).values(),
+                  profile.peak_table(run), profile.untaken_table(run), profile.checkpoint_table(run),
+                  profile.counter_table(run), tables.energy_table(run), tables.tag_table(run)):
         if table:
             document.table(table)
     document.down(0.2)

@@ -332,7 +332,8 @@ def node_tables(runs, labels, readers):
 MAX_SCOPES = 400
 
 
-def _about(text, is_about, mark):
+def about(text, is_about, mark):
+    """The text with a mark where it is only about right."""
     return mark + text if is_about and text != human.UNKNOWN else text
 
 
@@ -342,14 +343,14 @@ def _scope_columns(scopes):
         ("calls", lambda s: human.count_text(s.calls + s.open)), ("wall", None),
         ("self", lambda s: human.seconds_text(s.self_s)),
         ("longest", lambda s: human.seconds_text(s.wall_max_s)),
-        ("CPU", lambda s: _about(human.seconds_text(s.cpu_s), s.cpu_provenance == sampled, "~")),
-        ("peak RSS", lambda s: _about(human.bytes_text(s.rss_peak_bytes), s.rss_provenance == sampled, "\u2265")),
-        ("read", lambda s: _about(human.bytes_text(s.io_read_bytes), s.io_provenance == sampled, "~")),
-        ("written", lambda s: _about(human.bytes_text(s.io_write_bytes), s.io_provenance == sampled, "~")),
-        ("read calls", lambda s: _about(human.bytes_text(s.io_read_chars), s.io_provenance == sampled, "~")),
-        ("write calls", lambda s: _about(human.bytes_text(s.io_write_chars), s.io_provenance == sampled, "~")),
-        ("energy", lambda s: _about(joules(s.energy_j), s.energy_uncertainty_j > 0.1 * s.energy_j, "~")),
-        ("CO2eq", lambda s: _about(grams(s.energy_gco2eq), s.energy_uncertainty_j > 0.1 * s.energy_j, "~")),
+        ("CPU", lambda s: about(human.seconds_text(s.cpu_s), s.cpu_provenance == sampled, "~")),
+        ("peak RSS", lambda s: about(human.bytes_text(s.rss_peak_bytes), s.rss_provenance == sampled, "\u2265")),
+        ("read", lambda s: about(human.bytes_text(s.io_read_bytes), s.io_provenance == sampled, "~")),
+        ("written", lambda s: about(human.bytes_text(s.io_write_bytes), s.io_provenance == sampled, "~")),
+        ("read calls", lambda s: about(human.bytes_text(s.io_read_chars), s.io_provenance == sampled, "~")),
+        ("write calls", lambda s: about(human.bytes_text(s.io_write_chars), s.io_provenance == sampled, "~")),
+        ("energy", lambda s: about(joules(s.energy_j), s.energy_uncertainty_j > 0.1 * s.energy_j, "~")),
+        ("CO2eq", lambda s: about(grams(s.energy_gco2eq), s.energy_uncertainty_j > 0.1 * s.energy_j, "~")),
     ]
     return [(name, text) for name, text in columns
             if text is None or any(text(scope) != human.UNKNOWN for scope in scopes)]
@@ -442,7 +443,8 @@ def overhead_table(run):
     each = human.seconds_text(info.sampler_wall_s / info.samples) if info.samples else human.UNKNOWN
     dropped = [(value, word) for value, word in
                ((info.dropped_rows, "rows to sinks"), (info.dropped_tags, "tags"), (info.dropped_scopes, "scopes"),
-                (info.dropped_threads, "threads"), (info.dropped_events, "scope instances")) if value]
+                (info.dropped_threads, "threads"), (info.dropped_events, "scope instances"),
+                (info.dropped_lines, "lines")) if value]
     rows = [["sampling", human.seconds_text(info.sampler_cpu_s) + " of CPU time" + per_cpu],
             ["one sample", each + " on average; " + samples],
             ["scopes", f"about {human.seconds_text(info.scopes_s)} in all threads together"],

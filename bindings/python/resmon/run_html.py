@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A run as a notebook shows it: headline figures, small charts, phases, and what was not measured."""
-from . import html, human
+"""A run as a notebook shows it: headline figures, small charts, phases, hot functions, and what was not measured."""
+from . import html, human, report_profile
 
 # What stands in the tiles: figure of the headline, label, and how it is written.
 _TILES = (
@@ -53,6 +53,12 @@ def _energy_note(energy):
                  f"CO2eq: {energy.place}, {energy.g_per_kwh:.0f} g/kWh") + (_note(energy.remark) if energy.remark else "")
 
 
+def _functions(run):
+    """Hot functions, folded away, for each kind of stacks that was sampled."""
+    return [html.details("h" + table.title[1:], html.table(table.headers, table.rows[:12]))
+            for table in report_profile.function_tables(run).values()]
+
+
 def head(run):
     """Title, headline figures and charts, without the element around them."""
     info = run.info
@@ -65,6 +71,7 @@ def page(run):
     remarks, parts = run.sources.remarks, [head(run)]
     if run.scopes:
         parts.append(html.table(*run.scopes.table()))
+    parts.extend(_functions(run))
     parts.append(_energy_note(run.energy))
     parts.append(html.details(f"all {len(run.summary)} metrics", html.table(*run.summary.table())))
     if remarks:

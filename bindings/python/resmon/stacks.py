@@ -55,8 +55,12 @@ def _frames(run, get, index, count, known):
     struct, frames = _abi.RunFrame(), []
     for i in range(count):
         get(run, index, i, byref(struct))
-        frame = records.Frame.of(struct)
-        frames.append(known.setdefault(frame, frame))  # most frames are in many stacks
+        key = bytes(struct)  # its texts are the run's, at the same addresses each time
+        frame = known.get(key)
+        if frame is None:
+            frame = records.Frame.of(struct)
+            frame = known[key] = known.setdefault(frame, frame)  # most frames are in many stacks
+        frames.append(frame)
     return tuple(frames)
 
 

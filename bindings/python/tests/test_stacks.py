@@ -101,16 +101,17 @@ def test_checkpoints(run):
     assert run.checkpoints == []
     lines = [{"file": "train.c", "function": "load", "line": 10, "hits": 0, "wall_ns": 0, "rss_hits": 0, "rss_bytes": None},
              {"file": "train.c", "function": "load", "line": 12, "hits": 4, "wall_ns": 12e6, "rss_hits": 3,
-              "rss_bytes": -32 << 20}]
+              "rss_bytes": -32 << 20, "rss_max_bytes": 96 << 20}]
     marked = resmon.parse(json.dumps(dict(run.document(), lines=lines)))
     first, second = marked.checkpoints
     assert (first.file, first.function, first.line, first.hits) == ("train.c", "load", 10, 0)
     assert first.wall_s == 0 and math.isnan(first.rss_bytes)
+    assert math.isnan(first.rss_max_bytes) and second.rss_max_bytes == 96 << 20  # older documents have none
     assert second.hits == 4 and second.rss_hits == 3 and second.rss_bytes == -32 << 20
     assert second.wall_s == pytest.approx(0.012) and "function='load'" in repr(second)
     for text in (marked.lines(), marked.lines("load"), str(marked)):
-        assert "exact" in text and "-32.0 MiB" in text and "3.000 ms" in text
-    assert marked.document()["lines"] == lines and "lines" not in run.document()
+        assert "exact" in text and "-32.0 MiB" in text and "96.0 MiB" in text and "3.000 ms" in text
+    assert marked.document()["lines"] == [dict(lines[0], rss_max_bytes=None), lines[1]] and "lines" not in run.document()
     assert pickle.loads(pickle.dumps(marked)).checkpoints[1] == second
     with pytest.raises(resmon.NotFoundError, match="nobody"):
         marked.lines("nobody")

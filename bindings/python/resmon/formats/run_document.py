@@ -61,6 +61,7 @@ _DROPPED = (
     "stale_ends",
     "misordered_ends",
     "events",
+    "lines",
 )
 
 

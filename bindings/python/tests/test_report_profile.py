@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""Stacks, counters and checkpoints in reports: tables, flame graphs, what is absent and why."""
+import json
+import re
+import time
+
+import pytest
+from test_reports import HOSTILE, check_clean, check_fits, opened, page, pages_of, written  # noqa: F401
+from test_stacks import KINDS, PROFILE, STACKS
+
+import resmon
+from resmon import flame, report_profile
+
+LINES = [{"file": "train.c", "function": "load", "line": 12, "hits": 4, "wall_ns": 12e6, "rss_hits": 3,
+          "rss_bytes": -32 << 20}]
+COUNTERS = [{"name": "instructions", "unit": "1", "status": "RESMON_OK", "reason": ""},
+            {"name": "cycles", "unit": "1", "status": "RESMON_OK", "reason": ""},
+            {"name": "cache-misses", "unit": "1", "status": "RESMON_ENODEV", "reason": "a virtual machine without a PMU"}]
+
+
+def with_profile(run, **more):
+    """The run with two scopes, and such parts of a document."""
+    document = run.document()
+    inner = dict(document["scopes"][0], name="inner", children=[])
+    outer = dict(document["scopes"][0], name="outer", children=[inner])
+    return resmon.parse(json.dumps(dict(document, scopes=[outer], **more)))
+
+
+@pytest.fixture(name="profiled")
+def profiled_run(run):
+    return with_profile(run, profile=PROFILE, lines=LINES)
+
+
+def boxes(run, kind, **options):
+    return [(box.name, box.kind, box.depth, round(box.start, 6), round(box.share, 6))
+            for box in flame.boxes_of(run, kind, **options)]
+
+
+def test_boxes(profiled):
+    assert boxes(profiled, "cpu") == [
+        ("all", "all", 0, 0, 1), ("outer", "scope", 1, 0, 0.9), ("unknown (no symbols)", "unnamed", 1, 0.9, 0.1),
+        ("inner", "scope", 2, 0, 0.6), ("main", "library", 2, 0.6, 0.3), ("main", "library", 3, 0, 0.6),
+        ("load", "library", 3, 0.6, 0.3), ("memset", "library", 4, 0.6, 0.3)]
+    assert [box[0] for box in boxes(profiled, "memory")] == ["all", "outer", "main", "load", "memset"]
+    assert boxes(profiled, "file") == []
+
+
+def test_boxes_of_the_program(run):
+    executable = run.facts["run"]["executable"]
+    module = dict(PROFILE["modules"][0], path=executable)
+    found = boxes(with_profile(run, profile=dict(PROFILE, modules=[module, PROFILE["modules"][1]])), "cpu")
+    kinds = {box[0]: box[1] for box in found}
+    assert kinds["main"] == "program" and kinds["memset"] == "library"
+
+
+def many_stacks(run, count, names=400, depth=30):
+    """A run of so many stacks, each another: they share what is outermost, and part by and by."""
+    texts = ["", *(f"a_function_with_a_name_{number}" for number in range(names)), "/src/train.c"]
+    places = {"function": list(range(1, names + 1)), "file": [names + 1] * names, "line": [7] * names,
+              "inlined": [0] * names, "module": [0] * names,
+              "address": [hex(0x401000 + 16 * number) for number in range(names)]}
+    frames = [[((stack >> level) * 7 + level) % names for level in range(depth)] for stack in range(count)]
+    weights = [[1e7 * (1 + stack % 3) for stack in range(count)], [4096.0] * count, [0] * count]
+    stacks = {"scope": [-1] * count, "cut": [0] * count, "frames": frames,
+              "samples": {"cpu": [1] * count, "memory": [1] * count, "file": [0] * count},
+              "weight": dict(zip(("cpu", "memory", "file"), weights))}
+    return with_profile(run, profile=dict(PROFILE, texts=texts, places=places, stacks=stacks, peak=None))
+
+
+def test_there_is_a_bound_to_boxes(run):
+    found = flame.boxes_of(many_stacks(run, 3000), "cpu", most=500)
+    assert len(found) == 500 and all(box.share >= flame.LEAST_SHARE for box in found)
+    rows = {}
+    for box in found:
+        rows.setdefault(box.depth, []).append(box)
+    assert sorted(rows) == list(range(len(rows)))
+    for depth, row in rows.items():
+        assert all(a.start + a.share <= b.start + 1e-9 for a, b in zip(row, row[1:]))
+        for box in row if depth else ():  # each stands below one that it is in
+            end = box.start + box.share - 1e-9
+            assert any(a.start - 1e-9 <= box.start and end <= a.start + a.share for a in rows[depth - 1])
+
+
+def test_many_stacks_make_no_large_file(run, tmp_path):
+    plain = written(run, tmp_path, "plain.html").stat().st_size
+    many = many_stacks(run, 30000)
+    begin = time.process_time()
+    size = written(many, tmp_path).stat().st_size - plain
+    print(f"30,000 stacks: {time.process_time() - begin:.2f} s, {size / 1e3:.0f} kB")
+    assert size < 1.5e6
+
+
+def test_functions(profiled):
+    tables = report_profile.function_tables(profiled)
+    assert list(tables) == ["cpu", "memory"]
+    cpu = tables["cpu"]
+    assert cpu.rows[0] == ["main", "600 ms", "60.0 %", "900 ms", "90.0 %", "9", "train.c"]
+    assert (cpu.rows[0][3].share, cpu.rows[0][3].inner) == (pytest.approx(0.9), pytest.approx(0.6))
+    assert "1.00 s in 10 samples, one each 10.1 ms: 80.0 % of the 1.25 s that the process took. 3 " in cpu.notes[0]
+    assert tables["memory"].rows[0][:3] == ["memset", "16.0 KiB", "100.0 %"]
+    assert report_profile.untaken_table(profiled).rows == [["pages of files", "not allowed"]]
+
+
+def test_kinds_without_a_sample(run):
+    empty = {kind: [0, 0, 0] for kind in KINDS}
+    kinds = dict(KINDS, cpu={"status": "RESMON_EACCES", "reason": "no timers", "period": 0, "total": None})
+    idle = with_profile(run, profile=dict(PROFILE, kinds=kinds, stacks=dict(STACKS, samples=empty, weight=empty)))
+    assert report_profile.function_tables(idle) == {}
+    assert report_profile.untaken_table(idle).rows == [
+        ["CPU time", "no timers"], ["growth of memory", "no sample fell due, one each 64 page faults"],
+        ["pages of files", "not allowed"]]
+
+
+def test_the_peak(profiled):
+    table = report_profile.peak_table(profiled)
+    assert table.rows == [["train", "outer/inner", "load train.c:12", "main train.c:40", ""]]
+    assert table.notes == ["RSS 977 KiB, 1.50 s after the start."]
+
+
+def test_lines(profiled):
+    texts = report_profile.line_texts(profiled)
+    assert [title for title, _, _ in texts] == ["Checkpoints, by wall time", "Checkpoints, by growth of memory",
+                                                "Hot lines, by CPU time", "Hot lines, by growth of memory"]
+    assert texts[0][1].startswith("Exact: measured from one RESMON_LINE() to the next")
+    assert "Line #  Hits      Time" in texts[0][2] and "Increment" in texts[3][2]
+    assert report_profile.checkpoint_table(profiled).rows == [["load", "train.c:12", "4", "12.0 ms", "3.00 ms", "-32.0 MiB"]]
+
+
+def counted(run):
+    """A run whose outer scope counted, on a machine with some counters."""
+    document = run.document()
+    scope = dict(document["scopes"][0], children=[])
+    scope.update(name="outer", calls=4, counters=[3e9, 2e9, None], counters_calls=2, counters_running=0.5,
+                 counters_provenance="sampled")
+    return resmon.parse(json.dumps(dict(document, scopes=[scope], counters=COUNTERS)))
+
+
+def test_counters_of_scopes(run):
+    table = report_profile.scope_counter_table(counted(run))
+    assert table.headers == ["scope", "instructions", "cycles", "IPC", "counted"]
+    assert table.rows == [["outer", "~3.00 G", "~2.00 G", "1.50", "50.0 %"]]
+    assert "cache-misses is absent: a virtual machine without a PMU" in table.notes and "~ about" in table.notes[0]
+    only = resmon.parse(json.dumps(dict(run.document(), scopes=[], counters=COUNTERS)))
+    assert report_profile.scope_counter_table(only).rows[2] == ["cache-misses", "no", "a virtual machine without a PMU"]
+
+
+def counters_of_a_run(run):
+    """The run as one that counted cycles, and had no L2 counters and no reading of the clock."""
+    document = run.document()
+    renamed = {"proc.fault.minor": "perf.cycles", "proc.fault.major": "perf.clock"}
+    for column, statistics in zip(document["columns"], document["summary"]["columns"]):
+        if column["metric"] in renamed:
+            column.update(metric=renamed[column["metric"]], source="perf_hardware")
+            if column["metric"] == "perf.cycles":
+                statistics.update(mean=2.5e9, p95=3e9, max=3e9, last=5e9)
+            else:
+                statistics.update({key: None for key in statistics if key not in ("n", "resets")}, n=0)
+    document["sources"] += [dict(document["sources"][0], name="perf_hardware", status="RESMON_OK", reason=""),
+                            dict(document["sources"][0], name="perf_l2", status="RESMON_ENODEV", reason="no such <events>")]
+    return resmon.parse(json.dumps(document))
+
+
+def test_counters_of_the_run(run):
+    assert report_profile.counter_table(run) is None
+    rows = {row[0]: row[1:] for row in report_profile.counter_table(counters_of_a_run(run)).rows}
+    assert rows["perf.cycles"][:4] == ["2.50 G/s", "3.00 G/s", "3.00 G/s", "5.00 G"]
+    assert "CPU cycles" in rows["perf.cycles"][4]
+    assert rows["perf.clock"] == ["-", "-", "-", "-", "there was no reading of it"]
+    assert rows["L2 bandwidth"][4] == "not counted: no such <events>"
+    assert rows["L2 bandwidth"][0].reason == "no such <events>"
+
+
+def test_a_run_without_any_has_no_section(run, tmp_path):
+    text = written(run, tmp_path).read_text("utf-8")
+    for title in ("Hot functions", "Flame graph", "Hot lines", "Checkpoints", "Performance counters", "Counters of scopes",
+                  "Stacks that were", "highest memory"):
+        assert f">{title}" not in text
+
+
+# ---- in a browser ---------------------------------------------------------------------------------
+
+LAID_OUT = """return [...document.querySelectorAll('.flame')].map(flame => [...flame.querySelectorAll('b')].filter(
+    b => !b.hidden).map(b => { const box = b.getBoundingClientRect(), all = flame.firstElementChild.getBoundingClientRect(),
+    percent = part => Math.round(part / all.width * 100);
+    return [b.title.split('\\n')[0], percent(box.left - all.left), percent(box.width), b.textContent]; }))"""
+
+
+def test_the_page(profiled, tmp_path, page):  # noqa: F811
+    opened(page, written(profiled, tmp_path))
+    headings = page.run("return [...document.querySelectorAll('h3')].map(h => h.textContent)")
+    assert [title for title in headings if title.startswith(("Hot", "Check", "Threads", "Stacks"))] == [
+        "Hot functions, by CPU time", "Hot functions, by growth of memory", "Checkpoints, by wall time",
+        "Checkpoints, by growth of memory", "Hot lines, by CPU time", "Hot lines, by growth of memory",
+        "Threads at the highest memory", "Stacks that were not taken"]
+    cpu, memory = page.run(LAID_OUT)
+    assert ["all", 0, 100, "all"] in cpu and ["outer", 0, 90, "outer"] in cpu and ["memset", 60, 30, "memset"] in cpu
+    assert [box[0] for box in memory] == ["all", "outer", "main", "load", "memset"]
+    titles = page.run("return [...document.querySelectorAll('.flame b')].map(b => b.title)")
+    assert "memset\n300 ms, 30.0 %, 3 samples" in titles and "memset\n16.0 KiB, 100.0 %, 4 samples" in titles
+    check_fits(page)
+    check_clean(page)
+
+
+def test_a_click_widens_a_box(profiled, tmp_path, page):  # noqa: F811
+    opened(page, written(profiled, tmp_path))
+    before = page.run(LAID_OUT)[0]
+    click = "[...document.querySelectorAll('.flame b')].find(b => b.title.startsWith('{}\\n') && !b.hidden).click()"
+    page.run(click.format("load"))
+    assert page.run(LAID_OUT)[0] == [["all", 0, 100, "all"], ["outer", 0, 100, "outer"], ["main", 0, 100, "main"],
+                                     ["load", 0, 100, "load"], ["memset", 0, 100, "memset"]]
+    page.run(click.format("load"))
+    assert page.run(LAID_OUT)[0] == before
+    page.run(click.format("memset"))
+    page.run(click.format("all"))
+    assert page.run(LAID_OUT)[0] == before
+    check_clean(page)
+
+
+def test_without_scripts(profiled, tmp_path):
+    """All is in the markup: boxes, names and values."""
+    text = written(profiled, tmp_path).read_text("utf-8")
+    flames = re.findall(r"<div class=flame.*?</figure>", text, re.DOTALL)
+    assert len(flames) == 2 and ">memset</b>" in flames[0] and "left:60.000%;width:30.000%" in flames[0]
+
+
+def test_names_do_nothing(run, tmp_path, page):  # noqa: F811
+    texts = [HOSTILE % text if text else "" for text in PROFILE["texts"]]
+    peak = dict(PROFILE["peak"], threads=[dict(PROFILE["peak"]["threads"][0], name=HOSTILE % "t")])
+    kinds = dict(KINDS, file=dict(KINDS["file"], reason=HOSTILE % "reason"))
+    modules = [dict(module, path=HOSTILE % module["path"]) for module in PROFILE["modules"]]
+    lines = [dict(LINES[0], function=HOSTILE % "load", file=HOSTILE % "train.c")]
+    counters = [dict(counter, name=HOSTILE % counter["name"], reason=HOSTILE % "reason") for counter in COUNTERS]
+    bad = dict(PROFILE, texts=texts, peak=peak, kinds=kinds, modules=modules)
+    path = written(with_profile(run, profile=bad, lines=lines, counters=counters), tmp_path)
+    opened(page, path)
+    check_clean(page)
+    assert page.run("return window.hit === undefined && document.images.length === 0 && document.scripts.length === 3")
+    assert page.run("return document.querySelectorAll('.flame').length") == 2
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e\u2066-\u2069\u2028\u2029]", path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_deep_and_wide_graphs_fit(run, tmp_path, page, width):  # noqa: F811
+    opened(page, written(many_stacks(run, 2000, depth=100), tmp_path), width)
+    check_fits(page)
+    check_clean(page)
+
+
+def test_pdf(profiled, run, tmp_path):
+    pytest.importorskip("matplotlib")
+    plain = len(pages_of(written(run, tmp_path, "plain.pdf")))
+    assert len(pages_of(written(profiled, tmp_path, "report.pdf"))) >= plain
+
+
+def test_a_notebook(profiled, run):
+    assert "<summary>hot functions, by CPU time</summary>" in profiled._repr_html_()
+    assert "hot functions" not in run._repr_html_()

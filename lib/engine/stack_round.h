@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns what the thread rm-stack does every few milliseconds: it takes out the samples and writes
+ * them to the run block, finds new threads and libraries, and sees to peaks of memory.
+ */
+#ifndef RM_ENGINE_STACK_ROUND_H
+#define RM_ENGINE_STACK_ROUND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "engine/memory_watch.h"
+#include "stack/sampler.h"
+#include "store/stack_writer.h"
+#include "sys/dir.h"
+#include "sys/file.h"
+#include "sys/file_mappings.h"
+
+struct rm_stack_round {
+    struct rm_stack_terms terms;
+    struct rm_stack_writer writer;
+    uint64_t wanted; /* RESMON_STACKS_* */
+    struct rusage before;
+    uint64_t page_bytes;
+
+    /* From open to close: */
+    struct rm_root root;
+    struct rm_scratch scratch;
+    struct rm_file_mappings mappings;
+    int64_t mappings_ns;
+    struct rm_memory_watch watch;
+    uint64_t number;
+    uint32_t greetings;               /* to new threads since the latest round */
+    uint64_t slotless, slotless_most; /* threads without a slot, in this round and in any */
+    uint64_t huge_bytes, huge_faults; /* of memory that came in huge pages */
+    bool has_faults;                  /* came in the latest round: the next one is soon */
+    bool is_at_peak;
+    uint32_t peak_arrived;
+    bool is_lost; /* the program took the signal away */
+    bool has_remarked;
+};
+
+/** Opens what rounds read.  On the thread that makes them. */
+resmon_status rm_stack_round_open(struct rm_stack_round *round);
+void rm_stack_round_close(struct rm_stack_round *round);
+
+/** One whole round. */
+void rm_stack_round_make(struct rm_stack_round *round);
+
+/** Takes samples out, and nothing else. */
+void rm_stack_round_drain(struct rm_stack_round *round);
+
+/** The last of all, when no more samples come. */
+void rm_stack_round_finish(struct rm_stack_round *round);
+
+/** Sets what is known about the kinds of `bits` (RESMON_STACKS_*) that are wanted. */
+void rm_stack_round_set_kinds(struct rm_stack_round *round, uint64_t bits, resmon_status status,
+                              const char *reason);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "stack/faults.h"
+
+#include <string.h>
+
+#include "scope/session.h"
+#include "stack/code.h"
+#include "stack/unwind.h"
+
+/* Of a thread's stack, from its pointer on, in a sample.  The kernel's copy of 8 KiB costs as much
+ * as all the rest, and few threads need it. */
+#define LITTLE_STACK 2048U
+#define MUCH_STACK   8192U
+#define LEAST_JUDGED 16U /* samples, before more of the stack is asked for */
+
+/* Huge pages come with so many fewer faults, and take so much longer, that samples may be this much
+ * closer.  So are the first ones of a thread, of which nothing is known yet. */
+#define FINER 16U
+#define HUGE  (UINT64_C(1) << 20) /* from here on, a page is huge */
+
+/* The latest stacks, by where the thread was.  A loop that touches memory has the same again. */
+#define FOLLOWED 8U
+
+struct followed {
+    uint64_t code; /* number of struct rm_code; 0: nothing */
+    struct rm_view_log log;
+    struct rm_unwound unwound;
+    uint64_t addresses[RM_STACK_DEPTH];
+};
+
+/* What the one thread works in. */
+static struct {
+    struct rm_unwind unwind;
+    struct followed followed[FOLLOWED];
+    struct {
+        struct rm_slot_sample sample;
+        unsigned char parts[RM_SLOT_PARTS_BYTES];
+    } latest;
+} work;
+
+/* ---- one sample ------------------------------------------------------------------------- */
+
+static const struct followed *follow(const struct rm_perf_record *fault, const struct rm_code *code)
+{
+    struct followed *followed = &work.followed[rm_view_place(fault) % FOLLOWED];
+    if (followed->code == code->number && rm_view_repeats(&followed->log, fault)) {
+        return followed;
+    }
+    const struct rm_view_start start = {.sample = fault, .log = &followed->log};
+    work.unwind.code = code;
+    followed->unwound = rm_unwind_follow(&work.unwind, &start, followed->addresses, RM_STACK_DEPTH);
+    followed->code = code->number;
+    return followed;
+}
+
+/* What is drained just now. */
+struct draining {
+    struct rm_faults *faults;
+    struct rm_fault_source *source;
+    uint32_t thread;
+    const struct rm_block *block;
+    const struct rm_faults_taker *taker;
+    uint64_t count, huge_count; /* samples */
+};
+
+/* Samples that found the ring full came from the same thread a moment later than the last one that
+ * did not, or a moment earlier than this one: they are charged to it. */
+static void hand_over(struct draining *draining, struct rm_slot_sample *sample)
+{
+    struct rm_faults *faults = draining->faults;
+    sample->count = 1;
+    if (sample->faults >= 2 * faults->period) {
+        sample->count = sample->faults / faults->period;
+        faults->full += sample->count - 1;
+    }
+    draining->taker->take(draining->taker->context, sample);
+}
+
+/* The scopes are those that are open still: the sample is a few milliseconds old. */
+static void take_fault(struct draining *draining, const struct rm_perf_record *fault)
+{
+    struct rm_faults *faults = draining->faults;
+    struct rm_slot_sample *sample = &work.latest.sample;
+    const struct followed *followed = follow(fault, rm_code_now());
+    *sample = (struct rm_slot_sample){
+        .cause = RM_SAMPLE_FAULT,
+        .depth = followed->unwound.depth,
+        .is_cut = followed->unwound.is_cut,
+        .is_broken = followed->unwound.is_broken,
+        .faults = fault->faults - draining->source->accounted,
+        .address = fault->address,
+        .page_bytes = fault->page_bytes,
+    };
+    sample->site_count = rm_scope_sites_then(draining->block, draining->thread, fault->t_ns,
+                                             rm_slot_sites(sample), RM_STACK_SITES);
+    memcpy(rm_slot_addresses(sample), followed->addresses, sample->depth * sizeof(uint64_t));
+    sample->bytes = rm_slot_bytes_of(sample);
+    draining->source->accounted = fault->faults;
+    draining->count++;
+    draining->huge_count += fault->page_bytes >= HUGE ? 1 : 0;
+    faults->samples++;
+    faults->short_samples += !followed->log.is_whole && work.unwind.view.is_short ? 1 : 0;
+    hand_over(draining, sample);
+}
+
+static void drain_source(struct draining *draining, struct rm_fault_source *source)
+{
+    struct rm_slot_sample *sample = &work.latest.sample;
+    struct rm_perf_record record;
+    uint64_t all = rm_perf_ring_count(&source->ring); /* first: what comes meanwhile is in none */
+    draining->source = source;
+    draining->count = 0;
+    draining->huge_count = 0;
+    while (rm_perf_ring_peek(&source->ring, &record)) {
+        if (record.born != 0) {
+            draining->taker->hear(draining->taker->context, record.born);
+        } else {
+            take_fault(draining, &record);
+        }
+        rm_perf_ring_release(&source->ring, &record);
+    }
+    if (draining->count > 0 && all >= source->accounted + draining->faults->period) {
+        sample->faults = all - source->accounted;
+        source->accounted = all;
+        draining->faults->full++; /* none of these samples was taken */
+        hand_over(draining, sample);
+    }
+}
+
+/* ---- how closely to look ---------------------------------------------------------------- */
+
+static uint64_t finer_period(const struct rm_faults *faults)
+{
+    uint64_t finer = faults->period / FINER;
+    return finer > 0 ? finer : 1;
+}
+
+static resmon_status open_minor(struct rm_faults *faults, uint32_t thread, uint32_t stack_bytes,
+                                struct rm_perf_ring *ring)
+{
+    const struct rm_perf_ring_terms terms = {
+        .kind = RM_RING_MINOR,
+        .thread = thread,
+        .stack_bytes = stack_bytes,
+        .period = faults->is_fine ? finer_period(faults) : faults->period,
+    };
+    return rm_perf_ring_open(ring, &terms);
+}
+
+static void look_closely(struct rm_faults *faults, bool is_fine)
+{
+    if (faults->is_fine != is_fine) {
+        faults->is_fine = is_fine;
+        rm_perf_ring_set_period(&faults->minor.ring,
+                                is_fine ? finer_period(faults) : faults->period);
+    }
+}
+
+/* Where it fails, what there is goes on. */
+static void take_more_stack(struct rm_faults *faults, uint32_t thread)
+{
+    struct rm_perf_ring wider;
+    if (faults->minor.ring.stack_bytes == MUCH_STACK || faults->samples < LEAST_JUDGED) {
+        return;
+    }
+    if (4 * faults->short_samples >= faults->samples &&
+        open_minor(faults, thread, MUCH_STACK, &wider) == RESMON_OK) {
+        rm_perf_ring_close(&faults->minor.ring);
+        faults->minor = (struct rm_fault_source){.ring = wider};
+    }
+    faults->samples = 0;
+    faults->short_samples = 0;
+}
+
+/* ---- all of a thread -------------------------------------------------------------------- */
+
+void rm_faults_init(struct rm_faults *faults)
+{
+    *faults = (struct rm_faults){.period = 0};
+    faults->minor.ring.fd = -1;
+    faults->major.ring.fd = -1;
+}
+
+/* Major faults take long: all may be sampled closely. */
+static void open_others(struct rm_faults *faults, uint32_t thread)
+{
+    const struct rm_perf_ring_terms terms = {
+        .kind = faults->period > 0 ? RM_RING_MAJOR : RM_RING_BIRTHS,
+        .thread = thread,
+        .stack_bytes = LITTLE_STACK,
+        .period = finer_period(faults),
+    };
+    (void)rm_perf_ring_open(&faults->major.ring, &terms);
+}
+
+resmon_status rm_faults_open(struct rm_faults *faults, uint32_t thread, uint64_t period)
+{
+    uint64_t full = faults->full;
+    rm_faults_init(faults);
+    faults->full = full;
+    faults->period = period;
+    faults->is_fine = true;
+    if (period > 0) {
+        resmon_status status = open_minor(faults, thread, LITTLE_STACK, &faults->minor.ring);
+        if (status != RESMON_OK) {
+            return status;
+        }
+    }
+    open_others(faults, thread);
+    return RESMON_OK;
+}
+
+void rm_faults_close(struct rm_faults *faults)
+{
+    rm_perf_ring_close(&faults->minor.ring);
+    rm_perf_ring_close(&faults->major.ring);
+}
+
+void rm_faults_drain(struct rm_faults *faults, uint32_t thread, const struct rm_block *block,
+                     const struct rm_faults_taker *taker)
+{
+    struct draining draining = {.faults = faults, .thread = thread, .block = block, .taker = taker};
+    drain_source(&draining, &faults->major);
+    drain_source(&draining, &faults->minor);
+    if (draining.count > 0) {
+        look_closely(faults, draining.huge_count == draining.count);
+        take_more_stack(faults, thread);
+    }
+}

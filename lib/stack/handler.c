@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* syscall */
+#include "stack/handler.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "base/thread.h"
+#include "scope/session.h"
+#include "stack/slots.h"
+#include "sys/claimed_signal.h"
+
+#define MOST_FORK_NS (100 * RM_NS_PER_MS) /* that a fork waits for handlers to end */
+
+/* All static: a handler that comes late must find something.  `at_work` is raised before anything
+ * else is looked at. */
+static struct {
+    bool is_open;   /* atomic: handlers may take stacks */
+    int at_work;    /* atomic: handlers */
+    int forks;      /* atomic: being made; handlers take no stacks meanwhile */
+    bool is_torn;   /* a fork came in the midst of a handler: libunwind's locks may be held */
+    bool has_asked; /* atomic: signals were sent by rt_tgsigqueueinfo() */
+    struct rm_block block;
+    int signal;
+    void (*forget)(void);
+} state;
+
+static char wake_token;
+
+/* ---- in the handler --------------------------------------------------------------------- */
+
+static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *what,
+                       const void *context)
+{
+    struct rm_slot_sample *sample = rm_slot_reserve(slot, what->count);
+    if (sample == NULL) {
+        return;
+    }
+    *sample = *what;
+    sample->site_count = rm_scope_open_sites(&state.block, rm_slot_sites(sample), RM_STACK_SITES);
+    const struct rm_view_start start = {.context = context};
+    slot->unwind.code = rm_code_now();
+    struct rm_unwound unwound =
+        rm_unwind_follow(&slot->unwind, &start, rm_slot_addresses(sample), RM_STACK_DEPTH);
+    sample->depth = unwound.depth;
+    sample->is_cut = unwound.is_cut;
+    sample->is_broken = unwound.is_broken;
+    sample->bytes = rm_slot_bytes_of(sample);
+    rm_slot_commit(slot, sample);
+}
+
+/* By its timer, or by rm_handler_ask(). */
+static bool take_asked(const siginfo_t *info, const void *context, bool is_timer)
+{
+    struct rm_stack_slot *slot = rm_slots_of_token(info->si_value.sival_ptr);
+    if (slot == NULL) {
+        return info->si_value.sival_ptr == &wake_token;
+    }
+    struct rm_slot_sample what = {.cause = RM_SAMPLE_PEAK, .count = 1};
+    if (is_timer) {
+        what.cause = RM_SAMPLE_CPU;
+        what.count = 1 + (uint64_t)(info->si_overrun > 0 ? info->si_overrun : 0);
+    }
+    take_stack(slot, &what, context);
+    return true;
+}
+
+static bool handle_open(const siginfo_t *info, void *context)
+{
+    switch (info->si_code) {
+    case SI_TIMER:
+        return take_asked(info, context, true);
+    case SI_QUEUE:
+        return info->si_pid == getpid() && take_asked(info, context, false);
+    case SI_USER: /* from nobody: the kernel had no room for what rt_tgsigqueueinfo() said */
+        return info->si_pid == 0 && RM_LOAD(&state.has_asked);
+    default:
+        return false;
+    }
+}
+
+/* Signals of ours that come when all is over are ours still. */
+static bool handle(const siginfo_t *info, void *context)
+{
+    (void)__atomic_add_fetch(&state.at_work, 1, __ATOMIC_SEQ_CST);
+    bool is_ours = true;
+    if (__atomic_load_n(&state.is_open, __ATOMIC_SEQ_CST) &&
+        __atomic_load_n(&state.forks, __ATOMIC_SEQ_CST) == 0) {
+        is_ours = handle_open(info, context);
+    }
+    (void)__atomic_sub_fetch(&state.at_work, 1, __ATOMIC_SEQ_CST);
+    return is_ours;
+}
+
+/* ---- open and close --------------------------------------------------------------------- */
+
+resmon_status rm_handler_open(const struct rm_block *block, bool wants_signal)
+{
+    int signal = 0;
+    resmon_status status = wants_signal ? rm_claimed_signal_take(handle, &signal) : RESMON_OK;
+    if (status != RESMON_OK) {
+        return status;
+    }
+    state.block = *block;
+    state.signal = signal;
+    RM_STORE(&state.has_asked, false);
+    __atomic_store_n(&state.is_open, true, __ATOMIC_SEQ_CST);
+    return RESMON_OK;
+}
+
+void rm_handler_close(void)
+{
+    rm_claimed_signal_release();
+    __atomic_store_n(&state.is_open, false, __ATOMIC_SEQ_CST);
+}
+
+bool rm_handler_wait(int64_t most_ns)
+{
+    const struct timespec pause = {.tv_nsec = 200000};
+    int64_t until_ns = rm_clock_monotonic_ns() + most_ns;
+    while (__atomic_load_n(&state.at_work, __ATOMIC_SEQ_CST) > 0) {
+        if (rm_clock_monotonic_ns() > until_ns) {
+            return false;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+int rm_handler_signal(void)
+{
+    return state.signal;
+}
+
+/* ---- sending ---------------------------------------------------------------------------- */
+
+bool rm_handler_ask(uint32_t thread, void *token)
+{
+    siginfo_t info;
+    RM_STORE(&state.has_asked, true);
+    memset(&info, 0, sizeof info);
+    info.si_code = SI_QUEUE;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = token;
+    return syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)thread, state.signal, &info) == 0;
+}
+
+void rm_handler_wake(uint32_t thread)
+{
+    if (rm_claimed_signal_is_ours()) {
+        (void)rm_handler_ask(thread, &wake_token);
+    }
+}
+
+/* ---- forks ------------------------------------------------------------------------------ */
+
+static void before_fork(void)
+{
+    int64_t until_ns = rm_clock_monotonic_ns() + MOST_FORK_NS;
+    (void)__atomic_add_fetch(&state.forks, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&state.at_work, __ATOMIC_SEQ_CST) > 0 &&
+           rm_clock_monotonic_ns() < until_ns) {
+        (void)sched_yield();
+    }
+}
+
+static void after_fork_parent(void)
+{
+    (void)__atomic_sub_fetch(&state.forks, 1, __ATOMIC_SEQ_CST);
+}
+
+/* In the child of a fork no timer and no counter is left, nor the thread that runs all this. */
+static void after_fork_child(void)
+{
+    state.is_torn = state.is_torn || __atomic_load_n(&state.at_work, __ATOMIC_SEQ_CST) > 0;
+    __atomic_store_n(&state.forks, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&state.at_work, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&state.is_open, false, __ATOMIC_SEQ_CST);
+    rm_claimed_signal_forget();
+    rm_thread_forget_starts();
+    state.forget();
+}
+
+static void install_fork_handlers(void)
+{
+    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+resmon_status rm_handler_survive_forks(void (*forget)(void))
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    state.forget = forget;
+    (void)pthread_once(&once, install_fork_handlers);
+    return !state.is_torn
+               ? RESMON_OK
+               : rm_error(RESMON_ENOTSUP, "the process was forked while a stack was being taken");
+}
