@@ -111,11 +111,12 @@ typedef struct resmon_monitor_options {
                                      default 99 */
     uint64_t fault_period;      /**< page faults for each sample, 1 ... 1000000; default 64 */
     const char *counters;       /**< performance counters of the process tree: groups ("default",
-                                     "l2", "l3", "flops", "memory") and at most 16 events, joined by
-                                     '+'.  An event is a name of perf-list(1) ("page-faults"), a raw
-                                     code ("r412e", "cpu/event=0x2e,umask=0x41/") or a name of
-                                     libpfm4 ("INST_RETIRED:ANY_P"); one that libpfm4 does not know
-                                     is RESMON_EINVAL.  Default: none */
+                                     "l2", "l3", "l2cache", "l3cache", "flops", "memory") and at
+                                     most 16 events, joined by '+'.  An event is a name of
+                                     perf-list(1) ("page-faults"), a raw code ("r412e",
+                                     "cpu/event=0x2e,umask=0x41/") or a name of libpfm4
+                                     ("INST_RETIRED:ANY_P"); one that libpfm4 does not know is
+                                     RESMON_EINVAL.  Default: none */
     const char *scope_counters; /**< counters of each scope, at most 8 events, joined by '+'; sets
                                      RESMON_METER_PERF.  Default, with that meter: "default", which
                                      is instructions, cycles, cache-misses and branch-misses, and

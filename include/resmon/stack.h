@@ -22,13 +22,13 @@
  * Memory: at every `fault_period`th page fault of a thread the kernel puts its registers and the
  * top of its stack (2 KiB, or 8 where that is often too little) into a ring (perf_event_open(2),
  * allowed up to kernel.perf_event_paranoid 2), which a thread of the library follows: the pages
- * that came since the sample before are that function's growth of the RSS.  The first faults of a
- * thread, and those that bring huge pages, are sampled 16 times as often.  No signal comes of it.
- * The scopes are those that were open then and are so a few milliseconds later; a shorter scope's
- * growth stands in the one around it.  Pages of files (programs, mapped data) are told apart.
- * Memory that is taken and not touched does not grow the RSS, and pages that were given back to the
- * allocator and used again come without a fault. Faults inside of system calls (read() into fresh
- * memory) count where the process may watch the kernel (root, CAP_PERFMON, paranoid 1);
+ * that came since the sample before are that function's growth of the RSS.  Faults that
+ * bring huge pages are sampled 16 times as often, as soon as they are seen to come.  No signal
+ * comes of it. The scopes are those that were open then and are so a few milliseconds later; a
+ * shorter scope's growth stands in the one around it.  Pages of files (programs, mapped data) are
+ * told apart. Memory that is taken and not touched does not grow the RSS, and pages that were given
+ * back to the allocator and used again come without a fault. Faults inside of system calls (read()
+ * into fresh memory) count where the process may watch the kernel (root, CAP_PERFMON, paranoid 1);
  * resmon_run_stack_info.total has them in any case.
  *
  * Memory that is read before anything was written to it counts, too, though it shares one page of
@@ -66,6 +66,14 @@ RESMON_BEGIN_DECLS
 #define RESMON_STACK_CPU    0 /**< ns of CPU time */
 #define RESMON_STACK_MEMORY 1 /**< B of pages of its own that the process got */
 #define RESMON_STACK_FILE   2 /**< B of pages of files that were mapped and touched */
+
+/* What became of samples that are not as they should be, of all kinds together. */
+#define RESMON_STACK_LOSS_RING_FULL   0 /**< lost: they came faster than they were taken out */
+#define RESMON_STACK_LOSS_NO_ROOM     1 /**< lost: of stacks for which the run has no room */
+#define RESMON_STACK_LOSS_TOO_DEEP    2 /**< cut: of stacks deeper than 128 frames */
+#define RESMON_STACK_LOSS_NOT_UNWOUND 3 /**< cut: the stack could be followed a part of the way */
+#define RESMON_STACK_LOSS_BLOCKED     4 /**< lost: the thread had the signal blocked */
+#define RESMON_STACK_LOSS_THREADS     5 /**< threads that could not be sampled */
 
 /** A stack that was seen, with all samples of it.  Since 0.1. */
 typedef struct resmon_run_stack {
@@ -121,6 +129,11 @@ RESMON_API resmon_status resmon_run_get_frame(const resmon_run *run, size_t stac
  */
 RESMON_API resmon_status resmon_run_get_stack_info(const resmon_run *run, int32_t kind,
                                                    resmon_run_stack_info *ret_info);
+
+/** How many samples, or threads, met a loss (RESMON_STACK_LOSS_*).  RESMON_EINVAL: there is no such
+ * loss.  Any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_stack_loss(const resmon_run *run, int32_t loss,
+                                               uint64_t *ret_count);
 
 /** A moment when memory was highest, and a thread at it.  Since 0.1. */
 typedef struct resmon_run_peak_stack {

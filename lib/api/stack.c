@@ -11,6 +11,14 @@
 #include "store/run.h"
 #include "sys/outfile.h"
 
+_Static_assert(RESMON_STACK_LOSS_RING_FULL == (int)RM_LOSS_RING &&
+                   RESMON_STACK_LOSS_NO_ROOM == (int)RM_LOSS_ROOM &&
+                   RESMON_STACK_LOSS_TOO_DEEP == (int)RM_LOSS_DEPTH &&
+                   RESMON_STACK_LOSS_NOT_UNWOUND == (int)RM_LOSS_UNWIND &&
+                   RESMON_STACK_LOSS_BLOCKED == (int)RM_LOSS_BLOCKED &&
+                   RESMON_STACK_LOSS_THREADS == (int)RM_LOSS_THREADS,
+               "losses have public numbers");
+
 static resmon_status null_run(void)
 {
     return rm_error(RESMON_EINVAL, "the run is NULL");
@@ -102,6 +110,18 @@ resmon_status resmon_run_get_stack_info(const resmon_run *run, int32_t kind,
         result.weight += profile->stacks[i].weight[kind];
     }
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_stack_info), ret_info);
+}
+
+resmon_status resmon_run_stack_loss(const resmon_run *run, int32_t loss, uint64_t *ret_count)
+{
+    if (run == NULL || ret_count == NULL) {
+        return rm_error(RESMON_EINVAL, "%s: an argument is NULL", __func__);
+    }
+    if (loss < 0 || loss >= (int32_t)RM_LOSS_COUNT) {
+        return rm_error(RESMON_EINVAL, "there is no loss %d of stacks", loss);
+    }
+    *ret_count = run->profile.lost[loss];
+    return RESMON_OK;
 }
 
 /* ---- the peak --------------------------------------------------------------------------- */

@@ -2,161 +2,17 @@
 #include "collect/counter_set.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "collect/collect.h"
-#include "collect/cpu_model.h"
-#include "counter/formula.h"
-#include "sys/dir.h"
 #include "sys/pfm.h"
-
-const struct rm_counter_ops rm_counter_ops_live = {rm_perf_open_task, rm_perf_start, rm_perf_read,
-                                                   rm_perf_close};
-const struct rm_counter_ops rm_counter_ops_none = {rm_perf_open_task_none, rm_perf_start,
-                                                   rm_perf_read, rm_perf_close};
-
-/* ---- threads ------------------------------------------------------------------------------ */
-
-struct listing {
-    struct rm_collect *collect;
-    int64_t own_tid;
-    char path[128];
-};
-
-static bool add_task(void *context, const char *name)
-{
-    struct listing *listing = context;
-    struct rm_counters *counters = &listing->collect->counters;
-    struct rm_text text = rm_text_of(name, strlen(name));
-    uint64_t tid;
-    if (!rm_parse_u64(&text, &tid) || (int64_t)tid == listing->own_tid) {
-        return true;
-    }
-    if (counters->task_count == RM_MAX_TASKS) {
-        counters->has_more_tasks = true;
-        return false;
-    }
-    counters->tasks[counters->task_count++] = (int64_t)tid;
-    return true;
-}
-
-static void add_tasks_of(struct listing *listing, const char *proc_dir)
-{
-    (void)snprintf(listing->path, sizeof listing->path, "%s/task", proc_dir);
-    (void)rm_dir_visit(&listing->collect->root, listing->path, add_task, listing);
-}
-
-/* Its threads' children are appended, and then looked at in their turn: a main thread has the
- * number of its process. */
-static void add_children_of(struct listing *listing, int64_t tid)
-{
-    char path[96];
-    struct rm_text text;
-    uint64_t child;
-    (void)snprintf(path, sizeof path, "proc/%lld/task/%lld/children", (long long)tid,
-                   (long long)tid);
-    if (rm_file_read_once(&listing->collect->root, path, &listing->collect->scratch, &text) !=
-        RESMON_OK) {
-        return;
-    }
-    int64_t children[64];
-    size_t count = 0;
-    while (count < RM_ARRAY_LEN(children) && rm_parse_u64(&text, &child)) {
-        children[count++] = (int64_t)child;
-    }
-    if (count == RM_ARRAY_LEN(children) && rm_parse_u64(&text, &child)) {
-        listing->collect->counters.has_more_tasks = true;
-    }
-    for (size_t i = 0; i < count; i++) {
-        (void)snprintf(path, sizeof path, "proc/%lld", (long long)children[i]);
-        add_tasks_of(listing, path);
-    }
-}
-
-/* "proc/TID/task/TID/children" is there for every thread by its own number. */
-static void list_tasks(struct rm_collect *collect)
-{
-    struct listing listing = {.collect = collect};
-    listing.own_tid = collect->is_self ? (int64_t)rm_thread_id() : 0;
-    add_tasks_of(&listing, collect->proc_dir);
-    if (collect->counters.task_count == 0 && collect->pid > 0) {
-        collect->counters.tasks[collect->counters.task_count++] = collect->pid;
-    }
-    for (size_t i = 0; i < collect->counters.task_count; i++) {
-        add_children_of(&listing, collect->counters.tasks[i]);
-    }
-}
-
-/* ---- the machine -------------------------------------------------------------------------- */
-
-static bool try_open(struct rm_counters *counters, const struct rm_perf_request *request)
-{
-    int fd = counters->ops->open(request);
-    if (fd >= 0) {
-        counters->ops->close(fd);
-    }
-    return fd >= 0;
-}
-
-/* On this thread, which lives. */
-static void look_at_pmu(struct rm_counters *counters)
-{
-    struct rm_perf_request request = {.type = RM_EVENT_SOFTWARE, .config = 1, .leader = -1};
-    counters->skips_kernel = !try_open(counters, &request);
-    request = (struct rm_perf_request){
-        .type = RM_EVENT_HARDWARE, .leader = -1, .skips_kernel = counters->skips_kernel};
-    for (uint64_t i = 0; i < 2 && !counters->has_pmu; i++) {
-        request.config = i; /* cycles, instructions */
-        counters->has_pmu = try_open(counters, &request) ||
-                            (errno != ENOENT && errno != ENODEV && errno != EOPNOTSUPP);
-    }
-}
-
-resmon_status rm_counters_open(struct rm_collect *collect)
-{
-    struct rm_counters *counters = &collect->counters;
-    struct rm_cpu_model model;
-    if (counters->is_open) {
-        return RESMON_OK;
-    }
-    counters->tasks = rm_alloc(RM_MAX_TASKS, sizeof *counters->tasks);
-    if (counters->tasks == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for counters");
-    }
-    if (counters->ops == NULL) {
-        counters->ops = collect->root.is_live ? &rm_counter_ops_live : &rm_counter_ops_none;
-    }
-    rm_cpu_model_read(&model, &collect->root, &collect->scratch);
-    counters->arch = rm_arch_of(model.kind.vendor, model.kind.family, model.kind.model);
-    look_at_pmu(counters);
-    list_tasks(collect);
-    counters->is_open = true;
-    return RESMON_OK;
-}
-
-void rm_counters_close(struct rm_counters *counters)
-{
-    rm_free(counters->tasks);
-    counters->tasks = NULL;
-    counters->is_open = false;
-}
-
-/* ---- opening ------------------------------------------------------------------------------ */
-
-static struct rm_counter_task *task_of(const struct rm_counter_set *set, size_t counter,
-                                       size_t task)
-{
-    return &set->tasks[counter * set->task_count + task];
-}
 
 static void close_counter(struct rm_counter_set *set, size_t counter)
 {
     for (size_t t = 0; t < set->task_count; t++) {
-        struct rm_counter_task *task = task_of(set, counter, t);
+        struct rm_counter_task *task = rm_counter_task_of(set, counter, t);
         if (task->fd >= 0) {
             set->owner->ops->close(task->fd);
             task->fd = -1;
@@ -168,8 +24,8 @@ static void close_counter(struct rm_counter_set *set, size_t counter)
 static int leader_of(const struct rm_counter_set *set, size_t counter, size_t task)
 {
     for (size_t c = 0; c < counter; c++) {
-        if (task_of(set, c, task)->fd >= 0) {
-            return task_of(set, c, task)->fd;
+        if (rm_counter_task_of(set, c, task)->fd >= 0) {
+            return rm_counter_task_of(set, c, task)->fd;
         }
     }
     return -1;
@@ -213,7 +69,7 @@ static resmon_status open_tasks(struct rm_collect *collect, struct rm_counter_se
             close_counter(set, counter);
             return status;
         }
-        task_of(set, counter, t)->fd = fd;
+        rm_counter_task_of(set, counter, t)->fd = fd;
         open += fd >= 0 ? 1 : 0;
     }
     return open > 0 ? RESMON_OK : rm_error(RESMON_ESRCH, "the process has ended");
@@ -300,87 +156,6 @@ resmon_status rm_counter_set_open(struct rm_collect *collect, struct rm_counter_
     return RESMON_OK;
 }
 
-resmon_status rm_counter_set_open_row(struct rm_collect *collect, struct rm_counter_set *set,
-                                      const char *metric, const struct rm_counter_row **ret_row)
-{
-    const uint32_t arch = collect->counters.arch;
-    const struct rm_counter_row *row = rm_counter_row_of(metric, arch);
-    char names[RM_FORMULA_EVENTS][RM_EVENT_NAME_BYTES];
-    struct rm_perf_event events[RM_FORMULA_EVENTS];
-    size_t count = 0;
-    *ret_row = row;
-    if (row == NULL || row->formula == NULL) {
-        return rm_error(RESMON_ENOTSUP, "%s: %s (%s)", metric, row != NULL ? row->note : "",
-                        rm_arch_name(arch));
-    }
-    resmon_status status = rm_counter_names(row->formula, names, &count);
-    for (size_t i = 0; i < count && status == RESMON_OK; i++) {
-        if (!rm_counter_event(names[i], arch, &events[i])) {
-            status = rm_error(RESMON_EINVAL, "%s has no event %s", rm_arch_name(arch), names[i]);
-        }
-    }
-    return status == RESMON_OK
-               ? rm_counter_set_open(collect, set, metric + strlen("perf."), events, count)
-               : status;
-}
-
-/* ---- reading ------------------------------------------------------------------------------ */
-
-/* What was counted while the counter ran stands for the time in which it did not.  An interval in
- * which it never ran is made up for by the next one. */
-static void take(struct rm_counter *counter, struct rm_counter_task *task,
-                 const struct rm_perf_count *now, struct rm_perf_count *sums)
-{
-    uint64_t value = now->value - task->last.value;
-    uint64_t enabled = now->enabled - task->last.enabled;
-    uint64_t running = now->running - task->last.running;
-    counter->was_enabled = counter->was_enabled || enabled > 0;
-    sums->enabled += enabled;
-    sums->running += running;
-    if (running > 0 || (enabled == 0 && value > 0)) {
-        double scale = running < enabled ? (double)enabled / (double)running : 1.0;
-        counter->change += (double)value * (running > 0 ? scale : 1.0);
-        counter->has_run = true;
-        task->last = *now;
-    }
-}
-
-static void lose(struct rm_counter *counter)
-{
-    counter->status = RESMON_EIO;
-    (void)snprintf(counter->why, sizeof counter->why, "%s cannot be read any more",
-                   counter->event.name);
-}
-
-void rm_counter_set_read(struct rm_counter_set *set)
-{
-    struct rm_perf_count sums = {0, 0, 0};
-    for (size_t c = 0; c < set->count; c++) {
-        struct rm_counter *counter = &set->counters[c];
-        counter->change = 0.0;
-        sums = (struct rm_perf_count){0, 0, 0};
-        for (size_t t = 0; t < set->task_count; t++) {
-            struct rm_counter_task *task = task_of(set, c, t);
-            struct rm_perf_count now;
-            if (task->fd < 0) {
-                continue;
-            }
-            if (set->owner->ops->read(task->fd, &now)) {
-                take(counter, task, &now, &sums);
-            } else {
-                lose(counter);
-            }
-        }
-        counter->total += counter->change;
-        if (sums.enabled > 0 && sums.running == 0) {
-            counter->change = RM_NAN;
-        }
-        if (counter->status == RESMON_OK) {
-            set->share = sums.enabled > 0 ? (double)sums.running / (double)sums.enabled : RM_NAN;
-        }
-    }
-}
-
 static void unlist(struct rm_counters *counters, const struct rm_counter_set *set)
 {
     size_t kept = 0;
@@ -427,44 +202,4 @@ void rm_counter_set_remark(struct rm_collect *collect, const struct rm_counter_s
             rm_collect_remark(collect, set->counters[i].why);
         }
     }
-}
-
-/* 0 only where it was there to count. */
-double rm_counter_total(const struct rm_counter *counter)
-{
-    bool is_known = counter->status == RESMON_OK && (counter->has_run || !counter->was_enabled);
-    return is_known ? counter->total : RM_NAN;
-}
-
-struct values {
-    const struct rm_counter_set *set;
-    bool of_changes;
-};
-
-static bool find_value(void *context, struct rm_text name, double *ret_value)
-{
-    const struct values *values = context;
-    struct rm_perf_event generic;
-    char text[RM_EVENT_NAME_BYTES];
-    (void)rm_text_copy(text, sizeof text, name.at, rm_text_left(&name));
-    if (rm_perf_event_generic(text, &generic)) {
-        (void)rm_text_set(text, sizeof text, generic.name);
-    }
-    for (size_t i = 0; i < values->set->count; i++) {
-        const struct rm_counter *counter = &values->set->counters[i];
-        if (strcmp(counter->event.name, text) == 0) {
-            double total = rm_counter_total(counter);
-            *ret_value = values->of_changes && total >= 0.0 ? counter->change : total;
-            return true;
-        }
-    }
-    return false;
-}
-
-double rm_counter_set_evaluate(const struct rm_counter_set *set, const char *formula,
-                               bool of_changes)
-{
-    struct values values = {set, of_changes};
-    double value = RM_NAN;
-    return rm_formula_evaluate(formula, find_value, &values, &value) == RESMON_OK ? value : RM_NAN;
 }

@@ -14,23 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "counter/group.h"
-#include "sys/perf.h"
+#include "collect/counters.h"
 
 #define RM_SET_NAME_BYTES 40 /* as names of instances */
-#define RM_MAX_SETS       24
-#define RM_MAX_TASKS      1024 /* threads at the start */
-
-/* System calls, or what tests put in their place. */
-struct rm_counter_ops {
-    int (*open)(const struct rm_perf_request *request);
-    bool (*start)(int fd);
-    bool (*read)(int fd, struct rm_perf_count *ret_count);
-    void (*close)(int fd);
-};
-
-extern const struct rm_counter_ops rm_counter_ops_live;
-extern const struct rm_counter_ops rm_counter_ops_none; /* below another root */
 
 /* An event on one task. */
 struct rm_counter_task {
@@ -48,8 +34,6 @@ struct rm_counter {
     bool was_enabled;
 };
 
-struct rm_counters;
-
 struct rm_counter_set {
     char name[RM_SET_NAME_BYTES];
     size_t count;
@@ -61,36 +45,19 @@ struct rm_counter_set {
     bool is_listed; /* among its sets */
 };
 
-/* What all sets have in common; one per monitor. */
-struct rm_counters {
-    const struct rm_counters_wanted *wanted; /* NULL: there are to be none */
-    const struct rm_counter_ops *ops;        /* NULL: by the root */
-    uint32_t arch;
-    bool is_open, skips_kernel, has_pmu;
-    bool has_more_tasks; /* than are counted */
-    int64_t *tasks;
-    size_t task_count;
-    struct rm_counter_set *sets[RM_MAX_SETS]; /* of hardware, that are open */
-    size_t set_count;
-};
+static inline struct rm_counter_task *rm_counter_task_of(const struct rm_counter_set *set,
+                                                         size_t counter, size_t task)
+{
+    return &set->tasks[counter * set->task_count + task];
+}
 
 struct rm_collect;
-
-/** Finds out about the machine and its threads, once per monitor. */
-resmon_status rm_counters_open(struct rm_collect *collect);
-void rm_counters_close(struct rm_counters *counters);
 
 /** Opens a set of events; a counter that cannot be says why.  RESMON_ENOMEM. */
 resmon_status rm_counter_set_open(struct rm_collect *collect, struct rm_counter_set *set,
                                   const char *name, const struct rm_perf_event *events,
                                   size_t count);
 
-/** The same for the events of a metric's row in groups.def, with `ret_row`; the status of what the
- * hardware cannot tell is RESMON_ENOTSUP, with the reason, and the set is empty. */
-resmon_status rm_counter_set_open_row(struct rm_collect *collect, struct rm_counter_set *set,
-                                      const char *metric, const struct rm_counter_row **ret_row);
-
-void rm_counter_set_read(struct rm_counter_set *set);
 void rm_counter_set_close(struct rm_counter_set *set);
 
 /** Whether any of its events is counted; if not, the first one's reason is the error's text. */
@@ -98,6 +65,10 @@ resmon_status rm_counter_set_check(const struct rm_counter_set *set);
 
 /** Leaves a remark on what of it is not counted. */
 void rm_counter_set_remark(struct rm_collect *collect, const struct rm_counter_set *set);
+
+/* ---- reading (counter_reading.c) ----------------------------------------------------------- */
+
+void rm_counter_set_read(struct rm_counter_set *set);
 
 /** A counter's total; NaN: it is not counted. */
 double rm_counter_total(const struct rm_counter *counter);

@@ -10,9 +10,7 @@ static const uint16_t metrics[] = {RM_PERF_FLOPS_SP, RM_PERF_FLOPS_DP, RM_PERF_F
 
 static resmon_status open_counters(struct rm_collect *collect, void *state)
 {
-    static const char *const names[] = {"perf.flops.sp", "perf.flops.dp", "perf.flops.any",
-                                        "perf.vector.ratio"};
-    return rm_counter_rows_open(collect, state, names, RM_ARRAY_LEN(names));
+    return rm_counter_rows_open(collect, state, metrics, RM_ARRAY_LEN(metrics));
 }
 
 const struct rm_collector rm_collect_perf_flops = {

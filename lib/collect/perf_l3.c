@@ -9,8 +9,7 @@ static const uint16_t metrics[] = {RM_PERF_L3_BANDWIDTH};
 
 static resmon_status open_counters(struct rm_collect *collect, void *state)
 {
-    static const char *const names[] = {"perf.l3.bandwidth"};
-    return rm_counter_rows_open(collect, state, names, RM_ARRAY_LEN(names));
+    return rm_counter_rows_open(collect, state, metrics, RM_ARRAY_LEN(metrics));
 }
 
 const struct rm_collector rm_collect_perf_l3 = {

@@ -90,14 +90,39 @@ resmon_status rm_counter_names(const char *formula,
     return status;
 }
 
+resmon_status rm_counter_row_find(const char *metric, uint32_t arch,
+                                  const struct rm_counter_row **ret_row,
+                                  struct rm_perf_event ret_events[RM_FORMULA_EVENTS],
+                                  size_t *ret_count)
+{
+    const struct rm_counter_row *row = rm_counter_row_of(metric, arch);
+    char names[RM_FORMULA_EVENTS][RM_EVENT_NAME_BYTES];
+    size_t count = 0;
+    *ret_row = row;
+    if (row == NULL || row->formula == NULL) {
+        return rm_error(RESMON_ENOTSUP, "%s: %s (%s)", metric, row != NULL ? row->note : "",
+                        rm_arch_name(arch));
+    }
+    resmon_status status = rm_counter_names(row->formula, names, &count);
+    for (size_t i = 0; i < count && status == RESMON_OK; i++) {
+        if (!rm_counter_event(names[i], arch, &ret_events[i])) {
+            status = rm_error(RESMON_EINVAL, "%s has no event %s", rm_arch_name(arch), names[i]);
+        }
+    }
+    *ret_count = count;
+    return status;
+}
+
 /* ---- what is asked for -------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     uint32_t bit;
 } groups[] = {
-    {"default", RM_COUNTERS_DEFAULT}, {"l2", RM_COUNTERS_L2},         {"l3", RM_COUNTERS_L3},
-    {"flops", RM_COUNTERS_FLOPS},     {"memory", RM_COUNTERS_MEMORY},
+    {"default", RM_COUNTERS_DEFAULT}, {"l2", RM_COUNTERS_L2},
+    {"l3", RM_COUNTERS_L3},           {"flops", RM_COUNTERS_FLOPS},
+    {"memory", RM_COUNTERS_MEMORY},   {"l2cache", RM_COUNTERS_L2CACHE},
+    {"l3cache", RM_COUNTERS_L3CACHE},
 };
 
 const char *rm_counters_group(size_t index, uint32_t *ret_bit)

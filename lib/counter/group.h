@@ -37,6 +37,13 @@ bool rm_counter_event(const char *alias, uint32_t arch, struct rm_perf_event *re
 
 #define RM_FORMULA_EVENTS 6
 
+/** The row of a metric, and its formula's events; RESMON_ENOTSUP: the hardware cannot tell, with
+ * the reason, and with the row. */
+resmon_status rm_counter_row_find(const char *metric, uint32_t arch,
+                                  const struct rm_counter_row **ret_row,
+                                  struct rm_perf_event ret_events[RM_FORMULA_EVENTS],
+                                  size_t *ret_count);
+
 /** The names of a formula, each once; RESMON_EINVAL: it is wrong, or has too many. */
 resmon_status rm_counter_names(const char *formula,
                                char ret_names[RM_FORMULA_EVENTS][RM_EVENT_NAME_BYTES],
@@ -50,6 +57,8 @@ resmon_status rm_counter_names(const char *formula,
 #define RM_COUNTERS_FLOPS   UINT32_C(8)
 #define RM_COUNTERS_MEMORY  UINT32_C(16)
 #define RM_COUNTERS_EVENTS  UINT32_C(32) /* some by name */
+#define RM_COUNTERS_L2CACHE UINT32_C(64)
+#define RM_COUNTERS_L3CACHE UINT32_C(128)
 
 #define RM_WANTED_EVENTS 16
 

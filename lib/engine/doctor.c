@@ -10,7 +10,10 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "engine/doctor_exam.h"
+#include "stack/dwarf.h"
+#include "stack/unwind.h"
 #include "sys/access.h"
+#include "sys/claimed_signal.h"
 #include "sys/perf.h"
 
 #define DEFAULT_GROUP "resmon"
@@ -21,6 +24,10 @@ const struct rm_doctor_tools rm_doctor_own_tools = {
     .can_read = rm_access_read,
     .perf_open = rm_perf_open,
     .perf_open_least = rm_perf_open_least,
+    .open_unwinding = rm_unwind_open,
+    .open_lines = rm_dwarf_load,
+    .try_faults = rm_doctor_try_faults,
+    .find_signal = rm_claimed_signal_find,
     .environment = &rm_job_own_environment,
 };
 
@@ -129,7 +136,7 @@ static void write_heading(struct resmon_doctor *doctor, const char *fs_root)
 static resmon_status run_rows(struct rm_doctor_exam *exam)
 {
     static void (*const rows[])(struct rm_doctor_exam *) = {
-        rm_doctor_look_round, rm_doctor_energy, rm_doctor_counters,
+        rm_doctor_look_round, rm_doctor_energy, rm_doctor_counters, rm_doctor_stacks,
         rm_doctor_gpu,        rm_doctor_site,   rm_doctor_kernel,
     };
     resmon_status status = rm_root_open(&exam->root, exam->fs_root);

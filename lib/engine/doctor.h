@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the findings of an examination, and running one: row by row, each row adds what it found.
- * Called by api/doctor.  The rows are in doctor_energy.c, doctor_counters.c and doctor_sources.c.
+ * Called by api/doctor.  The rows are in doctor_energy.c, doctor_counters.c,
+ * doctor_stacks.c and doctor_sources.c.
  */
 #ifndef RM_ENGINE_DOCTOR_H
 #define RM_ENGINE_DOCTOR_H
@@ -31,6 +32,10 @@ struct rm_doctor_tools {
     resmon_status (*can_read)(const struct rm_root *root, const char *path);
     int (*perf_open)(uint32_t type, uint64_t config, int cpu); /* -1 with errno */
     int (*perf_open_least)(void);
+    resmon_status (*open_unwinding)(void);
+    resmon_status (*open_lines)(void);
+    resmon_status (*try_faults)(bool *ret_has_kernel); /* a ring of this thread's page faults */
+    const char *(*find_signal)(void);                  /* NULL: there is none */
     const struct rm_job_environment *environment;
 };
 

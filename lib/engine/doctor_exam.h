@@ -51,9 +51,13 @@ bool rm_doctor_may_count_all(const struct rm_doctor_exam *exam);
     "or gives this right to one program: setcap cap_perfmon=ep PROGRAM (Linux 5.8 and later; " \
     "then the program looks at no environment variable of libresmon)"
 
+/** rm_doctor_tools.try_faults. */
+resmon_status rm_doctor_try_faults(bool *ret_has_kernel);
+
 /* Rows. */
 void rm_doctor_energy(struct rm_doctor_exam *exam);
 void rm_doctor_counters(struct rm_doctor_exam *exam);
+void rm_doctor_stacks(struct rm_doctor_exam *exam);
 void rm_doctor_gpu(struct rm_doctor_exam *exam);
 void rm_doctor_site(struct rm_doctor_exam *exam);
 void rm_doctor_kernel(struct rm_doctor_exam *exam);

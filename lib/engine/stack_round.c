@@ -188,10 +188,20 @@ static bool has_work(const struct rm_stack_round *round)
 
 static void see_modules(struct rm_stack_round *round)
 {
+    uint64_t left_out = 0;
     (void)rm_stack_sampler_refresh();
     const struct rm_modules *modules = rm_code_now()->modules;
+    if (round->has_seen_modules && modules->adds == round->seen_adds) {
+        return; /* what was unloaded since stays in the run */
+    }
+    round->has_seen_modules = true;
+    round->seen_adds = modules->adds;
     for (size_t i = 0; i < modules->count; i++) {
-        rm_stack_writer_add_module(&round->writer, &modules->rows[i].entry);
+        left_out += rm_stack_writer_add_module(&round->writer, &modules->rows[i].entry) ? 0 : 1;
+    }
+    if (left_out > round->left_out_most) {
+        rm_stack_writer_lose(&round->writer, RM_LOSS_MODULES, left_out - round->left_out_most);
+        round->left_out_most = left_out;
     }
 }
 
@@ -253,6 +263,15 @@ void rm_stack_round_finish(struct rm_stack_round *round)
     set_totals(round);
 }
 
+static bool has_huge_pages(struct rm_stack_round *round)
+{
+    struct rm_text text;
+    struct rm_text before;
+    return rm_file_read_once(&round->root, "sys/kernel/mm/transparent_hugepage/enabled",
+                             &round->scratch, &text) == RESMON_OK &&
+           rm_parse_until(&text, '[', &before) && rm_parse_literal(&text, "always]");
+}
+
 resmon_status rm_stack_round_open(struct rm_stack_round *round)
 {
     resmon_status status = rm_root_open(&round->root, NULL);
@@ -267,6 +286,8 @@ resmon_status rm_stack_round_open(struct rm_stack_round *round)
     if ((round->wanted & RESMON_STACKS_PEAK) != 0) {
         rm_memory_watch_open(&round->watch, &round->root, &round->scratch);
     }
+    round->has_huge_pages = has_huge_pages(round);
+    rm_stack_sampler_expect_huge_pages(round->has_huge_pages);
     return RESMON_OK;
 }
 

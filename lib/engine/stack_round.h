@@ -34,7 +34,11 @@ struct rm_stack_round {
     uint32_t greetings;               /* to new threads since the latest round */
     uint64_t slotless, slotless_most; /* threads without a slot, in this round and in any */
     uint64_t huge_bytes, huge_faults; /* of memory that came in huge pages */
-    bool has_faults;                  /* came in the latest round: the next one is soon */
+    uint64_t seen_adds;               /* of the loader, when modules were looked at */
+    uint64_t left_out_most;           /* modules without room, when they were most */
+    bool has_seen_modules;
+    bool has_faults;     /* came in the latest round: the next one is soon */
+    bool has_huge_pages; /* for all memory, unasked */
     bool is_at_peak;
     uint32_t peak_arrived;
     bool is_lost; /* the program took the signal away */

@@ -23,15 +23,6 @@ static void remark(struct rm_stack_round *round, const char *reason)
     }
 }
 
-static bool has_huge_pages(struct rm_stack_round *round)
-{
-    struct rm_text text;
-    struct rm_text before;
-    return rm_file_read_once(&round->root, "sys/kernel/mm/transparent_hugepage/enabled",
-                             &round->scratch, &text) == RESMON_OK &&
-           rm_parse_until(&text, '[', &before) && rm_parse_literal(&text, "always]");
-}
-
 static void judge(struct rm_stack_round *round, const struct rm_stack_attached *attached)
 {
     if (attached->faults != RESMON_OK) {
@@ -44,7 +35,7 @@ static void judge(struct rm_stack_round *round, const struct rm_stack_attached *
                "page faults in system calls (read() into fresh memory) are not sampled: this "
                "process may not watch the kernel (kernel.perf_event_paranoid 2)");
     }
-    if (attached->lacks_pages && has_huge_pages(round)) {
+    if (attached->lacks_pages && round->has_huge_pages) {
         remark(round,
                "this kernel does not tell huge pages (Linux 5.11 does), which are on for all "
                "memory: 2 MiB that come with one fault count as one small page");

@@ -100,11 +100,9 @@ static void end_perf(const struct rm_metering *metering, struct rm_meter_frame *
     if (!rm_thread_counters_read(frame->counters, plan, frame->now, &now)) {
         return;
     }
-    struct rm_scope_counts instance = {.calls = 1,
-                                       .wall = ticks,
-                                       .enabled = now.enabled - frame->counts.enabled,
-                                       .running = now.running - frame->counts.running,
-                                       .cost_ticks = 2 * frame->cost[PERF]};
+    struct rm_scope_counts instance = {
+        .calls = 1, .wall = ticks, .cost_ticks = 2 * frame->cost[PERF]};
+    rm_thread_counters_time(&frame->counts, &now, &instance);
     for (size_t i = 0; i < plan->count; i++) {
         instance.values[plan->places[i]] = now.values[i] - frame->counts.values[i];
     }
@@ -185,8 +183,8 @@ static bool is_due(const struct rm_metering *metering, const struct rm_scope_nod
            (double)metering->free_ticks + metering->max_share * (double)wall->total;
 }
 
-void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *node,
-                     struct rm_meter_frame *frame, uint32_t forced)
+uint64_t rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *node,
+                         struct rm_meter_frame *frame, uint32_t forced)
 {
     uint64_t now = 0;
     frame->taken = 0;
@@ -205,6 +203,7 @@ void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *n
             frame->cost[i] = now - frame->now;
         }
     }
+    return now;
 }
 
 void rm_meters_end(const struct rm_metering *metering, struct rm_scope_node *node,

@@ -55,9 +55,10 @@ void rm_metering_count(struct rm_metering *metering, const struct rm_counter_wis
                        const struct rm_block *block);
 void rm_metering_close(struct rm_metering *metering);
 
-/** Takes the meters that are due at this node, and those `forced`. */
-void rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *node,
-                     struct rm_meter_frame *frame, uint32_t forced);
+/** Takes the meters that are due at this node, and those `forced`; when it was done, in ticks, or
+ * 0: there was nothing to do. */
+uint64_t rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *node,
+                         struct rm_meter_frame *frame, uint32_t forced);
 
 /** Takes them again and adds the differences to the node; the instance lasted `ticks`. */
 void rm_meters_end(const struct rm_metering *metering, struct rm_scope_node *node,

@@ -99,15 +99,16 @@ static struct rm_meter_frame *meter_frame_of(const struct rm_scope_frame *frame)
     return &self.thread->meter_frames[frame - self.thread->record->frames];
 }
 
-/* Opens a frame for `node`; its start is the last thing to be taken. */
-static inline uint64_t push(struct rm_scope_node *node, rm_node_ref ref)
+/* Opens a frame for `node`; its start is the last thing to be taken, unless meters just took `now`.
+ */
+static inline uint64_t push(struct rm_scope_node *node, rm_node_ref ref, uint64_t now)
 {
     struct rm_scope_frame *frame = self.top + 1;
     uint64_t token = self.next_token++;
     RM_STORE(&frame->node, ref);
     self.top = frame;
     self.current = node;
-    RM_STORE(&frame->start, rm_clock_ticks());
+    RM_STORE(&frame->start, now != 0 ? now : rm_clock_ticks());
     RM_STORE_RELEASE(&frame->token, token);
     return token;
 }
@@ -232,11 +233,12 @@ static uint64_t begin_void(void)
 
 static uint64_t begin_special(struct rm_scope_node *node, rm_node_ref ref, uint32_t forced)
 {
-    struct rm_scope_thread *thread = self.thread;
+    uint64_t now = 0;
     if (((self.special & SPECIAL_METERS) | forced) != 0) {
-        rm_meters_begin(&thread->session->metering, node, meter_frame_of(self.top + 1), forced);
+        now = rm_meters_begin(&self.thread->session->metering, node, meter_frame_of(self.top + 1),
+                              forced);
     }
-    return push(node, ref);
+    return push(node, ref, now);
 }
 
 /* Everything that is not the repeated visit of the child visited last. */
@@ -284,7 +286,7 @@ uint64_t resmon_scope_begin(resmon_site *site)
     if (RM_UNLIKELY(self.special != 0)) {
         return begin_special(node, ref, 0);
     }
-    return push(node, ref);
+    return push(node, ref, 0);
 }
 
 uint64_t rm_scope_begin_forced(resmon_site *site, uint32_t meters)

@@ -223,16 +223,19 @@ static RM_COLD void open_group(struct rm_thread_counters *counters,
     map_pages(counters, plan);
 }
 
+/* A group is counted at the same time: the times of the first are those of all. */
 static bool read_pages(const struct rm_thread_counters *counters, struct rm_perf_group *group)
 {
     for (size_t i = 0; i < counters->count; i++) {
         struct rm_perf_count count;
-        if (!rm_perf_page_read(counters->pages[i], &count)) {
+        if (!rm_perf_page_read(counters->pages[i], i == 0, &count)) {
             return false;
         }
         group->values[i] = count.value;
-        group->enabled = count.enabled;
-        group->running = count.running;
+        if (i == 0) {
+            group->enabled = count.enabled;
+            group->running = count.running;
+        }
     }
     return true;
 }
@@ -264,6 +267,14 @@ bool rm_thread_counters_read(struct rm_thread_counters *counters,
     counters->calls++;
     return is_still_ours(counters, plan->trust_ticks, now) &&
            rm_perf_read_group(counters->fds[0], counters->count, ret_group);
+}
+
+void rm_thread_counters_time(const struct rm_perf_group *begin, const struct rm_perf_group *end,
+                             struct rm_scope_counts *ret_counts)
+{
+    bool is_later = end->enabled > begin->enabled;
+    ret_counts->enabled = is_later ? end->enabled - begin->enabled : 0;
+    ret_counts->running = is_later ? end->running - begin->running : 0;
 }
 
 void rm_thread_counters_close(struct rm_thread_counters *counters)

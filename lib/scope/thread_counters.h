@@ -53,6 +53,11 @@ bool rm_thread_counters_read(struct rm_thread_counters *counters,
                              const struct rm_counter_plan *plan, uint64_t now,
                              struct rm_perf_group *ret_group);
 
+/** The times between two readings, for `ret_counts`.  One by RDPMC may lag behind one by the kernel
+ * (sys/perf_page.h): then no time is known to have passed, in which nothing was missed. */
+void rm_thread_counters_time(const struct rm_perf_group *begin, const struct rm_perf_group *end,
+                             struct rm_scope_counts *ret_counts);
+
 /** Tells what its reading was as I/O of the process. */
 void rm_thread_counters_note(struct rm_thread_counters *counters);
 

@@ -13,9 +13,9 @@
 #include "base/intern.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "sink/gzip.h"
 #include "sink/protobuf.h"
 #include "sink/stacks.h"
+#include "sys/gzip.h"
 #include "sys/outfile.h"
 
 #define LARGEST_PROFILE ((size_t)1 << 30)

@@ -3,11 +3,12 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stdbool.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "sys/gzip.h"
 
 #define ALIGNMENT 16U
 
@@ -21,12 +22,18 @@ static const char *const wanted[] = {
 #define MOST_SECTIONS (RM_ARRAY_LEN(wanted) + 2)
 #define NAMES_BYTES   512U
 
+/* Where the content of a section comes from. */
+struct source {
+    const struct rm_elf_section *section;
+    bool unpacks; /* it is unpacked on the way */
+};
+
 struct plan {
     const struct rm_elf *elf;
     struct rm_debug_image image; /* lengths only */
     size_t bound;
     ElfW(Shdr) table[MOST_SECTIONS];
-    const struct rm_elf_section *sources[MOST_SECTIONS];
+    struct source sources[MOST_SECTIONS];
     size_t count;
     char names[NAMES_BYTES];
     size_t name_bytes;
@@ -43,26 +50,26 @@ static resmon_status too_large(const struct plan *plan)
                     plan->elf->file.path, plan->bound >> 20U);
 }
 
-/* What a compressed section claims to be counts: it is unpacked later. */
-static resmon_status check_compressed(struct plan *plan, const struct rm_elf_section *section)
+static resmon_status no_memory(const struct plan *plan)
 {
-    ElfW(Chdr) header;
-    if ((section->flags & SHF_COMPRESSED) == 0) {
-        return RESMON_OK;
-    }
-    if (section->bytes < sizeof header) {
+    return rm_error(RESMON_ENOMEM, "out of memory for the debug information of %s",
+                    plan->elf->file.path);
+}
+
+static bool has_room_for(const struct plan *plan, uint64_t bytes)
+{
+    return plan->image.length + plan->image.unpacked <= plan->bound &&
+           bytes <= plan->bound - plan->image.length - plan->image.unpacked;
+}
+
+/* What a compressed section claims to be. */
+static resmon_status read_claim(const struct plan *plan, const struct rm_elf_section *section,
+                                ElfW(Chdr) * claim)
+{
+    if (section->bytes < sizeof *claim) {
         return rm_error(RESMON_EFORMAT, "%s: %s is cut", plan->elf->file.path, section->name);
     }
-    resmon_status status =
-        rm_infile_read(&plan->elf->file, section->offset, &header, sizeof header);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    if (header.ch_size > plan->bound - plan->image.length - plan->image.unpacked) {
-        return too_large(plan);
-    }
-    plan->image.unpacked += (size_t)header.ch_size;
-    return RESMON_OK;
+    return rm_infile_read(&plan->elf->file, section->offset, claim, sizeof *claim);
 }
 
 static void add_name(struct plan *plan, ElfW(Shdr) * entry, const char *name)
@@ -73,7 +80,7 @@ static void add_name(struct plan *plan, ElfW(Shdr) * entry, const char *name)
     plan->name_bytes += length;
 }
 
-static void add_entry(struct plan *plan, const char *name, size_t bytes)
+static ElfW(Shdr) * add_entry(struct plan *plan, const char *name, size_t bytes)
 {
     ElfW(Shdr) *entry = &plan->table[plan->count++];
     entry->sh_offset = plan->image.length;
@@ -81,6 +88,35 @@ static void add_entry(struct plan *plan, const char *name, size_t bytes)
     entry->sh_addralign = 1;
     add_name(plan, entry, name);
     plan->image.length = align(plan->image.length + bytes);
+    return entry;
+}
+
+/* What zlib packed is unpacked here, into memory that can be given back; else libelf does it. */
+static resmon_status add_compressed(struct plan *plan, const struct rm_elf_section *section,
+                                    const char *name)
+{
+    ElfW(Chdr) claim = {0};
+    resmon_status status = read_claim(plan, section, &claim);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (!has_room_for(plan, section->bytes) || !has_room_for(plan, claim.ch_size)) {
+        return too_large(plan);
+    }
+    struct source *source = &plan->sources[plan->count];
+    source->section = section;
+    source->unpacks =
+        claim.ch_type == ELFCOMPRESS_ZLIB && claim.ch_size > 0 && rm_gzip_can_unpack();
+    if (source->unpacks) {
+        add_entry(plan, name, (size_t)claim.ch_size)->sh_type = SHT_PROGBITS;
+        return RESMON_OK;
+    }
+    ElfW(Shdr) *entry = add_entry(plan, name, (size_t)section->bytes);
+    entry->sh_type = SHT_PROGBITS;
+    entry->sh_flags = SHF_COMPRESSED;
+    entry->sh_addralign = sizeof(ElfW(Addr));
+    plan->image.unpacked += (size_t)claim.ch_size;
+    return RESMON_OK;
 }
 
 static resmon_status add_section(struct plan *plan, const char *name)
@@ -89,20 +125,15 @@ static resmon_status add_section(struct plan *plan, const char *name)
     if (section == NULL) {
         return RESMON_OK;
     }
-    if (section->bytes > plan->bound - plan->image.length - plan->image.unpacked) {
+    if ((section->flags & SHF_COMPRESSED) != 0) {
+        return add_compressed(plan, section, name);
+    }
+    if (!has_room_for(plan, section->bytes)) {
         return too_large(plan);
     }
-    ElfW(Shdr) *entry = &plan->table[plan->count];
-    plan->sources[plan->count] = section;
-    add_entry(plan, name, (size_t)section->bytes);
-    entry->sh_type = SHT_PROGBITS;
-    entry->sh_flags = section->flags & SHF_COMPRESSED;
-    if (entry->sh_flags != 0) {
-        entry->sh_addralign = sizeof(ElfW(Addr));
-    }
-    return plan->image.length + plan->image.unpacked > plan->bound
-               ? too_large(plan)
-               : check_compressed(plan, section);
+    plan->sources[plan->count].section = section;
+    add_entry(plan, name, (size_t)section->bytes)->sh_type = SHT_PROGBITS;
+    return RESMON_OK;
 }
 
 static resmon_status make_plan(struct plan *plan)
@@ -117,10 +148,8 @@ static resmon_status make_plan(struct plan *plan)
     if (status != RESMON_OK) {
         return status;
     }
-    ElfW(Shdr) *names = &plan->table[plan->count];
-    add_entry(plan, ".shstrtab", NAMES_BYTES);
-    names->sh_type = SHT_STRTAB;
-    return RESMON_OK;
+    add_entry(plan, ".shstrtab", NAMES_BYTES)->sh_type = SHT_STRTAB;
+    return plan->image.length + plan->image.unpacked <= plan->bound ? RESMON_OK : too_large(plan);
 }
 
 static void write_head(const struct plan *plan, char *bytes)
@@ -144,25 +173,55 @@ static void write_head(const struct plan *plan, char *bytes)
     memcpy(bytes + plan->table[plan->count - 1].sh_offset, plan->names, NAMES_BYTES);
 }
 
+static resmon_status unpack(const struct plan *plan, const struct rm_elf_section *section,
+                            void *unpacked, size_t room)
+{
+    struct rm_mapping packed = {0};
+    if (rm_mapping_anonymous(&packed, section->bytes) != RESMON_OK) {
+        return no_memory(plan);
+    }
+    const char *bytes = packed.memory;
+    resmon_status status =
+        rm_infile_read(&plan->elf->file, section->offset, packed.memory, section->bytes);
+    if (status == RESMON_OK) {
+        status = rm_gzip_unpack(bytes + sizeof(ElfW(Chdr)),
+                                (size_t)section->bytes - sizeof(ElfW(Chdr)), unpacked, room);
+    }
+    if (status == RESMON_EFORMAT) {
+        status = rm_error(status, "%s: %s is damaged", plan->elf->file.path, section->name);
+    }
+    rm_mapping_free(&packed);
+    return status;
+}
+
+static resmon_status read_section(const struct plan *plan, size_t number, char *bytes)
+{
+    const struct source *source = &plan->sources[number];
+    const ElfW(Shdr) *entry = &plan->table[number];
+    if (source->unpacks) {
+        return unpack(plan, source->section, bytes + entry->sh_offset, (size_t)entry->sh_size);
+    }
+    return rm_infile_read(&plan->elf->file, source->section->offset, bytes + entry->sh_offset,
+                          source->section->bytes);
+}
+
 static resmon_status fill(struct plan *plan, struct rm_debug_image *image)
 {
     size_t length = plan->image.length + plan->count * sizeof *plan->table;
-    char *bytes = rm_alloc(length, 1);
-    if (bytes == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for the debug information of %s",
-                        plan->elf->file.path);
+    struct rm_mapping mapping = {0};
+    if (rm_mapping_anonymous(&mapping, length) != RESMON_OK) {
+        return no_memory(plan);
     }
+    char *bytes = mapping.memory;
     write_head(plan, bytes);
     for (size_t i = 1; i + 1 < plan->count; i++) {
-        const struct rm_elf_section *source = plan->sources[i];
-        resmon_status status = rm_infile_read(&plan->elf->file, source->offset,
-                                              bytes + plan->table[i].sh_offset, source->bytes);
+        resmon_status status = read_section(plan, i, bytes);
         if (status != RESMON_OK) {
-            rm_free(bytes);
+            rm_mapping_free(&mapping);
             return status;
         }
     }
-    *image = (struct rm_debug_image){bytes, length, plan->image.unpacked};
+    *image = (struct rm_debug_image){mapping, length, plan->image.unpacked};
     return RESMON_OK;
 }
 
@@ -182,7 +241,7 @@ resmon_status rm_debug_image_read(const struct rm_elf *elf, size_t bound,
     }
     resmon_status status = make_plan(&plan);
     for (size_t i = 1; status == RESMON_OK && i + 1 < plan.count; i++) {
-        const struct rm_elf_section *source = plan.sources[i];
+        const struct rm_elf_section *source = plan.sources[i].section;
         if (source->offset > elf->file.bytes || source->bytes > elf->file.bytes - source->offset) {
             status = rm_error(RESMON_EFORMAT, "%s is cut: %s is not in it", elf->file.path,
                               source->name);
@@ -193,6 +252,6 @@ resmon_status rm_debug_image_read(const struct rm_elf *elf, size_t bound,
 
 void rm_debug_image_free(struct rm_debug_image *image)
 {
-    rm_free(image->bytes);
+    rm_mapping_free(&image->mapping);
     *image = (struct rm_debug_image){0};
 }

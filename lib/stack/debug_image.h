@@ -12,12 +12,14 @@
 #include <resmon/status.h>
 
 #include "stack/elf_file.h"
+#include "sys/mapping.h"
 
-/* Zeroed: empty. */
+/* Zeroed: empty.  Mapped, and not of the program's allocator: it goes back whole, and leaves no
+ * trace in how that one behaves. */
 struct rm_debug_image {
-    char *bytes;
+    struct rm_mapping mapping;
     size_t length;
-    size_t unpacked; /* what compressed sections claim to be besides */
+    size_t unpacked; /* what sections that are still compressed claim to be besides */
 };
 
 /** Reads it.  RESMON_ENOENT: there is none; RESMON_ERANGE: more than `bound` bytes; RESMON_EFORMAT;

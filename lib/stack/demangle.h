@@ -2,7 +2,7 @@
 /*
  * Owns the names of C++ functions as people write them, by the demangler of whatever C++ library
  * is there.
- * Called by naming.c.
+ * Called by naming.c; answers.c keeps to its bound.
  */
 #ifndef RM_STACK_DEMANGLE_H
 #define RM_STACK_DEMANGLE_H

@@ -4,81 +4,33 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "stack/dwarf_index.h"
+#include "stack/escape.h"
 #include "stack/ranges.h"
 #include "sys/library.h"
+#include "sys/mapping.h"
 
 #define MOST_DEPTH 128 /* of entries in one another: what lies deeper has no names of its own */
-#define NO_NODE    UINT32_MAX
 #define SPARE      ((size_t)8 << 20)
 
 /* ---- libdw ------------------------------------------------------------------------------ */
 
-/* The functions of libdw and libelf, by their own declarations. */
+/* By its own declarations. */
 static struct {
-    unsigned (*elf_version)(unsigned version);
-    Elf *(*elf_memory)(char *image, size_t size);
-    int (*elf_end)(Elf *elf);
-    Dwarf *(*begin_elf)(Elf *elf, Dwarf_Cmd cmd, Elf_Scn *group);
-    int (*end)(Dwarf *dwarf);
-    Dwarf_OOM (*new_oom_handler)(Dwarf *dwarf, Dwarf_OOM handler);
-    void (*setalt)(Dwarf *dwarf, Dwarf *alternate);
-    int (*nextcu)(Dwarf *dwarf, Dwarf_Off at, Dwarf_Off *next, size_t *header_size,
-                  Dwarf_Off *abbrev_offset, uint8_t *address_size, uint8_t *offset_size);
-    Dwarf_Die *(*offdie)(Dwarf *dwarf, Dwarf_Off offset, Dwarf_Die *result);
-    Dwarf_Off (*dieoffset)(Dwarf_Die *die);
-    int (*tag)(Dwarf_Die *die);
-    int (*child)(Dwarf_Die *die, Dwarf_Die *result);
-    int (*siblingof)(Dwarf_Die *die, Dwarf_Die *result);
-    ptrdiff_t (*ranges)(Dwarf_Die *die, ptrdiff_t offset, Dwarf_Addr *base, Dwarf_Addr *start,
-                        Dwarf_Addr *end);
-    Dwarf_Attribute *(*attr)(Dwarf_Die *die, unsigned name, Dwarf_Attribute *result);
-    Dwarf_Attribute *(*attr_integrate)(Dwarf_Die *die, unsigned name, Dwarf_Attribute *result);
-    const char *(*formstring)(Dwarf_Attribute *attribute);
-    int (*formudata)(Dwarf_Attribute *attribute, Dwarf_Word *result);
-    Dwarf_Line *(*getsrc_die)(Dwarf_Die *unit, Dwarf_Addr address);
-    int (*lineno)(Dwarf_Line *line, int *result);
-    const char *(*linesrc)(Dwarf_Line *line, Dwarf_Word *mtime, Dwarf_Word *length);
-    int (*getsrcfiles)(Dwarf_Die *unit, Dwarf_Files **files, size_t *count);
-    const char *(*filesrc)(Dwarf_Files *files, size_t index, Dwarf_Word *mtime, Dwarf_Word *length);
-    int (*getaranges)(Dwarf *dwarf, Dwarf_Aranges **aranges, size_t *count);
-    Dwarf_Arange *(*onearange)(Dwarf_Aranges *aranges, size_t index);
-    int (*getarangeinfo)(Dwarf_Arange *arange, Dwarf_Addr *address, Dwarf_Word *length,
-                         Dwarf_Off *offset);
+#define FUNCTION(name, member) __typeof__(name) *member;
+#include "stack/libdw.def"
+#undef FUNCTION
 } dw;
 
 static const struct rm_library_function functions[] = {
-    {"elf_version", &dw.elf_version},
-    {"elf_memory", &dw.elf_memory},
-    {"elf_end", &dw.elf_end},
-    {"dwarf_begin_elf", &dw.begin_elf},
-    {"dwarf_end", &dw.end},
-    {"dwarf_new_oom_handler", &dw.new_oom_handler},
-    {"dwarf_setalt", &dw.setalt},
-    {"dwarf_nextcu", &dw.nextcu},
-    {"dwarf_offdie", &dw.offdie},
-    {"dwarf_dieoffset", &dw.dieoffset},
-    {"dwarf_tag", &dw.tag},
-    {"dwarf_child", &dw.child},
-    {"dwarf_siblingof", &dw.siblingof},
-    {"dwarf_ranges", &dw.ranges},
-    {"dwarf_attr", &dw.attr},
-    {"dwarf_attr_integrate", &dw.attr_integrate},
-    {"dwarf_formstring", &dw.formstring},
-    {"dwarf_formudata", &dw.formudata},
-    {"dwarf_getsrc_die", &dw.getsrc_die},
-    {"dwarf_lineno", &dw.lineno},
-    {"dwarf_linesrc", &dw.linesrc},
-    {"dwarf_getsrcfiles", &dw.getsrcfiles},
-    {"dwarf_filesrc", &dw.filesrc},
-    {"dwarf_getaranges", &dw.getaranges},
-    {"dwarf_onearange", &dw.onearange},
-    {"dwarf_getarangeinfo", &dw.getarangeinfo},
+#define FUNCTION(name, member) {#name, &dw.member},
+#include "stack/libdw.def"
+#undef FUNCTION
 };
 
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
@@ -107,24 +59,6 @@ resmon_status rm_dwarf_load(void)
 
 /* ---- an open file ----------------------------------------------------------------------- */
 
-/* A function, or one that was inlined into the one around it. */
-struct node {
-    Dwarf_Off offset;
-    uint32_t around; /* NO_NODE: it was not inlined */
-    uint32_t is_named;
-    struct rm_symbol symbol; /* once it is named: file and line are those of the call */
-};
-
-/* A translation unit. */
-struct unit {
-    Dwarf_Die die;
-    Dwarf_Off past; /* where its entries end */
-    struct node *nodes;
-    size_t node_count, node_capacity;
-    struct rm_ranges ranges; /* by index of nodes */
-    bool is_indexed;
-};
-
 /* One debug information, as libdw has it. */
 struct handle {
     struct rm_debug_image image;
@@ -134,40 +68,21 @@ struct handle {
 
 struct rm_dwarf {
     struct handle own, alternate;
-    struct unit *units;
-    size_t unit_count, unit_capacity;
-    struct rm_ranges ranges; /* by index of units */
-    size_t budget;           /* of entries and ranges yet to be looked at: see spend() */
-    bool is_broken;          /* libdw ran out of memory in the middle of something */
+    struct rm_dwarf_index index;
+    const struct rm_dwarf_unit *latest; /* whose entry this is: */
+    Dwarf_Die latest_die;
+    size_t budget;  /* of entries and ranges yet to be looked at: see spend() */
+    bool is_broken; /* libdw ran out of memory in the middle of something */
 };
 
-/* Where libdw has no memory it calls a handler that must not return; its own ends the program. */
-static RM_THREAD_LOCAL jmp_buf *escape;
-
-static void on_no_memory(void) __attribute__((noreturn)); /* as the type of libdw says it */
-
-static void on_no_memory(void)
+/* Runs what calls libdw. */
+static resmon_status run(struct rm_dwarf *dwarf, rm_escape_work_fn work, void *context)
 {
-    longjmp(*escape, 1); /* NOLINT(cert-err52-cpp): there is no other way out of libdw */
-}
-
-typedef resmon_status (*work_fn)(struct rm_dwarf *dwarf, void *context);
-
-/* Runs what calls libdw.  All memory that it takes must hang on `dwarf`. */
-static resmon_status run(struct rm_dwarf *dwarf, work_fn work, void *context)
-{
-    jmp_buf here;
-    if (dwarf->is_broken) {
-        return rm_error(RESMON_ENOMEM, "libdw is out of memory");
-    }
-    if (setjmp(here) != 0) { /* NOLINT(cert-err52-cpp) */
-        escape = NULL;
+    resmon_status status = RESMON_ENOMEM;
+    if (dwarf->is_broken || !rm_escape_run(work, dwarf, context, &status)) {
         dwarf->is_broken = true;
         return rm_error(RESMON_ENOMEM, "libdw is out of memory");
     }
-    escape = &here;
-    resmon_status status = work(dwarf, context);
-    escape = NULL;
     return status;
 }
 
@@ -187,22 +102,21 @@ static bool spend(struct rm_dwarf *dwarf)
     return true;
 }
 
-/* ---- units ------------------------------------------------------------------------------ */
-
-static resmon_status add_unit(struct rm_dwarf *dwarf, const Dwarf_Die *die, Dwarf_Off past)
+static bool entry_at(const struct rm_dwarf *dwarf, uint64_t offset, Dwarf_Die *die)
 {
-    if (dwarf->unit_count == dwarf->unit_capacity) {
-        size_t capacity = dwarf->unit_capacity > 0 ? 2 * dwarf->unit_capacity : 16;
-        struct unit *units = rm_realloc(dwarf->units, capacity, sizeof *units);
-        if (units == NULL) {
-            return no_memory();
-        }
-        dwarf->units = units;
-        dwarf->unit_capacity = capacity;
-    }
-    dwarf->units[dwarf->unit_count++] = (struct unit){.die = *die, .past = past};
-    return RESMON_OK;
+    return dw.offdie(dwarf->own.dwarf, offset, die) != NULL;
 }
+
+/* Addresses come in order, and many are of one unit. */
+static Dwarf_Die *entry_of(struct rm_dwarf *dwarf, const struct rm_dwarf_unit *unit)
+{
+    if (dwarf->latest != unit) {
+        dwarf->latest = entry_at(dwarf, unit->offset, &dwarf->latest_die) ? unit : NULL;
+    }
+    return dwarf->latest != NULL ? &dwarf->latest_die : NULL;
+}
+
+/* ---- units ------------------------------------------------------------------------------ */
 
 /* Adds what ranges an entry has; how many that are. */
 static resmon_status add_ranges(struct rm_dwarf *dwarf, struct rm_ranges *ranges, Dwarf_Die *die,
@@ -233,21 +147,13 @@ static resmon_status add_aranges(struct rm_dwarf *dwarf, const bool *is_known)
         Dwarf_Addr low = 0;
         Dwarf_Word length = 0;
         Dwarf_Off offset = 0;
-        size_t first = 0, past = dwarf->unit_count;
         if (dw.getarangeinfo(dw.onearange(aranges, i), &low, &length, &offset) != 0) {
             continue;
         }
-        while (first < past) { /* units are in the order of their offsets */
-            size_t middle = first + (past - first) / 2;
-            if (dwarf->units[middle].past <= offset) {
-                first = middle + 1;
-            } else {
-                past = middle;
-            }
-        }
-        const struct rm_range range = {.low = low, .high = low + length, .value = (uint32_t)first};
-        if (first < dwarf->unit_count && !is_known[first] &&
-            !rm_ranges_add(&dwarf->ranges, range)) {
+        size_t unit = rm_dwarf_index_unit_of(&dwarf->index, offset);
+        const struct rm_range range = {.low = low, .high = low + length, .value = (uint32_t)unit};
+        if (unit < dwarf->index.unit_count && !is_known[unit] &&
+            !rm_ranges_add(&dwarf->index.ranges, range)) {
             return no_memory();
         }
     }
@@ -260,10 +166,10 @@ static resmon_status list_units(struct rm_dwarf *dwarf)
     size_t header = 0;
     while (dw.nextcu(dwarf->own.dwarf, at, &next, &header, NULL, NULL, NULL) == 0 && next > at) {
         Dwarf_Die die;
-        if (dw.offdie(dwarf->own.dwarf, at + header, &die) != NULL) {
+        if (entry_at(dwarf, at + header, &die)) {
             int tag = dw.tag(&die);
             resmon_status status = tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit
-                                       ? add_unit(dwarf, &die, next)
+                                       ? rm_dwarf_index_add_unit(&dwarf->index, at + header, next)
                                        : RESMON_OK;
             if (status != RESMON_OK) {
                 return status;
@@ -274,38 +180,43 @@ static resmon_status list_units(struct rm_dwarf *dwarf)
     return RESMON_OK;
 }
 
-static resmon_status index_units(struct rm_dwarf *dwarf, void *context)
+static resmon_status index_units(void *owner, void *context)
 {
+    struct rm_dwarf *dwarf = owner;
     bool *is_known = context;
     resmon_status status = RESMON_OK;
-    for (size_t i = 0; status == RESMON_OK && i < dwarf->unit_count; i++) {
+    for (size_t i = 0; status == RESMON_OK && i < dwarf->index.unit_count; i++) {
+        Dwarf_Die die;
         size_t count = 0;
-        status = add_ranges(dwarf, &dwarf->ranges, &dwarf->units[i].die,
-                            (struct rm_range){.value = (uint32_t)i}, &count);
+        if (entry_at(dwarf, dwarf->index.units[i].offset, &die)) {
+            status = add_ranges(dwarf, &dwarf->index.ranges, &die,
+                                (struct rm_range){.value = (uint32_t)i}, &count);
+        }
         is_known[i] = count > 0;
     }
     if (status == RESMON_OK) {
         status = add_aranges(dwarf, is_known);
     }
-    return status == RESMON_OK && !rm_ranges_flatten(&dwarf->ranges) ? no_memory() : status;
+    return status == RESMON_OK && !rm_ranges_flatten(&dwarf->index.ranges) ? no_memory() : status;
 }
 
-static resmon_status begin(struct rm_dwarf *dwarf, void *context)
+static resmon_status begin(void *owner, void *context)
 {
+    struct rm_dwarf *dwarf = owner;
     struct handle *handle = context;
-    handle->elf = dw.elf_memory(handle->image.bytes, handle->image.length);
+    handle->elf = dw.elf_memory(handle->image.mapping.memory, handle->image.length);
     handle->dwarf = handle->elf != NULL ? dw.begin_elf(handle->elf, DWARF_C_READ, NULL) : NULL;
     if (handle->dwarf == NULL) {
         return rm_error(RESMON_EFORMAT, "libdw does not take the debug information");
     }
-    (void)dw.new_oom_handler(handle->dwarf, on_no_memory);
+    (void)dw.new_oom_handler(handle->dwarf, rm_escape_leave);
     return handle == &dwarf->own ? list_units(dwarf) : RESMON_OK;
 }
 
 static resmon_status open_handles(struct rm_dwarf *dwarf)
 {
     /* Without the alternate one, some names are missing. */
-    if (dwarf->alternate.image.bytes != NULL) {
+    if (dwarf->alternate.image.length > 0) {
         resmon_status status = run(dwarf, begin, &dwarf->alternate);
         if (status == RESMON_ENOMEM) {
             return status;
@@ -321,10 +232,10 @@ static resmon_status open_handles(struct rm_dwarf *dwarf)
 static resmon_status open_dwarf(struct rm_dwarf *dwarf)
 {
     resmon_status status = open_handles(dwarf);
-    if (status != RESMON_OK || dwarf->unit_count == 0) {
+    if (status != RESMON_OK || dwarf->index.unit_count == 0) {
         return status;
     }
-    bool *is_known = rm_alloc(dwarf->unit_count, sizeof *is_known);
+    bool *is_known = rm_alloc(dwarf->index.unit_count, sizeof *is_known);
     status = is_known != NULL ? run(dwarf, index_units, is_known) : no_memory();
     rm_free(is_known);
     return status;
@@ -334,9 +245,10 @@ static resmon_status open_dwarf(struct rm_dwarf *dwarf)
  * plenty before it begins. */
 static bool has_room(const struct rm_debug_image *image)
 {
-    void *room = rm_alloc(image->length + image->unpacked + SPARE, 2);
-    bool is_there = room != NULL;
-    rm_free(room);
+    struct rm_mapping room = {0};
+    bool is_there =
+        rm_mapping_anonymous(&room, 2 * (image->length + image->unpacked + SPARE)) == RESMON_OK;
+    rm_mapping_free(&room);
     return is_there;
 }
 
@@ -370,7 +282,7 @@ resmon_status rm_dwarf_open(struct rm_debug_image *image, struct rm_debug_image 
 /* A walk through the entries of a unit: the entry at each depth, and the function around it. */
 struct walk {
     struct rm_dwarf *dwarf;
-    struct unit *unit;
+    struct rm_dwarf_unit *unit;
     Dwarf_Die dies[MOST_DEPTH];
     uint32_t nodes[MOST_DEPTH];
     size_t depth;
@@ -378,7 +290,7 @@ struct walk {
 
 static resmon_status add_node(struct walk *walk, Dwarf_Die *die, bool is_inlined)
 {
-    struct unit *unit = walk->unit;
+    struct rm_dwarf_unit *unit = walk->unit;
     size_t count = 0;
     uint32_t index = (uint32_t)unit->node_count;
     resmon_status status =
@@ -387,19 +299,9 @@ static resmon_status add_node(struct walk *walk, Dwarf_Die *die, bool is_inlined
     if (status != RESMON_OK || count == 0) {
         return status;
     }
-    if (unit->node_count == unit->node_capacity) {
-        size_t capacity = unit->node_capacity > 0 ? 2 * unit->node_capacity : 64;
-        struct node *nodes = rm_realloc(unit->nodes, capacity, sizeof *nodes);
-        if (nodes == NULL) {
-            return no_memory();
-        }
-        unit->nodes = nodes;
-        unit->node_capacity = capacity;
-    }
-    unit->nodes[unit->node_count++] = (struct node){
-        .offset = dw.dieoffset(die), .around = is_inlined ? walk->nodes[walk->depth - 1] : NO_NODE};
     walk->nodes[walk->depth] = index;
-    return RESMON_OK;
+    return rm_dwarf_unit_add_node(unit, dw.dieoffset(die),
+                                  is_inlined ? walk->nodes[walk->depth - 1] : RM_NO_NODE);
 }
 
 /* Whether functions with code may be in it. */
@@ -449,12 +351,12 @@ static bool descend(struct walk *walk)
     return false;
 }
 
-static resmon_status walk_unit(struct rm_dwarf *dwarf, void *context)
+static resmon_status walk_unit(struct rm_dwarf *dwarf, struct rm_dwarf_unit *unit)
 {
-    struct walk walk = {.dwarf = dwarf, .unit = context};
-    walk.dies[0] = walk.unit->die;
-    walk.nodes[0] = NO_NODE;
-    for (bool is_more = descend(&walk); is_more;) {
+    struct walk walk = {.dwarf = dwarf, .unit = unit};
+    bool is_more = entry_at(dwarf, unit->offset, &walk.dies[0]) && descend(&walk);
+    walk.nodes[0] = RM_NO_NODE;
+    while (is_more) {
         Dwarf_Die *die = &walk.dies[walk.depth];
         int tag = dw.tag(die);
         walk.nodes[walk.depth] = walk.nodes[walk.depth - 1];
@@ -466,16 +368,15 @@ static resmon_status walk_unit(struct rm_dwarf *dwarf, void *context)
         }
         is_more = (holds_functions(tag) && descend(&walk)) || step(&walk);
     }
-    return rm_ranges_flatten(&walk.unit->ranges) ? RESMON_OK : no_memory();
+    return rm_ranges_flatten(&unit->ranges) ? RESMON_OK : no_memory();
 }
 
-static resmon_status index_unit(struct rm_dwarf *dwarf, struct unit *unit)
+static resmon_status index_unit(struct rm_dwarf *dwarf, struct rm_dwarf_unit *unit)
 {
     if (unit->is_indexed) {
         return RESMON_OK;
     }
-    unit->node_count = 0;
-    rm_ranges_free(&unit->ranges);
+    rm_dwarf_unit_clear(unit);
     resmon_status status = walk_unit(dwarf, unit);
     unit->is_indexed = status == RESMON_OK;
     return status;
@@ -499,21 +400,23 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
     return value <= INT32_MAX ? (uint32_t)value : 0;
 }
 
-static const char *file_of(struct unit *unit, uint32_t index)
+static const char *file_of(struct rm_dwarf *dwarf, const struct rm_dwarf_unit *unit, uint32_t index)
 {
+    Dwarf_Die *die = entry_of(dwarf, unit);
     Dwarf_Files *files = NULL;
     size_t count = 0;
-    if (dw.getsrcfiles(&unit->die, &files, &count) != 0 || index >= count) {
+    if (die == NULL || dw.getsrcfiles(die, &files, &count) != 0 || index >= count) {
         return NULL;
     }
     return dw.filesrc(files, index, NULL, NULL);
 }
 
-static const struct node *named(struct rm_dwarf *dwarf, struct unit *unit, uint32_t index)
+static const struct rm_dwarf_node *named(struct rm_dwarf *dwarf, struct rm_dwarf_unit *unit,
+                                         uint32_t index)
 {
     Dwarf_Die die;
-    struct node *node = &unit->nodes[index];
-    if (node->is_named || dw.offdie(dwarf->own.dwarf, node->offset, &die) == NULL) {
+    struct rm_dwarf_node *node = &unit->nodes[index];
+    if (node->is_named || !entry_at(dwarf, node->offset, &die)) {
         return node;
     }
     const char *function = text_of(&die, DW_AT_linkage_name);
@@ -522,8 +425,8 @@ static const struct node *named(struct rm_dwarf *dwarf, struct unit *unit, uint3
     }
     node->symbol.is_linked = function != NULL;
     node->symbol.function = function != NULL ? function : text_of(&die, DW_AT_name);
-    if (node->around != NO_NODE) {
-        node->symbol.file = file_of(unit, number_of(&die, DW_AT_call_file));
+    if (node->around != RM_NO_NODE) {
+        node->symbol.file = file_of(dwarf, unit, number_of(&die, DW_AT_call_file));
         node->symbol.line = number_of(&die, DW_AT_call_line);
     }
     node->is_named = 1;
@@ -536,10 +439,12 @@ struct question {
     size_t count;
 };
 
-static void find_line(struct unit *unit, struct question *question)
+static void find_line(struct rm_dwarf *dwarf, const struct rm_dwarf_unit *unit,
+                      struct question *question)
 {
+    Dwarf_Die *die = entry_of(dwarf, unit);
     int number = 0;
-    Dwarf_Line *line = dw.getsrc_die(&unit->die, question->address);
+    Dwarf_Line *line = die != NULL ? dw.getsrc_die(die, question->address) : NULL;
     if (line == NULL) {
         return;
     }
@@ -550,30 +455,31 @@ static void find_line(struct unit *unit, struct question *question)
     question->count = question->frames[0].file != NULL ? 1 : 0;
 }
 
-static resmon_status find(struct rm_dwarf *dwarf, void *context)
+static resmon_status find(void *owner, void *context)
 {
+    struct rm_dwarf *dwarf = owner;
     struct question *question = context;
     uint32_t index = 0;
-    if (!rm_ranges_find(&dwarf->ranges, question->address, &index)) {
+    if (!rm_ranges_find(&dwarf->index.ranges, question->address, &index)) {
         return RESMON_OK;
     }
-    struct unit *unit = &dwarf->units[index];
+    struct rm_dwarf_unit *unit = &dwarf->index.units[index];
     resmon_status status = index_unit(dwarf, unit);
     if (status != RESMON_OK) {
         return status;
     }
     question->frames[0] = (struct rm_symbol){0};
-    find_line(unit, question);
+    find_line(dwarf, unit, question);
     if (!rm_ranges_find(&unit->ranges, question->address, &index)) {
         return RESMON_OK;
     }
-    for (question->count = 0; index != NO_NODE && question->count < RM_MOST_INLINED;) {
-        const struct node *node = named(dwarf, unit, index);
+    for (question->count = 0; index != RM_NO_NODE && question->count < RM_MOST_INLINED;) {
+        const struct rm_dwarf_node *node = named(dwarf, unit, index);
         struct rm_symbol *frame = &question->frames[question->count++];
         frame->function = node->symbol.function;
         frame->is_linked = node->symbol.is_linked;
         index = node->around;
-        if (index != NO_NODE && question->count < RM_MOST_INLINED) {
+        if (index != RM_NO_NODE && question->count < RM_MOST_INLINED) {
             frame[1] = (struct rm_symbol){.file = node->symbol.file, .line = node->symbol.line};
         }
     }
@@ -611,11 +517,6 @@ void rm_dwarf_close(struct rm_dwarf *dwarf)
     }
     end(&dwarf->own);
     end(&dwarf->alternate);
-    for (size_t i = 0; i < dwarf->unit_count; i++) {
-        rm_free(dwarf->units[i].nodes);
-        rm_ranges_free(&dwarf->units[i].ranges);
-    }
-    rm_free(dwarf->units);
-    rm_ranges_free(&dwarf->ranges);
+    rm_dwarf_index_free(&dwarf->index);
     rm_free(dwarf);
 }

@@ -14,7 +14,7 @@
 #define LEAST_JUDGED 16U /* samples, before more of the stack is asked for */
 
 /* Huge pages come with so many fewer faults, and take so much longer, that samples may be this much
- * closer.  So are the first ones of a thread, of which nothing is known yet. */
+ * closer. */
 #define FINER 16U
 #define HUGE  (UINT64_C(1) << 20) /* from here on, a page is huge */
 
@@ -193,13 +193,14 @@ static void open_others(struct rm_faults *faults, uint32_t thread)
     (void)rm_perf_ring_open(&faults->major.ring, &terms);
 }
 
-resmon_status rm_faults_open(struct rm_faults *faults, uint32_t thread, uint64_t period)
+resmon_status rm_faults_open(struct rm_faults *faults, uint32_t thread, uint64_t period,
+                             bool is_fine)
 {
     uint64_t full = faults->full;
     rm_faults_init(faults);
     faults->full = full;
     faults->period = period;
-    faults->is_fine = true;
+    faults->is_fine = is_fine;
     if (period > 0) {
         resmon_status status = open_minor(faults, thread, LITTLE_STACK, &faults->minor.ring);
         if (status != RESMON_OK) {

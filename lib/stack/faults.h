@@ -25,15 +25,16 @@ struct rm_faults {
     uint64_t period;                 /* faults between samples, as it was asked for; 0: none */
     uint64_t full;                   /* samples that found a ring full, ever */
     uint64_t samples, short_samples; /* those that had too little of the stack */
-    bool is_fine;                    /* samples are closer: huge pages come, or the first ones */
+    bool is_fine;                    /* samples are closer: huge pages come */
 };
 
 /** Nothing: to be closed and drained like others. */
 void rm_faults_init(struct rm_faults *faults);
 
-/** Counts from now on; `period` 0: only births are told.  As rm_perf_ring_open() with minor faults;
- * that others cannot be had is no failure. */
-resmon_status rm_faults_open(struct rm_faults *faults, uint32_t thread, uint64_t period);
+/** Counts from now on; `period` 0: only births are told; `is_fine`: huge pages are likely.  As
+ * rm_perf_ring_open() with minor faults; that others cannot be had is no failure. */
+resmon_status rm_faults_open(struct rm_faults *faults, uint32_t thread, uint64_t period,
+                             bool is_fine);
 void rm_faults_close(struct rm_faults *faults);
 
 /* What becomes of it. */

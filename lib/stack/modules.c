@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "sys/identity.h"
+#include "sys/vdso.h"
 
 /* ---- what one module says of itself ----------------------------------------------------- */
 
@@ -90,7 +91,7 @@ static void set_path(const struct dl_phdr_info *info, bool is_first,
         rm_identity_program(link, sizeof link);
         name = link;
     } else if (strncmp(name, "linux-vdso", 10) == 0 || strncmp(name, "linux-gate", 10) == 0) {
-        name = "[vdso]";
+        name = RM_VDSO_NAME;
     }
     (void)rm_text_set(path, RM_MODULE_PATH_BYTES, name);
 }

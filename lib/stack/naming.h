@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns how the places of a profile get their names: functions, lines, and a frame for each function
- * that was inlined.  Modules that were opened are kept for the next time.
+ * that was inlined.
  * Called by engine and api, when a run is looked at or saved.
  */
 #ifndef RM_STACK_NAMING_H
 #define RM_STACK_NAMING_H
 
 #include <resmon/status.h>
-
-#define RM_MOST_NAMED_MODULES 512
 
 struct resmon_run;
 struct rm_naming;
@@ -21,8 +19,8 @@ resmon_status rm_naming_new(const char *debug_root, struct rm_naming **ret_namin
 /**
  * Names the places of run->profile, whose frames then stand for inlined functions too; in memory of
  * run->strings.  A profile that has names already stays as it is.  What has no names, and why, is
- * said in the reasons of the kinds that have none yet.  `naming` NULL: one for this call.
- * RESMON_ENOMEM, and RESMON_EINVAL for a profile that contradicts itself: it stays as it is.
+ * said in the reasons of the kinds, behind what they say already.  `naming` NULL: one for this
+ * call. RESMON_ENOMEM, and RESMON_EINVAL for a profile that contradicts itself: it stays as it is.
  * One thread at a time for each `naming`.
  */
 resmon_status rm_naming_fill(struct rm_naming *naming, struct resmon_run *run);

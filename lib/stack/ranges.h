@@ -2,7 +2,7 @@
 /*
  * Owns ranges of addresses that lie in one another, made into a sorted list of ones that do not:
  * the innermost range of an address is then found by halving.
- * Called by symbol_table.c and dwarf.c.
+ * Called by symbol_table.c, dwarf.c and dwarf_index.c.
  */
 #ifndef RM_STACK_RANGES_H
 #define RM_STACK_RANGES_H

@@ -29,6 +29,7 @@ static struct {
     bool is_taken; /* atomic: from open to the end of close */
     struct rm_stack_terms terms;
     /* The thread of engine/stacks alone: */
+    bool expects_huge_pages;
     struct pollfd rings[2 * RM_STACK_THREADS];
     uint32_t born[MOST_BORN]; /* threads, not attached yet */
     uint32_t born_count;
@@ -70,6 +71,11 @@ resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms)
         __atomic_store_n(&state.is_taken, false, __ATOMIC_SEQ_CST);
     }
     return status;
+}
+
+void rm_stack_sampler_expect_huge_pages(bool are_likely)
+{
+    state.expects_huge_pages = are_likely;
 }
 
 static void stop_timer(struct rm_stack_slot *slot)
@@ -157,7 +163,8 @@ static void attach(struct rm_stack_slot *slot, struct rm_stack_attached *attache
     slot->blocked = 0;
     slot->is_hung_up = false;
     slot->seen_ns = (uint64_t)rm_clock_ns(rm_thread_cpu_clock_of(slot->thread));
-    resmon_status status = rm_faults_open(&slot->faults, slot->thread, state.terms.fault_period);
+    resmon_status status = rm_faults_open(&slot->faults, slot->thread, state.terms.fault_period,
+                                          state.expects_huge_pages);
     attached->faults = say(slot->thread, status, attached->faults_error);
     if (status == RESMON_OK && state.terms.fault_period > 0) {
         attached->lacks_kernel = !slot->faults.minor.ring.has_kernel;

@@ -26,6 +26,9 @@ struct rm_stack_terms {
  * stacks, or the program uses the signals; RESMON_ENOTSUP: no libunwind; RESMON_ENOMEM. */
 resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms);
 
+/** Whether the kernel gives huge pages unasked: page faults of threads are then sampled closely. */
+void rm_stack_sampler_expect_huge_pages(bool are_likely);
+
 /** No more stacks are taken; those that are on their way are waited for. */
 void rm_stack_sampler_stop(void);
 

@@ -87,7 +87,8 @@ static int compare(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-/* One without a size, as of assembly, ends where the next one begins, or its section ends. */
+/* One without a size, as of assembly, ends where the next one begins, or its section ends.  Where
+ * only what is exported has names (`next` 0), what is behind it may well be another function. */
 static uint64_t end_of(const struct rm_elf *elf, const struct symbol *symbol, uint64_t next)
 {
     uint64_t end = symbol->address;
@@ -103,7 +104,7 @@ static uint64_t end_of(const struct rm_elf *elf, const struct symbol *symbol, ui
     return symbol->address;
 }
 
-static resmon_status make_ranges(const struct rm_elf *elf, struct symbols *symbols,
+static resmon_status make_ranges(const struct rm_elf *elf, bool is_full, struct symbols *symbols,
                                  struct rm_ranges *ranges)
 {
     size_t next = 0;
@@ -114,6 +115,7 @@ static resmon_status make_ranges(const struct rm_elf *elf, struct symbols *symbo
              next++) {
         }
         uint64_t limit = next < symbols->count ? symbols->items[next].address : UINT64_MAX;
+        limit = is_full ? limit : 0;
         struct rm_range range = {
             .low = symbol->address, .high = end_of(elf, symbol, limit), .value = symbol->name};
         if (!rm_ranges_add(ranges, range)) {
@@ -149,7 +151,7 @@ static resmon_status read_table(const struct rm_elf *elf, const struct rm_elf_se
     }
     gather(elf, table, entries, count, &symbols);
     cut_versions(table);
-    status = make_ranges(elf, &symbols, &table->functions);
+    status = make_ranges(elf, section->type == SHT_SYMTAB, &symbols, &table->functions);
     rm_free(symbols.items);
     if (status != RESMON_OK) {
         return rm_error(status, "out of memory for the symbols of %s", elf->file.path);

@@ -6,9 +6,11 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "stack/answers.h"
 #include "stack/debug_files.h"
 #include "stack/elf_file.h"
 #include "stack/symbol_table.h"
+#include "sys/vdso.h"
 
 struct rm_symbols {
     char *path, *build_id, *debug_root;
@@ -16,16 +18,18 @@ struct rm_symbols {
     resmon_status status;
     char reason[RM_SYMBOLS_REASON_BYTES]; /* of that */
     char remark[RM_SYMBOLS_REASON_BYTES];
+    bool is_stripped;
     bool is_read;  /* the table was, or cannot be */
     bool is_whole; /* so was the debug information */
     struct rm_symbol_table table;
     struct rm_dwarf *dwarf;
-    size_t debug_bytes;
+    struct rm_answers answers;
 };
 
 /* The files of one module, while they are read. */
 struct files {
     struct rm_elf own;
+    char *image; /* of the vDSO, if that is it */
     struct rm_debug_file debug, alternate;
 };
 
@@ -74,15 +78,31 @@ static resmon_status check_same(const struct rm_symbols *symbols, const struct r
     return RESMON_OK;
 }
 
-static resmon_status open_own(const struct rm_symbols *symbols, struct rm_elf *own)
+static resmon_status open_vdso(struct files *files)
 {
-    if (symbols->path[0] != '/') {
-        *own = (struct rm_elf){.file = {.fd = -1}};
-        return rm_error(RESMON_ENOENT, "%s is no file",
-                        symbols->path[0] != '\0' ? symbols->path : "code made at run time");
+    size_t length = 0;
+    resmon_status status = rm_vdso_read(&files->image, &length);
+    return status == RESMON_OK ? rm_elf_of_memory(&files->own, RM_VDSO_NAME, files->image, length)
+                               : status;
+}
+
+static bool is_vdso(const struct rm_symbols *symbols)
+{
+    return strcmp(symbols->path, RM_VDSO_NAME) == 0 && symbols->build_id[0] != '\0';
+}
+
+static resmon_status open_own(const struct rm_symbols *symbols, struct files *files)
+{
+    resmon_status status = RESMON_OK;
+    if (is_vdso(symbols)) {
+        status = open_vdso(files);
+    } else if (symbols->path[0] == '/') {
+        status = rm_elf_open(&files->own, symbols->path);
+    } else {
+        status = rm_error(RESMON_ENOENT, "%s is no file",
+                          symbols->path[0] != '\0' ? symbols->path : "code made at run time");
     }
-    resmon_status status = rm_elf_open(own, symbols->path);
-    return status == RESMON_OK ? check_same(symbols, own) : status;
+    return status == RESMON_OK ? check_same(symbols, &files->own) : status;
 }
 
 /* ---- what is in it ---------------------------------------------------------------------- */
@@ -108,6 +128,7 @@ static resmon_status read_table(struct rm_symbols *symbols, const struct files *
     }
     bool is_apart =
         !rm_symbol_table_is_full(&files->own) && rm_symbol_table_is_full(&files->debug.elf);
+    symbols->is_stripped = !rm_symbol_table_is_full(&files->own) && !is_apart && !is_vdso(symbols);
     resmon_status status = RESMON_ENOENT;
     if (is_apart) {
         status = rm_symbol_table_read(&files->debug.elf, &symbols->table);
@@ -145,12 +166,8 @@ static resmon_status read_debug(struct rm_symbols *symbols, struct files *files)
     if (status == RESMON_OK) {
         status = read_alternate(symbols, files, elf, &alternate);
     }
-    size_t bytes = image.length + image.unpacked + alternate.length + alternate.unpacked;
     if (status == RESMON_OK) {
         status = rm_dwarf_open(&image, &alternate, &symbols->dwarf);
-    }
-    if (status == RESMON_OK) {
-        symbols->debug_bytes = bytes;
     }
     rm_debug_image_free(&image);
     rm_debug_image_free(&alternate);
@@ -184,7 +201,7 @@ static resmon_status prepare(struct rm_symbols *symbols)
         return rm_error(RESMON_ENOMEM, "out of memory for the symbols of %s", symbols->path);
     }
     files->own.file.fd = files->debug.elf.file.fd = files->alternate.elf.file.fd = -1;
-    resmon_status status = open_own(symbols, &files->own);
+    resmon_status status = open_own(symbols, files);
     if (status == RESMON_OK) {
         symbols->status = RESMON_OK;
         status = read_all(symbols, files);
@@ -197,6 +214,7 @@ static resmon_status prepare(struct rm_symbols *symbols)
     rm_elf_close(&files->own);
     rm_debug_file_close(&files->debug);
     rm_debug_file_close(&files->alternate);
+    rm_free(files->image);
     rm_free(files);
     return status;
 }
@@ -230,15 +248,23 @@ resmon_status rm_symbols_find(struct rm_symbols *symbols, uint64_t address,
                               struct rm_symbol frames[RM_MOST_INLINED], size_t *ret_count)
 {
     size_t count = 0;
+    if (rm_answers_find(&symbols->answers, address, frames, ret_count)) {
+        return RESMON_OK;
+    }
     resmon_status status = prepare(symbols);
     if (status == RESMON_OK && symbols->dwarf != NULL) {
         status = rm_dwarf_find(symbols->dwarf, address, frames, &count);
     }
+    if (status == RESMON_OK && symbols->status == RESMON_OK) {
+        count = complete(symbols, address, frames, count);
+        status = rm_answers_add(&symbols->answers, address, frames, count);
+    }
     if (status != RESMON_OK) {
         rm_symbols_rest(symbols);
+        rm_answers_free(&symbols->answers);
         return status;
     }
-    *ret_count = complete(symbols, address, frames, count);
+    *ret_count = count;
     return RESMON_OK;
 }
 
@@ -253,16 +279,15 @@ const char *rm_symbols_remark(const struct rm_symbols *symbols)
     return symbols->remark;
 }
 
-size_t rm_symbols_debug_bytes(const struct rm_symbols *symbols)
+int rm_symbols_is_stripped(const struct rm_symbols *symbols)
 {
-    return symbols->debug_bytes;
+    return symbols->is_stripped;
 }
 
 void rm_symbols_rest(struct rm_symbols *symbols)
 {
     rm_dwarf_close(symbols->dwarf);
     symbols->dwarf = NULL;
-    symbols->debug_bytes = 0;
     symbols->is_whole = false;
 }
 
@@ -272,6 +297,7 @@ void rm_symbols_free(struct rm_symbols *symbols)
         return;
     }
     rm_dwarf_close(symbols->dwarf);
+    rm_answers_free(&symbols->answers);
     rm_symbol_table_free(&symbols->table);
     rm_free(symbols->path);
     rm_free(symbols->build_id);

@@ -3,7 +3,7 @@
  * Owns the names in one program or library that was mapped: of its own file, if it is still the
  * same, and of the files with its debug information, wherever a distribution puts them.  Files are
  * read when the first address is asked for.
- * Called by naming.c.
+ * Called by naming.c and named_modules.c.
  */
 #ifndef RM_STACK_SYMBOLS_H
 #define RM_STACK_SYMBOLS_H
@@ -19,7 +19,7 @@
 
 /* Which file, and where separate debug information is. */
 struct rm_symbols_origin {
-    const char *path;
+    const char *path;       /* or RM_VDSO_NAME, which is then that of this process */
     const char *build_id;   /* of what was mapped, in hexadecimal; "": it has none */
     int64_t mapped_ns;      /* real time: without a build-id, a file that was changed since is
                                another one; 0: not known */
@@ -45,10 +45,12 @@ resmon_status rm_symbols_status(const struct rm_symbols *symbols, const char **r
 /** What of it is missing though it should be there, as libdw; "": nothing. */
 const char *rm_symbols_remark(const struct rm_symbols *symbols);
 
-/** How many bytes of debug information it holds. */
-size_t rm_symbols_debug_bytes(const struct rm_symbols *symbols);
+/** Whether neither the file nor a separate one has a full symbol table: then functions that are not
+ * exported have no names.  After a find. */
+int rm_symbols_is_stripped(const struct rm_symbols *symbols);
 
-/** Gives that back; it is read again when it is needed. */
+/** Gives its debug information back: the library's memory is the program's.  It is read again when
+ * an address is asked for that was not asked for before. */
 void rm_symbols_rest(struct rm_symbols *symbols);
 
 /** Whether it is of that file. */

@@ -20,8 +20,9 @@ enum rm_stack_loss {
     RM_LOSS_ROOM,    /* no room for one more stack in the run */
     RM_LOSS_DEPTH,   /* stacks that were cut: deeper than the bound */
     RM_LOSS_UNWIND,  /* stacks that end early: a frame could not be unwound */
-    RM_LOSS_BLOCKED, /* threads that had the signal blocked when they were looked at */
+    RM_LOSS_BLOCKED, /* of threads that had the signal blocked */
     RM_LOSS_THREADS, /* threads that found no slot, or whose counter could not be opened */
+    RM_LOSS_MODULES, /* programs and libraries for which the run has no room, most at a time */
     RM_LOSS_COUNT
 };
 

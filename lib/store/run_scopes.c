@@ -213,6 +213,16 @@ static void fill_meters(struct rm_run_scope *scope, const struct path *path)
                                 : provenance_of(meters->rss_calls, scope->calls);
 }
 
+/* Counters that were never descheduled may have been read without a time (sys/perf_page.h): they
+ * ran all of it. */
+static double running_share(const struct rm_scope_counts *counts)
+{
+    if (counts->calls == 0) {
+        return RM_NAN;
+    }
+    return counts->enabled > 0 ? (double)counts->running / (double)counts->enabled : 1.0;
+}
+
 /* Counted while the counters ran, which stands for the time in which they did not. */
 static void fill_counts(const struct rm_block *block, struct rm_run_scope *scope,
                         const struct path *path)
@@ -223,8 +233,7 @@ static void fill_counts(const struct rm_block *block, struct rm_run_scope *scope
     bool is_part = counts->running < counts->enabled;
     scope->counter_calls = has_run ? counts->calls : 0;
     scope->counter_provenance = provenance_of(scope->counter_calls, scope->calls);
-    scope->counter_running =
-        counts->enabled > 0 ? (double)counts->running / (double)counts->enabled : RM_NAN;
+    scope->counter_running = running_share(counts);
     if (scope->counter_calls > 0 && is_part) {
         scope->counter_provenance = RESMON_PROVENANCE_SAMPLED;
     }

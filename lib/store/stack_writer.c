@@ -174,7 +174,7 @@ static int is_same_module(const struct rm_module_entry *a, const struct rm_modul
            strcmp(a->path, b->path) == 0;
 }
 
-void rm_stack_writer_add_module(struct rm_stack_writer *writer,
+bool rm_stack_writer_add_module(struct rm_stack_writer *writer,
                                 const struct rm_module_entry *module)
 {
     uint64_t count = writer->record->module_count;
@@ -182,14 +182,16 @@ void rm_stack_writer_add_module(struct rm_stack_writer *writer,
         const struct rm_module_entry *known =
             rm_block_record(&writer->block, RM_SECTION_MODULES, i);
         if (is_same_module(known, module)) {
-            return;
+            return true;
         }
     }
-    if (count < writer->block.header->sections[RM_SECTION_MODULES].count) {
-        struct rm_module_entry *fresh = rm_block_record(&writer->block, RM_SECTION_MODULES, count);
-        *fresh = *module;
-        RM_STORE_RELEASE(&writer->record->module_count, count + 1);
+    if (count >= writer->block.header->sections[RM_SECTION_MODULES].count) {
+        return false;
     }
+    struct rm_module_entry *fresh = rm_block_record(&writer->block, RM_SECTION_MODULES, count);
+    *fresh = *module;
+    RM_STORE_RELEASE(&writer->record->module_count, count + 1);
+    return true;
 }
 
 /* ---- the peak --------------------------------------------------------------------------- */

@@ -43,8 +43,8 @@ void rm_stack_writer_set_kind(struct rm_stack_writer *writer, int32_t kind, resm
 void rm_stack_writer_set_period(struct rm_stack_writer *writer, int32_t kind, uint64_t period);
 void rm_stack_writer_set_total(struct rm_stack_writer *writer, int32_t kind, uint64_t total);
 
-/** Adds a module; those that are there already, or find no room, are left. */
-void rm_stack_writer_add_module(struct rm_stack_writer *writer,
+/** Adds a module, unless it is there already.  False: there is no room for it. */
+bool rm_stack_writer_add_module(struct rm_stack_writer *writer,
                                 const struct rm_module_entry *module);
 
 /** Begins the stacks of a peak, in place of those before it once it is published. */

@@ -15,12 +15,15 @@
  * has gone) is ignored by default, and nearly nobody has a use for it.  A standard signal is queued
  * once only, so that a thread that has it blocked does not gather them.
  */
-static const int candidates[] = {
-    SIGURG,
+static const struct {
+    int number;
+    const char *name;
+} candidates[] = {
+    {SIGURG, "SIGURG"},
 #ifdef SIGSTKFLT
-    SIGSTKFLT,
+    {SIGSTKFLT, "SIGSTKFLT"},
 #endif
-    SIGPROF,
+    {SIGPROF, "SIGPROF"},
 };
 
 static rm_signal_fn handler; /* atomic */
@@ -65,6 +68,25 @@ static bool is_ours(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) != 0 && action->sa_sigaction == on_signal;
 }
 
+/* The index of a candidate, RM_ARRAY_LEN(candidates) when there is none; and what handles it. */
+static size_t find(struct sigaction *ret_old)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(candidates); i++) {
+        if (sigaction(candidates[i].number, NULL, ret_old) == 0 &&
+            (is_free(ret_old) || is_ours(ret_old))) {
+            return i;
+        }
+    }
+    return RM_ARRAY_LEN(candidates);
+}
+
+const char *rm_claimed_signal_find(void)
+{
+    struct sigaction old;
+    size_t found = find(&old);
+    return found < RM_ARRAY_LEN(candidates) ? candidates[found].name : NULL;
+}
+
 resmon_status rm_claimed_signal_take(rm_signal_fn handle, int *ret_signal)
 {
     struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_RESTART};
@@ -74,15 +96,14 @@ resmon_status rm_claimed_signal_take(rm_signal_fn handle, int *ret_signal)
     if (RM_LOAD(&claimed) != 0) {
         return rm_error(RESMON_EBUSY, "another monitor takes stacks");
     }
-    for (size_t i = 0; i < RM_ARRAY_LEN(candidates); i++) {
-        if (sigaction(candidates[i], NULL, &old) != 0 || (!is_free(&old) && !is_ours(&old))) {
-            continue;
-        }
+    size_t found = find(&old);
+    if (found < RM_ARRAY_LEN(candidates)) {
+        int number = candidates[found].number;
         before = is_free(&old) ? old : before; /* a parent's handler is left over from a fork */
         __atomic_store_n(&handler, handle, __ATOMIC_RELEASE);
-        if (sigaction(candidates[i], &ours, NULL) == 0) {
-            RM_STORE(&claimed, candidates[i]);
-            *ret_signal = candidates[i];
+        if (sigaction(number, &ours, NULL) == 0) {
+            RM_STORE(&claimed, number);
+            *ret_signal = number;
             return RESMON_OK;
         }
     }

@@ -20,6 +20,9 @@ typedef bool (*rm_signal_fn)(const siginfo_t *info, void *context);
  */
 resmon_status rm_claimed_signal_take(rm_signal_fn handle, int *ret_signal);
 
+/** The name of the signal that would be taken; NULL: the program handles all that could be. */
+const char *rm_claimed_signal_find(void);
+
 /** Whether the handler is still ours: the program may have put its own in its place. */
 bool rm_claimed_signal_is_ours(void);
 

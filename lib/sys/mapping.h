@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the memory of run blocks: anonymous, or a file mapping that was allocated in full first, so
- * that a full disk is an error at start and never a SIGBUS later.
+ * Owns memory that is mapped, as that of run blocks: anonymous, or a file mapping that was
+ * allocated in full first, so that a full disk is an error at start and never a SIGBUS later.
  */
 #ifndef RM_SYS_MAPPING_H
 #define RM_SYS_MAPPING_H

@@ -131,20 +131,11 @@ bool rm_perf_read(int fd, struct rm_perf_count *ret_count)
     return got == (ssize_t)sizeof *ret_count;
 }
 
-/* struct read_format of perf_event_open(2): nr, time_enabled, time_running, values. */
 bool rm_perf_read_group(int fd, size_t count, struct rm_perf_group *ret_group)
 {
-    uint64_t words[3 + RM_PERF_GROUP];
-    words[0] = 0;
-    size_t bytes = (3 + count) * sizeof words[0];
-    ssize_t got = count <= RM_PERF_GROUP ? read(fd, words, bytes) : -1;
-    if (got != (ssize_t)bytes || words[0] != count) {
-        return false;
-    }
-    ret_group->enabled = words[1];
-    ret_group->running = words[2];
-    memcpy(ret_group->values, &words[3], count * sizeof words[0]);
-    return true;
+    size_t bytes = offsetof(struct rm_perf_group, values) + count * sizeof ret_group->values[0];
+    return count <= RM_PERF_GROUP && syscall(SYS_read, fd, ret_group, bytes) == (long)bytes &&
+           ret_group->count == count;
 }
 
 bool rm_perf_sees_kernel(void)

@@ -61,13 +61,16 @@ bool rm_perf_read(int fd, struct rm_perf_count *ret_count);
 
 #define RM_PERF_GROUP 8
 
+/* As the kernel writes it: struct read_format of perf_event_open(2). */
 struct rm_perf_group {
+    uint64_t count;
     uint64_t enabled, running;
     uint64_t values[RM_PERF_GROUP]; /* in the order in which they were opened */
 };
 
-/** Reads all `count` of a group, by its leader, in one call; false: it is no such group.  Whether
- * it is ours is for the caller to know, and to note the call (sys/own_io.h). */
+/** Reads all `count` of a group, by its leader, in one call; false: it is no such group, and what
+ * `ret_group` holds means nothing.  Whether it is ours is for the caller to know, and to note the
+ * call (sys/own_io.h).  No cancellation point: a thread is not cancelled inside a scope's end. */
 bool rm_perf_read_group(int fd, size_t count, struct rm_perf_group *ret_group);
 
 /** Whether this process may count what the kernel does. */

@@ -41,6 +41,7 @@ static uint64_t rdtsc(void)
 #endif
 
 static const struct rm_perf_processor own = {rdpmc, rdtsc};
+static const struct rm_perf_processor own_without_clock = {rdpmc, NULL};
 
 struct perf_event_mmap_page *rm_perf_page_map(int fd)
 {
@@ -96,13 +97,14 @@ bool rm_perf_page_read_by(const struct perf_event_mmap_page *page,
         if (!page->cap_user_rdpmc || index == 0 || page->pmc_width == 0 || page->pmc_width > 64) {
             return false;
         }
-        if (count.enabled != count.running) { /* it shares its counter: the times matter */
-            if (!page->cap_user_time) {
-                return false;
-            }
+        /* Without a clock the times are those of the last writing: they lag, which matters only to
+         * a counter that is shared. */
+        if (page->cap_user_time && processor->rdtsc != NULL) {
             uint64_t since = time_since(page, processor->rdtsc());
             count.enabled += since;
             count.running += since;
+        } else if (count.enabled != count.running && !page->cap_user_time) {
+            return false;
         }
         count.value += count_since(page, processor->rdpmc(index - 1));
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -114,7 +116,8 @@ bool rm_perf_page_read_by(const struct perf_event_mmap_page *page,
     return false;
 }
 
-bool rm_perf_page_read(const struct perf_event_mmap_page *page, struct rm_perf_count *ret_count)
+bool rm_perf_page_read(const struct perf_event_mmap_page *page, bool wants_time,
+                       struct rm_perf_count *ret_count)
 {
-    return rm_perf_page_read_by(page, &own, ret_count);
+    return rm_perf_page_read_by(page, wants_time ? &own : &own_without_clock, ret_count);
 }

@@ -17,13 +17,17 @@ struct perf_event_mmap_page;
 struct perf_event_mmap_page *rm_perf_page_map(int fd);
 void rm_perf_page_unmap(struct perf_event_mmap_page *page);
 
-/** Reads it; false: the counter does not run just now, or never can: the kernel has to be asked. */
-bool rm_perf_page_read(const struct perf_event_mmap_page *page, struct rm_perf_count *ret_count);
+/** Reads it; false: the counter does not run just now, or never can: the kernel has to be asked.
+ * `wants_time`: the times are needed, and not only the count: one event of a group tells them.
+ * Where the page has no clock, as in many virtual machines, the times of a counter that was never
+ * descheduled lag: enabled and running are the same, and may be older than those of a read(2). */
+bool rm_perf_page_read(const struct perf_event_mmap_page *page, bool wants_time,
+                       struct rm_perf_count *ret_count);
 
 /* The processor, or what tests put in its place. */
 struct rm_perf_processor {
     uint64_t (*rdpmc)(uint32_t index);
-    uint64_t (*rdtsc)(void);
+    uint64_t (*rdtsc)(void); /* NULL: the times are not wanted */
 };
 
 bool rm_perf_page_read_by(const struct perf_event_mmap_page *page,

@@ -23,11 +23,6 @@
 #define REGISTERS_MASK UINT64_C(0)
 #endif
 
-/* What a user may lock without privileges is half a MiB for each CPU, and RLIMIT_MEMLOCK: many
- * threads get smaller rings. */
-#define MOST_RING_PAGES  64U
-#define LEAST_RING_PAGES 4U
-
 /* PERF_SAMPLE_DATA_PAGE_SIZE, which older headers lack. */
 #define SAMPLE_PAGE_SIZE (UINT64_C(1) << 22)
 
@@ -57,8 +52,9 @@ static const struct {
     uint32_t pages;     /* of the ring at most */
     bool has_faults, has_births;
 } kinds[] = {
-    [RM_RING_MINOR] = {PERF_COUNT_SW_PAGE_FAULTS_MIN, UINT32_MAX, MOST_RING_PAGES, true, false},
-    [RM_RING_MAJOR] = {PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1, 8, true, true},
+    [RM_RING_MINOR] = {PERF_COUNT_SW_PAGE_FAULTS_MIN, UINT32_MAX, RM_PERF_RING_MOST_PAGES, true,
+                       false},
+    [RM_RING_MAJOR] = {PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1, RM_PERF_RING_MAJOR_PAGES, true, true},
     [RM_RING_BIRTHS] = {PERF_COUNT_SW_DUMMY, 1, 1, false, true},
 };
 
@@ -108,7 +104,7 @@ static bool open_best(struct rm_perf_ring *ring, const struct rm_perf_ring_terms
 
 static resmon_status map_ring(struct rm_perf_ring *ring, size_t most_pages)
 {
-    size_t least = most_pages < LEAST_RING_PAGES ? most_pages : LEAST_RING_PAGES;
+    size_t least = most_pages < RM_PERF_RING_LEAST_PAGES ? most_pages : RM_PERF_RING_LEAST_PAGES;
     for (size_t pages = most_pages; pages >= least; pages /= 2) {
         ring->bytes = (pages + 1) * page_bytes();
         ring->memory = mmap(NULL, ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);

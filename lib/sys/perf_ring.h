@@ -24,6 +24,12 @@
 #define RM_PERF_REGISTERS 0 /* not known here: nothing can be opened */
 #endif
 
+/* What a user may lock without privileges is half a MiB for each CPU, and RLIMIT_MEMLOCK: many
+ * threads get smaller rings of minor faults.  A page of the kernel's own goes with each ring. */
+#define RM_PERF_RING_MOST_PAGES  64U
+#define RM_PERF_RING_LEAST_PAGES 4U
+#define RM_PERF_RING_MAJOR_PAGES 8U
+
 enum rm_perf_ring_kind {
     RM_RING_MINOR,  /* page faults that found their page in memory */
     RM_RING_MAJOR,  /* those that waited for it; and births */

@@ -56,8 +56,9 @@ static void read_image(const struct rm_elf *elf)
     if (rm_debug_image_read(elf, (size_t)1 << 22, &image) != RESMON_OK) {
         return;
     }
-    PROMISE(image.bytes != NULL && image.length + image.unpacked <= ((size_t)1 << 22) + 8192);
-    PROMISE(rm_elf_of_memory(&again, "image", image.bytes, image.length) == RESMON_OK);
+    PROMISE(image.mapping.memory != NULL);
+    PROMISE(image.length + image.unpacked <= ((size_t)1 << 22) + 8192);
+    PROMISE(rm_elf_of_memory(&again, "image", image.mapping.memory, image.length) == RESMON_OK);
     PROMISE(rm_elf_find(&again, ".debug_info", 0) != NULL);
     rm_elf_close(&again);
     rm_debug_image_free(&image);

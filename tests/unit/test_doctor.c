@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/status.h"
 #include "engine/doctor.h"
 #include "job_environment.h"
 #include "sys/access.h"
@@ -113,6 +114,44 @@ static int no_perf_all(uint32_t type, uint64_t config, int cpu)
     return no_perf();
 }
 
+/* What stacks need, as this machine is made out to have it. */
+static resmon_status unwinding, lines, faults;
+static bool has_kernel_faults;
+static const char *free_signal;
+
+static resmon_status answer_unwinding(void)
+{
+    return unwinding == RESMON_OK ? RESMON_OK : rm_error(unwinding, "no unwinding, made up");
+}
+
+static resmon_status answer_lines(void)
+{
+    return lines == RESMON_OK ? RESMON_OK : rm_error(lines, "no libdw, made up");
+}
+
+static resmon_status answer_faults(bool *ret_has_kernel)
+{
+    *ret_has_kernel = has_kernel_faults;
+    return faults == RESMON_OK ? RESMON_OK : rm_error(faults, "no page faults, made up");
+}
+
+static const char *answer_signal(void)
+{
+    return free_signal;
+}
+
+static resmon_status not_of_a_tree(void)
+{
+    fail_msg("libraries are looked for below a tree of files");
+    return RESMON_EINVAL;
+}
+
+static resmon_status no_faults(bool *ret_has_kernel)
+{
+    (void)ret_has_kernel;
+    return not_of_a_tree();
+}
+
 static const char *const *variables;
 static const char *const nothing[] = {NULL};
 
@@ -124,6 +163,10 @@ static resmon_status examine(const char *fs_root, const char *group, resmon_doct
         .can_read = can_read,
         .perf_open = is_live ? rm_doctor_own_tools.perf_open : no_perf_all,
         .perf_open_least = is_live ? answer_perf : no_perf,
+        .open_unwinding = is_live ? answer_unwinding : not_of_a_tree,
+        .open_lines = is_live ? answer_lines : not_of_a_tree,
+        .try_faults = is_live ? answer_faults : no_faults,
+        .find_signal = answer_signal,
         .environment = make_environment(&made, variables != NULL ? variables : nothing, NULL),
     };
     const resmon_doctor_options options = {
@@ -494,6 +537,74 @@ static void test_answers_of_the_call(void **state)
     }
 }
 
+/* ---- stacks ----------------------------------------------------------------------------- */
+
+static void look_at_stacks(resmon_status unwinds, resmon_status names_lines, resmon_status samples,
+                           const char *signal)
+{
+    unwinding = unwinds;
+    lines = names_lines;
+    faults = samples;
+    free_signal = signal;
+    look_here(0);
+}
+
+static void test_what_stacks_need_here(void **state)
+{
+    (void)state;
+    has_kernel_faults = true;
+    look_at_stacks(RESMON_OK, RESMON_OK, RESMON_OK, "SIGURG");
+    assert_finding("unwinding", READY, "process_vm_readv() works", NULL);
+    assert_finding("lines", READY, "libdw is there", NULL);
+    assert_finding("signal", READY, "SIGURG is free", NULL);
+    assert_finding("page faults", READY, "those in system calls too", NULL);
+    has_kernel_faults = false;
+    look_at_stacks(RESMON_ENOTSUP, RESMON_ENOTSUP, RESMON_OK, NULL);
+    assert_finding("unwinding", ABSENT, "no unwinding, made up", "install libunwind");
+    assert_finding("lines", ABSENT, "no libdw, made up: functions are named by", "install libdw");
+    assert_finding("signal", DENIED, "SIGPROF itself", "leaves one of them alone");
+    assert_finding("page faults", READY, "are left out", NULL);
+    look_at_stacks(RESMON_EACCES, RESMON_OK, RESMON_EACCES, "SIGPROF");
+    assert_finding("unwinding", DENIED, "no unwinding, made up", "seccomp profile");
+    assert_finding("signal", READY, "SIGPROF is free", NULL);
+    assert_finding("page faults", DENIED, "no page faults, made up", NULL);
+    look_at_stacks(RESMON_OK, RESMON_OK, RESMON_ENOTSUP, "SIGURG");
+    assert_finding("page faults", ABSENT, "no page faults, made up", NULL);
+}
+
+static void test_rings_of_page_faults(void **state)
+{
+    (void)state;
+    static const char lock[] = "proc/sys/kernel/perf_event_mlock_kb";
+    look();
+    assert_finding("page faults", ABSENT, "no perf events", NULL);
+    assert_null(find("perf_event_mlock_kb"));
+    assert_null(find("unwinding"));
+    assert_null(find("lines"));
+    assert_null(find("signal"));
+    put(PARANOID, "2\n");
+    put(lock, "516\n");
+    look();
+    assert_finding("page faults", READY, "kernel.perf_event_paranoid lets", NULL);
+    assert_finding("perf_event_mlock_kb", READY, "516 KiB for each CPU", NULL);
+    put(PARANOID, "3\n");
+    put(lock, "4\n");
+    look();
+    assert_finding("page faults", DENIED, "may not be sampled", NULL);
+    assert_finding("perf_event_mlock_kb", DENIED, "no room", "perf_event_mlock_kb to 516");
+    static const char *const wrong[] = {"\n", "x\n", "-1\n", "12x\n", "18446744073709551616\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        put(lock, wrong[i]);
+        look();
+        assert_finding("perf_event_mlock_kb", GARBLED, "is no number", NULL);
+    }
+    put(lock, "516\n");
+    denied[0] = "perf_event_mlock_kb";
+    denied[1] = NULL;
+    look();
+    assert_finding("perf_event_mlock_kb", DENIED, "cannot be read", NULL);
+}
+
 /* ---- the rest --------------------------------------------------------------------------- */
 
 static void test_files_of_a_gpu(void **state)
@@ -810,6 +921,8 @@ int main(void)
         TEST(test_the_pmu_beside_zones),
         TEST(test_pmus_of_processors),
         TEST(test_answers_of_the_call),
+        TEST(test_what_stacks_need_here),
+        TEST(test_rings_of_page_faults),
         TEST(test_files_of_a_gpu),
         TEST(test_the_site),
         TEST(test_what_the_kernel_tells),

@@ -173,6 +173,24 @@ static void test_figures_of_each_microarchitecture(void **state)
         {"perf_l3", RM_ARCH_SPR, {64.0 * (68 + 40) * 10}},
         /* 0x71 + 0xff, 0x72 + 0xff, 0x64 + 9 */
         {"perf_l3", RM_ARCH_ZEN4, {64.0 * (368 + 369 + 109) * 10}},
+        /* 0xf0 + 0x80, 0x24 + 0x3f; instructions are 2000 */
+        {"perf_l2cache", RM_ARCH_HSW, {368.0 / 2000, 99.0 / 2000, 100.0 * 99 / 368}},
+        {"perf_l2cache", RM_ARCH_SKX, {368.0 / 2000, 99.0 / 2000, 100.0 * 99 / 368}},
+        /* 0x24 + 0x2f */
+        {"perf_l2cache", RM_ARCH_ICX, {368.0 / 2000, 83.0 / 2000, 100.0 * 83 / 368}},
+        /* 0x24 + 0xff */
+        {"perf_l2cache", RM_ARCH_SPR, {291.0 / 2000, 99.0 / 2000, 100.0 * 99 / 291}},
+        /* 0x60 + 0xf9 + 0x70, 0x71, 0x72 + 0xff each; of these 0x70 + 0xff and 0x64 + 0xf6 hit */
+        {"perf_l2cache",
+         RM_ARCH_ZEN3,
+         {1449.0 / 2000, (1449.0 - 367 - 346) / 2000, 100.0 * (1449 - 367 - 346) / 1449}},
+        {"perf_l2cache",
+         RM_ARCH_ZEN4,
+         {1449.0 / 2000, (1449.0 - 367 - 346) / 2000, 100.0 * (1449 - 367 - 346) / 1449}},
+        /* 0xd1 + 4, 0xd1 + 0x20 */
+        {"perf_l3cache", RM_ARCH_BDW, {454.0 / 2000, 241.0 / 2000, 100.0 * 241 / 454}},
+        {"perf_l3cache", RM_ARCH_EMR, {454.0 / 2000, 241.0 / 2000, 100.0 * 241 / 454}},
+        {"perf_l3cache", RM_ARCH_ZEN4, {(368.0 + 369 + 109) / 2000, NAN, NAN}},
         {"perf_memory", RM_ARCH_SKX, {64.0 * (0x2e + 0x41) * 10}},
         {"perf_memory", RM_ARCH_ZEN4, {64.0 * (0x44 + 0x48) * 10}},
         /* 0xc7 = 199: scalars 201 (SP), 200 (DP); 128 bits 207, 203; 256 bits 231, 215; 512 bits
@@ -225,6 +243,9 @@ static void test_what_hardware_cannot_tell_is_refused_with_the_reason(void **sta
         {"perf_flops", RM_ARCH_HSW, "no events of floating-point operations (Haswell)"},
         {"perf_l3", RM_ARCH_ZEN2, "amd_l3"},
         {"perf_l2", RM_ARCH_ADL, "two kinds"},
+        {"perf_l3cache", RM_ARCH_ZEN, "amd_l3"},
+        {"perf_l2cache", RM_ARCH_ZEN5, "the tables have no events for it (Zen 5)"},
+        {"perf_l2cache", RM_ARCH_ADL, "two kinds"},
         {"perf_memory", RM_ARCH_OTHER, "the tables have no events for it"},
         {"perf_l2", RM_ARCH_ARM, "the tables have no events for it (an ARM processor)"},
     };
@@ -241,6 +262,68 @@ static void test_what_hardware_cannot_tell_is_refused_with_the_reason(void **sta
     start_source(&source);
     assert_int_equal(source.status, RESMON_OK);
     assert_non_null(strstr(source.why, "loads only"));
+    close_source(&source);
+}
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+static size_t leaders(void)
+{
+    size_t count = 0;
+    for (int i = 0; i < made.count; i++) {
+        count += made.requests[i].leader < 0 && made.requests[i].inherits ? 1 : 0;
+    }
+    return count;
+}
+
+/* Requests, misses and instructions of the L2 are three events, opened once. */
+static void test_metrics_share_counters_where_every_processor_has_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source;
+        uint32_t arch;
+        size_t sets;
+        const char *names[4];
+    } cases[] = {
+        {"perf_l2cache", RM_ARCH_SKX, 1, {"l2cache"}},
+        {"perf_l3cache", RM_ARCH_HSW, 1, {"l3cache"}},
+        {"perf_l3cache", RM_ARCH_ZEN3, 1, {"l3.request_rate"}},
+        {"perf_l2cache", RM_ARCH_ZEN3, 3, {"l2.request_rate", "l2.miss_rate", "l2.miss_ratio"}},
+        {"perf_flops", RM_ARCH_SKX, 3, {"flops.sp", "flops.dp", "vector.ratio"}},
+        {"perf_flops", RM_ARCH_ZEN5, 1, {"flops"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct source source;
+        open_source(&source, cases[i].source, cases[i].arch);
+        start_source(&source);
+        assert_int_equal(source.status, RESMON_OK);
+        assert_int_equal(leaders(), cases[i].sets);
+        const struct rm_counters *counters = &source.collect.counters;
+        assert_int_equal(counters->set_count, cases[i].sets);
+        for (size_t k = 0; k < cases[i].sets; k++) {
+            assert_string_equal(counters->sets[k]->name, cases[i].names[k]);
+        }
+        close_source(&source);
+    }
+}
+
+/* Without the event of misses, requests are still counted. */
+static void test_a_shared_set_keeps_what_it_has(void **state)
+{
+    (void)state;
+    struct source source;
+    open_source(&source, "perf_l2cache", RM_ARCH_SKX);
+    made.error = ENOENT;
+    made.error_config = 0x3f24;
+    start_source(&source);
+    assert_int_equal(source.status, RESMON_OK);
+    read_source(&source);
+    made.step = 1;
+    made.enabled = made.running = 10;
+    read_source(&source);
+    assert_near(source.values[0], 368.0 / 2000, 1e-12);
+    assert_true(isnan(source.values[1]) && isnan(source.values[2]));
     close_source(&source);
 }
 
@@ -265,11 +348,7 @@ static void test_generic_events_and_ratios(void **state)
     assert_near(source.values[8], 100.0 * 4000 / 3000, 1e-9); /* cache */
     assert_near(source.values[9], 100.0 * 6000 / 5000, 1e-9); /* branches */
     /* The sets are groups: their first events lead. */
-    size_t leaders = 0;
-    for (int i = 0; i < made.count; i++) {
-        leaders += made.requests[i].leader < 0 && made.requests[i].inherits ? 1 : 0;
-    }
-    assert_int_equal(leaders, 3);
+    assert_int_equal(leaders(), 3);
     close_source(&source);
 }
 
@@ -623,6 +702,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures_of_each_microarchitecture),
         cmocka_unit_test(test_what_hardware_cannot_tell_is_refused_with_the_reason),
+        cmocka_unit_test(test_metrics_share_counters_where_every_processor_has_them),
+        cmocka_unit_test(test_a_shared_set_keeps_what_it_has),
         cmocka_unit_test(test_generic_events_and_ratios),
         cmocka_unit_test(test_counts_are_scaled_by_the_time_that_they_ran),
         cmocka_unit_test(test_what_never_ran_is_not_zero),

@@ -91,7 +91,7 @@ static void test_summary(void **state)
                      "process's 1.100 s\n");
     assert_has(text, "memory         3.00 MiB in 14 samples (one each 64 page faults); huge pages");
     assert_has(text, "lost           3: samples came faster than they were taken out\n");
-    assert_has(text, "lost           1: threads had the signal blocked\n");
+    assert_has(text, "lost           1: samples of threads that had the signal blocked\n");
     resmon_text_free(text);
     resmon_run_free(run);
 }

@@ -482,6 +482,7 @@ static void test_the_shared_page_is_read_as_the_kernel_says(void **state)
 {
     (void)state;
     const struct rm_perf_processor processor = {made_rdpmc, made_rdtsc};
+    const struct rm_perf_processor without_clock = {made_rdpmc, NULL};
     struct perf_event_mmap_page page = {.offset = 1000,
                                         .index = 3,
                                         .cap_user_rdpmc = 1,
@@ -503,6 +504,8 @@ static void test_the_shared_page_is_read_as_the_kernel_says(void **state)
     page.time_running = 300; /* shared: time since the page was written counts */
     assert_false(rm_perf_page_read_by(&page, &processor, &count));
     page.cap_user_time = 1;
+    assert_true(rm_perf_page_read_by(&page, &without_clock, &count)); /* of another, as is said */
+    assert_int_equal(count.value, 5001);
     page.time_mult = 512;
     page.time_shift = 10;
     page.time_offset = 5;
@@ -520,6 +523,50 @@ static void test_the_shared_page_is_read_as_the_kernel_says(void **state)
     assert_false(rm_perf_page_read_by(&page, &processor, &count));
 }
 
+/* By RDPMC nothing but the page tells that it was counted all the time. */
+static void check_time(struct perf_event_mmap_page *page, uint64_t enabled, uint64_t running)
+{
+    const struct rm_perf_processor processor = {made_rdpmc, made_rdtsc};
+    struct rm_perf_group ends[2];
+    for (size_t i = 0; i < 2; i++) {
+        struct rm_perf_count count;
+        made_tsc = 1000 * i;
+        assert_true(rm_perf_page_read_by(page, &processor, &count));
+        ends[i] = (struct rm_perf_group){.enabled = count.enabled, .running = count.running};
+    }
+    struct rm_scope_counts counts = {.calls = 1};
+    rm_thread_counters_time(&ends[0], &ends[1], &counts);
+    assert_int_equal(counts.enabled, enabled);
+    assert_int_equal(counts.running, running);
+}
+
+static void test_a_counter_that_is_never_descheduled_ran_all_the_time(void **state)
+{
+    (void)state;
+    struct perf_event_mmap_page page = {.index = 3,
+                                        .cap_user_rdpmc = 1,
+                                        .cap_user_time = 1,
+                                        .pmc_width = 48,
+                                        .time_enabled = 700,
+                                        .time_running = 700,
+                                        .time_mult = 1,
+                                        .time_shift = 0};
+    check_time(&page, 1000, 1000);
+    page.time_running = 300; /* it waited earlier, and runs now */
+    check_time(&page, 1000, 1000);
+    page.cap_user_time = 0; /* the page has no clock, and was not written meanwhile */
+    page.time_running = 700;
+    check_time(&page, 0, 0);
+    /* A reading by the kernel is ahead of one by the page. */
+    const struct rm_perf_group kernel = {.enabled = 900, .running = 900};
+    const struct rm_perf_group lagging = {.enabled = 700, .running = 700};
+    struct rm_scope_counts counts = {.calls = 1};
+    rm_thread_counters_time(&kernel, &lagging, &counts);
+    assert_true(counts.enabled == 0 && counts.running == 0);
+    rm_thread_counters_time(&lagging, &kernel, &counts);
+    assert_true(counts.enabled == 200 && counts.running == 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,6 +579,7 @@ int main(void)
         cmocka_unit_test(test_few_descriptors_are_the_programs),
         cmocka_unit_test(test_below_a_filter_of_system_calls_all_say_why),
         cmocka_unit_test(test_the_shared_page_is_read_as_the_kernel_says),
+        cmocka_unit_test(test_a_counter_that_is_never_descheduled_ran_all_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,6 +208,43 @@ static void test_merging_with_nothing_changes_nothing(void **state)
     assert_int_equal(twice.rss_peak, 7); /* a maximum, no sum */
 }
 
+/* ---- counters ------------------------------------------------------------------------------- */
+
+static void test_the_share_of_time_in_which_counters_ran(void **state)
+{
+    (void)state;
+    static const struct {
+        struct rm_scope_counts counts;
+        double share, count;
+    } cases[] = {
+        {{.calls = 1, .enabled = 10, .running = 10, .values = {6}}, 1.0, 6.0},
+        {{.calls = 1, .enabled = 10, .running = 5, .values = {6}}, 0.5, 12.0},
+        {{.calls = 1, .values = {6}}, 1.0, 6.0}, /* RDPMC, and a page without a clock */
+        {{.calls = 1, .enabled = 10}, 0.0, (double)NAN},
+        {{.calls = 0}, (double)NAN, (double)NAN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rm_block block = block_with_roots();
+        record(add_child(&block, 2, 5, 1), 50);
+        rm_scope_counter_at(&block, 0)->scale = 1.0;
+        struct rm_scope_counts counts = cases[i].counts;
+        counts.wall = 50 * counts.calls;
+        rm_scope_counts_add(&block, rm_node_ref_of(5), &counts);
+        resmon_run *run = decoded(&block);
+        const struct rm_run_scope *scope = &run->scopes[0];
+        assert_true(isnan(cases[i].share) == isnan(scope->counter_running));
+        assert_true(isnan(cases[i].count) == isnan(scope->counts[0]));
+        if (!isnan(cases[i].share)) {
+            assert_near(scope->counter_running, cases[i].share, 1e-12);
+        }
+        if (!isnan(cases[i].count)) {
+            assert_near(scope->counts[0], cases[i].count, 1e-12);
+        }
+        resmon_run_free(run);
+        free_block(&block);
+    }
+}
+
 /* ---- moving --------------------------------------------------------------------------------- */
 
 struct move {
@@ -555,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_the_deviation_survives_a_slow_first_call),
         cmocka_unit_test(test_merging_about_any_point_keeps_the_sum_of_squares),
         cmocka_unit_test(test_merging_with_nothing_changes_nothing),
+        cmocka_unit_test(test_the_share_of_time_in_which_counters_ran),
         cmocka_unit_test(test_a_move_takes_everything_along),
         cmocka_unit_test(test_killed_at_each_step_of_a_move_as_documented),
         cmocka_unit_test(test_killed_at_any_instruction_of_a_move),

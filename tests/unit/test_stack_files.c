@@ -12,9 +12,9 @@
 #include "base/buffer.h"
 #include "base/compiler.h"
 #include "made_profile.h"
-#include "sink/gzip.h"
 #include "sink/pprof.h"
 #include "strict_json.h"
+#include "sys/gzip.h"
 
 static char directory[] = "/tmp/resmon-test-stacks-XXXXXX";
 static char text[1 << 20];
@@ -402,6 +402,30 @@ static void test_gzip(void **state)
     }
 }
 
+static void test_unpacking(void **state)
+{
+    (void)state;
+    /* RFC 1950, with one block that is stored, and the sum of what it holds. */
+    static const unsigned char packed[] = {0x78, 1,   1,   5,   0, 0xfa, 0xff, 'h',
+                                           'e',  'l', 'l', 'o', 6, 0x2c, 2,    0x15};
+    unsigned char damaged[sizeof packed];
+    char unpacked[8];
+    if (!rm_gzip_can_unpack()) {
+        printf("skipped: there is no zlib\n");
+        skip();
+    }
+    assert_ok(rm_gzip_unpack(packed, sizeof packed, unpacked, 5));
+    assert_memory_equal(unpacked, "hello", 5);
+    assert_status(RESMON_EFORMAT, rm_gzip_unpack(packed, sizeof packed, unpacked, 4));
+    assert_status(RESMON_EFORMAT, rm_gzip_unpack(packed, sizeof packed, unpacked, 6));
+    for (size_t i = 0; i < sizeof packed; i++) {
+        assert_status(RESMON_EFORMAT, rm_gzip_unpack(packed, i, unpacked, 5));
+        memcpy(damaged, packed, sizeof damaged);
+        damaged[i] ^= 0x55;
+        assert_status(RESMON_EFORMAT, rm_gzip_unpack(damaged, sizeof damaged, unpacked, 5));
+    }
+}
+
 static void test_pprof_file(void **state)
 {
     (void)state;
@@ -513,6 +537,25 @@ static void test_sink(void **state)
 
 /* ---- accessors ------------------------------------------------------------------------------ */
 
+static void check_losses(const resmon_run *run)
+{
+    static const uint64_t losses[] = {[RESMON_STACK_LOSS_RING_FULL] = 3,
+                                      [RESMON_STACK_LOSS_BLOCKED] = 1,
+                                      [RESMON_STACK_LOSS_THREADS] = 0};
+    uint64_t count;
+    for (int32_t i = 0; i <= RESMON_STACK_LOSS_THREADS; i++) {
+        count = 77;
+        assert_ok(resmon_run_stack_loss(run, i, &count));
+        assert_int_equal(count, losses[i]);
+    }
+    count = 77;
+    assert_status(RESMON_EINVAL, resmon_run_stack_loss(run, -1, &count));
+    assert_status(RESMON_EINVAL, resmon_run_stack_loss(run, RESMON_STACK_LOSS_THREADS + 1, &count));
+    assert_status(RESMON_EINVAL, resmon_run_stack_loss(NULL, 0, &count));
+    assert_status(RESMON_EINVAL, resmon_run_stack_loss(run, 0, NULL));
+    assert_int_equal(count, 77);
+}
+
 static void test_accessors(void **state)
 {
     (void)state;
@@ -545,6 +588,7 @@ static void test_accessors(void **state)
     assert_true(isnan(info.total));
     assert_int_equal(info.lost, 3);
     assert_status(RESMON_EINVAL, resmon_run_get_stack_info(run, 3, &info));
+    check_losses(run);
     assert_int_equal(resmon_run_peak_stack_count(run), 2);
     assert_ok(resmon_run_get_peak_stack(run, 0, &peak));
     assert_string_equal(peak.thread_name, "train");
@@ -573,12 +617,13 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_folded),         cmocka_unit_test(test_folded_merges),
-        cmocka_unit_test(test_folded_names),   cmocka_unit_test(test_speedscope),
-        cmocka_unit_test(test_pprof),          cmocka_unit_test(test_pprof_of_memory),
-        cmocka_unit_test(test_gzip),           cmocka_unit_test(test_pprof_file),
-        cmocka_unit_test(test_without_stacks), cmocka_unit_test(test_bad_places),
-        cmocka_unit_test(test_sink),           cmocka_unit_test(test_accessors),
+        cmocka_unit_test(test_folded),       cmocka_unit_test(test_folded_merges),
+        cmocka_unit_test(test_folded_names), cmocka_unit_test(test_speedscope),
+        cmocka_unit_test(test_pprof),        cmocka_unit_test(test_pprof_of_memory),
+        cmocka_unit_test(test_gzip),         cmocka_unit_test(test_unpacking),
+        cmocka_unit_test(test_pprof_file),   cmocka_unit_test(test_without_stacks),
+        cmocka_unit_test(test_bad_places),   cmocka_unit_test(test_sink),
+        cmocka_unit_test(test_accessors),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -96,10 +96,10 @@ static void test_modules_are_found_by_address(void **state)
     };
     const uint64_t addresses[] = {0x2000, 0x2fff, 0x3000, 0x1fff};
     assert_ok(rm_stack_writer_open(&writer, &block));
-    rm_stack_writer_add_module(&writer, &module);
-    rm_stack_writer_add_module(&writer, &module); /* known */
-    module.build_id[0] = 0xcd;                    /* another build at the same place later */
-    rm_stack_writer_add_module(&writer, &module);
+    assert_true(rm_stack_writer_add_module(&writer, &module));
+    assert_true(rm_stack_writer_add_module(&writer, &module)); /* known */
+    module.build_id[0] = 0xcd; /* another build at the same place later */
+    assert_true(rm_stack_writer_add_module(&writer, &module));
     struct rm_stack_sample sample = sample_of(addresses, 4, RESMON_STACK_CPU, 1);
     rm_stack_writer_add(&writer, &sample);
     rm_stack_writer_close(&writer);
@@ -119,6 +119,31 @@ static void test_modules_are_found_by_address(void **state)
     free_block(&block);
 }
 
+static void test_modules_past_the_bound_are_refused(void **state)
+{
+    (void)state;
+    struct rm_block block = made(16);
+    struct rm_stack_writer writer;
+    struct rm_module_entry module = {.path = "/usr/lib/b.so"};
+    assert_ok(rm_stack_writer_open(&writer, &block));
+    for (uint64_t i = 0; i < RM_STACK_MODULES + 3; i++) {
+        module.start = 0x1000 * i;
+        module.end = module.start + 0x1000;
+        assert_int_equal(rm_stack_writer_add_module(&writer, &module), i < RM_STACK_MODULES);
+    }
+    module.start = 0x1000;
+    module.end = 0x2000;
+    assert_true(rm_stack_writer_add_module(&writer, &module)); /* known */
+    rm_stack_writer_lose(&writer, RM_LOSS_MODULES, 3);
+    rm_stack_writer_close(&writer);
+
+    struct resmon_run *run = decoded(&block);
+    assert_int_equal(run->profile.module_count, RM_STACK_MODULES);
+    assert_int_equal(run->profile.lost[RM_LOSS_MODULES], 3);
+    rm_run_free(run);
+    free_block(&block);
+}
+
 static void test_modules_at_the_same_place_name_nothing(void **state)
 {
     (void)state;
@@ -128,10 +153,10 @@ static void test_modules_at_the_same_place_name_nothing(void **state)
         .path = "/usr/lib/b.so", .start = 0x2000, .end = 0x3000, .bias = 0x2000};
     const uint64_t addresses[] = {0x2000, 0x2fff, 0x3000};
     assert_ok(rm_stack_writer_open(&writer, &block));
-    rm_stack_writer_add_module(&writer, &module);
+    assert_true(rm_stack_writer_add_module(&writer, &module));
     (void)strcpy(module.path, "/usr/lib/c.so");
     module.end = 0x4000;
-    rm_stack_writer_add_module(&writer, &module);
+    assert_true(rm_stack_writer_add_module(&writer, &module));
     struct rm_stack_sample sample = sample_of(addresses, 3, RESMON_STACK_CPU, 1);
     rm_stack_writer_add(&writer, &sample);
     rm_stack_writer_close(&writer);
@@ -270,6 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stacks_come_out_as_they_went_in),
         cmocka_unit_test(test_modules_are_found_by_address),
+        cmocka_unit_test(test_modules_past_the_bound_are_refused),
         cmocka_unit_test(test_modules_at_the_same_place_name_nothing),
         cmocka_unit_test(test_a_full_block_counts),
         cmocka_unit_test(test_the_latest_peak_counts),

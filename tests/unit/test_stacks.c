@@ -201,7 +201,8 @@ static void test_growth_is_where_memory_is_touched(void **state)
 {
     (void)state;
     char *memory = fresh_memory(256 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    resmon_monitor *monitor = start(RESMON_STACKS_MEMORY, 0);
+    const resmon_monitor_options options = {.stacks = RESMON_STACKS_MEMORY};
+    resmon_monitor *monitor = start_with(&options);
     grow(memory, 256 * MIB);
     resmon_run *run = finish(monitor);
     (void)munmap(memory, 256 * MIB);
@@ -238,7 +239,8 @@ static void test_huge_pages_are_growth_by_their_size(void **state)
 {
     (void)state;
     char *memory = huge_memory(256 * MIB);
-    resmon_monitor *monitor = start(RESMON_STACKS_MEMORY, 0);
+    const resmon_monitor_options options = {.stacks = RESMON_STACKS_MEMORY, .fault_period = 4};
+    resmon_monitor *monitor = start_with(&options);
     size_t before = faults_so_far();
     grow(memory, 256 * MIB);
     size_t faults = faults_so_far() - before;
@@ -264,7 +266,8 @@ static void test_pages_of_files_are_no_growth(void **state)
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 32 * (off_t)MIB), 0);
     char *memory = fresh_memory(32 * MIB, MAP_SHARED, fd);
-    resmon_monitor *monitor = start(RESMON_STACKS_MEMORY, 0);
+    const resmon_monitor_options options = {.stacks = RESMON_STACKS_MEMORY};
+    resmon_monitor *monitor = start_with(&options);
     grow(memory, 32 * MIB);
     resmon_run *run = finish(monitor);
     (void)munmap(memory, 32 * MIB);

@@ -8,6 +8,7 @@
 #include "test.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
@@ -15,16 +16,22 @@
 #include <unistd.h>
 
 #include "../fixtures/named.h"
+#include "base/alloc.h"
 #include "base/fault.h"
 #include "made_unnamed.h"
 #include "random.h"
+#include "stack/answers.h"
 #include "stack/demangle.h"
 #include "stack/dwarf.h"
 #include "stack/elf_file.h"
+#include "stack/named_modules.h"
 #include "stack/naming.h"
 #include "stack/ranges.h"
+#include "stack/shortage.h"
 #include "stack/symbol_table.h"
 #include "stack/symbols.h"
+#include "sys/gzip.h"
+#include "sys/vdso.h"
 
 static char directory[] = "/tmp/resmon-test-symbols-XXXXXX";
 static bool has_libdw, has_binutils;
@@ -382,6 +389,63 @@ static void test_a_naming_is_used_again(void **state)
     rm_naming_free(NULL);
 }
 
+/* Nothing is opened for addresses that were asked for before. */
+static void test_what_was_found_is_kept(void **state)
+{
+    (void)state;
+    struct known known;
+    struct rm_naming *naming = NULL;
+    load(NAMED_default, &known);
+    assert_ok(rm_naming_new(NULL, &naming));
+    for (int i = 0; i < 3; i++) {
+        struct resmon_run *run = run_of(&known, known.path);
+        rm_fault_arm(RM_FAULT_OPEN, i > 0 ? 0 : -1);
+        assert_ok(rm_naming_fill(naming, run));
+        assert_false(rm_fault_fired(RM_FAULT_OPEN));
+        rm_fault_arm(RM_FAULT_OPEN, -1);
+        assert_named(run, &known);
+        rm_run_free(run);
+    }
+    struct resmon_run *run = made_stacks(known.path, known.build_id, &known.addresses[1], 2);
+    run->profile.places[1].address++; /* a new one */
+    rm_fault_arm(RM_FAULT_OPEN, 0);
+    assert_ok(rm_naming_fill(naming, run));
+    assert_true(rm_fault_fired(RM_FAULT_OPEN));
+    rm_fault_arm(RM_FAULT_OPEN, -1);
+    rm_run_free(run);
+    rm_naming_free(naming);
+}
+
+static void test_answers(void **state)
+{
+    (void)state;
+    struct rm_answers answers = {.slots = NULL};
+    struct rm_symbol frames[RM_MOST_INLINED];
+    char name[32];
+    size_t count = 9;
+    assert_false(rm_answers_find(&answers, 0, frames, &count));
+    for (uint64_t i = 0; i < RM_MOST_ANSWERS + 10; i++) {
+        (void)snprintf(name, sizeof name, "f%d", (int)i % 100);
+        for (size_t k = 0; k < i % 4; k++) {
+            frames[k] = (struct rm_symbol){.function = name, .line = (uint32_t)(i + k)};
+        }
+        assert_ok(rm_answers_add(&answers, 3 * i, frames, i % 4));
+    }
+    for (uint64_t i = 0; i < RM_MOST_ANSWERS + 10; i++) {
+        bool is_kept = i < RM_MOST_ANSWERS;
+        assert_int_equal(rm_answers_find(&answers, 3 * i, frames, &count), is_kept);
+        assert_false(rm_answers_find(&answers, 3 * i + 1, frames, &count));
+        assert_int_equal(count, is_kept ? i % 4 : (RM_MOST_ANSWERS - 1) % 4);
+        for (size_t k = 0; is_kept && k < count; k++) {
+            (void)snprintf(name, sizeof name, "f%d", (int)i % 100);
+            assert_string_equal(frames[k].function, name);
+            assert_null(frames[k].file);
+            assert_int_equal(frames[k].line, i + k);
+        }
+    }
+    rm_answers_free(&answers);
+}
+
 static void test_more_modules_than_are_kept(void **state)
 {
     (void)state;
@@ -432,6 +496,55 @@ static void test_what_is_no_file(void **state)
     struct resmon_run *run = made_unnamed(paths[3], "", addresses, 3);
     assert_ok(rm_naming_fill(NULL, run));
     assert_unnamed(run, "cannot open //anon");
+    rm_run_free(run);
+}
+
+/* An address of a function of the vDSO, and the function. */
+static const char *function_of_vdso(char build_id[RM_ELF_BUILD_ID_BYTES], uint64_t *ret_address)
+{
+    static char function[64];
+    struct rm_elf elf;
+    struct rm_symbol_table table = {.names = NULL};
+    char *image = NULL;
+    size_t length = 0;
+    if (rm_vdso_read(&image, &length) != RESMON_OK) {
+        print_message("skipped: %s\n", resmon_last_error());
+        return NULL;
+    }
+    assert_ok(rm_elf_of_memory(&elf, RM_VDSO_NAME, image, length));
+    assert_ok(rm_elf_build_id(&elf, build_id));
+    assert_ok(rm_symbol_table_read(&elf, &table));
+    assert_true(table.functions.count > 0);
+    *ret_address = table.functions.items[0].low + 1;
+    (void)snprintf(function, sizeof function, "%s", rm_symbol_table_find(&table, *ret_address));
+    rm_symbol_table_free(&table);
+    rm_elf_close(&elf);
+    rm_free(image);
+    return function;
+}
+
+static void test_the_vdso_has_names(void **state)
+{
+    (void)state;
+    char build_id[RM_ELF_BUILD_ID_BYTES];
+    uint64_t address = 0;
+    const char *function = function_of_vdso(build_id, &address);
+    if (function == NULL) {
+        skip();
+    }
+    struct resmon_run *run = made_stacks(RM_VDSO_NAME, build_id, &address, 1);
+    assert_ok(rm_naming_fill(NULL, run));
+    if (build_id[0] == '\0') {
+        print_message("the vDSO has no build-id here, and hence no names\n");
+        function = "";
+    }
+    assert_string_equal(frame_at(run, 0)->function, function);
+    assert_string_equal(run->profile.kinds[RESMON_STACK_CPU].reason, "");
+    rm_run_free(run);
+    /* A recording of another machine. */
+    run = made_stacks(RM_VDSO_NAME, "0123", &address, 1);
+    assert_ok(rm_naming_fill(NULL, run));
+    assert_unnamed(run, "[vdso] is not the file that was mapped: its build-id differs");
     rm_run_free(run);
 }
 
@@ -511,7 +624,142 @@ static void test_stripped_files_name_what_they_export(void **state)
     assert_string_equal(frame_at(run, 1)->function, ""); /* static */
     assert_string_equal(frame_at(run, 2)->function, known->functions[2]);
     assert_string_equal(frame_at(run, 2)->file, "");
+    char wanted[512];
+    (void)snprintf(wanted, sizeof wanted,
+                   "names are missing: %s (build-id %s) is stripped, with no .symtab",
+                   made_path("stripped"), known->build_id);
+    assert_non_null(strstr(run->profile.kinds[RESMON_STACK_CPU].reason, wanted));
     rm_run_free(run);
+    /* Behind what is said already, and once. */
+    run = run_of(known, made_path("stripped"));
+    run->profile.kinds[RESMON_STACK_CPU].reason = "it rained";
+    run->profile.kinds[RESMON_STACK_FILE].status = RESMON_ENOTSUP;
+    run->profile.kinds[RESMON_STACK_FILE].reason = "why not";
+    (void)snprintf(wanted, sizeof wanted, "it rained; names are missing: %s",
+                   made_path("stripped"));
+    run->profile.places[0].address = run->profile.places[2].address =
+        run->profile.places[1].address; /* static: nothing has a name */
+    for (size_t i = 3; i < NAMED_CALLS; i++) {
+        run->profile.places[i].address = run->profile.places[1].address;
+    }
+    assert_ok(rm_naming_fill(NULL, run));
+    const char *reason = run->profile.kinds[RESMON_STACK_CPU].reason;
+    assert_true(strncmp(reason, wanted, strlen(wanted)) == 0);
+    assert_ok(rm_naming_fill(NULL, run));
+    assert_string_equal(run->profile.kinds[RESMON_STACK_CPU].reason, reason);
+    assert_string_equal(run->profile.kinds[RESMON_STACK_FILE].reason, "why not");
+    rm_run_free(run);
+    /* Nothing is said where everything that was seen is exported. */
+    run = made_stacks(made_path("stripped"), known->build_id, &known->addresses[2], 1);
+    assert_ok(rm_naming_fill(NULL, run));
+    assert_string_equal(frame_at(run, 0)->function, known->functions[2]);
+    assert_string_equal(run->profile.kinds[RESMON_STACK_CPU].reason, "");
+    rm_run_free(run);
+}
+
+static void test_what_is_missing_is_said(void **state)
+{
+    (void)state;
+    static const struct rm_run_module modules[] = {
+        {"/a/b", "12ab", 0, 0, 0}, {"/c", "", 0, 0, 0}, {"/d", "34", 0, 0, 0}, {"/e", "", 0, 0, 0}};
+    struct rm_arena arena = {NULL};
+    struct rm_shortage shortage = {.count = 0};
+    assert_string_equal(rm_shortage_text(&shortage, &arena), "");
+    rm_shortage_add_stripped(&shortage, &modules[0]);
+    assert_string_equal(
+        rm_shortage_text(&shortage, &arena),
+        "names are missing: /a/b (build-id 12ab) is stripped, with no .symtab and no separate "
+        "debug file: install its -dbg or -dbgsym package, or build it with -g and do not strip it");
+    rm_shortage_add(&shortage, "lines", "no libdw");
+    rm_shortage_add(&shortage, "names", "no file");
+    for (size_t i = 1; i < 4; i++) {
+        rm_shortage_add_stripped(&shortage, &modules[i]);
+    }
+    static const char begin[] = "lines are missing: no libdw (and of 1 more files); names are "
+                                "missing: /a/b (build-id 12ab), /c, /d (build-id 34) and 1 more "
+                                "are stripped, with no .symtab";
+    const char *text = rm_shortage_text(&shortage, &arena);
+    assert_true(strncmp(text, begin, sizeof begin - 1) == 0);
+    rm_fault_arm(RM_FAULT_ALLOC, 0);
+    assert_null(rm_shortage_text(&shortage, &arena));
+    rm_fault_arm(RM_FAULT_ALLOC, -1);
+    rm_arena_free(&arena);
+}
+
+/* ---- symbols without a size --------------------------------------------------------------- */
+
+/* A file with functions at 0x1000 (of 16 bytes), 0x1020 (of no size) and 0x1100 (of 16). */
+struct made_elf {
+    Elf64_Ehdr header;
+    Elf64_Shdr sections[4]; /* none, code, symbols, names */
+    Elf64_Sym symbols[3];
+    char names[24];
+};
+
+static void make_elf(struct made_elf *made, uint32_t type)
+{
+    static const struct {
+        uint64_t address, bytes;
+        uint32_t name;
+    } functions[] = {{0x1000, 16, 1}, {0x1020, 0, 7}, {0x1100, 16, 12}};
+    memset(made, 0, sizeof *made);
+    memcpy(made->header.e_ident, ELFMAG, SELFMAG);
+    made->header.e_ident[EI_CLASS] = ELFCLASS64;
+    made->header.e_ident[EI_DATA] =
+        __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+    made->header.e_shoff = offsetof(struct made_elf, sections);
+    made->header.e_shentsize = sizeof(Elf64_Shdr);
+    made->header.e_shnum = 4;
+    made->header.e_shstrndx = 3;
+    made->sections[1] = (Elf64_Shdr){.sh_type = SHT_NOBITS, .sh_addr = 0x1000, .sh_size = 0x1000};
+    made->sections[2] = (Elf64_Shdr){.sh_type = type,
+                                     .sh_offset = offsetof(struct made_elf, symbols),
+                                     .sh_size = sizeof made->symbols,
+                                     .sh_link = 3,
+                                     .sh_entsize = sizeof(Elf64_Sym)};
+    made->sections[3] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
+                                     .sh_offset = offsetof(struct made_elf, names),
+                                     .sh_size = sizeof made->names};
+    memcpy(made->names, "\0sized\0bare\0far", 16);
+    for (size_t i = 0; i < 3; i++) {
+        made->symbols[i] = (Elf64_Sym){.st_name = functions[i].name,
+                                       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                                       .st_shndx = 1,
+                                       .st_value = functions[i].address,
+                                       .st_size = functions[i].bytes};
+    }
+}
+
+static void assert_function(const struct rm_symbol_table *table, uint64_t address,
+                            const char *wanted)
+{
+    const char *name = rm_symbol_table_find(table, address);
+    assert_string_equal(name != NULL ? name : "none", wanted);
+}
+
+/* Where only what is exported has names, what lies behind it is something else. */
+static void test_names_end_with_their_functions(void **state)
+{
+    (void)state;
+    static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
+    for (size_t i = 0; i < 2; i++) {
+        struct made_elf made;
+        struct rm_elf elf;
+        struct rm_symbol_table table = {.names = NULL};
+        make_elf(&made, types[i]);
+        assert_ok(rm_elf_of_memory(&elf, "made", &made, sizeof made));
+        assert_ok(rm_symbol_table_read(&elf, &table));
+        assert_function(&table, 0xfff, "none");
+        assert_function(&table, 0x1000, "sized");
+        assert_function(&table, 0x100f, "sized");
+        assert_function(&table, 0x1010, "none");
+        assert_function(&table, 0x1020, i == 0 ? "bare" : "none");
+        assert_function(&table, 0x10ff, i == 0 ? "bare" : "none");
+        assert_function(&table, 0x110f, "far");
+        assert_function(&table, 0x1110, "none");
+        rm_symbol_table_free(&table);
+        rm_elf_close(&elf);
+    }
 }
 
 static void test_debug_files_by_build_id(void **state)
@@ -915,6 +1163,50 @@ static void test_damaged_debug_information(void **state)
     assert_true(named > 1000); /* most damage is elsewhere */
 }
 
+/* Linkers unpack what compilers packed; whoever wants it packed says so once more. */
+static void test_compressed_debug_information(void **state)
+{
+    (void)state;
+    struct known known;
+    struct rm_elf elf;
+    size_t length = 0;
+    const char *path = made_path("packed");
+    if (lacks_binutils()) {
+        skip();
+    }
+    load(NAMED_default, &known);
+    command("objcopy --compress-debug-sections '%s' '%s'", known.path, path);
+    struct resmon_run *run = run_of(&known, path);
+    assert_ok(rm_naming_fill(NULL, run));
+    assert_named(run, &known);
+    rm_run_free(run);
+    assert_ok(rm_elf_open(&elf, path));
+    const struct rm_elf_section *section = rm_elf_find(&elf, ".debug_info", 0);
+    assert_non_null(section);
+    bool is_packed = (section->flags & SHF_COMPRESSED) != 0;
+    uint64_t middle = section->offset + section->bytes / 2;
+    rm_elf_close(&elf);
+    if (!has_libdw || !is_packed || !rm_gzip_can_unpack()) {
+        print_message("damage to it is not tested: that needs libdw, zlib, and ELF's own headers "
+                      "of compressed sections\n");
+        return;
+    }
+    /* Functions have names still, and why lines have none is said. */
+    char *bytes = content_of(path, &length);
+    for (uint64_t i = 0; i < 8; i++) {
+        bytes[middle + i] = (char)~bytes[middle + i];
+    }
+    put_content(path, bytes, length);
+    free(bytes);
+    run = run_of(&known, path);
+    const char *const *reason = &run->profile.kinds[RESMON_STACK_CPU].reason;
+    assert_ok(rm_naming_fill(NULL, run));
+    assert_named_by_symbols(run, &known);
+    assert_non_null(strstr(*reason, "lines are missing: "));
+    assert_non_null(strstr(*reason, ".debug_info is damaged"));
+    rm_run_free(run);
+}
+
 /* ---- no memory ---------------------------------------------------------------------------- */
 
 static void test_without_memory_the_profile_stays(void **state)
@@ -1036,11 +1328,16 @@ int main(void)
         cmocka_unit_test(test_split_debug_information),
         cmocka_unit_test(test_same_addresses_share_places),
         cmocka_unit_test(test_a_naming_is_used_again),
+        cmocka_unit_test(test_what_was_found_is_kept),
+        cmocka_unit_test(test_answers),
         cmocka_unit_test(test_more_modules_than_are_kept),
         cmocka_unit_test(test_what_is_no_file),
+        cmocka_unit_test(test_the_vdso_has_names),
         cmocka_unit_test(test_profiles_that_make_no_sense),
         cmocka_unit_test(test_names_of_cxx),
         cmocka_unit_test(test_stripped_files_name_what_they_export),
+        cmocka_unit_test(test_what_is_missing_is_said),
+        cmocka_unit_test(test_names_end_with_their_functions),
         cmocka_unit_test(test_debug_files_by_build_id),
         cmocka_unit_test(test_debug_files_by_name),
         cmocka_unit_test(test_replaced_files_name_nothing),
@@ -1049,6 +1346,7 @@ int main(void)
         cmocka_unit_test(test_names_are_those_of_addr2line),
         cmocka_unit_test(test_damaged_files),
         cmocka_unit_test(test_damaged_debug_information),
+        cmocka_unit_test(test_compressed_debug_information),
         cmocka_unit_test(test_without_memory_the_profile_stays),
         cmocka_unit_test(test_a_naming_survives_want_of_memory),
         cmocka_unit_test(test_files_that_cannot_be_read),

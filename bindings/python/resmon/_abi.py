@@ -140,6 +140,7 @@ FLAG_SMAPS, FLAG_NO_SCOPES, FLAG_IDLE_NONE, FLAG_IDLE_ALLOCATED = 1, 2, 4, 8
 # stack.h
 STACKS = {"cpu": 1, "memory": 2, "peak": 4, "all": 7}
 STACK_KINDS = {"cpu": 0, "memory": 1, "file": 2}
+STACK_LOSSES = {"ring full": 0, "no room": 1, "too deep": 2, "not unwound": 3, "blocked": 4, "threads": 5}
 STACKS_FOLDED, STACKS_SPEEDSCOPE, STACKS_PPROF = 1, 2, 3
 RunStack = _sized("RunStack", "I scope", "U frames is_cut", ("samples", c_uint64 * 3), ("weight", c_double * 3))
 RunFrame = _sized("RunFrame", "s function file module", "U line address is_inlined module_offset")

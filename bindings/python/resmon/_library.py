@@ -112,6 +112,7 @@ _STATUS_FUNCTIONS = {
     "run_get_stack": (_RUN, c_size_t, POINTER(_abi.RunStack)),
     "run_get_frame": (_RUN, c_size_t, c_size_t, POINTER(_abi.RunFrame)),
     "run_get_stack_info": (_RUN, c_int32, POINTER(_abi.RunStackInfo)),
+    "run_stack_loss": (_RUN, c_int32, POINTER(c_uint64)),
     "run_get_peak_stack": (_RUN, c_size_t, POINTER(_abi.RunPeakStack)),
     "run_get_peak_frame": (_RUN, c_size_t, c_size_t, POINTER(_abi.RunFrame)),
     "run_save_folded": (_RUN, c_int32, c_char_p), "run_save_speedscope": (_RUN, c_char_p),

@@ -53,8 +53,8 @@ class Monitor(Recorded):
         the thread that is in the scope; RSS and I/O are of the process
     :param domains: what is sampled, "process+tree+cgroup+node", also "cpu", "memory", "psi", "disk", "net", "energy",
         "gpu", "all" (the default)
-    :param counters: performance counters of the process and what it starts: "default", "l2", "l3", "flops", "memory" and
-        names of events, joined by "+"
+    :param counters: performance counters of the process and what it starts: "default", "l2", "l3", "l2cache", "l3cache",
+        "flops", "memory" and names of events, joined by "+"
     :param scope_counters: events counted in each scope, joined by "+": "instructions+cycles"
     :param name: of the run; by default that of the script or notebook
     :param pid: process to observe, by default this one

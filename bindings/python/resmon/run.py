@@ -120,6 +120,13 @@ class Recorded:
         return info_of(self._get_run())
 
     @property
+    def stack_losses(self):
+        """Samples that were lost ("ring full", "no room", "blocked") or cut ("too deep", "not unwound"), and threads
+        that could not be sampled ("threads"); how many of each."""
+        from .stacks import losses_of
+        return losses_of(self._get_run())
+
+    @property
     def peak_stacks(self):
         """Where each thread was when memory was highest (``Monitor(stacks="peak")``)."""
         from .stacks import peak_of

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Stacks of a run: which functions and lines take the CPU time, and which make memory grow."""
 import os
-from ctypes import byref
+from ctypes import byref, c_uint64
 
 from . import _abi, human, records
 from ._library import lib
@@ -103,6 +103,15 @@ def info_of(run):
         if kind == "cpu":
             info.weight, info.total = info.weight / 1e9, info.total / 1e9
         found[kind] = info
+    return found
+
+
+def losses_of(run):
+    """How many samples, or threads, met each loss."""
+    count, found = c_uint64(), {}
+    for loss, number in _abi.STACK_LOSSES.items():
+        lib.run_stack_loss(run, number, byref(count))
+        found[loss] = count.value
     return found
 
 

@@ -26,7 +26,8 @@ OTHER_MIRRORS = {"ArrowArrayStream": arrow._Stream}
 TABLES = {
     "LEVELS": (True, "LEVEL_", ()), "BASES": (True, "CARBON_BASIS_", ()), "PROVENANCES": (True, "PROVENANCE_", ()),
     "DOCTOR_STATES": (True, "DOCTOR_(?!FILE_)", ()), "SERIES": (False, "SERIES_", ()),
-    "STACKS": (False, "STACKS_(?!FOLDED|SPEEDSCOPE|PPROF)", ()), "STACK_KINDS": (False, "STACK_", ()),
+    "STACKS": (False, "STACKS_(?!FOLDED|SPEEDSCOPE|PPROF)", ()), "STACK_KINDS": (False, "STACK_(?!LOSS_)", ()),
+    "STACK_LOSSES": (False, "STACK_LOSS_", ()),
     "DOMAINS": (False, "DOMAIN_", ()), "METERS": (False, "METER_", ("all",)),
 }
 

@@ -56,6 +56,8 @@ def test_info(profiled):
     assert info["cpu"].weight == pytest.approx(1.0) and info["cpu"].total == pytest.approx(1.25)
     assert info["memory"].weight == 16384 and math.isnan(info["memory"].total)
     assert not info["file"].available and info["file"].reason == "not allowed"
+    assert profiled.stack_losses == {
+        "ring full": 2, "no room": 1, "too deep": 0, "not unwound": 0, "blocked": 0, "threads": 0}
 
 
 def test_functions(profiled):

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns zlib (sink/gzip.c is the only file that includes it), and gzip files without it.
+ * Owns zlib (sys/gzip.c is the only file that includes it), and gzip files without it.
  */
-#ifndef RM_SINK_GZIP_H
-#define RM_SINK_GZIP_H
+#ifndef RM_SYS_GZIP_H
+#define RM_SYS_GZIP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <resmon/status.h>
@@ -17,5 +18,12 @@ resmon_status rm_gzip(const struct rm_output *output, const void *bytes, size_t 
 
 /** A gzip file of `bytes` as they are. */
 resmon_status rm_gzip_store(const struct rm_output *output, const void *bytes, size_t length);
+
+/** Whether zlib can be loaded. */
+bool rm_gzip_can_unpack(void);
+
+/** Unpacks what zlib packed (RFC 1950), which is `room` bytes.  RESMON_EFORMAT: it is not, or is
+ * damaged; RESMON_ENOTSUP: no zlib; RESMON_ENOMEM. */
+resmon_status rm_gzip_unpack(const void *bytes, size_t length, void *unpacked, size_t room);
 
 #endif

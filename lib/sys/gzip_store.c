@@ -2,7 +2,7 @@
 /* RFC 1952 around RFC 1951's blocks of bytes as they are. */
 #include <stdint.h>
 
-#include "sink/gzip.h"
+#include "sys/gzip.h"
 
 #define BLOCK_BYTES ((size_t)65535)
 

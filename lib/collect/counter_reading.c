@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/counter_set.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "counter/formula.h"
+
+/* What was counted while the counter ran stands for the time in which it did not.  An interval in
+ * which it never ran is made up for by the next one. */
+static void take(struct rm_counter *counter, struct rm_counter_task *task,
+                 const struct rm_perf_count *now, struct rm_perf_count *sums)
+{
+    uint64_t value = now->value - task->last.value;
+    uint64_t enabled = now->enabled - task->last.enabled;
+    uint64_t running = now->running - task->last.running;
+    counter->was_enabled = counter->was_enabled || enabled > 0;
+    sums->enabled += enabled;
+    sums->running += running;
+    if (running > 0 || (enabled == 0 && value > 0)) {
+        double scale = running < enabled ? (double)enabled / (double)running : 1.0;
+        counter->change += (double)value * (running > 0 ? scale : 1.0);
+        counter->has_run = true;
+        task->last = *now;
+    }
+}
+
+static void lose(struct rm_counter *counter)
+{
+    counter->status = RESMON_EIO;
+    (void)snprintf(counter->why, sizeof counter->why, "%s cannot be read any more",
+                   counter->event.name);
+}
+
+void rm_counter_set_read(struct rm_counter_set *set)
+{
+    struct rm_perf_count sums = {0, 0, 0};
+    for (size_t c = 0; c < set->count; c++) {
+        struct rm_counter *counter = &set->counters[c];
+        counter->change = 0.0;
+        sums = (struct rm_perf_count){0, 0, 0};
+        for (size_t t = 0; t < set->task_count; t++) {
+            struct rm_counter_task *task = rm_counter_task_of(set, c, t);
+            struct rm_perf_count now;
+            if (task->fd < 0) {
+                continue;
+            }
+            if (set->owner->ops->read(task->fd, &now)) {
+                take(counter, task, &now, &sums);
+            } else {
+                lose(counter);
+            }
+        }
+        counter->total += counter->change;
+        if (sums.enabled > 0 && sums.running == 0) {
+            counter->change = RM_NAN;
+        }
+        if (counter->status == RESMON_OK) {
+            set->share = sums.enabled > 0 ? (double)sums.running / (double)sums.enabled : RM_NAN;
+        }
+    }
+}
+
+/* 0 only where it was there to count. */
+double rm_counter_total(const struct rm_counter *counter)
+{
+    bool is_known = counter->status == RESMON_OK && (counter->has_run || !counter->was_enabled);
+    return is_known ? counter->total : RM_NAN;
+}
+
+struct values {
+    const struct rm_counter_set *set;
+    bool of_changes;
+};
+
+static bool find_value(void *context, struct rm_text name, double *ret_value)
+{
+    const struct values *values = context;
+    struct rm_perf_event generic;
+    char text[RM_EVENT_NAME_BYTES];
+    (void)rm_text_copy(text, sizeof text, name.at, rm_text_left(&name));
+    if (rm_perf_event_generic(text, &generic)) {
+        (void)rm_text_set(text, sizeof text, generic.name);
+    }
+    for (size_t i = 0; i < values->set->count; i++) {
+        const struct rm_counter *counter = &values->set->counters[i];
+        if (strcmp(counter->event.name, text) == 0) {
+            double total = rm_counter_total(counter);
+            *ret_value = values->of_changes && total >= 0.0 ? counter->change : total;
+            return true;
+        }
+    }
+    return false;
+}
+
+double rm_counter_set_evaluate(const struct rm_counter_set *set, const char *formula,
+                               bool of_changes)
+{
+    struct values values = {set, of_changes};
+    double value = RM_NAN;
+    return rm_formula_evaluate(formula, find_value, &values, &value) == RESMON_OK ? value : RM_NAN;
+}

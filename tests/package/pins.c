@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers of the interface that programs, recordings and other languages have by heart: none of
+ * them may ever change, and a public struct only grows at its end.  Compiled, never run. */
+#include <resmon/resmon.h>
+
+#include <stddef.h>
+
+#define PIN(name, number) _Static_assert((name) == (number), #name " is pinned")
+
+/* status.h */
+PIN(RESMON_OK, 0);
+PIN(RESMON_EINVAL, -1);
+PIN(RESMON_ESTATE, -2);
+PIN(RESMON_ENOMEM, -3);
+PIN(RESMON_ENOENT, -4);
+PIN(RESMON_EACCES, -5);
+PIN(RESMON_EFORMAT, -6);
+PIN(RESMON_EIO, -7);
+PIN(RESMON_ENOSPC, -8);
+PIN(RESMON_EBUSY, -9);
+PIN(RESMON_ENOTSUP, -10);
+PIN(RESMON_ERANGE, -11);
+PIN(RESMON_ESRCH, -12);
+PIN(RESMON_EVERSION, -13);
+PIN(RESMON_ETIMEDOUT, -14);
+PIN(RESMON_ENET, -15);
+PIN(RESMON_EREMOTE, -16);
+PIN(RESMON_ENODEV, -17);
+PIN(RESMON_LOG_WARNING, 1);
+PIN(RESMON_LOG_INFO, 2);
+PIN(RESMON_LOG_DEBUG, 3);
+
+/* metric.h */
+PIN(RESMON_GAUGE, 1);
+PIN(RESMON_COUNTER, 2);
+PIN(RESMON_LEVEL_PROCESS, 1);
+PIN(RESMON_LEVEL_TREE, 2);
+PIN(RESMON_LEVEL_CGROUP, 3);
+PIN(RESMON_LEVEL_NODE, 4);
+PIN(RESMON_LEVEL_DEVICE, 5);
+
+/* monitor.h */
+PIN(RESMON_DOMAIN_PROCESS, 1);
+PIN(RESMON_DOMAIN_TREE, 2);
+PIN(RESMON_DOMAIN_CGROUP, 4);
+PIN(RESMON_DOMAIN_CPU, 8);
+PIN(RESMON_DOMAIN_MEMORY, 16);
+PIN(RESMON_DOMAIN_PSI, 32);
+PIN(RESMON_DOMAIN_DISK, 64);
+PIN(RESMON_DOMAIN_NET, 128);
+PIN(RESMON_DOMAIN_ENERGY, 256);
+PIN(RESMON_DOMAIN_GPU, 512);
+PIN(RESMON_FLAG_SMAPS, 1);
+PIN(RESMON_FLAG_NO_SCOPES, 2);
+PIN(RESMON_FLAG_IDLE_NONE, 4);
+PIN(RESMON_FLAG_IDLE_ALLOCATED, 8);
+PIN(RESMON_METER_WALL, 1);
+PIN(RESMON_METER_CPU, 2);
+PIN(RESMON_METER_RSS, 4);
+PIN(RESMON_METER_IO, 8);
+PIN(RESMON_METER_PERF, 16);
+
+/* run.h */
+PIN(RESMON_PROVENANCE_NONE, 0);
+PIN(RESMON_PROVENANCE_MEASURED, 1);
+PIN(RESMON_PROVENANCE_SAMPLED, 2);
+PIN(RESMON_PROVENANCE_MODELLED, 3);
+PIN(RESMON_PROVENANCE_SHARED, 4);
+PIN(RESMON_SERIES_LAST, 0);
+PIN(RESMON_SERIES_MIN, 1);
+PIN(RESMON_SERIES_MAX, 2);
+PIN(RESMON_SERIES_MEAN, 3);
+PIN(RESMON_SERIES_VALUE, 4);
+
+/* stack.h */
+PIN(RESMON_STACKS_CPU, 1);
+PIN(RESMON_STACKS_MEMORY, 2);
+PIN(RESMON_STACKS_PEAK, 4);
+PIN(RESMON_STACK_CPU, 0);
+PIN(RESMON_STACK_MEMORY, 1);
+PIN(RESMON_STACK_FILE, 2);
+PIN(RESMON_STACK_LOSS_RING_FULL, 0);
+PIN(RESMON_STACK_LOSS_NO_ROOM, 1);
+PIN(RESMON_STACK_LOSS_TOO_DEEP, 2);
+PIN(RESMON_STACK_LOSS_NOT_UNWOUND, 3);
+PIN(RESMON_STACK_LOSS_BLOCKED, 4);
+PIN(RESMON_STACK_LOSS_THREADS, 5);
+PIN(RESMON_STACKS_FOLDED, 1);
+PIN(RESMON_STACKS_SPEEDSCOPE, 2);
+PIN(RESMON_STACKS_PPROF, 3);
+
+/* carbon.h */
+PIN(RESMON_CARBON_BASIS_GIVEN, 1);
+PIN(RESMON_CARBON_BASIS_CLOUD, 2);
+PIN(RESMON_CARBON_BASIS_REGION, 3);
+PIN(RESMON_CARBON_BASIS_COUNTRY, 4);
+PIN(RESMON_CARBON_BASIS_WORLD, 5);
+PIN(RESMON_CARBON_CODECARBON, 1);
+PIN(RESMON_CARBON_NO_SITE, 2);
+PIN(RESMON_CARBON_ZERO, 4);
+
+/* doctor.h */
+PIN(RESMON_DOCTOR_READY, 1);
+PIN(RESMON_DOCTOR_NOT_READABLE, 2);
+PIN(RESMON_DOCTOR_ABSENT, 3);
+PIN(RESMON_DOCTOR_GARBLED, 4);
+PIN(RESMON_DOCTOR_FILE_ALL, 0);
+PIN(RESMON_DOCTOR_FILE_SYSUSERS, 1);
+PIN(RESMON_DOCTOR_FILE_UDEV, 2);
+PIN(RESMON_DOCTOR_FILE_TMPFILES, 3);
+PIN(RESMON_DOCTOR_FILE_SYSCTL, 4);
+
+/* mlflow.h */
+PIN(RESMON_MLFLOW_SERIES, 1);
+PIN(RESMON_MLFLOW_NO_ARTIFACT, 2);
+PIN(RESMON_MLFLOW_NO_SPOOL, 4);
+PIN(RESMON_MLFLOW_FINISH, 8);
+PIN(RESMON_MLFLOW_INSECURE_TLS, 16);
+
+/* prometheus.h */
+PIN(RESMON_PROMETHEUS_KEEP, 1);
+PIN(RESMON_PROMETHEUS_NO_NODE, 2);
+PIN(RESMON_PROMETHEUS_NO_JOB, 4);
+PIN(RESMON_PROMETHEUS_NO_PID, 8);
+PIN(RESMON_PUSHGATEWAY_INSECURE_TLS, 1);
+
+/* promql.h */
+PIN(RESMON_PROMQL_INSECURE_TLS, 1);
+
+/* sink.h */
+PIN(RESMON_SINK_REMOTE, 1);
+PIN(RESMON_JSON_FINAL_ONLY, 1);
+PIN(RESMON_CSV_WHOLE_RUN, 1);
+
+#define AT(type, member, offset) \
+    _Static_assert(offsetof(type, member) == (offset), #type "." #member " is pinned")
+
+/* Where pointers have 64 bits, as on all platforms that are supported. */
+AT(resmon_monitor_options, scope_meters, 48);
+AT(resmon_monitor_options, stacks, 152);
+AT(resmon_monitor_options, scope_counters, 184);
+AT(resmon_run_scope, counter_calls, 248);
+AT(resmon_run_scope, counter_running, 256);
+AT(resmon_run_scope, counter_provenance, 264);
+AT(resmon_run_counter, reason, 24);
+AT(resmon_run_stack, scope, 8);
+AT(resmon_run_stack, frames, 16);
+AT(resmon_run_stack, is_cut, 24);
+AT(resmon_run_stack, samples, 32);
+AT(resmon_run_stack, weight, 56);
+AT(resmon_run_frame, module, 24);
+AT(resmon_run_frame, module_offset, 56);
+AT(resmon_run_stack_info, status, 8);
+AT(resmon_run_stack_info, reason, 16);
+AT(resmon_run_stack_info, total, 48);
+AT(resmon_run_stack_info, lost, 56);
+AT(resmon_run_peak_stack, thread_id, 32);
+AT(resmon_run_peak_stack, is_cut, 64);
+AT(resmon_stacks_options, format, 24);
+AT(resmon_stacks_options, kind, 28);
