@@ -406,7 +406,7 @@ static void test_what_was_found_is_kept(void **state)
         assert_named(run, &known);
         rm_run_free(run);
     }
-    struct resmon_run *run = made_stacks(known.path, known.build_id, &known.addresses[1], 2);
+    struct resmon_run *run = made_unnamed(known.path, known.build_id, &known.addresses[1], 2);
     run->profile.places[1].address++; /* a new one */
     rm_fault_arm(RM_FAULT_OPEN, 0);
     assert_ok(rm_naming_fill(naming, run));
@@ -532,7 +532,7 @@ static void test_the_vdso_has_names(void **state)
     if (function == NULL) {
         skip();
     }
-    struct resmon_run *run = made_stacks(RM_VDSO_NAME, build_id, &address, 1);
+    struct resmon_run *run = made_unnamed(RM_VDSO_NAME, build_id, &address, 1);
     assert_ok(rm_naming_fill(NULL, run));
     if (build_id[0] == '\0') {
         print_message("the vDSO has no build-id here, and hence no names\n");
@@ -542,7 +542,7 @@ static void test_the_vdso_has_names(void **state)
     assert_string_equal(run->profile.kinds[RESMON_STACK_CPU].reason, "");
     rm_run_free(run);
     /* A recording of another machine. */
-    run = made_stacks(RM_VDSO_NAME, "0123", &address, 1);
+    run = made_unnamed(RM_VDSO_NAME, "0123", &address, 1);
     assert_ok(rm_naming_fill(NULL, run));
     assert_unnamed(run, "[vdso] is not the file that was mapped: its build-id differs");
     rm_run_free(run);
@@ -650,7 +650,7 @@ static void test_stripped_files_name_what_they_export(void **state)
     assert_string_equal(run->profile.kinds[RESMON_STACK_FILE].reason, "why not");
     rm_run_free(run);
     /* Nothing is said where everything that was seen is exported. */
-    run = made_stacks(made_path("stripped"), known->build_id, &known->addresses[2], 1);
+    run = made_unnamed(made_path("stripped"), known->build_id, &known->addresses[2], 1);
     assert_ok(rm_naming_fill(NULL, run));
     assert_string_equal(frame_at(run, 0)->function, known->functions[2]);
     assert_string_equal(run->profile.kinds[RESMON_STACK_CPU].reason, "");
