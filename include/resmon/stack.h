@@ -14,7 +14,8 @@
  * CPU time: a timer of each thread's CPU time sends a signal, and its handler takes the stack, and
  * the scopes that are open.  The signal is one that the program leaves alone: SIGURG, else
  * SIGSTKFLT or SIGPROF.  System calls that SA_RESTART does not restart (poll, nanosleep, ...) may
- * return EINTR where they have used CPU time.  An alternate signal stack of the program must have
+ * return EINTR where they have used CPU time, and a thread that waits for all signals (sigwait) is
+ * given this one, too.  Alternate signal stacks of the program, and stacks of coroutines, must have
  * room for one signal more (some 8 KiB with AVX-512).  A kernel looks at such timers at its ticks:
  * samples come at 250 Hz at most where CONFIG_HZ is 250, and then stand for several intervals each.
  *

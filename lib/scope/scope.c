@@ -450,10 +450,10 @@ static const struct rm_scope_thread_record *record_of(const struct rm_block *blo
     for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
         const struct rm_scope_thread_record *record = rm_block_record(block, RM_SECTION_THREADS, i);
         uint32_t thread_state = RM_LOAD_ACQUIRE(&record->state);
-        if (thread_state == RM_THREAD_LIVE && record->cpu_clock == clock) {
+        if (thread_state == RM_THREAD_LIVE && RM_LOAD(&record->cpu_clock) == clock) {
             return record;
         }
-        if (thread_state == RM_THREAD_FREE && record->root == 0) {
+        if (thread_state == RM_THREAD_FREE && RM_LOAD(&record->root) == 0) {
             break; /* never used, nor are those behind it */
         }
     }

@@ -175,12 +175,12 @@ static struct rm_scope_thread_record *take_record(struct rm_scope_session *sessi
     }
     struct rm_scope_thread_record *record =
         rm_block_record(&session->block, RM_SECTION_THREADS, slot);
-    record->root = ref_of(session, root);
+    RM_STORE(&record->root, ref_of(session, root)); /* rm_scope_sites_then() looks meanwhile */
     memset(record->frames, 0, (header->sizes.depth + 1) * sizeof record->frames[0]);
     record->frames[0].token = RM_ROOT_TOKEN;
     record->frames[0].node = record->root;
     record->frames[0].folds = 1; /* its token passes no end for one of a scope */
-    record->cpu_clock = rm_thread_cpu_clock();
+    RM_STORE(&record->cpu_clock, rm_thread_cpu_clock());
     record->cpu_start_ns = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     rm_events_open(events, &session->block, slot, rm_thread_id());
     RM_STORE_RELEASE(&record->state, RM_THREAD_LIVE);

@@ -149,6 +149,16 @@ static pthread_once_t open_once = PTHREAD_ONCE_INIT;
 static resmon_status open_status;
 static char open_error[RM_ERROR_TEXT_BYTES];
 
+/* libunwind sets up its locks and pools with the first cursor: here, and not in a handler that
+ * others run at the same time. */
+static void set_up_library(void)
+{
+    static const struct rm_perf_record nowhere;
+    static struct rm_unwind first;
+    rm_view_begin(&first.view, &(const struct rm_view_start){.sample = &nowhere});
+    (void)libunwind.init_remote((unw_cursor_t *)(void *)first.cursor, space, &first);
+}
+
 static resmon_status open_library(void)
 {
     static const struct rm_library library = {
@@ -165,7 +175,11 @@ static resmon_status open_library(void)
         return status;
     }
     space = libunwind.create_addr_space(&accessors, 0);
-    return space != NULL ? RESMON_OK : rm_error(RESMON_ENOMEM, "libunwind has no memory");
+    if (space == NULL) {
+        return rm_error(RESMON_ENOMEM, "libunwind has no memory");
+    }
+    set_up_library();
+    return RESMON_OK;
 }
 
 static void open_first(void)

@@ -131,6 +131,9 @@ resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, const struct rm_perf_
     if (!open_best(&fresh, terms)) {
         return explain(errno);
     }
+    rm_kept_take(&fresh.kept, fresh.fd);
+    rm_kept_tag(&fresh.kept);
+    fresh.kept.is_quick = fresh.kept.is_tagged; /* all counters have the same inode */
     resmon_status status = map_ring(&fresh, kinds[terms->kind].pages);
     if (status != RESMON_OK) {
         rm_perf_ring_close(&fresh);
@@ -146,21 +149,32 @@ void rm_perf_ring_close(struct rm_perf_ring *ring)
         (void)munmap(ring->memory, ring->bytes);
         ring->memory = NULL;
     }
-    if (ring->fd >= 0) {
-        (void)close(ring->fd);
+    rm_kept_close(&ring->kept);
+    ring->fd = -1;
+}
+
+/* Where threads have no descriptors of their own, a program that closes all may have given the
+ * number to a file of its own, which must be neither read nor waited for. */
+static bool look_at_descriptor(struct rm_perf_ring *ring)
+{
+    if (!rm_kept_is_ours(&ring->kept)) {
         ring->fd = -1;
     }
+    return ring->fd >= 0;
 }
 
 void rm_perf_ring_set_period(struct rm_perf_ring *ring, uint64_t period)
 {
-    (void)ioctl(ring->fd, PERF_EVENT_IOC_PERIOD, &period);
+    if (look_at_descriptor(ring)) {
+        (void)ioctl(ring->fd, PERF_EVENT_IOC_PERIOD, &period);
+    }
 }
 
-uint64_t rm_perf_ring_count(const struct rm_perf_ring *ring)
+uint64_t rm_perf_ring_count(struct rm_perf_ring *ring)
 {
     uint64_t faults;
-    return ring->fd >= 0 && read(ring->fd, &faults, sizeof faults) == (ssize_t)sizeof faults
+    return look_at_descriptor(ring) &&
+                   read(ring->fd, &faults, sizeof faults) == (ssize_t)sizeof faults
                ? faults
                : 0;
 }

@@ -14,6 +14,8 @@
 
 #include <resmon/status.h>
 
+#include "sys/kept.h"
+
 #if defined(__x86_64__)
 #define RM_PERF_REGISTERS 17 /* ax bx cx dx si di bp sp ip r8 ... r15 */
 #elif defined(__aarch64__)
@@ -48,9 +50,10 @@ struct rm_perf_record {
 };
 
 struct rm_perf_ring {
-    int fd;       /* -1: closed */
-    void *memory; /* a page of the kernel's and the ring */
-    size_t bytes; /* of that */
+    int fd;              /* -1: closed, or lost to the program; `memory` lives on then */
+    struct rm_kept kept; /* that `fd` is the counter still */
+    void *memory;        /* a page of the kernel's and the ring */
+    size_t bytes;        /* of that */
     const unsigned char *data;
     uint64_t mask; /* of positions in the data */
     uint64_t tail;
@@ -76,7 +79,7 @@ void rm_perf_ring_set_period(struct rm_perf_ring *ring, uint64_t period);
 
 /** Faults that there were in all, also those of samples that found the ring full; 0 when it cannot
  * tell. */
-uint64_t rm_perf_ring_count(const struct rm_perf_ring *ring);
+uint64_t rm_perf_ring_count(struct rm_perf_ring *ring);
 
 /** Looks at the oldest record.  false: there is none. */
 bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_record *ret_record);

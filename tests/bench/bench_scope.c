@@ -2,7 +2,7 @@
 /*
  * What a scope costs: wall only against two bare clock reads, disabled against an empty inlined
  * call, with the exact RSS peak against two bare (pwrite + getrusage); nested, in two threads, and
- * its growth in memory.
+ * its growth in memory.  And a checkpoint, against two clock reads and one of the kernel's file.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -87,6 +87,26 @@ static double floor_peak(void *context, size_t count)
     return elapsed / (double)count;
 }
 
+static double floor_line(void *context, size_t count)
+{
+    (void)context;
+    char text[128];
+    volatile uint64_t sink = 0;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        uint64_t begin = bare_clock();
+        if (pread(fd, text, sizeof text, 0) <= 0) {
+            abort();
+        }
+        sink = bare_clock() - begin;
+    }
+    (void)sink;
+    double elapsed = bench_now_ns() - start;
+    close(fd);
+    return elapsed / (double)count;
+}
+
 /* ---- ours ------------------------------------------------------------------------------- */
 
 static double scopes(void *context, size_t count)
@@ -95,6 +115,18 @@ static double scopes(void *context, size_t count)
     double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
         RESMON_SCOPE("bench");
+        nothing();
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
+static double lines(void *context, size_t count)
+{
+    (void)context;
+    RESMON_SCOPE("lines");
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        RESMON_LINE();
         nothing();
     }
     return (bench_now_ns() - start) / (double)count;
@@ -261,6 +293,7 @@ int main(int argc, char **argv)
     bench_ratio(&bench, "scope, wall, alternating children", floor_clock, alternating_scopes, NULL,
                 count, 0.0);
     bench_ratio(&bench, "scope, wall, two threads", floor_clock_2, scopes_2, NULL, count, 1.25);
+    bench_ratio(&bench, "RESMON_LINE()", floor_line, lines, NULL, 20000, 0.0);
     resmon_monitor_free(monitor);
 
     bench_events(&bench, count);

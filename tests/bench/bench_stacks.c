@@ -7,18 +7,22 @@
  */
 #include <dlfcn.h>
 #include <linux/perf_event.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <resmon/resmon.h>
 
 #include "bench.h"
+#include "stack/unwind.h"
 
 #define DEPTH   15
 #define TOUCHED ((size_t)64 << 20)
@@ -247,6 +251,80 @@ static double touching_sampled(void *context, size_t count)
     return each;
 }
 
+/* ---- following one stack ----------------------------------------------------------------- */
+
+struct followed {
+    struct rm_unwind unwind;
+    struct rm_unwound last;
+    double ns;
+};
+
+static double reading_memory(void *context, size_t count)
+{
+    struct followed *followed = context;
+    char bytes[RM_VIEW_WINDOW_BYTES];
+    struct iovec to = {bytes, sizeof bytes};
+    struct iovec from = {followed, sizeof bytes};
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)sizeof bytes) {
+            abort();
+        }
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
+__attribute__((noinline)) static void follow_here(struct followed *followed, size_t count)
+{
+    static uint64_t addresses[128];
+    static ucontext_t here; /* of this very place, which is left only when all is measured */
+    const struct rm_view_start from = {.context = &here};
+    if (getcontext(&here) != 0) {
+        abort();
+    }
+    here.uc_stack.ss_flags = SS_DISABLE;
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        followed->last = rm_unwind_follow(&followed->unwind, &from, addresses, 128);
+    }
+    followed->ns = (bench_now_ns() - start) / (double)count;
+}
+
+__attribute__((noinline)) static void follow_below(int depth, struct followed *followed,
+                                                   size_t count)
+{
+    if (depth == 0) {
+        follow_here(followed, count);
+    } else {
+        follow_below(depth - 1, followed, count);
+    }
+    __asm__ volatile("" ::: "memory"); /* no tail call */
+}
+
+static double following(void *context, size_t count)
+{
+    struct followed *followed = context;
+    follow_below(DEPTH, followed, count);
+    return followed->ns;
+}
+
+static void bench_following(struct bench *bench)
+{
+    static struct followed followed;
+    if (rm_unwind_open() != RESMON_OK || !rm_code_refresh(true)) {
+        printf("skipped: no stacks: %s\n", resmon_last_error());
+        exit(77);
+    }
+    followed.unwind.code = rm_code_now();
+    bench_ratio(bench, "following one stack, against one process_vm_readv()", reading_memory,
+                following, &followed, 20000, 0);
+    bench_value(bench, "  its frames", followed.last.depth, "", 0);
+    if (followed.last.is_broken) {
+        printf("  it could be followed a part of the way only\n");
+    }
+    rm_code_free();
+}
+
 static double building_sampled(void *context, size_t count)
 {
     struct load *load = context;
@@ -310,5 +388,6 @@ int main(int argc, char **argv)
         bench_ratio(&bench, "a stack each 64 faults, above sampled", touching_counted,
                     touching_sampled, &memory, 4, 1.03);
     }
+    bench_following(&bench);
     return bench_end(&bench);
 }

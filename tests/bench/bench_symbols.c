@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../unit/made_stacks.h"
+#include "../unit/made_unnamed.h"
 #include "bench.h"
 #include "stack/debug_image.h"
 #include "stack/elf_file.h"
@@ -75,7 +75,8 @@ static double floor_reads(void *context, size_t count)
 
 static double name_with(struct setup *setup, struct rm_naming *naming)
 {
-    struct resmon_run *run = made_stacks(setup->path, setup->build_id, setup->addresses, ADDRESSES);
+    struct resmon_run *run =
+        made_unnamed(setup->path, setup->build_id, setup->addresses, ADDRESSES);
     double start = bench_now_ns();
     if (rm_naming_fill(naming, run) != RESMON_OK) {
         give_up("cannot name");

@@ -4,9 +4,9 @@
  * parsed: malloc itself is ours here.  (Not under a sanitizer, which wants it for itself.)
  */
 #define _GNU_SOURCE
-#include "test.h"
+#include "files.h"
+#include "runs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -83,25 +83,13 @@ static char path[64];
 
 static resmon_run *make_run(void)
 {
-    resmon_monitor_options options = {
-        .struct_size = sizeof options,
-        .max_rows = 2,
-        .domains = RESMON_DOMAIN_PROCESS,
-        .max_tags = 2,
-    };
-    resmon_monitor *monitor = NULL;
-    resmon_run *run = NULL;
-    assert_ok(resmon_monitor_new(&options, &monitor));
-    assert_ok(resmon_monitor_start(monitor));
+    resmon_monitor *monitor = start_with(&(resmon_monitor_options){.max_rows = 2, .max_tags = 2});
     {
         RESMON_SCOPE("outer");
         RESMON_SCOPE("inner");
     }
     assert_ok(resmon_monitor_tag(monitor, "tag"));
-    assert_ok(resmon_monitor_stop(monitor));
-    assert_ok(resmon_monitor_snapshot(monitor, &run));
-    resmon_monitor_free(monitor);
-    return run;
+    return finish(monitor);
 }
 
 static void put_old_content(void)
@@ -121,18 +109,6 @@ static bool has_old_content(void)
         (void)fclose(file);
     }
     return length == strlen(OLD_CONTENT) && strcmp(bytes, OLD_CONTENT) == 0;
-}
-
-static int count_files(void)
-{
-    int count = 0;
-    DIR *dir = opendir(directory);
-    const struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        count += entry->d_name[0] != '.' ? 1 : 0;
-    }
-    (void)closedir(dir);
-    return count;
 }
 
 static void check_document(void)
@@ -162,7 +138,7 @@ static void test_saving(void **state)
         if (live != 0) {
             fail_msg("failure %lld: %lld allocations left", (long long)k - 1, (long long)live);
         }
-        assert_int_equal(count_files(), 1);
+        assert_int_equal(count_files_in(directory), 1);
         if (status != RESMON_OK) { /* some failures are made up for, such as to shrink a text */
             assert_true(has_failed);
             assert_int_equal(status, RESMON_ENOMEM);

@@ -3,7 +3,7 @@
  * Scopes that outlive what measures them: open when their monitor stops or is freed, ended too
  * late, in threads that end, and under the next monitor.
  */
-#include "test.h"
+#include "runs.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -13,16 +13,7 @@
 
 static resmon_monitor *start_monitor(uint64_t meters)
 {
-    resmon_monitor_options options = {
-        .struct_size = sizeof options,
-        .domains = RESMON_DOMAIN_PROCESS,
-        .scope_meters = meters,
-        .max_rows = 4,
-    };
-    resmon_monitor *monitor = NULL;
-    assert_ok(resmon_monitor_new(&options, &monitor));
-    assert_ok(resmon_monitor_start(monitor));
-    return monitor;
+    return start_with(&(resmon_monitor_options){.scope_meters = meters, .max_rows = 4});
 }
 
 static resmon_site site = {"left open", __FILE__, "test", 1, 0};

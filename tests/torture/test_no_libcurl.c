@@ -5,7 +5,7 @@
  * a directory of its own in front of the others.
  */
 #define _GNU_SOURCE /* dladdr */
-#include "test.h"
+#include "files.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -119,10 +119,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    char command[64];
     (void)state;
-    (void)snprintf(command, sizeof command, "rm -rf %s", directory);
-    return system(command);
+    return remove_directory(directory);
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,7 @@
  * still be sent, or the text says that it is neither.
  */
 #define _GNU_SOURCE /* dirent types */
-#include "test.h"
+#include "files.h"
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -37,11 +37,7 @@ static const char *const kind_names[] = {"allocation", "open", "read", "write", 
 
 static const char *path_of(const char *name)
 {
-    static char paths[4][128];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
-    return path;
+    return path_in(directory, name);
 }
 
 /* Names in the directory that contain `part`; removes them if so wanted. */

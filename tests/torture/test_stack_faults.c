@@ -5,9 +5,8 @@
  * the file that was there, no memory and no temporary file behind, and works when it is asked
  * again.
  */
-#include "test.h"
+#include "files.h"
 
-#include <dirent.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -77,24 +76,12 @@ static resmon_status print_report(void)
 
 /* ---- each failure --------------------------------------------------------------------------- */
 
-static size_t count_files(void)
-{
-    size_t count = 0;
-    DIR *dir = opendir(directory);
-    assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        count += entry->d_name[0] != '.' ? 1 : 0;
-    }
-    (void)closedir(dir);
-    return count;
-}
-
 /* A text may do without what failed: a table, a line of the source. */
 static void fail_each(resmon_status (*act)(void), enum rm_fault_kind kind, bool may_do_without)
 {
     assert_ok(act());
     const int64_t before = rm_fault_live(0);
-    const size_t files = count_files();
+    const size_t files = count_files_in(directory);
     int64_t k = 0;
     for (bool has_fired = true; has_fired && k < MOST_K; k++) {
         rm_fault_arm(kind, k);
@@ -109,7 +96,7 @@ static void fail_each(resmon_status (*act)(void), enum rm_fault_kind kind, bool 
             assert_true(resmon_last_error()[0] != '\0');
         }
         assert_int_equal(rm_fault_live(0), before);
-        assert_int_equal(count_files(), files);
+        assert_int_equal(count_files_in(directory), files);
         assert_ok(act());
     }
     print_message("%lld failures\n", (long long)k - 1);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Files of stacks as their readers see them: speedscope's JSON by its published schema (npm speedscope), pprof by
-go tool pprof and gzip, folded lines as flamegraph.pl parses them.  A reader that cannot be had is said.  Arguments: made_stacks, a directory to work in."""
+go tool pprof and gzip, folded lines as flamegraph.pl parses them.  A reader that cannot be had is said.  Arguments: made_stack_files, a directory to work in."""
 import json
 import os
 import pathlib
@@ -172,7 +172,7 @@ def main():
             except (Unavailable, subprocess.TimeoutExpired) as reason:
                 missing.append(str(reason))
     for line in missing:
-        print("not looked at:", line)
+        print("skipped:", line)
     for line in failures[:20]:
         print("wrong:", line)
     return 1 if failures else 0

@@ -100,7 +100,7 @@ def main():
                 except (Unavailable, subprocess.TimeoutExpired) as reason:
                     missing.append(f"{look.__name__}: {reason}")
     for line in sorted(set(missing)):
-        print("not looked at", line)
+        print("skipped:", line)
     for line in failures:
         print("wrong:", line)
     if failures:

@@ -3,7 +3,7 @@
  * Checkpoints of lines (RESMON_LINE) after the run: in its document and back, and in the tables of
  * the report, with the source that this file is.
  */
-#include "test.h"
+#include "runs.h"
 
 #include <unistd.h>
 
@@ -62,13 +62,6 @@ static char *document_of(const resmon_run *run)
     }
     assert_ok(status);
     return text;
-}
-
-static resmon_run *parsed(const char *text)
-{
-    resmon_run *run = NULL;
-    assert_ok(resmon_run_parse(text, strlen(text), &run));
-    return run;
 }
 
 /* ---- documents -------------------------------------------------------------------------- */
@@ -334,21 +327,12 @@ static void marked(void)
 
 static resmon_run *recorded(void)
 {
-    resmon_monitor *monitor = NULL;
-    resmon_run *run = NULL;
-    resmon_monitor_options options = {.struct_size = sizeof options,
-                                      .interval_ms = 3600000,
-                                      .domains = RESMON_DOMAIN_PROCESS,
-                                      .scope_meters = RESMON_METER_WALL};
-    assert_ok(resmon_monitor_new(&options, &monitor));
-    assert_ok(resmon_monitor_start(monitor));
+    resmon_monitor *monitor =
+        start_with(&(resmon_monitor_options){.scope_meters = RESMON_METER_WALL});
     for (int i = 0; i < 10; i++) {
         marked();
     }
-    assert_ok(resmon_monitor_stop(monitor));
-    assert_ok(resmon_monitor_snapshot(monitor, &run));
-    resmon_monitor_free(monitor);
-    return run;
+    return finish(monitor);
 }
 
 static void test_recorded(void **state)

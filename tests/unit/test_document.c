@@ -4,9 +4,8 @@
  * there, and no text whatever brings the reader down.
  */
 #define _GNU_SOURCE /* mount */
-#include "test.h"
+#include "files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -24,11 +23,7 @@ static resmon_run *original, *reloaded;
 
 static const char *path_of(const char *name)
 {
-    static char paths[4][128];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
-    return path;
+    return path_in(directory, name);
 }
 
 static char *content_of(const char *path, size_t *ret_length)
@@ -64,18 +59,6 @@ static void assert_same_content(const char *path_a, const char *path_b)
     assert_int_equal(length_a, length_b);
     free(a);
     free(b);
-}
-
-static size_t count_files(void)
-{
-    size_t count = 0;
-    DIR *dir = opendir(directory);
-    assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        count += entry->d_name[0] != '.' ? 1 : 0;
-    }
-    (void)closedir(dir);
-    return count;
 }
 
 /* ---- a run with something of everything ----------------------------------------------------- */
@@ -498,11 +481,11 @@ static void test_a_full_disk_keeps_the_document(void **state)
 static void test_saving_leaves_no_other_file(void **state)
 {
     (void)state;
-    size_t before = count_files();
+    size_t before = count_files_in(directory);
     assert_ok(resmon_run_save(original, path_of("run.json")));
-    assert_int_equal(count_files(), before);
+    assert_int_equal(count_files_in(directory), before);
     assert_true(resmon_run_save(original, directory) != RESMON_OK); /* a directory is in the way */
-    assert_int_equal(count_files(), before);
+    assert_int_equal(count_files_in(directory), before);
 }
 
 /* ---- garbage -------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * sink/document_profile_*: stacks come back from a document as they were, a run without any has no
  * such part, and what is wrong in one is refused by its place.
  */
-#include "test.h"
+#include "runs.h"
 
 #include <unistd.h>
 
@@ -21,13 +21,6 @@ static char *document_of(const resmon_run *run)
     }
     assert_ok(status);
     return text;
-}
-
-static resmon_run *parsed(const char *text)
-{
-    resmon_run *run = NULL;
-    assert_ok(resmon_run_parse(text, strlen(text), &run));
-    return run;
 }
 
 static void assert_same_stack(const struct resmon_run *a, const struct resmon_run *b, size_t i)

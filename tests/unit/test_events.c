@@ -4,7 +4,7 @@
  * the ring that a thread writes to what the accessors show.
  */
 #define _GNU_SOURCE /* pthread_setname_np, gettid */
-#include "test.h"
+#include "runs.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,18 +17,11 @@
 
 static resmon_monitor *started(size_t max_events, size_t max_threads)
 {
-    resmon_monitor *monitor = NULL;
-    resmon_monitor_options options = {
-        .struct_size = sizeof options,
-        .interval_ms = 3600000, /* samples only at start and stop */
-        .domains = RESMON_DOMAIN_PROCESS,
+    return start_with(&(resmon_monitor_options){
         .scope_meters = RESMON_METER_WALL,
         .max_scope_threads = max_threads,
         .max_events = max_events,
-    };
-    assert_ok(resmon_monitor_new(&options, &monitor));
-    assert_ok(resmon_monitor_start(monitor));
-    return monitor;
+    });
 }
 
 static resmon_run *seen(resmon_monitor *monitor)

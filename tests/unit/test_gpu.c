@@ -4,7 +4,7 @@
  * of processes, slices; calls that fail, each of them, hang or are not there; GPUs that are lost.
  */
 #define _GNU_SOURCE /* RTLD_NOLOAD */
-#include "test.h"
+#include "runs.h"
 
 #include <dlfcn.h>
 #include <time.h>
@@ -285,20 +285,7 @@ static void test_shares(void **state)
 
 static resmon_monitor *started(void)
 {
-    const resmon_monitor_options options = {.struct_size = sizeof options, .interval_ms = 100};
-    resmon_monitor *monitor;
-    assert_ok(resmon_monitor_new(&options, &monitor));
-    assert_ok(resmon_monitor_start(monitor));
-    return monitor;
-}
-
-static resmon_run *stopped(resmon_monitor *monitor)
-{
-    resmon_run *run;
-    assert_ok(resmon_monitor_stop(monitor));
-    assert_ok(resmon_monitor_snapshot(monitor, &run));
-    resmon_monitor_free(monitor);
-    return run;
+    return start_with(&(resmon_monitor_options){.interval_ms = 100, .domains = RESMON_DOMAIN_ALL});
 }
 
 static double last_of(const resmon_run *run, const char *metric, const char *instance)
@@ -338,7 +325,7 @@ static void test_a_run_has_the_energy_of_gpus(void **state)
         (void)__atomic_add_fetch(&fake->pcie, 5000, __ATOMIC_RELAXED); /* past 32 bits */
         nap(0.5);
     }
-    resmon_run *run = stopped(monitor);
+    resmon_run *run = finish(monitor);
     double seconds = now_s() - begin;
     double node = last_of(run, "node.energy.gpu", NULL);
     assert_true(node <= 550.0 * seconds && node > 550.0 * (seconds - 0.3));
@@ -379,7 +366,7 @@ static void test_series_for_mlflow(void **state)
     struct rm_mlflow_plan plan;
     resmon_monitor *monitor = started();
     nap(0.25);
-    resmon_run *run = stopped(monitor);
+    resmon_run *run = finish(monitor);
     assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char head[160];
@@ -442,7 +429,7 @@ static void test_a_gpu_that_hangs_delays_nobody(void **state)
                      __ATOMIC_RELAXED);
     nap(1.5);
     double begin = now_s();
-    resmon_run *run = stopped(monitor);
+    resmon_run *run = finish(monitor);
     const char *reason;
     assert_true(now_s() - begin < 4.0);
     assert_int_equal(status_of(run, "gpu", &reason), RESMON_ETIMEDOUT);
@@ -465,7 +452,7 @@ static void test_without_a_driver(void **state)
     const char *reason = "";
     fake->fail_from = 1;
     fake->code = 9; /* NVML_ERROR_DRIVER_NOT_LOADED */
-    resmon_run *run = stopped(started());
+    resmon_run *run = finish(started());
     assert_int_equal(status_of(run, "gpu", &reason), RESMON_ENODEV);
     assert_non_null(strstr(reason, "NVML"));
     assert_true(isnan(last_of(run, "node.energy.gpu", NULL)));

@@ -4,7 +4,7 @@
  * are looked at, and no other file than the one that is meant.
  */
 #define _GNU_SOURCE /* RLIM_SAVED_MAX and friends */
-#include "test.h"
+#include "files.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -23,11 +23,7 @@ static char directory[] = "/tmp/resmon-test-files-XXXXXX";
 
 static const char *path_of(const char *name)
 {
-    static char paths[4][128];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
-    return path;
+    return path_in(directory, name);
 }
 
 static void put_content(const char *path, const char *content)
@@ -321,10 +317,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    char command[64];
     (void)state;
-    (void)snprintf(command, sizeof command, "rm -rf %s", directory);
-    return system(command);
+    return remove_directory(directory);
 }
 
 int main(void)

@@ -3,36 +3,19 @@
  * RESMON_LINE: wall time and growth of the RSS between two checkpoints of a scope.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, madvise */
-#include "test.h"
+#include "runs.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "pages.h"
 
 #define MIB ((size_t)1 << 20)
 
 static resmon_monitor *start(void)
 {
-    resmon_monitor *monitor = NULL;
-    resmon_monitor_options options = {
-        .struct_size = sizeof options,
-        .interval_ms = 3600000,
-        .domains = RESMON_DOMAIN_PROCESS,
-        .scope_meters = RESMON_METER_WALL,
-    };
-    assert_ok(resmon_monitor_new(&options, &monitor));
-    assert_ok(resmon_monitor_start(monitor));
-    return monitor;
-}
-
-static resmon_run *finish(resmon_monitor *monitor)
-{
-    resmon_run *run = NULL;
-    assert_ok(resmon_monitor_stop(monitor));
-    assert_ok(resmon_monitor_snapshot(monitor, &run));
-    resmon_monitor_free(monitor);
-    return run;
+    return start_with(&(resmon_monitor_options){.scope_meters = RESMON_METER_WALL});
 }
 
 static resmon_run_line line_at(const resmon_run *run, int line)
@@ -58,11 +41,7 @@ static int64_t wait_for(int64_t ns)
 
 static char *touched(size_t bytes)
 {
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(memory, MAP_FAILED);
-    (void)madvise(memory, bytes, MADV_NOHUGEPAGE);
-    memset(memory, 1, bytes);
-    return memory;
+    return memset(fresh_memory(bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1), 1, bytes);
 }
 
 static int first_line, wait_line, grow_line, shrink_line;

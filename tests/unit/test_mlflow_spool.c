@@ -3,7 +3,7 @@
  * sink/mlflow_spool: what was put away comes back as it was, marks stay, and no file, however it
  * was cut or garbled, is taken for more than it is.
  */
-#include "test.h"
+#include "files.h"
 
 #ifndef RM_HAVE_CJSON
 
@@ -28,11 +28,7 @@ static char directory[] = "/tmp/resmon-test-spool-XXXXXX";
 
 static const char *path_of(const char *name)
 {
-    static char paths[4][128];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
-    return path;
+    return path_in(directory, name);
 }
 
 static const struct rm_mlflow_item items[] = {
@@ -432,10 +428,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    char command[64];
     (void)state;
-    (void)snprintf(command, sizeof command, "rm -rf %s", directory);
-    return system(command);
+    return remove_directory(directory);
 }
 
 int main(void)

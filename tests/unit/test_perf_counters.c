@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "collect/collect.h"
 #include "counter/group.h"
+#include "pages.h"
 
 /* ---- a made machine -------------------------------------------------------------------------- */
 
@@ -538,23 +539,10 @@ static void test_events_that_are_named(void **state)
 
 #define PAGES 512U
 
-static void touch(void)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    unsigned char *memory =
-        mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(memory != MAP_FAILED);
-    (void)madvise(memory, PAGES * page, MADV_NOHUGEPAGE);
-    for (size_t i = 0; i < PAGES; i++) {
-        ((volatile unsigned char *)memory)[i * page] = 1;
-    }
-    munmap(memory, PAGES * page);
-}
-
 static void *touch_thread(void *unused)
 {
     (void)unused;
-    touch();
+    touch_pages(PAGES);
     return NULL;
 }
 
@@ -605,12 +593,12 @@ static void test_software_events_agree_with_proc(void **state)
     uint64_t inner = own_faults();
     uint64_t inner_switches = own_switches();
     pthread_t thread;
-    touch();
+    touch_pages(PAGES);
     assert_int_equal(pthread_create(&thread, NULL, touch_thread, NULL), 0);
     pthread_join(thread, NULL);
     pid_t child = fork();
     if (child == 0) {
-        touch();
+        touch_pages(PAGES);
         _exit(0);
     }
     int status;

@@ -4,7 +4,7 @@
  * past a bound, from many threads, or without a monitor.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
-#include "test.h"
+#include "runs.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -23,14 +23,8 @@
 static resmon_monitor *started(const resmon_monitor_options *wanted)
 {
     resmon_monitor_options options = *wanted;
-    resmon_monitor *monitor = NULL;
-    options.struct_size = sizeof options;
-    options.interval_ms = 3600000;
-    options.domains = RESMON_DOMAIN_PROCESS;
     options.scope_meters |= RESMON_METER_WALL;
-    assert_ok(resmon_monitor_new(&options, &monitor));
-    assert_ok(resmon_monitor_start(monitor));
-    return monitor;
+    return start_with(&options);
 }
 
 static resmon_monitor *started_plain(void)

@@ -4,7 +4,7 @@
  * threads that end, documents, forks, and programs that close descriptors that they do not know.
  */
 #define _GNU_SOURCE
-#include "test.h"
+#include "runs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pages.h"
 #include "scope/meter.h"
 #include "sys/perf.h"
 #include "sys/perf_page.h"
@@ -28,39 +29,10 @@
 
 static resmon_monitor *start_monitor(const char *counters, const char *record)
 {
-    const resmon_monitor_options options = {.struct_size = sizeof options,
-                                            .interval_ms = 10000,
-                                            .domains = RESMON_DOMAIN_PROCESS,
-                                            .scope_meters = RESMON_METER_PERF,
-                                            .scope_counters = counters,
-                                            .record = record,
-                                            .max_meter_share = 1e9};
-    resmon_monitor *monitor;
-    assert_ok(resmon_monitor_new(&options, &monitor));
-    assert_ok(resmon_monitor_start(monitor));
-    return monitor;
-}
-
-static resmon_run *stop_monitor(resmon_monitor *monitor)
-{
-    resmon_run *run;
-    assert_ok(resmon_monitor_stop(monitor));
-    assert_ok(resmon_monitor_snapshot(monitor, &run));
-    resmon_monitor_free(monitor);
-    return run;
-}
-
-static void touch(void)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    unsigned char *memory =
-        mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(memory != MAP_FAILED);
-    (void)madvise(memory, PAGES * page, MADV_NOHUGEPAGE);
-    for (size_t i = 0; i < PAGES; i++) {
-        ((volatile unsigned char *)memory)[i * page] = 1;
-    }
-    munmap(memory, PAGES * page);
+    return start_with(&(resmon_monitor_options){.scope_meters = RESMON_METER_PERF,
+                                                .scope_counters = counters,
+                                                .record = record,
+                                                .max_meter_share = 1e9});
 }
 
 static double thread_faults(void)
@@ -108,7 +80,7 @@ static bool can_count(const resmon_run *run)
 static void touch_in_scope(void)
 {
     RESMON_SCOPE("of a thread");
-    touch();
+    touch_pages(PAGES);
 }
 
 /* Adds what the thread has had to `faults`. */
@@ -187,10 +159,10 @@ static void test_page_faults_of_scopes_are_the_threads(void **state)
     {
         RESMON_SCOPE("outer");
         inner = thread_faults();
-        touch();
+        touch_pages(PAGES);
         {
             RESMON_SCOPE("inner");
-            touch();
+            touch_pages(PAGES);
         }
         inner = thread_faults() - inner;
     }
@@ -200,7 +172,7 @@ static void test_page_faults_of_scopes_are_the_threads(void **state)
         assert_int_equal(pthread_create(&thread, NULL, touch_in_thread, &of_threads), 0);
         pthread_join(thread, NULL);
     }
-    resmon_run *run = stop_monitor(monitor);
+    resmon_run *run = finish(monitor);
     assert_int_equal(resmon_run_counter_count(run), 2);
     bool is_counted = can_count(run);
     if (is_counted) {
@@ -234,9 +206,9 @@ static void test_the_default_counters_are_there_or_say_why(void **state)
     resmon_monitor *monitor = start_monitor(NULL, NULL);
     {
         RESMON_SCOPE("scope");
-        touch();
+        touch_pages(PAGES);
     }
-    resmon_run *run = stop_monitor(monitor);
+    resmon_run *run = finish(monitor);
     assert_int_equal(resmon_run_counter_count(run), 4);
     for (size_t i = 0; i < 4; i++) {
         resmon_run_counter counter = {.struct_size = sizeof counter};
@@ -273,7 +245,7 @@ static void test_without_the_meter_there_are_no_counters(void **state)
     {
         RESMON_SCOPE("scope");
     }
-    resmon_run *run = stop_monitor(monitor);
+    resmon_run *run = finish(monitor);
     resmon_run_scope scope;
     (void)find_scope(run, "scope", &scope);
     assert_int_equal(resmon_run_counter_count(run), 0);
@@ -320,7 +292,7 @@ static void test_a_thread_that_ends_leaves_no_descriptor(void **state)
         pthread_join(thread, NULL);
     }
     assert_int_equal(perf_files(), before);
-    resmon_run_free(stop_monitor(monitor));
+    resmon_run_free(finish(monitor));
 }
 
 static void test_a_child_has_none_of_the_parents(void **state)
@@ -330,7 +302,7 @@ static void test_a_child_has_none_of_the_parents(void **state)
     static resmon_site site = {"scope", "", "", 0, 0};
     uint64_t scope = resmon_scope_begin(&site);
     size_t own = perf_files();
-    touch();
+    touch_pages(PAGES);
     pid_t child = fork();
     if (child == 0) {
         /* Those of the parent's scopes are closed; a sanitizer's build has the sampler's, too. */
@@ -341,7 +313,7 @@ static void test_a_child_has_none_of_the_parents(void **state)
     assert_int_equal(status, 0);
     assert_int_equal(perf_files(), own);
     resmon_scope_end(scope);
-    resmon_run *run = stop_monitor(monitor);
+    resmon_run *run = finish(monitor);
     if (can_count(run)) {
         assert_true(count_of(run, "scope", 0) >= PAGES);
     }
@@ -385,7 +357,7 @@ static void test_descriptors_that_are_closed_are_not_read(void **state)
     if (child == 0) {
         resmon_monitor *monitor = start_monitor("page-faults+task-clock", NULL);
         close_all_in_scope();
-        resmon_run *run = stop_monitor(monitor);
+        resmon_run *run = finish(monitor);
         resmon_run_scope scope;
         (void)find_scope(run, "after", &scope);
         _exit(scope.counter_calls == 0 && isnan(count_of(run, "after", 0)) ? 0 : 5);
@@ -407,7 +379,7 @@ static void test_few_descriptors_are_the_programs(void **state)
         }
         monitor = start_monitor("page-faults", NULL);
         touch_in_scope();
-        resmon_run *run = stop_monitor(monitor);
+        resmon_run *run = finish(monitor);
         resmon_run_counter counter = {.struct_size = sizeof counter};
         assert_ok(resmon_run_get_counter(run, 0, &counter));
         bool is_told = counter.status != RESMON_OK && counter.reason[0] != '\0';
@@ -443,7 +415,7 @@ static void check_forbidden(void)
     assert_ok(resmon_monitor_new(&options, &monitor));
     assert_ok(resmon_monitor_start(monitor));
     touch_in_scope();
-    resmon_run *run = stop_monitor(monitor);
+    resmon_run *run = finish(monitor);
     for (size_t i = 0; i < resmon_run_source_count(run); i++) {
         resmon_run_source source = {.struct_size = sizeof source};
         assert_ok(resmon_run_get_source(run, i, &source));

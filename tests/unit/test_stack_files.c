@@ -4,7 +4,7 @@
  * as strict as the real ones; names that would break a format; files that cannot be written; the
  * sink.  truth/truth_stack_files.py has the real readers.
  */
-#include "test.h"
+#include "files.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -21,9 +21,7 @@ static char text[1 << 20];
 
 static const char *path_of(const char *name)
 {
-    static char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
+    return path_in(directory, name);
 }
 
 static size_t content_of(const char *name)
@@ -613,9 +611,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    char command[100];
-    (void)snprintf(command, sizeof command, "rm -rf %s", directory);
-    return system(command);
+    return remove_directory(directory);
 }
 
 int main(void)

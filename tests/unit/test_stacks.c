@@ -4,7 +4,7 @@
  * addresses of the calls.  And what programs do to whoever takes their stacks.
  */
 #define _GNU_SOURCE /* madvise, memfd_create */
-#include "test.h"
+#include "runs.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "pages.h"
 #include "sanitizer.h"
 #include "stack/unwind.h"
 #include "store/run.h"
@@ -29,31 +30,10 @@
 
 /* ---- what is asked of a run ----------------------------------------------------------------- */
 
-static resmon_monitor *start_with(const resmon_monitor_options *wanted)
-{
-    resmon_monitor *monitor = NULL;
-    resmon_monitor_options options = *wanted;
-    options.struct_size = sizeof options;
-    options.domains = RESMON_DOMAIN_PROCESS;
-    options.interval_ms = 3600000;
-    assert_ok(resmon_monitor_new(&options, &monitor));
-    assert_ok(resmon_monitor_start(monitor));
-    return monitor;
-}
-
 static resmon_monitor *start(uint64_t stacks, uint64_t hz)
 {
     const resmon_monitor_options options = {.stacks = stacks, .stack_hz = hz, .fault_period = 16};
     return start_with(&options);
-}
-
-static resmon_run *finish(resmon_monitor *monitor)
-{
-    resmon_run *run = NULL;
-    assert_ok(resmon_monitor_stop(monitor));
-    assert_ok(resmon_monitor_snapshot(monitor, &run));
-    resmon_monitor_free(monitor);
-    return run;
 }
 
 static bool has_address(const struct rm_run_profile *profile, size_t first, uint32_t depth,
@@ -215,14 +195,6 @@ NOINLINE static void grow(char *memory, size_t bytes)
 {
     (void)touch(memory, bytes);
     AFTER_CALL;
-}
-
-static char *fresh_memory(size_t bytes, int flags, int fd)
-{
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
-    assert_ptr_not_equal(memory, MAP_FAILED);
-    (void)madvise(memory, bytes, MADV_NOHUGEPAGE);
-    return memory;
 }
 
 static void test_growth_is_where_memory_is_touched(void **state)

@@ -18,7 +18,7 @@
 #include "../fixtures/named.h"
 #include "base/alloc.h"
 #include "base/fault.h"
-#include "made_stacks.h"
+#include "made_unnamed.h"
 #include "random.h"
 #include "stack/answers.h"
 #include "stack/demangle.h"
@@ -77,7 +77,7 @@ static void load(const char *path, struct known *known)
 
 static struct resmon_run *run_of(const struct known *known, const char *path)
 {
-    return made_stacks(path, known->build_id, known->addresses, NAMED_CALLS);
+    return made_unnamed(path, known->build_id, known->addresses, NAMED_CALLS);
 }
 
 static const struct rm_run_place *frame_at(const struct resmon_run *run, size_t frame)
@@ -361,7 +361,7 @@ static void test_same_addresses_share_places(void **state)
     load(NAMED_default, &known);
     const uint64_t addresses[] = {known.addresses[0], known.addresses[1], known.addresses[0],
                                   known.addresses[0]};
-    struct resmon_run *run = made_stacks(known.path, known.build_id, addresses, 4);
+    struct resmon_run *run = made_unnamed(known.path, known.build_id, addresses, 4);
     assert_ok(rm_naming_fill(NULL, run));
     size_t inlined = has_libdw ? 3 : 1;
     assert_int_equal(run->profile.place_count, inlined + 1);
@@ -406,7 +406,7 @@ static void test_what_was_found_is_kept(void **state)
         assert_named(run, &known);
         rm_run_free(run);
     }
-    struct resmon_run *run = made_stacks(known.path, known.build_id, &known.addresses[1], 2);
+    struct resmon_run *run = made_unnamed(known.path, known.build_id, &known.addresses[1], 2);
     run->profile.places[1].address++; /* a new one */
     rm_fault_arm(RM_FAULT_OPEN, 0);
     assert_ok(rm_naming_fill(naming, run));
@@ -485,7 +485,7 @@ static void test_what_is_no_file(void **state)
     static const char *const paths[] = {"", "[vdso]", "[heap]", "//anon"};
     const uint64_t addresses[] = {0x1000, 0x2000, 0x1000};
     for (size_t i = 0; i < 3; i++) {
-        struct resmon_run *run = made_stacks(paths[i], "", addresses, 3);
+        struct resmon_run *run = made_unnamed(paths[i], "", addresses, 3);
         run->profile.places[1].module = -1;
         assert_ok(rm_naming_fill(NULL, run));
         assert_unnamed(run, "");
@@ -493,7 +493,7 @@ static void test_what_is_no_file(void **state)
         assert_int_equal(run->profile.frame_count, 3);
         rm_run_free(run);
     }
-    struct resmon_run *run = made_stacks(paths[3], "", addresses, 3);
+    struct resmon_run *run = made_unnamed(paths[3], "", addresses, 3);
     assert_ok(rm_naming_fill(NULL, run));
     assert_unnamed(run, "cannot open //anon");
     rm_run_free(run);
@@ -532,7 +532,7 @@ static void test_the_vdso_has_names(void **state)
     if (function == NULL) {
         skip();
     }
-    struct resmon_run *run = made_stacks(RM_VDSO_NAME, build_id, &address, 1);
+    struct resmon_run *run = made_unnamed(RM_VDSO_NAME, build_id, &address, 1);
     assert_ok(rm_naming_fill(NULL, run));
     if (build_id[0] == '\0') {
         print_message("the vDSO has no build-id here, and hence no names\n");
@@ -542,7 +542,7 @@ static void test_the_vdso_has_names(void **state)
     assert_string_equal(run->profile.kinds[RESMON_STACK_CPU].reason, "");
     rm_run_free(run);
     /* A recording of another machine. */
-    run = made_stacks(RM_VDSO_NAME, "0123", &address, 1);
+    run = made_unnamed(RM_VDSO_NAME, "0123", &address, 1);
     assert_ok(rm_naming_fill(NULL, run));
     assert_unnamed(run, "[vdso] is not the file that was mapped: its build-id differs");
     rm_run_free(run);
@@ -552,7 +552,7 @@ static void test_profiles_that_make_no_sense(void **state)
 {
     (void)state;
     const uint64_t addresses[] = {0x1000, 0x2000, 0x1000};
-    struct resmon_run *run = made_stacks("/bin/true", "", addresses, 3);
+    struct resmon_run *run = made_unnamed("/bin/true", "", addresses, 3);
     run->profile.frames[1] = 3;
     assert_status(RESMON_EINVAL, rm_naming_fill(NULL, run));
     run->profile.frames[1] = 1;
@@ -650,7 +650,7 @@ static void test_stripped_files_name_what_they_export(void **state)
     assert_string_equal(run->profile.kinds[RESMON_STACK_FILE].reason, "why not");
     rm_run_free(run);
     /* Nothing is said where everything that was seen is exported. */
-    run = made_stacks(made_path("stripped"), known->build_id, &known->addresses[2], 1);
+    run = made_unnamed(made_path("stripped"), known->build_id, &known->addresses[2], 1);
     assert_ok(rm_naming_fill(NULL, run));
     assert_string_equal(frame_at(run, 0)->function, known->functions[2]);
     assert_string_equal(run->profile.kinds[RESMON_STACK_CPU].reason, "");
@@ -829,7 +829,7 @@ static void test_replaced_files_name_nothing(void **state)
     assert_ok(rm_naming_fill(NULL, run));
     assert_unnamed(run, "not the file that was mapped: its build-id differs");
     rm_run_free(run);
-    run = made_stacks(known.path, "", known.addresses, NAMED_CALLS);
+    run = made_unnamed(known.path, "", known.addresses, NAMED_CALLS);
     assert_ok(rm_naming_fill(NULL, run));
     assert_unnamed(run, "its build-id differs");
     rm_run_free(run);

@@ -3,9 +3,8 @@
  * sink/trace: runs made by hand, and the exact text that becomes of them; the sink of a monitor;
  * and files that cannot be written.  truth/truth_trace.py reads traces as viewers do.
  */
-#include "test.h"
+#include "files.h"
 
-#include <dirent.h>
 #include <locale.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -18,9 +17,7 @@ static char directory[] = "/tmp/resmon-test-trace-XXXXXX";
 
 static const char *path_of(const char *name)
 {
-    static char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
+    return path_in(directory, name);
 }
 
 /* ---- runs ----------------------------------------------------------------------------------- */
@@ -268,18 +265,6 @@ static void test_names_longer_than_all_bounds_are_cut(void **state)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static size_t count_files(void)
-{
-    size_t count = 0;
-    DIR *dir = opendir(directory);
-    assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        count += entry->d_name[0] != '.' ? 1 : 0;
-    }
-    (void)closedir(dir);
-    return count;
-}
-
 static void test_what_cannot_be_written_says_why(void **state)
 {
     (void)state;
@@ -307,7 +292,7 @@ static void test_the_file_is_for_whom_umask_says(void **state)
     (void)umask(old);
     assert_int_equal(stat(path_of("t.json"), &info), 0);
     assert_int_equal(info.st_mode & 0777, 0640);
-    assert_int_equal(count_files(), 1);
+    assert_int_equal(count_files_in(directory), 1);
     assert_int_equal(unlink(path_of("t.json")), 0);
     resmon_run_free(run);
 }
@@ -329,7 +314,7 @@ static void test_the_sink_writes_at_stop(void **state)
         RESMON_SCOPE("phase");
         assert_ok(resmon_monitor_tag(monitor, "a tag"));
     }
-    assert_int_equal(count_files(), 0);
+    assert_int_equal(count_files_in(directory), 0);
     assert_ok(resmon_monitor_stop(monitor));
     resmon_monitor_free(monitor);
     FILE *file = fopen(path_of("sink.json"), "r");

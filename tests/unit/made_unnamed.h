@@ -2,8 +2,8 @@
 /*
  * Profiles as a sampler leaves them: places that are addresses in modules, and stacks of them.
  */
-#ifndef RESMON_TESTS_MADE_STACKS_H
-#define RESMON_TESTS_MADE_STACKS_H
+#ifndef RESMON_TESTS_MADE_UNNAMED_H
+#define RESMON_TESTS_MADE_UNNAMED_H
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ static inline void *made_array(struct resmon_run *run, size_t count, size_t size
 
 /* A run with one module (bias 0) and a stack of these addresses of its file, innermost first; its
  * second stack is all but the innermost. */
-static inline struct resmon_run *made_stacks(const char *path, const char *build_id,
-                                             const uint64_t *addresses, size_t count)
+static inline struct resmon_run *made_unnamed(const char *path, const char *build_id,
+                                              const uint64_t *addresses, size_t count)
 {
     struct resmon_run *run = rm_run_new();
     if (run == NULL) {

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Page faults that are known: of the including file's _GNU_SOURCE, for madvise().
+ */
+#ifndef RESMON_TESTS_PAGES_H
+#define RESMON_TESTS_PAGES_H
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "test.h"
+
+/* Small pages, whatever the machine has for all memory. */
+static inline void *fresh_memory(size_t bytes, int flags, int fd)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    (void)madvise(memory, bytes, MADV_NOHUGEPAGE);
+    return memory;
+}
+
+static inline void touch_pages(size_t count)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    volatile unsigned char *memory = fresh_memory(count * page, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    for (size_t i = 0; i < count; i++) {
+        memory[i * page] = 1;
+    }
+    (void)munmap((void *)(uintptr_t)memory, count * page);
+}
+
+#endif
