@@ -239,6 +239,7 @@ static void take_peak(struct rm_stack_round *round, struct rm_peak_head *head)
 void rm_stack_round_make(struct rm_stack_round *round)
 {
     struct rm_peak_head head;
+    rm_root_revive(&round->root);
     see_modules(round);
     look_at_signal(round);
     if (has_work(round)) {
@@ -286,6 +287,7 @@ resmon_status rm_stack_round_open(struct rm_stack_round *round)
     if ((round->wanted & RESMON_STACKS_PEAK) != 0) {
         rm_memory_watch_open(&round->watch, &round->root, &round->scratch);
     }
+    round->has_list = rm_stack_threads_are_listed(round);
     round->has_huge_pages = has_huge_pages(round);
     rm_stack_sampler_expect_huge_pages(round->has_huge_pages);
     return RESMON_OK;

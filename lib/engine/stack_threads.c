@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/compiler.h"
@@ -130,10 +131,32 @@ static void count_blocked(struct rm_stack_round *round, struct rm_stack_slot *sl
     }
 }
 
+/* Another namespace's has other numbers. */
+bool rm_stack_threads_are_listed(struct rm_stack_round *round)
+{
+    char path[64];
+    struct rm_text text;
+    (void)snprintf(path, sizeof path, "proc/self/task/%u/comm", rm_thread_id());
+    return rm_file_read_once(&round->root, path, &round->scratch, &text) == RESMON_OK;
+}
+
+/* Without the list, the kernel tells of new threads still. */
+static void do_without_list(struct rm_stack_round *round)
+{
+    rm_stack_round_set_kinds(round, RESMON_STACKS_ALL, RESMON_OK,
+                             "the list of threads cannot be read (another namespace's /proc, "
+                             "or none): threads that ran already, but the first, are not sampled");
+    meet(round, (uint32_t)getpid());
+}
+
 void rm_stack_threads_find(struct rm_stack_round *round)
 {
     round->greetings = 0;
-    (void)rm_dir_visit(&round->root, "proc/self/task", visit_thread, round);
+    if (round->has_list) {
+        (void)rm_dir_visit(&round->root, "proc/self/task", visit_thread, round);
+    } else if (round->number == 0) {
+        do_without_list(round);
+    }
     count_slotless(round);
 }
 

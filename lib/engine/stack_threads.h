@@ -8,6 +8,9 @@
 
 #include "engine/stack_round.h"
 
+/** Whether /proc has a list of this process's threads that can be gone by. */
+bool rm_stack_threads_are_listed(struct rm_stack_round *round);
+
 /** Samples the threads that are new. */
 void rm_stack_threads_find(struct rm_stack_round *round);
 

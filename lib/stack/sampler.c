@@ -289,8 +289,11 @@ void rm_stack_sampler_wait(int64_t most_ns)
     if (rm_claimed_signal_is_ours()) { /* else it is the program's, which has no business here */
         (void)sigdelset(&mask, rm_handler_signal());
     }
-    if (ppoll(state.rings, list_rings(state.rings), &most, &mask) > 0) {
+    int ready = ppoll(state.rings, list_rings(state.rings), &most, &mask);
+    if (ready > 0) {
         leave_hung_up(state.rings);
+    } else if (ready < 0 && errno != EINTR) {
+        (void)nanosleep(&most, NULL); /* a filter of system calls: no turning without a rest */
     }
 }
 
