@@ -163,6 +163,19 @@ static uint64_t find_slot(const struct rm_scope_session *session)
     return best;
 }
 
+/* Word by word: rm_scope_sites_then() may look at the frames of the thread that had them before. */
+static void clear_frames(struct rm_scope_thread_record *record, uint64_t depth)
+{
+    for (uint64_t i = 0; i <= depth; i++) {
+        struct rm_scope_frame *frame = &record->frames[i];
+        RM_STORE(&frame->token, i == 0 ? RM_ROOT_TOKEN : 0);
+        RM_STORE(&frame->start, 0);
+        RM_STORE(&frame->node, i == 0 ? record->root : 0);
+        frame->folds = i == 0 ? 1 : 0; /* the root's token passes no end for one of a scope */
+        frame->folded_total = 0;
+    }
+}
+
 static struct rm_scope_thread_record *take_record(struct rm_scope_session *session,
                                                   struct rm_event_writer *events)
 {
@@ -175,11 +188,8 @@ static struct rm_scope_thread_record *take_record(struct rm_scope_session *sessi
     }
     struct rm_scope_thread_record *record =
         rm_block_record(&session->block, RM_SECTION_THREADS, slot);
-    RM_STORE(&record->root, ref_of(session, root)); /* rm_scope_sites_then() looks meanwhile */
-    memset(record->frames, 0, (header->sizes.depth + 1) * sizeof record->frames[0]);
-    record->frames[0].token = RM_ROOT_TOKEN;
-    record->frames[0].node = record->root;
-    record->frames[0].folds = 1; /* its token passes no end for one of a scope */
+    RM_STORE(&record->root, ref_of(session, root));
+    clear_frames(record, header->sizes.depth);
     RM_STORE(&record->cpu_clock, rm_thread_cpu_clock());
     record->cpu_start_ns = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     rm_events_open(events, &session->block, slot, rm_thread_id());
