@@ -147,7 +147,8 @@ static void add_lock(struct rm_doctor_exam *exam)
                       "%llu KiB for each CPU may be rings of page faults, which take %llu KiB for "
                       "a thread, or down to %llu; \"ulimit -l\" and privileges allow more",
                       (unsigned long long)kib,
-                      (unsigned long long)ring_kib(RM_PERF_RING_MOST_PAGES),
+                      (unsigned long long)(ring_kib(RM_PERF_RING_MOST_PAGES) +
+                                           ring_kib(RM_PERF_RING_MAJOR_PAGES)),
                       (unsigned long long)ring_kib(RM_PERF_RING_LEAST_PAGES));
     }
 }

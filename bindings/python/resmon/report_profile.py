@@ -106,10 +106,14 @@ def line_texts(run):
     except NotFoundError:
         return []
     found = []
+    head = ""
     for line in lines:
-        if line and not line.startswith(" "):
-            title, _, meaning = line.partition(" (")
-            found.append((title, meaning[:1].upper() + meaning[1:].rstrip(")"), []))
+        if head or (line and not line.startswith(" ")):  # "TITLE (what it means,\n  and more)"
+            head = f"{head} {line.strip()}".strip()
+            if "(" not in head or head.endswith(")"):
+                title, _, meaning = head.partition(" (")
+                found.append((title, meaning[:1].upper() + meaning[1:-1], []))
+                head = ""
         elif found:
             found[-1][2].append(shown(line[2:]).rstrip())
     return [(title, meaning, "\n".join(text).strip("\n")) for title, meaning, text in found if any(text)]

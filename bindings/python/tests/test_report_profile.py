@@ -121,7 +121,8 @@ def test_lines(profiled):
     texts = report_profile.line_texts(profiled)
     assert [title for title, _, _ in texts] == ["Checkpoints, by wall time", "Checkpoints, by growth of memory",
                                                 "Hot lines, by CPU time", "Hot lines, by growth of memory"]
-    assert texts[0][1].startswith("Exact: measured from one RESMON_LINE() to the next")
+    assert texts[0][1].startswith("Exact: from one RESMON_LINE() of a function to its next, not sampled; with")
+    assert all(text.startswith(("Function: ", "File: ")) for _, _, text in texts)
     assert "Line #  Hits      Time" in texts[0][2] and "Increment" in texts[3][2]
     assert report_profile.checkpoint_table(profiled).rows == [["load", "train.c:12", "4", "12.0 ms", "3.00 ms", "-32.0 MiB"]]
 
