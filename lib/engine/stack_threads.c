@@ -160,10 +160,15 @@ void rm_stack_threads_find(struct rm_stack_round *round)
     count_slotless(round);
 }
 
+bool rm_stack_threads_may_be_greeted(const struct rm_stack_round *round)
+{
+    return round->greetings < MOST_GREETINGS;
+}
+
 void rm_stack_threads_greet(struct rm_stack_round *round)
 {
     for (uint32_t thread; (thread = rm_stack_sampler_born()) != 0;) {
-        if (round->greetings < MOST_GREETINGS) {
+        if (rm_stack_threads_may_be_greeted(round)) {
             round->greetings++;
             meet(round, thread);
         }

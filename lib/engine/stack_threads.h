@@ -14,6 +14,9 @@ bool rm_stack_threads_are_listed(struct rm_stack_round *round);
 /** Samples the threads that are new. */
 void rm_stack_threads_find(struct rm_stack_round *round);
 
+/** Whether there were not too many yet since the latest round. */
+bool rm_stack_threads_may_be_greeted(const struct rm_stack_round *round);
+
 /** Samples those that the kernel told of. */
 void rm_stack_threads_greet(struct rm_stack_round *round);
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "engine/stack_round.h"
+#include "engine/stack_threads.h"
 #include "stack/handler.h"
 #include "sys/kept.h"
 
@@ -44,7 +45,8 @@ static void make_rounds(struct rm_stacks *stacks, bool is_open)
     struct rm_stack_round *round = &stacks->round;
     int64_t until_ns = rm_clock_monotonic_ns() + ROUND_NS;
     while (!__atomic_load_n(&stacks->is_stopping, __ATOMIC_SEQ_CST)) {
-        rm_stack_sampler_wait(round->has_faults ? SHORT_NS : ROUND_NS);
+        rm_stack_sampler_wait(round->has_faults ? SHORT_NS : ROUND_NS,
+                              rm_stack_threads_may_be_greeted(round));
         int64_t now_ns = rm_clock_monotonic_ns();
         if (is_open && now_ns >= until_ns) {
             rm_stack_round_make(round);

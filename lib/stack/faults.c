@@ -107,9 +107,12 @@ static void drain_source(struct draining *draining, struct rm_fault_source *sour
 {
     struct rm_slot_sample *sample = &work.latest.sample;
     struct rm_perf_record record;
+    draining->count = 0;
+    if (!rm_perf_ring_has_records(&source->ring)) {
+        return;
+    }
     uint64_t all = rm_perf_ring_count(&source->ring); /* first: what comes meanwhile is in none */
     draining->source = source;
-    draining->count = 0;
     draining->huge_count = 0;
     while (rm_perf_ring_peek(&source->ring, &record)) {
         if (record.born != 0) {
@@ -209,6 +212,12 @@ resmon_status rm_faults_open(struct rm_faults *faults, uint32_t thread, uint64_t
     }
     open_others(faults, thread);
     return RESMON_OK;
+}
+
+void rm_faults_check(struct rm_faults *faults)
+{
+    rm_perf_ring_check(&faults->minor.ring);
+    rm_perf_ring_check(&faults->major.ring);
 }
 
 void rm_faults_close(struct rm_faults *faults)

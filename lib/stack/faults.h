@@ -37,6 +37,9 @@ resmon_status rm_faults_open(struct rm_faults *faults, uint32_t thread, uint64_t
                              bool is_fine);
 void rm_faults_close(struct rm_faults *faults);
 
+/** As rm_perf_ring_check(): now and then. */
+void rm_faults_check(struct rm_faults *faults);
+
 /* What becomes of it. */
 struct rm_faults_taker {
     void (*take)(void *context, const struct rm_slot_sample *sample);

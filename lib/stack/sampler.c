@@ -199,6 +199,7 @@ void rm_stack_sampler_forget_ended(void)
             silence(slot);
             slot->thread = 0;
         }
+        rm_faults_check(&slot->faults);
     }
 }
 
@@ -253,13 +254,14 @@ static const struct rm_perf_ring *polled_ring(const struct rm_stack_slot *slot, 
     return rings[index]->fd >= 0 && !slot->is_hung_up ? rings[index] : NULL;
 }
 
-static nfds_t list_rings(struct pollfd *rings)
+static nfds_t list_rings(struct pollfd *rings, bool hears_births)
 {
     nfds_t count = 0;
     for (uint32_t i = 0; i < 2 * rm_slots_count(); i++) {
         const struct rm_perf_ring *ring = polled_ring(rm_slots_at(i / 2), i % 2);
-        if (ring != NULL) {
-            rings[count++] = (struct pollfd){.fd = ring->fd, .events = POLLIN};
+        if (ring != NULL) { /* the second one tells of births; -1 is passed over */
+            bool is_waited_for = i % 2 == 0 || hears_births;
+            rings[count++] = (struct pollfd){.fd = is_waited_for ? ring->fd : -1, .events = POLLIN};
         }
     }
     return count;
@@ -281,7 +283,7 @@ static void leave_hung_up(const struct pollfd *rings)
 
 /* Until a ring has something to say, or the time has come, or rm_handler_wake(), whose signal only
  * this wait lets through. */
-void rm_stack_sampler_wait(int64_t most_ns)
+void rm_stack_sampler_wait(int64_t most_ns, bool hears_births)
 {
     sigset_t mask;
     const struct timespec most = {most_ns / RM_NS_PER_S, most_ns % RM_NS_PER_S};
@@ -289,7 +291,7 @@ void rm_stack_sampler_wait(int64_t most_ns)
     if (rm_claimed_signal_is_ours()) { /* else it is the program's, which has no business here */
         (void)sigdelset(&mask, rm_handler_signal());
     }
-    int ready = ppoll(state.rings, list_rings(state.rings), &most, &mask);
+    int ready = ppoll(state.rings, list_rings(state.rings, hears_births), &most, &mask);
     if (ready > 0) {
         leave_hung_up(state.rings);
     } else if (ready < 0 && errno != EINTR) {

@@ -68,8 +68,9 @@ void rm_stack_sampler_drain(rm_stack_take_fn take, void *context);
 /** A thread that was started meanwhile, one by one; 0: no more are known. */
 uint32_t rm_stack_sampler_born(void);
 
-/** Waits until there is much to take out, but no longer than `most_ns`. */
-void rm_stack_sampler_wait(int64_t most_ns);
+/** Waits until there is much to take out, or a thread was started that is to be heard of, but no
+ * longer than `most_ns`. */
+void rm_stack_sampler_wait(int64_t most_ns, bool hears_births);
 
 /** Samples that found their ring full, since the last call. */
 uint64_t rm_stack_sampler_full(void);

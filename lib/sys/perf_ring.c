@@ -163,6 +163,11 @@ static bool look_at_descriptor(struct rm_perf_ring *ring)
     return ring->fd >= 0;
 }
 
+void rm_perf_ring_check(struct rm_perf_ring *ring)
+{
+    (void)look_at_descriptor(ring);
+}
+
 void rm_perf_ring_set_period(struct rm_perf_ring *ring, uint64_t period)
 {
     if (look_at_descriptor(ring)) {
@@ -282,13 +287,23 @@ static void publish_tail(struct rm_perf_ring *ring)
     __atomic_store_n(&page->data_tail, ring->tail, __ATOMIC_RELEASE);
 }
 
+static uint64_t head_of(const struct rm_perf_ring *ring)
+{
+    const struct perf_event_mmap_page *page = ring->memory;
+    return __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+}
+
+bool rm_perf_ring_has_records(const struct rm_perf_ring *ring)
+{
+    return ring->memory != NULL && head_of(ring) != ring->tail;
+}
+
 bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_record *ret_record)
 {
-    struct perf_event_mmap_page *page = ring->memory;
-    if (page == NULL) {
+    if (ring->memory == NULL) {
         return false;
     }
-    uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+    uint64_t head = head_of(ring);
     uint64_t before = ring->tail;
     while (head - ring->tail >= sizeof(struct perf_event_header)) {
         struct perf_event_header header;

@@ -81,6 +81,12 @@ void rm_perf_ring_set_period(struct rm_perf_ring *ring, uint64_t period);
  * tell. */
 uint64_t rm_perf_ring_count(struct rm_perf_ring *ring);
 
+/** Gives up a descriptor that the program has closed, and whose number is another file's by now. */
+void rm_perf_ring_check(struct rm_perf_ring *ring);
+
+/** Whether some wait; quick, and without the kernel. */
+bool rm_perf_ring_has_records(const struct rm_perf_ring *ring);
+
 /** Looks at the oldest record.  false: there is none. */
 bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_record *ret_record);
 void rm_perf_ring_release(struct rm_perf_ring *ring, const struct rm_perf_record *record);
