@@ -68,9 +68,15 @@ bool rm_thread_may_be_ours(uint32_t id)
     return is_any;
 }
 
-void rm_thread_forget_starts(void)
+/* In the child of a fork: what was being started then never comes. */
+static void forget_starts(void)
 {
     __atomic_store_n(&nameless, 0, __ATOMIC_SEQ_CST);
+}
+
+static void install_fork_handler(void)
+{
+    (void)pthread_atfork(NULL, NULL, forget_starts);
 }
 
 static void leave(void *unused)
@@ -160,6 +166,8 @@ resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_t thread;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, install_fork_handler);
     (void)__atomic_add_fetch(&nameless, 1, __ATOMIC_SEQ_CST);
     error = pthread_create(&thread, &attributes, run_counted, start);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -39,9 +39,6 @@ uint64_t rm_thread_count(uint64_t *ret_changes);
 /** Whether thread `id` is one of these, or may be: one is just being started.  Any thread. */
 bool rm_thread_may_be_ours(uint32_t id);
 
-/** In the child of a fork: what was being started then never comes. */
-void rm_thread_forget_starts(void);
-
 /** The calling thread's id and name.  Async-signal-safe. */
 uint32_t rm_thread_id(void);
 

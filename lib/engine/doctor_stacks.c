@@ -115,9 +115,10 @@ static void add_faults(struct rm_doctor_exam *exam)
     }
 }
 
-static uint64_t ring_kib(uint64_t pages)
+/* With the kernel's own page. */
+static uint64_t ring_kib(uint64_t bytes)
 {
-    return (pages + 1) * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
+    return (bytes + (uint64_t)sysconf(_SC_PAGESIZE)) / 1024;
 }
 
 static void add_lock(struct rm_doctor_exam *exam)
@@ -136,7 +137,7 @@ static void add_lock(struct rm_doctor_exam *exam)
     } else if (!rm_parse_u64(&text, &kib) || rm_text_left(&text) > 0) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_GARBLED, "",
                       "kernel.perf_event_mlock_kb is '%s', which is no number", line);
-    } else if (kib < ring_kib(RM_PERF_RING_LEAST_PAGES)) {
+    } else if (kib < ring_kib(RM_PERF_RING_LEAST_BYTES)) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_NOT_READABLE,
                       "an administrator sets kernel.perf_event_mlock_kb to 516, or more",
                       "%llu KiB for each CPU are no room for a ring of page faults, unless "
@@ -147,9 +148,9 @@ static void add_lock(struct rm_doctor_exam *exam)
                       "%llu KiB for each CPU may be rings of page faults, which take %llu KiB for "
                       "a thread, or down to %llu; \"ulimit -l\" and privileges allow more",
                       (unsigned long long)kib,
-                      (unsigned long long)(ring_kib(RM_PERF_RING_MOST_PAGES) +
-                                           ring_kib(RM_PERF_RING_MAJOR_PAGES)),
-                      (unsigned long long)ring_kib(RM_PERF_RING_LEAST_PAGES));
+                      (unsigned long long)(ring_kib(RM_PERF_RING_MOST_BYTES) +
+                                           ring_kib(RM_PERF_RING_MAJOR_BYTES)),
+                      (unsigned long long)ring_kib(RM_PERF_RING_LEAST_BYTES));
     }
 }
 

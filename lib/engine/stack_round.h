@@ -41,8 +41,9 @@ struct rm_stack_round {
     bool has_huge_pages; /* for all memory, unasked */
     bool is_at_peak;
     uint32_t peak_arrived;
-    bool is_lost;  /* the program took the signal away */
-    bool has_list; /* of threads */
+    bool is_lost;     /* the program took the signal away */
+    bool has_list;    /* of threads */
+    bool has_threads; /* that are sampled as was asked for: others that are not are counted */
     bool has_remarked;
 };
 

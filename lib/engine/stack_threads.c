@@ -24,28 +24,37 @@ static void remark(struct rm_stack_round *round, const char *reason)
     }
 }
 
+/* Of the first thread, it is the kind's failure; where others are sampled, a remark. */
+static void say_failure(struct rm_stack_round *round, uint64_t bits, resmon_status status,
+                        const char *error)
+{
+    char text[RM_STACK_ERROR_BYTES + 32];
+    if (status == RESMON_OK) {
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%s%s", round->has_threads ? "not of all threads: " : "",
+                   error);
+    rm_stack_round_set_kinds(round, bits, round->has_threads ? RESMON_OK : status, text);
+}
+
 static void judge(struct rm_stack_round *round, const struct rm_stack_attached *attached)
 {
-    if (attached->faults != RESMON_OK) {
-        round->has_remarked = true;
-        rm_stack_round_set_kinds(round, RESMON_STACKS_MEMORY, attached->faults,
-                                 attached->faults_error);
+    say_failure(round, RESMON_STACKS_MEMORY, attached->faults, attached->faults_error);
+    say_failure(round, RESMON_STACKS_CPU, attached->timer, attached->timer_error);
+    if (attached->faults != RESMON_OK || attached->timer != RESMON_OK) {
+        round->has_remarked = round->has_remarked || attached->faults != RESMON_OK;
+        rm_stack_writer_lose(&round->writer, RM_LOSS_THREADS, 1);
+        return;
     }
+    round->has_threads = true;
     if (attached->lacks_kernel) {
         remark(round,
                "page faults in system calls (read() into fresh memory) are not sampled: this "
                "process may not watch the kernel (kernel.perf_event_paranoid 2)");
     }
     if (attached->lacks_pages && round->has_huge_pages) {
-        remark(round,
-               "this kernel does not tell huge pages (Linux 5.11 does), which are on for all "
-               "memory: 2 MiB that come with one fault count as one small page");
-    }
-    if (attached->timer != RESMON_OK) {
-        rm_stack_round_set_kinds(round, RESMON_STACKS_CPU, attached->timer, attached->timer_error);
-    }
-    if (attached->faults != RESMON_OK || attached->timer != RESMON_OK) {
-        rm_stack_writer_lose(&round->writer, RM_LOSS_THREADS, 1);
+        remark(round, "this kernel does not tell huge pages (Linux 5.11 does), which are on for "
+                      "all memory: 2 MiB that come with one fault count as one small page");
     }
 }
 
@@ -162,7 +171,7 @@ void rm_stack_threads_find(struct rm_stack_round *round)
 
 bool rm_stack_threads_may_be_greeted(const struct rm_stack_round *round)
 {
-    return round->greetings < MOST_GREETINGS;
+    return round->greetings < MOST_GREETINGS || !round->has_list;
 }
 
 void rm_stack_threads_greet(struct rm_stack_round *round)

@@ -16,6 +16,7 @@
 
 #define ROUND_NS   (20 * RM_NS_PER_MS)
 #define SHORT_NS   (4 * RM_NS_PER_MS) /* while page faults come: their scopes are still open */
+#define MOST_WAKES 24U                /* between two rounds, by births and major faults */
 #define TEXT_BYTES 160
 
 struct rm_stacks {
@@ -44,13 +45,15 @@ static void make_rounds(struct rm_stacks *stacks, bool is_open)
 {
     struct rm_stack_round *round = &stacks->round;
     int64_t until_ns = rm_clock_monotonic_ns() + ROUND_NS;
+    uint32_t wakes = 0; /* since the latest round */
     while (!__atomic_load_n(&stacks->is_stopping, __ATOMIC_SEQ_CST)) {
         rm_stack_sampler_wait(round->has_faults ? SHORT_NS : ROUND_NS,
-                              rm_stack_threads_may_be_greeted(round));
+                              wakes++ < MOST_WAKES && rm_stack_threads_may_be_greeted(round));
         int64_t now_ns = rm_clock_monotonic_ns();
         if (is_open && now_ns >= until_ns) {
             rm_stack_round_make(round);
             until_ns = now_ns + ROUND_NS;
+            wakes = 0;
         } else if (is_open) {
             rm_stack_round_drain(round);
         }

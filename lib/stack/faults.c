@@ -108,10 +108,10 @@ static void drain_source(struct draining *draining, struct rm_fault_source *sour
     struct rm_slot_sample *sample = &work.latest.sample;
     struct rm_perf_record record;
     draining->count = 0;
-    if (!rm_perf_ring_has_records(&source->ring)) {
+    if (!rm_perf_ring_look(&source->ring)) {
         return;
     }
-    uint64_t all = rm_perf_ring_count(&source->ring); /* first: what comes meanwhile is in none */
+    uint64_t all = rm_perf_ring_count(&source->ring); /* what comes from here on is in none */
     draining->source = source;
     draining->huge_count = 0;
     while (rm_perf_ring_peek(&source->ring, &record)) {
@@ -150,29 +150,46 @@ static resmon_status open_minor(struct rm_faults *faults, uint32_t thread, uint3
     return rm_perf_ring_open(ring, &terms);
 }
 
+/* The kernel goes by the old period once more after the first change: so there are two. */
 static void look_closely(struct rm_faults *faults, bool is_fine)
 {
     if (faults->is_fine != is_fine) {
         faults->is_fine = is_fine;
+        faults->changes = 2;
+    }
+    if (faults->changes > 0) {
+        faults->changes--;
         rm_perf_ring_set_period(&faults->minor.ring,
                                 is_fine ? finer_period(faults) : faults->period);
     }
 }
 
-/* Where it fails, what there is goes on. */
-static void take_more_stack(struct rm_faults *faults, uint32_t thread)
+/* Where there is no room for a ring as large, what there is goes on. */
+static void take_more_stack(struct rm_faults *faults, struct draining *draining)
 {
     struct rm_perf_ring wider;
-    if (faults->minor.ring.stack_bytes == MUCH_STACK || faults->samples < LEAST_JUDGED) {
+    if (open_minor(faults, draining->thread, MUCH_STACK, &wider) != RESMON_OK) {
         return;
     }
-    if (4 * faults->short_samples >= faults->samples &&
-        open_minor(faults, thread, MUCH_STACK, &wider) == RESMON_OK) {
-        rm_perf_ring_close(&faults->minor.ring);
-        faults->minor = (struct rm_fault_source){.ring = wider};
+    if (wider.mask < faults->minor.ring.mask) {
+        rm_perf_ring_close(&wider);
+        return;
     }
-    faults->samples = 0;
-    faults->short_samples = 0;
+    drain_source(draining, &faults->minor);
+    rm_perf_ring_close(&faults->minor.ring);
+    faults->minor = (struct rm_fault_source){.ring = wider};
+}
+
+static void judge_stacks(struct rm_faults *faults, struct draining *draining)
+{
+    if (faults->samples >= LEAST_JUDGED && !faults->is_judged) {
+        if (4 * faults->short_samples >= faults->samples) {
+            take_more_stack(faults, draining);
+            faults->is_judged = true;
+        }
+        faults->samples = 0;
+        faults->short_samples = 0;
+    }
 }
 
 /* ---- all of a thread -------------------------------------------------------------------- */
@@ -234,6 +251,6 @@ void rm_faults_drain(struct rm_faults *faults, uint32_t thread, const struct rm_
     drain_source(&draining, &faults->minor);
     if (draining.count > 0) {
         look_closely(faults, draining.huge_count == draining.count);
-        take_more_stack(faults, thread);
+        judge_stacks(faults, &draining);
     }
 }

@@ -25,6 +25,8 @@ struct rm_faults {
     uint64_t period;                 /* faults between samples, as it was asked for; 0: none */
     uint64_t full;                   /* samples that found a ring full, ever */
     uint64_t samples, short_samples; /* those that had too little of the stack */
+    bool is_judged;                  /* it has what stack it can have */
+    uint32_t changes;                /* of the period that are to be made yet */
     bool is_fine;                    /* samples are closer: huge pages come */
 };
 

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
-#include "base/thread.h"
 #include "scope/session.h"
 #include "stack/slots.h"
 #include "sys/claimed_signal.h"
@@ -186,7 +185,6 @@ static void after_fork_child(void)
     __atomic_store_n(&state.at_work, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&state.is_open, false, __ATOMIC_SEQ_CST);
     rm_claimed_signal_forget();
-    rm_thread_forget_starts();
     state.forget();
 }
 

@@ -23,7 +23,7 @@
 #endif
 
 /* Threads that are told of between two looks: more are found by the next round. */
-#define MOST_BORN 16U
+#define MOST_BORN 128U
 
 static struct {
     bool is_taken; /* atomic: from open to the end of close */
@@ -47,6 +47,7 @@ static void leave_all(void)
 static resmon_status open_taken(const struct rm_stack_terms *terms)
 {
     state.terms = *terms;
+    state.born_count = 0;
     if (!rm_code_refresh(true) && rm_code_now() == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for the list of libraries");
     }
@@ -267,7 +268,8 @@ static nfds_t list_rings(struct pollfd *rings, bool hears_births)
     return count;
 }
 
-/* Of a thread that has ended, a ring would end every wait from now on. */
+/* Of a thread that has ended, a ring would end every wait from now on; one whose descriptor is
+ * another file's by now, too. */
 static void leave_hung_up(const struct pollfd *rings)
 {
     nfds_t count = 0;
@@ -277,7 +279,11 @@ static void leave_hung_up(const struct pollfd *rings)
         for (size_t k = 0; k < 2; k++) {
             seen |= polled_ring(slot, k) != NULL ? rings[count++].revents : 0;
         }
-        slot->is_hung_up = slot->is_hung_up || (seen & (POLLHUP | POLLERR)) != 0;
+        if ((seen & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
+            rm_faults_check(&slot->faults);
+            slot->is_hung_up = (seen & (POLLHUP | POLLERR)) != 0 &&
+                               (polled_ring(slot, 0) != NULL || polled_ring(slot, 1) != NULL);
+        }
     }
 }
 

@@ -48,14 +48,13 @@ static resmon_status explain(int error)
 /* Faults are counted when they are over, and their page is there. */
 static const struct {
     uint64_t event;
-    uint32_t watermark; /* bytes that end a poll; of the whole ring */
-    uint32_t pages;     /* of the ring at most */
+    uint32_t watermark; /* bytes that end a poll; 0: half of the ring */
+    uint32_t bytes;     /* of the ring at most */
     bool has_faults, has_births;
 } kinds[] = {
-    [RM_RING_MINOR] = {PERF_COUNT_SW_PAGE_FAULTS_MIN, UINT32_MAX, RM_PERF_RING_MOST_PAGES, true,
-                       false},
-    [RM_RING_MAJOR] = {PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1, RM_PERF_RING_MAJOR_PAGES, true, true},
-    [RM_RING_BIRTHS] = {PERF_COUNT_SW_DUMMY, 1, 1, false, true},
+    [RM_RING_MINOR] = {PERF_COUNT_SW_PAGE_FAULTS_MIN, 0, RM_PERF_RING_MOST_BYTES, true, false},
+    [RM_RING_MAJOR] = {PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1, RM_PERF_RING_MAJOR_BYTES, true, true},
+    [RM_RING_BIRTHS] = {PERF_COUNT_SW_DUMMY, 1, 4096, false, true},
 };
 
 static int open_event(const struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms)
@@ -66,7 +65,7 @@ static int open_event(const struct rm_perf_ring *ring, const struct rm_perf_ring
         .config = kinds[terms->kind].event,
         .exclude_kernel = ring->has_kernel ? 0 : 1,
         .exclude_hv = 1,
-        .watermark = 1,
+        .watermark = kinds[terms->kind].watermark > 0 ? 1 : 0,
         .wakeup_watermark = kinds[terms->kind].watermark,
         .task = kinds[terms->kind].has_births ? 1 : 0,
         .use_clockid = 1,
@@ -102,10 +101,16 @@ static bool open_best(struct rm_perf_ring *ring, const struct rm_perf_ring_terms
     return ring->fd >= 0;
 }
 
-static resmon_status map_ring(struct rm_perf_ring *ring, size_t most_pages)
+static size_t pages_of(size_t bytes)
 {
-    size_t least = most_pages < RM_PERF_RING_LEAST_PAGES ? most_pages : RM_PERF_RING_LEAST_PAGES;
-    for (size_t pages = most_pages; pages >= least; pages /= 2) {
+    return bytes > page_bytes() ? bytes / page_bytes() : 1;
+}
+
+static resmon_status map_ring(struct rm_perf_ring *ring, size_t most_bytes)
+{
+    size_t most = pages_of(most_bytes);
+    size_t least = pages_of(RM_PERF_RING_LEAST_BYTES);
+    for (size_t pages = most; pages >= (least < most ? least : most); pages /= 2) {
         ring->bytes = (pages + 1) * page_bytes();
         ring->memory = mmap(NULL, ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
         if (ring->memory != MAP_FAILED) {
@@ -131,10 +136,8 @@ resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, const struct rm_perf_
     if (!open_best(&fresh, terms)) {
         return explain(errno);
     }
-    rm_kept_take(&fresh.kept, fresh.fd);
-    rm_kept_tag(&fresh.kept);
-    fresh.kept.is_quick = fresh.kept.is_tagged; /* all counters have the same inode */
-    resmon_status status = map_ring(&fresh, kinds[terms->kind].pages);
+    (void)ioctl(fresh.fd, PERF_EVENT_IOC_ID, &fresh.id);
+    resmon_status status = map_ring(&fresh, kinds[terms->kind].bytes);
     if (status != RESMON_OK) {
         rm_perf_ring_close(&fresh);
         return status;
@@ -143,24 +146,32 @@ resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, const struct rm_perf_
     return RESMON_OK;
 }
 
+/* Where threads have no descriptors of their own, a program that closes all may have given the
+ * number to a file of its own, or we to another counter, which must be neither read nor waited for.
+ * Other failures (a filter of system calls) say nothing about it. */
+static bool look_at_descriptor(struct rm_perf_ring *ring)
+{
+    uint64_t id = ring->id;
+    if (ring->fd < 0) {
+        return false;
+    }
+    int result = ioctl(ring->fd, PERF_EVENT_IOC_ID, &id);
+    if (id != ring->id || (result != 0 && (errno == EBADF || errno == ENOTTY))) {
+        ring->fd = -1;
+    }
+    return ring->fd >= 0;
+}
+
 void rm_perf_ring_close(struct rm_perf_ring *ring)
 {
     if (ring->memory != NULL) {
         (void)munmap(ring->memory, ring->bytes);
         ring->memory = NULL;
     }
-    rm_kept_close(&ring->kept);
-    ring->fd = -1;
-}
-
-/* Where threads have no descriptors of their own, a program that closes all may have given the
- * number to a file of its own, which must be neither read nor waited for. */
-static bool look_at_descriptor(struct rm_perf_ring *ring)
-{
-    if (!rm_kept_is_ours(&ring->kept)) {
+    if (look_at_descriptor(ring)) {
+        (void)close(ring->fd);
         ring->fd = -1;
     }
-    return ring->fd >= 0;
 }
 
 void rm_perf_ring_check(struct rm_perf_ring *ring)
@@ -287,29 +298,24 @@ static void publish_tail(struct rm_perf_ring *ring)
     __atomic_store_n(&page->data_tail, ring->tail, __ATOMIC_RELEASE);
 }
 
-static uint64_t head_of(const struct rm_perf_ring *ring)
+bool rm_perf_ring_look(struct rm_perf_ring *ring)
 {
     const struct perf_event_mmap_page *page = ring->memory;
-    return __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-}
-
-bool rm_perf_ring_has_records(const struct rm_perf_ring *ring)
-{
-    return ring->memory != NULL && head_of(ring) != ring->tail;
+    if (page == NULL) {
+        return false;
+    }
+    ring->head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+    return ring->head != ring->tail;
 }
 
 bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_record *ret_record)
 {
-    if (ring->memory == NULL) {
-        return false;
-    }
-    uint64_t head = head_of(ring);
     uint64_t before = ring->tail;
-    while (head - ring->tail >= sizeof(struct perf_event_header)) {
+    while (ring->head - ring->tail >= sizeof(struct perf_event_header)) {
         struct perf_event_header header;
         copy_out(ring, ring->tail, &header, sizeof header);
-        if (header.size < sizeof header || header.size > head - ring->tail) {
-            ring->tail = head; /* cannot be */
+        if (header.size < sizeof header || header.size > ring->head - ring->tail) {
+            ring->tail = ring->head; /* cannot be */
             break;
         }
         const struct cursor cursor = {ring, ring->tail + sizeof header, ring->tail + header.size};

@@ -14,8 +14,6 @@
 
 #include <resmon/status.h>
 
-#include "sys/kept.h"
-
 #if defined(__x86_64__)
 #define RM_PERF_REGISTERS 17 /* ax bx cx dx si di bp sp ip r8 ... r15 */
 #elif defined(__aarch64__)
@@ -26,9 +24,9 @@
 
 /* What a user may lock without privileges is half a MiB for each CPU, and RLIMIT_MEMLOCK: many
  * threads get smaller rings of minor faults.  A page of the kernel's own goes with each ring. */
-#define RM_PERF_RING_MOST_PAGES  64U
-#define RM_PERF_RING_LEAST_PAGES 4U
-#define RM_PERF_RING_MAJOR_PAGES 8U
+#define RM_PERF_RING_MOST_BYTES  262144U
+#define RM_PERF_RING_LEAST_BYTES 16384U
+#define RM_PERF_RING_MAJOR_BYTES 32768U
 
 enum rm_perf_ring_kind {
     RM_RING_MINOR,  /* page faults that found their page in memory */
@@ -50,10 +48,11 @@ struct rm_perf_record {
 };
 
 struct rm_perf_ring {
-    int fd;              /* -1: closed, or lost to the program; `memory` lives on then */
-    struct rm_kept kept; /* that `fd` is the counter still */
-    void *memory;        /* a page of the kernel's and the ring */
-    size_t bytes;        /* of that */
+    int fd;        /* -1: closed, or lost to the program; `memory` lives on then */
+    uint64_t id;   /* the kernel's, of the counter: that `fd` is it still */
+    void *memory;  /* a page of the kernel's and the ring */
+    size_t bytes;  /* of that */
+    uint64_t head; /* as of the latest look */
     const unsigned char *data;
     uint64_t mask; /* of positions in the data */
     uint64_t tail;
@@ -84,10 +83,10 @@ uint64_t rm_perf_ring_count(struct rm_perf_ring *ring);
 /** Gives up a descriptor that the program has closed, and whose number is another file's by now. */
 void rm_perf_ring_check(struct rm_perf_ring *ring);
 
-/** Whether some wait; quick, and without the kernel. */
-bool rm_perf_ring_has_records(const struct rm_perf_ring *ring);
+/** Takes note of what waits, without asking the kernel; false: nothing. */
+bool rm_perf_ring_look(struct rm_perf_ring *ring);
 
-/** Looks at the oldest record.  false: there is none. */
+/** Gives the oldest record of those that waited when it was looked last.  false: there is none. */
 bool rm_perf_ring_peek(struct rm_perf_ring *ring, struct rm_perf_record *ret_record);
 void rm_perf_ring_release(struct rm_perf_ring *ring, const struct rm_perf_record *record);
 

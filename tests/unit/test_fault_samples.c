@@ -91,6 +91,7 @@ static void check_sample(struct made_ring *made, uint64_t first)
 {
     struct rm_perf_record sample;
     uint64_t word = 0;
+    assert_true(rm_perf_ring_look(&made->ring));
     assert_true(rm_perf_ring_peek(&made->ring, &sample));
     assert_int_equal(sample.born, 0);
     assert_int_equal(sample.t_ns, 1000 + first);
@@ -129,10 +130,28 @@ static void test_samples_are_read_across_the_end(void **state)
         check_sample(made, 7);
         check_sample(made, 9);
         struct rm_perf_record none;
+        assert_false(rm_perf_ring_look(&made->ring));
         assert_false(rm_perf_ring_peek(&made->ring, &none));
         assert_int_equal(made->page.data_tail, made->page.data_head);
         test_free(made);
     }
+}
+
+/* Else a thread that is as quick as the one that looks would keep it for ever. */
+static void test_what_comes_after_a_look_waits_for_the_next(void **state)
+{
+    (void)state;
+    skip_without_registers();
+    struct made_ring *made = made_ring(0);
+    struct rm_perf_record record;
+    put_sample(made, 1);
+    assert_true(rm_perf_ring_look(&made->ring));
+    put_sample(made, 2);
+    assert_true(rm_perf_ring_peek(&made->ring, &record));
+    rm_perf_ring_release(&made->ring, &record);
+    assert_false(rm_perf_ring_peek(&made->ring, &record));
+    check_sample(made, 2);
+    test_free(made);
 }
 
 static void test_other_records_are_passed_over(void **state)
@@ -173,6 +192,7 @@ static void test_births_are_those_of_this_process(void **state)
     put_record(made, PERF_RECORD_FORK, words, 1); /* too short */
     memcpy(words, born, sizeof words);
     put_record(made, PERF_RECORD_FORK, words, 3);
+    assert_true(rm_perf_ring_look(&made->ring));
     assert_true(rm_perf_ring_peek(&made->ring, &record));
     assert_int_equal(record.born, 4711);
     rm_perf_ring_release(&made->ring, &record);
@@ -191,11 +211,13 @@ static void test_damaged_records_end_the_reading(void **state)
         uint64_t words[RECORD_WORDS] = {0};
         struct rm_perf_record none;
         put_bytes(made, &header, sizeof header);
+        assert_true(rm_perf_ring_look(&made->ring));
         assert_false(rm_perf_ring_peek(&made->ring, &none));
         assert_int_equal(made->page.data_tail, made->page.data_head);
         make_words(words, 0);
         words[4 + RM_PERF_REGISTERS] = UINT64_MAX - 7; /* room for the stack */
         put_record(made, PERF_RECORD_SAMPLE, words, RECORD_WORDS);
+        assert_true(rm_perf_ring_look(&made->ring));
         assert_false(rm_perf_ring_peek(&made->ring, &none));
         put_sample(made, 5); /* what comes later is read again */
         check_sample(made, 5);
@@ -214,6 +236,7 @@ static void test_a_stack_is_the_same_while_what_was_read_is(void **state)
     uint64_t stack = 0;
     uint64_t word = 0;
     put_sample(made, 40);
+    assert_true(rm_perf_ring_look(&made->ring));
     assert_true(rm_perf_ring_peek(&made->ring, &sample));
     const struct rm_view_start start = {.sample = &sample, .log = &log};
     rm_view_begin(view, &start);
@@ -251,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_samples_are_read_across_the_end),
+        cmocka_unit_test(test_what_comes_after_a_look_waits_for_the_next),
         cmocka_unit_test(test_other_records_are_passed_over),
         cmocka_unit_test(test_births_are_those_of_this_process),
         cmocka_unit_test(test_damaged_records_end_the_reading),
