@@ -126,6 +126,7 @@ static void add_lock(struct rm_doctor_exam *exam)
     static const char name[] = "perf_event_mlock_kb";
     char line[64];
     uint64_t kib = 0;
+    uint64_t most = ring_kib(RM_PERF_RING_MOST_BYTES) + ring_kib(RM_PERF_RING_MAJOR_BYTES);
     resmon_status status = rm_doctor_line(exam, LOCK, line, sizeof line);
     struct rm_text text = rm_text_of(line, strlen(line));
     if (status == RESMON_ENOENT) {
@@ -147,9 +148,7 @@ static void add_lock(struct rm_doctor_exam *exam)
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_READY, "",
                       "%llu KiB for each CPU may be rings of page faults, which take %llu KiB for "
                       "a thread, or down to %llu; \"ulimit -l\" and privileges allow more",
-                      (unsigned long long)kib,
-                      (unsigned long long)(ring_kib(RM_PERF_RING_MOST_BYTES) +
-                                           ring_kib(RM_PERF_RING_MAJOR_BYTES)),
+                      (unsigned long long)kib, (unsigned long long)most,
                       (unsigned long long)ring_kib(RM_PERF_RING_LEAST_BYTES));
     }
 }
