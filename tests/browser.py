@@ -92,9 +92,12 @@ def browser():
         if shutil.which(program) is None:
             print(f"skipped: there is no {program} (Debian: chromium, chromium-driver)")
             sys.exit(77)
-    with tempfile.TemporaryDirectory(prefix="resmon-browser-", ignore_cleanup_errors=True) as directory:
+    directory = tempfile.mkdtemp(prefix="resmon-browser-")
+    try:
         found = Browser(directory)
         try:
             yield found
         finally:
             found.close()
+    finally:  # a process of the browser's may still write there
+        shutil.rmtree(directory, ignore_errors=True)

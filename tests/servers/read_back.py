@@ -69,6 +69,9 @@ SCOPES = {
     "energy_joules": lambda scope: scope.get("energy_joules"),
 }
 
+# Of the name of a counter of scopes, the longest part that is in a key.
+LONGEST_COUNTER = 63
+
 # name of the figure of the run: what was counted until its end, and the divisor
 RUN = {
     "cpu_seconds": ("tree.cpu.time", 1),
@@ -225,9 +228,31 @@ def energy_figures(document):
             "resmon/carbon/g_per_kwh": energy["g_per_kwh"], "resmon/carbon/pue": energy["pue"]}
 
 
+def counter_names(document):
+    """What each counter of scopes is called on the server, None of one that there was not; in their order.
+    No name is that of another figure: the second gets a number."""
+    names = []
+    for counter in document.words["counters"]:
+        unit = "_seconds" if counter["unit"] == "s" else ""
+        plain = name = sanitised(re.sub("[-/]", "_", counter["name"][:LONGEST_COUNTER - len(unit)] + unit))
+        for number in itertools.count(2):
+            if name not in SCOPES and name not in names:
+                break
+            name = f"{plain}_{number}"
+        names.append(name if counter["status"] == "RESMON_OK" else None)
+    return names
+
+
+def counts_of(scope, names):
+    """(name, value) of what the scope counted: as the document has it, of all instances, estimated where it was
+    not all of the time that was counted; None where nothing was."""
+    counts = scope.get("counters") or itertools.repeat(None)
+    return [(name, count) for name, count in zip(names, counts) if name is not None]
+
+
 def scope_figures(document):
     """(path and name, value) of every figure; a path that is there already gets a number."""
-    paths = set()
+    paths, counters = set(), counter_names(document)
     for path, scope in document.scopes():
         plain = path = sanitised(path)
         for number in itertools.count(2):
@@ -237,6 +262,8 @@ def scope_figures(document):
         paths.add(path)
         for name, figure in SCOPES.items():
             yield SCOPE_KEY.format(path=path, name=name), figure(scope)
+        for name, count in counts_of(scope, counters):
+            yield SCOPE_KEY.format(path=path, name=name), count
 
 
 def artifact_of(node):

@@ -4,7 +4,9 @@
 
 test_read_back.py PROGRAM DIRECTORY: the document is that of PROGRAM, observed with RESMON; it is logged here
 through mlflow's client, under the names of read_back.py's tables, to the server at MLFLOW_TRACKING_URI.
+What its scopes counted is made up: not every machine counts.
 """
+import json
 import os
 import pathlib
 import subprocess
@@ -19,13 +21,37 @@ import read_back
 NODE = 2
 EXPERIMENT = f"read_back {os.getpid()}"
 
+# Counters of scopes: name, unit, status, count, and what that is called on the server.
+COUNTERS = (
+    ("cache-misses", "1", "RESMON_OK", 1234.5, "cache_misses"), ("task-clock", "s", "RESMON_OK", 0.25, "task_clock_seconds"),
+    ("cycles", "1", "RESMON_ENODEV", None, None), ("cpu/calls", "1", "RESMON_OK", None, "cpu_calls"),
+    ("calls", "1", "RESMON_OK", 7.0, "calls_2"), ("cache_misses", "1", "RESMON_OK", 8.0, "cache_misses_2"),
+    ("n" * 80, "s", "RESMON_OK", 9.0, "n" * 55 + "_seconds"),
+)
+
 
 def observed(program, directory):
     path = pathlib.Path(directory, "run.json")
     settings = f"json={path},interval=10ms,scopes=wall+cpu+rss"
     subprocess.run([program], env={**os.environ, "RESMON": settings}, check=True, stdout=subprocess.DEVNULL,
                    timeout=100)
+    words = json.loads(path.read_bytes())
+    words["counters"] = [{"name": name, "unit": unit, "status": status, "reason": ""}
+                         for name, unit, status, _, _ in COUNTERS]
+    for scope in words["scopes"]:
+        scope["counters"] = [count for _, _, _, count, _ in COUNTERS]
+    path.write_text(json.dumps(words))
     return path
+
+
+def check_counters(document):
+    """What read_back.py makes of them: figures of the scope that counted, none of those inside."""
+    assert read_back.counter_names(document) == [name for _, _, _, _, name in COUNTERS]
+    figures = dict(read_back.scope_figures(document))
+    for _, _, _, count, name in COUNTERS:
+        if name is not None:
+            assert figures[f"resmon/scope/main/{name}"] == count, name
+            assert figures[f"resmon/scope/main/round/{name}"] is None, name
 
 
 def metrics_of(document):
@@ -85,6 +111,12 @@ def cases(document, metrics):
         "no node": (metrics + [Metric("system/x", 1.0, late, 0)], None, "FINISHED", "is of no node"),
         "a scope": (changed(metrics, "main/wall_seconds", value=9.0), None, "FINISHED", "main/wall_seconds"),
         "no scope": (without(metrics, "main/wall_seconds"), None, "FINISHED", "is missing"),
+        "a count": (changed(metrics, "main/cache_misses", value=9.0), None, "FINISHED", "main/cache_misses"),
+        "no count": (without(metrics, "main/task_clock_seconds"), None, "FINISHED", "is missing"),
+        "a counter that was not there": (metrics + [Metric("resmon/scope/main/cycles", 1.0, late, NODE)], None,
+                                         "FINISHED", "main/cycles: comes from nowhere"),
+        "a scope that did not count": (
+            metrics + [Metric("resmon/scope/main/round/calls_2", 1.0, late, NODE)], None, "FINISHED", "round/calls_2"),
         "the artifact": (metrics, "{}", "FINISHED", "artifact"),
         "the status": (metrics, None, "FAILED", "the status is FAILED"),
     }
@@ -93,6 +125,7 @@ def cases(document, metrics):
 def main(program, directory):
     path = observed(program, directory)
     document = read_back.Document(path)
+    check_counters(document)
     client = MlflowClient()
     client.create_experiment(EXPERIMENT)
     other = pathlib.Path(directory, "other", pathlib.Path(read_back.artifact_of(NODE)).name)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A run as a notebook shows it: headline figures, small charts, phases, hot functions, and what was not measured."""
-from . import html, human, report_profile
+from . import html, human
+from ._library import lib
 
 # What stands in the tiles: figure of the headline, label, and how it is written.
 _TILES = (
@@ -55,6 +56,9 @@ def _energy_note(energy):
 
 def _functions(run):
     """Hot functions, folded away, for each kind of stacks that was sampled."""
+    if lib.run_stack_count(run) == 0:
+        return []
+    from . import report_profile  # only here: most runs have no stacks
     return [html.details("h" + table.title[1:], html.table(table.headers, table.rows[:12]))
             for table in report_profile.function_tables(run).values()]
 
