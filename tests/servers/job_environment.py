@@ -47,11 +47,21 @@ def run(*command):
     return done.stdout
 
 
+def wait_for_nodes():
+    """Until the nodes of the job before are free again: else this one gets others."""
+    end = time.monotonic() + 60
+    while set(run("sinfo", "-h", "-N", "-o", "%t").split()) != {"idle"}:
+        if time.monotonic() > end:
+            sys.exit(f"the nodes do not become idle:\n{run('sinfo', '-N')}")
+        time.sleep(0.1)
+
+
 def batch(work, *command, options):
     """Runs commands as a job, to its end; the record of the batch script is in work/script*."""
     script = work / "job.sh"
     lines = [" ".join(f"'{word}'" for word in words) for words in [TASK, *command]]
     script.write_text("#!/bin/sh\n" + "".join(f"{line} || exit 1\n" for line in lines))
+    wait_for_nodes()
     job = run("sbatch", "--parsable", f"--output={work}/script.%j.%a", *options, str(script)).strip()
     end = time.monotonic() + 60
     while run("squeue", "-h", "-j", job, "-t", "all", "-o", "%T").split() != ["COMPLETED"] * (
@@ -119,6 +129,7 @@ class Recorder:
 def srun(recorder, case, *options):
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name)
+        wait_for_nodes()
         run("srun", *options, f"--output={work}/srun.%t.%j.%s", *TASK)
         recorder.parallel(case, srun_tasks(work), system="slurm")
 
