@@ -8,19 +8,7 @@ resmon_status rm_unwind_open(void)
     return rm_error(RESMON_ENOTSUP, "this build of libresmon takes no stacks: it has no libunwind");
 }
 
-uint64_t rm_unwind_place(const struct rm_perf_record *sample)
-{
-    (void)sample;
-    return 0;
-}
-
-bool rm_unwind_repeats(const struct rm_unwind_log *log, const struct rm_perf_record *sample)
-{
-    (void)log, (void)sample;
-    return false;
-}
-
-struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_unwind_start *start,
+struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_view_start *start,
                                    uint64_t *ret_addresses, uint32_t room)
 {
     (void)unwind, (void)start, (void)ret_addresses, (void)room;
