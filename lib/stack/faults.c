@@ -79,6 +79,7 @@ static void hand_over(struct draining *draining, struct rm_slot_sample *sample)
 /* The scopes are those that are open still: the sample is a few milliseconds old. */
 static void take_fault(struct draining *draining, const struct rm_perf_record *fault)
 {
+    uint64_t accounted = draining->source->accounted;
     struct rm_faults *faults = draining->faults;
     struct rm_slot_sample *sample = &work.latest.sample;
     const struct followed *followed = follow(fault, rm_code_now());
@@ -87,7 +88,8 @@ static void take_fault(struct draining *draining, const struct rm_perf_record *f
         .depth = followed->unwound.depth,
         .is_cut = followed->unwound.is_cut,
         .is_broken = followed->unwound.is_broken,
-        .faults = fault->faults - draining->source->accounted,
+        /* One that was on its way when faults were counted is charged already. */
+        .faults = fault->faults > accounted ? fault->faults - accounted : 0,
         .address = fault->address,
         .page_bytes = fault->page_bytes,
     };
@@ -95,7 +97,7 @@ static void take_fault(struct draining *draining, const struct rm_perf_record *f
                                              rm_slot_sites(sample), RM_STACK_SITES);
     memcpy(rm_slot_addresses(sample), followed->addresses, sample->depth * sizeof(uint64_t));
     sample->bytes = rm_slot_bytes_of(sample);
-    draining->source->accounted = fault->faults;
+    draining->source->accounted = accounted + sample->faults;
     draining->count++;
     draining->huge_count += fault->page_bytes >= HUGE ? 1 : 0;
     faults->samples++;
@@ -111,7 +113,10 @@ static void drain_source(struct draining *draining, struct rm_fault_source *sour
     if (!rm_perf_ring_look(&source->ring)) {
         return;
     }
-    uint64_t all = rm_perf_ring_count(&source->ring); /* what comes from here on is in none */
+    /* All samples of the faults that are counted here are in the ring when it is looked at again.
+     */
+    uint64_t all = rm_perf_ring_count(&source->ring);
+    (void)rm_perf_ring_look(&source->ring);
     draining->source = source;
     draining->huge_count = 0;
     while (rm_perf_ring_peek(&source->ring, &record)) {

@@ -69,7 +69,7 @@ struct rm_perf_ring_terms {
 };
 
 /** RESMON_ENOTSUP, RESMON_EACCES, ...: with the reason in words.  All but RM_RING_MINOR end a
- * poll(2) for each record; that one, when the ring is full. */
+ * poll(2) for each record; that one, when the ring is half full. */
 resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms);
 void rm_perf_ring_close(struct rm_perf_ring *ring);
 

@@ -34,6 +34,7 @@
 #define KERNEL_RING ((size_t)(1 + 1024) * 4096)
 
 struct load {
+    bench_fn work;
     uint64_t stacks, hz;
     double samples; /* for each second of CPU time, of the latest round */
 };
@@ -233,20 +234,11 @@ static void finish(resmon_monitor *monitor, struct load *load, double cpu_ns)
     resmon_monitor_free(monitor);
 }
 
-static double computing_sampled(void *context, size_t count)
+static double sampled(void *context, size_t count)
 {
     struct load *load = context;
     resmon_monitor *monitor = start(load);
-    double each = computing(NULL, count);
-    finish(monitor, load, each * (double)count);
-    return each;
-}
-
-static double touching_sampled(void *context, size_t count)
-{
-    struct load *load = context;
-    resmon_monitor *monitor = start(load);
-    double each = touching(NULL, count);
+    double each = load->work(NULL, count);
     finish(monitor, load, each * (double)count);
     return each;
 }
@@ -325,15 +317,6 @@ static void bench_following(struct bench *bench)
     rm_code_free();
 }
 
-static double building_sampled(void *context, size_t count)
-{
-    struct load *load = context;
-    resmon_monitor *monitor = start(load);
-    double each = building(NULL, count);
-    finish(monitor, load, each * (double)count);
-    return each;
-}
-
 /* ---- gperftools -------------------------------------------------------------------------- */
 
 static int (*profiler_start)(const char *path);
@@ -362,31 +345,30 @@ int main(int argc, char **argv)
 {
     setenv("CPUPROFILE_FREQUENCY", "1000", 1);
     struct bench bench = bench_begin(argc, argv, "stacks");
-    struct load fast = {.stacks = RESMON_STACKS_CPU, .hz = 1000};
-    struct load usual = {.stacks = RESMON_STACKS_CPU, .hz = 99};
-    struct load memory = {.stacks = RESMON_STACKS_MEMORY};
+    struct load fast = {.work = computing, .stacks = RESMON_STACKS_CPU, .hz = 1000};
+    struct load usual = {.work = computing, .stacks = RESMON_STACKS_CPU, .hz = 99};
+    struct load builder = {.work = building, .stacks = RESMON_STACKS_MEMORY};
+    struct load toucher = {.work = touching, .stacks = RESMON_STACKS_MEMORY};
     const size_t count = 150000; /* about 0.15 s */
-    bench_ratio(&bench, "computing, stacks at 1000 Hz", computing, computing_sampled, &fast, count,
-                1.01);
+    bench_ratio(&bench, "computing, stacks at 1000 Hz", computing, sampled, &fast, count, 1.01);
     bench_value(&bench, "  samples for each second of CPU time", fast.samples, "1/s", 0);
-    bench_ratio(&bench, "computing, stacks at 99 Hz", computing, computing_sampled, &usual, count,
-                1.01);
+    bench_ratio(&bench, "computing, stacks at 99 Hz", computing, sampled, &usual, count, 1.01);
     if (has_gperftools()) {
         bench_ratio(&bench, "computing, gperftools at 1000 Hz", computing, computing_profiled, NULL,
                     count, 0);
     } else {
         printf("  gperftools is not installed (libgoogle-perftools4): without it\n");
     }
-    bench_ratio(&bench, "building a table, a stack each 64 faults", building, building_sampled,
-                &memory, 4, 1.03);
-    bench_value(&bench, "  samples for each second of CPU time", memory.samples, "1/s", 0);
-    bench_ratio(&bench, "touching pages, a stack each 64 faults", touching, touching_sampled,
-                &memory, 4, 0);
+    bench_ratio(&bench, "building a table, a stack each 64 faults", building, sampled, &builder, 4,
+                1.03);
+    bench_value(&bench, "  samples for each second of CPU time", builder.samples, "1/s", 0);
+    bench_ratio(&bench, "touching pages, a stack each 64 faults", touching, sampled, &toucher, 4,
+                0);
     if (has_kernel_samples()) {
         bench_ratio(&bench, "touching pages, sampled but not read", touching, touching_counted,
                     NULL, 4, 0);
-        bench_ratio(&bench, "a stack each 64 faults, above sampled", touching_counted,
-                    touching_sampled, &memory, 4, 1.03);
+        bench_ratio(&bench, "a stack each 64 faults, above sampled", touching_counted, sampled,
+                    &toucher, 4, 1.03);
     }
     bench_following(&bench);
     return bench_end(&bench);
