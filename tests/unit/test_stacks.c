@@ -215,6 +215,24 @@ static void test_growth_is_where_memory_is_touched(void **state)
     resmon_run_free(run);
 }
 
+/* Every fault is a sample, and they come while others are taken out. */
+static void test_no_fault_is_charged_twice(void **state)
+{
+    (void)state;
+    const resmon_monitor_options options = {.stacks = RESMON_STACKS_MEMORY, .fault_period = 1};
+    char *memory = fresh_memory(64 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    resmon_monitor *monitor = start_with(&options);
+    grow(memory, 64 * MIB);
+    resmon_run *run = finish(monitor);
+    (void)munmap(memory, 64 * MIB);
+    skip_without(run, RESMON_STACK_MEMORY);
+    double all = weight_at(run, RESMON_STACK_MEMORY, 0) + weight_at(run, RESMON_STACK_FILE, 0);
+    assert_true(all > 60 * (double)MIB);
+    /* Where a thread gets a ring with more of the stack, both count for some microseconds. */
+    assert_true(all <= 1.02 * run->profile.kinds[RESMON_STACK_MEMORY].total);
+    resmon_run_free(run);
+}
+
 static char *huge_memory(size_t bytes)
 {
     uintptr_t at = (uintptr_t)mmap(NULL, bytes + 2 * MIB, PROT_READ | PROT_WRITE,
@@ -759,6 +777,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cpu_time_is_divided_as_it_was_spent),
         cmocka_unit_test(test_growth_is_where_memory_is_touched),
+        cmocka_unit_test(test_no_fault_is_charged_twice),
         cmocka_unit_test(test_huge_pages_are_growth_by_their_size),
         cmocka_unit_test(test_pages_of_files_are_no_growth),
         cmocka_unit_test(test_later_threads_are_seen),
