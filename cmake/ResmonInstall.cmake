@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS resmon resmon-static EXPORT resmon-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/resmon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES lib/sink/resmon-run.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/resmon)
+install(FILES lib/format/resmon-run.schema.json lib/format/run_document.md DESTINATION ${CMAKE_INSTALL_DATADIR}/resmon)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Which the README names; to be built with what pkg-config or find_package(resmon) tells.
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
@@ -26,6 +26,10 @@ configure_file(cmake/FindResmonCJSON.cmake ${PROJECT_BINARY_DIR}/FindResmonCJSON
 # Relative, so that `cmake --install --prefix` and a moved tree are right too.
 file(RELATIVE_PATH RESMON_PC_TO_PREFIX
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-list(JOIN RESMON_PC_REQUIRES " " RESMON_PC_REQUIRES_TEXT)
+list(JOIN RESMON_PC_LIBRARIES " " RESMON_PC_LIBRARIES_TEXT)
+set(RESMON_PC_OMPT "")
+if(RESMON_WITH_OMPT)
+  set(RESMON_PC_OMPT " -Wl,-u,ompt_start_tool")
+endif()
 configure_file(cmake/resmon.pc.in ${PROJECT_BINARY_DIR}/resmon.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/resmon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -26,8 +26,8 @@ static resmon_status on_start(void *context, const resmon_run *run)
 
 static resmon_status on_stop(void *context, const resmon_run *run)
 {
-    resmon_statistics rss = {.struct_size = sizeof rss};
-    resmon_status status = resmon_run_get_statistics(run, *(const size_t *)context, &rss);
+    resmon_column rss = {.struct_size = sizeof rss};
+    resmon_status status = resmon_run_get_column(run, *(const size_t *)context, &rss);
     if (status == RESMON_OK) {
         printf("mean %.1f MiB, highest %.1f MiB\n", rss.mean / 1048576.0, rss.max / 1048576.0);
     }

@@ -4,7 +4,7 @@
  *
  *     ./hello                                       nothing is measured
  *     RESMON=summary ./hello                        a summary at exit
- *     RESMON=scopes=wall+cpu+rss,json=run.json ./hello
+ *     RESMON=scopes=wall+pcpu+rss,json=run.json ./hello
  */
 #include <resmon/scope.h>
 

@@ -2,11 +2,14 @@
 /*
  * The main example: an inverted index of the words in a directory tree.
  *
- *     wordindex [DIRECTORY [INDEX [RUN [TRACE]]]]      default: /usr/share words.gz run.json
+ *     wordindex [DIRECTORY [INDEX [RUN [TRACE [RECORDING]]]]]
+ *
+ * (default: /usr/share words.gz run.json)
  *
  * It walks the tree, reads and counts with several threads, merges, sorts by frequency and writes a
  * compressed index; each phase is a scope.  At the end it writes the run document and prints the
- * summary of what the phases and the whole run cost.  TRACE is for ui.perfetto.dev.  With
+ * summary of what the phases and the whole run cost.  TRACE is for ui.perfetto.dev, RECORDING for
+ * "resmon live" while it runs, and "resmon recover" should it be killed.  With
  * MLFLOW_TRACKING_URI all of it goes to that server too, of all nodes of a job to one run there:
  *
  *     MLFLOW_TRACKING_URI=http://server:5000 srun -N4 ./wordindex
@@ -174,6 +177,7 @@ struct worker {
     pthread_t thread;
     struct table table;
     char *bytes;
+    uint64_t started_in; /* the scope that it works for */
 };
 
 static size_t next_file; /* atomic */
@@ -197,8 +201,8 @@ static size_t read_file(const char *path, char *bytes)
 
 static void *work(void *context)
 {
-    RESMON_SCOPE("worker");
     struct worker *worker = context;
+    RESMON_SCOPE_UNDER(worker->started_in, "worker");
     size_t file;
     while ((file = __atomic_fetch_add(&next_file, 1, __ATOMIC_RELAXED)) < path_count) {
         size_t length = read_file(paths[file], worker->bytes);
@@ -216,7 +220,8 @@ static size_t run_workers(struct worker *workers)
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     size_t count = cpus < 2 ? 2 : cpus > MAX_THREADS ? MAX_THREADS : (size_t)cpus;
     for (size_t i = 0; i < count; i++) {
-        workers[i] = (struct worker){.bytes = allocate(NULL, LARGEST_FILE)};
+        workers[i] =
+            (struct worker){.bytes = allocate(NULL, LARGEST_FILE), .started_in = RESMON_HERE()};
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
             die("cannot create a thread");
         }
@@ -346,7 +351,7 @@ static int report(resmon_monitor *monitor, const char *path)
     resmon_run *run = NULL;
     char *text = NULL;
     if (resmon_monitor_snapshot(monitor, &run) != RESMON_OK ||
-        resmon_report_text(run, &text) != RESMON_OK) {
+        resmon_report_text(run, NULL, &text) != RESMON_OK) {
         fprintf(stderr, "wordindex: no summary: %s\n", resmon_last_error());
         resmon_run_free(run);
         return 1;
@@ -370,19 +375,20 @@ int main(int argc, char **argv)
     const char *document = argc > 3 ? argv[3] : "run.json";
     const resmon_trace_options trace = {
         .struct_size = sizeof trace,
-        .path = argc > 4 ? argv[4] : NULL,
+        .path = argc > 4 && argv[4][0] != '\0' ? argv[4] : NULL,
     };
     const resmon_monitor_options options = {
         .struct_size = sizeof options,
         .interval_ms = 100,
-        .scope_meters = RESMON_METER_ALL,
+        .scopes = RESMON_METER_ALL,
         .name = "wordindex",
-        .max_scope_threads = 2 * MAX_THREADS,
-        .max_events = trace.path != NULL ? 10000 : 0, /* of each thread: 10 MiB in all */
+        .record = argc > 5 ? argv[5] : NULL, /* for "resmon live", and should it be killed */
+        .scope_threads = 2 * MAX_THREADS,
+        .events = trace.path != NULL ? 10000 : 0, /* of each thread: 10 MiB in all */
     };
     resmon_monitor *monitor = NULL;
-    if (argc > 5) {
-        fprintf(stderr, "usage: wordindex [DIRECTORY [INDEX [RUN [TRACE]]]]\n");
+    if (argc > 6) {
+        fprintf(stderr, "usage: wordindex [DIRECTORY [INDEX [RUN [TRACE [RECORDING]]]]]\n");
         return 2;
     }
     if (resmon_monitor_new(&options, &monitor) != RESMON_OK ||

@@ -24,7 +24,7 @@ static inline size_t count_files_in(const char *directory)
 /* In one of four rooms, in turn. */
 static inline const char *path_in(const char *directory, const char *name)
 {
-    static char paths[4][128];
+    static char paths[4][512];
     static unsigned next;
     char *path = paths[next++ % 4];
     (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);

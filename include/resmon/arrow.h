@@ -80,7 +80,8 @@ struct ArrowArrayStream {
  * RESMON_SERIES_VALUE for one plain table.  The columns, in this order:
  *
  * - "time", timestamp in ns, UTC ("tsn:UTC"), never null: the row's last sample as real time;
- * - "elapsed", duration in ns ("tDn"), never null: the same since the start of the run;
+ * - "elapsed", duration in ns ("tDn"), never null: the row's last sample as time since the start of
+ * the run;
  * - "samples", uint64 ("L"), never null: how many samples the row covers;
  * - one float64 ("g") for each column of the run, in its order, called as in CSV files:
  *   "proc.mem.rss", or "node.fs.used[/home]" where there is an instance.  A name that another

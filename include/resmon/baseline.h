@@ -12,7 +12,7 @@
  *
  * Energies are of the whole machine: what else runs on it is in A and in B.  What it draws differs
  * from one minute to the next, so one run of each says little of how sure the difference is: take
- * several of each in turns (work, idle, idle, work, ...).  `examples/baseline.c` does that.
+ * several of each in turns (work, idle, idle, work, ...).  `resmon baseline` does that.
  */
 #ifndef RESMON_BASELINE_H
 #define RESMON_BASELINE_H
@@ -30,7 +30,7 @@ RESMON_BEGIN_DECLS
  * the machine as quiet as it is beside the work, and take the options of the work's monitor, so
  * that observing costs the same.  `options` NULL: all defaults.  The domains always have
  * RESMON_DOMAIN_ENERGY and RESMON_DOMAIN_CPU (models go by the load); scopes are left alone unless
- * `scope_meters` says otherwise.  A signal handler that runs meanwhile does not end it.
+ * `scopes` says otherwise.  A signal handler that runs meanwhile does not end it.
  * RESMON_EINVAL: `seconds` is not above 0, or above 604800 (a week), or NULL for `ret_run`; and as
  * resmon_monitor_new() and resmon_monitor_start().  Free the run with resmon_run_free().
  * Thread class: any thread; returns after `seconds`.  Since 0.1.

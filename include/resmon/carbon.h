@@ -19,9 +19,9 @@
  *
  * The last two are for machines that cannot measure: the thermal design power of all processors
  * together, of which a model takes a share by load, and what all memory draws.
- * RESMON_SITE_CONF names another file.  Nothing is asked of a network, and no place is guessed: an
- * unknown one is the world average, which says so.  The tables are in the library; whom their
- * figures are from is in each result.
+ * RESMON_SITE_CONF names another file.  A line of it that begins with '#' or ';' is a remark.
+ * Nothing is asked of a network, and no place is guessed: an unknown one is the world average,
+ * which says so.  The tables are in the library; whom their figures are from is in each result.
  */
 #ifndef RESMON_CARBON_H
 #define RESMON_CARBON_H
@@ -77,8 +77,9 @@ typedef struct resmon_carbon_intensity {
  * region, country, world.  `options` NULL: all from environment and site.  What was named but is
  * not in the tables is passed over, and said in the log; once per process also that it is the
  * world's average.
- * RESMON_EINVAL: a number that cannot be, or an unknown flag; RESMON_EFORMAT: the environment or
- * the site's file holds something else than it should, the text says where.
+ * RESMON_ENOTSUP: this build has no energy; RESMON_EINVAL: a number that cannot be, or an unknown
+ * flag; RESMON_EFORMAT: the environment or the site's file holds something else than it should, the
+ * text says where.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_carbon_find(const resmon_carbon_options *options,

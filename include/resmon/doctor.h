@@ -16,7 +16,7 @@
  * (kernel.perf_event_paranoid, capabilities, the filters of containers); what stacks need
  * (libunwind and libdw, which are loaded for that, a free signal, rings of page faults); the files
  * of a GPU's driver; the site's file; and what the kernel tells of memory, pressure and control
- * groups.  Nothing is changed.  The program examples/doctor.c prints it.
+ * groups.  Nothing is changed.  The command `resmon doctor` prints it.
  */
 #ifndef RESMON_DOCTOR_H
 #define RESMON_DOCTOR_H
@@ -55,7 +55,8 @@ typedef struct resmon_doctor_options {
 typedef struct resmon_doctor_entry {
     size_t struct_size;
     int32_t status;     /**< RESMON_DOCTOR_READY ... */
-    const char *group;  /**< "energy", "counters", "stacks", "gpu", "site", "kernel" */
+    const char *group;  /**< "energy", "counters", "stacks", "gpu", "site", "kernel",
+                           "build" */
     const char *name;   /**< "powercap intel-rapl:0:0", "perf_event_paranoid"; once per group */
     const char *what;   /**< one sentence: what was found */
     const char *remedy; /**< what the user or the administrator does; "": nothing, or nothing can */

@@ -36,12 +36,13 @@ typedef struct resmon_emissions_options {
  * disk leaves the file as it was.
  * RESMON_ENOENT: the energy of the run was not asked for, or its directory is not there;
  * RESMON_EACCES, RESMON_ENOSPC, RESMON_EIO: the file; RESMON_EBUSY: another process has held it for
- * seconds; RESMON_EINVAL: not a regular file.  Thread class: any thread.  Since 0.1.
+ * seconds; RESMON_EINVAL: not a regular file; RESMON_ENOTSUP: this build has no energy.  Thread
+ * class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_append_emissions(const resmon_run *run,
                                                      const resmon_emissions_options *options);
 
-/** The same at the end of a monitor's run; added before its start.  Failures as
+/** Has a line appended at the end of a monitor's run; added before its start.  Failures as
  * resmon_monitor_add_trace().  Thread class: one thread at a time per monitor.  Since 0.1. */
 RESMON_API resmon_status resmon_monitor_add_emissions(resmon_monitor *monitor,
                                                       const resmon_emissions_options *options);

@@ -10,11 +10,21 @@
  * below which RAPL's files are (containers do not see them, unless the host's /sys is mounted in
  * them somewhere), and RESMON_NVML=FILE another NVML.
  *
- * The tree's share of the processors' energy: of its active part (energy times load) as CPU time
- * of all CPU time in use; of the idle part by the policy of the run (RESMON_FLAG_IDLE_*).  Of the
- * memory's: as rss of all memory.  Of a GPU's: as use of its multiprocessors where the driver tells
- * that by process, else as GPU memory held; not known in containers, where the driver's pids mean
- * nothing.  By default, the shares of all processes never exceed the whole.
+ * The tree's share of the processors' energy.  A model says what they draw when idle (a tenth of
+ * what they may draw; of virtual CPUs by their architecture; the remark of the source energy_tree
+ * has the figures).  What they drew beyond that goes by CPU time: to the tree as CPU time of all
+ * CPU time in use, and no more of it than all processors may draw in a second of CPU time.  Of the
+ * idle part the tree bears, by default, as much as it used of the machine's capacity (CPU time of
+ * the time of all CPUs); other policies are RESMON_FLAG_IDLE_*.  What no process used is nobody's.
+ * So the shares of all processes never exceed the whole, and a share is linear in CPU time: of a
+ * machine that is modelled it does not depend on the interval, nor on how a run is cut (to ticks of
+ * the machine's CPU time, 10 ms).  Of a machine that is measured, this holds as far as a busy CPU
+ * draws the same power all the time: CPU time and power that vary together inside of an interval
+ * (100 ms, or the interval of the samples where that is longer) are not told apart.
+ *
+ * Of the memory's: as rss of all memory, from the mean of rss at both ends of an interval.  Of a
+ * GPU's: as use of its multiprocessors where the driver tells that by process, else as GPU memory
+ * held; not known in containers, where the driver's pids mean nothing.
  *
  * In a job, one process of each host reports the machine's energy (<resmon/job.h>, reports_host);
  * the others have their shares alone, so that runs of a job can be added up.  Which one is settled
@@ -34,35 +44,9 @@
 
 RESMON_BEGIN_DECLS
 
-/** A component.  Texts live as long as the run.  Since 0.1. */
-typedef struct resmon_energy_part {
-    size_t struct_size;
-    const char *name;   /**< "cpu", "ram", "gpu" */
-    const char *method; /**< how it is known, in words; "": from the machine's counters */
-    double node_j;      /**< of the machine, J since the start; NaN: not known */
-    double tree_j;      /**< the process tree's share; NaN: not known */
-    int32_t provenance; /**< RESMON_PROVENANCE_* of node_j */
-} resmon_energy_part;
-
-/** All of them together.  NaN: not known.  Texts live as long as the run.  Since 0.1. */
-typedef struct resmon_energy {
-    size_t struct_size;
-    double node_j, tree_j;      /**< sums over the components that are known */
-    double modelled_share;      /**< of node_j (else of tree_j), what a model says: 0 ... 1 */
-    double node_gco2eq;         /**< node_j / 3.6e6 * pue * g_per_kwh */
-    double tree_gco2eq;         /**< the same of tree_j */
-    double node_water_l;        /**< node_j / 3.6e6 * wue */
-    double tree_water_l;        /**< the same of tree_j */
-    double g_per_kwh, pue, wue; /**< of the place, when the run began */
-    int32_t provenance;         /**< of node_j: the least certain of its components' */
-    int32_t basis;              /**< RESMON_CARBON_BASIS_* */
-    int32_t year;               /**< of g_per_kwh; 0: not said */
-    const char *place, *source; /**< of g_per_kwh */
-    const char *remark;         /**< what to know, such as a site file that cannot be read; or "" */
-} resmon_energy;
-
 /**
- * The energy of a run.  RESMON_ENOENT: it was not asked for (RESMON_DOMAIN_ENERGY).
+ * The energy of a run.  RESMON_ENOENT: it was not asked for (RESMON_DOMAIN_ENERGY),
+ * or the library that made the run was built without it; the text says which.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_get_energy(const resmon_run *run, resmon_energy *ret_energy);

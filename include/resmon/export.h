@@ -10,11 +10,6 @@
 
 #define RESMON_API __attribute__((visibility("default")))
 
-/** The version of the headers; resmon_version() gives that of the library. */
-#define RESMON_VERSION_MAJOR 0
-#define RESMON_VERSION_MINOR 1
-#define RESMON_VERSION_PATCH 0
-
 #ifdef __cplusplus
 #define RESMON_BEGIN_DECLS extern "C" {
 #define RESMON_END_DECLS   }

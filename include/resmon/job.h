@@ -94,6 +94,14 @@ RESMON_API size_t resmon_job_host_count(const resmon_job *job);
  * job.  Any thread.  Since 0.1. */
 RESMON_API const char *resmon_job_host(const resmon_job *job, size_t index);
 
+/**
+ * The control group that Slurm, PBS or LSF made for a running job on this node, as the option
+ * `cgroup` of a monitor takes it; `id` as the batch system prints it ("4711").  Free `ret_path`
+ * with resmon_text_free() of <resmon/report.h>.  RESMON_ENOENT: there is none here; RESMON_EINVAL:
+ * NULL, or no id; RESMON_ENOMEM.  Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_job_cgroup(const char *id, char **ret_path);
+
 /** The names that a host list stands for.  Since 0.1. */
 typedef struct resmon_hostlist resmon_hostlist;
 

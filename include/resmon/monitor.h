@@ -54,56 +54,86 @@ typedef struct resmon_monitor resmon_monitor;
                                                slower: a read costs about 4 ms per resident GiB */
 #define RESMON_FLAG_NO_SCOPES UINT64_C(2) /**< leave the scopes to another monitor */
 
-/** Who bears the energy of processors that idle.  By default the process tree's share of it is that
- * of the energy in use (so that the shares of all never exceed the whole); none; or as many as the
- * process may run on, as in a job with CPUs of its own. */
+/** Who bears the energy of processors that idle.  By default the process tree bears as much of it
+ * as it used of the machine's capacity, and what nobody used is nobody's; none; or as many
+ * processors as the process may run on, as in a job with CPUs of its own. */
 #define RESMON_FLAG_IDLE_NONE      UINT64_C(4)
 #define RESMON_FLAG_IDLE_ALLOCATED UINT64_C(8)
 
+/** With pid: a row for each process that the observed one starts (resmon_run_get_process()), by the
+ * kernel's events (perf_event_open(2), up to kernel.perf_event_paranoid 2). */
+#define RESMON_FLAG_EACH UINT64_C(16)
+
 /* What a scope measures.  Combine with |. */
-#define RESMON_METER_WALL UINT64_C(1)  /**< wall time; always on */
-#define RESMON_METER_CPU  UINT64_C(2)  /**< CPU time of the thread */
-#define RESMON_METER_RSS  UINT64_C(4)  /**< exact RSS peak of the process */
+#define RESMON_METER_WALL UINT64_C(1) /**< wall time; always on */
+#define RESMON_METER_CPU  UINT64_C(2) /**< CPU time of the thread */
+#define RESMON_METER_RSS                                                       \
+    UINT64_C(4) /**< exact RSS peak of the process; sets back what getrusage() \
+                     shows as ru_maxrss (RESMON_PEAK_RSS says how) */
 #define RESMON_METER_IO   UINT64_C(8)  /**< I/O of the process */
 #define RESMON_METER_PERF UINT64_C(16) /**< performance counters of the thread: scope_counters */
-#define RESMON_METER_ALL  UINT64_C(31)
+#define RESMON_METER_PCPU UINT64_C(32) /**< CPU time of the process and its descendants */
+#define RESMON_METER_ALL  UINT64_C(63)
 
 /**
  * Options of a monitor.  Set struct_size to sizeof(resmon_monitor_options) and the rest to zero;
- * zero means the default named below.  A longer struct (of a newer header) is accepted as long as
+ * zero means the default named below.  Members have the names of the options in <resmon/option.h>,
+ * and durations "_ms" behind these.  A longer struct (of a newer header) is accepted as long as
  * what this library does not know is zero.  Strings are copied.  Since 0.1.
+ *
+ * The run that `record` keeps is in a file in /dev/shm, so that no scope waits for a disk or a
+ * server.  It is copied to the file every 5 s, each second where less than 1 GiB of memory is left
+ * (from Linux 5.9 on), and at the end: twice its size is reserved.  After a death,
+ * resmon_run_load() of the file, on the same machine, takes what is newer from /dev/shm, puts it in
+ * and removes it there (which waits for the file's disk or server); so does the next start of a
+ * recording.  Where the file is not found by its path, the rest waits for a day, the newest 8 of a
+ * user.  Where /dev/shm goes with the program (a container), or the machine does, the file is as of
+ * the last copy.  On a tmpfs, and where /dev/shm is missing or has too little room (a warning to
+ * the log names the file system), the file itself is mapped: up to date at every instant, but a
+ * scope waits while its file system stalls.  What this process recorded there before an exec is
+ * kept as "FILE.1", "FILE.2" ...
  */
 typedef struct resmon_monitor_options {
     size_t struct_size;
-    uint64_t interval_ms;   /**< between samples, 1 ... 86400000; default 100 */
-    size_t max_rows;        /**< rows of the table, even, 2 ... 1048576; default 400 */
+    uint64_t interval_ms;   /**< between samples, 1 ... 86400000; default 100; see max_overhead */
+    size_t rows;            /**< rows of the table, even, 2 ... 1048576; default 400 */
     uint64_t domains;       /**< RESMON_DOMAIN_*; default RESMON_DOMAIN_ALL */
     uint64_t flags;         /**< RESMON_FLAG_* */
-    int64_t pid;            /**< process to observe; default this one.  Scopes are always of this
-                                 process, so a monitor of another has none */
-    uint64_t scope_meters;  /**< RESMON_METER_*: take the scopes and fail with RESMON_EBUSY if
-                                 another monitor has them; default: take them with the wall meter
-                                 if they are free */
-    double max_overhead;    /**< share of one CPU that sampling may take, 0 ... 1; expensive
-                                 sources are read less often to stay below; default 0.01 */
+    int64_t pid;            /**< process to observe, as getpid() and fork() of this process number
+                                 it, also where /proc is of another pid namespace; default this
+                                 one.  Scopes are always of this process, so a monitor of another
+                                 has none */
+    uint64_t scopes;        /**< RESMON_METER_*: take the scopes and fail with RESMON_EBUSY if
+                                       another monitor has them; default: take them with the wall meter
+                                       if they are free */
+    double max_overhead;    /**< share of one CPU that sampling may take, 0 ... 1: the CPU time of
+                                 the sampling thread, and of the threads that call sinks and ask
+                                 GPUs.  To stay below, expensive sources are read less often, and
+                                 samples are taken at every k-th interval only, which the run says
+                                 (skipped_samples).  Not stretched are samples that are asked for
+                                 (resmon_monitor_sample_now()), the first and the last, nor what
+                                 sinks take beyond a half of it; stacks are as stack_hz has them.
+                                 default 0.01 */
     double max_meter_share; /**< share of the time spent in a scope that a meter of it may cost
                                  (the first 100 us at each call path are free); beyond that,
-                                 instances go without; 0 ... 1e9; default 0.01 */
+                                 instances go without, drawn at random: figures are estimates
+                                 then (<resmon/run.h>); 0 ... 1e9; default 0.01 */
     const char *name;       /**< of the run; default "" */
     const char *fs_root;    /**< directory to read proc/ and sys/ below; default "/" */
     const char *record;     /**< flight recorder: keep the run in this file, readable after any
-                                 death of the program; "%p", "%h", "%j", "%n", "%r" as in
-                                 resmon_run_save() */
-    size_t max_tags;        /**< newest tags kept, 1 ... 1048576; default 1024 */
-    size_t max_scope_paths; /**< nodes for (thread, call path) pairs, and one for each thread, 8 ...
-                                 1048576; default 2048 */
-    size_t max_scope_threads; /**< threads with scopes at the same time, 1 ... 65536; default 256 */
-    size_t max_scope_depth;   /**< nesting, 1 ... 256; default 64 */
+                                 death of the program (see above); "%p", "%h", "%j", "%n", "%r" as
+                                 in resmon_run_save() */
+    size_t tags;            /**< newest tags kept, 1 ... 1048576; default 1024 */
+    size_t scope_paths;     /**< nodes for (thread, call path) pairs, and one for each thread, 8 ...
+                                     1048576, with meters of CPU time and I/O about half of that, for a
+                                     run takes 1 GiB at most; default 2048 */
+    size_t scope_threads;   /**< threads with scopes at the same time, 1 ... 65536; default 256 */
+    size_t scope_depth;     /**< nesting, 1 ... 256; default 64 */
     uint64_t stop_timeout_ms; /**< how long resmon_monitor_stop() waits for sinks at most, 1 ...
                                  86400000; default 10000 */
-    size_t max_events;        /**< newest scope instances kept one by one for each thread, for
-                                   resmon_run_get_event() and traces, 1 ... 1048576; default 0: none.
-                                   Takes max_scope_threads * 32 B each, also of a recording */
+    size_t events;            /**< newest scope instances kept one by one for each thread, for
+                                       resmon_run_get_event() and traces, 1 ... 1048576; default 0: none.
+                                       Takes scope_threads * 32 B each, also of a recording */
     const resmon_carbon_options *carbon; /**< where the machine stands, for what its energy costs;
                                               default: as resmon_carbon_find() has it */
     uint64_t stacks;            /**< RESMON_STACKS_* of <resmon/stack.h>; default 0: none */
@@ -122,6 +152,15 @@ typedef struct resmon_monitor_options {
                                      is instructions, cycles, cache-misses and branch-misses, and
                                      for what the machine does not count page-faults,
                                      context-switches, task-clock and migrations */
+    const char *command;        /**< the command line that the run shows, in place of the one that
+                                     /proc has: of a process before its exec, or to keep secrets */
+    const char *cgroup; /**< control group to observe in place of a process, by its path, with
+                             the mount point ("/sys/fs/cgroup/a.slice") or without
+                             ("/a.slice"): figures of the tree are those of its processes and
+                             of those of the groups below it, CPU time as the kernel accounts
+                             it to the group since that was made.  There are none of one
+                             process, nor counters or scopes.  RESMON_ENOENT: there is no
+                             such group; RESMON_EINVAL: `pid` is given, too */
 } resmon_monitor_options;
 
 /**
@@ -131,6 +170,28 @@ typedef struct resmon_monitor_options {
  */
 RESMON_API resmon_status resmon_monitor_new(const resmon_monitor_options *options,
                                             resmon_monitor **ret_monitor);
+
+/**
+ * Makes a monitor, with sinks, from a text as the variable RESMON has it (but without the keys that
+ * only RESMON has), such as "interval=50ms,scopes=wall+rss,json=run.json,json.interval=10s".
+ * <resmon/option.h> says how options are written, and lists them.  Failures also as
+ * resmon_monitor_add(). Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_new_text(const char *options, resmon_monitor **ret_monitor);
+
+/**
+ * Adds one of the library's sinks by its name, before start: resmon_monitor_add(monitor, "json",
+ * "run.json,interval=10s").  `options` is as <resmon/option.h> has it; a value may come first that
+ * is the sink's main option; NULL: none.  What the sink shows, stacks or scope instances, is taken
+ * if the options of the monitor do not say which. RESMON_EINVAL, RESMON_ERANGE: there is no such
+ * sink or option, or a value is wrong; the text says what was meant, or is allowed.  RESMON_EINVAL
+ * also: the monitor's option stacks leaves out what the sink is made of.  RESMON_EBUSY: its file is
+ * that of the recording, or of another of the monitor's sinks.  Else as the function for this sink
+ * alone (resmon_monitor_add_json() ...), whose struct has the same options.
+ * Thread class: one thread at a time per monitor.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_add(resmon_monitor *monitor, const char *sink,
+                                            const char *options);
 
 /**
  * Adds a receiver of samples, before start (see <resmon/sink.h>).  The monitor copies the table
@@ -144,8 +205,7 @@ RESMON_API resmon_status resmon_monitor_add_sink(resmon_monitor *monitor,
 /**
  * Adds a run document, and a table, to be written while the program runs (see <resmon/sink.h>).
  * RESMON_EINVAL: no path, or there is something else than a file; RESMON_ENOENT, RESMON_EACCES: its
- * directory is not there or cannot be written to; RESMON_ENOTSUP: this build has no JSON; and as
- * resmon_monitor_add_sink().
+ * directory is not there or cannot be written to; and as resmon_monitor_add_sink().
  * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_add_json(resmon_monitor *monitor,
@@ -163,11 +223,14 @@ RESMON_API resmon_status resmon_monitor_get_sink(resmon_monitor *monitor, size_t
 
 /**
  * Takes the first sample and starts the sampling thread.  Once per monitor: RESMON_ESTATE after
- * that.  RESMON_ESRCH: there is no process `pid`; RESMON_EBUSY: another monitor owns the scopes, or
- * `record` is the recording of a process that still runs;
- * RESMON_ENOSPC: the recording does not fit on the disk; RESMON_ERANGE: max_rows, max_scope_paths
- * and the like make a run of more than 1 GiB together; RESMON_ENOMEM, RESMON_EACCES, RESMON_EIO.
+ * that.  RESMON_ESRCH: there is no process `pid`; RESMON_ENOENT: there is no /proc; RESMON_EBUSY:
+ * another monitor owns the scopes, or `record` is the recording of a process that still runs;
+ * RESMON_ENOSPC: the recording does not fit on the disk; RESMON_ERANGE: rows, scope_paths
+ * and the like make a run of more than 1 GiB together; RESMON_ENOMEM, also where RLIMIT_AS would
+ * leave the program less than 16 MiB; RESMON_EACCES, RESMON_EIO.
  * After a failure the monitor can only be freed.
+ * Where RLIMIT_AS or RLIMIT_DATA leave less than 512 MiB, all threads of the program share one heap
+ * of glibc's from then on (mallopt, M_ARENA_MAX 1): each of its own would reserve 64 MiB.
  * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_start(resmon_monitor *monitor);
@@ -204,6 +267,25 @@ RESMON_API resmon_status resmon_monitor_tag(resmon_monitor *monitor, const char 
 RESMON_API resmon_status resmon_monitor_set_label(resmon_monitor *monitor, const char *label);
 
 /**
+ * Joins the recording (record=FILE) or run document of another process into this run, whose scopes
+ * it has from then on, with a row among its processes (resmon_run_get_process()): so that what
+ * programs recorded for themselves and what was observed from outside are one run.  Paths of the
+ * same names are one path; counters of scopes are left out.  The run's own figures are not changed:
+ * they are of all processes already.  RESMON_EINVAL: NULL, or the monitor has scopes of its own;
+ * RESMON_ENOSPC after 1024; RESMON_ESTATE unless running; and as resmon_run_load().
+ * Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_join(resmon_monitor *monitor, const char *path);
+
+/**
+ * What was asked for and has no effect, a line each: "stack_hz has no effect without stacks=cpu";
+ * "" when there is nothing.  Sinks that need stacks count as stacks=.  Free `ret_text` with
+ * resmon_text_free().  RESMON_EINVAL, RESMON_ENOMEM.  RESMON=... prints it.
+ * Thread class: one thread at a time per monitor.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_remarks(const resmon_monitor *monitor, char **ret_text);
+
+/**
  * Takes a sample now and returns when it is recorded.  RESMON_ESTATE unless running.
  * Thread class: any thread; waits for the sampling thread: some 0.1 ms, and 10 us more for
  * each process of the tree.  Since 0.1.
@@ -213,6 +295,10 @@ RESMON_API resmon_status resmon_monitor_sample_now(resmon_monitor *monitor);
 /**
  * What was recorded so far, or in the end, as an immutable run: everything, or only a part (which
  * is cheaper).  RESMON_ESTATE before start.  Free it with resmon_run_free().
+ * Stacks have their names (functions, lines) in a snapshot that is taken after the stop: looking
+ * them up takes memory and time of the process.  Before, their frames are module and offset, and
+ * the reasons of the kinds say so (resmon_run_get_stack_info()); a document of such a run gets the
+ * names when it is loaded, in whichever process (resmon_run_load()).
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_snapshot(resmon_monitor *monitor, resmon_run **ret_run);

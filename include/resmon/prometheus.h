@@ -4,7 +4,7 @@
  * for a program that serves its own /metrics, and the history of a finished run for back-filling.
  *
  * Names are made from the table of metrics by one rule: "resmon_", the words of the dotted name
- * joined by '_' but for one that names the unit, the base unit in plural, and "_total" for a
+ * joined by '_' but for those that name the unit, the base unit in plural, and "_total" for a
  * counter.  A percentage becomes a ratio: the value is divided by 100.  A unit of 1 has no word.
  *
  *     proc.mem.rss        B  gauge    resmon_proc_mem_rss_bytes
@@ -17,7 +17,8 @@
  * or "mountpoint" for file systems.  Metrics that the table of this library does not know (in a run
  * loaded from a newer one's document) are left out.  Beside the metrics there are:
  *
- *     resmon_scope_calls_total, _wall_seconds_total, _cpu_seconds_total, _rss_peak_bytes, _open,
+ *     resmon_scope_calls_total, _wall_seconds_total, _cpu_seconds_total (of the
+ *     process and its children), _thread_cpu_seconds_total, _rss_peak_bytes, _open,
  *     _io_read_bytes_total, _io_write_bytes_total, _io_read_chars_bytes_total,
  *     _io_write_chars_bytes_total {scope="index/read"}
  *         The path of the scope; '/' and '\' in a name become "\/" and "\\".  At most 1000 paths,
@@ -84,7 +85,8 @@ typedef struct resmon_prometheus_options {
                                      or "pid" takes the place of the library's */
     size_t label_count;                    /**< at most 32 */
     const char *directory; /**< resmon_monitor_add_prometheus() only: where to write */
-    uint64_t interval_ms;  /**< the same: between writes, 100 ... 86400000; default 15000 */
+    uint64_t interval_ms;  /**< resmon_monitor_add_prometheus() only: between writes, 100 ...
+                              86400000;  default 15000 */
 } resmon_prometheus_options;
 
 /**
@@ -132,8 +134,9 @@ typedef struct resmon_pushgateway_options {
     const resmon_prometheus_label *labels; /**< more of the group; in front of the library's own:
                                      "node", and in a job "job_id" and "rank" */
     size_t label_count;                    /**< at most 32 */
-    uint64_t interval_ms; /**< between pushes while it runs; default 0: only at stop */
-    uint64_t timeout_ms;  /**< of one request; default 30000 */
+    uint64_t interval_ms; /**< between pushes while it runs, 1 ... 86400000; default 0: only
+                               at stop */
+    uint64_t timeout_ms;  /**< of one request, 1 ... 86400000; default 30000 */
     const char *ca_path;  /**< file or directory of trusted certificates; default: the
                                system's */
 } resmon_pushgateway_options;

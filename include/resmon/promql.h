@@ -33,7 +33,7 @@ typedef struct resmon_promql_options {
  * The value of an instant query at `unix_s` (0: now): of several series the largest.
  * RESMON_ENOENT: no series, or none with a number; RESMON_EREMOTE: the server's words; RESMON_ENET,
  * RESMON_ETIMEDOUT, RESMON_EACCES (401, 403), RESMON_EFORMAT: no answer of a Prometheus;
- * RESMON_EINVAL; RESMON_ENOTSUP: this build has no libcurl or no JSON.
+ * RESMON_EINVAL; RESMON_ENOTSUP: this build has no network, no libcurl or no JSON.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_promql_value(const resmon_promql_options *options,

@@ -9,14 +9,36 @@
 
 RESMON_BEGIN_DECLS
 
+/* How much a report says. */
+#define RESMON_REPORT_BRIEF 0 /**< what is asked first, in one screen: see resmon_report_text() */
+#define RESMON_REPORT_FULL  1 /**< all of it */
+#define RESMON_REPORT_ROWS  2 /**< the rows of the brief one alone, for another page */
+
+#define RESMON_REPORT_WIDTH       100 /**< columns of a line where nobody says otherwise */
+#define RESMON_REPORT_LEAST_WIDTH 60  /**< fewer are refused */
+
+/** How a report is to be.  Since 0.1. */
+typedef struct resmon_report_options {
+    size_t struct_size;
+    uint64_t detail; /**< RESMON_REPORT_* */
+    uint64_t width;  /**< columns of a line, at most; 0: RESMON_REPORT_WIDTH */
+} resmon_report_options;
+
 /**
- * The summary of a run: tables of its phases, of the run and of the node, hot functions and lines
- * where stacks were taken (<resmon/stack.h>), lines with checkpoints (RESMON_LINE in
+ * A run as text.  Brief: a line that answers how long it took and what it cost; a row each for wall
+ * time, CPU time, peak of memory, I/O, energy, GPUs, the slowest scope, and hot functions; a line
+ * for each scope (of many, the 40 that took longest); what was asked for and is missing; what
+ * observing cost.  In full: tables of its phases, of the run and of the machine, hot functions and
+ * lines where stacks were taken (<resmon/stack.h>), lines with checkpoints (RESMON_LINE in
  * <resmon/scope.h>), what could not be measured and why, and what observing cost.  Human units,
- * plain UTF-8 text, most lines at most 100 columns wide. Free `ret_text` with resmon_text_free().
- * RESMON_EINVAL, RESMON_ENOMEM. Thread class: any thread.  Since 0.1.
+ * plain UTF-8 text; what is wider than `width` is broken into lines, and of the brief report left
+ * out.  Rows: those of the brief report with all of their clauses, a line each, separated by tabs:
+ * "CPU\t1.095 s\t1.081 s user + 14.0 ms system\t0.63 CPUs on average"; the value may be "".
+ * `options` NULL: brief.  Free `ret_text` with resmon_text_free().  RESMON_EINVAL, RESMON_ERANGE,
+ * RESMON_ENOMEM.  Thread class: any thread.  Since 0.1.
  */
-RESMON_API resmon_status resmon_report_text(const resmon_run *run, char **ret_text);
+RESMON_API resmon_status resmon_report_text(const resmon_run *run,
+                                            const resmon_report_options *options, char **ret_text);
 
 /**
  * Where CPU time went and memory grew, line by line: tables in the form of line_profiler and

@@ -13,11 +13,13 @@
 #include <resmon/carbon.h>
 #include <resmon/doctor.h>
 #include <resmon/emissions.h>
+#include <resmon/end.h>
 #include <resmon/energy.h>
 #include <resmon/job.h>
 #include <resmon/metric.h>
 #include <resmon/mlflow.h>
 #include <resmon/monitor.h>
+#include <resmon/option.h>
 #include <resmon/prometheus.h>
 #include <resmon/promql.h>
 #include <resmon/report.h>
@@ -29,6 +31,7 @@
 #include <resmon/summary.h>
 #include <resmon/table.h>
 #include <resmon/trace.h>
+#include <resmon/version.h>
 #include <resmon/watch.h>
 
 #endif

@@ -40,6 +40,16 @@ typedef struct resmon_rows {
     UINT64_C(1) /**< it waits for others (a server): it gets its turn on a second thread, so that \
                    it does not hold up the sinks that write to this machine */
 
+/* Parts of a run, for those who need not see all of it; facts, sources, overhead and the end are
+ * always there.  Combine with |. */
+#define RESMON_PART_SERIES  UINT64_C(1)  /**< the table, with its columns */
+#define RESMON_PART_SUMMARY UINT64_C(2)  /**< columns and their statistics, energy */
+#define RESMON_PART_SCOPES  UINT64_C(4)  /**< scopes and checkpoints of lines */
+#define RESMON_PART_TAGS    UINT64_C(16) /**< tags */
+#define RESMON_PART_EVENTS  UINT64_C(32) /**< scope instances */
+#define RESMON_PART_STACKS  UINT64_C(64) /**< stacks; at stop with their names */
+#define RESMON_PART_ALL     UINT64_C(127)
+
 /**
  * Operations of a sink; NULL members are skipped.  All are called from a delivery thread, those of
  * one sink one at a time; close too, or from resmon_monitor_free().  A negative status from rows,
@@ -63,11 +73,16 @@ typedef struct resmon_sink_ops {
     resmon_status (*flush)(void *context);                       /**< after stop */
     void (*close)(void *context);
     resmon_status (*snapshot)(void *context,
-                              const resmon_run *run); /**< the run so far, now and then; the run is
-                                                         valid until the callback returns */
+                              const resmon_run *run); /**< the run so far, now and then, its stacks
+                                                         without names; the run is valid until the
+                                                         callback returns */
     uint64_t snapshot_interval_ms;                    /**< how often, the first time after 1 s at
                                                          most; 0: never */
     uint64_t flags;                                   /**< RESMON_SINK_* */
+    uint64_t parts; /**< RESMON_PART_* of the runs that snapshot and
+                       stop look at: no other is sure to be there, and
+                       what no sink wants is not captured; default 0:
+                       all */
 } resmon_sink_ops;
 
 /** How a sink fares.  Since 0.1. */
@@ -90,7 +105,7 @@ typedef struct resmon_sink_info {
 typedef struct resmon_json_options {
     size_t struct_size;
     const char *path;     /**< as in resmon_run_save(); made absolute when the sink is added */
-    uint64_t interval_ms; /**< between checkpoints; default 60000 */
+    uint64_t interval_ms; /**< between checkpoints, 1 ... 86400000; default 60000 */
     uint64_t flags;       /**< RESMON_JSON_* */
 } resmon_json_options;
 
@@ -119,6 +134,17 @@ typedef struct resmon_csv_options {
 #define RESMON_CSV_WHOLE_RUN                                                                    \
     UINT64_C(1) /**< written at stop from the table of the run (as resmon_run_save_csv() does), \
                    instead of a line for each sample as it comes */
+
+/**
+ * Gives a run that is over to one of the library's sinks by its name, as the stop of its monitor
+ * would have: writes a file in its format, or sends it to a server (MLflow as
+ * resmon_run_push_mlflow()).  `options` as resmon_monitor_add(); with csv and prometheus, which
+ * write while a program runs, the whole run's table, and a file that stays.
+ * RESMON_EINVAL: there is no such sink, or an option is wrong; and as the sink fails.
+ * Thread class: any thread; waits for the disk or server.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_run_export(const resmon_run *run, const char *sink,
+                                           const char *options);
 
 RESMON_END_DECLS
 

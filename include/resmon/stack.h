@@ -25,24 +25,47 @@
  * that came since the sample before are that function's growth of the RSS.  Faults that
  * bring huge pages are sampled 16 times as often, as soon as they are seen to come.  No signal
  * comes of it. The scopes are those that were open then and are so a few milliseconds later; a
- * shorter scope's growth stands in the one around it.  Pages of files (programs, mapped data) are
- * told apart. Memory that is taken and not touched does not grow the RSS, and pages that were given
- * back to the allocator and used again come without a fault. Faults inside of system calls (read()
- * into fresh memory) count where the process may watch the kernel (root, CAP_PERFMON, paranoid 1);
- * resmon_run_stack_info.total has them in any case.
+ * shorter scope's growth stands in the one around it.  Pages of files (programs, mapped data,
+ * shared memory) are told apart; one of a private mapping that was written to is memory.  A fault
+ * brings any number of a file's pages with it, as many as the kernel has at hand, and huge pages
+ * are told of the sampled faults only: what RssFile and RssAnon rose by from one look to the next,
+ * some milliseconds later, is divided among the samples between.  Memory that is taken and not
+ * touched does not grow the RSS, and pages that were given back to the allocator and used again
+ * come without a fault. Faults inside of system calls (read() into fresh memory) count where the
+ * process may watch the kernel (root, CAP_PERFMON, paranoid 1); resmon_run_stack_info.total has
+ * them in any case, and what comes without a fault of a thread (MAP_POPULATE, mlock(2)).  A kind of
+ * which the RSS rose and no sample tells is not RESMON_OK.
  *
  * Memory that is read before anything was written to it counts, too, though it shares one page of
  * zeros.  A huge page counts by its size, from Linux 5.11 on; before, as a small one (the reason of
  * the kind says so where they are on for all memory).  What khugepaged makes of small pages that
- * were there, and the neighbours that come with a page of a file, count as nothing more.
+ * were there counts as nothing more.
  *
- * Peak: when the RSS is a tenth and 16 MiB higher than at the peak before, or the control group has
- * less than a tenth of its limit left, each thread is sent the signal once, also those that wait:
- * their poll() or nanosleep() may return EINTR.  The latest peak is kept.
+ * Peak: when the RSS is a tenth and 16 MiB higher than at the peak before (after a second, a
+ * hundredth and 1 MiB), or the control group has less than a tenth of its limit left, each thread
+ * is sent the signal once, also those that wait: their poll() or nanosleep() may return EINTR.  The
+ * latest peak is kept, with its RSS, and with the highest that was seen, which may be more.
  *
- * Names come from the files of the program and its libraries when a run is looked at, so they must
- * still be the same files (their build-ids are compared); else functions are shown as
- * module+offset.
+ * Another process (resmon_monitor_options.pid): stacks are taken from outside of it, and of all
+ * that it starts, by the kernel's samples of CPU time (one each 1/stack_hz seconds that a thread
+ * has on a processor) and of minor page faults, with the thread's registers and the top of its
+ * stack (16 and 4 KiB); what ran already when the monitor was started is observed, too.  Neither a
+ * signal nor a debugger comes of it.  Allowed up to kernel.perf_event_paranoid 2 for processes of
+ * the same user; a program with the set-user-ID bit is no more seen from its exec on.  The name of
+ * the process is the outermost frame of each stack: "[cc1]".  CPU time that no sample stands for (a
+ * process ended before its first one, or, at paranoid 2 without CAP_PERFMON, it was spent in system
+ * calls) stands with that frame alone, as the kernel accounts it when a thread ends.  Growth of
+ * memory is what the sampled faults brought, without pages of files; peaks are not taken, and
+ * scopes are not seen. Stacks are followed by the unwind tables of the files that the process has
+ * mapped; where there are none, by frame pointers.  Code that is made at run time has the names
+ * that /tmp/perf-PID.map gives it (Python 3.12 with -X perf, Node.js with --perf-basic-prof, agents
+ * for Java), else "[unknown]".
+ *
+ * Names come from the files of the program and its libraries when the run ends, or when it is
+ * loaded, also by another process: so they must still be the same files (their build-ids are
+ * compared); else functions are shown as module+offset, as they are while the program runs, and the
+ * reasons of the kinds say why (resmon_run_get_stack_info()).  A loaded run that is saved again
+ * keeps its names.
  */
 #ifndef RESMON_STACK_H
 #define RESMON_STACK_H
@@ -59,7 +82,7 @@ RESMON_BEGIN_DECLS
 /* What stacks are taken of: bits of resmon_monitor_options.stacks. */
 #define RESMON_STACKS_CPU    UINT64_C(1) /**< CPU time, of all threads */
 #define RESMON_STACKS_MEMORY UINT64_C(2) /**< growth of memory */
-#define RESMON_STACKS_PEAK   UINT64_C(4) /**< all threads once, at the highest memory */
+#define RESMON_STACKS_PEAK   UINT64_C(4) /**< all threads, when memory is high */
 #define RESMON_STACKS_ALL    UINT64_C(7)
 
 /* Kinds of weight that a stack has. */
@@ -76,43 +99,16 @@ RESMON_BEGIN_DECLS
 #define RESMON_STACK_LOSS_THREADS     5 /**< threads that could not be sampled */
 #define RESMON_STACK_LOSS_MODULES     6 /**< libraries for which the run has no room: no names */
 
-/** A stack that was seen, with all samples of it.  Since 0.1. */
-typedef struct resmon_run_stack {
-    size_t struct_size;
-    int64_t scope;       /**< index of the innermost open scope of the thread; -1: none */
-    uint64_t frames;     /**< how many */
-    uint64_t is_cut;     /**< 1: frames further out are missing */
-    uint64_t samples[3]; /**< by RESMON_STACK_* */
-    double weight[3];    /**< by RESMON_STACK_*: ns, B, B */
-} resmon_run_stack;
-
-/** One frame of a stack.  Since 0.1. */
-typedef struct resmon_run_frame {
-    size_t struct_size;
-    const char *function;   /**< "" when not known */
-    const char *file;       /**< "" when not known */
-    const char *module;     /**< path of the program or library; "" for code made at run time */
-    uint64_t line;          /**< 0 when not known */
-    uint64_t address;       /**< in the process; callers: of the last byte of the call */
-    uint64_t is_inlined;    /**< 1: by the compiler into the frame around it */
-    uint64_t module_offset; /**< `address` in the module's file, as addr2line wants it; 0 without
-                                 a module */
-} resmon_run_frame;
-
-/** What is known about one kind.  Since 0.1. */
-typedef struct resmon_run_stack_info {
-    size_t struct_size;
-    resmon_status status; /**< RESMON_OK: taken; RESMON_ESTATE: not asked for; else why not */
-    int32_t reserved;
-    const char *reason; /**< of that; "" when there is nothing to say */
-    uint64_t period;    /**< CPU: ns between two samples of a thread; else page faults */
-    uint64_t samples;   /**< taken */
-    double weight;      /**< of all samples: ns, B */
-    double total;       /**< what the process took meanwhile by the kernel's account: ns, B; NaN:
-                             not known.  weight / total is the part that stacks explain */
-    uint64_t lost; /**< samples, of all kinds, that came while a ring or the run was full; those of
-                         page faults are charged to the one before them */
-} resmon_run_stack_info;
+/**
+ * What an amount from samples is worth: in 95 of 100 cases the truth lies between `ret_low` and
+ * `ret_high`.  Byar's approximation of the exact limits of a Poisson variable (Breslow and Day,
+ * Statistical Methods in Cancer Research II, 1987), with n = (weight / error)^2 events: samples of
+ * equal weight would have the same error.  `most`: what there is at all, which the upper one does
+ * not exceed; NaN, or less than `weight`: it bounds nothing.  An error of 0 is exact.
+ * RESMON_EINVAL: an output is NULL.  Any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_stack_interval(double weight, double error, double most,
+                                               double *ret_low, double *ret_high);
 
 /** How many stacks a run has.  Any thread.  Since 0.1. */
 RESMON_API size_t resmon_run_stack_count(const resmon_run *run);
@@ -136,19 +132,6 @@ RESMON_API resmon_status resmon_run_get_stack_info(const resmon_run *run, int32_
 RESMON_API resmon_status resmon_run_stack_loss(const resmon_run *run, int32_t loss,
                                                uint64_t *ret_count);
 
-/** A moment when memory was highest, and a thread at it.  Since 0.1. */
-typedef struct resmon_run_peak_stack {
-    size_t struct_size;
-    int64_t t_ns;            /**< since the start */
-    double rss_bytes;        /**< of the process */
-    double headroom_bytes;   /**< that its control group had left; NaN: not limited */
-    uint64_t thread_id;      /**< the kernel's */
-    const char *thread_name; /**< "" when not known */
-    int64_t scope;           /**< index; -1: none */
-    uint64_t frames;         /**< how many */
-    uint64_t is_cut;         /**< 1: frames further out are missing */
-} resmon_run_peak_stack;
-
 /** Threads at the peak (RESMON_STACKS_PEAK), and their frames; 0, and RESMON_ENOENT, when none was
  * taken.  Any thread.  Since 0.1. */
 RESMON_API size_t resmon_run_peak_stack_count(const resmon_run *run);
@@ -159,7 +142,8 @@ RESMON_API resmon_status resmon_run_get_peak_frame(const resmon_run *run, size_t
 
 /**
  * Writes the stacks to a file, atomically, as resmon_run_save(), whose `path` and failures they
- * share; RESMON_ENOENT: the run has none, or none of that kind.  Text that is not clean is cleaned.
+ * share; RESMON_ENOENT: the run has none, or none of that kind; RESMON_ENOTSUP: this build has no
+ * stacks.  Text that is not clean is cleaned.
  *
  * Folded: a line for each stack, "[training];main;work;inner 123", for flamegraph.pl and its kin.
  * Frames are named by their functions; scopes that were open stand outermost, in brackets.  The
@@ -186,17 +170,19 @@ RESMON_API resmon_status resmon_run_save_pprof(const resmon_run *run, const char
 typedef struct resmon_stacks_options {
     size_t struct_size;
     const char *path;     /**< as in resmon_run_save(); made absolute when added */
-    uint64_t interval_ms; /**< the stacks so far are written this often; default 0: only at stop */
+    uint64_t interval_ms; /**< the stacks so far are written this often, 1 ... 86400000; default
+                               0: only at stop */
     int32_t format;       /**< RESMON_STACKS_FOLDED ... PPROF */
     int32_t kind;         /**< RESMON_STACK_*, of folded stacks; else 0 */
 } resmon_stacks_options;
 
 /**
  * Adds a file of stacks to what is written of a monitor's run, before its start.  What is taken is
- * said by resmon_monitor_options.stacks; a run without those that are wanted makes the sink fail at
- * the end, with the reason.  RESMON_EINVAL: there is no such format or kind; RESMON_EINVAL,
- * RESMON_ENOENT, RESMON_EACCES: the path cannot be written to; else as resmon_monitor_add_sink().
- * Thread class: one thread at a time per monitor.  Since 0.1.
+ * said by resmon_monitor_options.stacks, else it is what the file shows; a run that has none all
+ * the same makes the sink fail at the end, with the reason.  RESMON_EINVAL: there is no such format
+ * or kind, or the option stacks leaves out what the file shows; RESMON_EINVAL, RESMON_ENOENT,
+ * RESMON_EACCES: the path cannot be written to; else as resmon_monitor_add_sink(). Thread class:
+ * one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_add_stacks(resmon_monitor *monitor,
                                                    const resmon_stacks_options *options);

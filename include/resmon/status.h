@@ -7,6 +7,9 @@
  * failure the output parameters stay as they were, and resmon_last_error() gives a sentence that
  * says what failed, where, and what to do.
  *
+ * No function changes errno: what a program's own call left there is there after a scope has ended,
+ * or a run was loaded.
+ *
  * The library never prints, exits, aborts, or changes signal handlers, the locale or the umask.
  */
 #ifndef RESMON_STATUS_H
@@ -32,7 +35,7 @@ typedef int32_t resmon_status;
 #define RESMON_EIO       (-7) /**< reading or writing failed */
 #define RESMON_ENOSPC    (-8) /**< the disk, or a bounded table of the library, is full */
 #define RESMON_EBUSY     (-9) /**< somebody else has it: scopes owned by another monitor, for one */
-#define RESMON_ENOTSUP   (-10) /**< this kernel, machine or build cannot do it */
+#define RESMON_ENOTSUP   (-10) /**< this kernel, machine or build cannot; the text says which */
 #define RESMON_ERANGE    (-11) /**< a number outside its documented bounds */
 #define RESMON_ESRCH     (-12) /**< the process does not exist any more */
 #define RESMON_EVERSION  (-13) /**< made by a version of libresmon that this one cannot read */
@@ -61,9 +64,6 @@ RESMON_API const char *resmon_strerror(resmon_status status);
  * failing call of libresmon in this thread. Thread class: any thread.  Since 0.1.
  */
 RESMON_API const char *resmon_last_error(void);
-
-/** The library's version as text, "0.1.0".  Static string.  Any thread.  Since 0.1. */
-RESMON_API const char *resmon_version(void);
 
 #define RESMON_LOG_WARNING 1 /**< something will be missing from the result, and why */
 #define RESMON_LOG_INFO    2 /**< what the wrappers RESMON_TIMED and RESMON_PEAK_RSS found */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/summary.h - statistics of a run, over every sample (never over the table's rows).
+ * resmon/summary.h - the figures of a run that are asked for first, and those that describe a job
+ * on one node.  Statistics of each column, over every sample, are in resmon_column
+ * (<resmon/table.h>).
  */
 #ifndef RESMON_SUMMARY_H
 #define RESMON_SUMMARY_H
@@ -9,32 +11,10 @@
 
 RESMON_BEGIN_DECLS
 
-/**
- * Statistics of one column.  Of a counter, first and last are amounts since the start; min, max,
- * mean, p50 and p95 are of its rate per second.  NaN: not known.  Since 0.1.
- */
-typedef struct resmon_statistics {
-    size_t struct_size;
-    uint64_t n;      /**< readings */
-    uint64_t resets; /**< counter: times it ran backwards; what was lost there is not made up */
-    double first;
-    double last;
-    double min;
-    double max;
-    double mean;     /**< weighted with time */
-    double integral; /**< gauge: value times seconds; counter: total growth */
-    double p50;      /**< within 1 % of a value that was seen */
-    double p95;
-    double duration_s; /**< time that the mean is over */
-    double over20_s;   /**< seconds at or over 20, 40, 80, 100: meant for percentages */
-    double over40_s;
-    double over80_s;
-    double over100_s;
-} resmon_statistics;
-
-/** Statistics of column `index`; RESMON_ENOENT past the end.  Any thread.  Since 0.1. */
-RESMON_API resmon_status resmon_run_get_statistics(const resmon_run *run, size_t index,
-                                                   resmon_statistics *ret_statistics);
+/** The figures that are asked for first, settled where there are several ways to know them.
+ * RESMON_EINVAL.  Thread class: any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_get_headline(const resmon_run *run,
+                                                 resmon_headline *ret_headline);
 
 /** The figures that describe a job on one node: 18 names known from lightgbm-benchmark. */
 RESMON_API size_t resmon_node_figure_count(void);

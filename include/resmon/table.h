@@ -13,17 +13,6 @@
 
 RESMON_BEGIN_DECLS
 
-/** A metric of an instance.  Since 0.1. */
-typedef struct resmon_column {
-    size_t struct_size;
-    const char *metric;   /**< "proc.mem.rss" */
-    const char *instance; /**< "/" for a file system; "" for most */
-    const char *unit;     /**< of LAST; MIN, MAX and MEAN of a counter are per second */
-    const char *source;   /**< name of the source that reads it */
-    int32_t kind;         /**< RESMON_GAUGE or RESMON_COUNTER */
-    int32_t level;        /**< RESMON_LEVEL_* */
-} resmon_column;
-
 RESMON_API size_t resmon_run_column_count(const resmon_run *run);
 RESMON_API size_t resmon_run_row_count(const resmon_run *run);
 

@@ -5,8 +5,8 @@
  *
  * The file is Chrome's trace event JSON, which Perfetto (ui.perfetto.dev), chrome://tracing,
  * speedscope and the Firefox profiler open.  Scopes are slices of their threads; for them the
- * monitor must keep events (max_events in <resmon/monitor.h>).  Tags are instants of the process,
- * metrics are counters.
+ * monitor must keep events (events in <resmon/monitor.h>; 4096 with resmon_monitor_add_trace()).
+ * Tags are instants of the process, metrics are counters.
  */
 #ifndef RESMON_TRACE_H
 #define RESMON_TRACE_H
@@ -34,8 +34,8 @@ RESMON_API resmon_status resmon_trace_save(const resmon_run *const *runs, size_t
 typedef struct resmon_trace_options {
     size_t struct_size;
     const char *path;     /**< as in resmon_run_save(); made absolute when added */
-    uint64_t interval_ms; /**< the trace so far is written this often; default 0: only at
-                                        stop */
+    uint64_t interval_ms; /**< the trace so far is written this often, 1 ... 86400000; default 0:
+                               only at stop */
 } resmon_trace_options;
 
 /**

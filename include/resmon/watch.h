@@ -43,12 +43,16 @@ typedef struct resmon_watched {
                                  high-water mark; SAMPLED: the mark cannot be reset here, and it is
                                  the highest that was looked at; NONE: not known */
     int32_t reserved;
+    double tree_cpu_ns; /**< with RESMON_METER_PCPU: CPU time of the process and its descendants, as
+                             pcpu_ns of resmon_run_scope */
 } resmon_watched;
 
 /**
  * Begins a watch of `meters`, RESMON_METER_*; wall time always.  A meter that cannot be taken here
- * gives NaN later.  RESMON_EINVAL: NULL, or unknown meters; RESMON_ENOSPC: 64 are open already.
- * End it with resmon_watch_end().  Thread class: any thread.  Since 0.1.
+ * gives NaN later.  RESMON_METER_RSS sets the kernel's high-water mark back, as RESMON_PEAK_RSS of
+ * <resmon/scope.h> says, at the beginning and at each lap.  RESMON_EINVAL: NULL, or unknown meters;
+ * RESMON_ENOSPC: 64 are open already. End it with resmon_watch_end().  Thread class: any thread.
+ * Since 0.1.
  */
 RESMON_API resmon_status resmon_watch_begin(uint64_t meters, uint64_t *ret_watch);
 
@@ -61,15 +65,23 @@ RESMON_API resmon_status resmon_watch_begin(uint64_t meters, uint64_t *ret_watch
 RESMON_API resmon_status resmon_watch_lap(uint64_t watch, resmon_watched *ret_watched);
 
 /**
- * The same, and ends the watch, whatever is returned but RESMON_EINVAL for one that is none.
+ * What was used so far; then the watch has ended, whatever is returned but RESMON_EINVAL for one
+ * that is none.
  * `ret_watched` NULL: nobody wants to know.
  * Thread class: any thread; one at a time per watch.  Since 0.1.
  */
 RESMON_API resmon_status resmon_watch_end(uint64_t watch, resmon_watched *ret_watched);
 
 /**
- * Ends what resmon_timed_begin() of <resmon/scope.h> began, and gives its figures (wall time; with
- * RESMON_METER_RSS the peak) instead of logging them: the wrappers of other languages.
+ * resmon_timed_begin() of <resmon/scope.h> for a caller of resmon_timed_take(): with
+ * RESMON_METER_RSS the peak is watched whether or not anybody listens to the log. Thread class: any
+ * thread.  Since 0.1.
+ */
+RESMON_API void resmon_timed_watch(resmon_site *site, uint64_t meter, resmon_timed *ret_timed);
+
+/**
+ * Ends what resmon_timed_watch() or resmon_timed_begin() began, and gives its figures (wall time;
+ * with RESMON_METER_RSS the peak) instead of logging them: the wrappers of other languages.
  * RESMON_EINVAL: `ret_watched` is NULL or its struct_size short; it has ended all the same.
  * Thread class: the thread that began.  Since 0.1.
  */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <resmon/arrow.h>
 
+#include "base/keep_errno.h"
 #include "base/status.h"
-#include "sink/arrow.h"
+#include "format/arrow.h"
 
 resmon_status resmon_run_export_arrow(const resmon_run *run, int32_t series,
                                       struct ArrowArrayStream *ret_stream)
 {
+    RM_KEEP_ERRNO;
     if (run == NULL || ret_stream == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_run_export_arrow: an argument is NULL");
     }

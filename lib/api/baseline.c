@@ -2,11 +2,12 @@
 /* <resmon/baseline.h>: checks arguments and calls down. */
 #include <resmon/baseline.h>
 
+#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "engine/idle.h"
 #include "report/comparison.h"
-#include "store/comparison.h"
+#include "run/comparison.h"
 
 #define LONGEST_IDLE_S (7 * 86400.0)
 #define LARGEST_TEXT   ((size_t)64 << 10)
@@ -14,6 +15,7 @@
 resmon_status resmon_measure_idle(double seconds, const resmon_monitor_options *options,
                                   resmon_run **ret_run)
 {
+    RM_KEEP_ERRNO;
     resmon_monitor_options known = {.struct_size = sizeof known};
     if (ret_run == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_measure_idle: an argument is NULL");
@@ -79,6 +81,7 @@ resmon_status resmon_compare_runs(const resmon_run *const *work, size_t work_cou
                                   const resmon_comparison_options *options,
                                   resmon_comparison *ret_comparison)
 {
+    RM_KEEP_ERRNO;
     const struct rm_run_list works = {work, work_count, "work"};
     const struct rm_run_list idles = {idle, idle_count, "idle"};
     resmon_comparison_options known = {.struct_size = sizeof known};
@@ -102,6 +105,7 @@ resmon_status resmon_compare_runs(const resmon_run *const *work, size_t work_cou
 
 resmon_status resmon_comparison_text(const resmon_comparison *comparison, char **ret_text)
 {
+    RM_KEEP_ERRNO;
     struct rm_buffer buffer;
     resmon_comparison known;
     if (ret_text == NULL) {

@@ -4,11 +4,12 @@
 
 #include <math.h>
 
+#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "carbon/convert.h"
-#include "engine/place.h"
 #include "job/environment.h"
+#include "setup/place.h"
 
 static resmon_status find(const resmon_carbon_options *options, struct rm_terms_of_place *ret_terms)
 {
@@ -25,6 +26,7 @@ static resmon_status find(const resmon_carbon_options *options, struct rm_terms_
 resmon_status resmon_carbon_find(const resmon_carbon_options *options,
                                  resmon_carbon_intensity *ret_intensity)
 {
+    RM_KEEP_ERRNO;
     struct rm_terms_of_place terms;
     resmon_status status = find(options, &terms);
     if (status != RESMON_OK) {
@@ -47,6 +49,7 @@ resmon_status resmon_carbon_find(const resmon_carbon_options *options,
 resmon_status resmon_carbon_convert(double joules, const resmon_carbon_options *options,
                                     resmon_carbon_cost *ret_cost)
 {
+    RM_KEEP_ERRNO;
     struct rm_terms_of_place terms;
     if (!(joules >= 0.0) || isinf(joules)) {
         return rm_error(RESMON_EINVAL, "resmon_carbon_convert: %g J cannot be", joules);

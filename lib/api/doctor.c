@@ -3,11 +3,12 @@
 #include <resmon/doctor.h>
 
 #include "base/buffer.h"
+#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
-#include "engine/doctor.h"
-#include "report/doctor.h"
-#include "report/doctor_rule.h"
+#include "doctor/doctor.h"
+#include "doctor/report.h"
+#include "doctor/rule.h"
 
 /* As many zones as there are, and what is to be done for each. */
 #define LARGEST_TEXT ((size_t)1024 * 1024)
@@ -15,6 +16,7 @@
 resmon_status resmon_doctor_examine(const resmon_doctor_options *options,
                                     resmon_doctor **ret_doctor)
 {
+    RM_KEEP_ERRNO;
     resmon_doctor_options known = {.struct_size = sizeof known};
     resmon_status status = RESMON_OK;
     if (ret_doctor == NULL) {
@@ -56,6 +58,7 @@ static resmon_status give(struct rm_buffer *buffer, resmon_status status, char *
 
 resmon_status resmon_doctor_report(const resmon_doctor *doctor, char **ret_text)
 {
+    RM_KEEP_ERRNO;
     struct rm_buffer buffer;
     if (doctor == NULL || ret_text == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_doctor_report: an argument is NULL");
@@ -67,6 +70,7 @@ resmon_status resmon_doctor_report(const resmon_doctor *doctor, char **ret_text)
 
 resmon_status resmon_doctor_rule(const resmon_doctor *doctor, int32_t file, char **ret_text)
 {
+    RM_KEEP_ERRNO;
     struct rm_buffer buffer;
     if (doctor == NULL || ret_text == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_doctor_rule: an argument is NULL");
@@ -82,5 +86,6 @@ resmon_status resmon_doctor_rule(const resmon_doctor *doctor, int32_t file, char
 
 void resmon_doctor_free(resmon_doctor *doctor)
 {
+    RM_KEEP_ERRNO;
     rm_doctor_free(doctor);
 }

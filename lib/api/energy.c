@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "base/struct_size.h"
-#include "store/run_energy.h"
+#include "run/energy.h"
 
 resmon_status resmon_run_get_energy(const resmon_run *run, resmon_energy *ret_energy)
 {
@@ -12,7 +12,7 @@ resmon_status resmon_run_get_energy(const resmon_run *run, resmon_energy *ret_en
         return rm_error(RESMON_EINVAL, "the run is NULL");
     }
     if (!rm_run_has_energy(run)) {
-        return rm_error(RESMON_ENOENT, "the energy of this run was not asked for");
+        return rm_error(RESMON_ENOENT, "%s", rm_run_energy_lack(run));
     }
     const resmon_energy energy = rm_run_energy(run);
     return rm_struct_give(&energy, RM_STRUCT_SIZE(resmon_energy), ret_energy);

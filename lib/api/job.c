@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "job/detect.h"
 #include "job/hostlist.h"
+#include "job/job_cgroup.h"
 
 struct resmon_hostlist {
     struct rm_hosts hosts;
@@ -16,12 +18,14 @@ struct resmon_hostlist {
 
 resmon_status resmon_job_detect(resmon_job **ret_job)
 {
+    RM_KEEP_ERRNO;
     return ret_job != NULL ? rm_job_detect(&rm_job_own_environment, ret_job)
                            : rm_error(RESMON_EINVAL, "resmon_job_detect: an argument is NULL");
 }
 
 void resmon_job_free(resmon_job *job)
 {
+    RM_KEEP_ERRNO;
     rm_job_free(job);
 }
 
@@ -41,8 +45,25 @@ const char *resmon_job_host(const resmon_job *job, size_t index)
     return index < resmon_job_host_count(job) ? rm_hosts_name(&job->hosts, index) : NULL;
 }
 
+resmon_status resmon_job_cgroup(const char *id, char **ret_path)
+{
+    RM_KEEP_ERRNO;
+    char path[RM_FILE_PATH_BYTES];
+    if (id == NULL || ret_path == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_job_cgroup: an argument is NULL");
+    }
+    resmon_status status = rm_job_cgroup(NULL, id, path);
+    if (status == RESMON_OK) {
+        *ret_path = rm_strdup(path);
+        status =
+            *ret_path != NULL ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for a path");
+    }
+    return status;
+}
+
 resmon_status resmon_hostlist_expand(const char *text, resmon_hostlist **ret_list)
 {
+    RM_KEEP_ERRNO;
     if (text == NULL || ret_list == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_hostlist_expand: an argument is NULL");
     }
@@ -72,6 +93,7 @@ const char *resmon_hostlist_name(const resmon_hostlist *list, size_t index)
 
 void resmon_hostlist_free(resmon_hostlist *list)
 {
+    RM_KEEP_ERRNO;
     if (list != NULL) {
         rm_hosts_free(&list->hosts);
         rm_free(list);

@@ -2,11 +2,12 @@
 /* <resmon/prometheus.h>: checks arguments and calls down. */
 #include <resmon/prometheus.h>
 
+#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
+#include "format/openmetrics.h"
 #include "job/path_pattern.h"
-#include "sink/openmetrics.h"
-#include "sys/outfile.h"
+#include "os/outfile.h"
 
 #define LARGEST_TEXT ((size_t)256 << 20)
 
@@ -28,6 +29,7 @@ static resmon_status read_options(const resmon_prometheus_options *given,
 resmon_status resmon_prometheus_text(const resmon_run *run,
                                      const resmon_prometheus_options *options, char **ret_text)
 {
+    RM_KEEP_ERRNO;
     resmon_prometheus_options known;
     struct rm_labels labels = {0};
     struct rm_buffer buffer;
@@ -55,6 +57,7 @@ resmon_status resmon_prometheus_text(const resmon_run *run,
 
 resmon_status resmon_run_save_openmetrics(const resmon_run *run, const char *path)
 {
+    RM_KEEP_ERRNO;
     char expanded[RM_PATH_BYTES];
     if (run == NULL || path == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_run_save_openmetrics: an argument is NULL");

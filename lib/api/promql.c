@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/keep_errno.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "base/struct_size.h"
-#include "sink/promql.h"
+#include "format/labels.h"
+#include "net/promql.h"
 
 #define LARGEST_QUERY  16384
 #define LONGEST_STEP_S 15.0
@@ -22,6 +24,7 @@ static resmon_status null_argument(const char *function)
 resmon_status resmon_promql_value(const resmon_promql_options *options, const char *query,
                                   double unix_s, double *ret_value)
 {
+    RM_KEEP_ERRNO;
     struct rm_promql *promql = NULL;
     if (query == NULL || ret_value == NULL) {
         return null_argument(__func__);
@@ -52,7 +55,7 @@ static void fill_place(struct rm_buffer *query, char place, const struct places 
         rm_buffer_add(query, number, rm_number_double(number, seconds));
         rm_buffer_add(query, "s", 1);
     } else {
-        rm_promql_quote(query, place == 'n' ? places->kube_namespace : places->pod);
+        rm_label_quote(query, place == 'n' ? places->kube_namespace : places->pod);
     }
 }
 
@@ -106,6 +109,7 @@ resmon_status resmon_promql_pod_peak(const resmon_promql_options *options,
                                      const char *kube_namespace, const char *pod, double window_s,
                                      resmon_pod_peak *ret_peak)
 {
+    RM_KEEP_ERRNO;
     static const char *const patterns[] = {
         "max_over_time(sum(rate(container_cpu_usage_seconds_total"
         "{namespace=%n,pod=%p,container!=\"\"}[1m]))[%w:%s])",
@@ -137,6 +141,7 @@ resmon_status resmon_promql_pod_energy(const resmon_promql_options *options,
                                        double from_unix_s, double to_unix_s,
                                        resmon_pod_energy *ret_energy)
 {
+    RM_KEEP_ERRNO;
     static const char *const patterns[] = {
         KEPLER(""),      KEPLER("core_"),  KEPLER("uncore_"), KEPLER("package_"),
         KEPLER("dram_"), KEPLER("other_"), KEPLER("gpu_"),

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* <resmon/run.h>, <resmon/table.h>, <resmon/summary.h>, <resmon/report.h>, <resmon/trace.h>. */
+#include <string.h>
+
 #include <resmon/report.h>
 #include <resmon/run.h>
 #include <resmon/summary.h>
@@ -9,22 +11,27 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/compiler.h"
+#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
-#include "carbon/convert.h"
-#include "engine/recording.h"
+#include "base/thread.h"
+#include "format/csv.h"
+#include "format/document.h"
+#include "format/trace.h"
 #include "job/path_pattern.h"
+#include "os/identity.h"
+#include "os/infile.h"
+#include "record/recording.h"
+#include "report/lines.h"
 #include "report/profile.h"
 #include "report/report.h"
-#include "sink/csv.h"
-#include "sink/document.h"
+#include "run/headline.h"
+#include "run/node_summary.h"
+#include "run/run.h"
 #include "sink/emissions.h"
-#include "sink/trace.h"
+#include "sink/sinks.h"
+#include "stack/naming.h"
 #include "store/block.h"
-#include "store/node_summary.h"
-#include "store/run.h"
-#include "store/run_energy.h"
-#include "sys/infile.h"
 
 #define LARGEST_REPORT ((size_t)4 << 20)
 
@@ -59,28 +66,76 @@ static resmon_status load_document(const struct rm_infile *file, resmon_run **re
     return status;
 }
 
+struct loading {
+    const struct rm_infile *file;
+    resmon_run **ret_run;
+};
+
+/* A run that ended before its stacks had names gets them here, if their files are the same. */
+static resmon_status load_here(void *loading_)
+{
+    const struct loading *loading = loading_;
+    resmon_run *run = NULL;
+    resmon_status status = rm_recording_is(loading->file) ? rm_recording_load(loading->file, &run)
+                                                          : load_document(loading->file, &run);
+    if (status == RESMON_OK) {
+        rm_naming_try(NULL, run);
+        *loading->ret_run = run;
+    }
+    return status;
+}
+
 static resmon_status load(const struct rm_infile *file, resmon_run **ret_run)
 {
-    return rm_recording_is(file) ? rm_recording_load(file, ret_run) : load_document(file, ret_run);
+    struct loading loading = {file, ret_run};
+    return rm_thread_call(load_here, &loading);
+}
+
+static resmon_status load_file(const char *path, resmon_run **ret_run)
+{
+    struct rm_infile file;
+    resmon_status status = rm_infile_open(&file, path, RM_MAX_RUN_BYTES);
+    if (status == RESMON_OK) {
+        status = load(&file, ret_run);
+        rm_infile_close(&file);
+    }
+    return status;
+}
+
+/* Of a document; recordings were asked that already. */
+static bool is_left_over(const resmon_run *run)
+{
+    struct rm_identity writer;
+    const struct rm_fact *observer = run != NULL ? rm_run_fact(run, "run", RM_FACT_OBSERVER) : NULL;
+    return observer != NULL && strcmp(run->info.state, "running") == 0 &&
+           rm_identity_parse(observer->value, &writer) && rm_identity_is_gone(&writer);
 }
 
 resmon_status resmon_run_load(const char *path, resmon_run **ret_run)
 {
-    struct rm_infile file;
+    RM_KEEP_ERRNO;
+    resmon_run *run = NULL;
     if (path == NULL || ret_run == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_run_load: an argument is NULL");
     }
-    resmon_status status = rm_infile_open(&file, path, RM_MAX_RUN_BYTES);
-    if (status != RESMON_OK) {
-        return status;
+    resmon_status status = load_file(path, &run);
+    if (status == RESMON_OK && is_left_over(run)) {
+        /* Its last word may have come after it was read. */
+        rm_run_free(run);
+        status = load_file(path, &run);
+        if (status == RESMON_OK && is_left_over(run)) {
+            run->info.state = "interrupted";
+        }
     }
-    status = load(&file, ret_run);
-    rm_infile_close(&file);
+    if (status == RESMON_OK) {
+        *ret_run = run;
+    }
     return status;
 }
 
 resmon_status resmon_run_parse(const void *data, size_t bytes, resmon_run **ret_run)
 {
+    RM_KEEP_ERRNO;
     struct rm_infile file;
     if (data == NULL || ret_run == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_run_parse: an argument is NULL");
@@ -89,28 +144,51 @@ resmon_status resmon_run_parse(const void *data, size_t bytes, resmon_run **ret_
     return status == RESMON_OK ? load(&file, ret_run) : status;
 }
 
+/* What is made of a run on a stack of known size: the caller's may be small. */
+struct making {
+    const resmon_run *run;
+    const char *text; /* the path, or the function */
+    struct rm_report_terms terms;
+    char **ret_text;
+};
+
+static resmon_status save_here(void *making_)
+{
+    const struct making *making = making_;
+    char expanded[RM_PATH_BYTES];
+    resmon_status status = rm_path_expand(making->text, expanded);
+    return status == RESMON_OK ? rm_document_save(making->run, expanded) : status;
+}
+
 resmon_status resmon_run_save(const resmon_run *run, const char *path)
 {
-    char expanded[RM_PATH_BYTES];
-    if (run == NULL || path == NULL) {
-        return rm_error(RESMON_EINVAL, "resmon_run_save: an argument is NULL");
-    }
-    resmon_status status = rm_path_expand(path, expanded);
-    return status == RESMON_OK ? rm_document_save(run, expanded) : status;
+    RM_KEEP_ERRNO;
+    struct making making = {.run = run, .text = path};
+    return run != NULL && path != NULL
+               ? rm_thread_call(save_here, &making)
+               : rm_error(RESMON_EINVAL, "resmon_run_save: an argument is NULL");
+}
+
+static resmon_status print_here(void *making_)
+{
+    const struct making *making = making_;
+    struct rm_buffer buffer;
+    rm_buffer_init(&buffer, (size_t)RM_MAX_RUN_BYTES); /* more could not be loaded again */
+    return give_text(&buffer, rm_document_print(making->run, &buffer), making->ret_text);
 }
 
 resmon_status resmon_run_document(const resmon_run *run, char **ret_text)
 {
-    struct rm_buffer buffer;
-    if (run == NULL || ret_text == NULL) {
-        return rm_error(RESMON_EINVAL, "resmon_run_document: an argument is NULL");
-    }
-    rm_buffer_init(&buffer, (size_t)RM_MAX_RUN_BYTES); /* more could not be loaded again */
-    return give_text(&buffer, rm_document_print(run, &buffer), ret_text);
+    RM_KEEP_ERRNO;
+    struct making making = {.run = run, .ret_text = ret_text};
+    return run != NULL && ret_text != NULL
+               ? rm_thread_call(print_here, &making)
+               : rm_error(RESMON_EINVAL, "resmon_run_document: an argument is NULL");
 }
 
 resmon_status resmon_run_save_csv(const resmon_run *run, const char *path)
 {
+    RM_KEEP_ERRNO;
     char expanded[RM_PATH_BYTES];
     if (run == NULL || path == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_run_save_csv: an argument is NULL");
@@ -122,17 +200,13 @@ resmon_status resmon_run_save_csv(const resmon_run *run, const char *path)
 resmon_status resmon_run_append_emissions(const resmon_run *run,
                                           const resmon_emissions_options *options)
 {
+    RM_KEEP_ERRNO;
     char expanded[RM_PATH_BYTES];
     resmon_emissions_options known;
     if (run == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_run_append_emissions: an argument is NULL");
     }
-    resmon_status status =
-        rm_struct_take(options, RM_STRUCT_SIZE(resmon_emissions_options), &known);
-    if (status == RESMON_OK &&
-        (known.path == NULL || (known.flags & ~RESMON_EMISSIONS_PROCESS) != 0)) {
-        status = rm_error(RESMON_EINVAL, "options of emissions: no path, or unknown flags");
-    }
+    resmon_status status = rm_sink_take(rm_sink_kind_find("emissions"), options, &known);
     if (status == RESMON_OK) {
         status = rm_path_expand(known.path, expanded);
     }
@@ -141,6 +215,7 @@ resmon_status resmon_run_append_emissions(const resmon_run *run,
 
 resmon_status resmon_trace_save(const resmon_run *const *runs, size_t count, const char *path)
 {
+    RM_KEEP_ERRNO;
     char expanded[RM_PATH_BYTES];
     if (runs == NULL || count == 0 || path == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_trace_save: %s",
@@ -157,6 +232,7 @@ resmon_status resmon_trace_save(const resmon_run *const *runs, size_t count, con
 
 void resmon_run_free(resmon_run *run)
 {
+    RM_KEEP_ERRNO;
     rm_run_free(run);
 }
 
@@ -171,31 +247,34 @@ static resmon_status check(const resmon_run *run, size_t index, size_t count, co
                          : rm_error(RESMON_ENOENT, "%s %zu: the run has %zu", what, index, count);
 }
 
+/* The records of a list of the run. */
+struct list {
+    const char *what; /* one of them */
+    const void *first;
+    size_t count, stride;
+    struct rm_struct_size size;
+};
+
+static resmon_status give(const resmon_run *run, size_t index, struct list list, void *ret_record)
+{
+    resmon_status status = check(run, index, list.count, list.what);
+    return status == RESMON_OK ? rm_struct_give((const char *)list.first + index * list.stride,
+                                                list.size, ret_record)
+                               : status;
+}
+
+#define GIVE(run, index, list_, count_, type, ret_record, what_)                               \
+    give(run, index,                                                                           \
+         (struct list){what_, (run) != NULL ? (run)->list_ : NULL,                             \
+                       (run) != NULL ? (run)->count_ : 0, sizeof(type), RM_STRUCT_SIZE(type)}, \
+         ret_record)
+
 resmon_status resmon_run_get_info(const resmon_run *run, resmon_run_info *ret_info)
 {
     if (run == NULL) {
         return rm_error(RESMON_EINVAL, "the run is NULL");
     }
-    const resmon_run_info info = {
-        .state = run->state,
-        .label = run->label,
-        .start_realtime_ns = run->start_realtime_ns,
-        .duration_ns = run->duration_ns,
-        .samples = run->samples,
-        .stride = run->stride,
-        .late_samples = run->overhead.sampler.late,
-        .sampler_cpu_ns = run->overhead.sampler.cpu_ns,
-        .sampler_wall_ns = run->overhead.sampler.wall_ns,
-        .scopes_ns = run->overhead.scopes_ns,
-        .memory_bytes = run->overhead.memory_bytes,
-        .dropped_tags = run->dropped.tags,
-        .dropped_threads = run->dropped.threads,
-        .dropped_scopes = run->dropped.scopes + run->dropped.paths,
-        .dropped_rows = run->overhead.sampler.undelivered,
-        .dropped_events = run->dropped.events,
-        .dropped_lines = run->dropped.lines,
-    };
-    return rm_struct_give(&info, RM_STRUCT_SIZE(resmon_run_info), ret_info);
+    return rm_struct_give(&run->info, RM_STRUCT_SIZE(resmon_run_info), ret_info);
 }
 
 const char *resmon_run_fact(const resmon_run *run, const char *group, const char *key)
@@ -236,12 +315,7 @@ size_t resmon_run_tag_count(const resmon_run *run)
 
 resmon_status resmon_run_get_tag(const resmon_run *run, size_t index, resmon_run_tag *ret_tag)
 {
-    resmon_status status = check(run, index, resmon_run_tag_count(run), "tag");
-    if (status != RESMON_OK) {
-        return status;
-    }
-    const resmon_run_tag result = {.t_ns = run->tags[index].t_ns, .label = run->tags[index].label};
-    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_tag), ret_tag);
+    return GIVE(run, index, tags, tag_count, resmon_run_tag, ret_tag, "tag");
 }
 
 size_t resmon_run_line_count(const resmon_run *run)
@@ -251,22 +325,18 @@ size_t resmon_run_line_count(const resmon_run *run)
 
 resmon_status resmon_run_get_line(const resmon_run *run, size_t index, resmon_run_line *ret_line)
 {
-    resmon_status status = check(run, index, resmon_run_line_count(run), "line");
-    if (status != RESMON_OK) {
-        return status;
-    }
-    const struct rm_run_line *line = &run->lines[index];
-    const resmon_run_line result = {
-        .file = line->file,
-        .function = line->function,
-        .line = line->line,
-        .hits = line->hits,
-        .rss_hits = line->rss_hits,
-        .wall_ns = line->wall_ns,
-        .rss_bytes = line->rss_bytes,
-        .rss_max_bytes = line->rss_max_bytes,
-    };
-    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_line), ret_line);
+    return GIVE(run, index, lines, line_count, resmon_run_line, ret_line, "line");
+}
+
+size_t resmon_run_process_count(const resmon_run *run)
+{
+    return run != NULL ? run->process_count : 0;
+}
+
+resmon_status resmon_run_get_process(const resmon_run *run, size_t index,
+                                     resmon_run_process *ret_process)
+{
+    return GIVE(run, index, processes, process_count, resmon_run_process, ret_process, "process");
 }
 
 size_t resmon_run_source_count(const resmon_run *run)
@@ -277,23 +347,7 @@ size_t resmon_run_source_count(const resmon_run *run)
 resmon_status resmon_run_get_source(const resmon_run *run, size_t index,
                                     resmon_run_source *ret_source)
 {
-    resmon_status status = check(run, index, resmon_run_source_count(run), "source");
-    if (status != RESMON_OK) {
-        return status;
-    }
-    const struct rm_run_source *source = &run->sources[index];
-    const resmon_run_source result = {
-        .name = source->name,
-        .status = source->status,
-        .provenance = source->provenance,
-        .reason = source->reason,
-        .reads = source->reads,
-        .failures = source->failures,
-        .cost_ns = source->cost_ns,
-        .cost_max_ns = source->cost_max_ns,
-        .every = source->every,
-    };
-    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_source), ret_source);
+    return GIVE(run, index, sources, source_count, resmon_run_source, ret_source, "source");
 }
 
 size_t resmon_run_scope_count(const resmon_run *run)
@@ -303,51 +357,18 @@ size_t resmon_run_scope_count(const resmon_run *run)
 
 resmon_status resmon_run_get_scope(const resmon_run *run, size_t index, resmon_run_scope *ret_scope)
 {
-    resmon_status status = check(run, index, resmon_run_scope_count(run), "scope");
-    if (status != RESMON_OK) {
-        return status;
-    }
-    const struct rm_run_scope *scope = &run->scopes[index];
-    const resmon_energy energy = rm_run_energy(run);
-    const resmon_run_scope result = {
-        .name = scope->name,
-        .file = scope->file,
-        .function = scope->function,
-        .line = scope->line,
-        .parent = scope->parent,
-        .depth = scope->depth,
-        .calls = scope->calls,
-        .folded = scope->folded,
-        .open = scope->open,
-        .threads = scope->threads,
-        .wall_ns = scope->total_ns,
-        .self_ns = scope->self_ns,
-        .wall_min_ns = scope->min_ns,
-        .wall_max_ns = scope->max_ns,
-        .wall_stddev_ns = scope->stddev_ns,
-        .open_ns = scope->open_ns,
-        .cpu_calls = scope->cpu_calls,
-        .cpu_ns = scope->cpu_ns,
-        .io_calls = scope->io_calls,
-        .io_read_chars = scope->io[RM_IO_READ_CHARS],
-        .io_write_chars = scope->io[RM_IO_WRITE_CHARS],
-        .io_read_bytes = scope->io[RM_IO_READ_BYTES],
-        .io_write_bytes = scope->io[RM_IO_WRITE_BYTES],
-        .rss_calls = scope->rss_calls,
-        .rss_peak_bytes = scope->rss_peak_bytes,
-        .cpu_provenance = scope->cpu_provenance,
-        .io_provenance = scope->io_provenance,
-        .rss_provenance = scope->rss_provenance,
-        .energy_provenance = rm_energy_scope_provenance(&energy, scope->energy_j),
-        .energy_j = scope->energy_j,
-        .energy_uncertainty_j = scope->energy_doubt_j,
-        .energy_gco2eq =
-            rm_carbon_cost(scope->energy_j, energy.pue, energy.wue, energy.g_per_kwh).gco2eq,
-        .counter_calls = scope->counter_calls,
-        .counter_running = scope->counter_running,
-        .counter_provenance = scope->counter_provenance,
-    };
-    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_scope), ret_scope);
+    return GIVE(run, index, scopes, scope_count, resmon_run_scope, ret_scope, "scope");
+}
+
+size_t resmon_run_scope_name_count(const resmon_run *run)
+{
+    return run != NULL ? run->name_count : 0;
+}
+
+resmon_status resmon_run_get_scope_name(const resmon_run *run, size_t index,
+                                        resmon_run_scope *ret_scope)
+{
+    return GIVE(run, index, names, name_count, resmon_run_scope, ret_scope, "scope name");
 }
 
 size_t resmon_run_counter_count(const resmon_run *run)
@@ -358,34 +379,7 @@ size_t resmon_run_counter_count(const resmon_run *run)
 resmon_status resmon_run_get_counter(const resmon_run *run, size_t index,
                                      resmon_run_counter *ret_counter)
 {
-    resmon_status status = check(run, index, resmon_run_counter_count(run), "counter");
-    if (status != RESMON_OK) {
-        return status;
-    }
-    const struct rm_run_counter *counter = &run->counters[index];
-    const resmon_run_counter result = {
-        .name = counter->name,
-        .unit = counter->unit,
-        .reason = counter->reason,
-        .status = counter->status,
-    };
-    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_counter), ret_counter);
-}
-
-resmon_status resmon_run_scope_counter(const resmon_run *run, size_t scope, size_t counter,
-                                       double *ret_value)
-{
-    if (ret_value == NULL) {
-        return rm_error(RESMON_EINVAL, "resmon_run_scope_counter: an argument is NULL");
-    }
-    resmon_status status = check(run, scope, resmon_run_scope_count(run), "scope");
-    if (status == RESMON_OK) {
-        status = check(run, counter, resmon_run_counter_count(run), "counter");
-    }
-    if (status == RESMON_OK) {
-        *ret_value = run->scopes[scope].counts[counter];
-    }
-    return status;
+    return GIVE(run, index, counters, counter_count, resmon_run_counter, ret_counter, "counter");
 }
 
 size_t resmon_run_event_count(const resmon_run *run)
@@ -427,20 +421,7 @@ size_t resmon_run_row_count(const resmon_run *run)
 
 resmon_status resmon_run_get_column(const resmon_run *run, size_t index, resmon_column *ret_column)
 {
-    resmon_status status = check(run, index, resmon_run_column_count(run), "column");
-    if (status != RESMON_OK) {
-        return status;
-    }
-    const struct rm_run_column *column = &run->columns[index];
-    const resmon_column result = {
-        .metric = column->metric,
-        .instance = column->instance,
-        .unit = column->unit,
-        .source = column->source,
-        .kind = column->kind,
-        .level = column->level,
-    };
-    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_column), ret_column);
+    return GIVE(run, index, columns, column_count, resmon_column, ret_column, "column");
 }
 
 resmon_status resmon_run_find_column(const resmon_run *run, const char *metric,
@@ -484,34 +465,6 @@ const uint64_t *resmon_run_row_samples(const resmon_run *run)
 
 /* ---- summary ---------------------------------------------------------------------------- */
 
-resmon_status resmon_run_get_statistics(const resmon_run *run, size_t index,
-                                        resmon_statistics *ret_statistics)
-{
-    resmon_status status = check(run, index, resmon_run_column_count(run), "column");
-    if (status != RESMON_OK) {
-        return status;
-    }
-    const struct rm_run_statistics *stats = &run->columns[index].stats;
-    const resmon_statistics result = {
-        .n = stats->n,
-        .resets = stats->resets,
-        .first = stats->first,
-        .last = stats->last,
-        .min = stats->min,
-        .max = stats->max,
-        .mean = stats->mean,
-        .integral = stats->integral,
-        .p50 = stats->p50,
-        .p95 = stats->p95,
-        .duration_s = stats->duration_s,
-        .over20_s = stats->over_s[0],
-        .over40_s = stats->over_s[1],
-        .over80_s = stats->over_s[2],
-        .over100_s = stats->over_s[3],
-    };
-    return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_statistics), ret_statistics);
-}
-
 size_t resmon_node_figure_count(void)
 {
     return RM_NODE_SUMMARY_KEYS;
@@ -527,32 +480,79 @@ double resmon_run_node_figure(const resmon_run *run, size_t index)
     return run != NULL && index < RM_NODE_SUMMARY_KEYS ? rm_node_summary_value(run, index) : RM_NAN;
 }
 
+resmon_status resmon_run_get_headline(const resmon_run *run, resmon_headline *ret_headline)
+{
+    if (run == NULL || ret_headline == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_run_get_headline: an argument is NULL");
+    }
+    const resmon_headline headline = rm_run_headline(run);
+    return rm_struct_give(&headline, RM_STRUCT_SIZE(resmon_headline), ret_headline);
+}
+
 /* ---- report ----------------------------------------------------------------------------- */
 
-resmon_status resmon_report_text(const resmon_run *run, char **ret_text)
+static resmon_status report_here(void *making_)
 {
+    const struct making *making = making_;
     struct rm_buffer buffer;
+    struct rm_source_files files = {0};
+    const struct rm_source_lines sources = rm_source_lines_of(&files);
+    struct rm_report_terms terms = making->terms;
+    terms.sources = &sources;
+    rm_buffer_init(&buffer, LARGEST_REPORT);
+    rm_report_write(&buffer, making->run, &terms);
+    rm_source_files_free(&files);
+    return give_text(&buffer, RESMON_OK, making->ret_text);
+}
+
+resmon_status resmon_report_text(const resmon_run *run, const resmon_report_options *options,
+                                 char **ret_text)
+{
+    RM_KEEP_ERRNO;
+    resmon_report_options known = {.struct_size = sizeof known};
     if (run == NULL || ret_text == NULL) {
         return rm_error(RESMON_EINVAL, "resmon_report_text: an argument is NULL");
     }
+    resmon_status status =
+        options != NULL ? rm_struct_take(options, RM_STRUCT_SIZE(resmon_report_options), &known)
+                        : RESMON_OK;
+    if (status == RESMON_OK && known.detail > RESMON_REPORT_ROWS) {
+        status = rm_error(RESMON_EINVAL, "resmon_report_text: there is no detail %llu",
+                          (unsigned long long)known.detail);
+    }
+    if (status == RESMON_OK && known.width != 0 && known.width < RESMON_REPORT_LEAST_WIDTH) {
+        status =
+            rm_error(RESMON_ERANGE, "resmon_report_text: %llu columns are too few: at least %d",
+                     (unsigned long long)known.width, RESMON_REPORT_LEAST_WIDTH);
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct making making = {.run = run,
+                            .terms = {.width = known.width != 0 ? known.width : RESMON_REPORT_WIDTH,
+                                      .detail = (int)known.detail},
+                            .ret_text = ret_text};
+    return rm_thread_call(report_here, &making);
+}
+
+static resmon_status report_lines_here(void *making_)
+{
+    const struct making *making = making_;
+    struct rm_buffer buffer;
     struct rm_source_files files = {0};
     const struct rm_source_lines sources = rm_source_lines_of(&files);
     rm_buffer_init(&buffer, LARGEST_REPORT);
-    rm_report_write(&buffer, run, &sources);
+    const struct rm_report_terms terms = {.sources = &sources, .width = RESMON_REPORT_WIDTH};
+    resmon_status status = rm_report_lines(&buffer, making->run, making->text, &terms);
     rm_source_files_free(&files);
-    return give_text(&buffer, RESMON_OK, ret_text);
+    return give_text(&buffer, status, making->ret_text);
 }
 
 resmon_status resmon_report_lines(const resmon_run *run, const char *function, char **ret_text)
 {
-    struct rm_buffer buffer;
-    if (run == NULL || ret_text == NULL) {
-        return rm_error(RESMON_EINVAL, "resmon_report_lines: an argument is NULL");
-    }
-    struct rm_source_files files = {0};
-    const struct rm_source_lines sources = rm_source_lines_of(&files);
-    rm_buffer_init(&buffer, LARGEST_REPORT);
-    resmon_status status = rm_report_lines(&buffer, run, function, &sources);
-    rm_source_files_free(&files);
-    return give_text(&buffer, status, ret_text);
+    RM_KEEP_ERRNO;
+    struct making making = {.run = run, .text = function, .ret_text = ret_text};
+    return run != NULL && ret_text != NULL
+               ? rm_thread_call(report_lines_here, &making)
+               : rm_error(RESMON_EINVAL, "resmon_report_lines: an argument is NULL");
 }

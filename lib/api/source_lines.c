@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "sys/infile.h"
+#include "os/infile.h"
 
 #define LARGEST_FILE ((uint64_t)8 << 20)
 

@@ -2,14 +2,17 @@
 /* <resmon/stack.h>. */
 #include <resmon/stack.h>
 
+#include <math.h>
+
+#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
+#include "format/folded.h"
+#include "format/pprof.h"
+#include "format/speedscope.h"
 #include "job/path_pattern.h"
-#include "sink/folded.h"
-#include "sink/pprof.h"
-#include "sink/speedscope.h"
-#include "store/run.h"
-#include "sys/outfile.h"
+#include "os/outfile.h"
+#include "run/run.h"
 
 _Static_assert(RESMON_STACK_LOSS_RING_FULL == (int)RM_LOSS_RING &&
                    RESMON_STACK_LOSS_NO_ROOM == (int)RM_LOSS_ROOM &&
@@ -71,6 +74,7 @@ resmon_status resmon_run_get_stack(const resmon_run *run, size_t index, resmon_r
     for (int kind = 0; kind < RM_STACK_KINDS; kind++) {
         result.samples[kind] = stack->samples[kind];
         result.weight[kind] = stack->weight[kind];
+        result.error[kind] = stack->error[kind];
     }
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_stack), ret_stack);
 }
@@ -104,13 +108,35 @@ resmon_status resmon_run_get_stack_info(const resmon_run *run, int32_t kind,
         .reason = known->reason,
         .period = known->period,
         .total = known->total,
+        .first_bytes = known->first_bytes,
+        .last_bytes = known->last_bytes,
         .lost = profile->lost[RM_LOSS_RING] + profile->lost[RM_LOSS_ROOM],
     };
+    double square = 0.0;
     for (size_t i = 0; i < profile->stack_count; i++) {
         result.samples += profile->stacks[i].samples[kind];
         result.weight += profile->stacks[i].weight[kind];
+        square += profile->stacks[i].error[kind] * profile->stacks[i].error[kind];
     }
+    result.error = sqrt(square);
+    struct rm_stack_interval interval =
+        rm_stack_interval_of(result.weight, result.error, known->total);
+    result.low_weight = interval.low;
+    result.high_weight = interval.high;
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_stack_info), ret_info);
+}
+
+resmon_status resmon_stack_interval(double weight, double error, double most, double *ret_low,
+                                    double *ret_high)
+{
+    RM_KEEP_ERRNO;
+    if (ret_low == NULL || ret_high == NULL) {
+        return rm_error(RESMON_EINVAL, "%s: an argument is NULL", __func__);
+    }
+    struct rm_stack_interval interval = rm_stack_interval_of(weight, error, most);
+    *ret_low = interval.low;
+    *ret_high = interval.high;
+    return RESMON_OK;
 }
 
 resmon_status resmon_run_stack_loss(const resmon_run *run, int32_t loss, uint64_t *ret_count)
@@ -147,6 +173,9 @@ resmon_status resmon_run_get_peak_stack(const resmon_run *run, size_t index,
         .t_ns = peak->t_ns,
         .rss_bytes = peak->rss_bytes,
         .headroom_bytes = peak->headroom_bytes,
+        .highest_rss_bytes = peak->highest_rss_bytes,
+        .highest_t_ns = peak->highest_t_ns,
+        .life_rss_bytes = rm_run_life_rss(run),
         .thread_id = stack->thread,
         .thread_name = stack->thread_name,
         .scope = stack->scope,
@@ -182,6 +211,7 @@ static resmon_status expand(const resmon_run *run, const char *path, char expand
 
 resmon_status resmon_run_save_folded(const resmon_run *run, int32_t kind, const char *path)
 {
+    RM_KEEP_ERRNO;
     char expanded[RM_PATH_BYTES];
     if (kind < 0 || kind >= RM_STACK_KINDS) {
         return rm_error(RESMON_EINVAL, "there is no kind %d of stacks", kind);
@@ -192,6 +222,7 @@ resmon_status resmon_run_save_folded(const resmon_run *run, int32_t kind, const 
 
 resmon_status resmon_run_save_speedscope(const resmon_run *run, const char *path)
 {
+    RM_KEEP_ERRNO;
     char expanded[RM_PATH_BYTES];
     resmon_status status = expand(run, path, expanded, __func__);
     return status == RESMON_OK ? rm_speedscope_save(run, expanded) : status;
@@ -199,6 +230,7 @@ resmon_status resmon_run_save_speedscope(const resmon_run *run, const char *path
 
 resmon_status resmon_run_save_pprof(const resmon_run *run, const char *path)
 {
+    RM_KEEP_ERRNO;
     char expanded[RM_PATH_BYTES];
     resmon_status status = expand(run, path, expanded, __func__);
     return status == RESMON_OK ? rm_pprof_save(run, expanded) : status;

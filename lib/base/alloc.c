@@ -6,6 +6,8 @@
 
 #include "base/fault.h"
 
+#define FIRST_ROOM 16U
+
 void *rm_alloc(size_t count, size_t size)
 {
     size_t bytes;
@@ -32,6 +34,22 @@ void *rm_realloc(void *old, size_t count, size_t size)
         RM_FAULT_LIVE(1);
     }
     return memory;
+}
+
+void *rm_grow(void *items, size_t count, size_t *room, size_t size)
+{
+    size_t wanted = *room > 0 ? *room : FIRST_ROOM / 2;
+    if (count < *room) {
+        return items;
+    }
+    if (__builtin_mul_overflow(wanted, 2, &wanted)) {
+        return NULL;
+    }
+    void *larger = rm_realloc(items, wanted, size);
+    if (larger != NULL) {
+        *room = wanted;
+    }
+    return larger;
 }
 
 char *rm_strdup(const char *text)

@@ -19,6 +19,13 @@ void *rm_alloc(size_t count, size_t size) RM_MUST_CHECK;
  * not zeroed. */
 void *rm_realloc(void *old, size_t count, size_t size) RM_MUST_CHECK;
 
+/**
+ * Room for one more behind `count` items of `size` bytes, in an array that has room for `*room` of
+ * them: it grows to twice as many when it is full.  What is returned takes the place of `items`;
+ * NULL on failure, and both stay as they were.
+ */
+void *rm_grow(void *items, size_t count, size_t *room, size_t size) RM_MUST_CHECK;
+
 /** A copy of `text`, or NULL. */
 char *rm_strdup(const char *text) RM_MUST_CHECK;
 

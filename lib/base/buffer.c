@@ -74,29 +74,16 @@ void rm_buffer_puts(struct rm_buffer *buffer, const char *text)
     rm_buffer_add(buffer, text, strlen(text));
 }
 
+void rm_buffer_spaces(struct rm_buffer *buffer, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        rm_buffer_add(buffer, " ", 1);
+    }
+}
+
 char *rm_buffer_room(struct rm_buffer *buffer, size_t most)
 {
     return reserve(buffer, most) == 0 ? buffer->text + buffer->length : NULL;
-}
-
-void rm_buffer_json(struct rm_buffer *buffer, const char *text)
-{
-    const char *from = text; /* what stands for itself since */
-    const char *end = text + strlen(text);
-    rm_buffer_add(buffer, "\"", 1);
-    for (const char *at = text; at < end;) {
-        char escaped[8];
-        size_t length;
-        size_t step = rm_text_json_step(at, (size_t)(end - at), escaped, &length);
-        if (escaped[0] != *at || length != step) {
-            rm_buffer_add(buffer, from, (size_t)(at - from));
-            rm_buffer_add(buffer, escaped, length);
-            from = at + step;
-        }
-        at += step;
-    }
-    rm_buffer_add(buffer, from, (size_t)(end - from));
-    rm_buffer_add(buffer, "\"", 1);
 }
 
 void rm_buffer_percent(struct rm_buffer *buffer, const char *text)
@@ -122,6 +109,12 @@ static resmon_status write_piece(void *context, const char *bytes, size_t length
 struct rm_output rm_buffer_output(struct rm_buffer *buffer)
 {
     return (struct rm_output){write_piece, buffer};
+}
+
+void rm_buffer_json(struct rm_buffer *buffer, const char *text)
+{
+    const struct rm_output output = rm_buffer_output(buffer);
+    (void)rm_text_json(&output, text);
 }
 
 void rm_buffer_printf(struct rm_buffer *buffer, const char *format, ...)

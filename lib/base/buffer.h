@@ -32,6 +32,7 @@ void rm_buffer_clear(struct rm_buffer *buffer);
 
 void rm_buffer_add(struct rm_buffer *buffer, const char *bytes, size_t length);
 void rm_buffer_puts(struct rm_buffer *buffer, const char *text);
+void rm_buffer_spaces(struct rm_buffer *buffer, size_t count);
 
 /** Where `most` more bytes may be written, and then counted by rm_buffer_advance(); NULL: there is
  * no such room.  For what comes by the million. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* syscall */
 #include "base/clock.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
@@ -17,6 +21,19 @@ bool rm_clock_cpu_has_constant_counter(void)
 #else
     return false;
 #endif
+}
+
+bool rm_clock_read_cpu(clockid_t clock, int64_t *ret_ns)
+{
+    struct kernel_timespec { /* as SYS_clock_gettime has it, whatever the width of time_t */
+        long tv_sec;
+        long tv_nsec;
+    } now;
+    if (syscall(SYS_clock_gettime, clock, &now) != 0) {
+        return false;
+    }
+    *ret_ns = (int64_t)now.tv_sec * RM_NS_PER_S + now.tv_nsec;
+    return true;
 }
 
 struct rm_clock_pair rm_clock_read_pair(void)

@@ -19,7 +19,7 @@
 /* Set once, before the first scope session; only ever read afterwards. */
 extern bool rm_clock_has_counter;
 
-static inline int64_t rm_clock_ns(clockid_t clock)
+static inline int64_t rm_clock_of_time(clockid_t clock)
 {
     struct timespec now = {0, 0};
     (void)clock_gettime(clock, &now);
@@ -28,12 +28,27 @@ static inline int64_t rm_clock_ns(clockid_t clock)
 
 static inline int64_t rm_clock_monotonic_ns(void)
 {
-    return rm_clock_ns(CLOCK_MONOTONIC);
+    return rm_clock_of_time(CLOCK_MONOTONIC);
 }
 
 static inline int64_t rm_clock_realtime_ns(void)
 {
-    return rm_clock_ns(CLOCK_REALTIME);
+    return rm_clock_of_time(CLOCK_REALTIME);
+}
+
+/**
+ * A clock of CPU time (CLOCK_THREAD_CPUTIME_ID, or a thread's or process's own): false when there
+ * is no such one any more.  It asks the kernel, as clock_gettime() does for these in the end: where
+ * that is replaced by a library that shifts time (libfaketime), CPU time would jump with it.
+ */
+bool rm_clock_read_cpu(clockid_t clock, int64_t *ret_ns);
+
+/** CPU time of a clock, in ns; 0 when there is no such one any more. */
+static inline int64_t rm_clock_cpu_ns(clockid_t clock)
+{
+    int64_t ns = 0;
+    (void)rm_clock_read_cpu(clock, &ns);
+    return ns;
 }
 
 /** The CPU's cycle-like counter; meaningful only where rm_clock_has_counter. */
@@ -59,7 +74,7 @@ static inline uint64_t rm_clock_ticks(void)
 }
 
 /** Whether this CPU's counter is constant and never stops (CPUID 0x80000007 EDX bit 8; always on
- * ARM64).  The kernel's own trust in it is asked by sys/clocksource. */
+ * ARM64).  The kernel's own trust in it is asked by os/clocksource. */
 bool rm_clock_cpu_has_constant_counter(void);
 
 /** One moment, seen by both clocks. */

@@ -12,6 +12,8 @@
 #define RM_PRINTF(fmt, arg) __attribute__((format(printf, fmt, arg)))
 #define RM_MUST_CHECK       __attribute__((warn_unused_result))
 #define RM_COLD             __attribute__((cold, noinline))
+#define RM_NOINLINE         __attribute__((noinline))
+#define RM_WEAK             __attribute__((weak))
 
 /* Initial-exec: one load relative to the thread pointer.  The variables are small enough for the
  * static surplus that the loader keeps for libraries opened late. */
@@ -30,8 +32,9 @@
 #define RM_LOAD_ACQUIRE(p)     __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define RM_STORE_RELEASE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
-/* Of two copies, one is current by a version that a release store publishes.  Before the other is
- * filled again: whoever sees a word of the new filling sees the version that freed it, too. */
+/* For records of two copies, of which a version says, by a release store, which one is current.
+ * Stands before the other is filled again: who sees a word of the new filling then sees the version
+ * that freed it, too. */
 #define RM_FENCE_BEFORE_REFILL() __atomic_thread_fence(__ATOMIC_RELEASE)
 
 #endif

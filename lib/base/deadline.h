@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns how much time a thread of the library has left.  The engine sets it when a monitor stops;
- * work that waits for others (sink/http, for one) asks, and gives up or puts its work away in time.
+ * work that waits for others (net/http, for one) asks, and gives up or puts its work away in time.
  */
 #ifndef RM_BASE_DEADLINE_H
 #define RM_BASE_DEADLINE_H

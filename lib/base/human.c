@@ -8,156 +8,256 @@
 #include "base/compiler.h"
 #include "base/text.h"
 
-static void number(char text[RM_HUMAN_BYTES], double value, int decimals, const char *suffix)
-{
-    (void)snprintf(text, RM_HUMAN_BYTES, "%.*f", decimals, value);
-    rm_text_point(text);
-    size_t length = strlen(text);
-    (void)snprintf(text + length, RM_HUMAN_BYTES - length, "%s", suffix);
-}
-
-/* About four significant digits. */
-static int decimals_of(double value)
-{
-    double size = fabs(value);
-    return size >= 1000.0 ? 0 : size >= 100.0 ? 1 : size >= 10.0 ? 2 : 3;
-}
-
-static void missing(char text[RM_HUMAN_BYTES])
-{
-    (void)snprintf(text, RM_HUMAN_BYTES, "-");
-}
-
-void rm_human_bytes(char text[RM_HUMAN_BYTES], double bytes)
-{
-    static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB"};
-    size_t unit = 0;
-    if (!isfinite(bytes)) {
-        missing(text);
-        return;
-    }
-    while (fabs(bytes) >= 1024.0 && unit + 1 < RM_ARRAY_LEN(units)) {
-        bytes /= 1024.0;
-        unit++;
-    }
-    number(text, bytes, unit == 0 ? 0 : fabs(bytes) >= 10.0 ? 1 : 2, units[unit]);
-}
-
-void rm_human_seconds(char text[RM_HUMAN_BYTES], double seconds)
-{
-    static const struct {
-        double below;
-        double factor;
-        const char *unit;
-    } scales[] = {{1e-6, 1e9, " ns"}, {1e-3, 1e6, " us"}, {1.0, 1e3, " ms"}, {120.0, 1.0, " s"}};
-    if (!isfinite(seconds)) {
-        missing(text);
-        return;
-    }
-    for (size_t i = 0; i < RM_ARRAY_LEN(scales); i++) {
-        if (fabs(seconds) < scales[i].below) {
-            double value = seconds * scales[i].factor;
-            number(text, value, value == 0.0 ? 0 : decimals_of(value), scales[i].unit);
-            return;
-        }
-    }
-    seconds = round(seconds);
-    double minutes = floor(seconds / 60.0);
-    if (minutes < 120.0) {
-        (void)snprintf(text, RM_HUMAN_BYTES, "%.0f min %02.0f s", minutes,
-                       seconds - 60.0 * minutes);
-    } else {
-        double hours = floor(minutes / 60.0);
-        (void)snprintf(text, RM_HUMAN_BYTES, "%.0f h %02.0f min", hours, minutes - 60.0 * hours);
-    }
-}
-
-/* The first unit that leaves less than `below` of it; the last takes the rest. */
+/* A value is shown in the first scale in which its text says less than `below`; the last takes the
+ * rest.  Zero is shown in the unit itself. */
 struct scale {
-    double below, factor;
-    const char *unit;
+    double below, factor; /* factor 0: as minutes and hours */
+    const char *name;
 };
 
-static void scaled(char text[RM_HUMAN_BYTES], double value, const struct scale *scales)
+static const struct scale bytes_scales[] = {{1024.0, 1.0, " B"},       {1024.0, 0x1p-10, " KiB"},
+                                            {1024.0, 0x1p-20, " MiB"}, {1024.0, 0x1p-30, " GiB"},
+                                            {1024.0, 0x1p-40, " TiB"}, {HUGE_VAL, 0x1p-50, " PiB"}};
+static const struct scale seconds_scales[] = {{1e3, 1e9, " ns"},
+                                              {1e3, 1e6, " us"},
+                                              {1e3, 1e3, " ms"},
+                                              {120.0, 1.0, " s"},
+                                              {HUGE_VAL, 0.0, ""}};
+static const struct scale joules_scales[] = {{1e3, 1e3, " mJ"},
+                                             {1e3, 1.0, " J"},
+                                             {3600.0, 1e-3, " kJ"},
+                                             {1e3, 1.0 / 3.6e6, " kWh"},
+                                             {HUGE_VAL, 1.0 / 3.6e9, " MWh"}};
+static const struct scale watt_hours_scales[] = {{1e3, 1e6, " uWh"},
+                                                 {1e3, 1e3, " mWh"},
+                                                 {1e3, 1.0, " Wh"},
+                                                 {1e3, 1e-3, " kWh"},
+                                                 {HUGE_VAL, 1e-6, " MWh"}};
+static const struct scale watts_scales[] = {
+    {1e3, 1e3, " mW"}, {1e3, 1.0, " W"}, {1e3, 1e-3, " kW"}, {HUGE_VAL, 1e-6, " MW"}};
+static const struct scale grams_scales[] = {{1e3, 1e6, " ug"},
+                                            {1e3, 1e3, " mg"},
+                                            {1e3, 1.0, " g"},
+                                            {1e3, 1e-3, " kg"},
+                                            {HUGE_VAL, 1e-6, " t"}};
+static const struct scale percent_scales[] = {{HUGE_VAL, 1.0, " %"}};
+static const struct scale celsius_scales[] = {{HUGE_VAL, 1.0, " C"}};
+/* Whole numbers below 10000 are shown as they are. */
+static const struct scale count_scales[] = {{1e4, 1.0, ""},
+                                            {1e3, 1e-3, " k"},
+                                            {1e3, 1e-6, " M"},
+                                            {1e3, 1e-9, " G"},
+                                            {HUGE_VAL, 1e-12, " T"}};
+
+/* ---- decimals --------------------------------------------------------------------------- */
+
+/* Of a value that is shown, at most 3.  The limits are where rounding brings one more digit. */
+typedef int (*decimals_fn)(double shown, bool has_prefix);
+
+static int four_digits(double shown, bool has_prefix)
+{
+    double size = fabs(shown);
+    (void)has_prefix;
+    return size == 0.0 || size >= 999.95 ? 0 : size >= 99.995 ? 1 : size >= 9.9995 ? 2 : 3;
+}
+
+static int decimals_of_bytes(double shown, bool has_prefix)
+{
+    return !has_prefix ? 0 : fabs(shown) >= 9.995 ? 1 : 2;
+}
+
+static int decimals_of_count(double shown, bool has_prefix)
+{
+    return !has_prefix && shown == floor(shown) ? 0 : four_digits(shown, has_prefix);
+}
+
+static int one_decimal(double shown, bool has_prefix)
+{
+    (void)shown, (void)has_prefix;
+    return 1;
+}
+
+/* ---- units ------------------------------------------------------------------------------ */
+
+struct unit {
+    const char *name;
+    const struct scale *scales;
+    decimals_fn decimals;
+    const char *each_second; /* the unit of so much each second; NULL: this unit with "/s" */
+    double per_second;       /* factor to that */
+};
+
+static const struct unit bytes = {"B", bytes_scales, decimals_of_bytes, NULL, 1.0};
+static const struct unit seconds = {"s", seconds_scales, four_digits, "%", 100.0};
+static const struct unit percent = {"%", percent_scales, one_decimal, NULL, 1.0};
+static const struct unit joules = {"J", joules_scales, four_digits, "W", 1.0};
+static const struct unit watts = {"W", watts_scales, four_digits, NULL, 1.0};
+static const struct unit watt_hours = {"Wh", watt_hours_scales, four_digits, NULL, 1.0};
+static const struct unit grams = {"g", grams_scales, four_digits, NULL, 1.0};
+static const struct unit celsius = {"C", celsius_scales, one_decimal, NULL, 1.0};
+static const struct unit count = {"1", count_scales, decimals_of_count, NULL, 1.0};
+
+static const struct unit *const units[] = {&bytes,      &seconds, &percent, &joules, &watts,
+                                           &watt_hours, &grams,   &celsius, &count};
+
+static const struct unit *find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(units); i++) {
+        if (strlen(units[i]->name) == length && strncmp(units[i]->name, name, length) == 0) {
+            return units[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- texts ------------------------------------------------------------------------------ */
+
+/* Without the sign of a zero. */
+static void print_number(char text[RM_HUMAN_BYTES], double value, int decimals)
+{
+    (void)snprintf(text, RM_HUMAN_BYTES, fabs(value) < 1e12 ? "%.*f" : "%.*e", decimals, value);
+    rm_text_point(text);
+    if (text[0] == '-' && text[1 + strspn(text + 1, "0.")] == '\0') {
+        memmove(text, text + 1, strlen(text));
+    }
+}
+
+static void add(char text[RM_HUMAN_BYTES], const char *more)
+{
+    size_t length = strlen(text);
+    (void)snprintf(text + length, RM_HUMAN_BYTES - length, "%s", more);
+}
+
+/* Two minutes and more, in whole numbers. */
+static void print_long_time(char text[RM_HUMAN_BYTES], double value)
+{
+    double whole = round(fabs(value));
+    double minutes = floor(whole / 60.0);
+    double hours = floor(minutes / 60.0);
+    char rest[RM_HUMAN_BYTES] = " h";
+    if (minutes < 120.0) {
+        (void)snprintf(rest, sizeof rest, " min %02.0f s", whole - 60.0 * minutes);
+    } else if (hours < 1e12) {
+        (void)snprintf(rest, sizeof rest, " h %02.0f min", minutes - 60.0 * hours);
+    }
+    print_number(text, copysign(minutes < 120.0 ? minutes : hours, value), 0);
+    add(text, rest);
+}
+
+/* A text says `below` of what is rounded up to that. */
+static bool is_in(const struct scale *scale, double value, decimals_fn decimals)
+{
+    static const double halves[] = {0.5, 0.05, 0.005, 0.0005};
+    double shown = value * scale->factor;
+    return value == 0.0
+               ? scale->factor == 1.0
+               : fabs(shown) < scale->below - halves[decimals(shown, scale->factor != 1.0)];
+}
+
+static const struct scale *scale_of(const struct unit *unit, double value)
+{
+    const struct scale *scale = unit->scales;
+    while (!is_in(scale, value, unit->decimals)) {
+        scale++;
+    }
+    return scale;
+}
+
+/* The value in a unit, and what stands behind that. */
+static void print(char text[RM_HUMAN_BYTES], double value, const struct unit *unit,
+                  const char *more)
 {
     if (!isfinite(value)) {
-        missing(text);
+        (void)snprintf(text, RM_HUMAN_BYTES, "-");
         return;
     }
-    while (fabs(value) >= scales->below) {
-        scales++;
+    const struct scale *scale = scale_of(unit, value);
+    if (scale->factor > 0.0) {
+        double shown = value * scale->factor;
+        print_number(text, shown, unit->decimals(shown, scale->factor != 1.0));
+        add(text, scale->name);
+    } else {
+        print_long_time(text, value);
     }
-    double shown = value * scales->factor;
-    number(text, shown, shown == 0.0 ? 0 : decimals_of(shown), scales->unit);
+    /* "50 Hz", "1.500 GHz", "12.30 k/s" */
+    bool is_apart = strcspn(more, "/") > 0 && strchr(text, ' ') == NULL;
+    add(text, is_apart ? " " : "");
+    add(text, more);
 }
 
-void rm_human_joules(char text[RM_HUMAN_BYTES], double joules)
+void rm_human_bytes(char text[RM_HUMAN_BYTES], double value)
 {
-    static const struct scale scales[] = {{1.0, 1e3, " mJ"},
-                                          {1e3, 1.0, " J"},
-                                          {3.6e6, 1e-3, " kJ"},
-                                          {3.6e9, 1.0 / 3.6e6, " kWh"},
-                                          {HUGE_VAL, 1.0 / 3.6e9, " MWh"}};
-    scaled(text, joules, scales);
+    print(text, value, &bytes, "");
 }
 
-void rm_human_watt_hours(char text[RM_HUMAN_BYTES], double watt_hours)
+void rm_human_seconds(char text[RM_HUMAN_BYTES], double value)
 {
-    static const struct scale scales[] = {{1e-3, 1e6, " uWh"},
-                                          {1.0, 1e3, " mWh"},
-                                          {1e3, 1.0, " Wh"},
-                                          {1e6, 1e-3, " kWh"},
-                                          {HUGE_VAL, 1e-6, " MWh"}};
-    scaled(text, watt_hours, scales);
+    print(text, value, &seconds, "");
 }
 
-void rm_human_watts(char text[RM_HUMAN_BYTES], double watts)
+void rm_human_joules(char text[RM_HUMAN_BYTES], double value)
 {
-    static const struct scale scales[] = {
-        {1.0, 1e3, " mW"}, {1e3, 1.0, " W"}, {1e6, 1e-3, " kW"}, {HUGE_VAL, 1e-6, " MW"}};
-    scaled(text, watts, scales);
+    print(text, value, &joules, "");
 }
 
-void rm_human_grams(char text[RM_HUMAN_BYTES], double grams)
+void rm_human_watt_hours(char text[RM_HUMAN_BYTES], double value)
 {
-    static const struct scale scales[] = {{1e-3, 1e6, " ug"},
-                                          {1.0, 1e3, " mg"},
-                                          {1e3, 1.0, " g"},
-                                          {1e6, 1e-3, " kg"},
-                                          {HUGE_VAL, 1e-6, " t"}};
-    scaled(text, grams, scales);
+    print(text, value, &watt_hours, "");
 }
 
-void rm_human_count(char text[RM_HUMAN_BYTES], double count)
+void rm_human_grams(char text[RM_HUMAN_BYTES], double value)
 {
-    static const char *const units[] = {"", " k", " M", " G", " T"};
-    size_t unit = 0;
-    if (!isfinite(count)) {
-        missing(text);
-        return;
-    }
-    while (fabs(count) >= 10000.0 && unit + 1 < RM_ARRAY_LEN(units)) {
-        count /= 1000.0;
-        unit++;
-    }
-    int decimals = unit == 0 && count == floor(count) ? 0 : decimals_of(count);
-    number(text, count, decimals, units[unit]);
+    print(text, value, &grams, "");
 }
 
-void rm_human_percent(char text[RM_HUMAN_BYTES], double percent)
+void rm_human_count(char text[RM_HUMAN_BYTES], double value)
 {
-    if (!isfinite(percent)) {
-        missing(text);
-        return;
-    }
-    number(text, percent, 1, " %");
+    print(text, value, &count, "");
+}
+
+void rm_human_percent(char text[RM_HUMAN_BYTES], double value)
+{
+    print(text, value, &percent, "");
 }
 
 void rm_human_fixed(char text[RM_HUMAN_BYTES], double value, int decimals)
 {
-    if (!isfinite(value)) {
-        missing(text);
+    if (isfinite(value)) {
+        print_number(text, value, decimals);
+    } else {
+        (void)snprintf(text, RM_HUMAN_BYTES, "-");
+    }
+}
+
+#define UNIT_BYTES 12 /* of one that is not in the table */
+
+void rm_human_value(char text[RM_HUMAN_BYTES], double value, const char *name, bool is_rate)
+{
+    size_t length = strlen(name);
+    char more[UNIT_BYTES + sizeof "/s"];
+    if (!is_rate && length >= 2 && strcmp(name + length - 2, "/s") == 0) {
+        is_rate = true;
+        length -= 2;
+    }
+    const struct unit *unit = find(name, length);
+    if (unit != NULL && is_rate && unit->each_second != NULL) {
+        rm_human_value(text, value * unit->per_second, unit->each_second, false);
         return;
     }
-    number(text, value, decimals, "");
+    if (unit != NULL) {
+        print(text, value, unit, is_rate ? "/s" : "");
+        return;
+    }
+    int shown = (int)(length < UNIT_BYTES ? length : UNIT_BYTES);
+    (void)snprintf(more, sizeof more, "%.*s%s", shown, name, is_rate ? "/s" : "");
+    print(text, value, &count, more);
+}
+
+struct rm_human_unit rm_human_unit_of(double value, const char *name)
+{
+    const struct unit *unit = find(name, strlen(name));
+    const struct scale *scale =
+        scale_of(unit != NULL ? unit : &count, isfinite(value) ? value : 0.0);
+    return (struct rm_human_unit){.factor = scale->factor,
+                                  .name = scale->name + strspn(scale->name, " ")};
 }

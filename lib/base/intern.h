@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/map.h"
 
 struct rm_intern_key {
     const void *bytes; /* aligned for anything, and followed by a zero byte */
@@ -22,15 +23,15 @@ struct rm_intern {
     struct rm_arena arena;
     struct rm_intern_key *keys; /* by number */
     uint32_t count;
-    uint32_t *slots; /* number + 1; 0: free */
-    uint32_t room;   /* slots: a power of two, twice as many as keys at least */
-    bool is_broken;  /* no memory: numbers are wrong from here on */
+    size_t room;       /* of `keys` */
+    struct rm_map map; /* numbers by key */
+    bool is_broken;    /* no memory: numbers are wrong from here on */
 };
 
 /** The number of a key; 0 when there is no memory. */
 uint32_t rm_intern(struct rm_intern *table, const void *bytes, size_t length);
 
-/** Of a string. */
+/** The number of a terminated string; 0 when there is no memory. */
 uint32_t rm_intern_text(struct rm_intern *table, const char *text);
 
 void rm_intern_free(struct rm_intern *table);

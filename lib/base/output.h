@@ -6,7 +6,6 @@
 #define RM_BASE_OUTPUT_H
 
 #include <stddef.h>
-#include <string.h>
 
 #include <resmon/status.h>
 
@@ -19,11 +18,6 @@ static inline resmon_status rm_output_write(const struct rm_output *output, cons
                                             size_t length)
 {
     return output->write(output->context, bytes, length);
-}
-
-static inline resmon_status rm_output_puts(const struct rm_output *output, const char *text)
-{
-    return rm_output_write(output, text, strlen(text));
 }
 
 #endif

@@ -151,10 +151,11 @@ bool rm_parse_until(struct rm_text *text, char mark, struct rm_text *ret_head)
     return true;
 }
 
+/* Of a text that is none, `at` may be NULL, which memcmp does not take. */
 bool rm_text_equals(const struct rm_text *text, const char *literal)
 {
     size_t length = strlen(literal);
-    return rm_text_left(text) == length && memcmp(text->at, literal, length) == 0;
+    return rm_text_left(text) == length && (length == 0 || memcmp(text->at, literal, length) == 0);
 }
 
 static bool key_matches(const struct rm_key *key, const struct rm_text *line)

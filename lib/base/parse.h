@@ -35,7 +35,8 @@ bool rm_parse_word(struct rm_text *text, struct rm_text *ret_word);
 /** Skips spaces, then takes a decimal number; false on anything else, and on overflow. */
 bool rm_parse_u64(struct rm_text *text, uint64_t *ret_value);
 
-/** The same with an optional '-'. */
+/** Skips spaces, then takes a decimal number that may have a '-'; false on anything else, and on
+ * overflow. */
 bool rm_parse_i64(struct rm_text *text, int64_t *ret_value);
 
 /** Takes "0x1f" or "1f", in lower case; false on anything else, and on overflow. */

@@ -72,6 +72,13 @@ resmon_status rm_error(resmon_status status, const char *format, ...)
     return status;
 }
 
+resmon_status rm_error_within(resmon_status status, const char *what)
+{
+    char text[RM_ERROR_TEXT_BYTES];
+    (void)rm_text_set(text, sizeof text, last_error);
+    return rm_error(status, "%s: %s", what, text);
+}
+
 resmon_status rm_error_errno(int error, const char *format, ...)
 {
     char reason[96];

@@ -15,7 +15,11 @@
 /** Records the sentence and returns `status`: `return rm_error(RESMON_EINVAL, "...", ...)`. */
 resmon_status rm_error(resmon_status status, const char *format, ...) RM_PRINTF(2, 3);
 
-/** The same for a failed system call: translates errno, and adds its text. */
+/** Puts "`what`: " before the last sentence, and returns `status`. */
+resmon_status rm_error_within(resmon_status status, const char *what);
+
+/** Records a sentence about a system call that failed with `error`, adds the text of the errno, and
+ * returns the status that it stands for. */
 resmon_status rm_error_errno(int error, const char *format, ...) RM_PRINTF(2, 3);
 
 /** errno as a status: the one place where it is translated. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <resmon/version.h>
+
 #include "base/status.h"
 
 /* No version of a struct will be longer: a larger number is an uninitialized struct_size. */

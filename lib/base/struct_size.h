@@ -11,8 +11,8 @@
 
 #include <resmon/status.h>
 
-/* Of a type as the library knows it, and in the first version that had it.  When the first member
- * is appended to a type, its `first` becomes the offset of that member, for good. */
+/* The size of a type as the library knows it, and in the first version that had it.  When the first
+ * member is appended to a type, its `first` becomes the offset of that member, for good. */
 struct rm_struct_size {
     size_t known, first;
     const char *type;

@@ -22,6 +22,9 @@ static size_t utf8_length(const unsigned char *p, size_t left)
             continue;
         }
         size_t length = forms[i].length;
+        if (p[0] == 0xC2 && length <= left && p[1] < 0xA0) {
+            return 0; /* a control character, as ESC [ in one */
+        }
         if (length > left || p[1] < forms[i].second_low || p[1] > forms[i].second_high) {
             return 0;
         }
@@ -63,6 +66,42 @@ size_t rm_text_set(char *target, size_t capacity, const char *source)
                         source != NULL ? strlen(source) : 0);
 }
 
+static int lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : (unsigned char)c;
+}
+
+int rm_text_compare(const char *one, const char *other, size_t most)
+{
+    for (size_t i = 0; i < most; i++) {
+        if (lower(one[i]) != lower(other[i])) {
+            return lower(one[i]) < lower(other[i]) ? -1 : 1;
+        }
+        if (one[i] == '\0') {
+            return 0;
+        }
+    }
+    return 0;
+}
+
+bool rm_text_is_like(const char *one, const char *other)
+{
+    return rm_text_compare(one, other, SIZE_MAX) == 0;
+}
+
+/* Of bidirectional text (UAX #9: LRE to RLO, LRI to PDI), by which a terminal shows what follows in
+ * another order: an invisible character takes their place. */
+static void take_direction(char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    bool is_embedding = p[1] == 0x80 && p[2] >= 0xAA && p[2] <= 0xAE;
+    bool is_isolate = p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9;
+    if (p[0] == 0xE2 && (is_embedding || is_isolate)) {
+        text[1] = (char)0x81; /* U+2060, word joiner */
+        text[2] = (char)0xA0;
+    }
+}
+
 void rm_text_clean(char *text)
 {
     size_t left = strlen(text);
@@ -71,61 +110,72 @@ void rm_text_clean(char *text)
         if (step == 0) {
             *text = '?';
             step = 1;
+        } else if (step == 3) {
+            take_direction(text);
         }
         text += step;
         left -= step;
     }
 }
 
-size_t rm_text_json_step(const char *source, size_t left, char escaped[8], size_t *ret_length)
+/* How the first character is written in a JSON string, where it does not stand for itself; returns
+ * how many bytes of `p` that is. */
+static size_t escape(const unsigned char *p, size_t left, char escaped[8], size_t *ret_length)
 {
-    const unsigned char *p = (const unsigned char *)source;
     static const char digits[] = "0123456789abcdef";
-    static const char control[] = {'\\', 'u', '0', '0'};
     static const char replacement[] = {'\xEF', '\xBF', '\xBD'}; /* U+FFFD */
     size_t step = utf8_length(p, left);
     if (p[0] == '"' || p[0] == '\\') {
-        escaped[0] = '\\';
-        escaped[1] = (char)p[0];
-        *ret_length = 2;
+        const char pair[] = {'\\', (char)p[0]};
+        memcpy(escaped, pair, *ret_length = sizeof pair);
     } else if (step > 0) {
-        memcpy(escaped, p, step);
-        *ret_length = step;
+        memcpy(escaped, p, *ret_length = step);
     } else if (p[0] < 0x80) {
-        memcpy(escaped, control, sizeof control);
-        escaped[4] = digits[p[0] >> 4];
-        escaped[5] = digits[p[0] & 15];
-        *ret_length = 6;
+        const char control[] = {'\\', 'u', '0', '0', digits[p[0] >> 4], digits[p[0] & 15]};
+        memcpy(escaped, control, *ret_length = sizeof control);
     } else {
-        memcpy(escaped, replacement, sizeof replacement);
-        *ret_length = sizeof replacement;
+        memcpy(escaped, replacement, *ret_length = sizeof replacement);
     }
     return step > 0 ? step : 1;
 }
 
-size_t rm_text_json(char *target, size_t capacity, const char *source)
+size_t rm_text_json_plain(const char *text)
 {
-    size_t out = 0;
-    size_t left = strlen(source);
-    while (left > 0) {
-        char escaped[8];
-        size_t length;
-        size_t step = rm_text_json_step(source, left, escaped, &length);
-        if (out + length >= capacity) {
-            break;
-        }
-        memcpy(target + out, escaped, length);
-        out += length;
-        source += step;
-        left -= step;
+    size_t length = 0;
+    while (text[length] >= 0x20 && text[length] < 0x7F && text[length] != '"' &&
+           text[length] != '\\') {
+        length++;
     }
-    target[out] = '\0';
-    return out;
+    return length;
+}
+
+resmon_status rm_text_json(const struct rm_output *output, const char *text)
+{
+    const char *end = text + strlen(text);
+    resmon_status status = rm_output_write(output, "\"", 1);
+    while (text < end && status == RESMON_OK) {
+        char escaped[8];
+        size_t length = rm_text_json_plain(text);
+        if (length > 0) {
+            status = rm_output_write(output, text, length);
+            text += length;
+        } else {
+            text += escape((const unsigned char *)text, (size_t)(end - text), escaped, &length);
+            status = rm_output_write(output, escaped, length);
+        }
+    }
+    return status == RESMON_OK ? rm_output_write(output, "\"", 1) : status;
 }
 
 bool rm_text_is_terminated(const char *field, size_t capacity)
 {
     return memchr(field, '\0', capacity) != NULL;
+}
+
+const char *rm_text_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
 }
 
 void rm_text_point(char *number)

@@ -3,6 +3,7 @@
 #include "base/thread.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -14,10 +15,20 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/fault.h"
+#include "base/fork.h"
+#include "base/keep_errno.h"
+#include "base/sanitizer.h"
 #include "base/status.h"
+#include "base/text.h"
 
-/* Deepest frames: text formatting of one line, below a collector. */
-#define SMALL_STACK_BYTES (256U * 1024U)
+/* SMALL: the deepest frames are those of text formatting of one line, below a collector.
+ * LIBRARIES: libdw was seen to take 160 KiB, for the lines of libc and of C programs; cJSON 132
+ * KiB, for a text that nests as deep as it allows. */
+#define SMALL_STACK_BYTES   (256U * 1024U)
+#define LIBRARY_STACK_BYTES (1024U * 1024U)
+
+/* What is left to work on where no thread can be made: nothing that nests. */
+#define LEAST_LEFT_BYTES ((size_t)64 * 1024)
 
 /* What a thread needs for itself and the program's thread-local variables, which are taken from its
  * stack: glibc knows, but does not say so to everybody. */
@@ -29,84 +40,166 @@ static size_t least_stack(const pthread_attr_t *attributes)
     return ask != NULL ? ask(attributes) : 0;
 }
 
-static uint64_t count;   /* atomic: of threads that have begun and not ended */
-static uint64_t changes; /* atomic: of that */
+/* Each thread's place: what is known of it.  A thread more than there are places is taken for one
+ * of the program's. */
+#define PLACES      1024
+#define FREE        0U
+#define BEGINNING   UINT32_MAX       /* the kernel may not know of it yet */
+#define BEGUN       (UINT32_MAX - 1) /* the kernel counts it; it has not said its number */
+#define ENDING      0x80000000U      /* beside its number: the kernel may count it still */
+#define NUMBER_MASK (ENDING - 1)
+static uint32_t places[PLACES]; /* atomic; else its number */
+static uint32_t places_end;     /* atomic: all beyond are free */
+static uint64_t changes;        /* atomic: of places */
 
-/* Their numbers; a thread more than there is room for is taken for one of the program's. */
-#define KNOWN_THREADS 256
-static uint32_t ids[KNOWN_THREADS]; /* atomic; 0: free */
-static uint64_t nameless;           /* atomic: being started, and not among them yet */
-
-static void enter_id(uint32_t id)
+static bool replace(uint32_t *place, uint32_t old, uint32_t now)
 {
-    for (size_t i = 0; i < KNOWN_THREADS; i++) {
-        uint32_t none = 0;
-        if (__atomic_compare_exchange_n(&ids[i], &none, id, false, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED)) {
-            return;
+    bool is_done =
+        __atomic_compare_exchange_n(place, &old, now, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    (void)__atomic_add_fetch(&changes, is_done, __ATOMIC_SEQ_CST);
+    return is_done;
+}
+
+/* NULL: none is free. */
+static uint32_t *take_place(void)
+{
+    for (uint32_t i = 0; i < PLACES; i++) {
+        if (RM_LOAD(&places[i]) == FREE && replace(&places[i], FREE, BEGINNING)) {
+            uint32_t end = __atomic_load_n(&places_end, __ATOMIC_SEQ_CST);
+            while (end <= i && !__atomic_compare_exchange_n(&places_end, &end, i + 1, false,
+                                                            __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+            }
+            return &places[i];
         }
+    }
+    return NULL;
+}
+
+static void set_place(uint32_t *place, uint32_t now)
+{
+    if (place != NULL) {
+        __atomic_store_n(place, now, __ATOMIC_SEQ_CST);
+        (void)__atomic_add_fetch(&changes, 1, __ATOMIC_SEQ_CST);
     }
 }
 
-static void leave_id(uint32_t id)
+/* A thread that has been joined is counted by the kernel a little longer: joiners are woken before
+ * the thread is taken off its process (Linux 6.1, kernel/exit.c: exit_mm, then exit_notify). */
+static bool is_counted(uint32_t *place)
 {
-    for (size_t i = 0; i < KNOWN_THREADS; i++) {
-        if (RM_LOAD(&ids[i]) == id) {
-            RM_STORE(&ids[i], 0);
-        }
+    uint32_t now = __atomic_load_n(place, __ATOMIC_SEQ_CST);
+    if (now == FREE || now == BEGINNING) {
+        return false;
     }
-}
-
-bool rm_thread_may_be_ours(uint32_t id)
-{
-    bool is_any = __atomic_load_n(&nameless, __ATOMIC_SEQ_CST) > 0; /* before the list is read */
-    for (size_t i = 0; i < KNOWN_THREADS; i++) {
-        if (RM_LOAD(&ids[i]) == id) {
-            return true;
-        }
+    if (now == BEGUN || (now & ENDING) == 0 ||
+        syscall(SYS_tgkill, getpid(), now & NUMBER_MASK, 0) == 0) {
+        return true;
     }
-    return is_any;
-}
-
-/* In the child of a fork: what was being started then never comes. */
-static void forget_starts(void)
-{
-    __atomic_store_n(&nameless, 0, __ATOMIC_SEQ_CST);
-}
-
-static void install_fork_handler(void)
-{
-    (void)pthread_atfork(NULL, NULL, forget_starts);
-}
-
-static void leave(void *unused)
-{
-    (void)unused;
-    leave_id(rm_thread_id());
-    (void)__atomic_sub_fetch(&count, 1, __ATOMIC_SEQ_CST);
-    (void)__atomic_add_fetch(&changes, 1, __ATOMIC_SEQ_CST);
-}
-
-/* Counted by the thread itself, until it ends in whatever way: libraries may end it. */
-static void *run_counted(void *start_)
-{
-    const struct rm_thread_work work = *(struct rm_thread_work *)start_;
-    void *result;
-    rm_free(start_);
-    enter_id(rm_thread_id());
-    (void)__atomic_sub_fetch(&nameless, 1, __ATOMIC_SEQ_CST);
-    (void)__atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
-    (void)__atomic_add_fetch(&changes, 1, __ATOMIC_SEQ_CST);
-    pthread_cleanup_push(leave, NULL);
-    result = work.run(work.context);
-    pthread_cleanup_pop(1);
-    return result;
+    (void)replace(place, now, FREE);
+    return false;
 }
 
 uint64_t rm_thread_count(uint64_t *ret_changes)
 {
-    *ret_changes = __atomic_load_n(&changes, __ATOMIC_SEQ_CST);
-    return __atomic_load_n(&count, __ATOMIC_SEQ_CST);
+    RM_KEEP_ERRNO;
+    uint64_t count;
+    do {
+        count = 0;
+        *ret_changes = __atomic_load_n(&changes, __ATOMIC_SEQ_CST);
+        uint32_t end = __atomic_load_n(&places_end, __ATOMIC_SEQ_CST);
+        for (uint32_t i = 0; i < end; i++) {
+            count += is_counted(&places[i]);
+        }
+    } while (__atomic_load_n(&changes, __ATOMIC_SEQ_CST) != *ret_changes);
+    return count;
+}
+
+bool rm_thread_may_be_ours(uint32_t id)
+{
+    uint32_t end = __atomic_load_n(&places_end, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 0; i < end; i++) {
+        uint32_t place = __atomic_load_n(&places[i], __ATOMIC_SEQ_CST);
+        if (place >= BEGUN || (place & NUMBER_MASK) == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a new thread is told.  Not of the heap, unless more than these are being started: a thread
+ * that frees has an arena of the allocator, for which glibc reserves 64 MiB of address space. */
+#define STARTS 16
+struct start {
+    uint32_t is_taken; /* atomic */
+    uint32_t is_of_heap;
+    uint32_t *place;
+    struct rm_thread_work work;
+};
+static struct start starts[STARTS];
+
+/* NULL: no memory. */
+static struct start *take_start(const struct rm_thread_work *work)
+{
+    struct start *start = NULL;
+    for (size_t i = 0; i < STARTS && start == NULL; i++) {
+        bool is_free = __atomic_exchange_n(&starts[i].is_taken, 1, __ATOMIC_ACQUIRE) == 0;
+        start = is_free ? &starts[i] : NULL;
+    }
+    if (start == NULL) {
+        start = rm_alloc(1, sizeof *start);
+        if (start == NULL) {
+            return NULL;
+        }
+        start->is_of_heap = 1;
+    }
+    start->work = *work;
+    return start;
+}
+
+static void give_start(struct start *start)
+{
+    if (start->is_of_heap != 0) {
+        rm_free(start);
+    } else {
+        __atomic_store_n(&start->is_taken, 0, __ATOMIC_RELEASE);
+    }
+}
+
+/* In the child of a fork: it has none of these threads, and what was being started never comes. */
+static void forget_all(void)
+{
+    for (uint32_t i = 0; i < PLACES; i++) {
+        set_place(&places[i], FREE);
+    }
+    for (size_t i = 0; i < STARTS; i++) {
+        give_start(&starts[i]);
+    }
+}
+
+static const struct rm_fork_part at_fork = {.in_child = forget_all};
+
+static void leave(void *place)
+{
+    set_place(place, rm_thread_id() | ENDING);
+    rm_sanitizer_look_again();
+}
+
+static RM_THREAD_LOCAL bool is_ours; /* the calling thread, with a stack of known size */
+
+/* Has its place until it ends in whatever way: libraries may end it. */
+static void *run_placed(void *start)
+{
+    const struct rm_thread_work work = ((struct start *)start)->work;
+    uint32_t *place = ((struct start *)start)->place;
+    void *result;
+    give_start(start);
+    rm_sanitizer_look_away();
+    is_ours = work.stack == RM_STACK_LIBRARIES;
+    set_place(place, rm_thread_id());
+    pthread_cleanup_push(leave, place);
+    result = work.run(work.context);
+    pthread_cleanup_pop(1);
+    return result;
 }
 
 uint32_t rm_thread_id(void)
@@ -133,13 +226,36 @@ void rm_thread_name(char name[16])
     }
 }
 
-void rm_thread_cond_init(pthread_cond_t *cond)
+/* ---- starting --------------------------------------------------------------------------- */
+
+/* As the program's own threads have: but where it has set that low, ours do not overflow. */
+static size_t stack_bytes(const pthread_attr_t *attributes, enum rm_thread_stack stack)
 {
-    pthread_condattr_t monotonic;
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(cond, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
+    size_t usual = 0;
+    if (stack != RM_STACK_OF_PROGRAM) {
+        return (stack == RM_STACK_SMALL ? SMALL_STACK_BYTES : LIBRARY_STACK_BYTES) +
+               least_stack(attributes);
+    }
+    (void)pthread_attr_getstacksize(attributes, &usual);
+    size_t least = LIBRARY_STACK_BYTES + least_stack(attributes);
+    return usual > least ? usual : least;
+}
+
+/* The new thread inherits the mask: everything is blocked around the creation. */
+static int create(pthread_t *ret_thread, const pthread_attr_t *attributes, struct start *start)
+{
+    sigset_t all, old;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    rm_fork_take_part(RM_FORK_THREADS, &at_fork);
+    uint32_t *place = take_place();
+    start->place = place;
+    int error = pthread_create(ret_thread, attributes, run_placed, start);
+    if (place != NULL) {
+        (void)replace(place, BEGINNING, error == 0 ? BEGUN : FREE);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return error;
 }
 
 resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work *work)
@@ -147,37 +263,90 @@ resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work
     if (RM_FAULT(RM_FAULT_THREAD)) {
         return rm_error(RESMON_EBUSY, "cannot create thread %s: injected", work->name);
     }
-    struct rm_thread_work *start = rm_alloc(1, sizeof *start);
-    if (start == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for thread %s", work->name);
-    }
-    *start = *work;
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
     if (error != 0) {
-        rm_free(start);
         return rm_error_errno(error, "cannot create thread %s", work->name);
     }
-    if (work->stack == RM_STACK_SMALL) {
-        (void)pthread_attr_setstacksize(&attributes, SMALL_STACK_BYTES + least_stack(&attributes));
-    }
-    /* The new thread inherits the mask: block everything around the creation. */
-    sigset_t all, old;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    (void)pthread_attr_setstacksize(&attributes, stack_bytes(&attributes, work->stack));
+    struct start *start = take_start(work);
     pthread_t thread;
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, install_fork_handler);
-    (void)__atomic_add_fetch(&nameless, 1, __ATOMIC_SEQ_CST);
-    error = pthread_create(&thread, &attributes, run_counted, start);
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    error = start != NULL ? create(&thread, &attributes, start) : ENOMEM;
     (void)pthread_attr_destroy(&attributes);
     if (error != 0) {
-        (void)__atomic_sub_fetch(&nameless, 1, __ATOMIC_SEQ_CST);
-        rm_free(start);
+        if (start != NULL) {
+            give_start(start);
+        }
         return rm_error_errno(error, "cannot create thread %s", work->name);
     }
     (void)pthread_setname_np(thread, work->name);
     *ret_thread = thread;
     return RESMON_OK;
+}
+
+/* ---- work on a stack of our own --------------------------------------------------------- */
+
+size_t rm_thread_stack_left(void)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        return 0;
+    }
+    int error = pthread_attr_getstack(&attributes, &low, &bytes);
+    (void)pthread_attr_destroy(&attributes);
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    bool is_on_it = error == 0 && here > (uintptr_t)low && here - (uintptr_t)low <= bytes;
+    return is_on_it ? here - (uintptr_t)low : 0;
+}
+
+/* What the thread is told, and what it answers. */
+struct call {
+    resmon_status (*work)(void *context);
+    void *context;
+    resmon_status status;
+    char text[RM_ERROR_TEXT_BYTES];
+};
+
+static void *run_call(void *call_)
+{
+    struct call *call = call_;
+    call->status = call->work(call->context);
+    if (call->status != RESMON_OK) {
+        (void)rm_text_set(call->text, sizeof call->text, resmon_last_error());
+    }
+    return NULL;
+}
+
+static resmon_status call_here(resmon_status (*work)(void *context), void *context)
+{
+    return rm_thread_stack_left() >= LEAST_LEFT_BYTES
+               ? work(context)
+               : rm_error(RESMON_EBUSY, "the stack of this thread is too small, and no other "
+                                        "thread can be had");
+}
+
+/* Waiting is a point where the caller may be cancelled; but what the thread works on is here. */
+
+resmon_status rm_thread_call(resmon_status (*work)(void *context), void *context)
+{
+    RM_KEEP_ERRNO;
+    if (is_ours) {
+        return work(context);
+    }
+    struct call call = {.work = work,
+                        .context = context,
+                        .status = RESMON_ESTATE,
+                        .text = "the thread of the work was ended"};
+    const struct rm_thread_work told = {"rm-work", RM_STACK_LIBRARIES, run_call, &call};
+    pthread_t thread = 0;
+    int cancel_state;
+    if (rm_thread_start(&thread, &told) != RESMON_OK) {
+        return call_here(work, context);
+    }
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    (void)pthread_join(thread, NULL);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    return call.status == RESMON_OK ? RESMON_OK : rm_error(call.status, "%s", call.text);
 }

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns how the library starts a thread: named, all signals blocked; and what the kernel calls the
- * calling thread.
+ * Owns how the library starts a thread: named, all signals blocked, with a stack of known size; how
+ * it works on such a stack instead of the caller's; and what the kernel calls the calling thread.
  */
 #ifndef RM_BASE_THREAD_H
 #define RM_BASE_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
 #include <resmon/status.h>
 
 enum rm_thread_stack {
-    RM_STACK_SMALL,     /* for our own code */
-    RM_STACK_OF_PROGRAM /* as the program's own threads have: for callbacks and libraries */
+    RM_STACK_SMALL,     /* 256 KiB: for our own code */
+    RM_STACK_LIBRARIES, /* 1 MiB: for libraries, as of DWARF, JSON and HTTP */
+    RM_STACK_OF_PROGRAM /* as the program's own threads have, or that: for its callbacks */
 };
 
 /* What a thread runs. */
@@ -29,11 +31,21 @@ struct rm_thread_work {
 /** Starts a thread that no signal of the host program can reach. */
 resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work *work);
 
-/** A condition whose deadlines are on CLOCK_MONOTONIC. */
-void rm_thread_cond_init(pthread_cond_t *cond);
+/**
+ * Runs `work` on a thread of ours, whose stack is RM_STACK_LIBRARIES, and waits: the caller's may
+ * be as small as a program's thread can be.  Its status, with the text of its error.  Where no
+ * thread can be had, on the caller's stack if there are 64 KiB of it; else RESMON_EBUSY, and
+ * nothing was done.  A thread that is ours already works on.  errno stays.
+ */
+resmon_status rm_thread_call(resmon_status (*work)(void *context), void *context);
 
-/** How many such threads run, and how often that has changed: if it has not around a look at
- * something else, the number was right all the while. */
+/** Bytes of the calling thread's stack that are left; 0: not known, as on an alternate stack of
+ * signals.  Reads /proc on the main thread. */
+size_t rm_thread_stack_left(void);
+
+/** How many such threads the kernel counts among those of the process: also one that is joined,
+ * until it is truly gone.  And how often what is known of them has changed: if it has not around a
+ * look at something else, the number was right all the while. */
 uint64_t rm_thread_count(uint64_t *ret_changes);
 
 /** Whether thread `id` is one of these, or may be: one is just being started.  Any thread. */
@@ -45,7 +57,7 @@ uint32_t rm_thread_id(void);
 /** The clock of this thread's CPU time, for other threads of the process to read. */
 clockid_t rm_thread_cpu_clock(void);
 
-/** The same of a thread of this process, by its number. */
+/** The clock of the CPU time of thread `id` of this process. */
 clockid_t rm_thread_cpu_clock_of(uint32_t id);
 void rm_thread_name(char name[16]);
 

@@ -5,15 +5,23 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "carbon/intensity.h"
+
+/* Each burnt for all of the electricity (Kepler's three dashboards): alternatives, never to be
+ * summed. */
+static const struct fuel {
+    char name[16];
+    double g_per_kwh;
+} fuels[] = {
+#define RM_ROW(name, g) {name, g},
+#include "carbon/fuel.inc"
+#undef RM_ROW
+};
 
 static double kg_of_fuel(const char *wanted, double kwh)
 {
-    const char *name;
-    double g_per_kwh;
-    for (unsigned i = 0; rm_fuel_at(i, &name, &g_per_kwh); i++) {
-        if (strcmp(name, wanted) == 0) {
-            return kwh * g_per_kwh / 1000.0;
+    for (size_t i = 0; i < RM_ARRAY_LEN(fuels); i++) {
+        if (strcmp(fuels[i].name, wanted) == 0) {
+            return kwh * fuels[i].g_per_kwh / 1000.0;
         }
     }
     return RM_NAN;

@@ -9,7 +9,7 @@
 
 #define RM_JOULES_PER_KWH 3.6e6
 
-/** Of machines that drew `joules`. */
+/** What `joules` of machines cost. */
 resmon_carbon_cost rm_carbon_cost(double joules, double pue, double wue, double g_per_kwh);
 
 #endif

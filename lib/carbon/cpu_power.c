@@ -3,24 +3,51 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/compiler.h"
 #include "base/text.h"
 
 /* ---- thermal design power --------------------------------------------------------------- */
 
-/* Sorted by name, in any case. */
-static const struct processor {
-    char name[RM_CPU_NAME_BYTES];
-    uint32_t centiwatts;
-} processors[] = {
-#define RM_ROW(name, watts) {name, (uint32_t)((watts)*100.0 + 0.5)},
+#define LONGEST_NAME 128 /* of the table */
+
+/* Thousands of names, one behind the other: of each, how many characters it shares with the one
+ * before, and the rest. */
+static const struct {
+#define RM_PASTE(a, b)        a##b
+#define RM_MEMBER(what, line) RM_PASTE(what, line)
+#define RM_ROW(shared, rest, watts)    \
+    char RM_MEMBER(shared_, __LINE__); \
+    char RM_MEMBER(rest_, __LINE__)[sizeof(rest)];
+#include "carbon/cpu_tdp.inc"
+#undef RM_ROW
+} names = {
+#define RM_ROW(shared, rest, watts) shared, rest,
 #include "carbon/cpu_tdp.inc"
 #undef RM_ROW
 };
+
+#define RM_ROW(shared, rest, watts)                              \
+    _Static_assert((int)(watts) < 655, "16 bits of centiwatts"); \
+    _Static_assert((shared) + sizeof(rest) <= LONGEST_NAME, "room for the name");
+#include "carbon/cpu_tdp.inc"
+#undef RM_ROW
+
+/* In the same order. */
+static const uint16_t centiwatts[] = {
+#define RM_ROW(shared, rest, watts) (uint16_t)((watts)*100.0 + 0.5),
+#include "carbon/cpu_tdp.inc"
+#undef RM_ROW
+};
+
+struct processor {
+    bool is_found;
+    char name[LONGEST_NAME];
+    double watts;
+};
+
+static const struct processor nothing = {.watts = RM_NAN};
 
 /* The words of a name: letters and digits, in lower case. */
 #define MOST_WORDS 24
@@ -42,12 +69,11 @@ static bool is_word(char c)
 static void split(struct words *words, const char *name)
 {
     size_t length = 0;
+    *words = (struct words){.count = 0};
     for (; name[length] != '\0' && length + 1 < sizeof words->text; length++) {
         char c = name[length];
         words->text[length] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
     }
-    words->text[length] = '\0';
-    words->count = 0;
     for (const char *at = words->text; *at != '\0' && words->count < MOST_WORDS;) {
         size_t run = 0;
         while (is_word(at[run])) {
@@ -81,32 +107,47 @@ static bool has_all(const struct words *words, const struct words *wanted)
     return true;
 }
 
-static int compare_name(const void *name, const void *row)
+/* Calls `is_it` with each name; the row for which it was true, if that was one alone. */
+static struct processor find_only(bool (*is_it)(const char *name, const void *wanted),
+                                  const void *wanted)
 {
-    return strcasecmp(name, ((const struct processor *)row)->name);
-}
-
-static const struct processor *find_equal(const char *name)
-{
-    return bsearch(name, processors, RM_ARRAY_LEN(processors), sizeof processors[0], compare_name);
-}
-
-/* The one row whose words are all in the name, or the other way round. */
-static const struct processor *find_by_words(const char *name)
-{
-    struct words wanted, words;
-    const struct processor *found = NULL;
-    split(&wanted, name);
-    for (size_t i = 0; i < RM_ARRAY_LEN(processors) && wanted.count > 0; i++) {
-        split(&words, processors[i].name);
-        if (words.count > 0 && (has_all(&wanted, &words) || has_all(&words, &wanted))) {
-            if (found != NULL) {
-                return NULL;
+    struct processor found = nothing;
+    char name[LONGEST_NAME] = "";
+    const char *at = (const char *)&names;
+    for (size_t i = 0; i < RM_ARRAY_LEN(centiwatts); i++) {
+        size_t bytes = strlen(at + 1) + 1;
+        memcpy(name + (size_t)at[0], at + 1, bytes);
+        at += 1 + bytes;
+        if (is_it(name, wanted)) {
+            if (found.is_found) {
+                return nothing;
             }
-            found = &processors[i];
+            found.is_found = true;
+            found.watts = centiwatts[i] / 100.0;
+            memcpy(found.name, name, sizeof name);
         }
     }
     return found;
+}
+
+static bool is_equal(const char *name, const void *wanted)
+{
+    return rm_text_is_like(name, wanted);
+}
+
+/* The words of one are all in the other. */
+static bool is_alike(const char *name, const void *wanted)
+{
+    struct words words;
+    split(&words, name);
+    return words.count > 0 && (has_all(wanted, &words) || has_all(&words, wanted));
+}
+
+static struct processor find_by_words(const char *name)
+{
+    struct words wanted;
+    split(&wanted, name);
+    return wanted.count > 0 ? find_only(is_alike, &wanted) : nothing;
 }
 
 static void remove_all(char *text, const char *part)
@@ -136,29 +177,23 @@ double rm_cpu_tdp(const char *model_name, char ret_name[RM_CPU_NAME_BYTES])
 {
     char name[RM_CPU_NAME_BYTES * 2];
     (void)rm_text_set(name, sizeof name, model_name);
-    const struct processor *found = find_equal(name);
-    if (found == NULL) {
+    struct processor found = find_only(is_equal, name);
+    if (!found.is_found) {
         clean(name);
-        found = find_equal(name);
+        found = find_only(is_equal, name);
     }
-    if (found == NULL) {
+    if (!found.is_found) {
         found = find_by_words(name);
     }
-    (void)rm_text_set(ret_name, RM_CPU_NAME_BYTES, found != NULL ? found->name : "");
-    return found != NULL ? found->centiwatts / 100.0 : RM_NAN;
+    (void)rm_text_set(ret_name, RM_CPU_NAME_BYTES, found.name);
+    return found.watts;
 }
 
 /* ---- load ------------------------------------------------------------------------------- */
 
-double rm_cpu_load_watts(double tdp, double load)
+struct rm_cpu_power rm_cpu_power_of_tdp(double tdp)
 {
-    double share = load < 0.0 ? 0.0 : load > 1.0 ? 1.0 : load;
-    return tdp * (0.1 + 0.9 * share * share * share);
-}
-
-double rm_cpu_process_watts(double tdp, double cpu_seconds, double wall_seconds, double cpu_count)
-{
-    return tdp * cpu_seconds / wall_seconds / cpu_count;
+    return (struct rm_cpu_power){.idle = 0.1 * tdp, .full = tdp};
 }
 
 /* ---- virtual CPUs ----------------------------------------------------------------------- */
@@ -174,7 +209,7 @@ static const struct vcpu {
 };
 
 bool rm_vcpu_power_find(const char *microarchitecture, const char *provider,
-                        struct rm_vcpu_power *ret_power)
+                        struct rm_cpu_power *ret_power)
 {
     const struct vcpu *found = NULL;
     for (size_t i = 0; i < RM_ARRAY_LEN(vcpus); i++) {
@@ -192,7 +227,7 @@ bool rm_vcpu_power_find(const char *microarchitecture, const char *provider,
     if (found == NULL) {
         return false;
     }
-    *ret_power = (struct rm_vcpu_power){found->idle, found->full};
+    *ret_power = (struct rm_cpu_power){found->idle, found->full};
     return true;
 }
 

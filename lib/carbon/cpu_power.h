@@ -16,25 +16,23 @@
  */
 double rm_cpu_tdp(const char *model_name, char ret_name[RM_CPU_NAME_BYTES]);
 
-/** W drawn at a load of 0 ... 1 by processors of `tdp` W together: tdp (0.1 + 0.9 load^3), the
- * curve of codecarbon 3.3.0. */
-double rm_cpu_load_watts(double tdp, double load);
-
-/** W of a process with `cpu_seconds` in `wall_seconds` on a machine of `cpu_count` CPUs, as
- * codecarbon 3.3.0 has it. */
-double rm_cpu_process_watts(double tdp, double cpu_seconds, double wall_seconds, double cpu_count);
-
-/* W of one virtual CPU, idle and at full load (Cloud Carbon Footprint, from SPECpower_ssj2008). */
-struct rm_vcpu_power {
+/* W of processors, idle and at full load.  In between, power goes with the CPU time in use: so
+ * energy does not depend on the steps in which it is reckoned, as it would with a curve. */
+struct rm_cpu_power {
     double idle, full;
 };
 
+/** Powers of processors of `tdp` W together: the ends of codecarbon 3.3.0's curve, 0.1 and 1.0 of
+ * that. */
+struct rm_cpu_power rm_cpu_power_of_tdp(double tdp);
+
 /**
- * Of a microarchitecture ("Cascade Lake"); `provider` is "aws", "azure", "gcp" or NULL for the one
- * that draws most.  False when the table has none.
+ * One virtual CPU of a microarchitecture ("Cascade Lake"; Cloud Carbon Footprint, from
+ * SPECpower_ssj2008); `provider` is "aws", "azure", "gcp" or NULL for the one that draws most.
+ * False when the table has none.
  */
 bool rm_vcpu_power_find(const char *microarchitecture, const char *provider,
-                        struct rm_vcpu_power *ret_power);
+                        struct rm_cpu_power *ret_power);
 
 /* Who made a processor, as /proc/cpuinfo numbers it. */
 struct rm_cpu_kind {

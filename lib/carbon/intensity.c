@@ -4,11 +4,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include <resmon/carbon.h>
 
 #include "base/compiler.h"
+#include "base/text.h"
 
 /* ---- tables: texts in the rows, so that they need no work when the library is loaded -----------
  */
@@ -54,15 +54,6 @@ static const struct cloud {
 #undef RM_ROW
 };
 
-static const struct fuel {
-    char name[16];
-    double g_per_kwh;
-} fuels[] = {
-#define RM_ROW(name, g) {name, g},
-#include "carbon/fuel.inc"
-#undef RM_ROW
-};
-
 static const struct source {
     char id[12];
     const char *credit;
@@ -91,7 +82,7 @@ static const char *credit_of(const char *id)
 
 static int compare_iso3(const void *iso3, const void *row)
 {
-    return strcasecmp(iso3, ((const struct country *)row)->iso3);
+    return rm_text_compare(iso3, ((const struct country *)row)->iso3, SIZE_MAX);
 }
 
 static const struct country *country_by_iso3(const char *iso3)
@@ -104,9 +95,9 @@ static const struct country *find_country(const char *text)
     if (!is_given(text)) {
         return NULL;
     }
-    const struct country *found = country_by_iso3(strcasecmp(text, "UK") == 0 ? "GBR" : text);
+    const struct country *found = country_by_iso3(rm_text_is_like(text, "UK") ? "GBR" : text);
     for (size_t i = 0; i < RM_ARRAY_LEN(countries) && found == NULL; i++) {
-        if (strcasecmp(countries[i].name, text) == 0 || strcasecmp(countries[i].iso2, text) == 0) {
+        if (rm_text_is_like(countries[i].name, text) || rm_text_is_like(countries[i].iso2, text)) {
             found = &countries[i];
         }
     }
@@ -120,7 +111,7 @@ static const struct region *find_region(const char *text, const char *iso3)
     for (size_t i = 0; i < RM_ARRAY_LEN(regions) && is_given(text); i++) {
         const struct region *region = &regions[i];
         if ((iso3 == NULL || strcmp(region->iso3, iso3) == 0) &&
-            (strcasecmp(region->name, text) == 0 || strcasecmp(region->code, text) == 0)) {
+            (rm_text_is_like(region->name, text) || rm_text_is_like(region->code, text))) {
             if (found != NULL) {
                 return NULL;
             }
@@ -136,8 +127,8 @@ static const struct cloud *find_cloud(const struct rm_place *place)
         return NULL;
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(clouds); i++) {
-        if (strcasecmp(clouds[i].provider, place->cloud_provider) == 0 &&
-            strcasecmp(clouds[i].region, place->cloud_region) == 0) {
+        if (rm_text_is_like(clouds[i].provider, place->cloud_provider) &&
+            rm_text_is_like(clouds[i].region, place->cloud_region)) {
             return &clouds[i];
         }
     }
@@ -242,14 +233,4 @@ struct rm_intensity rm_intensity_find(const struct rm_place *place)
     }
     set_figure(&result, &rows, place);
     return result;
-}
-
-bool rm_fuel_at(unsigned index, const char **ret_name, double *ret_g_per_kwh)
-{
-    if (index >= RM_ARRAY_LEN(fuels)) {
-        return false;
-    }
-    *ret_name = fuels[index].name;
-    *ret_g_per_kwh = fuels[index].g_per_kwh;
-    return true;
 }

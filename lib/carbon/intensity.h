@@ -39,8 +39,4 @@ struct rm_intensity {
  */
 struct rm_intensity rm_intensity_find(const struct rm_place *place);
 
-/** A fuel burnt for all of the electricity (Kepler's three dashboards): alternatives, never to be
- * summed.  False past the last. */
-bool rm_fuel_at(unsigned index, const char **ret_name, double *ret_g_per_kwh);
-
 #endif

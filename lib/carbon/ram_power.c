@@ -45,11 +45,6 @@ double rm_ram_watts(unsigned modules, bool is_arm)
     return fmax(2.0 * each, each * sum);
 }
 
-double rm_ram_watts_by_size(double gib)
-{
-    return gib * 3.0 / 8.0;
-}
-
 double rm_ram_installed(double gib)
 {
     static const double modules[] = {64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0};

@@ -14,9 +14,6 @@ unsigned rm_ram_modules(double gib);
 /** W of so many modules: 5 W each (ARM: 1.5 W), the later ones less; 10 W (3 W) at least. */
 double rm_ram_watts(unsigned modules, bool is_arm);
 
-/** W as codecarbon up to 2.8 has them: 3 W for 8 GiB. */
-double rm_ram_watts_by_size(double gib);
-
 /**
  * What is installed on a machine whose kernel counts `gib` GiB, which is less: the next multiple of
  * 2, 4, 8, 16 ... GiB that is at most 4 % above.

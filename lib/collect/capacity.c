@@ -6,9 +6,7 @@
 
 #include "base/compiler.h"
 #include "base/parse.h"
-
-/* Version 1 says "no limit" with a huge number, the largest multiple of the page size. */
-#define V1_UNLIMITED ((uint64_t)1 << 62)
+#include "os/cgroup_limit.h"
 
 /* Numbers in a list such as "0-3,8,10-11"; calls `visit` for each.  False on garbage. */
 static bool visit_list(struct rm_text list, void (*visit)(void *context, uint64_t number),
@@ -224,21 +222,6 @@ static void take_quota(void *context, const char *path)
     }
 }
 
-/* What groups above the mounted part of the hierarchy allow: a container sees no files of those. */
-static uint64_t hierarchical_limit(const struct rm_cgroup_place *place, const struct rm_root *root,
-                                   struct rm_scratch *scratch)
-{
-    static const struct rm_key keys[] = {RM_KEY("hierarchical_memory_limit", 0)};
-    char path[RM_FILE_PATH_BYTES];
-    struct rm_text text;
-    uint64_t limit = UINT64_MAX;
-    if (rm_cgroup_file(place, "memory.stat", path) == RESMON_OK &&
-        rm_file_read_once(root, path, scratch, &text) == RESMON_OK) {
-        (void)rm_parse_keys(text, keys, RM_ARRAY_LEN(keys), &limit);
-    }
-    return limit;
-}
-
 static double limit_of(const struct rm_cgroup_place *place, const struct rm_root *root,
                        struct rm_scratch *scratch)
 {
@@ -249,10 +232,10 @@ static double limit_of(const struct rm_cgroup_place *place, const struct rm_root
         limit = max < high ? max : high;
     } else {
         uint64_t own = rm_cgroup_tightest(place, root, scratch, "memory.limit_in_bytes");
-        uint64_t above = hierarchical_limit(place, root, scratch);
+        uint64_t above = rm_cgroup_hierarchical_limit(place, root, scratch);
         limit = own < above ? own : above;
     }
-    return limit >= V1_UNLIMITED ? RM_NAN : (double)limit;
+    return limit >= RM_CGROUP_UNLIMITED ? RM_NAN : (double)limit;
 }
 
 void rm_capacity_read_cgroup(struct rm_capacity *capacity, const struct rm_root *root,

@@ -6,8 +6,8 @@
 #ifndef RM_COLLECT_CAPACITY_H
 #define RM_COLLECT_CAPACITY_H
 
-#include "sys/cgroup.h"
-#include "sys/file.h"
+#include "os/cgroup.h"
+#include "os/file.h"
 
 /* NaN: unknown, or no limit. */
 struct rm_capacity {

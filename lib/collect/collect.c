@@ -7,9 +7,10 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "sys/perf.h"
+#include "base/thread.h"
+#include "os/perf.h"
 
-/* One line per file of this directory, made by the build: RM_COLLECTOR(proc_cpu) ... */
+/* One line per collector of this directory, made by the build: RM_COLLECTOR(proc_cpu) ... */
 #define RM_COLLECTOR(name) extern const struct rm_collector rm_collect_##name;
 #include "collectors.inc"
 #undef RM_COLLECTOR
@@ -22,6 +23,8 @@ const struct rm_collector *const rm_collectors[] = {
 
 const size_t rm_collector_count = RM_ARRAY_LEN(rm_collectors);
 
+_Static_assert(RM_ARRAY_LEN(rm_collectors) <= RM_MOST_COLLECTORS, "room for all in an order");
+
 /* Below another root, "self" is whoever that tree says. */
 static void read_own_pid(struct rm_collect *collect)
 {
@@ -31,6 +34,7 @@ static void read_own_pid(struct rm_collect *collect)
             RESMON_OK &&
         rm_parse_u64(&text, &pid)) {
         collect->pid = (int64_t)pid;
+        collect->proc_pid = collect->pid;
     }
 }
 
@@ -47,13 +51,26 @@ static void read_capacity(struct rm_collect *collect)
     }
 }
 
+resmon_status rm_collect_open(struct rm_collect *collect, const struct rm_collector *collector,
+                              void *state)
+{
+    static const uint64_t of_processes =
+        RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_TREE | RESMON_DOMAIN_CGROUP;
+    if (collect->view.kind == RM_PID_VIEW_FOREIGN && (collector->domain & of_processes) != 0) {
+        return rm_error(RESMON_ENOENT, "%s", RM_PID_VIEW_REMEDY);
+    }
+    if (collect->is_group &&
+        (collector->domain & (RESMON_DOMAIN_PROCESS | RM_DOMAIN_COUNTERS)) != 0) {
+        return rm_error(RESMON_ENOTSUP, "a control group is observed, not one process");
+    }
+    return collector->open(collect, state);
+}
+
 void rm_collect_begin(struct rm_collect *collect, int64_t now_ns)
 {
     collect->now_ns = now_ns;
     rm_root_revive(&collect->root);
-    if (collect->energy_path != NULL && collect->has_zones) {
-        rm_root_revive(&collect->energy_root);
-    }
+    rm_collect_revive_zones(collect);
     if (now_ns - collect->capacity_ns >= CAPACITY_INTERVAL_NS) {
         read_capacity(collect);
         collect->capacity_ns = now_ns;
@@ -67,11 +84,50 @@ void rm_collect_remark(struct rm_collect *collect, const char *text)
     }
 }
 
-resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, int64_t pid,
-                              uint64_t flags)
+void rm_collect_take_remark_back(struct rm_collect *collect)
+{
+    collect->takes_remark_back = true;
+}
+
+/* Where /proc has the process.  Below another root the numbers are those of that tree. */
+static resmon_status find_process(struct rm_collect *collect)
+{
+    if (collect->root.is_live) {
+        collect->view = rm_pid_view_find(&collect->root, &collect->scratch, (int64_t)getpid());
+    }
+    if (collect->is_self) {
+        collect->proc_pid = collect->root.is_live ? collect->view.own : 0;
+        (void)snprintf(collect->proc_dir, sizeof collect->proc_dir, "proc/self");
+        return RESMON_OK;
+    }
+    collect->proc_pid =
+        rm_pid_view_there(&collect->view, &collect->root, &collect->scratch, collect->pid);
+    (void)snprintf(collect->proc_dir, sizeof collect->proc_dir, "proc/%lld",
+                   (long long)collect->proc_pid);
+    if (collect->proc_pid == 0) {
+        return rm_error(RESMON_ESRCH, "pid: process %lld is not found: " RM_PID_VIEW_REMEDY,
+                        (long long)collect->pid);
+    }
+    if (collect->root.is_live && !rm_file_exists(&collect->root, "proc/self")) {
+        return rm_error(RESMON_ENOENT, "pid: there is no /proc here, which shows process %lld",
+                        (long long)collect->pid);
+    }
+    if (!rm_file_exists(&collect->root, collect->proc_dir)) {
+        return rm_error(RESMON_ESRCH, "pid: there is no process %lld", (long long)collect->pid);
+    }
+    return RESMON_OK;
+}
+
+static resmon_status open_root(struct rm_collect *collect, const char *fs_root)
+{
+    resmon_status status = rm_root_open(&collect->root, fs_root);
+    bool is_said = status != RESMON_OK && fs_root != NULL;
+    return is_said ? rm_error_within(status, "fs_root") : status;
+}
+
+static resmon_status begin(struct rm_collect *collect, const char *fs_root, uint64_t flags)
 {
     *collect = (struct rm_collect){
-        .pid = pid != 0 ? pid : (int64_t)getpid(),
         .flags = flags,
         .perf_open = rm_perf_open,
         .found = {.cpu_j = RM_NAN, .ram_j = RM_NAN, .gpu_tree_j = RM_NAN},
@@ -81,26 +137,36 @@ resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, i
         .tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK),
         .page_bytes = (double)sysconf(_SC_PAGESIZE),
     };
-    resmon_status status = rm_root_open(&collect->root, fs_root);
+    resmon_status status = open_root(collect, fs_root);
     if (status == RESMON_OK) {
         status = rm_scratch_init(&collect->scratch);
-    }
-    if (status != RESMON_OK) {
-        rm_collect_free(collect);
-        return status;
     }
     if (!collect->root.is_live) {
         collect->perf_open = rm_perf_open_none; /* these would be another machine's */
     }
+    return status;
+}
+
+static void end_init(struct rm_collect *collect)
+{
+    read_capacity(collect);
+    collect->capacity_ns = rm_clock_monotonic_ns();
+}
+
+resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, int64_t pid,
+                              uint64_t flags)
+{
+    resmon_status status = begin(collect, fs_root, flags);
+    if (status != RESMON_OK) {
+        rm_collect_free(collect);
+        return status;
+    }
+    collect->pid = pid != 0 ? pid : (int64_t)getpid();
     collect->is_self = pid == 0 || (collect->root.is_live && pid == (int64_t)getpid());
-    if (collect->is_self) {
-        (void)snprintf(collect->proc_dir, sizeof collect->proc_dir, "proc/self");
-    } else {
-        (void)snprintf(collect->proc_dir, sizeof collect->proc_dir, "proc/%lld", (long long)pid);
-        if (!rm_file_exists(&collect->root, collect->proc_dir)) {
-            rm_collect_free(collect);
-            return rm_error(RESMON_ESRCH, "there is no process %lld", (long long)pid);
-        }
+    status = find_process(collect);
+    if (status != RESMON_OK) {
+        rm_collect_free(collect);
+        return status;
     }
     if (collect->is_self && !collect->root.is_live) {
         /* The figures of system calls would be those of another machine than the files'. */
@@ -110,33 +176,37 @@ resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, i
     }
     collect->has_cgroup = rm_cgroup_find(&collect->cgroup, &collect->root, &collect->scratch,
                                          collect->proc_dir) == RESMON_OK;
-    read_capacity(collect);
-    collect->capacity_ns = rm_clock_monotonic_ns();
+    end_init(collect);
     return RESMON_OK;
 }
 
-resmon_status rm_collect_open_zones(struct rm_collect *collect)
+resmon_status rm_collect_init_group(struct rm_collect *collect, const char *fs_root,
+                                    const char *path, uint64_t flags)
 {
-    const struct rm_root *root = &collect->root;
-    rm_perf_open_fn perf_open = collect->perf_open;
-    if (collect->has_zones) {
-        return RESMON_OK;
+    resmon_status status = begin(collect, fs_root, flags);
+    if (status == RESMON_OK) {
+        status = rm_cgroup_find_path(&collect->cgroup, &collect->root, &collect->scratch, path);
     }
-    if (collect->energy_path != NULL) {
-        resmon_status status = rm_root_open(&collect->energy_root, collect->energy_path);
-        if (status != RESMON_OK) {
-            return status;
-        }
-        root = &collect->energy_root;
-        perf_open = rm_perf_open_none; /* that would be of this machine */
+    if (status != RESMON_OK) {
+        status = rm_error_within(status, "cgroup");
+        rm_collect_free(collect);
+        return status;
     }
-    resmon_status status =
-        rm_energy_zones_open(&collect->zones, root, &collect->scratch, perf_open);
-    collect->has_zones = status == RESMON_OK;
-    if (!collect->has_zones) {
-        rm_root_close(&collect->energy_root);
+    collect->is_group = true;
+    collect->has_cgroup = true;
+    (void)snprintf(collect->proc_dir, sizeof collect->proc_dir, "proc/0"); /* nobody's */
+    if (collect->root.is_live) {
+        collect->view = rm_pid_view_find(&collect->root, &collect->scratch, (int64_t)getpid());
     }
-    return status;
+    end_init(collect);
+    return RESMON_OK;
+}
+
+resmon_status rm_collect_list_group(struct rm_collect *collect)
+{
+    resmon_status status = rm_cgroup_members_read(&collect->members, &collect->cgroup,
+                                                  &collect->root, &collect->scratch);
+    return status == RESMON_ENOENT ? rm_error(RESMON_ESRCH, "the control group is gone") : status;
 }
 
 /* PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h */
@@ -174,27 +244,11 @@ bool rm_collect_read_gpus(struct rm_collect *collect)
     return gpus->is_fresh;
 }
 
-int64_t rm_collect_next_poll_ns(const struct rm_collect *collect)
-{
-    return collect->has_zones && collect->zones.poll_ns > 0 && collect->zones.read_ns > 0
-               ? collect->zones.read_ns + collect->zones.poll_ns
-               : INT64_MAX;
-}
-
-void rm_collect_poll(struct rm_collect *collect, int64_t now_ns)
-{
-    if (now_ns >= rm_collect_next_poll_ns(collect)) {
-        rm_energy_zones_read(&collect->zones, &collect->scratch, now_ns, now_ns);
-    }
-}
-
 void rm_collect_free(struct rm_collect *collect)
 {
-    if (collect->has_zones) {
-        rm_energy_zones_close(&collect->zones);
-        rm_root_close(&collect->energy_root);
-    }
+    rm_collect_close_zones(collect);
     rm_counters_close(&collect->counters);
+    rm_cgroup_members_free(&collect->members);
     rm_scratch_free(&collect->scratch);
     rm_root_close(&collect->root);
 }
@@ -223,6 +277,12 @@ resmon_status rm_collect_open_cgroup(const struct rm_collect *collect, struct rm
                         name);
     }
     return status;
+}
+
+double rm_collect_own_threads(const struct rm_collect *collect)
+{
+    uint64_t changes;
+    return collect->is_self ? (double)rm_thread_count(&changes) : 0.0;
 }
 
 resmon_status rm_collect_garbled(const struct rm_file *file)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the contract of a collector: one file of this directory that reads one source of numbers.
+ * Owns the contract of a collector, which reads one source of numbers.
  *
- * A collector is a table of operations called rm_collect_<file name>; the build lists every file of
+ * A collector is a table of operations called rm_collect_<name>; the build lists every one of
  * this directory in the registry, so that a new one needs no other edit than its rows in
  * metrics.def.  CONTRIBUTING.md walks through one.
  *
@@ -25,13 +25,15 @@
 #include "base/compiler.h"
 #include "base/parse.h"
 #include "base/status.h"
+#include "carbon/cpu_power.h"
 #include "collect/capacity.h"
 #include "collect/counter_set.h"
 #include "collect/energy_zones.h"
 #include "metric/metric.h"
-#include "sys/cgroup.h"
-#include "sys/file.h"
-#include "sys/nvml.h"
+#include "os/cgroup_members.h"
+#include "os/file.h"
+#include "os/nvml.h"
+#include "os/pid_view.h"
 
 /* The process tree's share of the machine's energy so far, at its last division. */
 struct rm_shared_energy {
@@ -40,8 +42,14 @@ struct rm_shared_energy {
     double cpu_s;               /* CPU time of the tree then */
 };
 
-/* What collectors found in this sample or an earlier one, for those that are read after them: in
- * the order of domains, and of names within one.  A stamp of 0: not read yet. */
+/* What the machine's processors draw together, by a model. */
+struct rm_found_power {
+    struct rm_cpu_power watts;
+    double cpus; /* 0: not known */
+};
+
+/* What collectors found in this sample or an earlier one, for those that say that they come after
+ * them (rm_collector.after).  A stamp of 0: not read yet. */
 struct rm_found {
     double node_busy_s, node_all_s; /* CPU time of the machine, all CPUs */
     int64_t node_ns;
@@ -49,7 +57,10 @@ struct rm_found {
     int64_t tree_ns;
     double cpu_j, ram_j; /* of the machine, since the first sample; NaN: not known */
     int64_t cpu_j_ns, ram_j_ns;
-    double gpu_tree_j; /* the process tree's share of the GPUs'; NaN: not known */
+    bool is_cpu_known,
+        is_ram_known; /* false: counters that have not counted yet, if they ever do */
+    struct rm_found_power cpu_power; /* also where cpu_j is measured */
+    double gpu_tree_j;               /* the process tree's share of the GPUs'; NaN: not known */
     struct rm_shared_energy shared;
 };
 
@@ -72,14 +83,18 @@ struct rm_collect_gpus {
 struct rm_collect {
     struct rm_root root;
     struct rm_scratch scratch;
-    char proc_dir[32]; /* "proc/self" or "proc/1234" */
-    int64_t pid;       /* of the process observed, in this pid namespace */
-    bool is_self;      /* it is this process */
-    uint64_t flags;    /* RESMON_FLAG_* */
-    double tick_s;     /* a clock tick of /proc/stat and /proc/PID/stat */
+    char proc_dir[32];       /* "proc/self" or "proc/1234" */
+    int64_t pid;             /* of the process observed, for system calls; 0: none may be asked */
+    int64_t proc_pid;        /* its number in this /proc; 0: it has none there */
+    struct rm_pid_view view; /* how the two differ */
+    bool is_self;            /* it is this process */
+    uint64_t flags;          /* RESMON_FLAG_* */
+    double tick_s;           /* a clock tick of /proc/stat and /proc/PID/stat */
     double page_bytes;
     struct rm_cgroup cgroup;
     bool has_cgroup;
+    bool is_group; /* it is observed, in place of a process: its members are the tree */
+    struct rm_cgroup_members members; /* of that, at the latest look */
     struct rm_capacity capacity;
     const char *energy_path;      /* below which the zones are; NULL: below `root` */
     struct rm_root energy_root;   /* that, if it is given */
@@ -90,14 +105,16 @@ struct rm_collect {
     struct rm_collect_gpus gpus;
     double cpu_watts, ram_watts; /* of machines without counters, as given; NaN: not */
     struct rm_found found;
+    const resmon_run_usage *usage; /* atomic: of the process, which has ended; NULL: not known */
     const uint64_t *folded_peak; /* RSS peak that was folded away by resets of the kernel's mark */
     int64_t now_ns;              /* CLOCK_MONOTONIC stamp of the sample being taken */
     /* For the run's list of sources, beside a success: open() and read() may say here what is not
-     * as one would expect (rm_collect_remark()), and open() change what the figures are. */
+     * as one would expect (rm_collect_remark()), and change what the figures are. */
     char remark[160];
-    bool leaves_host;    /* another process of the job has the machine's energy */
-    int32_t provenance;  /* RESMON_PROVENANCE_MEASURED */
-    int64_t capacity_ns; /* CLOCK_MONOTONIC of the last look at it */
+    bool takes_remark_back; /* what was said before does not hold any more */
+    bool leaves_host;       /* another process of the job has the machine's energy */
+    int32_t provenance;     /* RESMON_PROVENANCE_MEASURED */
+    int64_t capacity_ns;    /* CLOCK_MONOTONIC of the last look at it */
 };
 
 /* After those that are public: switched on by the options' counters. */
@@ -111,9 +128,11 @@ struct rm_collector {
     uint64_t domain;         /* RESMON_DOMAIN_* that switches it on */
     uint64_t needs_flag;     /* RESMON_FLAG_* without which it stays off; 0: none */
     int64_t min_interval_ns; /* never read more often than this */
+    bool comes_when_asked;   /* but for samples that are asked for, which are exact cuts of a run */
     const uint16_t *metrics; /* the columns of one instance: values[0], values[1], ... */
     size_t metric_count;
-    size_t state_bytes; /* zeroed before open(); may be 0 */
+    size_t state_bytes;       /* zeroed before open(); may be 0 */
+    const char *const *after; /* RM_AFTER("node_cpu"): collectors whose findings it uses */
 
     /* Opens files and checks that they can be read.  A failure (the text is the reason given in the
      * run) switches this collector off and harms nothing else; close() is called after it too.
@@ -130,23 +149,42 @@ struct rm_collector {
     size_t (*instances)(const void *state);
     const char *(*instance_name)(const void *state, size_t index);
 
-    double wrap; /* counters of this source count modulo this; 0: they never wrap */
+    double wrap;      /* counters of this source count modulo this; 0: they never wrap */
+    double most_rate; /* counters of this source cannot grow by more in a second; 0: no limit */
 };
 
-/** All collectors, in the order in which they are read. */
+/** All collectors, as the build lists them; rm_collect_order() says in which order they are read.
+ */
 extern const struct rm_collector *const rm_collectors[];
 extern const size_t rm_collector_count;
+
+/* More than there are; the build checks it. */
+#define RM_MOST_COLLECTORS 96
 
 /** Prepares what collectors share.  `pid` 0: this process.  RESMON_ESRCH: there is no such one. */
 resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, int64_t pid,
                               uint64_t flags);
+/** Prepares what collectors share, of a control group in place of a process.  RESMON_ENOENT: there
+ * is none at `path`; RESMON_EINVAL. */
+resmon_status rm_collect_init_group(struct rm_collect *collect, const char *fs_root,
+                                    const char *path, uint64_t flags);
 void rm_collect_free(struct rm_collect *collect);
+
+/** Looks at who is in the group that is observed.  RESMON_ESRCH: it is gone. */
+resmon_status rm_collect_list_group(struct rm_collect *collect);
+
+/** Opens a collector; where /proc does not have the process, the error says what to do. */
+resmon_status rm_collect_open(struct rm_collect *collect, const struct rm_collector *collector,
+                              void *state);
 
 /** Before the sources are read: sees after what they share, for a sample at `now_ns`. */
 void rm_collect_begin(struct rm_collect *collect, int64_t now_ns);
 
 /** Leaves a remark; the first of a reading stays. */
 void rm_collect_remark(struct rm_collect *collect, const char *text);
+
+/** Nothing is to be remarked any more. */
+void rm_collect_take_remark_back(struct rm_collect *collect);
 
 /** Energy of the machine or a part of it, as this process reports it: one of a job's processes on a
  * host does, so that no joule is counted twice; the others have their shares of it. */
@@ -158,6 +196,9 @@ static inline double rm_collect_of_host(const struct rm_collect *collect, double
 /** Opens "`proc_dir`/`name`". */
 resmon_status rm_collect_open_proc(const struct rm_collect *collect, struct rm_file *file,
                                    const char *name);
+
+/** Threads of the library among those of the process: 0 of another process. */
+double rm_collect_own_threads(const struct rm_collect *collect);
 
 /** Opens a file of the process's control group; the error text knows the root group, which has no
  * accounting of its own. */
@@ -185,6 +226,14 @@ void rm_collect_poll(struct rm_collect *collect, int64_t now_ns);
 /** Opens the machine's energy counters, unless that was done.  There may be none in them. */
 resmon_status rm_collect_open_zones(struct rm_collect *collect);
 
+/** Reads the zones, unless that was done for this sample, and says whether those of a domain count;
+ * while that is not known, a remark says so. */
+enum rm_zone_life rm_collect_read_zones(struct rm_collect *collect, enum rm_energy_domain domain);
+
+/** Opens what was lost of them; closes them: nothing when they are not open. */
+void rm_collect_revive_zones(struct rm_collect *collect);
+void rm_collect_close_zones(struct rm_collect *collect);
+
 /** Whether this is the pid namespace of the host: elsewhere its pids mean other processes. */
 bool rm_collect_has_host_pids(const struct rm_collect *collect);
 
@@ -202,6 +251,8 @@ static inline double rm_found(uint64_t found, const uint64_t *numbers, unsigned 
 {
     return (found >> slot & 1) != 0 ? (double)numbers[slot] : RM_NAN;
 }
+
+#define RM_AFTER(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 #define RM_METRICS(array) .metrics = (array), .metric_count = RM_ARRAY_LEN(array)
 

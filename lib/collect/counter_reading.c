@@ -48,7 +48,7 @@ void rm_counter_set_read(struct rm_counter_set *set)
             if (task->fd < 0) {
                 continue;
             }
-            if (set->owner->ops->read(task->fd, &now)) {
+            if (rm_counter_task_is_own(set, task) && set->owner->ops->read(task->fd, &now)) {
                 take(counter, task, &now, &sums);
             } else {
                 lose(counter);

@@ -167,8 +167,8 @@ resmon_status rm_counter_rows_open(struct rm_collect *collect, struct rm_counter
     }
     rows->count = count;
     for (size_t i = 0; i < count; i++) {
-        plan_row(&plan, &plan.rows[i], rm_metric_of(metrics[i])->name, collect->counters.arch,
-                 &rows->rows[i].row);
+        plan_row(&plan, &plan.rows[i], rm_metric_name(rm_metric_of(metrics[i])),
+                 collect->counters.arch, &rows->rows[i].row);
     }
     status = open_sets(collect, rows, &plan);
     if (status != RESMON_OK) {

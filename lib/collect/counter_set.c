@@ -7,16 +7,16 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "collect/collect.h"
-#include "sys/pfm.h"
+#include "os/pfm.h"
 
 static void close_counter(struct rm_counter_set *set, size_t counter)
 {
     for (size_t t = 0; t < set->task_count; t++) {
         struct rm_counter_task *task = rm_counter_task_of(set, counter, t);
-        if (task->fd >= 0) {
+        if (rm_counter_task_is_own(set, task)) {
             set->owner->ops->close(task->fd);
-            task->fd = -1;
         }
+        task->fd = -1;
     }
 }
 
@@ -69,7 +69,9 @@ static resmon_status open_tasks(struct rm_collect *collect, struct rm_counter_se
             close_counter(set, counter);
             return status;
         }
-        rm_counter_task_of(set, counter, t)->fd = fd;
+        struct rm_counter_task *task = rm_counter_task_of(set, counter, t);
+        task->fd = fd;
+        task->id = fd >= 0 && set->owner->ops->id != NULL ? set->owner->ops->id(fd) : 0;
         open += fd >= 0 ? 1 : 0;
     }
     return open > 0 ? RESMON_OK : rm_error(RESMON_ESRCH, "the process has ended");

@@ -21,6 +21,7 @@
 /* An event on one task. */
 struct rm_counter_task {
     int fd; /* -1: not open */
+    uint64_t id;
     struct rm_perf_count last;
 };
 
@@ -51,19 +52,29 @@ static inline struct rm_counter_task *rm_counter_task_of(const struct rm_counter
     return &set->tasks[counter * set->task_count + task];
 }
 
+/** Whether the descriptor of a task's event is still that: programs close what they do not know,
+ * and another event may get the number. */
+static inline bool rm_counter_task_is_own(const struct rm_counter_set *set,
+                                          const struct rm_counter_task *task)
+{
+    const struct rm_counter_ops *ops = set->owner->ops;
+    uint64_t id = task->fd >= 0 && ops->id != NULL ? ops->id(task->fd) : 0;
+    return task->fd >= 0 && (id == 0 || id == task->id);
+}
+
 struct rm_collect;
 
-/** Opens a set of events; a counter that cannot be says why.  RESMON_ENOMEM. */
+/** Opens a set of events; one that cannot be counted keeps the reason.  RESMON_ENOMEM. */
 resmon_status rm_counter_set_open(struct rm_collect *collect, struct rm_counter_set *set,
                                   const char *name, const struct rm_perf_event *events,
                                   size_t count);
 
 void rm_counter_set_close(struct rm_counter_set *set);
 
-/** Whether any of its events is counted; if not, the first one's reason is the error's text. */
+/** RESMON_OK if any event of the set is counted; else the failure of the first one. */
 resmon_status rm_counter_set_check(const struct rm_counter_set *set);
 
-/** Leaves a remark on what of it is not counted. */
+/** Leaves a remark on the events of the set that are not counted. */
 void rm_counter_set_remark(struct rm_collect *collect, const struct rm_counter_set *set);
 
 /* ---- reading (counter_reading.c) ----------------------------------------------------------- */

@@ -9,18 +9,17 @@
 #include "base/thread.h"
 #include "collect/collect.h"
 #include "collect/cpu_model.h"
-#include "sys/dir.h"
+#include "os/dir.h"
 
 const struct rm_counter_ops rm_counter_ops_live = {rm_perf_open_task, rm_perf_start, rm_perf_read,
-                                                   rm_perf_close};
+                                                   rm_perf_close, rm_perf_id};
 const struct rm_counter_ops rm_counter_ops_none = {rm_perf_open_task_none, rm_perf_start,
-                                                   rm_perf_read, rm_perf_close};
+                                                   rm_perf_read, rm_perf_close, NULL};
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
 struct listing {
     struct rm_collect *collect;
-    int64_t own_tid;
     char path[128];
 };
 
@@ -30,7 +29,7 @@ static bool add_task(void *context, const char *name)
     struct rm_counters *counters = &listing->collect->counters;
     struct rm_text text = rm_text_of(name, strlen(name));
     uint64_t tid;
-    if (!rm_parse_u64(&text, &tid) || (int64_t)tid == listing->own_tid) {
+    if (!rm_parse_u64(&text, &tid)) {
         return true;
     }
     if (counters->task_count == RM_MAX_TASKS) {
@@ -74,18 +73,35 @@ static void add_children_of(struct listing *listing, int64_t tid)
     }
 }
 
+/* perf_event_open() takes the numbers of this process's namespace, which /proc may not have.  The
+ * sampling thread itself is left out. */
+static void translate_tasks(struct rm_collect *collect)
+{
+    struct rm_counters *counters = &collect->counters;
+    int64_t own_tid = collect->is_self ? (int64_t)rm_thread_id() : 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < counters->task_count; i++) {
+        int64_t tid =
+            rm_pid_view_here(&collect->view, &collect->root, &collect->scratch, counters->tasks[i]);
+        if (tid > 0 && tid != own_tid) {
+            counters->tasks[kept++] = tid;
+        }
+    }
+    counters->task_count = kept;
+}
+
 /* "proc/TID/task/TID/children" is there for every thread by its own number. */
 static void list_tasks(struct rm_collect *collect)
 {
     struct listing listing = {.collect = collect};
-    listing.own_tid = collect->is_self ? (int64_t)rm_thread_id() : 0;
     add_tasks_of(&listing, collect->proc_dir);
-    if (collect->counters.task_count == 0 && collect->pid > 0) {
-        collect->counters.tasks[collect->counters.task_count++] = collect->pid;
+    if (collect->counters.task_count == 0 && collect->proc_pid > 0) {
+        collect->counters.tasks[collect->counters.task_count++] = collect->proc_pid;
     }
     for (size_t i = 0; i < collect->counters.task_count; i++) {
         add_children_of(&listing, collect->counters.tasks[i]);
     }
+    translate_tasks(collect);
 }
 
 /* ---- the machine -------------------------------------------------------------------------- */

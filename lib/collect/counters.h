@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "counter/group.h"
-#include "sys/perf.h"
+#include "os/perf.h"
 
 #define RM_MAX_SETS  32
 #define RM_MAX_TASKS 1024 /* threads at the start */
@@ -22,6 +22,7 @@ struct rm_counter_ops {
     bool (*start)(int fd);
     bool (*read)(int fd, struct rm_perf_count *ret_count);
     void (*close)(int fd);
+    uint64_t (*id)(int fd); /* of the event, to tell it from others of ours; NULL: by the number */
 };
 
 extern const struct rm_counter_ops rm_counter_ops_live;

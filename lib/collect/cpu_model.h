@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "carbon/cpu_power.h"
-#include "sys/file.h"
+#include "os/file.h"
 
 struct rm_cpu_model {
     char name[128]; /* "model name"; "": none, as on ARM */
@@ -19,7 +19,7 @@ struct rm_cpu_model {
     const char *provider; /* of the cloud, by the firmware: "aws", "azure", "gcp"; or NULL */
 };
 
-/** What cannot be read stays empty. */
+/** Reads the model of the processors; what cannot be read stays empty. */
 void rm_cpu_model_read(struct rm_cpu_model *model, const struct rm_root *root,
                        struct rm_scratch *scratch);
 

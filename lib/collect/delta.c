@@ -18,18 +18,14 @@ void rm_delta_begin(struct rm_delta_table *table)
 
 static struct rm_delta_thing *add_thing(struct rm_delta_table *table, struct rm_text name)
 {
-    if (table->count == table->room) {
-        size_t room = table->room == 0 ? 16 : table->room * 2;
-        if (room > RM_DELTA_MAX_THINGS) {
-            return NULL;
-        }
-        struct rm_delta_thing *things = rm_realloc(table->things, room, sizeof *things);
-        if (things == NULL) {
-            return NULL;
-        }
-        table->things = things;
-        table->room = room;
+    struct rm_delta_thing *things =
+        table->count < RM_DELTA_MAX_THINGS
+            ? rm_grow(table->things, table->count, &table->room, sizeof *things)
+            : NULL;
+    if (things == NULL) {
+        return NULL;
     }
+    table->things = things;
     struct rm_delta_thing *thing = &table->things[table->count++];
     *thing = (struct rm_delta_thing){0};
     memcpy(thing->name, name.at, rm_text_left(&name));

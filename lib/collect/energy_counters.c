@@ -6,12 +6,33 @@
 
 #include "collect/collect.h"
 
-static const uint16_t metrics[] = {RM_ENERGY_COUNTER};
+static const uint16_t metrics[] = {RM_ENERGY_ZONE};
 
 struct state {
     const struct rm_energy_zones *zones;
     uint64_t told; /* wraps are as they should be; gaps and what was discarded are told */
+    size_t dead;   /* of which it was told that they do not count */
 };
+
+/* Those that never counted have no figure, and are named.  RESMON_ENOTSUP: all of them. */
+static resmon_status remark_dead(struct rm_collect *collect, struct state *state)
+{
+    char text[sizeof collect->remark];
+    size_t dead = rm_energy_zones_describe_dead(state->zones, RM_ENERGY_DOMAINS, text, sizeof text);
+    bool is_new = dead != state->dead;
+    state->dead = dead;
+    bool is_all = dead > 0 && dead == state->zones->count;
+    collect->provenance = is_all ? RESMON_PROVENANCE_NONE : RESMON_PROVENANCE_MEASURED;
+    if (is_all) {
+        return rm_error(RESMON_ENOTSUP, "%s", text);
+    }
+    if (is_new && dead > 0) {
+        rm_collect_remark(collect, text);
+    } else if (is_new) {
+        rm_collect_take_remark_back(collect);
+    }
+    return RESMON_OK;
+}
 
 /* What was lost is said when there is more of it. */
 static void remark_losses(struct rm_collect *collect, struct state *state)
@@ -41,10 +62,10 @@ static resmon_status read_zones(struct rm_collect *collect, void *state_, double
                          rm_collect_moment(collect));
     for (size_t i = 0; i < state->zones->count; i++) {
         const struct rm_energy_counter *counter = &state->zones->zones[i].counter;
-        values[i] = counter->has_last ? rm_collect_of_host(collect, counter->joules) : RM_NAN;
+        values[i] = counter->has_moved ? rm_collect_of_host(collect, counter->joules) : RM_NAN;
     }
     remark_losses(collect, state);
-    return RESMON_OK;
+    return remark_dead(collect, state);
 }
 
 static resmon_status open_zones(struct rm_collect *collect, void *state_)
@@ -58,8 +79,7 @@ static resmon_status open_zones(struct rm_collect *collect, void *state_)
     if (state->zones->count == 0) {
         return rm_error(RESMON_ENOENT, "%s", state->zones->why);
     }
-    rm_collect_remark(collect,
-                      state->zones->is_pmu ? "the PMU \"power\" of perf" : state->zones->why);
+    rm_collect_remark(collect, state->zones->is_pmu ? "" : state->zones->why);
     return RESMON_OK;
 }
 

@@ -24,9 +24,11 @@ enum rm_energy_event rm_energy_take(struct rm_energy_counter *counter, uint64_t 
     if (!counter->has_last) {
         counter->has_last = true;
         counter->last = count;
+        counter->first_ns = now_ns;
         counter->last_ns = now_ns;
         return RM_ENERGY_OK;
     }
+    counter->has_moved |= count != counter->last;
     uint64_t growth = count - counter->last;
     if (count < counter->last) {
         event = counter->max > 0 ? RM_ENERGY_WRAPPED : RM_ENERGY_DISCARDED;
@@ -47,6 +49,12 @@ enum rm_energy_event rm_energy_miss(struct rm_energy_counter *counter)
 {
     counter->gaps++;
     return RM_ENERGY_GAP;
+}
+
+void rm_energy_restart(struct rm_energy_counter *counter)
+{
+    counter->last = 0;
+    counter->discarded += counter->has_last ? 1 : 0;
 }
 
 int64_t rm_energy_poll_ns(const struct rm_energy_counter *counter)

@@ -25,7 +25,9 @@ struct rm_energy_counter {
     double joules;   /* since the first reading */
     uint64_t last;   /* count at last_ns */
     int64_t last_ns; /* CLOCK_MONOTONIC */
+    int64_t first_ns;
     bool has_last;
+    bool has_moved; /* since the first reading: one that never does measures nothing */
     uint64_t wraps, gaps, discarded;
 };
 
@@ -35,6 +37,9 @@ enum rm_energy_event rm_energy_take(struct rm_energy_counter *counter, uint64_t 
 
 /** A reading failed. */
 enum rm_energy_event rm_energy_miss(struct rm_energy_counter *counter);
+
+/** The counter begins again at 0: what it had counted since the last reading is lost. */
+void rm_energy_restart(struct rm_energy_counter *counter);
 
 /** How often it must be read so that it cannot wrap twice in between, at `limit_w`; 0: any. */
 int64_t rm_energy_poll_ns(const struct rm_energy_counter *counter);

@@ -2,11 +2,14 @@
 /*
  * Collector energy_tree: what of the machine's energy the process and its descendants bear.
  *
- * Of the processors, between two readings: the active part is energy times load, and the tree's
- * share of it is its CPU time over all CPU time in use (as Kepler has it); the idle part is divided
- * by the policy of the run.  Of the memory: as its rss of all memory.
+ * Of the processors: what they draw when idle is taken off; the rest goes by CPU time, and of the
+ * idle part the tree bears as much as it used of the machine's capacity, or what the policy of the
+ * run says.  What nobody used is nobody's.  So a share is linear in CPU time, and does not depend
+ * on the steps in which it is reckoned (as energy times load would, which is quadratic).  Of the
+ * memory: as its rss of all memory.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "collect/collect.h"
 
@@ -14,12 +17,15 @@ enum { CPU, RAM };
 
 static const uint16_t metrics[] = {[CPU] = RM_TREE_ENERGY_CPU, [RAM] = RM_TREE_ENERGY_RAM};
 
+struct part {
+    struct rm_found last; /* at the last division */
+    bool has_last;
+    double share;  /* J so far */
+    double lead_s; /* CPU time of the tree that the machine's ticks do not show yet */
+};
+
 struct state {
-    struct {
-        struct rm_found last; /* at the last division */
-        bool has_last;
-        double share; /* J so far */
-    } parts[RM_ARRAY_LEN(metrics)];
+    struct part parts[RM_ARRAY_LEN(metrics)];
 };
 
 static double limited(double share)
@@ -39,7 +45,7 @@ static bool is_new_ram(const struct rm_found *now, const struct rm_found *last)
     return now->tree_ns > last->tree_ns && now->ram_j_ns > last->ram_j_ns;
 }
 
-static double idle_share(const struct rm_collect *collect, double of_active)
+static double idle_share(const struct rm_collect *collect, double of_capacity)
 {
     if ((collect->flags & RESMON_FLAG_IDLE_NONE) != 0) {
         return 0.0;
@@ -47,23 +53,40 @@ static double idle_share(const struct rm_collect *collect, double of_active)
     if ((collect->flags & RESMON_FLAG_IDLE_ALLOCATED) != 0) {
         return limited(collect->capacity.affinity_cpus / collect->capacity.host_cpus);
     }
-    return of_active;
+    return of_capacity;
 }
 
-static double cpu_share(const struct rm_collect *collect, const struct rm_found *last)
+/* CPU time of the tree since the last division, within the machine's.  The clocks of processes are
+ * ahead of the machine's ticks, by some of them: what is more than these show is kept for the next
+ * division, and not lost, as it would be in each of many short ones. */
+static double take_used(struct part *part, double tree_s, double busy_s)
 {
-    const struct rm_found *now = &collect->found;
-    double busy_s = now->node_busy_s - last->node_busy_s;
-    double all_s = now->node_all_s - last->node_all_s;
-    double energy_j = fmax(now->cpu_j - last->cpu_j, 0.0);
-    double load = all_s > 0.0 ? limited(busy_s / all_s) : 0.0;
-    double share = busy_s > 0.0 ? limited((now->tree_cpu_s - last->tree_cpu_s) / busy_s) : 0.0;
-    return energy_j * (load * share + (1.0 - load) * idle_share(collect, share));
+    double used_s = fmin(part->lead_s + tree_s, busy_s);
+    part->lead_s += tree_s - used_s;
+    return used_s;
 }
 
-static double ram_share(const struct rm_collect *collect, const struct rm_found *last)
+/* What CPU time draws beyond idling is at most what all processors may, for each second of it: more
+ * means that they draw more when idle than they are taken to, and is nobody's. */
+static double cpu_share(const struct rm_collect *collect, struct part *part)
 {
     const struct rm_found *now = &collect->found;
+    const struct rm_cpu_power *watts = &now->cpu_power.watts;
+    double elapsed_s = (double)(now->cpu_j_ns - part->last.cpu_j_ns) * 1e-9;
+    double busy_s = fmax(now->node_busy_s - part->last.node_busy_s, 0.0);
+    double used_s = take_used(part, fmax(now->tree_cpu_s - part->last.tree_cpu_s, 0.0), busy_s);
+    double energy_j = fmax(now->cpu_j - part->last.cpu_j, 0.0);
+    double idle_j = fmin(energy_j, watts->idle * elapsed_s);
+    double active_j = fmin(energy_j - idle_j, (watts->full - watts->idle) * busy_s);
+    double of_busy = busy_s > 0.0 ? used_s / busy_s : 0.0;
+    double of_capacity = limited(used_s / (now->cpu_power.cpus * elapsed_s));
+    return active_j * of_busy + idle_j * idle_share(collect, of_capacity);
+}
+
+static double ram_share(const struct rm_collect *collect, struct part *part)
+{
+    const struct rm_found *now = &collect->found;
+    const struct rm_found *last = &part->last;
     double energy_j = fmax(now->ram_j - last->ram_j, 0.0);
     double mean_rss = (now->tree_rss + last->tree_rss) / 2.0;
     return energy_j * limited(mean_rss / collect->capacity.host_bytes);
@@ -71,7 +94,7 @@ static double ram_share(const struct rm_collect *collect, const struct rm_found 
 
 static const struct {
     bool (*is_new)(const struct rm_found *now, const struct rm_found *last);
-    double (*share)(const struct rm_collect *collect, const struct rm_found *last);
+    double (*share)(const struct rm_collect *collect, struct part *part);
 } divisions[] = {[CPU] = {is_new_cpu, cpu_share}, [RAM] = {is_new_ram, ram_share}};
 
 /* When energy was divided last: of the processors, which go by CPU time of that moment, and where
@@ -100,18 +123,19 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
         return rm_error(RESMON_ENOENT, "the shares need the domains tree and cpu beside energy");
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(divisions); i++) {
-        bool is_first = !state->parts[i].has_last;
-        bool is_new = !is_first && divisions[i].is_new(found, &state->parts[i].last);
+        struct part *part = &state->parts[i];
+        bool is_first = !part->has_last;
+        bool is_new = !is_first && divisions[i].is_new(found, &part->last);
         if (is_new) {
-            double share = divisions[i].share(collect, &state->parts[i].last);
-            state->parts[i].share += share >= 0.0 ? share : 0.0; /* NaN: not known, for a while */
+            double share = divisions[i].share(collect, part);
+            part->share += share >= 0.0 ? share : 0.0; /* NaN: not known, for a while */
         }
         is_divided[i] = is_first || is_new;
         if (is_divided[i]) {
-            state->parts[i].last = *found;
-            state->parts[i].has_last = true;
+            part->last = *found;
+            part->has_last = true;
         }
-        values[i] = isnan(whole[i]) ? RM_NAN : state->parts[i].share;
+        values[i] = isnan(whole[i]) ? RM_NAN : part->share;
     }
     found->shared = (struct rm_shared_energy){
         .t_ns = divided_ns(collect, state, values),
@@ -120,9 +144,10 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
         .gpu_j = found->gpu_tree_j,
         .cpu_s = state->parts[CPU].last.tree_cpu_s,
     };
+    const bool is_known[] = {[CPU] = found->is_cpu_known, [RAM] = found->is_ram_known};
     for (size_t i = 0; i < RM_ARRAY_LEN(divisions); i++) {
         /* A total that stood still since it was read would pass for a power of 0. */
-        values[i] = is_divided[i] ? values[i] : RM_NAN;
+        values[i] = is_divided[i] && is_known[i] ? values[i] : RM_NAN;
     }
     return RESMON_OK;
 }
@@ -130,13 +155,22 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
 static resmon_status open_shares(struct rm_collect *collect, void *state)
 {
     (void)state;
+    char text[sizeof collect->remark];
+    const struct rm_found_power *power = &collect->found.cpu_power;
     collect->provenance = RESMON_PROVENANCE_SHARED;
+    if (power->cpus > 0.0) {
+        (void)snprintf(text, sizeof text,
+                       "processors that idle are taken to draw %.4g W, and %.4g W in full use",
+                       power->watts.idle, power->watts.full);
+        rm_collect_remark(collect, text);
+    }
     return RESMON_OK;
 }
 
 const struct rm_collector rm_collect_energy_tree = {
     .name = "energy_tree",
     .domain = RESMON_DOMAIN_ENERGY,
+    .after = RM_AFTER("tree", "node_cpu", "energy_cpu", "energy_ram", "energy_gpu"),
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_shares,

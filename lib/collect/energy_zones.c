@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "collect/cpu_model.h"
 #include "collect/powercap.h"
+#include "os/own_io.h"
 
 #define PMU "sys/bus/event_source/devices/power"
 
@@ -43,7 +44,7 @@ static struct rm_energy_zone *add_zone(struct rm_energy_zones *zones)
         return NULL;
     }
     struct rm_energy_zone *zone = &zones->zones[zones->count++];
-    *zone = (struct rm_energy_zone){.package = -1, .die = -1, .fd = -1};
+    *zone = (struct rm_energy_zone){.package = -1, .die = -1};
     zone->counter.limit_w = LIMIT_W;
     return zone;
 }
@@ -51,9 +52,7 @@ static struct rm_energy_zone *add_zone(struct rm_energy_zones *zones)
 static void drop_zone(struct rm_energy_zones *zones, size_t index)
 {
     rm_file_close(&zones->zones[index].file);
-    if (zones->zones[index].fd >= 0) {
-        (void)close(zones->zones[index].fd);
-    }
+    rm_kept_close(&zones->zones[index].event);
     zones->zones[index] = zones->zones[--zones->count];
 }
 
@@ -216,7 +215,7 @@ static void visit_zone(void *context, const char *directory, const char *id)
 
 static bool is_readable(const struct rm_energy_zone *zone)
 {
-    return rm_file_is_open(&zone->file) || zone->fd >= 0;
+    return rm_file_is_open(&zone->file) || zone->event.is_open;
 }
 
 static bool is_same(const struct rm_energy_zone *a, const struct rm_energy_zone *b)
@@ -271,10 +270,35 @@ static bool read_file(struct rm_energy_zone *zone, struct rm_scratch *scratch, u
     return rm_file_read(&zone->file, scratch, &text) == RESMON_OK && rm_parse_u64(&text, ret_count);
 }
 
-static bool read_count(struct rm_energy_zone *zone, struct rm_scratch *scratch, uint64_t *ret_count)
+static bool open_event(const struct rm_energy_zones *zones, struct rm_energy_zone *zone)
 {
-    if (zone->fd >= 0) {
-        return read(zone->fd, ret_count, sizeof *ret_count) == (ssize_t)sizeof *ret_count;
+    int fd = zones->perf_open(zones->pmu_type, zone->event_config, zone->event_cpu);
+    if (fd >= 0) {
+        rm_kept_take(&zone->event, fd);
+    }
+    return fd >= 0;
+}
+
+/* An event that the program has closed is opened again, and counts from 0. */
+static bool read_event(const struct rm_energy_zones *zones, struct rm_energy_zone *zone,
+                       uint64_t *ret_count)
+{
+    if (!rm_kept_is_ours(&zone->event)) {
+        if (!open_event(zones, zone)) {
+            return false;
+        }
+        rm_energy_restart(&zone->counter);
+    }
+    ssize_t got = read(zone->event.fd, ret_count, sizeof *ret_count);
+    rm_own_io_note_read(got);
+    return got == (ssize_t)sizeof *ret_count;
+}
+
+static bool read_count(const struct rm_energy_zones *zones, struct rm_energy_zone *zone,
+                       struct rm_scratch *scratch, uint64_t *ret_count)
+{
+    if (zone->event.is_open) {
+        return read_event(zones, zone, ret_count);
     }
     return read_file(zone, scratch, ret_count) ||
            (rm_file_reopen(&zone->file) == RESMON_OK && read_file(zone, scratch, ret_count));
@@ -285,7 +309,8 @@ static void close_unreadable(struct rm_energy_zones *zones, struct rm_scratch *s
 {
     for (size_t i = 0; i < zones->count; i++) {
         uint64_t count;
-        if (is_readable(&zones->zones[i]) && !read_count(&zones->zones[i], scratch, &count)) {
+        if (is_readable(&zones->zones[i]) &&
+            !read_count(zones, &zones->zones[i], scratch, &count)) {
             char why[sizeof zones->why];
             (void)snprintf(why, sizeof why, "%s cannot be read, or holds no number",
                            zones->zones[i].name);
@@ -374,8 +399,7 @@ static double read_scale(const struct walk *walk, const char *event)
 }
 
 /* One CPU of each package (Intel: of each die) counts for it: "0,18" or "0-1". */
-static void open_event(const struct walk *walk, rm_perf_open_fn perf_open, uint32_t type,
-                       enum rm_energy_domain domain, struct rm_text cpus)
+static void open_events(const struct walk *walk, enum rm_energy_domain domain, struct rm_text cpus)
 {
     static const char *const events[RM_ENERGY_DOMAINS] = {
         "energy-pkg", "energy-cores", "energy-gpu", "energy-ram", "energy-psys"};
@@ -386,25 +410,26 @@ static void open_event(const struct walk *walk, rm_perf_open_fn perf_open, uint3
         return;
     }
     while (rm_parse_u64(&cpus, &cpu) && cpu < 65536) {
-        int fd = perf_open(type, config, (int)cpu);
-        if (fd < 0) {
+        struct rm_energy_zone *zone = add_zone(walk->zones);
+        if (zone == NULL) {
+            return;
+        }
+        zone->event_config = config;
+        zone->event_cpu = (int)cpu;
+        if (!open_event(walk->zones, zone)) {
+            walk->zones->pmu_errno = errno;
             char why[160];
             (void)snprintf(
                 why, sizeof why,
                 "the PMU \"power\" cannot be opened (errno %d): it needs CAP_PERFMON, or "
                 "kernel.perf_event_paranoid at 0 or below",
-                errno);
+                walk->zones->pmu_errno);
             explain(walk->zones, why);
-            return;
-        }
-        struct rm_energy_zone *zone = add_zone(walk->zones);
-        if (zone == NULL) {
-            (void)close(fd);
+            drop_zone(walk->zones, walk->zones->count - 1);
             return;
         }
         zone->domain = domain;
         zone->package = domain == RM_ZONE_PSYS ? -1 : package;
-        zone->fd = fd;
         zone->counter.unit_j = scale;
         name_zone(zone);
         package++;
@@ -412,7 +437,7 @@ static void open_event(const struct walk *walk, rm_perf_open_fn perf_open, uint3
     }
 }
 
-static void open_pmu(const struct walk *walk, rm_perf_open_fn perf_open)
+static void open_pmu(const struct walk *walk)
 {
     uint64_t type;
     char cpus[256];
@@ -421,12 +446,12 @@ static void open_pmu(const struct walk *walk, rm_perf_open_fn perf_open)
         !read_line(walk->root, walk->scratch, PMU, "cpumask", cpus, sizeof cpus)) {
         return;
     }
+    walk->zones->pmu_type = (uint32_t)type;
     for (unsigned domain = 0; domain < RM_ENERGY_DOMAINS; domain++) {
-        open_event(walk, perf_open, (uint32_t)type, (enum rm_energy_domain)domain,
-                   rm_text_of(cpus, strlen(cpus)));
+        open_events(walk, (enum rm_energy_domain)domain, rm_text_of(cpus, strlen(cpus)));
     }
     for (size_t i = 0; i < walk->zones->count; i++) {
-        if (walk->zones->zones[i].fd >= 0) {
+        if (walk->zones->zones[i].event.is_open) {
             walk->zones->is_pmu = true;
             walk->zones->unreadable[walk->zones->zones[i].domain] = 0; /* by this they can */
         }
@@ -445,13 +470,34 @@ static void set_poll(struct rm_energy_zones *zones)
     }
 }
 
-resmon_status rm_energy_zones_open(struct rm_energy_zones *zones, const struct rm_root *root,
-                                   struct rm_scratch *scratch, rm_perf_open_fn perf_open)
+static resmon_status begin(struct rm_energy_zones *zones, rm_perf_open_fn perf_open)
 {
-    *zones = (struct rm_energy_zones){.power_limit_w = RM_NAN, .read_ns = INT64_MIN};
+    *zones = (struct rm_energy_zones){
+        .power_limit_w = RM_NAN, .read_ns = INT64_MIN, .perf_open = perf_open};
     zones->zones = rm_alloc(RM_MOST_ZONES, sizeof *zones->zones);
     if (zones->zones == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for energy counters");
+    }
+    return RESMON_OK;
+}
+
+resmon_status rm_energy_zones_open_pmu(struct rm_energy_zones *zones, const struct rm_root *root,
+                                       struct rm_scratch *scratch, rm_perf_open_fn perf_open)
+{
+    const struct walk walk = {zones, root, scratch};
+    resmon_status status = begin(zones, perf_open);
+    if (status == RESMON_OK) {
+        open_pmu(&walk);
+    }
+    return status;
+}
+
+resmon_status rm_energy_zones_open(struct rm_energy_zones *zones, const struct rm_root *root,
+                                   struct rm_scratch *scratch, rm_perf_open_fn perf_open)
+{
+    resmon_status status = begin(zones, perf_open);
+    if (status != RESMON_OK) {
+        return status;
     }
     struct walk walk = {zones, root, scratch};
     rm_powercap_visit(root, visit_zone, &walk);
@@ -459,7 +505,7 @@ resmon_status rm_energy_zones_open(struct rm_energy_zones *zones, const struct r
     drop_doubles(zones, mirrors_dies(root, scratch));
     drop_unreadable(zones);
     if (count_of(zones, RM_ZONE_PACKAGE) == 0) {
-        open_pmu(&walk, perf_open);
+        open_pmu(&walk);
     }
     qsort(zones->zones, zones->count, sizeof *zones->zones, by_domain);
     set_poll(zones);
@@ -495,7 +541,7 @@ void rm_energy_zones_read(struct rm_energy_zones *zones, struct rm_scratch *scra
     for (size_t i = 0; i < zones->count; i++) {
         struct rm_energy_zone *zone = &zones->zones[i];
         uint64_t count = 0;
-        if (read_count(zone, scratch, &count)) {
+        if (read_count(zones, zone, scratch, &count)) {
             (void)rm_energy_take(&zone->counter, count, now_ns);
         } else {
             (void)rm_energy_miss(&zone->counter);

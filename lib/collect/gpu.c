@@ -27,7 +27,7 @@ static const uint16_t metrics[COLUMNS] = {
     [RM_NVML_POWER] = RM_GPU_POWER,
     [RM_NVML_POWER_LIMIT] = RM_GPU_POWER_LIMIT,
     [RM_NVML_ENERGY] = RM_GPU_ENERGY,
-    [RM_NVML_THROTTLE_TOTAL] = RM_GPU_THROTTLE_TOTAL,
+    [RM_NVML_THROTTLE_ANY] = RM_GPU_THROTTLE_ANY,
     [RM_NVML_THROTTLE_POWER] = RM_GPU_THROTTLE_POWER,
     [RM_NVML_THROTTLE_SYNC_BOOST] = RM_GPU_THROTTLE_SYNC_BOOST,
     [RM_NVML_THROTTLE_THERMAL_SW] = RM_GPU_THROTTLE_THERMAL_SW,
@@ -88,7 +88,9 @@ static void read_gpu(struct rm_collect *collect, struct state *state, size_t ind
     values[TREE_SM] = share.sm;
     if (reading->is_lost) {
         char text[sizeof collect->remark];
-        (void)snprintf(text, sizeof text, "GPU %s was lost; it is looked for every 10 s",
+        (void)snprintf(text, sizeof text,
+                       reading->is_closed ? "GPU %s: the program closed the descriptors of NVML"
+                                          : "GPU %s was lost; it is looked for every 10 s",
                        state->gpus->infos[index].instance);
         rm_collect_remark(collect, text);
     }

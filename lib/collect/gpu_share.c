@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "sys/pid_stat.h"
+#include "os/pid_stat.h"
 
 /* Deeper trees of processes are circles: /proc changes while it is read. */
 #define MOST_ANCESTORS 64
@@ -22,8 +22,11 @@ static int64_t parent_of(struct rm_collect *collect, int64_t pid)
 
 static bool is_in_tree(struct rm_collect *collect, int64_t pid)
 {
+    if (collect->is_group) {
+        return pid > 0 && rm_cgroup_members_has(&collect->members, (uint64_t)pid);
+    }
     for (int i = 0; i < MOST_ANCESTORS && pid > 0; i++) {
-        if (pid == collect->pid) {
+        if (pid == collect->proc_pid) {
             return true;
         }
         pid = parent_of(collect, pid);
@@ -46,6 +49,9 @@ struct sums {
 static struct sums sum_up(struct rm_collect *collect, const struct rm_gpu_reading *reading)
 {
     struct sums sums = {.has_bytes = true};
+    if (collect->is_group) {
+        (void)rm_collect_list_group(collect); /* a failure leaves those that it found */
+    }
     for (size_t i = 0; i < reading->process_count; i++) {
         const struct rm_gpu_process *process = &reading->processes[i];
         bool is_ours = is_in_tree(collect, process->pid);

@@ -8,14 +8,14 @@
 
 #include "collect/collect.h"
 
-/* NaN: not known. */
+/* What the process tree has of a GPU; NaN: not known. */
 struct rm_gpu_share {
     double share; /* 0 ... 1, of what the GPU draws */
     double sm;    /* %, of its multiprocessors' time */
     double bytes; /* of GPU memory */
 };
 
-/** Of one reading.  A GPU without processes is nobody's: its share is 0. */
+/** The tree's share at one reading.  A GPU without processes is nobody's: its share is 0. */
 struct rm_gpu_share rm_gpu_share_of(struct rm_collect *collect,
                                     const struct rm_gpu_reading *reading);
 

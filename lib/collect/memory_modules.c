@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "sys/dir.h"
+#include "os/dir.h"
 
 #define EDAC "sys/devices/system/edac/mc"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns counting the memory modules that EDAC, the kernel's watch over memory errors, knows.
- * Called by collect/energy_ram and engine/doctor_energy.
+ * Called by collect/energy_ram and doctor/energy.
  */
 #ifndef RM_COLLECT_MEMORY_MODULES_H
 #define RM_COLLECT_MEMORY_MODULES_H
 
-#include "sys/file.h"
+#include "os/file.h"
 
 /** Modules with memory in them; 0: it is not known. */
 unsigned rm_memory_modules(const struct rm_root *root, struct rm_scratch *scratch);

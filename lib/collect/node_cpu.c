@@ -308,6 +308,7 @@ const struct rm_collector rm_collect_node_cpu = {
     .domain = RESMON_DOMAIN_CPU,
     /* Twice LEAST_SHARES_NS, so that a sample that comes early still has them. */
     .min_interval_ns = 100 * RM_NS_PER_MS,
+    .comes_when_asked = true,
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_stat,

@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "collect/collect.h"
-#include "sys/dir.h"
+#include "os/dir.h"
 
 #define CLASS "sys/class/infiniband"
 

@@ -43,6 +43,8 @@ static const char *name_of_set(const void *state, size_t index)
 const struct rm_collector rm_collect_perf_running = {
     .name = "perf_running",
     .domain = RM_DOMAIN_COUNTERS,
+    .after = RM_AFTER("perf_events", "perf_flops", "perf_hardware", "perf_l2", "perf_l2cache",
+                      "perf_l3", "perf_l3cache", "perf_memory"),
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_counters,

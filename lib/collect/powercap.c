@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "sys/dir.h"
+#include "os/dir.h"
 
 struct walk {
     const struct rm_root *root;

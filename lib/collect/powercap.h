@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns finding the zones of the kernel's powercap class, in whatever way the tree lists them.
- * Called by collect/energy_zones, which counts them, and engine/doctor_energy, which says who may.
+ * Called by collect/energy_zones, which counts them, and doctor/energy, which says who may.
  */
 #ifndef RM_COLLECT_POWERCAP_H
 #define RM_COLLECT_POWERCAP_H
 
-#include "sys/file.h"
+#include "os/file.h"
 
 #define RM_POWERCAP_CLASS "sys/class/powercap"
 

@@ -8,7 +8,7 @@
 
 #include "collect/collect.h"
 #include "collect/rate.h"
-#include "sys/pid_stat.h"
+#include "os/pid_stat.h"
 
 enum {
     TIME,
@@ -151,7 +151,7 @@ static resmon_status read_stat(struct rm_collect *collect, void *state_, double 
     values[TIME] = values[USER] + values[SYSTEM];
     values[MINOR] = (double)stat.minflt;
     values[MAJOR] = (double)stat.majflt;
-    values[THREADS] = (double)stat.threads;
+    values[THREADS] = (double)stat.threads - rm_collect_own_threads(collect);
     if (state->has_delays) {
         values[IO_DELAY] = (double)stat.blkio_delay * collect->tick_s;
     }
@@ -160,9 +160,9 @@ static resmon_status read_stat(struct rm_collect *collect, void *state_, double 
     } else {
         read_others_switches(collect, state, values);
     }
-    struct timespec cpu;
-    if (state->has_clock && clock_gettime(state->clock, &cpu) == 0) {
-        values[TIME] = (double)cpu.tv_sec + (double)cpu.tv_nsec * 1e-9;
+    int64_t cpu_ns;
+    if (state->has_clock && rm_clock_read_cpu(state->clock, &cpu_ns)) {
+        values[TIME] = (double)cpu_ns * 1e-9;
     }
     set_percents(collect, state, values);
     return RESMON_OK;

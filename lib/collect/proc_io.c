@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Collector proc_io: what one process read and wrote.  /proc/PID/io, which only the same user may
- * read, and nobody else's of a process that is not dumpable.
+ * read, and nobody else's of a process that is not dumpable.  Of our own process, less what the
+ * library itself did.
  */
 #include "collect/collect.h"
+#include "os/own_io.h"
 
 enum { READ_CHARS, WRITE_CHARS, READ_COUNT, WRITE_COUNT, READ_BYTES, WRITE_BYTES, CANCELLED };
 
@@ -24,11 +26,35 @@ static const struct rm_key keys[] = {
     RM_KEY("cancelled_write_bytes:", CANCELLED),
 };
 
-static resmon_status read_io(struct rm_collect *collect, void *state, double *values)
+static const enum rm_io_field own_fields[] = {
+    [READ_CHARS] = RM_IO_READ_CHARS, [WRITE_CHARS] = RM_IO_WRITE_CHARS,
+    [READ_COUNT] = RM_IO_READ_CALLS, [WRITE_COUNT] = RM_IO_WRITE_CALLS,
+    [READ_BYTES] = RM_IO_READ_BYTES, [WRITE_BYTES] = RM_IO_WRITE_BYTES,
+};
+
+struct state {
+    struct rm_file file;
+    double highest[RM_ARRAY_LEN(own_fields)]; /* so far: a call that only one side has counted must
+                                                 not make a counter fall */
+};
+
+static void take_ours_out(struct state *state, const uint64_t ours[RM_IO_FIELDS], double *values)
 {
+    for (size_t slot = 0; slot < RM_ARRAY_LEN(own_fields); slot++) {
+        double theirs = values[slot] - (double)ours[own_fields[slot]];
+        state->highest[slot] = fmax(state->highest[slot], theirs);
+        values[slot] = isnan(values[slot]) ? RM_NAN : state->highest[slot];
+    }
+}
+
+static resmon_status read_io(struct rm_collect *collect, void *state_, double *values)
+{
+    struct state *state = state_;
     struct rm_text text;
     uint64_t numbers[RM_ARRAY_LEN(metrics)] = {0};
-    resmon_status status = rm_collect_read(collect, state, &text);
+    uint64_t ours[RM_IO_FIELDS];
+    rm_own_io_ours(ours);
+    resmon_status status = rm_collect_read(collect, &state->file, &text);
     if (status != RESMON_OK) {
         return status;
     }
@@ -36,27 +62,31 @@ static resmon_status read_io(struct rm_collect *collect, void *state, double *va
     for (unsigned slot = 0; slot < RM_ARRAY_LEN(metrics); slot++) {
         values[slot] = rm_found(found, numbers, slot);
     }
-    return found != 0 ? RESMON_OK : rm_collect_garbled(state);
+    if (collect->is_self) {
+        take_ours_out(state, ours, values);
+    }
+    return found != 0 ? RESMON_OK : rm_collect_garbled(&state->file);
 }
 
 /* The permission is checked at reading, not at opening. */
-static resmon_status open_io(struct rm_collect *collect, void *state)
+static resmon_status open_io(struct rm_collect *collect, void *state_)
 {
+    struct state *state = state_;
     double values[RM_ARRAY_LEN(metrics)];
-    resmon_status status = rm_collect_open_proc(collect, state, "io");
+    resmon_status status = rm_collect_open_proc(collect, &state->file, "io");
     return status == RESMON_OK ? read_io(collect, state, values) : status;
 }
 
 static void close_io(void *state)
 {
-    rm_file_close(state);
+    rm_file_close(&((struct state *)state)->file);
 }
 
 const struct rm_collector rm_collect_proc_io = {
     .name = "proc_io",
     .domain = RESMON_DOMAIN_PROCESS,
     RM_METRICS(metrics),
-    .state_bytes = sizeof(struct rm_file),
+    .state_bytes = sizeof(struct state),
     .open = open_io,
     .read = read_io,
     .close = close_io,

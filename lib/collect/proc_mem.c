@@ -3,6 +3,7 @@
  * Collector proc_mem: memory of one process.  /proc/PID/statm and /proc/PID/status.
  */
 #include "collect/collect.h"
+#include "os/pid_stat.h"
 
 enum {
     RSS,
@@ -65,24 +66,25 @@ static void close_files(void *state_)
 static resmon_status read_statm(struct rm_collect *collect, struct state *state, double *values)
 {
     struct rm_text text;
-    uint64_t size, resident, shared;
+    struct rm_pid_statm statm;
     resmon_status status = rm_collect_read(collect, &state->statm, &text);
     if (status != RESMON_OK) {
         return status;
     }
-    if (!rm_parse_u64(&text, &size) || !rm_parse_u64(&text, &resident) ||
-        !rm_parse_u64(&text, &shared)) {
+    if (!rm_pid_statm_parse(text, &statm)) {
         return rm_collect_garbled(&state->statm);
     }
-    if (collect->is_self && size == 0) {
-        rm_collect_remark(collect, "the main thread has ended, and with it what /proc/PID shows of "
-                                   "memory");
-        return RESMON_OK;
+    if (statm.size == 0) {
+        if (collect->is_self) {
+            rm_collect_remark(collect, "the main thread has ended, and with it what /proc/PID "
+                                       "shows of memory");
+        }
+        return RESMON_OK; /* another process: it is a zombie, or ends just now */
     }
-    double rss = (double)resident * collect->page_bytes;
+    double rss = (double)statm.resident * collect->page_bytes;
     values[RSS] = rss;
-    values[VMS] = (double)size * collect->page_bytes;
-    values[SHARED] = (double)shared * collect->page_bytes;
+    values[VMS] = (double)statm.size * collect->page_bytes;
+    values[SHARED] = (double)statm.shared * collect->page_bytes;
     values[HOST_PERCENT] = 100.0 * rss / collect->capacity.host_bytes;
     values[CGROUP_PERCENT] = 100.0 * rss / collect->capacity.cgroup_bytes;
     values[AFFINITY_PERCENT] = 100.0 * rss / collect->capacity.affinity_bytes;

@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sys/dir.h"
-#include "sys/fd_count.h"
+#include "base/hash.h"
+#include "os/dir.h"
+#include "os/own_io.h"
 
 static const char *const file_names[RM_TREE_FILES] = {"stat", "statm", "io"};
 
@@ -39,6 +40,10 @@ static resmon_status read_member_file(struct rm_process_tree *tree, struct rm_co
     char path[64];
     (void)snprintf(path, sizeof path, "proc/%llu/%s", (unsigned long long)member->pid,
                    file_names[file]);
+    if (member->kept[file].is_open && !rm_kept_is_ours(&member->kept[file])) {
+        member->kept[file] = (struct rm_kept){0}; /* the program has closed it */
+        tree->open_files--;
+    }
     if (member->kept[file].is_open) {
         return rm_fd_read(member->kept[file].fd, path, &collect->scratch, ret_text);
     }
@@ -60,9 +65,9 @@ static resmon_status read_member_file(struct rm_process_tree *tree, struct rm_co
 static double cpu_seconds(const struct rm_collect *collect, const struct rm_tree_member *member,
                           const struct rm_pid_stat *stat)
 {
-    struct timespec cpu;
-    if (collect->root.is_live && clock_gettime(member->clock, &cpu) == 0) {
-        return (double)cpu.tv_sec + (double)cpu.tv_nsec * 1e-9;
+    int64_t cpu_ns;
+    if (member->has_clock && rm_clock_read_cpu(member->clock, &cpu_ns)) {
+        return (double)cpu_ns * 1e-9;
     }
     return (double)(stat->utime + stat->stime) * collect->tick_s;
 }
@@ -79,6 +84,26 @@ static bool read_member_io(struct rm_process_tree *tree, struct rm_collect *coll
     return true;
 }
 
+static const enum rm_io_field own_fields[RM_TREE_IO_FIELDS] = {
+    [RM_TREE_READ_CHARS] = RM_IO_READ_CHARS,
+    [RM_TREE_WRITE_CHARS] = RM_IO_WRITE_CHARS,
+    [RM_TREE_READ_BYTES] = RM_IO_READ_BYTES,
+    [RM_TREE_WRITE_BYTES] = RM_IO_WRITE_BYTES,
+};
+
+/* Our own process: less what the library did, up to just before.  A call that only one side has
+ * counted must not make a figure fall. */
+static void take_ours_out(const struct rm_tree_member *member, const uint64_t ours[RM_IO_FIELDS],
+                          uint64_t io[RM_TREE_IO_FIELDS])
+{
+    for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
+        uint64_t own = ours[own_fields[f]];
+        uint64_t before = (uint64_t)member->io[f];
+        io[f] = io[f] > own ? io[f] - own : 0;
+        io[f] = io[f] > before ? io[f] : before;
+    }
+}
+
 static double waited_seconds(const struct rm_collect *collect, const struct rm_pid_stat *stat)
 {
     return (double)(stat->cutime + stat->cstime) * collect->tick_s;
@@ -88,19 +113,24 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
                          struct rm_tree_member *member)
 {
     struct rm_text text;
-    uint64_t size, resident, shared, count, found;
+    struct rm_pid_statm statm;
+    uint64_t count, found;
     uint64_t io[RM_TREE_IO_FIELDS] = {0};
+    uint64_t ours[RM_IO_FIELDS];
     char dir[32];
     if (read_member_file(tree, collect, member, RM_TREE_STATM, &text) == RESMON_OK &&
-        rm_parse_u64(&text, &size) && rm_parse_u64(&text, &resident) &&
-        rm_parse_u64(&text, &shared) && (size > 0 || member->is_zombie)) {
+        rm_pid_statm_parse(text, &statm) && (statm.size > 0 || member->is_zombie)) {
         /* Not from stat, whose rss leaves out what the CPUs have not yet added up (proc(5)). */
-        member->vms = (double)size * collect->page_bytes;
-        member->rss = (double)resident * collect->page_bytes;
-        member->shared = (double)shared * collect->page_bytes;
+        member->vms = (double)statm.size * collect->page_bytes;
+        member->rss = (double)statm.resident * collect->page_bytes;
+        member->shared = (double)statm.shared * collect->page_bytes;
     }
     /* Not readable for another user's process, nor for a zombie: the last figures stay. */
+    rm_own_io_ours(ours);
     if (read_member_io(tree, collect, member, io, &found)) {
+        if (collect->is_self && member == &tree->members[0]) {
+            take_ours_out(member, ours, io);
+        }
         tree->io_found |= found;
         for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
             double now = (found >> f & 1) != 0 ? (double)io[f] : member->io[f];
@@ -132,7 +162,7 @@ static resmon_status update_member(struct rm_process_tree *tree, struct rm_colle
     struct rm_text text;
     struct rm_pid_stat stat;
     resmon_status status = read_member_file(tree, collect, member, RM_TREE_STAT, &text);
-    bool is_own = collect->is_self && member->pid == (uint64_t)collect->pid;
+    bool is_own = collect->is_self && member->pid == (uint64_t)collect->proc_pid;
     if (status != RESMON_OK && (is_own || !says_ended(status))) {
         return status;
     }
@@ -140,7 +170,7 @@ static resmon_status update_member(struct rm_process_tree *tree, struct rm_colle
         return rm_error(RESMON_EFORMAT, "the stat file of process %llu is garbled",
                         (unsigned long long)member->pid);
     }
-    member->is_alive = status == RESMON_OK && !rm_pid_stat_is_removed(&stat) &&
+    member->is_alive = status == RESMON_OK && !rm_pid_stat_is_removed(&stat) && !member->has_left &&
                        (member->starttime == 0 || member->starttime == stat.starttime);
     if (!member->is_alive) {
         return RESMON_OK;
@@ -153,6 +183,7 @@ static resmon_status update_member(struct rm_process_tree *tree, struct rm_colle
     member->ppid = stat.ppid;
     member->is_zombie = stat.state == 'Z';
     member->threads = (double)stat.threads;
+    member->own_threads = is_own ? rm_collect_own_threads(collect) : 0.0;
     member->vms = (double)stat.vsize;
     member->rss = (double)stat.rss * collect->page_bytes; /* should statm not be readable */
     read_details(tree, collect, member);
@@ -161,65 +192,37 @@ static resmon_status update_member(struct rm_process_tree *tree, struct rm_colle
 
 /* ---- the index by pid ------------------------------------------------------------------- */
 
-static size_t slot_of(const struct rm_process_tree *tree, uint64_t pid)
+static uint64_t hash_of(uint64_t pid)
 {
-    return (size_t)(pid * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (tree->index_room - 1);
+    return rm_hash_u64(RM_HASH_START, pid);
 }
 
-static void index_add(struct rm_process_tree *tree, size_t position)
+static struct rm_tree_member *find_member(const struct rm_process_tree *tree, uint64_t pid)
 {
-    size_t slot = slot_of(tree, tree->members[position].pid);
-    while (tree->index[slot] != 0) {
-        slot = (slot + 1) & (tree->index_room - 1);
-    }
-    tree->index[slot] = (uint32_t)position + 1;
-}
-
-static struct rm_tree_member *find_member(struct rm_process_tree *tree, uint64_t pid)
-{
-    for (size_t slot = slot_of(tree, pid); tree->index[slot] != 0;
-         slot = (slot + 1) & (tree->index_room - 1)) {
-        struct rm_tree_member *member = &tree->members[tree->index[slot] - 1];
-        if (member->pid == pid) {
-            return member;
+    struct rm_map_search search = {.hash = hash_of(pid)};
+    for (uint32_t position; rm_map_next(&tree->by_pid, &search, &position);) {
+        if (tree->members[position].pid == pid) {
+            return &tree->members[position];
         }
     }
     return NULL;
 }
 
-static void rebuild_index(struct rm_process_tree *tree)
-{
-    memset(tree->index, 0, tree->index_room * sizeof *tree->index);
-    for (size_t i = 0; i < tree->count; i++) {
-        index_add(tree, i);
-    }
-}
-
 static bool make_room(struct rm_process_tree *tree)
 {
-    if (tree->count < tree->room) {
-        return true;
-    }
-    size_t room = tree->room == 0 ? 32 : tree->room * 2;
-    if (room > RM_TREE_MAX_MEMBERS) {
+    if (tree->count == RM_TREE_MAX_MEMBERS) {
         tree->is_full = true;
         return false;
     }
-    struct rm_tree_member *members = rm_realloc(tree->members, room, sizeof *members);
-    if (members == NULL) {
+    struct rm_tree_member *members =
+        rm_grow(tree->members, tree->count, &tree->room, sizeof *members);
+    if (members != NULL) {
+        tree->members = members;
+    }
+    if (members == NULL || !rm_map_reserve(&tree->by_pid, tree->count + 1)) {
         tree->has_missed = true;
         return false;
     }
-    tree->members = members;
-    uint32_t *index = rm_realloc(tree->index, room * 2, sizeof *index);
-    if (index == NULL) {
-        tree->has_missed = true;
-        return false;
-    }
-    tree->index = index;
-    tree->index_room = room * 2;
-    tree->room = room;
-    rebuild_index(tree);
     return true;
 }
 
@@ -227,6 +230,15 @@ static void forget_growth(struct rm_tree_member *member)
 {
     member->waited_growth_s = 0.0;
     memset(member->io_growth, 0, sizeof member->io_growth);
+}
+
+/* False when the process has ended.  One without a number here has its clock's ticks only. */
+static bool find_clock(struct rm_collect *collect, struct rm_tree_member *member)
+{
+    int64_t pid =
+        rm_pid_view_here(&collect->view, &collect->root, &collect->scratch, (int64_t)member->pid);
+    member->has_clock = pid > 0 && clock_getcpuclockid((pid_t)pid, &member->clock) == 0;
+    return pid <= 0 || member->has_clock;
 }
 
 /* A process that is not known yet joins, if it is (still) there. */
@@ -237,7 +249,7 @@ static void add_member(struct rm_process_tree *tree, struct rm_collect *collect,
     }
     struct rm_tree_member *member = &tree->members[tree->count];
     *member = (struct rm_tree_member){.pid = pid};
-    if (collect->root.is_live && clock_getcpuclockid((pid_t)pid, &member->clock) != 0) {
+    if (collect->root.is_live && !find_clock(collect, member)) {
         return;
     }
     tree->has_missed |= update_member(tree, collect, member) != RESMON_OK;
@@ -246,7 +258,7 @@ static void add_member(struct rm_process_tree *tree, struct rm_collect *collect,
         return;
     }
     forget_growth(member);
-    index_add(tree, tree->count++);
+    rm_map_add(&tree->by_pid, hash_of(pid), (uint32_t)tree->count++);
 }
 
 /* ---- children --------------------------------------------------------------------------- */
@@ -341,6 +353,27 @@ static bool visit_process(void *context, const char *name)
         search->has_changed |= search->tree->count > before; /* no room: not for ever */
     }
     return true;
+}
+
+/* Those that ended but were not waited for are in no list. */
+static resmon_status find_group_members(struct rm_process_tree *tree, struct rm_collect *collect)
+{
+    resmon_status status = rm_collect_list_group(collect);
+    tree->has_missed = status != RESMON_OK;
+    if (status != RESMON_OK && status != RESMON_ENOMEM) {
+        return status; /* nobody has left by that */
+    }
+    for (size_t i = 0; i < tree->count && status == RESMON_OK; i++) {
+        struct rm_tree_member *member = &tree->members[i];
+        member->has_left =
+            !member->is_zombie && !rm_cgroup_members_has(&collect->members, member->pid);
+    }
+    for (size_t i = 0; i < collect->members.count; i++) {
+        if (find_member(tree, collect->members.pids[i]) == NULL) {
+            add_member(tree, collect, collect->members.pids[i]);
+        }
+    }
+    return RESMON_OK;
 }
 
 /* Members added on the way are visited too, so grandchildren are found at once. */
@@ -487,15 +520,17 @@ static void settle(struct rm_process_tree *tree, struct rm_collect *collect,
 static void remove_ended(struct rm_process_tree *tree)
 {
     size_t kept = 0;
+    rm_map_clear(&tree->by_pid);
     for (size_t i = 0; i < tree->count; i++) {
         if (tree->members[i].is_alive) {
-            tree->members[kept++] = tree->members[i];
+            tree->members[kept] = tree->members[i];
+            rm_map_add(&tree->by_pid, hash_of(tree->members[kept].pid), (uint32_t)kept);
+            kept++;
         } else {
             close_member(tree, &tree->members[i]);
         }
     }
     tree->count = kept;
-    rebuild_index(tree);
 }
 
 /* The program has closed our descriptors: what is kept open may be files of its own. */
@@ -505,6 +540,20 @@ static void forget_lost_files(struct rm_process_tree *tree, const struct rm_coll
         close_member(tree, &tree->members[i]);
     }
     tree->generation = collect->root.generation;
+}
+
+/* Who is new; nobody is where none was started anywhere. */
+static resmon_status find_new(struct rm_process_tree *tree, struct rm_collect *collect,
+                              bool has_ended)
+{
+    bool has_news = has_forked(tree, collect);
+    if (collect->is_group) {
+        return has_news || has_ended ? find_group_members(tree, collect) : RESMON_OK;
+    }
+    if (has_news) {
+        find_children(tree, collect);
+    }
+    return RESMON_OK;
 }
 
 resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *collect)
@@ -518,7 +567,7 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
         }
         ended += tree->members[i].is_alive ? 0 : 1;
     }
-    if (!tree->members[0].is_alive) {
+    if (!collect->is_group && !tree->members[0].is_alive) {
         return rm_error(RESMON_ESRCH, "process %lld has ended", (long long)collect->pid);
     }
     if (ended > 0) {
@@ -535,14 +584,24 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
     for (size_t i = 0; i < tree->count; i++) {
         forget_growth(&tree->members[i]);
     }
-    if (has_forked(tree, collect)) {
-        find_children(tree, collect);
-    }
+    resmon_status status = find_new(tree, collect, ended > 0);
     if (tree->is_full) {
         rm_collect_remark(collect,
                           "the tree has had more processes than the 8192 that are counted");
     }
-    return RESMON_OK;
+    return status;
+}
+
+uint64_t rm_tree_child_above(const struct rm_process_tree *tree,
+                             const struct rm_tree_member *member)
+{
+    for (size_t steps = 0; member != NULL && steps < tree->count; steps++) {
+        if (member->ppid == tree->members[0].pid) {
+            return member->pid;
+        }
+        member = find_member(tree, member->ppid);
+    }
+    return 0;
 }
 
 static size_t share_of_descriptors(void)
@@ -564,11 +623,15 @@ resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *coll
     if (!make_room(tree)) {
         return rm_error(RESMON_ENOMEM, "out of memory for a process tree");
     }
-    add_member(tree, collect, (uint64_t)collect->pid);
+    if (collect->is_group) {
+        (void)has_forked(tree, collect);
+        return find_group_members(tree, collect);
+    }
+    add_member(tree, collect, (uint64_t)collect->proc_pid);
     if (tree->count == 0) {
         return rm_error(RESMON_ESRCH, "process %lld does not exist", (long long)collect->pid);
     }
-    struct search search = {.tree = tree, .collect = collect, .pid = (uint64_t)collect->pid};
+    struct search search = {.tree = tree, .collect = collect, .pid = (uint64_t)collect->proc_pid};
     add_listed_children(&search, search.pid);
     tree->has_children_files = search.is_supported;
     (void)has_forked(tree, collect);
@@ -583,6 +646,6 @@ void rm_tree_close(struct rm_process_tree *tree)
     }
     rm_file_close(&tree->loadavg);
     rm_free(tree->members);
-    rm_free(tree->index);
+    rm_map_free(&tree->by_pid);
     *tree = (struct rm_process_tree){0};
 }

@@ -8,6 +8,8 @@
  * to the process that waits for it; where the nearest living ancestor shows at least that much more
  * waited-for CPU time and I/O, nothing is lost, not even of children too short-lived to be seen.
  * Otherwise the last figures seen are carried on, and what ended counts as uncounted.
+ *
+ * Of a control group the set is who is in it and in those below; who leaves it has ended.
  */
 #ifndef RM_COLLECT_PROCESS_TREE_H
 #define RM_COLLECT_PROCESS_TREE_H
@@ -15,8 +17,9 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/map.h"
 #include "collect/collect.h"
-#include "sys/pid_stat.h"
+#include "os/pid_stat.h"
 
 #define RM_TREE_MAX_MEMBERS 8192U
 
@@ -31,12 +34,14 @@ enum {
 enum { RM_TREE_STAT, RM_TREE_STATM, RM_TREE_IO, RM_TREE_FILES };
 
 struct rm_tree_member {
-    uint64_t pid;
+    uint64_t pid; /* as /proc has it */
     uint64_t ppid;
     uint64_t starttime;
-    clockid_t clock;
+    clockid_t clock; /* if has_clock */
+    bool has_clock;
     bool is_alive;
     bool is_zombie;
+    bool has_left; /* the control group that is observed */
     struct rm_kept kept[RM_TREE_FILES];
     double own_s;           /* CPU time */
     double waited_s;        /* of children that were waited for */
@@ -47,14 +52,14 @@ struct rm_tree_member {
     double io[RM_TREE_IO_FIELDS];
     double io_growth[RM_TREE_IO_FIELDS]; /* as waited_growth_s */
     double rss, vms, shared, threads, fds;
+    double own_threads; /* of the library, among `threads` */
 };
 
 struct rm_process_tree {
-    struct rm_tree_member *members; /* [0] is the root */
+    struct rm_tree_member *members; /* [0] is the root, but of a control group */
     size_t count;
     size_t room;
-    uint32_t *index;   /* open-addressing table of positions + 1, by pid */
-    size_t index_room; /* a power of two */
+    struct rm_map by_pid; /* of `members` */
     size_t open_files;
     uint32_t generation;     /* of the root that members' files were opened below */
     size_t open_bound;       /* a share of RLIMIT_NOFILE: the program needs its own */
@@ -70,12 +75,17 @@ struct rm_process_tree {
     double exited, uncounted;
 };
 
-/** Finds the tree below collect->pid; keeps files of members open if it is read often. */
+/** Finds the tree below collect->proc_pid; keeps files of members open if it is read often. */
 resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *collect,
                            bool keeps_files);
 
-/** Brings members and figures up to date; RESMON_ESRCH when the root has ended. */
+/** Brings members and figures up to date; RESMON_ESRCH when the root has ended, or the group. */
 resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *collect);
+
+/** The child of the root that a member descends from, or is; 0: none, it is the root or an orphan.
+ */
+uint64_t rm_tree_child_above(const struct rm_process_tree *tree,
+                             const struct rm_tree_member *member);
 
 void rm_tree_close(struct rm_process_tree *tree);
 

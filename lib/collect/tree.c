@@ -5,6 +5,7 @@
 #include "collect/collect.h"
 #include "collect/process_tree.h"
 #include "collect/rate.h"
+#include "os/tree_cpu.h"
 
 enum {
     PROCESSES,
@@ -43,8 +44,9 @@ static const uint16_t metrics[] = {
 
 struct state {
     struct rm_process_tree tree;
-    double highest[COUNT]; /* of each counter so far: a race between two files of /proc, or the
-                              rounding of ticks, must not make one fall */
+    struct rm_file group_cpu; /* of the control group that is observed */
+    double highest[COUNT];    /* of each counter so far: a race between two files of /proc, or the
+                                 rounding of ticks, must not make one fall */
     struct rm_rate rate;
 };
 
@@ -55,7 +57,7 @@ static void add_member(double *values, const struct rm_tree_member *member)
     values[RSS] += member->rss;
     values[VMS] += member->vms;
     values[SHARED] += member->shared;
-    values[THREADS] += member->is_zombie ? 0.0 : member->threads;
+    values[THREADS] += member->is_zombie ? 0.0 : member->threads - member->own_threads;
     values[FDS] += member->fds;
     values[READ_BYTES] += member->io[RM_TREE_READ_BYTES];
     values[WRITE_BYTES] += member->io[RM_TREE_WRITE_BYTES];
@@ -92,6 +94,56 @@ static void hide_unknown(const struct rm_process_tree *tree, double *values)
     }
 }
 
+/* The process has ended: the kernel's account of it and of all that was waited for takes the place
+ * of what samples saw. */
+static void settle_cpu(const struct rm_process_tree *tree, const resmon_run_usage *usage,
+                       double *values)
+{
+    values[CPU_TIME] = usage->user_s + usage->system_s;
+    for (size_t i = 1; i < tree->count; i++) {
+        const struct rm_tree_member *member = &tree->members[i];
+        values[CPU_TIME] += member->own_s + member->waited_s;
+    }
+}
+
+/* The kernel's account of a group has all that was ever in it. */
+static void take_group_cpu(struct rm_collect *collect, struct state *state, double *values)
+{
+    static const struct rm_key keys[] = {RM_KEY("usage_usec", 0)};
+    struct rm_text text;
+    uint64_t number;
+    bool is_v2 = collect->cgroup.places[RM_CGROUP_CPUACCT].version == 2;
+    if (!rm_file_is_open(&state->group_cpu) ||
+        rm_collect_read(collect, &state->group_cpu, &text) != RESMON_OK) {
+        return;
+    }
+    if (is_v2 ? rm_parse_keys(text, keys, 1, &number) != 0 : rm_parse_u64(&text, &number)) {
+        values[CPU_TIME] = (double)number * (is_v2 ? 1e-6 : 1e-9);
+    }
+}
+
+static uint64_t ns_of(double seconds)
+{
+    return seconds > 0.0 ? (uint64_t)(seconds * 1e9) : 0;
+}
+
+/* For scopes, which read the clocks of these at any moment. */
+static void publish(const struct state *state)
+{
+    struct rm_descendant descendants[RM_DESCENDANTS];
+    size_t count = 0;
+    for (size_t i = 1; i < state->tree.count && count < RM_DESCENDANTS; i++) {
+        const struct rm_tree_member *member = &state->tree.members[i];
+        descendants[count++] = (struct rm_descendant){
+            .pid = (int64_t)member->pid,
+            .child = (int64_t)rm_tree_child_above(&state->tree, member),
+            .own_ns = ns_of(member->own_s),
+            .waited_ns = ns_of(member->waited_s),
+        };
+    }
+    rm_tree_cpu_publish(state, descendants, count, ns_of(state->tree.carried_s));
+}
+
 static resmon_status read_tree(struct rm_collect *collect, void *state_, double *values)
 {
     struct state *state = state_;
@@ -114,6 +166,14 @@ static resmon_status read_tree(struct rm_collect *collect, void *state_, double 
     values[WRITE_BYTES] += tree->carried_io[RM_TREE_WRITE_BYTES];
     values[READ_CHARS] += tree->carried_io[RM_TREE_READ_CHARS];
     values[WRITE_CHARS] += tree->carried_io[RM_TREE_WRITE_CHARS];
+    if (collect->is_self && collect->root.is_live) {
+        publish(state);
+    }
+    const resmon_run_usage *usage = RM_LOAD_ACQUIRE(&collect->usage);
+    if (usage != NULL) {
+        settle_cpu(tree, usage, values);
+    }
+    take_group_cpu(collect, state, values);
     keep_rising(state, values);
     hide_unknown(tree, values);
     values[CPU_PERCENT] = 100.0 * rm_rate_take(&state->rate, values[CPU_TIME], now_ns);
@@ -126,12 +186,20 @@ static resmon_status read_tree(struct rm_collect *collect, void *state_, double 
 static resmon_status open_tree(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
+    if (collect->is_group) {
+        bool is_v2 = collect->cgroup.places[RM_CGROUP_CPUACCT].version == 2;
+        (void)rm_collect_open_cgroup(collect, &state->group_cpu, RM_CGROUP_CPUACCT,
+                                     is_v2 ? "cpu.stat" : "cpuacct.usage");
+    }
     return rm_tree_open(&state->tree, collect, true);
 }
 
 static void close_tree(void *state_)
 {
-    rm_tree_close(&((struct state *)state_)->tree);
+    struct state *state = state_;
+    rm_tree_cpu_withdraw(state);
+    rm_tree_close(&state->tree);
+    rm_file_close(&state->group_cpu);
 }
 
 const struct rm_collector rm_collect_tree = {

@@ -44,7 +44,9 @@ static resmon_status open_smaps(struct rm_collect *collect, void *tree)
 {
     struct rm_smaps own;
     resmon_status status = rm_tree_open(tree, collect, false);
-    return status == RESMON_OK ? rm_smaps_read(collect, collect->proc_dir, &own) : status;
+    return status == RESMON_OK && !collect->is_group
+               ? rm_smaps_read(collect, collect->proc_dir, &own)
+               : status;
 }
 
 static void close_smaps(void *tree)

@@ -29,7 +29,7 @@
 #define RM_ARCH_OTHER UINT32_C(131072) /* not known */
 #define RM_ARCH_ANY   UINT32_C(262143)
 
-/* Those that have nothing but generic events here. */
+/* Processors of which only the generic events are known. */
 #define RM_ARCH_UNKNOWN (RM_ARCH_INTEL | RM_ARCH_AMD | RM_ARCH_OTHER)
 
 /** The bit of a processor, by what /proc/cpuinfo says: vendor_id ("ARM" for its implementers),

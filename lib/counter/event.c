@@ -78,6 +78,13 @@ void rm_perf_event_encode(struct rm_perf_event *event, uint32_t type, const uint
     }
 }
 
+void rm_perf_events_try(struct rm_nearest *nearest)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(generic); i++) {
+        rm_nearest_try(nearest, generic[i].name);
+    }
+}
+
 bool rm_perf_event_generic(const char *name, struct rm_perf_event *ret_event)
 {
     struct rm_perf_event event = {.type = 0};

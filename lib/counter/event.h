@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the names of events: what a text of the options asks for.  Pure; sys/pfm.h knows the names
- * of libpfm4, and sys/perf.h opens events.
+ * Owns the names of events: what a text of the options asks for.  Pure; os/pfm.h knows the names
+ * of libpfm4, and os/perf.h opens events.
  */
 #ifndef RM_COUNTER_EVENT_H
 #define RM_COUNTER_EVENT_H
@@ -11,6 +11,7 @@
 
 #include <resmon/status.h>
 
+#include "base/nearest.h"
 #include "base/parse.h"
 
 #define RM_EVENT_NAME_BYTES 96
@@ -38,6 +39,9 @@ resmon_status rm_perf_event_parse(struct rm_text text, struct rm_perf_event *ret
 
 /** Completes an event of libpfm4's, whose name stays. */
 void rm_perf_event_encode(struct rm_perf_event *event, uint32_t type, const uint64_t config[3]);
+
+/** Looks at the names of all generic events. */
+void rm_perf_events_try(struct rm_nearest *nearest);
 
 /** A generic event by its name; false: there is none. */
 bool rm_perf_event_generic(const char *name, struct rm_perf_event *ret_event);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/nearest.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "counter/formula.h"
@@ -16,7 +17,7 @@ static const struct rm_counter_code codes[] = {
 
 static const struct rm_counter_row rows[] = {
 #define RM_COUNTER_ROW(group, metric, archs, formula, note) \
-    {(group), (metric), (archs), (formula), (note)},
+    {group, metric, (archs), (formula), (note)},
 #include "counter/groups.def"
 #undef RM_COUNTER_ROW
 };
@@ -132,6 +133,16 @@ const char *rm_counters_group(size_t index, uint32_t *ret_bit)
     }
     *ret_bit = groups[index].bit;
     return groups[index].name;
+}
+
+const char *rm_counters_nearest(const char *name)
+{
+    struct rm_nearest nearest = rm_nearest_new(name, strlen(name));
+    for (size_t i = 0; i < RM_ARRAY_LEN(groups); i++) {
+        rm_nearest_try(&nearest, groups[i].name);
+    }
+    rm_perf_events_try(&nearest);
+    return nearest.name;
 }
 
 static resmon_status add_event(struct rm_counters_wanted *wanted, struct rm_text part, size_t most)

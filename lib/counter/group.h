@@ -11,7 +11,7 @@
 
 /* A metric of a microarchitecture. */
 struct rm_counter_row {
-    const char *group, *metric;
+    char group[12], metric[28];
     uint32_t archs;
     const char *formula; /* NULL: the hardware cannot tell; `note` says why */
     const char *note;    /* NULL: nothing to say */
@@ -19,7 +19,7 @@ struct rm_counter_row {
 
 /* An event of a microarchitecture. */
 struct rm_counter_code {
-    const char *alias; /* of formulas */
+    char alias[24]; /* of formulas */
     uint32_t archs;
     const char *name; /* libpfm4's; NULL: it has none */
     uint64_t code;
@@ -74,6 +74,9 @@ struct rm_counters_wanted {
  */
 resmon_status rm_counters_parse(const char *text, size_t most,
                                 struct rm_counters_wanted *ret_wanted);
+
+/** The group, or event with a name of its own, that somebody meant who wrote `name`; NULL: none. */
+const char *rm_counters_nearest(const char *name);
 
 /** Name of group `index`; NULL past the last. */
 const char *rm_counters_group(size_t index, uint32_t *ret_bit);

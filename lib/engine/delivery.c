@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/struct_size.h"
+#include "os/outfile.h"
 
 /* Thread names; index = lane. */
 enum { LANE_LOCAL, LANE_REMOTE };
@@ -21,6 +22,10 @@ resmon_status rm_delivery_add(struct rm_delivery *delivery, const resmon_sink_op
         return rm_error(RESMON_EINVAL, "flags of a sink: unknown bits 0x%llx",
                         (unsigned long long)known.flags);
     }
+    if ((known.parts & ~RESMON_PART_ALL) != 0) {
+        return rm_error(RESMON_EINVAL, "parts of a sink: unknown bits 0x%llx",
+                        (unsigned long long)(known.parts & ~RESMON_PART_ALL));
+    }
     if (delivery->sink_count == RM_MAX_SINKS) {
         return rm_error(RESMON_ENOSPC, "a monitor has at most %d sinks", RM_MAX_SINKS);
     }
@@ -36,6 +41,25 @@ resmon_status rm_delivery_add(struct rm_delivery *delivery, const resmon_sink_op
     delivery->sinks[delivery->sink_count].index = rm_lane_add(lane, &known, context);
     delivery->sink_count++;
     return RESMON_OK;
+}
+
+void rm_delivery_own(struct rm_delivery *delivery, const struct rm_own_sink *own)
+{
+    size_t last = delivery->sink_count - 1;
+    rm_lane_own(delivery->sinks[last].lane, delivery->sinks[last].index, own);
+    delivery->sinks[last].name = own->name;
+    delivery->sinks[last].file = own->file;
+}
+
+const char *rm_delivery_writer(const struct rm_delivery *delivery, const char *path)
+{
+    for (size_t i = 0; i < delivery->sink_count; i++) {
+        const char *file = delivery->sinks[i].file;
+        if (file != NULL && rm_outfile_is_same(file, path)) {
+            return delivery->sinks[i].name;
+        }
+    }
+    return NULL;
 }
 
 resmon_status rm_delivery_start(struct rm_delivery *delivery, const struct rm_lane_terms *terms)
@@ -86,6 +110,47 @@ uint64_t rm_delivery_dropped(void *context)
         dropped += delivery->lanes[i] != NULL ? rm_lane_dropped(delivery->lanes[i]) : 0;
     }
     return dropped;
+}
+
+uint64_t rm_delivery_parts(const struct rm_delivery *delivery)
+{
+    uint64_t parts = 0;
+    for (size_t i = 0; i < RM_LANES; i++) {
+        parts |= delivery->lanes[i] != NULL ? rm_lane_parts(delivery->lanes[i]) : 0;
+    }
+    return parts;
+}
+
+uint64_t rm_delivery_draft_parts(const struct rm_delivery *delivery)
+{
+    uint64_t parts = 0;
+    for (size_t i = 0; i < RM_LANES; i++) {
+        parts |= delivery->lanes[i] != NULL ? rm_lane_draft_parts(delivery->lanes[i]) : 0;
+    }
+    return parts;
+}
+
+uint64_t rm_delivery_draft(struct rm_delivery *delivery, resmon_run *run, uint64_t timeout_ms)
+{
+    int64_t begin_ns = rm_clock_monotonic_ns();
+    int64_t until_ns = begin_ns + (int64_t)timeout_ms * RM_NS_PER_MS / 4;
+    for (size_t i = 0; i < RM_LANES; i++) {
+        if (delivery->lanes[i] != NULL && rm_lane_draft_parts(delivery->lanes[i]) != 0) {
+            rm_lane_draft(delivery->lanes[i], run, until_ns);
+        }
+    }
+    uint64_t took_ms = (uint64_t)((rm_clock_monotonic_ns() - begin_ns) / RM_NS_PER_MS);
+    return took_ms < timeout_ms ? timeout_ms - took_ms : 0;
+}
+
+uint64_t rm_delivery_cpu_ns(void *context)
+{
+    const struct rm_delivery *delivery = context;
+    uint64_t cpu_ns = 0;
+    for (size_t i = 0; i < RM_LANES; i++) {
+        cpu_ns += delivery->lanes[i] != NULL ? rm_lane_cpu_ns(delivery->lanes[i]) : 0;
+    }
+    return cpu_ns;
 }
 
 /* Sinks are to be done before the one who waits for them gives up: the difference is for putting

@@ -21,6 +21,7 @@ struct rm_delivery {
     struct {
         struct rm_lane *lane;
         size_t index;
+        const char *name, *file; /* of the library's own; file NULL: it has none */
     } sinks[RM_MAX_SINKS];
     size_t sink_count;
 };
@@ -28,6 +29,12 @@ struct rm_delivery {
 /** RESMON_EINVAL for a short or foreign table, RESMON_ENOSPC past RM_MAX_SINKS; RESMON_ENOMEM. */
 resmon_status rm_delivery_add(struct rm_delivery *delivery, const resmon_sink_ops *ops,
                               void *context);
+
+/** The sink that was added last is the library's own. */
+void rm_delivery_own(struct rm_delivery *delivery, const struct rm_own_sink *own);
+
+/** The name of the sink that writes the file `path`; NULL: none does. */
+const char *rm_delivery_writer(const struct rm_delivery *delivery, const char *path);
 
 resmon_status rm_delivery_start(struct rm_delivery *delivery, const struct rm_lane_terms *terms);
 
@@ -38,6 +45,21 @@ bool rm_delivery_wants_rows(const struct rm_delivery *delivery);
 void rm_delivery_row(void *delivery, int64_t t_ns, const double *values);
 void rm_delivery_tag(void *delivery, int64_t t_ns, const char *label);
 uint64_t rm_delivery_dropped(void *delivery);
+
+/** CPU time of its threads so far.  Any thread. */
+uint64_t rm_delivery_cpu_ns(void *delivery);
+
+/** Parts of the finished run that the sinks look at (RESMON_PART_*); and those of a draft, which is
+ * the finished run without names: 0: no sink wants one. */
+uint64_t rm_delivery_parts(const struct rm_delivery *delivery);
+uint64_t rm_delivery_draft_parts(const struct rm_delivery *delivery);
+
+/**
+ * After the last sample: shows the finished run, which is not whole yet, to the sinks that want a
+ * draft, and waits for them: a quarter of the time at most.  One that takes longer goes on.  The
+ * time that is left.
+ */
+uint64_t rm_delivery_draft(struct rm_delivery *delivery, resmon_run *run, uint64_t timeout_ms);
 
 /**
  * After the last sample: shows the sinks the finished run (NULL: none), and waits for them.  The

@@ -8,6 +8,11 @@
 #include "base/status.h"
 #include "store/scope_energy.h"
 
+bool rm_energy_division_is_wanted(uint64_t domains)
+{
+    return (domains & RESMON_DOMAIN_ENERGY) != 0;
+}
+
 resmon_status rm_energy_division_open(struct rm_energy_division *division,
                                       struct rm_scope_session *session)
 {
@@ -37,14 +42,13 @@ static double read_threads(struct rm_energy_division *division)
     for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
         const struct rm_scope_thread_record *thread = rm_block_record(block, RM_SECTION_THREADS, i);
         struct rm_thread_cpu *seen = &division->threads[i];
-        struct timespec now;
+        int64_t cpu_ns;
         division->grown_s[i] = 0.0;
         if (thread->state != RM_THREAD_LIVE ||
-            clock_gettime((clockid_t)thread->cpu_clock, &now) != 0) {
+            !rm_clock_read_cpu((clockid_t)thread->cpu_clock, &cpu_ns)) {
             seen->clock = 0;
             continue;
         }
-        int64_t cpu_ns = (int64_t)now.tv_sec * RM_NS_PER_S + now.tv_nsec;
         bool is_same = seen->clock == thread->cpu_clock && cpu_ns >= seen->ns;
         int64_t grown_ns = cpu_ns - (is_same ? seen->ns : thread->cpu_start_ns);
         division->grown_s[i] = grown_ns > 0 ? (double)grown_ns * 1e-9 : 0.0;

@@ -31,6 +31,9 @@ struct rm_energy_division {
     double *grown_s;               /* since the time before, by slot */
 };
 
+/** Whether a run of these domains (RESMON_DOMAIN_*) has energy of scopes. */
+bool rm_energy_division_is_wanted(uint64_t domains);
+
 /** Prepares for a session; RESMON_ENOMEM. */
 resmon_status rm_energy_division_open(struct rm_energy_division *division,
                                       struct rm_scope_session *session);

@@ -6,10 +6,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/compiler.h"
+#include "base/condition.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -28,8 +29,8 @@ struct rm_gpus {
 
     /* Guards the members below. */
     pthread_mutex_t lock;
-    pthread_cond_t asked;
-    pthread_cond_t answered;
+    struct rm_condition asked;
+    struct rm_condition answered;
     bool is_open, is_stopping, has_ended;
     bool is_left; /* by rm_gpus_stop(): the thread frees this */
     resmon_status status;
@@ -37,6 +38,7 @@ struct rm_gpus {
     uint64_t requested, served;
     struct rm_gpu_reading *readings; /* of `served` */
     struct rm_gpu_reading *fresh;    /* the thread's, being filled */
+    uint64_t cpu_ns;                 /* atomic: of the thread */
 };
 
 /* ---- on the thread ---------------------------------------------------------------------- */
@@ -67,7 +69,7 @@ static void tell_open(struct rm_gpus *gpus, resmon_status status)
     gpus->is_open = true;
     gpus->status = status;
     (void)rm_text_set(gpus->why, sizeof gpus->why, status != RESMON_OK ? resmon_last_error() : "");
-    (void)pthread_cond_broadcast(&gpus->answered);
+    rm_condition_signal(&gpus->answered);
     (void)pthread_mutex_unlock(&gpus->lock);
 }
 
@@ -76,7 +78,7 @@ static bool wait_for_request(struct rm_gpus *gpus, uint64_t *ret_request)
 {
     (void)pthread_mutex_lock(&gpus->lock);
     while (!gpus->is_stopping && gpus->requested == gpus->served) {
-        (void)pthread_cond_wait(&gpus->asked, &gpus->lock);
+        (void)rm_condition_wait(&gpus->asked, &gpus->lock, RM_WAIT_FOR_EVER);
     }
     bool is_stopping = gpus->is_stopping;
     *ret_request = gpus->requested;
@@ -91,12 +93,13 @@ static void serve(struct rm_gpus *gpus)
         for (size_t i = 0; i < gpus->count; i++) {
             rm_nvml_read(gpus->nvml, i, &gpus->fresh[i]);
         }
+        RM_STORE(&gpus->cpu_ns, (uint64_t)rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
         (void)pthread_mutex_lock(&gpus->lock);
         struct rm_gpu_reading *before = gpus->readings;
         gpus->readings = gpus->fresh;
         gpus->fresh = before;
         gpus->served = request;
-        (void)pthread_cond_broadcast(&gpus->answered);
+        rm_condition_signal(&gpus->answered);
         (void)pthread_mutex_unlock(&gpus->lock);
     }
 }
@@ -104,8 +107,6 @@ static void serve(struct rm_gpus *gpus)
 static void free_all(struct rm_gpus *gpus)
 {
     (void)pthread_mutex_destroy(&gpus->lock);
-    (void)pthread_cond_destroy(&gpus->asked);
-    (void)pthread_cond_destroy(&gpus->answered);
     rm_free(gpus->infos);
     rm_free(gpus->readings);
     rm_free(gpus->fresh);
@@ -125,7 +126,7 @@ static void *run_thread(void *context)
     gpus->nvml = NULL;
     gpus->has_ended = true;
     bool is_left = gpus->is_left;
-    (void)pthread_cond_broadcast(&gpus->answered);
+    rm_condition_signal(&gpus->answered);
     (void)pthread_mutex_unlock(&gpus->lock);
     if (is_left) {
         free_all(gpus);
@@ -139,11 +140,7 @@ static void *run_thread(void *context)
 static bool wait_for(struct rm_gpus *gpus, bool (*has_come)(const struct rm_gpus *), int64_t ns)
 {
     int64_t until_ns = rm_clock_monotonic_ns() + ns;
-    const struct timespec deadline = {.tv_sec = until_ns / RM_NS_PER_S,
-                                      .tv_nsec = until_ns % RM_NS_PER_S};
-    int error = 0;
-    while (error == 0 && !has_come(gpus)) {
-        error = pthread_cond_timedwait(&gpus->answered, &gpus->lock, &deadline);
+    while (!has_come(gpus) && rm_condition_wait(&gpus->answered, &gpus->lock, until_ns)) {
     }
     return has_come(gpus);
 }
@@ -168,8 +165,6 @@ static struct rm_gpus *gpus_new(void)
     struct rm_gpus *gpus = rm_alloc(1, sizeof *gpus);
     if (gpus != NULL) {
         (void)pthread_mutex_init(&gpus->lock, NULL);
-        rm_thread_cond_init(&gpus->asked);
-        rm_thread_cond_init(&gpus->answered);
     }
     return gpus;
 }
@@ -179,7 +174,7 @@ static void stop(struct rm_gpus *gpus)
     pthread_t thread = gpus->thread;
     (void)pthread_mutex_lock(&gpus->lock);
     gpus->is_stopping = true;
-    (void)pthread_cond_broadcast(&gpus->asked);
+    rm_condition_signal(&gpus->asked);
     bool is_over = wait_for(gpus, has_ended, STOP_NS);
     gpus->is_left = !is_over;
     (void)pthread_mutex_unlock(&gpus->lock);
@@ -200,7 +195,7 @@ static resmon_status start(struct rm_gpus **ret_gpus)
     if (gpus == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for GPUs");
     }
-    const struct rm_thread_work work = {"rm-gpus", RM_STACK_OF_PROGRAM, run_thread, gpus};
+    const struct rm_thread_work work = {"rm-gpus", RM_STACK_LIBRARIES, run_thread, gpus};
     resmon_status status = rm_thread_start(&gpus->thread, &work);
     if (status != RESMON_OK) {
         free_all(gpus);
@@ -255,12 +250,17 @@ const char *rm_gpus_driver(const struct rm_gpus *gpus)
     return gpus->driver;
 }
 
+uint64_t rm_gpus_cpu_ns(const struct rm_gpus *gpus)
+{
+    return gpus != NULL ? RM_LOAD(&gpus->cpu_ns) : 0;
+}
+
 bool rm_gpus_read(struct rm_gpus *gpus, struct rm_gpu_reading *ret_readings)
 {
     (void)pthread_mutex_lock(&gpus->lock);
     if (gpus->requested == gpus->served) { /* else it is still at the last one */
         gpus->requested++;
-        (void)pthread_cond_broadcast(&gpus->asked);
+        rm_condition_signal(&gpus->asked);
     }
     bool is_there = wait_for(gpus, is_served, READ_NS);
     if (is_there) {

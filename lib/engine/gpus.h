@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the thread that talks to NVML (sys/nvml.h): GPUs may answer late or never, and NVML's
+ * Owns the thread that talks to NVML (os/nvml.h): GPUs may answer late or never, and NVML's
  * descriptors are in the program's table, in which the sampling thread has no part.  The sampling
  * thread asks for a reading and waits a moment for it; a thread that hangs in the driver is left
  * behind at the end.
@@ -13,7 +13,7 @@
 
 #include <resmon/status.h>
 
-#include "sys/nvml.h"
+#include "os/nvml.h"
 
 struct rm_gpus;
 
@@ -33,5 +33,8 @@ const char *rm_gpus_driver(const struct rm_gpus *gpus);
 
 /** Fills one reading for each GPU; false: not in time, and a later call may get them. */
 bool rm_gpus_read(struct rm_gpus *gpus, struct rm_gpu_reading *ret_readings);
+
+/** CPU time of its thread so far; 0 for NULL.  Any thread. */
+uint64_t rm_gpus_cpu_ns(const struct rm_gpus *gpus);
 
 #endif

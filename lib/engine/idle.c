@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/idle.h"
 
-#include <errno.h>
-#include <time.h>
-
 #include "base/clock.h"
+#include "base/condition.h"
 #include "engine/monitor.h"
 
 /* To a deadline, so that signals do not add up. */
 static void sleep_for(double seconds)
 {
     int64_t until_ns = rm_clock_monotonic_ns() + (int64_t)(seconds * (double)RM_NS_PER_S);
-    const struct timespec until = {.tv_sec = (time_t)(until_ns / RM_NS_PER_S),
-                                   .tv_nsec = (long)(until_ns % RM_NS_PER_S)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+    struct rm_condition nothing = {0};
+    while (rm_clock_monotonic_ns() < until_ns) {
+        rm_condition_wait_past(&nothing, 0, until_ns);
     }
 }
 
@@ -24,7 +22,7 @@ static resmon_monitor_options options_of(const resmon_monitor_options *given)
     if (options.domains != 0) {
         options.domains |= RESMON_DOMAIN_ENERGY | RESMON_DOMAIN_CPU;
     }
-    if (options.scope_meters == 0) {
+    if (options.scopes == 0) {
         options.flags |= RESMON_FLAG_NO_SCOPES;
     }
     return options;

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* sem_clockwait */
 #include "engine/lane.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/condition.h"
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/ring.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "store/run.h"
+#include "run/run.h"
+#include "scope/peak.h"
 #include "store/tags.h"
 
 /* The queue lasts this long while a sink is busy, within bounds. */
@@ -41,6 +40,9 @@ struct lane_sink {
     resmon_sink_ops ops;
     void *context;
     int64_t next_snapshot_ns;
+    bool is_own; /* the library's */
+    bool wants_draft;
+    uint64_t snapshot_parts;
     bool is_off;           /* atomic: its start failed, or it did not return */
     bool is_ended;         /* guarded by the lane's lock: it had its turn at the end */
     resmon_sink_info info; /* guarded by the lane's lock; without is_off */
@@ -53,17 +55,20 @@ struct rm_lane {
     size_t sink_count;
     struct rm_ring ring; /* from the sampling thread */
     struct rm_lane_terms terms;
-    sem_t wake; /* posted for each row, and to stop */
+    struct rm_condition wake; /* signalled for each row, and to stop */
     pthread_t thread;
     bool has_thread;
     bool wants_records;    /* a sink has rows or tag */
     bool is_stopping;      /* atomic: set before the last wake */
     int64_t deadline_ns;   /* atomic */
+    uint64_t cpu_ns;       /* atomic: of the thread */
     resmon_run *final_run; /* before is_stopping */
+    resmon_run *draft;     /* atomic: taken by the thread */
 
     pthread_mutex_t lock; /* guards what follows, and how the sinks fare */
-    pthread_cond_t ended; /* on CLOCK_MONOTONIC */
+    struct rm_condition ended;
     bool is_done;
+    bool is_drafted;
     struct lane_sink *current; /* that is being called */
     resmon_status end_status;  /* of the first sink that failed in stop or flush */
     char end_text[RM_ERROR_TEXT_BYTES];
@@ -73,7 +78,7 @@ struct rm_lane {
 
 /* The lane whose thread this is: also one that was left behind, or whose starter has not come to
  * know its thread yet. */
-static RM_THREAD_LOCAL const struct rm_lane *own_lane;
+static RM_THREAD_LOCAL struct rm_lane *own_lane;
 
 /* ---- life ------------------------------------------------------------------------------- */
 
@@ -86,10 +91,8 @@ struct rm_lane *rm_lane_new(const char *thread_name)
     lane->references = 1;
     lane->thread_name = thread_name;
     lane->deadline_ns = RM_DEADLINE_NONE;
-    (void)sem_init(&lane->wake, 0, 0);
     (void)pthread_mutex_init(&lane->lock, NULL);
     (void)pthread_mutex_init(&lane->capture_lock, NULL);
-    rm_thread_cond_init(&lane->ended);
     return lane;
 }
 
@@ -98,6 +101,7 @@ static void free_memory(struct rm_lane *lane)
     rm_ring_free(&lane->ring);
     rm_run_free(lane->terms.columns);
     rm_run_free(lane->final_run);
+    rm_run_free(lane->draft);
     rm_free(lane);
 }
 
@@ -111,10 +115,8 @@ static void let_go(struct rm_lane *lane)
             lane->sinks[i].ops.close(lane->sinks[i].context);
         }
     }
-    (void)sem_destroy(&lane->wake);
     (void)pthread_mutex_destroy(&lane->lock);
     (void)pthread_mutex_destroy(&lane->capture_lock);
-    (void)pthread_cond_destroy(&lane->ended);
     free_memory(lane);
 }
 
@@ -136,10 +138,20 @@ size_t rm_lane_add(struct rm_lane *lane, const resmon_sink_ops *ops, void *conte
 {
     struct lane_sink *sink = &lane->sinks[lane->sink_count];
     *sink = (struct lane_sink){.ops = *ops, .context = context};
+    sink->ops.parts = ops->parts != 0 ? ops->parts : RESMON_PART_ALL;
+    sink->snapshot_parts = sink->ops.parts;
     (void)rm_text_set(sink->info.name, sizeof sink->info.name,
                       ops->name != NULL ? ops->name : "callback");
     lane->wants_records = lane->wants_records || ops->rows != NULL || ops->tag != NULL;
     return lane->sink_count++;
+}
+
+void rm_lane_own(struct rm_lane *lane, size_t index, const struct rm_own_sink *own)
+{
+    struct lane_sink *sink = &lane->sinks[index];
+    sink->is_own = true;
+    sink->wants_draft = own->wants_draft;
+    sink->snapshot_parts = own->snapshot_parts != 0 ? own->snapshot_parts : sink->ops.parts;
 }
 
 /* ---- calling sinks ---------------------------------------------------------------------- */
@@ -278,6 +290,11 @@ static bool wants_snapshots(const struct lane_sink *sink)
     return is_on(sink) && sink->ops.snapshot != NULL && sink->ops.snapshot_interval_ms > 0;
 }
 
+static bool is_due(const struct lane_sink *sink, int64_t now_ns)
+{
+    return wants_snapshots(sink) && sink->next_snapshot_ns <= now_ns;
+}
+
 static int64_t next_snapshot_ns(const struct rm_lane *lane)
 {
     int64_t next_ns = INT64_MAX;
@@ -297,28 +314,56 @@ static void schedule_snapshot(struct lane_sink *sink, int64_t now_ns, uint64_t m
 }
 
 /* NULL: the lane is to stop, and the monitor may be gone; or there is no memory. */
-static resmon_run *capture(struct rm_lane *lane)
+static resmon_run *capture(struct rm_lane *lane, uint64_t parts)
 {
     resmon_run *run = NULL;
     (void)pthread_mutex_lock(&lane->capture_lock);
     if (!RM_LOAD(&lane->is_stopping) &&
-        lane->terms.capture(lane->terms.context, &run) != RESMON_OK) {
+        lane->terms.capture(lane->terms.context, (unsigned)parts, &run) != RESMON_OK) {
         run = NULL;
     }
     (void)pthread_mutex_unlock(&lane->capture_lock);
     return run;
 }
 
-static void call_snapshots(struct rm_lane *lane)
+void rm_lane_note(const char *key, const char *value)
 {
-    int64_t now_ns = rm_clock_monotonic_ns();
-    resmon_run *run = NULL;
+    struct rm_lane *lane = own_lane;
+    if (lane == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&lane->capture_lock);
+    if (!RM_LOAD(&lane->is_stopping) && lane->terms.note != NULL) {
+        lane->terms.note(lane->terms.context, key, value);
+    }
+    (void)pthread_mutex_unlock(&lane->capture_lock);
+}
+
+/* Of the work that begins here: what it takes stands in the peaks of the process. */
+static void note_rise(struct rm_lane *lane, struct rm_peak_work *work)
+{
+    uint64_t bytes = 0;
+    bool is_known = rm_peak_work_end(work, &bytes);
+    (void)pthread_mutex_lock(&lane->capture_lock);
+    if (is_known && lane->terms.note_rise != NULL && !RM_LOAD(&lane->is_stopping)) {
+        lane->terms.note_rise(lane->terms.context, bytes);
+    }
+    (void)pthread_mutex_unlock(&lane->capture_lock);
+}
+
+/* One capture for all whose turn it is. */
+static void show_snapshots(struct rm_lane *lane, int64_t now_ns)
+{
+    uint64_t parts = 0;
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        parts |= is_due(&lane->sinks[i], now_ns) ? lane->sinks[i].snapshot_parts : 0;
+    }
+    resmon_run *run = capture(lane, parts);
     for (size_t i = 0; i < lane->sink_count; i++) {
         struct lane_sink *sink = &lane->sinks[i];
-        if (!wants_snapshots(sink) || sink->next_snapshot_ns > now_ns) {
+        if (!is_due(sink, now_ns)) {
             continue;
         }
-        run = run != NULL ? run : capture(lane);
         if (run != NULL) {
             struct call call = call_begin(lane, sink, "snapshot");
             call_end(&call, sink->ops.snapshot(sink->context, run));
@@ -328,21 +373,47 @@ static void call_snapshots(struct rm_lane *lane)
     rm_run_free(run);
 }
 
+static void call_snapshots(struct rm_lane *lane)
+{
+    struct rm_peak_work work;
+    int64_t now_ns = rm_clock_monotonic_ns();
+    if (next_snapshot_ns(lane) > now_ns) {
+        return;
+    }
+    rm_peak_work_begin(&work);
+    show_snapshots(lane, now_ns);
+    note_rise(lane, &work);
+}
+
+static void call_draft(struct rm_lane *lane)
+{
+    resmon_run *run = __atomic_exchange_n(&lane->draft, NULL, __ATOMIC_ACQ_REL);
+    if (run == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        struct lane_sink *sink = &lane->sinks[i];
+        if (is_on(sink) && sink->wants_draft && sink->ops.snapshot != NULL) {
+            struct call call = call_begin(lane, sink, "snapshot");
+            call_end(&call, sink->ops.snapshot(sink->context, run));
+        }
+    }
+    rm_run_free(run);
+    (void)pthread_mutex_lock(&lane->lock);
+    lane->is_drafted = true;
+    rm_condition_signal(&lane->ended);
+    (void)pthread_mutex_unlock(&lane->lock);
+}
+
 /* ---- the thread ------------------------------------------------------------------------- */
 
 static void wait_for_work(struct rm_lane *lane)
 {
-    int64_t due_ns = next_snapshot_ns(lane);
-    if (rm_ring_peek(&lane->ring) != NULL) {
-        return;
-    }
-    if (due_ns == INT64_MAX) {
-        while (sem_wait(&lane->wake) != 0 && errno == EINTR) {
-        }
-        return;
-    }
-    struct timespec due = {due_ns / RM_NS_PER_S, due_ns % RM_NS_PER_S};
-    while (sem_clockwait(&lane->wake, CLOCK_MONOTONIC, &due) != 0 && errno == EINTR) {
+    uint32_t mark = rm_condition_mark(&lane->wake);
+    if (rm_ring_peek(&lane->ring) == NULL &&
+        __atomic_load_n(&lane->draft, __ATOMIC_ACQUIRE) == NULL &&
+        !__atomic_load_n(&lane->is_stopping, __ATOMIC_ACQUIRE)) {
+        rm_condition_wait_past(&lane->wake, mark, next_snapshot_ns(lane));
     }
 }
 
@@ -378,8 +449,10 @@ static void *run_thread(void *context)
         is_stopping = __atomic_load_n(&lane->is_stopping, __ATOMIC_ACQUIRE);
         deliver_queue(lane, is_stopping);
         if (!is_stopping) {
+            call_draft(lane);
             call_snapshots(lane);
         }
+        RM_STORE(&lane->cpu_ns, (uint64_t)rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
     }
     for (size_t i = 0; i < lane->sink_count; i++) {
         end_sink(lane, &lane->sinks[i]);
@@ -387,7 +460,7 @@ static void *run_thread(void *context)
     rm_deadline_follow(NULL);
     (void)pthread_mutex_lock(&lane->lock);
     lane->is_done = true;
-    (void)pthread_cond_signal(&lane->ended);
+    rm_condition_signal(&lane->ended);
     (void)pthread_mutex_unlock(&lane->lock);
     let_go(lane);
     return NULL;
@@ -398,6 +471,16 @@ static size_t queue_records(int64_t interval_ns)
     int64_t records = interval_ns > 0 ? QUEUE_NS / interval_ns : QUEUE_LARGEST;
     records = records > QUEUE_LEAST ? records : QUEUE_LEAST;
     return (size_t)(records < QUEUE_LARGEST ? records : QUEUE_LARGEST);
+}
+
+/* Callbacks of the program may want what its own threads have. */
+static enum rm_thread_stack stack_of(const struct rm_lane *lane)
+{
+    bool are_own = true;
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        are_own = are_own && lane->sinks[i].is_own;
+    }
+    return are_own ? RM_STACK_LIBRARIES : RM_STACK_OF_PROGRAM;
 }
 
 resmon_status rm_lane_start(struct rm_lane *lane, const struct rm_lane_terms *terms)
@@ -414,7 +497,7 @@ resmon_status rm_lane_start(struct rm_lane *lane, const struct rm_lane_terms *te
     lane->terms = *terms;
     (void)rm_run_ref(lane->terms.columns);
     (void)__atomic_add_fetch(&lane->references, 1, __ATOMIC_RELAXED);
-    const struct rm_thread_work work = {lane->thread_name, RM_STACK_OF_PROGRAM, run_thread, lane};
+    const struct rm_thread_work work = {lane->thread_name, stack_of(lane), run_thread, lane};
     resmon_status status = rm_thread_start(&lane->thread, &work);
     if (status != RESMON_OK) {
         (void)__atomic_sub_fetch(&lane->references, 1, __ATOMIC_RELAXED);
@@ -441,7 +524,7 @@ void rm_lane_row(struct rm_lane *lane, int64_t t_ns, const double *values)
             memcpy(record->values, values, lane->terms.column_count * sizeof *values);
             rm_ring_commit(&lane->ring);
         }
-        (void)sem_post(&lane->wake);
+        rm_condition_signal(&lane->wake);
     }
 }
 
@@ -454,6 +537,11 @@ void rm_lane_tag(struct rm_lane *lane, int64_t t_ns, const char *label)
         (void)rm_text_set((char *)record->values, RM_TAG_LABEL_BYTES, label);
         rm_ring_commit(&lane->ring);
     }
+}
+
+uint64_t rm_lane_cpu_ns(const struct rm_lane *lane)
+{
+    return RM_LOAD(&lane->cpu_ns);
 }
 
 uint64_t rm_lane_dropped(const struct rm_lane *lane)
@@ -474,6 +562,35 @@ void rm_lane_get(struct rm_lane *lane, size_t index, resmon_sink_info *ret_info)
     (void)pthread_mutex_unlock(&lane->lock);
 }
 
+uint64_t rm_lane_parts(const struct rm_lane *lane)
+{
+    uint64_t parts = 0;
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        parts |= lane->sinks[i].ops.stop != NULL ? lane->sinks[i].ops.parts : 0;
+    }
+    return parts;
+}
+
+uint64_t rm_lane_draft_parts(const struct rm_lane *lane)
+{
+    uint64_t parts = 0;
+    for (size_t i = 0; i < lane->sink_count && lane->has_thread; i++) {
+        const struct lane_sink *sink = &lane->sinks[i];
+        parts |= sink->wants_draft && is_on(sink) ? sink->ops.parts : 0;
+    }
+    return parts;
+}
+
+void rm_lane_draft(struct rm_lane *lane, resmon_run *run, int64_t until_ns)
+{
+    __atomic_store_n(&lane->draft, rm_run_ref(run), __ATOMIC_RELEASE);
+    rm_condition_signal(&lane->wake);
+    (void)pthread_mutex_lock(&lane->lock);
+    while (!lane->is_drafted && rm_condition_wait(&lane->ended, &lane->lock, until_ns)) {
+    }
+    (void)pthread_mutex_unlock(&lane->lock);
+}
+
 void rm_lane_finish(struct rm_lane *lane, resmon_run *run, int64_t deadline_ns)
 {
     if (!lane->has_thread) {
@@ -485,7 +602,7 @@ void rm_lane_finish(struct rm_lane *lane, resmon_run *run, int64_t deadline_ns)
     (void)pthread_mutex_lock(&lane->capture_lock);
     __atomic_store_n(&lane->is_stopping, true, __ATOMIC_RELEASE);
     (void)pthread_mutex_unlock(&lane->capture_lock);
-    (void)sem_post(&lane->wake);
+    rm_condition_signal(&lane->wake);
 }
 
 /* Under the lock. */
@@ -523,11 +640,8 @@ resmon_status rm_lane_wait(struct rm_lane *lane, int64_t until_ns)
     if (!lane->has_thread) {
         return RESMON_OK;
     }
-    struct timespec until = {until_ns / RM_NS_PER_S, until_ns % RM_NS_PER_S};
-    int error = 0;
     (void)pthread_mutex_lock(&lane->lock);
-    while (!lane->is_done && error != ETIMEDOUT) {
-        error = pthread_cond_timedwait(&lane->ended, &lane->lock, &until);
+    while (!lane->is_done && rm_condition_wait(&lane->ended, &lane->lock, until_ns)) {
     }
     bool is_done = lane->is_done;
     if (!is_done) {

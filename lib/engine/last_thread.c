@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/thread.h"
-#include "sys/identity.h"
+#include "os/identity.h"
 
 #define LOOK_EVERY_NS (50L * 1000 * 1000)
 

@@ -3,31 +3,44 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "engine/delivery.h"
-#include "engine/facts.h"
-#include "engine/options.h"
-#include "engine/recording.h"
+#include "engine/recorder.h"
 #include "engine/sampling.h"
 #include "engine/stacks.h"
 #include "job/path_pattern.h"
-#include "scope/session.h"
+#include "os/clocksource.h"
+#include "os/file_system.h"
+#include "os/identity.h"
+#include "os/mapping.h"
+#include "os/outfile.h"
+#include "os/own_rss.h"
+#include "record/recording.h"
+#include "run/decode_processes.h"
+#include "run/decode_profile.h"
+#include "run/join.h"
+#include "scope/peak.h"
+#include "scope/scope.h"
 #include "scope/site.h"
+#include "setup/address_space.h"
+#include "setup/facts.h"
+#include "setup/options.h"
 #include "stack/naming.h"
 #include "store/line_record.h"
-#include "store/run_profile.h"
+#include "store/process_row.h"
 #include "store/tags.h"
-#include "sys/clocksource.h"
-#include "sys/identity.h"
-#include "sys/mapping.h"
+#include "store/usage.h"
 
 enum life { LIFE_NEW, LIFE_STARTING, LIFE_RUNNING, LIFE_STOPPED, LIFE_FAILED };
 
@@ -37,25 +50,37 @@ struct resmon_monitor {
     uint32_t forks;
     int life;                         /* enum life, atomic: tags look at it from signal handlers */
     struct rm_mapping *mapping;       /* of the block; a scope session may own it by now */
+    struct rm_recorder *recorder;     /* where the block is copied out; NULL: it is not */
     struct rm_scope_session *session; /* NULL: this monitor has no scopes */
     struct rm_block block;
     struct rm_sampling sampling;
     struct rm_stacks *stacks; /* NULL: none are taken */
     struct rm_delivery delivery;
     struct rm_leader leader;    /* of the host, in a job */
-    pthread_mutex_t label_lock; /* guards the label in the block */
+    pthread_mutex_t label_lock; /* guards the label, the end and new facts in the block */
     pthread_mutex_t naming_lock;
     struct rm_naming *naming; /* under that; NULL: nothing was named yet */
+    uint64_t start_rss_1; /* by which the RSS grew in the start, less block and stacks, and 1; 0 */
     bool yields_scopes;
+    bool is_of_run;                        /* the block is in a file of whoever runs this program */
+    uint64_t needed_stacks, needed_events; /* by sinks, if the options say none */
+    struct resmon_run **parts; /* runs of other processes that were joined; under label_lock */
+    size_t part_count, part_room;
 };
+
+#define MOST_PARTS 1024U
 
 #define FACT_BYTES 16384
 #define SITES      1024
 #define STACKS     8192
 
+/* Of other processes: all that they start, and names that code has there. */
+#define OUTSIDE_STACKS 32768
+#define STACK_TEXTS    1048576
+
 static bool is_inherited(const resmon_monitor *monitor)
 {
-    return monitor->pid != getpid() || monitor->forks != rm_scope_forks();
+    return monitor->pid != getpid() || monitor->forks != rm_forks();
 }
 
 static resmon_status check_life(const resmon_monitor *monitor, enum life low, enum life high)
@@ -84,13 +109,60 @@ resmon_status rm_monitor_new(const resmon_monitor_options *given, resmon_monitor
         rm_free(monitor);
         return status;
     }
-    rm_scope_prepare_for_fork();
+    rm_fork_watch();
     monitor->pid = getpid();
-    monitor->forks = rm_scope_forks();
+    monitor->forks = rm_forks();
     (void)pthread_mutex_init(&monitor->label_lock, NULL);
     (void)pthread_mutex_init(&monitor->naming_lock, NULL);
     *ret_monitor = monitor;
     return RESMON_OK;
+}
+
+static resmon_status refuse_stacks(const char *what, uint64_t stacks)
+{
+    bool has_cpu = (stacks & RESMON_STACKS_CPU) != 0;
+    bool has_memory = (stacks & RESMON_STACKS_MEMORY) != 0;
+    return rm_error(RESMON_EINVAL,
+                    "%s is made of stacks of %s%s%s, which stacks= leaves out; add them there, or "
+                    "leave stacks= out",
+                    what, has_cpu ? "cpu" : "", has_cpu && has_memory ? " or " : "",
+                    has_memory ? "memory" : "");
+}
+
+resmon_status rm_monitor_need(resmon_monitor *monitor, const char *what, uint64_t stacks,
+                              uint64_t events)
+{
+    uint64_t said = monitor->options.values.stacks;
+    if (stacks != 0 && said != 0 && (said & stacks) == 0) {
+        return refuse_stacks(what, stacks);
+    }
+    monitor->needed_stacks |= stacks;
+    monitor->needed_events = events > monitor->needed_events ? events : monitor->needed_events;
+    return RESMON_OK;
+}
+
+static void settle_needs(resmon_monitor *monitor)
+{
+    resmon_monitor_options *values = &monitor->options.values;
+    values->stacks = values->stacks != 0 ? values->stacks : monitor->needed_stacks;
+    values->events = values->events != 0 ? values->events : (size_t)monitor->needed_events;
+}
+
+void rm_monitor_remarks(const resmon_monitor *monitor, char *text, size_t room)
+{
+    resmon_monitor_options values = monitor->options.values;
+    values.stacks = values.stacks != 0 ? values.stacks : monitor->needed_stacks;
+    values.scopes = monitor->options.meters; /* scope_counters is one */
+    rm_options_remark(&rm_monitor_options, &monitor->options.said, &values, text, room);
+    bool has_place = monitor->options.said.carbon != NULL;
+    bool has_energy = (values.domains & RESMON_DOMAIN_ENERGY) != 0;
+    const char *of_place = !has_energy && has_place ? "carbon has no effect without domains=energy"
+                           : has_energy             ? monitor->options.place_remark
+                                                    : "";
+    size_t length = strlen(text);
+    if (of_place[0] != '\0') {
+        (void)snprintf(text + length, room - length, "%s%s", length > 0 ? "\n" : "", of_place);
+    }
 }
 
 void rm_monitor_yield_scopes(resmon_monitor *monitor)
@@ -98,9 +170,30 @@ void rm_monitor_yield_scopes(resmon_monitor *monitor)
     monitor->yields_scopes = true;
 }
 
-bool rm_monitor_is_ours(const resmon_monitor *monitor)
+/* Where a file of this pattern is written to. */
+static RM_COLD resmon_status settle_path(const char *pattern, char path[RM_PATH_BYTES])
 {
-    return !is_inherited(monitor);
+    char expanded[RM_PATH_BYTES];
+    resmon_status status = rm_path_expand(pattern, expanded);
+    return status == RESMON_OK ? rm_outfile_settle(expanded, path) : status;
+}
+
+static bool is_recording(const resmon_monitor *monitor, const char *path)
+{
+    char recording[RM_PATH_BYTES];
+    const char *record = monitor->options.values.record;
+    return record != NULL && settle_path(record, recording) == RESMON_OK &&
+           rm_outfile_is_same(recording, path);
+}
+
+resmon_status rm_monitor_check_file(const resmon_monitor *monitor, const char *path)
+{
+    const char *writer =
+        is_recording(monitor, path) ? "record" : rm_delivery_writer(&monitor->delivery, path);
+    return writer == NULL
+               ? RESMON_OK
+               : rm_error(RESMON_EBUSY, "%s is written by %s already: give each a file of its own",
+                          path, writer);
 }
 
 resmon_status rm_monitor_add_sink(resmon_monitor *monitor, const resmon_sink_ops *ops,
@@ -108,6 +201,11 @@ resmon_status rm_monitor_add_sink(resmon_monitor *monitor, const resmon_sink_ops
 {
     resmon_status status = check_life(monitor, LIFE_NEW, LIFE_NEW);
     return status == RESMON_OK ? rm_delivery_add(&monitor->delivery, ops, context) : status;
+}
+
+void rm_monitor_own_sink(resmon_monitor *monitor, const struct rm_own_sink *own)
+{
+    rm_delivery_own(&monitor->delivery, own);
 }
 
 size_t rm_monitor_sink_count(const resmon_monitor *monitor)
@@ -129,6 +227,35 @@ static void free_mapping(void *context)
     rm_free(context);
 }
 
+/* In memory, and copied out, unless the file is memory itself. */
+static resmon_status map_recording(resmon_monitor *monitor, struct rm_mapping *mapping,
+                                   uint64_t bytes)
+{
+    char path[RM_PATH_BYTES];
+    bool is_memory;
+    resmon_status status = settle_path(monitor->options.values.record, path);
+    status = status == RESMON_OK ? rm_recording_check_free(path) : status;
+    if (status != RESMON_OK) {
+        return status;
+    }
+    char *name = strrchr(path, '/') + 1;
+    char first = *name;
+    *name = '\0';
+    const char *kind = rm_file_system_of(path, &is_memory);
+    *name = first;
+    if (is_memory) {
+        return rm_mapping_file(mapping, path, bytes);
+    }
+    status = rm_recorder_make(path, bytes, mapping, &monitor->recorder);
+    if (status != RESMON_ENOTSUP) {
+        return status;
+    }
+    rm_log(RESMON_LOG_WARNING,
+           "record: scopes wait where %s stalls (%s), since the run cannot be kept in memory: %s",
+           path, kind, resmon_last_error());
+    return rm_mapping_file(mapping, path, bytes);
+}
+
 static resmon_status map_block(resmon_monitor *monitor, const struct rm_block_sizes *sizes)
 {
     uint64_t bytes;
@@ -136,27 +263,29 @@ static resmon_status map_block(resmon_monitor *monitor, const struct rm_block_si
     if (status != RESMON_OK) {
         return status;
     }
+    status = rm_address_space_check(bytes);
+    if (status != RESMON_OK) {
+        return status;
+    }
     struct rm_mapping *mapping = rm_alloc(1, sizeof *mapping);
     if (mapping == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a run");
     }
-    if (monitor->options.record != NULL) {
-        char path[RM_PATH_BYTES];
-        status = rm_path_expand(monitor->options.record, path);
-        if (status == RESMON_OK) {
-            status = rm_recording_check_free(path);
-        }
-        if (status == RESMON_OK) {
-            status = rm_mapping_file(mapping, path, bytes);
-        }
-    } else {
-        status = rm_mapping_anonymous(mapping, bytes);
+    bool is_recorded = monitor->options.values.record != NULL;
+    const char *wished = monitor->options.run_record;
+    monitor->is_of_run = wished != NULL && rm_mapping_file(mapping, wished, bytes) == RESMON_OK;
+    if (!monitor->is_of_run) {
+        status = is_recorded ? map_recording(monitor, mapping, bytes)
+                             : rm_mapping_anonymous(mapping, bytes);
     }
     if (status != RESMON_OK) {
         rm_free(mapping);
-        return status;
+        return is_recorded ? rm_error_within(status, "record") : status;
     }
     rm_block_format(&monitor->block, mapping->memory, sizes);
+    if (monitor->recorder != NULL) {
+        rm_recorder_mark(monitor->recorder, monitor->block.header);
+    }
     monitor->mapping = mapping;
     return RESMON_OK;
 }
@@ -164,7 +293,7 @@ static resmon_status map_block(resmon_monitor *monitor, const struct rm_block_si
 /* Numbers of sites are the process's: room for those of before, and for a name per path. */
 static uint64_t site_room(const struct rm_options *options)
 {
-    uint64_t fresh = options->paths > SITES ? options->paths : SITES;
+    uint64_t fresh = options->values.scope_paths > SITES ? options->values.scope_paths : SITES;
     uint64_t room = rm_site_count() + fresh;
     return room < RM_MAX_SITES ? room : RM_MAX_SITES;
 }
@@ -187,14 +316,15 @@ static void set_scope_sizes(const struct rm_options *options, bool is_self,
         return;
     }
     sizes->sites = site_room(options);
-    sizes->nodes = options->paths;
-    sizes->threads = options->threads;
-    sizes->depth = options->depth;
+    sizes->nodes = options->values.scope_paths;
+    sizes->threads = options->values.scope_threads;
+    sizes->depth = options->values.scope_depth;
     if (is_self) {
-        sizes->events = options->events;
-        sizes->scope_energy = (options->domains & RESMON_DOMAIN_ENERGY) != 0;
+        sizes->events = options->values.events;
+        sizes->scope_energy = rm_energy_division_is_wanted(options->values.domains);
         sizes->lines = RM_LINES;
         sizes->scope_counters = rm_counter_plan_room(&wish);
+        sizes->scope_tallies = (options->meters & RM_SUMMING_METERS) != 0;
     }
 }
 
@@ -203,13 +333,18 @@ static resmon_status make_block(resmon_monitor *monitor)
     const struct rm_options *options = &monitor->options;
     const struct rm_sampler *sampler = &monitor->sampling.sampler;
     bool is_self = sampler->collect.is_self;
+    bool has_each = !is_self && (options->values.flags & RESMON_FLAG_EACH) != 0;
     struct rm_block_sizes sizes = {
         .columns = sampler->column_count,
-        .rows = options->rows,
+        .rows = options->values.rows,
         .sources = sampler->source_count > 0 ? sampler->source_count : 1,
-        .tags = options->tags,
+        .tags = options->values.tags,
         .fact_bytes = FACT_BYTES,
-        .stacks = options->stacks != 0 ? STACKS : 0,
+        .stacks = options->values.stacks == 0 ? (has_each ? 1 : 0)
+                  : is_self                   ? STACKS
+                                              : OUTSIDE_STACKS,
+        .processes = has_each ? RM_PROCESS_ROWS : 0,
+        .stack_texts = options->values.stacks == 0 || is_self ? 0 : STACK_TEXTS,
     };
     set_scope_sizes(options, is_self, &sizes);
     return map_block(monitor, &sizes);
@@ -225,10 +360,11 @@ static resmon_status take_scopes(resmon_monitor *monitor)
     const struct rm_counter_wish wish = wish_of(options);
     const struct rm_session_terms terms = {
         .meters = options->meters,
-        .max_share = options->max_meter_share,
+        .max_share = options->values.max_meter_share,
         .insists = options->needs_scopes,
         .yields = monitor->yields_scopes,
         .counters = &wish,
+        .cost_ticks = rm_scope_measure_cost(monitor->block.header->sizes.events > 0),
     };
     resmon_status status = rm_session_start(&monitor->block, &terms, free_mapping, monitor->mapping,
                                             &monitor->session);
@@ -241,9 +377,45 @@ static resmon_status take_scopes(resmon_monitor *monitor)
     return status;
 }
 
-static resmon_status capture_all(void *monitor, resmon_run **ret_run)
+/* The parts of <resmon/sink.h> are those of a capture. */
+_Static_assert(RESMON_PART_SERIES == RM_PART_SERIES && RESMON_PART_SUMMARY == RM_PART_SUMMARY &&
+                   RESMON_PART_SCOPES == RM_PART_SCOPES && RESMON_PART_TAGS == RM_PART_TAGS &&
+                   RESMON_PART_EVENTS == RM_PART_EVENTS && RESMON_PART_STACKS == RM_PART_STACKS &&
+                   RESMON_PART_ALL == RM_PART_ALL,
+               "parts have other numbers");
+
+static resmon_status capture_parts(void *monitor, unsigned parts, resmon_run **ret_run)
 {
-    return rm_monitor_capture(monitor, RM_PART_ALL, ret_run);
+    return rm_monitor_capture(monitor, parts, ret_run);
+}
+
+/* Facts are only ever added: readers need no lock. */
+static void note_fact(void *context, const char *key, const char *value)
+{
+    resmon_monitor *monitor = context;
+    struct rm_fact fact;
+    uint64_t position = 0;
+    bool is_there = strlen(value) >= RM_FACT_VALUE_BYTES;
+    (void)pthread_mutex_lock(&monitor->label_lock);
+    while (!is_there && rm_facts_next(&monitor->block, &position, &fact)) {
+        is_there = strcmp(fact.group, "run") == 0 && strcmp(fact.key, key) == 0;
+    }
+    if (!is_there) {
+        rm_facts_add_text(&monitor->block, "run", key, value);
+    }
+    (void)pthread_mutex_unlock(&monitor->label_lock);
+}
+
+/* The highest. */
+static void note_rise(void *monitor_, uint64_t bytes)
+{
+    struct rm_block_header *header = ((resmon_monitor *)monitor_)->block.header;
+    uint64_t known = RM_LOAD(&header->own_work_rss_1);
+    bool is_self = ((resmon_monitor *)monitor_)->sampling.sampler.collect.is_self;
+    while (is_self && known < bytes + 1 &&
+           !__atomic_compare_exchange_n(&header->own_work_rss_1, &known, bytes + 1, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
 }
 
 static resmon_status start_delivery(resmon_monitor *monitor)
@@ -261,7 +433,9 @@ static resmon_status start_delivery(resmon_monitor *monitor)
         .columns = columns,
         .column_count = monitor->sampling.sampler.column_count,
         .interval_ns = monitor->options.interval_ns,
-        .capture = capture_all,
+        .capture = capture_parts,
+        .note = note_fact,
+        .note_rise = note_rise,
         .context = monitor,
     };
     status = rm_delivery_start(&monitor->delivery, &terms);
@@ -283,13 +457,22 @@ static resmon_status record_job(resmon_monitor *monitor)
     return status;
 }
 
+static uint64_t others_cpu_ns(void *monitor_)
+{
+    resmon_monitor *monitor = monitor_;
+    return rm_delivery_cpu_ns(&monitor->delivery) +
+           (monitor->recorder != NULL ? rm_recorder_cpu_ns(monitor->recorder) : 0);
+}
+
 static resmon_status begin_record(resmon_monitor *monitor)
 {
     struct rm_block_header *header = monitor->block.header;
-    struct rm_sampler_output output = {0};
+    struct rm_sampler_output output = {
+        .cpu_ns = others_cpu_ns, .cpu_context = monitor, .context = &monitor->delivery};
     if (rm_delivery_wants_rows(&monitor->delivery)) {
-        output = (struct rm_sampler_output){rm_delivery_row, rm_delivery_tag, rm_delivery_dropped,
-                                            &monitor->delivery};
+        output.row = rm_delivery_row;
+        output.tag = rm_delivery_tag;
+        output.dropped = rm_delivery_dropped;
     }
     rm_facts_record(&monitor->block, &monitor->options, &monitor->sampling.sampler.collect);
     resmon_status status = record_job(monitor);
@@ -297,17 +480,45 @@ static resmon_status begin_record(resmon_monitor *monitor)
         return status;
     }
     struct rm_identity writer = rm_identity_self();
+    rm_facts_record_observer(&monitor->block, &writer);
     header->writer_pid = writer.pid;
     header->writer_start_ticks = writer.start_ticks;
     header->writer_boot_hash = writer.boot_hash;
+    header->writer_stack = writer.stack;
+    header->writer_image = writer.image;
     header->start = rm_clock_read_pair();
     header->start_realtime_ns = rm_clock_realtime_ns();
     return rm_sampler_begin(&monitor->sampling.sampler, &monitor->block, &output);
 }
 
+static resmon_status publish_recording(resmon_monitor *monitor)
+{
+    resmon_status status = RESMON_OK;
+    if (monitor->recorder != NULL) {
+        struct rm_scope_session *session = monitor->session != NULL ? rm_session_current() : NULL;
+        if (session != NULL && session != monitor->session) {
+            rm_session_unref(session);
+            session = NULL; /* another monitor has the scopes by now: nothing moves in this one */
+        }
+        return rm_recorder_publish(monitor->recorder, session);
+    }
+    if (monitor->mapping->pending != NULL) {
+        status = rm_recording_set_aside(monitor->mapping->pending->path);
+    }
+    return status == RESMON_OK ? rm_mapping_publish(monitor->mapping) : status;
+}
+
+/* NULL: this process. */
+static const struct rm_collect *others(const resmon_monitor *monitor)
+{
+    const struct rm_collect *collect = &monitor->sampling.sampler.collect;
+    return collect->is_self ? NULL : collect;
+}
+
 static resmon_status start_all(resmon_monitor *monitor)
 {
     (void)rm_clocksource_choose();
+    rm_address_space_save();
     resmon_status status = rm_sampling_open(&monitor->sampling, &monitor->options);
     if (status == RESMON_OK) {
         status = make_block(monitor);
@@ -322,14 +533,16 @@ static resmon_status start_all(resmon_monitor *monitor)
         status = start_delivery(monitor);
     }
     if (status == RESMON_OK && monitor->block.header->sizes.stacks > 0) {
-        status = rm_stacks_start(&monitor->block, &monitor->options,
-                                 monitor->sampling.sampler.collect.is_self, &monitor->stacks);
+        struct rm_sampler *sampler = &monitor->sampling.sampler;
+        status = rm_stacks_start(&monitor->block, &monitor->options, others(monitor),
+                                 &sampler->stacks_cost, &monitor->stacks);
     }
     if (status == RESMON_OK) {
         rm_sampling_run(&monitor->sampling);
         RM_STORE_RELEASE(&monitor->block.header->phase, RM_PHASE_RUNNING);
         /* Last: a start that fails leaves the recording before it in its place. */
-        status = rm_mapping_publish(monitor->mapping);
+        status = publish_recording(monitor);
+        status = monitor->is_of_run ? RESMON_OK : status; /* whoever wanted it has gone */
     }
     return status;
 }
@@ -340,13 +553,48 @@ static void stop_stacks(resmon_monitor *monitor)
     monitor->stacks = NULL;
 }
 
+static uint64_t rss_now(void)
+{
+    struct rm_kept file = {0};
+    uint64_t bytes = 0;
+    if (!rm_own_rss_open(&file) || !rm_own_rss_read(&file, &bytes)) {
+        bytes = 0;
+    }
+    rm_kept_close(&file);
+    return bytes;
+}
+
+/* The program's other threads count, too, if they take memory in that instant. */
+static void note_start(resmon_monitor *monitor, uint64_t rss_before)
+{
+    uint64_t rss = rss_now();
+    uint64_t known =
+        rm_mapping_resident(monitor->mapping) + RM_LOAD(&monitor->block.header->own_stacks_rss);
+    if (rss_before > 0 && rss > 0) {
+        uint64_t grown = rss > rss_before ? rss - rss_before : 0;
+        monitor->start_rss_1 = (grown > known ? grown - known : 0) + 1;
+    }
+}
+
+/* Pages of the block come as it fills, and as it is read, which takes none of the memory: so before
+ * that, and what the figure has too much is what earlier looks have read beyond it. */
+static void note_own_rss(resmon_monitor *monitor)
+{
+    if (monitor->start_rss_1 > 0) {
+        RM_STORE(&monitor->block.header->own_rss_1,
+                 monitor->start_rss_1 + rm_mapping_resident(monitor->mapping));
+    }
+}
+
 resmon_status rm_monitor_start(resmon_monitor *monitor)
 {
     resmon_status status = check_life(monitor, LIFE_NEW, LIFE_NEW);
     if (status != RESMON_OK) {
         return status;
     }
+    settle_needs(monitor);
     RM_STORE_RELEASE(&monitor->life, LIFE_STARTING); /* sinks get their turn before it runs */
+    const uint64_t rss_before = rss_now();
     status = start_all(monitor);
     if (status != RESMON_OK) {
         stop_stacks(monitor);
@@ -357,11 +605,22 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
         const char *reason = resmon_last_error();
         char text[RM_ERROR_TEXT_BYTES];
         (void)rm_text_set(text, sizeof text, reason);
-        (void)rm_delivery_stop(&monitor->delivery, NULL, monitor->options.stop_timeout_ms);
+        (void)rm_delivery_stop(&monitor->delivery, NULL, monitor->options.values.stop_timeout_ms);
         (void)rm_error(status, "%s", text);
+    }
+    if (status == RESMON_OK && monitor->sampling.sampler.collect.is_self) {
+        note_start(monitor, rss_before);
+        note_own_rss(monitor);
     }
     RM_STORE_RELEASE(&monitor->life, status == RESMON_OK ? LIFE_RUNNING : LIFE_FAILED);
     return status;
+}
+
+void rm_monitor_end_scopes(resmon_monitor *monitor)
+{
+    if (monitor->session != NULL && RM_LOAD(&monitor->life) == LIFE_RUNNING) {
+        rm_scope_end_with_program(&monitor->block);
+    }
 }
 
 /* ---- stop ------------------------------------------------------------------------------- */
@@ -374,8 +633,48 @@ static void finish(resmon_monitor *monitor)
         rm_session_stop(monitor->session);
     }
     rm_sampling_stop(&monitor->sampling);
+    note_own_rss(monitor);
     header->stop_ns = rm_series_state(&monitor->block)->t_ns;
     RM_STORE_RELEASE(&header->phase, RM_PHASE_STOPPED);
+}
+
+/* The time that is left.  What was measured is safe before names are looked up: that takes memory,
+ * and time to be killed in. */
+static uint64_t send_draft(resmon_monitor *monitor)
+{
+    resmon_run *run = NULL;
+    uint64_t left_ms = monitor->options.values.stop_timeout_ms;
+    const unsigned parts = (unsigned)rm_delivery_draft_parts(&monitor->delivery);
+    bool has_names = (rm_delivery_parts(&monitor->delivery) & RESMON_PART_STACKS) != 0;
+    if (monitor->block.header->sizes.stacks == 0 || !has_names || parts == 0 ||
+        rm_monitor_capture(monitor, parts | RM_PART_STACKS, &run) != RESMON_OK) {
+        return left_ms;
+    }
+    if (run->profile.place_count > 0) {
+        left_ms = rm_delivery_draft(&monitor->delivery, run, left_ms);
+    }
+    rm_run_free(run);
+    return left_ms;
+}
+
+struct ending {
+    resmon_monitor *monitor;
+    bool *has_begun;
+};
+
+static resmon_status send_all(void *ending_)
+{
+    const struct ending *ending = ending_;
+    resmon_monitor *monitor = ending->monitor;
+    resmon_run *run = NULL;
+    *ending->has_begun = true;
+    uint64_t left_ms = send_draft(monitor);
+    const unsigned parts = (unsigned)rm_delivery_parts(&monitor->delivery);
+    const unsigned names = (parts & RM_PART_STACKS) != 0 ? RM_PART_NAMES : 0;
+    resmon_status status = rm_monitor_capture(monitor, parts | names, &run);
+    resmon_status sent = rm_delivery_stop(&monitor->delivery, run, left_ms);
+    rm_run_free(run);
+    return status == RESMON_OK ? sent : status;
 }
 
 resmon_status rm_monitor_stop(resmon_monitor *monitor)
@@ -389,13 +688,23 @@ resmon_status rm_monitor_stop(resmon_monitor *monitor)
     }
     finish(monitor);
     RM_STORE_RELEASE(&monitor->life, LIFE_STOPPED);
+    const int64_t until_ns =
+        rm_clock_monotonic_ns() + (int64_t)monitor->options.values.stop_timeout_ms * RM_NS_PER_MS;
+    if (monitor->recorder != NULL) {
+        rm_recorder_end(monitor->recorder); /* beside the sinks */
+    }
     if (monitor->delivery.sink_count > 0) {
-        resmon_run *run = NULL;
-        status = rm_monitor_capture(monitor, RM_PART_ALL, &run);
-        resmon_status sent =
-            rm_delivery_stop(&monitor->delivery, run, monitor->options.stop_timeout_ms);
-        status = status == RESMON_OK ? sent : status;
-        rm_run_free(run);
+        bool has_begun = false;
+        struct ending ending = {monitor, &has_begun};
+        status = rm_thread_call(send_all, &ending);
+        if (!has_begun) { /* no stack for it: the sinks end all the same */
+            (void)rm_delivery_stop(&monitor->delivery, NULL,
+                                   monitor->options.values.stop_timeout_ms);
+        }
+    }
+    if (monitor->recorder != NULL) {
+        resmon_status kept = rm_recorder_wait(monitor->recorder, until_ns);
+        status = status == RESMON_OK ? kept : status;
     }
     return status;
 }
@@ -429,8 +738,13 @@ void rm_monitor_free(resmon_monitor *monitor)
         (void)pthread_mutex_destroy(&monitor->naming_lock);
         rm_naming_free(monitor->naming);
     }
+    rm_recorder_free(monitor->recorder, inherited);
     rm_leader_free(&monitor->leader);
     rm_options_free(&monitor->options);
+    for (size_t i = 0; i < monitor->part_count; i++) {
+        rm_run_free(monitor->parts[i]);
+    }
+    rm_free(monitor->parts);
     rm_free(monitor);
 }
 
@@ -466,6 +780,86 @@ resmon_status rm_monitor_set_label(resmon_monitor *monitor, const char *label)
     return RESMON_OK;
 }
 
+resmon_status rm_monitor_set_end(resmon_monitor *monitor, const resmon_run_end *end)
+{
+    resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_RUNNING);
+    if (status == RESMON_OK) {
+        (void)pthread_mutex_lock(&monitor->label_lock);
+        rm_end_store(monitor->block.header, end);
+        (void)pthread_mutex_unlock(&monitor->label_lock);
+    }
+    return status;
+}
+
+/* Called with label_lock. */
+static resmon_status add_part(resmon_monitor *monitor, struct resmon_run *part)
+{
+    if (monitor->part_count == MOST_PARTS) {
+        return rm_error(RESMON_ENOSPC, "%u processes were joined: no more", MOST_PARTS);
+    }
+    struct resmon_run **parts =
+        rm_grow(monitor->parts, monitor->part_count, &monitor->part_room,
+                sizeof(struct resmon_run *)) /* NOLINT(bugprone-sizeof-expression) */;
+    if (parts == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the run of another process");
+    }
+    monitor->parts = parts;
+    monitor->parts[monitor->part_count++] = part;
+    return RESMON_OK;
+}
+
+resmon_status rm_monitor_join(resmon_monitor *monitor, struct resmon_run *part)
+{
+    resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_RUNNING);
+    if (status == RESMON_OK && monitor->session != NULL) {
+        status = rm_error(RESMON_EINVAL, "a monitor with scopes of its own joins no others");
+    }
+    if (status == RESMON_OK) {
+        (void)pthread_mutex_lock(&monitor->label_lock);
+        status = add_part(monitor, part);
+        (void)pthread_mutex_unlock(&monitor->label_lock);
+    }
+    return status;
+}
+
+/* The collectors look at it with the next sample. */
+resmon_status rm_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usage *usage)
+{
+    resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_RUNNING);
+    if (status == RESMON_OK) {
+        (void)pthread_mutex_lock(&monitor->label_lock);
+        bool is_first = rm_usage_store(monitor->block.header, usage);
+        (void)pthread_mutex_unlock(&monitor->label_lock);
+        if (!is_first) {
+            return rm_error(RESMON_EBUSY, "the usage of the process has been said before");
+        }
+        RM_STORE_RELEASE(&monitor->sampling.sampler.collect.usage, &monitor->block.header->usage);
+    }
+    return status;
+}
+
+void rm_monitor_set_exit_status(resmon_monitor *monitor, int exit_status)
+{
+    struct rm_end_record said;
+    rm_end_load(monitor->block.header, &said);
+    (void)rm_monitor_set_end(monitor, &(resmon_run_end){.reason = said.reason,
+                                                        .exit_status = exit_status,
+                                                        .signal_number = said.signal_number,
+                                                        .text = said.text});
+}
+
+bool rm_monitor_is_this_thread(const resmon_monitor *monitor)
+{
+    return rm_delivery_is_this_thread(&monitor->delivery);
+}
+
+void rm_monitor_note_signal(resmon_monitor *monitor, int number)
+{
+    if (RM_LOAD(&monitor->life) == LIFE_RUNNING) {
+        rm_end_note_signal(monitor->block.header, number);
+    }
+}
+
 resmon_status rm_monitor_sample(resmon_monitor *monitor)
 {
     resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_RUNNING);
@@ -489,35 +883,52 @@ static void unlock_block(resmon_monitor *monitor)
     (void)pthread_mutex_unlock(&monitor->sampling.sampler.store_lock);
 }
 
-/* Who waits for the lock: another capture. */
-static resmon_status add_stacks(resmon_monitor *monitor, resmon_run *run)
+/* Names are a help: without them the run is as true as with them.  Who waits for the lock: another
+ * capture. */
+static void add_names(resmon_monitor *monitor, resmon_run *run)
 {
-    resmon_status status = rm_run_decode_stacks(&monitor->block, run);
-    if (status != RESMON_OK || run->profile.place_count == 0) {
-        return status;
-    }
     (void)pthread_mutex_lock(&monitor->naming_lock);
-    if (monitor->naming == NULL) {
-        status = rm_naming_new(NULL, &monitor->naming);
+    if (monitor->naming == NULL && rm_naming_new(NULL, &monitor->naming) != RESMON_OK) {
+        monitor->naming = NULL;
     }
-    if (status == RESMON_OK) {
-        status = rm_naming_fill(monitor->naming, run);
-    }
+    rm_naming_try(monitor->naming, run);
     (void)pthread_mutex_unlock(&monitor->naming_lock);
+}
+
+/* While the program is observed, nothing of its memory and time goes into names. */
+static void add_stacks(resmon_monitor *monitor, unsigned parts, resmon_run *run)
+{
+    rm_run_decode_stacks(&monitor->block, run);
+    if (run->profile.place_count == 0) {
+        return;
+    }
+    if ((parts & RM_PART_NAMES) != 0 && RM_LOAD(&monitor->life) == LIFE_STOPPED) {
+        add_names(monitor, run);
+    } else {
+        rm_naming_put_off(run);
+    }
+}
+
+/* Parts are only ever added. */
+static resmon_status join_parts(resmon_monitor *monitor, resmon_run *run)
+{
+    (void)pthread_mutex_lock(&monitor->label_lock);
+    resmon_status status =
+        monitor->part_count > 0 ? rm_run_join(run, monitor->parts, monitor->part_count) : RESMON_OK;
+    (void)pthread_mutex_unlock(&monitor->label_lock);
     return status;
 }
 
-resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon_run **ret_run)
+static resmon_status capture(resmon_monitor *monitor, unsigned parts, resmon_run **ret_run)
 {
-    resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_STOPPED);
-    if (status != RESMON_OK) {
-        return status;
-    }
     resmon_run *run = NULL;
+    if (RM_LOAD(&monitor->life) == LIFE_RUNNING) {
+        note_own_rss(monitor);
+    }
     lock_block(monitor);
     struct rm_run_extent extent = rm_run_measure(&monitor->block);
     unlock_block(monitor);
-    status = rm_run_prepare(&monitor->block, extent, parts, &run);
+    resmon_status status = rm_run_prepare(&monitor->block, extent, parts, &run);
     if (status != RESMON_OK) {
         return status;
     }
@@ -532,13 +943,45 @@ resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon
     if (status == RESMON_OK) {
         status = rm_run_finish(&monitor->block, run);
     }
-    if (status == RESMON_OK && (parts & RM_PART_STACKS) != 0) {
-        status = add_stacks(monitor, run);
+    if (status == RESMON_OK) {
+        status = rm_run_decode_processes(&monitor->block, run);
+    }
+    if (status == RESMON_OK && (parts & RM_PART_SCOPES) != 0) {
+        status = join_parts(monitor, run);
     }
     if (status != RESMON_OK) {
         rm_run_free(run);
         return status;
     }
+    if ((parts & RM_PART_STACKS) != 0) {
+        add_stacks(monitor, parts, run);
+    }
     *ret_run = run;
     return RESMON_OK;
+}
+
+struct wish {
+    resmon_monitor *monitor;
+    unsigned parts;
+    resmon_run **ret_run;
+};
+
+static resmon_status grant(void *wish_)
+{
+    const struct wish *wish = wish_;
+    struct rm_peak_work work;
+    uint64_t bytes = 0;
+    rm_peak_work_begin(&work);
+    resmon_status status = capture(wish->monitor, wish->parts, wish->ret_run);
+    if (rm_peak_work_end(&work, &bytes) && RM_LOAD(&wish->monitor->life) == LIFE_RUNNING) {
+        note_rise(wish->monitor, bytes);
+    }
+    return status;
+}
+
+resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon_run **ret_run)
+{
+    struct wish wish = {monitor, parts, ret_run};
+    resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_STOPPED);
+    return status == RESMON_OK ? rm_thread_call(grant, &wish) : status;
 }

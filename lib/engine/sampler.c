@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "collect/order.h"
 #include "scope/peak.h"
 #include "store/tags.h"
 
@@ -50,7 +51,7 @@ static void open_source(struct rm_sampler *sampler, struct rm_sampler_source *so
     }
     collect->provenance = RESMON_PROVENANCE_MEASURED;
     collect->remark[0] = '\0';
-    resmon_status status = source->collector->open(collect, source->state);
+    resmon_status status = rm_collect_open(collect, source->collector, source->state);
     if (status != RESMON_OK) {
         set_reason(record, status, resmon_last_error());
         switch_off(source);
@@ -63,28 +64,27 @@ static void open_source(struct rm_sampler *sampler, struct rm_sampler_source *so
     sampler->column_count += source->columns;
 }
 
-static bool is_wanted(const struct rm_sampler *sampler, const struct rm_collector *collector,
-                      uint64_t domain)
+static bool is_wanted(const struct rm_sampler *sampler, const struct rm_collector *collector)
 {
     uint64_t groups = sampler->options->counters.groups;
-    uint64_t domains = sampler->options->domains | (groups != 0 ? RM_DOMAIN_COUNTERS : 0);
-    uint64_t flags = sampler->options->flags | RM_FLAG_COUNTERS(groups);
-    return collector->domain == domain && (domains & domain) != 0 &&
+    uint64_t domains = sampler->options->values.domains | (groups != 0 ? RM_DOMAIN_COUNTERS : 0);
+    uint64_t flags = sampler->options->values.flags | RM_FLAG_COUNTERS(groups);
+    return (domains & collector->domain) != 0 &&
            (collector->needs_flag == 0 || (flags & collector->needs_flag) != 0);
 }
 
-/* The process comes first, so that its figures are nearest to the sample's time. */
-static void open_sources(struct rm_sampler *sampler)
+static resmon_status open_sources(struct rm_sampler *sampler)
 {
-    for (uint64_t domain = 1; domain <= RM_DOMAIN_COUNTERS; domain <<= 1) {
-        for (size_t i = 0; i < rm_collector_count; i++) {
-            if (is_wanted(sampler, rm_collectors[i], domain)) {
-                struct rm_sampler_source *source = &sampler->sources[sampler->source_count++];
-                source->collector = rm_collectors[i];
-                open_source(sampler, source);
-            }
+    const struct rm_collector *order[RM_MOST_COLLECTORS];
+    resmon_status status = rm_collect_order(rm_collectors, rm_collector_count, order);
+    for (size_t i = 0; i < rm_collector_count && status == RESMON_OK; i++) {
+        if (is_wanted(sampler, order[i])) {
+            struct rm_sampler_source *source = &sampler->sources[sampler->source_count++];
+            source->collector = order[i];
+            open_source(sampler, source);
         }
     }
+    return status;
 }
 
 static bool read_gpus(void *gpus, struct rm_gpu_reading *ret_readings)
@@ -115,15 +115,18 @@ static resmon_status show_gpus(struct rm_sampler *sampler)
 /* They would be those of another machine than the files'. */
 static bool wants_gpus(const struct rm_options *options)
 {
-    bool is_live = options->fs_root == NULL || options->fs_root[0] == '\0' ||
-                   strcmp(options->fs_root, "/") == 0;
-    return is_live && (options->domains & (RESMON_DOMAIN_GPU | RESMON_DOMAIN_ENERGY)) != 0;
+    bool is_live = options->values.fs_root == NULL || options->values.fs_root[0] == '\0' ||
+                   strcmp(options->values.fs_root, "/") == 0;
+    return is_live && (options->values.domains & (RESMON_DOMAIN_GPU | RESMON_DOMAIN_ENERGY)) != 0;
 }
 
 void rm_sampler_prepare(struct rm_sampler *sampler, const struct rm_options *options)
 {
-    *sampler =
-        (struct rm_sampler){.options = options, .rss_column = -1, .gpus_status = RESMON_ENODEV};
+    *sampler = (struct rm_sampler){
+        .options = options,
+        .rss_column = -1,
+        .gpus_status = RESMON_ENODEV,
+        .cadence = rm_cadence_new(options->interval_ns, options->values.max_overhead)};
     (void)pthread_mutex_init(&sampler->store_lock, NULL);
     (void)rm_text_set(sampler->gpus_why, sizeof sampler->gpus_why,
                       "the GPUs of this machine are not those of the files");
@@ -137,8 +140,12 @@ void rm_sampler_prepare(struct rm_sampler *sampler, const struct rm_options *opt
 resmon_status rm_sampler_open(struct rm_sampler *sampler)
 {
     const struct rm_options *options = sampler->options;
+    const resmon_monitor_options *values = &options->values;
     resmon_status status =
-        rm_collect_init(&sampler->collect, options->fs_root, options->pid, options->flags);
+        values->cgroup != NULL
+            ? rm_collect_init_group(&sampler->collect, values->fs_root, values->cgroup,
+                                    values->flags)
+            : rm_collect_init(&sampler->collect, values->fs_root, values->pid, values->flags);
     if (status != RESMON_OK) {
         return status;
     }
@@ -148,7 +155,7 @@ resmon_status rm_sampler_open(struct rm_sampler *sampler)
     if (status != RESMON_OK) {
         return status;
     }
-    if ((options->domains & RESMON_DOMAIN_ENERGY) != 0) {
+    if ((options->values.domains & RESMON_DOMAIN_ENERGY) != 0) {
         sampler->collect.energy_path = options->energy_root;
         sampler->collect.cpu_watts = options->place.cpu_watts;
         sampler->collect.ram_watts = options->place.ram_watts;
@@ -158,8 +165,7 @@ resmon_status rm_sampler_open(struct rm_sampler *sampler)
         return rm_error(RESMON_ENOMEM, "out of memory for a monitor");
     }
     sampler->collect.now_ns = rm_clock_monotonic_ns();
-    open_sources(sampler);
-    return RESMON_OK;
+    return open_sources(sampler);
 }
 
 /* ---- the record ------------------------------------------------------------------------- */
@@ -183,6 +189,7 @@ static void describe_columns(struct rm_sampler *sampler, size_t index)
         column->kind = metric->kind & RM_KIND_MASK;
         column->is_interval = (metric->kind & RM_INTERVAL) != 0 ? 1 : 0;
         column->wrap = source->collector->wrap;
+        column->most_rate = source->collector->most_rate;
         if (source->collector->instance_name != NULL) {
             (void)rm_text_set(column->instance, sizeof column->instance,
                               source->collector->instance_name(source->state, instance));
@@ -251,8 +258,11 @@ static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sampl
     struct rm_sampler_source *source = &sampler->sources[index];
     struct rm_source_record *record = &source->record;
     sampler->collect.remark[0] = '\0';
+    sampler->collect.takes_remark_back = false;
+    sampler->collect.provenance = record->provenance;
     resmon_status status =
         source->collector->read(&sampler->collect, source->state, &sampler->values[source->first]);
+    record->provenance = sampler->collect.provenance;
     int64_t now_ns = rm_clock_monotonic_ns();
     int64_t cost_ns = now_ns - *clock_ns;
     *clock_ns = now_ns;
@@ -260,7 +270,8 @@ static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sampl
     record->cost_ns += (uint64_t)cost_ns;
     record->cost_max_ns =
         (uint64_t)cost_ns > record->cost_max_ns ? (uint64_t)cost_ns : record->cost_max_ns;
-    rm_schedule_note(&source->schedule, sample, cost_ns, status != RESMON_OK);
+    source->took_ns = cost_ns;
+    rm_schedule_note(&source->schedule, sample, status != RESMON_OK);
     if (status != RESMON_OK) {
         for (size_t c = 0; c < source->columns; c++) {
             sampler->values[source->first + c] = RM_NAN;
@@ -268,7 +279,7 @@ static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sampl
         note_failure(sampler, index, status);
     } else {
         record->status = RESMON_OK; /* if it came back: the reason stays told */
-        if (sampler->collect.remark[0] != '\0') {
+        if (sampler->collect.remark[0] != '\0' || sampler->collect.takes_remark_back) {
             set_reason(record, RESMON_OK, sampler->collect.remark);
         }
     }
@@ -279,8 +290,9 @@ static bool is_read(const struct rm_sampler_source *source, uint64_t sample, enu
     if (source->state == NULL) {
         return false;
     }
-    bool is_cheap = source->collector->min_interval_ns == 0;
-    return of == RM_SAMPLE_ALL || (of == RM_SAMPLE_ASKED && is_cheap) ||
+    const struct rm_collector *collector = source->collector;
+    bool is_any_time = collector->min_interval_ns == 0 || collector->comes_when_asked;
+    return of == RM_SAMPLE_ALL || (of == RM_SAMPLE_ASKED && is_any_time) ||
            rm_schedule_is_due(&source->schedule, sample);
 }
 
@@ -293,14 +305,12 @@ static void read_sources(struct rm_sampler *sampler, enum rm_sample_of of)
     }
     for (size_t i = 0; i < sampler->source_count; i++) {
         struct rm_sampler_source *source = &sampler->sources[i];
+        source->took_ns = 0;
         if (is_read(source, sample, of)) {
             read_source(sampler, i, sample, &clock_ns);
         }
         source->record.every = source->schedule.every;
     }
-    rm_schedule_balance(&sampler->sources[0].schedule, sampler->source_count,
-                        sizeof *sampler->sources, sampler->options->interval_ns,
-                        sampler->options->max_overhead);
 }
 
 /* Under the store lock, which readers hold. */
@@ -334,6 +344,63 @@ static void send(struct rm_sampler *sampler, int64_t t_ns)
     sampler->cost.undelivered = sampler->output.dropped(sampler->output.context);
 }
 
+/* ---- its cost --------------------------------------------------------------------------- */
+
+/* Readings are timed by the wall clock, which costs less than asking for CPU time around each; what
+ * they are of the thread's CPU time is their part of it. */
+static void note_cost(struct rm_sampler *sampler, int64_t cpu_ns)
+{
+    double took_ns = 0.0;
+    for (size_t i = 0; i < sampler->source_count; i++) {
+        took_ns += (double)sampler->sources[i].took_ns;
+    }
+    double scale = took_ns > (double)cpu_ns ? (double)cpu_ns / took_ns : 1.0;
+    for (size_t i = 0; i < sampler->source_count; i++) {
+        struct rm_sampler_source *source = &sampler->sources[i];
+        if (source->took_ns > 0 && source->state != NULL) {
+            rm_schedule_note_cost(&source->schedule, (double)source->took_ns * scale);
+        }
+    }
+    rm_cadence_note(&sampler->cadence, cpu_ns - (int64_t)(took_ns * scale));
+}
+
+static void count_others(struct rm_sampler *sampler)
+{
+    struct rm_sampler_cost *cost = &sampler->cost;
+    if (sampler->output.cpu_ns != NULL) {
+        cost->delivery_ns = sampler->output.cpu_ns(sampler->output.cpu_context);
+    }
+    cost->gpus_ns = rm_gpus_cpu_ns(sampler->gpus);
+    cost->stacks_ns = RM_LOAD(&sampler->stacks_cost.thread_ns);
+    cost->handlers_ns = RM_LOAD(&sampler->stacks_cost.handlers_ns);
+}
+
+/* All that the thread did since the last account: waking and waiting too.  Samples that the program
+ * asks for make no others rarer. */
+static void account(struct rm_sampler *sampler, int64_t now_ns, bool is_due)
+{
+    const struct rm_schedules schedules = {&sampler->sources[0].schedule, sampler->source_count,
+                                           sizeof *sampler->sources};
+    int64_t thread_ns = rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    int64_t cpu_ns = thread_ns - sampler->cpu_mark_ns;
+    sampler->cpu_mark_ns = thread_ns;
+    sampler->cost.cpu_ns += (uint64_t)cpu_ns;
+    count_others(sampler);
+    int64_t others_ns = (int64_t)(sampler->cost.delivery_ns + sampler->cost.gpus_ns);
+    if (sampler->taken_ns != 0) {
+        rm_cadence_note_others(&sampler->cadence, others_ns - sampler->others_ns,
+                               now_ns - sampler->taken_ns);
+    }
+    sampler->others_ns = others_ns;
+    sampler->taken_ns = now_ns;
+    if (is_due) {
+        sampler->cost.skipped += sampler->cadence.every - 1;
+        note_cost(sampler, cpu_ns);
+        rm_cadence_balance(&sampler->cadence, &schedules,
+                           rm_series_state(&sampler->block)->samples);
+    }
+}
+
 void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_of of)
 {
     int64_t wall_before = rm_clock_monotonic_ns();
@@ -356,16 +423,14 @@ void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_
     rm_series_add(&sampler->block, &sample, &sampler->cost);
     (void)pthread_mutex_unlock(&sampler->store_lock);
     rm_energy_division_take(&sampler->division, &sampler->collect.found.shared,
-                            sampler->options->max_overhead, of == RM_SAMPLE_ALL);
+                            sampler->options->values.max_overhead, of == RM_SAMPLE_ALL);
     send(sampler, t_ns);
     /* The cost of this sample is in the account of the next. */
     uint64_t wall_ns = (uint64_t)(rm_clock_monotonic_ns() - wall_before);
     sampler->cost.wall_ns += wall_ns;
     sampler->cost.wall_max_ns =
         wall_ns > sampler->cost.wall_max_ns ? wall_ns : sampler->cost.wall_max_ns;
-    int64_t cpu_ns = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    sampler->cost.cpu_ns += (uint64_t)(cpu_ns - sampler->cpu_mark_ns);
-    sampler->cpu_mark_ns = cpu_ns;
+    account(sampler, now_ns, of == RM_SAMPLE_DUE);
 }
 
 void rm_sampler_close_sources(struct rm_sampler *sampler)

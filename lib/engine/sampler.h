@@ -13,10 +13,11 @@
 #include <stdint.h>
 
 #include "collect/collect.h"
+#include "engine/cadence.h"
 #include "engine/energy_division.h"
 #include "engine/gpus.h"
-#include "engine/options.h"
 #include "engine/schedule.h"
+#include "setup/options.h"
 #include "store/block.h"
 #include "store/series.h"
 #include "store/source.h"
@@ -24,6 +25,7 @@
 /* A collector at work. */
 struct rm_sampler_source {
     struct rm_schedule schedule; /* first: balanced as an array with this struct's stride */
+    int64_t took_ns;             /* in the sample being taken; 0: it was not read */
     const struct rm_collector *collector;
     void *state;  /* NULL: switched off */
     size_t first; /* column */
@@ -31,12 +33,19 @@ struct rm_sampler_source {
     struct rm_source_record record; /* copied to the block with each sample */
 };
 
-/* Where samples and tags go besides the block; called on the sampling thread. */
+/* Where samples and tags go besides the block; called on the sampling thread.  NULL: nowhere. */
 struct rm_sampler_output {
     void (*row)(void *context, int64_t t_ns, const double *values);
     void (*tag)(void *context, int64_t t_ns, const char *label);
     uint64_t (*dropped)(void *context);
     void *context;
+    uint64_t (*cpu_ns)(void *cpu_context); /* of the threads behind it, so far; NULL: none */
+    void *cpu_context;
+};
+
+/* What taking stacks costs: written by the thread that does (atomic). */
+struct rm_stacks_cost {
+    uint64_t thread_ns, handlers_ns;
 };
 
 struct rm_sampler {
@@ -53,9 +62,13 @@ struct rm_sampler {
 
     struct rm_block block;
     struct rm_sampler_cost cost;
+    struct rm_cadence cadence;
+    struct rm_stacks_cost stacks_cost;
     int64_t cpu_mark_ns; /* CPU clock of the sampling thread, up to which it is in the account */
-    double *values;      /* one per column */
-    double *delivered;   /* the same with counters as growth; NULL: nobody wants them */
+    int64_t others_ns;   /* of delivery and GPUs, at the latest sample, which came at */
+    int64_t taken_ns;
+    double *values;    /* one per column */
+    double *delivered; /* the row for sinks: counters as growth; NULL: no sink wants rows */
     struct rm_sampler_output output;
     uint64_t tags_sent;
     struct rm_energy_division division; /* opened where there are scopes and energy */

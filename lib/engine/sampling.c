@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/sampling.h"
 
-#include <time.h>
-
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "engine/last_thread.h"
-#include "sys/kept.h"
+#include "os/kept.h"
 
 /* ---- on the thread ---------------------------------------------------------------------- */
 
@@ -17,23 +15,22 @@ static void wait_for_work(struct rm_sampling *sampling)
 {
     int64_t poll_ns = rm_collect_next_poll_ns(&sampling->sampler.collect);
     int64_t until_ns = poll_ns < sampling->deadline_ns ? poll_ns : sampling->deadline_ns;
-    struct timespec deadline = {.tv_sec = until_ns / RM_NS_PER_S,
-                                .tv_nsec = until_ns % RM_NS_PER_S};
-    int error = 0;
-    while (error == 0 && sampling->stage == RM_SAMPLING_RUNNING &&
-           sampling->requested == sampling->served) {
-        error = pthread_cond_timedwait(&sampling->asked, &sampling->lock, &deadline);
+    while (sampling->stage == RM_SAMPLING_RUNNING && sampling->requested == sampling->served &&
+           rm_condition_wait(&sampling->asked, &sampling->lock, until_ns)) {
     }
 }
 
 /* Deadlines stay on the grid of the start; those that were missed are counted, not replayed. */
 static bool pass_deadlines(struct rm_sampling *sampling, int64_t now_ns)
 {
-    int64_t interval_ns = sampling->sampler.options->interval_ns;
+    int64_t interval_ns = rm_cadence_interval_ns(&sampling->sampler.cadence);
     int64_t late_ns = now_ns - sampling->deadline_ns;
     int64_t passed = late_ns < 0 ? 0 : late_ns / interval_ns + 1;
     sampling->deadline_ns += passed * interval_ns;
     sampling->sampler.cost.late += passed > 1 ? (uint64_t)passed - 1 : 0;
+    if (late_ns < -interval_ns) { /* a clock that runs backwards, in a process that was restored */
+        sampling->deadline_ns = now_ns + interval_ns;
+    }
     return passed > 0;
 }
 
@@ -41,7 +38,7 @@ static void answer(struct rm_sampling *sampling, uint64_t requested)
 {
     (void)pthread_mutex_lock(&sampling->lock);
     sampling->served = requested;
-    (void)pthread_cond_broadcast(&sampling->answered);
+    rm_condition_signal(&sampling->answered);
     (void)pthread_mutex_unlock(&sampling->lock);
 }
 
@@ -82,9 +79,9 @@ static bool tell_open_and_wait(struct rm_sampling *sampling, resmon_status statu
     sampling->open_status = status;
     (void)rm_text_set(sampling->open_error, sizeof sampling->open_error, resmon_last_error());
     sampling->stage = RM_SAMPLING_OPEN;
-    (void)pthread_cond_broadcast(&sampling->answered);
+    rm_condition_signal(&sampling->answered);
     while (sampling->stage == RM_SAMPLING_OPEN) {
-        (void)pthread_cond_wait(&sampling->asked, &sampling->lock);
+        (void)rm_condition_wait(&sampling->asked, &sampling->lock, RM_WAIT_FOR_EVER);
     }
     bool is_running = sampling->stage == RM_SAMPLING_RUNNING;
     (void)pthread_mutex_unlock(&sampling->lock);
@@ -120,17 +117,10 @@ static void unlock_again(struct rm_sampling *sampling, int cancel_state)
     (void)pthread_setcancelstate(cancel_state, NULL);
 }
 
-static void init_lock(struct rm_sampling *sampling)
-{
-    (void)pthread_mutex_init(&sampling->lock, NULL);
-    rm_thread_cond_init(&sampling->asked);
-    (void)pthread_cond_init(&sampling->answered, NULL);
-}
-
 resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_options *options)
 {
     *sampling = (struct rm_sampling){.stage = RM_SAMPLING_OPENING};
-    init_lock(sampling);
+    (void)pthread_mutex_init(&sampling->lock, NULL);
     rm_sampler_prepare(&sampling->sampler, options);
     rm_last_thread_watch();
     const struct rm_thread_work work = {"rm-sample", RM_STACK_SMALL, run_thread, sampling};
@@ -141,7 +131,7 @@ resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_opt
     }
     int cancel_state = lock_against_cancel(sampling);
     while (sampling->stage == RM_SAMPLING_OPENING) {
-        (void)pthread_cond_wait(&sampling->answered, &sampling->lock);
+        (void)rm_condition_wait(&sampling->answered, &sampling->lock, RM_WAIT_FOR_EVER);
     }
     unlock_again(sampling, cancel_state);
     return sampling->open_status == RESMON_OK
@@ -152,9 +142,9 @@ resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_opt
 static void wait_for_ticket(struct rm_sampling *sampling)
 {
     uint64_t ticket = ++sampling->requested;
-    (void)pthread_cond_signal(&sampling->asked);
+    rm_condition_signal(&sampling->asked);
     while (sampling->served < ticket) {
-        (void)pthread_cond_wait(&sampling->answered, &sampling->lock);
+        (void)rm_condition_wait(&sampling->answered, &sampling->lock, RM_WAIT_FOR_EVER);
     }
 }
 
@@ -182,7 +172,7 @@ void rm_sampling_stop(struct rm_sampling *sampling)
     int cancel_state = lock_against_cancel(sampling);
     bool has_thread = sampling->stage != RM_SAMPLING_NONE;
     sampling->stage = has_thread ? RM_SAMPLING_STOPPING : RM_SAMPLING_NONE;
-    (void)pthread_cond_signal(&sampling->asked);
+    rm_condition_signal(&sampling->asked);
     (void)pthread_mutex_unlock(&sampling->lock);
     if (has_thread) {
         (void)pthread_join(sampling->thread, NULL);
@@ -197,6 +187,4 @@ void rm_sampling_close(struct rm_sampling *sampling)
     rm_sampling_stop(sampling);
     rm_sampler_close(&sampling->sampler);
     (void)pthread_mutex_destroy(&sampling->lock);
-    (void)pthread_cond_destroy(&sampling->asked);
-    (void)pthread_cond_destroy(&sampling->answered);
 }

@@ -5,7 +5,7 @@
  *
  * The thread has its own, empty table of descriptors where the kernel can do that (Linux 5.9): what
  * the program does to its descriptors does not concern the sources, and what these keep open takes
- * no number, limit or inheritance of the program's.  Where it cannot, sys/kept looks after them.
+ * no number, limit or inheritance of the program's.  Where it cannot, os/kept looks after them.
  */
 #ifndef RM_ENGINE_SAMPLING_H
 #define RM_ENGINE_SAMPLING_H
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/condition.h"
 #include "engine/sampler.h"
 
 enum rm_sampling_stage {
@@ -31,8 +32,8 @@ struct rm_sampling {
 
     /* Guards the members below. */
     pthread_mutex_t lock;
-    pthread_cond_t asked;    /* on CLOCK_MONOTONIC: the thread has something to do */
-    pthread_cond_t answered; /* it has done it */
+    struct rm_condition asked;    /* the thread has something to do */
+    struct rm_condition answered; /* it has done it */
     enum rm_sampling_stage stage;
     uint64_t requested; /* samples asked for */
     uint64_t served;

@@ -1,64 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/schedule.h"
 
-#define MOST_EVERY   (UINT64_C(1) << 20)
 #define MOST_BACKOFF 6 /* after failures in a row: up to 64 times less often */
 
-struct rm_schedule rm_schedule_new(int64_t min_interval_ns, int64_t interval_ns)
+/* How many intervals it takes to fill `ns`, 1 at least. */
+static uint64_t intervals_in(int64_t ns, int64_t interval_ns)
 {
-    uint64_t every = min_interval_ns <= interval_ns
-                         ? 1
-                         : (uint64_t)((min_interval_ns + interval_ns - 1) / interval_ns);
-    return (struct rm_schedule){.least_every = every, .every = every};
+    return ns <= interval_ns ? 1 : (uint64_t)((ns + interval_ns - 1) / interval_ns);
 }
 
-void rm_schedule_note(struct rm_schedule *schedule, uint64_t sample, int64_t cost_ns,
-                      bool has_failed)
+struct rm_schedule rm_schedule_new(int64_t least_ns, int64_t interval_ns)
 {
-    double cost = (double)cost_ns;
-    schedule->cost_ns =
-        schedule->cost_ns == 0.0 ? cost : schedule->cost_ns + (cost - schedule->cost_ns) / 8.0;
+    uint64_t every = intervals_in(least_ns, interval_ns);
+    return (struct rm_schedule){.least_ns = least_ns, .least_every = every, .every = every};
+}
+
+void rm_schedule_note(struct rm_schedule *schedule, uint64_t sample, bool has_failed)
+{
     schedule->failures = has_failed ? schedule->failures + 1 : 0;
     uint64_t backoff = schedule->failures < MOST_BACKOFF ? schedule->failures : MOST_BACKOFF;
     schedule->next = sample + (schedule->every << backoff);
 }
 
-static struct rm_schedule *at(struct rm_schedule *schedules, size_t index, size_t stride)
+void rm_schedule_note_cost(struct rm_schedule *schedule, double cost_ns)
 {
-    return (struct rm_schedule *)(void *)((unsigned char *)schedules + index * stride);
+    schedule->cost_ns = schedule->cost_ns == 0.0
+                            ? cost_ns
+                            : schedule->cost_ns + (cost_ns - schedule->cost_ns) / 8.0;
 }
 
-/* Share of the time that the source costs when it is read at every `every`-th sample. */
-static double share(const struct rm_schedule *schedule, uint64_t every, int64_t interval_ns)
+uint64_t rm_schedule_paced(const struct rm_schedule *schedule, int64_t before_ns, int64_t now_ns)
 {
-    return schedule->cost_ns / ((double)every * (double)interval_ns);
+    double period = (double)schedule->every * (double)before_ns / (double)now_ns;
+    uint64_t every = schedule->every > schedule->least_every && period < RM_SCHEDULE_MOST_EVERY
+                         ? (uint64_t)(period + 0.5)
+                         : schedule->every;
+    uint64_t least = intervals_in(schedule->least_ns, now_ns);
+    return schedule->every == schedule->least_every || every < least ? least : every;
 }
 
-void rm_schedule_balance(struct rm_schedule *schedules, size_t count, size_t stride,
-                         int64_t interval_ns, double max_overhead)
+void rm_schedule_set_interval(struct rm_schedule *schedule, int64_t before_ns, int64_t now_ns,
+                              uint64_t sample)
 {
-    double total = 0.0;
-    double highest = 0.0;
-    struct rm_schedule *dearest = NULL;
-    struct rm_schedule *stretched = NULL; /* the one whose return costs least */
-    for (size_t i = 0; i < count; i++) {
-        struct rm_schedule *schedule = at(schedules, i, stride);
-        double own = share(schedule, schedule->every, interval_ns);
-        total += own;
-        if (own > highest && schedule->every < MOST_EVERY) {
-            highest = own;
-            dearest = schedule;
-        }
-        if (schedule->every > schedule->least_every &&
-            (stretched == NULL || own < share(stretched, stretched->every, interval_ns))) {
-            stretched = schedule;
-        }
-    }
-    if (total > max_overhead && dearest != NULL) {
-        dearest->every *= 2;
-    } else if (stretched != NULL &&
-               total + share(stretched, stretched->every, interval_ns) < max_overhead * 0.8) {
-        uint64_t half = stretched->every / 2;
-        stretched->every = half > stretched->least_every ? half : stretched->least_every;
+    schedule->every = rm_schedule_paced(schedule, before_ns, now_ns);
+    schedule->least_every = intervals_in(schedule->least_ns, now_ns);
+    if (schedule->failures == 0 && schedule->next > sample + schedule->every) {
+        schedule->next = sample + schedule->every;
     }
 }

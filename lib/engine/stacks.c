@@ -6,24 +6,34 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/compiler.h"
+#include "base/condition.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "engine/stack_round.h"
-#include "engine/stack_threads.h"
+#include "engine/sampler.h"
+#include "os/kept.h"
 #include "stack/handler.h"
-#include "sys/kept.h"
+#include "stack/outside.h"
+#include "stack/round.h"
+#include "stack/threads.h"
+#include "store/facts.h"
 
 #define ROUND_NS   (20 * RM_NS_PER_MS)
 #define SHORT_NS   (4 * RM_NS_PER_MS) /* while page faults come: their scopes are still open */
-#define MOST_WAKES 24U                /* between two rounds, by births and major faults */
+#define MOST_WAKES 24U                /* between two rounds, by new threads and major faults */
 #define TEXT_BYTES 160
 
 struct rm_stacks {
     struct rm_stack_round round; /* the thread's alone, once it runs */
+    bool has_each;               /* rows of processes */
+    bool is_outside;             /* of other processes: */
+    struct rm_outside_terms outside;
     pthread_t thread;
-    bool is_stopping;     /* atomic */
-    pthread_mutex_t lock; /* guards the members below */
+    struct rm_stacks_cost *cost;
+    bool is_stopping;               /* atomic */
+    struct rm_condition is_stopped; /* of that, where no signal tells it */
+    pthread_mutex_t lock;           /* guards the members below */
     pthread_cond_t answered;
     bool has_begun;
     uint32_t number; /* the kernel's, of the thread */
@@ -40,6 +50,15 @@ static void tell_begun(struct rm_stacks *stacks)
     (void)pthread_mutex_unlock(&stacks->lock);
 }
 
+/* What handlers take is seen by no clock of CPU time but the program's own. */
+static void tell_cost(struct rm_stacks *stacks)
+{
+    struct rm_clock_pair start = stacks->round.terms.block.header->start;
+    double ns_per_tick = rm_clock_ns_per_tick(start, rm_clock_read_pair());
+    RM_STORE(&stacks->cost->thread_ns, (uint64_t)rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
+    RM_STORE(&stacks->cost->handlers_ns, (uint64_t)((double)rm_handler_ticks() * ns_per_tick));
+}
+
 /* Until it is stopped. */
 static void make_rounds(struct rm_stacks *stacks, bool is_open)
 {
@@ -48,12 +67,13 @@ static void make_rounds(struct rm_stacks *stacks, bool is_open)
     uint32_t wakes = 0; /* since the latest round */
     while (!__atomic_load_n(&stacks->is_stopping, __ATOMIC_SEQ_CST)) {
         rm_stack_sampler_wait(round->has_faults ? SHORT_NS : ROUND_NS,
-                              wakes++ < MOST_WAKES && rm_stack_threads_may_be_greeted(round));
+                              wakes++ < MOST_WAKES && rm_stack_threads_may_sample_new(round));
         int64_t now_ns = rm_clock_monotonic_ns();
         if (is_open && now_ns >= until_ns) {
             rm_stack_round_make(round);
             until_ns = now_ns + ROUND_NS;
             wakes = 0;
+            tell_cost(stacks);
         } else if (is_open) {
             rm_stack_round_drain(round);
         }
@@ -83,6 +103,70 @@ static void *run_thread(void *context)
         rm_stack_round_close(round);
     }
     rm_stack_sampler_close();
+    tell_cost(stacks);
+    return NULL;
+}
+
+static void say_failure(struct rm_stacks *stacks, uint64_t bits, resmon_status status)
+{
+    char text[TEXT_BYTES];
+    (void)rm_text_set(text, sizeof text, resmon_last_error());
+    rm_stack_round_set_kinds(&stacks->round, bits, status, text);
+    if (stacks->round.wanted ==
+        RESMON_STACKS_PEAK) { /* which is no kind: its reason must stand somewhere */
+        rm_stack_writer_set_kind(&stacks->round.writer, RESMON_STACK_CPU, status, text);
+    }
+}
+
+/* ---- the thread, for other processes ----------------------------------------------------- */
+
+static bool is_stopping(const struct rm_stacks *stacks)
+{
+    return __atomic_load_n(&stacks->is_stopping, __ATOMIC_SEQ_CST);
+}
+
+/* When all have ended, nothing more comes. */
+static void watch_outside(struct rm_stacks *stacks, struct rm_outside *outside)
+{
+    struct rm_block_header *header = stacks->round.terms.block.header;
+    uint32_t mark = rm_condition_mark(&stacks->is_stopped);
+    while (!is_stopping(stacks)) {
+        if (!rm_outside_wait(outside, ROUND_NS)) {
+            rm_condition_wait_past(&stacks->is_stopped, mark,
+                                   rm_clock_monotonic_ns() + 10 * ROUND_NS);
+        }
+        rm_outside_drain(outside);
+        RM_STORE(&header->own_stacks_rss, rm_outside_bytes(outside));
+        tell_cost(stacks);
+        mark = rm_condition_mark(&stacks->is_stopped);
+    }
+}
+
+static void *run_outside(void *context)
+{
+    struct rm_stacks *stacks = context;
+    struct rm_outside *outside = NULL;
+    rm_kept_isolate_thread();
+    resmon_status status = rm_outside_open(&stacks->outside, &stacks->round.writer, &outside);
+    if (status != RESMON_OK) {
+        say_failure(stacks, RESMON_STACKS_ALL, status);
+        if (stacks->has_each) {
+            rm_facts_add_text(&stacks->round.terms.block, "settings", RM_FACT_NO_EACH,
+                              resmon_last_error());
+        }
+    } else if (stacks->round.wanted == RESMON_STACKS_PEAK) {
+        say_failure(stacks, RESMON_STACKS_PEAK,
+                    rm_error(RESMON_ENOTSUP, "stacks at a peak are of this process only"));
+    } else {
+        rm_outside_tell_kinds(outside);
+    }
+    tell_begun(stacks);
+    if (status == RESMON_OK) {
+        watch_outside(stacks, outside);
+        rm_outside_finish(outside);
+    }
+    rm_outside_close(outside);
+    tell_cost(stacks);
     return NULL;
 }
 
@@ -102,17 +186,17 @@ static struct rm_stacks *make(const struct rm_block *block, const struct rm_opti
     if (stacks == NULL) {
         return NULL;
     }
-    stacks->round.wanted = options->stacks;
+    stacks->round.wanted = options->values.stacks;
     stacks->round.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     stacks->round.terms.block = *block;
-    if ((options->stacks & RESMON_STACKS_CPU) != 0) {
-        stacks->round.terms.cpu_ns = RM_NS_PER_S / (int64_t)options->stack_hz;
+    if ((options->values.stacks & RESMON_STACKS_CPU) != 0) {
+        stacks->round.terms.cpu_ns = RM_NS_PER_S / (int64_t)options->values.stack_hz;
     }
-    if ((options->stacks & RESMON_STACKS_MEMORY) != 0) {
-        stacks->round.terms.fault_period = options->fault_period;
+    if ((options->values.stacks & RESMON_STACKS_MEMORY) != 0) {
+        stacks->round.terms.fault_period = options->values.fault_period;
     }
     stacks->round.terms.wants_signal =
-        (options->stacks & (RESMON_STACKS_CPU | RESMON_STACKS_PEAK)) != 0;
+        (options->values.stacks & (RESMON_STACKS_CPU | RESMON_STACKS_PEAK)) != 0;
     (void)getrusage(RUSAGE_SELF, &stacks->round.before);
     (void)pthread_mutex_init(&stacks->lock, NULL);
     (void)pthread_cond_init(&stacks->answered, NULL);
@@ -133,13 +217,11 @@ static void set_first_kinds(struct rm_stacks *stacks)
                                stacks->round.terms.fault_period);
 }
 
-static resmon_status start_thread(struct rm_stacks *stacks)
+static resmon_status start_thread(struct rm_stacks *stacks, void *(*run)(void *context))
 {
-    const struct rm_thread_work work = {"rm-stack", RM_STACK_OF_PROGRAM, run_thread, stacks};
+    const struct rm_thread_work work = {"rm-stack", RM_STACK_LIBRARIES, run, stacks};
     resmon_status status = rm_thread_start(&stacks->thread, &work);
     if (status != RESMON_OK) {
-        rm_stack_sampler_stop();
-        rm_stack_sampler_close();
         return status;
     }
     int cancel_state;
@@ -151,17 +233,6 @@ static resmon_status start_thread(struct rm_stacks *stacks)
     (void)pthread_mutex_unlock(&stacks->lock);
     (void)pthread_setcancelstate(cancel_state, NULL);
     return RESMON_OK;
-}
-
-static void say_failure(struct rm_stacks *stacks, uint64_t bits, resmon_status status)
-{
-    char text[TEXT_BYTES];
-    (void)rm_text_set(text, sizeof text, resmon_last_error());
-    rm_stack_round_set_kinds(&stacks->round, bits, status, text);
-    if (stacks->round.wanted ==
-        RESMON_STACKS_PEAK) { /* which is no kind: its reason must stand somewhere */
-        rm_stack_writer_set_kind(&stacks->round.writer, RESMON_STACK_CPU, status, text);
-    }
 }
 
 /* Growth of memory needs no signal, if there is none to be had. */
@@ -179,8 +250,40 @@ static resmon_status open_sampler(struct rm_stacks *stacks)
     return status;
 }
 
+/* Stacks that cannot be had are no failure, but nothing has begun. */
+static resmon_status start_inside(struct rm_stacks *stacks)
+{
+    resmon_status status = open_sampler(stacks);
+    if (status != RESMON_OK) {
+        say_failure(stacks, RESMON_STACKS_ALL, status);
+        return RESMON_OK;
+    }
+    status = start_thread(stacks, run_thread);
+    if (status != RESMON_OK) {
+        rm_stack_sampler_stop();
+        rm_stack_sampler_close();
+    }
+    return status;
+}
+
+static resmon_status start_outside(struct rm_stacks *stacks, const struct rm_collect *others)
+{
+    const struct rm_stack_terms *terms = &stacks->round.terms;
+    stacks->outside = (struct rm_outside_terms){
+        .pid = (uint32_t)others->pid,
+        .is_group = others->is_group,
+        .group = others->cgroup,
+        .events = {.cpu_ns = terms->cpu_ns,
+                   .fault_period = terms->fault_period,
+                   .is_prompt = stacks->has_each},
+        .has_each = stacks->has_each,
+    };
+    return start_thread(stacks, run_outside);
+}
+
 resmon_status rm_stacks_start(const struct rm_block *block, const struct rm_options *options,
-                              bool is_self, struct rm_stacks **ret_stacks)
+                              const struct rm_collect *others, struct rm_stacks_cost *cost,
+                              struct rm_stacks **ret_stacks)
 {
     struct rm_stacks *stacks = make(block, options);
     if (stacks == NULL) {
@@ -191,21 +294,17 @@ resmon_status rm_stacks_start(const struct rm_block *block, const struct rm_opti
         free_stacks(stacks);
         return status;
     }
+    stacks->cost = cost;
+    stacks->is_outside = others != NULL;
+    stacks->has_each = block->header->sizes.processes > 0;
     set_first_kinds(stacks);
-    status = is_self ? open_sampler(stacks)
-                     : rm_error(RESMON_ENOTSUP, "stacks are of this process only");
-    if (status != RESMON_OK) {
-        say_failure(stacks, RESMON_STACKS_ALL, status);
+    status = others != NULL ? start_outside(stacks, others) : start_inside(stacks);
+    if (stacks->has_begun) {
+        *ret_stacks = stacks;
+    } else {
         free_stacks(stacks);
-        return RESMON_OK;
     }
-    status = start_thread(stacks);
-    if (status != RESMON_OK) {
-        free_stacks(stacks);
-        return status;
-    }
-    *ret_stacks = stacks;
-    return RESMON_OK;
+    return status;
 }
 
 void rm_stacks_stop(struct rm_stacks *stacks)
@@ -216,7 +315,10 @@ void rm_stacks_stop(struct rm_stacks *stacks)
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     __atomic_store_n(&stacks->is_stopping, true, __ATOMIC_SEQ_CST);
-    rm_handler_wake(stacks->number);
+    rm_condition_signal(&stacks->is_stopped);
+    if (!stacks->is_outside) {
+        rm_handler_wake(stacks->number);
+    }
     (void)pthread_join(stacks->thread, NULL);
     (void)pthread_setcancelstate(cancel_state, NULL);
     free_stacks(stacks);

@@ -12,7 +12,6 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "job/hostlist.h"
-#include "job/node_file.h"
 
 #define VALUE_BYTES     256 /* of a variable; the rest is cut off */
 #define RAW_KEY_BYTES   (5 * VALUE_BYTES)
@@ -154,7 +153,7 @@ static resmon_status add_hosts(const struct scene *scene, const struct rm_host_v
     };
     struct rm_hosts *hosts = &scene->job->hosts;
     return variable->form == RM_HOSTS_FILE
-               ? rm_node_file_add(hosts, scene->environment->root, value)
+               ? rm_hostlist_add_file(hosts, scene->environment->root, value)
                : forms[variable->form](hosts, rm_text_of(value, strlen(value)));
 }
 

@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
+#include "os/infile.h"
+#include "os/outfile.h"
 
 #define MAX_BRACKETS 8
 #define SHOWN(text)  (int)(rm_text_left(&(text)) < 80 ? rm_text_left(&(text)) : 80), (text).at
@@ -283,6 +286,39 @@ resmon_status rm_hostlist_add_lines(struct rm_hosts *hosts, struct rm_text text)
         if (rm_parse_word(&line, &name)) {
             status = rm_hosts_add(hosts, name);
         }
+    }
+    return status;
+}
+
+/* ---- node files --------------------------------------------------------------------------- */
+
+#define MAX_NODE_FILE_BYTES ((uint64_t)8 << 20)
+
+static resmon_status add_all(struct rm_hosts *hosts, const struct rm_infile *file)
+{
+    char *text;
+    resmon_status status = rm_infile_read_all(file, &text);
+    if (status == RESMON_OK) {
+        status = rm_hostlist_add_lines(hosts, rm_text_of(text, file->bytes));
+    }
+    rm_free(text);
+    return status;
+}
+
+resmon_status rm_hostlist_add_file(struct rm_hosts *hosts, const char *root, const char *path)
+{
+    char below[RM_PATH_BYTES];
+    struct rm_infile file;
+    int length = snprintf(below, sizeof below, "%s%s%s", root != NULL ? root : "",
+                          root != NULL ? "/" : "", path);
+    if (length < 0 || (size_t)length >= sizeof below) {
+        return rm_error(RESMON_EFORMAT, "the path of a node file has more than %d bytes",
+                        RM_PATH_BYTES - 1);
+    }
+    resmon_status status = rm_infile_open(&file, below, MAX_NODE_FILE_BYTES);
+    if (status == RESMON_OK) {
+        status = add_all(hosts, &file);
+        rm_infile_close(&file);
     }
     return status;
 }

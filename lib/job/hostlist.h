@@ -23,8 +23,16 @@ resmon_status rm_hostlist_add_pairs(struct rm_hosts *hosts, struct rm_text text)
 /** LSF's LSB_HOSTS, a name for each slot: "h1 h1 h2 h2". */
 resmon_status rm_hostlist_add_words(struct rm_hosts *hosts, struct rm_text text);
 
-/** A node file: the first word of each line; empty lines are skipped. */
+/** A node file, in which a batch system has one line for each slot (PBS_NODEFILE, OAR_NODEFILE,
+ * LSB_DJOB_HOSTFILE): the first word of each line; empty lines are skipped. */
 resmon_status rm_hostlist_add_lines(struct rm_hosts *hosts, struct rm_text text);
+
+/**
+ * The node file `path`, looked for below the directory `root` (NULL: "/").
+ * RESMON_ENOENT, RESMON_EACCES, RESMON_EIO; RESMON_EFORMAT: not a regular file, empty, too large or
+ * no list of hosts; RESMON_ERANGE: too many; RESMON_ENOMEM.
+ */
+resmon_status rm_hostlist_add_file(struct rm_hosts *hosts, const char *root, const char *path);
 
 /** Entry `index` of Slurm's "2(x3),1", which is 2, 2, 2, 1; -1 where there is none. */
 int64_t rm_hostlist_tasks_of_node(struct rm_text text, int64_t index);

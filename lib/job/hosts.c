@@ -7,8 +7,6 @@
 #include "base/hash.h"
 #include "base/status.h"
 
-#define FIRST_CAPACITY 64U
-
 void rm_hosts_init(struct rm_hosts *hosts, bool is_unique)
 {
     *hosts = (struct rm_hosts){.is_unique = is_unique};
@@ -19,7 +17,7 @@ void rm_hosts_free(struct rm_hosts *hosts)
 {
     rm_buffer_free(&hosts->names);
     rm_free(hosts->starts);
-    rm_free(hosts->slots);
+    rm_map_free(&hosts->map);
     rm_hosts_init(hosts, hosts->is_unique);
 }
 
@@ -28,49 +26,34 @@ const char *rm_hosts_name(const struct rm_hosts *hosts, size_t index)
     return hosts->names.text + hosts->starts[index];
 }
 
-/* ---- the table of a unique list --------------------------------------------------------- */
+/* ---- the map of a unique list ------------------------------------------------------------ */
 
-/* The slot of `name`, or the free one where it belongs: half of the slots are always free. */
-static size_t find_slot(const struct rm_hosts *hosts, struct rm_text name)
+static uint64_t hash_of(struct rm_text name)
+{
+    return rm_hash_bytes(RM_HASH_START, name.at, rm_text_left(&name));
+}
+
+static bool has_name(const struct rm_hosts *hosts, struct rm_text name)
 {
     size_t length = rm_text_left(&name);
-    size_t mask = 2 * hosts->capacity - 1;
-    size_t slot = (size_t)rm_hash_bytes(RM_HASH_START, name.at, length) & mask;
-    while (hosts->slots[slot] != 0) {
-        const char *other = rm_hosts_name(hosts, hosts->slots[slot] - 1);
+    struct rm_map_search search = {.hash = hash_of(name)};
+    for (uint32_t index; rm_map_next(&hosts->map, &search, &index);) {
+        const char *other = rm_hosts_name(hosts, index);
         if (strlen(other) == length && memcmp(other, name.at, length) == 0) {
-            return slot;
+            return true;
         }
-        slot = (slot + 1) & mask;
     }
-    return slot;
+    return false;
 }
 
-static void fill_slots(struct rm_hosts *hosts)
+static resmon_status make_room(struct rm_hosts *hosts)
 {
-    for (size_t i = 0; i < hosts->count; i++) {
-        const char *name = rm_hosts_name(hosts, i);
-        hosts->slots[find_slot(hosts, rm_text_of(name, strlen(name)))] = (uint32_t)i + 1;
-    }
-}
-
-static resmon_status grow(struct rm_hosts *hosts)
-{
-    size_t capacity = hosts->capacity > 0 ? 2 * hosts->capacity : FIRST_CAPACITY;
-    uint32_t *slots = hosts->is_unique ? rm_alloc(capacity, 2 * sizeof *slots) : NULL;
-    uint32_t *starts = rm_realloc(hosts->starts, capacity, sizeof *starts);
+    uint32_t *starts = rm_grow(hosts->starts, hosts->count, &hosts->room, sizeof *starts);
     if (starts != NULL) {
         hosts->starts = starts;
     }
-    if (starts == NULL || (hosts->is_unique && slots == NULL)) {
-        rm_free(slots);
-        return rm_error(RESMON_ENOMEM, "out of memory for %zu host names", capacity);
-    }
-    rm_free(hosts->slots);
-    hosts->slots = slots;
-    hosts->capacity = capacity;
-    if (hosts->is_unique) {
-        fill_slots(hosts);
+    if (starts == NULL || (hosts->is_unique && !rm_map_reserve(&hosts->map, hosts->count + 1))) {
+        return rm_error(RESMON_ENOMEM, "out of memory for %zu host names", hosts->count + 1);
     }
     return RESMON_OK;
 }
@@ -110,8 +93,8 @@ static resmon_status append(struct rm_hosts *hosts, struct rm_text name)
     size_t length = rm_text_left(&name);
     size_t start = hosts->names.length;
     resmon_status status = check_room(hosts, length);
-    if (status == RESMON_OK && hosts->count == hosts->capacity) {
-        status = grow(hosts);
+    if (status == RESMON_OK) {
+        status = make_room(hosts);
     }
     if (status != RESMON_OK) {
         return status;
@@ -124,20 +107,17 @@ static resmon_status append(struct rm_hosts *hosts, struct rm_text name)
         hosts->names.status = RESMON_OK; /* the text is as it was */
         return status;
     }
-    size_t slot = hosts->is_unique ? find_slot(hosts, name) : 0;
-    hosts->starts[hosts->count++] = (uint32_t)start;
     if (hosts->is_unique) {
-        hosts->slots[slot] = (uint32_t)hosts->count;
+        rm_map_add(&hosts->map, hash_of(name), (uint32_t)hosts->count);
     }
+    hosts->starts[hosts->count++] = (uint32_t)start;
     return RESMON_OK;
 }
 
 resmon_status rm_hosts_add(struct rm_hosts *hosts, struct rm_text name)
 {
     resmon_status status = check_name(name);
-    bool is_there = status == RESMON_OK && hosts->is_unique && hosts->count > 0 &&
-                    hosts->slots[find_slot(hosts, name)] != 0;
-    if (status == RESMON_OK && !is_there) {
+    if (status == RESMON_OK && !has_name(hosts, name)) {
         status = append(hosts, name);
     }
     hosts->added += status == RESMON_OK ? 1 : 0;

@@ -2,7 +2,7 @@
 /*
  * Owns lists of host names: bounded in number and bytes, in the order in which they were added,
  * with or without repeats.
- * Filled by job/hostlist and job/node_file.
+ * Filled by job/hostlist.
  */
 #ifndef RM_JOB_HOSTS_H
 #define RM_JOB_HOSTS_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/map.h"
 #include "base/parse.h"
 
 #define RM_MAX_HOSTS       65536U
@@ -20,10 +21,9 @@
 struct rm_hosts {
     struct rm_buffer names; /* each ends in '\0' */
     uint32_t *starts;       /* of the names in `names` */
-    uint32_t *slots;        /* hash table of a unique list: index + 1, or 0 */
-    size_t count;
-    size_t capacity; /* of `starts`; `slots` has twice as many */
-    uint64_t added;  /* names that were added, repeats too */
+    struct rm_map map;      /* of a unique list: indexes by name */
+    size_t count, room;     /* of `starts` */
+    uint64_t added;         /* names that were added, repeats too */
     bool is_unique;
 };
 

@@ -14,11 +14,12 @@
 
 #include "base/alloc.h"
 #include "base/fault.h"
+#include "base/fork.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "job/file_name.h"
-#include "sys/kept.h"
+#include "job/path_pattern.h"
+#include "os/kept.h"
 
 /* <sys/file.h>, which declares it, is a file of this library on the include path. */
 int flock(int fd, int operation);
@@ -74,7 +75,6 @@ struct rm_leader_lock {
 
 static pthread_mutex_t locks_guard = PTHREAD_MUTEX_INITIALIZER;
 static struct rm_leader_lock *locks; /* that this process holds */
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 /* The child leads nothing.  What its copies of leaders point to stays. */
 static void forget_locks(void)
@@ -83,10 +83,7 @@ static void forget_locks(void)
     locks = NULL;
 }
 
-static void prepare_for_fork(void)
-{
-    (void)pthread_atfork(NULL, NULL, forget_locks);
-}
+static const struct rm_fork_part at_fork = {.in_child = forget_locks};
 
 /* A file of ours alone, and the one that its name means: links == 0 once its leader has removed
  * it. */
@@ -168,7 +165,7 @@ static resmon_status make_lock(const char *path, struct rm_leader_lock **ret_loc
 static resmon_status take_lock(const char *path, struct rm_leader_lock **ret_lock)
 {
     resmon_status status = RESMON_OK;
-    (void)pthread_once(&fork_once, prepare_for_fork);
+    rm_fork_take_part(RM_FORK_LEADER, &at_fork);
     (void)pthread_mutex_lock(&locks_guard);
     struct rm_leader_lock *lock = locks;
     while (lock != NULL && (strcmp(lock->path, path) != 0 || !rm_kept_is_ours(&lock->file))) {

@@ -9,10 +9,10 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/parse.h"
+#include "base/ini.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "sys/infile.h"
+#include "os/infile.h"
 
 #define DEFAULT_FILE "/etc/resmon/site.conf"
 #define MOST_BYTES   65536
@@ -34,9 +34,10 @@ static const struct setting {
     {"cloud_region", "CLOUD_REGION", "CLOUD_REGION", offsetof(struct rm_site, cloud_region), true,
      0, 0},
     {"g_per_kwh", "G_PER_KWH", "FORCE_CARBON_INTENSITY_G_CO2E_KWH",
-     offsetof(struct rm_site, g_per_kwh), false, 0, 1e5},
-    {"pue", "PUE", "PUE", offsetof(struct rm_site, pue), false, 1, 100},
-    {"wue", "WUE", "WUE", offsetof(struct rm_site, wue), false, 0, 1e4},
+     offsetof(struct rm_site, g_per_kwh), false, 0, RM_SITE_MOST_G_PER_KWH},
+    {"pue", "PUE", "PUE", offsetof(struct rm_site, pue), false, RM_SITE_LEAST_PUE,
+     RM_SITE_MOST_PUE},
+    {"wue", "WUE", "WUE", offsetof(struct rm_site, wue), false, 0, RM_SITE_MOST_WUE},
     {"cpu_watts", "CPU_WATTS", "FORCE_CPU_POWER", offsetof(struct rm_site, cpu_watts), false, 0,
      1e6},
     {"ram_watts", "RAM_WATTS", "FORCE_RAM_POWER", offsetof(struct rm_site, ram_watts), false, 0,
@@ -103,22 +104,6 @@ resmon_status rm_site_check(const struct rm_site *site, const char *where)
 
 /* ---- the file --------------------------------------------------------------------------- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-static struct rm_text trim(struct rm_text text)
-{
-    while (text.at < text.end && is_blank(*text.at)) {
-        text.at++;
-    }
-    while (text.at < text.end && is_blank(text.end[-1])) {
-        text.end--;
-    }
-    return text;
-}
-
 static const struct setting *find(const struct rm_text *name)
 {
     for (size_t i = 0; i < RM_ARRAY_LEN(settings); i++) {
@@ -129,40 +114,38 @@ static const struct setting *find(const struct rm_text *name)
     return NULL;
 }
 
-/* "country = FR", "# a remark", "". */
-static resmon_status take_line(struct rm_site *site, struct rm_text line, const char *where)
+/* "country = FR" */
+static resmon_status take_entry(struct rm_site *site, const struct rm_ini_entry *entry,
+                                const char *where)
 {
-    struct rm_text name;
-    line = trim(line);
-    if (rm_text_left(&line) == 0 || line.at[0] == '#') {
-        return RESMON_OK;
-    }
-    struct rm_text value = line;
-    if (!rm_parse_until(&value, '=', &name)) {
+    const struct setting *setting = find(&entry->name);
+    if (rm_text_left(&entry->name) == 0) {
         return rm_error(RESMON_EFORMAT, "%s: '%.*s' is not of the form 'name = value'", where,
-                        (int)fmin((double)rm_text_left(&line), 40.0), line.at);
+                        (int)fmin((double)rm_text_left(&entry->whole), 40.0), entry->whole.at);
     }
-    name = trim(name);
-    const struct setting *setting = find(&name);
+    if (rm_text_left(&entry->section) > 0) {
+        return rm_error(RESMON_EFORMAT, "%s: settings of a site stand in no section", where);
+    }
     if (setting == NULL) {
         return rm_error(RESMON_EFORMAT,
                         "%s: there is no setting '%.*s'; country, region, "
                         "cloud_provider, cloud_region, g_per_kwh, pue, wue, "
                         "cpu_watts and ram_watts are",
-                        where, (int)fmin((double)rm_text_left(&name), 40.0), name.at);
+                        where, (int)fmin((double)rm_text_left(&entry->name), 40.0), entry->name.at);
     }
-    return take(site, setting, trim(value), where);
+    return take(site, setting, entry->value, where);
 }
 
-static resmon_status take_lines(struct rm_site *site, struct rm_text text, const char *path)
+static resmon_status take_entries(struct rm_site *site, struct rm_text text, const char *path)
 {
-    struct rm_text line;
+    struct rm_ini ini = {.rest = text};
+    struct rm_ini_entry entry;
     char where[352];
     char first[RM_ERROR_TEXT_BYTES] = "";
     resmon_status status = RESMON_OK;
-    for (unsigned number = 1; rm_parse_line(&text, &line); number++) {
-        (void)snprintf(where, sizeof where, "%.300s line %u", path, number);
-        resmon_status taken = take_line(site, line, where);
+    while (rm_ini_next(&ini, &entry)) {
+        (void)snprintf(where, sizeof where, "%.300s line %u", path, entry.line);
+        resmon_status taken = take_entry(site, &entry, where);
         if (taken != RESMON_OK && status == RESMON_OK) {
             status = taken;
             (void)rm_text_set(first, sizeof first, resmon_last_error());
@@ -181,7 +164,7 @@ static resmon_status read_file(struct rm_site *site, const char *path, bool is_n
     char *text;
     status = rm_infile_read_all(&file, &text);
     if (status == RESMON_OK) {
-        status = take_lines(site, rm_text_of(text, file.bytes), path);
+        status = take_entries(site, rm_text_of(text, file.bytes), path);
     }
     rm_free(text);
     rm_infile_close(&file);
@@ -201,7 +184,7 @@ static resmon_status read_variable(struct rm_site *site,
         (void)snprintf(name, sizeof name, "CODECARBON_%s", setting->codecarbon);
         value = rm_job_variable(environment, name);
     }
-    return value != NULL ? take(site, setting, trim(rm_text_of(value, strlen(value))), name)
+    return value != NULL ? take(site, setting, rm_ini_trim(rm_text_of(value, strlen(value))), name)
                          : RESMON_OK;
 }
 

@@ -3,7 +3,7 @@
  * Owns what the environment and the administrator say of the site that a machine stands in: place,
  * carbon intensity, PUE, and powers for machines that cannot measure theirs.  The environment is
  * over the file; RESMON_* is over CODECARBON_*.
- * Called by engine/place and engine/doctor_sources.
+ * Called by setup/place and doctor/sources.
  */
 #ifndef RM_JOB_SITE_H
 #define RM_JOB_SITE_H
@@ -13,6 +13,12 @@
 #include "job/environment.h"
 
 #define RM_SITE_TEXT_BYTES 64
+
+/* Bounds of numbers, wherever they come from. */
+#define RM_SITE_MOST_G_PER_KWH 1e5
+#define RM_SITE_LEAST_PUE      1
+#define RM_SITE_MOST_PUE       100
+#define RM_SITE_MOST_WUE       1e4
 
 /* "" and NaN: not said. */
 struct rm_site {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "metric/metric.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -9,6 +10,7 @@
 
 #define GAUGE    RESMON_GAUGE
 #define INTERVAL (RESMON_GAUGE | RM_INTERVAL)
+#define GROWTH   (RESMON_COUNTER | RM_INTERVAL)
 #define COUNTER  RESMON_COUNTER
 #define PROCESS  RESMON_LEVEL_PROCESS
 #define TREE     RESMON_LEVEL_TREE
@@ -16,12 +18,53 @@
 #define NODE     RESMON_LEVEL_NODE
 #define DEVICE   RESMON_LEVEL_DEVICE
 
-static const struct rm_metric table[] = {
-#define RM_METRIC(id, token, name, unit, kind, level, origin, help) \
-    {(id), (kind), (level), (name), (unit), (origin), (help)},
+/* The texts of all rows, one behind the other. */
+static const struct texts {
+#define RM_METRIC(id, token, name, unit, kind, level, origin, help)                              \
+    char token##_name[sizeof(name)], token##_unit[sizeof(unit)], token##_origin[sizeof(origin)], \
+        token##_help[sizeof(help)];
+#include "metric/metrics.def"
+#undef RM_METRIC
+} texts = {
+#define RM_METRIC(id, token, name, unit, kind, level, origin, help) name, unit, origin, help,
 #include "metric/metrics.def"
 #undef RM_METRIC
 };
+
+_Static_assert(sizeof texts <= UINT16_MAX, "16 bits say where a text begins");
+
+static const struct rm_metric table[] = {
+#define RM_METRIC(id, token, name, unit, kind, level, origin, help) \
+    {(id),                                                          \
+     (kind),                                                        \
+     (level),                                                       \
+     offsetof(struct texts, token##_name),                          \
+     offsetof(struct texts, token##_unit),                          \
+     offsetof(struct texts, token##_origin),                        \
+     offsetof(struct texts, token##_help)},
+#include "metric/metrics.def"
+#undef RM_METRIC
+};
+
+static const char *text_at(uint16_t offset)
+{
+    return (const char *)&texts + offset;
+}
+
+const char *rm_metric_name(const struct rm_metric *metric)
+{
+    return text_at(metric->name);
+}
+
+const char *rm_metric_unit(const struct rm_metric *metric)
+{
+    return text_at(metric->unit);
+}
+
+const char *rm_metric_help(const struct rm_metric *metric)
+{
+    return text_at(metric->help);
+}
 
 const struct rm_metric *rm_metric_of(uint32_t id)
 {
@@ -49,7 +92,7 @@ const struct rm_metric *rm_metric_row(size_t index)
 const struct rm_metric *rm_metric_by_name(const char *name)
 {
     for (size_t i = 0; i < RM_ARRAY_LEN(table); i++) {
-        if (strcmp(table[i].name, name) == 0) {
+        if (strcmp(rm_metric_name(&table[i]), name) == 0) {
             return &table[i];
         }
     }
@@ -60,12 +103,12 @@ static resmon_status fill(const struct rm_metric *row, resmon_metric *ret_metric
 {
     const resmon_metric result = {
         .id = row->id,
-        .name = row->name,
-        .unit = row->unit,
+        .name = rm_metric_name(row),
+        .unit = rm_metric_unit(row),
         .kind = row->kind & RM_KIND_MASK,
         .level = row->level,
-        .origin = row->origin,
-        .help = row->help,
+        .origin = text_at(row->origin),
+        .help = rm_metric_help(row),
     };
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_metric), ret_metric);
 }

@@ -20,15 +20,18 @@ enum rm_metric_id {
 #define RM_INTERVAL  0x100
 #define RM_KIND_MASK 0xff
 
+/* Without pointers: a pointer costs 24 bytes of relocation beside its own 8. */
 struct rm_metric {
-    uint32_t id;
-    int32_t kind; /* RESMON_GAUGE or RESMON_COUNTER, maybe with RM_INTERVAL */
-    int32_t level;
-    const char *name;
-    const char *unit;
-    const char *origin;
-    const char *help;
+    uint16_t id;
+    uint16_t kind; /* RESMON_GAUGE or RESMON_COUNTER; with RM_INTERVAL: INTERVAL or GROWTH */
+    uint16_t level;
+    uint16_t name, unit, origin, help; /* where they begin in the texts of the table */
 };
+
+/** Texts of a row; static. */
+const char *rm_metric_name(const struct rm_metric *metric);
+const char *rm_metric_unit(const struct rm_metric *metric);
+const char *rm_metric_help(const struct rm_metric *metric);
 
 /** The row with this id, or NULL: binary search, ids ascend in the table. */
 const struct rm_metric *rm_metric_of(uint32_t id);

@@ -24,7 +24,7 @@ static const char *const titles[] = {
 
 /* What was marked is shown also where nothing grew: then its own is still more than 0.  Of the
  * first checkpoint of a function only the usage is known. */
-static struct rm_line row_of(const struct rm_run_line *line, enum rm_line_table table)
+static struct rm_line row_of(const resmon_run_line *line, enum rm_line_table table)
 {
     bool is_time = table == RM_LINES_TIME;
     double amount = is_time ? line->wall_ns : line->rss_bytes;
@@ -33,7 +33,7 @@ static struct rm_line row_of(const struct rm_run_line *line, enum rm_line_table 
     return (struct rm_line){
         .function = line->function,
         .file = line->file,
-        .line = line->line,
+        .line = (uint32_t)line->line,
         .hits = line->hits,
         .time_ns = line->wall_ns,
         .bytes = line->rss_bytes,
@@ -50,7 +50,7 @@ static size_t fill(struct rm_line *rows, const struct resmon_run *run, const cha
 {
     size_t count = 0;
     for (size_t i = 0; i < run->line_count; i++) {
-        const struct rm_run_line *line = &run->lines[i];
+        const resmon_run_line *line = &run->lines[i];
         const struct rm_line row = row_of(line, table);
         if (row.own > 0.0 && (function == NULL || strcmp(line->function, function) == 0)) {
             rows[count++] = row;
@@ -79,10 +79,10 @@ static size_t write_table(struct rm_buffer *buffer, const struct resmon_run *run
 
 static void write_dropped(struct rm_buffer *buffer, const struct resmon_run *run)
 {
-    if (run->dropped.lines > 0) {
+    if (run->info.dropped_lines > 0) {
         rm_buffer_printf(buffer,
                          "  and %llu more places of RESMON_LINE() that had no room: %u have\n",
-                         (unsigned long long)run->dropped.lines, RM_LINES);
+                         (unsigned long long)run->info.dropped_lines, RM_LINES);
     }
 }
 
@@ -101,17 +101,20 @@ static size_t write_tables(struct rm_buffer *buffer, const struct resmon_run *ru
 }
 
 void rm_report_checkpoints(struct rm_buffer *buffer, const struct resmon_run *run,
-                           const struct rm_source_lines *sources)
+                           const struct rm_report_terms *report)
 {
-    const struct rm_line_terms terms = {
-        .sources = sources, .most_functions = MOST_FUNCTIONS, .most_lines = MOST_LINES};
+    const struct rm_line_terms terms = {.sources = report->sources,
+                                        .width = report->width,
+                                        .most_functions = MOST_FUNCTIONS,
+                                        .most_lines = MOST_LINES};
     (void)write_tables(buffer, run, NULL, terms);
 }
 
 size_t rm_report_checkpoint_lines(struct rm_buffer *buffer, const struct resmon_run *run,
-                                  const char *function, const struct rm_source_lines *sources)
+                                  const char *function, const struct rm_report_terms *report)
 {
-    const struct rm_line_terms terms = {.sources = sources,
+    const struct rm_line_terms terms = {.sources = report->sources,
+                                        .width = report->width,
                                         .most_functions = SIZE_MAX,
                                         .most_lines = 400,
                                         .is_filled = function != NULL};

@@ -8,17 +8,18 @@
 
 #include "base/buffer.h"
 #include "report/lines.h"
-#include "store/run.h"
+#include "report/terms.h"
+#include "run/run.h"
 
 /** Appends the summary's tables of checkpoints; nothing for a run without any. */
 void rm_report_checkpoints(struct rm_buffer *buffer, const struct resmon_run *run,
-                           const struct rm_source_lines *sources);
+                           const struct rm_report_terms *report);
 
 /**
  * Appends those of one function, with the lines between them, or of all (NULL), and returns how
  * many functions with checkpoints that were.
  */
 size_t rm_report_checkpoint_lines(struct rm_buffer *buffer, const struct resmon_run *run,
-                                  const char *function, const struct rm_source_lines *sources);
+                                  const char *function, const struct rm_report_terms *report);
 
 #endif

@@ -14,45 +14,25 @@
 
 /* ---- scales ----------------------------------------------------------------------------- */
 
-/* The first unit that leaves less than `below` of a quantity; the last takes the rest. */
-struct unit {
-    double below, factor;
-    const char *name;
-};
-
-static const struct unit joules[] = {
-    {1.0, 1e3, "mJ"}, {1e4, 1.0, "J"}, {3.6e6, 1e-3, "kJ"}, {HUGE_VAL, 1.0 / 3.6e6, "kWh"}};
-static const struct unit watts[] = {
-    {1.0, 1e3, "mW"}, {1e4, 1.0, "W"}, {1e7, 1e-3, "kW"}, {HUGE_VAL, 1e-6, "MW"}};
-static const struct unit grams[] = {
-    {1e-3, 1e6, "ug"}, {1.0, 1e3, "mg"}, {1e3, 1.0, "g"}, {1e6, 1e-3, "kg"}, {HUGE_VAL, 1e-6, "t"}};
-
 /* Figures next to each other are in one unit, with as many decimals as an interval is worth: two
  * digits of half its width. */
 struct scale {
-    double factor;
-    const char *unit;
+    struct rm_human_unit unit;
     int decimals;
 };
 
-static struct scale scale_of(const struct unit *units, double most, double half)
+static struct scale scale_of(const char *unit, double most, double half)
 {
-    while (!(most < units->below) && units->below < HUGE_VAL) {
-        units++;
-    }
-    struct scale scale = {.factor = units->factor, .unit = units->name};
-    half *= units->factor;
+    struct scale scale = {.unit = rm_human_unit_of(most, unit)};
+    half *= scale.unit.factor;
     double decimals = half > 0.0 ? 1.0 - floor(log10(half)) : 1.0;
     scale.decimals = (int)fmin(fmax(decimals, 0.0), 6.0);
     return scale;
 }
 
-/* Without the sign of a zero. */
 static void print(char text[RM_HUMAN_BYTES], double value, struct scale scale)
 {
-    value *= scale.factor;
-    bool is_zero = fabs(value) < 0.5 * pow(10.0, -scale.decimals);
-    rm_human_fixed(text, is_zero ? 0.0 : value, scale.decimals);
+    rm_human_fixed(text, value * scale.unit.factor, scale.decimals);
 }
 
 static double half_of(const resmon_compared *compared)
@@ -68,8 +48,7 @@ static void state_difference(resmon_comparison *figures)
     double half_j = half_of(energy);
     char difference[RM_HUMAN_BYTES], half[RM_HUMAN_BYTES], low[RM_HUMAN_BYTES];
     char high[RM_HUMAN_BYTES];
-    const struct scale scale =
-        scale_of(joules, fmax(fabs(energy->low), fabs(energy->high)), half_j);
+    const struct scale scale = scale_of("J", fmax(fabs(energy->low), fabs(energy->high)), half_j);
     print(half, half_j, scale);
     print(low, energy->low, scale);
     print(high, energy->high, scale);
@@ -77,14 +56,15 @@ static void state_difference(resmon_comparison *figures)
         print(difference, fabs(energy->difference), scale);
         (void)snprintf(figures->statement, sizeof figures->statement,
                        "The work drew %s +- %s %s %s than idling for the same time (95 %%).",
-                       difference, half, scale.unit, energy->difference > 0.0 ? "more" : "less");
+                       difference, half, scale.unit.name,
+                       energy->difference > 0.0 ? "more" : "less");
         return;
     }
     print(difference, energy->difference, scale);
     (void)snprintf(figures->statement, sizeof figures->statement,
                    "The difference of %s %s is within the noise (%s to %s %s, 95 %%): run it "
                    "longer, or more often.",
-                   difference, scale.unit, low, high, scale.unit);
+                   difference, scale.unit.name, low, high, scale.unit.name);
 }
 
 static void state_without_interval(struct rm_comparison *comparison)
@@ -179,9 +159,9 @@ static void add_paragraph(struct rm_buffer *buffer, const char *text, const char
 /* A column of the table: all of it in one unit. */
 struct quantity {
     const char *name;
-    const struct unit *units;
+    const char *unit;
     const resmon_compared *values;
-    double factor; /* to what the units are of */
+    double factor; /* to the unit */
 };
 
 #define QUANTITIES 4
@@ -192,7 +172,7 @@ static struct scale scale_of_column(const struct quantity *quantity)
     double most = fmax(fabs(values->work), fabs(values->idle)) * quantity->factor;
     double half = half_of(values) * quantity->factor;
     /* Without an interval: four digits. */
-    return scale_of(quantity->units, most, isnan(half) ? 0.01 * most : half);
+    return scale_of(quantity->unit, most, isnan(half) ? 0.01 * most : half);
 }
 
 static void add_row(struct rm_table *table, const char *label, size_t offset,
@@ -213,17 +193,17 @@ static void add_row(struct rm_table *table, const char *label, size_t offset,
 static void add_table(struct rm_buffer *buffer, const resmon_comparison *comparison)
 {
     const struct quantity quantities[QUANTITIES] = {
-        {"energy", joules, &comparison->energy_j, 1.0},
-        {"power", watts, &comparison->power_w, 1.0},
-        {"CO2eq", grams, &comparison->gco2eq, 1.0},
-        {"CO2eq a year", grams, &comparison->kgco2eq_year, 1e3},
+        {"energy", "J", &comparison->energy_j, 1.0},
+        {"power", "W", &comparison->power_w, 1.0},
+        {"CO2eq", "g", &comparison->gco2eq, 1.0},
+        {"CO2eq a year", "g", &comparison->kgco2eq_year, 1e3},
     };
     char units[QUANTITIES][RM_TABLE_CELL_BYTES];
     const char *headings[QUANTITIES + 1] = {""};
     struct rm_table table;
     for (size_t i = 0; i < QUANTITIES; i++) {
         (void)snprintf(units[i], sizeof units[i], "%s, %s", quantities[i].name,
-                       scale_of_column(&quantities[i]).unit);
+                       scale_of_column(&quantities[i]).unit.name);
         headings[i + 1] = units[i];
     }
     rm_table_begin(&table, headings, QUANTITIES + 1, 1);

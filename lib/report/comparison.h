@@ -6,7 +6,7 @@
 #define RM_REPORT_COMPARISON_H
 
 #include "base/buffer.h"
-#include "store/comparison.h"
+#include "run/comparison.h"
 
 /** Fills `method` and `statement` of the figures. */
 void rm_comparison_put_in_words(struct rm_comparison *comparison);

@@ -6,10 +6,10 @@
 #define RM_REPORT_COUNTERS_H
 
 #include "base/buffer.h"
-#include "store/run.h"
+#include "run/run.h"
 
 /** Appends a table of what each scope counted, and why others were not; nothing without counters.
  */
-void rm_report_counters(struct rm_buffer *buffer, const struct resmon_run *run);
+void rm_report_counters(struct rm_buffer *buffer, const struct resmon_run *run, size_t width);
 
 #endif

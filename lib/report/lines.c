@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "base/human.h"
 #include "base/text.h"
+#include "report/sampled_bytes.h"
 #include "report/table.h"
 
 #define CONTENT_BYTES 60 /* of a line of the source */
@@ -20,7 +21,7 @@ struct group {
     const struct rm_line *lines;
     size_t count;
     double own;
-    double sum; /* of what the table is about */
+    double sum; /* of what the table is about: all of the function */
 };
 
 typedef char cell[RM_TABLE_CELL_BYTES];
@@ -64,7 +65,8 @@ static size_t make_groups(const struct rm_line *lines, size_t count, enum rm_lin
         struct group *group = &groups[made - 1];
         group->count++;
         group->own += isfinite(lines[i].own) ? lines[i].own : 0.0;
-        group->sum += amount_of(&lines[i], table);
+        group->sum = lines[i].function_sum > 0.0 ? lines[i].function_sum
+                                                 : group->sum + amount_of(&lines[i], table);
     }
     qsort(groups, made, sizeof *groups, compare_groups);
     return made;
@@ -132,7 +134,8 @@ static void set_time_cells(cell *cells, const struct rm_line *line, const struct
 static void set_memory_cells(cell *cells, const struct rm_line *line)
 {
     rm_human_bytes(cells[0], line->memory_bytes);
-    rm_human_bytes(cells[1], line->bytes);
+    const struct rm_sampled_bytes grown = {line->bytes, line->error, line->most};
+    (void)rm_sampled_bytes_print(cells[1], &grown);
     rm_human_count(cells[2], (double)line->occurrences);
 }
 
@@ -194,6 +197,7 @@ static void write_group(struct rm_buffer *buffer, const struct rm_line_terms *te
                      sum, group->lines->file);
     rm_table_begin(&table, is_time ? time_headings : memory_headings, is_time ? 6 : 5, 0);
     table.is_left[table.columns - 1] = true;
+    table.width = terms->width;
     add_rows(&table, terms, group);
     rm_table_end(&table, buffer);
 }

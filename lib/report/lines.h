@@ -31,6 +31,10 @@ struct rm_line {
     double memory_bytes;  /* after it; NaN: not known */
     double own; /* of time or bytes, what was spent in this line itself: functions with more of it
                    come first */
+    double function_sum; /* of time or bytes, all of the function; where it calls itself, its lines
+                        have more together.  0: as much as its lines have */
+    double error, most;  /* of bytes from samples: standard error, 0 if exact; and what there is at
+                            all */
 };
 
 enum rm_line_table { RM_LINES_TIME, RM_LINES_MEMORY };
@@ -41,6 +45,7 @@ struct rm_line_terms {
     size_t most_functions; /* those with the most */
     size_t most_lines;     /* of one, those with the most */
     double least_share;    /* of all that is anybody's own: functions with less are left out */
+    size_t width;          /* of the page */
     bool is_filled;        /* with the lines between that have nothing, up to most_lines */
 };
 

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/human.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "report/checkpoints.h"
 #include "report/profile_sums.h"
+#include "report/sampled_bytes.h"
 #include "report/table.h"
 
 #define MOST_FUNCTIONS       12   /* in a table */
@@ -20,14 +22,9 @@
 #define MOST_THREADS         32
 #define NAME_CELL            40 /* of a function in a table */
 #define FRAMES_OF_A_THREAD   3
+#define AS_HIGH              1.001 /* a peak of memory is as high as another, up to this */
 
 typedef char cell[RM_TABLE_CELL_BYTES];
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
 
 static void print_amount(char text[RM_HUMAN_BYTES], int kind, double amount)
 {
@@ -79,11 +76,45 @@ static size_t rank_functions(const struct rm_profile_sums *sums, int kind,
     return count;
 }
 
-static void write_functions(struct rm_buffer *buffer, const struct rm_profile_sums *sums, int kind)
+static struct rm_sampled_bytes estimate_of(double bytes, double square, double most)
 {
-    static const char *const headings[] = {"function", "self", "", "total", "", "file"};
+    return (struct rm_sampled_bytes){bytes, sqrt(square), most};
+}
+
+static void set_function(cell *cells, const struct rank *rank, const struct rm_profile_sums *sums,
+                         int kind)
+{
+    (void)rm_text_set(cells[0], NAME_CELL, rank->function->name);
+    print_amount(cells[1], kind, rank->self);
+    rm_human_percent(cells[2], 100.0 * rank->self / sums->weight[kind]);
+    print_amount(cells[3], kind, rank->total);
+    rm_human_percent(cells[4], 100.0 * rank->total / sums->weight[kind]);
+    (void)rm_text_set(cells[kind == RESMON_STACK_CPU ? 5 : 6], NAME_CELL,
+                      rm_text_base_name(rank->function->file));
+}
+
+/* Growth is sampled seldom, and pages are of two sizes: so there is how sure it is of it. */
+static bool set_doubt(cell *cells, const struct rank *rank, int kind, double most)
+{
+    const struct rm_function_sum *function = rank->function;
+    const struct rm_sampled_bytes self = estimate_of(rank->self, function->self_square[kind], most);
+    const struct rm_sampled_bytes total =
+        estimate_of(rank->total, function->total_square[kind], most);
+    bool is_about = rm_sampled_bytes_print(cells[1], &self);
+    is_about |= rm_sampled_bytes_print(cells[3], &total);
+    rm_sampled_bytes_print_range(cells[5], &total);
+    return is_about;
+}
+
+static void write_functions(struct rm_buffer *buffer, const struct resmon_run *run,
+                            const struct rm_profile_sums *sums, int kind, size_t width)
+{
+    static const char *const cpu[] = {"function", "self", "", "total", "", "file"};
+    static const char *const memory[] = {"function", "self", "", "total", "", "95 %", "file"};
+    const bool is_cpu = kind == RESMON_STACK_CPU;
     struct rank ranks[MOST_FUNCTIONS];
     struct rm_table table;
+    bool is_about = false;
     size_t count = rank_functions(sums, kind, ranks);
     if (count == 0) {
         return;
@@ -91,23 +122,24 @@ static void write_functions(struct rm_buffer *buffer, const struct rm_profile_su
     rm_buffer_printf(buffer,
                      "\nHot functions, by %s%s (self: in the function itself; total: with "
                      "what it called)\n",
-                     kind == RESMON_STACK_CPU ? "CPU time" : "growth of memory",
+                     is_cpu ? "CPU time" : "growth of memory",
                      count == MOST_FUNCTIONS ? ", the first ones" : "");
-    rm_table_begin(&table, headings, 6, 1);
-    table.is_left[5] = true;
+    rm_table_begin(&table, is_cpu ? cpu : memory, is_cpu ? RM_ARRAY_LEN(cpu) : RM_ARRAY_LEN(memory),
+                   1);
+    table.width = width;
+    table.is_left[table.columns - 1] = true;
     for (size_t i = 0; i < count; i++) {
         cell *cells = rm_table_row(&table);
         if (cells == NULL) {
             break;
         }
-        (void)rm_text_set(cells[0], NAME_CELL, ranks[i].function->name);
-        print_amount(cells[1], kind, ranks[i].self);
-        rm_human_percent(cells[2], 100.0 * ranks[i].self / sums->weight[kind]);
-        print_amount(cells[3], kind, ranks[i].total);
-        rm_human_percent(cells[4], 100.0 * ranks[i].total / sums->weight[kind]);
-        (void)rm_text_set(cells[5], NAME_CELL, base_name(ranks[i].function->file));
+        set_function(cells, &ranks[i], sums, kind);
+        if (!is_cpu) {
+            is_about |= set_doubt(cells, &ranks[i], kind, run->profile.kinds[kind].total);
+        }
     }
     rm_table_end(&table, buffer);
+    rm_buffer_puts(buffer, is_about ? rm_sampled_bytes_legend : "");
 }
 
 /* ---- hot lines -------------------------------------------------------------------------- */
@@ -115,7 +147,7 @@ static void write_functions(struct rm_buffer *buffer, const struct rm_profile_su
 static const char *const line_titles[RM_STACK_KINDS] = {
     [RESMON_STACK_CPU] =
         "\nHot lines, by CPU time (hits: samples that had the line on their stack; "
-        "time: with what it called)\n",
+        "time: with what it called;\n  % Time: of the function, where recursion counts once)\n",
     [RESMON_STACK_MEMORY] =
         "\nHot lines, by growth of memory (occurrences: samples of page faults; "
         "increment: with what it called;\n  Mem usage is known at RESMON_LINE() only: a sample "
@@ -125,6 +157,19 @@ static const char *const line_titles[RM_STACK_KINDS] = {
         "\nHot lines, by pages of files (occurrences: samples of page faults; "
         "increment: with what it called;\n  Mem usage is known at RESMON_LINE() only)\n",
 };
+
+static bool has_doubt(const struct rm_profile_sums *sums, int kind)
+{
+    char text[RM_SAMPLED_BYTES_TEXT];
+    for (size_t i = 0; i < sums->line_count[kind] && kind != RESMON_STACK_CPU; i++) {
+        const struct rm_line *line = &sums->lines[kind][i];
+        const struct rm_sampled_bytes grown = {line->bytes, line->error, line->most};
+        if (rm_sampled_bytes_print(text, &grown)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static void write_lines(struct rm_buffer *buffer, const struct rm_profile_sums *sums, int kind,
                         const struct rm_line_terms *terms)
@@ -140,6 +185,8 @@ static void write_lines(struct rm_buffer *buffer, const struct rm_profile_sums *
         buffer->status == RESMON_OK) {
         buffer->length = before;
         buffer->text[before] = '\0';
+    } else if (has_doubt(sums, kind)) {
+        rm_buffer_puts(buffer, rm_sampled_bytes_legend);
     }
 }
 
@@ -165,11 +212,34 @@ static void write_period(struct rm_buffer *buffer, int kind, uint64_t period)
     }
 }
 
+/* What the samples explain: of the process's CPU time, or of all that its RSS rose by. */
+static void write_explained(struct rm_buffer *buffer, const struct rm_run_stack_kind *known,
+                            const struct rm_profile_sums *sums, int kind)
+{
+    static const struct {
+        const char *whose, *what;
+    } totals[RM_STACK_KINDS] = {
+        [RESMON_STACK_CPU] = {"the process's", ""},
+        [RESMON_STACK_MEMORY] = {"the", " by which RssAnon rose"},
+        [RESMON_STACK_FILE] = {"the", " by which RssFile and RssShmem rose"},
+    };
+    char total[RM_HUMAN_BYTES], percent[RM_HUMAN_BYTES];
+    bool is_more = kind != RESMON_STACK_CPU && sums->weight[kind] > known->total;
+    if (!(known->total > 0.0)) {
+        return;
+    }
+    print_amount(total, kind, known->total);
+    rm_human_percent(percent, 100.0 * sums->weight[kind] / known->total);
+    rm_buffer_printf(buffer, ": %s of %s %s%s%s", is_more ? "all" : percent, totals[kind].whose,
+                     total, totals[kind].what,
+                     is_more ? " (pages that were given back came again)" : "");
+}
+
 static void write_kind(struct rm_buffer *buffer, const struct rm_run_profile *profile,
                        const struct rm_profile_sums *sums, int kind)
 {
     const struct rm_run_stack_kind *known = &profile->kinds[kind];
-    char weight[RM_HUMAN_BYTES], total[RM_HUMAN_BYTES], percent[RM_HUMAN_BYTES];
+    char weight[RM_HUMAN_BYTES];
     if (known->status == RESMON_ESTATE && sums->samples[kind] == 0) {
         return;
     }
@@ -182,11 +252,7 @@ static void write_kind(struct rm_buffer *buffer, const struct rm_run_profile *pr
     rm_buffer_printf(buffer, "  %-14s %s in %llu samples", kind_texts[kind], weight,
                      (unsigned long long)sums->samples[kind]);
     write_period(buffer, kind, known->period);
-    if (known->total > 0.0) {
-        print_amount(total, kind, known->total);
-        rm_human_percent(percent, 100.0 * sums->weight[kind] / known->total);
-        rm_buffer_printf(buffer, ": %s of the process's %s", percent, total);
-    }
+    write_explained(buffer, known, sums, kind);
     rm_buffer_printf(buffer, "%s%s\n", known->reason[0] != '\0' ? "; " : "", known->reason);
 }
 
@@ -217,7 +283,8 @@ static void set_frame(cell target, const struct rm_run_profile *profile,
     if (place->file[0] != '\0' && place->line > 0) {
         size_t length = strlen(target);
         cell where;
-        (void)snprintf(where, sizeof where, " %.24s:%u", base_name(place->file), place->line);
+        (void)snprintf(where, sizeof where, " %.24s:%u", rm_text_base_name(place->file),
+                       place->line);
         (void)rm_text_set(target + length, RM_TABLE_CELL_BYTES - length, where);
     }
 }
@@ -242,7 +309,33 @@ static void write_thread(struct rm_table *table, const struct resmon_run *run,
     }
 }
 
-static void write_peak(struct rm_buffer *buffer, const struct resmon_run *run)
+/* Stacks are taken when the RSS has risen by enough since the last time, so what came after may be
+ * higher; the kernel's mark has what lay between two looks. */
+static void write_highest(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    const struct rm_run_peak *peak = &run->profile.peak;
+    char highest[RM_HUMAN_BYTES], when[RM_HUMAN_BYTES], more[RM_HUMAN_BYTES];
+    char exact[RM_HUMAN_BYTES];
+    double life = rm_run_life_rss(run);
+    rm_human_bytes(exact, life);
+    rm_human_bytes(highest, peak->highest_rss_bytes);
+    rm_human_seconds(when, (double)peak->highest_t_ns * 1e-9);
+    rm_human_percent(more, 100.0 * (peak->highest_rss_bytes / peak->rss_bytes - 1.0));
+    if (peak->highest_rss_bytes > peak->rss_bytes * AS_HIGH) {
+        rm_buffer_printf(buffer, "  not the highest: %s were seen %s after the start, %s more",
+                         highest, when, more);
+    } else if (isfinite(peak->highest_rss_bytes)) {
+        rm_buffer_puts(buffer, "  the highest that was seen");
+    } else {
+        rm_buffer_puts(buffer, "  whether it was the highest is not known");
+    }
+    if (isfinite(life)) {
+        rm_buffer_printf(buffer, "; exactly, in the life of the process: %s", exact);
+    }
+    rm_buffer_puts(buffer, "\n");
+}
+
+static void write_peak(struct rm_buffer *buffer, const struct resmon_run *run, size_t width)
 {
     static const char *const headings[] = {"thread", "scope", "in", "called by", "called by"};
     const struct rm_run_peak *peak = &run->profile.peak;
@@ -254,13 +347,14 @@ static void write_peak(struct rm_buffer *buffer, const struct resmon_run *run)
     rm_human_bytes(rss, peak->rss_bytes);
     rm_human_bytes(room, peak->headroom_bytes);
     rm_human_seconds(when, (double)peak->t_ns * 1e-9);
-    rm_buffer_printf(buffer, "\nThreads at the highest memory: RSS %s, %s after the start", rss,
-                     when);
+    rm_buffer_printf(buffer, "\nThreads at high memory: RSS %s, %s after the start", rss, when);
     if (isfinite(peak->headroom_bytes)) {
         rm_buffer_printf(buffer, ", when the control group had %s left", room);
     }
     rm_buffer_puts(buffer, "\n");
+    write_highest(buffer, run);
     rm_table_begin(&table, headings, 5, 5);
+    table.width = width;
     for (size_t i = 0; i < peak->stack_count && i < MOST_THREADS; i++) {
         write_thread(&table, run, &peak->stacks[i]);
     }
@@ -273,9 +367,10 @@ static void write_peak(struct rm_buffer *buffer, const struct resmon_run *run)
 /* ---- together --------------------------------------------------------------------------- */
 
 void rm_report_profile(struct rm_buffer *buffer, const struct resmon_run *run,
-                       const struct rm_source_lines *sources)
+                       const struct rm_report_terms *report)
 {
-    const struct rm_line_terms terms = {.sources = sources,
+    const struct rm_line_terms terms = {.sources = report->sources,
+                                        .width = report->width,
                                         .most_functions = MOST_LINED_FUNCTIONS,
                                         .most_lines = MOST_LINES,
                                         .least_share = LEAST_SHARE};
@@ -283,14 +378,14 @@ void rm_report_profile(struct rm_buffer *buffer, const struct resmon_run *run,
     if (!rm_profile_is_there(&run->profile)) {
         return;
     }
-    if (rm_profile_sum(run, sources, &sums) != RESMON_OK) {
+    if (rm_profile_sum(run, report->sources, &sums) != RESMON_OK) {
         rm_buffer_puts(buffer, "\nStacks\n  (not shown: out of memory)\n");
     } else {
-        write_functions(buffer, &sums, RESMON_STACK_CPU);
+        write_functions(buffer, run, &sums, RESMON_STACK_CPU, report->width);
         write_lines(buffer, &sums, RESMON_STACK_CPU, &terms);
-        write_functions(buffer, &sums, RESMON_STACK_MEMORY);
+        write_functions(buffer, run, &sums, RESMON_STACK_MEMORY, report->width);
         write_lines(buffer, &sums, RESMON_STACK_MEMORY, &terms);
-        write_peak(buffer, run);
+        write_peak(buffer, run, report->width);
         write_gaps(buffer, &run->profile, &sums);
     }
     rm_profile_sums_free(&sums);
@@ -324,12 +419,17 @@ static size_t keep_function(struct rm_profile_sums *sums, const char *function)
 }
 
 static void write_wanted(struct rm_buffer *buffer, const struct rm_profile_sums *sums, bool is_one,
-                         const struct rm_source_lines *sources)
+                         const struct rm_report_terms *report)
 {
-    const struct rm_line_terms hot = {
-        .sources = sources, .most_functions = MOST_FUNCTIONS, .most_lines = 40};
-    const struct rm_line_terms one = {
-        .sources = sources, .most_functions = SIZE_MAX, .most_lines = 400, .is_filled = true};
+    const struct rm_line_terms hot = {.sources = report->sources,
+                                      .width = report->width,
+                                      .most_functions = MOST_FUNCTIONS,
+                                      .most_lines = 40};
+    const struct rm_line_terms one = {.sources = report->sources,
+                                      .width = report->width,
+                                      .most_functions = SIZE_MAX,
+                                      .most_lines = 400,
+                                      .is_filled = true};
     size_t before = buffer->length;
     for (int kind = 0; kind < RM_STACK_KINDS; kind++) {
         write_lines(buffer, sums, kind, is_one ? &one : &hot);
@@ -340,10 +440,10 @@ static void write_wanted(struct rm_buffer *buffer, const struct rm_profile_sums 
 }
 
 resmon_status rm_report_lines(struct rm_buffer *buffer, const struct resmon_run *run,
-                              const char *function, const struct rm_source_lines *sources)
+                              const char *function, const struct rm_report_terms *report)
 {
     struct rm_profile_sums sums;
-    bool has_exact = rm_report_checkpoint_lines(buffer, run, function, sources) > 0;
+    bool has_exact = rm_report_checkpoint_lines(buffer, run, function, report) > 0;
     if (run->profile.stack_count == 0) {
         return has_exact
                    ? RESMON_OK
@@ -351,9 +451,9 @@ resmon_status rm_report_lines(struct rm_buffer *buffer, const struct resmon_run 
                               function != NULL ? " of a function " : "",
                               function != NULL ? function : "");
     }
-    resmon_status status = rm_profile_sum(run, sources, &sums);
+    resmon_status status = rm_profile_sum(run, report->sources, &sums);
     if (status == RESMON_OK && (function == NULL || keep_function(&sums, function) > 0)) {
-        write_wanted(buffer, &sums, function != NULL, sources);
+        write_wanted(buffer, &sums, function != NULL, report);
     } else if (status == RESMON_OK && !has_exact) {
         status = rm_error(RESMON_ENOENT,
                           "no line with a sample or checkpoint is of a function %.120s", function);

@@ -7,12 +7,12 @@
 #define RM_REPORT_PROFILE_H
 
 #include "base/buffer.h"
-#include "report/lines.h"
-#include "store/run.h"
+#include "report/terms.h"
+#include "run/run.h"
 
 /** Appends the stacks' part of the summary; nothing for a run without stacks. */
 void rm_report_profile(struct rm_buffer *buffer, const struct resmon_run *run,
-                       const struct rm_source_lines *sources);
+                       const struct rm_report_terms *report);
 
 /**
  * Appends the tables by line of a function ("work"; of C++ also without its parameters), or of the
@@ -20,6 +20,6 @@ void rm_report_profile(struct rm_buffer *buffer, const struct resmon_run *run,
  * checkpoints, or none with that function.
  */
 resmon_status rm_report_lines(struct rm_buffer *buffer, const struct resmon_run *run,
-                              const char *function, const struct rm_source_lines *sources);
+                              const char *function, const struct rm_report_terms *report);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/profile_sums.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -18,22 +19,16 @@ struct line_key {
     uint32_t function, line;
 };
 
-/* What is known of each place, and which stack was the last to count a function or a line. */
+/* What is known of each place, and by function and by line, for is_first(). */
 struct summing {
     const struct resmon_run *run;
     struct rm_profile_sums *sums;
     struct rm_intern functions, lines, files;
     uint32_t *line_of;                 /* by place; NO_LINE */
     unsigned char *source;             /* by place: enum source */
-    size_t *function_seen, *line_seen; /* stack + 1 */
+    size_t *function_seen, *line_seen; /* the stack that counted it last, plus 1 */
     struct rm_line *all_lines;
 };
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
 
 /* ---- what places are -------------------------------------------------------------------- */
 
@@ -45,7 +40,8 @@ static uint32_t number_function(struct summing *summing, const struct rm_run_pla
     rm_place_name(profile, place, key);
     rm_text_clean(key);
     size_t length = strlen(key) + 1;
-    const char *module = place->module >= 0 ? base_name(profile->modules[place->module].path) : "";
+    const char *module =
+        place->module >= 0 ? rm_text_base_name(profile->modules[place->module].path) : "";
     length += rm_text_set(key + length, sizeof key - length,
                           place->file[0] != '\0' ? place->file : module);
     return rm_intern(&summing->functions, key, length);
@@ -118,29 +114,39 @@ static bool describe_functions(struct summing *summing)
 
 /* ---- sums ------------------------------------------------------------------------------- */
 
+/* A sample counts once for whatever is on its stack, however often that is there. */
+static bool is_first(size_t *seen, uint32_t number, size_t stack)
+{
+    bool is_new = seen[number] != stack + 1;
+    seen[number] = stack + 1;
+    return is_new;
+}
+
 static void add_function(struct summing *summing, size_t stack, uint32_t function, bool is_self)
 {
     const struct rm_run_stack *one = &summing->run->profile.stacks[stack];
     struct rm_function_sum *sum = &summing->sums->functions[function];
-    bool is_new = summing->function_seen[function] != stack + 1;
-    summing->function_seen[function] = stack + 1;
+    bool is_new = is_first(summing->function_seen, function, stack);
     for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
+        double square = one->error[kind] * one->error[kind];
         sum->self[kind] += is_self ? one->weight[kind] : 0.0;
         sum->total[kind] += is_new ? one->weight[kind] : 0.0;
+        sum->self_square[kind] += is_self ? square : 0.0;
+        sum->total_square[kind] += is_new ? square : 0.0;
     }
 }
 
 static void add_line(struct summing *summing, size_t stack, uint32_t line)
 {
     const struct rm_run_stack *one = &summing->run->profile.stacks[stack];
-    if (line == NO_LINE || summing->line_seen[line] == stack + 1) {
+    if (line == NO_LINE || !is_first(summing->line_seen, line, stack)) {
         return;
     }
-    summing->line_seen[line] = stack + 1;
     for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
         struct rm_line *sum = &summing->all_lines[line * RM_STACK_KINDS + kind];
         sum->hits += one->samples[kind];
         sum->time_ns += one->weight[kind];
+        sum->error += one->error[kind] * one->error[kind];
     }
 }
 
@@ -169,6 +175,7 @@ static void add_stack(struct summing *summing, size_t stack)
     uint32_t in_charge = line_in_charge(summing, one);
     for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
         summing->sums->weight[kind] += one->weight[kind];
+        summing->sums->square[kind] += one->error[kind] * one->error[kind];
         summing->sums->samples[kind] += one->samples[kind];
         if (in_charge != NO_LINE) {
             summing->all_lines[in_charge * RM_STACK_KINDS + kind].own += one->weight[kind];
@@ -200,9 +207,12 @@ static bool share_lines(struct summing *summing)
             line.function = sums->functions[key->function].name;
             line.file = sums->functions[key->function].file;
             line.line = key->line;
+            line.function_sum = sums->functions[key->function].total[kind];
             line.bytes = line.time_ns;
             line.occurrences = line.hits;
             line.memory_bytes = RM_NAN;
+            line.error = sqrt(line.error);
+            line.most = summing->run->profile.kinds[kind].total;
             sums->lines[kind][sums->line_count[kind]++] = line;
         }
         if (sums->lines[kind] == NULL) {

@@ -7,18 +7,20 @@
 
 #include "base/intern.h"
 #include "report/lines.h"
-#include "store/run.h"
+#include "run/run.h"
 
 struct rm_function_sum {
     const char *name; /* "work", "libm.so.6+0x1234" */
     const char *file; /* of its source, else of its program or library; "" */
     double self[RM_STACK_KINDS];
     double total[RM_STACK_KINDS]; /* with what it called; recursion counts once */
+    double self_square[RM_STACK_KINDS], total_square[RM_STACK_KINDS]; /* of standard errors */
 };
 
 struct rm_profile_sums {
     struct rm_arena arena;
     double weight[RM_STACK_KINDS]; /* of all samples */
+    double square[RM_STACK_KINDS]; /* of its standard error */
     uint64_t samples[RM_STACK_KINDS];
     struct rm_function_sum *functions;
     size_t function_count;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the text summary of a run.
+ * Owns the text of a run: brief, or in full.
  */
 #ifndef RM_REPORT_REPORT_H
 #define RM_REPORT_REPORT_H
 
 #include "base/buffer.h"
-#include "report/lines.h"
-#include "store/run.h"
+#include "report/terms.h"
+#include "run/run.h"
 
-/** Appends the whole summary.  `sources` NULL: without lines of the source. */
+/** Appends the text. */
 void rm_report_write(struct rm_buffer *buffer, const struct resmon_run *run,
-                     const struct rm_source_lines *sources);
+                     const struct rm_report_terms *terms);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns tables in plain text: columns as wide as their widest cell, numbers to the right.
+ * Owns tables in plain text: columns as wide as their widest cell, numbers to the right, and never
+ * wider than the page.
  */
 #ifndef RM_REPORT_TABLE_H
 #define RM_REPORT_TABLE_H
@@ -8,9 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buffer.h"
+#include <resmon/report.h>
 
-#define RM_TABLE_COLUMNS    12
+#include "base/buffer.h"
+#include "store/tally.h"
+
+#define RM_TABLE_COLUMNS    13
 #define RM_TABLE_CELL_BYTES 80
 
 struct rm_table {
@@ -20,6 +24,8 @@ struct rm_table {
     size_t columns;
     bool is_left[RM_TABLE_COLUMNS]; /* text, not numbers */
     bool is_broken;                 /* no memory: rows are missing */
+    size_t width;                   /* of the page; 0: RESMON_REPORT_WIDTH */
+    bool is_cut;                    /* columns that do not fit are left out, not put below */
 };
 
 /** Starts a table; the first `left` columns hold text. */
@@ -29,7 +35,14 @@ void rm_table_begin(struct rm_table *table, const char *const *headings, size_t 
 /** A new row of empty cells; NULL when there is no memory. */
 char (*rm_table_row(struct rm_table *table))[RM_TABLE_CELL_BYTES];
 
-/** Appends the table, indented by two spaces, and frees it. */
+/** Fills a cell with `text`, the value of an estimate, marked where that is only about right; with
+ * "-" where it may be off by more than itself: that is no figure. */
+void rm_table_set_estimate(char cell[RM_TABLE_CELL_BYTES], const char *text,
+                           const resmon_estimate *estimate, bool is_about);
+
+/** Appends the table, indented by two spaces, and frees it.  Columns that the page is too narrow
+ * for come in a second table below it, with the first column again; a last column of text is cut.
+ */
 void rm_table_end(struct rm_table *table, struct rm_buffer *buffer);
 
 #endif

@@ -10,10 +10,11 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/keep_errno.h"
 #include "base/text.h"
-#include "scope/session.h"
+#include "os/own_rss.h"
+#include "scope/scope.h"
 #include "store/line_record.h"
-#include "sys/own_rss.h"
 
 #define NO_RECORD UINT32_MAX /* there was no room */
 
@@ -87,6 +88,7 @@ void resmon_line(resmon_line_site *site)
 {
     uint64_t now = rm_clock_ticks();
     struct rm_line_place place;
+    RM_KEEP_ERRNO;
     if (!rm_scope_line_place(&place)) {
         return;
     }

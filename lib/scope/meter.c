@@ -8,7 +8,8 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "sys/own_io.h"
+#include "os/own_io.h"
+#include "store/scope_tallies.h"
 
 /* A meter's first instances at a node are free of its share of time: short ones that come first
  * must not keep it from the long ones after them. */
@@ -17,28 +18,65 @@
 #define PERF       2 /* its place among the meters */
 #define NOTE_CALLS 64
 
+/* What the end of an instance found. */
+struct ending {
+    uint64_t ticks;                /* that it lasted */
+    struct rm_scope_meters totals; /* of the meter of peaks, with this instance */
+    uint64_t amounts[RM_FIELDS];   /* of the meters that sum */
+    uint32_t summed;               /* which of those found theirs */
+    bool had_descendants;          /* at either end, alive */
+};
+
+/* Where what a meter finds goes: into the node, its tallies, or its counts. */
+enum target { NODE, TALLIES, COUNTS };
+
 struct meter {
     uint32_t bit;
+    enum target target;
+    size_t tally; /* RM_TALLY_*, of TALLIES */
     void (*begin)(const struct rm_metering *metering, struct rm_meter_frame *frame);
-    void (*end)(const struct rm_metering *metering, struct rm_meter_frame *frame, uint64_t ticks,
-                struct rm_scope_meters *totals);
+    void (*end)(const struct rm_metering *metering, struct rm_meter_frame *frame,
+                struct ending *ending);
 };
 
 static void begin_cpu(const struct rm_metering *metering, struct rm_meter_frame *frame)
 {
     (void)metering;
-    frame->cpu_ns = (uint64_t)rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    frame->taken &= frame->cpu_ns != 0 ? ~UINT32_C(0) : ~(uint32_t)RESMON_METER_CPU;
+    frame->begun[RM_FIELD_CPU_NS] = (uint64_t)rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    frame->taken &= frame->begun[RM_FIELD_CPU_NS] != 0 ? ~UINT32_C(0) : ~(uint32_t)RESMON_METER_CPU;
 }
 
 static void end_cpu(const struct rm_metering *metering, struct rm_meter_frame *frame,
-                    uint64_t ticks, struct rm_scope_meters *totals)
+                    struct ending *ending)
 {
-    uint64_t begin = frame->cpu_ns + metering->cpu_cost_ns;
-    uint64_t now = (uint64_t)rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    totals->cpu_ns += now > begin ? now - begin : 0;
-    totals->cpu_wall += ticks;
-    totals->cpu_calls++;
+    uint64_t begin = frame->begun[RM_FIELD_CPU_NS] + metering->cpu_cost_ns;
+    uint64_t now = (uint64_t)rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    ending->amounts[RM_FIELD_CPU_NS] = now > begin ? now - begin : 0;
+    ending->summed |= (uint32_t)RESMON_METER_CPU;
+}
+
+static void begin_pcpu(const struct rm_metering *metering, struct rm_meter_frame *frame)
+{
+    (void)metering;
+    frame->tree = rm_tree_cpu_at_begin();
+    frame->taken &= frame->tree.process_ns != 0 ? ~UINT32_C(0) : ~(uint32_t)RESMON_METER_PCPU;
+}
+
+/* The meter of the thread's CPU time, if it was taken, was so in between. */
+static void end_pcpu(const struct rm_metering *metering, struct rm_meter_frame *frame,
+                     struct ending *ending)
+{
+    const struct rm_tree_cpu now = rm_tree_cpu_at_end();
+    bool has_cpu = (frame->taken & RESMON_METER_CPU) != 0;
+    uint64_t cost = metering->process_cost_ns + (has_cpu ? 2 * metering->cpu_cost_ns : 0);
+    uint64_t begin = frame->tree.process_ns + cost;
+    uint64_t process = now.process_ns > begin ? now.process_ns - begin : 0;
+    uint64_t before = frame->tree.descendants_ns;
+    ending->amounts[RM_FIELD_PROCESS_NS] = process;
+    ending->amounts[RM_FIELD_TREE_NS] =
+        process + (now.descendants_ns > before ? now.descendants_ns - before : 0);
+    ending->had_descendants = frame->tree.has_descendants || now.has_descendants;
+    ending->summed |= (uint32_t)RESMON_METER_PCPU;
 }
 
 static void begin_rss(const struct rm_metering *metering, struct rm_meter_frame *frame)
@@ -48,10 +86,10 @@ static void begin_rss(const struct rm_metering *metering, struct rm_meter_frame 
 }
 
 static void end_rss(const struct rm_metering *metering, struct rm_meter_frame *frame,
-                    uint64_t ticks, struct rm_scope_meters *totals)
+                    struct ending *ending)
 {
+    struct rm_scope_meters *totals = &ending->totals;
     (void)metering;
-    (void)ticks;
     frame->rss_peak = rm_peak_end(&frame->watch);
     totals->rss_peak = frame->rss_peak > totals->rss_peak ? frame->rss_peak : totals->rss_peak;
     totals->rss_sampled += rm_peak_is_exact() ? 0 : 1;
@@ -60,23 +98,32 @@ static void end_rss(const struct rm_metering *metering, struct rm_meter_frame *f
 
 static void begin_io(const struct rm_metering *metering, struct rm_meter_frame *frame)
 {
-    if (!rm_own_io_read(&metering->io, frame->io)) {
+    if (!rm_own_io_read(&metering->io, &frame->begun[RM_FIELD_IO])) {
         frame->taken &= ~(uint32_t)RESMON_METER_IO;
     }
 }
 
-static void end_io(const struct rm_metering *metering, struct rm_meter_frame *frame, uint64_t ticks,
-                   struct rm_scope_meters *totals)
+static void end_io(const struct rm_metering *metering, struct rm_meter_frame *frame,
+                   struct ending *ending)
 {
     uint64_t now[RM_IO_FIELDS];
     if (!rm_own_io_read(&metering->io, now)) {
         return;
     }
     for (size_t i = 0; i < RM_IO_FIELDS; i++) {
-        totals->io[i] += now[i] > frame->io[i] ? now[i] - frame->io[i] : 0;
+        uint64_t before = frame->begun[RM_FIELD_IO + i];
+        ending->amounts[RM_FIELD_IO + i] = now[i] > before ? now[i] - before : 0;
     }
-    totals->io_wall += ticks;
-    totals->io_calls++;
+    ending->summed |= (uint32_t)RESMON_METER_IO;
+}
+
+static struct rm_tally_call call_of(const struct rm_scope_node *node,
+                                    const struct rm_meter_frame *frame, size_t meter,
+                                    uint64_t ticks)
+{
+    const struct rm_scope_wall *wall = &node->wall[node->wall_version & 1];
+    return (struct rm_tally_call){
+        .chance = frame->chance[meter], .ticks = ticks, .all = {wall->calls, wall->total}};
 }
 
 static void begin_perf(const struct rm_metering *metering, struct rm_meter_frame *frame)
@@ -88,11 +135,10 @@ static void begin_perf(const struct rm_metering *metering, struct rm_meter_frame
 
 /* Its own record, beside the node's. */
 static void end_perf(const struct rm_metering *metering, struct rm_meter_frame *frame,
-                     uint64_t ticks, struct rm_scope_meters *totals)
+                     struct ending *ending)
 {
     const struct rm_counter_plan *plan = &metering->plan;
     struct rm_perf_group now;
-    (void)totals;
     /* At once where I/O is looked at, else now and then. */
     if ((metering->meters & RESMON_METER_IO) != 0 || frame->counters->calls >= NOTE_CALLS) {
         rm_thread_counters_note(frame->counters);
@@ -100,30 +146,34 @@ static void end_perf(const struct rm_metering *metering, struct rm_meter_frame *
     if (!rm_thread_counters_read(frame->counters, plan, frame->now, &now)) {
         return;
     }
-    struct rm_scope_counts instance = {
-        .calls = 1, .wall = ticks, .cost_ticks = 2 * frame->cost[PERF]};
-    rm_thread_counters_time(&frame->counts, &now, &instance);
+    const struct rm_scope_node *node = rm_node_at(&metering->block, frame->node);
+    struct rm_counted_call call = {
+        .call = call_of(node, frame, PERF, ending->ticks),
+        .cost_ticks = 2 * frame->cost[PERF],
+    };
+    rm_thread_counters_time(&frame->counts, &now, &call);
     for (size_t i = 0; i < plan->count; i++) {
-        instance.values[plan->places[i]] = now.values[i] - frame->counts.values[i];
+        call.values[plan->places[i]] = now.values[i] - frame->counts.values[i];
     }
-    rm_scope_counts_add(&metering->block, frame->node, &instance);
+    rm_scope_counts_add(&metering->block, frame->node, &call);
 }
 
 /* Begun in this order and ended in the reverse one: CPU time is taken innermost, so that it does
  * not count the others. */
 static const struct meter meters[RM_METERS] = {
-    {(uint32_t)RESMON_METER_RSS, begin_rss, end_rss},
-    {(uint32_t)RESMON_METER_IO, begin_io, end_io},
-    [PERF] = {(uint32_t)RESMON_METER_PERF, begin_perf, end_perf},
-    {(uint32_t)RESMON_METER_CPU, begin_cpu, end_cpu},
+    {(uint32_t)RESMON_METER_RSS, NODE, 0, begin_rss, end_rss},
+    {(uint32_t)RESMON_METER_IO, TALLIES, RM_TALLY_IO, begin_io, end_io},
+    [PERF] = {(uint32_t)RESMON_METER_PERF, COUNTS, 0, begin_perf, end_perf},
+    {(uint32_t)RESMON_METER_PCPU, TALLIES, RM_TALLY_PCPU, begin_pcpu, end_pcpu},
+    {(uint32_t)RESMON_METER_CPU, TALLIES, RM_TALLY_CPU, begin_cpu, end_cpu},
 };
 
-static uint64_t measure_cpu_cost(void)
+static uint64_t measure_cost(clockid_t clock)
 {
     int64_t lowest = INT64_MAX;
     for (int i = 0; i < 16; i++) {
-        int64_t before = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        int64_t cost = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+        int64_t before = rm_clock_cpu_ns(clock);
+        int64_t cost = rm_clock_cpu_ns(clock) - before;
         lowest = cost < lowest ? cost : lowest;
     }
     return (uint64_t)lowest;
@@ -139,13 +189,18 @@ static uint64_t ticks_of_ns(double ns)
     return (uint64_t)(ns / rm_clock_ns_per_tick(from, to));
 }
 
-void rm_metering_open(struct rm_metering *metering, uint64_t wanted, double max_share)
+void rm_metering_open(struct rm_metering *metering, uint64_t wanted, double max_share,
+                      const struct rm_block *block)
 {
     *metering = (struct rm_metering){
         .meters = (uint32_t)(wanted & ~(RESMON_METER_WALL | RESMON_METER_PERF)),
-        .max_share = max_share,
+        .terms = {.share = max_share},
+        .block = *block,
     };
-    if ((wanted & RESMON_METER_IO) != 0) {
+    if (block->header->sizes.scope_tallies == 0) {
+        metering->meters &= ~(uint32_t)RM_SUMMING_METERS;
+    }
+    if ((metering->meters & RESMON_METER_IO) != 0) {
         if (!rm_own_io_open(&metering->io)) {
             metering->meters &= ~(uint32_t)RESMON_METER_IO;
         }
@@ -153,19 +208,25 @@ void rm_metering_open(struct rm_metering *metering, uint64_t wanted, double max_
     if ((wanted & RESMON_METER_RSS) != 0) {
         rm_peak_open();
     }
-    if ((wanted & RESMON_METER_CPU) != 0) {
-        metering->cpu_cost_ns = measure_cpu_cost();
+    if ((metering->meters & RESMON_METER_CPU) != 0) {
+        metering->cpu_cost_ns = measure_cost(CLOCK_THREAD_CPUTIME_ID);
+    }
+    if ((metering->meters & RESMON_METER_PCPU) != 0) {
+        metering->process_cost_ns = measure_cost(CLOCK_PROCESS_CPUTIME_ID);
+    }
+    for (size_t i = 0; i < RM_METERS; i++) {
+        if ((metering->meters & meters[i].bit) != 0 && meters[i].tally > metering->last_tally) {
+            metering->last_tally = meters[i].tally;
+        }
     }
     if (wanted != RESMON_METER_WALL) {
-        metering->free_ticks = ticks_of_ns(FREE_NS);
+        metering->terms.free_ticks = ticks_of_ns(FREE_NS);
     }
 }
 
-void rm_metering_count(struct rm_metering *metering, const struct rm_counter_wish *wish,
-                       const struct rm_block *block)
+void rm_metering_count(struct rm_metering *metering, const struct rm_counter_wish *wish)
 {
-    metering->block = *block;
-    rm_counter_plan_make(&metering->plan, wish, block, metering->free_ticks);
+    rm_counter_plan_make(&metering->plan, wish, &metering->block, metering->terms.free_ticks);
     metering->meters |= metering->plan.count > 0 ? (uint32_t)RESMON_METER_PERF : 0;
 }
 
@@ -174,13 +235,51 @@ void rm_metering_close(struct rm_metering *metering)
     rm_kept_close(&metering->io);
 }
 
-/* At each node a meter may cost `max_share` of the time that was spent there so far. */
-static bool is_due(const struct rm_metering *metering, const struct rm_scope_node *node,
-                   size_t meter)
+/* At each node the meter of peaks may cost `share` of the time that was spent there so far. Nothing
+ * is made of the instances without it: where there are some, a peak is the least that it was. */
+static bool is_affordable(const struct rm_metering *metering, const struct rm_scope_node *node)
 {
     const struct rm_scope_wall *wall = &node->wall[node->wall_version & 1];
-    return (double)node->spent[meter] <=
-           (double)metering->free_ticks + metering->max_share * (double)wall->total;
+    return (double)node->spent <=
+           (double)metering->terms.free_ticks + metering->terms.share * (double)wall->total;
+}
+
+/* That by which a meter is drawn at a node; NULL: it is not drawn. */
+static struct rm_pace *pace_of(const struct rm_metering *metering, rm_node_ref ref, size_t meter)
+{
+    switch (meters[meter].target) {
+    case TALLIES:
+        return &rm_scope_tallies_record(&metering->block, ref)->paces[meters[meter].tally];
+    case COUNTS:
+        return &rm_scope_counts_record(&metering->block, ref)->pace;
+    case NODE:
+    default:
+        return NULL;
+    }
+}
+
+/* Each node draws on its own; the same program does not draw the same calls in each run. */
+static bool is_drawn(const struct rm_metering *metering, const struct rm_scope_node *node,
+                     struct rm_meter_frame *frame, size_t meter, struct rm_pace *pace)
+{
+    const struct rm_scope_wall *wall = &node->wall[node->wall_version & 1];
+    if (pace->random == 0) {
+        rm_pace_seed(pace, rm_clock_ticks() + ((uint64_t)frame->node << 24) + meter);
+    }
+    bool is_due = rm_pace_is_due(pace, &metering->terms, wall->calls, wall->total);
+    frame->chance[meter] = pace->chance;
+    return is_due;
+}
+
+static bool is_due(const struct rm_metering *metering, const struct rm_scope_node *node,
+                   struct rm_meter_frame *frame, size_t meter)
+{
+    if ((metering->meters & meters[meter].bit) == 0) {
+        return false;
+    }
+    struct rm_pace *pace = pace_of(metering, frame->node, meter);
+    return pace != NULL ? is_drawn(metering, node, frame, meter, pace)
+                        : is_affordable(metering, node);
 }
 
 uint64_t rm_meters_begin(const struct rm_metering *metering, struct rm_scope_node *node,
@@ -189,12 +288,11 @@ uint64_t rm_meters_begin(const struct rm_metering *metering, struct rm_scope_nod
     uint64_t now = 0;
     frame->taken = 0;
     frame->forced = forced;
-    if ((metering->meters & RESMON_METER_PERF) != 0) {
-        frame->node = rm_node_ref_to(&metering->block, node);
-    }
+    frame->node = rm_node_ref_to(&metering->block, node);
     for (size_t i = 0; i < RM_METERS; i++) {
         uint32_t bit = meters[i].bit;
-        if (((metering->meters & bit) != 0 && is_due(metering, node, i)) || (forced & bit) != 0) {
+        if (((frame->without & bit) == 0 && is_due(metering, node, frame, i)) ||
+            (forced & bit) != 0) {
             now = now != 0 ? now : rm_clock_ticks();
             frame->taken |= bit;
             frame->now = now;
@@ -206,30 +304,70 @@ uint64_t rm_meters_begin(const struct rm_metering *metering, struct rm_scope_nod
     return now;
 }
 
+/* What meter `index` cost this instance: to what it may cost at the node, and of peaks to the run's
+ * account of what observing costs. */
+static void account(const struct rm_metering *metering, struct rm_scope_node *node,
+                    const struct rm_meter_frame *frame, size_t index, uint64_t cost,
+                    struct ending *ending)
+{
+    struct rm_pace *pace = pace_of(metering, frame->node, index);
+    if (pace != NULL) {
+        rm_pace_spend(pace, cost);
+        return;
+    }
+    ending->totals.cost_ticks += cost;
+    node->spent += (frame->forced & meters[index].bit) == 0 ? cost : 0;
+}
+
+/* `cost` of all meters whose sums these are. */
+static void add_tallies(const struct rm_metering *metering, const struct rm_scope_node *node,
+                        const struct rm_meter_frame *frame, const struct ending *ending,
+                        uint64_t cost)
+{
+    struct rm_tallies_record *record = rm_scope_tallies_record(&metering->block, frame->node);
+    struct rm_tallies tallies;
+    rm_scope_tallies_own(record, metering->last_tally, &tallies);
+    for (size_t i = 0; i < RM_METERS; i++) {
+        if ((ending->summed & meters[i].bit) != 0) {
+            const struct rm_tally_call call = call_of(node, frame, i, ending->ticks);
+            rm_tally_add(rm_tallies_at(&tallies, meters[i].tally), &call,
+                         &ending->amounts[rm_tally_first_field(meters[i].tally)]);
+        }
+    }
+    tallies.cost_ticks += cost;
+    tallies.with_descendants += ending->had_descendants ? 1 : 0;
+    rm_scope_tallies_publish(record, &tallies, metering->last_tally);
+}
+
 void rm_meters_end(const struct rm_metering *metering, struct rm_scope_node *node,
                    struct rm_meter_frame *frame, uint64_t ticks)
 {
     if (frame->taken == 0) {
         return;
     }
-    bool has_totals = (frame->taken & ~(uint32_t)RESMON_METER_PERF) != 0; /* it has its own */
-    struct rm_scope_meters totals = {0};
-    if (has_totals) {
-        totals = rm_node_meters(node);
+    frame->node = rm_node_ref_to(&metering->block, node); /* a task may end in another thread */
+    struct ending ending = {.ticks = ticks};
+    bool has_peak = (frame->taken & RESMON_METER_RSS) != 0;
+    uint64_t cost_of_sums = 0;
+    if (has_peak) {
+        ending.totals = rm_node_meters(node);
     }
     frame->now = rm_clock_ticks();
     for (size_t i = RM_METERS; i-- > 0;) {
         if ((frame->taken & meters[i].bit) != 0) {
-            meters[i].end(metering, frame, ticks, &totals);
+            meters[i].end(metering, frame, &ending);
             uint64_t now = rm_clock_ticks();
             uint64_t cost = frame->cost[i] + now - frame->now;
             frame->now = now;
-            totals.cost_ticks += i != PERF ? cost : 0;
-            node->spent[i] += (frame->forced & meters[i].bit) == 0 ? cost : 0;
+            cost_of_sums += meters[i].target == TALLIES ? cost : 0;
+            account(metering, node, frame, i, cost, &ending);
         }
     }
-    if (has_totals) {
-        rm_node_publish_meters(node, &totals);
+    if (has_peak) {
+        rm_node_publish_meters(node, &ending.totals);
+    }
+    if ((frame->taken & RM_SUMMING_METERS) != 0) {
+        add_tallies(metering, node, frame, &ending, cost_of_sums);
     }
     frame->taken = 0;
 }
@@ -240,33 +378,4 @@ void rm_meters_abandon(struct rm_meter_frame *frame)
         rm_peak_abandon(&frame->watch);
     }
     frame->taken = 0;
-}
-
-const char *rm_meter_name(size_t index, uint64_t *ret_bit)
-{
-    static const struct {
-        const char *name;
-        uint64_t bit;
-    } names[] = {{"wall", RESMON_METER_WALL},
-                 {"cpu", RESMON_METER_CPU},
-                 {"rss", RESMON_METER_RSS},
-                 {"io", RESMON_METER_IO},
-                 {"perf", RESMON_METER_PERF}};
-    if (index >= RM_ARRAY_LEN(names)) {
-        return NULL;
-    }
-    *ret_bit = names[index].bit;
-    return names[index].name;
-}
-
-uint64_t rm_meter_by_name(const char *name, size_t length)
-{
-    uint64_t bit;
-    const char *known;
-    for (size_t i = 0; (known = rm_meter_name(i, &bit)) != NULL; i++) {
-        if (strlen(known) == length && memcmp(known, name, length) == 0) {
-            return bit;
-        }
-    }
-    return 0;
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* rm_fork_lock */
 #include "scope/peak.h"
 
 #include <pthread.h>
 #include <stddef.h>
 
 #include "base/compiler.h"
-#include "scope/session.h"
-#include "sys/rss_mark.h"
+#include "base/fork.h"
+#include "os/rss_mark.h"
 
 uint64_t rm_peak_folded; /* written under the lock, read by the sampler without it */
 
 /* Guards everything below. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rm_fork_lock lock = RM_FORK_LOCK_INITIALIZER;
 static struct rm_peak_watch watches = {&watches, &watches, 0}; /* ring of the open ones */
 static struct rm_rss_mark mark;
 static bool is_open;
@@ -29,20 +30,68 @@ static void open_locked(void)
     }
 }
 
+/* ---- fork ------------------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+    rm_fork_lock_hold(&lock);
+}
+
+static void after_fork_parent(void)
+{
+    rm_fork_lock_release(&lock);
+}
+
+/* Whoever ends one of them finds nothing. */
+static void drop_watches(void)
+{
+    struct rm_peak_watch *watch = watches.next;
+    while (watch != &watches) {
+        struct rm_peak_watch *next = watch->next;
+        watch->next = NULL;
+        watch = next;
+    }
+    watches.next = &watches;
+    watches.previous = &watches;
+}
+
+/* What the child inherits must not reset the parent's mark. */
+static void after_fork_child(void)
+{
+    sampled = 0;
+    is_shared = false;
+    if (is_open) {
+        rm_rss_mark_close(&mark); /* an inherited descriptor resets the parent's mark */
+        is_open = false;
+    }
+    RM_STORE(&rm_peak_folded, 0);
+    if (rm_fork_lock_renew(&lock)) {
+        drop_watches();
+    }
+}
+
+static void lock_watches(void)
+{
+    static const struct rm_fork_part at_fork = {before_fork, after_fork_parent, after_fork_child};
+    rm_fork_take_part(RM_FORK_PEAK, &at_fork);
+    rm_fork_lock(&lock);
+}
+
+/* ---- watches ---------------------------------------------------------------------------- */
+
 /* Reading and writing files are points where a thread may be cancelled: it would take the lock with
  * it, and every other thread would wait for ever. */
 static int lock_against_cancel(void)
 {
     int state;
-    rm_scope_prepare_for_fork(); /* before the lock, which its handlers take */
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-    (void)pthread_mutex_lock(&lock);
+    lock_watches();
     return state;
 }
 
 static void unlock_again(int cancel_state)
 {
-    (void)pthread_mutex_unlock(&lock);
+    rm_fork_unlock(&lock);
     (void)pthread_setcancelstate(cancel_state, NULL);
 }
 
@@ -103,6 +152,14 @@ static void unlink_watch(struct rm_peak_watch *watch)
     watch->next = NULL;
 }
 
+static void link_watch(struct rm_peak_watch *watch)
+{
+    watch->next = watches.next;
+    watch->previous = &watches;
+    watches.next->previous = watch;
+    watches.next = watch;
+}
+
 void rm_peak_begin(struct rm_peak_watch *watch)
 {
     int cancel_state = lock_against_cancel();
@@ -111,10 +168,7 @@ void rm_peak_begin(struct rm_peak_watch *watch)
     reset_mark();
     /* Without a reset what is read is the present RSS, and counts. */
     watch->peak = mark.reading == RM_MARK_NONE ? rm_rss_mark_read(&mark) : 0;
-    watch->next = watches.next;
-    watch->previous = &watches;
-    watches.next->previous = watch;
-    watches.next = watch;
+    link_watch(watch);
     unlock_again(cancel_state);
 }
 
@@ -146,13 +200,53 @@ uint64_t rm_peak_lap(struct rm_peak_watch *watch, uint64_t *ret_rss)
     return peak;
 }
 
+/* The highest RSS in the life of the process, which no reset hides. */
+static uint64_t life_peak(void)
+{
+    uint64_t peak = rm_rss_mark_life();
+    uint64_t folded = RM_LOAD(&rm_peak_folded);
+    return peak > folded ? peak : folded;
+}
+
+void rm_peak_work_begin(struct rm_peak_work *work)
+{
+    int cancel_state = lock_against_cancel();
+    *work = (struct rm_peak_work){.is_watched = is_open && mark.reading == RM_MARK_EXACT &&
+                                                watches.next != &watches};
+    if (work->is_watched) { /* the mark is being reset all the time as it is */
+        fold(read_mark());
+        reset_mark();
+        link_watch(&work->watch);
+        work->before = rm_rss_mark_rss(&mark);
+    } else {
+        work->before = life_peak();
+    }
+    unlock_again(cancel_state);
+}
+
+bool rm_peak_work_end(struct rm_peak_work *work, uint64_t *ret_bytes)
+{
+    int cancel_state = lock_against_cancel();
+    uint64_t after = 0;
+    if (!work->is_watched) {
+        after = life_peak();
+    } else if (work->watch.next != NULL) { /* else it was begun before a fork */
+        fold(read_mark());
+        unlink_watch(&work->watch);
+        after = work->watch.peak;
+    }
+    unlock_again(cancel_state);
+    *ret_bytes = after > work->before ? after - work->before : 0;
+    return work->before > 0 && after > 0;
+}
+
 void rm_peak_abandon(struct rm_peak_watch *watch)
 {
-    (void)pthread_mutex_lock(&lock);
+    lock_watches();
     if (watch->next != NULL) {
         unlink_watch(watch);
     }
-    (void)pthread_mutex_unlock(&lock);
+    rm_fork_unlock(&lock);
 }
 
 uint64_t rm_peak_resets(void)
@@ -162,7 +256,7 @@ uint64_t rm_peak_resets(void)
 
 void rm_peak_observe(uint64_t rss_bytes, uint64_t resets_before)
 {
-    (void)pthread_mutex_lock(&lock);
+    lock_watches();
     if (is_open && resets == resets_before) { /* so every open watch began before */
         sampled = sampled > rss_bytes ? sampled : rss_bytes;
         if (mark.reading == RM_MARK_NONE) {
@@ -171,35 +265,5 @@ void rm_peak_observe(uint64_t rss_bytes, uint64_t resets_before)
             (void)read_mark();
         }
     }
-    (void)pthread_mutex_unlock(&lock);
-}
-
-void rm_peak_before_fork(void)
-{
-    (void)pthread_mutex_lock(&lock);
-}
-
-void rm_peak_after_fork_parent(void)
-{
-    (void)pthread_mutex_unlock(&lock);
-}
-
-void rm_peak_after_fork_child(void)
-{
-    sampled = 0;
-    is_shared = false;
-    if (is_open) {
-        rm_rss_mark_close(&mark); /* an inherited descriptor resets the parent's mark */
-        is_open = false;
-    }
-    RM_STORE(&rm_peak_folded, 0);
-    struct rm_peak_watch *watch = watches.next;
-    while (watch != &watches) {
-        struct rm_peak_watch *next = watch->next;
-        watch->next = NULL; /* whoever ends it finds nothing */
-        watch = next;
-    }
-    watches.next = &watches;
-    watches.previous = &watches;
-    (void)pthread_mutex_unlock(&lock);
+    rm_fork_unlock(&lock);
 }

@@ -40,6 +40,20 @@ uint64_t rm_peak_end(struct rm_peak_watch *watch);
  * when that cannot be read. */
 uint64_t rm_peak_lap(struct rm_peak_watch *watch, uint64_t *ret_rss);
 
+/**
+ * Around work of the library's own: by how many bytes the RSS rose meanwhile above what it was at
+ * the beginning, as far as a peak shows it: where stretches are being watched, exactly; else by how
+ * much the peak of the process's life rose.  What the program did meanwhile counts, too.  False: it
+ * cannot be told.
+ */
+struct rm_peak_work {
+    struct rm_peak_watch watch;
+    uint64_t before;
+    bool is_watched;
+};
+void rm_peak_work_begin(struct rm_peak_work *work);
+bool rm_peak_work_end(struct rm_peak_work *work, uint64_t *ret_bytes);
+
 /** Ends it without asking for the peak. */
 void rm_peak_abandon(struct rm_peak_watch *watch);
 
@@ -53,10 +67,5 @@ uint64_t rm_peak_resets(void);
 
 /** The peak of the process's life that resets have folded away; 0 before any. */
 extern uint64_t rm_peak_folded;
-
-/** For pthread_atfork: what the child inherits must not reset the parent's mark. */
-void rm_peak_before_fork(void);
-void rm_peak_after_fork_parent(void);
-void rm_peak_after_fork_child(void);
 
 #endif

@@ -16,8 +16,11 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/exit_status.h"
+#include "base/fork.h"
+#include "base/keep_errno.h"
 #include "base/thread.h"
-#include "scope/session.h"
+#include "scope/scope.h"
 #include "scope/site.h"
 #include "scope/timed.h"
 
@@ -82,6 +85,7 @@ static inline void record_event(const struct rm_scope_frame *frame, uint64_t tic
     uint32_t depth = (uint32_t)(frame - self.thread->record->frames) - 1;
     rm_events_add(events, RM_LOAD(&frame->start), ticks, RM_LOAD(&self.current->site), depth);
     if (RM_UNLIKELY((events->written & (events->written - 1)) == 0)) {
+        RM_KEEP_ERRNO;
         rm_session_name_thread(self.thread);
     }
 }
@@ -120,6 +124,22 @@ static inline void pop(struct rm_scope_frame *frame)
     self.current = node_at(RM_LOAD(&self.top->node));
 }
 
+/* A frame that is left by the slow ways: what it took of the time of the one below is noted there.
+ */
+static void leave(struct rm_scope_frame *frame, uint64_t ticks)
+{
+    bool is_aside = (frame->folds & RM_FRAME_ASIDE) != 0;
+    frame->folds = 0;
+    frame->folded_total = 0;
+    if (is_aside) {
+        struct rm_scope_node *below = node_at(RM_LOAD(&(frame - 1)->node));
+        struct rm_scope_meters meters = rm_node_meters(below);
+        meters.away += ticks;
+        rm_node_publish_meters(below, &meters);
+    }
+    pop(frame);
+}
+
 /* ---- attaching -------------------------------------------------------------------------- */
 
 static void detach(void)
@@ -140,17 +160,17 @@ static void close_frames_above(struct rm_scope_frame *base, uint64_t now)
     struct rm_block_header *header = self.thread->session->block.header;
     while (self.top > base) {
         struct rm_scope_frame *frame = self.top;
-        record_instance(frame, now - RM_LOAD(&frame->start));
+        uint64_t ticks = now - RM_LOAD(&frame->start);
+        record_instance(frame, ticks);
         rm_meters_abandon(meter_frame_of(frame));
-        frame->folds = 0;
-        frame->folded_total = 0;
-        pop(frame);
+        leave(frame, ticks);
         (void)RM_FETCH_ADD(&header->misordered_ends, 1);
     }
 }
 
 static void on_thread_exit(void *unused)
 {
+    RM_KEEP_ERRNO;
     (void)unused;
     if (self.thread == NULL) {
         return;
@@ -161,12 +181,8 @@ static void on_thread_exit(void *unused)
     detach();
 }
 
-static void make_exit_key(void)
-{
-    has_exit_key = pthread_key_create(&exit_key, on_thread_exit) == 0;
-}
-
-void rm_scope_forget_thread(void)
+/* In the child of a fork: without touching the parent's block. */
+static void forget_thread(void)
 {
     if (self.thread != NULL) {
         (void)pthread_setspecific(exit_key, NULL);
@@ -178,12 +194,21 @@ void rm_scope_forget_thread(void)
     self.void_depth = 0;
 }
 
+static const struct rm_fork_part at_fork = {.in_child = forget_thread};
+
+static void make_exit_key(void)
+{
+    has_exit_key = pthread_key_create(&exit_key, on_thread_exit) == 0;
+    rm_fork_take_part(RM_FORK_SCOPES, &at_fork);
+}
+
 /* Joins the session that has the scopes now; false when there is none. */
 static RM_COLD bool attach(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static uint64_t threads;
     (void)pthread_once(&once, make_exit_key);
+    rm_exit_status_main_runs();
     if (self.thread != NULL) {
         detach();
     }
@@ -235,6 +260,7 @@ static uint64_t begin_special(struct rm_scope_node *node, rm_node_ref ref, uint3
 {
     uint64_t now = 0;
     if (((self.special & SPECIAL_METERS) | forced) != 0) {
+        RM_KEEP_ERRNO;
         now = rm_meters_begin(&self.thread->session->metering, node, meter_frame_of(self.top + 1),
                               forced);
     }
@@ -244,6 +270,7 @@ static uint64_t begin_special(struct rm_scope_node *node, rm_node_ref ref, uint3
 /* Everything that is not the repeated visit of the child visited last. */
 static RM_COLD uint64_t begin_slow(resmon_site *site, uint32_t forced)
 {
+    RM_KEEP_ERRNO;
     uint32_t number = rm_site_number(site);
     uint32_t session = RM_LOAD(&resmon_scope_session); /* it may have ended meanwhile */
     if (session == 0 || (self.session != session && !attach())) {
@@ -294,6 +321,85 @@ uint64_t rm_scope_begin_forced(resmon_site *site, uint32_t meters)
     return RM_LOAD(&resmon_scope_session) != 0 ? begin_slow(site, meters) : 0;
 }
 
+/* ---- handles ---------------------------------------------------------------------------- */
+
+static bool is_at_top(void)
+{
+    return RM_LOAD(&self.top->token) == RM_ROOT_TOKEN;
+}
+
+uint64_t resmon_scope_here(void)
+{
+    uint32_t session = RM_LOAD(&resmon_scope_session);
+    if (session == 0 || self.session != session || self.thread->record == NULL || is_at_top()) {
+        return 0;
+    }
+    RM_KEEP_ERRNO;
+    struct rm_scope_session *owner = self.thread->session;
+    return rm_session_handle(owner, rm_session_path_of(owner, self.current));
+}
+
+/* Whether the innermost scope of this thread is at that path; 0: whether none is open. */
+static bool is_at(uint32_t path)
+{
+    const struct rm_scope_paths *paths = &self.thread->session->paths;
+    const struct rm_scope_path *entry = rm_scope_path_at(paths, path);
+    const struct rm_scope_node *node = self.current;
+    while (entry != NULL && node->site == entry->site) {
+        entry = rm_scope_path_at(paths, entry->parent);
+        node = node_at(node->parent);
+    }
+    return entry == NULL && node->site == 0;
+}
+
+static uint64_t begin_hung(const resmon_site *site, uint32_t path, uint32_t kind)
+{
+    struct rm_scope_session *session = self.thread->session;
+    struct rm_scope_node *parent = rm_session_follow(self.thread, path);
+    struct rm_scope_node *node =
+        parent != NULL ? rm_session_child_of_kind(session, parent, site, RM_LOAD(&site->id), kind)
+                       : NULL;
+    if (node == NULL) {
+        return begin_uncounted(); /* it is among the dropped paths */
+    }
+    bool is_aside = !is_at_top();
+    uint64_t token = begin_special(node, rm_node_ref_to(&session->block, node), 0);
+    self.top->folds |= is_aside ? RM_FRAME_ASIDE : 0;
+    return token;
+}
+
+uint64_t resmon_scope_begin_under(resmon_site *site, uint64_t under, uint64_t flags)
+{
+    uint32_t session = RM_LOAD(&resmon_scope_session);
+    if (session == 0) {
+        return 0;
+    }
+    RM_KEEP_ERRNO;
+    if (self.session != session && !attach()) {
+        return 0;
+    }
+    if ((self.special & SPECIAL_VOID) != 0) {
+        return begin_void();
+    }
+    uint32_t path = rm_session_path(self.thread->session, under);
+    if (path == 0 || is_at(path)) {
+        return resmon_scope_begin(site);
+    }
+    if (self.top == self.limit) {
+        return begin_void();
+    }
+    path = rm_session_path_above(self.thread->session, path, rm_site_number(site));
+    bool is_inside = (flags & RESMON_INSIDE) != 0;
+    return is_at(path) ? resmon_scope_begin(site)
+                       : begin_hung(site, path, is_inside ? RM_NODE_HUNG_INSIDE : RM_NODE_HUNG);
+}
+
+struct rm_scope_thread *rm_scope_attached(void)
+{
+    uint32_t session = RM_LOAD(&resmon_scope_session);
+    return session != 0 && (self.session == session || attach()) ? self.thread : NULL;
+}
+
 /* ---- end -------------------------------------------------------------------------------- */
 
 static void end_frame(struct rm_scope_frame *frame, uint64_t now)
@@ -301,14 +407,14 @@ static void end_frame(struct rm_scope_frame *frame, uint64_t now)
     struct rm_scope_node *node = self.current;
     uint64_t ticks = now - RM_LOAD(&frame->start);
     record_instance(frame, ticks);
-    frame->folded_total = 0;
     struct rm_meter_frame *meters = meter_frame_of(frame);
     rm_meters_end(&self.thread->session->metering, node, meters, ticks);
-    pop(frame);
+    leave(frame, ticks);
 }
 
 static RM_COLD void end_slow(uint64_t token, uint64_t now)
 {
+    RM_KEEP_ERRNO;
     if (token == 0) {
         return; /* nothing was measured */
     }
@@ -339,11 +445,28 @@ static RM_COLD void end_slow(uint64_t token, uint64_t now)
     close_frames_above(frame, now);
     self.void_depth = 0;
     self.special &= ~SPECIAL_VOID;
-    if (frame->folds > 0) {
+    if ((frame->folds & ~RM_FRAME_MARKS) > 0) {
         frame->folds--;
         return;
     }
     end_frame(frame, now);
+}
+
+void resmon_scope_fail(uint64_t token)
+{
+    RM_KEEP_ERRNO;
+    bool is_here = token != 0 && token != RM_SCOPE_VOID && self.thread != NULL &&
+                   self.session != 0 && self.session == RM_LOAD(&resmon_scope_session) &&
+                   self.thread->record != NULL;
+    struct rm_scope_frame *frame = is_here ? self.top : NULL;
+    while (frame != NULL && frame->token != RM_ROOT_TOKEN && frame->token != token) {
+        frame--;
+    }
+    if (frame != NULL && frame->token == token &&
+        (frame->folds & (~RM_FRAME_MARKS | RM_FRAME_FAILED)) == 0) {
+        frame->folds |= RM_FRAME_FAILED;
+        rm_node_count_failure(node_at(RM_LOAD(&frame->node)));
+    }
 }
 
 /* What resmon_scope_end() does not do at once: the usual end with an event, and all others. */
@@ -385,10 +508,30 @@ bool rm_scope_end_forced(uint64_t token, uint64_t *ret_rss_peak)
     }
     const struct rm_meter_frame *meters = meter_frame_of(self.top);
     bool is_taken = (meters->taken & RESMON_METER_RSS) != 0;
-    bool is_outermost = self.top->folds == 0;
+    bool is_outermost = (self.top->folds & ~RM_FRAME_MARKS) == 0;
     end_slow(token, rm_clock_ticks());
     *ret_rss_peak = meters->rss_peak;
     return is_taken && is_outermost;
+}
+
+/* A frame without a token was being opened or closed when a signal handler came to exit. */
+void rm_scope_end_with_program(const struct rm_block *block)
+{
+    uint32_t session = RM_LOAD(&resmon_scope_session);
+    if (session == 0 || self.session != session || self.thread->record == NULL ||
+        self.thread->session->block.base != block->base) {
+        return;
+    }
+    uint64_t now = rm_clock_ticks();
+    while (self.top > self.thread->record->frames) {
+        if (RM_LOAD(&self.top->token) != 0) {
+            RM_STORE(&self.current->ended_at_exit, self.current->ended_at_exit + 1);
+            self.top->folds &= RM_FRAME_MARKS;
+            end_frame(self.top, now);
+        } else {
+            pop(self.top);
+        }
+    }
 }
 
 static const struct rm_site_record *site_of(const struct rm_scope_frame *frame)
@@ -412,8 +555,10 @@ bool rm_scope_line_place(struct rm_line_place *ret_place)
     }
     const struct rm_scope_frame *outermost = self.thread->record->frames;
     const struct rm_scope_frame *frame = self.top;
-    while (frame > outermost + 1 && is_of_one_function(frame - 1, frame)) {
-        frame--;
+    for (const struct rm_scope_frame *outer = outermost + 1; outer < frame; outer++) {
+        if (is_of_one_function(outer, frame)) {
+            frame = outer;
+        }
     }
     *ret_place = (struct rm_line_place){
         .session = self.thread->session,
@@ -424,6 +569,28 @@ bool rm_scope_line_place(struct rm_line_place *ret_place)
     return true;
 }
 
+/* The sites from the root of the node's tree down to it, the first `room` of them.  Paths of nodes
+ * are no deeper than scopes can be, also where a node is another's by now. */
+static uint32_t sites_down_to(const struct rm_block *block, rm_node_ref ref, uint32_t *ret_sites,
+                              uint32_t room)
+{
+    uint32_t depth = 0;
+    for (rm_node_ref at = ref; depth < block->header->sizes.depth; depth++) {
+        at = RM_LOAD(&rm_node_at(block, at)->parent);
+        if (at == 0) {
+            break;
+        }
+    }
+    for (uint32_t i = depth; i-- > 0;) {
+        const struct rm_scope_node *node = rm_node_at(block, ref);
+        if (i < room) {
+            ret_sites[i] = RM_LOAD(&node->site);
+        }
+        ref = RM_LOAD(&node->parent);
+    }
+    return depth < room ? depth : room;
+}
+
 /* Whatever this thread was doing: a frame counts once it has its token, as for other readers. */
 uint32_t rm_scope_open_sites(const struct rm_block *block, uint32_t *ret_sites, uint32_t room)
 {
@@ -431,16 +598,12 @@ uint32_t rm_scope_open_sites(const struct rm_block *block, uint32_t *ret_sites, 
     if (thread == NULL || thread->record == NULL || thread->session->block.base != block->base) {
         return 0;
     }
-    uint64_t depth = block->header->sizes.depth;
-    uint32_t count = 0;
-    while (count < room && count < depth) {
-        const struct rm_scope_frame *frame = &thread->record->frames[count + 1];
-        if (RM_LOAD_ACQUIRE(&frame->token) == 0) {
-            break;
-        }
-        ret_sites[count++] = rm_node_at(block, RM_LOAD(&frame->node))->site;
+    const struct rm_scope_frame *frames = thread->record->frames;
+    uint64_t depth = 0;
+    while (depth < block->header->sizes.depth && RM_LOAD_ACQUIRE(&frames[depth + 1].token) != 0) {
+        depth++;
     }
-    return count;
+    return sites_down_to(block, RM_LOAD(&frames[depth].node), ret_sites, room);
 }
 
 /* By the clock of its CPU time, which has the number in it. */
@@ -460,6 +623,12 @@ static const struct rm_scope_thread_record *record_of(const struct rm_block *blo
     return NULL;
 }
 
+static bool began_by(const struct rm_block_header *header, const struct rm_scope_frame *frame,
+                     double ticks)
+{
+    return (double)(RM_LOAD(&frame->start) - header->start.ticks) <= ticks;
+}
+
 uint32_t rm_scope_sites_then(const struct rm_block *block, uint32_t thread, int64_t t_ns,
                              uint32_t *ret_sites, uint32_t room)
 {
@@ -467,23 +636,26 @@ uint32_t rm_scope_sites_then(const struct rm_block *block, uint32_t thread, int6
     const struct rm_scope_thread_record *record =
         header->has_scopes != 0 ? record_of(block, thread) : NULL;
     const struct rm_clock_pair now = rm_clock_read_pair();
-    double rate = rm_clock_ns_per_tick(header->start, now);
-    uint32_t count = 0;
-    while (record != NULL && count < room && count < header->sizes.depth) {
-        const struct rm_scope_frame *frame = &record->frames[count + 1];
-        uint64_t token = RM_LOAD_ACQUIRE(&frame->token);
-        if (token == 0 || (double)(RM_LOAD(&frame->start) - header->start.ticks) * rate >
-                              (double)(t_ns - header->start.ns)) {
+    double ticks = (double)(t_ns - header->start.ns) / rm_clock_ns_per_tick(header->start, now);
+    uint64_t depth = 0;
+    while (record != NULL && depth < header->sizes.depth) {
+        const struct rm_scope_frame *frame = &record->frames[depth + 1];
+        if (RM_LOAD_ACQUIRE(&frame->token) == 0 || !began_by(header, frame, ticks)) {
             break;
         }
-        uint32_t site = RM_LOAD(&rm_node_at(block, RM_LOAD(&frame->node))->site);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if (RM_LOAD(&frame->token) != token) {
-            break; /* another instance by now */
-        }
-        ret_sites[count++] = site;
+        depth++;
     }
-    return count;
+    for (; depth > 0; depth--) {
+        const struct rm_scope_frame *frame = &record->frames[depth];
+        uint64_t token = RM_LOAD_ACQUIRE(&frame->token);
+        uint32_t count = sites_down_to(block, RM_LOAD(&frame->node), ret_sites, room);
+        bool was_open = token != 0 && began_by(header, frame, ticks);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (was_open && RM_LOAD(&frame->token) == token) {
+            return count;
+        } /* else another instance by now */
+    }
+    return 0;
 }
 
 uint64_t rm_scope_measure_cost(bool keeps_events)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* rm_fork_lock */
 #include "scope/session.h"
 
 #include <stddef.h>
@@ -7,21 +8,45 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/fork.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "scope/site.h"
 #include "store/scope_counts.h"
 #include "store/scope_energy.h"
+#include "store/scope_facets.h"
+#include "store/scope_tallies.h"
 
 uint32_t resmon_scope_session; /* number of the session that has the scopes; 0: none */
 
 /* Guards `owner` and the numbering. */
-static pthread_mutex_t owner_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rm_fork_lock owner_lock = RM_FORK_LOCK_INITIALIZER;
 static struct rm_scope_session *owner;
 static uint32_t last_number;
 
-static uint32_t forks; /* atomic */
+/* ---- fork ------------------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+    rm_fork_lock_hold(&owner_lock);
+}
+
+static void after_fork_parent(void)
+{
+    rm_fork_lock_release(&owner_lock);
+}
+
+/* The child has no monitor: its scopes measure nothing until it starts one of its own.  Above all
+ * they must not write into a recording that it shares with its parent. */
+static void after_fork_child(void)
+{
+    owner = NULL;
+    RM_STORE(&resmon_scope_session, 0);
+    (void)rm_fork_lock_renew(&owner_lock);
+}
+
+static const struct rm_fork_part at_fork = {before_fork, after_fork_parent, after_fork_child};
 
 /* ---- nodes: under the session's lock ---------------------------------------------------- */
 
@@ -46,8 +71,8 @@ static struct rm_scope_node *take_node(struct rm_scope_session *session)
         return NULL;
     }
     node->wall[0].min = UINT64_MAX;
-    rm_scope_energy_clear(&session->block, ref_of(session, node));
-    rm_scope_counts_clear(&session->block, ref_of(session, node));
+    rm_scope_path_note(&session->paths, ref_of(session, node) / sizeof *node, 0);
+    rm_facets_clear(&session->block, ref_of(session, node));
     return node;
 }
 
@@ -65,9 +90,11 @@ static void give_node_back(struct rm_scope_session *session, struct rm_scope_nod
 }
 
 static void link_child(struct rm_scope_session *session, struct rm_scope_node *parent,
-                       struct rm_scope_node *child, uint32_t site)
+                       struct rm_scope_node *child, uint32_t site, uint32_t kind)
 {
     RM_STORE(&child->site, site);
+    RM_STORE(&child->kind, kind);
+    RM_STORE(&child->parent, ref_of(session, parent));
     /* At the end, so that phases are listed in the order in which they came. */
     rm_node_ref *link = &parent->first_child;
     while (*link != 0) {
@@ -77,12 +104,13 @@ static void link_child(struct rm_scope_session *session, struct rm_scope_node *p
 }
 
 static struct rm_scope_node *find_child(const struct rm_scope_session *session,
-                                        const struct rm_scope_node *parent, uint32_t site)
+                                        const struct rm_scope_node *parent, uint32_t site,
+                                        uint32_t kind)
 {
     rm_node_ref ref = RM_LOAD(&parent->first_child);
     while (ref != 0) {
         struct rm_scope_node *child = rm_node_at(&session->block, ref);
-        if (child->site == site) {
+        if (child->site == site && child->kind == kind) {
             return child;
         }
         ref = child->next;
@@ -116,29 +144,157 @@ static bool describe_site(struct rm_scope_session *session, const resmon_site *s
     return true;
 }
 
-struct rm_scope_node *rm_session_child(struct rm_scope_session *session,
-                                       struct rm_scope_node *parent, const resmon_site *site,
-                                       uint32_t number)
+/* Frames are bounded, but those of a scope that is hung begin in the middle of a tree. */
+static bool is_too_deep(const struct rm_scope_session *session, const struct rm_scope_node *parent)
 {
-    /* Only this thread adds to its tree: no lock for looking. */
-    struct rm_scope_node *child = find_child(session, parent, number);
-    if (child != NULL) {
-        RM_STORE(&parent->last_child, ref_of(session, child));
-        return child;
+    uint64_t depth = 1;
+    for (; parent->parent != 0; depth++) {
+        parent = rm_node_at(&session->block, parent->parent);
     }
+    return depth > session->block.header->sizes.depth;
+}
+
+/* A child that only leads to others has no site that would have to be described, nor threads. */
+static struct rm_scope_node *make_child(struct rm_scope_session *session,
+                                        struct rm_scope_node *parent, const resmon_site *site,
+                                        uint32_t number, uint32_t kind)
+{
+    struct rm_scope_node *child = NULL;
     (void)pthread_mutex_lock(&session->lock);
-    if (describe_site(session, site, number)) {
+    if ((site == NULL || describe_site(session, site, number)) && !is_too_deep(session, parent)) {
         child = take_node(session);
     }
     if (child != NULL) {
-        child->meters[0].threads = 1;
-        link_child(session, parent, child, number);
-        RM_STORE(&parent->last_child, ref_of(session, child));
+        child->meters[0].threads = site != NULL ? 1 : 0;
+        link_child(session, parent, child, number, kind);
     } else {
         RM_STORE(&session->block.header->dropped_paths, session->block.header->dropped_paths + 1);
     }
     (void)pthread_mutex_unlock(&session->lock);
     return child;
+}
+
+/* The first visit of what only led to others so far. */
+static void visit(struct rm_scope_node *node)
+{
+    if (node->meters[node->meter_version & 1].threads == 0) {
+        struct rm_scope_meters meters = rm_node_meters(node);
+        meters.threads = 1;
+        rm_node_publish_meters(node, &meters);
+    }
+}
+
+struct rm_scope_node *rm_session_child_of_kind(struct rm_scope_session *session,
+                                               struct rm_scope_node *parent,
+                                               const resmon_site *site, uint32_t number,
+                                               uint32_t kind)
+{
+    /* Only this thread adds to its tree: no lock for looking. */
+    struct rm_scope_node *child = find_child(session, parent, number, kind);
+    if (child == NULL) {
+        return make_child(session, parent, site, number, kind);
+    }
+    if (site != NULL) {
+        visit(child);
+    }
+    return child;
+}
+
+struct rm_scope_node *rm_session_child(struct rm_scope_session *session,
+                                       struct rm_scope_node *parent, const resmon_site *site,
+                                       uint32_t number)
+{
+    struct rm_scope_node *child =
+        rm_session_child_of_kind(session, parent, site, number, RM_NODE_PLAIN);
+    if (child != NULL) {
+        RM_STORE(&parent->last_child, ref_of(session, child));
+    }
+    return child;
+}
+
+/* ---- handles ---------------------------------------------------------------------------- */
+
+static struct rm_scope_node *lead(struct rm_scope_thread *thread, uint32_t path)
+{
+    struct rm_scope_session *session = thread->session;
+    if (path == thread->led_path && path != 0) {
+        return rm_node_at(&session->block, thread->led_node);
+    }
+    const struct rm_scope_path *entry = rm_scope_path_at(&session->paths, path);
+    if (entry == NULL) {
+        return rm_node_at(&session->block, thread->record->root);
+    }
+    struct rm_scope_node *parent = lead(thread, entry->parent);
+    return parent != NULL
+               ? rm_session_child_of_kind(session, parent, NULL, entry->site, RM_NODE_PLAIN)
+               : NULL;
+}
+
+struct rm_scope_node *rm_session_follow(struct rm_scope_thread *thread, uint32_t path)
+{
+    struct rm_scope_node *node = lead(thread, path);
+    if (node != NULL && path != 0) {
+        thread->led_path = path;
+        thread->led_node = ref_of(thread->session, node);
+    }
+    return node;
+}
+
+/* Under the lock, with room for paths. */
+static uint32_t path_below(struct rm_scope_session *session, uint32_t parent, uint32_t site)
+{
+    uint32_t path = rm_scope_path_below(&session->paths, parent, site);
+    if (path == 0) {
+        RM_STORE(&session->block.header->dropped_paths, session->block.header->dropped_paths + 1);
+    }
+    return path;
+}
+
+static uint32_t path_of(struct rm_scope_session *session, const struct rm_scope_node *node)
+{
+    if (node->parent == 0) {
+        return 0;
+    }
+    const struct rm_scope_node *parent = rm_node_at(&session->block, node->parent);
+    uint32_t above = path_of(session, parent);
+    return above != 0 || parent->parent == 0 ? path_below(session, above, node->site) : 0;
+}
+
+uint32_t rm_session_path_of(struct rm_scope_session *session, const struct rm_scope_node *node)
+{
+    uint64_t index = ref_of(session, node) / sizeof *node;
+    uint32_t path = rm_scope_path_noted(&session->paths, index);
+    if (path != 0) {
+        return path;
+    }
+    (void)pthread_mutex_lock(&session->lock);
+    bool has_room = rm_scope_paths_open(&session->paths, session->block.header->sizes.nodes);
+    path = has_room ? path_of(session, node) : 0;
+    rm_scope_path_note(&session->paths, index, path);
+    (void)pthread_mutex_unlock(&session->lock);
+    return path;
+}
+
+uint64_t rm_session_handle(const struct rm_scope_session *session, uint32_t path)
+{
+    return path != 0 ? (uint64_t)session->number << 32 | path : 0;
+}
+
+uint32_t rm_session_path(struct rm_scope_session *session, uint64_t handle)
+{
+    uint32_t path = (uint32_t)handle;
+    bool is_known =
+        handle >> 32 == session->number && rm_scope_path_at(&session->paths, path) != NULL;
+    if (!is_known && handle != 0) {
+        (void)RM_FETCH_ADD(&session->block.header->stale_ends, 1);
+    }
+    return is_known ? path : 0;
+}
+
+uint32_t rm_session_path_above(const struct rm_scope_session *session, uint32_t path, uint32_t site)
+{
+    const struct rm_scope_path *entry = rm_scope_path_at(&session->paths, path);
+    return entry != NULL && entry->site == site ? entry->parent : path;
 }
 
 /* ---- threads ---------------------------------------------------------------------------- */
@@ -191,7 +347,7 @@ static struct rm_scope_thread_record *take_record(struct rm_scope_session *sessi
     RM_STORE(&record->root, ref_of(session, root));
     clear_frames(record, header->sizes.depth);
     RM_STORE(&record->cpu_clock, rm_thread_cpu_clock());
-    record->cpu_start_ns = rm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    record->cpu_start_ns = rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     rm_events_open(events, &session->block, slot, rm_thread_id());
     RM_STORE_RELEASE(&record->state, RM_THREAD_LIVE);
     return record;
@@ -213,6 +369,7 @@ static void unref(struct rm_scope_session *session)
     }
     rm_metering_close(&session->metering);
     rm_kept_close(&session->rss);
+    rm_scope_paths_close(&session->paths);
     (void)pthread_mutex_destroy(&session->lock);
     session->release(session->context);
     rm_free(session);
@@ -261,7 +418,7 @@ static uint64_t count_missing(const struct rm_scope_session *session,
     for (rm_node_ref ref = from->first_child; ref != 0;
          ref = rm_node_at(&session->block, ref)->next) {
         const struct rm_scope_node *source = rm_node_at(&session->block, ref);
-        const struct rm_scope_node *target = find_child(session, to, source->site);
+        const struct rm_scope_node *target = find_child(session, to, source->site, source->kind);
         count +=
             target != NULL ? count_missing(session, source, target) : count_nodes(session, source);
     }
@@ -274,13 +431,13 @@ static void move_children(struct rm_scope_session *session, struct rm_scope_node
     for (rm_node_ref ref = from->first_child; ref != 0;
          ref = rm_node_at(&session->block, ref)->next) {
         struct rm_scope_node *source = rm_node_at(&session->block, ref);
-        struct rm_scope_node *target = find_child(session, to, source->site);
+        struct rm_scope_node *target = find_child(session, to, source->site, source->kind);
         if (target == NULL) {
             target = take_node(session);
             if (target == NULL) {
                 return; /* cannot be: room was made sure of */
             }
-            link_child(session, to, target, source->site);
+            link_child(session, to, target, source->site, source->kind);
         }
         rm_node_move(&session->block, ref, ref_of(session, target));
         move_children(session, source, target);
@@ -351,7 +508,7 @@ static struct rm_scope_session *session_new(const struct rm_block *block,
     return session;
 }
 
-static bool set_up_trees(struct rm_scope_session *session)
+static bool set_up_trees(struct rm_scope_session *session, uint64_t cost_ticks)
 {
     struct rm_block_header *header = session->block.header;
     header->node_count = 1; /* slot 0 stands for "none" */
@@ -360,7 +517,7 @@ static bool set_up_trees(struct rm_scope_session *session)
         return false;
     }
     header->retired_root = ref_of(session, retired);
-    header->scope_cost_ticks = rm_scope_measure_cost(header->sizes.events > 0);
+    header->scope_cost_ticks = cost_ticks;
     return true;
 }
 
@@ -374,7 +531,7 @@ static void end(struct rm_scope_session *session)
 /* Makes the session the one that has the scopes; false when another keeps them. */
 static bool take_over(struct rm_scope_session *session, bool insists)
 {
-    (void)pthread_mutex_lock(&owner_lock);
+    rm_fork_lock(&owner_lock);
     struct rm_scope_session *before = owner;
     bool is_free = before == NULL || (insists && before->yields);
     if (is_free) {
@@ -386,7 +543,7 @@ static bool take_over(struct rm_scope_session *session, bool insists)
             (void)__atomic_add_fetch(&before->references, 1, __ATOMIC_RELAXED);
         }
     }
-    (void)pthread_mutex_unlock(&owner_lock);
+    rm_fork_unlock(&owner_lock);
     if (is_free && before != NULL) {
         end(before);
         unref(before);
@@ -409,15 +566,15 @@ resmon_status rm_session_start(const struct rm_block *block, const struct rm_ses
     if (session == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for scopes");
     }
-    if (!set_up_trees(session)) {
+    if (!set_up_trees(session, terms->cost_ticks)) {
         discard(session);
         return rm_error(RESMON_ERANGE, "a run with scopes needs more than %llu nodes",
                         (unsigned long long)block->header->sizes.nodes);
     }
-    rm_scope_prepare_for_fork();
-    rm_metering_open(&session->metering, terms->meters, terms->max_share);
+    rm_fork_take_part(RM_FORK_SESSION, &at_fork);
+    rm_metering_open(&session->metering, terms->meters, terms->max_share, block);
     if (terms->counters != NULL && block->header->sizes.scope_counters > 0) {
-        rm_metering_count(&session->metering, terms->counters, block);
+        rm_metering_count(&session->metering, terms->counters);
     }
     block->header->has_scopes = 1;
     session->release = release;
@@ -434,12 +591,12 @@ resmon_status rm_session_start(const struct rm_block *block, const struct rm_ses
 
 void rm_session_stop(struct rm_scope_session *session)
 {
-    (void)pthread_mutex_lock(&owner_lock);
+    rm_fork_lock(&owner_lock);
     if (owner == session) {
         owner = NULL;
         RM_STORE_RELEASE(&resmon_scope_session, 0);
     }
-    (void)pthread_mutex_unlock(&owner_lock);
+    rm_fork_unlock(&owner_lock);
     end(session);
 }
 
@@ -451,6 +608,7 @@ void rm_session_unref(struct rm_scope_session *session)
 void rm_session_forget(struct rm_scope_session *session)
 {
     rm_metering_close(&session->metering);
+    rm_scope_paths_close(&session->paths);
     session->release(session->context);
     rm_free(session);
 }
@@ -482,57 +640,11 @@ void rm_session_count_stale_end(void)
 
 struct rm_scope_session *rm_session_current(void)
 {
-    (void)pthread_mutex_lock(&owner_lock);
+    rm_fork_lock(&owner_lock);
     struct rm_scope_session *session = owner;
     if (session != NULL) {
         (void)__atomic_add_fetch(&session->references, 1, __ATOMIC_RELAXED);
     }
-    (void)pthread_mutex_unlock(&owner_lock);
+    rm_fork_unlock(&owner_lock);
     return session;
-}
-
-/* ---- fork ------------------------------------------------------------------------------- */
-
-static void before_fork(void)
-{
-    (void)pthread_mutex_lock(&owner_lock);
-    rm_site_before_fork();
-    rm_peak_before_fork();
-}
-
-static void after_fork_parent(void)
-{
-    rm_peak_after_fork_parent();
-    rm_site_after_fork();
-    (void)pthread_mutex_unlock(&owner_lock);
-}
-
-/* The child has no monitor: its scopes measure nothing until it starts one of its own.  Above all
- * they must not write into a recording that it shares with its parent. */
-static void after_fork_child(void)
-{
-    RM_STORE(&forks, forks + 1);
-    owner = NULL;
-    RM_STORE(&resmon_scope_session, 0);
-    rm_peak_after_fork_child(); /* first: it still has the watches of the thread's open scopes */
-    rm_thread_counters_after_fork();
-    rm_scope_forget_thread();
-    rm_site_after_fork();
-    (void)pthread_mutex_unlock(&owner_lock);
-}
-
-static void install_fork_handlers(void)
-{
-    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-}
-
-void rm_scope_prepare_for_fork(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, install_fork_handlers);
-}
-
-uint32_t rm_scope_forks(void)
-{
-    return RM_LOAD(&forks);
 }

@@ -16,6 +16,7 @@
 #include <resmon/scope.h>
 
 #include "scope/meter.h"
+#include "scope/path.h"
 #include "store/block.h"
 #include "store/events.h"
 #include "store/scope_tree.h"
@@ -30,9 +31,11 @@ struct rm_scope_session {
     bool yields;
 
     /* Guards the members below, and in the block: the links of all nodes, the thread records'
-     * states, the retired tree, site records, node_count and the counters of threads and paths. */
+     * states, the retired tree, site records, node_count, the counters of threads and paths, and
+     * adding to the paths of handles. */
     pthread_mutex_t lock;
     bool is_over;
+    struct rm_scope_paths paths;
     bool has_rss;           /* it was tried to open `rss`, and done */
     struct rm_kept rss;     /* the process's RSS, for lines */
     rm_node_ref free_nodes; /* chained by `next` */
@@ -46,6 +49,8 @@ struct rm_scope_thread {
     struct rm_meter_frame *meter_frames;   /* depth + 1 of them */
     struct rm_event_writer events;
     struct rm_thread_counters counters;
+    uint32_t led_path; /* where a handle led last, and its node; 0: nowhere yet */
+    rm_node_ref led_node;
 };
 
 /* How a session has the scopes. */
@@ -55,6 +60,7 @@ struct rm_session_terms {
     bool insists; /* takes them from one that yields */
     bool yields;
     const struct rm_counter_wish *counters; /* with RESMON_METER_PERF; NULL: none */
+    uint64_t cost_ticks;                    /* of a scope: rm_scope_measure_cost() */
 };
 
 /**
@@ -100,41 +106,27 @@ struct rm_scope_node *rm_session_child(struct rm_scope_session *session,
                                        struct rm_scope_node *parent, const resmon_site *site,
                                        uint32_t number);
 
-/** Measures what the end of a scope costs here, in ticks, with two looks at the clock, and with the
- * writing of an event: for the run's account of its overhead. */
-uint64_t rm_scope_measure_cost(bool keeps_events);
+/** The child of `parent` that is of kind RM_NODE_*, made if needed; NULL when there is no room. */
+struct rm_scope_node *rm_session_child_of_kind(struct rm_scope_session *session,
+                                               struct rm_scope_node *parent,
+                                               const resmon_site *site, uint32_t number,
+                                               uint32_t kind);
 
-/** Installs what makes sessions survive fork: once per process. */
-void rm_scope_prepare_for_fork(void);
+/** The node of a path in the thread's tree, with those on the way to it, made if needed: none has a
+ * call for that.  0: the thread's root.  NULL when there is no room (counted). */
+struct rm_scope_node *rm_session_follow(struct rm_scope_thread *thread, uint32_t path);
 
-/** How many forks lie between the process that prepared first and this one: a pid alone does not
- * tell a child from its parent, where each has a pid namespace of its own. */
-uint32_t rm_scope_forks(void);
+/** The path of a node, for handles; 0 when there is no room (counted). */
+uint32_t rm_session_path_of(struct rm_scope_session *session, const struct rm_scope_node *node);
 
-/* Where a thread is between two checkpoints of lines. */
-struct rm_line_place {
-    struct rm_scope_session *session;
-    struct rm_line_mark *mark; /* of that scope, or of the thread outside of any */
-    uint64_t token;            /* of the scope's instance */
-    uint64_t start;            /* of it, in ticks; 0: outside of any */
-};
+/** A handle for a path, 0 for 0; and the path of a handle, 0: there is none in this session, which
+ * is counted as an end of that kind is. */
+uint64_t rm_session_handle(const struct rm_scope_session *session, uint32_t path);
+uint32_t rm_session_path(struct rm_scope_session *session, uint64_t handle);
 
-/** Where this thread is: in the outermost of the scopes around that one function opened, the
- * function of the innermost one.  False when nothing is measured. */
-bool rm_scope_line_place(struct rm_line_place *ret_place);
-
-/**
- * The same of another thread, by its number: the scopes that were open at `t_ns` (CLOCK_MONOTONIC)
- * and are so still; scopes that ended since then are not among them.
- */
-uint32_t rm_scope_sites_then(const struct rm_block *block, uint32_t thread, int64_t t_ns,
-                             uint32_t *ret_sites, uint32_t room);
-
-/** The sites of the scopes that this thread has open in the session of `block`, from the outermost;
- * how many.  Async-signal-safe. */
-uint32_t rm_scope_open_sites(const struct rm_block *block, uint32_t *ret_sites, uint32_t room);
-
-/** In the child of a fork: forgets this thread's part without touching the parent's block. */
-void rm_scope_forget_thread(void);
+/** The path below which an instance of `site` begun under `path` lies: beside that, not inside,
+ * where it has the same site. */
+uint32_t rm_session_path_above(const struct rm_scope_session *session, uint32_t path,
+                               uint32_t site);
 
 #endif

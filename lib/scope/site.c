@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* rm_fork_lock */
 #include "scope/site.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/compiler.h"
+#include "base/fork.h"
 #include "base/hash.h"
+#include "base/keep_errno.h"
 #include "base/status.h"
 #include "store/block.h"
 
@@ -21,9 +23,32 @@ struct named_site {
 #define BUCKETS 256
 
 /* Guards the numbering and the table of names. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rm_fork_lock lock = RM_FORK_LOCK_INITIALIZER;
 static uint32_t last_number;
 static struct named_site *buckets[BUCKETS];
+
+static void before_fork(void)
+{
+    rm_fork_lock_hold(&lock);
+}
+
+static void after_fork_parent(void)
+{
+    rm_fork_lock_release(&lock);
+}
+
+/* What the lock guards is added in one store each: never half of a site is there. */
+static void after_fork_child(void)
+{
+    (void)rm_fork_lock_renew(&lock);
+}
+
+static void lock_sites(void)
+{
+    static const struct rm_fork_part at_fork = {before_fork, after_fork_parent, after_fork_child};
+    rm_fork_take_part(RM_FORK_SITES, &at_fork);
+    rm_fork_lock(&lock);
+}
 
 uint32_t rm_site_number(resmon_site *site)
 {
@@ -31,13 +56,13 @@ uint32_t rm_site_number(resmon_site *site)
     if (number != 0) {
         return number;
     }
-    (void)pthread_mutex_lock(&lock);
+    lock_sites();
     number = RM_LOAD(&site->id);
     if (number == 0) {
         number = last_number + 1 < RM_MAX_SITES ? ++last_number : RM_SITE_TOO_MANY;
         RM_STORE(&site->id, number);
     }
-    (void)pthread_mutex_unlock(&lock);
+    rm_fork_unlock(&lock);
     return number;
 }
 
@@ -90,15 +115,15 @@ static struct named_site *make(const resmon_site *like)
  * a site is of no use, and none is made that would be kept for ever. */
 static struct named_site *find_or_add(const resmon_site *like, bool *ret_is_full)
 {
-    (void)pthread_mutex_lock(&lock);
+    lock_sites();
     struct named_site *named = find(like);
     *ret_is_full = named == NULL && last_number + 1 >= RM_MAX_SITES;
-    (void)pthread_mutex_unlock(&lock);
+    rm_fork_unlock(&lock);
     struct named_site *fresh = named == NULL && !*ret_is_full ? make(like) : NULL;
     if (fresh == NULL) {
         return named;
     }
-    (void)pthread_mutex_lock(&lock);
+    lock_sites();
     named = find(like);
     if (named == NULL) {
         struct named_site **bucket = bucket_of(like->name);
@@ -106,7 +131,7 @@ static struct named_site *find_or_add(const resmon_site *like, bool *ret_is_full
         *bucket = fresh;
         named = fresh;
     }
-    (void)pthread_mutex_unlock(&lock);
+    rm_fork_unlock(&lock);
     if (named != fresh) {
         rm_free(fresh);
     }
@@ -115,12 +140,14 @@ static struct named_site *find_or_add(const resmon_site *like, bool *ret_is_full
 
 resmon_status resmon_site_intern(const char *name, resmon_site **ret_site)
 {
+    RM_KEEP_ERRNO;
     return resmon_site_intern_at(name, "", "", 0, ret_site);
 }
 
 resmon_status resmon_site_intern_at(const char *name, const char *file, const char *function,
                                     uint64_t line, resmon_site **ret_site)
 {
+    RM_KEEP_ERRNO;
     if (name == NULL || name[0] == '\0' || file == NULL || function == NULL || ret_site == NULL) {
         return rm_error(RESMON_EINVAL, "a site wants a name, texts and a place for the result");
     }
@@ -143,18 +170,8 @@ resmon_status resmon_site_intern_at(const char *name, const char *file, const ch
 
 uint32_t rm_site_count(void)
 {
-    (void)pthread_mutex_lock(&lock);
+    lock_sites();
     uint32_t count = last_number + 1;
-    (void)pthread_mutex_unlock(&lock);
+    rm_fork_unlock(&lock);
     return count;
-}
-
-void rm_site_before_fork(void)
-{
-    (void)pthread_mutex_lock(&lock);
-}
-
-void rm_site_after_fork(void)
-{
-    (void)pthread_mutex_unlock(&lock);
 }

@@ -17,8 +17,4 @@ uint32_t rm_site_number(resmon_site *site);
 /** One more than the highest number given so far. */
 uint32_t rm_site_count(void);
 
-/** For pthread_atfork. */
-void rm_site_before_fork(void);
-void rm_site_after_fork(void);
-
 #endif

@@ -6,11 +6,12 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/fork.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "sys/own_io.h"
-#include "sys/perf.h"
-#include "sys/pfm.h"
+#include "os/own_io.h"
+#include "os/perf.h"
+#include "os/pfm.h"
 
 /* Descriptors that threads have open, one bit each, so that a fork's child can close them. */
 #define MOST_FDS 4096
@@ -26,7 +27,8 @@ static void note_closed(int fd)
     (void)__atomic_fetch_and(&open_fds[fd / 64], ~(UINT64_C(1) << (fd % 64)), __ATOMIC_RELAXED);
 }
 
-void rm_thread_counters_after_fork(void)
+/* In the child of a fork: closes what was inherited of all threads. */
+static void after_fork(void)
 {
     for (int word = 0; word < MOST_FDS / 64; word++) {
         uint64_t bits = RM_LOAD(&open_fds[word]);
@@ -36,6 +38,8 @@ void rm_thread_counters_after_fork(void)
         }
     }
 }
+
+static const struct rm_fork_part at_fork = {.in_child = after_fork};
 
 static int open_event(const struct rm_perf_event *event, int leader, bool skips_kernel)
 {
@@ -214,8 +218,10 @@ static RM_COLD void open_group(struct rm_thread_counters *counters,
             counters->is_tried = true;
             return; /* a part of the group would be another group */
         }
+        rm_fork_take_part(RM_FORK_COUNTERS, &at_fork);
         note_open(fd);
         counters->fds[i] = fd;
+        counters->ids[i] = rm_perf_id(fd);
         counters->count++;
     }
     counters->is_open = counters->count > 0 && rm_perf_start(counters->fds[0]);
@@ -240,13 +246,19 @@ static bool read_pages(const struct rm_thread_counters *counters, struct rm_perf
     return true;
 }
 
+/* Another thread's counters may have got the number. */
+static bool is_own(const struct rm_thread_counters *counters, size_t index)
+{
+    return rm_perf_is_event(counters->fds[index], counters->ids[index]);
+}
+
 /* Programs close descriptors that they do not know, and open others: that takes them longer than a
  * look is trusted, since ours are not the lowest numbers. */
 static bool is_still_ours(struct rm_thread_counters *counters, uint64_t trust_ticks, uint64_t now)
 {
     if (now - counters->checked_ticks > trust_ticks) {
         counters->checked_ticks = now;
-        counters->is_open = rm_perf_is_ours(counters->fds[0]);
+        counters->is_open = is_own(counters, 0);
     }
     return counters->is_open;
 }
@@ -270,11 +282,11 @@ bool rm_thread_counters_read(struct rm_thread_counters *counters,
 }
 
 void rm_thread_counters_time(const struct rm_perf_group *begin, const struct rm_perf_group *end,
-                             struct rm_scope_counts *ret_counts)
+                             struct rm_counted_call *ret_call)
 {
     bool is_later = end->enabled > begin->enabled;
-    ret_counts->enabled = is_later ? end->enabled - begin->enabled : 0;
-    ret_counts->running = is_later ? end->running - begin->running : 0;
+    ret_call->enabled = is_later ? end->enabled - begin->enabled : 0;
+    ret_call->running = is_later ? end->running - begin->running : 0;
 }
 
 void rm_thread_counters_close(struct rm_thread_counters *counters)
@@ -282,8 +294,10 @@ void rm_thread_counters_close(struct rm_thread_counters *counters)
     rm_thread_counters_note(counters);
     for (size_t i = counters->count; i-- > 0;) {
         rm_perf_page_unmap(counters->pages[i]);
-        note_closed(counters->fds[i]);
-        rm_perf_close(counters->fds[i]);
+        if (is_own(counters, i)) {
+            note_closed(counters->fds[i]);
+            rm_perf_close(counters->fds[i]);
+        }
     }
     *counters = (struct rm_thread_counters){.is_tried = false};
 }

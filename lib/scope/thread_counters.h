@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "counter/event.h"
+#include "os/perf_page.h"
 #include "store/scope_counts.h"
-#include "sys/perf_page.h"
 
 /* What is asked for. */
 struct rm_counter_wish {
@@ -37,6 +37,7 @@ struct rm_thread_counters {
     size_t count;
     uint64_t checked_ticks;
     int fds[RM_SCOPE_COUNTERS]; /* the first is the group's */
+    uint64_t ids[RM_SCOPE_COUNTERS];
     struct perf_event_mmap_page *pages[RM_SCOPE_COUNTERS];
 };
 
@@ -53,18 +54,15 @@ bool rm_thread_counters_read(struct rm_thread_counters *counters,
                              const struct rm_counter_plan *plan, uint64_t now,
                              struct rm_perf_group *ret_group);
 
-/** The times between two readings, for `ret_counts`.  One by RDPMC may lag behind one by the kernel
- * (sys/perf_page.h): then no time is known to have passed, in which nothing was missed. */
+/** The times between two readings, for `ret_call`.  One by RDPMC may lag behind one by the kernel
+ * (os/perf_page.h): then no time is known to have passed, in which nothing was missed. */
 void rm_thread_counters_time(const struct rm_perf_group *begin, const struct rm_perf_group *end,
-                             struct rm_scope_counts *ret_counts);
+                             struct rm_counted_call *ret_call);
 
 /** Tells what its reading was as I/O of the process. */
 void rm_thread_counters_note(struct rm_thread_counters *counters);
 
 /** On the thread that they are of. */
 void rm_thread_counters_close(struct rm_thread_counters *counters);
-
-/** In the child of a fork: closes what was inherited of all threads. */
-void rm_thread_counters_after_fork(void);
 
 #endif

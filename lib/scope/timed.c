@@ -6,20 +6,36 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/human.h"
+#include "base/keep_errno.h"
 #include "base/log.h"
 #include "base/struct_size.h"
 #include "scope/peak.h"
 #include "scope/watch.h"
 
-void resmon_timed_begin(resmon_site *site, uint64_t meter, resmon_timed *ret_timed)
+static void begin(resmon_site *site, uint64_t meter, bool is_wanted, resmon_timed *ret_timed)
 {
+    RM_KEEP_ERRNO;
     *ret_timed = (resmon_timed){.site = site, .meter = meter};
     ret_timed->scope = rm_scope_begin_forced(site, (uint32_t)(meter & RESMON_METER_RSS));
     bool is_measured = ret_timed->scope != 0 && ret_timed->scope != RM_SCOPE_VOID;
-    if (!is_measured && (meter & RESMON_METER_RSS) != 0) {
+    if (is_wanted && !is_measured && (meter & RESMON_METER_RSS) != 0) {
         (void)resmon_watch_begin(RESMON_METER_RSS, &ret_timed->watch); /* 0 when there is no room */
     }
     ret_timed->start_ns = rm_clock_monotonic_ns();
+}
+
+/* A watch sets the kernel's mark back, and with it what job accounting reads as ru_maxrss: not for
+ * a figure that nobody will see. */
+void resmon_timed_begin(resmon_site *site, uint64_t meter, resmon_timed *ret_timed)
+{
+    RM_KEEP_ERRNO;
+    begin(site, meter, rm_log_wants(RESMON_LOG_INFO), ret_timed);
+}
+
+void resmon_timed_watch(resmon_site *site, uint64_t meter, resmon_timed *ret_timed)
+{
+    RM_KEEP_ERRNO;
+    begin(site, meter, true, ret_timed);
 }
 
 static void log_wall(const resmon_timed *timed, double elapsed_ns)
@@ -60,12 +76,14 @@ static resmon_watched end(resmon_timed *timed)
 
 resmon_status resmon_timed_take(resmon_timed *timed, resmon_watched *ret_watched)
 {
+    RM_KEEP_ERRNO;
     const resmon_watched watched = end(timed);
     return rm_struct_give(&watched, RM_STRUCT_SIZE(resmon_watched), ret_watched);
 }
 
 void resmon_timed_end(resmon_timed *timed)
 {
+    RM_KEEP_ERRNO;
     const resmon_watched watched = end(timed);
     if (!rm_log_wants(RESMON_LOG_INFO)) {
         return;

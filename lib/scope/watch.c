@@ -5,12 +5,15 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/fork.h"
 #include "base/io_field.h"
+#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
+#include "os/own_io.h"
+#include "os/tree_cpu.h"
 #include "scope/peak.h"
 #include "scope/session.h"
-#include "sys/own_io.h"
 
 #define WATCHES 64
 
@@ -21,6 +24,7 @@ struct watch {
     uint64_t meters;
     int64_t start_ns;
     int64_t cpu_ns;
+    struct rm_tree_cpu tree;
     uint64_t io[RM_IO_FIELDS];
     struct rm_kept io_file;
     struct rm_peak_watch peak;
@@ -41,6 +45,16 @@ static struct watch *watch_of(uint64_t number)
     return is_open ? &watches[place] : NULL;
 }
 
+/* Last, so that they count no other meter. */
+static void begin_clocks(struct watch *watch)
+{
+    if ((watch->meters & RESMON_METER_PCPU) != 0) {
+        watch->tree = rm_tree_cpu_at_begin();
+    }
+    watch->start_ns = rm_clock_monotonic_ns();
+    watch->cpu_ns = rm_clock_cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 static void open_meters(struct watch *watch)
 {
     if ((watch->meters & RESMON_METER_RSS) != 0) {
@@ -51,8 +65,7 @@ static void open_meters(struct watch *watch)
         rm_kept_close(&watch->io_file);
         watch->meters &= ~RESMON_METER_IO;
     }
-    watch->start_ns = rm_clock_monotonic_ns();
-    watch->cpu_ns = rm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    begin_clocks(watch);
 }
 
 static void close_meters(struct watch *watch)
@@ -65,11 +78,12 @@ static void close_meters(struct watch *watch)
 
 resmon_status resmon_watch_begin(uint64_t meters, uint64_t *ret_watch)
 {
+    RM_KEEP_ERRNO;
     if (ret_watch == NULL || (meters & ~RESMON_METER_ALL) != 0) {
         return rm_error(RESMON_EINVAL, "resmon_watch_begin: %s",
                         ret_watch == NULL ? "an argument is NULL" : "unknown meters");
     }
-    rm_scope_prepare_for_fork();
+    rm_fork_watch();
     for (size_t place = 0; place < WATCHES; place++) {
         struct watch *watch = &watches[place];
         if (__atomic_exchange_n(&watch->is_taken, 1, __ATOMIC_ACQUIRE) != 0) {
@@ -77,7 +91,7 @@ resmon_status resmon_watch_begin(uint64_t meters, uint64_t *ret_watch)
         }
         RM_STORE(&watch->uses, watch->uses + 1);
         watch->meters = meters;
-        watch->forks = rm_scope_forks();
+        watch->forks = rm_forks();
         open_meters(watch);
         *ret_watch = number_of(place);
         return RESMON_OK;
@@ -132,16 +146,28 @@ resmon_watched rm_watched_nothing(void)
         .io_write_bytes = RM_NAN,
         .io_read_chars = RM_NAN,
         .io_write_chars = RM_NAN,
+        .tree_cpu_ns = RM_NAN,
     };
 }
 
-/* Clocks first at the end and last at the beginning, so that they count no other meter. */
+static double tree_growth_ns(const struct rm_tree_cpu *from, const struct rm_tree_cpu *to)
+{
+    uint64_t before = from->process_ns + from->descendants_ns;
+    uint64_t now = to->process_ns + to->descendants_ns;
+    return now > before ? (double)(now - before) : 0.0;
+}
+
+/* Clocks first, so that they count no other meter. */
 static resmon_watched take(struct watch *watch)
 {
-    int64_t cpu_ns = rm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    int64_t cpu_ns = rm_clock_cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
     int64_t now_ns = rm_clock_monotonic_ns();
     resmon_watched watched = rm_watched_nothing();
     watched.wall_ns = (double)(now_ns - watch->start_ns);
+    if ((watch->meters & RESMON_METER_PCPU) != 0) {
+        const struct rm_tree_cpu tree = rm_tree_cpu_at_end();
+        watched.tree_cpu_ns = tree_growth_ns(&watch->tree, &tree);
+    }
     if ((watch->meters & RESMON_METER_CPU) != 0) {
         watched.cpu_ns = (double)(cpu_ns - watch->cpu_ns);
     }
@@ -151,14 +177,13 @@ static resmon_watched take(struct watch *watch)
     if ((watch->meters & RESMON_METER_RSS) != 0) {
         take_rss(watch, &watched);
     }
-    watch->start_ns = rm_clock_monotonic_ns();
-    watch->cpu_ns = rm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    begin_clocks(watch);
     return watched;
 }
 
 static resmon_status lap(struct watch *watch, resmon_watched *ret_watched)
 {
-    if (watch->forks != rm_scope_forks()) {
+    if (watch->forks != rm_forks()) {
         return rm_error(RESMON_ESTATE, "the watch was begun before a fork, by the parent process");
     }
     const resmon_watched watched = take(watch);
@@ -173,12 +198,14 @@ static resmon_status no_such_watch(uint64_t number)
 
 resmon_status resmon_watch_lap(uint64_t watch, resmon_watched *ret_watched)
 {
+    RM_KEEP_ERRNO;
     struct watch *found = watch_of(watch);
     return found != NULL ? lap(found, ret_watched) : no_such_watch(watch);
 }
 
 resmon_status resmon_watch_end(uint64_t watch, resmon_watched *ret_watched)
 {
+    RM_KEEP_ERRNO;
     struct watch *found = watch_of(watch);
     if (found == NULL) {
         return no_such_watch(watch);

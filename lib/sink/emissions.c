@@ -8,6 +8,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include <resmon/version.h>
+
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/compiler.h"
@@ -15,10 +17,12 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "carbon/convert.h"
+#include "metric/metric.h"
+#include "os/sharedfile.h"
+#include "run/energy.h"
+#include "run/run.h"
 #include "sink/saver.h"
-#include "store/run.h"
-#include "store/run_energy.h"
-#include "sys/sharedfile.h"
+#include "sink/sinks.h"
 
 #define LARGEST_LINE 4096
 #define GIB          1073741824.0
@@ -85,8 +89,7 @@ static void put_number(struct rm_buffer *buffer, double number)
 
 static const char *fact(const struct line *line, const char *group, const char *key)
 {
-    const struct rm_fact *found = rm_run_fact(line->run, group, key);
-    return found != NULL ? found->value : "";
+    return rm_run_fact_text(line->run, group, key);
 }
 
 /* codecarbon: local time, without its zone. */
@@ -94,7 +97,7 @@ static void put_timestamp(struct rm_buffer *buffer, const struct line *line)
 {
     char text[64] = "";
     struct tm parts;
-    time_t now = (time_t)(rm_run_realtime_ns(line->run, line->run->duration_ns) / RM_NS_PER_S);
+    time_t now = (time_t)(rm_run_realtime_ns(line->run, line->run->info.duration_ns) / RM_NS_PER_S);
     if (localtime_r(&now, &parts) != NULL) {
         (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
     }
@@ -238,26 +241,21 @@ static void put_line(struct rm_buffer *buffer, const struct line *line)
 
 /* ---- numbers ---------------------------------------------------------------------------- */
 
-static double fact_number(const struct resmon_run *run, const char *group, const char *key)
+static double mean_of(const struct resmon_run *run, enum rm_metric_id metric)
 {
-    const struct rm_fact *found = rm_run_fact(run, group, key);
-    return found != NULL ? rm_fact_number(found) : RM_NAN;
-}
-
-static double mean_of(const struct resmon_run *run, const char *metric)
-{
-    int64_t column = rm_run_find_column(run, metric, NULL);
-    return column >= 0 ? run->columns[column].stats.mean : RM_NAN;
+    const resmon_column *stats = rm_run_statistics_of(run, metric, NULL);
+    return stats != NULL ? stats->mean : RM_NAN;
 }
 
 /* Over all instances of a metric. */
-static double mean_of_all(const struct resmon_run *run, const char *metric)
+static double mean_of_all(const struct resmon_run *run, enum rm_metric_id id)
 {
+    const char *metric = rm_metric_name(rm_metric_of(id));
     double sum = 0.0;
     size_t count = 0;
     for (size_t i = 0; i < run->column_count; i++) {
-        if (strcmp(run->columns[i].metric, metric) == 0 && !isnan(run->columns[i].stats.mean)) {
-            sum += run->columns[i].stats.mean;
+        if (strcmp(run->columns[i].metric, metric) == 0 && !isnan(run->columns[i].mean)) {
+            sum += run->columns[i].mean;
             count++;
         }
     }
@@ -270,7 +268,7 @@ static struct line line_of(const struct resmon_run *run, bool is_process)
     const resmon_energy_part ram = rm_run_energy_part(run, 1);
     const resmon_energy_part gpu = rm_run_energy_part(run, 2);
     const resmon_energy energy = rm_run_energy(run);
-    double seconds = (double)run->duration_ns / 1e9;
+    double seconds = (double)run->info.duration_ns / 1e9;
     double cpu_j = is_process ? cpu.tree_j : cpu.node_j;
     double ram_j = is_process ? ram.tree_j : ram.node_j;
     double gpu_j = is_process ? gpu.tree_j : gpu.node_j;
@@ -289,13 +287,13 @@ static struct line line_of(const struct resmon_run *run, bool is_process)
         [N_GPU_KWH] = gpu_j * kwh,
         [N_ALL_KWH] = (is_process ? energy.tree_j : energy.node_j) * kwh,
         [N_WATER] = is_process ? energy.tree_water_l : energy.node_water_l,
-        [N_CPUS] = fact_number(run, "machine", "cpus"),
-        [N_GPUS] = fact_number(run, "machine", "gpus"),
-        [N_RAM_SIZE] = fact_number(run, "machine", "memory_bytes") / GIB,
-        [N_CPU_PERCENT] = mean_of(run, "node.cpu.percent"),
-        [N_RAM_PERCENT] = mean_of(run, "node.mem.percent"),
-        [N_GPU_PERCENT] = mean_of_all(run, "gpu.util"),
-        [N_RAM_USED] = mean_of(run, "node.mem.used") / GIB,
+        [N_CPUS] = rm_run_fact_number(run, "machine", "cpus"),
+        [N_GPUS] = rm_run_fact_number(run, "machine", "gpus"),
+        [N_RAM_SIZE] = rm_run_fact_number(run, "machine", "memory_bytes") / GIB,
+        [N_CPU_PERCENT] = mean_of(run, RM_NODE_CPU_PERCENT),
+        [N_RAM_PERCENT] = mean_of(run, RM_NODE_MEM_PERCENT),
+        [N_GPU_PERCENT] = mean_of_all(run, RM_GPU_UTIL),
+        [N_RAM_USED] = mean_of(run, RM_NODE_MEM_USED) / GIB,
         [N_PUE] = energy.pue,
         [N_WUE] = energy.wue,
     };
@@ -307,7 +305,7 @@ resmon_status rm_emissions_append(const struct resmon_run *run, uint64_t flags, 
 {
     struct rm_buffer heading, text;
     if (!rm_run_has_energy(run)) {
-        return rm_error(RESMON_ENOENT, "the energy of this run was not asked for");
+        return rm_error(RESMON_ENOENT, "%s", rm_run_energy_lack(run));
     }
     if ((flags & RESMON_EMISSIONS_PROCESS) == 0 && !rm_run_reports_host(run)) {
         return rm_error(RESMON_ENOENT, "another process of this host has the machine's energy: "
@@ -340,19 +338,10 @@ static resmon_status append_process(const resmon_run *run, const char *path)
 resmon_status rm_emissions_sink_new(const resmon_emissions_options *options,
                                     struct rm_sink *ret_sink)
 {
-    resmon_emissions_options known;
-    resmon_status status =
-        rm_struct_take(options, RM_STRUCT_SIZE(resmon_emissions_options), &known);
-    if (status == RESMON_OK && (known.flags & ~RESMON_EMISSIONS_PROCESS) != 0) {
-        status = rm_error(RESMON_EINVAL, "options of the sink emissions: unknown flags");
-    }
-    if (status != RESMON_OK) {
-        return status;
-    }
     const struct rm_saver saver = {
         .name = "emissions",
-        .pattern = known.path,
-        .save = known.flags != 0 ? append_process : append_machine,
+        .pattern = options->path,
+        .save = options->flags != 0 ? append_process : append_machine,
     };
     return rm_saver_new(&saver, ret_sink);
 }

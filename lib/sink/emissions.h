@@ -7,12 +7,7 @@
 
 #include <resmon/emissions.h>
 
-#include "sink/sink.h"
-
 /** `path` is expanded by the caller. */
 resmon_status rm_emissions_append(const struct resmon_run *run, uint64_t flags, const char *path);
-
-resmon_status rm_emissions_sink_new(const resmon_emissions_options *options,
-                                    struct rm_sink *ret_sink);
 
 #endif

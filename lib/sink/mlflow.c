@@ -13,14 +13,17 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "sink/mlflow_plan.h"
-#include "sink/mlflow_spool.h"
+#include "net/mlflow_plan.h"
+#include "net/mlflow_spool.h"
+#include "sink/mlflow_note.h"
+#include "sink/sinks.h"
 
 #define LARGEST_BODY ((size_t)1 << 30)
 #define JOB_WAIT_NS  (RM_NS_PER_S * 20) /* for the run of a job, when it should be there */
 
 /* All that a delivery needs. */
 struct mlflow {
+    void (*note)(const char *key, const char *value); /* NULL: nobody wants to know */
     struct rm_mlflow_config config;
     struct rm_mlflow_client client;
     struct rm_mlflow_address address;
@@ -96,6 +99,38 @@ static void number_job(const struct mlflow *mlflow, struct rm_mlflow_place *plac
     memcpy(place->job + (length < most ? length : most), number, bytes);
 }
 
+#define URL_EXPERIMENT "/#/experiments/"
+#define URL_RUN        "/runs/"
+
+struct rm_mlflow_url {
+    char experiment_id[RM_MLFLOW_ID_BYTES];
+    char run_id[RM_MLFLOW_ID_BYTES];
+};
+
+static const char *fact_of(const struct resmon_run *run, const char *key)
+{
+    const struct rm_fact *fact = rm_run_fact(run, "run", key);
+    return fact != NULL && fact->kind == RM_FACT_TEXT ? fact->value : "";
+}
+
+/* False: it is of another server, or none.  Outside text: ids are checked. */
+static bool read_url(const char *uri, const char *url, struct rm_mlflow_url *ret_url)
+{
+    size_t own = strlen(uri);
+    bool is_of_server = strncmp(url, uri, own) == 0 &&
+                        strncmp(url + own, URL_EXPERIMENT, strlen(URL_EXPERIMENT)) == 0;
+    const char *id = is_of_server ? url + own + strlen(URL_EXPERIMENT) : "";
+    const char *end = strstr(id, URL_RUN);
+    if (end == NULL || (size_t)(end - id) >= sizeof ret_url->experiment_id) {
+        return false;
+    }
+    memcpy(ret_url->experiment_id, id, (size_t)(end - id));
+    ret_url->experiment_id[end - id] = '\0';
+    (void)rm_text_set(ret_url->run_id, sizeof ret_url->run_id, end + strlen(URL_RUN));
+    return rm_mlflow_is_id(ret_url->experiment_id) && rm_mlflow_is_id(ret_url->run_id) &&
+           ret_url->run_id[0] != '\0';
+}
+
 /* Where the run is, or how it is to be made: settled once. */
 static resmon_status settle_address(struct mlflow *mlflow, const struct resmon_run *run)
 {
@@ -123,6 +158,54 @@ static resmon_status settle_address(struct mlflow *mlflow, const struct resmon_r
     address->wanted.body = address->create;
     return address->create != NULL ? RESMON_OK
                                    : rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+}
+
+/* What an earlier delivery of this run has begun there is gone on with: the run that it made, found
+ * by its tag in its experiment, or the one that it was attached to, on the same server.  What the
+ * options and the environment say goes before. */
+static void take_up(struct mlflow *mlflow, const struct resmon_run *run)
+{
+    struct rm_mlflow_config *config = &mlflow->config;
+    struct rm_mlflow_wanted *wanted = &mlflow->address.wanted;
+    struct rm_mlflow_url made = {{0}, {0}}, attached = {{0}, {0}};
+    const char *uuid = fact_of(run, RM_MLFLOW_FACT_UUID);
+    if (strlen(uuid) == sizeof wanted->uuid - 1 &&
+        strspn(uuid, "0123456789abcdef") == sizeof wanted->uuid - 1) {
+        (void)rm_text_set(wanted->uuid, sizeof wanted->uuid, uuid);
+        wanted->may_exist = true;
+    }
+    bool has_made = read_url(config->uri, fact_of(run, RM_MLFLOW_FACT_RUN), &made);
+    if (has_made && config->experiment[0] == '\0' && config->experiment_id[0] == '\0') {
+        (void)rm_text_set(config->experiment_id, sizeof config->experiment_id, made.experiment_id);
+        (void)rm_text_set(mlflow->client.experiment_id, sizeof mlflow->client.experiment_id,
+                          made.experiment_id);
+    }
+    if (!has_made && config->run_id[0] == '\0' &&
+        read_url(config->uri, fact_of(run, RM_MLFLOW_FACT_ATTACHED), &attached)) {
+        (void)rm_text_set(config->run_id, sizeof config->run_id, attached.run_id);
+    }
+}
+
+/* Where this run goes, for a recording whose program is killed. */
+static resmon_status find_run(struct mlflow *mlflow, int64_t deadline_ns)
+{
+    const struct rm_mlflow_client *client = &mlflow->client;
+    bool is_new = client->run_id[0] == '\0';
+    bool is_chosen = mlflow->config.run_id[0] != '\0';
+    if (is_new && !is_chosen && mlflow->note != NULL) {
+        mlflow->note(RM_MLFLOW_FACT_UUID, mlflow->address.wanted.uuid);
+    }
+    resmon_status status =
+        rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted, deadline_ns);
+    if (status == RESMON_OK && is_new && mlflow->note != NULL) {
+        char url[RM_FACT_VALUE_BYTES];
+        int length = snprintf(url, sizeof url, "%s" URL_EXPERIMENT "%s" URL_RUN "%s",
+                              mlflow->config.uri, client->experiment_id, client->run_id);
+        if (length > 0 && (size_t)length < sizeof url) {
+            mlflow->note(is_chosen ? RM_MLFLOW_FACT_ATTACHED : RM_MLFLOW_FACT_RUN, url);
+        }
+    }
+    return status;
 }
 
 /* ---- sending a plan --------------------------------------------------------------------- */
@@ -252,11 +335,55 @@ static resmon_status lose(resmon_status status)
     return rm_error(status, "%.400s; nothing was sent to MLflow, nor kept", why);
 }
 
+static bool is_spooled(const struct mlflow *mlflow)
+{
+    return (mlflow->config.flags & RESMON_MLFLOW_SPOOL_ONLY) != 0;
+}
+
+/* All of it, as was asked for. */
+static resmon_status spool_all(struct mlflow *mlflow, struct rm_mlflow_plan *plan,
+                               struct rm_mlflow_cursor *cursor)
+{
+    struct account account = {0};
+    struct rm_mlflow_spool *spool = rm_alloc(1, sizeof *spool);
+    if (spool == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+    }
+    plan->is_made = mlflow->config.run_id[0] == '\0';
+    resmon_status status = spool_items(mlflow, plan, cursor, &account, spool);
+    if (status == RESMON_OK) {
+        rm_log(RESMON_LOG_INFO, "MLflow: %llu requests in %s", (unsigned long long)account.left,
+               spool->file.path);
+    }
+    rm_free(spool);
+    return status;
+}
+
+/* What cannot be sent is put away. */
+static resmon_status send_all(struct mlflow *mlflow, struct rm_mlflow_plan *plan,
+                              struct rm_mlflow_cursor *cursor, int64_t deadline_ns)
+{
+    struct account account = {0};
+    resmon_status status = find_run(mlflow, deadline_ns);
+    if (status != RESMON_OK) {
+        note_failure(&account, status);
+        plan->is_made = mlflow->config.run_id[0] == '\0';
+    } else {
+        plan->is_made = mlflow->client.is_made;
+        send_items(mlflow, plan, cursor, deadline_ns, &account);
+    }
+    if (account.status != RESMON_OK) {
+        return put_away(mlflow, plan, cursor, &account);
+    }
+    rm_log(RESMON_LOG_INFO, "MLflow: %s" URL_EXPERIMENT "%s" URL_RUN "%s", mlflow->config.uri,
+           mlflow->client.experiment_id, mlflow->client.run_id);
+    return RESMON_OK;
+}
+
 /* The whole way of a finished run, from the cursor on. */
 static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run,
                              struct rm_mlflow_cursor cursor, int64_t deadline_ns)
 {
-    struct account account = {0};
     struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
     if (plan == NULL) {
         return lose(rm_error(RESMON_ENOMEM, "out of memory for MLflow"));
@@ -269,22 +396,12 @@ static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run
         rm_free(plan);
         return lose(status);
     }
-    status = rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted, deadline_ns);
-    if (status != RESMON_OK) {
-        note_failure(&account, status);
-        plan->is_made = mlflow->config.run_id[0] == '\0';
-    } else {
-        plan->is_made = mlflow->client.is_made;
-        send_items(mlflow, plan, &cursor, deadline_ns, &account);
-    }
-    status = account.status;
-    if (status != RESMON_OK) {
-        status = put_away(mlflow, plan, &cursor, &account);
-    } else {
-        rm_log(RESMON_LOG_INFO, "MLflow: %s/#/experiments/%s/runs/%s", mlflow->config.uri,
-               mlflow->client.experiment_id, mlflow->client.run_id);
-    }
+    char *note = plan->place.is_first ? rm_mlflow_note_of(run) : NULL;
+    plan->note = note;
+    status = is_spooled(mlflow) ? spool_all(mlflow, plan, &cursor)
+                                : send_all(mlflow, plan, &cursor, deadline_ns);
     rm_mlflow_plan_free(plan);
+    rm_free(note);
     rm_free(plan);
     return status;
 }
@@ -301,9 +418,8 @@ static resmon_status start(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
     resmon_status status = settle_address(mlflow, run);
-    if (status == RESMON_OK && mlflow->place.is_first) {
-        status = rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted,
-                                    rm_clock_monotonic_ns() + JOB_WAIT_NS);
+    if (status == RESMON_OK && mlflow->place.is_first && !is_spooled(mlflow)) {
+        status = find_run(mlflow, rm_clock_monotonic_ns() + JOB_WAIT_NS);
     }
     if (status != RESMON_OK) {
         rm_log(RESMON_LOG_WARNING, "%s; it is tried again at the end", resmon_last_error());
@@ -331,7 +447,7 @@ static resmon_status send_series(struct mlflow *mlflow, const resmon_run *run)
     }
     plan->row_end = run->row_count - 1; /* the last one may still grow */
     plan->last_stage = RM_MLFLOW_STAGE_SERIES;
-    status = rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted, deadline_ns);
+    status = find_run(mlflow, deadline_ns);
     if (status == RESMON_OK && plan->first_row < plan->row_end) {
         send_items(mlflow, plan, &cursor, deadline_ns, &account);
         status = account.status;
@@ -348,7 +464,7 @@ static resmon_status send_series(struct mlflow *mlflow, const resmon_run *run)
 static resmon_status snapshot(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
-    if (!reports(mlflow) || run->row_count < 2) {
+    if (!reports(mlflow) || run->row_count < 2 || is_spooled(mlflow)) {
         return RESMON_OK;
     }
     resmon_status status = send_series(mlflow, run);
@@ -356,7 +472,7 @@ static resmon_status snapshot(void *context, const resmon_run *run)
     return status;
 }
 
-/* Who made the run also ends it, even where another process of the host reports. */
+/* Who made the run also describes and ends it, even where another process of the host reports. */
 static resmon_status stop(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
@@ -365,11 +481,17 @@ static resmon_status stop(void *context, const resmon_run *run)
         return RESMON_OK;
     }
     if (!reports(mlflow)) {
-        cursor.stage = RM_MLFLOW_STAGE_UPDATE;
+        cursor.stage = RM_MLFLOW_STAGE_NOTE;
     }
     resmon_status status = deliver(mlflow, run, cursor, RM_DEADLINE_NONE);
     rm_http_rest(mlflow->client.http);
     return status;
+}
+
+/* Such a fact is put down while the run lasts. */
+static void take_note(void *context, void (*note)(const char *key, const char *value))
+{
+    ((struct mlflow *)context)->note = note;
 }
 
 resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm_sink *ret_sink)
@@ -391,6 +513,8 @@ resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm
                 .snapshot_interval_ms = has_series ? mlflow->config.interval_ms : 0,
                 .flags = RESMON_SINK_REMOTE},
         .context = mlflow,
+        .take_note = take_note,
+        .snapshot_parts = RESMON_PART_SERIES | RESMON_PART_SUMMARY,
     };
     return RESMON_OK;
 }
@@ -404,6 +528,7 @@ resmon_status rm_mlflow_push(const struct resmon_run *run, const resmon_mlflow_o
     if (mlflow == NULL) {
         return status;
     }
+    take_up(mlflow, run);
     status = settle_address(mlflow, run);
     if (status == RESMON_OK) {
         /* Nobody else may come to make the job's run: it is looked for, and made. */
@@ -514,7 +639,7 @@ static resmon_status replay_file(struct rm_mlflow_replay *replay,
 static resmon_status check_owner(const struct rm_lockedfile *file,
                                  const resmon_mlflow_options *options)
 {
-    bool is_named = options != NULL && options->tracking_uri != NULL;
+    bool is_named = options->tracking_uri != NULL;
     return is_named || file->owner == geteuid()
                ? RESMON_OK
                : rm_error(

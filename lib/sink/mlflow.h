@@ -8,11 +8,14 @@
 
 #include <resmon/mlflow.h>
 
-#include "sink/sink.h"
-#include "store/run.h"
+#include "run/run.h"
 
-resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm_sink *ret_sink);
+/* Facts of a run, group "run", that tell which run in MLflow it has begun. */
+#define RM_MLFLOW_FACT_UUID     "mlflow_uuid" /* the tag resmon.uuid that it is made with */
+#define RM_MLFLOW_FACT_RUN      "mlflow_run"  /* the run that was made: its address for people */
+#define RM_MLFLOW_FACT_ATTACHED "mlflow_attached" /* the run that it was attached to, likewise */
 
+/* Options are complete (rm_sink_take()). */
 resmon_status rm_mlflow_push(const struct resmon_run *run, const resmon_mlflow_options *options);
 
 /** `info` is filled in whatever happens. */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of sink/mlflow*.c when the library is built without JSON. */
+/* In place of sink/mlflow.c when the library is built without the network, or without JSON, which
+ * the answers of MLflow need. */
 #include "sink/mlflow.h"
 
-#include "base/status.h"
+#include "base/feature.h"
+#include "sink/sinks.h"
 
 static resmon_status unsupported(void)
 {
-    return rm_error(RESMON_ENOTSUP, "this libresmon was built without JSON (cJSON), which MLflow "
-                                    "needs");
+    resmon_status status = rm_feature_need(RM_FEATURE_NET);
+    return status == RESMON_OK ? rm_feature_need(RM_FEATURE_CJSON) : status;
 }
 
 resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm_sink *ret_sink)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Owns the sink that puts a run's figures to a Prometheus Pushgateway.
+ */
 #define _GNU_SOURCE /* explicit_bzero */
-#include "sink/pushgateway.h"
+#include "sink/sinks.h"
 
 #include <string.h>
 
@@ -9,18 +12,15 @@
 #include "base/compiler.h"
 #include "base/deadline.h"
 #include "base/status.h"
-#include "base/struct_size.h"
 #include "base/text.h"
-#include "sink/http.h"
-#include "sink/openmetrics.h"
-#include "sink/push_url.h"
-#include "sink/server_uri.h"
+#include "format/openmetrics.h"
+#include "net/http.h"
+#include "net/push_url.h"
+#include "net/server_uri.h"
 
-#define TIMEOUT_MS   30000
 #define RETRIES      7
 #define BACKOFF_S    1.0
 #define JITTER_S     1.0
-#define LONGEST_MS   86400000
 #define URI_BYTES    2048
 #define LARGEST_TEXT ((size_t)64 << 20)
 #define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
@@ -132,34 +132,17 @@ static void close_sink(void *context)
 
 /* ---- making one ------------------------------------------------------------------------- */
 
-static resmon_status check(const resmon_pushgateway_options *options)
-{
-    if (options->url == NULL || options->url[0] == '\0') {
-        return rm_error(RESMON_EINVAL, "options of a Pushgateway: url is missing");
-    }
-    if ((options->flags & ~RESMON_PUSHGATEWAY_INSECURE_TLS) != 0) {
-        return rm_error(RESMON_EINVAL, "options of a Pushgateway: unknown flags");
-    }
-    if (options->interval_ms > LONGEST_MS || options->timeout_ms > LONGEST_MS) {
-        return rm_error(RESMON_ERANGE,
-                        "options of a Pushgateway: interval_ms and timeout_ms may be up to %d",
-                        LONGEST_MS);
-    }
-    return RESMON_OK;
-}
-
 static resmon_status open_client(struct pushgateway *push,
                                  const resmon_pushgateway_options *options,
                                  const struct rm_secrets *secrets)
 {
-    uint64_t timeout_ms = options->timeout_ms != 0 ? options->timeout_ms : TIMEOUT_MS;
     const struct rm_http_config how = {
         .url = push->uri,
         .user = secrets->user[0] != '\0' ? secrets->user : NULL,
         .password = secrets->user[0] != '\0' ? secrets->password : NULL,
         .ca_path = options->ca_path,
         .is_insecure = (options->flags & RESMON_PUSHGATEWAY_INSECURE_TLS) != 0,
-        .timeout_ns = (int64_t)timeout_ms * RM_NS_PER_MS,
+        .timeout_ns = (int64_t)options->timeout_ms * RM_NS_PER_MS,
         .retries = RETRIES,
         .backoff_s = BACKOFF_S,
         .jitter_s = JITTER_S,
@@ -199,20 +182,11 @@ static resmon_status set_up(struct pushgateway *push, const resmon_pushgateway_o
 resmon_status rm_pushgateway_sink_new(const resmon_pushgateway_options *options,
                                       struct rm_sink *ret_sink)
 {
-    resmon_pushgateway_options known;
-    resmon_status status =
-        rm_struct_take(options, RM_STRUCT_SIZE(resmon_pushgateway_options), &known);
-    if (status == RESMON_OK) {
-        status = check(&known);
-    }
-    if (status != RESMON_OK) {
-        return status;
-    }
     struct pushgateway *push = rm_alloc(1, sizeof *push);
     if (push == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a Pushgateway");
     }
-    status = set_up(push, &known);
+    resmon_status status = set_up(push, options);
     if (status != RESMON_OK) {
         close_sink(push);
         return status;
@@ -222,7 +196,7 @@ resmon_status rm_pushgateway_sink_new(const resmon_pushgateway_options *options,
                 .stop = push_run,
                 .close = close_sink,
                 .snapshot = push_run,
-                .snapshot_interval_ms = known.interval_ms,
+                .snapshot_interval_ms = options->interval_ms,
                 .flags = RESMON_SINK_REMOTE},
         .context = push,
     };

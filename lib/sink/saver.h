@@ -11,10 +11,11 @@
 #include "sink/sink.h"
 
 struct rm_saver {
-    const char *name;     /* of the sink */
-    const char *pattern;  /* of the path */
-    uint64_t interval_ms; /* 0: only at the end */
-    bool is_late;         /* its directory may not be there yet */
+    const char *name;                         /* of the sink */
+    const char *pattern;                      /* of the path */
+    uint64_t interval_ms;                     /* 0: only at the end */
+    bool is_late;                             /* its directory may not be there yet */
+    resmon_status (*begin)(const char *path); /* before the first save; NULL: nothing */
     resmon_status (*save)(const resmon_run *run, const char *path);
 };
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "sink/textfile.h"
+/*
+ * Owns the sink that keeps a file of a run's last values for the textfile collector of
+ * node_exporter, and removes it in the end.
+ */
+#include "sink/sinks.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,14 +13,10 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
-#include "base/struct_size.h"
-#include "sink/openmetrics.h"
-#include "sys/outfile.h"
+#include "format/openmetrics.h"
+#include "os/outfile.h"
 
-#define DEFAULT_MS  15000
-#define SHORTEST_MS 100
-#define LONGEST_MS  86400000
-#define PART_BYTES  80 /* of a file name */
+#define PART_BYTES 80 /* of a file name */
 
 struct textfile {
     struct rm_labels labels;
@@ -150,25 +150,6 @@ static void close_sink(void *context)
 
 /* ---- making one ------------------------------------------------------------------------- */
 
-static resmon_status check(const resmon_prometheus_options *options)
-{
-    uint64_t interval_ms = options->interval_ms;
-    if (options->directory == NULL || options->directory[0] == '\0') {
-        return rm_error(RESMON_EINVAL,
-                        "options of a Prometheus sink: directory is missing; it is the one that "
-                        "node_exporter has as --collector.textfile.directory");
-    }
-    if ((options->flags & ~RM_OPENMETRICS_FLAGS) != 0) {
-        return rm_error(RESMON_EINVAL, "options of a Prometheus sink: unknown flags");
-    }
-    if (interval_ms != 0 && (interval_ms < SHORTEST_MS || interval_ms > LONGEST_MS)) {
-        return rm_error(RESMON_ERANGE,
-                        "options of a Prometheus sink: interval_ms is %llu; %d ... %d are allowed",
-                        (unsigned long long)interval_ms, SHORTEST_MS, LONGEST_MS);
-    }
-    return RESMON_OK;
-}
-
 /* Absolute, as the program may change its directory; looked at now, by a file that may be there. */
 static resmon_status settle(struct textfile *textfile, const char *directory)
 {
@@ -188,23 +169,14 @@ static resmon_status settle(struct textfile *textfile, const char *directory)
 resmon_status rm_prometheus_sink_new(const resmon_prometheus_options *options,
                                      struct rm_sink *ret_sink)
 {
-    resmon_prometheus_options known;
-    resmon_status status =
-        rm_struct_take(options, RM_STRUCT_SIZE(resmon_prometheus_options), &known);
-    if (status == RESMON_OK) {
-        status = check(&known);
-    }
-    if (status != RESMON_OK) {
-        return status;
-    }
     struct textfile *textfile = rm_alloc(1, sizeof *textfile);
     if (textfile == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a sink");
     }
-    textfile->flags = known.flags;
-    status = settle(textfile, known.directory);
+    textfile->flags = options->flags;
+    resmon_status status = settle(textfile, options->directory);
     if (status == RESMON_OK) {
-        status = rm_labels_take(known.labels, known.label_count, &textfile->labels);
+        status = rm_labels_take(options->labels, options->label_count, &textfile->labels);
     }
     if (status != RESMON_OK) {
         rm_free(textfile);
@@ -216,7 +188,7 @@ resmon_status rm_prometheus_sink_new(const resmon_prometheus_options *options,
                 .stop = finish,
                 .close = close_sink,
                 .snapshot = refresh,
-                .snapshot_interval_ms = known.interval_ms != 0 ? known.interval_ms : DEFAULT_MS},
+                .snapshot_interval_ms = options->interval_ms},
         .context = textfile,
     };
     return RESMON_OK;

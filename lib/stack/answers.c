@@ -4,77 +4,59 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "stack/demangle.h"
 
 /* What is at an address: frames[first ... first + count - 1]. */
 struct rm_answer {
     uint64_t address;
-    uint32_t first;
-    uint32_t count_1; /* and one more; 0: a free slot */
+    uint32_t first, count;
 };
 
-static struct rm_answer *slot_of(const struct rm_answers *answers, uint64_t address)
+static uint64_t hash_of(uint64_t address)
 {
-    size_t slot = (size_t)((address * UINT64_C(0x9e3779b97f4a7c15)) >> 20U);
-    for (slot &= answers->slot_count - 1; answers->slots[slot].count_1 != 0;
-         slot = (slot + 1) & (answers->slot_count - 1)) {
-        if (answers->slots[slot].address == address) {
-            break;
-        }
-    }
-    return &answers->slots[slot];
+    return rm_hash_u64(RM_HASH_START, address);
 }
 
 bool rm_answers_find(const struct rm_answers *answers, uint64_t address,
                      struct rm_symbol frames[RM_MOST_INLINED], size_t *ret_count)
 {
-    const struct rm_answer *answer = answers->count > 0 ? slot_of(answers, address) : NULL;
-    if (answer == NULL || answer->count_1 == 0) {
-        return false;
-    }
-    *ret_count = answer->count_1 - 1;
-    if (*ret_count > 0) {
-        memcpy(frames, &answers->frames[answer->first], *ret_count * sizeof *frames);
-    }
-    return true;
-}
-
-/* At most half of the slots are taken. */
-static bool grow_slots(struct rm_answers *answers)
-{
-    struct rm_answers larger = {.slot_count =
-                                    answers->slot_count > 0 ? 2 * answers->slot_count : 256};
-    if (2 * (answers->count + 1) <= answers->slot_count) {
-        return true;
-    }
-    larger.slots = rm_alloc(larger.slot_count, sizeof *larger.slots);
-    if (larger.slots == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < answers->slot_count; i++) {
-        if (answers->slots[i].count_1 != 0) {
-            *slot_of(&larger, answers->slots[i].address) = answers->slots[i];
+    struct rm_map_search search = {.hash = hash_of(address)};
+    for (uint32_t number; rm_map_next(&answers->map, &search, &number);) {
+        const struct rm_answer *answer = &answers->answers[number];
+        if (answer->address == address) {
+            *ret_count = answer->count;
+            if (*ret_count > 0) {
+                memcpy(frames, &answers->frames[answer->first], *ret_count * sizeof *frames);
+            }
+            return true;
         }
     }
-    rm_free(answers->slots);
-    answers->slots = larger.slots;
-    answers->slot_count = larger.slot_count;
-    return true;
+    return false;
 }
 
-static bool grow_frames(struct rm_answers *answers, size_t count)
+/* For one answer more. */
+static bool make_room(struct rm_answers *answers)
 {
-    if (answers->frame_count + count <= answers->frame_room) {
-        return true;
+    struct rm_answer *larger =
+        rm_grow(answers->answers, answers->map.count, &answers->room, sizeof *larger);
+    if (larger == NULL) {
+        return false;
     }
-    size_t room = 2 * answers->frame_room + RM_MOST_INLINED;
-    struct rm_symbol *frames = rm_realloc(answers->frames, room, sizeof *frames);
+    answers->answers = larger;
+    return rm_map_reserve(&answers->map, (uint64_t)answers->map.count + 1);
+}
+
+static bool add_frame(struct rm_answers *answers, const struct rm_symbol *frame)
+{
+    struct rm_symbol *frames =
+        rm_grow(answers->frames, answers->frame_count, &answers->frame_room, sizeof *frames);
     if (frames == NULL) {
         return false;
     }
     answers->frames = frames;
-    answers->frame_room = room;
+    frames[answers->frame_count++] = *frame;
     return true;
 }
 
@@ -91,33 +73,30 @@ static const char *keep(struct rm_intern *texts, const char *text)
 resmon_status rm_answers_add(struct rm_answers *answers, uint64_t address, struct rm_symbol *frames,
                              size_t count)
 {
-    if (answers->count >= RM_MOST_ANSWERS) {
+    const uint32_t number = answers->map.count;
+    const size_t first = answers->frame_count;
+    if (number >= RM_MOST_ANSWERS) {
         return RESMON_OK;
     }
-    bool is_whole = grow_slots(answers) && grow_frames(answers, count);
+    bool is_whole = make_room(answers);
     for (size_t i = 0; is_whole && i < count; i++) {
         frames[i].function = keep(&answers->texts, frames[i].function);
         frames[i].file = keep(&answers->texts, frames[i].file);
-        answers->frames[answers->frame_count + i] = frames[i];
-        is_whole = !answers->texts.is_broken;
+        is_whole = !answers->texts.is_broken && add_frame(answers, &frames[i]);
     }
     if (!is_whole) {
         return rm_error(RESMON_ENOMEM, "out of memory for the names of addresses");
     }
-    *slot_of(answers, address) = (struct rm_answer){
-        address,
-        (uint32_t)answers->frame_count,
-        (uint32_t)count + 1,
-    };
-    answers->frame_count += count;
-    answers->count++;
+    answers->answers[number] = (struct rm_answer){address, (uint32_t)first, (uint32_t)count};
+    rm_map_add(&answers->map, hash_of(address), number);
     return RESMON_OK;
 }
 
 void rm_answers_free(struct rm_answers *answers)
 {
-    rm_free(answers->slots);
+    rm_free(answers->answers);
     rm_free(answers->frames);
+    rm_map_free(&answers->map);
     rm_intern_free(&answers->texts);
-    *answers = (struct rm_answers){.slots = NULL};
+    *answers = (struct rm_answers){.answers = NULL};
 }

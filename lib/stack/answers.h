@@ -14,6 +14,7 @@
 #include <resmon/status.h>
 
 #include "base/intern.h"
+#include "base/map.h"
 #include "stack/dwarf.h"
 
 #define RM_MOST_ANSWERS 32768U
@@ -22,14 +23,16 @@ struct rm_answer;
 
 /* Zeroed: empty. */
 struct rm_answers {
-    struct rm_answer *slots; /* by address */
-    size_t count, slot_count;
+    struct rm_answer *answers;
+    size_t room;       /* of `answers` */
+    struct rm_map map; /* of `answers`, by address */
     struct rm_symbol *frames;
     size_t frame_count, frame_room;
     struct rm_intern texts;
 };
 
-/** Whether the address was asked for before: what was found then.  Its texts live until _free(). */
+/** What was found when the address was asked for before; false: it was not.  The texts live until
+ * _free(). */
 bool rm_answers_find(const struct rm_answers *answers, uint64_t address,
                      struct rm_symbol frames[RM_MOST_INLINED], size_t *ret_count);
 

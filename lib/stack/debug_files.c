@@ -147,7 +147,7 @@ resmon_status rm_debug_file_open(struct rm_debug_file *file, const struct rm_elf
     struct link link = {.name = NULL};
     char *bytes = NULL;
     size_t length = 0;
-    file->elf = (struct rm_elf){.file = {.fd = -1}};
+    file->elf = (struct rm_elf){.sections = NULL};
     resmon_status status = rm_elf_build_id(elf, link.build_id);
     if (status == RESMON_OK) {
         status = try_build_id(file, &link, root);
@@ -188,7 +188,7 @@ resmon_status rm_debug_file_open_alternate(struct rm_debug_file *file, const str
     struct link link = {.name = NULL};
     char *bytes = NULL;
     size_t length = 0;
-    file->elf = (struct rm_elf){.file = {.fd = -1}};
+    file->elf = (struct rm_elf){.sections = NULL};
     resmon_status status = read_link(elf, ".gnu_debugaltlink", &bytes, &length);
     if (status != RESMON_OK || bytes == NULL) {
         return status != RESMON_OK ? status : RESMON_ENOENT;

@@ -25,7 +25,8 @@ struct rm_debug_file {
 resmon_status rm_debug_file_open(struct rm_debug_file *file, const struct rm_elf *elf,
                                  const char *root);
 
-/** The file that `elf`, which has debug information, shares parts of it with.  The same codes. */
+/** The file with parts of the debug information that `elf` shares with other files
+ * (.gnu_debugaltlink).  RESMON_ENOENT: there is none; RESMON_ENOMEM. */
 resmon_status rm_debug_file_open_alternate(struct rm_debug_file *file, const struct rm_elf *elf,
                                            const char *root);
 

@@ -8,7 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
-#include "sys/gzip.h"
+#include "os/gzip.h"
 
 #define ALIGNMENT 16U
 
@@ -223,6 +223,14 @@ static resmon_status fill(struct plan *plan, struct rm_debug_image *image)
     }
     *image = (struct rm_debug_image){mapping, length, plan->image.unpacked};
     return RESMON_OK;
+}
+
+uint64_t rm_debug_image_measure(const struct rm_elf *elf)
+{
+    struct plan plan = {.elf = elf, .bound = RM_ELF_MOST_READ};
+    return rm_elf_find(elf, ".debug_info", 0) != NULL && make_plan(&plan) == RESMON_OK
+               ? plan.image.length + plan.image.unpacked
+               : 0;
 }
 
 resmon_status rm_debug_image_read(const struct rm_elf *elf, size_t bound,

@@ -11,8 +11,8 @@
 
 #include <resmon/status.h>
 
+#include "os/mapping.h"
 #include "stack/elf_file.h"
-#include "sys/mapping.h"
 
 /* Zeroed: empty.  Mapped, and not of the program's allocator: it goes back whole, and leaves no
  * trace in how that one behaves. */
@@ -21,6 +21,9 @@ struct rm_debug_image {
     size_t length;
     size_t unpacked; /* what sections that are still compressed claim to be besides */
 };
+
+/** How many bytes it would be, with what is unpacked of it: 0 where there is none. */
+uint64_t rm_debug_image_measure(const struct rm_elf *elf);
 
 /** Reads it.  RESMON_ENOENT: there is none; RESMON_ERANGE: more than `bound` bytes; RESMON_EFORMAT;
  * RESMON_ENOMEM. */

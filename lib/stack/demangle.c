@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sys/library.h"
+#include "os/library.h"
+#include "stack/rust_names.h"
 
 /* By the C++ ABI: memory of malloc(), or NULL. */
 static char *(*demangle)(const char *name, char *buffer, size_t *length, int *status);
@@ -28,14 +29,26 @@ static void load(void)
     }
 }
 
-const char *rm_demangle(struct rm_arena *arena, const char *name)
+/* Of C++, and of Rust in the scheme that is like it: memory of malloc(), or NULL. */
+static char *demangle_c(const char *name)
 {
     int status = -1;
-    char *text = NULL;
-    if (strncmp(name, "_Z", 2) == 0 && strnlen(name, RM_MOST_NAME_BYTES) < RM_MOST_NAME_BYTES) {
-        (void)pthread_once(&load_once, load);
-        text = demangle != NULL ? demangle(name, NULL, NULL, &status) : NULL;
+    (void)pthread_once(&load_once, load);
+    char *text = demangle != NULL ? demangle(name, NULL, NULL, &status) : NULL;
+    if (text != NULL) {
+        rm_rust_name_mend(text);
     }
+    return text;
+}
+
+const char *rm_demangle(struct rm_arena *arena, const char *name)
+{
+    char rust[RM_MOST_NAME_BYTES];
+    bool is_short = strnlen(name, RM_MOST_NAME_BYTES) < RM_MOST_NAME_BYTES;
+    if (is_short && rm_rust_name(name, rust, sizeof rust)) {
+        return rm_arena_text(arena, rust, sizeof rust);
+    }
+    char *text = is_short && strncmp(name, "_Z", 2) == 0 ? demangle_c(name) : NULL;
     const char *shown = rm_arena_text(arena, text != NULL ? text : name, RM_MOST_NAME_BYTES);
     free(text); /* not ours */
     return shown;

@@ -9,11 +9,11 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "os/library.h"
+#include "os/mapping.h"
 #include "stack/dwarf_index.h"
 #include "stack/escape.h"
 #include "stack/ranges.h"
-#include "sys/library.h"
-#include "sys/mapping.h"
 
 #define MOST_DEPTH 128 /* of entries in one another: what lies deeper has no names of its own */
 #define SPARE      ((size_t)8 << 20)

@@ -11,30 +11,24 @@ static resmon_status no_memory(void)
 
 resmon_status rm_dwarf_index_add_unit(struct rm_dwarf_index *index, uint64_t offset, uint64_t past)
 {
-    if (index->unit_count == index->unit_capacity) {
-        size_t capacity = index->unit_capacity > 0 ? 2 * index->unit_capacity : 16;
-        struct rm_dwarf_unit *units = rm_realloc(index->units, capacity, sizeof *units);
-        if (units == NULL) {
-            return no_memory();
-        }
-        index->units = units;
-        index->unit_capacity = capacity;
+    struct rm_dwarf_unit *units =
+        rm_grow(index->units, index->unit_count, &index->unit_capacity, sizeof *units);
+    if (units == NULL) {
+        return no_memory();
     }
+    index->units = units;
     index->units[index->unit_count++] = (struct rm_dwarf_unit){.offset = offset, .past = past};
     return RESMON_OK;
 }
 
 resmon_status rm_dwarf_unit_add_node(struct rm_dwarf_unit *unit, uint64_t offset, uint32_t around)
 {
-    if (unit->node_count == unit->node_capacity) {
-        size_t capacity = unit->node_capacity > 0 ? 2 * unit->node_capacity : 64;
-        struct rm_dwarf_node *nodes = rm_realloc(unit->nodes, capacity, sizeof *nodes);
-        if (nodes == NULL) {
-            return no_memory();
-        }
-        unit->nodes = nodes;
-        unit->node_capacity = capacity;
+    struct rm_dwarf_node *nodes =
+        rm_grow(unit->nodes, unit->node_count, &unit->node_capacity, sizeof *nodes);
+    if (nodes == NULL) {
+        return no_memory();
     }
+    unit->nodes = nodes;
     unit->nodes[unit->node_count++] = (struct rm_dwarf_node){.offset = offset, .around = around};
     return RESMON_OK;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* In place of stack/dwarf.c when the library is built without libdw. */
-#include "base/status.h"
+#include "base/feature.h"
 #include "stack/dwarf.h"
 
 resmon_status rm_dwarf_load(void)
 {
-    return rm_error(RESMON_ENOTSUP, "this libresmon was built without libdw");
+    return rm_feature_need(RM_FEATURE_DW);
 }
 
 resmon_status rm_dwarf_open(struct rm_debug_image *image, struct rm_debug_image *alternate,

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "os/gzip.h"
 
 #define MOST_SECTIONS    (UINT64_C(1) << 20)
 #define MOST_NAMES_BYTES (UINT64_C(64) << 20)
@@ -198,9 +199,9 @@ static resmon_status finish(struct rm_elf *elf, resmon_status status)
 resmon_status rm_elf_open(struct rm_elf *elf, const char *path)
 {
     struct stat info;
-    *elf = (struct rm_elf){.file = {.fd = -1}};
+    *elf = (struct rm_elf){.sections = NULL};
     resmon_status status = rm_infile_open(&elf->file, path, RM_ELF_MOST_FILE_BYTES);
-    if (status == RESMON_OK && fstat(elf->file.fd, &info) == 0) {
+    if (status == RESMON_OK && fstat(rm_kept_fd(&elf->file.kept), &info) == 0) {
         elf->changed_ns = (int64_t)info.st_ctim.tv_sec * RM_NS_PER_S + info.st_ctim.tv_nsec;
     }
     return finish(elf, status);
@@ -209,19 +210,17 @@ resmon_status rm_elf_open(struct rm_elf *elf, const char *path)
 resmon_status rm_elf_of_memory(struct rm_elf *elf, const char *name, const void *memory,
                                uint64_t bytes)
 {
-    *elf = (struct rm_elf){.file = {.fd = -1}};
+    *elf = (struct rm_elf){.sections = NULL};
     return finish(elf,
                   rm_infile_of_memory(&elf->file, name, memory, bytes, RM_ELF_MOST_FILE_BYTES));
 }
 
 void rm_elf_close(struct rm_elf *elf)
 {
-    if (elf->file.path != NULL) {
-        rm_infile_close(&elf->file);
-    }
+    rm_infile_close(&elf->file);
     rm_free(elf->sections);
     rm_free(elf->names);
-    *elf = (struct rm_elf){.file = {.fd = -1}};
+    *elf = (struct rm_elf){.sections = NULL};
 }
 
 const struct rm_elf_section *rm_elf_find(const struct rm_elf *elf, const char *name, uint32_t type)
@@ -258,6 +257,49 @@ resmon_status rm_elf_read(const struct rm_elf *elf, const struct rm_elf_section 
     }
     *ret_bytes = bytes;
     return RESMON_OK;
+}
+
+static resmon_status unpack(const struct rm_elf *elf, const char *packed, uint64_t length,
+                            uint64_t bound, char **ret_bytes, uint64_t *ret_length)
+{
+    Elf64_Chdr header;
+    if (length < sizeof header || !elf->is_64) {
+        return refuse(elf, "has a compressed section that is cut");
+    }
+    memcpy(&header, packed, sizeof header);
+    if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > bound) {
+        return refuse(elf, "has a section that is compressed in an unknown way, or too large");
+    }
+    char *bytes = rm_alloc((size_t)header.ch_size + 1, 1);
+    if (bytes == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a section of %s", elf->file.path);
+    }
+    resmon_status status = rm_gzip_unpack(packed + sizeof header, (size_t)length - sizeof header,
+                                          bytes, (size_t)header.ch_size);
+    if (status != RESMON_OK) {
+        rm_free(bytes);
+        return status;
+    }
+    *ret_bytes = bytes;
+    *ret_length = header.ch_size;
+    return RESMON_OK;
+}
+
+resmon_status rm_elf_unpack(const struct rm_elf *elf, const struct rm_elf_section *section,
+                            uint64_t bound, char **ret_bytes, uint64_t *ret_length)
+{
+    char *packed;
+    *ret_length = section->bytes;
+    resmon_status status = rm_elf_read(elf, section, bound, ret_bytes);
+    if (status != RESMON_OK || (section->flags & SHF_COMPRESSED) == 0) {
+        return status;
+    }
+    packed = *ret_bytes;
+    *ret_bytes = NULL;
+    status = packed != NULL ? unpack(elf, packed, section->bytes, bound, ret_bytes, ret_length)
+                            : RESMON_EFORMAT;
+    rm_free(packed);
+    return status;
 }
 
 /* ---- the build-id ----------------------------------------------------------------------- */

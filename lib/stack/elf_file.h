@@ -14,7 +14,7 @@
 
 #include <resmon/status.h>
 
-#include "sys/infile.h"
+#include "os/infile.h"
 
 #define RM_ELF_MOST_READ       (UINT64_C(512) << 20) /* of one file: sections past it stay out */
 #define RM_ELF_BUILD_ID_BYTES  129                   /* as text: 64 bytes in hexadecimal */
@@ -40,7 +40,8 @@ struct rm_elf {
  * byte order. */
 resmon_status rm_elf_open(struct rm_elf *elf, const char *path);
 
-/** The same of a file's content. */
+/** Opens an ELF file whose content is in memory, the caller's until close; `name` is for messages.
+ */
 resmon_status rm_elf_of_memory(struct rm_elf *elf, const char *name, const void *memory,
                                uint64_t bytes);
 
@@ -54,6 +55,11 @@ const struct rm_elf_section *rm_elf_find(const struct rm_elf *elf, const char *n
  * RESMON_EFORMAT: it is longer than `bound`, or not in the file. */
 resmon_status rm_elf_read(const struct rm_elf *elf, const struct rm_elf_section *section,
                           uint64_t bound, char **ret_bytes);
+
+/** The content of a section as rm_elf_read() gives it, unpacked where it is compressed (zlib);
+ * `ret_length`: of what it became, without the '\0'. */
+resmon_status rm_elf_unpack(const struct rm_elf *elf, const struct rm_elf_section *section,
+                            uint64_t bound, char **ret_bytes, uint64_t *ret_length);
 
 /** In hexadecimal, lower case; "": it has none. */
 resmon_status rm_elf_build_id(const struct rm_elf *elf, char build_id[RM_ELF_BUILD_ID_BYTES]);

@@ -3,35 +3,24 @@
 
 #include <string.h>
 
-#include "scope/session.h"
+#include "scope/scope.h"
 #include "stack/code.h"
-#include "stack/unwind.h"
+#include "stack/follow.h"
 
 /* Of a thread's stack, from its pointer on, in a sample.  The kernel's copy of 8 KiB costs as much
  * as all the rest, and few threads need it. */
-#define LITTLE_STACK 2048U
-#define MUCH_STACK   8192U
-#define LEAST_JUDGED 16U /* samples, before more of the stack is asked for */
+#define LITTLE_STACK  2048U
+#define MUCH_STACK    8192U
+#define LEAST_CHECKED 16U /* samples, before more of the stack is asked for */
 
 /* Huge pages come with so many fewer faults, and take so much longer, that samples may be this much
  * closer. */
 #define FINER 16U
 #define HUGE  (UINT64_C(1) << 20) /* from here on, a page is huge */
 
-/* The latest stacks, by where the thread was.  A loop that touches memory has the same again. */
-#define FOLLOWED 8U
-
-struct followed {
-    uint64_t code; /* number of struct rm_code; 0: nothing */
-    struct rm_view_log log;
-    struct rm_unwound unwound;
-    uint64_t addresses[RM_STACK_DEPTH];
-};
-
 /* What the one thread works in. */
 static struct {
-    struct rm_unwind unwind;
-    struct followed followed[FOLLOWED];
+    struct rm_follower follower;
     struct {
         struct rm_slot_sample sample;
         unsigned char parts[RM_SLOT_PARTS_BYTES];
@@ -39,19 +28,6 @@ static struct {
 } work;
 
 /* ---- one sample ------------------------------------------------------------------------- */
-
-static const struct followed *follow(const struct rm_perf_record *fault, const struct rm_code *code)
-{
-    struct followed *followed = &work.followed[rm_view_place(fault) % FOLLOWED];
-    if (followed->code == code->number && rm_view_repeats(&followed->log, fault)) {
-        return followed;
-    }
-    const struct rm_view_start start = {.sample = fault, .log = &followed->log};
-    work.unwind.code = code;
-    followed->unwound = rm_unwind_follow(&work.unwind, &start, followed->addresses, RM_STACK_DEPTH);
-    followed->code = code->number;
-    return followed;
-}
 
 /* What is drained just now. */
 struct draining {
@@ -82,7 +58,9 @@ static void take_fault(struct draining *draining, const struct rm_perf_record *f
     uint64_t accounted = draining->source->accounted;
     struct rm_faults *faults = draining->faults;
     struct rm_slot_sample *sample = &work.latest.sample;
-    const struct followed *followed = follow(fault, rm_code_now());
+    const struct rm_code *code = rm_code_now();
+    work.follower.unwind.code = code;
+    const struct rm_followed *followed = rm_follow(&work.follower, fault, code->number, NULL);
     *sample = (struct rm_slot_sample){
         .cause = RM_SAMPLE_FAULT,
         .depth = followed->unwound.depth,
@@ -101,7 +79,7 @@ static void take_fault(struct draining *draining, const struct rm_perf_record *f
     draining->count++;
     draining->huge_count += fault->page_bytes >= HUGE ? 1 : 0;
     faults->samples++;
-    faults->short_samples += !followed->log.is_whole && work.unwind.view.is_short ? 1 : 0;
+    faults->short_samples += followed->is_short ? 1 : 0;
     hand_over(draining, sample);
 }
 
@@ -120,8 +98,8 @@ static void drain_source(struct draining *draining, struct rm_fault_source *sour
     draining->source = source;
     draining->huge_count = 0;
     while (rm_perf_ring_peek(&source->ring, &record)) {
-        if (record.born != 0) {
-            draining->taker->hear(draining->taker->context, record.born);
+        if (record.new_thread != 0) {
+            draining->taker->take_thread(draining->taker->context, record.new_thread);
         } else {
             take_fault(draining, &record);
         }
@@ -176,7 +154,7 @@ static void take_more_stack(struct rm_faults *faults, struct draining *draining)
     if (open_minor(faults, draining->thread, MUCH_STACK, &wider) != RESMON_OK) {
         return;
     }
-    if (wider.mask < faults->minor.ring.mask) {
+    if (wider.buffer.mask < faults->minor.ring.buffer.mask) {
         rm_perf_ring_close(&wider);
         return;
     }
@@ -185,12 +163,12 @@ static void take_more_stack(struct rm_faults *faults, struct draining *draining)
     faults->minor = (struct rm_fault_source){.ring = wider};
 }
 
-static void judge_stacks(struct rm_faults *faults, struct draining *draining)
+static void check_stack_sizes(struct rm_faults *faults, struct draining *draining)
 {
-    if (faults->samples >= LEAST_JUDGED && !faults->is_judged) {
+    if (faults->samples >= LEAST_CHECKED && !faults->has_full_stacks) {
         if (4 * faults->short_samples >= faults->samples) {
             take_more_stack(faults, draining);
-            faults->is_judged = true;
+            faults->has_full_stacks = true;
         }
         faults->samples = 0;
         faults->short_samples = 0;
@@ -210,7 +188,7 @@ void rm_faults_init(struct rm_faults *faults)
 static void open_others(struct rm_faults *faults, uint32_t thread)
 {
     const struct rm_perf_ring_terms terms = {
-        .kind = faults->period > 0 ? RM_RING_MAJOR : RM_RING_BIRTHS,
+        .kind = faults->period > 0 ? RM_RING_MAJOR : RM_RING_NEW_THREADS,
         .thread = thread,
         .stack_bytes = LITTLE_STACK,
         .period = finer_period(faults),
@@ -236,6 +214,13 @@ resmon_status rm_faults_open(struct rm_faults *faults, uint32_t thread, uint64_t
     return RESMON_OK;
 }
 
+void rm_faults_look_closely(struct rm_faults *faults)
+{
+    if (faults->period > 0) {
+        look_closely(faults, true);
+    }
+}
+
 void rm_faults_check(struct rm_faults *faults)
 {
     rm_perf_ring_check(&faults->minor.ring);
@@ -256,6 +241,6 @@ void rm_faults_drain(struct rm_faults *faults, uint32_t thread, const struct rm_
     drain_source(&draining, &faults->minor);
     if (draining.count > 0) {
         look_closely(faults, draining.huge_count == draining.count);
-        judge_stacks(faults, &draining);
+        check_stack_sizes(faults, &draining);
     }
 }

@@ -9,9 +9,9 @@
 
 #include <stdint.h>
 
+#include "os/perf_ring.h"
 #include "stack/slot_sample.h"
 #include "store/block.h"
-#include "sys/perf_ring.h"
 
 /* Page faults of one kind. */
 struct rm_fault_source {
@@ -21,11 +21,11 @@ struct rm_fault_source {
 
 struct rm_faults {
     struct rm_fault_source minor;
-    struct rm_fault_source major;    /* tells of births, too */
+    struct rm_fault_source major;    /* tells of new threads, too */
     uint64_t period;                 /* faults between samples, as it was asked for; 0: none */
     uint64_t full;                   /* samples that found a ring full, ever */
     uint64_t samples, short_samples; /* those that had too little of the stack */
-    bool is_judged;                  /* it has what stack it can have */
+    bool has_full_stacks;            /* it has what stack it can have */
     uint32_t changes;                /* of the period that are to be made yet */
     bool is_fine;                    /* samples are closer: huge pages come */
 };
@@ -33,19 +33,22 @@ struct rm_faults {
 /** Nothing: to be closed and drained like others. */
 void rm_faults_init(struct rm_faults *faults);
 
-/** Counts from now on; `period` 0: only births are told; `is_fine`: huge pages are likely.  As
- * rm_perf_ring_open() with minor faults; that others cannot be had is no failure. */
+/** Counts from now on; `period` 0: only new threads are told of; `is_fine`: huge pages are likely.
+ * As rm_perf_ring_open() with minor faults; that others cannot be had is no failure. */
 resmon_status rm_faults_open(struct rm_faults *faults, uint32_t thread, uint64_t period,
                              bool is_fine);
 void rm_faults_close(struct rm_faults *faults);
 
-/** As rm_perf_ring_check(): now and then. */
+/** Huge pages are likely from now on. */
+void rm_faults_look_closely(struct rm_faults *faults);
+
+/** Looks, now and then, whether the rings are still ours (rm_perf_ring_check()). */
 void rm_faults_check(struct rm_faults *faults);
 
 /* What becomes of it. */
 struct rm_faults_taker {
     void (*take)(void *context, const struct rm_slot_sample *sample);
-    void (*hear)(void *context, uint32_t born); /* of a thread that was started */
+    void (*take_thread)(void *context, uint32_t new_thread); /* of a thread that was started */
     void *context;
 };
 

@@ -12,10 +12,11 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/fork.h"
 #include "base/status.h"
-#include "scope/session.h"
+#include "os/claimed_signal.h"
+#include "scope/scope.h"
 #include "stack/slots.h"
-#include "sys/claimed_signal.h"
 
 #define MOST_FORK_NS (100 * RM_NS_PER_MS) /* that a fork waits for handlers to end */
 
@@ -27,6 +28,7 @@ static struct {
     int forks;      /* atomic: being made; handlers take no stacks meanwhile */
     bool is_torn;   /* a fork came in the midst of a handler: libunwind's locks may be held */
     bool has_asked; /* atomic: signals were sent by rt_tgsigqueueinfo() */
+    uint64_t ticks; /* atomic: that handlers took */
     struct rm_block block;
     int signal;
     void (*forget)(void);
@@ -90,13 +92,20 @@ static bool handle_open(const siginfo_t *info, void *context)
 static bool handle(const siginfo_t *info, void *context)
 {
     (void)__atomic_add_fetch(&state.at_work, 1, __ATOMIC_SEQ_CST);
+    uint64_t begin = rm_clock_ticks();
     bool is_ours = true;
     if (__atomic_load_n(&state.is_open, __ATOMIC_SEQ_CST) &&
         __atomic_load_n(&state.forks, __ATOMIC_SEQ_CST) == 0) {
         is_ours = handle_open(info, context);
     }
+    (void)__atomic_add_fetch(&state.ticks, rm_clock_ticks() - begin, __ATOMIC_RELAXED);
     (void)__atomic_sub_fetch(&state.at_work, 1, __ATOMIC_SEQ_CST);
     return is_ours;
+}
+
+uint64_t rm_handler_ticks(void)
+{
+    return RM_LOAD(&state.ticks);
 }
 
 /* ---- open and close --------------------------------------------------------------------- */
@@ -111,6 +120,7 @@ resmon_status rm_handler_open(const struct rm_block *block, bool wants_signal)
     state.block = *block;
     state.signal = signal;
     RM_STORE(&state.has_asked, false);
+    RM_STORE(&state.ticks, 0);
     __atomic_store_n(&state.is_open, true, __ATOMIC_SEQ_CST);
     return RESMON_OK;
 }
@@ -188,16 +198,12 @@ static void after_fork_child(void)
     state.forget();
 }
 
-static void install_fork_handlers(void)
-{
-    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-}
+static const struct rm_fork_part at_fork = {before_fork, after_fork_parent, after_fork_child};
 
 resmon_status rm_handler_survive_forks(void (*forget)(void))
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     state.forget = forget;
-    (void)pthread_once(&once, install_fork_handlers);
+    rm_fork_take_part(RM_FORK_STACKS, &at_fork);
     return !state.is_torn
                ? RESMON_OK
                : rm_error(RESMON_ENOTSUP, "the process was forked while a stack was being taken");

@@ -20,6 +20,9 @@ resmon_status rm_handler_open(const struct rm_block *block, bool wants_signal);
 /** Gives it back; stacks are not taken from now on. */
 void rm_handler_close(void);
 
+/** How long they took since it was taken, in ticks; without the kernel's part of a signal. */
+uint64_t rm_handler_ticks(void);
+
 /** Waits for those that are at work; false: some are, still. */
 bool rm_handler_wait(int64_t most_ns);
 

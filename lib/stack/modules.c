@@ -10,8 +10,9 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "sys/identity.h"
-#include "sys/vdso.h"
+#include "os/identity.h"
+#include "os/vdso.h"
+#include "stack/frame_index.h"
 
 /* ---- what one module says of itself ----------------------------------------------------- */
 
@@ -65,20 +66,12 @@ static void find_build_id(uint64_t address, uint64_t bytes, struct rm_module_ent
     }
 }
 
-/* Version 1, a pointer and a count of 4 bytes, rows of two offsets from the header: what every
- * linker writes (Linux Standard Base, "Exception Frame Header"). */
 static void find_unwind_table(uint64_t address, uint64_t bytes, struct rm_module *module)
 {
-    static const unsigned char usual[4] = {1, 0x1b, 0x03, 0x3b};
-    uint32_t count;
-    if (bytes < 12 || memcmp(bytes_at(address), usual, sizeof usual) != 0) {
-        return;
-    }
-    memcpy(&count, bytes_at(address + 8), sizeof count);
-    if (count <= (bytes - 12) / 8) {
+    module->unwind_count = rm_frame_index_rows_of(bytes_at(address), bytes);
+    if (module->unwind_count > 0) {
         module->unwind_header = address;
-        module->unwind_table = address + 12;
-        module->unwind_count = count;
+        module->unwind_table = address + RM_FRAME_INDEX_HEADER;
     }
 }
 

@@ -21,7 +21,7 @@ struct rm_module {
     uint64_t unwind_count;        /* rows of that */
 };
 
-/* By start. */
+/* All modules, sorted by start. */
 struct rm_modules {
     uint64_t adds, removals; /* of the loader, when it was made */
     size_t count;

@@ -7,18 +7,29 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/thread.h"
+#include "os/vdso.h"
+#include "run/run.h"
+#include "stack/budget.h"
 #include "stack/demangle.h"
 #include "stack/named_modules.h"
 #include "stack/place_map.h"
 #include "stack/shortage.h"
 #include "stack/shown_texts.h"
-#include "store/run.h"
-#include "sys/vdso.h"
 
 struct rm_naming {
     char *debug_root; /* NULL: the usual one */
+    struct rm_budget budget;
     struct rm_named_modules modules;
 };
+
+/* libdw was seen to take a third of that. */
+#define LEAST_STACK_BYTES ((size_t)512 * 1024)
+
+static void look_here(struct rm_memory_room *ret_room)
+{
+    rm_memory_room_look(NULL, ret_room);
+}
 
 static resmon_status no_memory(void)
 {
@@ -38,6 +49,11 @@ resmon_status rm_naming_new(const char *debug_root, struct rm_naming **ret_namin
     }
     *ret_naming = naming;
     return RESMON_OK;
+}
+
+void rm_naming_set_look(struct rm_naming *naming, void (*look)(struct rm_memory_room *ret_room))
+{
+    naming->budget.look = look;
 }
 
 void rm_naming_free(struct rm_naming *naming)
@@ -125,7 +141,7 @@ static void look_for_shortage(struct work *work, const struct rm_symbols *symbol
     }
     const char *remark = rm_symbols_remark(symbols);
     if (remark[0] != '\0') {
-        rm_shortage_add(&work->shortage, "lines", remark);
+        rm_shortage_add(&work->shortage, rm_symbols_has_table(symbols) ? "lines" : "names", remark);
     }
     if (nameless > 0 && rm_symbols_is_stripped(symbols)) {
         rm_shortage_add_stripped(&work->shortage, module);
@@ -149,8 +165,9 @@ static resmon_status symbols_of(struct work *work, int64_t module, struct rm_sym
     const struct rm_symbols_origin origin = {
         .path = modules[module].path,
         .build_id = modules[module].build_id,
-        .mapped_ns = work->run->start_realtime_ns,
+        .mapped_ns = work->run->info.start_realtime_ns,
         .debug_root = work->naming->debug_root,
+        .budget = &work->naming->budget,
     };
     return rm_named_modules_get(&work->naming->modules, &origin, ret_symbols);
 }
@@ -161,6 +178,7 @@ static resmon_status name_module(struct work *work, size_t from, size_t past)
     const struct key *keys = work->keys;
     struct rm_symbols *symbols = NULL;
     size_t nameless = work->nameless;
+    work->naming->budget.addresses = past - from;
     resmon_status status = symbols_of(work, keys[from].module, &symbols);
     for (size_t i = from; status == RESMON_OK && i < past; i++) {
         if (i > from && keys[i].address == keys[i - 1].address) {
@@ -221,6 +239,29 @@ static resmon_status name_places(struct work *work)
     return status;
 }
 
+/* ---- what is left out ------------------------------------------------------------------- */
+
+#define LEFT_OUT "names are left out: "
+
+/* It stands alone, and is no more once names were looked up. */
+static const char *without_put_off(const char *reason)
+{
+    return strncmp(reason, LEFT_OUT, sizeof LEFT_OUT - 1) == 0 ? "" : reason;
+}
+
+/* A remark of the samples' own is worth more than one about names. */
+static void leave_out(struct resmon_run *run, const char *why)
+{
+    for (size_t i = 0; i < RM_STACK_KINDS; i++) {
+        struct rm_run_stack_kind *kind = &run->profile.kinds[i];
+        if (kind->status != RESMON_OK) {
+            continue;
+        }
+        const char *joined = rm_shortage_join(without_put_off(kind->reason), why, &run->strings);
+        kind->reason = joined != NULL ? joined : kind->reason;
+    }
+}
+
 /* ---- the profile ------------------------------------------------------------------------ */
 
 /* The reasons of all kinds with the text behind what they say already; false: no memory. */
@@ -229,9 +270,9 @@ static bool join_reasons(struct work *work, const char *text, const char *reason
     bool is_whole = true;
     for (size_t i = 0; i < RM_STACK_KINDS; i++) {
         const struct rm_run_stack_kind *kind = &work->profile->kinds[i];
-        reasons[i] = kind->status == RESMON_OK
-                         ? rm_shortage_join(kind->reason, text, &work->run->strings)
-                         : kind->reason;
+        reasons[i] = kind->status == RESMON_OK ? rm_shortage_join(without_put_off(kind->reason),
+                                                                  text, &work->run->strings)
+                                               : kind->reason;
         is_whole = is_whole && reasons[i] != NULL;
     }
     return is_whole;
@@ -293,8 +334,8 @@ static bool has_names(const struct rm_run_profile *profile)
 {
     for (size_t i = 0; i < profile->place_count; i++) {
         const struct rm_run_place *place = &profile->places[i];
-        if (place->function[0] != '\0' || place->file[0] != '\0') {
-            return true;
+        if (place->module >= 0 && (place->function[0] != '\0' || place->file[0] != '\0')) {
+            return true; /* without a module: it came with its name */
         }
     }
     return false;
@@ -318,4 +359,57 @@ resmon_status rm_naming_fill(struct rm_naming *naming, struct resmon_run *run)
     }
     rm_naming_free(own);
     return status;
+}
+
+/* Debug information takes most. */
+static resmon_status fill_without_lines(struct resmon_run *run)
+{
+    struct rm_naming *plain = NULL;
+    resmon_status status = rm_naming_new(NULL, &plain);
+    if (status == RESMON_OK) {
+        plain->budget = (struct rm_budget){.look = look_here, .has_no_lines = true};
+        status = rm_naming_fill(plain, run);
+    }
+    rm_naming_free(plain);
+    return status;
+}
+
+static resmon_status fill_within_bounds(struct rm_naming *naming, struct resmon_run *run)
+{
+    struct rm_naming *own = NULL;
+    resmon_status status = naming == NULL ? rm_naming_new(NULL, &own) : RESMON_OK;
+    if (status == RESMON_OK) {
+        naming = naming != NULL ? naming : own;
+        naming->budget.look = naming->budget.look != NULL ? naming->budget.look : look_here;
+        status = rm_naming_fill(naming, run);
+    }
+    rm_naming_free(own);
+    return status == RESMON_ENOMEM ? fill_without_lines(run) : status;
+}
+
+static void name_if_possible(struct rm_naming *naming, struct resmon_run *run)
+{
+    if (run->profile.place_count == 0 || has_names(&run->profile)) {
+        return;
+    }
+    if (rm_thread_stack_left() < LEAST_STACK_BYTES) {
+        leave_out(run,
+                  LEFT_OUT "the stack of the thread is too small, and no other thread could be "
+                           "had");
+    } else if (fill_within_bounds(naming, run) == RESMON_ENOMEM) {
+        leave_out(run, LEFT_OUT "out of memory");
+    }
+}
+
+void rm_naming_try(struct rm_naming *naming, struct resmon_run *run)
+{
+    name_if_possible(naming, run);
+    rm_profile_trim(&run->profile);
+}
+
+void rm_naming_put_off(struct resmon_run *run)
+{
+    if (run->profile.place_count > 0) {
+        leave_out(run, LEFT_OUT "they are looked up when the run ends, or when it is loaded");
+    }
 }

@@ -10,11 +10,15 @@
 #include <resmon/status.h>
 
 struct resmon_run;
+struct rm_memory_room;
 struct rm_naming;
 
 /** Opens nothing yet.  `debug_root`: where distributions put debug information; NULL:
  * "/usr/lib/debug".  RESMON_ENOMEM only. */
 resmon_status rm_naming_new(const char *debug_root, struct rm_naming **ret_naming);
+
+/** Sets how rm_naming_try() learns how much memory is left; unless set, of this process. */
+void rm_naming_set_look(struct rm_naming *naming, void (*look)(struct rm_memory_room *ret_room));
 
 /**
  * Names the places of run->profile, whose frames then stand for inlined functions too; in memory of
@@ -24,6 +28,17 @@ resmon_status rm_naming_new(const char *debug_root, struct rm_naming **ret_namin
  * One thread at a time for each `naming`.
  */
 resmon_status rm_naming_fill(struct rm_naming *naming, struct resmon_run *run);
+
+/**
+ * The same, but a run without names, or without lines, is better than none: what there is no memory
+ * for, within the limits of the process and its control groups, or no stack, is left out, and the
+ * reasons of the kinds say so.  What is not the program's is taken off the stacks
+ * (rm_profile_trim()).
+ */
+void rm_naming_try(struct rm_naming *naming, struct resmon_run *run);
+
+/** Leaves the names to another time, and says so: to the end of the run, or when it is loaded. */
+void rm_naming_put_off(struct resmon_run *run);
 
 void rm_naming_free(struct rm_naming *naming);
 

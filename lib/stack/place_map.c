@@ -56,15 +56,12 @@ void rm_place_map_begin(struct rm_place_map *map, size_t index)
 resmon_status rm_place_map_add(struct rm_place_map *map, size_t index,
                                const struct rm_run_place *place)
 {
-    if (map->place_count == map->place_capacity) {
-        size_t capacity = map->place_capacity > 0 ? 2 * map->place_capacity : 256;
-        struct rm_run_place *places = rm_realloc(map->places, capacity, sizeof *places);
-        if (places == NULL) {
-            return no_memory();
-        }
-        map->places = places;
-        map->place_capacity = capacity;
+    struct rm_run_place *places =
+        rm_grow(map->places, map->place_count, &map->place_capacity, sizeof *places);
+    if (places == NULL) {
+        return no_memory();
     }
+    map->places = places;
     map->places[map->place_count++] = *place;
     map->counts[index]++;
     return RESMON_OK;

@@ -12,7 +12,7 @@
 
 #include <resmon/status.h>
 
-#include "store/profile.h"
+#include "run/profile.h"
 
 struct rm_arena;
 
@@ -24,10 +24,10 @@ struct rm_place_map {
     size_t place_count, place_capacity;
 };
 
-/** Whether what the profile says of itself fits together: indexes above all. */
+/** Whether the profile is consistent: each index is of something that is there. */
 bool rm_place_map_fits(const struct rm_run_profile *profile);
 
-/** For a profile that fits.  RESMON_ENOMEM only, as below. */
+/** Opens a map of a profile that is consistent.  RESMON_ENOMEM only, as below. */
 resmon_status rm_place_map_open(struct rm_place_map *map, const struct rm_run_profile *profile);
 
 /** The old place `index` is what is added from here on. */

@@ -10,15 +10,12 @@ bool rm_ranges_add(struct rm_ranges *ranges, struct rm_range range)
     if (range.low >= range.high) {
         return true;
     }
-    if (ranges->count == ranges->capacity) {
-        size_t capacity = ranges->capacity > 0 ? 2 * ranges->capacity : 64;
-        struct rm_range *items = rm_realloc(ranges->items, capacity, sizeof *items);
-        if (items == NULL) {
-            return false;
-        }
-        ranges->items = items;
-        ranges->capacity = capacity;
+    struct rm_range *items =
+        rm_grow(ranges->items, ranges->count, &ranges->capacity, sizeof *items);
+    if (items == NULL) {
+        return false;
     }
+    ranges->items = items;
     ranges->items[ranges->count++] = range;
     return true;
 }

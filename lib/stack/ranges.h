@@ -30,7 +30,7 @@ bool rm_ranges_add(struct rm_ranges *ranges, struct rm_range range);
  * memory. */
 bool rm_ranges_flatten(struct rm_ranges *ranges);
 
-/** Whether a range has the address; its value.  After rm_ranges_flatten(). */
+/** The value of the range that holds an address; false: none does.  After rm_ranges_flatten(). */
 bool rm_ranges_find(const struct rm_ranges *ranges, uint64_t address, uint32_t *ret_value);
 
 void rm_ranges_free(struct rm_ranges *ranges);

@@ -14,13 +14,13 @@
 
 struct rm_recipes;
 
-/** Room for some thousand; NULL: no memory.  Free with rm_free(). */
+/** Room for some thousand recipes; NULL: no memory.  Free with rm_free(). */
 struct rm_recipes *rm_recipes_new(void);
 
-/** That of an address, or NULL.  Async-signal-safe. */
+/** The recipe of an address, or NULL.  Async-signal-safe. */
 void *rm_recipes_find(struct rm_recipes *recipes, uint64_t address);
 
-/** Keeps it, if there is room.  Async-signal-safe. */
+/** Keeps the recipe of an address, if there is room.  Async-signal-safe. */
 void rm_recipes_add(struct rm_recipes *recipes, uint64_t address, const void *recipe, size_t bytes);
 
 #endif

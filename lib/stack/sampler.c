@@ -13,17 +13,17 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "os/claimed_signal.h"
 #include "stack/code.h"
 #include "stack/handler.h"
 #include "stack/slots.h"
-#include "sys/claimed_signal.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
 /* Threads that are told of between two looks: more are found by the next round. */
-#define MOST_BORN 128U
+#define MOST_NEW_THREADS 128U
 
 static struct {
     bool is_taken; /* atomic: from open to the end of close */
@@ -31,8 +31,8 @@ static struct {
     /* The thread of engine/stacks alone: */
     bool expects_huge_pages;
     struct pollfd rings[2 * RM_STACK_THREADS];
-    uint32_t born[MOST_BORN]; /* threads, not attached yet */
-    uint32_t born_count;
+    uint32_t new_threads[MOST_NEW_THREADS]; /* threads, not attached yet */
+    uint32_t new_thread_count;
 } state;
 
 /* ---- open, stop, close ------------------------------------------------------------------ */
@@ -47,7 +47,7 @@ static void leave_all(void)
 static resmon_status open_taken(const struct rm_stack_terms *terms)
 {
     state.terms = *terms;
-    state.born_count = 0;
+    state.new_thread_count = 0;
     if (!rm_code_refresh(true) && rm_code_now() == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for the list of libraries");
     }
@@ -77,6 +77,13 @@ resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms)
 void rm_stack_sampler_expect_huge_pages(bool are_likely)
 {
     state.expects_huge_pages = are_likely;
+}
+
+void rm_stack_sampler_look_closely(void)
+{
+    for (uint32_t i = 0; i < rm_slots_count(); i++) {
+        rm_faults_look_closely(&rm_slots_at(i)->faults);
+    }
 }
 
 static void stop_timer(struct rm_stack_slot *slot)
@@ -150,9 +157,14 @@ static bool has_ended(uint32_t thread)
 }
 
 /* That a thread ends just now is no failure. */
-static resmon_status say(uint32_t thread, resmon_status status, char text[RM_STACK_ERROR_BYTES])
+static resmon_status say(uint32_t thread, resmon_status status, char text[RM_STACK_ERROR_BYTES],
+                         bool *ret_has_ended)
 {
-    if (status == RESMON_OK || status == RESMON_ESRCH || has_ended(thread)) {
+    if (status == RESMON_OK) {
+        return RESMON_OK;
+    }
+    if (status == RESMON_ESRCH || has_ended(thread)) {
+        *ret_has_ended = true;
         return RESMON_OK;
     }
     (void)rm_text_set(text, RM_STACK_ERROR_BYTES, resmon_last_error());
@@ -163,16 +175,17 @@ static void attach(struct rm_stack_slot *slot, struct rm_stack_attached *attache
 {
     slot->blocked = 0;
     slot->is_hung_up = false;
-    slot->seen_ns = (uint64_t)rm_clock_ns(rm_thread_cpu_clock_of(slot->thread));
+    slot->seen_ns = (uint64_t)rm_clock_cpu_ns(rm_thread_cpu_clock_of(slot->thread));
     resmon_status status = rm_faults_open(&slot->faults, slot->thread, state.terms.fault_period,
                                           state.expects_huge_pages);
-    attached->faults = say(slot->thread, status, attached->faults_error);
+    attached->faults = say(slot->thread, status, attached->faults_error, &attached->has_ended);
     if (status == RESMON_OK && state.terms.fault_period > 0) {
         attached->lacks_kernel = !slot->faults.minor.ring.has_kernel;
         attached->lacks_pages = !slot->faults.minor.ring.has_pages;
     }
     if (state.terms.cpu_ns > 0) {
-        attached->timer = say(slot->thread, start_timer(slot), attached->timer_error);
+        attached->timer =
+            say(slot->thread, start_timer(slot), attached->timer_error, &attached->has_ended);
     }
 }
 
@@ -218,11 +231,11 @@ static void take_fault(void *context, const struct rm_slot_sample *sample)
     taking->take(taking->context, sample, taking->slot);
 }
 
-static void hear_birth(void *context, uint32_t born)
+static void keep_new_thread(void *context, uint32_t new_thread)
 {
     (void)context;
-    if (state.born_count < MOST_BORN) {
-        state.born[state.born_count++] = born;
+    if (state.new_thread_count < MOST_NEW_THREADS) {
+        state.new_threads[state.new_thread_count++] = new_thread;
     }
 }
 
@@ -231,7 +244,7 @@ void rm_stack_sampler_drain(rm_stack_take_fn take, void *context)
     for (uint32_t i = 0; i < rm_slots_count(); i++) {
         struct rm_stack_slot *slot = rm_slots_at(i);
         struct taking taking = {take, context, slot};
-        const struct rm_faults_taker taker = {take_fault, hear_birth, &taking};
+        const struct rm_faults_taker taker = {take_fault, keep_new_thread, &taking};
         const struct rm_slot_sample *sample;
         while ((sample = rm_slot_peek(slot)) != NULL) {
             take(context, sample, slot);
@@ -241,9 +254,9 @@ void rm_stack_sampler_drain(rm_stack_take_fn take, void *context)
     }
 }
 
-uint32_t rm_stack_sampler_born(void)
+uint32_t rm_stack_sampler_take_new_thread(void)
 {
-    return state.born_count > 0 ? state.born[--state.born_count] : 0;
+    return state.new_thread_count > 0 ? state.new_threads[--state.new_thread_count] : 0;
 }
 
 /* ---- waiting ---------------------------------------------------------------------------- */
@@ -255,13 +268,13 @@ static const struct rm_perf_ring *polled_ring(const struct rm_stack_slot *slot, 
     return rings[index]->fd >= 0 && !slot->is_hung_up ? rings[index] : NULL;
 }
 
-static nfds_t list_rings(struct pollfd *rings, bool hears_births)
+static nfds_t list_rings(struct pollfd *rings, bool wakes_for_threads)
 {
     nfds_t count = 0;
     for (uint32_t i = 0; i < 2 * rm_slots_count(); i++) {
         const struct rm_perf_ring *ring = polled_ring(rm_slots_at(i / 2), i % 2);
-        if (ring != NULL) { /* the second one tells of births; -1 is passed over */
-            bool is_waited_for = i % 2 == 0 || hears_births;
+        if (ring != NULL) { /* the second one tells of new threads; -1 is passed over */
+            bool is_waited_for = i % 2 == 0 || wakes_for_threads;
             rings[count++] = (struct pollfd){.fd = is_waited_for ? ring->fd : -1, .events = POLLIN};
         }
     }
@@ -289,7 +302,7 @@ static void leave_hung_up(const struct pollfd *rings)
 
 /* Until a ring has something to say, or the time has come, or rm_handler_wake(), whose signal only
  * this wait lets through. */
-void rm_stack_sampler_wait(int64_t most_ns, bool hears_births)
+void rm_stack_sampler_wait(int64_t most_ns, bool wakes_for_threads)
 {
     sigset_t mask;
     const struct timespec most = {most_ns / RM_NS_PER_S, most_ns % RM_NS_PER_S};
@@ -297,12 +310,17 @@ void rm_stack_sampler_wait(int64_t most_ns, bool hears_births)
     if (rm_claimed_signal_is_ours()) { /* else it is the program's, which has no business here */
         (void)sigdelset(&mask, rm_handler_signal());
     }
-    int ready = ppoll(state.rings, list_rings(state.rings, hears_births), &most, &mask);
+    int ready = ppoll(state.rings, list_rings(state.rings, wakes_for_threads), &most, &mask);
     if (ready > 0) {
         leave_hung_up(state.rings);
     } else if (ready < 0 && errno != EINTR) {
         (void)nanosleep(&most, NULL); /* a filter of system calls: no turning without a rest */
     }
+}
+
+uint64_t rm_stack_sampler_bytes(void)
+{
+    return rm_slots_count() * sizeof(struct rm_stack_slot);
 }
 
 uint64_t rm_stack_sampler_full(void)

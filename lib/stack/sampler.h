@@ -29,6 +29,9 @@ resmon_status rm_stack_sampler_open(const struct rm_stack_terms *terms);
 /** Whether the kernel gives huge pages unasked: page faults of threads are then sampled closely. */
 void rm_stack_sampler_expect_huge_pages(bool are_likely);
 
+/** Huge pages were seen to come: samples are closer from now on, until small ones come. */
+void rm_stack_sampler_look_closely(void);
+
 /** No more stacks are taken; those that are on their way are waited for. */
 void rm_stack_sampler_stop(void);
 
@@ -46,9 +49,10 @@ bool rm_stack_sampler_refresh(void);
 /* What became of a thread that was to be sampled. */
 struct rm_stack_attached {
     bool has_slot;
+    bool has_ended;       /* meanwhile: it tells nothing of others */
     bool lacks_kernel;    /* faults in system calls are not counted */
     bool lacks_pages;     /* huge pages look like small ones */
-    resmon_status faults; /* RESMON_OK: they are counted, or the thread has just ended */
+    resmon_status faults; /* RESMON_OK: they are counted */
     resmon_status timer;
     char faults_error[RM_STACK_ERROR_BYTES];
     char timer_error[RM_STACK_ERROR_BYTES];
@@ -66,14 +70,17 @@ typedef void (*rm_stack_take_fn)(void *context, const struct rm_slot_sample *sam
 void rm_stack_sampler_drain(rm_stack_take_fn take, void *context);
 
 /** A thread that was started meanwhile, one by one; 0: no more are known. */
-uint32_t rm_stack_sampler_born(void);
+uint32_t rm_stack_sampler_take_new_thread(void);
 
 /** Waits until there is much to take out, or a thread was started that is to be heard of, but no
  * longer than `most_ns`. */
-void rm_stack_sampler_wait(int64_t most_ns, bool hears_births);
+void rm_stack_sampler_wait(int64_t most_ns, bool wakes_for_threads);
 
 /** Samples that found their ring full, since the last call. */
 uint64_t rm_stack_sampler_full(void);
+
+/** Memory of what threads have for their samples: of as many threads as there were at a time. */
+uint64_t rm_stack_sampler_bytes(void);
 
 /** Has every thread take a stack now, with RM_SAMPLE_PEAK; how many were asked. */
 uint32_t rm_stack_sampler_ask_all(void);

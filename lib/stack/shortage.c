@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/text.h"
-#include "store/profile.h"
+#include "run/profile.h"
 
 #define MOST_PATH_BYTES   256
 #define MOST_REASON_BYTES 1024

@@ -3,76 +3,63 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 
 struct rm_shown_text {
-    const void *key; /* where it stands in the module; NULL: free */
+    const char *text; /* where it stands in the module */
     const char *shown;
 };
 
-static size_t slot_of(const struct rm_shown_texts *texts, const void *key)
+static uint64_t hash_of(const char *text)
 {
-    size_t slot = (size_t)(((uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15)) >> 20U);
-    for (slot &= texts->capacity - 1; texts->slots[slot].key != NULL;
-         slot++, slot &= texts->capacity - 1) {
-        if (texts->slots[slot].key == key) {
-            break;
-        }
-    }
-    return slot;
+    return rm_hash_u64(RM_HASH_START, (uintptr_t)text);
 }
 
-static bool grow(struct rm_shown_texts *texts)
+static const char *find(const struct rm_shown_texts *texts, const char *text)
 {
-    struct rm_shown_texts larger = {.show = texts->show,
-                                    .capacity = texts->capacity > 0 ? 2 * texts->capacity : 1024};
-    larger.slots = rm_alloc(larger.capacity, sizeof *larger.slots);
-    if (larger.slots == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < texts->capacity; i++) {
-        if (texts->slots[i].key != NULL) {
-            larger.slots[slot_of(&larger, texts->slots[i].key)] = texts->slots[i];
+    struct rm_map_search search = {.hash = hash_of(text)};
+    for (uint32_t number; rm_map_next(&texts->map, &search, &number);) {
+        if (texts->texts[number].text == text) {
+            return texts->texts[number].shown;
         }
     }
-    larger.count = texts->count;
-    rm_free(texts->slots);
-    *texts = larger;
-    return true;
+    return NULL;
+}
+
+static bool make_room(struct rm_shown_texts *texts)
+{
+    struct rm_shown_text *larger =
+        rm_grow(texts->texts, texts->map.count, &texts->room, sizeof *larger);
+    if (larger == NULL) {
+        return false;
+    }
+    texts->texts = larger;
+    return rm_map_reserve(&texts->map, (uint64_t)texts->map.count + 1);
 }
 
 const char *rm_shown_text(struct rm_shown_texts *texts, struct rm_arena *arena, const char *text)
 {
-    if (text == NULL) {
-        return "";
-    }
-    if (2 * texts->count >= texts->capacity && !grow(texts)) {
-        return NULL;
-    }
-    struct rm_shown_text *slot = &texts->slots[slot_of(texts, text)];
-    if (slot->key == NULL) {
-        slot->shown = texts->show(arena, text);
-        if (slot->shown == NULL) {
-            return NULL;
+    const char *shown = text != NULL ? find(texts, text) : "";
+    if (shown == NULL && make_room(texts)) {
+        shown = texts->show(arena, text);
+        if (shown != NULL) {
+            texts->texts[texts->map.count] = (struct rm_shown_text){text, shown};
+            rm_map_add(&texts->map, hash_of(text), texts->map.count);
         }
-        slot->key = text;
-        texts->count++;
     }
-    return slot->shown;
+    return shown;
 }
 
 void rm_shown_texts_forget(struct rm_shown_texts *texts)
 {
-    if (texts->count > 0) {
-        memset(texts->slots, 0, texts->capacity * sizeof *texts->slots);
-        texts->count = 0;
-    }
+    rm_map_clear(&texts->map);
 }
 
 void rm_shown_texts_free(struct rm_shown_texts *texts)
 {
-    rm_free(texts->slots);
+    rm_free(texts->texts);
+    rm_map_free(&texts->map);
     *texts = (struct rm_shown_texts){.show = texts->show};
 }

@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#include "base/map.h"
+
 struct rm_arena;
 struct rm_shown_text;
 
@@ -18,8 +20,9 @@ typedef const char *(*rm_show_fn)(struct rm_arena *arena, const char *text);
 /* Set `show`; the rest zeroed: empty. */
 struct rm_shown_texts {
     rm_show_fn show;
-    struct rm_shown_text *slots;
-    size_t count, capacity; /* a power of 2 */
+    struct rm_shown_text *texts;
+    size_t room;       /* of `texts` */
+    struct rm_map map; /* of `texts`, by where they stand */
 };
 
 /** The text, "" for NULL; in the arena.  NULL: no memory. */

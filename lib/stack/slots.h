@@ -24,12 +24,12 @@ struct rm_stack_slot *rm_slots_find(uint32_t thread);
 /** A free slot for a thread, made if needed; NULL: there are too many threads, or no memory. */
 struct rm_stack_slot *rm_slots_take(uint32_t thread);
 
-/** Whether it was named since the last call. */
+/** Whether rm_slots_find() has named the slot since the last call. */
 bool rm_slots_was_named(uint32_t index);
 
 /** What a signal about a slot carries. */
 void *rm_slots_token(const struct rm_stack_slot *slot);
-/** The slot that it is about, or NULL.  Async-signal-safe. */
+/** The slot that a token is of, or NULL.  Async-signal-safe. */
 struct rm_stack_slot *rm_slots_of_token(const void *token);
 
 /** Frees all; no handler looks at one. */

@@ -166,14 +166,30 @@ bool rm_symbol_table_is_full(const struct rm_elf *elf)
     return rm_elf_find(elf, NULL, SHT_SYMTAB) != NULL;
 }
 
+static const struct rm_elf_section *find_table(const struct rm_elf *elf)
+{
+    const struct rm_elf_section *section = rm_elf_find(elf, NULL, SHT_SYMTAB);
+    return section != NULL ? section : rm_elf_find(elf, NULL, SHT_DYNSYM);
+}
+
+/* The entries as they are read, as symbols, and as ranges: these in twice the room while their list
+ * grows, and once more while they are flattened. */
+uint64_t rm_symbol_table_measure(const struct rm_elf *elf)
+{
+    const struct rm_elf_section *section = find_table(elf);
+    if (section == NULL || section->link >= elf->section_count) {
+        return 0;
+    }
+    uint64_t count = section->bytes / (elf->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym));
+    return section->bytes + elf->sections[section->link].bytes +
+           count * (sizeof(struct symbol) + 3 * sizeof(struct rm_range));
+}
+
 resmon_status rm_symbol_table_read(const struct rm_elf *elf, struct rm_symbol_table *table)
 {
     struct rm_symbol_table fresh = {.names = NULL};
     char *entries = NULL;
-    const struct rm_elf_section *section = rm_elf_find(elf, NULL, SHT_SYMTAB);
-    if (section == NULL) {
-        section = rm_elf_find(elf, NULL, SHT_DYNSYM);
-    }
+    const struct rm_elf_section *section = find_table(elf);
     if (section == NULL) {
         return rm_error(RESMON_ENOENT, "%s has no symbols", elf->file.path);
     }

@@ -24,7 +24,10 @@ struct rm_symbol_table {
  * RESMON_EFORMAT or RESMON_ENOMEM.  `table` stays as it is unless RESMON_OK. */
 resmon_status rm_symbol_table_read(const struct rm_elf *elf, struct rm_symbol_table *table);
 
-/** Whether it has .symtab, which also names functions that are not exported. */
+/** How much memory reading the table takes at most, in bytes. */
+uint64_t rm_symbol_table_measure(const struct rm_elf *elf);
+
+/** Whether the file has .symtab, which also names functions that are not exported. */
 bool rm_symbol_table_is_full(const struct rm_elf *elf);
 
 /** The function, as it is called in the table, or NULL; the table's own text. */

@@ -6,11 +6,18 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "os/vdso.h"
 #include "stack/answers.h"
 #include "stack/debug_files.h"
 #include "stack/elf_file.h"
 #include "stack/symbol_table.h"
-#include "sys/vdso.h"
+
+/* What libdw takes: when it is loaded, for the unit that an address is in, and in the worst case as
+ * a multiple of the debug information.  From above, of what libc, C programs of 2 MiB of debug
+ * information and samples at 1 to 100,000 addresses took. */
+#define LIBDW_BYTES   (UINT64_C(5) << 19)
+#define ADDRESS_BYTES (UINT64_C(64) << 10)
+#define MOST_TIMES    3
 
 struct rm_symbols {
     char *path, *build_id, *debug_root;
@@ -18,7 +25,9 @@ struct rm_symbols {
     resmon_status status;
     char reason[RM_SYMBOLS_REASON_BYTES]; /* of that */
     char remark[RM_SYMBOLS_REASON_BYTES];
+    const struct rm_budget *budget;
     bool is_stripped;
+    bool is_poor;  /* not all was read that is there: its answers are not kept */
     bool is_read;  /* the table was, or cannot be */
     bool is_whole; /* so was the debug information */
     struct rm_symbol_table table;
@@ -45,6 +54,7 @@ resmon_status rm_symbols_new(const struct rm_symbols_origin *origin,
     symbols->debug_root =
         rm_strdup(origin->debug_root != NULL ? origin->debug_root : RM_DEBUG_ROOT);
     symbols->mapped_ns = origin->mapped_ns;
+    symbols->budget = origin->budget;
     if (symbols->path == NULL || symbols->build_id == NULL || symbols->debug_root == NULL) {
         rm_symbols_free(symbols);
         return rm_error(RESMON_ENOMEM, "out of memory for the symbols of %s", origin->path);
@@ -121,6 +131,22 @@ static resmon_status remark(struct rm_symbols *symbols, resmon_status status)
     return status == RESMON_ENOMEM ? status : RESMON_OK;
 }
 
+/* What there is no room for is left out. */
+static resmon_status check_budget(struct rm_symbols *symbols, uint64_t bytes, const char *of)
+{
+    char what[RM_SYMBOLS_REASON_BYTES];
+    (void)snprintf(what, sizeof what, "%s %s", of, symbols->path);
+    resmon_status status = rm_budget_check(symbols->budget, bytes, what);
+    symbols->is_poor = symbols->is_poor || status != RESMON_OK;
+    return status;
+}
+
+static resmon_status read_a_table(struct rm_symbols *symbols, const struct rm_elf *elf)
+{
+    resmon_status status = check_budget(symbols, rm_symbol_table_measure(elf), "the symbols of");
+    return status == RESMON_OK ? rm_symbol_table_read(elf, &symbols->table) : status;
+}
+
 static resmon_status read_table(struct rm_symbols *symbols, const struct files *files)
 {
     if (symbols->is_read) {
@@ -131,21 +157,35 @@ static resmon_status read_table(struct rm_symbols *symbols, const struct files *
     symbols->is_stripped = !rm_symbol_table_is_full(&files->own) && !is_apart && !is_vdso(symbols);
     resmon_status status = RESMON_ENOENT;
     if (is_apart) {
-        status = rm_symbol_table_read(&files->debug.elf, &symbols->table);
+        status = read_a_table(symbols, &files->debug.elf);
     }
     if (status != RESMON_OK && status != RESMON_ENOMEM) {
-        status = rm_symbol_table_read(&files->own, &symbols->table);
+        status = read_a_table(symbols, &files->own);
     }
+    bool is_left_out = status == RESMON_ENOSPC;
     status = remark(symbols, status);
-    symbols->is_read = status == RESMON_OK;
+    symbols->is_read = status == RESMON_OK && !is_left_out;
     return status;
 }
 
-static resmon_status read_alternate(const struct rm_symbols *symbols, struct files *files,
+static uint64_t measure_debug(const struct rm_symbols *symbols, const struct rm_elf *elf)
+{
+    uint64_t image = rm_debug_image_measure(elf);
+    uint64_t most = MOST_TIMES * image;
+    uint64_t addresses = symbols->budget != NULL ? symbols->budget->addresses : 0;
+    uint64_t units = addresses < most / ADDRESS_BYTES ? addresses * ADDRESS_BYTES : most;
+    return image > 0 ? LIBDW_BYTES + image + units : 0;
+}
+
+static resmon_status read_alternate(struct rm_symbols *symbols, struct files *files,
                                     const struct rm_elf *elf, struct rm_debug_image *alternate)
 {
     resmon_status status =
         rm_debug_file_open_alternate(&files->alternate, elf, symbols->debug_root);
+    if (status == RESMON_OK) {
+        status = check_budget(symbols, rm_debug_image_measure(&files->alternate.elf),
+                              "the shared debug information of");
+    }
     if (status == RESMON_OK) {
         status = rm_debug_image_read(&files->alternate.elf, RM_ELF_MOST_READ, alternate);
     }
@@ -159,7 +199,18 @@ static resmon_status read_debug(struct rm_symbols *symbols, struct files *files)
     if (!has_debug(elf)) {
         return RESMON_OK;
     }
-    resmon_status status = rm_dwarf_load(); /* before much is read */
+    if (symbols->budget != NULL && symbols->budget->has_no_lines) {
+        symbols->is_poor = true;
+        return remark(symbols, rm_error(RESMON_ENOSPC,
+                                        "out of memory for the debug information of "
+                                        "%s",
+                                        symbols->path));
+    }
+    resmon_status status =
+        check_budget(symbols, measure_debug(symbols, elf), "the debug information of");
+    if (status == RESMON_OK) {
+        status = rm_dwarf_load(); /* before much is read */
+    }
     if (status == RESMON_OK) {
         status = rm_debug_image_read(elf, RM_ELF_MOST_READ, &image);
     }
@@ -178,13 +229,14 @@ static resmon_status read_all(struct rm_symbols *symbols, struct files *files)
 {
     resmon_status status = RESMON_ENOENT;
     symbols->remark[0] = '\0';
+    symbols->is_poor = false;
     if (!has_debug(&files->own) || !rm_symbol_table_is_full(&files->own)) {
         status = rm_debug_file_open(&files->debug, &files->own, symbols->debug_root);
     }
     if (status != RESMON_ENOMEM) {
         status = read_table(symbols, files);
     }
-    if (status == RESMON_OK) {
+    if (status == RESMON_OK && !symbols->is_poor) { /* it is the larger of the two */
         status = read_debug(symbols, files);
     }
     return status;
@@ -200,7 +252,6 @@ static resmon_status prepare(struct rm_symbols *symbols)
     if (files == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for the symbols of %s", symbols->path);
     }
-    files->own.file.fd = files->debug.elf.file.fd = files->alternate.elf.file.fd = -1;
     resmon_status status = open_own(symbols, files);
     if (status == RESMON_OK) {
         symbols->status = RESMON_OK;
@@ -257,6 +308,8 @@ resmon_status rm_symbols_find(struct rm_symbols *symbols, uint64_t address,
     }
     if (status == RESMON_OK && symbols->status == RESMON_OK) {
         count = complete(symbols, address, frames, count);
+    }
+    if (status == RESMON_OK && symbols->status == RESMON_OK && !symbols->is_poor) {
         status = rm_answers_add(&symbols->answers, address, frames, count);
     }
     if (status != RESMON_OK) {
@@ -272,6 +325,11 @@ resmon_status rm_symbols_status(const struct rm_symbols *symbols, const char **r
 {
     *ret_reason = symbols->status != RESMON_OK ? symbols->reason : "";
     return symbols->status;
+}
+
+int rm_symbols_has_table(const struct rm_symbols *symbols)
+{
+    return symbols->is_read;
 }
 
 const char *rm_symbols_remark(const struct rm_symbols *symbols)

@@ -13,22 +13,25 @@
 
 #include <resmon/status.h>
 
+#include "stack/budget.h"
 #include "stack/dwarf.h"
 
 #define RM_SYMBOLS_REASON_BYTES 320
 
 /* Which file, and where separate debug information is. */
 struct rm_symbols_origin {
-    const char *path;       /* or RM_VDSO_NAME, which is then that of this process */
-    const char *build_id;   /* of what was mapped, in hexadecimal; "": it has none */
-    int64_t mapped_ns;      /* real time: without a build-id, a file that was changed since is
-                               another one; 0: not known */
-    const char *debug_root; /* NULL: "/usr/lib/debug" */
+    const char *path;         /* or RM_VDSO_NAME, which is then that of this process */
+    const char *build_id;     /* of what was mapped, in hexadecimal; "": it has none */
+    int64_t mapped_ns;        /* real time: without a build-id, a file that was changed since is
+                                 another one; 0: not known */
+    const char *debug_root;   /* NULL: "/usr/lib/debug" */
+    struct rm_budget *budget; /* lives on; NULL: there is memory for all */
 };
 
 struct rm_symbols;
 
-/** Copies the texts.  RESMON_ENOMEM only. */
+/** Symbols of one file, which is opened when they are asked for.  Copies the texts.  RESMON_ENOMEM
+ * only. */
 resmon_status rm_symbols_new(const struct rm_symbols_origin *origin,
                              struct rm_symbols **ret_symbols);
 
@@ -39,11 +42,15 @@ resmon_status rm_symbols_new(const struct rm_symbols_origin *origin,
 resmon_status rm_symbols_find(struct rm_symbols *symbols, uint64_t address,
                               struct rm_symbol frames[RM_MOST_INLINED], size_t *ret_count);
 
-/** Whether it is the file, and could be read; else `ret_reason` says why not.  After a find. */
+/** RESMON_OK if the file is the one of the build id, and could be read; else `ret_reason` says why
+ * not.  After a find. */
 resmon_status rm_symbols_status(const struct rm_symbols *symbols, const char **ret_reason);
 
-/** What of it is missing though it should be there, as libdw; "": nothing. */
+/** What could not be read, and why (no libdw, no memory); "": nothing. */
 const char *rm_symbols_remark(const struct rm_symbols *symbols);
+
+/** Whether the symbol table was read; where not, the remark says why. */
+int rm_symbols_has_table(const struct rm_symbols *symbols);
 
 /** Whether neither the file nor a separate one has a full symbol table: then functions that are not
  * exported have no names.  After a find. */
@@ -53,7 +60,7 @@ int rm_symbols_is_stripped(const struct rm_symbols *symbols);
  * an address is asked for that was not asked for before. */
 void rm_symbols_rest(struct rm_symbols *symbols);
 
-/** Whether it is of that file. */
+/** Whether the symbols are those of the file `path` with that build id. */
 int rm_symbols_is_of(const struct rm_symbols *symbols, const char *path, const char *build_id);
 
 void rm_symbols_free(struct rm_symbols *symbols);

@@ -11,7 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
-#include "sys/library.h"
+#include "os/library.h"
 
 /*
  * libunwind in its form for other processes: it asks us for memory, registers and unwind tables.
@@ -82,23 +82,43 @@ static int access_register(unw_addr_space_t of, unw_regnum_t number, unw_word_t 
     return 0;
 }
 
+static bool find_table(const struct rm_unwind *unwind, uint64_t address,
+                       struct rm_unwind_table *ret_table)
+{
+    if (unwind->code == NULL) {
+        return unwind->foreign->find(unwind->foreign->context, address, ret_table);
+    }
+    const struct rm_module *module = rm_modules_find(unwind->code->modules, address);
+    if (module == NULL) {
+        return false;
+    }
+    *ret_table = (struct rm_unwind_table){
+        .moved = address,
+        .start = module->entry.start,
+        .end = module->entry.end,
+        .header = module->unwind_header,
+        .rows = module->unwind_table,
+        .row_count = module->unwind_count,
+    };
+    return true;
+}
+
 static int find_unwind_info(unw_addr_space_t of, unw_word_t ip, unw_proc_info_t *ret_info,
                             int wants_details, void *argument)
 {
-    const struct rm_unwind *unwind = argument;
-    const struct rm_module *module = rm_modules_find(unwind->code->modules, ip);
-    if (module == NULL || module->unwind_header == 0) {
+    struct rm_unwind_table found;
+    if (!find_table(argument, ip, &found) || found.header == 0) {
         return -UNW_ENOINFO;
     }
     unw_dyn_info_t table = {
-        .start_ip = module->entry.start,
-        .end_ip = module->entry.end,
+        .start_ip = found.start,
+        .end_ip = found.end,
         .format = UNW_INFO_FORMAT_REMOTE_TABLE,
     };
-    table.u.rti.segbase = module->unwind_header;
-    table.u.rti.table_data = module->unwind_table;
-    table.u.rti.table_len = module->unwind_count * 8 / sizeof(unw_word_t);
-    return libunwind.search_table(of, ip, &table, ret_info, wants_details, argument);
+    table.u.rti.segbase = found.header;
+    table.u.rti.table_data = found.rows;
+    table.u.rti.table_len = found.row_count * 8 / sizeof(unw_word_t);
+    return libunwind.search_table(of, found.moved, &table, ret_info, wants_details, argument);
 }
 
 static void put_unwind_info(unw_addr_space_t of, unw_proc_info_t *info, void *argument)
@@ -210,6 +230,44 @@ static int take_recipe(void *argument, void *state, size_t bytes, unw_word_t sta
     return -1;
 }
 
+#if defined(__x86_64__)
+/* The word may be the frame pointer, which then points to it. */
+static int leave_trampoline(struct rm_unwind *unwind, unw_cursor_t *cursor)
+{
+    uint64_t registers[RM_PERF_REGISTERS] = {0};
+    for (int i = 0; i < RM_PERF_REGISTERS; i++) {
+        unw_word_t value = 0;
+        (void)libunwind.get_reg(cursor, i, &value);
+        registers[i] = value;
+    }
+    uint64_t stack = registers[UNW_X86_64_RSP];
+    uint64_t word, caller;
+    if (!rm_view_word(&unwind->view, stack, &word) ||
+        !rm_view_word(&unwind->view, stack + 8, &caller) || caller == 0) {
+        return -UNW_EINVAL;
+    }
+    registers[UNW_X86_64_RBP] =
+        registers[UNW_X86_64_RBP] == stack ? word : registers[UNW_X86_64_RBP];
+    registers[UNW_X86_64_RSP] = stack + 16;
+    registers[UNW_X86_64_RIP] = caller;
+    rm_view_move(&unwind->view, registers);
+    return libunwind.init_remote(cursor, space, unwind) == 0 ? 1 : -UNW_EINVAL;
+}
+#else
+static int leave_trampoline(struct rm_unwind *unwind, unw_cursor_t *cursor)
+{
+    (void)unwind;
+    return libunwind.step(cursor);
+}
+#endif
+
+static int step_without_table(struct rm_unwind *unwind, unw_cursor_t *cursor, uint64_t address)
+{
+    const struct rm_unwind_foreign *foreign = unwind->foreign;
+    return foreign->is_trampoline(foreign->context, address) ? leave_trampoline(unwind, cursor)
+                                                             : libunwind.step(cursor);
+}
+
 /*
  * To the caller.  libunwind's own step looks the table up, runs its program, and has a cache of
  * that whose lock costs two system calls a frame; these recipes are what it would find there.  Code
@@ -217,7 +275,13 @@ static int take_recipe(void *argument, void *state, size_t bytes, unw_word_t sta
  */
 static int step_from(struct rm_unwind *unwind, unw_cursor_t *cursor, uint64_t address)
 {
-    struct rm_recipes *recipes = unwind->code->recipes;
+    struct rm_unwind_table table = {.moved = address};
+    struct rm_recipes *recipes =
+        unwind->code != NULL ? unwind->code->recipes : unwind->foreign->recipes;
+    if (unwind->code == NULL && !find_table(unwind, address, &table)) {
+        return step_without_table(unwind, cursor, address);
+    }
+    address = table.moved;
     void *recipe = recipes != NULL ? rm_recipes_find(recipes, address) : NULL;
     if (recipe != NULL) {
         return libunwind.apply_reg_state(cursor, recipe);

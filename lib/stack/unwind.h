@@ -16,9 +16,28 @@
 
 #define RM_UNWIND_CURSOR_WORDS 256
 
+/* The unwind table of what an address is in.  `moved` is what tables and recipes know the address
+ * by: of this process the address itself. */
+struct rm_unwind_table {
+    uint64_t moved;
+    uint64_t start, end;              /* of the code, as `moved` is */
+    uint64_t header, rows, row_count; /* of .eh_frame_hdr; 0: there is none */
+};
+
+/* Code of another process. */
+struct rm_unwind_foreign {
+    bool (*find)(const void *context, uint64_t address, struct rm_unwind_table *ret_table);
+    /* Whether it is in code without a table that pushes one word, if any the frame pointer, and
+     * calls on: Python's, one for each function (Python/asm_trampoline.S). */
+    bool (*is_trampoline)(const void *context, uint64_t address);
+    const void *context;
+    struct rm_recipes *recipes; /* by moved addresses; NULL: none are kept */
+};
+
 /* What following a stack works in: one per thread, not on its stack. */
 struct rm_unwind {
-    const struct rm_code *code;
+    const struct rm_code *code;              /* of this process; NULL: */
+    const struct rm_unwind_foreign *foreign; /* of another */
     struct rm_view view;
     uint64_t wanted; /* while a recipe is looked for: of this address */
     size_t recipe_bytes;

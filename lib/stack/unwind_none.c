@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* stack/unwind.h without libunwind. */
-#include "base/status.h"
+#include "base/feature.h"
 #include "stack/unwind.h"
 
 resmon_status rm_unwind_open(void)
 {
-    return rm_error(RESMON_ENOTSUP, "this build of libresmon takes no stacks: it has no libunwind");
+    return rm_feature_need(RM_FEATURE_UNWIND);
 }
 
 struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_view_start *start,

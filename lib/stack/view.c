@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* process_vm_readv, REG_RIP */
+#define _GNU_SOURCE /* syscall, REG_RIP */
 #include "stack/view.h"
 
 #include <errno.h>
@@ -23,7 +23,9 @@ static bool read_memory(uint64_t address, void *target, size_t bytes)
 {
     struct iovec to = {target, bytes};
     struct iovec from = {(void *)(uintptr_t)address, bytes}; // NOLINT(performance-no-int-to-ptr)
-    return process_vm_readv((pid_t)syscall(SYS_gettid), &to, 1, &from, 1, 0) == (ssize_t)bytes;
+    /* Not the C library's function: a sanitizer that watches it would take this for an access. */
+    return syscall(SYS_process_vm_readv, (pid_t)syscall(SYS_gettid), &to, 1UL, &from, 1UL, 0UL) ==
+           (long)bytes;
 }
 
 static const struct rm_view_window *window_of(struct rm_view *view, uint64_t address)
@@ -106,8 +108,12 @@ static bool read_copy(struct rm_view *view, uint64_t address, uint64_t *ret_valu
 
 bool rm_view_word(struct rm_view *view, uint64_t address, uint64_t *ret_word)
 {
-    return (view->start.context == NULL && read_copy(view, address, ret_word)) ||
-           read_windows(view, address, ret_word);
+    if (view->start.context == NULL && read_copy(view, address, ret_word)) {
+        return true;
+    }
+    const struct rm_view_memory *memory = view->start.memory;
+    return memory != NULL ? memory->word(memory->context, address, ret_word)
+                          : read_windows(view, address, ret_word);
 }
 
 resmon_status rm_view_try(void)
@@ -167,7 +173,9 @@ bool rm_view_register(const struct rm_view *view, uint64_t number, uint64_t *ret
     if (number >= RM_ARRAY_LEN(of_sample)) {
         return false;
     }
-    if (view->start.context != NULL) {
+    if (view->is_elsewhere) {
+        *ret_value = view->elsewhere[number];
+    } else if (view->start.context != NULL) {
         *ret_value = in_context(view->start.context, (size_t)number);
     } else {
         *ret_value = view->start.sample->registers[of_sample[number]];
@@ -187,6 +195,7 @@ void rm_view_begin(struct rm_view *view, const struct rm_view_start *start)
 {
     view->start = *start;
     view->is_short = false;
+    view->is_elsewhere = false;
     for (uint32_t i = 0; i < RM_VIEW_WINDOWS; i++) {
         view->windows[i].start = 0;
     }
@@ -196,6 +205,16 @@ void rm_view_begin(struct rm_view *view, const struct rm_view_start *start)
     if (start->log != NULL) {
         start->log->is_whole = true;
         start->log->count = 0;
+    }
+}
+
+/* What its words have come to, the log does not tell. */
+void rm_view_move(struct rm_view *view, const uint64_t registers[RM_PERF_REGISTERS])
+{
+    memcpy(view->elsewhere, registers, sizeof(uint64_t) * RM_PERF_REGISTERS);
+    view->is_elsewhere = true;
+    if (view->start.log != NULL) {
+        view->start.log->is_whole = false;
     }
 }
 

@@ -7,8 +7,10 @@
 #include "base/status.h"
 #include "store/events.h"
 #include "store/line_record.h"
+#include "store/process_row.h"
 #include "store/scope_counts.h"
 #include "store/scope_energy.h"
+#include "store/scope_tallies.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
 #include "store/source.h"
@@ -43,6 +45,9 @@ static const struct size_bound size_bounds[] = {
     BOUND(stacks, 0, RM_MAX_STACKS),
     BOUND(lines, 0, RM_LINES),
     BOUND(scope_counters, 0, RM_SCOPE_COUNTERS),
+    BOUND(scope_tallies, 0, 1),
+    BOUND(processes, 0, RM_PROCESS_ROWS),
+    BOUND(stack_texts, 0, RM_MAX_TEXTS),
 };
 
 static uint64_t align_up(uint64_t bytes)
@@ -105,6 +110,10 @@ static uint64_t lay_out(const struct rm_block_sizes *sizes,
         [RM_SECTION_COUNTERS] = {sizeof(struct rm_counter_record), sizes->scope_counters},
         [RM_SECTION_SCOPE_COUNTERS] = {sizeof(struct rm_scope_counts_record),
                                        sizes->scope_counters > 0 ? sizes->nodes : 0},
+        [RM_SECTION_SCOPE_TALLIES] = {sizeof(struct rm_tallies_record),
+                                      sizes->scope_tallies * sizes->nodes},
+        [RM_SECTION_PROCESSES] = {sizeof(struct rm_process_row), sizes->processes},
+        [RM_SECTION_STACK_TEXTS] = {1, has_stacks * sizes->stack_texts},
     };
     uint64_t offset = align_up(sizeof(struct rm_block_header));
     for (size_t i = 0; i < RM_SECTION_COUNT; i++) {
@@ -113,6 +122,24 @@ static uint64_t lay_out(const struct rm_block_sizes *sizes,
     }
     return offset;
 }
+
+static size_t largest_of(const struct rm_section sections[RM_SECTION_COUNT])
+{
+    size_t largest = 0;
+    for (size_t i = 1; i < RM_SECTION_COUNT; i++) {
+        uint64_t bytes = sections[i].record_bytes * sections[i].count;
+        largest = bytes > sections[largest].record_bytes * sections[largest].count ? i : largest;
+    }
+    return largest;
+}
+
+/* The option that makes a section large; of all others it is the number of call paths. */
+static const char *const section_options[RM_SECTION_COUNT] = {
+    [RM_SECTION_ROWS] = "rows",
+    [RM_SECTION_EVENTS] = "events",
+    [RM_SECTION_TAGS] = "tags",
+    [RM_SECTION_THREADS] = "scope_threads",
+};
 
 resmon_status rm_block_measure(const struct rm_block_sizes *sizes, uint64_t *ret_bytes)
 {
@@ -123,13 +150,15 @@ resmon_status rm_block_measure(const struct rm_block_sizes *sizes, uint64_t *ret
     }
     *ret_bytes = lay_out(sizes, sections);
     if (*ret_bytes > RM_MAX_RUN_BYTES) {
+        const char *largest = section_options[largest_of(sections)];
         return rm_error(RESMON_ERANGE,
-                        "a run of %llu rows, %llu columns, %llu call paths and %llu threads with "
-                        "%llu events each takes %llu bytes; it may take %llu: lower one of them",
-                        (unsigned long long)sizes->rows, (unsigned long long)sizes->columns,
-                        (unsigned long long)sizes->nodes, (unsigned long long)sizes->threads,
-                        (unsigned long long)sizes->events, (unsigned long long)*ret_bytes,
-                        (unsigned long long)RM_MAX_RUN_BYTES);
+                        "%s: a run of %llu rows, %llu columns, %llu call paths and %llu threads "
+                        "with %llu events each takes %llu bytes, most of them for this; it may "
+                        "take %llu: lower it",
+                        largest != NULL ? largest : "scope_paths", (unsigned long long)sizes->rows,
+                        (unsigned long long)sizes->columns, (unsigned long long)sizes->nodes,
+                        (unsigned long long)sizes->threads, (unsigned long long)sizes->events,
+                        (unsigned long long)*ret_bytes, (unsigned long long)RM_MAX_RUN_BYTES);
     }
     return RESMON_OK;
 }
@@ -180,4 +209,12 @@ resmon_status rm_block_attach(struct rm_block *block, void *memory, uint64_t byt
     }
     *block = (struct rm_block){.base = memory, .header = header};
     return RESMON_OK;
+}
+
+uint64_t rm_block_front(const struct rm_block_header *header, uint64_t bytes)
+{
+    const struct rm_section *states = &header->sections[RM_SECTION_STATES];
+    uint64_t size = states->record_bytes < bytes ? states->record_bytes * states->count : bytes;
+    uint64_t end = states->offset < bytes ? states->offset + size : bytes;
+    return end < bytes && end >= sizeof *header ? end : bytes;
 }

@@ -5,8 +5,8 @@
  * `record=FILE`; a file left behind by a killed program is read by the same code.
  *
  * Written by scope/ (sites, nodes, threads, events), by the engine (facts at start, the label,
- * samples on its sampling thread) and by tags from any thread.  Read by store/run_decode.c and
- * run_*.c. No I/O here: sys/mapping provides the memory.
+ * samples on its sampling thread) and by tags from any thread.  Read by run/decode.c and
+ * run_*.c. No I/O here: os/mapping provides the memory.
  */
 #ifndef RM_STORE_BLOCK_H
 #define RM_STORE_BLOCK_H
@@ -17,8 +17,10 @@
 #include <resmon/status.h>
 
 #include "base/clock.h"
+#include "store/end.h"
 
 #define RM_BLOCK_MAGIC      "RESMONBK"
+#define RM_BLOCK_PART_MAGIC "RESMONPT" /* in its place, while a copy is written */
 #define RM_BLOCK_VERSION    1U
 #define RM_BLOCK_BYTE_ORDER 0x01020304U
 
@@ -38,6 +40,9 @@ struct rm_block_sizes {
     uint64_t stacks;         /* different ones; 0: none are taken */
     uint64_t lines;          /* with checkpoints */
     uint64_t scope_counters; /* of performance; 0: none are kept */
+    uint64_t scope_tallies;  /* 1: each node has a record of what meters sum */
+    uint64_t processes;      /* rows of processes that come and go; 0: none are kept */
+    uint64_t stack_texts;    /* bytes of names that stacks come with; 0: they have none */
 };
 
 #define RM_MAX_COLUMNS    4096U
@@ -50,14 +55,15 @@ struct rm_block_sizes {
 #define RM_MAX_DEPTH      256U /* so that a document's nesting stays below JSON readers' limits */
 #define RM_MAX_FACT_BYTES 1048576U
 #define RM_MAX_EVENTS     1048576U
+#define RM_MAX_TEXTS      67108864U
 
-/* Of a block, and of a file that is loaded as one. */
+/* The most bytes of a block, and of a file that is loaded as one. */
 #define RM_MAX_RUN_BYTES ((uint64_t)1 << 30)
 
 enum rm_section_id {
     RM_SECTION_COLUMNS = 0,
     RM_SECTION_STATES = 1, /* two copies of a commit and its column states */
-    RM_SECTION_ROWS = 2,   /* max_rows, and one spare used while halving */
+    RM_SECTION_ROWS = 2,   /* rows, and one spare used while halving */
     RM_SECTION_SKETCHES = 3,
     RM_SECTION_SOURCES = 4,
     RM_SECTION_TAGS = 5,
@@ -75,7 +81,10 @@ enum rm_section_id {
     RM_SECTION_LINES = 17,
     RM_SECTION_COUNTERS = 18,       /* what the counters of scopes are */
     RM_SECTION_SCOPE_COUNTERS = 19, /* a record for each node */
-    RM_SECTION_COUNT = 20
+    RM_SECTION_SCOPE_TALLIES = 20,
+    RM_SECTION_STACK_TEXTS = 21,
+    RM_SECTION_PROCESSES = 22,
+    RM_SECTION_COUNT = 23
 };
 
 struct rm_section {
@@ -90,6 +99,11 @@ struct rm_section {
 
 #define RM_LABEL_BYTES 128
 
+#define RM_BLOCK_MEMORY_BYTES 160
+#define RM_BLOCK_RECORD_BYTES 1024
+
+#define RM_FACETS 3 /* records beside each node of the scope trees: store/scope_facets.h */
+
 struct rm_block_header {
     char magic[8];
     uint32_t version;
@@ -98,8 +112,8 @@ struct rm_block_header {
     struct rm_block_sizes sizes;
     struct rm_section sections[RM_SECTION_COUNT];
 
-    /* Who writes it: sys/identity. */
-    uint64_t writer_pid, writer_start_ticks, writer_boot_hash;
+    /* Who writes it: os/identity. */
+    uint64_t writer_pid, writer_start_ticks, writer_boot_hash, writer_stack, writer_image;
 
     /* The moment of start, by each clock. */
     struct rm_clock_pair start;
@@ -130,15 +144,36 @@ struct rm_block_header {
     uint64_t energy_divisions; /* of energy among scopes, with that which begins it (release) */
     struct {
         uint64_t source, target;
-        uint64_t meter_version, energy_version, counts_version;
+        uint64_t meter_version, facet_versions[RM_FACETS];
         uint64_t wall_version; /* release; plus 2^32, so that 0 is: no move under way */
     } journal;
 
     uint64_t line_count;    /* records of lines; release, under the scope session's lock */
     uint64_t dropped_lines; /* places of checkpoints without a record; under that lock */
 
+    uint64_t process_count;     /* release */
+    uint64_t dropped_processes; /* those without a row */
+
     uint64_t label_version; /* release; labels[label_version & 1] is the one that counts */
     char labels[2][RM_LABEL_BYTES];
+
+    /* Resident memory of the library's own, in bytes, and 1; 0: not known.  Atomic. */
+    uint64_t own_rss_1;      /* by which the RSS grew in the start, and the block did since */
+    uint64_t own_stacks_rss; /* of what is kept for the stacks of each thread; not in that */
+    uint64_t own_work_rss_1; /* by which it rose at most while snapshots were made */
+
+    /* How the program ends: as the label; and a signal that ends it, 0: none. */
+    uint64_t end_version;
+    struct rm_end_record ends[2];
+    uint32_t end_signal;
+    uint32_t has_usage;     /* release */
+    resmon_run_usage usage; /* as store/usage.h has it */
+
+    /* Of a block in a memory file that is copied out (record/record_file): */
+    uint32_t unused_;
+    uint64_t image;                          /* number of a copy; 0: this is no copy */
+    char memory_name[RM_BLOCK_MEMORY_BYTES]; /* of the memory file; "": there is none */
+    char record_path[RM_BLOCK_RECORD_BYTES]; /* of the file that it is copied to, absolute */
 };
 
 /* Where a block is in this process. */
@@ -159,6 +194,10 @@ void rm_block_format(struct rm_block *block, void *memory, const struct rm_block
  * code relies on (magic, sizes, sections) holds, RESMON_EVERSION for another version.
  */
 resmon_status rm_block_attach(struct rm_block *block, void *memory, uint64_t bytes);
+
+/** How many of the block's `bytes` end with the states, which come first; a header of outside
+ * origin may say anything. */
+uint64_t rm_block_front(const struct rm_block_header *header, uint64_t bytes);
 
 /** Record `index` of a section; the caller keeps index below its count. */
 static inline void *rm_block_record(const struct rm_block *block, enum rm_section_id id,

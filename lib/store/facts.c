@@ -9,8 +9,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 
-#define VALUE_BYTES 512
-#define NAME_BYTES  48
+#define NAME_BYTES 48
 
 static char *arena_of(const struct rm_block *block)
 {
@@ -21,12 +20,12 @@ static char *arena_of(const struct rm_block *block)
 static void add(struct rm_block *block, char kind, const char *group, const char *key,
                 const char *value)
 {
-    char record[1 + 2 * NAME_BYTES + VALUE_BYTES];
+    char record[1 + 2 * NAME_BYTES + RM_FACT_VALUE_BYTES];
     size_t length = 1;
     record[0] = kind;
     length += rm_text_set(record + length, NAME_BYTES, group) + 1;
     length += rm_text_set(record + length, NAME_BYTES, key) + 1;
-    length += rm_text_set(record + length, VALUE_BYTES, value) + 1;
+    length += rm_text_set(record + length, RM_FACT_VALUE_BYTES, value) + 1;
     uint64_t used = block->header->fact_length;
     if (length > block->header->sizes.fact_bytes - used) {
         return;

@@ -27,6 +27,12 @@ void rm_facts_add_text(struct rm_block *block, const char *group, const char *ke
 void rm_facts_add_number(struct rm_block *block, const char *group, const char *key, double value);
 
 #define RM_FACT_NUMBER_BYTES 40
+#define RM_FACT_VALUE_BYTES  512 /* longer ones are cut */
+
+#define RM_FACT_OBSERVER "observer" /* of "run": who writes it, as rm_identity_print() has it */
+
+#define RM_FACT_NO_EACH "each_lack" /* of "settings": why there are no rows of processes */
+
 #define RM_FACT_NUMBER_LIMIT 9e15 /* beyond it doubles skip whole numbers */
 
 /** The text of a number below the limit, as it stands in a fact. */

@@ -1,96 +1,112 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/scope_counts.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/compiler.h"
 #include "store/published.h"
-
-static bool is_recorded(const struct rm_block *block)
-{
-    return block->header->sizes.scope_counters != 0;
-}
-
-static struct rm_scope_counts_record *record_of(const struct rm_block *block, rm_node_ref ref)
-{
-    return rm_block_record(block, RM_SECTION_SCOPE_COUNTERS, ref / sizeof(struct rm_scope_node));
-}
-
-static void publish(struct rm_scope_counts_record *record, const struct rm_scope_counts *sums)
-{
-    rm_published_write(record->sums, sums, sizeof *sums, &record->version);
-}
+#include "store/scope_facets.h"
 
 struct rm_counter_record *rm_scope_counter_at(const struct rm_block *block, uint64_t index)
 {
     return rm_block_record(block, RM_SECTION_COUNTERS, index);
 }
 
-struct rm_scope_counts rm_scope_counts_of(const struct rm_block *block, rm_node_ref ref)
+/* ---- sums ------------------------------------------------------------------------------- */
+
+/* Most counts go with the time that a call took. */
+#define EXTENT RM_EXTENT_TICKS
+
+static struct rm_tallied tallied(struct rm_scope_counts *counts)
 {
-    struct rm_scope_counts sums = {0};
-    if (is_recorded(block)) {
-        const struct rm_scope_counts_record *record = record_of(block, ref);
-        rm_published_read(&sums, record->sums, sizeof sums, &record->version);
-    }
-    return sums;
+    return (struct rm_tallied){&counts->tally, counts->fields, RM_SCOPE_COUNTERS, EXTENT};
 }
 
 struct rm_scope_counts rm_scope_counts_merge(const struct rm_scope_counts *a,
                                              const struct rm_scope_counts *b)
 {
-    struct rm_scope_counts sums = {.calls = a->calls + b->calls,
-                                   .wall = a->wall + b->wall,
-                                   .enabled = a->enabled + b->enabled,
-                                   .running = a->running + b->running,
-                                   .cost_ticks = a->cost_ticks + b->cost_ticks};
-    for (size_t i = 0; i < RM_SCOPE_COUNTERS; i++) {
-        sums.values[i] = a->values[i] + b->values[i];
-    }
-    return sums;
+    struct rm_scope_counts both = *a;
+    both.enabled += b->enabled;
+    both.running += b->running;
+    both.cost_ticks += b->cost_ticks;
+    rm_tally_merge(tallied(&both), &b->tally, b->fields);
+    return both;
 }
 
+void rm_scope_counts_settle(struct rm_scope_counts *counts, struct rm_tally_all all)
+{
+    rm_tally_settle(tallied(counts), all);
+}
+
+resmon_estimate rm_scope_counts_estimate(const struct rm_scope_counts *counts, size_t place,
+                                         struct rm_tally_all all)
+{
+    resmon_estimate found = rm_tally_estimate(&counts->tally, &counts->fields[place], EXTENT, all);
+    if (!rm_scope_counts_is_shared(counts)) {
+        return found;
+    }
+    double whole = counts->running > 0 ? (double)counts->enabled / (double)counts->running : RM_NAN;
+    return rm_estimate_scaled(found, whole);
+}
+
+/* ---- records ---------------------------------------------------------------------------- */
+
+struct rm_scope_counts_record *rm_scope_counts_record(const struct rm_block *block, rm_node_ref ref)
+{
+    return rm_facet_record(block, RM_FACET_COUNTS, ref);
+}
+
+struct rm_scope_counts rm_scope_counts_of(const struct rm_block *block, rm_node_ref ref)
+{
+    struct rm_scope_counts counts;
+    rm_facet_read(block, RM_FACET_COUNTS, ref, &counts);
+    return counts;
+}
+
+static struct rm_field load_field(const struct rm_field *from)
+{
+    struct rm_field field = {.sum = RM_LOAD(&from->sum)};
+    __atomic_load(&from->total, &field.total, __ATOMIC_RELAXED);
+    __atomic_load(&from->variance, &field.variance, __ATOMIC_RELAXED);
+    __atomic_load(&from->squares, &field.squares, __ATOMIC_RELAXED);
+    __atomic_load(&from->rate, &field.rate, __ATOMIC_RELAXED);
+    return field;
+}
+
+static void store_field(struct rm_field *to, struct rm_field field)
+{
+    RM_STORE(&to->sum, field.sum);
+    __atomic_store(&to->total, &field.total, __ATOMIC_RELAXED);
+    __atomic_store(&to->variance, &field.variance, __ATOMIC_RELAXED);
+    __atomic_store(&to->squares, &field.squares, __ATOMIC_RELAXED);
+    __atomic_store(&to->rate, &field.rate, __ATOMIC_RELAXED);
+}
+
+/* As rm_published_write(), but field by field from one copy to the other: each scope waits for it.
+ */
 void rm_scope_counts_add(const struct rm_block *block, rm_node_ref ref,
-                         const struct rm_scope_counts *instance)
+                         const struct rm_counted_call *call)
 {
-    if (is_recorded(block)) {
-        /* What this block has no counters for stays 0 in both copies. */
-        size_t words = offsetof(struct rm_scope_counts, values) / sizeof(uint64_t) +
-                       (size_t)block->header->sizes.scope_counters;
-        struct rm_scope_counts_record *record = record_of(block, ref);
-        uint32_t next = RM_LOAD(&record->version) + 1; /* nobody else writes it */
-        const uint64_t *old = (const void *)&record->sums[(next - 1) & 1];
-        const uint64_t *fresh = (const void *)instance;
-        uint64_t *sums = (void *)&record->sums[next & 1];
-        RM_FENCE_BEFORE_REFILL();
-        for (size_t i = 0; i < words; i++) {
-            RM_STORE(&sums[i], RM_LOAD(&old[i]) + fresh[i]);
-        }
-        RM_STORE_RELEASE(&record->version, next);
-    }
-}
-
-void rm_scope_counts_clear(const struct rm_block *block, rm_node_ref ref)
-{
-    if (is_recorded(block)) {
-        publish(record_of(block, ref), &(struct rm_scope_counts){0});
-    }
-}
-
-uint32_t rm_scope_counts_next_version(const struct rm_block *block, rm_node_ref target)
-{
-    return is_recorded(block) ? RM_LOAD(&record_of(block, target)->version) + 1 : 0;
-}
-
-void rm_scope_counts_move(const struct rm_block *block, rm_node_ref source, rm_node_ref target)
-{
-    if (!is_recorded(block)) {
+    struct rm_scope_counts_record *record = rm_scope_counts_record(block, ref);
+    struct rm_scope_counts head;
+    const size_t head_bytes = offsetof(struct rm_scope_counts, fields);
+    if (record == NULL) {
         return;
     }
-    struct rm_scope_counts a = rm_scope_counts_of(block, target);
-    struct rm_scope_counts b = rm_scope_counts_of(block, source);
-    struct rm_scope_counts sums = rm_scope_counts_merge(&a, &b);
-    publish(record_of(block, target), &sums);
-    publish(record_of(block, source), &(struct rm_scope_counts){0});
+    uint32_t next = RM_LOAD(&record->version) + 1; /* nobody else writes it */
+    const struct rm_scope_counts *from = &record->copies[(next - 1) & 1];
+    struct rm_scope_counts *to = &record->copies[next & 1];
+    rm_published_copy(&head, from, head_bytes);
+    head.enabled += call->enabled;
+    head.running += call->running;
+    head.cost_ticks += call->cost_ticks;
+    const struct rm_tally_step step = rm_tally_step(&head.tally, EXTENT, &call->call);
+    RM_FENCE_BEFORE_REFILL();
+    rm_published_copy(to, &head, head_bytes);
+    /* What this block has no counters for stays 0 in both copies. */
+    for (size_t i = 0; i < (size_t)block->header->sizes.scope_counters; i++) {
+        struct rm_field field = load_field(&from->fields[i]);
+        store_field(&to->fields[i], rm_field_after(field, &step, call->values[i]));
+    }
+    RM_STORE_RELEASE(&record->version, next);
 }

@@ -7,10 +7,13 @@
 #ifndef RM_STORE_SCOPE_COUNTS_H
 #define RM_STORE_SCOPE_COUNTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "store/block.h"
+#include "store/pace.h"
 #include "store/scope_tree.h"
+#include "store/tally.h"
 
 #define RM_SCOPE_COUNTERS 8
 
@@ -24,38 +27,61 @@ struct rm_counter_record {
     uint32_t unused_;
 };
 
-/* Sums over the instances that were counted. */
+/* What the calls found that were counted; members are 8 bytes each: see store/published.h. */
 struct rm_scope_counts {
-    uint64_t calls;
-    uint64_t wall;             /* ticks that they lasted */
     uint64_t enabled, running; /* ns; what is counted is of `running` */
     uint64_t cost_ticks;       /* spent in reading them */
-    uint64_t values[RM_SCOPE_COUNTERS];
+    struct rm_tally tally;
+    struct rm_field fields[RM_SCOPE_COUNTERS]; /* by place */
 };
 
 struct rm_scope_counts_record {
     uint32_t version; /* see store/published.h */
     uint32_t unused_;
-    struct rm_scope_counts sums[2];
+    struct rm_pace pace; /* the owner's alone */
+    struct rm_scope_counts copies[2];
+};
+
+/* A call that was counted. */
+struct rm_counted_call {
+    struct rm_tally_call call;
+    uint64_t enabled, running, cost_ticks;
+    uint64_t values[RM_SCOPE_COUNTERS]; /* by place; 0 of one that is not counted */
 };
 
 /** Counter `index` of the block's sizes.scope_counters. */
 struct rm_counter_record *rm_scope_counter_at(const struct rm_block *block, uint64_t index);
 
-/** The published record of a node, copied consistently; zeroes where nothing is counted. */
+/** The record of a node; NULL where nothing is counted. */
+struct rm_scope_counts_record *rm_scope_counts_record(const struct rm_block *block,
+                                                      rm_node_ref ref);
+
+/** What is published of a node, copied consistently; zeroes where nothing is counted. */
 struct rm_scope_counts rm_scope_counts_of(const struct rm_block *block, rm_node_ref ref);
 
-/** Adds an instance; the node's owner only. */
+/** Adds a call; the node's owner only. */
 void rm_scope_counts_add(const struct rm_block *block, rm_node_ref ref,
-                         const struct rm_scope_counts *instance);
+                         const struct rm_counted_call *call);
 
-/* Parts of a node's life, as of those in scope_energy.h. */
-void rm_scope_counts_clear(const struct rm_block *block, rm_node_ref ref);
-void rm_scope_counts_move(const struct rm_block *block, rm_node_ref source, rm_node_ref target);
-uint32_t rm_scope_counts_next_version(const struct rm_block *block, rm_node_ref target);
-
-/** `a` and `b` together. */
+/** `a` and `b` together, both settled. */
 struct rm_scope_counts rm_scope_counts_merge(const struct rm_scope_counts *a,
                                              const struct rm_scope_counts *b);
+
+/** Brings them up to all calls that there are, as rm_tally_settle(). */
+void rm_scope_counts_settle(struct rm_scope_counts *counts, struct rm_tally_all all);
+
+/** Whether the counters had to share the processor's: what they counted is scaled. */
+static inline bool rm_scope_counts_is_shared(const struct rm_scope_counts *counts)
+{
+    return counts->running < counts->enabled;
+}
+
+/**
+ * What `all` calls counted, once settled: rm_tally_estimate() of the counter at `place`, scaled
+ * from the time in which it ran to all of it.  Its interval is of the draw alone: nothing tells
+ * what was missed while others ran.
+ */
+resmon_estimate rm_scope_counts_estimate(const struct rm_scope_counts *counts, size_t place,
+                                         struct rm_tally_all all);
 
 #endif

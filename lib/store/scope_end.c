@@ -15,15 +15,16 @@ static const struct rm_scope_node *node_of(const struct rm_block *block, rm_node
     return index > 0 && index < block->header->sizes.nodes ? rm_node_at(block, ref) : NULL;
 }
 
-/* What the finished instances of the children took, in all instances of `node`.  Each node is the
- * child of one, and open in one frame at most; a damaged file may say otherwise. */
+/* What the finished instances of the children took, in all instances of `node`, and those that were
+ * hung elsewhere.  Each node is the child of one, and open in one frame at most; a damaged file may
+ * say otherwise. */
 static uint64_t ticks_of_children(const struct rm_block *block, const struct rm_scope_node *node,
                                   uint64_t *visits_left)
 {
-    uint64_t ticks = 0;
+    uint64_t ticks = rm_node_away(node);
     const struct rm_scope_node *child = node_of(block, RM_LOAD_ACQUIRE(&node->first_child));
     for (; child != NULL && *visits_left > 0; --*visits_left) {
-        ticks += rm_node_wall(child).total;
+        ticks += child->kind == RM_NODE_PLAIN ? rm_node_wall(child).total : 0;
         child = node_of(block, RM_LOAD_ACQUIRE(&child->next));
     }
     return ticks;

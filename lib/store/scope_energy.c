@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/scope_energy.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/compiler.h"
 #include "store/published.h"
+#include "store/scope_facets.h"
 
+/* Where energy is recorded. */
 static struct rm_scope_energy_record *record_of(const struct rm_block *block, rm_node_ref ref)
 {
-    return rm_block_record(block, RM_SECTION_SCOPE_ENERGY, ref / sizeof(struct rm_scope_node));
-}
-
-static bool is_recorded(const struct rm_block *block)
-{
-    return block->header->sizes.scope_energy != 0;
+    return rm_facet_record(block, RM_FACET_ENERGY, ref);
 }
 
 /* ---- records ---------------------------------------------------------------------------- */
@@ -26,52 +22,33 @@ static void publish(struct rm_scope_energy_record *record, struct rm_scope_energ
 
 struct rm_scope_energy rm_scope_energy_of(const struct rm_block *block, rm_node_ref ref)
 {
-    struct rm_scope_energy sum = {0.0, 0.0};
-    if (is_recorded(block)) {
-        const struct rm_scope_energy_record *record = record_of(block, ref);
-        rm_published_read(&sum, record->sums, sizeof sum, &record->version);
-    }
+    struct rm_scope_energy sum;
+    rm_facet_read(block, RM_FACET_ENERGY, ref, &sum);
     return sum;
-}
-
-void rm_scope_energy_clear(const struct rm_block *block, rm_node_ref ref)
-{
-    if (is_recorded(block)) {
-        struct rm_scope_energy_record *record = record_of(block, ref);
-        record->seen = 0;
-        publish(record, (struct rm_scope_energy){0.0, 0.0});
-    }
-}
-
-uint32_t rm_scope_energy_next_version(const struct rm_block *block, rm_node_ref target)
-{
-    return is_recorded(block) ? RM_LOAD(&record_of(block, target)->version) + 1 : 0;
-}
-
-void rm_scope_energy_move(const struct rm_block *block, rm_node_ref source, rm_node_ref target)
-{
-    if (!is_recorded(block)) {
-        return;
-    }
-    struct rm_scope_energy_record *from = record_of(block, source);
-    struct rm_scope_energy_record *to = record_of(block, target);
-    struct rm_scope_energy a = rm_scope_energy_of(block, target);
-    struct rm_scope_energy b = rm_scope_energy_of(block, source);
-    to->seen += from->seen;
-    from->seen = 0;
-    publish(to, (struct rm_scope_energy){a.joules + b.joules, a.doubt + b.doubt});
-    publish(from, (struct rm_scope_energy){0.0, 0.0});
 }
 
 /* ---- what is new ------------------------------------------------------------------------ */
 
-/* All ticks of finished instances; those of open ones are added then. */
-static void take_totals(const struct rm_block *block, rm_node_ref ref)
+/*
+ * Each moment of a thread belongs to the innermost scope that it has open, and so to those above
+ * that one in the tree.  That of a hung scope is not those that are open around it: so a node's
+ * ticks are at first those of its instances alone, without what was begun in them.
+ *
+ * Here those of finished instances; those of open ones are added then.  Instances without a frame
+ * (tasks) have no time of a thread.  Sums may be below 0 while looks at two nodes differ by an end.
+ */
+static void take_totals(const struct rm_block *block, rm_node_ref ref,
+                        struct rm_scope_energy_record *parent)
 {
     while (ref != 0) {
         const struct rm_scope_node *node = rm_node_at(block, ref);
-        record_of(block, ref)->slice = rm_node_wall(node).total;
-        take_totals(block, node->first_child);
+        struct rm_scope_energy_record *record = record_of(block, ref);
+        uint64_t total = rm_node_is_task(node) ? 0 : rm_node_wall(node).total;
+        record->slice = total - rm_node_away(node);
+        if (parent != NULL && node->kind == RM_NODE_PLAIN) {
+            parent->slice -= total;
+        }
+        take_totals(block, node->first_child, record);
         ref = node->next;
     }
 }
@@ -81,32 +58,40 @@ static void take_totals(const struct rm_block *block, rm_node_ref ref)
 static void add_open(const struct rm_block *block, const struct rm_scope_thread_record *thread,
                      uint64_t now)
 {
+    struct rm_scope_energy_record *below = NULL;
     for (uint64_t i = 1; i <= block->header->sizes.depth; i++) {
         const struct rm_scope_frame *frame = &thread->frames[i];
         uint64_t token = RM_LOAD_ACQUIRE(&frame->token);
-        if (token == 0) {
-            break;
-        }
         rm_node_ref ref = RM_LOAD(&frame->node);
         uint64_t start = RM_LOAD(&frame->start);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if (RM_LOAD(&frame->token) == token && now > start) {
-            record_of(block, ref)->slice += now - start;
+        if (token == 0 || RM_LOAD(&frame->token) != token) {
+            break;
         }
+        uint64_t ticks = now > start ? now - start : 0;
+        struct rm_scope_energy_record *record = record_of(block, ref);
+        record->slice += ticks;
+        if (below != NULL) {
+            below->slice -= ticks;
+        }
+        below = record;
     }
 }
 
-/* Ticks become those that are new, and no more than the scope around them has.  Returns the sum. */
-static uint64_t keep_new(const struct rm_block *block, rm_node_ref ref, uint64_t room)
+/* Ticks become those that are new, of all together no more than `room`, which is what is left of it
+ * then; with those of the scopes inside.  Returns the sum. */
+static uint64_t keep_new(const struct rm_block *block, rm_node_ref ref, uint64_t *room)
 {
     uint64_t sum = 0;
     for (; ref != 0; ref = rm_node_at(block, ref)->next) {
         struct rm_scope_energy_record *record = record_of(block, ref);
-        uint64_t fresh = record->slice > record->seen ? record->slice - record->seen : 0;
-        record->slice = fresh < room - sum ? fresh : room - sum;
+        int64_t apart = (int64_t)(record->slice - record->seen);
+        uint64_t fresh = apart > 0 ? (uint64_t)apart : 0;
+        record->slice = fresh < *room ? fresh : *room;
         record->seen += record->slice;
+        *room -= record->slice;
+        record->slice += keep_new(block, rm_node_at(block, ref)->first_child, room);
         sum += record->slice;
-        (void)keep_new(block, rm_node_at(block, ref)->first_child, record->slice);
     }
     return sum;
 }
@@ -169,14 +154,16 @@ static uint64_t find_slices(const struct rm_block *block, const struct rm_energy
             continue;
         }
         rm_node_ref first = rm_node_at(block, thread->root)->first_child;
-        take_totals(block, first);
+        uint64_t room = slice->elapsed;
+        take_totals(block, first, NULL);
         if (thread->state == RM_THREAD_LIVE) {
             add_open(block, thread, slice->now);
         }
-        sum += keep_new(block, first, slice->elapsed);
+        sum += keep_new(block, first, &room);
     }
-    take_totals(block, retired_children(block));
-    return sum + keep_new(block, retired_children(block), UINT64_MAX);
+    uint64_t room = UINT64_MAX;
+    take_totals(block, retired_children(block), NULL);
+    return sum + keep_new(block, retired_children(block), &room);
 }
 
 static double sum_of_threads(const struct rm_block *block, const struct rm_energy_slice *slice)

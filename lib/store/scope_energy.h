@@ -10,6 +10,8 @@
  * their share of that time.  The rest (threads and processes without scopes, whatever CPU time is
  * in the retired trees, memory) goes to all scopes by wall time, and wholly when they cover it.  A
  * scope has what the scopes in it have: children never exceed it, and all together never the tree.
+ * So has one below which another thread hung a scope what that has; the scope that this thread had
+ * open around has nothing for that time.  Tasks have none: they have no thread.
  *
  * Doubt: a scope that fills a fraction f of such a time is given f of a part, as though power had
  * been even; were it anything from nothing to twice the mean, that is wrong by min(f, 1 - f) at
@@ -29,11 +31,11 @@ struct rm_scope_energy {
 };
 
 struct rm_scope_energy_record {
-    uint64_t seen;                  /* ticks of the node that have their energy */
-    uint64_t slice;                 /* ticks since then: only while they get it */
-    struct rm_scope_energy sums[2]; /* see store/published.h */
-    uint32_t version;
+    uint32_t version; /* see store/published.h */
     uint32_t unused_;
+    uint64_t seen;  /* ticks of the node alone that have their energy */
+    uint64_t slice; /* ticks since then, and inside: only while they get it */
+    struct rm_scope_energy sums[2];
 };
 
 /* What the tree drew between two samples. */
@@ -51,15 +53,5 @@ void rm_scope_energy_divide(const struct rm_block *block, const struct rm_energy
 
 /** The published record of a node, copied consistently; {0, 0} where energy is not recorded. */
 struct rm_scope_energy rm_scope_energy_of(const struct rm_block *block, rm_node_ref ref);
-
-/** A node begins anew; under the session's lock. */
-void rm_scope_energy_clear(const struct rm_block *block, rm_node_ref ref);
-
-/** Adds the record of `source` to that of `target`, whose next version is `version`, and empties
- * `source`: a part of rm_node_move(). */
-void rm_scope_energy_move(const struct rm_block *block, rm_node_ref source, rm_node_ref target);
-
-/** The version that `target` would get; 0: energy is not recorded. */
-uint32_t rm_scope_energy_next_version(const struct rm_block *block, rm_node_ref target);
 
 #endif

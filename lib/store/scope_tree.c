@@ -7,8 +7,7 @@
 #include "base/compiler.h"
 #include "base/text.h"
 #include "store/published.h"
-#include "store/scope_counts.h"
-#include "store/scope_energy.h"
+#include "store/scope_facets.h"
 
 const struct rm_site_record *rm_site_at(const struct rm_block *block, uint32_t site)
 {
@@ -48,6 +47,45 @@ void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_me
     rm_published_write(node->meters, totals, sizeof *totals, &node->meter_version);
 }
 
+uint64_t rm_node_away(const struct rm_scope_node *node)
+{
+    return RM_LOAD(&node->meters[RM_LOAD_ACQUIRE(&node->meter_version) & 1].away);
+}
+
+void rm_node_add_instance(struct rm_scope_node *node, uint64_t ticks)
+{
+    const struct rm_scope_wall one = {.calls = 1, .total = ticks, .min = ticks, .max = ticks};
+    struct rm_scope_wall wall = rm_node_wall(node);
+    if (wall.calls == 0) {
+        RM_STORE(&node->first_ticks, ticks);
+    }
+    wall = rm_scope_wall_merge(&wall, node->first_ticks, &one, ticks, node->first_ticks);
+    publish_wall(node, &wall);
+}
+
+void rm_node_open_task(struct rm_scope_node *node, uint64_t start)
+{
+    struct rm_scope_meters meters = rm_node_meters(node);
+    meters.tasks_open++;
+    meters.task_starts += start;
+    rm_node_publish_meters(node, &meters);
+}
+
+void rm_node_close_task(struct rm_scope_node *node, uint64_t start)
+{
+    struct rm_scope_meters meters = rm_node_meters(node);
+    meters.tasks_open--;
+    meters.task_starts -= start;
+    rm_node_publish_meters(node, &meters);
+}
+
+void rm_node_count_failure(struct rm_scope_node *node)
+{
+    struct rm_scope_meters meters = rm_node_meters(node);
+    meters.failed++;
+    rm_node_publish_meters(node, &meters);
+}
+
 /* Sum of squares about another point: sum (x - b)^2 = sum (x - a)^2 + 2 (a - b) S + n (a - b)^2,
  * with S = sum (x - a). */
 static double about_point(const struct rm_scope_wall *wall, uint64_t from, uint64_t to)
@@ -81,22 +119,17 @@ struct rm_scope_wall rm_scope_wall_merge(const struct rm_scope_wall *a, uint64_t
 struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
                                              const struct rm_scope_meters *b)
 {
-    struct rm_scope_meters sum = {
+    return (struct rm_scope_meters){
         .threads = a->threads + b->threads,
-        .cpu_calls = a->cpu_calls + b->cpu_calls,
-        .cpu_wall = a->cpu_wall + b->cpu_wall,
-        .cpu_ns = a->cpu_ns + b->cpu_ns,
-        .io_calls = a->io_calls + b->io_calls,
-        .io_wall = a->io_wall + b->io_wall,
         .rss_calls = a->rss_calls + b->rss_calls,
         .rss_peak = a->rss_peak > b->rss_peak ? a->rss_peak : b->rss_peak,
         .rss_sampled = a->rss_sampled + b->rss_sampled,
         .cost_ticks = a->cost_ticks + b->cost_ticks,
+        .away = a->away + b->away,
+        .tasks_open = a->tasks_open + b->tasks_open,
+        .task_starts = a->task_starts + b->task_starts,
+        .failed = a->failed + b->failed,
     };
-    for (size_t i = 0; i < RM_IO_FIELDS; i++) {
-        sum.io[i] = a->io[i] + b->io[i];
-    }
-    return sum;
 }
 
 /*
@@ -118,18 +151,22 @@ void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target
     struct rm_scope_wall wall = rm_scope_wall_merge(&to_wall, to->first_ticks, &from_wall,
                                                     from->first_ticks, to->first_ticks);
     struct rm_scope_meters meters = rm_scope_meters_merge(&to_meters, &from_meters);
+    const struct rm_tally_all from_all = {from_wall.calls, from_wall.total};
 
     RM_STORE(&header->journal.source, source);
     RM_STORE(&header->journal.target, target);
     RM_STORE(&header->journal.meter_version, to->meter_version + 1);
-    RM_STORE(&header->journal.energy_version, rm_scope_energy_next_version(block, target));
-    RM_STORE(&header->journal.counts_version, rm_scope_counts_next_version(block, target));
+    for (int kind = 0; kind < RM_FACETS; kind++) {
+        RM_STORE(&header->journal.facet_versions[kind],
+                 rm_facet_next_version(block, (enum rm_facet_kind)kind, target));
+    }
     RM_STORE_RELEASE(&header->journal.wall_version,
                      (UINT64_C(1) << 32) | (uint32_t)(to->wall_version + 1));
     publish_wall(to, &wall);
     rm_node_publish_meters(to, &meters);
-    rm_scope_energy_move(block, source, target);
-    rm_scope_counts_move(block, source, target);
+    for (int kind = 0; kind < RM_FACETS; kind++) {
+        rm_facet_move(block, (enum rm_facet_kind)kind, source, target, from_all);
+    }
     publish_wall(from, &(struct rm_scope_wall){.min = UINT64_MAX});
     rm_node_publish_meters(from, &(struct rm_scope_meters){0});
     RM_STORE_RELEASE(&header->journal.wall_version, 0);
@@ -145,15 +182,16 @@ struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref 
     bool is_sound =
         target % nodes->record_bytes == 0 && target / nodes->record_bytes < nodes->count;
     if (version == 0 || RM_LOAD(&header->journal.source) != ref || !is_sound) {
-        return (struct rm_node_moved){0, 0, 0, 0};
+        return (struct rm_node_moved){.wall = 0};
     }
     const struct rm_scope_node *to = rm_node_at(block, (rm_node_ref)target);
-    return (struct rm_node_moved){
+    struct rm_node_moved moved = {
         .wall = RM_LOAD(&to->wall_version) == (uint32_t)version,
         .meters = RM_LOAD(&to->meter_version) == (uint32_t)RM_LOAD(&header->journal.meter_version),
-        .energy = rm_scope_energy_next_version(block, (rm_node_ref)target) ==
-                  RM_LOAD(&header->journal.energy_version) + 1,
-        .counts = rm_scope_counts_next_version(block, (rm_node_ref)target) ==
-                  RM_LOAD(&header->journal.counts_version) + 1,
     };
+    for (int kind = 0; kind < RM_FACETS; kind++) {
+        uint32_t next = rm_facet_next_version(block, (enum rm_facet_kind)kind, (rm_node_ref)target);
+        moved.facets[kind] = next == RM_LOAD(&header->journal.facet_versions[kind]) + 1;
+    }
+    return moved;
 }

@@ -11,7 +11,6 @@
 
 #include <stdint.h>
 
-#include "base/io_field.h"
 #include "store/block.h"
 
 #define RM_SITE_NAME_BYTES     64
@@ -37,23 +36,27 @@ struct rm_scope_wall {
     double square_sum; /* of (duration - first duration of the node)^2 */
 };
 
-/* What the meters other than wall found, each with its own number of metered instances; and how
- * many threads have come together in the node. */
+/* What the meter of peaks found, with its own number of metered instances (those that sum have
+ * records of their own, store/scope_tallies.h and scope_counts.h); how many threads have come
+ * together here; and what the node's owner writes as seldom as that. */
 struct rm_scope_meters {
     uint64_t threads;
-    uint64_t cpu_calls;
-    uint64_t cpu_wall; /* ticks that the metered instances lasted */
-    uint64_t cpu_ns;
-    uint64_t io_calls;
-    uint64_t io_wall;
-    uint64_t io[RM_IO_FIELDS];
     uint64_t rss_calls;
     uint64_t rss_peak;    /* B, highest of all instances */
     uint64_t rss_sampled; /* instances whose peak is only the sampler's maximum */
-    uint64_t cost_ticks;  /* spent in these meters */
+    uint64_t cost_ticks;  /* spent in this meter */
+    uint64_t away;        /* ticks in its instances that went to scopes hung elsewhere */
+    uint64_t tasks_open;  /* begun here, less ended here: of all threads together, those open */
+    uint64_t task_starts; /* the sum of their starts in ticks, in the same way */
+    uint64_t failed;      /* instances that an error ended, or will end */
 };
 
-#define RM_METERS 4 /* besides wall */
+/* How the instances of a node lie to those of the node above. */
+#define RM_NODE_PLAIN       0U /* inside of one, in the same thread */
+#define RM_NODE_HUNG        1U /* beside it: mostly it is of another thread */
+#define RM_NODE_TASK        2U /* beside it, and without a frame */
+#define RM_NODE_TASK_INSIDE 3U /* inside of one, and without a frame */
+#define RM_NODE_HUNG_INSIDE 4U /* inside of one that has no frame */
 
 /* A reference to a node: its byte offset in the section; 0: none (slot 0 is never used). */
 typedef uint32_t rm_node_ref;
@@ -61,13 +64,16 @@ typedef uint32_t rm_node_ref;
 struct rm_scope_node {
     /* Links: written once under the session lock, released by the link that points here. */
     uint32_t site;           /* 0: the root of a thread */
+    uint32_t kind;           /* RM_NODE_* */
+    rm_node_ref parent;      /* for the writers; 0: a root */
     rm_node_ref first_child; /* release */
     rm_node_ref next;        /* release */
-    rm_node_ref last_child;  /* the owner's cache of the child visited last; 0: none yet */
+    rm_node_ref last_child;  /* the owner's cache of the plain child visited last; 0: none yet */
     uint32_t wall_version;
     uint32_t meter_version;
-    uint64_t first_ticks;      /* duration of the first instance: the variance is taken about it */
-    uint64_t spent[RM_METERS]; /* ticks that each meter has cost here; the owner's alone */
+    uint64_t first_ticks;   /* duration of the first instance: the variance is taken about it */
+    uint64_t spent;         /* ticks that the meter of peaks has cost here; the owner's alone */
+    uint64_t ended_at_exit; /* instances that the end of the program ended */
     struct rm_scope_wall wall[2];
     struct rm_scope_meters meters[2];
 } __attribute__((aligned(64)));
@@ -77,9 +83,14 @@ struct rm_scope_frame {
     uint64_t token; /* release, after the rest; 0: free, and so are all frames behind it */
     uint64_t start; /* ticks */
     rm_node_ref node;
-    uint32_t folds;        /* direct recursions now open */
+    uint32_t folds;        /* direct recursions now open; with RM_FRAME_MARKS */
     uint64_t folded_total; /* and ever, in this instance */
 };
+
+/* In `folds`: its node is hung, and there is a frame below, whose time goes there meanwhile. */
+#define RM_FRAME_ASIDE  0x80000000U
+#define RM_FRAME_FAILED 0x40000000U /* it is counted among those that failed */
+#define RM_FRAME_MARKS  (RM_FRAME_ASIDE | RM_FRAME_FAILED)
 
 /* Frame 0 stands for the thread itself, with a token that no scope has. */
 #define RM_ROOT_TOKEN UINT64_MAX
@@ -116,12 +127,36 @@ static inline rm_node_ref rm_node_ref_to(const struct rm_block *block,
 /** What is known of a site; trusts nothing in the block. */
 const struct rm_site_record *rm_site_at(const struct rm_block *block, uint32_t site);
 
+/** One more instance of the node failed; its owner only. */
+void rm_node_count_failure(struct rm_scope_node *node);
+
 /** The published wall and meter records of a node, copied consistently. */
 struct rm_scope_wall rm_node_wall(const struct rm_scope_node *node);
 struct rm_scope_meters rm_node_meters(const struct rm_scope_node *node);
 
 /** Publishes new meter totals; the node's owner only. */
 void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_meters *totals);
+
+/** What is `away` in the published meter record. */
+uint64_t rm_node_away(const struct rm_scope_node *node);
+
+/** For instances without a frame: adds a finished one; opens one that began at `start`, or closes
+ * it.  The node's owner only. */
+void rm_node_add_instance(struct rm_scope_node *node, uint64_t ticks);
+void rm_node_open_task(struct rm_scope_node *node, uint64_t start);
+void rm_node_close_task(struct rm_scope_node *node, uint64_t start);
+
+/** Whether instances of the node run beside those of the node above, and are no part of their time.
+ */
+static inline int rm_node_is_beside(const struct rm_scope_node *node)
+{
+    return node->kind == RM_NODE_HUNG || node->kind == RM_NODE_TASK;
+}
+
+static inline int rm_node_is_task(const struct rm_scope_node *node)
+{
+    return node->kind == RM_NODE_TASK || node->kind == RM_NODE_TASK_INSIDE;
+}
 
 /** Sum of (duration - point): small, and exact where doubles of the two totals would not be. */
 static inline double rm_scope_wall_sum(const struct rm_scope_wall *wall, uint64_t point)
@@ -142,12 +177,16 @@ struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
  */
 void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target);
 
+/* What lies beside a node (store/scope_facets.h). */
+enum rm_facet_kind { RM_FACET_ENERGY, RM_FACET_COUNTS, RM_FACET_TALLIES };
+
+_Static_assert(RM_FACET_TALLIES + 1 == RM_FACETS, "the journal has a version for each");
+
 /* Which records of a node are already in the target of an unfinished rm_node_move(). */
 struct rm_node_moved {
     int wall;
     int meters;
-    int energy;
-    int counts;
+    int facets[RM_FACETS];
 };
 
 struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref ref);

@@ -104,7 +104,8 @@ static void add_values(struct rm_block *block, const struct rm_sample *sample,
     struct rm_sketch *sketches = rm_block_record(block, RM_SECTION_SKETCHES, 0);
     for (uint64_t c = 0; c < block->header->sizes.columns; c++) {
         struct rm_counting counting = {columns[c].kind == RESMON_COUNTER,
-                                       columns[c].is_interval != 0, columns[c].wrap};
+                                       columns[c].is_interval != 0, columns[c].wrap,
+                                       columns[c].most_rate};
         new[c].stats = old[c].stats;
         struct rm_reading reading =
             rm_stats_take(&new[c].stats, counting, sample->values[c], sample->t_ns);

@@ -24,8 +24,9 @@ struct rm_column {
     uint32_t metric;
     uint32_t source;      /* index of the source that reads it */
     int32_t kind;         /* RESMON_GAUGE or RESMON_COUNTER */
-    uint32_t is_interval; /* a gauge of the time since the reading before */
+    uint32_t is_interval; /* as in struct rm_counting */
     double wrap;
+    double most_rate; /* counter: what it can grow by in a second; 0: anything */
     char instance[RM_INSTANCE_BYTES];
 };
 
@@ -36,6 +37,11 @@ struct rm_sampler_cost {
     uint64_t wall_ns; /* time spent taking samples */
     uint64_t wall_max_ns;
     uint64_t undelivered; /* rows that the delivery queue refused */
+    uint64_t skipped;     /* deadlines without a sample, to stay below max_overhead */
+    uint64_t delivery_ns; /* CPU time of the threads that call sinks and copy the recording */
+    uint64_t gpus_ns;     /* of the one that asks the GPUs' driver */
+    uint64_t stacks_ns;   /* of the one that has stacks taken */
+    uint64_t handlers_ns; /* time in the signal handler that takes them, on the program's threads */
 };
 
 /* The state after a sample; two copies in the block, the newer is published by header->commit. */
@@ -67,8 +73,7 @@ struct rm_sample {
     int64_t t_ns;
     struct rm_clock_pair clock;
     const double *values; /* one per column, as read */
-    double *ret_values;   /* the same with counters as growth since start; for delivery.  NULL: not
-                             wanted */
+    double *ret_values;   /* for delivery: counters as growth since start; NULL: not wanted */
 };
 
 /** Prepares the states of a freshly formatted block. */

@@ -71,10 +71,11 @@ void rm_sketch_add(struct rm_sketch *sketch, double value)
     }
 }
 
-double rm_sketch_quantile(const struct rm_sketch *sketch, double q)
+double rm_sketch_quantile(const struct rm_sketch *sketch, double q, double low, double high)
 {
+    const size_t first = bin_of(low), last = bin_of(high);
     uint64_t total = 0;
-    for (size_t i = 0; i < RM_SKETCH_BINS; i++) {
+    for (size_t i = first; i <= last; i++) {
         total += RM_LOAD(&sketch->bins[i]);
     }
     if (total == 0) {
@@ -84,11 +85,11 @@ double rm_sketch_quantile(const struct rm_sketch *sketch, double q)
     double exact = ceil(q * (double)total) - 1.0;
     uint64_t rank = exact > 0.0 ? (uint64_t)exact : 0;
     uint64_t seen = 0;
-    for (size_t i = 0; i < RM_SKETCH_BINS; i++) {
+    for (size_t i = first; i <= last; i++) {
         seen += RM_LOAD(&sketch->bins[i]);
         if (seen > rank) {
             return middle_of(i);
         }
     }
-    return middle_of(RM_SKETCH_BINS - 1);
+    return middle_of(last);
 }

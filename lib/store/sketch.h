@@ -22,7 +22,8 @@ struct rm_sketch {
 /** Counts a finite value.  One store: a reader at any time sees a valid sketch. */
 void rm_sketch_add(struct rm_sketch *sketch, double value);
 
-/** The value at quantile `q` (0 ... 1); NaN when nothing was counted. */
-double rm_sketch_quantile(const struct rm_sketch *sketch, double q);
+/** The value at quantile `q` (0 ... 1) of those from `low` to `high`; NaN when nothing was counted
+ * there.  Only the bins in between are read: pages that nobody wrote to stay untouched. */
+double rm_sketch_quantile(const struct rm_sketch *sketch, double q, double low, double high);
 
 #endif

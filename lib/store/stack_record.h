@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "store/block.h"
-#include "store/profile.h"
+#include "store/stack_kind.h"
 
 #define RM_STACK_DEPTH        128U /* frames of a stack at most */
 #define RM_STACK_SITES        32U  /* open scopes of a stack at most: the outermost */
@@ -25,9 +25,14 @@
 #define RM_MODULE_PATH_BYTES 256
 #define RM_BUILD_ID_BYTES    24
 
+/* In place of a code address: a name that is known when the stack is taken, of a process or of code
+ * that was made at run time.  The rest is where its text begins: "function", or "function\tfile".
+ */
+#define RM_STACK_NAME (UINT64_C(1) << 63)
+
 /* Node 0 is the root of all. */
 struct rm_stack_node {
-    uint64_t value; /* a code address, or of a scope the number of its site */
+    uint64_t value; /* a code address, RM_STACK_NAME, or of a scope the number of its site */
     uint32_t parent;
     uint32_t is_scope;
 };
@@ -39,6 +44,7 @@ struct rm_stack_entry {
     uint32_t flags;
     uint64_t samples[RM_STACK_KINDS];
     uint64_t weight[RM_STACK_KINDS]; /* ns, B, B */
+    double square[RM_STACK_KINDS];   /* of the weight's standard error */
 };
 
 struct rm_module_entry {
@@ -61,6 +67,8 @@ struct rm_stack_kind_entry {
     uint64_t period;
     uint64_t total;
     char reason[192];
+    uint64_t first, last; /* of what it is growth of, when sampling began, and now; B */
+    uint64_t has_levels;
 };
 
 /* The stacks of one peak; of two, that of the version counts. */
@@ -77,8 +85,10 @@ struct rm_stack_record {
     uint64_t node_count;   /* release */
     uint64_t stack_count;  /* release */
     uint64_t module_count; /* release */
+    uint64_t text_bytes;   /* release */
     uint64_t peak_version; /* release; 0: none; peaks[version & 1] and that half of the section */
     struct rm_peak_head peaks[2];
+    uint64_t highest_rss, highest_t_ns; /* that the watch for peaks saw; 0: none */
 };
 
 #endif

@@ -3,21 +3,13 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/compiler.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "store/published.h"
 
 #define NO_ROOM UINT32_MAX
-
-static uint64_t mask_for(uint64_t count)
-{
-    uint64_t size = 16;
-    while (size < 2 * count) {
-        size *= 2;
-    }
-    return size - 1;
-}
 
 resmon_status rm_stack_writer_open(struct rm_stack_writer *writer, const struct rm_block *block)
 {
@@ -25,12 +17,9 @@ resmon_status rm_stack_writer_open(struct rm_stack_writer *writer, const struct 
     *writer = (struct rm_stack_writer){
         .block = *block,
         .record = rm_block_record(block, RM_SECTION_STACK_RECORD, 0),
-        .node_mask = mask_for(sections[RM_SECTION_STACK_NODES].count),
-        .entry_mask = mask_for(sections[RM_SECTION_STACKS].count),
     };
-    writer->nodes = rm_alloc(writer->node_mask + 1, sizeof *writer->nodes);
-    writer->entries = rm_alloc(writer->entry_mask + 1, sizeof *writer->entries);
-    if (writer->nodes == NULL || writer->entries == NULL) {
+    if (!rm_map_reserve(&writer->nodes, sections[RM_SECTION_STACK_NODES].count) ||
+        !rm_map_reserve(&writer->entries, sections[RM_SECTION_STACKS].count)) {
         rm_stack_writer_close(writer);
         return rm_error(RESMON_ENOMEM, "out of memory for stacks");
     }
@@ -40,10 +29,9 @@ resmon_status rm_stack_writer_open(struct rm_stack_writer *writer, const struct 
 
 void rm_stack_writer_close(struct rm_stack_writer *writer)
 {
-    rm_free(writer->nodes);
-    rm_free(writer->entries);
-    writer->nodes = NULL;
-    writer->entries = NULL;
+    rm_map_free(&writer->nodes);
+    rm_map_free(&writer->entries);
+    rm_map_free(&writer->names);
 }
 
 static struct rm_stack_node *node_at(const struct rm_stack_writer *writer, uint32_t number)
@@ -62,29 +50,26 @@ static uint32_t make_node(struct rm_stack_writer *writer, const struct rm_stack_
     return (uint32_t)number;
 }
 
-/* Two multiplications as in MurmurHash3's last steps. */
-static uint64_t mixed(uint64_t a, uint64_t b)
+static uint64_t hash_of(uint64_t first, uint64_t second)
 {
-    uint64_t hash = (a ^ b * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
-    return (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53) >> 16;
+    return rm_hash_u64(rm_hash_u64(RM_HASH_START, first), second);
 }
 
-/* The child of a node, made if needed.  The table is at most half full. */
+/* The child of a node, made if needed. */
 static uint32_t child_of(struct rm_stack_writer *writer, uint32_t parent, uint64_t value,
                          uint32_t is_scope)
 {
     const struct rm_stack_node wanted = {value, parent, is_scope};
-    uint64_t slot = mixed(value, (uint64_t)parent << 1 | is_scope);
-    for (slot &= writer->node_mask; writer->nodes[slot] != 0;
-         slot = (slot + 1) & writer->node_mask) {
-        const struct rm_stack_node *node = node_at(writer, writer->nodes[slot]);
+    struct rm_map_search search = {.hash = hash_of(value, (uint64_t)parent << 1 | is_scope)};
+    for (uint32_t number; rm_map_next(&writer->nodes, &search, &number);) {
+        const struct rm_stack_node *node = node_at(writer, number);
         if (node->value == value && node->parent == parent && node->is_scope == is_scope) {
-            return writer->nodes[slot];
+            return number;
         }
     }
     uint32_t fresh = make_node(writer, &wanted);
     if (fresh != NO_ROOM) {
-        writer->nodes[slot] = fresh;
+        rm_map_add(&writer->nodes, search.hash, fresh);
     }
     return fresh;
 }
@@ -105,11 +90,10 @@ static struct rm_stack_entry *entry_of(struct rm_stack_writer *writer, uint32_t 
                                        uint32_t flags)
 {
     uint64_t count = writer->record->stack_count;
-    uint64_t slot = mixed(node, flags);
     struct rm_stack_entry *entry;
-    for (slot &= writer->entry_mask; writer->entries[slot] != 0;
-         slot = (slot + 1) & writer->entry_mask) {
-        entry = rm_block_record(&writer->block, RM_SECTION_STACKS, writer->entries[slot] - 1);
+    struct rm_map_search search = {.hash = hash_of(node, flags)};
+    for (uint32_t number; rm_map_next(&writer->entries, &search, &number);) {
+        entry = rm_block_record(&writer->block, RM_SECTION_STACKS, number);
         if (entry->node == node && entry->flags == flags) {
             return entry;
         }
@@ -120,9 +104,29 @@ static struct rm_stack_entry *entry_of(struct rm_stack_writer *writer, uint32_t 
     entry = rm_block_record(&writer->block, RM_SECTION_STACKS, count);
     entry->node = node;
     entry->flags = flags;
-    writer->entries[slot] = (uint32_t)count + 1;
+    rm_map_add(&writer->entries, search.hash, (uint32_t)count);
     RM_STORE_RELEASE(&writer->record->stack_count, count + 1);
     return entry;
+}
+
+uint64_t rm_stack_writer_name(struct rm_stack_writer *writer, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    struct rm_map_search search = {.hash = rm_hash_bytes(RM_HASH_START, text, bytes)};
+    for (uint32_t at; rm_map_next(&writer->names, &search, &at);) {
+        if (strcmp(rm_block_record(&writer->block, RM_SECTION_STACK_TEXTS, at), text) == 0) {
+            return RM_STACK_NAME | at;
+        }
+    }
+    uint64_t at = writer->record->text_bytes;
+    if (bytes > writer->block.header->sections[RM_SECTION_STACK_TEXTS].count - at ||
+        !rm_map_reserve(&writer->names, (uint64_t)writer->names.count + 1)) {
+        return 0;
+    }
+    memcpy(rm_block_record(&writer->block, RM_SECTION_STACK_TEXTS, at), text, bytes);
+    rm_map_add(&writer->names, search.hash, (uint32_t)at);
+    RM_STORE_RELEASE(&writer->record->text_bytes, at + bytes);
+    return RM_STACK_NAME | at;
 }
 
 static void add_to(uint64_t *number, uint64_t more)
@@ -135,17 +139,27 @@ void rm_stack_writer_lose(struct rm_stack_writer *writer, enum rm_stack_loss los
     add_to(&writer->record->lost[loss], count);
 }
 
-void rm_stack_writer_add(struct rm_stack_writer *writer, const struct rm_stack_sample *sample)
+void rm_stack_entry_weigh(struct rm_stack_entry *entry, int32_t kind, uint64_t weight,
+                          double square)
+{
+    double sum = entry->square[kind] + square;
+    add_to(&entry->weight[kind], weight);
+    rm_published_copy(&entry->square[kind], &sum, sizeof sum);
+}
+
+struct rm_stack_entry *rm_stack_writer_add(struct rm_stack_writer *writer,
+                                           const struct rm_stack_sample *sample)
 {
     uint32_t node = node_of(writer, sample);
     struct rm_stack_entry *entry =
         node != NO_ROOM ? entry_of(writer, node, sample->is_cut != 0 ? RM_STACK_IS_CUT : 0) : NULL;
     if (entry == NULL) {
         rm_stack_writer_lose(writer, RM_LOSS_ROOM, sample->count);
-        return;
+        return NULL;
     }
     add_to(&entry->samples[sample->kind], sample->count);
-    add_to(&entry->weight[sample->kind], sample->weight);
+    rm_stack_entry_weigh(entry, sample->kind, sample->weight, sample->square);
+    return entry;
 }
 
 void rm_stack_writer_set_kind(struct rm_stack_writer *writer, int32_t kind, resmon_status status,
@@ -165,6 +179,15 @@ void rm_stack_writer_set_total(struct rm_stack_writer *writer, int32_t kind, uin
 {
     RM_STORE(&writer->record->kinds[kind].total, total);
     RM_STORE(&writer->record->kinds[kind].has_total, 1);
+}
+
+void rm_stack_writer_set_levels(struct rm_stack_writer *writer, int32_t kind, uint64_t first,
+                                uint64_t last)
+{
+    struct rm_stack_kind_entry *entry = &writer->record->kinds[kind];
+    RM_STORE(&entry->first, first);
+    RM_STORE(&entry->last, last);
+    RM_STORE(&entry->has_levels, 1);
 }
 
 static int is_same_module(const struct rm_module_entry *a, const struct rm_module_entry *b)
@@ -233,4 +256,10 @@ void rm_stack_writer_add_peak(struct rm_stack_writer *writer, const struct rm_st
 void rm_stack_writer_publish_peak(struct rm_stack_writer *writer)
 {
     RM_STORE_RELEASE(&writer->record->peak_version, writer->record->peak_version + 1);
+}
+
+void rm_stack_writer_set_highest(struct rm_stack_writer *writer, uint64_t rss, uint64_t t_ns)
+{
+    RM_STORE(&writer->record->highest_t_ns, t_ns);
+    RM_STORE(&writer->record->highest_rss, rss);
 }

@@ -6,14 +6,15 @@
 #ifndef RM_STORE_STACK_WRITER_H
 #define RM_STORE_STACK_WRITER_H
 
+#include "base/map.h"
 #include "store/stack_record.h"
 
 struct rm_stack_writer {
     struct rm_block block;
     struct rm_stack_record *record;
-    uint32_t *nodes;   /* hash tables of numbers, 0: free */
-    uint32_t *entries; /* the number of an entry plus 1, by its node */
-    uint64_t node_mask, entry_mask;
+    struct rm_map nodes;   /* by parent and value, */
+    struct rm_map entries; /* and by node and flags; neither grows while stacks are added */
+    struct rm_map names;   /* by text */
 };
 
 /* A stack as it was taken: scopes from the outermost, addresses from the innermost. */
@@ -26,14 +27,32 @@ struct rm_stack_sample {
     int32_t kind;
     uint64_t count;  /* samples that it stands for */
     uint64_t weight; /* ns, B */
+    double square;   /* of the weight's standard error */
 };
+
+/** The variance of the weight of a sample that stands for `events`, as it is estimated where
+ * each is drawn by itself (Horvitz and Thompson). */
+static inline double rm_stack_square(uint64_t weight, uint64_t events)
+{
+    double each = events > 0 ? 1.0 / (double)events : 0.0;
+    return (double)weight * (double)weight * (1.0 - each);
+}
 
 /** RESMON_ENOMEM.  The block has room for stacks. */
 resmon_status rm_stack_writer_open(struct rm_stack_writer *writer, const struct rm_block *block);
 void rm_stack_writer_close(struct rm_stack_writer *writer);
 
-/** Counts a sample; one that finds no room is counted as lost. */
-void rm_stack_writer_add(struct rm_stack_writer *writer, const struct rm_stack_sample *sample);
+/** Counts a sample; one that finds no room is counted as lost (NULL). */
+struct rm_stack_entry *rm_stack_writer_add(struct rm_stack_writer *writer,
+                                           const struct rm_stack_sample *sample);
+
+/** What stands for a name in a stack's addresses, which is the same for the same text; 0: there is
+ * no room for it. */
+uint64_t rm_stack_writer_name(struct rm_stack_writer *writer, const char *text);
+
+/** Adds to the weight of what was counted, and to the square of its error. */
+void rm_stack_entry_weigh(struct rm_stack_entry *entry, int32_t kind, uint64_t weight,
+                          double square);
 
 void rm_stack_writer_lose(struct rm_stack_writer *writer, enum rm_stack_loss loss, uint64_t count);
 
@@ -42,6 +61,8 @@ void rm_stack_writer_set_kind(struct rm_stack_writer *writer, int32_t kind, resm
                               const char *reason);
 void rm_stack_writer_set_period(struct rm_stack_writer *writer, int32_t kind, uint64_t period);
 void rm_stack_writer_set_total(struct rm_stack_writer *writer, int32_t kind, uint64_t total);
+void rm_stack_writer_set_levels(struct rm_stack_writer *writer, int32_t kind, uint64_t first,
+                                uint64_t last);
 
 /** Adds a module, unless it is there already.  False: there is no room for it. */
 bool rm_stack_writer_add_module(struct rm_stack_writer *writer,
@@ -52,5 +73,8 @@ void rm_stack_writer_begin_peak(struct rm_stack_writer *writer, const struct rm_
 void rm_stack_writer_add_peak(struct rm_stack_writer *writer, const struct rm_stack_sample *sample,
                               uint64_t thread, const char name[16]);
 void rm_stack_writer_publish_peak(struct rm_stack_writer *writer);
+
+/** The highest RSS that was seen, whether or not it was a peak. */
+void rm_stack_writer_set_highest(struct rm_stack_writer *writer, uint64_t rss, uint64_t t_ns);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/stats.h"
 
+#include <stdbool.h>
+
 #include "base/clock.h"
 
 const double rm_over_limits[RM_OVER_COUNT] = {20.0, 40.0, 80.0, 100.0};
@@ -39,10 +41,18 @@ static struct rm_reading take_gauge(struct rm_stats *stats, double value, double
     return reading;
 }
 
-static struct rm_reading take_counter(struct rm_stats *stats, double wrap, double value, double dt)
+static double rate_of(struct rm_counting counting, double more, double dt)
+{
+    double rate = more / dt;
+    return counting.most_rate > 0.0 && rate > counting.most_rate ? counting.most_rate : rate;
+}
+
+static struct rm_reading take_counter(struct rm_stats *stats, struct rm_counting counting,
+                                      double value, double dt)
 {
     struct rm_reading reading = {.cell = rm_cell_empty(), .quantity = RM_NAN};
-    double more = stats->n > 0 ? growth(stats, wrap, value) : 0.0;
+    double since_start = counting.is_interval ? value : 0.0;
+    double more = stats->n > 0 ? growth(stats, counting.wrap, value) : since_start;
     reading.cell.last = stats->n > 0 ? stats->all.last : 0.0;
     stats->raw = value;
     if (isnan(more)) {
@@ -52,8 +62,8 @@ static struct rm_reading take_counter(struct rm_stats *stats, double wrap, doubl
     reading.cell.last += more;
     reading.cell.sum = more;
     reading.cell.weight = dt;
-    if (dt > 0.0) {
-        reading.quantity = more / dt;
+    if (dt >= RM_STATS_LEAST_RATE_S) {
+        reading.quantity = rate_of(counting, more, dt);
         reading.cell.min = reading.quantity;
         reading.cell.max = reading.quantity;
     }
@@ -64,7 +74,8 @@ struct rm_reading rm_stats_take(struct rm_stats *stats, struct rm_counting count
                                 int64_t t)
 {
     if (!isfinite(value)) {
-        if (counting.is_interval && stats->n == 0) {
+        bool is_first = stats->t_last == RM_NEVER;
+        if (counting.is_interval && stats->n == 0 && (is_first || !counting.is_counter)) {
             stats->t_last = t;
         }
         return (struct rm_reading){.cell = rm_cell_empty(), .quantity = RM_NAN};
@@ -72,7 +83,7 @@ struct rm_reading rm_stats_take(struct rm_stats *stats, struct rm_counting count
     double dt = stats->t_last != RM_NEVER && t > stats->t_last
                     ? (double)(t - stats->t_last) / (double)RM_NS_PER_S
                     : 0.0;
-    struct rm_reading reading = counting.is_counter ? take_counter(stats, counting.wrap, value, dt)
+    struct rm_reading reading = counting.is_counter ? take_counter(stats, counting, value, dt)
                                                     : take_gauge(stats, value, dt);
     if (stats->n == 0) {
         stats->first = reading.cell.last;

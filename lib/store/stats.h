@@ -16,6 +16,11 @@ extern const double rm_over_limits[RM_OVER_COUNT];
 
 #define RM_NEVER INT64_MIN
 
+/* Over less time than this, a rate would tell when readings came, and not what they are of: two
+ * samples may be almost at one time, where one was asked for.  What grew meanwhile is in totals and
+ * means, and in no rate. */
+#define RM_STATS_LEAST_RATE_S 0.5e-3
+
 struct rm_stats {
     uint64_t n;      /* readings */
     uint64_t resets; /* counter: times it ran backwards */
@@ -35,8 +40,10 @@ struct rm_reading {
 /* How a column is to be counted. */
 struct rm_counting {
     int is_counter;
-    int is_interval; /* gauge: stands for the time since the attempt before, even the first */
+    int is_interval; /* stands for the time since the first attempt, even where that gave nothing; a
+                        gauge: since the attempt before; a counter was 0 then */
     double wrap;     /* counter: it counts modulo this; 0: it never wraps */
+    double most_rate; /* counter: it cannot grow by more in a second; 0: no limit */
 };
 
 struct rm_stats rm_stats_empty(void);

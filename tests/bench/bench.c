@@ -159,11 +159,11 @@ void bench_psutil(const char *arguments, double ours_ns)
 {
     char command[512], line[256] = "";
     double ns;
-    (void)snprintf(command, sizeof command, "${RESMON_PYTHON:-python3} %s %s 2>/dev/null",
+    (void)snprintf(command, sizeof command, "\"${RESMON_PYTHON:-%s}\" %s %s 2>&1", BENCH_PYTHON,
                    BENCH_PSUTIL_PEER, arguments);
     FILE *output = popen(command, "r");
     if (output == NULL || fgets(line, sizeof line, output) == NULL) {
-        (void)snprintf(line, sizeof line, "python3 with psutil is not installed\n");
+        (void)snprintf(line, sizeof line, "%s cannot be run\n", BENCH_PYTHON);
     }
     if (output != NULL) {
         (void)pclose(output);

@@ -80,7 +80,7 @@ static resmon_monitor *start_monitor(const char *counters)
         .interval_ms = 10000,
         .domains = RESMON_DOMAIN_PROCESS,
         .scope_counters = counters,
-        .scope_meters = RESMON_METER_PERF,
+        .scopes = RESMON_METER_PERF,
         .max_meter_share = 1e9, /* take the meter every time */
     };
     resmon_monitor *monitor;

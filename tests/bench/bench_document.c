@@ -12,10 +12,12 @@
 
 #include <resmon/resmon.h>
 
+#include "base/buffer.h"
+#include "base/number.h"
 #include "bench.h"
-#include "sink/document.h"
-#include "sink/json.h"
-#include "store/run.h"
+#include "format/document.h"
+#include "format/json.h"
+#include "run/run.h"
 
 #define ROWS    1024
 #define COLUMNS 80
@@ -27,7 +29,7 @@ static resmon_run *make_run(void)
     if (run == NULL) {
         abort();
     }
-    run->state = "stopped";
+    run->info.state = "stopped";
     run->column_count = COLUMNS;
     run->row_count = ROWS;
     run->columns = rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns);
@@ -41,12 +43,12 @@ static resmon_run *make_run(void)
         abort();
     }
     for (size_t c = 0; c < COLUMNS; c++) {
-        run->columns[c] = (struct rm_run_column){.metric = "proc.mem.rss",
-                                                 .unit = "B",
-                                                 .instance = "",
-                                                 .source = "proc_mem",
-                                                 .kind = RESMON_GAUGE,
-                                                 .level = RESMON_LEVEL_PROCESS};
+        run->columns[c] = (resmon_column){.metric = "proc.mem.rss",
+                                          .unit = "B",
+                                          .instance = "",
+                                          .source = "proc_mem",
+                                          .kind = RESMON_GAUGE,
+                                          .level = RESMON_LEVEL_PROCESS};
     }
     srand(1);
     for (size_t i = 0; i < (size_t)ROWS * COLUMNS * RM_SERIES_KINDS; i++) {
@@ -55,23 +57,33 @@ static resmon_run *make_run(void)
     return run;
 }
 
-/* What any program that stores these numbers with cJSON must do. */
+static void print_numbers(struct rm_buffer *text, const double *values)
+{
+    rm_buffer_puts(text, "[");
+    for (size_t i = 0; i < ROWS; i++) {
+        char number[RM_NUMBER_BYTES];
+        rm_buffer_add(text, number, rm_number_double(number, values[i]));
+        rm_buffer_puts(text, i + 1 < ROWS ? "," : "]");
+    }
+}
+
+/* What any program must do that prints these numbers exactly, and reads them with cJSON. */
 static double floor_numbers(void *context, size_t count)
 {
     const resmon_run *run = context;
     double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
         for (size_t c = 0; c < COLUMNS * RM_SERIES_KINDS; c++) {
-            bool is_whole = true;
-            struct rm_json *array = rm_json_doubles(run->values + c * ROWS, ROWS, &is_whole);
             struct rm_json *back = NULL;
-            char *text = rm_json_print(array);
-            if (text == NULL || rm_json_parse(text, strlen(text), &back) != RESMON_OK) {
+            struct rm_buffer text;
+            rm_buffer_init(&text, SIZE_MAX / 4);
+            print_numbers(&text, run->values + c * ROWS);
+            if (text.status != RESMON_OK ||
+                rm_json_parse(text.text, text.length, &back) != RESMON_OK) {
                 abort();
             }
             rm_json_free(back);
-            rm_json_free_text(text);
-            rm_json_free(array);
+            rm_buffer_free(&text);
         }
     }
     return (bench_now_ns() - start) / (double)count;

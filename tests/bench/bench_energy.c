@@ -17,8 +17,8 @@
 #include "bench.h"
 #include "carbon/cpu_power.h"
 #include "collect/energy_zones.h"
+#include "os/perf.h"
 #include "store/scope_energy.h"
-#include "sys/perf.h"
 
 #define ZONES   4
 #define COUNTER "/sys/class/net/lo/statistics/rx_bytes"

@@ -18,9 +18,10 @@
 #include "base/compiler.h"
 #include "base/number.h"
 #include "bench.h"
+#include "format/csv.h"
 #include "metric/metric.h"
-#include "sink/csv.h"
-#include "store/run.h"
+#include "run/run.h"
+#include "sink/sinks.h"
 
 #define THREADS 4
 #define EVENTS  100000
@@ -95,10 +96,10 @@ static void add_rows(struct resmon_run *run)
     run->values = need(rm_arena_alloc(&run->strings, values, sizeof *run->values));
     for (size_t c = 0; c < COLUMNS; c++) {
         const struct rm_metric *metric = rm_metric_row(c);
-        run->columns[c] = (struct rm_run_column){.metric = metric->name,
-                                                 .unit = metric->unit,
-                                                 .kind = metric->kind & RM_KIND_MASK,
-                                                 .instance = ""};
+        run->columns[c] = (resmon_column){.metric = rm_metric_name(metric),
+                                          .unit = rm_metric_unit(metric),
+                                          .kind = metric->kind & RM_KIND_MASK,
+                                          .instance = ""};
     }
     for (size_t i = 0; i < ROWS; i++) {
         run->t_first[i] = run->t_last[i] = (int64_t)i * 120000000;
@@ -195,7 +196,7 @@ static double csv_lines(void *context, size_t count)
     const resmon_csv_options options = {.struct_size = sizeof options, .path = work->path};
     struct rm_sink sink;
     (void)count;
-    check(rm_csv_sink_new(&options, &sink));
+    check(rm_sink_make(rm_sink_kind_find("csv"), &options, &sink));
     check(sink.ops.start(sink.context, work->run));
     double start = bench_now_ns();
     for (size_t i = 0; i < ROWS; i++) {

@@ -18,7 +18,7 @@
 #include "base/compiler.h"
 #include "bench.h"
 #include "http_server.h"
-#include "store/run.h"
+#include "run/run.h"
 
 #define POINTS 1000000
 
@@ -67,9 +67,9 @@ static struct resmon_run *make_run(void)
 {
     struct resmon_run *run = need(rm_run_new());
     size_t values = (size_t)COLUMNS * RM_SERIES_KINDS * ROWS;
-    run->state = "stopped";
-    run->start_realtime_ns = INT64_C(1763670000000000000);
-    run->duration_ns = (int64_t)ROWS * 100000000;
+    run->info.state = "stopped";
+    run->info.start_realtime_ns = INT64_C(1763670000000000000);
+    run->info.duration_ns = (int64_t)ROWS * 100000000;
     run->column_count = COLUMNS;
     run->row_count = ROWS;
     run->columns = need(rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns));
@@ -78,8 +78,8 @@ static struct resmon_run *make_run(void)
     run->row_samples = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples));
     run->values = need(rm_arena_alloc(&run->strings, values, sizeof *run->values));
     for (size_t c = 0; c < COLUMNS; c++) {
-        run->columns[c] = (struct rm_run_column){
-            .metric = metrics[c], .unit = "1", .instance = "", .source = "", .stats = {.n = ROWS}};
+        run->columns[c] = (resmon_column){
+            .metric = metrics[c], .unit = "1", .instance = "", .source = "", .n = ROWS};
     }
     for (size_t i = 0; i < ROWS; i++) {
         run->t_first[i] = run->t_last[i] = (int64_t)i * 100000000;
@@ -181,7 +181,7 @@ static void bench_requests(struct bench *bench, struct work *work)
         {"calls that make the run", HTTP_RUN, 1},
         {"batches", HTTP_BATCH, 1},
         {"calls that finish the run", HTTP_UPDATE, 1},
-        {"other requests", HTTP_OTHER, 0},
+        {"others: the description", HTTP_OTHER, 1},
     };
     work->options.flags &= ~RESMON_MLFLOW_SERIES;
     (void)http_server_take_counts(work->server);

@@ -17,9 +17,9 @@
 #include <resmon/resmon.h>
 
 #include "bench.h"
-#include "engine/options.h"
 #include "engine/sampler.h"
-#include "sys/mapping.h"
+#include "os/mapping.h"
+#include "setup/options.h"
 
 static const char *const files[] = {
     "/proc/self/stat",    "/proc/self/io",         "/proc/self/statm",  "/proc/self/status",
@@ -113,7 +113,7 @@ static void set_up(struct setup *setup)
     check(rm_sampler_open(&setup->sampler));
     struct rm_block_sizes sizes = {
         .columns = setup->sampler.column_count,
-        .rows = setup->options.rows,
+        .rows = setup->options.values.rows,
         .sources = setup->sampler.source_count,
         .tags = 16,
         .sites = 2,

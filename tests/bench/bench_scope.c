@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,6 +88,26 @@ static double floor_peak(void *context, size_t count)
     return elapsed / (double)count;
 }
 
+/* What a scope asks of the kernel for the CPU time of a process without children, at both ends. */
+static double floor_tree_cpu(void *context, size_t count)
+{
+    (void)context;
+    struct rusage usage;
+    struct timespec now;
+    siginfo_t info;
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        for (int k = 0; k < 2; k++) {
+            if (getrusage(RUSAGE_CHILDREN, &usage) != 0 ||
+                clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) != 0) {
+                abort();
+            }
+            (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL);
+        }
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
 static double floor_line(void *context, size_t count)
 {
     (void)context;
@@ -116,6 +137,45 @@ static double scopes(void *context, size_t count)
     for (size_t i = 0; i < count; i++) {
         RESMON_SCOPE("bench");
         nothing();
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
+/* As in a thread of a pool: nothing else is open. */
+static double hung_scopes(void *context, size_t count)
+{
+    const uint64_t *under = context;
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        RESMON_SCOPE_UNDER(*under, "hung");
+        nothing();
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
+static double handles(void *context, size_t count)
+{
+    (void)context;
+    RESMON_SCOPE("handles");
+    volatile uint64_t sink = 0;
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        sink = resmon_scope_here();
+    }
+    (void)sink;
+    return (bench_now_ns() - start) / (double)count;
+}
+
+static double tasks(void *context, size_t count)
+{
+    const uint64_t *under = context;
+    static resmon_site site = {"task", __FILE__, "tasks", __LINE__, 0};
+    resmon_task *task;
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        if (resmon_task_begin(&site, *under, 0, &task) == RESMON_OK) {
+            resmon_task_end(task);
+        }
     }
     return (bench_now_ns() - start) / (double)count;
 }
@@ -208,13 +268,13 @@ static double scopes_2(void *context, size_t count)
     return in_two_threads(scopes, count);
 }
 
-static resmon_monitor *start_monitor(uint64_t meters, size_t max_events)
+static resmon_monitor *start_monitor(uint64_t meters, size_t events)
 {
     resmon_monitor_options options = {
         .struct_size = sizeof options,
         .interval_ms = 10000,
-        .scope_meters = meters,
-        .max_events = max_events,
+        .scopes = meters,
+        .events = events,
         .max_meter_share = 1e9, /* take the meter every time */
     };
     resmon_monitor *monitor;
@@ -293,6 +353,16 @@ int main(int argc, char **argv)
     bench_ratio(&bench, "scope, wall, alternating children", floor_clock, alternating_scopes, NULL,
                 count, 0.0);
     bench_ratio(&bench, "scope, wall, two threads", floor_clock_2, scopes_2, NULL, count, 1.25);
+    uint64_t under;
+    {
+        RESMON_SCOPE("submits");
+        RESMON_SCOPE("work");
+        under = resmon_scope_here();
+    }
+    bench_ratio(&bench, "scope under a handle", floor_clock, hung_scopes, &under, count, 0.0);
+    bench_value(&bench, "resmon_scope_here()", bench_median(&bench, handles, NULL, count), "ns",
+                0.0);
+    bench_ratio(&bench, "a task, begun and ended", floor_clock, tasks, &under, 100000, 0.0);
     bench_ratio(&bench, "RESMON_LINE()", floor_line, lines, NULL, 20000, 0.0);
     resmon_monitor_free(monitor);
 
@@ -302,6 +372,10 @@ int main(int argc, char **argv)
     resmon_monitor_free(monitor);
     monitor = start_monitor(RESMON_METER_CPU, 0);
     bench_ratio(&bench, "scope, wall + CPU time", floor_clock, scopes, NULL, 100000, 0.0);
+    resmon_monitor_free(monitor);
+    monitor = start_monitor(RESMON_METER_PCPU, 0);
+    bench_ratio(&bench, "scope, wall + CPU time of the process", floor_tree_cpu, scopes, NULL,
+                20000, 1.3);
     resmon_monitor_free(monitor);
     monitor = start_monitor(RESMON_METER_IO, 0);
     bench_ratio(&bench, "scope, wall + I/O", floor_clock, scopes, NULL, 20000, 0.0);

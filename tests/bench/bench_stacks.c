@@ -3,7 +3,8 @@
  * What taking stacks costs the threads that are sampled, in their own CPU time: a program that only
  * computes, 15 calls deep, one that builds a table in fresh memory, and one that only touches fresh
  * pages, without and with a monitor.  Beside gperftools' profiler at the same rate, where it is
- * installed, and beside what the kernel takes for the same samples when nobody reads them.
+ * installed, and beside what the kernel takes for the same samples when nobody reads them.  And
+ * what it costs another process whose stacks are taken from outside.
  */
 #include <dlfcn.h>
 #include <linux/perf_event.h>
@@ -15,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -196,7 +198,7 @@ static int has_kernel_samples(void)
 
 /* ---- with a monitor ---------------------------------------------------------------------- */
 
-static resmon_monitor *start(const struct load *load)
+static resmon_monitor *start_of(const struct load *load, pid_t pid)
 {
     resmon_monitor *monitor = NULL;
     const resmon_monitor_options options = {
@@ -205,6 +207,7 @@ static resmon_monitor *start(const struct load *load)
         .domains = RESMON_DOMAIN_PROCESS,
         .stacks = load->stacks,
         .stack_hz = load->hz,
+        .pid = pid,
     };
     if (resmon_monitor_new(&options, &monitor) != RESMON_OK ||
         resmon_monitor_start(monitor) != RESMON_OK) {
@@ -212,6 +215,11 @@ static resmon_monitor *start(const struct load *load)
         exit(2);
     }
     return monitor;
+}
+
+static resmon_monitor *start(const struct load *load)
+{
+    return start_of(load, 0);
 }
 
 static void finish(resmon_monitor *monitor, struct load *load, double cpu_ns)
@@ -241,6 +249,61 @@ static double sampled(void *context, size_t count)
     double each = load->work(NULL, count);
     finish(monitor, load, each * (double)count);
     return each;
+}
+
+/* ---- from outside ------------------------------------------------------------------------- */
+
+/* What the work takes in a process of its own, which waits until it is observed. */
+static double in_child(struct load *load, size_t count, bool is_observed)
+{
+    int gate[2], result[2];
+    double each = 0;
+    char byte = 'g';
+    if (pipe(gate) != 0 || pipe(result) != 0) {
+        abort();
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool may_go = read(gate[0], &byte, 1) == 1;
+        each = may_go ? load->work(NULL, count) : 0;
+        _exit(write(result[1], &each, sizeof each) == (ssize_t)sizeof each ? 0 : 1);
+    }
+    resmon_monitor *monitor = is_observed ? start_of(load, pid) : NULL;
+    if (write(gate[1], &byte, 1) != 1 || read(result[0], &each, sizeof each) < 0) {
+        abort();
+    }
+    (void)waitpid(pid, NULL, 0);
+    if (monitor != NULL) {
+        finish(monitor, load, each * (double)count);
+    }
+    for (int i = 0; i < 2; i++) {
+        (void)close(gate[i]);
+        (void)close(result[i]);
+    }
+    return each;
+}
+
+static double alone_in_child(void *context, size_t count)
+{
+    return in_child(context, count, false);
+}
+
+static double sampled_in_child(void *context, size_t count)
+{
+    return in_child(context, count, true);
+}
+
+static void bench_outside(struct bench *bench)
+{
+    struct load cpu = {.work = computing, .stacks = RESMON_STACKS_CPU, .hz = 99};
+    struct load table = {.work = building, .stacks = RESMON_STACKS_MEMORY};
+    struct load pages = {.work = touching, .stacks = RESMON_STACKS_MEMORY};
+    bench_ratio(bench, "CPU of another process that computes, stacks at 99 Hz from outside",
+                alone_in_child, sampled_in_child, &cpu, 200000, 1.02);
+    bench_ratio(bench, "CPU of one that builds a table, a stack each 64 page faults",
+                alone_in_child, sampled_in_child, &table, 1, 1.05);
+    bench_ratio(bench, "CPU of one that only touches pages, the same", alone_in_child,
+                sampled_in_child, &pages, 4, 0);
 }
 
 /* ---- following one stack ----------------------------------------------------------------- */
@@ -370,6 +433,7 @@ int main(int argc, char **argv)
         bench_ratio(&bench, "a stack each 64 faults, above sampled", touching_counted, sampled,
                     &toucher, 4, 1.03);
     }
+    bench_outside(&bench);
     bench_following(&bench);
     return bench_end(&bench);
 }

@@ -14,9 +14,9 @@
 
 #include "bench.h"
 #include "metric/metric.h"
+#include "os/mapping.h"
 #include "store/block.h"
 #include "store/series.h"
-#include "sys/mapping.h"
 
 struct store {
     struct rm_mapping mapping;

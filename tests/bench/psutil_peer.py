@@ -7,7 +7,7 @@ import time
 try:
     import psutil
 except ImportError:
-    print("psutil is not installed")
+    print(f"psutil is not installed for {sys.executable} (RESMON_PYTHON chooses another)")
     sys.exit(77)
 
 

@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "collect/collect.h"
-#include "sys/host.h"
+#include "collect/order.h"
+#include "os/host.h"
 
 #define PID      7
 #define READINGS 3
@@ -218,27 +219,29 @@ static void close_one(const struct rm_collector *collector, struct opened *opene
 static void collect_all(const uint8_t *data, size_t size)
 {
     static struct opened opened[64];
+    static const struct rm_collector *order[RM_MOST_COLLECTORS];
     struct rm_collect collect;
     struct rm_host host;
     PROMISE(rm_collector_count <= RM_ARRAY_LEN(opened));
+    PROMISE(rm_collect_order(rm_collectors, rm_collector_count, order) == RESMON_OK);
     if (rm_collect_init(&collect, fuzz_directory(), PID, RESMON_FLAG_SMAPS) != RESMON_OK) {
         return;
     }
     rm_host_read(&host, &collect.root, &collect.scratch, collect.proc_dir);
     for (size_t i = 0; i < rm_collector_count; i++) {
-        open_one(&collect, rm_collectors[i], &opened[i]);
+        open_one(&collect, order[i], &opened[i]);
     }
     for (int reading = 0; reading < READINGS; reading++) {
         collect.now_ns += 1000000000;
         for (size_t i = 0; i < rm_collector_count; i++) {
-            read_one(&collect, rm_collectors[i], &opened[i]);
+            read_one(&collect, order[i], &opened[i]);
         }
         if (reading == 0) {
             write_files(data, size, LATER);
         }
     }
     for (size_t i = 0; i < rm_collector_count; i++) {
-        close_one(rm_collectors[i], &opened[i]);
+        close_one(order[i], &opened[i]);
     }
     rm_collect_free(&collect);
 }

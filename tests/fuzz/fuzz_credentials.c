@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #include <resmon/resmon.h>
 
-#include "sink/mlflow_config.h"
+#include "net/mlflow_config.h"
 
 static struct rm_mlflow_config config;
 

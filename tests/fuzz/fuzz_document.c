@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Run documents: read, reported, exported, written, and read again. */
+#include "../report_in_full.h"
 #include "fuzz.h"
 
 #include <unistd.h>
@@ -7,7 +8,7 @@
 #include <resmon/resmon.h>
 
 #include "../arrow_consumer.h"
-#include "sink/document.h"
+#include "format/document.h"
 
 static void export_arrow(const resmon_run *run)
 {
@@ -38,7 +39,7 @@ static void print_and_parse(const resmon_run *run)
 static void report(const resmon_run *run)
 {
     char *text = NULL;
-    resmon_status status = resmon_report_text(run, &text);
+    resmon_status status = report_in_full(run, &text);
     PROMISE(status == RESMON_OK || status == RESMON_ENOMEM || status == RESMON_ERANGE);
     resmon_text_free(text);
 }

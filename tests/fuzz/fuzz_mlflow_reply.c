@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #include <resmon/resmon.h>
 
-#include "sink/mlflow_client.h"
+#include "net/mlflow_client.h"
 
 static struct rm_mlflow_config config;
 static struct rm_mlflow_client client;

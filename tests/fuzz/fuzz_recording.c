@@ -4,6 +4,7 @@
  * else is poured into a block of sizes that its first bytes choose, so that the fuzzer need not
  * find a hash to get past the table of contents.
  */
+#include "../report_in_full.h"
 #include "fuzz.h"
 
 #include <unistd.h>
@@ -12,8 +13,9 @@
 
 #include "../arrow_consumer.h"
 #include "base/compiler.h"
-#include "sink/document.h"
-#include "store/run.h"
+#include "format/document.h"
+#include "format/json.h"
+#include "run/run.h"
 
 #define ALIGNMENT 64
 
@@ -22,7 +24,7 @@ static void use(resmon_run *run)
     char path[96];
     char *text = NULL;
     resmon_run *again = NULL;
-    resmon_status status = resmon_report_text(run, &text);
+    resmon_status status = report_in_full(run, &text);
     PROMISE(status == RESMON_OK || status == RESMON_ENOMEM || status == RESMON_ERANGE);
     resmon_text_free(text);
     for (size_t i = 0; i < resmon_run_scope_count(run); i++) {
@@ -37,16 +39,21 @@ static void use(resmon_run *run)
         PROMISE(event.depth < 256 && event.is_open <= 1);
         PROMISE(event.start_ns >= 0 && event.duration_ns >= 0);
     }
+    resmon_run_end end = {.struct_size = sizeof end};
+    PROMISE(resmon_run_get_end(run, &end) == RESMON_OK && strlen(end.text) < 256);
+    PROMISE(end.reason >= RESMON_END_UNKNOWN && end.reason <= RESMON_END_KILLED);
+    PROMISE(end.exit_status >= 0 && end.signal_number >= 0);
     struct arrow_verdict verdict;
     PROMISE(arrow_check_run(&verdict, run, RESMON_SERIES_VALUE));
     (void)snprintf(path, sizeof path, "%s/run.json", fuzz_directory());
-    if (rm_document_save(run, path) == RESMON_OK) {
+    PROMISE(rm_document_save(run, path) == RESMON_OK);
+    if (rm_json_check() == RESMON_OK) {
         PROMISE(resmon_run_load(path, &again) == RESMON_OK);
         PROMISE(resmon_run_scope_count(again) == resmon_run_scope_count(run));
         PROMISE(resmon_run_event_count(again) == resmon_run_event_count(run));
         resmon_run_free(again);
-        (void)unlink(path);
     }
+    (void)unlink(path);
 }
 
 static void decode(void *memory, uint64_t bytes)
@@ -89,6 +96,7 @@ static void pour(const uint8_t *data, size_t size)
         .events = data[9] % 4,
         .scope_energy = 1,
         .scope_counters = data[9] / 4 % 3,
+        .scope_tallies = data[9] / 12 % 2,
     };
     uint64_t bytes = 0;
     struct rm_block block;

@@ -4,7 +4,7 @@
 
 #include <resmon/resmon.h>
 
-#include "sink/server_uri.h"
+#include "net/server_uri.h"
 
 #define MOST_BYTES 20000
 

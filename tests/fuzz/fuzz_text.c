@@ -12,12 +12,14 @@
 #include "base/text.h"
 #include "collect/pressure.h"
 #include "job/path_pattern.h"
-#include "sys/pid_stat.h"
+#include "os/pid_stat.h"
 
 static void parse_stat(struct rm_text text)
 {
     struct rm_pid_stat stat;
+    struct rm_pid_statm statm;
     (void)rm_pid_stat_parse(text, &stat);
+    (void)rm_pid_statm_parse(text, &statm);
 }
 
 static void parse_keys(struct rm_text text)

@@ -9,10 +9,10 @@
 
 #include "../unit/made_profile.h"
 #include "base/compiler.h"
+#include "format/document.h"
 #include "metric/metric.h"
+#include "run/run.h"
 #include "scope/session.h"
-#include "sink/document.h"
-#include "store/run.h"
 #include "store/series.h"
 #include "store/source.h"
 #include "store/tags.h"
@@ -36,6 +36,7 @@ static const struct rm_block_sizes sizes = {
     .events = 3,
     .scope_energy = 1,
     .scope_counters = 2,
+    .scope_tallies = 1,
 };
 
 static resmon_site sites[] = {{"load", "a.c", "main", 3, 0}, {"parse", "b.c", "parse", 5, 0}};
@@ -145,6 +146,9 @@ static void make(const char *name, uint64_t samples, bool has_scopes)
     }
     if (has_scopes) {
         visit_scopes(&session);
+        rm_end_store(block.header, &(resmon_run_end){.reason = RESMON_END_FAILED,
+                                                     .exit_status = 3,
+                                                     .text = "ValueError: seed"});
     }
     write_seed("recording", name, memory, (size_t)bytes);
     (void)snprintf(poured, sizeof poured, "poured-%s", name);
@@ -159,9 +163,22 @@ static void make(const char *name, uint64_t samples, bool has_scopes)
 /* With a profile and checkpoints, which no block has here. */
 static void make_stacks(void)
 {
-    struct rm_run_line lines[] = {
-        {"/src/train.c", "load", 10, 3, 0, 2000.0, RM_NAN, 1048576.0},
-        {"/src/train.c", "load", 12, 3, 2, 1500000.5, -4096.0, RM_NAN},
+    resmon_run_line lines[] = {
+        {.file = "/src/train.c",
+         .function = "load",
+         .line = 10,
+         .hits = 3,
+         .wall_ns = 2000.0,
+         .rss_bytes = RM_NAN,
+         .rss_max_bytes = 1048576.0},
+        {.file = "/src/train.c",
+         .function = "load",
+         .line = 12,
+         .hits = 3,
+         .rss_hits = 2,
+         .wall_ns = 1500000.5,
+         .rss_bytes = -4096.0,
+         .rss_max_bytes = RM_NAN},
     };
     char path[512];
     resmon_run *run = made_profile("/src/train.c");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/http as a fuzz target wants it: no network, and answers made of the fuzzer's bytes.  These
+ * net/http as a fuzz target wants it: no network, and answers made of the fuzzer's bytes.  These
  * take the place of the library's own, as the linker finds them first.
  */
 #ifndef RESMON_TESTS_NO_NETWORK_H
@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 
-#include "sink/http.h"
+#include "net/http.h"
 
 /* What the next exchanges come to; each begins with a byte that says of which kind it is. */
 static const uint8_t *answers_at;

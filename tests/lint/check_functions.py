@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""No function of the library is longer than 60 lines; pmccabe counts."""
+"""No function of the library and the command is longer than 60 lines; pmccabe counts."""
 import pathlib
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ root = pathlib.Path(sys.argv[1])
 if shutil.which("pmccabe") is None:
     print("skipped: pmccabe is not installed")
     sys.exit(77)
-files = sorted(str(path) for path in (root / "lib").rglob("*.c"))
+files = sorted(str(path) for folder in ("lib", "bindings/cli") for path in (root / folder).rglob("*.c"))
 lines = subprocess.run(["pmccabe", *files], capture_output=True, text=True, check=True).stdout.splitlines()
 problems = []
 for line in lines:

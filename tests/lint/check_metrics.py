@@ -25,7 +25,7 @@ for number, token, name, unit, kind, level, origin, help_ in rows:
         problems.append(f"metrics.def: token {token} is not the name {name}")
     if unit not in ("B", "s", "%", "1", "J", "W", "Hz", "C"):
         problems.append(f"metrics.def: {name} has unit {unit}")
-    if kind not in ("GAUGE", "INTERVAL", "COUNTER"):
+    if kind not in ("GAUGE", "INTERVAL", "COUNTER", "GROWTH"):
         problems.append(f"metrics.def: {name} has kind {kind}")
 print("\n".join(problems) or f"{len(rows)} metrics are in order")
 sys.exit(1 if problems or len(rows) < 100 else 0)

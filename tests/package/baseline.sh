@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The example that compares a command with idling, and what it does with commands that fail.
+# The command that compares a command with idling, and what it does with commands that fail.
 set -eu
-baseline=$1/examples/baseline
-[ -x "$baseline" ] || { echo "skipped: the examples are not built"; exit 77; }
+resmon=$1/bin/resmon
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -18,7 +17,7 @@ ends_with() { # code, argument...
     expected=$1
     shift
     code=0
-    "$baseline" "$@" >out 2>err || code=$?
+    "$resmon" baseline "$@" >out 2>err || code=$?
     [ "$code" -eq "$expected" ] || fail "baseline $*: code $code instead of $expected"
 }
 
@@ -33,11 +32,11 @@ ends_with 7 --rounds 3 --pause 0 sh -c 'sleep 0.1; exit 7'
 [ ! -s out ] && [ "$(grep -c 'running sh' err)" -eq 1 ] || fail "it went on after a failure"
 ends_with 143 --pause 0 sh -c 'kill $$'
 ends_with 127 --pause 0 ./nonexistent
-ends_with 1 --pause 0 true
+ends_with 125 --pause 0 true
 grep -q 'too short to compare' err || fail "nothing was said of a short command"
 for bad in "" "--rounds" "--rounds 0 true" "--rounds 1x true" "--pause -1 true" "--moon 1 true" "--rounds 2"; do
     # shellcheck disable=SC2086
-    ends_with 2 $bad
-    grep -q '^usage: baseline' err || fail "no usage for '$bad'"
+    ends_with 125 $bad
+    grep -q "resmon help baseline" err || fail "no usage for '$bad'"
 done
 echo "table, statement and exit codes are as they should be"

@@ -20,18 +20,20 @@ quietly() {
 run() {
     quietly "$1"
     RESMON="json=$work/run.json" quietly "$1"
-    [ -s "$work/run.json" ] || grep -q "built without JSON" "$log" ||
+    [ -s "$work/run.json" ] ||
         { cat "$log"; echo "no run document from $1"; exit 1; }
     rm -f "$work/run.json"
 }
 
-by_cmake() { # name, HOW, LINK, prefix
-    quietly "$cmake" -S "$here/consumer" -B "$work/$1" -DHOW="$2" -DLINK="$3" -DRESMON_SOURCE="$source" \
-        -DCMAKE_PREFIX_PATH="$4" -DCMAKE_BUILD_TYPE=Release
+by_cmake() { # name, HOW, prefix
+    quietly "$cmake" -S "$here/consumer" -B "$work/$1" -DHOW="$2" -DRESMON_SOURCE="$source" \
+        -DCMAKE_PREFIX_PATH="$3" -DCMAKE_BUILD_TYPE=Release
     quietly "$cmake" --build "$work/$1" -j 2
-    run "$work/$1/consumer-c"
-    run "$work/$1/consumer-cpp"
-    echo "ok: $1"
+    for link in shared static; do
+        run "$work/$1/consumer-c-$link"
+        run "$work/$1/consumer-cpp-$link"
+        echo "ok: $1-$link"
+    done
 }
 
 quietly "$cmake" -S "$source" -B "$work/lib" -DRESMON_BUILD_TESTS=OFF -DRESMON_BUILD_EXAMPLES=OFF \
@@ -40,11 +42,9 @@ quietly "$cmake" -S "$source" -B "$work/lib" -DRESMON_BUILD_TESTS=OFF -DRESMON_B
 quietly "$cmake" --build "$work/lib" -j 2
 quietly "$cmake" --install "$work/lib"
 
-for link in shared static; do
-    by_cmake "install-$link" find_package $link "$work/prefix"
-    by_cmake "build-tree-$link" find_package $link "$work/lib"
-    by_cmake "subdirectory-$link" add_subdirectory $link ""
-done
+by_cmake install find_package "$work/prefix"
+by_cmake build-tree find_package "$work/lib"
+by_cmake subdirectory add_subdirectory ""
 
 if command -v pkg-config >/dev/null 2>&1; then
     export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"
@@ -52,9 +52,14 @@ if command -v pkg-config >/dev/null 2>&1; then
     quietly "$cc" "$here/consumer/main.c" -o "$work/shared" $(pkg-config --cflags --libs resmon)
     LD_LIBRARY_PATH="$work/prefix/lib" run "$work/shared"
     # shellcheck disable=SC2046
-    quietly "$cc" -std=c11 "$work/prefix/share/doc/resmon/examples/recover.c" -o "$work/recover" \
-        -D_XOPEN_SOURCE=700 $(pkg-config --cflags --libs resmon)
+    quietly "$cc" -std=c11 "$work/prefix/share/doc/resmon/examples/energy.c" -o "$work/energy" \
+        -D_XOPEN_SOURCE=700 $(pkg-config --cflags --libs resmon) -lm -pthread
     echo "ok: pkg-config shared"
+    # Without the development files of what is inside of it.
+    alone=$(PKG_CONFIG_LIBDIR="$work/prefix/lib/pkgconfig" pkg-config --cflags --libs resmon) ||
+        { echo "the package of the shared library wants others"; exit 1; }
+    case $alone in *cjson*) echo "the shared library's flags: $alone"; exit 1 ;; esac
+    echo "ok: pkg-config without other packages"
     # shellcheck disable=SC2046
     quietly "$cc" "$here/consumer/main.c" -o "$work/static" $(pkg-config --cflags resmon) \
         "$work/prefix/lib/libresmon.a" $(pkg-config --static --libs resmon | sed 's/-lresmon//')

@@ -8,22 +8,26 @@ lib = ctypes.CDLL(sys.argv[1])
 
 class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("interval_ms", ctypes.c_uint64),
-                ("max_rows", ctypes.c_size_t), ("domains", ctypes.c_uint64), ("flags", ctypes.c_uint64),
-                ("pid", ctypes.c_int64), ("scope_meters", ctypes.c_uint64),
+                ("rows", ctypes.c_size_t), ("domains", ctypes.c_uint64), ("flags", ctypes.c_uint64),
+                ("pid", ctypes.c_int64), ("scopes", ctypes.c_uint64),
                 ("max_overhead", ctypes.c_double), ("max_meter_share", ctypes.c_double),
                 ("name", ctypes.c_char_p), ("fs_root", ctypes.c_char_p), ("record", ctypes.c_char_p),
-                ("max_tags", ctypes.c_size_t), ("max_scope_paths", ctypes.c_size_t),
-                ("max_scope_threads", ctypes.c_size_t), ("max_scope_depth", ctypes.c_size_t),
-                ("stop_timeout_ms", ctypes.c_uint64), ("max_events", ctypes.c_size_t),
+                ("tags", ctypes.c_size_t), ("scope_paths", ctypes.c_size_t),
+                ("scope_threads", ctypes.c_size_t), ("scope_depth", ctypes.c_size_t),
+                ("stop_timeout_ms", ctypes.c_uint64), ("events", ctypes.c_size_t),
                 ("carbon", ctypes.c_void_p), ("stacks", ctypes.c_uint64), ("stack_hz", ctypes.c_uint64),
                 ("fault_period", ctypes.c_uint64), ("counters", ctypes.c_char_p),
-                ("scope_counters", ctypes.c_char_p)]
+                ("scope_counters", ctypes.c_char_p), ("command", ctypes.c_char_p), ("cgroup", ctypes.c_char_p)]
 
 
-class Statistics(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("n", ctypes.c_uint64), ("resets", ctypes.c_uint64)] + [
-        (name, ctypes.c_double) for name in ("first", "last", "min", "max", "mean", "integral", "p50", "p95",
-                                             "duration_s", "over20_s", "over40_s", "over80_s", "over100_s")]
+class Column(ctypes.Structure):
+    _fields_ = ([("struct_size", ctypes.c_size_t)]
+                + [(name, ctypes.c_char_p) for name in ("metric", "instance", "unit", "source")]
+                + [("n", ctypes.c_uint64)]
+                + [(name, ctypes.c_double) for name in ("first", "last", "min", "max", "mean", "integral", "p50", "p95",
+                                                        "duration_s")]
+                + [("resets", ctypes.c_uint64), ("over_s", ctypes.c_double * 4), ("kind", ctypes.c_int32),
+                   ("level", ctypes.c_int32)])
 
 
 Compared = ctypes.c_double * 5  # work, idle, difference, low, high
@@ -58,7 +62,8 @@ class SinkOps(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("start", OnRun), ("rows", OnRows),
                 ("tag", OnTag), ("stop", OnRun), ("flush", ctypes.CFUNCTYPE(STATUS, POINTER)),
                 ("close", ctypes.CFUNCTYPE(None, POINTER)), ("snapshot", OnRun),
-                ("snapshot_interval_ms", ctypes.c_uint64), ("flags", ctypes.c_uint64)]
+                ("snapshot_interval_ms", ctypes.c_uint64), ("flags", ctypes.c_uint64),
+                ("parts", ctypes.c_uint64)]
 
 
 class DoctorEntry(ctypes.Structure):
@@ -93,7 +98,7 @@ def check(status):
 
 
 monitor, run, site = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-options = Options(struct_size=ctypes.sizeof(Options), interval_ms=5, name=b"from python", scope_meters=7)
+options = Options(struct_size=ctypes.sizeof(Options), interval_ms=5, name=b"from python", scopes=7)
 check(lib.resmon_monitor_new(ctypes.byref(options), ctypes.byref(monitor)))
 seen = {"start": 0, "rows": 0, "tags": [], "rss": 0.0, "stop": 0, "snapshots": 0}
 rss = ctypes.c_size_t()
@@ -139,8 +144,8 @@ check(lib.resmon_monitor_snapshot(monitor, ctypes.byref(run)))
 assert lib.resmon_run_scope_count(run) == 1
 column = ctypes.c_size_t()
 check(lib.resmon_run_find_column(run, b"proc.mem.rss", None, ctypes.byref(column)))
-statistics = Statistics(struct_size=ctypes.sizeof(Statistics))
-check(lib.resmon_run_get_statistics(run, column, ctypes.byref(statistics)))
+statistics = Column(struct_size=ctypes.sizeof(Column))
+check(lib.resmon_run_get_column(run, column, ctypes.byref(statistics)))
 assert statistics.n >= 2 and statistics.max >= statistics.mean > 1e6
 assert seen["start"] == seen["stop"] == 1 and seen["tags"] == ["épsilon"], seen
 assert seen["rows"] >= statistics.n and seen["rss"] == statistics.max, (seen, statistics.n, statistics.max)
@@ -150,14 +155,14 @@ lib.resmon_run_series.restype = POINTER
 address = lib.resmon_run_series(run, column, 4)
 check(lib.resmon_run_export_arrow(run, 4, ctypes.byref(stream)))
 text, again = POINTER(), POINTER()
-if lib.resmon_run_document(run, ctypes.byref(text)) == 0:
-    document = ctypes.string_at(text)
-    lib.resmon_text_free(text)
-    check(lib.resmon_run_parse(document, ctypes.c_size_t(len(document)), ctypes.byref(again)))
+check(lib.resmon_run_document(run, ctypes.byref(text)))
+document = ctypes.string_at(text)
+lib.resmon_text_free(text)
+if lib.resmon_run_parse(document, ctypes.c_size_t(len(document)), ctypes.byref(again)) == 0:
     assert lib.resmon_run_scope_count(again) == 1
     lib.resmon_run_free(again)
 else:
-    assert b"without JSON" in lib.resmon_last_error(), lib.resmon_last_error()
+    assert b"RESMON_WITH_CJSON" in lib.resmon_last_error(), lib.resmon_last_error()
 lib.resmon_run_free(run)
 check(stream.get_next(ctypes.byref(stream), ctypes.byref(array)))
 stream.release(ctypes.byref(stream))

@@ -35,7 +35,7 @@ done
 check gcc -std=c11 $strict "$here/pins.c"
 # Masks of all bits, and of the machine's, grow with the bits.
 for name in $(sed -n 's/^#define \(RESMON_[A-Z0-9_]*\) \{1,\}(\{0,1\}-\{0,1\}\(UINT64_C(\)\{0,1\}[0-9].*/\1/p' "$include"/resmon/*.h |
-    grep -v '[A-Z]S_ALL$\|_METER_ALL$\|_DOMAIN_ALL$\|_DOMAIN_NODE$\|_VERSION_'); do
+    grep -v '[A-Z]S_ALL$\|_METER_ALL$\|_PART_ALL$\|_DOMAIN_ALL$\|_DOMAIN_NODE$\|_VERSION_'); do
     grep -q "^PIN($name, " "$here/pins.c" || { echo "$name is not pinned in pins.c"; exit 1; }
 done
 # A program may have the structs of Arrow from another header.

@@ -40,6 +40,14 @@ int use_macros(int n)
     default:
         break;
     }
+    /* clang-format off */
+    RESMON_SCOPE_UNDER(RESMON_HERE(), "two under"); RESMON_SCOPE_UNDER(0, "one handle");
+    /* clang-format on */
+    {
+        const uint64_t here = RESMON_HERE();
+        RESMON_SCOPE_UNDER(here, "under");
+        sum++;
+    }
     {
         RESMON_SCOPE("inner");
         {

@@ -21,8 +21,9 @@ int use_more(int n);
 
 int use_more(int n)
 {
-    const auto lambda = [n](int a) {
-        RESMON_SCOPE("lambda");
+    const uint64_t here = RESMON_HERE();
+    const auto lambda = [n, here](int a) {
+        RESMON_SCOPE_UNDER(here, "lambda");
         return a + n;
     };
     try {

@@ -38,6 +38,13 @@ PIN(RESMON_LEVEL_TREE, 2);
 PIN(RESMON_LEVEL_CGROUP, 3);
 PIN(RESMON_LEVEL_NODE, 4);
 PIN(RESMON_LEVEL_DEVICE, 5);
+PIN(RESMON_VIEW_OVER_20, 10);
+PIN(RESMON_VIEW_OVER_40, 11);
+PIN(RESMON_VIEW_OVER_80, 12);
+PIN(RESMON_VIEW_OVER_100, 13);
+PIN(RESMON_VIEW_CPU_HOURS, 14);
+PIN(RESMON_VIEW_UNUSED_CPU_HOURS, 15);
+PIN(RESMON_VALUE_BYTES, 32);
 
 /* monitor.h */
 PIN(RESMON_DOMAIN_PROCESS, 1);
@@ -54,10 +61,12 @@ PIN(RESMON_FLAG_SMAPS, 1);
 PIN(RESMON_FLAG_NO_SCOPES, 2);
 PIN(RESMON_FLAG_IDLE_NONE, 4);
 PIN(RESMON_FLAG_IDLE_ALLOCATED, 8);
+PIN(RESMON_FLAG_EACH, 16);
 PIN(RESMON_METER_WALL, 1);
 PIN(RESMON_METER_CPU, 2);
 PIN(RESMON_METER_RSS, 4);
 PIN(RESMON_METER_IO, 8);
+PIN(RESMON_METER_PCPU, 32);
 PIN(RESMON_METER_PERF, 16);
 
 /* run.h */
@@ -71,6 +80,14 @@ PIN(RESMON_SERIES_MIN, 1);
 PIN(RESMON_SERIES_MAX, 2);
 PIN(RESMON_SERIES_MEAN, 3);
 PIN(RESMON_SERIES_VALUE, 4);
+
+/* end.h */
+PIN(RESMON_END_UNKNOWN, 0);
+PIN(RESMON_END_RUNNING, 1);
+PIN(RESMON_END_FINISHED, 2);
+PIN(RESMON_END_FAILED, 3);
+PIN(RESMON_END_INTERRUPTED, 4);
+PIN(RESMON_END_KILLED, 5);
 
 /* stack.h */
 PIN(RESMON_STACKS_CPU, 1);
@@ -117,6 +134,8 @@ PIN(RESMON_MLFLOW_NO_ARTIFACT, 2);
 PIN(RESMON_MLFLOW_NO_SPOOL, 4);
 PIN(RESMON_MLFLOW_FINISH, 8);
 PIN(RESMON_MLFLOW_INSECURE_TLS, 16);
+PIN(RESMON_MLFLOW_SPOOL_ONLY, 32);
+PIN(RESMON_MLFLOW_MODEL_METRICS, 64);
 
 /* prometheus.h */
 PIN(RESMON_PROMETHEUS_KEEP, 1);
@@ -128,8 +147,24 @@ PIN(RESMON_PUSHGATEWAY_INSECURE_TLS, 1);
 /* promql.h */
 PIN(RESMON_PROMQL_INSECURE_TLS, 1);
 
+/* scope.h */
+PIN(RESMON_INSIDE, 1);
+
+/* report.h */
+PIN(RESMON_REPORT_BRIEF, 0);
+PIN(RESMON_REPORT_FULL, 1);
+PIN(RESMON_REPORT_ROWS, 2);
+PIN(RESMON_REPORT_WIDTH, 100);
+PIN(RESMON_REPORT_LEAST_WIDTH, 60);
+
 /* sink.h */
 PIN(RESMON_SINK_REMOTE, 1);
+PIN(RESMON_PART_SERIES, 1);
+PIN(RESMON_PART_SUMMARY, 2);
+PIN(RESMON_PART_SCOPES, 4);
+PIN(RESMON_PART_TAGS, 16);
+PIN(RESMON_PART_EVENTS, 32);
+PIN(RESMON_PART_STACKS, 64);
 PIN(RESMON_JSON_FINAL_ONLY, 1);
 PIN(RESMON_CSV_WHOLE_RUN, 1);
 
@@ -137,25 +172,58 @@ PIN(RESMON_CSV_WHOLE_RUN, 1);
     _Static_assert(offsetof(type, member) == (offset), #type "." #member " is pinned")
 
 /* Where pointers have 64 bits, as on all platforms that are supported. */
-AT(resmon_monitor_options, scope_meters, 48);
+AT(resmon_monitor_options, scopes, 48);
 AT(resmon_monitor_options, stacks, 152);
 AT(resmon_monitor_options, scope_counters, 184);
-AT(resmon_run_scope, counter_calls, 248);
-AT(resmon_run_scope, counter_running, 256);
-AT(resmon_run_scope, counter_provenance, 264);
+AT(resmon_run_info, state, 8);
+AT(resmon_run_info, handlers_ns, 128);
+AT(resmon_run_info, dropped_lines, 240);
+AT(resmon_run_end, text, 8);
+AT(resmon_run_end, exit_status, 20);
+AT(resmon_run_end, signal_number, 24);
+AT(resmon_run_fact_entry, group, 8);
+AT(resmon_run_fact_entry, value, 24);
+AT(resmon_run_fact_entry, is_number, 32);
+AT(resmon_run_tag, t_ns, 8);
+AT(resmon_run_tag, label, 16);
+AT(resmon_run_source, name, 8);
+AT(resmon_run_source, cost_ns, 40);
+AT(resmon_run_source, provenance, 68);
+AT(resmon_column, metric, 8);
+AT(resmon_column, mean, 80);
+AT(resmon_column, level, 164);
+AT(resmon_estimate, value, 0);
+AT(resmon_estimate, low, 8);
+AT(resmon_estimate, high, 16);
+AT(resmon_run_scope, name, 8);
+AT(resmon_run_scope, pcpu_process_ns, 224);
+AT(resmon_run_scope, energy_provenance, 492);
+AT(resmon_run_counter, name, 8);
 AT(resmon_run_counter, reason, 24);
+AT(resmon_run_counter, status, 32);
+AT(resmon_run_line, file, 8);
+AT(resmon_run_line, wall_ns, 40);
+AT(resmon_run_line, rss_max_bytes, 64);
+AT(resmon_run_event, name, 8);
+AT(resmon_run_event, start_ns, 32);
+AT(resmon_run_event, is_open, 56);
+AT(resmon_energy_part, name, 8);
+AT(resmon_energy_part, node_j, 24);
+AT(resmon_energy_part, provenance, 40);
+AT(resmon_energy, node_j, 8);
+AT(resmon_energy, g_per_kwh, 72);
+AT(resmon_energy, year, 128);
 AT(resmon_run_stack, scope, 8);
-AT(resmon_run_stack, frames, 16);
-AT(resmon_run_stack, is_cut, 24);
 AT(resmon_run_stack, samples, 32);
-AT(resmon_run_stack, weight, 56);
-AT(resmon_run_frame, module, 24);
+AT(resmon_run_stack, error, 80);
+AT(resmon_run_frame, function, 8);
+AT(resmon_run_frame, line, 32);
 AT(resmon_run_frame, module_offset, 56);
-AT(resmon_run_stack_info, status, 8);
-AT(resmon_run_stack_info, reason, 16);
-AT(resmon_run_stack_info, total, 48);
-AT(resmon_run_stack_info, lost, 56);
-AT(resmon_run_peak_stack, thread_id, 32);
-AT(resmon_run_peak_stack, is_cut, 64);
+AT(resmon_run_stack_info, reason, 8);
+AT(resmon_run_stack_info, error, 56);
+AT(resmon_run_stack_info, status, 96);
+AT(resmon_run_peak_stack, t_ns, 8);
+AT(resmon_run_peak_stack, scope, 48);
+AT(resmon_run_peak_stack, life_rss_bytes, 88);
 AT(resmon_stacks_options, format, 24);
 AT(resmon_stacks_options, kind, 28);

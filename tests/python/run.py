@@ -31,9 +31,10 @@ PACKAGES_SINCE = (3, 11)
 # The oldest and the newest Python run all tests that need no other package; those in between, what a version of Python
 # can change: the interface by ctypes, functions of all kinds, and the tracing of lines.
 BETWEEN = ("3.10", "3.11", "3.12")
-OF_THE_VERSION = ("test_import", "test_library", "test_monitor", "test_scopes", "test_lines", "test_run")
+OF_THE_VERSION = ("test_import", "test_library", "test_monitor", "test_scopes", "test_tasks", "test_lines",
+                  "test_run")
 # What a wheel holds besides the files of bindings/python/resmon.
-BUILT = {"resmon/libresmon.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson"}
+BUILT = {"resmon/libresmon.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson", "resmon/bin/resmon"}
 
 OUTSIDE = """
 import os, sys, resmon
@@ -45,7 +46,7 @@ monitor.save("run.json")
 run = resmon.load("run.json")
 assert [scope.path for scope in run.scopes] == ["sum"], run.scopes
 assert run.scopes[0].calls == 1 and 0 < run.scopes[0].wall_s < 60, run.scopes[0]
-libraries = {line.split()[-1] for line in open("/proc/self/maps") if "libresmon" in line or "libcjson" in line}
+libraries = {line.split()[-1] for line in open("/proc/self/maps") if "/libresmon.so" in line or "/libcjson.so" in line}
 assert len(libraries) == 2 and all(path.startswith(sys.prefix) for path in libraries), libraries
 print(f"resmon {resmon.__version__} on Python {sys.version.split()[0]}: {run.scopes[0]}")
 """
@@ -114,7 +115,7 @@ class Place:
 
 def package_files(sources):
     package = sources / "bindings/python"
-    return {str(path.relative_to(package)) for path in (package / "resmon").rglob("*")
+    return {str(path.relative_to(package)) for part in ("resmon", "resmon_command") for path in (package / part).rglob("*")
             if path.is_file() and "__pycache__" not in path.parts}
 
 

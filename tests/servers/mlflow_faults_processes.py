@@ -69,7 +69,7 @@ def exit_with_variable_and_no_server(case):
         fake.faults(rule)
         begin = time.monotonic()
         result = case.run(fake.uri, "plain", "work=50", env={
-            "RESMON": "mlflow,json=run.json,interval=10ms,stop=1s", "MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
+            "RESMON": "mlflow,json=run.json,interval=10ms,stop_timeout=1s", "MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
         assert time.monotonic() - begin < 1.05 + SLACK_S
         assert "mlflow" in result.errors and ".spool" in result.errors, result.errors
         fake.faults()
@@ -133,7 +133,7 @@ def a_thousand_ranks(case):
     assert len(state["runs"]) == 1, f"{len(state['runs'])} runs"
     run, = runs_of(state)
     nodes = RANKS // PER_NODE
-    steps = sorted(p["step"] for p in run["points"] if p["key"] == "resmon/run/wall_seconds")
+    steps = sorted(p["step"] for p in run["points"] if p["key"] == "system/resmon/run/wall_seconds")
     assert steps == list(range(nodes)), f"{len(steps)} steps: {steps[:20]}"
     assert all(run["tags"].get(f"resmon.node.{n}") == f"n{n:03}" for n in range(nodes))
     assert len(run["artifacts"]) == nodes, run["artifacts"]
@@ -155,7 +155,7 @@ def first_rank_never_comes(case):
     case.replay(None)
     run, = runs_of(fake.state())
     check_clean(fake.state())
-    assert {p["step"] for p in run["points"] if p["key"] == "resmon/run/wall_seconds"} == {0, 1}
+    assert {p["step"] for p in run["points"] if p["key"] == "system/resmon/run/wall_seconds"} == {0, 1}
 
 
 @case()
@@ -179,7 +179,7 @@ def ranks_of_an_attached_run(case):
     state = fake.state()
     check_clean(state)
     run, = state["runs"].values()
-    assert {p["step"] for p in run["points"] if p["key"] == "resmon/run/wall_seconds"} == {0, 1}
+    assert {p["step"] for p in run["points"] if p["key"] == "system/resmon/run/wall_seconds"} == {0, 1}
     assert sorted(run["artifacts"]) == ["resmon/node_1.json", "resmon/run.json"]
 
 

@@ -215,7 +215,7 @@ def replays_of_one_job_at_once(case):
     check_clean(state)
     run, = runs_of(state)
     assert run["info"]["status"] == "FINISHED"
-    assert {p["step"] for p in run["points"] if p["key"] == "resmon/run/wall_seconds"} == set(range(count))
+    assert {p["step"] for p in run["points"] if p["key"] == "system/resmon/run/wall_seconds"} == set(range(count))
 
 
 def node_of_job(node, count):

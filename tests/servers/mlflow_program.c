@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +29,7 @@ struct words {
     resmon_mlflow_options mlflow;
     resmon_monitor_options monitor;
     uint64_t work_ms;
+    uint64_t code;    /* of exit */
     const char *save; /* the run's document */
     const char *end;
 };
@@ -66,6 +66,7 @@ static const struct {
     {"interval", offsetof(struct words, monitor.interval_ms)},
     {"stop", offsetof(struct words, monitor.stop_timeout_ms)},
     {"work", offsetof(struct words, work_ms)},
+    {"code", offsetof(struct words, code)},
 };
 
 static const struct {
@@ -164,11 +165,24 @@ static void say_sinks(resmon_monitor *monitor)
     }
 }
 
+/* Not ru_maxrss, which begins with that of the program that started this one. */
+static long peak_rss_kb(void)
+{
+    char line[128];
+    long kb = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file != NULL && kb == 0 && fgets(line, sizeof line, file) != NULL) {
+        (void)sscanf(line, "VmHWM: %ld", &kb);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return kb;
+}
+
 static void say_usage(void)
 {
-    struct rusage usage;
-    (void)getrusage(RUSAGE_SELF, &usage);
-    (void)printf("{\"what\":\"end\",\"peak_rss_kb\":%ld}\n", usage.ru_maxrss);
+    (void)printf("{\"what\":\"end\",\"peak_rss_kb\":%ld}\n", peak_rss_kb());
     (void)fflush(stdout);
 }
 
@@ -210,7 +224,7 @@ static int work_plainly(const struct words *words)
 {
     work(words->work_ms, NULL);
     say_usage();
-    return 0;
+    return (int)words->code;
 }
 
 /* A child that has the monitor too, and ends by exit(). */
@@ -328,7 +342,7 @@ int main(int count, char **arguments)
 {
     struct words words = {
         .mlflow = {.struct_size = sizeof words.mlflow},
-        .monitor = {.struct_size = sizeof words.monitor, .interval_ms = 10, .max_rows = 100},
+        .monitor = {.struct_size = sizeof words.monitor, .interval_ms = 10, .rows = 100},
         .work_ms = 100,
         .end = "stop",
     };

@@ -20,15 +20,20 @@ prometheus = need("prometheus", "prometheus")
 curl = need("curl", "curl")
 
 UNITS = {"B": ("bytes", "bytes", 1), "s": ("seconds", "seconds", 1), "%": ("ratio", "percent", 100),
-         "1": ("", None, 1), "J": ("joules", "joules", 1), "W": ("watts", "watts", 1)}
+         "1": ("", None, 1), "J": ("joules", "joules", 1), "W": ("watts", "watts", 1),
+         "Hz": ("hertz", "hertz", 1), "C": ("celsius", "celsius", 1)}
 
 
 def series_name(column):
     """The rule of <resmon/prometheus.h>, once more."""
     word, spoken, divisor = UNITS[column["unit"]]
-    words = [w for w in re.split(r"[._]", column["metric"]) if w != spoken]
+    words = [w for w in re.split(r"[._]", column["metric"]) if w not in (spoken, word)]
     name = "_".join(["resmon"] + words + ([word] if word else []))
     return name + ("_total" if column["kind"] == "counter" else ""), divisor
+
+
+def instance_label(column):
+    return "mountpoint" if column["metric"].startswith("node.fs.") else "device"
 
 
 def run(*command, **more):
@@ -39,7 +44,7 @@ def read_texts(directory):
     with open(f"{directory}/real.json", encoding="utf-8") as file:
         document = json.load(file)
     texts = {}
-    for name in ("hostile", "real"):
+    for name in ("hostile", "real", "full"):
         with open(f"{directory}/{name}.prom", encoding="utf-8") as file:
             texts[name] = file.read()
     return document, texts
@@ -88,7 +93,7 @@ def check_blocks(directory, document):
         name, _ = series_name(column)
         wanted = wanted_points(document, index)
         labels = [f'__name__="{name}"']
-        labels += [f'mountpoint="{column["instance"]}"'] if column["instance"] else []
+        labels += [f'{instance_label(column)}="{column["instance"]}"'] if column["instance"] else []
         key = "{" + ", ".join(labels + [f'node="{node}"', f'pid="{pid:.0f}"']) + "}"
         got = points.get(key, [])
         assert bool(got) == bool(wanted), (key, len(got), len(wanted))
@@ -169,8 +174,7 @@ def check_push(directory):
                 name, divisor = series_name(column)
                 if summary.get("last") is None:
                     continue
-                label = "mountpoint" if column["metric"].startswith("node.fs.") else "device"
-                matcher = f'{{{label}="{column["instance"]}"}}' if column["instance"] else ""
+                matcher = f'{{{instance_label(column)}="{column["instance"]}"}}' if column["instance"] else ""
                 found = query(base, name + matcher)
                 assert len(found) == 1 and found[0][1] == summary["last"] / divisor, (name, found, summary)
                 checked += 1

@@ -2,7 +2,8 @@
 /*
  * Writes for prometheus.py what a program with the library writes:
  *
- *     prometheus_writer texts DIRECTORY     texts of a hostile run and of a real one
+ *     prometheus_writer texts DIRECTORY     texts of a hostile run, of a real one
+ *                                           and of one with every metric there is
  *     prometheus_writer live DIRECTORY      observes itself with a file there until stdin ends
  *     prometheus_writer push URL DIRECTORY  observes itself, pushes at the end, and saves the run
  *     prometheus_writer pod URL NAMESPACE POD FROM TO   what a Prometheus knows of a pod
@@ -14,7 +15,9 @@
 
 #include <resmon/resmon.h>
 
-#include "sink/push_url.h"
+#include "metric/metric.h"
+#include "net/push_url.h"
+#include "run/record.h"
 #include "unit/made_run.h"
 
 static int failed(const char *what)
@@ -63,10 +66,8 @@ static void work(void)
 
 static resmon_run *real_run(const char *directory)
 {
-    const resmon_monitor_options options = {.struct_size = sizeof options,
-                                            .interval_ms = 5,
-                                            .max_rows = 40,
-                                            .scope_meters = RESMON_METER_ALL};
+    const resmon_monitor_options options = {
+        .struct_size = sizeof options, .interval_ms = 5, .rows = 40, .scopes = RESMON_METER_ALL};
     char path[4096];
     resmon_monitor *monitor = NULL;
     resmon_run *run = NULL;
@@ -86,15 +87,44 @@ static resmon_run *real_run(const char *directory)
     return run;
 }
 
+/* A column for each metric, whatever this machine has. */
+static resmon_run *full_run(void)
+{
+    resmon_run *run = made_run("stopped", 0);
+    size_t count = resmon_metric_count();
+    resmon_column *columns =
+        run != NULL ? rm_arena_alloc(&run->strings, count, sizeof *columns) : NULL;
+    if (columns == NULL) {
+        resmon_run_free(run);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct rm_metric *metric = rm_metric_row(i);
+        columns[i] = (resmon_column){.metric = rm_metric_name(metric),
+                                     .unit = rm_metric_unit(metric),
+                                     .instance = "",
+                                     .source = "up"};
+        rm_record_clear(RM_RECORD_statistics, &columns[i]);
+        columns[i].last = 1.0;
+    }
+    run->columns = columns;
+    run->column_count = count;
+    run->row_count = 0;
+    return run;
+}
+
 static int texts(const char *directory)
 {
     resmon_run *hostile = made_run("stopped", 1100);
     resmon_run *real = real_run(directory);
-    int status = hostile == NULL || real == NULL ||
+    resmon_run *full = full_run();
+    int status = hostile == NULL || real == NULL || full == NULL ||
                  write_texts(hostile, directory, "hostile") != 0 ||
-                 write_texts(real, directory, "real") != 0;
+                 write_texts(real, directory, "real") != 0 ||
+                 write_texts(full, directory, "full") != 0;
     resmon_run_free(hostile);
     resmon_run_free(real);
+    resmon_run_free(full);
     return status;
 }
 

@@ -19,11 +19,13 @@ import sys
 import tempfile
 
 # Where a key of the node's summary is on the server, at step = index of the node.
-SUMMARY_KEY = "{key}"
+SUMMARY_KEY = "system/{key}"
 # Series of a node: the part of the key after this, and the column it comes from.
 SERIES_KEY = "system/node_{node}/{name}"
-SCOPE_KEY = "resmon/scope/{path}/{name}"
-RUN_KEY = "resmon/run/{name}"
+SCOPE_KEY = "system/resmon/scope/{path}/{name}"
+RUN_KEY = "system/resmon/run/{name}"
+ENERGY_KEY = "system/resmon/{name}"
+OF_SERIES = r"system/node_\d+/"
 
 MB = 1e6
 
@@ -58,14 +60,28 @@ SERIES = {
     "gpu_energy_joules": ("node.energy.gpu", "", "last", 1),
 }
 
+def is_vague(value, low, high):
+    """Whether an estimate may be off by more than itself."""
+    return None in (value, low, high) or not high - low <= value
+
+
+def estimate(scope, name, divisor):
+    """What may be off by more than itself is not sent; without ends it is exact."""
+    value = scope.get(name)
+    if is_vague(value, scope.get(name + "_low", value), scope.get(name + "_high", value)):
+        return None
+    return over(value, divisor)
+
+
 # name of the figure of a scope: its value, None when it has none
 SCOPES = {
     "wall_seconds": lambda scope: (scope["wall_ns"] + scope["open_ns"]) / 1e9,
-    "calls": lambda scope: scope["calls"],
-    "cpu_seconds": lambda scope: over(scope.get("cpu_ns"), 1e9),
+    "calls": lambda scope: scope["calls"] + scope["open"],
+    "cpu_seconds": lambda scope: estimate(scope, "pcpu_ns", 1e9),
+    "thread_cpu_seconds": lambda scope: estimate(scope, "cpu_ns", 1e9),
     "rss_peak_megabytes": lambda scope: over(scope.get("rss_peak_bytes"), MB),
-    "read_megabytes": lambda scope: over(scope.get("io_read_bytes"), MB),
-    "write_megabytes": lambda scope: over(scope.get("io_write_bytes"), MB),
+    "read_megabytes": lambda scope: estimate(scope, "io_read_bytes", MB),
+    "write_megabytes": lambda scope: estimate(scope, "io_write_bytes", MB),
     "energy_joules": lambda scope: scope.get("energy_joules"),
 }
 
@@ -84,11 +100,14 @@ RUN = {
 PARAMETERS = {
     "resmon.version": ("run", "library"),
     "resmon.interval_ms": ("settings", "interval_ms"),
-    "resmon.scope_meters": ("settings", "scope_meters"),
+    "resmon.scopes": ("settings", "scopes"),
     "resmon.job.system": ("job", "system"),
     "resmon.job.id": ("job", "id"),
     "resmon.job.nodes": ("job", "node_count"),
     "resmon.job.ranks": ("job", "rank_count"),
+    "resmon.g_per_kwh": ("energy", "g_per_kwh"),
+    "resmon.pue": ("energy", "pue"),
+    "resmon.place": ("energy", "place"),
 }
 NODE_TAGS = ("cpu_model", "cpus", "memory_bytes", "kernel", "os")
 
@@ -221,11 +240,11 @@ def energy_figures(document):
     node, program = (energy[who]["joules"] for who in ("node", "tree"))
     modelled = [part["node_joules"] for part in energy["parts"] if part["provenance"] == "modelled"]
     grams_per_joule = energy["pue"] * energy["g_per_kwh"] / 3.6e6
-    return {"resmon/energy/node_joules": node, "resmon/energy/tree_joules": program,
-            "resmon/energy/modelled_share": sum(j or 0 for j in modelled) / node if node else None,
-            "resmon/carbon/node_gco2eq": None if node is None else node * grams_per_joule,
-            "resmon/carbon/tree_gco2eq": None if program is None else program * grams_per_joule,
-            "resmon/carbon/g_per_kwh": energy["g_per_kwh"], "resmon/carbon/pue": energy["pue"]}
+    found = {"energy/node_joules": node, "energy/tree_joules": program,
+             "energy/modelled_share": sum(j or 0 for j in modelled) / node if node else None,
+             "carbon/node_gco2eq": None if node is None else node * grams_per_joule,
+             "carbon/tree_gco2eq": None if program is None else program * grams_per_joule}
+    return {ENERGY_KEY.format(name=name): value for name, value in found.items()}
 
 
 def counter_names(document):
@@ -245,9 +264,12 @@ def counter_names(document):
 
 def counts_of(scope, names):
     """(name, value) of what the scope counted: as the document has it, of all instances, estimated where it was
-    not all of the time that was counted; None where nothing was."""
-    counts = scope.get("counters") or itertools.repeat(None)
-    return [(name, count) for name, count in zip(names, counts) if name is not None]
+    not all of the time that was counted; None where nothing was, or where that may be off by more than itself."""
+    nothing = itertools.repeat(None)
+    counts = scope.get("counters") or list(itertools.islice(nothing, len(names)))
+    lows, highs = (scope.get("counters" + end, counts) for end in ("_low", "_high"))
+    return [(name, None if is_vague(count, low, high) else count)
+            for name, count, low, high in zip(names, counts, lows, highs) if name is not None]
 
 
 def scope_figures(document):
@@ -272,11 +294,12 @@ def artifact_of(node):
 
 def text_of(value):
     """As a parameter or a tag; None: there is none."""
-    return None if value is None or value == "" else str(value)[:511]
+    text = repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+    return None if value is None or value == "" else text[:511]
 
 
 def parameters_of(document):
-    found = {key: text_of((document.words[group] or {}).get(name)) for key, (group, name) in PARAMETERS.items()}
+    found = {key: text_of((document.words.get(group) or {}).get(name)) for key, (group, name) in PARAMETERS.items()}
     return {key: value for key, value in found.items() if value is not None}
 
 
@@ -391,7 +414,7 @@ def check_range(key, points, column, statistics, divisor):
 
 def check_series(logged, document, node, exact, slack_ms=0):
     prefix = SERIES_KEY.format(node=node, name="")
-    problems = [f"{key}: is of no node" for key in logged.keys("system/") if not re.match(r"system/node_\d+/", key)]
+    problems = []
     keys = logged.keys(prefix)
     if not keys:
         problems.append(f"there is no series {prefix}...")
@@ -436,7 +459,7 @@ def check_others(logged, document):
     known = {SUMMARY_KEY.format(key=key) for key in NODE_FIGURES} | {key for key, _ in scope_figures(document)} | \
         {RUN_KEY.format(name=name) for name in run_figures(document)} | set(energy_figures(document))
     return [f"{key}: comes from nowhere" for key in logged.keys()
-            if key not in known and not key.startswith("system/")]
+            if key not in known and not re.match(OF_SERIES, key)]
 
 
 def check_info(logged, document, options):

@@ -23,11 +23,7 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 # shellcheck disable=SC2016 # for each task's shell
 sh "$servers/four_nodes.sh" "json=run-%p.json" "$work" \
     sh -c 'exec "$0" corpus "words.$SLURM_PROCID.gz" "own.$SLURM_PROCID.json"' "$wordindex"
-if grep -q "built without JSON" "$work"/task.*.err; then
-    echo "skipped: built without JSON"
-    exit 77
-fi
-"${RESMON_PYTHON:-python3}" - "$work" "$source/lib/sink/resmon-run.schema.json" <<'END'
+"${RESMON_PYTHON:?names the interpreter}" - "$work" "$source/lib/format/resmon-run.schema.json" <<'END'
 import json
 import pathlib
 import sys

@@ -68,12 +68,12 @@ class Place:
         return said
 
     def tool(self, name, *words, more=None):
-        done = subprocess.run([self.examples / name, *words], cwd=self.directory, timeout=200, check=False,
+        done = subprocess.run([self.examples.parent / "bin" / "resmon", name, *words], cwd=self.directory, timeout=200, check=False,
                               env=self.environment(more or {}), capture_output=True, text=True)
         return types.SimpleNamespace(code=done.returncode, said=done.stdout + done.stderr)
 
     def push(self, *files, more=None):
-        done = self.tool("mlflow_push", *files, more=more)
+        done = self.tool("push", *files, more=more)
         assert done.code == 0, done.said
         return done.said
 
@@ -182,12 +182,12 @@ def killed(place, _):
     """The recording of a program that was killed, and the document made of it; both at once, each a run."""
     with held(place, "record=run.rec,interval=5ms,rows=4000,scopes=wall+cpu+rss+io") as process:
         def has_samples():
-            return place.tool("recover", "run.rec", "now.json").code == 0 and \
+            return place.tool("recover", "run.rec", "-o", "now.json").code == 0 and \
                 read_back.Document(place.path("now.json")).words["run"]["samples"] >= 20
         until("20 samples", has_samples)
         process.kill()
         process.wait()
-    assert place.tool("recover", "run.rec", "run.json").code == 0
+    assert place.tool("recover", "run.rec", "-o", "run.json").code == 0
     assert read_back.Document(place.path("run.json")).words["run"]["state"] == "interrupted"
     place.push("run.rec", "run.json", more=SERIES)
     runs = [run.info.run_id for run in place.runs()]
@@ -206,7 +206,7 @@ def replay(place, spool):
     """Sends it, and sees that a second time finds nothing to send."""
     place.push(spool)
     assert not os.path.exists(spool)
-    again = place.tool("mlflow_push", spool)
+    again = place.tool("push", spool)
     assert again.code == 1 and "No such file" in again.said, again.said
 
 

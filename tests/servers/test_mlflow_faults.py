@@ -9,7 +9,8 @@ nothing to complain of.
 """
 import sys
 
-import mlflow_faults_answers  # noqa: F401, as the following: they add their cases
+import mlflow_ends  # noqa: F401, as the following: they add their cases
+import mlflow_faults_answers  # noqa: F401
 import mlflow_faults_processes  # noqa: F401
 import mlflow_faults_settings  # noqa: F401
 import mlflow_faults_spools  # noqa: F401

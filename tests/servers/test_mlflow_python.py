@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """resmon.Monitor(mlflow=True) beside the mlflow package itself: to its active run, read back through mlflow."""
+import contextlib
 import json
 import os
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
 
@@ -28,8 +31,8 @@ def test_active_run():
     run = mlflow.get_run(active.info.run_id)
     assert run.info.status == "FINISHED" and run.data.metrics["loss"] == 0.5
     scope = monitor.scopes["fit"]
-    assert abs(run.data.metrics["resmon/scope/fit/wall_seconds"] - scope.wall_s) < 1e-9, run.data.metrics
-    assert run.data.metrics["max_t_mem_percent"] == monitor.figures["max_t_mem_percent"]
+    assert abs(run.data.metrics["system/resmon/scope/fit/wall_seconds"] - scope.wall_s) < 1e-9, run.data.metrics
+    assert run.data.metrics["system/max_t_mem_percent"] == monitor.figures["max_t_mem_percent"]
     with tempfile.TemporaryDirectory() as directory:
         path = mlflow.artifacts.download_artifacts(run_id=active.info.run_id, artifact_path="resmon/run.json",
                                                    dst_path=directory)
@@ -60,23 +63,153 @@ def test_loaded_run_is_pushed():
     with mlflow.start_run() as active:
         pass
     resmon.mlflow.push(resmon.parse(monitor.to_json()), run_id=active.info.run_id)
-    assert mlflow.get_run(active.info.run_id).data.metrics["resmon/scope/later/calls"] == 1
+    assert mlflow.get_run(active.info.run_id).data.metrics["system/resmon/scope/later/calls"] == 1
 
 
-def test_store_without_a_server():
+@contextlib.contextmanager
+def store():
+    """A database that no server stands before: the default of the mlflow package."""
     server = mlflow.get_tracking_uri()
     with tempfile.TemporaryDirectory() as directory:
         mlflow.set_tracking_uri(f"sqlite:///{directory}/mlflow.db")
+        mlflow.set_experiment(experiment_id=mlflow.create_experiment("here", f"file://{directory}/artifacts"))
         try:
-            with mlflow.start_run():
-                try:
-                    resmon.Monitor(mlflow=True)
-                except resmon.ArgumentError as error:
-                    assert "mlflow server --backend-store-uri" in str(error), error
-                else:
-                    raise AssertionError("a store that is no server was accepted")
+            yield pathlib.Path(directory)
         finally:
             mlflow.set_tracking_uri(server)
+            mlflow.set_experiment(experiment_id="0")
+
+
+def test_description():
+    """The brief report stands at the top of the run's page, unless the user has said something there."""
+    for place in (contextlib.nullcontext, store):
+        with place():
+            with mlflow.start_run(description="mine") as active, resmon.Monitor(interval=0.05, mlflow=True):
+                pass
+            assert mlflow.get_run(active.info.run_id).data.tags["mlflow.note.content"] == "mine"
+            with mlflow.start_run() as active, resmon.Monitor(interval=0.05, name="``` <b>", mlflow=True) as monitor:
+                with resmon.scope("fit"):
+                    sum(range(1_000_000))
+            note = mlflow.get_run(active.info.run_id).data.tags["mlflow.note.content"]
+            assert note.startswith("    ``` <b> took ") and "\n      slowest " in note and "\n      fit " in note, note
+            assert all(line.startswith("    ") for line in note.split("\n")[:-1]), note
+
+
+def test_twice_is_one_run():
+    """A delivery that came halfway is continued."""
+    with store() as directory:
+        later = directory / "later.spool"
+        with resmon.Monitor(interval=0.05, mlflow={"spool_only": True, "spool": str(later)}):
+            pass
+        text = later.read_text()
+        later.write_text(text.replace('"call":"update"', '"call":"unknown"'))
+        try:
+            resmon.mlflow.replay(later, tracking_uri=mlflow.get_tracking_uri())
+        except resmon.Error:
+            pass
+        else:
+            raise AssertionError("an unknown call was made")
+        later.write_text(text)
+        replayed = resmon.mlflow.replay(later, tracking_uri=mlflow.get_tracking_uri())
+        runs = mlflow.MlflowClient().search_runs([mlflow.get_run(replayed["run_id"]).info.experiment_id])
+        assert [run.info.status for run in runs] == ["FINISHED"], runs
+
+
+def test_ends_that_are_not_the_monitors():
+    """Nobody stops it; a child of a fork leaves what the parent still has to deliver."""
+    with store():
+        program = ("import os, resmon\nmonitor = resmon.Monitor(interval=0.05, name='at exit', mlflow={'tracking_uri': "
+                   f"{mlflow.get_tracking_uri()!r}}}).start()\n"
+                   "child = os.fork()\nif child == 0:\n    raise SystemExit(0)\nos.waitpid(child, 0)\n")
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": sys.path[0]})
+        assert done.returncode == 0 and "Error" not in done.stderr, done.stderr
+        names = [run.info.run_name for run in mlflow.search_runs(search_all_experiments=True, output_format="list")]
+        assert "at exit" in names, (names, done.stderr)
+
+
+def test_kept_files_are_the_users_alone():
+    with store() as directory:
+        with resmon.Monitor(interval=0.05) as monitor:
+            pass
+        kept = directory / "kept.spool"
+        try:
+            resmon.mlflow.push(monitor.snapshot(), tracking_uri=mlflow.get_tracking_uri(), run_id="0" * 32, spool=str(kept))
+        except resmon.RemoteError:
+            assert kept.stat().st_mode & 0o777 == 0o600, oct(kept.stat().st_mode)
+
+
+def test_active_run_of_a_store():
+    with store() as directory:
+        with mlflow.start_run() as active:
+            with resmon.Monitor(interval=0.02, carbon="SE", mlflow={"series": True}) as monitor:
+                with resmon.scope("fit"):
+                    mlflow.log_metric("acc", 0.5)
+                    sum(range(3_000_000))
+        run = mlflow.get_run(active.info.run_id)
+        assert run.info.status == "FINISHED" and run.data.tags["resmon.node.0"] == monitor.facts["machine"]["host_name"]
+        # Of the charts of the model, there is the model's alone.
+        assert [key for key in run.data.metrics if not key.startswith("system/")] == ["acc"]
+        assert abs(run.data.metrics["system/resmon/scope/fit/wall_seconds"] - monitor.scopes["fit"].wall_s) < 1e-9
+        assert float(run.data.params["resmon.g_per_kwh"]) == monitor.energy.g_per_kwh
+        assert len(history(active.info.run_id, "system/node_0/process_memory_rss_megabytes")) >= 2
+        (path,) = directory.glob("artifacts/*/artifacts/resmon/run.json")
+        assert resmon.load(path).scopes["fit"].calls == 1
+
+
+def test_a_run_of_its_own_in_a_store():
+    with store():
+        uri = mlflow.get_tracking_uri()
+        with resmon.Monitor(interval=0.05, name="by itself", mlflow={
+                "tracking_uri": uri, "experiment": "made", "model_metrics": True}):
+            sum(range(1_000_000))
+        run = mlflow.search_runs(experiment_names=["made"], output_format="list")[0]
+        assert run.info.run_name == "by itself" and run.info.status == "FINISHED", run
+        assert run.data.metrics["resmon/run/wall_seconds"] > 0 and "max_t_mem_percent" in run.data.metrics
+
+
+def test_store_that_does_not_take_it():
+    with store() as directory:
+        kept = directory / "kept.spool"
+        with resmon.Monitor(interval=0.05) as monitor:
+            pass
+        try:
+            resmon.mlflow.push(monitor.snapshot(), tracking_uri=mlflow.get_tracking_uri(), run_id="0" * 32, spool=str(kept))
+        except resmon.RemoteError as error:
+            assert str(kept) in str(error), error
+        else:
+            raise AssertionError("a run that is not there took the results")
+        first = kept.read_text()
+        # The next one that fails has a file of its own, and where none can be made, the temporary one stays.
+        for spool in (str(kept), "/nonexistent/kept.spool"):
+            try:
+                resmon.mlflow.push(monitor.snapshot(), tracking_uri=mlflow.get_tracking_uri(), run_id="1" * 32, spool=spool)
+            except resmon.RemoteError as error:
+                (path,) = {word.strip("'\"") for word in re.findall(r"wait in (\S+):", str(error))}
+                assert "resmon-mlflow-spool" in pathlib.Path(path).read_text() and path != str(kept), error
+                os.remove(path)
+            else:
+                raise AssertionError("a run that is not there took the results")
+        assert kept.read_text() == first
+        for name, text, kind in (("none", None, resmon.NotFoundError), ("empty", "", resmon.FormatError),
+                                 ("other", "{}\n", resmon.FormatError), ("cut", first[:200], resmon.FormatError),
+                                 ("void", "resmon-mlflow-spool 1 {}\n", resmon.FormatError)):
+            path = directory / name
+            if text is not None:
+                path.write_text(text)
+            try:
+                resmon.mlflow.replay(path, tracking_uri=mlflow.get_tracking_uri())
+            except kind as error:
+                assert name in str(error), error
+            else:
+                raise AssertionError(f"{name} was replayed")
+        # One that is for no run in particular goes into a run of its own.
+        later = str(directory / "later.spool")
+        with resmon.Monitor(interval=0.05, mlflow={"spool_only": True, "spool": later}):
+            pass
+        replayed = resmon.mlflow.replay(later, tracking_uri=mlflow.get_tracking_uri())
+        assert replayed["sent"] == replayed["requests"] > 0, replayed
+        assert mlflow.get_run(replayed["run_id"]).info.status == "FINISHED"
 
 
 def test_server_that_is_gone():

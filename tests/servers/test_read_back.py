@@ -50,8 +50,11 @@ def check_counters(document):
     figures = dict(read_back.scope_figures(document))
     for _, _, _, count, name in COUNTERS:
         if name is not None:
-            assert figures[f"resmon/scope/main/{name}"] == count, name
-            assert figures[f"resmon/scope/main/round/{name}"] is None, name
+            assert figures[f"system/resmon/scope/main/{name}"] == count, name
+            assert figures[f"system/resmon/scope/main/round/{name}"] is None, name
+    sampled = {"counters_provenance": "sampled", "counters": [10, 20, 30], "counters_low": [8, 5, 30],
+               "counters_high": [12, 26, None]}
+    assert read_back.counts_of(sampled, ["a", "b", "c"]) == [("a", 10), ("b", None), ("c", None)]
 
 
 def metrics_of(document):
@@ -98,7 +101,7 @@ def cases(document, metrics):
         "right": (metrics, None, "FINISHED", None),
         "a figure": (changed(metrics, "node_cpu_hours", value=1.0), None, "FINISHED", "node_cpu_hours"),
         "the digits of a figure": (changed(metrics, "max_t_mem_percent", value=next(
-            m.value for m in metrics if m.key == "max_t_mem_percent") * (1 + 1e-10)), None, "FINISHED",
+            m.value for m in metrics if m.key == "system/max_t_mem_percent") * (1 + 1e-10)), None, "FINISHED",
             "max_t_mem_percent"),
         "another node": (changed(metrics, "total_disk_io_read_mb", step=1), None, "FINISHED", "at step 2"),
         "no figure": (without(metrics, "max_t_cpu_pct_per_cpu_min"), None, "FINISHED", "is missing at step 2"),
@@ -106,17 +109,17 @@ def cases(document, metrics):
         "a time": (changed(metrics, "process_threads", timestamp=late), None, "FINISHED", "outside of the run"),
         "steps": (changed(metrics, "process_threads", step=0), None, "FINISHED", "a step twice"),
         "no series": (without(metrics, "process_threads"), None, "FINISHED", "is missing"),
-        "no figure of the run": (without(metrics, "resmon/run/cpu_seconds"), None, "FINISHED", "is missing at step 2"),
-        "unknown": (metrics + [Metric("resmon/x", 1.0, late, NODE)], None, "FINISHED", "comes from nowhere"),
-        "no node": (metrics + [Metric("system/x", 1.0, late, 0)], None, "FINISHED", "is of no node"),
+        "no figure of the run": (without(metrics, "system/resmon/run/cpu_seconds"), None, "FINISHED", "is missing at step 2"),
+        "unknown": (metrics + [Metric("system/resmon/x", 1.0, late, NODE)], None, "FINISHED", "comes from nowhere"),
+        "no node": (metrics + [Metric("system/x", 1.0, late, 0)], None, "FINISHED", "system/x: comes from nowhere"),
         "a scope": (changed(metrics, "main/wall_seconds", value=9.0), None, "FINISHED", "main/wall_seconds"),
         "no scope": (without(metrics, "main/wall_seconds"), None, "FINISHED", "is missing"),
         "a count": (changed(metrics, "main/cache_misses", value=9.0), None, "FINISHED", "main/cache_misses"),
         "no count": (without(metrics, "main/task_clock_seconds"), None, "FINISHED", "is missing"),
-        "a counter that was not there": (metrics + [Metric("resmon/scope/main/cycles", 1.0, late, NODE)], None,
+        "a counter that was not there": (metrics + [Metric("system/resmon/scope/main/cycles", 1.0, late, NODE)], None,
                                          "FINISHED", "main/cycles: comes from nowhere"),
         "a scope that did not count": (
-            metrics + [Metric("resmon/scope/main/round/calls_2", 1.0, late, NODE)], None, "FINISHED", "round/calls_2"),
+            metrics + [Metric("system/resmon/scope/main/round/calls_2", 1.0, late, NODE)], None, "FINISHED", "round/calls_2"),
         "the artifact": (metrics, "{}", "FINISHED", "artifact"),
         "the status": (metrics, None, "FAILED", "the status is FAILED"),
     }

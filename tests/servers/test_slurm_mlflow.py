@@ -51,7 +51,8 @@ class Job(test_mlflow.Place):
 
     def check_run(self, run_id, nodes, with_scopes, names=True, start_slack_ms=0):
         logged = read_back.Logged(self.client, run_id)
-        steps = {key: [step for step, _, _ in logged.history(key)] for key in read_back.NODE_FIGURES}
+        steps = {key: [step for step, _, _ in logged.history(read_back.SUMMARY_KEY.format(key=key))]
+                 for key in read_back.NODE_FIGURES}
         assert all(found == list(range(nodes)) for found in steps.values()), steps
         wanted = sorted(map(read_back.artifact_of, range(nodes)))
         found = sorted(entry.path for entry in self.client.list_artifacts(run_id, "resmon"))
@@ -134,7 +135,7 @@ def disturbed(examples, pull, undisturbed):
     server = os.environ["MLFLOW_TRACKING_URI"].removeprefix("http://")
 
     def use(job):
-        said = job.run(["srun", "-N4"], {"RESMON": "mlflow,stop=3s", **IMPATIENT})
+        said = job.run(["srun", "-N4"], {"RESMON": "mlflow,stop_timeout=3s", **IMPATIENT})
         spools = job.spools()
         is_pulled = not cable.status()["is_plugged"]
         cable.plug()

@@ -145,10 +145,10 @@ static inline bool check_spans(const resmon_run *run, uint64_t max_rows, struct 
 /* Extremes and totals of the rows are those of the statistics, exactly. */
 static inline bool check_column(const resmon_run *run, size_t c, struct verdict *verdict)
 {
-    resmon_statistics stats = {.struct_size = sizeof stats};
+    resmon_column stats = {.struct_size = sizeof stats};
     resmon_column column = {.struct_size = sizeof column};
     size_t rows = resmon_run_row_count(run);
-    if (resmon_run_get_statistics(run, c, &stats) != RESMON_OK ||
+    if (resmon_run_get_column(run, c, &stats) != RESMON_OK ||
         resmon_run_get_column(run, c, &column) != RESMON_OK) {
         return object(verdict, "column %zu has no statistics", c);
     }
@@ -237,8 +237,8 @@ static inline bool check_scope(const resmon_run *run, size_t index, double elaps
         return object(verdict, "%s: peak RSS %g", scope.name, scope.rss_peak_bytes);
     }
     if (scope.cpu_calls > 0 &&
-        !(scope.cpu_ns >= 0.0 && scope.cpu_ns <= elapsed_ns * 16.0 * calls)) {
-        return object(verdict, "%s: %g ns of CPU time", scope.name, scope.cpu_ns);
+        !(scope.cpu_ns.value >= 0.0 && scope.cpu_ns.value <= elapsed_ns * 16.0 * calls)) {
+        return object(verdict, "%s: %g ns of CPU time", scope.name, scope.cpu_ns.value);
     }
     return true;
 }

@@ -11,8 +11,8 @@
 
 #include "arrow_consumer.h"
 #include "base/fault.h"
-#include "sink/document.h"
-#include "store/run.h"
+#include "format/json.h"
+#include "run/run.h"
 #include "unit/made_run.h"
 
 #define MOST_K 5000
@@ -193,7 +193,7 @@ static void test_documents(void **state)
         skip();
     }
     fail_each(parse_document, RM_FAULT_ALLOC, 2);
-    fail_each(print_document, RM_FAULT_ALLOC, 3);
+    fail_each(print_document, RM_FAULT_ALLOC, 2);
 }
 
 /* ---- the run that all of them work on ------------------------------------------------------- */
@@ -203,10 +203,10 @@ static int record(const char *path)
     resmon_monitor *monitor = NULL;
     const resmon_monitor_options options = {.struct_size = sizeof options,
                                             .interval_ms = 1000,
-                                            .max_rows = 4,
-                                            .max_tags = 4,
-                                            .max_scope_paths = 16,
-                                            .max_scope_threads = 2,
+                                            .rows = 4,
+                                            .tags = 4,
+                                            .scope_paths = 16,
+                                            .scope_threads = 2,
                                             .domains = RESMON_DOMAIN_PROCESS,
                                             .record = path};
     if (resmon_monitor_new(&options, &monitor) != RESMON_OK ||
@@ -245,7 +245,7 @@ static int set_up(void **state)
     result = result == 0 ? read_recording(path) : result;
     (void)remove(path);
     run = made_run("stopped", 9);
-    if (run != NULL && rm_document_check() == RESMON_OK &&
+    if (run != NULL && rm_json_check() == RESMON_OK &&
         resmon_run_document(run, &document.data) == RESMON_OK) {
         document.length = strlen(document.data);
     }

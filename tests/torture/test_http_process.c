@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/http in a process that goes on to other things while a request is on its way: that forks,
+ * net/http in a process that goes on to other things while a request is on its way: that forks,
  * executes, and exits.
  */
 #include "test.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "sink/http.h"
+#include "net/http.h"
 
 /* What a thread of the parent held is lost in the child of a fork, which is no leak of ours. */
 const char *__asan_default_options(void);

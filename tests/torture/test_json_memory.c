@@ -29,10 +29,11 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void __libc_free(void *memory);
 
-static _Thread_local int64_t fails_in = -1; /* calls to go; -1: never */
-static _Thread_local bool has_failed;
-static _Thread_local bool is_counting;
-static _Thread_local int64_t live;
+/* Of all threads: what nests deep works on another one, for which the caller waits. */
+static int64_t fails_in = -1; /* calls to go; -1: never */
+static bool has_failed;
+static bool is_counting;
+static int64_t live;
 
 static bool fails(void)
 {
@@ -83,7 +84,7 @@ static char path[64];
 
 static resmon_run *make_run(void)
 {
-    resmon_monitor *monitor = start_with(&(resmon_monitor_options){.max_rows = 2, .max_tags = 2});
+    resmon_monitor *monitor = start_with(&(resmon_monitor_options){.rows = 2, .tags = 2});
     {
         RESMON_SCOPE("outer");
         RESMON_SCOPE("inner");
@@ -161,6 +162,8 @@ static void test_loading(void **state)
     int64_t k = 0, misnamed = 0;
     resmon_status status;
     assert_ok(resmon_run_save(run, path));
+    assert_ok(resmon_run_load(path, &loaded)); /* the C library keeps the thread's stack */
+    resmon_run_free(loaded);
     do {
         has_failed = false;
         live = 0;
@@ -174,8 +177,8 @@ static void test_loading(void **state)
         }
         is_counting = false;
         assert_int_equal(live, 0);
-        if (has_failed) {
-            assert_true(status != RESMON_OK);
+        if (status != RESMON_OK) { /* a thread, and names, can be done without */
+            assert_true(has_failed);
             assert_null(loaded);
             assert_true(strlen(resmon_last_error()) > 0);
             misnamed += status != RESMON_ENOMEM ? 1 : 0;

@@ -7,6 +7,7 @@
  * RESMON_KILLS: how many (default: as many as fit in 20 s).  RESMON_KILL_SEED: repeat a run.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "report_in_full.h"
 #include "test.h"
 
 #include <errno.h>
@@ -162,21 +163,21 @@ static void start_thread(void *(*run)(void *))
     }
 }
 
-static void start_monitor(uint64_t max_rows)
+static void start_monitor(uint64_t rows)
 {
     resmon_monitor_options options = {
         .struct_size = sizeof options,
         .interval_ms = 1,
-        .max_rows = max_rows,
+        .rows = rows,
         .domains = RESMON_DOMAIN_PROCESS,
         .max_overhead = 1.0,
-        .scope_meters = RESMON_METER_ALL,
+        .scopes = RESMON_METER_ALL,
         .record = record_path,
-        .max_tags = MAX_TAGS,
-        .max_scope_paths = 64,
-        .max_scope_threads = 8,
-        .max_scope_depth = 8,
-        .max_events = MAX_EVENTS,
+        .tags = MAX_TAGS,
+        .scope_paths = 64,
+        .scope_threads = 8,
+        .scope_depth = 8,
+        .events = MAX_EVENTS,
     };
     if (resmon_monitor_new(&options, &monitor) != RESMON_OK ||
         resmon_monitor_start(monitor) != RESMON_OK) {
@@ -185,9 +186,9 @@ static void start_monitor(uint64_t max_rows)
     }
 }
 
-static void live(uint64_t max_rows)
+static void live(uint64_t rows)
 {
-    start_monitor(max_rows);
+    start_monitor(rows);
     for (int i = 0; i < WORKERS; i++) {
         start_thread(work);
     }
@@ -322,7 +323,7 @@ static bool check_event_counts(const resmon_run *run, struct verdict *verdict)
            calls <= WORKERS + 1 || object(verdict, "%zu events", resmon_run_event_count(run));
 }
 
-static bool check_run(const resmon_run *run, uint64_t max_rows, double elapsed_ns,
+static bool check_run(const resmon_run *run, uint64_t rows, double elapsed_ns,
                       struct verdict *verdict)
 {
     resmon_run_info info = info_of(run);
@@ -335,11 +336,11 @@ static bool check_run(const resmon_run *run, uint64_t max_rows, double elapsed_n
         return object(verdict, "%llu samples of at least %llu", (unsigned long long)info.samples,
                       (unsigned long long)least);
     }
-    if (resmon_report_text(run, &text) != RESMON_OK) {
+    if (report_in_full(run, &text) != RESMON_OK) {
         return object(verdict, "no report: %s", resmon_last_error());
     }
     resmon_text_free(text);
-    return check_spans(run, max_rows, verdict) && check_columns(run, verdict) &&
+    return check_spans(run, rows, verdict) && check_columns(run, verdict) &&
            check_scopes(run, elapsed_ns, verdict) && check_paths(run, verdict) &&
            check_dropped(run, verdict) && check_tags(run, verdict) && check_label(run, verdict) &&
            check_events(run, verdict) && check_event_counts(run, verdict);
@@ -352,8 +353,8 @@ static void write_previous_recording(void)
     resmon_monitor_options options = {
         .struct_size = sizeof options,
         .domains = RESMON_DOMAIN_PROCESS,
-        .max_rows = 2,
-        .max_tags = 1,
+        .rows = 2,
+        .tags = 1,
         .flags = RESMON_FLAG_NO_SCOPES,
         .name = "previous",
         .record = record_path,
@@ -395,13 +396,13 @@ static void pause_for(uint64_t us)
 }
 
 /* A reader beside the writer, while it is at it. */
-static bool check_alive(uint64_t max_rows, double elapsed_ns, struct verdict *verdict)
+static bool check_alive(uint64_t rows, double elapsed_ns, struct verdict *verdict)
 {
     resmon_run *run = NULL;
     if (resmon_run_load(record_path, &run) != RESMON_OK) {
         return object(verdict, "loading while the writer is at work: %s", resmon_last_error());
     }
-    bool is_good = check_spans(run, max_rows, verdict) && check_columns(run, verdict) &&
+    bool is_good = check_spans(run, rows, verdict) && check_columns(run, verdict) &&
                    check_scopes(run, elapsed_ns, verdict) && check_event_bounds(run, verdict);
     resmon_run_free(run);
     return is_good;
@@ -410,7 +411,7 @@ static bool check_alive(uint64_t max_rows, double elapsed_ns, struct verdict *ve
 struct plan {
     bool waits; /* until the monitor runs; else the instant may fall into its start */
     bool looks; /* loads the file while it is being written */
-    uint64_t max_rows;
+    uint64_t rows;
     uint64_t delay_us;
 };
 
@@ -419,7 +420,7 @@ static pid_t start_child(const struct plan *plan)
     memset(account, 0, sizeof *account);
     pid_t child = fork();
     if (child == 0) {
-        live(plan->max_rows);
+        live(plan->rows);
     }
     return child;
 }
@@ -435,7 +436,7 @@ static bool kill_one(const struct plan *plan, struct verdict *verdict)
     }
     pause_for(plan->delay_us);
     bool is_good =
-        !plan->looks || check_alive(plan->max_rows, 2.0 * (double)(now_ns() - begun_ns), verdict);
+        !plan->looks || check_alive(plan->rows, 2.0 * (double)(now_ns() - begun_ns), verdict);
     (void)kill(child, SIGKILL);
     if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status)) {
         return object(verdict, "the child ended by itself, with status %d", status);
@@ -454,7 +455,7 @@ static bool kill_one(const struct plan *plan, struct verdict *verdict)
         is_good = atomic_load(&account->is_ready) == 0 ||
                   object(verdict, "the recording is still the previous one");
     } else {
-        is_good = check_run(run, plan->max_rows, 2.0 * (double)(now_ns() - begun_ns), verdict);
+        is_good = check_run(run, plan->rows, 2.0 * (double)(now_ns() - begun_ns), verdict);
     }
     resmon_run_free(run);
     return is_good;
@@ -467,7 +468,7 @@ static struct plan plan_one(int number)
     return (struct plan){
         .waits = waits,
         .looks = waits && number % 4 == 1,
-        .max_rows = rows[random_below(sizeof rows / sizeof rows[0])],
+        .rows = rows[random_below(sizeof rows / sizeof rows[0])],
         .delay_us = random_below(waits ? 8000 : 20000),
     };
 }
@@ -489,7 +490,7 @@ static void test_kills_at_random_instants(void **state)
         leave_previous_recording();
         if (!kill_one(&plan, &verdict)) {
             bad++;
-            print_error("kill %d (max_rows %llu%s): %s\n", done, (unsigned long long)plan.max_rows,
+            print_error("kill %d (rows %llu%s): %s\n", done, (unsigned long long)plan.rows,
                         plan.looks ? ", looked at" : "", verdict.why);
         }
         remove_temporaries();
@@ -504,7 +505,7 @@ static void test_kills_at_random_instants(void **state)
 #define WRITERS 40
 #define LOADS   20
 
-static bool load_once(uint64_t max_rows, int64_t begun_ns, struct verdict *verdict)
+static bool load_once(uint64_t rows, int64_t begun_ns, struct verdict *verdict)
 {
     uint64_t done[PATHS];
     uint64_t samples = atomic_load(&account->samples_done);
@@ -516,7 +517,7 @@ static bool load_once(uint64_t max_rows, int64_t begun_ns, struct verdict *verdi
         return object(verdict, "%s", resmon_last_error());
     }
     double elapsed_ns = (double)(now_ns() - begun_ns); /* after the load: it takes its time */
-    bool is_good = check_spans(run, max_rows, verdict) && check_columns(run, verdict) &&
+    bool is_good = check_spans(run, rows, verdict) && check_columns(run, verdict) &&
                    check_scopes(run, 2.0 * elapsed_ns, verdict) && check_event_bounds(run, verdict);
     if (is_good && info_of(run).samples < samples) {
         is_good = object(verdict, "%llu samples, %llu before",
@@ -539,11 +540,11 @@ static bool load_once(uint64_t max_rows, int64_t begun_ns, struct verdict *verdi
     return is_good;
 }
 
-static int load_beside_a_writer(uint64_t max_rows)
+static int load_beside_a_writer(uint64_t rows)
 {
     int status;
     int bad = 0;
-    const struct plan plan = {.max_rows = max_rows};
+    const struct plan plan = {.rows = rows};
     int64_t begun_ns = now_ns();
     (void)unlink(record_path);
     pid_t child = start_child(&plan);
@@ -552,9 +553,8 @@ static int load_beside_a_writer(uint64_t max_rows)
     }
     for (int i = 0; i < LOADS; i++) {
         struct verdict verdict = {0};
-        if (!load_once(max_rows, begun_ns, &verdict)) {
-            print_error("load %d with max_rows %llu: %s\n", i, (unsigned long long)max_rows,
-                        verdict.why);
+        if (!load_once(rows, begun_ns, &verdict)) {
+            print_error("load %d with rows %llu: %s\n", i, (unsigned long long)rows, verdict.why);
             bad++;
         }
     }
@@ -666,6 +666,54 @@ static void test_kill_inside_a_scope(void **state)
     die_inside_a_scope(die_by_kill, "interrupted");
 }
 
+static void *die_below(void *under)
+{
+    (void)resmon_scope_begin(&sites[SHORT]);
+    (void)resmon_scope_begin_under(&sites[INNER], *(uint64_t *)under, 0);
+    (void)resmon_scope_begin(&sites[LEAF]);
+    die_by_kill();
+    return NULL;
+}
+
+/* Another thread is inside of what this one gave it a handle for. */
+static void test_kill_below_a_handle(void **state)
+{
+    (void)state;
+    int status;
+    struct verdict verdict = {0};
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t thread;
+        resmon_task *task;
+        start_monitor(8);
+        (void)resmon_scope_begin(&sites[OUTER]);
+        uint64_t here = resmon_scope_here();
+        (void)resmon_task_begin(&sites[OTHER], here, 0, &task);
+        (void)pthread_create(&thread, NULL, die_below, &here);
+        (void)pthread_join(thread, NULL);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    resmon_run *run = NULL;
+    assert_ok(resmon_run_load(record_path, &run));
+    assert_string_equal(info_of(run).state, "interrupted");
+    assert_int_equal(resmon_run_scope_count(run), 5);
+    int64_t outer = find_scope(run, -1, "outer");
+    int64_t inner = find_scope(run, outer, "inner");
+    int64_t leaf = find_scope(run, inner, "leaf");
+    int64_t other = find_scope(run, outer, "other");
+    int64_t around = find_scope(run, -1, "short");
+    assert_true(outer >= 0 && inner >= 0 && leaf >= 0 && other >= 0 && around >= 0);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(scope_of(run, i).open, 1);
+        assert_int_equal(scope_of(run, i).calls, 0);
+    }
+    assert_true(scope_of(run, (size_t)inner).concurrent_ns == scope_of(run, (size_t)inner).open_ns);
+    if (!check_spans(run, 8, &verdict) || !check_columns(run, &verdict)) {
+        fail_msg("%s", verdict.why);
+    }
+    resmon_run_free(run);
+}
+
 /* ---- out of memory, in a control group of version 1 ------------------------------------- */
 
 #define GROUP_LIMIT "33554432"
@@ -775,6 +823,7 @@ int main(void)
         cmocka_unit_test(test_exit_now_inside_a_scope),
         cmocka_unit_test(test_fault_inside_a_scope),
         cmocka_unit_test(test_kill_inside_a_scope),
+        cmocka_unit_test(test_kill_below_a_handle),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_reading_while_it_is_written),
         cmocka_unit_test(test_kills_at_random_instants),

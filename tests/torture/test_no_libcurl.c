@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sink/http.h"
+#include "net/http.h"
 
 static char directory[] = "/tmp/resmon-no-libcurl-XXXXXX";
 static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "sink/csv.h"
-#include "sink/document.h"
-#include "sink/http.h"
-#include "sink/mlflow.h"
-#include "sink/openmetrics.h"
-#include "sink/textfile.h"
-#include "sink/trace.h"
+#include "format/csv.h"
+#include "format/json.h"
+#include "format/openmetrics.h"
+#include "format/trace.h"
+#include "net/http.h"
+#include "run/record.h"
+#include "sink/sinks.h"
 #include "tiny_server.h"
 #include "unit/made_run.h"
 
@@ -177,11 +177,11 @@ static struct resmon_run *run_of(size_t rows)
                                           "tree.threads"};
     struct resmon_run *run = rm_run_new();
     assert_non_null(run);
-    run->state = "stopped";
-    run->label = "";
-    run->start_realtime_ns = MADE_START_NS;
-    run->duration_ns = INT64_C(3000000001);
-    run->samples = rows;
+    run->info.state = "stopped";
+    run->info.label = "";
+    run->info.start_realtime_ns = MADE_START_NS;
+    run->info.duration_ns = INT64_C(3000000001);
+    run->info.samples = rows;
     made_facts(run);
     run->column_count = 4;
     run->row_count = rows;
@@ -191,12 +191,9 @@ static struct resmon_run *run_of(size_t rows)
     run->row_samples = rm_arena_alloc(&run->strings, rows, sizeof *run->row_samples);
     run->values = rm_arena_alloc(&run->strings, rows * 4 * RM_SERIES_KINDS, sizeof *run->values);
     for (size_t c = 0; c < 4; c++) {
-        run->columns[c] = (struct rm_run_column){.metric = metrics[c],
-                                                 .unit = "1",
-                                                 .instance = "",
-                                                 .source = "",
-                                                 .kind = RESMON_GAUGE,
-                                                 .stats = rm_run_statistics_none()};
+        run->columns[c] = (resmon_column){
+            .metric = metrics[c], .unit = "1", .instance = "", .source = "", .kind = RESMON_GAUGE};
+        rm_record_clear(RM_RECORD_statistics, &run->columns[c]);
         for (size_t r = 0; r < rows; r++) {
             run->t_first[r] = run->t_last[r] = (int64_t)r * 1000000;
             run->row_samples[r] = 1;
@@ -242,7 +239,7 @@ static resmon_status live_as_sink(void)
 {
     struct rm_sink sink = {0};
     resmon_mlflow_options options = options_now();
-    resmon_status status = rm_mlflow_sink_new(&options, &sink);
+    resmon_status status = rm_sink_make(rm_sink_kind_find("mlflow"), &options, &sink);
     was_made = status == RESMON_OK;
     if (status == RESMON_OK) {
         status = sink.ops.start(sink.context, whole_run);
@@ -469,27 +466,27 @@ struct saver {
 static resmon_status make_json(const char *path, struct rm_sink *sink)
 {
     const resmon_json_options options = {.struct_size = sizeof options, .path = path};
-    return rm_json_sink_new(&options, sink);
+    return rm_sink_make(rm_sink_kind_find("json"), &options, sink);
 }
 
 static resmon_status make_trace(const char *path, struct rm_sink *sink)
 {
     const resmon_trace_options options = {
         .struct_size = sizeof options, .path = path, .interval_ms = 1};
-    return rm_trace_sink_new(&options, sink);
+    return rm_sink_make(rm_sink_kind_find("trace"), &options, sink);
 }
 
 static resmon_status make_whole_csv(const char *path, struct rm_sink *sink)
 {
     const resmon_csv_options options = {
         .struct_size = sizeof options, .path = path, .flags = RESMON_CSV_WHOLE_RUN};
-    return rm_csv_sink_new(&options, sink);
+    return rm_sink_make(rm_sink_kind_find("csv"), &options, sink);
 }
 
 static resmon_status make_openmetrics(const char *path, struct rm_sink *sink)
 {
     const resmon_openmetrics_options options = {.struct_size = sizeof options, .path = path};
-    return rm_openmetrics_sink_new(&options, sink);
+    return rm_sink_make(rm_sink_kind_find("openmetrics"), &options, sink);
 }
 
 static const struct saver savers[] = {{"json", make_json},
@@ -567,7 +564,7 @@ static void test_savers(void **state)
     (void)state;
     static const enum rm_fault_kind each[] = {RM_FAULT_ALLOC, RM_FAULT_OPEN, RM_FAULT_WRITE};
     for (size_t i = 0; i < sizeof savers / sizeof *savers; i++) {
-        if (i == 0 && rm_document_check() != RESMON_OK) {
+        if (i == 0 && rm_json_check() != RESMON_OK) {
             print_message("skipped here: run documents: %s\n", resmon_last_error());
             continue;
         }
@@ -588,7 +585,7 @@ static int write_lines(const char *path, enum rm_fault_kind kind)
     double values[sizeof made_columns / sizeof *made_columns] = {0};
     int failures = 0;
     const resmon_csv_options options = {.struct_size = sizeof options, .path = path};
-    if (rm_csv_sink_new(&options, &sink) != RESMON_OK) {
+    if (rm_sink_make(rm_sink_kind_find("csv"), &options, &sink) != RESMON_OK) {
         assert_clear(-1, kind);
         return -1;
     }
@@ -655,7 +652,7 @@ static resmon_status keep_textfile(void)
     struct rm_sink sink = {0};
     const resmon_prometheus_options options = {.struct_size = sizeof options,
                                                .directory = directory};
-    resmon_status status = rm_prometheus_sink_new(&options, &sink);
+    resmon_status status = rm_sink_make(rm_sink_kind_find("prometheus"), &options, &sink);
     if (status != RESMON_OK) {
         return status;
     }
@@ -705,7 +702,7 @@ static bool start_mlflow(void)
     for (size_t i = 0; i < 3; i++) {
         (void)setenv(quick[i], "0", 1);
     }
-    if (rm_document_check() != RESMON_OK || rm_http_open(&how, &http) != RESMON_OK) {
+    if (rm_json_check() != RESMON_OK || rm_http_open(&how, &http) != RESMON_OK) {
         printf("skipped here: MLflow: %s\n", resmon_last_error());
         return false;
     }

@@ -18,9 +18,10 @@
 #include "run_checks.h"
 
 #include "base/compiler.h"
+#include "run/run.h"
 #include "scope/session.h"
 #include "scope/site.h"
-#include "store/run.h"
+#include "store/scope_tallies.h"
 #include "store/series.h"
 #include "store/tags.h"
 
@@ -50,6 +51,7 @@ static const struct rm_block_sizes sizes = {
     .threads = 3,
     .depth = 4,
     .fact_bytes = 64,
+    .scope_tallies = 1,
 };
 
 /* ---- the child -------------------------------------------------------------------------- */
@@ -169,7 +171,11 @@ static struct rm_scope_node *grow_node(struct rm_scope_session *session,
     node->first_ticks = TICKS / CALLS;
     node->wall[node->wall_version & 1] = (struct rm_scope_wall){
         .calls = CALLS, .folded = 1, .total = TICKS, .min = 100, .max = 200, .square_sum = 9.0};
-    node->meters[0] = (struct rm_scope_meters){.cpu_calls = CALLS, .cpu_ns = 60};
+    struct rm_tallies_record *record =
+        rm_scope_tallies_record(&block, rm_node_ref_to(&block, node));
+    record->copies[record->version & 1] =
+        (struct rm_tallies){.tallies = {[RM_TALLY_CPU] = {.calls = CALLS}},
+                            .fields = {[RM_FIELD_CPU_NS] = {.sum = 60, .total = 60.0}}};
     return node;
 }
 

@@ -18,9 +18,9 @@
 #include "run_checks.h"
 
 #include "base/compiler.h"
-#include "store/run.h"
+#include "os/identity.h"
+#include "run/run.h"
 #include "store/series.h"
-#include "sys/identity.h"
 
 #define ROWS 4
 

@@ -51,11 +51,11 @@ static resmon_monitor *started(const char *name)
     resmon_monitor *monitor = NULL;
     const resmon_monitor_options options = {.struct_size = sizeof options,
                                             .interval_ms = 5,
-                                            .max_rows = 16,
+                                            .rows = 16,
                                             .name = name,
-                                            .scope_meters = RESMON_METER_WALL,
-                                            .max_scope_threads = 8,
-                                            .max_events = 500};
+                                            .scopes = RESMON_METER_WALL,
+                                            .scope_threads = 8,
+                                            .events = 500};
     MUST(resmon_monitor_new(&options, &monitor));
     MUST(resmon_monitor_start(monitor));
     return monitor;

@@ -92,7 +92,7 @@ def main(example):
         finally:
             counters.end()
     cpu, ram = (number(rf"{part} +([\d.]+) J  measured", text) for part in ("cpu", "ram"))
-    least = 2.1  # the phases of the example
+    least = 2.1 - 0.03  # the phases of the example, and files that are a little old
     assert 100 * least <= cpu <= 100 * seconds, (cpu, seconds)
     assert abs(cpu / ram - 10) < 0.2, (cpu, ram)
     check_phases(text, "share of what was measured")

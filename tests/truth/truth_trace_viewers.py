@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 PACKAGES = {"profiler": ("@firefox-devtools/profiler-cli", "0.10.0"), "speedscope": ("speedscope", "1.25.0")}
 
@@ -26,7 +27,7 @@ def run(*command, **options):
 def package(which, directory):
     name, version = PACKAGES[which]
     home = directory / "npm" / "node_modules" / name
-    if not home.exists():
+    if not (home / "package.json").exists():
         if not shutil.which("npm") or not shutil.which("node"):
             raise Unavailable("node and npm are not installed")
         result = run("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix",
@@ -45,9 +46,13 @@ def slices_of(trace):
 def in_firefox_profiler(trace, directory, place):
     home = package("profiler", directory)
     tool = ["node", str(home / json.loads((home / "package.json").read_text())["bin"]["profiler-cli"])]
-    environment = dict(os.environ, HOME=str(place), XDG_RUNTIME_DIR=str(place))
+    environment = dict(os.environ, PROFILER_CLI_SESSION_DIR=str(place / f"sessions-{trace.stem}"))
     loaded = run(*tool, "load", str(trace), env=environment)
-    listed = run(*tool, "thread", "list", env=environment)
+    for _ in range(20):  # "load" gives its daemon half a second to start, and fails on a busy machine
+        listed = run(*tool, "thread", "list", env=environment)
+        if listed.returncode == 0:
+            break
+        time.sleep(0.5)
     run(*tool, "stop", env=environment)
     events, slices, threads = slices_of(trace)
     markers = {}
@@ -56,7 +61,7 @@ def in_firefox_profiler(trace, directory, place):
         if words and words[0].startswith("t-"):
             markers[words[0]] = int(words[-1].replace(",", ""))
     marks = sum(e["ph"] == "i" for e in events)
-    if loaded.returncode != 0 or sum(markers.values()) != len(slices) + marks or len(markers) < len(threads):
+    if sum(markers.values()) != len(slices) + marks or len(markers) < len(threads):
         print(loaded.stdout, loaded.stderr, listed.stdout, listed.stderr)
         return f"{len(slices)} slices and {marks} tags of {len(threads)} threads became {markers}"
     print(f"{trace.name}: the Firefox profiler shows {sum(markers.values())} markers in {len(markers)} threads")

@@ -25,7 +25,10 @@ static inline struct rm_block_sizes small_sizes(void)
                                    .scope_energy = 1,
                                    .stacks = 8,
                                    .lines = 2,
-                                   .scope_counters = 2};
+                                   .scope_counters = 2,
+                                   .scope_tallies = 1,
+                                   .stack_texts = 256,
+                                   .processes = 4};
 }
 
 static inline struct rm_block made_block(const struct rm_block_sizes *sizes)

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "store/run.h"
+#include "run/run.h"
 
 #define MADE_PROFILE_START INT64_C(1795248000123456789)
 #define MADE_HOSTILE       "a;b\nc\t\x01\xff\"\\ \xc3\xa9 12"
@@ -36,6 +36,8 @@ enum made_place {
 #define MADE_CPU_NS       1000000000.0
 #define MADE_MEMORY_BYTES 3145728.0
 #define MADE_FILE_BYTES   4096.0
+#define MADE_MEMORY_FIRST 1048576.0
+#define MADE_MEMORY_LAST  3145728.0
 #define MADE_STACKS       8
 
 static inline struct rm_run_place made_place(const char *function, const char *file, uint32_t line,
@@ -106,6 +108,11 @@ static inline void made_stack_list(struct rm_run_profile *profile, struct rm_are
         }
         memcpy(stack->samples, made->samples, sizeof stack->samples);
         memcpy(stack->weight, made->weight, sizeof stack->weight);
+        for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) { /* of samples that are alike */
+            stack->error[kind] = stack->samples[kind] > 0
+                                     ? stack->weight[kind] / sqrt((double)stack->samples[kind])
+                                     : 0.0;
+        }
     }
     profile->stack_count = MADE_STACKS;
 }
@@ -114,7 +121,12 @@ static inline void made_peak(struct rm_run_profile *profile, struct rm_arena *ar
 {
     struct rm_run_peak *peak = &profile->peak;
     *peak = (struct rm_run_peak){
-        .t_ns = 1500000000, .rss_bytes = 268435456.0, .headroom_bytes = 1048576.0};
+        .t_ns = 1500000000,
+        .rss_bytes = 268435456.0,
+        .headroom_bytes = 1048576.0,
+        .highest_rss_bytes = 281857229.0,
+        .highest_t_ns = 1720000000,
+    };
     peak->stacks = rm_arena_alloc(arena, 2, sizeof *peak->stacks);
     peak->stack_count = 2;
     peak->stacks[0] = (struct rm_run_peak_stack){.thread = 4711,
@@ -143,31 +155,36 @@ static inline struct resmon_run *made_profile(const char *source)
         return NULL;
     }
     struct rm_run_profile *profile = &run->profile;
-    run->state = "stopped";
-    run->label = "";
-    run->start_realtime_ns = MADE_PROFILE_START;
-    run->duration_ns = INT64_C(3000000001);
+    run->info.state = "stopped";
+    run->info.label = "";
+    run->info.start_realtime_ns = MADE_PROFILE_START;
+    run->info.duration_ns = INT64_C(3000000001);
     run->scopes = rm_arena_alloc(&run->strings, 3, sizeof *run->scopes);
     for (size_t i = 0; i < 3; i++) {
-        run->scopes[i] = (struct rm_run_scope){.name = names[i],
-                                               .file = "",
-                                               .function = "",
-                                               .parent = i == 1 ? 0 : -1,
-                                               .depth = i == 1 ? 1 : 0,
-                                               .calls = 1,
-                                               .energy_j = (double)NAN,
-                                               .energy_doubt_j = (double)NAN};
+        run->scopes[i] = (resmon_run_scope){.name = names[i],
+                                            .file = "",
+                                            .function = "",
+                                            .parent = i == 1 ? 0 : -1,
+                                            .depth = i == 1 ? 1 : 0,
+                                            .calls = 1,
+                                            .energy_j = (double)NAN,
+                                            .energy_uncertainty_j = (double)NAN};
     }
     run->scope_count = 3;
     made_places(profile, &run->strings, source);
     made_stack_list(profile, &run->strings);
     made_peak(profile, &run->strings);
     profile->kinds[RESMON_STACK_CPU] =
-        (struct rm_run_stack_kind){RESMON_OK, "", 10101010, 1100000000.0};
-    profile->kinds[RESMON_STACK_MEMORY] = (struct rm_run_stack_kind){
-        RESMON_OK, "huge pages are counted by their first page", 64, (double)NAN};
+        (struct rm_run_stack_kind){RESMON_OK, "", 10101010, 1100000000.0, (double)NAN, (double)NAN};
+    profile->kinds[RESMON_STACK_MEMORY] =
+        (struct rm_run_stack_kind){RESMON_OK,
+                                   "huge pages are counted by their first page",
+                                   64,
+                                   (double)NAN,
+                                   MADE_MEMORY_FIRST,
+                                   MADE_MEMORY_LAST};
     profile->kinds[RESMON_STACK_FILE] =
-        (struct rm_run_stack_kind){RESMON_OK, "", 64, MADE_FILE_BYTES};
+        (struct rm_run_stack_kind){RESMON_OK, "", 64, MADE_FILE_BYTES, 0.0, MADE_FILE_BYTES};
     profile->lost[RM_LOSS_RING] = 3;
     profile->lost[RM_LOSS_BLOCKED] = 1;
     return run;

@@ -11,7 +11,8 @@
 
 #include <resmon/metric.h>
 
-#include "store/run.h"
+#include "run/record.h"
+#include "run/run.h"
 
 #define MADE_START_NS INT64_C(1763670000000000000)
 #define MADE_ROWS     4
@@ -68,13 +69,13 @@ static inline void made_series(struct resmon_run *run)
     memcpy(run->t_last, ends, sizeof ends);
     for (size_t c = 0; c < count; c++) {
         const struct made_column *made = &made_columns[c];
-        run->columns[c] = (struct rm_run_column){.metric = made->metric,
-                                                 .unit = "parsec\n",
-                                                 .instance = made->instance,
-                                                 .source = made->source,
-                                                 .kind = 77,
-                                                 .stats = rm_run_statistics_none()};
-        run->columns[c].stats.last = made->values[MADE_ROWS - 1];
+        run->columns[c] = (resmon_column){.metric = made->metric,
+                                          .unit = "parsec\n",
+                                          .instance = made->instance,
+                                          .source = made->source,
+                                          .kind = 77};
+        rm_record_clear(RM_RECORD_statistics, &run->columns[c]);
+        run->columns[c].last = made->values[MADE_ROWS - 1];
         for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
             memcpy(rm_run_series(run, c, kind), made->values, sizeof made->values);
         }
@@ -84,11 +85,11 @@ static inline void made_series(struct resmon_run *run)
 static inline void made_sources(struct resmon_run *run)
 {
     run->sources = rm_arena_alloc(&run->strings, 4, sizeof *run->sources);
-    run->sources[0] = (struct rm_run_source){.name = "up", .reason = ""};
-    run->sources[1] = (struct rm_run_source){
-        .name = "down", .reason = "no", .status = RESMON_EACCES, .failures = 3};
-    run->sources[2] = (struct rm_run_source){.name = "up", .reason = "", .failures = 9};
-    run->sources[3] = (struct rm_run_source){.name = HOSTILE_NAME, .reason = ""};
+    run->sources[0] = (resmon_run_source){.name = "up", .reason = ""};
+    run->sources[1] =
+        (resmon_run_source){.name = "down", .reason = "no", .status = RESMON_EACCES, .failures = 3};
+    run->sources[2] = (resmon_run_source){.name = "up", .reason = "", .failures = 9};
+    run->sources[3] = (resmon_run_source){.name = HOSTILE_NAME, .reason = ""};
     run->source_count = 4;
 }
 
@@ -105,16 +106,19 @@ static inline void made_scopes(struct resmon_run *run, size_t count)
         bool is_first = i < sizeof first / sizeof first[0];
         char name[24];
         (void)snprintf(name, sizeof name, "s%zu", i);
-        struct rm_run_scope *scope = &run->scopes[i];
-        *scope = (struct rm_run_scope){
+        resmon_run_scope *scope = &run->scopes[i];
+        *scope = (resmon_run_scope){
             .name = is_first ? first[i].name : rm_arena_text(&run->strings, name, sizeof name),
             .file = "",
             .function = "",
             .parent = is_first ? first[i].parent : -1,
             .calls = i + 1,
-            .total_ns = 1500000000.0,
+            .wall_ns = 1500000000.0,
             .cpu_calls = i == 0 || i == 2 ? 1 : 0,
-            .cpu_ns = 250000000.0,
+            .cpu_ns = {250000000.0, 250000000.0, 250000000.0},
+            .pcpu_calls = i == 0 || i == 2 ? i == 0 ? 1 : 2 : 0,
+            .pcpu_ns = {750000000.0, 500000000.0, 1000000000.0},
+            .pcpu_provenance = i == 0 ? RESMON_PROVENANCE_MEASURED : RESMON_PROVENANCE_SAMPLED,
             .cpu_provenance = i == 0 ? RESMON_PROVENANCE_MEASURED : RESMON_PROVENANCE_SAMPLED,
             .rss_calls = i == 0 ? 1 : 0,
             .rss_peak_bytes = 123456.0,
@@ -128,11 +132,11 @@ static inline struct resmon_run *made_run(const char *state, size_t scopes)
 {
     struct resmon_run *run = rm_run_new();
     if (run != NULL) {
-        run->state = state;
-        run->label = "";
-        run->start_realtime_ns = MADE_START_NS;
-        run->duration_ns = INT64_C(3000000001);
-        run->samples = 31;
+        run->info.state = state;
+        run->info.label = "";
+        run->info.start_realtime_ns = MADE_START_NS;
+        run->info.duration_ns = INT64_C(3000000001);
+        run->info.samples = 31;
         made_facts(run);
         made_series(run);
         made_sources(run);

@@ -53,6 +53,37 @@ static void test_allocations_are_zeroed(void **state)
     rm_free(bytes);
 }
 
+static void test_an_array_grows_or_stays(void **state)
+{
+    (void)state;
+    uint32_t *items = NULL;
+    size_t room = 0;
+    for (size_t count = 0; count < 100; count++) {
+        size_t old_room = room;
+        rm_fault_arm(RM_FAULT_ALLOC, 0);
+        uint32_t *larger = rm_grow(items, count, &room, sizeof *items);
+        rm_fault_arm(RM_FAULT_ALLOC, -1);
+        assert_int_equal(room, old_room);
+        if (count < old_room) {
+            assert_ptr_equal(larger, items);
+        } else {
+            assert_null(larger);
+        }
+        items = rm_grow(items, count, &room, sizeof *items);
+        assert_non_null(items);
+        assert_true(room > count);
+        items[count] = (uint32_t)count;
+    }
+    for (uint32_t i = 0; i < 100; i++) {
+        assert_int_equal(items[i], i);
+    }
+    assert_int_equal(room, 128);
+    room = SIZE_MAX / 2 + 1;
+    assert_null(rm_grow(items, room, &room, 1));
+    assert_true(room == SIZE_MAX / 2 + 1);
+    rm_free(items);
+}
+
 /* ---- arena ---------------------------------------------------------------------------------- */
 
 static void test_an_arena_gives_zeroed_aligned_apart_memory(void **state)
@@ -228,6 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_that_overflow_are_refused),
         cmocka_unit_test(test_allocations_are_zeroed),
+        cmocka_unit_test(test_an_array_grows_or_stays),
         cmocka_unit_test(test_an_arena_gives_zeroed_aligned_apart_memory),
         cmocka_unit_test(test_nothing_of_an_arena_is_a_valid_pointer),
         cmocka_unit_test(test_an_arena_refuses_what_overflows_and_goes_on),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/arrow: the table of a run through the Arrow C data interface, without a copy; and whatever
+ * format/arrow: the table of a run through the Arrow C data interface, without a copy; and whatever
  * order its parts are moved and released in, the run lives exactly as long as one of them.
  */
 #include "test.h"
@@ -48,15 +48,15 @@ static struct resmon_run *plain_run(size_t rows, uint64_t one_in)
     struct random random = {4711 + rows};
     struct resmon_run *run = rm_run_new();
     assert_non_null(run);
-    run->start_realtime_ns = MADE_START_NS;
+    run->info.start_realtime_ns = MADE_START_NS;
     run->columns = rm_arena_alloc(&run->strings, 2, sizeof *run->columns);
-    run->columns[0] = (struct rm_run_column){
+    run->columns[0] = (resmon_column){
         .metric = "proc.mem.rss", .unit = "B", .instance = "", .source = "", .kind = RESMON_GAUGE};
-    run->columns[1] = (struct rm_run_column){.metric = "node.disk.read",
-                                             .unit = "B",
-                                             .instance = "sda",
-                                             .source = "",
-                                             .kind = RESMON_COUNTER};
+    run->columns[1] = (resmon_column){.metric = "node.disk.read",
+                                      .unit = "B",
+                                      .instance = "sda",
+                                      .source = "",
+                                      .kind = RESMON_COUNTER};
     run->column_count = 2;
     run->row_count = rows;
     run->t_first = rm_arena_alloc(&run->strings, rows, sizeof *run->t_first);
@@ -209,10 +209,10 @@ static void test_times_that_cannot_be_added_stay_at_the_end(void **state)
 {
     (void)state;
     struct resmon_run *run = plain_run(4, 0);
-    run->start_realtime_ns = INT64_MAX - 1;
+    run->info.start_realtime_ns = INT64_MAX - 1;
     run->t_last[3] = INT64_MAX;
     assert_export(run);
-    run->start_realtime_ns = INT64_MIN + 1;
+    run->info.start_realtime_ns = INT64_MIN + 1;
     run->t_last[0] = -5;
     assert_export(run);
     rm_run_free(run);
@@ -231,7 +231,7 @@ static void test_names_differ_whatever_the_columns_are_called(void **state)
     run->column_count = COUNT;
     for (size_t i = 0; i < COUNT; i++) {
         run->columns[i] =
-            (struct rm_run_column){.metric = metrics[i], .unit = "1", .instance = "", .source = ""};
+            (resmon_column){.metric = metrics[i], .unit = "1", .instance = "", .source = ""};
     }
     struct ArrowArrayStream stream = exported(run, RESMON_SERIES_VALUE);
     struct arrow_taken taken = taken_of(&stream);
@@ -251,8 +251,7 @@ static void test_many_columns_of_one_name(void **state)
     run->columns = rm_arena_alloc(&run->strings, COUNT, sizeof *run->columns);
     run->column_count = COUNT;
     for (size_t i = 0; i < COUNT; i++) {
-        run->columns[i] =
-            (struct rm_run_column){.metric = "m", .unit = "1", .instance = "", .source = ""};
+        run->columns[i] = (resmon_column){.metric = "m", .unit = "1", .instance = "", .source = ""};
     }
     assert_export(run);
     rm_run_free(run);

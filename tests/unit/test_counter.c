@@ -6,9 +6,10 @@
 #define _GNU_SOURCE
 #include "test.h"
 
+#include "base/text.h"
 #include "counter/formula.h"
 #include "counter/group.h"
-#include "sys/pfm.h"
+#include "os/pfm.h"
 
 /* ---- arch ------------------------------------------------------------------------------------ */
 
@@ -173,6 +174,9 @@ static void test_what_is_asked_for(void **state)
     assert_string_equal(wanted.events[0].name, "INST_RETIRED:ANY_P");
     assert_status(RESMON_EINVAL, rm_counters_parse("default+", 16, &wanted));
     assert_status(RESMON_EINVAL, rm_counters_parse("", 16, &wanted));
+    assert_string_equal(rm_counters_nearest("defalt"), "default");
+    assert_string_equal(rm_counters_nearest("cycels"), "cycles");
+    assert_null(rm_counters_nearest("INST_RETIRED"));
     assert_status(RESMON_EINVAL, rm_counters_parse("cycles+instructions+cycles", 16, &wanted));
     assert_non_null(strstr(resmon_last_error(), "cycles stands twice"));
     assert_status(RESMON_EINVAL, rm_counters_parse("cycles+instructions+branches", 2, &wanted));
@@ -193,6 +197,8 @@ static void test_every_formula_has_its_events(void **state)
     size_t formulas = 0;
     const struct rm_counter_row *row;
     for (size_t i = 0; (row = rm_counter_row_at(i)) != NULL; i++) {
+        assert_true(rm_text_is_terminated(row->group, sizeof row->group));
+        assert_true(rm_text_is_terminated(row->metric, sizeof row->metric));
         uint32_t bit;
         size_t g = 0;
         while (rm_counters_group(g, &bit) != NULL &&
@@ -253,6 +259,7 @@ static void test_no_event_stands_twice(void **state)
     (void)state;
     const struct rm_counter_code *a, *b;
     for (size_t i = 0; (a = rm_counter_code_at(i)) != NULL; i++) {
+        assert_true(rm_text_is_terminated(a->alias, sizeof a->alias));
         for (size_t k = i + 1; (b = rm_counter_code_at(k)) != NULL; k++) {
             if (strcmp(a->alias, b->alias) == 0 && (a->archs & b->archs) != 0) {
                 fail_msg("%s stands twice", a->alias);

@@ -7,9 +7,9 @@
 
 #include <unistd.h>
 
-#include "engine/autorun.h"
-#include "sink/http.h"
-#include "sink/server_uri.h"
+#include "api/plan.h"
+#include "net/http.h"
+#include "net/server_uri.h"
 
 #define SOON_NS INT64_C(2000000000)
 
@@ -42,12 +42,21 @@ static void test_a_password_with_a_slash(void **state)
 static void test_a_mistake_in_the_variable(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"mlfow=http://u:SECRET@h", "mlflow=http://u:a,SECRET@h",
-                                        "push=http://u:a,SECRET=b@h"};
-    static struct rm_autorun plan;
+    static const char *const texts[] = {"mlfow=http://u:SECRET@h",
+                                        "mlflow=http://u:a,SECRET@h",
+                                        "pushgateway=http://u:a,SECRET=b@h",
+                                        "pushgateway=http://u:a,rows=SECRET@h",
+                                        "pushgateway=http://u:a,scopes=SECRET@h",
+                                        "pushgateway=http://u:a,interval=9SECRET@h"};
+    static struct rm_plan plan;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        assert_status(RESMON_EINVAL, rm_autorun_parse(texts[i], &plan));
+        assert_status(RESMON_EINVAL, rm_plan_read(texts[i], false, &plan));
+        rm_plan_free(&plan);
         assert_untold();
+        assert_ok(rm_plan_read(texts[i], true, &plan));
+        assert_true(plan.refused.length > 0);
+        assert_null(strstr(plan.refused.text, "SECRET"));
+        rm_plan_free(&plan);
     }
 }
 

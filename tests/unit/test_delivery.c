@@ -88,7 +88,7 @@ static void test_a_sink_that_hangs_is_left_behind(void **state)
     (void)sem_wait(&gate.entered);
     assert_non_null(strstr(resmon_last_error(), "sink hanging did not return in time"));
     assert_true(rm_clock_monotonic_ns() - begin_ns >= 200 * RM_NS_PER_MS);
-    assert_true(gate.deadline_ns > begin_ns && gate.deadline_ns < begin_ns + 200 * RM_NS_PER_MS);
+    assert_true(gate.deadline_ns > begin_ns && gate.deadline_ns < begin_ns + 5 * RM_NS_PER_S);
     assert_int_equal(sink_of(monitor, 0).is_off, 1);
     assert_int_equal(sink_of(monitor, 0).status, RESMON_ETIMEDOUT);
     assert_int_equal(sink_of(monitor, 1).is_off, 0);
@@ -270,7 +270,7 @@ static resmon_status on_snapshot(void *context, const resmon_run *run)
 {
     struct seen *seen = context;
     resmon_run_info info = {.struct_size = sizeof info};
-    if (resmon_run_get_info(run, &info) != RESMON_OK || info.samples <= seen->samples ||
+    if (resmon_run_get_info(run, &info) != RESMON_OK || info.samples < seen->samples ||
         resmon_run_row_count(run) == 0 || strcmp(info.state, "running") != 0) {
         seen->wrong++;
     }

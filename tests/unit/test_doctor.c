@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -16,9 +17,9 @@
 
 #include "base/fault.h"
 #include "base/status.h"
-#include "engine/doctor.h"
+#include "doctor/doctor.h"
 #include "job_environment.h"
-#include "sys/access.h"
+#include "os/access.h"
 
 static char root_path[] = "/tmp/resmon-doctor-XXXXXX";
 
@@ -108,6 +109,26 @@ static int no_perf(void)
     return -1;
 }
 
+/* A tree that is taken for this machine: what its counters do while they are waited for, and what
+ * those of the PMU "power" are read from. */
+static bool is_live_tree;
+static void (*let_time_pass)(void);
+static const char *pmu_counts; /* a path; NULL: `answer` is why not */
+
+static void wait_for_counters(void)
+{
+    if (let_time_pass != NULL) {
+        let_time_pass();
+    }
+}
+
+static int answer_pmu(uint32_t type, uint64_t config, int cpu)
+{
+    (void)type, (void)config, (void)cpu;
+    errno = answer;
+    return pmu_counts != NULL ? open(pmu_counts, O_RDONLY | O_CLOEXEC) : -1;
+}
+
 static int no_perf_all(uint32_t type, uint64_t config, int cpu)
 {
     (void)type, (void)config, (void)cpu;
@@ -161,8 +182,10 @@ static resmon_status examine(const char *fs_root, const char *group, resmon_doct
     bool is_live = fs_root == NULL;
     const struct rm_doctor_tools tools = {
         .can_read = can_read,
-        .perf_open = is_live ? rm_doctor_own_tools.perf_open : no_perf_all,
-        .perf_open_least = is_live ? answer_perf : no_perf,
+        .perf_open = is_live || is_live_tree ? answer_pmu : no_perf_all,
+        .perf_open_least = is_live || is_live_tree ? answer_perf : no_perf,
+        .wait_for_counters = wait_for_counters,
+        .is_live = is_live_tree,
         .open_unwinding = is_live ? answer_unwinding : not_of_a_tree,
         .open_lines = is_live ? answer_lines : not_of_a_tree,
         .try_faults = is_live ? answer_faults : no_faults,
@@ -189,6 +212,9 @@ static int forget(void **state)
     doctor = NULL;
     variables = NULL;
     denied[0] = NULL;
+    is_live_tree = false;
+    let_time_pass = NULL;
+    pmu_counts = NULL;
     return clear_root(state);
 }
 
@@ -413,7 +439,8 @@ static void test_modules_of_memory(void **state)
 /* ---- counters --------------------------------------------------------------------------- */
 
 #define PARANOID "proc/sys/kernel/perf_event_paranoid"
-#define PMU_TYPE "sys/bus/event_source/devices/power/type"
+#define PMU      "sys/bus/event_source/devices/power"
+#define PMU_TYPE PMU "/type"
 
 static void put_capabilities(const char *mask, const char *uid_map)
 {
@@ -451,6 +478,7 @@ static void test_levels(void **state)
         {"", "", "", GARBLED, DENIED, DENIED, ""},
     };
     put(PMU_TYPE, "21\n");
+    put(PMU "/events/energy-pkg", "event=0x02\n");
     put("sys/bus/event_source/devices/cpu/type", "4\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         put(PARANOID, cases[i].level);
@@ -472,6 +500,7 @@ static void test_the_pmu_beside_zones(void **state)
     (void)state;
     put_two_sockets();
     put(PMU_TYPE, "21\n");
+    put(PMU "/events/energy-pkg", "event=0x02\n");
     put(PARANOID, "2\n");
     look();
     assert_finding("PMU power", DENIED, "it is not needed", NULL);
@@ -482,6 +511,73 @@ static void test_the_pmu_beside_zones(void **state)
     put(PARANOID, "0\n");
     look();
     assert_finding("processors", READY, "the PMU \"power\"", NULL);
+}
+
+/* ---- counters that do not count ----------------------------------------------------------- */
+
+static void put_pmu(const char *event)
+{
+    char path[256];
+    put(PMU_TYPE, "21\n");
+    put(PMU "/cpumask", "0\n");
+    (void)snprintf(path, sizeof path, PMU "/events/%s", event);
+    put(path, "event=0x05\n");
+    (void)snprintf(path, sizeof path, PMU "/events/%s.scale", event);
+    put(path, "2.3283064365386962890625e-10\n");
+}
+
+/* Virtual machines of Intel. */
+static void test_a_pmu_that_counts_nothing(void **state)
+{
+    (void)state;
+    is_live_tree = true;
+    put_pmu("energy-psys");
+    pmu_counts = "/dev/zero";
+    look();
+    assert_finding("PMU power", ABSENT, "can be opened, and counts nothing here", NULL);
+    assert_finding("processors", ABSENT, "a model by load", "cpu_watts");
+    /* It is asked, and not taken from the level. */
+    pmu_counts = "/dev/urandom";
+    look();
+    assert_finding("PMU power", READY, "does not measure the packages", NULL);
+    put_pmu("energy-pkg");
+    look();
+    assert_finding("PMU power", READY, "can be opened", NULL);
+    assert_finding("processors", READY, "the PMU \"power\"", NULL);
+    pmu_counts = NULL;
+    answer = EACCES;
+    look();
+    assert_finding("PMU power", DENIED, "needs CAP_PERFMON", "cap_perfmon");
+    answer = ENODEV;
+    look();
+    assert_finding("PMU power", DENIED, "cannot be opened (errno", NULL);
+    answer = 0;
+    put(PMU "/events/energy-pkg", "garbage\n");
+    put(PMU "/events/energy-psys", "garbage\n");
+    look();
+    assert_finding("PMU power", ABSENT, "no event of energy", NULL);
+}
+
+static void count_in_one_package(void)
+{
+    static unsigned count;
+    char text[32];
+    (void)snprintf(text, sizeof text, "%u\n", ++count + 100);
+    assert_int_equal(chmod(place("sys/class/powercap/intel-rapl:0/energy_uj"), 0600), 0);
+    put("sys/class/powercap/intel-rapl:0/energy_uj", text);
+}
+
+static void test_zones_that_count_nothing(void **state)
+{
+    (void)state;
+    is_live_tree = true;
+    let_time_pass = count_in_one_package;
+    put_two_sockets();
+    look();
+    assert_finding("powercap intel-rapl:0", READY, "package-0: can be read", NULL);
+    assert_finding("powercap intel-rapl:1", ABSENT, "package-1: counts nothing here", NULL);
+    assert_finding("processors", DENIED, "only 1 of 2 packages can be read and count", NULL);
+    assert_finding("memory", DENIED, "a model by size", NULL);
 }
 
 static void test_pmus_of_processors(void **state)
@@ -744,6 +840,9 @@ static void test_machines(void **state)
             assert_finding("processors", READY, "RAPL, 2 packages", NULL);
             assert_finding("memory", READY, "dram of 2 packages", NULL);
         }
+        if (strcmp(entry->d_name, "intel-psys-only") == 0) {
+            assert_finding("processors", ABSENT, "a model by load", NULL);
+        }
         count++;
     }
     assert_int_equal(closedir(directory), 0);
@@ -919,6 +1018,8 @@ int main(void)
         TEST(test_modules_of_memory),
         TEST(test_levels),
         TEST(test_the_pmu_beside_zones),
+        TEST(test_a_pmu_that_counts_nothing),
+        TEST(test_zones_that_count_nothing),
         TEST(test_pmus_of_processors),
         TEST(test_answers_of_the_call),
         TEST(test_what_stacks_need_here),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/emissions, sys/sharedfile: lines of codecarbon's table, whole, below the heading that fits.
+ * sink/emissions, os/sharedfile: lines of codecarbon's table, whole, below the heading that fits.
  */
 #include "test.h"
 
@@ -13,7 +13,7 @@
 #include <resmon/emissions.h>
 
 #include "base/fault.h"
-#include "sys/sharedfile.h"
+#include "os/sharedfile.h"
 
 static char directory[] = "test_emissions_XXXXXX";
 

@@ -324,6 +324,41 @@ static void test_a_driver_that_is_loaded_anew(void **state)
     close_zones();
 }
 
+static void assert_dead(unsigned domain, size_t count, const char *expected)
+{
+    char text[160];
+    assert_int_equal(rm_energy_zones_describe_dead(&zones, domain, text, sizeof text), count);
+    assert_string_equal(text, expected);
+}
+
+/* Hypervisors show counters that nobody brings up to date. */
+static void test_counters_that_stand_still(void **state)
+{
+    (void)state;
+    put_zone("intel-rapl:0", "package-0\n", "1000000\n");
+    put_zone("intel-rapl:0:0", "dram\n", "0\n");
+    put_zone("intel-rapl:1", "package-1\n", "0\n");
+    open_zones(no_perf);
+    rm_energy_zones_read(&zones, &scratch, S, S);
+    assert_dead(RM_ENERGY_DOMAINS, 0, "");
+    assert_int_equal(rm_energy_zones_life(&zones, RM_ZONE_PACKAGE), RM_ZONES_YOUNG);
+    put_zone("intel-rapl:0", "package-0\n", "2000000\n");
+    rm_energy_zones_read(&zones, &scratch, S + S / 50, S + S / 50);
+    assert_int_equal(rm_energy_zones_life(&zones, RM_ZONE_PACKAGE), RM_ZONES_YOUNG);
+    assert_dead(RM_ENERGY_DOMAINS, 2,
+                "package-1, dram-0 have not counted in the 20 ms of this run");
+    assert_dead(RM_ZONE_DRAM, 1, "dram-0 has not counted in the 20 ms of this run");
+    rm_energy_zones_read(&zones, &scratch, 13 * S, 13 * S);
+    assert_int_equal(rm_energy_zones_life(&zones, RM_ZONE_PACKAGE), RM_ZONES_DEAD);
+    assert_int_equal(rm_energy_zones_life(&zones, RM_ZONE_DRAM), RM_ZONES_DEAD);
+    assert_dead(RM_ZONE_PACKAGE, 1, "package-1 has not counted since the start (12 s)");
+    put_zone("intel-rapl:0:0", "dram\n", "1000000\n");
+    rm_energy_zones_read(&zones, &scratch, 14 * S, 14 * S);
+    assert_int_equal(rm_energy_zones_life(&zones, RM_ZONE_DRAM), RM_ZONES_LIVE);
+    assert_int_equal(rm_energy_zones_life(&zones, RM_ZONE_PACKAGE), RM_ZONES_DEAD);
+    close_zones();
+}
+
 static void test_garbled_zones(void **state)
 {
     (void)state;
@@ -349,7 +384,7 @@ static void test_garbled_zones(void **state)
 
 /* ---- the PMU ---------------------------------------------------------------------------- */
 
-static int opened[8][2]; /* config, cpu */
+static int opened[16][2]; /* config, cpu */
 static size_t opened_count;
 
 static int fake_perf(uint32_t type, uint64_t config, int cpu)
@@ -413,6 +448,52 @@ static void test_the_pmu_where_powercap_is_closed(void **state)
     close_zones();
 }
 
+static void put_count(uint64_t count)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s/count", root_path);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600); /* a new reader begins at the start */
+    assert_true(fd >= 0 && pwrite(fd, &count, sizeof count, 0) == (ssize_t)sizeof count);
+    assert_int_equal(close(fd), 0);
+}
+
+/* Where the thread that samples cannot have a table of descriptors of its own. */
+static void test_a_program_that_closes_the_events(void **state)
+{
+    (void)state;
+    put_pmu();
+    opened_count = 0;
+    open_zones(fake_perf);
+    size_t opened_before = opened_count;
+    rm_energy_zones_read(&zones, &scratch, S, S);
+    char path[64], byte;
+    (void)snprintf(path, sizeof path, "%s/own", root_path);
+    int own = open(path, O_RDWR | O_CREAT, 0600);
+    const char text[] = "more than eight bytes of the program's";
+    assert_int_equal(write(own, text, sizeof text), sizeof text);
+    assert_int_equal(lseek(own, 3, SEEK_SET), 3);
+    int numbers[4];
+    assert_int_equal(zones.count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        numbers[i] = rm_kept_fd(&zones.zones[i].event);
+        assert_int_equal(dup2(own, numbers[i]), numbers[i]);
+    }
+    put_count(UINT64_C(5) << 32);
+    rm_energy_zones_read(&zones, &scratch, 2 * S, 2 * S);
+    assert_int_equal(opened_count, opened_before + 4); /* again, and counting from 0 */
+    assert_int_equal(opened[opened_before + 1][1], 18);
+    assert_near(zones.zones[0].counter.joules, 5.0, 1e-9);
+    assert_int_equal(zones.zones[0].counter.discarded, 1); /* what was before is lost */
+    assert_int_equal(lseek(own, 0, SEEK_CUR), 3);          /* not one byte was read of it */
+    close_zones();
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(read(numbers[i], &byte, 1), 1);
+        assert_int_equal(byte, text[3 + i]);
+        assert_int_equal(close(numbers[i]), 0);
+    }
+    assert_int_equal(close(own), 0);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -440,8 +521,10 @@ int main(void)
         cmocka_unit_test(test_one_of_two_sockets_measures_nothing),
         cmocka_unit_test(test_what_opens_and_is_never_read),
         cmocka_unit_test(test_a_driver_that_is_loaded_anew),
+        cmocka_unit_test(test_counters_that_stand_still),
         cmocka_unit_test(test_garbled_zones),
         cmocka_unit_test(test_the_pmu_where_powercap_is_closed),
+        cmocka_unit_test(test_a_program_that_closes_the_events),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

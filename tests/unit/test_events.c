@@ -11,16 +11,16 @@
 #include <unistd.h>
 
 #include "made_block.h"
+#include "run/run.h"
 #include "store/events.h"
-#include "store/run.h"
 #include "torture/run_checks.h"
 
-static resmon_monitor *started(size_t max_events, size_t max_threads)
+static resmon_monitor *started(size_t events, size_t max_threads)
 {
     return start_with(&(resmon_monitor_options){
-        .scope_meters = RESMON_METER_WALL,
-        .max_scope_threads = max_threads,
-        .max_events = max_events,
+        .scopes = RESMON_METER_WALL,
+        .scope_threads = max_threads,
+        .events = events,
     });
 }
 
@@ -105,7 +105,7 @@ static void test_events_come_by_start_with_all_their_facts(void **state)
     assert_string_equal(event_of(run, 3).thread_name, "the main one");
     assert_true(event_of(run, 0).start_ns < info_of(run).duration_ns);
     assert_int_equal(info_of(run).dropped_events, 0);
-    assert_string_equal(resmon_run_fact(run, "settings", "max_events"), "100");
+    assert_string_equal(resmon_run_fact(run, "settings", "events"), "100");
     resmon_run_free(run);
 }
 
@@ -220,10 +220,10 @@ static void test_meters_and_events_go_together(void **state)
     resmon_monitor *monitor = NULL;
     resmon_monitor_options options = {.struct_size = sizeof options,
                                       .domains = RESMON_DOMAIN_PROCESS,
-                                      .scope_meters = RESMON_METER_CPU,
+                                      .scopes = RESMON_METER_CPU,
                                       .max_meter_share = 1e9,
-                                      .max_scope_depth = 1,
-                                      .max_events = 10};
+                                      .scope_depth = 1,
+                                      .events = 10};
     assert_ok(resmon_monitor_new(&options, &monitor));
     assert_ok(resmon_monitor_start(monitor));
     for (int i = 0; i < 3; i++) {

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "os/perf_ring.h"
 #include "stack/view.h"
-#include "sys/perf_ring.h"
 
 #define DATA_BYTES  4096U
 #define STACK_WORDS 32U
@@ -34,10 +34,10 @@ static struct made_ring *made_ring(uint64_t position)
     made->page.data_tail = position;
     made->ring = (struct rm_perf_ring){
         .fd = -1,
-        .memory = &made->page,
-        .data = made->data,
-        .mask = DATA_BYTES - 1,
-        .tail = position,
+        .buffer = {.memory = &made->page,
+                   .data = made->data,
+                   .mask = DATA_BYTES - 1,
+                   .tail = position},
         .has_pages = true,
     };
     return made;
@@ -93,7 +93,7 @@ static void check_sample(struct made_ring *made, uint64_t first)
     uint64_t word = 0;
     assert_true(rm_perf_ring_look(&made->ring));
     assert_true(rm_perf_ring_peek(&made->ring, &sample));
-    assert_int_equal(sample.born, 0);
+    assert_int_equal(sample.new_thread, 0);
     assert_int_equal(sample.t_ns, 1000 + first);
     assert_int_equal(sample.address, 0x7000 + first);
     assert_int_equal(sample.faults, 64 + first);
@@ -178,23 +178,23 @@ static void test_other_records_are_passed_over(void **state)
 }
 
 /* process, its parent, thread, its parent; time */
-static void test_births_are_those_of_this_process(void **state)
+static void test_new_threads_are_those_of_this_process(void **state)
 {
     (void)state;
     struct made_ring *made = made_ring(0);
     struct rm_perf_record record;
     uint32_t self = (uint32_t)getpid();
     const uint32_t others[6] = {self + 1, self, self + 1, self};
-    const uint32_t born[6] = {self, self, 4711, self};
+    const uint32_t new_threads[6] = {self, self, 4711, self};
     uint64_t words[3];
     memcpy(words, others, sizeof words);
     put_record(made, PERF_RECORD_FORK, words, 3);
     put_record(made, PERF_RECORD_FORK, words, 1); /* too short */
-    memcpy(words, born, sizeof words);
+    memcpy(words, new_threads, sizeof words);
     put_record(made, PERF_RECORD_FORK, words, 3);
     assert_true(rm_perf_ring_look(&made->ring));
     assert_true(rm_perf_ring_peek(&made->ring, &record));
-    assert_int_equal(record.born, 4711);
+    assert_int_equal(record.new_thread, 4711);
     rm_perf_ring_release(&made->ring, &record);
     assert_false(rm_perf_ring_peek(&made->ring, &record));
     test_free(made);
@@ -276,7 +276,7 @@ int main(void)
         cmocka_unit_test(test_samples_are_read_across_the_end),
         cmocka_unit_test(test_what_comes_after_a_look_waits_for_the_next),
         cmocka_unit_test(test_other_records_are_passed_over),
-        cmocka_unit_test(test_births_are_those_of_this_process),
+        cmocka_unit_test(test_new_threads_are_those_of_this_process),
         cmocka_unit_test(test_damaged_records_end_the_reading),
         cmocka_unit_test(test_a_stack_is_the_same_while_what_was_read_is),
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/csv, sink/document_sink: what is in the files while a program runs and at its end, and what
- * a full disk, a planted link or a program that closes our descriptors do to them.
+ * format/csv, sink/document_sink: what is in the files while a program runs and at its end, and
+ * what a full disk, a planted link or a program that closes our descriptors do to them.
  */
 #define _GNU_SOURCE /* mount, syncfs */
 #include "test.h"
@@ -11,12 +11,14 @@
 #include <math.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "sink/document.h"
+#include "format/json.h"
 
-#include "sys/appendfile.h"
+#include "os/appendfile.h"
+#include "os/outfile.h"
 
 static char directory[] = "/tmp/resmon-test-sinks-XXXXXX";
 
@@ -157,10 +159,10 @@ static void test_every_sample_is_a_line(void **state)
     /* The last line is the last sample. */
     resmon_run *run = NULL;
     size_t column;
-    resmon_statistics rss = {.struct_size = sizeof rss};
+    resmon_column rss = {.struct_size = sizeof rss};
     assert_ok(resmon_monitor_snapshot(monitor, &run));
     assert_ok(resmon_run_find_column(run, "proc.mem.rss", NULL, &column));
-    assert_ok(resmon_run_get_statistics(run, column, &rss));
+    assert_ok(resmon_run_get_column(run, column, &rss));
     size_t at = cell_named(csv.line[0], "proc.mem.rss");
     assert_true(strtod(cell(csv.line[csv.count - 1], at), NULL) == rss.last);
     assert_true(strtod(cell(csv.line[1], at), NULL) == rss.first);
@@ -343,7 +345,7 @@ static void test_options_are_checked(void **state)
 static void test_checkpoints_come_and_the_last_is_final(void **state)
 {
     (void)state;
-    if (rm_document_check() != RESMON_OK) {
+    if (rm_json_check() != RESMON_OK) {
         print_message("skipped: %s\n", resmon_last_error());
         skip();
     }
@@ -468,6 +470,92 @@ static void test_a_program_that_opens_the_same_file(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* ---- without a working directory ------------------------------------------------------------ */
+
+/* In a directory that was removed; RESMON_OK when all is as it should be. */
+static int try_without_directory(void)
+{
+    resmon_monitor *monitor = make();
+    resmon_run *run = NULL;
+    resmon_json_options json = {
+        .struct_size = sizeof json, .path = "run.json", .flags = RESMON_JSON_LATE};
+    resmon_csv_options csv = {.struct_size = sizeof csv, .path = "run.csv"};
+    assert_ok(resmon_monitor_start(monitor));
+    assert_ok(resmon_monitor_snapshot(monitor, &run));
+    assert_ok(resmon_monitor_stop(monitor));
+    resmon_monitor_free(monitor);
+    monitor = make();
+    int failed = resmon_monitor_add_json(monitor, &json) != RESMON_EINVAL ||
+                 strstr(resmon_last_error(), "working directory") == NULL ||
+                 resmon_monitor_add_csv(monitor, &csv) != RESMON_EINVAL ||
+                 resmon_run_save(run, "run.json") != RESMON_ENOENT;
+    resmon_monitor_free(monitor);
+    resmon_run_free(run);
+    return failed;
+}
+
+static void test_without_a_working_directory(void **state)
+{
+    (void)state;
+    int status;
+    if (rm_json_check() != RESMON_OK) {
+        print_message("skipped: %s\n", resmon_last_error());
+        skip();
+    }
+    assert_int_equal(mkdir(path_of("gone"), 0755), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(chdir(path_of("gone")) != 0 || rmdir(path_of("gone")) != 0 ? 2
+                                                                         : try_without_directory());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* A file without a name: nothing is written beside it. */
+static void test_an_empty_path(void **state)
+{
+    (void)state;
+    struct rm_outfile *file = calloc(1, sizeof *file);
+    assert_non_null(file);
+    assert_status(RESMON_EINVAL, rm_outfile_open(file, "", 0));
+    assert_string_equal(file->temporary, "");
+    free(file);
+}
+
+/* Two of one file would replace each other's, and nobody would say so. */
+static void test_sinks_of_one_monitor_share_no_file(void **state)
+{
+    (void)state;
+    char again[300];
+    resmon_monitor *monitor = NULL;
+    resmon_monitor_options options = {.struct_size = sizeof options,
+                                      .interval_ms = 3600000,
+                                      .domains = RESMON_DOMAIN_PROCESS,
+                                      .record = path_of("one.rec")};
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_ok(resmon_monitor_add(monitor, "json", path_of("one.json")));
+    assert_status(RESMON_EBUSY, resmon_monitor_add(monitor, "csv", path_of("one.json")));
+    assert_non_null(strstr(resmon_last_error(), "is written by json already"));
+    assert_status(RESMON_EBUSY, resmon_monitor_add(monitor, "json", path_of("one.rec")));
+    assert_non_null(strstr(resmon_last_error(), "is written by record already"));
+    (void)snprintf(again, sizeof again, "%s/../%s/one.json", directory,
+                   strrchr(directory, '/') + 1);
+    assert_status(RESMON_EBUSY, resmon_monitor_add(monitor, "trace", again));
+    assert_ok(resmon_monitor_add(monitor, "trace", path_of("one.trace")));
+    assert_ok(resmon_monitor_start(monitor));
+    assert_ok(resmon_monitor_stop(monitor));
+    resmon_monitor_free(monitor);
+    /* The next monitor may. */
+    monitor = make();
+    assert_ok(resmon_monitor_add(monitor, "csv", path_of("one.json")));
+    resmon_monitor_free(monitor);
+    assert_int_equal(unlink(path_of("one.rec")), 0);
+    assert_int_equal(unlink(path_of("one.json")), 0);
+    assert_int_equal(unlink(path_of("one.trace")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +569,9 @@ int main(void)
         cmocka_unit_test(test_a_file_has_one_writer),
         cmocka_unit_test(test_a_program_that_opens_the_same_file),
         cmocka_unit_test(test_what_a_killed_process_left),
+        cmocka_unit_test(test_without_a_working_directory),
+        cmocka_unit_test(test_an_empty_path),
+        cmocka_unit_test(test_sinks_of_one_monitor_share_no_file),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -7,15 +7,18 @@
 #include "runs.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../fixtures/fake_nvml.h"
+#include "base/feature.h"
 #include "collect/gpu_share.h"
 #include "engine/gpus.h"
-#include "sink/mlflow_plan.h"
-#include "store/run.h"
-#include "sys/nvml.h"
+#include "net/mlflow_plan.h"
+#include "os/nvml.h"
+#include "run/run.h"
 
 static struct fake_nvml *fake;
 
@@ -131,7 +134,7 @@ static void test_every_figure_is_in_si_units(void **state)
             }
         }
         assert_near(reading.figures[RM_NVML_ENERGY], 300.0 * before, 300.0 * 0.5);
-        assert_near(reading.figures[RM_NVML_THROTTLE_TOTAL], 0.1 * before, 0.05);
+        assert_near(reading.figures[RM_NVML_THROTTLE_ANY], 0.1 * before, 0.05);
         assert_near(reading.figures[RM_NVML_THROTTLE_POWER], 0.5 * before, 0.25);
         assert_false(reading.is_lost);
     }
@@ -220,6 +223,40 @@ static void test_a_foreign_shutdown(void **state)
     assert_int_equal(fake->inits, 1);
 }
 
+/* NVML would give commands to files of the program, and close one. */
+static void test_a_program_that_closes_its_files(void **state)
+{
+    (void)state;
+    static struct rm_gpu_reading reading;
+    bool was_open[64];
+    struct stat found, own;
+    for (int fd = 0; fd < 64; fd++) {
+        was_open[fd] = fcntl(fd, F_GETFD) >= 0;
+    }
+    struct rm_nvml *nvml = opened();
+    rm_nvml_read(nvml, 0, &reading);
+    assert_false(reading.is_lost);
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    for (int fd = 0; fd < 64; fd++) {
+        if (!was_open[fd] && fd != file && fcntl(fd, F_GETFD) >= 0) {
+            assert_int_equal(dup2(file, fd), fd);
+        }
+    }
+    unsigned calls = fake->calls;
+    int device = fake->fd;
+    rm_nvml_read(nvml, 0, &reading);
+    assert_true(reading.is_closed && reading.is_lost && isnan(reading.figures[RM_NVML_POWER]));
+    rm_nvml_close(nvml);
+    assert_int_equal(fake->calls, calls);
+    assert_true(device > 0 && fstat(device, &found) == 0 && fstat(file, &own) == 0);
+    assert_int_equal(found.st_ino, own.st_ino);
+    for (int fd = 0; fd < 64; fd++) {
+        if (!was_open[fd]) {
+            (void)close(fd);
+        }
+    }
+}
+
 static void test_stale_samples_are_of_nobody(void **state)
 {
     (void)state;
@@ -291,7 +328,7 @@ static resmon_monitor *started(void)
 static double last_of(const resmon_run *run, const char *metric, const char *instance)
 {
     int64_t column = rm_run_find_column(run, metric, instance);
-    return column >= 0 && run->columns[column].stats.n > 0 ? run->columns[column].stats.last : NAN;
+    return column >= 0 && run->columns[column].n > 0 ? run->columns[column].last : NAN;
 }
 
 static resmon_status status_of(const resmon_run *run, const char *name, const char **ret_reason)
@@ -311,6 +348,10 @@ static resmon_status status_of(const resmon_run *run, const char *name, const ch
 static void test_a_run_has_the_energy_of_gpus(void **state)
 {
     (void)state;
+    if (rm_feature_need(RM_FEATURE_ENERGY) != RESMON_OK) {
+        print_message("skipped: %s\n", resmon_last_error());
+        skip();
+    }
     fake->process_count = 2;
     fake->processes[0].pid = (unsigned)getpid();
     fake->processes[0].sm = 75;
@@ -348,18 +389,22 @@ static void test_a_run_has_the_energy_of_gpus(void **state)
     assert_int_equal(fake->inits, 0);
 }
 
-#ifdef RM_HAVE_CJSON
+#ifdef RM_HAVE_MLFLOW
 /* In MLflow's "System metrics" by MLflow's own names; slices have none there. */
 static void test_series_for_mlflow(void **state)
 {
     (void)state;
-    static const char *const names[] = {"gpu_0_utilization_percentage",
-                                        "gpu_0_memory_usage_megabytes",
-                                        "gpu_0_memory_usage_percentage",
-                                        "gpu_0_power_usage_watts",
-                                        "gpu_0_power_usage_percentage",
-                                        "gpu_2_temperature_celsius",
-                                        "gpu_energy_joules"};
+    static const char *const names[] = {
+        "gpu_0_utilization_percentage",
+        "gpu_0_memory_usage_megabytes",
+        "gpu_0_memory_usage_percentage",
+        "gpu_0_power_usage_watts",
+        "gpu_0_power_usage_percentage",
+        "gpu_2_temperature_celsius",
+#ifdef RM_HAVE_ENERGY
+        "gpu_energy_joules",
+#endif
+    };
     static const double values[] = {80.0, 3000.0 / 1e6, 3.75, 300.0, 300.0 / 7.0, 60.0};
     struct rm_mlflow_config config = {
         .flags = RESMON_MLFLOW_SERIES, .node_index = -1, .batch_metrics = 1000};
@@ -468,10 +513,11 @@ int main(void)
         cmocka_unit_test_setup(test_libraries_that_are_none, reset_fake),
         cmocka_unit_test_setup(test_a_lost_gpu_comes_back, reset_fake),
         cmocka_unit_test_setup(test_a_foreign_shutdown, reset_fake),
+        cmocka_unit_test_setup(test_a_program_that_closes_its_files, reset_fake),
         cmocka_unit_test_setup(test_stale_samples_are_of_nobody, reset_fake),
         cmocka_unit_test_setup(test_shares, reset_fake),
         cmocka_unit_test_setup(test_a_run_has_the_energy_of_gpus, reset_fake),
-#ifdef RM_HAVE_CJSON
+#ifdef RM_HAVE_MLFLOW
         cmocka_unit_test_setup(test_series_for_mlflow, reset_fake),
 #endif
         cmocka_unit_test_setup(test_every_call_may_fail, reset_fake),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys/appendfile, sys/lockedfile, sink/saver: records that are whole, locks that hold, places that
- * are looked at, and no other file than the one that is meant.
+ * os/appendfile, os/lockedfile, os/outfile, sink/saver: records that are whole, locks that hold,
+ * places that are looked at, and no other file than the one that is meant.
  */
 #define _GNU_SOURCE /* RLIM_SAVED_MAX and friends */
 #include "files.h"
@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "os/appendfile.h"
+#include "os/infile.h"
+#include "os/lockedfile.h"
+#include "os/outfile.h"
 #include "sink/saver.h"
-#include "sys/appendfile.h"
-#include "sys/lockedfile.h"
 
 static char directory[] = "/tmp/resmon-test-files-XXXXXX";
 
@@ -190,7 +192,7 @@ static void test_one_process_at_a_time(void **state)
     assert_int_equal(file.bytes, 12);
     assert_int_equal(try_in_child(path), -RESMON_EBUSY & 0xFF);
     assert_status(RESMON_EBUSY, rm_lockedfile_open(&second, path, 100)); /* nor twice in one */
-    assert_int_equal(second.fd, -1);
+    assert_int_equal(rm_kept_fd(&second.kept), -1);
     char text[13] = "";
     assert_ok(rm_lockedfile_read(&file, text));
     assert_string_equal(text, "- one\n- two\n");
@@ -227,7 +229,7 @@ static void test_what_is_not_locked(void **state)
     rm_fault_arm(RM_FAULT_OPEN, 0);
     assert_true(rm_lockedfile_open(&file, path_of("full"), 100) < RESMON_OK);
     rm_fault_arm(RM_FAULT_OPEN, -1);
-    assert_int_equal(file.fd, -1);
+    assert_int_equal(rm_kept_fd(&file.kept), -1);
     assert_int_equal(descriptors(), before);
 }
 
@@ -243,6 +245,80 @@ static void test_a_file_that_shrinks(void **state)
     assert_ok(rm_lockedfile_read(&file, text));
     assert_memory_equal(text, "12\0\0\0", 5);
     rm_lockedfile_close(&file);
+}
+
+/* ---- files that the program closes while they are at work ------------------------------------ */
+
+/* Gives the number to a file of the program. */
+static int take_over(int number)
+{
+    put_content(path_of("theirs"), "precious");
+    int theirs = open(path_of("theirs"), O_RDWR | O_CLOEXEC);
+    assert_true(theirs >= 0);
+    assert_int_equal(dup2(theirs, number), number);
+    return theirs;
+}
+
+static void give_back(int theirs, int number)
+{
+    assert_true(fcntl(number, F_GETFD) >= 0);
+    assert_int_equal(lseek(number, 0, SEEK_CUR), 0);
+    assert_int_equal(close(number), 0);
+    assert_int_equal(close(theirs), 0);
+    assert_content(path_of("theirs"), "precious");
+}
+
+static void test_a_document_in_the_middle(void **state)
+{
+    (void)state;
+    static struct rm_outfile file;
+    put_content(path_of("whole"), "before");
+    assert_ok(rm_outfile_open(&file, path_of("whole"), 0));
+    assert_ok(rm_outfile_write(&file, "one", 3));
+    int number = rm_kept_fd(&file.kept);
+    int theirs = take_over(number);
+    assert_status(RESMON_EIO, rm_outfile_write(&file, "two", 3));
+    assert_non_null(strstr(resmon_last_error(), "the program closed"));
+    assert_status(RESMON_EIO, rm_outfile_commit(&file));
+    rm_outfile_abandon(&file);
+    give_back(theirs, number);
+    assert_content(path_of("whole"), "before");
+}
+
+/* All was written by then. */
+static void test_a_document_at_its_end(void **state)
+{
+    (void)state;
+    static struct rm_outfile file;
+    assert_ok(rm_outfile_open(&file, path_of("whole"), 0));
+    assert_ok(rm_outfile_write(&file, "one", 3));
+    int number = rm_kept_fd(&file.kept);
+    int theirs = take_over(number);
+    assert_ok(rm_outfile_rename(&file));
+    give_back(theirs, number);
+    assert_content(path_of("whole"), "one");
+}
+
+static void test_files_that_are_worked_on_and_read(void **state)
+{
+    (void)state;
+    struct rm_lockedfile locked;
+    struct rm_infile read;
+    put_content(path_of("worked"), "- one\n");
+    assert_ok(rm_lockedfile_open(&locked, path_of("worked"), 100));
+    int number = rm_kept_fd(&locked.kept);
+    int theirs = take_over(number);
+    assert_status(RESMON_EIO, rm_lockedfile_put(&locked, 0, 'x'));
+    rm_lockedfile_close(&locked);
+    give_back(theirs, number);
+    assert_content(path_of("worked"), "- one\n");
+    assert_ok(rm_infile_open(&read, path_of("worked"), 100));
+    number = rm_kept_fd(&read.kept);
+    theirs = take_over(number);
+    char bytes[6];
+    assert_status(RESMON_EIO, rm_infile_read(&read, 0, bytes, sizeof bytes));
+    rm_infile_close(&read);
+    give_back(theirs, number);
 }
 
 /* ---- saver ---------------------------------------------------------------------------------- */
@@ -287,8 +363,6 @@ static void test_a_saver_looks_at_its_place(void **state)
     struct rm_saver saver = {.name = "made", .save = save};
     int64_t live = rm_fault_live(0);
     (void)snprintf(none, sizeof none, "%s/none/run", directory);
-    assert_status(RESMON_EINVAL, rm_saver_new(&saver, &sink));
-    assert_non_null(strstr(resmon_last_error(), "made"));
     saver.pattern = none;
     assert_status(RESMON_ENOENT, rm_saver_new(&saver, &sink));
     saver.pattern = "/tmp/%q";
@@ -332,6 +406,9 @@ int main(void)
         cmocka_unit_test(test_one_process_at_a_time),
         cmocka_unit_test(test_what_is_not_locked),
         cmocka_unit_test(test_a_file_that_shrinks),
+        cmocka_unit_test(test_a_document_in_the_middle),
+        cmocka_unit_test(test_a_document_at_its_end),
+        cmocka_unit_test(test_files_that_are_worked_on_and_read),
         cmocka_unit_test(test_a_saver_saves_where_it_was_told),
         cmocka_unit_test(test_a_saver_looks_at_its_place),
     };

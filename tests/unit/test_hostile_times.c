@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sink/csv.h"
-#include "sink/mlflow_plan.h"
+#include "format/csv.h"
+#include "net/mlflow_plan.h"
 #include "unit/made_run.h"
 
 #define PATH "test_hostile_times.csv"
@@ -19,8 +19,8 @@ static struct resmon_run *far_run(void)
 {
     struct resmon_run *run = made_run("stopped", 3);
     assert_non_null(run);
-    run->start_realtime_ns = INT64_MAX - 5;
-    run->duration_ns = INT64_MAX / 2;
+    run->info.start_realtime_ns = INT64_MAX - 5;
+    run->info.duration_ns = INT64_MAX / 2;
     for (size_t i = 0; i < run->row_count; i++) {
         run->t_first[i] = run->t_last[i] = INT64_MAX - 10 + (int64_t)i;
         run->row_samples[i] = (uint64_t)INT64_MAX;
@@ -44,7 +44,7 @@ static void test_csv(void **state)
     rm_run_free(run);
 }
 
-#ifdef RM_HAVE_CJSON
+#ifdef RM_HAVE_MLFLOW
 
 static void test_mlflow(void **state)
 {
@@ -86,7 +86,7 @@ static void test_scopes_without_a_time(void **state)
     struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
     assert_true(run != NULL && config != NULL && plan != NULL);
     for (size_t i = 0; i < run->scope_count; i++) {
-        run->scopes[i].total_ns = i % 3 == 0 ? 1e9 : (double)NAN;
+        run->scopes[i].wall_ns = i % 3 == 0 ? 1e9 : (double)NAN;
     }
     assert_ok(rm_mlflow_plan_init(plan, config, run, -1));
     size_t walls = 0;
@@ -107,13 +107,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_csv),
-#ifdef RM_HAVE_CJSON
+#ifdef RM_HAVE_MLFLOW
         cmocka_unit_test(test_mlflow),
         cmocka_unit_test(test_scopes_without_a_time),
 #endif
     };
-#ifndef RM_HAVE_CJSON
-    printf("skipped here: MLflow: this build has no JSON (cJSON)\n");
+#ifndef RM_HAVE_MLFLOW
+    printf("skipped here: MLflow: this build has none\n");
 #endif
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/http: what goes over the wire, what an answer means, when one tries again, and for how long.
+ * net/http: what goes over the wire, what an answer means, when one tries again, and for how long.
  */
 #include "test.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/fault.h"
-#include "sink/http.h"
+#include "net/http.h"
 #include "tiny_server.h"
 
 #define MS RM_NS_PER_MS
@@ -451,6 +454,95 @@ static void test_nothing_is_kept_open(void **state)
     stop_serving();
 }
 
+/* ---- a program that closes what it does not know -------------------------------------------- */
+
+#define MOST_FDS 256
+
+static bool was_open[MOST_FDS], is_taken[MOST_FDS];
+static int own_file = -1;
+
+/* The server's ends of connections: they are of its port. */
+static bool is_of_server(int fd)
+{
+    struct sockaddr_in address = {0};
+    socklen_t length = sizeof address;
+    return getsockname(fd, (struct sockaddr *)&address, &length) == 0 &&
+           address.sin_family == AF_INET &&
+           ntohs(address.sin_port) == strtoul(strrchr(server->url, ':') + 1, NULL, 10);
+}
+
+/* In the middle of an exchange all that the client has open becomes a file of the program. */
+static void take_all(void *context, const struct tiny_request *request, struct tiny_answer *answer)
+{
+    size_t *taken = context;
+    (void)request;
+    answer->body = "done";
+    for (int fd = 0; fd < MOST_FDS && *taken == 0; fd++) {
+        if (!was_open[fd] && fcntl(fd, F_GETFD) >= 0 && !is_of_server(fd)) {
+            is_taken[fd] = dup2(own_file, fd) == fd;
+        }
+    }
+    (*taken)++;
+}
+
+static size_t count_taken(void)
+{
+    size_t count = 0;
+    struct stat theirs, found;
+    bool taken[MOST_FDS];
+    assert_int_equal(fstat(own_file, &theirs), 0);
+    (void)pthread_mutex_lock(&server->lock);
+    memcpy(taken, is_taken, sizeof taken);
+    (void)pthread_mutex_unlock(&server->lock);
+    for (int fd = 0; fd < MOST_FDS; fd++) {
+        if (taken[fd]) {
+            assert_int_equal(fstat(fd, &found), 0); /* it is open, and the program's */
+            assert_int_equal(found.st_ino, theirs.st_ino);
+            assert_int_equal(found.st_size, 0);
+            count++;
+        }
+    }
+    return count;
+}
+
+static void test_what_the_program_closed_meanwhile(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/resmon-http-XXXXXX";
+    size_t taken = 0;
+    SERVE({{.body = "unused"}});
+    server->answer = take_all;
+    server->context = &taken;
+    own_file = mkstemp(path);
+    assert_true(own_file >= 0 && unlink(path) == 0);
+    for (int fd = 0; fd < MOST_FDS; fd++) {
+        was_open[fd] = fcntl(fd, F_GETFD) >= 0;
+        is_taken[fd] = false;
+    }
+    const struct rm_http_config config = config_of(0);
+    struct rm_http *http = open_client(&config);
+    struct rm_http_reply reply = {0};
+    assert_status(RESMON_ENET, ask(http, "POST", "/", "a body", &reply));
+    if (strstr(resmon_last_error(), "the program closed the connection") == NULL) {
+        fail_msg("no connection was closed: %s", resmon_last_error());
+    }
+    assert_true(reply.is_passing && reply.is_sent && reply.code == 0);
+    assert_true(count_taken() >= 2);
+    assert_ok(ask(http, "POST", "/", "a body", &reply)); /* over a new one */
+    assert_string_equal(reply.body, "done");
+    assert_true(count_taken() >= 2);
+    rm_http_reply_free(&reply);
+    rm_http_close(http);
+    assert_true(count_taken() >= 2);
+    for (int fd = 0; fd < MOST_FDS; fd++) {
+        if (is_taken[fd]) {
+            (void)close(fd);
+        }
+    }
+    (void)close(own_file);
+    stop_serving();
+}
+
 /* ---- redirects ------------------------------------------------------------------------------ */
 
 static void test_redirects_keep_method_and_body(void **state)
@@ -644,6 +736,7 @@ int main(void)
         cmocka_unit_test(test_a_deadline_that_comes_meanwhile),
         cmocka_unit_test(test_a_new_deadline_ends_a_pause),
         cmocka_unit_test(test_nothing_is_kept_open),
+        cmocka_unit_test(test_what_the_program_closed_meanwhile),
         cmocka_unit_test(test_redirects_keep_method_and_body),
         cmocka_unit_test(test_redirects_that_are_refused),
         cmocka_unit_test(test_credentials_stay_with_their_server),

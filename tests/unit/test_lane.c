@@ -13,7 +13,7 @@
 #include "base/deadline.h"
 #include "base/fault.h"
 #include "engine/lane.h"
-#include "store/run.h"
+#include "run/run.h"
 
 #define COLUMNS  2
 #define INTERVAL (10 * RM_NS_PER_MS)
@@ -30,6 +30,7 @@ struct sink {
     int64_t last_ns;
     int disorder;
     double sum;
+    uint64_t parts;
     sem_t *gate;   /* waited for in the first row */
     sem_t *signal; /* posted in each call */
 };
@@ -398,9 +399,11 @@ static void test_an_end_without_a_run(void **state)
 /* ---- snapshots ------------------------------------------------------------------------------ */
 
 static int captures;
+static unsigned captured; /* parts of the last one */
 
-static resmon_status capture(void *context, resmon_run **ret_run)
+static resmon_status capture(void *context, unsigned parts, resmon_run **ret_run)
 {
+    captured = parts;
     if (__atomic_add_fetch(&captures, 1, __ATOMIC_SEQ_CST) % 2 == 1) {
         return RESMON_ENOMEM;
     }
@@ -433,6 +436,53 @@ static void test_captures_that_fail(void **state)
     int snapshots = __atomic_load_n(&first.snapshots, __ATOMIC_SEQ_CST);
     assert_true(snapshots >= 3 && captures >= 2 * snapshots);
     assert_int_equal(first.stops, 1);
+    rm_lane_free(lane);
+    (void)sem_destroy(&seen);
+}
+
+/* That it is shown what it looks at, whoever else has a turn, and nothing that nobody wants. */
+static resmon_status check_parts(void *context, const resmon_run *run)
+{
+    struct sink *sink = context;
+    assert_int_equal(captured & sink->parts, sink->parts);
+    assert_int_equal(captured & ~(RESMON_PART_SUMMARY | RESMON_PART_SCOPES), 0);
+    return on_snapshot(context, run);
+}
+
+static void test_a_capture_has_the_parts_that_are_wanted(void **state)
+{
+    (void)state;
+    sem_t seen;
+    assert_int_equal(sem_init(&seen, 0, 0), 0);
+    struct sink first = {.signal = &seen, .parts = RESMON_PART_SUMMARY};
+    struct sink second = {.signal = &seen, .parts = RESMON_PART_SCOPES};
+    struct sink third = {.parts = RESMON_PART_STACKS};
+    resmon_sink_ops ops = {.struct_size = sizeof ops,
+                           .snapshot = check_parts,
+                           .snapshot_interval_ms = 5,
+                           .parts = first.parts,
+                           .close = on_close};
+    struct rm_lane *lane = lane_of(&ops, &first);
+    ops.parts = RESMON_PART_STACKS | RESMON_PART_SCOPES; /* at its stop */
+    ops.stop = on_stop;
+    assert_int_equal(rm_lane_add(lane, &ops, &second), 1);
+    rm_lane_own(lane, 1, &(struct rm_own_sink){.snapshot_parts = RESMON_PART_SCOPES});
+    ops.parts = RESMON_PART_STACKS;
+    ops.stop = NULL;
+    ops.snapshot_interval_ms = 0; /* never */
+    assert_int_equal(rm_lane_add(lane, &ops, &third), 2);
+    assert_int_equal(rm_lane_parts(lane), RESMON_PART_STACKS | RESMON_PART_SCOPES);
+    struct rm_lane_terms terms = terms_now();
+    terms.capture = capture;
+    terms.context = columns;
+    captures = 1;
+    assert_ok(rm_lane_start(lane, &terms));
+    while (__atomic_load_n(&first.snapshots, __ATOMIC_SEQ_CST) == 0 ||
+           __atomic_load_n(&second.snapshots, __ATOMIC_SEQ_CST) == 0) {
+        (void)sem_wait(&seen);
+    }
+    assert_ok(end(lane, columns));
+    assert_int_equal(third.snapshots, 0);
     rm_lane_free(lane);
     (void)sem_destroy(&seen);
 }
@@ -528,6 +578,61 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* ---- drafts ----------------------------------------------------------------------------- */
+
+static void test_a_draft_comes_before_the_end(void **state)
+{
+    (void)state;
+    struct sink sink = {0}, other = {0};
+    resmon_sink_ops ops = whole;
+    ops.snapshot = on_snapshot;
+    struct rm_lane *lane = lane_of(&ops, &sink);
+    assert_int_equal(rm_lane_add(lane, &ops, &other), 1);
+    rm_lane_own(lane, 0, &(struct rm_own_sink){.wants_draft = true});
+    rm_lane_own(lane, 1, &(struct rm_own_sink){.wants_draft = false});
+    const struct rm_lane_terms terms = terms_now();
+    assert_int_equal(rm_lane_draft_parts(lane), 0); /* nobody would show it */
+    assert_ok(rm_lane_start(lane, &terms));
+    assert_int_equal(rm_lane_draft_parts(lane), RESMON_PART_ALL);
+    rm_lane_draft(lane, columns, rm_clock_monotonic_ns() + PATIENCE);
+    assert_int_equal(sink.snapshots, 1);
+    assert_int_equal(sink.stops, 0);
+    assert_int_equal(other.snapshots, 0);
+    rm_lane_finish(lane, columns, RM_DEADLINE_NONE);
+    assert_ok(rm_lane_wait(lane, rm_clock_monotonic_ns() + PATIENCE));
+    assert_int_equal(sink.snapshots, 1);
+    assert_int_equal(sink.stops, 1);
+    rm_lane_free(lane);
+}
+
+/* One that a sink does not get to is given up without a trace. */
+static void test_a_draft_that_comes_too_late(void **state)
+{
+    (void)state;
+    sem_t gate, signal;
+    assert_int_equal(sem_init(&gate, 0, 0), 0);
+    assert_int_equal(sem_init(&signal, 0, 0), 0);
+    struct sink sink = {.gate = &gate, .signal = &signal};
+    resmon_sink_ops ops = whole;
+    ops.snapshot = on_snapshot;
+    struct rm_lane *lane = lane_of(&ops, &sink);
+    rm_lane_own(lane, 0, &(struct rm_own_sink){.wants_draft = true});
+    const struct rm_lane_terms terms = terms_now();
+    assert_ok(rm_lane_start(lane, &terms));
+    (void)sem_wait(&signal); /* its start */
+    put_row(lane, 1);
+    (void)sem_wait(&signal); /* it sits in the row */
+    rm_lane_draft(lane, columns, rm_clock_monotonic_ns());
+    assert_int_equal(sink.snapshots, 0);
+    rm_lane_finish(lane, columns, RM_DEADLINE_NONE);
+    (void)sem_post(&gate);
+    assert_ok(rm_lane_wait(lane, rm_clock_monotonic_ns() + PATIENCE));
+    assert_int_equal(sink.stops, 1);
+    rm_lane_free(lane);
+    (void)sem_destroy(&gate);
+    (void)sem_destroy(&signal);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -541,8 +646,11 @@ int main(void)
         cmocka_unit_test(test_the_end_of_many),
         cmocka_unit_test(test_an_end_without_a_run),
         cmocka_unit_test(test_captures_that_fail),
+        cmocka_unit_test(test_a_capture_has_the_parts_that_are_wanted),
         cmocka_unit_test(test_snapshots_come_beside_rows_without_end),
         cmocka_unit_test(test_a_sink_that_sits_in_a_row),
+        cmocka_unit_test(test_a_draft_comes_before_the_end),
+        cmocka_unit_test(test_a_draft_that_comes_too_late),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -15,7 +15,7 @@
 
 static resmon_monitor *start(void)
 {
-    return start_with(&(resmon_monitor_options){.scope_meters = RESMON_METER_WALL});
+    return start_with(&(resmon_monitor_options){.scopes = RESMON_METER_WALL});
 }
 
 static resmon_run_line line_at(const resmon_run *run, int line)
@@ -267,6 +267,42 @@ static void test_recursion_counts_once(void **state)
     resmon_run_free(run);
 }
 
+static int there_line;
+
+static void go_there(int depth);
+
+static void go_back(int depth)
+{
+    RESMON_FUNCTION();
+    if (depth > 0) {
+        go_there(depth - 1);
+    }
+}
+
+static void go_there(int depth)
+{
+    RESMON_FUNCTION();
+    (void)wait_for(RM_NS_PER_MS);
+    go_back(depth);
+    there_line = __LINE__ + 1;
+    RESMON_LINE();
+}
+
+/* Runs of the function lie inside of each other, with another function's scope between them. */
+static void test_mutual_recursion_counts_once(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = start();
+    int64_t begin = rm_clock_monotonic_ns();
+    go_there(4);
+    int64_t all = rm_clock_monotonic_ns() - begin;
+    resmon_run *run = finish(monitor);
+    assert_int_equal(line_at(run, there_line).hits, 5);
+    assert_true(line_at(run, there_line).wall_ns >= 5 * RM_NS_PER_MS * 0.99);
+    assert_true(line_at(run, there_line).wall_ns <= (double)all * 1.01);
+    resmon_run_free(run);
+}
+
 static void *pass_lines(void *line)
 {
     RESMON_SCOPE("thread");
@@ -347,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_scopes_in_a_function_do_not_cut_its_stretches),
         cmocka_unit_test(test_stretches_hold_what_was_called),
         cmocka_unit_test(test_recursion_counts_once),
+        cmocka_unit_test(test_mutual_recursion_counts_once),
         cmocka_unit_test(test_threads_count_together),
         cmocka_unit_test(test_lines_outside_of_scopes_and_of_monitors),
         cmocka_unit_test(test_too_many_lines_are_left_out),

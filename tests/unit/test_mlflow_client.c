@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/mlflow_client: how one comes to a run, without ever making two, what the answers of a server
+ * net/mlflow_client: how one comes to a run, without ever making two, what the answers of a server
  * mean, and what a person is told of them.
  */
 #include "test.h"
@@ -18,8 +18,8 @@ int main(void)
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/fault.h"
-#include "sink/json.h"
-#include "sink/mlflow_client.h"
+#include "format/json.h"
+#include "net/mlflow_client.h"
 #include "strict_json.h"
 #include "tiny_server.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/mlflow_config: what the options, the variables and the credentials file of MLflow's client
+ * net/mlflow_config: what the options, the variables and the credentials file of MLflow's client
  * come to; that what is wrong is said with its name; and that no credential stays in the
  * configuration or gets into a text.
  */
@@ -23,7 +23,8 @@ int main(void)
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/fault.h"
-#include "sink/mlflow_config.h"
+#include "net/mlflow_config.h"
+#include "sink/sinks.h"
 #include "tiny_server.h"
 
 static char home[] = "/tmp/resmon-test-config-XXXXXX";
@@ -82,7 +83,9 @@ static void close_client(void)
 static resmon_status open_with(const resmon_mlflow_options *options)
 {
     close_client();
-    resmon_status status = rm_mlflow_config_open(options, NULL, &config, &http);
+    resmon_mlflow_options known;
+    resmon_status status = rm_sink_take(rm_sink_kind_find("mlflow"), options, &known);
+    status = status == RESMON_OK ? rm_mlflow_config_open(&known, NULL, &config, &http) : status;
     assert_true(status == RESMON_OK || http == NULL);
     if (memmem(&config, sizeof config, "SECRET", 6) != NULL) {
         fail_msg("a credential is in the configuration");
@@ -134,7 +137,8 @@ static void test_an_address_is_needed(void **state)
     assert_string_equal(config.uri, "http://other");
     /* That of a spool file goes between the two. */
     close_client();
-    assert_ok(rm_mlflow_config_open(NULL, "http://spooled", &config, &http));
+    const resmon_mlflow_options nothing = {.struct_size = sizeof nothing};
+    assert_ok(rm_mlflow_config_open(&nothing, "http://spooled", &config, &http));
     assert_string_equal(config.uri, "http://spooled");
     close_client();
     assert_ok(rm_mlflow_config_open(&options, "http://spooled", &config, &http));
@@ -340,7 +344,7 @@ static void test_options_that_are_refused(void **state)
     resmon_mlflow_options options = none;
     forget();
     options.flags = UINT64_C(1) << 40;
-    assert_refused(RESMON_EINVAL, &options, "unknown flags");
+    assert_refused(RESMON_EINVAL, &options, "flags has unknown bits");
     options = none;
     options.batch_metrics = 1001;
     assert_refused(RESMON_ERANGE, &options, "batch_metrics");
@@ -349,13 +353,13 @@ static void test_options_that_are_refused(void **state)
     assert_refused(RESMON_ERANGE, &options, "node_index");
     options = none;
     options.timeout_ms = UINT64_MAX;
-    assert_refused(RESMON_ERANGE, &options, "timeout_ms");
+    assert_refused(RESMON_ERANGE, &options, "mlflow.timeout is ");
     options = none;
     options.interval_ms = UINT64_MAX;
-    assert_refused(RESMON_ERANGE, &options, "interval_ms");
+    assert_refused(RESMON_ERANGE, &options, "mlflow.interval is ");
     options = none;
     options.budget_ms = UINT64_MAX;
-    assert_refused(RESMON_ERANGE, &options, "budget_ms");
+    assert_refused(RESMON_ERANGE, &options, "mlflow.budget is ");
     options = none;
     options.struct_size = 4;
     assert_refused(RESMON_EINVAL, &options, "struct_size");

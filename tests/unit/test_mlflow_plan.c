@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/mlflow_plan: which points of a run go to MLflow, under which names and in which portions:
+ * net/mlflow_plan: which points of a run go to MLflow, under which names and in which portions:
  * each exactly once, whatever the size of a portion and wherever one begins.
  */
 #include "test.h"
@@ -19,10 +19,10 @@ int main(void)
 #include <stdbool.h>
 
 #include "base/fault.h"
+#include "format/json.h"
 #include "made_run.h"
+#include "net/mlflow_plan.h"
 #include "random.h"
-#include "sink/json.h"
-#include "sink/mlflow_plan.h"
 #include "strict_json.h"
 
 #define MOST_POINTS 200000
@@ -66,10 +66,10 @@ static struct resmon_run *new_run(size_t rows, size_t scopes)
 {
     struct resmon_run *run = rm_run_new();
     assert_non_null(run);
-    run->state = "stopped";
-    run->label = "";
-    run->start_realtime_ns = NOW_NS;
-    run->duration_ns = INT64_C(1500000000);
+    run->info.state = "stopped";
+    run->info.label = "";
+    run->info.start_realtime_ns = NOW_NS;
+    run->info.duration_ns = INT64_C(1500000000);
     run->column_count = COLUMNS;
     run->row_count = rows;
     run->columns = rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns);
@@ -79,11 +79,9 @@ static struct resmon_run *new_run(size_t rows, size_t scopes)
     run->values =
         rm_arena_alloc(&run->strings, COLUMNS * RM_SERIES_KINDS * rows, sizeof *run->values);
     for (size_t c = 0; c < COLUMNS; c++) {
-        run->columns[c] = (struct rm_run_column){.metric = metrics[c],
-                                                 .unit = "",
-                                                 .instance = "",
-                                                 .source = "",
-                                                 .stats = rm_run_statistics_none()};
+        run->columns[c] =
+            (resmon_column){.metric = metrics[c], .unit = "", .instance = "", .source = ""};
+        rm_record_clear(RM_RECORD_statistics, &run->columns[c]);
     }
     put_fact(run, "machine", "memory_bytes", "8000000000", RM_FACT_NUMBER);
     put_fact(run, "run", "library", "0.1", RM_FACT_TEXT);
@@ -287,7 +285,7 @@ static void expect_series(struct sent *expected, const struct resmon_run *run)
                 struct point *point = &expected->points[expected->count++];
                 (void)snprintf(point->key, sizeof point->key, "system/node_0/%s", rows[k].key);
                 point->value = value;
-                point->t_ms = (run->start_realtime_ns + run->t_last[r]) / 1000000;
+                point->t_ms = (run->info.start_realtime_ns + run->t_last[r]) / 1000000;
                 point->step = samples - 1;
             }
         }
@@ -301,7 +299,10 @@ static void check_portions(size_t rows, size_t scopes, size_t most)
     struct sent expected = new_sent();
     struct rm_mlflow_plan plan;
     struct rm_mlflow_cursor cursor = {0};
-    init_config(RESMON_MLFLOW_SERIES | RESMON_MLFLOW_NO_ARTIFACT);
+    const bool is_of_model = rows % 2 == 1;
+    const char *group = is_of_model ? "" : "system/";
+    init_config(RESMON_MLFLOW_SERIES | RESMON_MLFLOW_NO_ARTIFACT |
+                (is_of_model ? RESMON_MLFLOW_MODEL_METRICS : 0));
     assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
     send(&plan, &cursor, most, SIZE_MAX, &sent);
     assert_int_equal(cursor.stage, RM_MLFLOW_STAGE_END);
@@ -312,7 +313,7 @@ static void check_portions(size_t rows, size_t scopes, size_t most)
     expect_series(&expected, run);
     for (size_t i = 0; i < plan.point_count; i++) {
         struct point *point = &expected.points[expected.count++];
-        (void)snprintf(point->key, sizeof point->key, "%s", plan.points[i].key);
+        (void)snprintf(point->key, sizeof point->key, "%s%s", group, plan.points[i].key);
         point->value = plan.points[i].value;
         point->t_ms = (NOW_NS + INT64_C(1500000000)) / 1000000;
         point->step = 0;
@@ -614,8 +615,8 @@ static void test_the_longest_scopes_are_kept(void **state)
     size_t found = 0;
     for (size_t i = 0; i < run->scope_count; i++) {
         double wall_ns = i % 50 == 49 ? 9e9 + (double)i : 1e6;
-        run->scopes[i].total_ns = i % 100 == 49 ? 0.0 : wall_ns; /* not ended yet: it counts, too */
-        run->scopes[i].open_ns = wall_ns - run->scopes[i].total_ns;
+        run->scopes[i].wall_ns = i % 100 == 49 ? 0.0 : wall_ns; /* not ended yet: it counts, too */
+        run->scopes[i].open_ns = wall_ns - run->scopes[i].wall_ns;
     }
     init_config(0);
     assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
@@ -642,12 +643,14 @@ static double point_of(const struct rm_mlflow_plan *plan, const char *key)
     return value;
 }
 
+#define DEEP "resmon/scope/store/a scope that is deep inside/"
+
 static void test_counters_of_scopes(void **state)
 {
     (void)state;
     static const char long_name[] =
         "FP_ARITH_INST_RETIRED:256B_PACKED_DOUBLE/u:umask=0x10/0123456789";
-    struct rm_run_counter counters[RM_SCOPE_COUNTERS] = {
+    resmon_run_counter counters[RM_SCOPE_COUNTERS] = {
         {.name = "cache-misses", .unit = "1", .reason = ""},
         {.name = "task-clock", .unit = "s", .reason = ""},
         {.name = long_name, .unit = "s", .reason = ""},
@@ -657,18 +660,24 @@ static void test_counters_of_scopes(void **state)
         {.name = "cache_misses", .unit = "1", .reason = ""},
         {.name = "cycles", .unit = "1", .reason = "no PMU", .status = RESMON_ENODEV},
     };
+    static resmon_estimate counts[3][RM_SCOPE_COUNTERS];
     struct resmon_run *run = new_run(0, 60);
     struct rm_mlflow_plan plan;
     run->counters = counters;
     run->counter_count = RM_SCOPE_COUNTERS;
     for (size_t i = 0; i < run->scope_count; i++) {
+        resmon_estimate *found = counts[i < 2 ? i : 2];
+        run->scopes[i].counters = found;
         for (size_t k = 0; k < RM_SCOPE_COUNTERS; k++) {
-            run->scopes[i].counts[k] = k == 5 ? (double)NAN : 10.0 * (double)(k + 1);
+            double count = k == 5 ? (double)NAN : 10.0 * (double)(k + 1);
+            found[k] = (resmon_estimate){count, count, count};
         }
         run->scopes[i].counter_calls = i == 1 ? 0 : 1;
         run->scopes[i].parent = i < 2 ? -1 : (int64_t)i - 1;
         run->scopes[i].name = i == 0 ? "load" : i == 1 ? "store" : "a scope that is deep inside";
     }
+    counts[2][0] = (resmon_estimate){10.0, 5.0, 16.0}; /* off by more than itself */
+    counts[2][1] = (resmon_estimate){20.0, 15.0, 25.0};
     init_config(0);
     assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
     assert_float_equal(point_of(&plan, "resmon/scope/load/cache_misses"), 10.0, 0.0);
@@ -677,6 +686,8 @@ static void test_counters_of_scopes(void **state)
     assert_float_equal(point_of(&plan, "resmon/scope/load/cache_misses_2"), 70.0, 0.0);
     assert_true(isnan(point_of(&plan, "resmon/scope/load/cycles")));
     assert_true(isnan(point_of(&plan, "resmon/scope/store/cache_misses")));
+    assert_true(isnan(point_of(&plan, DEEP "cache_misses")));
+    assert_float_equal(point_of(&plan, DEEP "task_clock_seconds"), 20.0, 0.0);
     for (size_t a = 0; a < plan.point_count; a++) {
         assert_true(is_allowed(plan.points[a].key) && strlen(plan.points[a].key) <= 250);
         for (size_t b = 0; b < a; b++) {
@@ -685,6 +696,45 @@ static void test_counters_of_scopes(void **state)
     }
     rm_mlflow_plan_free(&plan);
     rm_run_free(run);
+}
+
+/* What the run gets at its end. */
+static void test_the_status_says_how_it_ended(void **state)
+{
+    static const struct {
+        const char *state;
+        int32_t reason;
+        const char *status;
+    } rows[] = {
+        {"stopped", RESMON_END_UNKNOWN, "FINISHED"},  {"stopped", RESMON_END_FINISHED, "FINISHED"},
+        {"stopped", RESMON_END_FAILED, "FAILED"},     {"stopped", RESMON_END_INTERRUPTED, "KILLED"},
+        {"stopped", RESMON_END_KILLED, "KILLED"},     {"interrupted", RESMON_END_UNKNOWN, "KILLED"},
+        {"interrupted", RESMON_END_FAILED, "FAILED"}, {"interrupted", RESMON_END_KILLED, "KILLED"},
+        {"running", RESMON_END_UNKNOWN, "FINISHED"},
+    };
+    (void)state;
+    init_config(0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char wanted[64];
+        bool has_item = false;
+        struct rm_buffer body;
+        struct rm_mlflow_item item;
+        struct rm_mlflow_plan plan;
+        struct rm_mlflow_cursor cursor = {.stage = RM_MLFLOW_STAGE_UPDATE};
+        struct resmon_run *run = new_run(0, 0);
+        run->info.state = rows[i].state;
+        run->end.reason = rows[i].reason;
+        rm_buffer_init(&body, 4096);
+        assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
+        plan.is_made = true;
+        assert_ok(rm_mlflow_plan_next(&plan, &cursor, 1000, &body, &item, &has_item));
+        assert_true(has_item);
+        (void)snprintf(wanted, sizeof wanted, "\"status\":\"%s\"", rows[i].status);
+        assert_non_null(strstr(body.text, wanted));
+        rm_buffer_free(&body);
+        rm_mlflow_plan_free(&plan);
+        rm_run_free(run);
+    }
 }
 
 static void assert_head(const struct rm_mlflow_series *series, const char *key)
@@ -886,6 +936,7 @@ int main(void)
         cmocka_unit_test(test_a_deep_path_is_cut),
         cmocka_unit_test(test_the_longest_scopes_are_kept),
         cmocka_unit_test(test_counters_of_scopes),
+        cmocka_unit_test(test_the_status_says_how_it_ended),
         cmocka_unit_test(test_a_node_has_a_name_of_its_own),
         cmocka_unit_test(test_a_hostile_run_is_valid_json),
         cmocka_unit_test(test_any_allocation_may_fail),

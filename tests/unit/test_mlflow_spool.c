@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/mlflow_spool: what was put away comes back as it was, marks stay, and no file, however it
+ * net/mlflow_spool: what was put away comes back as it was, marks stay, and no file, however it
  * was cut or garbled, is taken for more than it is.
  */
 #include "files.h"
@@ -21,7 +21,7 @@ int main(void)
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "sink/mlflow_spool.h"
+#include "net/mlflow_spool.h"
 #include "strict_json.h"
 
 static char directory[] = "/tmp/resmon-test-spool-XXXXXX";

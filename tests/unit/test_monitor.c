@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run/run.h"
 #include "sanitizer.h"
-#include "store/run.h"
 
 /* Samples only at start and stop, of little: quick to start. */
 static resmon_monitor_options quick(void)
@@ -44,12 +44,12 @@ static resmon_run_info info_of(const resmon_run *run)
     return info;
 }
 
-static resmon_statistics statistics_of(const resmon_run *run, const char *metric)
+static resmon_column statistics_of(const resmon_run *run, const char *metric)
 {
     size_t column = 0;
-    resmon_statistics statistics = {.struct_size = sizeof statistics};
+    resmon_column statistics = {.struct_size = sizeof statistics};
     assert_ok(resmon_run_find_column(run, metric, NULL, &column));
-    assert_ok(resmon_run_get_statistics(run, column, &statistics));
+    assert_ok(resmon_run_get_column(run, column, &statistics));
     return statistics;
 }
 
@@ -124,7 +124,7 @@ static void test_free_alone_stops_and_a_new_monitor_has_the_scopes(void **state)
 {
     (void)state;
     resmon_monitor_options options = quick();
-    options.scope_meters = RESMON_METER_WALL;
+    options.scopes = RESMON_METER_WALL;
     for (int i = 0; i < 5; i++) {
         resmon_monitor *monitor = started(&options);
         resmon_monitor_free(monitor);
@@ -142,7 +142,7 @@ static void test_the_shortest_run_has_a_summary(void **state)
     assert_ok(resmon_monitor_stop(monitor));
     resmon_run *run = snapshot(monitor);
     resmon_run_info info = info_of(run);
-    resmon_statistics rss = statistics_of(run, "proc.mem.rss");
+    resmon_column rss = statistics_of(run, "proc.mem.rss");
     assert_int_equal(info.samples, 2);
     assert_true(info.duration_ns > 0 && info.duration_ns < INT64_C(60000000000));
     assert_int_equal(rss.n, 2);
@@ -169,6 +169,40 @@ static void test_sample_now_returns_when_the_sample_is_recorded(void **state)
         assert_int_equal(info_of(run).samples, i + 1);
         resmon_run_free(run);
     }
+    resmon_monitor_free(monitor);
+}
+
+/* The program reads 100 times 1000 bytes; the library does more, for each of its samples. */
+static void test_what_the_library_does_is_not_the_programs(void **state)
+{
+    (void)state;
+    char bytes[1000];
+    FILE *zero = fopen("/dev/zero", "r");
+    resmon_monitor_options options = quick();
+    options.domains = RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_TREE | RESMON_DOMAIN_NODE;
+    assert_non_null(zero);
+    setbuf(zero, NULL);
+    resmon_monitor *monitor = started(&options);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(fread(bytes, 1, sizeof bytes, zero), sizeof bytes);
+        assert_ok(resmon_monitor_sample_now(monitor));
+    }
+    assert_int_equal(fclose(zero), 0);
+    resmon_run *run = snapshot(monitor);
+    size_t column;
+    if (resmon_run_find_column(run, "proc.io.read_chars", NULL, &column) != RESMON_OK) {
+        print_message("skipped: /proc/self/io cannot be read here\n");
+        skip();
+    }
+    assert_near(statistics_of(run, "proc.io.read_chars").last, 100000.0, 0.0);
+    assert_near(statistics_of(run, "proc.io.read_count").last, 100.0, 0.0);
+    assert_near(statistics_of(run, "tree.io.read_chars").last, 100000.0, 0.0);
+    assert_int_equal(statistics_of(run, "proc.io.read_chars").resets, 0);
+    if (!HAS_THREAD_SANITIZER) { /* it has threads of its own */
+        assert_near(statistics_of(run, "proc.threads").max, 1.0, 0.0);
+        assert_near(statistics_of(run, "tree.threads").max, 1.0, 0.0);
+    }
+    resmon_run_free(run);
     resmon_monitor_free(monitor);
 }
 
@@ -269,7 +303,7 @@ static void test_scopes_have_one_owner(void **state)
     (void)state;
     resmon_monitor_options options = quick();
     resmon_monitor *second = NULL;
-    options.scope_meters = RESMON_METER_WALL;
+    options.scopes = RESMON_METER_WALL;
     resmon_monitor *first = started(&options);
     assert_ok(resmon_monitor_new(&options, &second));
     assert_status(RESMON_EBUSY, resmon_monitor_start(second));
@@ -330,7 +364,7 @@ static void test_another_process_can_be_observed_to_its_end(void **state)
     resmon_monitor_options options = quick();
     pid_t child = sleeping_child(&pipe_fd);
     options.pid = child;
-    options.scope_meters = RESMON_METER_WALL; /* of this process: it has none of the child's */
+    options.scopes = RESMON_METER_WALL; /* of this process: it has none of the child's */
     resmon_monitor *monitor = started(&options);
     {
         RESMON_SCOPE("not of the child");
@@ -340,7 +374,7 @@ static void test_another_process_can_be_observed_to_its_end(void **state)
     assert_ok(resmon_monitor_sample_now(monitor)); /* of a process that is gone */
     assert_ok(resmon_monitor_stop(monitor));
     resmon_run *run = snapshot(monitor);
-    resmon_statistics rss = statistics_of(run, "proc.mem.rss");
+    resmon_column rss = statistics_of(run, "proc.mem.rss");
     assert_int_equal(rss.n, 2);
     assert_true(rss.max > 4096.0);
     (void)snprintf(expected, sizeof expected, "%ld", (long)child);
@@ -471,7 +505,7 @@ static void test_a_sink_is_told_everything_in_order(void **state)
     assert_int_equal(told.samples_at_stop, 3);
     assert_string_equal(told.tag, "epoch 1");
     assert_int_equal(told.last_t_ns, info_of(run).duration_ns);
-    resmon_statistics rss = statistics_of(run, "proc.mem.rss");
+    resmon_column rss = statistics_of(run, "proc.mem.rss");
     assert_true(told.first_rss == rss.first && told.last_rss == rss.last);
     resmon_run_free(run);
     resmon_monitor_free(monitor);
@@ -615,7 +649,7 @@ static void act_as_child(resmon_monitor *inherited)
     if (HAS_THREAD_SANITIZER) {
         _exit(0); /* it has no threads in the child of a fork */
     }
-    options.scope_meters = RESMON_METER_WALL | RESMON_METER_RSS;
+    options.scopes = RESMON_METER_WALL | RESMON_METER_RSS;
     EXPECT(resmon_monitor_new(&options, &own) == RESMON_OK);
     EXPECT(resmon_monitor_start(own) == RESMON_OK);
     {
@@ -626,7 +660,7 @@ static void act_as_child(resmon_monitor *inherited)
     EXPECT(resmon_monitor_snapshot(own, &run) == RESMON_OK);
     EXPECT(resmon_run_scope_count(run) == 1);
     EXPECT(strcmp(run->scopes[0].name, "of the child") == 0);
-    EXPECT(run->samples == 3);
+    EXPECT(run->info.samples == 3);
     resmon_run_free(run);
     resmon_monitor_free(own);
     _exit(0);
@@ -639,7 +673,7 @@ static void test_a_forks_child_has_inert_handles_and_may_have_its_own(void **sta
     struct told told = {0};
     resmon_monitor *monitor = NULL;
     resmon_monitor_options options = quick();
-    options.scope_meters = RESMON_METER_WALL | RESMON_METER_RSS;
+    options.scopes = RESMON_METER_WALL | RESMON_METER_RSS;
     assert_ok(resmon_monitor_new(&options, &monitor));
     assert_ok(resmon_monitor_add_sink(monitor, &all_ops, &told));
     assert_ok(resmon_monitor_start(monitor));
@@ -664,7 +698,7 @@ static void test_a_forks_child_has_inert_handles_and_may_have_its_own(void **sta
     assert_int_equal(resmon_run_scope_count(run), open);
     assert_int_equal(run->scopes[0].calls, 1);
     assert_int_equal(run->scopes[0].open, 0);
-    assert_string_equal(run->label, "");
+    assert_string_equal(run->info.label, "");
     assert_int_equal(run->tag_count, 0);
     resmon_run_free(run);
     resmon_monitor_free(monitor);
@@ -704,10 +738,10 @@ static void assert_same_doubles(const double *a, const double *b, size_t count)
 
 static void assert_same_run(const resmon_run *a, const resmon_run *b)
 {
-    assert_string_equal(a->label, b->label);
-    assert_int_equal(a->start_realtime_ns, b->start_realtime_ns);
-    assert_int_equal(a->duration_ns, b->duration_ns);
-    assert_int_equal(a->samples, b->samples);
+    assert_string_equal(a->info.label, b->info.label);
+    assert_int_equal(a->info.start_realtime_ns, b->info.start_realtime_ns);
+    assert_int_equal(a->info.duration_ns, b->info.duration_ns);
+    assert_int_equal(a->info.samples, b->info.samples);
     assert_int_equal(a->row_count, b->row_count);
     assert_int_equal(a->column_count, b->column_count);
     assert_int_equal(a->source_count, b->source_count);
@@ -739,7 +773,7 @@ static void test_a_recording_loads_as_the_run_that_was(void **state)
     resmon_monitor_options options = quick();
     options.record = recording;
     options.name = "recorded";
-    options.scope_meters = RESMON_METER_WALL;
+    options.scopes = RESMON_METER_WALL;
     resmon_monitor *monitor = started(&options);
     uint64_t open = 0;
     resmon_site *site = NULL;
@@ -816,7 +850,7 @@ static void test_a_recording_that_cannot_be_made_is_said_at_start(void **state)
     }
     /* And the scopes are nobody's. */
     resmon_monitor_options options = quick();
-    options.scope_meters = RESMON_METER_WALL;
+    options.scopes = RESMON_METER_WALL;
     resmon_monitor_free(started(&options));
 }
 
@@ -848,6 +882,7 @@ int main(void)
         cmocka_unit_test(test_free_alone_stops_and_a_new_monitor_has_the_scopes),
         cmocka_unit_test(test_the_shortest_run_has_a_summary),
         cmocka_unit_test(test_sample_now_returns_when_the_sample_is_recorded),
+        cmocka_unit_test(test_what_the_library_does_is_not_the_programs),
         cmocka_unit_test(test_a_capture_of_a_part_holds_that_part),
         cmocka_unit_test(test_accessors_refuse_short_structs_and_wrong_indexes),
         cmocka_unit_test(test_several_monitors_run_at_once),

@@ -85,6 +85,7 @@ static void test_decimal_fractions(void **state)
 
 /* ---- doubles -------------------------------------------------------------------------------- */
 
+/* A text of the same number: whole ones below 2^53 and 17 digits always are. */
 static void print_as_printf(char expected[64], double number)
 {
     if (fabs(number) < 9007199254740992.0 && number == floor(number)) {
@@ -107,7 +108,7 @@ static void check_double(double number)
     }
     size_t length = rm_number_double(text, number);
     print_as_printf(expected, number);
-    if (length != strlen(text) || strcmp(text, expected) != 0 || strtod(text, NULL) != number) {
+    if (length != strlen(text) || strcmp(text, expected) != 0) {
         fail_msg("%a: '%s' instead of '%s'", number, text, expected);
     }
 }
@@ -174,7 +175,7 @@ static void test_random_doubles(void **state)
 {
     (void)state;
     struct random random = {17};
-    for (int i = 0; i < 400000; i++) {
+    for (int i = 0; i < 200000; i++) {
         check_double(of_bits(random_u64(&random)));
         /* Of the size that is measured, with few digits and with many. */
         double exponent = (double)random_below(&random, 20) - 5.0;
@@ -196,32 +197,41 @@ static void test_what_is_not_finite_is_nothing(void **state)
 
 /* ---- locales -------------------------------------------------------------------------------- */
 
-/* One with a comma; made where none is installed. */
-static bool set_comma_locale(char directory[64])
+/* The name of one with a comma, which is made where none is installed; or NULL. */
+static const char *comma_locale(char directory[64])
 {
     char command[256];
     (void)snprintf(directory, 64, "/tmp/resmon-test-number-XXXXXX");
-    if (setlocale(LC_ALL, "de_DE.UTF-8") != NULL || mkdtemp(directory) == NULL) {
-        return localeconv()->decimal_point[0] == ',';
+    if (setlocale(LC_ALL, "de_DE.UTF-8") != NULL) {
+        return "de_DE.UTF-8";
     }
+    if (mkdtemp(directory) == NULL) {
+        return NULL;
+    }
+    /* Of a small set of characters: it takes a fifth of the time. */
     (void)snprintf(command, sizeof command,
-                   "localedef --no-archive -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1",
-                   directory, directory);
-    return system(command) == 0 && setenv("LOCPATH", directory, 1) == 0 &&
-           setlocale(LC_ALL, "de_DE.UTF-8") != NULL && localeconv()->decimal_point[0] == ',';
+                   "localedef --no-archive -i de_DE -f ISO-8859-1 %s/de_DE >%s/log 2>&1", directory,
+                   directory);
+    bool is_made = system(command) == 0 && setenv("LOCPATH", directory, 1) == 0 &&
+                   setlocale(LC_ALL, "de_DE") != NULL;
+    return is_made ? "de_DE" : NULL;
 }
 
 static void compare_in_locale(const char *locale)
 {
-    struct random random = {19};
-    for (int i = 0; i < 20000; i++) {
-        double number = of_bits(random_u64(&random));
-        char here[RM_NUMBER_BYTES], there[RM_NUMBER_BYTES];
-        (void)setlocale(LC_ALL, "C");
-        (void)rm_number_double(there, number);
-        (void)setlocale(LC_ALL, locale);
-        (void)rm_number_double(here, number);
-        assert_string_equal(here, there);
+    static char texts[20000][RM_NUMBER_BYTES];
+    const size_t count = sizeof texts / sizeof texts[0];
+    struct random random = {19}, again = {19};
+    (void)setlocale(LC_ALL, "C");
+    for (size_t i = 0; i < count; i++) {
+        (void)rm_number_double(texts[i], of_bits(random_u64(&random)));
+    }
+    assert_non_null(setlocale(LC_ALL, locale));
+    assert_int_equal(localeconv()->decimal_point[0], ',');
+    for (size_t i = 0; i < count; i++) {
+        char here[RM_NUMBER_BYTES];
+        (void)rm_number_double(here, of_bits(random_u64(&again)));
+        assert_string_equal(here, texts[i]);
     }
 }
 
@@ -230,9 +240,9 @@ static void test_a_point_in_every_locale(void **state)
     (void)state;
     char directory[64];
     char command[96];
-    bool has_comma = set_comma_locale(directory);
-    if (has_comma) {
-        compare_in_locale("de_DE.UTF-8");
+    const char *locale = comma_locale(directory);
+    if (locale != NULL) {
+        compare_in_locale(locale);
     } else {
         print_message("skipped here: no locale with a comma, and none can be made\n");
     }

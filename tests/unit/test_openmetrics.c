@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/openmetrics and what it stands on: names, labels, both text formats of a run that is as
- * hostile as they come, the address of a push, and failures in the middle.  What other programs say
- * of these texts: tests/servers.
+ * format/openmetrics and what it stands on: names, labels, both text formats of a run that is as
+ * hostile as they come, and failures in the middle.  What other programs say of these texts:
+ * tests/servers.
  */
 #include "test.h"
 
@@ -13,9 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/fault.h"
-#include "sink/family.h"
-#include "sink/openmetrics.h"
-#include "sink/push_url.h"
+#include "format/openmetrics.h"
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 #define DIGITS  "0123456789"
@@ -177,6 +175,7 @@ static void test_the_rule_for_names(void **state)
         {"proc.io.read_chars", "resmon_proc_io_read_chars_bytes"},
         {"proc.cpu.percent", "resmon_proc_cpu_ratio"},
         {"node.cpu.percent_ex_steal", "resmon_node_cpu_ex_steal_ratio"},
+        {"perf.cache.miss_ratio", "resmon_perf_cache_miss_ratio"},
         {"proc.fault.major", "resmon_proc_fault_major"},
         {"node.load.15", "resmon_node_load_15"},
     };
@@ -196,8 +195,9 @@ static void test_every_metric_has_a_name_of_its_own(void **state)
         rm_family_of(metric, &family);
         assert_int_equal(name_length(family.name), strlen(family.name));
         assert_true(strlen(family.name) < RM_FAMILY_BYTES - 16);
-        if (strcmp(metric->unit, "1") != 0 && family.unit[0] == '\0') {
-            fail_msg("%s: no word for the unit '%s'", metric->name, metric->unit);
+        if (strcmp(rm_metric_unit(metric), "1") != 0 && family.unit[0] == '\0') {
+            fail_msg("%s: no word for the unit '%s'", rm_metric_name(metric),
+                     rm_metric_unit(metric));
         }
         for (size_t k = 0; k < i && (other = rm_metric_row(k)) != NULL; k++) {
             rm_family_of(other, &same);
@@ -205,6 +205,59 @@ static void test_every_metric_has_a_name_of_its_own(void **state)
         }
     }
     assert_int_equal(resmon_metric_count() > 100, 1);
+}
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+    while (*words != NULL && strcmp(*words, word) != 0) {
+        words++;
+    }
+    return *words != NULL;
+}
+
+/* A name ends with its unit, once, and says neither type nor an abbreviation of a unit: what
+ * Prometheus asks of names, and promtool complains about. */
+static void assert_a_name_in_order(const char *name, const char *unit)
+{
+    static const char *const refused[] = {
+        "counter",  "gauge", "histogram", "summary", "gaugehistogram",
+        "stateset", "info",  "untyped",   "total",   "created",
+        "bucket",   "sum",   "gsum",      "gcount",  "s",
+        "ms",       "us",    "ns",        "sec",     "b",
+        "kb",       "mb",    "gb",        "tb",      "pb",
+        "m",        "h",     "d",         NULL};
+    static const char *const units[] = {"bytes", "seconds", "ratio",   "joules", "watts",
+                                        "hertz", "celsius", "percent", NULL};
+    char words[RM_FAMILY_BYTES];
+    (void)snprintf(words, sizeof words, "%s", name);
+    char *rest = NULL;
+    size_t count = 0;
+    const char *last = "";
+    for (char *word = strtok_r(words, "_", &rest); word != NULL;
+         word = strtok_r(NULL, "_", &rest)) {
+        if (is_one_of(word, refused) && !(strcmp(word, "total") == 0 && *rest != '\0')) {
+            fail_msg("%s: a name without the word '%s' is wanted", name, word);
+        }
+        count += is_one_of(word, units) ? 1 : 0;
+        last = word;
+    }
+    if (count != (unit[0] != '\0' ? 1U : 0U) || (count > 0 && strcmp(last, unit) != 0)) {
+        fail_msg("%s: '%s' is wanted once, at its end", name, unit);
+    }
+}
+
+static void test_no_name_repeats_its_type_or_unit(void **state)
+{
+    (void)state;
+    const struct rm_metric *metric;
+    for (size_t i = 0; (metric = rm_metric_row(i)) != NULL; i++) {
+        struct rm_family family;
+        rm_family_of(metric, &family);
+        assert_a_name_in_order(family.name, family.unit);
+        if (metric->kind == RESMON_COUNTER && strstr(family.name, "total") != NULL) {
+            fail_msg("%s_total says 'total' twice", family.name);
+        }
+    }
 }
 
 /* ---- texts ---------------------------------------------------------------------------------- */
@@ -239,8 +292,10 @@ static void test_last_values_of_a_hostile_run(void **state)
     assert_line(text, "resmon_scope_calls_total{" COMMON ",scope=\"top/a\\\\\\\\\\\\/b\"} 5");
     assert_line(text, "resmon_scope_calls_total{" COMMON ",scope=\"top/" EVIL_IN_A_PATH "\"} 6");
     assert_line(text, "resmon_scope_wall_seconds_total{" COMMON ",scope=\"top\"} 1.5");
-    assert_line(text, "resmon_scope_cpu_seconds_total{" COMMON ",scope=\"top\"} 0.25");
-    assert_line(text, "resmon_scope_cpu_seconds_total{" COMMON ",scope=\"top/a\"} 0.25");
+    assert_line(text, "resmon_scope_cpu_seconds_total{" COMMON ",scope=\"top\"} 0.75");
+    assert_line(text, "resmon_scope_cpu_seconds_total{" COMMON ",scope=\"top/a\"} 0.75");
+    assert_line(text, "resmon_scope_thread_cpu_seconds_total{" COMMON ",scope=\"top\"} 0.25");
+    assert_line(text, "resmon_scope_thread_cpu_seconds_total{" COMMON ",scope=\"top/a\"} 0.25");
     assert_line(text, "resmon_scope_rss_peak_bytes{" COMMON ",scope=\"top\"} 123456");
     assert_line(text, "resmon_scope_paths_omitted{" COMMON "} 0");
     assert_line(text, "resmon_build_info{" COMMON ",version=\"0.1.0\"} 1");
@@ -259,8 +314,10 @@ static void test_estimates_wait_for_the_end_of_the_run(void **state)
     static const struct rm_openmetrics how = {0};
     resmon_run *run = made_run("running", 3);
     char *text = print(run, &how);
-    assert_line(text, "resmon_scope_cpu_seconds_total{" COMMON ",scope=\"top\"} 0.25");
+    assert_line(text, "resmon_scope_cpu_seconds_total{" COMMON ",scope=\"top\"} 0.75");
     assert_absent(text, "resmon_scope_cpu_seconds_total{" COMMON ",scope=\"top/a\"}");
+    assert_line(text, "resmon_scope_thread_cpu_seconds_total{" COMMON ",scope=\"top\"} 0.25");
+    assert_absent(text, "resmon_scope_thread_cpu_seconds_total{" COMMON ",scope=\"top/a\"}");
     rm_free(text);
     rm_run_free(run);
 }
@@ -269,20 +326,21 @@ static void test_counters_of_scopes(void **state)
 {
     (void)state;
     static const struct rm_openmetrics how = {0};
-    struct rm_run_counter counters[] = {
+    resmon_run_counter counters[] = {
         {.name = "instructions", .unit = "1", .reason = "", .status = RESMON_OK},
         {.name = "task-clock", .unit = "s", .reason = "", .status = RESMON_OK},
         {.name = "r\"41\n", .unit = "1", .reason = "", .status = RESMON_OK},
         {.name = "instructions", .unit = "1", .reason = "", .status = RESMON_OK},
         {.name = "cycles", .unit = "1", .reason = "no PMU", .status = RESMON_ENODEV},
     };
-    const double counts[RM_SCOPE_COUNTERS] = {3e9, 0.25, 7, 8, 9};
+    const resmon_estimate found[] = {
+        {.value = 3e9}, {.value = 0.25}, {.value = 7}, {.value = 8}, {.value = 9}};
     for (int is_running = 0; is_running < 2; is_running++) {
         resmon_run *run = made_run(is_running ? "running" : "stopped", 3);
         run->counters = counters;
         run->counter_count = RM_ARRAY_LEN(counters);
         for (size_t i = 0; i < 2; i++) {
-            memcpy(run->scopes[i].counts, counts, sizeof counts);
+            run->scopes[i].counters = found;
             run->scopes[i].counter_calls = 1;
         }
         run->scopes[0].counter_provenance = RESMON_PROVENANCE_MEASURED;
@@ -342,12 +400,12 @@ static void test_times_beyond_their_type_are_left_out(void **state)
     resmon_run *run = made_run("stopped", 0);
     run->t_last[3] = INT64_MAX;
     run->t_last[0] = -1;
-    run->duration_ns = INT64_MAX;
+    run->info.duration_ns = INT64_MAX;
     char *text = print(run, &how);
     assert_absent(text, "resmon_samples_total");
     assert_line(text, "resmon_proc_cpu_time_seconds_total{" COMMON "} 0.1 1763670001.5");
     rm_free(text);
-    run->start_realtime_ns = -5;
+    run->info.start_realtime_ns = -5;
     text = print(run, &how);
     assert_string_equal(text, "# EOF\n");
     rm_free(text);
@@ -465,84 +523,6 @@ static void test_labels_that_are_refused(void **state)
     assert_null(labels.items);
 }
 
-/* ---- where a push goes ---------------------------------------------------------------------- */
-
-static void test_addresses_of_a_push(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *base, *job;
-        resmon_prometheus_label labels[2];
-        size_t count;
-        const char *url;
-    } cases[] = {
-        {"http://h:9091", "resmon", {{0}}, 0, "http://h:9091/metrics/job/resmon"},
-        {"https://h/gate//", "resmon", {{0}}, 0, "https://h/gate/metrics/job/resmon"},
-        {"http://h",
-         "a b%c",
-         {{"node", "n+1&?#"}, {"job_id", "47_1.x~"}},
-         2,
-         "http://h/metrics/job/a%20b%25c/node/n%2B1%26%3F%23/job_id/47_1.x~"},
-        {"http://h",
-         "a/b",
-         {{"path", "/var/tmp"}, {"none", ""}},
-         2,
-         "http://h/metrics/job@base64/YS9i/path@base64/L3Zhci90bXA/none@base64/="},
-        {"http://h",
-         "..",
-         {{"dot", "."}, {"evil", "x\r\nHost: y\n"}},
-         2,
-         "http://h/metrics/job@base64/Li4/dot@base64/Lg/evil/x%3F%0AHost%3A%20y%0A"},
-        {"http://h",
-         "\xc3\xa9\xff",
-         {{"b", "\xfb\xff/\xbf"}, {"c", "~~~/???"}},
-         2,
-         "http://h/metrics/job/%C3%A9%3F/b@base64/Pz8vPw/c@base64/fn5-Lz8_Pw"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct rm_labels labels;
-        struct rm_buffer url;
-        assert_ok(rm_labels_take(cases[i].labels, cases[i].count, &labels));
-        assert_ok(rm_push_url(cases[i].base, cases[i].job, &labels, &url));
-        assert_string_equal(url.text, cases[i].url);
-        rm_buffer_free(&url);
-        rm_labels_free(&labels);
-    }
-}
-
-static void test_addresses_that_are_refused(void **state)
-{
-    (void)state;
-    static const char *const bases[] = {NULL,
-                                        "",
-                                        "h:9091",
-                                        "ftp://h",
-                                        "http://",
-                                        "http:///x",
-                                        "h ",
-                                        "http://h x",
-                                        "http://h\r\nX: y",
-                                        "http://h?q",
-                                        "http://h/#f",
-                                        "http://h\\x",
-                                        "file:///etc",
-                                        "http://u:secret@h/\x01",
-                                        "http://\xc3\xa9"};
-    static const resmon_prometheus_label job[] = {{"job", "x"}};
-    static const struct rm_labels none;
-    struct rm_labels labels;
-    struct rm_buffer url;
-    for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
-        assert_status(RESMON_EINVAL, rm_push_url(bases[i], "resmon", &none, &url));
-        assert_null(strstr(resmon_last_error(), "secret"));
-    }
-    assert_status(RESMON_EINVAL, rm_push_url("http://h", "", &none, &url));
-    assert_status(RESMON_EINVAL, rm_push_url("http://h", NULL, &none, &url));
-    assert_ok(rm_labels_take(job, 1, &labels));
-    assert_status(RESMON_EINVAL, rm_push_url("http://h", "resmon", &labels, &url));
-    rm_labels_free(&labels);
-}
-
 /* ---- failures ------------------------------------------------------------------------------- */
 
 static void test_any_allocation_may_fail(void **state)
@@ -604,6 +584,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_rule_for_names),
         cmocka_unit_test(test_every_metric_has_a_name_of_its_own),
+        cmocka_unit_test(test_no_name_repeats_its_type_or_unit),
         cmocka_unit_test(test_last_values_of_a_hostile_run),
         cmocka_unit_test(test_estimates_wait_for_the_end_of_the_run),
         cmocka_unit_test(test_history_has_exact_times_that_grow),
@@ -613,8 +594,6 @@ int main(void)
         cmocka_unit_test(test_paths_of_scopes_have_a_bound),
         cmocka_unit_test(test_labels_of_the_user),
         cmocka_unit_test(test_labels_that_are_refused),
-        cmocka_unit_test(test_addresses_of_a_push),
-        cmocka_unit_test(test_addresses_that_are_refused),
         cmocka_unit_test(test_any_allocation_may_fail),
         cmocka_unit_test(test_any_write_may_fail),
     };

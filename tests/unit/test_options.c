@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine/options: what is accepted, what it means, and that a refusal names the option.
+ * setup/options: what is accepted, what it means, and that a refusal names the option.
  */
 #include "test.h"
 
-#include "engine/options.h"
+#include "setup/options.h"
 
 static resmon_monitor_options plain(void)
 {
@@ -38,23 +38,23 @@ static void test_zero_means_the_documented_default(void **state)
     for (int i = 0; i < 2; i++) {
         struct rm_options options = accepted(i == 0 ? &given : NULL);
         assert_int_equal(options.interval_ns, 100000000);
-        assert_int_equal(options.rows, 400);
-        assert_int_equal(options.tags, 1024);
-        assert_int_equal(options.paths, 2048);
-        assert_int_equal(options.threads, 256);
-        assert_int_equal(options.depth, 64);
-        assert_int_equal(options.domains, RESMON_DOMAIN_ALL);
-        assert_int_equal(options.flags, 0);
-        assert_int_equal(options.stacks, 0);
-        assert_int_equal(options.stack_hz, 99);
-        assert_int_equal(options.fault_period, 64);
+        assert_int_equal(options.values.rows, 400);
+        assert_int_equal(options.values.tags, 1024);
+        assert_int_equal(options.values.scope_paths, 2048);
+        assert_int_equal(options.values.scope_threads, 256);
+        assert_int_equal(options.values.scope_depth, 64);
+        assert_int_equal(options.values.domains, RESMON_DOMAIN_ALL);
+        assert_int_equal(options.values.flags, 0);
+        assert_int_equal(options.values.stacks, 0);
+        assert_int_equal(options.values.stack_hz, 99);
+        assert_int_equal(options.values.fault_period, 64);
         assert_int_equal(options.meters, RESMON_METER_WALL);
-        assert_int_equal(options.pid, 0);
+        assert_int_equal(options.values.pid, 0);
         assert_true(options.wants_scopes && !options.needs_scopes);
-        assert_true(options.max_overhead == 0.01 && options.max_meter_share == 0.01);
-        assert_string_equal(options.name, "");
-        assert_null(options.fs_root);
-        assert_null(options.record);
+        assert_true(options.values.max_overhead == 0.01 && options.values.max_meter_share == 0.01);
+        assert_string_equal(options.values.name, "");
+        assert_null(options.values.fs_root);
+        assert_null(options.values.record);
         rm_options_free(&options);
     }
 }
@@ -99,7 +99,8 @@ static void test_a_longer_struct_needs_a_tail_of_zeros(void **state)
     rm_options_free(&options);
 }
 
-#define PLACE(field) #field, offsetof(resmon_monitor_options, field)
+#define PLACE(field)      #field, offsetof(resmon_monitor_options, field)
+#define NAMED(key, field) key, offsetof(resmon_monitor_options, field)
 
 static void test_every_number_has_its_bounds(void **state)
 {
@@ -109,10 +110,14 @@ static void test_every_number_has_its_bounds(void **state)
         size_t offset;
         uint64_t low, high;
     } numbers[] = {
-        {PLACE(interval_ms), 1, 86400000},    {PLACE(max_rows), 2, 1048576},
-        {PLACE(max_tags), 1, 1048576},        {PLACE(max_scope_paths), 8, 1048576},
-        {PLACE(max_scope_threads), 1, 65536}, {PLACE(max_scope_depth), 1, 256},
-        {PLACE(max_events), 1, 1048576},      {PLACE(stack_hz), 1, 1000},
+        {NAMED("interval", interval_ms), 1, 86400000},
+        {PLACE(rows), 2, 1048576},
+        {PLACE(tags), 1, 1048576},
+        {PLACE(scope_paths), 8, 1048576},
+        {PLACE(scope_threads), 1, 65536},
+        {PLACE(scope_depth), 1, 256},
+        {PLACE(events), 1, 1048576},
+        {PLACE(stack_hz), 1, 1000},
         {PLACE(fault_period), 1, 1000000},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -136,8 +141,8 @@ static void test_rows_are_even(void **state)
 {
     (void)state;
     resmon_monitor_options given = plain();
-    given.max_rows = 401;
-    assert_refused(&given, RESMON_ERANGE, "max_rows");
+    given.rows = 401;
+    assert_refused(&given, RESMON_ERANGE, "rows");
     assert_non_null(strstr(resmon_last_error(), "even"));
 }
 
@@ -160,11 +165,11 @@ static void test_shares_are_numbers_inside_their_bounds(void **state)
     given.max_overhead = 1.0;
     given.max_meter_share = 1e-9;
     struct rm_options options = accepted(&given);
-    assert_true(options.max_overhead == 1.0 && options.max_meter_share == 1e-9);
+    assert_true(options.values.max_overhead == 1.0 && options.values.max_meter_share == 1e-9);
     rm_options_free(&options);
     given.max_overhead = -0.0;
     options = accepted(&given);
-    assert_true(options.max_overhead == 0.01);
+    assert_true(options.values.max_overhead == 0.01);
     rm_options_free(&options);
 }
 
@@ -177,8 +182,8 @@ static void test_unknown_bits_are_refused(void **state)
         uint64_t known;
     } sets[] = {{PLACE(domains), RESMON_DOMAIN_ALL},
                 {PLACE(flags), RESMON_FLAG_SMAPS | RESMON_FLAG_NO_SCOPES | RESMON_FLAG_IDLE_NONE |
-                                   RESMON_FLAG_IDLE_ALLOCATED},
-                {PLACE(scope_meters), RESMON_METER_ALL},
+                                   RESMON_FLAG_IDLE_ALLOCATED | RESMON_FLAG_EACH},
+                {PLACE(scopes), RESMON_METER_ALL},
                 {PLACE(stacks), RESMON_STACKS_ALL}};
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
         for (int bit = 0; bit < 64; bit++) {
@@ -200,9 +205,9 @@ static void test_a_negative_pid_is_refused(void **state)
     (void)state;
     resmon_monitor_options given = plain();
     given.pid = -1;
-    assert_refused(&given, RESMON_EINVAL, "pid");
+    assert_refused(&given, RESMON_ERANGE, "pid");
     given.pid = INT64_MIN;
-    assert_refused(&given, RESMON_EINVAL, "pid");
+    assert_refused(&given, RESMON_ERANGE, "pid");
 }
 
 static void test_meters_and_flags_say_who_has_the_scopes(void **state)
@@ -220,7 +225,7 @@ static void test_meters_and_flags_say_who_has_the_scopes(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         resmon_monitor_options given = plain();
-        given.scope_meters = cases[i].meters;
+        given.scopes = cases[i].meters;
         given.flags = cases[i].flags;
         struct rm_options options = accepted(&given);
         assert_int_equal(options.meters, cases[i].read_as);
@@ -242,11 +247,11 @@ static void test_texts_are_copied(void **state)
     memset(name, 'x', 4);
     memset(root, 'x', 5);
     memset(record, 'x', 7);
-    assert_string_equal(options.name, "name");
-    assert_string_equal(options.fs_root, "/root");
-    assert_string_equal(options.record, "run.rec");
+    assert_string_equal(options.values.name, "name");
+    assert_string_equal(options.values.fs_root, "/root");
+    assert_string_equal(options.values.record, "run.rec");
     rm_options_free(&options);
-    assert_null(options.name);
+    assert_null(options.values.name);
     rm_options_free(&options); /* twice is fine */
 }
 

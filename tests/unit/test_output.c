@@ -12,8 +12,8 @@
 #include "base/deadline.h"
 #include "base/fault.h"
 #include "base/output.h"
+#include "format/json.h"
 #include "random.h"
-#include "sink/json.h"
 
 /* ---- output --------------------------------------------------------------------------------- */
 
@@ -36,13 +36,13 @@ static void test_an_output_passes_on(void **state)
     (void)state;
     struct sum sum = {0};
     const struct rm_output output = {count_bytes, &sum};
-    assert_ok(rm_output_puts(&output, "four"));
-    assert_ok(rm_output_puts(&output, ""));
+    assert_ok(rm_output_write(&output, "four", 4));
+    assert_ok(rm_output_write(&output, "", 0));
     assert_ok(rm_output_write(&output, "a\0b", 3));
     assert_int_equal(sum.calls, 3);
     assert_int_equal(sum.bytes, 7);
     sum.answer = RESMON_ENOSPC;
-    assert_int_equal(rm_output_puts(&output, "x"), RESMON_ENOSPC);
+    assert_int_equal(rm_output_write(&output, "x", 1), RESMON_ENOSPC);
 }
 
 /* ---- deadline ------------------------------------------------------------------------------- */

@@ -77,7 +77,7 @@ static void made_close(int fd)
     made.closed++;
 }
 
-static const struct rm_counter_ops made_ops = {made_open, made_start, made_read, made_close};
+static const struct rm_counter_ops made_ops = {made_open, made_start, made_read, made_close, NULL};
 
 static const struct rm_collector *collector_named(const char *name)
 {
@@ -537,7 +537,8 @@ static void test_events_that_are_named(void **state)
 
 /* ---- the machine's own ----------------------------------------------------------------------- */
 
-#define PAGES 512U
+#define PAGES          512U
+#define LIBRARY_FAULTS 16.0
 
 static void *touch_thread(void *unused)
 {
@@ -565,10 +566,10 @@ static double double_of(const resmon_run *run, const char *metric)
 {
     for (size_t i = 0; i < resmon_run_column_count(run); i++) {
         resmon_column column = {.struct_size = sizeof column};
-        resmon_statistics stats = {.struct_size = sizeof stats};
+        resmon_column stats = {.struct_size = sizeof stats};
         assert_ok(resmon_run_get_column(run, i, &column));
         if (strcmp(column.metric, metric) == 0) {
-            assert_ok(resmon_run_get_statistics(run, i, &stats));
+            assert_ok(resmon_run_get_column(run, i, &stats));
             return stats.last;
         }
     }
@@ -622,7 +623,11 @@ static void test_software_events_agree_with_proc(void **state)
         /* Faults inside system calls are left out where the kernel may not be counted. */
         bool sees_kernel = rm_perf_sees_kernel();
         assert_true(faults >= 3.0 * PAGES && faults <= (double)outer);
-        assert_true(!sees_kernel || faults >= (double)inner);
+        print_message("%g faults; this process %llu to %llu\n", faults, (unsigned long long)inner,
+                      (unsigned long long)outer);
+        /* The sampling thread is in the kernel's account, not in ours: after a fork it may fault.
+         */
+        assert_true(!sees_kernel || faults + LIBRARY_FAULTS >= (double)inner);
         double switches = double_of(run, "perf.context_switches");
         assert_true(sees_kernel == !isnan(switches));
         if (sees_kernel) { /* the child's are in it, too; the sampler's are not */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job/site, engine/place and <resmon/carbon.h>: options over environment over the site's file, and
+ * job/site, setup/place and <resmon/carbon.h>: options over environment over the site's file, and
  * what each says when it is wrong.
  */
 #include "test.h"
@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/place.h"
 #include "job_environment.h"
+#include "setup/place.h"
 
 static char root[] = "test_place_XXXXXX";
 

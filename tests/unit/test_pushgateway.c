@@ -7,8 +7,8 @@
 #include "base/deadline.h"
 #include "base/fault.h"
 #include "made_run.h"
-#include "sink/http.h"
-#include "sink/pushgateway.h"
+#include "net/http.h"
+#include "sink/sinks.h"
 #include "tiny_server.h"
 
 static struct tiny_server *server;
@@ -36,7 +36,7 @@ static void stop_serving(void)
 static struct rm_sink sink_of(const resmon_pushgateway_options *options)
 {
     struct rm_sink sink = {0};
-    assert_ok(rm_pushgateway_sink_new(options, &sink));
+    assert_ok(rm_sink_make(rm_sink_kind_find("pushgateway"), options, &sink));
     assert_string_equal(sink.ops.name, "pushgateway");
     assert_true((sink.ops.flags & RESMON_SINK_REMOTE) != 0);
     return sink;
@@ -137,7 +137,7 @@ static void test_options_that_are_refused(void **state)
         rows[i].text = "";
     }
     rows[0].options.url = NULL;
-    rows[0].text = "url is missing";
+    rows[0].text = "pushgateway.url is missing";
     rows[1].options.url = "";
     rows[2].options.url = "me:SECRET@h";
     rows[2].text = "the URL of the Pushgateway";
@@ -160,14 +160,15 @@ static void test_options_that_are_refused(void **state)
     int64_t live = rm_fault_live(0);
     for (size_t i = 0; i < 12; i++) {
         struct rm_sink sink = {.context = &sink};
-        assert_status(rows[i].status, rm_pushgateway_sink_new(&rows[i].options, &sink));
+        assert_status(rows[i].status,
+                      rm_sink_make(rm_sink_kind_find("pushgateway"), &rows[i].options, &sink));
         assert_non_null(strstr(resmon_last_error(), rows[i].text));
         assert_null(strstr(resmon_last_error(), "SECRET"));
         assert_ptr_equal(sink.context, &sink);
         assert_int_equal(rm_fault_live(0), live);
     }
     struct rm_sink sink;
-    assert_status(RESMON_EINVAL, rm_pushgateway_sink_new(NULL, &sink));
+    assert_status(RESMON_EINVAL, rm_sink_make(rm_sink_kind_find("pushgateway"), NULL, &sink));
 }
 
 /* Any allocation, any exchange: it is said, and the next push is whole. */
@@ -184,7 +185,7 @@ static void fail_each(enum rm_fault_kind kind)
     for (; has_fired && k < 100; k++) {
         struct rm_sink sink = {0};
         rm_fault_arm(kind, k);
-        resmon_status status = rm_pushgateway_sink_new(&options, &sink);
+        resmon_status status = rm_sink_make(rm_sink_kind_find("pushgateway"), &options, &sink);
         if (status == RESMON_OK) {
             status = sink.ops.stop(sink.context, run);
         }

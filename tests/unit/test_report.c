@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report/report: which sources are told as not measured, and events by their names.
+ * report/report: figures of phases, sources told as not measured, and events by their names.
  */
 #include "test.h"
 
+#include <resmon/report.h>
+
 #include "report/report.h"
+
+static const struct rm_report_terms in_full = {.width = 1000, .detail = RESMON_REPORT_FULL};
 
 static void test_what_was_not_measured(void **state)
 {
-    struct rm_run_source sources[] = {
+    resmon_run_source sources[] = {
         {.name = "sound", .reason = ""},
         {.name = "remarked", .reason = "not all of it"},
         {.name = "denied", .reason = "no permission", .status = RESMON_EACCES},
         {.name = "shaky", .reason = "it broke", .reads = 3, .failures = 1},
         {.name = "no_hardware", .reason = "there is none", .status = RESMON_ENODEV},
     };
-    struct resmon_run run = {.state = "finished",
-                             .label = "",
+    struct resmon_run run = {.info.state = "finished",
+                             .info.label = "",
                              .sources = sources,
                              .source_count = 5,
                              .profile = rm_profile_none()};
     struct rm_buffer buffer;
     (void)state;
     rm_buffer_init(&buffer, SIZE_MAX);
-    rm_report_write(&buffer, &run, NULL);
+    rm_report_write(&buffer, &run, &in_full);
     const char *text = buffer.text;
     assert_non_null(strstr(text, "Not measured\n"));
     assert_non_null(strstr(text, "remarked       not all of it\n"));
@@ -37,45 +41,234 @@ static void test_what_was_not_measured(void **state)
 /* No heading for nothing: on a machine that only lacks hardware. */
 static void test_nothing_is_missed(void **state)
 {
-    struct rm_run_source sources[] = {
+    resmon_run_source sources[] = {
         {.name = "sound", .reason = ""},
         {.name = "no_hardware", .reason = "there is none", .status = RESMON_ENODEV},
     };
-    struct resmon_run run = {.state = "finished",
-                             .label = "",
+    struct resmon_run run = {.info.state = "finished",
+                             .info.label = "",
                              .sources = sources,
                              .source_count = 2,
                              .profile = rm_profile_none()};
     struct rm_buffer buffer;
     (void)state;
     rm_buffer_init(&buffer, SIZE_MAX);
-    rm_report_write(&buffer, &run, NULL);
+    rm_report_write(&buffer, &run, &in_full);
     assert_null(strstr(buffer.text, "Not measured"));
     rm_buffer_free(&buffer);
 }
 
-/* Events that the options name, by their names. */
-static void test_events_of_the_user(void **state)
+/* What is said to be the highest RSS of the run: the kernel's mark where it rose meanwhile. */
+static void test_the_highest_rss(void **state)
 {
-    struct rm_run_column columns[] = {
-        {.metric = "perf.event", .instance = "page-faults", .kind = RESMON_COUNTER},
-        {.metric = "perf.event", .instance = "INST_RETIRED:ANY_P", .kind = RESMON_COUNTER},
-        {.metric = "perf.event", .instance = "task-clock:u", .kind = RESMON_COUNTER},
-        {.metric = "perf.event", .instance = "never-read", .kind = RESMON_COUNTER},
+    static const double mib = 1048576.0;
+    static const struct {
+        double sampled, first, last;
+        const char *text;
+    } cases[] = {
+        {100, 40, 160, "160.0 MiB\n"},     /* between two samples */
+        {100, 40, 100, "100.0 MiB\n"},     /* at one */
+        {100, 160, 160, ">= 100.0 MiB\n"}, /* it was higher before the run */
+        {160, 160, 160, "160.0 MiB\n"},
     };
-    for (size_t i = 0; i < RM_ARRAY_LEN(columns); i++) {
-        columns[i].stats = (struct rm_run_statistics){
-            .n = i < 3 ? 5 : 0, .mean = 10, .p95 = 20, .max = 30, .last = 4000 + (double)i};
+    (void)state;
+    for (size_t i = 0; i < RM_ARRAY_LEN(cases); i++) {
+        resmon_column columns[] = {
+            {.metric = "proc.mem.rss", .instance = "", .kind = RESMON_GAUGE},
+            {.metric = "proc.mem.peak_rss", .instance = "", .kind = RESMON_GAUGE},
+        };
+        columns[0].n = 9;
+        columns[0].max = cases[i].sampled * mib;
+        columns[1].n = 9;
+        columns[1].first = cases[i].first * mib;
+        columns[1].last = cases[i].last * mib;
+        columns[1].max = cases[i].last * mib;
+        struct resmon_run run = {.info.state = "finished",
+                                 .info.label = "",
+                                 .columns = columns,
+                                 .column_count = RM_ARRAY_LEN(columns),
+                                 .profile = rm_profile_none()};
+        struct rm_buffer buffer;
+        rm_buffer_init(&buffer, SIZE_MAX);
+        rm_report_write(&buffer, &run, &in_full);
+        const char *row = strstr(buffer.text, "memory of the process (RSS)");
+        assert_non_null(row);
+        const char *end = strchr(row, '\n') + 1;
+        size_t length = strlen(cases[i].text);
+        if ((size_t)(end - row) < length || memcmp(end - length, cases[i].text, length) != 0) {
+            fail_msg("%.*s", (int)(end - row), row);
+        }
+        rm_buffer_free(&buffer);
     }
-    struct resmon_run run = {.state = "finished",
-                             .label = "",
+}
+
+/* What threads cost, together and by kind, and that samples came less often than asked for. */
+static void test_the_cost_of_observing(void **state)
+{
+    struct rm_fact facts[] = {
+        {.group = "settings", .key = "max_overhead", .value = "0.01", .kind = RM_FACT_NUMBER},
+        {.group = "settings", .key = "interval_ms", .value = "1", .kind = RM_FACT_NUMBER},
+    };
+    struct resmon_run run = {.info.state = "finished",
+                             .info.label = "",
+                             .info.duration_ns = 10000000000,
+                             .info.samples = 1001,
+                             .facts = facts,
+                             .fact_count = RM_ARRAY_LEN(facts),
+                             .profile = rm_profile_none()};
+    struct rm_buffer buffer;
+    (void)state;
+    run.info.sampler_cpu_ns = 80080000;
+    run.info.skipped_samples = 9000;
+    run.info.delivery_cpu_ns = 5000000;
+    run.info.handlers_ns = 2000000;
+    rm_run_sum_costs(&run.info);
+    rm_buffer_init(&buffer, SIZE_MAX);
+    rm_report_write(&buffer, &run, &in_full);
+    assert_non_null(strstr(buffer.text, "  threads   87.08 ms of CPU time (0.871 % of one CPU): "
+                                        "sampling 80.08 ms, delivery 5.000 ms, handlers of stacks "
+                                        "2.000 ms\n"));
+    assert_non_null(strstr(buffer.text, "  sampling  80.00 us of CPU time a sample;"));
+    assert_non_null(strstr(buffer.text,
+                           "  pace      asked for every 1.000 ms, taken every 10.00 ms "
+                           "on average, to stay below 1.0 % of one CPU"));
+    rm_buffer_free(&buffer);
+}
+
+/* A limit that was far away is nothing to tell; of a killed run it is always told, and whose. */
+static void test_memory_limit(void **state)
+{
+    resmon_run_source source = {.name = "cgroup_mem",
+                                .reason = "limit, percent and events of the group /outer"};
+    resmon_column columns[] = {
+        {.metric = "cg.mem.limit", .instance = "", .kind = RESMON_GAUGE},
+        {.metric = "cg.mem.percent", .instance = "", .kind = RESMON_GAUGE},
+        {.metric = "cg.mem.events.max", .instance = "", .kind = RESMON_COUNTER},
+        {.metric = "cg.mem.events.oom_kill", .instance = "", .kind = RESMON_COUNTER},
+    };
+    columns[0].n = 5;
+    columns[0].last = 512.0 * 1048576;
+    columns[1].n = 5;
+    columns[1].last = 83.0;
+    columns[1].max = 85.0;
+    columns[2].n = 5;
+    columns[3].n = 5;
+    struct resmon_run run = {.info.state = "stopped",
+                             .info.label = "",
+                             .sources = &source,
+                             .source_count = 1,
                              .columns = columns,
                              .column_count = RM_ARRAY_LEN(columns),
                              .profile = rm_profile_none()};
     struct rm_buffer buffer;
     (void)state;
     rm_buffer_init(&buffer, SIZE_MAX);
-    rm_report_write(&buffer, &run, NULL);
+    rm_report_write(&buffer, &run, &in_full);
+    assert_null(strstr(buffer.text, "memory limit"));
+    assert_null(strstr(buffer.text, "Not measured"));
+    rm_buffer_free(&buffer);
+    run.info.state = "interrupted";
+    columns[1].max = 98.0;
+    columns[1].last = 98.0;
+    columns[2].last = 6901.0;
+    columns[3].last = 1.0;
+    rm_buffer_init(&buffer, SIZE_MAX);
+    rm_report_write(&buffer, &run, &in_full);
+    assert_non_null(strstr(buffer.text,
+                           "\nmemory limit of the control group: 512.0 MiB, 98.0 % of it in "
+                           "use at the last sample, 98.0 % at most; +6901 times at "
+                           "the limit (max, failcnt); +1 processes killed "
+                           "(oom_kill)\n  limit, percent and events of the group "
+                           "/outer\n"));
+    rm_buffer_free(&buffer);
+}
+
+/* What is estimated is marked, and what may be off by more than itself is not shown; the process's
+ * CPU time comes first, and each note is there for somebody. */
+static void test_figures_of_phases(void **state)
+{
+    resmon_run_scope scopes[] = {
+        {.name = "sure",
+         .calls = 10,
+         .cpu_calls = 10,
+         .cpu_ns = {1e9, 1e9, 1e9},
+         .cpu_provenance = RESMON_PROVENANCE_MEASURED,
+         .pcpu_calls = 10,
+         .pcpu_ns = {2e9, 2e9, 2e9},
+         .pcpu_provenance = RESMON_PROVENANCE_MEASURED},
+        {.name = "about",
+         .calls = 10,
+         .cpu_calls = 4,
+         .cpu_ns = {3e9, 2e9, 4.9e9},
+         .cpu_provenance = RESMON_PROVENANCE_SAMPLED,
+         .pcpu_calls = 4,
+         .pcpu_ns = {4e9, 1e9, 6e9},
+         .pcpu_provenance = RESMON_PROVENANCE_SAMPLED},
+        {.name = "vague",
+         .calls = 10,
+         .cpu_calls = 4,
+         .cpu_ns = {5e9, 2e9, RM_NAN},
+         .cpu_provenance = RESMON_PROVENANCE_SAMPLED,
+         .pcpu_calls = 10,
+         .pcpu_ns = {6e9, 6e9, 6e9},
+         .pcpu_provenance = RESMON_PROVENANCE_SAMPLED},
+    };
+    resmon_run_source source = {.name = "", .reason = ""};
+    struct resmon_run run = {.info.state = "finished",
+                             .info.label = "",
+                             .sources = &source,
+                             .scopes = scopes,
+                             .scope_count = RM_ARRAY_LEN(scopes),
+                             .profile = rm_profile_none()};
+    struct rm_buffer buffer;
+    (void)state;
+    for (size_t i = 0; i < RM_ARRAY_LEN(scopes); i++) {
+        scopes[i].parent = -1;
+        scopes[i].energy_j = RM_NAN;
+    }
+    rm_buffer_init(&buffer, SIZE_MAX);
+    rm_report_write(&buffer, &run, &in_full);
+    const char *text = buffer.text;
+    assert_non_null(strstr(text, "longest       CPU  thread CPU\n"));
+    assert_non_null(strstr(text, " 2.000 s     1.000 s\n"));
+    assert_non_null(strstr(text, "        -    ~3.000 s\n")); /* 1 to 6: wider than 4 */
+    assert_non_null(strstr(text, "~6.000 s           -\n"));
+    assert_non_null(strstr(text, "-: it may be off by more than itself\n"));
+    assert_non_null(strstr(text, "children lived when it began or ended"));
+    rm_buffer_free(&buffer);
+    run.scope_count = 1;
+    rm_buffer_init(&buffer, SIZE_MAX);
+    rm_report_write(&buffer, &run, &in_full);
+    assert_null(strstr(buffer.text, "off by more than itself"));
+    assert_null(strstr(buffer.text, "children lived"));
+    rm_buffer_free(&buffer);
+}
+
+/* Events that the options name, by their names. */
+static void test_events_of_the_user(void **state)
+{
+    resmon_column columns[] = {
+        {.metric = "perf.event", .instance = "page-faults", .kind = RESMON_COUNTER},
+        {.metric = "perf.event", .instance = "INST_RETIRED:ANY_P", .kind = RESMON_COUNTER},
+        {.metric = "perf.event", .instance = "task-clock:u", .kind = RESMON_COUNTER},
+        {.metric = "perf.event", .instance = "never-read", .kind = RESMON_COUNTER},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(columns); i++) {
+        columns[i].n = i < 3 ? 5 : 0;
+        columns[i].mean = 10;
+        columns[i].p95 = 20;
+        columns[i].max = 30;
+        columns[i].last = 4000 + (double)i;
+    }
+    struct resmon_run run = {.info.state = "finished",
+                             .info.label = "",
+                             .columns = columns,
+                             .column_count = RM_ARRAY_LEN(columns),
+                             .profile = rm_profile_none()};
+    struct rm_buffer buffer;
+    (void)state;
+    rm_buffer_init(&buffer, SIZE_MAX);
+    rm_report_write(&buffer, &run, &in_full);
     const char *text = buffer.text;
     assert_non_null(strstr(text, "\n  event page-faults         10/s  20/s  30/s   4000\n"));
     assert_non_null(strstr(text, "\n  event INST_RETIRED:ANY_P  10/s  20/s  30/s   4001\n"));
@@ -87,9 +280,10 @@ static void test_events_of_the_user(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_was_not_measured),
-        cmocka_unit_test(test_nothing_is_missed),
-        cmocka_unit_test(test_events_of_the_user),
+        cmocka_unit_test(test_what_was_not_measured), cmocka_unit_test(test_nothing_is_missed),
+        cmocka_unit_test(test_memory_limit),          cmocka_unit_test(test_the_highest_rss),
+        cmocka_unit_test(test_the_cost_of_observing), cmocka_unit_test(test_events_of_the_user),
+        cmocka_unit_test(test_figures_of_phases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * there and one that is not.
  */
 #define _DEFAULT_SOURCE /* mkstemps */
+#include "report_in_full.h"
 #include "test.h"
 
 #include <unistd.h>
@@ -57,7 +58,7 @@ static const char *row_of(const char *text, const char *heading, const char *fir
 static char *report_of(const resmon_run *run)
 {
     char *text = NULL;
-    assert_ok(resmon_report_text(run, &text));
+    assert_ok(report_in_full(run, &text));
     return text;
 }
 
@@ -70,29 +71,104 @@ static void test_summary(void **state)
                         "square 600.0 ms 60.0 % 600.0 ms 60.0 % square.h");
     assert_has(row_of(text, "Hot functions, by CPU time", "work"),
                "work 140.0 ms 14.0 % 740.0 ms 74.0 %");
-    assert_has(row_of(text, "Hot functions, by CPU time", "main"), "main 0 ns 0.0 % 950.0 ms");
+    assert_has(row_of(text, "Hot functions, by CPU time", "main"), "main 0 s 0.0 % 950.0 ms");
     assert_has(row_of(text, "Hot functions, by CPU time", "memset"), "200.0 ms 20.0 %");
     assert_has(row_of(text, "Hot functions, by growth of memory", "memset"), "2.86 MiB 95.4 %");
     /* square.h cannot be read, so its samples are those of the line of work that has it. */
     assert_string_equal(row_of(text, "Function: work, 740.0 ms", "20"),
-                        "20 64 640.0 ms 10.000 ms 86.5 % total += square(i);");
+                        "20 64 640.0 ms 10.00 ms 86.5 % total += square(i);");
     assert_string_equal(row_of(text, "Function: work, 740.0 ms", "22"),
                         "22 10 100.0 ms 10.00 ms 13.5 % return total;");
     assert_string_equal(row_of(text, "Hot lines, by growth of memory", "12"),
-                        "12 - 2.86 MiB 12 memset(block, 0, bytes);");
+                        "12 - ~2.86 MiB 12 memset(block, 0, bytes);");
     assert_has_not(text, "Function: square");
     assert_has_not(text, "Function: main");
-    assert_has(text, "Threads at the highest memory: RSS 256.0 MiB, 1.500 s after the start, when "
+    assert_has(text, "Threads at high memory: RSS 256.0 MiB, 1.500 s after the start, when "
                      "the control group had 1.00 MiB left\n");
-    assert_has(row_of(text, "Threads at the highest memory", "train"),
+    assert_has(row_of(text, "Threads at high memory", "train"),
                "train training memset memset.S:151 load resmon-test-train");
-    assert_has(row_of(text, "Threads at the highest memory", "4712"), "4712 - libc.so.6+0x5678");
+    assert_has(row_of(text, "Threads at high memory", "4712"), "4712 - libc.so.6");
     assert_has(text, "CPU time       1.000 s in 101 samples (one each 10.10 ms): 90.9 % of the "
                      "process's 1.100 s\n");
     assert_has(text, "memory         3.00 MiB in 14 samples (one each 64 page faults); huge pages");
+    assert_has(text,
+               "  not the highest: 268.8 MiB were seen 1.720 s after the start, 5.0 % more\n");
     assert_has(text, "lost           3: samples came faster than they were taken out\n");
     assert_has(text, "lost           1: samples of threads that had the signal blocked\n");
     resmon_text_free(text);
+    resmon_run_free(run);
+}
+
+/* Six functions, of which one sample fell on the first and four hundred on the last; small pages,
+ * huge ones, and all of them known to be no more than 100 MiB. */
+static void test_figures_from_few_samples_have_marks(void **state)
+{
+    (void)state;
+    const double mib = 1048576.0;
+    resmon_run *run = made_profile(source);
+    struct rm_run_profile *profile = &run->profile;
+    profile->stack_count = 4;
+    static const uint64_t samples[] = {1, 12, 400, 3};
+    static const enum made_place places[] = {MADE_UNNAMED, MADE_MEMSET, MADE_SQUARE, MADE_LOAD};
+    for (size_t i = 0; i < 4; i++) {
+        struct rm_run_stack *stack = &profile->stacks[i];
+        *stack = (struct rm_run_stack){.scope = -1, .first = i, .depth = 1};
+        profile->frames[i] = places[i];
+        stack->samples[RESMON_STACK_MEMORY] = samples[i];
+        stack->weight[RESMON_STACK_MEMORY] = (i == 2 ? 0.05 : 2.0) * mib * (double)samples[i];
+        stack->error[RESMON_STACK_MEMORY] =
+            i == 3 ? 0.0 /* each one was sampled */
+                   : stack->weight[RESMON_STACK_MEMORY] / sqrt((double)samples[i]);
+    }
+    profile->kinds[RESMON_STACK_MEMORY].total = 100.0 * mib;
+    profile->kinds[RESMON_STACK_MEMORY].reason = "";
+    char *text = report_of(run);
+    const char *table = "Hot functions, by growth of memory";
+    assert_string_equal(row_of(text, table, "memset"),
+                        "memset ~24.0 MiB 46.2 % ~24.0 MiB 46.2 % 12.4 MiB to 41.9 MiB memset.S");
+    assert_string_equal(row_of(text, table, "square"),
+                        "square 20.0 MiB 38.5 % 20.0 MiB 38.5 % square.h");
+    assert_has(row_of(text, table, "load"), "load 6.00 MiB 11.5 % 6.00 MiB 11.5 % resmon-test-");
+    assert_has(row_of(text, table, "libc.so.6"), "<11.1 MiB 3.8 % <11.1 MiB 3.8 %");
+    assert_has(text, "  ~: from few samples, 95 % of such figures are between; <: from so few");
+    assert_has(row_of(text, "Hot lines, by growth of memory", "151"), "151 - ~24.0 MiB 12");
+    assert_has(text, "memory         52.0 MiB in 416 samples (one each 64 page faults): 52.0 % of "
+                     "the 100.0 MiB by which RssAnon rose\n");
+    resmon_text_free(text);
+    profile->kinds[RESMON_STACK_MEMORY].total =
+        30.0 * mib; /* it bounds nothing: pages came again */
+    text = report_of(run);
+    assert_has(text,
+               "): all of the 30.0 MiB by which RssAnon rose (pages that were given back came "
+               "again)\n");
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
+static void test_peaks_say_of_which_moment_they_are(void **state)
+{
+    (void)state;
+    resmon_run *run = made_profile(source);
+    run->profile.peak.highest_rss_bytes = run->profile.peak.rss_bytes + 4096.0;
+    char *text = report_of(run);
+    assert_has(text, "  the highest that was seen\n");
+    assert_has_not(text, "not the highest");
+    resmon_text_free(text);
+    run->profile.peak.highest_rss_bytes = RM_NAN;
+    text = report_of(run);
+    assert_has(text, "  whether it was the highest is not known\n");
+    resmon_text_free(text);
+    run->columns = rm_arena_alloc(&run->strings, 1, sizeof *run->columns);
+    run->columns[0] =
+        (resmon_column){.metric = "proc.mem.peak_rss", .unit = "B", .instance = "", .source = ""};
+    run->columns[0].n = 1;
+    run->columns[0].max = 301989888.0;
+    run->column_count = 1;
+    resmon_run_peak_stack peak = {.struct_size = sizeof peak};
+    assert_ok(resmon_run_get_peak_stack(run, 0, &peak));
+    assert_near(peak.life_rss_bytes, 301989888.0, 0);
+    assert_true(isnan(peak.highest_rss_bytes));
+    run->column_count = 0;
     resmon_run_free(run);
 }
 
@@ -102,7 +178,7 @@ static void test_without_source(void **state)
     resmon_run *run = made_profile("/nowhere/train.c");
     char *text = report_of(run);
     assert_has(row_of(text, "Hot lines, by CPU time", "3"), "3 60 600.0 ms 10.00 ms 100.0 %");
-    assert_has(row_of(text, "Hot lines, by growth of memory", "151"), "151 - 2.86 MiB 12");
+    assert_has(row_of(text, "Hot lines, by growth of memory", "151"), "151 - ~2.86 MiB 12");
     resmon_text_free(text);
     resmon_run_free(run);
 }
@@ -183,7 +259,7 @@ static void test_one_function(void **state)
     text = NULL;
     assert_ok(resmon_report_lines(run, "load", &text));
     assert_has(row_of(text, "Hot lines, by CPU time", "12"), "12 20 200.0 ms 10.00 ms 100.0 %");
-    assert_has(row_of(text, "Hot lines, by growth of memory", "12"), "12 - 2.86 MiB 12 memset(");
+    assert_has(row_of(text, "Hot lines, by growth of memory", "12"), "12 - ~2.86 MiB 12 memset(");
     resmon_text_free(text);
     text = NULL;
     assert_ok(resmon_report_lines(run, "square", &text));
@@ -196,16 +272,63 @@ static void test_one_function(void **state)
     resmon_run_free(run);
 }
 
+/* A second of walk (line 22), whose recursion goes through visit and back (line 20), inlined frames
+ * included: three of its lines are on most stacks, each several times. */
+static void make_recursive(resmon_run *run)
+{
+    static const int stacks[4][8] = {
+        {MADE_WORK_LATER, MADE_LOAD, MADE_WORK, MADE_LOAD, MADE_WORK, MADE_LOAD, MADE_WORK, -1},
+        {MADE_SQUARE, MADE_WORK, MADE_WORK_LATER, MADE_WORK, MADE_WORK_LATER, MADE_MAIN, -1},
+        {MADE_WORK, MADE_WORK, MADE_WORK, MADE_WORK, MADE_MAIN, -1},
+        {MADE_WORK_LATER, MADE_MAIN, -1},
+    };
+    static const double seconds[] = {0.4, 0.3, 0.2, 0.1};
+    struct rm_run_profile *profile = &run->profile;
+    profile->stack_count = RM_ARRAY_LEN(stacks);
+    profile->frame_count = 0;
+    for (size_t i = 0; i < RM_ARRAY_LEN(stacks); i++) {
+        struct rm_run_stack *stack = &profile->stacks[i];
+        *stack = (struct rm_run_stack){.scope = -1, .first = profile->frame_count};
+        stack->samples[RESMON_STACK_CPU] = (uint64_t)(seconds[i] * 100.0 + 0.5);
+        stack->weight[RESMON_STACK_CPU] = seconds[i] * 1e9;
+        while (stacks[i][stack->depth] >= 0) {
+            profile->frames[profile->frame_count++] = (uint32_t)stacks[i][stack->depth++];
+        }
+    }
+}
+
+static void test_recursion_counts_once(void **state)
+{
+    (void)state;
+    resmon_run *run = made_profile(source);
+    make_recursive(run);
+    char *text = report_of(run);
+    assert_has(row_of(text, "Hot functions, by CPU time", "work"), "1.000 s 100.0 %");
+    assert_has(row_of(text, "Hot functions, by CPU time", "load"), "400.0 ms 40.0 %");
+    assert_string_equal(row_of(text, "Function: work, 1.000 s", "20"),
+                        "20 90 900.0 ms 10.00 ms 90.0 % total += square(i);");
+    assert_string_equal(row_of(text, "Function: work, 1.000 s", "22"),
+                        "22 80 800.0 ms 10.00 ms 80.0 % return total;");
+    resmon_text_free(text);
+    text = NULL;
+    assert_ok(resmon_report_lines(run, "work", &text));
+    assert_has(text, "Function: work, 1.000 s");
+    assert_has(row_of(text, "Function: work", "22"), "22 80 800.0 ms 10.00 ms 80.0 %");
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
 /* Rows that somebody else fills: exact ones, of checkpoints. */
 static void test_exact_rows(void **state)
 {
     (void)state;
     struct rm_line lines[30] = {
-        {"f", "a.c", 9, 4, 4e6, 8192, 2, 1048576, 4e6},
-        {"g", "a.c", 3, 1, 1e6, 0, 0, RM_NAN, 1e6},
-        {"f", "a.c", 7, 4, 12e6, -4096, 1, RM_NAN, 12e6},
+        {"f", "a.c", 9, 4, 4e6, 8192, 2, 1048576, 4e6, 0, 0, 0},
+        {"g", "a.c", 3, 1, 1e6, 0, 0, RM_NAN, 1e6, 0, 0, 0},
+        {"f", "a.c", 7, 4, 12e6, -4096, 1, RM_NAN, 12e6, 0, 0, 0},
     };
-    struct rm_line_terms terms = {RM_LINES_TIME, NULL, 1, 10, 0.0, false};
+    struct rm_line_terms terms = {
+        .table = RM_LINES_TIME, .most_functions = 1, .most_lines = 10, .width = 100};
     struct rm_buffer buffer;
     rm_buffer_init(&buffer, 1 << 20);
     assert_int_equal(rm_lines_write(&buffer, lines, 3, &terms), 1);
@@ -222,9 +345,13 @@ static void test_exact_rows(void **state)
     rm_buffer_clear(&buffer);
     /* The largest few, in the order of the source. */
     for (uint32_t i = 0; i < 30; i++) {
-        lines[i] = (struct rm_line){"f", "a.c", 100 + i, 1, i % 10 * 1e6, 0, 0, RM_NAN, 1};
+        lines[i] = (struct rm_line){"f", "a.c", 100 + i, 1, i % 10 * 1e6, 0, 0, RM_NAN, 1, 0, 0, 0};
     }
-    terms = (struct rm_line_terms){RM_LINES_TIME, NULL, 1, 2, 0.0, true};
+    terms = (struct rm_line_terms){.table = RM_LINES_TIME,
+                                   .most_functions = 1,
+                                   .most_lines = 2,
+                                   .width = 100,
+                                   .is_filled = true};
     assert_int_equal(rm_lines_write(&buffer, lines, 30, &terms), 1);
     assert_has(row_of(buffer.text, "Function: f", "109"), "109 1 9.000 ms");
     assert_has(row_of(buffer.text, "Function: f", "119"), "119 1 9.000 ms");
@@ -270,11 +397,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_figures_from_few_samples_have_marks),
+        cmocka_unit_test(test_peaks_say_of_which_moment_they_are),
         cmocka_unit_test(test_without_source),
         cmocka_unit_test(test_header_of_the_system),
         cmocka_unit_test(test_not_a_source),
         cmocka_unit_test(test_without_stacks),
         cmocka_unit_test(test_one_function),
+        cmocka_unit_test(test_recursion_counts_once),
         cmocka_unit_test(test_exact_rows),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/run_energy, <resmon/energy.h>: sums, shares of models, costs, and what is not known.
+ * run/energy, <resmon/energy.h>: sums, shares of models, costs, and what is not known.
  */
 #include "test.h"
 
 #include <resmon/emissions.h>
 #include <resmon/energy.h>
 
-#include "store/run.h"
+#include "run/run.h"
 
 #define TEXT(key, value)                   \
     {                                      \
@@ -18,21 +18,21 @@
         "energy", key, value, RM_FACT_NUMBER \
     }
 
-static struct rm_run_column column(const char *metric, double joules)
+static resmon_column column(const char *metric, double joules)
 {
-    return (struct rm_run_column){.metric = metric,
-                                  .instance = "",
-                                  .kind = RESMON_COUNTER,
-                                  .stats = {.n = isnan(joules) ? 0 : 2, .last = joules}};
+    return (resmon_column){.metric = metric,
+                           .instance = "",
+                           .kind = RESMON_COUNTER,
+                           .n = isnan(joules) ? 0 : 2,
+                           .last = joules};
 }
 
 static void test_sums_and_costs(void **state)
 {
     (void)state;
-    struct rm_run_column columns[] = {
-        column("node.energy.cpu", 7.2e6), column("node.energy.ram", 1.8e6),
-        column("tree.energy.cpu", 3.6e6), column("tree.energy.ram", 0.9e6)};
-    struct rm_run_source sources[] = {
+    resmon_column columns[] = {column("node.energy.cpu", 7.2e6), column("node.energy.ram", 1.8e6),
+                               column("tree.energy.cpu", 3.6e6), column("tree.energy.ram", 0.9e6)};
+    resmon_run_source sources[] = {
         {.name = "energy_cpu", .reason = "", .provenance = RESMON_PROVENANCE_MEASURED},
         {.name = "energy_ram", .reason = "a model", .provenance = RESMON_PROVENANCE_MODELLED}};
     struct rm_fact facts[] = {NUMBER("g_per_kwh", "100"), NUMBER("pue", "1.5"),
@@ -49,6 +49,7 @@ static void test_sums_and_costs(void **state)
     assert_ok(resmon_run_get_energy(&run, &energy));
     assert_near(energy.node_j, 9e6, 1e-3);
     assert_near(energy.tree_j, 4.5e6, 1e-3);
+    assert_near(energy.rest_j, 4.5e6, 1e-3);
     assert_near(energy.modelled_share, 0.2, 1e-12);
     assert_near(energy.node_gco2eq, 2.5 * 1.5 * 100.0, 1e-9);
     assert_near(energy.tree_gco2eq, 1.25 * 1.5 * 100.0, 1e-9);
@@ -70,9 +71,9 @@ static void test_sums_and_costs(void **state)
 static void test_what_is_not_known(void **state)
 {
     (void)state;
-    struct rm_run_column columns[] = {column("node.energy.cpu", 10.0),
-                                      column("node.energy.ram", (double)NAN)};
-    struct rm_run_source sources[] = {
+    resmon_column columns[] = {column("node.energy.cpu", 10.0),
+                               column("node.energy.ram", (double)NAN)};
+    resmon_run_source sources[] = {
         {.name = "energy_cpu", .reason = "", .provenance = RESMON_PROVENANCE_MEASURED}};
     struct rm_fact facts[] = {NUMBER("g_per_kwh", "0"), NUMBER("pue", "1"), NUMBER("wue", "0")};
     struct resmon_run run = {.columns = columns,
@@ -86,7 +87,7 @@ static void test_what_is_not_known(void **state)
     assert_near(energy.node_j, 10.0, 0.0);
     assert_near(energy.modelled_share, 0.0, 0.0);
     assert_near(energy.node_gco2eq, 0.0, 0.0);
-    assert_true(isnan(energy.tree_j) && isnan(energy.tree_gco2eq));
+    assert_true(isnan(energy.tree_j) && isnan(energy.tree_gco2eq) && isnan(energy.rest_j));
     run.column_count = 0;
     assert_ok(resmon_run_get_energy(&run, &energy));
     assert_true(isnan(energy.node_j) && isnan(energy.modelled_share));

@@ -8,12 +8,13 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run/run.h"
 #include "sanitizer.h"
 #include "scope/peak.h"
-#include "store/run.h"
 
 #define MIB (1024.0 * 1024.0)
 
@@ -23,19 +24,19 @@
 static resmon_monitor *started(const resmon_monitor_options *wanted)
 {
     resmon_monitor_options options = *wanted;
-    options.scope_meters |= RESMON_METER_WALL;
+    options.scopes |= RESMON_METER_WALL;
     return start_with(&options);
 }
 
 static resmon_monitor *started_plain(void)
 {
-    return started(&(resmon_monitor_options){.max_scope_depth = 64});
+    return started(&(resmon_monitor_options){.scope_depth = 64});
 }
 
 /* Every instance is metered, whatever it costs. */
 static resmon_monitor *started_metering(uint64_t meters)
 {
-    return started(&(resmon_monitor_options){.scope_meters = meters, .max_meter_share = 1e9});
+    return started(&(resmon_monitor_options){.scopes = meters, .max_meter_share = 1e9});
 }
 
 static resmon_run *scopes_of(resmon_monitor *monitor)
@@ -54,9 +55,9 @@ static resmon_run *finished(resmon_monitor *monitor)
 }
 
 /* The scope `name` directly inside `parent` (index, -1: at the top). */
-static const struct rm_run_scope *child_of(const resmon_run *run, int64_t parent, const char *name)
+static const resmon_run_scope *child_of(const resmon_run *run, int64_t parent, const char *name)
 {
-    const struct rm_run_scope *found = NULL;
+    const resmon_run_scope *found = NULL;
     for (size_t i = 0; i < run->scope_count; i++) {
         if (run->scopes[i].parent == parent && strcmp(run->scopes[i].name, name) == 0) {
             assert_null(found); /* one entry per path */
@@ -69,7 +70,7 @@ static const struct rm_run_scope *child_of(const resmon_run *run, int64_t parent
     return found;
 }
 
-static int64_t index_of(const resmon_run *run, const struct rm_run_scope *scope)
+static int64_t index_of(const resmon_run *run, const resmon_run_scope *scope)
 {
     return (int64_t)(scope - run->scopes);
 }
@@ -179,7 +180,46 @@ static double logged_peak(const char *name)
 
 /* ---- without a monitor ---------------------------------------------------------------------- */
 
-/* First of all tests: nothing has prepared this process for fork but the wrapper itself. */
+static double accounted_peak(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return (double)usage.ru_maxrss * 1024.0;
+}
+
+/* Before all others: nothing has opened the mark, which sets it back, too.  What batch systems and
+ * time(1) show of a program is not ours to change when nobody looks. */
+static void test_a_peak_that_nobody_sees_leaves_the_kernels_mark_alone(void **state)
+{
+    (void)state;
+    spike(300);
+    double before = accounted_peak();
+    RESMON_PEAK_RSS("unseen", spike(1));
+    RESMON_PEAK_RSS("unseen again", spike(1));
+    assert_int_equal(rm_peak_resets(), 0);
+    assert_near(accounted_peak(), before, 0.0);
+    assert_true(before >= 300 * MIB - rss_tolerance());
+}
+
+/* A monitor whose scopes have no peaks does not touch it either, nor one without scopes. */
+static void test_a_monitor_without_peaks_leaves_the_kernels_mark_alone(void **state)
+{
+    (void)state;
+    spike(300);
+    double before = accounted_peak();
+    resmon_monitor *monitor = started_metering(RESMON_METER_CPU | RESMON_METER_IO);
+    resmon_scope_end(begin("work"));
+    RESMON_LINE();
+    assert_ok(resmon_monitor_sample_now(monitor));
+    resmon_run_free(finished(monitor));
+    monitor = start_with(&(resmon_monitor_options){.flags = RESMON_FLAG_NO_SCOPES});
+    RESMON_PEAK_RSS("of no scopes", spike(1));
+    resmon_run_free(finished(monitor));
+    assert_int_equal(rm_peak_resets(), 0);
+    assert_near(accounted_peak(), before, 0.0);
+}
+
+/* First of all that touch it: nothing has prepared this process for fork but the wrapper itself. */
 static void test_a_child_has_its_own_peak_without_any_monitor(void **state)
 {
     (void)state;
@@ -320,9 +360,9 @@ static void test_scopes_of_all_threads_merge_by_name(void **state)
     }
     resmon_run *run = finished(monitor);
     assert_int_equal(run->scope_count, 3);
-    const struct rm_run_scope *outer = child_of(run, -1, "outer");
-    const struct rm_run_scope *inner = child_of(run, index_of(run, outer), "inner");
-    const struct rm_run_scope *other = child_of(run, index_of(run, outer), "other");
+    const resmon_run_scope *outer = child_of(run, -1, "outer");
+    const resmon_run_scope *inner = child_of(run, index_of(run, outer), "inner");
+    const resmon_run_scope *other = child_of(run, index_of(run, outer), "other");
     assert_int_equal(outer->calls, 400);
     assert_int_equal(inner->calls, 200);
     assert_int_equal(other->calls, 200);
@@ -333,9 +373,10 @@ static void test_scopes_of_all_threads_merge_by_name(void **state)
     assert_non_null(strstr(inner->file, "test_scope.c"));
     assert_true(inner->line > 0);
     /* Self time is what the scopes inside leave; 1e-9 relative: doubles of ns. */
-    double left = outer->total_ns - inner->total_ns - other->total_ns;
-    assert_near(outer->self_ns, left, 1e-9 * outer->total_ns);
-    assert_true(outer->min_ns <= outer->total_ns / 400 && outer->total_ns / 400 <= outer->max_ns);
+    double left = outer->wall_ns - inner->wall_ns - other->wall_ns;
+    assert_near(outer->self_ns, left, 1e-9 * outer->wall_ns);
+    assert_true(outer->wall_min_ns <= outer->wall_ns / 400 &&
+                outer->wall_ns / 400 <= outer->wall_max_ns);
     resmon_run_free(run);
 }
 
@@ -358,8 +399,64 @@ static void test_direct_recursion_is_one_instance(void **state)
     assert_int_equal(run->scope_count, 1);
     assert_int_equal(run->scopes[0].calls, 3);
     assert_int_equal(run->scopes[0].folded, 9 + 99);
-    assert_int_equal(run->dropped.scopes, 0);
+    assert_int_equal(run->info.dropped_scopes, 0);
     resmon_run_free(run);
+}
+
+/* A scope that failed, and one inside of it that did not. */
+static void *fail_outer(void *unused)
+{
+    (void)unused;
+    uint64_t outer = begin("outer");
+    resmon_scope_end(begin("inner"));
+    resmon_scope_fail(outer);
+    resmon_scope_fail(outer); /* once is enough */
+    resmon_scope_end(outer);
+    resmon_scope_fail(outer); /* too late */
+    return NULL;
+}
+
+static void check_failed(const resmon_run *run)
+{
+    const resmon_run_scope *outer = child_of(run, -1, "outer");
+    assert_int_equal(outer->calls, 3);
+    assert_int_equal(outer->failed, 2);
+    assert_int_equal(child_of(run, index_of(run, outer), "inner")->failed, 0);
+    assert_int_equal(child_of(run, -1, "open")->failed, 1);
+    assert_int_equal(child_of(run, -1, "open")->open, 1);
+}
+
+static void test_scopes_that_failed_are_counted(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    char *text = NULL;
+    resmon_run *read = NULL;
+    resmon_scope_fail(0);
+    resmon_monitor *monitor = started_plain();
+    assert_int_equal(pthread_create(&thread, NULL, fail_outer, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)fail_outer(NULL);
+    resmon_scope_end(begin("outer"));
+    uint64_t open = begin("open");
+    resmon_scope_fail(open);
+    resmon_run *run = finished(monitor);
+    check_failed(run);
+    assert_ok(resmon_report_text(run, NULL, &text));
+    assert_non_null(strstr(text, "outer !"));
+    assert_non_null(strstr(text, "!: an error ended it"));
+    resmon_text_free(text);
+#ifdef RM_HAVE_CJSON
+    assert_ok(resmon_run_document(run, &text));
+    assert_ok(resmon_run_parse(text, strlen(text), &read));
+    check_failed(read);
+    resmon_text_free(text);
+#else
+    print_message("skipped: the document, which cannot be read without cJSON\n");
+#endif
+    resmon_run_free(read);
+    resmon_run_free(run);
+    resmon_scope_end(open);
 }
 
 static void test_mutual_recursion_keeps_its_path(void **state)
@@ -371,9 +468,9 @@ static void test_mutual_recursion_keeps_its_path(void **state)
     resmon_scope_end(pong);
     resmon_scope_end(ping);
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *first = child_of(run, -1, "ping");
-    const struct rm_run_scope *second = child_of(run, index_of(run, first), "pong");
-    const struct rm_run_scope *third = child_of(run, index_of(run, second), "ping");
+    const resmon_run_scope *first = child_of(run, -1, "ping");
+    const resmon_run_scope *second = child_of(run, index_of(run, first), "pong");
+    const resmon_run_scope *third = child_of(run, index_of(run, second), "ping");
     assert_int_equal(first->calls + second->calls + third->calls, 3);
     assert_int_equal(first->folded, 0);
     resmon_run_free(run);
@@ -385,11 +482,11 @@ static void test_open_scopes_are_marked_open(void **state)
     resmon_monitor *monitor = started_plain();
     uint64_t outer = begin("outer"), inner = begin("inner");
     resmon_run *run = scopes_of(monitor);
-    const struct rm_run_scope *scope = child_of(run, -1, "outer");
+    const resmon_run_scope *scope = child_of(run, -1, "outer");
     assert_int_equal(scope->calls, 0);
     assert_int_equal(scope->open, 1);
     assert_true(scope->open_ns > 0.0);
-    assert_true(isnan(scope->min_ns) && isnan(scope->stddev_ns));
+    assert_true(isnan(scope->wall_min_ns) && isnan(scope->wall_stddev_ns));
     assert_int_equal(child_of(run, index_of(run, scope), "inner")->open, 1);
     resmon_run_free(run);
     resmon_scope_end(inner);
@@ -420,19 +517,20 @@ static void test_standard_deviation_follows_from_the_durations(void **state)
         resmon_scope_end(three);
     }
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *three = child_of(run, -1, "three");
-    const struct rm_run_scope *two = child_of(run, index_of(run, three), "two");
-    const struct rm_run_scope *one = child_of(run, index_of(run, two), "one");
-    assert_true(isnan(one->stddev_ns));
+    const resmon_run_scope *three = child_of(run, -1, "three");
+    const resmon_run_scope *two = child_of(run, index_of(run, three), "two");
+    const resmon_run_scope *one = child_of(run, index_of(run, two), "one");
+    assert_true(isnan(one->wall_stddev_ns));
     /* 1e-6: min, max and total are rounded to doubles after the division by the clock's rate. */
-    assert_near(two->stddev_ns, (two->max_ns - two->min_ns) / sqrt(2.0), 1e-6 * two->stddev_ns);
-    double middle = three->total_ns - three->min_ns - three->max_ns;
-    double mean = three->total_ns / 3.0;
-    double squares = (three->min_ns - mean) * (three->min_ns - mean) +
+    assert_near(two->wall_stddev_ns, (two->wall_max_ns - two->wall_min_ns) / sqrt(2.0),
+                1e-6 * two->wall_stddev_ns);
+    double middle = three->wall_ns - three->wall_min_ns - three->wall_max_ns;
+    double mean = three->wall_ns / 3.0;
+    double squares = (three->wall_min_ns - mean) * (three->wall_min_ns - mean) +
                      (middle - mean) * (middle - mean) +
-                     (three->max_ns - mean) * (three->max_ns - mean);
-    assert_near(three->stddev_ns, sqrt(squares / 2.0), 1e-6 * three->stddev_ns);
-    assert_true(three->stddev_ns > 0.0);
+                     (three->wall_max_ns - mean) * (three->wall_max_ns - mean);
+    assert_near(three->wall_stddev_ns, sqrt(squares / 2.0), 1e-6 * three->wall_stddev_ns);
+    assert_true(three->wall_stddev_ns > 0.0);
     resmon_run_free(run);
 }
 
@@ -451,12 +549,12 @@ static void test_misordered_and_double_ends_are_counted(void **state)
     uint64_t after = begin("after");
     resmon_scope_end(after);
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *scope = child_of(run, -1, "outer");
+    const resmon_run_scope *scope = child_of(run, -1, "outer");
     assert_int_equal(scope->calls, 1);
     assert_int_equal(child_of(run, index_of(run, scope), "inner")->calls, 1);
     assert_int_equal(child_of(run, -1, "after")->calls, 1);
-    assert_int_equal(run->dropped.misordered_ends, 1);
-    assert_int_equal(run->dropped.stale_ends, 3);
+    assert_int_equal(run->info.misordered_ends, 1);
+    assert_int_equal(run->info.stale_ends, 3);
     resmon_run_free(run);
 }
 
@@ -478,7 +576,7 @@ static void test_an_end_on_another_thread_is_counted(void **state)
     resmon_run *run = finished(monitor);
     assert_int_equal(child_of(run, -1, "of main")->calls, 1);
     assert_int_equal(child_of(run, -1, "of the thread")->calls, 1);
-    assert_int_equal(run->dropped.stale_ends, 1);
+    assert_int_equal(run->info.stale_ends, 1);
     resmon_run_free(run);
 }
 
@@ -497,7 +595,7 @@ static void test_an_end_on_a_thread_without_scopes_is_counted(void **state)
     resmon_scope_end(token);
     resmon_run *run = finished(monitor);
     assert_int_equal(child_of(run, -1, "of main")->calls, 1);
-    assert_int_equal(run->dropped.stale_ends, 1);
+    assert_int_equal(run->info.stale_ends, 1);
     resmon_run_free(run);
 }
 
@@ -511,7 +609,7 @@ static void test_an_end_after_the_stop_is_counted_and_harmless(void **state)
     resmon_run *run = scopes_of(monitor);
     assert_int_equal(child_of(run, -1, "late")->calls, 0);
     assert_int_equal(child_of(run, -1, "late")->open, 1);
-    assert_int_equal(run->dropped.stale_ends, 1);
+    assert_int_equal(run->info.stale_ends, 1);
     resmon_run_free(run);
     resmon_monitor_free(monitor);
     resmon_scope_end(token); /* into a block that only this thread still holds */
@@ -522,7 +620,7 @@ static void test_an_end_after_the_stop_is_counted_and_harmless(void **state)
     resmon_scope_end(fresh);
     run = finished(monitor);
     assert_int_equal(child_of(run, -1, "fresh")->calls, 1);
-    assert_int_equal(run->dropped.stale_ends, 1);
+    assert_int_equal(run->info.stale_ends, 1);
     resmon_run_free(run);
 }
 
@@ -540,11 +638,11 @@ static void test_what_a_thread_leaves_open_is_closed_at_its_end(void **state)
     resmon_monitor *monitor = started_plain();
     in_thread(leave_open, NULL);
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *left = child_of(run, -1, "left");
+    const resmon_run_scope *left = child_of(run, -1, "left");
     assert_int_equal(left->calls, 1);
     assert_int_equal(left->open, 0);
     assert_int_equal(child_of(run, index_of(run, left), "left inside")->calls, 1);
-    assert_int_equal(run->dropped.misordered_ends, 2);
+    assert_int_equal(run->info.misordered_ends, 2);
     resmon_run_free(run);
 }
 
@@ -553,7 +651,7 @@ static void test_what_a_thread_leaves_open_is_closed_at_its_end(void **state)
 static void test_past_the_depth_bound_instances_are_counted(void **state)
 {
     (void)state;
-    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_depth = 4});
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_depth = 4});
     uint64_t tokens[10];
     char name[32];
     for (int round = 0; round < 2; round++) {
@@ -570,13 +668,13 @@ static void test_past_the_depth_bound_instances_are_counted(void **state)
     int64_t parent = -1;
     for (int i = 0; i < 4; i++) {
         (void)snprintf(name, sizeof name, "depth %d", i);
-        const struct rm_run_scope *scope = child_of(run, parent, name);
+        const resmon_run_scope *scope = child_of(run, parent, name);
         assert_int_equal(scope->calls, 2);
         parent = index_of(run, scope);
     }
-    assert_int_equal(run->dropped.scopes, 12);
-    assert_int_equal(run->dropped.paths, 0);
-    assert_int_equal(run->dropped.misordered_ends + run->dropped.stale_ends, 0);
+    assert_int_equal(run->info.dropped_scopes, 12);
+    assert_int_equal(run->info.dropped_paths, 0);
+    assert_int_equal(run->info.misordered_ends + run->info.stale_ends, 0);
     resmon_run_free(run);
 }
 
@@ -584,7 +682,7 @@ static void test_past_the_path_bound_instances_are_counted_once(void **state)
 {
     (void)state;
     /* Of 8 nodes one stands for none, one for the retired and one for this thread. */
-    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_paths = 8});
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_paths = 8});
     char name[32];
     for (int i = 0; i < 20; i++) {
         (void)snprintf(name, sizeof name, "path %d", i);
@@ -594,7 +692,7 @@ static void test_past_the_path_bound_instances_are_counted_once(void **state)
     resmon_run_info info = {.struct_size = sizeof info};
     assert_ok(resmon_run_get_info(run, &info));
     assert_int_equal(run->scope_count, 5);
-    assert_int_equal(run->dropped.paths, 15);
+    assert_int_equal(info.dropped_paths, 15);
     assert_int_equal(info.dropped_scopes, 15);
     resmon_run_free(run);
 }
@@ -611,26 +709,26 @@ static void *ten_scopes(void *unused)
 static void test_past_the_thread_bound_instances_are_counted(void **state)
 {
     (void)state;
-    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_threads = 1});
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_threads = 1});
     resmon_scope_end(begin("main"));
     in_thread(ten_scopes, NULL);
     resmon_run *run = finished(monitor);
     assert_int_equal(run->scope_count, 1);
     assert_int_equal(child_of(run, -1, "main")->calls, 1);
-    assert_int_equal(run->dropped.threads, 1);
-    assert_int_equal(run->dropped.scopes, 10);
+    assert_int_equal(run->info.dropped_threads, 1);
+    assert_int_equal(run->info.dropped_scopes, 10);
     resmon_run_free(run);
 }
 
 static void test_a_slot_of_an_ended_thread_is_used_again(void **state)
 {
     (void)state;
-    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_threads = 1});
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_threads = 1});
     in_thread(ten_scopes, NULL);
     in_thread(ten_scopes, NULL);
     resmon_run *run = finished(monitor);
     assert_int_equal(child_of(run, -1, "ten")->calls, 20);
-    assert_int_equal(run->dropped.threads, 0);
+    assert_int_equal(run->info.dropped_threads, 0);
     resmon_run_free(run);
 }
 
@@ -646,13 +744,13 @@ static void test_a_tree_of_known_paths_needs_no_room_among_the_retired(void **st
 {
     (void)state;
     /* None, the retired with two paths, one thread with the same: 7, and 2 to spare. */
-    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_paths = 9});
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_paths = 9});
     for (int i = 0; i < 100; i++) {
         in_thread(two_levels, NULL);
     }
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *upper = child_of(run, -1, "upper");
-    assert_int_equal(run->dropped.paths + run->dropped.scopes + run->dropped.threads, 0);
+    const resmon_run_scope *upper = child_of(run, -1, "upper");
+    assert_int_equal(run->info.dropped_scopes + run->info.dropped_threads, 0);
     assert_int_equal(upper->calls, 100);
     assert_int_equal(child_of(run, index_of(run, upper), "lower")->calls, 100);
     resmon_run_free(run);
@@ -675,7 +773,7 @@ static void test_a_thousand_short_threads_sum_exactly(void **state)
 {
     (void)state;
     enum { AT_ONCE = 8, BATCHES = 125 };
-    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_threads = AT_ONCE});
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_threads = AT_ONCE});
     for (int batch = 0; batch < BATCHES; batch++) {
         pthread_t threads[AT_ONCE];
         for (int i = 0; i < AT_ONCE; i++) {
@@ -686,16 +784,16 @@ static void test_a_thousand_short_threads_sum_exactly(void **state)
         }
     }
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *thread = child_of(run, -1, "thread");
-    const struct rm_run_scope *step = child_of(run, index_of(run, thread), "step");
-    const struct rm_run_scope *leaf = child_of(run, index_of(run, step), "leaf");
+    const resmon_run_scope *thread = child_of(run, -1, "thread");
+    const resmon_run_scope *step = child_of(run, index_of(run, thread), "step");
+    const resmon_run_scope *leaf = child_of(run, index_of(run, step), "leaf");
     assert_int_equal(thread->calls, 1000);
     assert_int_equal(step->calls, 7000);
     assert_int_equal(leaf->calls, 7000);
     assert_int_equal(leaf->threads, 1000);
-    assert_int_equal(run->dropped.threads + run->dropped.scopes + run->dropped.paths, 0);
-    assert_int_equal(run->dropped.misordered_ends + run->dropped.stale_ends, 0);
-    assert_true(leaf->total_ns <= step->total_ns && step->total_ns <= thread->total_ns);
+    assert_int_equal(run->info.dropped_threads + run->info.dropped_scopes, 0);
+    assert_int_equal(run->info.misordered_ends + run->info.stale_ends, 0);
+    assert_true(leaf->wall_ns <= step->wall_ns && step->wall_ns <= thread->wall_ns);
     resmon_run_free(run);
 }
 
@@ -735,7 +833,7 @@ static void test_sessions_follow_each_other_while_threads_live(void **state)
         resmon_run *run = finished(monitor);
         assert_int_equal(child_of(run, -1, "mine")->calls, 10);
         if (session % 4 == 0) {
-            const struct rm_run_scope *other = child_of(run, -1, "elsewhere");
+            const resmon_run_scope *other = child_of(run, -1, "elsewhere");
             assert_true(other->calls >= 1);
             assert_true(other->threads <= THREADS);
         }
@@ -762,7 +860,7 @@ static void test_a_peak_after_a_higher_one_is_its_own(void **state)
     spike(200);
     resmon_scope_end(after);
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *scope = child_of(run, -1, "after");
+    const resmon_run_scope *scope = child_of(run, -1, "after");
     assert_near(child_of(run, -1, "before")->rss_peak_bytes, base + 300 * MIB, rss_tolerance());
     assert_near(scope->rss_peak_bytes, base + 200 * MIB, rss_tolerance());
     assert_int_equal(scope->rss_calls, 1);
@@ -788,9 +886,9 @@ static void test_a_peak_counts_for_every_scope_around_it(void **state)
     resmon_scope_end(second);
     resmon_scope_end(outer);
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *scope = child_of(run, -1, "outer");
+    const resmon_run_scope *scope = child_of(run, -1, "outer");
     int64_t index = index_of(run, scope);
-    const struct rm_run_scope *inside = child_of(run, index, "second");
+    const resmon_run_scope *inside = child_of(run, index, "second");
     assert_near(scope->rss_peak_bytes, base + 120 * MIB, rss_tolerance());
     assert_near(child_of(run, index, "first")->rss_peak_bytes, base + 40 * MIB, rss_tolerance());
     assert_near(inside->rss_peak_bytes, base + 80 * MIB, rss_tolerance());
@@ -818,7 +916,7 @@ static void test_peak_wrapper_past_the_depth_bound_is_exact(void **state)
     (void)state;
     need_exact_peaks();
     listen();
-    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_depth = 1});
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_depth = 1});
     uint64_t outer = begin("outer");
     double base = rss_now();
     RESMON_PEAK_RSS("fit", spike(50));
@@ -843,11 +941,12 @@ static void test_cpu_time_of_a_scope_is_that_of_its_thread(void **state)
     } while ((to.tv_sec - from.tv_sec) * 1000000000 + (to.tv_nsec - from.tv_nsec) < 20000000);
     resmon_scope_end(token);
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *burn = child_of(run, -1, "burn");
+    const resmon_run_scope *burn = child_of(run, -1, "burn");
     assert_int_equal(burn->cpu_calls, 1);
     assert_int_equal(burn->cpu_provenance, RESMON_PROVENANCE_MEASURED);
-    assert_near(burn->cpu_ns, 20e6, 10e6); /* 20 ms, and what the first visit of the path cost */
-    assert_true(burn->cpu_ns <= burn->total_ns + 1e6);
+    assert_near(burn->cpu_ns.value, 20e6,
+                10e6); /* 20 ms, and what the first visit of the path cost */
+    assert_true(burn->cpu_ns.value <= burn->wall_ns + 1e6);
     resmon_run_free(run);
 }
 
@@ -863,26 +962,26 @@ static void test_io_of_a_scope_counts_what_was_written(void **state)
     resmon_scope_end(token);
     (void)fclose(file);
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *scope = child_of(run, -1, "write");
+    const resmon_run_scope *scope = child_of(run, -1, "write");
     if (scope->io_calls == 0) {
         resmon_run_free(run);
         print_message("skipped: /proc/self/io cannot be read here\n");
         skip();
     }
-    assert_near(scope->io[1], (double)sizeof bytes, 0.0);
+    assert_near(scope->io_write_chars.value, (double)sizeof bytes, 0.0);
     resmon_run_free(run);
 }
 
 static void test_an_expensive_meter_is_taken_one_in_k_and_says_so(void **state)
 {
     (void)state;
-    resmon_monitor *monitor = started(
-        &(resmon_monitor_options){.scope_meters = RESMON_METER_CPU, .max_meter_share = 0.01});
+    resmon_monitor *monitor =
+        started(&(resmon_monitor_options){.scopes = RESMON_METER_CPU, .max_meter_share = 0.01});
     for (int i = 0; i < 10000; i++) {
         RESMON_SCOPE("empty");
     }
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *scope = child_of(run, -1, "empty");
+    const resmon_run_scope *scope = child_of(run, -1, "empty");
     assert_int_equal(scope->calls, 10000); /* the wall clock is always taken */
     assert_true(scope->cpu_calls >= 1 && scope->cpu_calls < 5000);
     assert_int_equal(scope->cpu_provenance, RESMON_PROVENANCE_SAMPLED);
@@ -903,20 +1002,117 @@ static void burn_ns(int64_t ns)
 static void test_short_calls_do_not_keep_a_meter_from_long_ones(void **state)
 {
     (void)state;
-    resmon_monitor *monitor = started(
-        &(resmon_monitor_options){.scope_meters = RESMON_METER_CPU, .max_meter_share = 0.01});
-    for (int i = 0; i < 1020; i++) {
+    resmon_monitor *monitor =
+        started(&(resmon_monitor_options){.scopes = RESMON_METER_CPU, .max_meter_share = 0.01});
+    for (int i = 0; i < 1060; i++) {
         RESMON_SCOPE("mixed");
         if (i >= 1000) {
             burn_ns(2000000);
         }
     }
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *scope = child_of(run, -1, "mixed");
-    assert_true(scope->cpu_calls >= 10 && scope->cpu_calls < 1020);
-    /* Calls without the meter are taken to have worked as they lasted: a machine that has taken the
-     * CPU away in one of them makes it more, and never more than the wall time. */
-    assert_true(scope->cpu_ns >= 32e6 && scope->cpu_ns <= fmax(48e6, scope->total_ns));
+    const resmon_run_scope *scope = child_of(run, -1, "mixed");
+    assert_true(scope->cpu_calls >= 10 && scope->cpu_calls < 1060);
+    print_message(
+        "%llu of %llu calls were metered: %.1f ms of CPU, %.1f to %.1f, of %.1f of wall\n",
+        (unsigned long long)scope->cpu_calls, (unsigned long long)scope->calls,
+        scope->cpu_ns.value / 1e6, scope->cpu_ns.low / 1e6, scope->cpu_ns.high / 1e6,
+        scope->wall_ns / 1e6);
+    /* 120 ms; almost nothing, were the long ones left out.  Calls without the meter are taken to
+     * have worked as the metered ones did for their time: a machine that takes the CPU away in some
+     * of them makes it less or more, and never more than the wall time. */
+    assert_true(scope->cpu_ns.value >= 20e6 && scope->cpu_ns.value <= fmax(144e6, scope->wall_ns));
+    resmon_run_free(run);
+}
+
+/* ---- estimates ------------------------------------------------------------------------------ */
+
+/* Each tenth read is of 128 KiB, the others of 4. */
+static double read_a_file(int fd, uint64_t count)
+{
+    static char bytes[128 * 1024];
+    double all = 0.0;
+    for (uint64_t i = 0; i < count; i++) {
+        RESMON_SCOPE("read");
+        size_t wanted = i % 10 == 9 ? sizeof bytes : 4096;
+        assert_int_equal(pread(fd, bytes, wanted, 0), wanted);
+        all += (double)wanted;
+    }
+    return all;
+}
+
+static FILE *file_of_128_kib(void)
+{
+    static char bytes[128 * 1024];
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, sizeof bytes, 1, file), 1);
+    assert_int_equal(fflush(file), 0);
+    return file;
+}
+
+static void test_io_of_some_calls_is_an_estimate_inside_its_bounds(void **state)
+{
+    (void)state;
+    FILE *file = file_of_128_kib();
+    resmon_monitor *monitor =
+        started(&(resmon_monitor_options){.scopes = RESMON_METER_IO, .max_meter_share = 0.01});
+    uint64_t outer = begin("outer");
+    double truth = read_a_file(fileno(file), 30000);
+    resmon_scope_end(outer);
+    (void)fclose(file);
+    resmon_run *run = finished(monitor);
+    const resmon_run_scope *around = child_of(run, -1, "outer");
+    const resmon_run_scope *scope = child_of(run, index_of(run, around), "read");
+    if (around->io_calls == 0) {
+        resmon_run_free(run);
+        print_message("skipped: /proc/self/io cannot be read here\n");
+        skip();
+    }
+    const resmon_estimate *found = &scope->io_read_chars;
+    print_message("%llu of %llu calls were metered: %.1f MiB, %.1f to %.1f, of %.1f\n",
+                  (unsigned long long)scope->io_calls, (unsigned long long)scope->calls,
+                  found->value / MIB, found->low / MIB, found->high / MIB, truth / MIB);
+    assert_near(around->io_read_chars.value, truth, 0.0); /* each call of it */
+    assert_true(scope->io_calls < scope->calls);
+    assert_int_equal(scope->io_provenance, RESMON_PROVENANCE_SAMPLED);
+    assert_true(found->low <= found->value && found->value <= found->high);
+    assert_true(found->high <= truth && found->value > 0.0); /* a few draws may tell little */
+    const resmon_estimate *count = &scope->io_read_count;
+    assert_near(count->value, 30000.0, 1e-3); /* one in each call */
+    resmon_run_free(run);
+}
+
+/* Two that are estimated each on its own have no more together than what is around them. */
+static void test_estimates_of_siblings_fit_into_what_is_around_them(void **state)
+{
+    (void)state;
+    FILE *file = file_of_128_kib();
+    resmon_monitor *monitor =
+        started(&(resmon_monitor_options){.scopes = RESMON_METER_IO, .max_meter_share = 0.001});
+    uint64_t outer = begin("outer");
+    double truth = 0.0;
+    for (int i = 0; i < 4; i++) {
+        char name[24];
+        (void)snprintf(name, sizeof name, "part %d", i);
+        resmon_scope_end(begin(name)); /* of nothing */
+        for (int k = 0; k < 500; k++) {
+            uint64_t part = begin(name);
+            truth += read_a_file(fileno(file), k % 20 == 19 ? 10 : 1);
+            resmon_scope_end(part);
+        }
+    }
+    resmon_scope_end(outer);
+    (void)fclose(file);
+    resmon_run *run = finished(monitor);
+    const resmon_run_scope *around = child_of(run, -1, "outer");
+    double sum = 0.0;
+    for (size_t i = 0; i < run->scope_count && around->io_calls > 0; i++) {
+        const resmon_run_scope *scope = &run->scopes[i];
+        sum += scope->depth == 1 ? scope->io_read_chars.value : 0.0;
+        assert_true(scope->io_read_chars.value <= truth);
+    }
+    assert_true(sum <= truth * (1.0 + 1e-9));
     resmon_run_free(run);
 }
 
@@ -931,9 +1127,12 @@ static void test_io_of_the_library_is_not_the_programs(void **state)
     }
     resmon_scope_end(outer);
     resmon_run *run = finished(monitor);
-    const struct rm_run_scope *scope = child_of(run, -1, "outer");
-    for (size_t f = 0; scope->io_calls > 0 && f < RM_IO_FIELDS; f++) {
-        assert_near(scope->io[f], 0.0, 0.0);
+    const resmon_run_scope *scope = child_of(run, -1, "outer");
+    const resmon_estimate found[] = {scope->io_read_chars, scope->io_write_chars,
+                                     scope->io_read_count, scope->io_write_count,
+                                     scope->io_read_bytes, scope->io_write_bytes};
+    for (size_t f = 0; scope->io_calls > 0 && f < sizeof found / sizeof found[0]; f++) {
+        assert_near(found[f].value, 0.0, 0.0);
     }
     resmon_run_free(run);
 }
@@ -951,7 +1150,7 @@ static void test_an_end_without_a_begin_is_stale(void **state)
     resmon_scope_end(begin("second"));
     resmon_run *run = finished(monitor);
     assert_int_equal(child_of(run, -1, "second")->calls, 1);
-    assert_int_equal(run->dropped.stale_ends, 2);
+    assert_int_equal(run->info.stale_ends, 2);
     resmon_run_free(run);
 }
 
@@ -977,14 +1176,14 @@ static void test_as_many_names_as_paths_are_measured(void **state)
     (void)state;
     enum { NAMES = 3000 };
     char name[32];
-    resmon_monitor *monitor = started(&(resmon_monitor_options){.max_scope_paths = NAMES + 8});
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_paths = NAMES + 8});
     for (int i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof name, "one of many %d", i);
         resmon_scope_end(begin(name));
     }
     resmon_run *run = finished(monitor);
     size_t measured = run->scope_count;
-    uint64_t dropped = run->dropped.paths;
+    uint64_t dropped = run->info.dropped_paths;
     resmon_run_free(run);
     /* And a later run is not the poorer for it. */
     monitor = started_plain();
@@ -1000,6 +1199,8 @@ static void test_as_many_names_as_paths_are_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_peak_that_nobody_sees_leaves_the_kernels_mark_alone),
+        cmocka_unit_test(test_a_monitor_without_peaks_leaves_the_kernels_mark_alone),
         cmocka_unit_test(test_a_child_has_its_own_peak_without_any_monitor),
         cmocka_unit_test(test_a_child_does_not_reset_its_parents_peak),
         cmocka_unit_test(test_scopes_without_a_monitor_are_nothing),
@@ -1008,6 +1209,7 @@ int main(void)
         cmocka_unit_test(test_timed_logs_when_the_statement_returns),
         cmocka_unit_test(test_scopes_of_all_threads_merge_by_name),
         cmocka_unit_test(test_direct_recursion_is_one_instance),
+        cmocka_unit_test(test_scopes_that_failed_are_counted),
         cmocka_unit_test(test_mutual_recursion_keeps_its_path),
         cmocka_unit_test(test_open_scopes_are_marked_open),
         cmocka_unit_test(test_standard_deviation_follows_from_the_durations),
@@ -1031,6 +1233,8 @@ int main(void)
         cmocka_unit_test(test_io_of_a_scope_counts_what_was_written),
         cmocka_unit_test(test_an_expensive_meter_is_taken_one_in_k_and_says_so),
         cmocka_unit_test(test_short_calls_do_not_keep_a_meter_from_long_ones),
+        cmocka_unit_test(test_io_of_some_calls_is_an_estimate_inside_its_bounds),
+        cmocka_unit_test(test_estimates_of_siblings_fit_into_what_is_around_them),
         cmocka_unit_test(test_io_of_the_library_is_not_the_programs),
         cmocka_unit_test(test_an_end_without_a_begin_is_stale),
         cmocka_unit_test(test_a_name_is_one_site_for_ever),

@@ -13,6 +13,7 @@
 #include "made_block.h"
 #include "random.h"
 #include "store/scope_energy.h"
+#include "store/scope_facets.h"
 
 #define THREADS 3U
 #define NODES   48U
@@ -167,6 +168,86 @@ static void test_an_end_that_was_missed_is_caught_up_with(void **state)
     free_block(&block);
 }
 
+/* Thread 1 does the work of 5 (thread 0) inside of a scope of its own, 9: 7 leads to what hangs. */
+static void test_a_hung_scope_is_paid_by_where_it_hangs(void **state)
+{
+    (void)state;
+    struct rm_block block = block_with_roots();
+    const double cpu_s[THREADS] = {1.0, 3.0, 0.0};
+    add_child(&block, 2, 5);
+    add_child(&block, 3, 9);
+    add_child(&block, 3, 7);
+    add_child(&block, 7, 8);
+    node_at(&block, 8)->kind = RM_NODE_HUNG;
+    begin(&block);
+    enter(&block, 0, 1, 5, 0);
+    enter(&block, 1, 1, 9, 0);
+    enter(&block, 1, 2, 8, 200);
+    const struct rm_energy_slice slice = {1000, 1000, 8.0, 4.0, 4.0, cpu_s};
+    rm_scope_energy_divide(&block, &slice);
+    assert_near(energy_of(&block, 5).joules, 2.0 + 2.0, 1e-12);
+    assert_near(energy_of(&block, 8).joules, 0.8 * (6.0 + 2.0), 1e-12);
+    assert_near(energy_of(&block, 7).joules, 0.8 * (6.0 + 2.0), 1e-12); /* has what is below it */
+    assert_near(energy_of(&block, 9).joules, 0.2 * (6.0 + 2.0), 1e-12);
+    /* It ends; what it took is noted away from 9, which goes on alone. */
+    leave(&block, 1, 2, 8, 1500);
+    rm_node_publish_meters(node_at(&block, 9), &(struct rm_scope_meters){.away = 1300});
+    const struct rm_energy_slice next = {2000, 1000, 8.0, 4.0, 4.0, cpu_s};
+    rm_scope_energy_divide(&block, &next);
+    assert_near(energy_of(&block, 8).joules, 1.3 * (6.0 + 2.0), 1e-12);
+    assert_near(energy_of(&block, 9).joules, 0.7 * (6.0 + 2.0), 1e-12);
+    assert_near(energy_of(&block, 5).joules, 8.0, 1e-12);
+    free_block(&block);
+}
+
+/* The end of the hung one was seen, what it took from the one around was not yet: no more than
+ * there is, and what was too much at first is made good. */
+static void test_looks_that_do_not_agree_make_no_energy(void **state)
+{
+    (void)state;
+    struct rm_block block = block_with_roots();
+    const double cpu_s[THREADS] = {0.0, 1.0, 0.0};
+    add_child(&block, 3, 9);
+    add_child(&block, 3, 7);
+    add_child(&block, 7, 8);
+    node_at(&block, 8)->kind = RM_NODE_HUNG;
+    begin(&block);
+    enter(&block, 1, 1, 9, 0);
+    pass(&block, 8, 600); /* away from 9, which does not know yet */
+    const struct rm_energy_slice slice = {1000, 1000, 10.0, 0.0, 1.0, cpu_s};
+    rm_scope_energy_divide(&block, &slice);
+    assert_near(energy_of(&block, 7).joules + energy_of(&block, 9).joules, 10.0, 1e-12);
+    rm_node_publish_meters(node_at(&block, 9), &(struct rm_scope_meters){.away = 600});
+    const struct rm_energy_slice next = {2000, 1000, 10.0, 0.0, 1.0, cpu_s};
+    rm_scope_energy_divide(&block, &next);
+    assert_near(energy_of(&block, 9).joules, 14.0, 1e-12);
+    assert_near(energy_of(&block, 8).joules, 6.0, 1e-12);
+    assert_near(energy_of(&block, 7).joules, 6.0, 1e-12);
+    free_block(&block);
+}
+
+static void test_tasks_have_no_energy(void **state)
+{
+    (void)state;
+    struct rm_block block = block_with_roots();
+    const double cpu_s[THREADS] = {1.0, 0.0, 0.0};
+    add_child(&block, 2, 5);
+    add_child(&block, 5, 6);
+    add_child(&block, 6, 7);
+    node_at(&block, 6)->kind = RM_NODE_TASK_INSIDE;
+    node_at(&block, 7)->kind = RM_NODE_HUNG;
+    begin(&block);
+    enter(&block, 0, 1, 5, 0);
+    pass(&block, 6, 900);
+    enter(&block, 0, 2, 7, 600); /* a thread's part of the task */
+    const struct rm_energy_slice slice = {1000, 1000, 10.0, 0.0, 1.0, cpu_s};
+    rm_scope_energy_divide(&block, &slice);
+    assert_near(energy_of(&block, 5).joules, 10.0, 1e-12);
+    assert_near(energy_of(&block, 6).joules, 4.0, 1e-12); /* what is below it */
+    assert_near(energy_of(&block, 7).joules, 4.0, 1e-12);
+    free_block(&block);
+}
+
 static void test_without_room_nothing_is_written(void **state)
 {
     (void)state;
@@ -174,10 +255,11 @@ static void test_without_room_nothing_is_written(void **state)
     sizes.scope_energy = 0;
     struct rm_block block = made_block(&sizes);
     assert_int_equal(block.header->sections[RM_SECTION_SCOPE_ENERGY].count, 0);
-    rm_scope_energy_clear(&block, rm_node_ref_of(5));
-    rm_scope_energy_move(&block, rm_node_ref_of(5), rm_node_ref_of(6));
+    rm_facets_clear(&block, rm_node_ref_of(5));
+    rm_facet_move(&block, RM_FACET_ENERGY, rm_node_ref_of(5), rm_node_ref_of(6),
+                  (struct rm_tally_all){0, 0});
     assert_near(rm_scope_energy_of(&block, rm_node_ref_of(5)).joules, 0.0, 0.0);
-    assert_int_equal(rm_scope_energy_next_version(&block, rm_node_ref_of(5)), 0);
+    assert_int_equal(rm_facet_next_version(&block, RM_FACET_ENERGY, rm_node_ref_of(5)), 0);
     free_block(&block);
 }
 
@@ -427,7 +509,7 @@ static void test_scopes_that_were_taken(void **state)
     (void)state;
     const resmon_monitor_options options = {.struct_size = sizeof options, .interval_ms = 20};
     const resmon_monitor_options takes = {
-        .struct_size = sizeof takes, .interval_ms = 20, .scope_meters = RESMON_METER_WALL};
+        .struct_size = sizeof takes, .interval_ms = 20, .scopes = RESMON_METER_WALL};
     resmon_monitor *first, *second;
     resmon_run *run;
     resmon_run_scope scope = {.struct_size = sizeof scope};
@@ -462,6 +544,9 @@ int main(void)
         cmocka_unit_test(test_threads_have_energy_as_they_have_cpu_time),
         cmocka_unit_test(test_what_was_before_the_beginning_has_none),
         cmocka_unit_test(test_an_end_that_was_missed_is_caught_up_with),
+        cmocka_unit_test(test_a_hung_scope_is_paid_by_where_it_hangs),
+        cmocka_unit_test(test_looks_that_do_not_agree_make_no_energy),
+        cmocka_unit_test(test_tasks_have_no_energy),
         cmocka_unit_test(test_without_room_nothing_is_written),
         cmocka_unit_test(test_nothing_is_made_or_lost),
         cmocka_unit_test(test_a_program),

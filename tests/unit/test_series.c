@@ -72,7 +72,7 @@ static struct rm_cell naive_add(struct history *h, int column, double value, int
         cell.last = h->grown[column];
         cell.sum = isnan(more) ? 0.0 : more;
         cell.weight = isnan(more) ? 0.0 : dt;
-        if (dt > 0.0) {
+        if (dt >= RM_STATS_LEAST_RATE_S) {
             cell.min = cell.max = more / dt;
         }
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/server_uri: what is an address, where the credentials go, and that no message shows one.
+ * net/server_uri: what is an address, where the credentials go, and that no message shows one.
  */
 #include "test.h"
 
+#include "net/server_uri.h"
 #include "random.h"
-#include "sink/server_uri.h"
 
 #define ROOM 64
 

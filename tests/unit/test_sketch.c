@@ -39,7 +39,7 @@ static void check_quantiles(const char *name, double *samples)
     for (size_t percent = 1; percent <= 99; percent++) {
         size_t rank = (percent * SAMPLES + 99) / 100; /* nearest rank, from 1 */
         double exact = as_counted(samples[rank - 1]);
-        double found = rm_sketch_quantile(sketch, (double)percent / 100.0);
+        double found = rm_sketch_quantile(sketch, (double)percent / 100.0, -INFINITY, INFINITY);
         if (!(fabs(found - exact) <= 0.01 * exact)) {
             fail_msg("%s: quantile %zu %%: %.17g, exactly %.17g", name, percent, found, exact);
         }
@@ -151,7 +151,7 @@ static double shown(double value)
 {
     struct rm_sketch *sketch = new_sketch();
     rm_sketch_add(sketch, value);
-    double result = rm_sketch_quantile(sketch, 0.5);
+    double result = rm_sketch_quantile(sketch, 0.5, -INFINITY, INFINITY);
     free(sketch);
     return result;
 }
@@ -187,7 +187,8 @@ static void test_a_dense_sweep_of_an_octave_stays_within_one_percent(void **stat
         for (int i = 0; i < 2000; i++) {
             double value = ldexp(1.0 + i / 2000.0, octave);
             rm_sketch_add(sketch, value);
-            assert_near(rm_sketch_quantile(sketch, 0.0), value, 0.00983 * value);
+            assert_near(rm_sketch_quantile(sketch, 0.0, -INFINITY, INFINITY), value,
+                        0.00983 * value);
             memset(sketch, 0, sizeof *sketch);
         }
     }
@@ -211,7 +212,7 @@ static void test_nothing_counted_has_no_quantile(void **state)
 {
     (void)state;
     struct rm_sketch *sketch = new_sketch();
-    assert_true(isnan(rm_sketch_quantile(sketch, 0.5)));
+    assert_true(isnan(rm_sketch_quantile(sketch, 0.5, -INFINITY, INFINITY)));
     free(sketch);
 }
 
@@ -222,8 +223,8 @@ static void test_the_ends_are_the_least_and_the_greatest(void **state)
     for (int i = 1; i <= 100; i++) {
         rm_sketch_add(sketch, i);
     }
-    assert_near(rm_sketch_quantile(sketch, 0.0), 1.0, 0.01);
-    assert_near(rm_sketch_quantile(sketch, 1.0), 100.0, 1.0);
+    assert_near(rm_sketch_quantile(sketch, 0.0, -INFINITY, INFINITY), 1.0, 0.01);
+    assert_near(rm_sketch_quantile(sketch, 1.0, -INFINITY, INFINITY), 100.0, 1.0);
     free(sketch);
 }
 
@@ -245,8 +246,8 @@ static void test_a_full_bin_halves_all_and_keeps_the_proportions(void **state)
         total += sketch->bins[i];
     }
     assert_int_equal(total, (uint64_t)UINT32_MAX / 4 + UINT32_MAX / 2);
-    assert_true(rm_sketch_quantile(sketch, 0.33) == 0.0);
-    assert_near(rm_sketch_quantile(sketch, 0.34), 1000.0, 10.0);
+    assert_true(rm_sketch_quantile(sketch, 0.33, -INFINITY, INFINITY) == 0.0);
+    assert_near(rm_sketch_quantile(sketch, 0.34, -INFINITY, INFINITY), 1000.0, 10.0);
     free(sketch);
 }
 

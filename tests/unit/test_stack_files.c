@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/folded, speedscope and pprof: what becomes of stacks that are known, read again by readers
+ * format/folded, speedscope and pprof: what becomes of stacks that are known, read again by readers
  * as strict as the real ones; names that would break a format; files that cannot be written; the
  * sink.  truth/truth_stack_files.py has the real readers.
  */
@@ -11,10 +11,10 @@
 
 #include "base/buffer.h"
 #include "base/compiler.h"
+#include "format/pprof.h"
 #include "made_profile.h"
-#include "sink/pprof.h"
+#include "os/gzip.h"
 #include "strict_json.h"
-#include "sys/gzip.h"
 
 static char directory[] = "/tmp/resmon-test-stacks-XXXXXX";
 static char text[1 << 20];
@@ -58,7 +58,7 @@ static void test_folded(void **state)
     resmon_run *run = made_profile("/src/train.c");
     assert_ok(resmon_run_save_folded(run, RESMON_STACK_CPU, path_of("f")));
     (void)content_of("f");
-    assert_string_equal(text, "(cut);libc.so.6+0x5678 40000\n"
+    assert_string_equal(text, "(cut);libc.so.6 40000\n"
                               "0xffffffffff600123 10000\n"
                               "[a:b?c???\"\\ \xc3\xa9 12];main;a:b?c???\"\\ \xc3\xa9_12 10000\n"
                               "[training];[epoch];main;work 100000\n"
@@ -70,7 +70,7 @@ static void test_folded(void **state)
     assert_string_equal(text, "(cut) 142\n[training];main;load;memset 2930\n");
     assert_ok(resmon_run_save_folded(run, RESMON_STACK_FILE, path_of("f")));
     (void)content_of("f");
-    assert_string_equal(text, "(cut);libc.so.6+0x5678 4\n");
+    assert_string_equal(text, "(cut);libc.so.6 4\n");
     assert_status(RESMON_EINVAL, resmon_run_save_folded(run, 3, path_of("f")));
     assert_status(RESMON_EINVAL, resmon_run_save_folded(NULL, 0, path_of("f")));
     resmon_run_free(run);
@@ -487,8 +487,12 @@ static void test_sink(void **state)
 {
     (void)state;
     resmon_monitor *monitor = NULL;
-    const resmon_monitor_options options = {.struct_size = sizeof options,
-                                            .domains = RESMON_DOMAIN_PROCESS};
+    resmon_monitor *other = NULL;
+    resmon_monitor_options options = {.struct_size = sizeof options,
+                                      .domains = RESMON_DOMAIN_PROCESS,
+                                      .stacks = RESMON_STACKS_CPU | RESMON_STACKS_MEMORY};
+    assert_ok(resmon_monitor_new(&options, &other));
+    options.stacks = 0;
     resmon_stacks_options stacks = {.struct_size = sizeof stacks, .path = path_of("sink")};
     assert_ok(resmon_monitor_new(&options, &monitor));
     assert_status(RESMON_EINVAL, resmon_monitor_add_stacks(monitor, &stacks));
@@ -516,14 +520,15 @@ static void test_sink(void **state)
                 {RESMON_STACKS_PPROF, 0, "pprof"}};
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
         resmon_sink_info info = {.struct_size = sizeof info};
-        stacks.path = path_of("sink");
+        stacks.path = path_of(rows[i].name);
         stacks.format = rows[i].format;
         stacks.kind = rows[i].kind;
         assert_ok(resmon_monitor_add_stacks(monitor, &stacks));
         assert_ok(resmon_monitor_get_sink(monitor, i, &info));
         assert_string_equal(info.name, rows[i].name);
     }
-    /* Nobody asked for stacks: each says so at the end. */
+    /* Each says at the end what it has not: another monitor has them. */
+    assert_ok(resmon_monitor_start(other));
     assert_ok(resmon_monitor_start(monitor));
     assert_status(RESMON_ENOENT, resmon_monitor_stop(monitor));
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
@@ -533,6 +538,7 @@ static void test_sink(void **state)
         assert_non_null(strstr(info.reason, "no stacks"));
     }
     resmon_monitor_free(monitor);
+    resmon_monitor_free(other);
 }
 
 /* ---- accessors ------------------------------------------------------------------------------ */

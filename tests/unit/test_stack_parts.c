@@ -12,12 +12,16 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "engine/memory_watch.h"
+#include "base/clock.h"
+#include "os/claimed_signal.h"
+#include "os/file_mappings.h"
+#include "os/own_pages.h"
+#include "stack/memory_watch.h"
 #include "stack/modules.h"
 #include "stack/recipes.h"
 #include "stack/slot.h"
-#include "sys/claimed_signal.h"
-#include "sys/file_mappings.h"
+
+#define MIB UINT64_C(1048576)
 
 /* ---- the ring ---------------------------------------------------------------------------- */
 
@@ -190,7 +194,7 @@ static void test_pages_of_files_are_told_from_others(void **state)
     char *none = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(file, MAP_FAILED);
     assert_ptr_not_equal(none, MAP_FAILED);
-    rm_file_mappings_read(&mappings, &root, &scratch);
+    rm_file_mappings_read(&mappings, "proc/thread-self/maps", &root, &scratch);
     const struct rm_mapped_range *range =
         rm_file_mappings_find(&mappings, (uint64_t)(uintptr_t)file + 4096);
     assert_non_null(range);
@@ -208,6 +212,53 @@ static void test_pages_of_files_are_told_from_others(void **state)
     rm_root_close(&root);
     (void)munmap(file, 8192);
     (void)munmap(none, 8192);
+    (void)close(fd);
+}
+
+static void test_pages_that_were_written_to_are_the_programs(void **state)
+{
+    (void)state;
+    struct rm_root root;
+    struct rm_scratch scratch;
+    struct rm_own_pages pages;
+    struct rm_file_mappings mappings = {.ranges = NULL};
+    uint64_t before[2], after[2];
+    const size_t bytes = 8 * MIB;
+    assert_ok(rm_root_open(&root, NULL));
+    assert_ok(rm_scratch_init(&scratch));
+    int fd = memfd_create("data", 0);
+    assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+    char *private = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    char *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(private, MAP_FAILED);
+    assert_ptr_not_equal(shared, MAP_FAILED);
+    rm_own_pages_open(&pages, &root, (uint64_t)sysconf(_SC_PAGESIZE));
+    assert_true(rm_own_pages_rss(&pages, &scratch, &before[0], &before[1]));
+    memset(shared, 1, bytes);
+    private[0] = 2;
+    assert_int_equal(((volatile char *)private)[bytes - 1], 1);
+    assert_true(rm_own_pages_rss(&pages, &scratch, &after[0], &after[1]));
+    /* Many kernels (from 6.2 on) keep these counts by CPU, and tell them roughly. */
+    assert_near((double)after[1] - (double)before[1], (double)bytes, (double)(2 * MIB));
+    assert_true(after[0] < before[0] + 2 * MIB);
+    rm_file_mappings_read(&mappings, "proc/thread-self/maps", &root, &scratch);
+    assert_true(rm_file_mappings_find(&mappings, (uint64_t)(uintptr_t) private)->is_private);
+    assert_false(rm_file_mappings_find(&mappings, (uint64_t)(uintptr_t)shared)->is_private);
+    if (rm_file_is_open(&pages.pagemap)) {
+        assert_true(rm_own_pages_is_own(&pages, (uint64_t)(uintptr_t) private));
+        assert_false(rm_own_pages_is_own(&pages, (uint64_t)(uintptr_t) private + bytes - 1));
+        assert_false(rm_own_pages_is_own(&pages, (uint64_t)(uintptr_t)shared));
+        assert_false(rm_own_pages_is_own(&pages, UINT64_C(1) << 62)); /* no such address */
+    } else {
+        print_message("/proc/thread-self/pagemap cannot be read here\n");
+    }
+    rm_own_pages_close(&pages);
+    assert_false(rm_own_pages_rss(&pages, &scratch, &after[0], &after[1]));
+    rm_file_mappings_free(&mappings);
+    rm_scratch_free(&scratch);
+    rm_root_close(&root);
+    (void)munmap(private, bytes);
+    (void)munmap(shared, bytes);
     (void)close(fd);
 }
 
@@ -303,32 +354,63 @@ static void test_what_is_pending_goes_with_the_claim(void **state)
 
 /* ---- peaks --------------------------------------------------------------------------------- */
 
-#define MIB UINT64_C(1048576)
+static bool decide(struct rm_memory_watch *watch, uint64_t rss, int64_t at_ms, uint64_t headroom)
+{
+    const struct rm_seen_rss seen = {rss, at_ms * RM_NS_PER_MS};
+    return rm_memory_watch_decide(watch, &seen, headroom);
+}
 
 static void test_peaks_are_growth_by_a_tenth(void **state)
 {
     (void)state;
-    struct rm_memory_watch watch = {.limit = UINT64_MAX, .next_headroom = 0};
-    assert_true(rm_memory_watch_decide(&watch, 100 * MIB, UINT64_MAX));
-    assert_false(rm_memory_watch_decide(&watch, 115 * MIB, UINT64_MAX));
-    assert_true(rm_memory_watch_decide(&watch, 116 * MIB, UINT64_MAX));
-    assert_false(rm_memory_watch_decide(&watch, 50 * MIB, UINT64_MAX));
-    assert_true(rm_memory_watch_decide(&watch, 1000 * MIB, UINT64_MAX));
-    assert_false(rm_memory_watch_decide(&watch, 1099 * MIB, UINT64_MAX));
-    assert_true(rm_memory_watch_decide(&watch, 1100 * MIB, UINT64_MAX));
+    struct rm_memory_watch watch = {.next_headroom = 0};
+    assert_true(decide(&watch, 100 * MIB, 0, UINT64_MAX));
+    assert_false(decide(&watch, 115 * MIB, 20, UINT64_MAX));
+    assert_true(decide(&watch, 116 * MIB, 40, UINT64_MAX));
+    assert_false(decide(&watch, 50 * MIB, 60, UINT64_MAX));
+    assert_true(decide(&watch, 1000 * MIB, 80, UINT64_MAX));
+    assert_false(decide(&watch, 1099 * MIB, 100, UINT64_MAX));
+    assert_true(decide(&watch, 1100 * MIB, 120, UINT64_MAX));
+}
+
+/* Else the stacks of what grows slowly would be of a moment a tenth below its highest. */
+static void test_peaks_are_growth_by_a_hundredth_in_a_second(void **state)
+{
+    (void)state;
+    struct rm_memory_watch watch = {.next_headroom = 0};
+    assert_true(decide(&watch, 1000 * MIB, 0, UINT64_MAX));
+    assert_false(decide(&watch, 1010 * MIB, 999, UINT64_MAX));
+    assert_true(decide(&watch, 1010 * MIB, 1000, UINT64_MAX));
+    assert_false(decide(&watch, 1015 * MIB, 9000, UINT64_MAX)); /* less than a hundredth */
+    assert_false(decide(&watch, 900 * MIB, 9000, UINT64_MAX));
+    assert_true(decide(&watch, 1021 * MIB, 9000, UINT64_MAX));
+    watch = (struct rm_memory_watch){.next_headroom = 0};
+    assert_true(decide(&watch, 10 * MIB, 0, UINT64_MAX));
+    assert_false(decide(&watch, 11 * MIB - 1, 2000, UINT64_MAX)); /* less than a MiB */
+    assert_true(decide(&watch, 11 * MIB, 2000, UINT64_MAX));
+}
+
+static void test_the_highest_is_known_where_it_is_no_peak(void **state)
+{
+    (void)state;
+    struct rm_memory_watch watch = {.next_headroom = 0};
+    assert_true(decide(&watch, 100 * MIB, 10, UINT64_MAX));
+    assert_false(decide(&watch, 110 * MIB, 20, UINT64_MAX));
+    assert_false(decide(&watch, 105 * MIB, 30, UINT64_MAX));
+    assert_int_equal(watch.highest.bytes, 110 * MIB);
+    assert_int_equal(watch.highest.at_ns, 20 * RM_NS_PER_MS);
 }
 
 static void test_peaks_are_less_and_less_headroom(void **state)
 {
     (void)state;
-    struct rm_memory_watch watch = {
-        .limit = 1000 * MIB, .next_rss = UINT64_MAX, .next_headroom = 100 * MIB};
-    assert_false(rm_memory_watch_decide(&watch, 1, 100 * MIB));
-    assert_true(rm_memory_watch_decide(&watch, 1, 90 * MIB));
-    assert_false(rm_memory_watch_decide(&watch, 1, 50 * MIB));
-    assert_true(rm_memory_watch_decide(&watch, 1, 40 * MIB));
-    assert_true(rm_memory_watch_decide(&watch, 1, 0));
-    assert_false(rm_memory_watch_decide(&watch, 1, 0));
+    struct rm_memory_watch watch = {.next_rss = UINT64_MAX, .next_headroom = 100 * MIB};
+    assert_false(decide(&watch, 1, 0, 100 * MIB));
+    assert_true(decide(&watch, 1, 0, 90 * MIB));
+    assert_false(decide(&watch, 1, 0, 50 * MIB));
+    assert_true(decide(&watch, 1, 0, 40 * MIB));
+    assert_true(decide(&watch, 1, 0, 0));
+    assert_false(decide(&watch, 1, 0, 0));
 }
 
 int main(void)
@@ -340,10 +422,13 @@ int main(void)
         cmocka_unit_test(test_modules_are_those_of_the_loader),
         cmocka_unit_test(test_libraries_that_come_make_the_list_old),
         cmocka_unit_test(test_pages_of_files_are_told_from_others),
+        cmocka_unit_test(test_pages_that_were_written_to_are_the_programs),
         cmocka_unit_test(test_a_free_signal_is_taken_and_given_back),
         cmocka_unit_test(test_signals_that_are_taken_are_left_alone),
         cmocka_unit_test(test_what_is_pending_goes_with_the_claim),
         cmocka_unit_test(test_peaks_are_growth_by_a_tenth),
+        cmocka_unit_test(test_peaks_are_growth_by_a_hundredth_in_a_second),
+        cmocka_unit_test(test_the_highest_is_known_where_it_is_no_peak),
         cmocka_unit_test(test_peaks_are_less_and_less_headroom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/stack_writer and store/run_profile: stacks into a run block, and out of it again; also of
+ * store/stack_writer and run/decode_profile: stacks into a run block, and out of it again; also of
  * blocks that are full, or of outside origin.
  */
 #include "test.h"
 
 #include "made_block.h"
 #include "random.h"
-#include "store/run.h"
+#include "run/run.h"
 #include "store/stack_writer.h"
 
 static struct rm_block made(uint64_t stacks)
@@ -81,6 +81,103 @@ static void test_stacks_come_out_as_they_went_in(void **state)
     free_block(&block);
 }
 
+static void test_errors_and_levels_come_out_as_they_went_in(void **state)
+{
+    (void)state;
+    struct rm_block block = made(16);
+    struct rm_stack_writer writer;
+    const uint64_t address = 0x1010;
+    assert_ok(rm_stack_writer_open(&writer, &block));
+    struct rm_stack_sample sample = sample_of(&address, 1, RESMON_STACK_MEMORY, 0);
+    sample.square = 9.0;
+    struct rm_stack_entry *entry = rm_stack_writer_add(&writer, &sample);
+    assert_non_null(entry);
+    rm_stack_entry_weigh(entry, RESMON_STACK_MEMORY, 40, 16.0);
+    rm_stack_writer_set_levels(&writer, RESMON_STACK_MEMORY, 5, 77);
+    rm_stack_writer_set_highest(&writer, 4711, 12);
+    rm_stack_writer_close(&writer);
+    struct resmon_run *run = decoded(&block);
+    const struct rm_run_stack *stack = &run->profile.stacks[0];
+    assert_near(stack->weight[RESMON_STACK_MEMORY], 40, 0);
+    assert_near(stack->error[RESMON_STACK_MEMORY], 5, 1e-12);
+    assert_near(stack->error[RESMON_STACK_CPU], 0, 0);
+    assert_near(run->profile.kinds[RESMON_STACK_MEMORY].first_bytes, 5, 0);
+    assert_near(run->profile.kinds[RESMON_STACK_MEMORY].last_bytes, 77, 0);
+    assert_true(isnan(run->profile.kinds[RESMON_STACK_FILE].first_bytes));
+    assert_near(run->profile.peak.highest_rss_bytes, 4711, 0);
+    assert_int_equal(run->profile.peak.highest_t_ns, 12);
+    rm_run_free(run);
+    free_block(&block);
+}
+
+/* 0 B and all is well would be a lie. */
+static void test_growth_that_no_sample_tells_of_is_not_there(void **state)
+{
+    (void)state;
+    struct rm_block block = made(16);
+    struct rm_stack_writer writer;
+    const uint64_t address = 0x1010;
+    assert_ok(rm_stack_writer_open(&writer, &block));
+    for (int32_t kind = 0; kind < RM_STACK_KINDS; kind++) {
+        rm_stack_writer_set_kind(&writer, kind, RESMON_OK, kind == 2 ? "a remark" : "");
+        rm_stack_writer_set_period(&writer, kind, 64);
+        rm_stack_writer_set_total(&writer, kind, kind == 1 ? 200000 : UINT64_C(166723584));
+    }
+    struct resmon_run *run = decoded(&block);
+    const struct rm_run_stack_kind *kinds = run->profile.kinds;
+    assert_int_equal(kinds[RESMON_STACK_CPU].status, RESMON_OK); /* threads that only wait */
+    assert_int_equal(kinds[RESMON_STACK_MEMORY].status, RESMON_ENOENT);
+    assert_string_equal(kinds[RESMON_STACK_MEMORY].reason,
+                        "RssAnon rose by 195.3 KiB, and no sample fell on it: one is of 64 page "
+                        "faults of a thread");
+    assert_int_equal(kinds[RESMON_STACK_FILE].status, RESMON_ENOENT);
+    assert_string_equal(
+        kinds[RESMON_STACK_FILE].reason,
+        "a remark; RssFile rose by 159.0 MiB, and no sample fell on it: one is of 64 page faults "
+        "of a thread; those with fewer have none, and mmap(MAP_POPULATE), mlock() and the like "
+        "bring pages without");
+    rm_run_free(run);
+    /* A single sample, and that nothing rose, are as they are. */
+    struct rm_stack_sample sample = sample_of(&address, 1, RESMON_STACK_FILE, 4096);
+    (void)rm_stack_writer_add(&writer, &sample);
+    rm_stack_writer_set_total(&writer, RESMON_STACK_MEMORY, 0);
+    rm_stack_writer_close(&writer);
+    run = decoded(&block);
+    assert_int_equal(run->profile.kinds[RESMON_STACK_MEMORY].status, RESMON_OK);
+    assert_int_equal(run->profile.kinds[RESMON_STACK_FILE].status, RESMON_OK);
+    assert_string_equal(run->profile.kinds[RESMON_STACK_FILE].reason, "a remark");
+    rm_run_free(run);
+    free_block(&block);
+}
+
+/* Exact limits of a Poisson variable, by chi-squared: n = 1, 3, 10, 100. */
+static void test_intervals_are_those_of_poisson(void **state)
+{
+    (void)state;
+    static const struct {
+        double n, low, high;
+    } exact[] = {{1, 0.0253, 5.572}, {3, 0.6187, 8.767}, {10, 4.795, 18.390}, {100, 81.36, 121.6}};
+    for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++) {
+        double weight = 8.0 * exact[i].n;
+        double error = weight / sqrt(exact[i].n);
+        struct rm_stack_interval interval = rm_stack_interval_of(weight, error, RM_NAN);
+        assert_near(interval.low / 8.0, exact[i].low, 0.016);
+        assert_near(interval.high / 8.0 / exact[i].high, 1.0, 0.003);
+        interval = rm_stack_interval_of(weight, error, weight * 1.01);
+        assert_near(interval.high, weight * 1.01, 1e-9);
+        interval = rm_stack_interval_of(weight, error, weight / 2.0); /* it came and went */
+        assert_true(interval.high > weight);
+    }
+    struct rm_stack_interval interval = rm_stack_interval_of(7.0, 0.0, RM_NAN);
+    assert_near(interval.low, 7.0, 0);
+    assert_near(interval.high, 7.0, 0);
+    double low = 0, high = 0;
+    assert_ok(resmon_stack_interval(80.0, 80.0 / sqrt(10.0), 90.0, &low, &high));
+    assert_near(high, 90.0, 1e-9);
+    assert_near(low, 38.2, 0.2);
+    assert_status(RESMON_EINVAL, resmon_stack_interval(1, 1, 1, NULL, &high));
+}
+
 static void test_modules_are_found_by_address(void **state)
 {
     (void)state;
@@ -114,7 +211,7 @@ static void test_modules_are_found_by_address(void **state)
     assert_int_equal(with, 2);
     char name[RM_PLACE_NAME_BYTES];
     rm_place_name(profile, &profile->places[profile->frames[profile->stacks[0].first]], name);
-    assert_string_equal(name, "b.so+0x1000");
+    assert_string_equal(name, "b.so");
     rm_run_free(run);
     free_block(&block);
 }
@@ -294,6 +391,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stacks_come_out_as_they_went_in),
+        cmocka_unit_test(test_errors_and_levels_come_out_as_they_went_in),
+        cmocka_unit_test(test_growth_that_no_sample_tells_of_is_not_there),
+        cmocka_unit_test(test_intervals_are_those_of_poisson),
         cmocka_unit_test(test_modules_are_found_by_address),
         cmocka_unit_test(test_modules_past_the_bound_are_refused),
         cmocka_unit_test(test_modules_at_the_same_place_name_nothing),

@@ -11,6 +11,7 @@
 static const struct rm_counting gauge = {.is_counter = 0};
 static const struct rm_counting interval_gauge = {.is_interval = 1};
 static const struct rm_counting counter = {.is_counter = 1};
+static const struct rm_counting growth = {.is_counter = 1, .is_interval = 1};
 static const struct rm_counting counter_32 = {.is_counter = 1, .wrap = 4294967296.0};
 
 static void test_nothing_read_is_nothing_known(void **state)
@@ -96,6 +97,25 @@ static void test_a_counter_counts_from_the_start(void **state)
     assert_int_equal(stats.resets, 0);
 }
 
+/* The first attempt gave nothing: what it had counted by the next one is of the run. */
+static void test_a_growth_counts_from_the_first_attempt(void **state)
+{
+    (void)state;
+    struct rm_stats stats = rm_stats_empty();
+    (void)rm_stats_take(&stats, growth, NAN, 1 * S);
+    (void)rm_stats_take(&stats, growth, NAN, 2 * S);
+    assert_true(stats.n == 0 && isnan(stats.all.last));
+    struct rm_reading first = rm_stats_take(&stats, growth, 30.0, 3 * S);
+    assert_true(first.cell.last == 30.0 && first.cell.sum == 30.0 && first.quantity == 15.0);
+    (void)rm_stats_take(&stats, growth, 40.0, 4 * S);
+    assert_true(stats.all.last == 40.0 && stats.all.sum == 40.0 && stats.all.weight == 3.0);
+    assert_true(stats.all.min == 10.0 && stats.all.max == 15.0);
+    struct rm_stats at_once = rm_stats_empty();
+    (void)rm_stats_take(&at_once, growth, 0.0, 0);
+    (void)rm_stats_take(&at_once, growth, 5.0, 1 * S);
+    assert_true(at_once.all.last == 5.0 && at_once.all.weight == 1.0);
+}
+
 static void test_a_reset_is_counted_and_nothing_made_up(void **state)
 {
     (void)state;
@@ -161,6 +181,33 @@ static void test_no_time_between_readings_gives_no_rate(void **state)
     assert_true(level.all.max == 9.0 && level.all.weight == 0.0);
 }
 
+/* A sample that was asked for, 10 us after another: 1 read would be 100,000 a second. */
+static void test_readings_almost_at_one_time_give_no_rate(void **state)
+{
+    (void)state;
+    struct rm_stats stats = rm_stats_empty();
+    (void)rm_stats_take(&stats, counter, 0.0, 0);
+    (void)rm_stats_take(&stats, counter, 10.0, S);
+    struct rm_reading near = rm_stats_take(&stats, counter, 11.0, S + 10000);
+    assert_true(isnan(near.quantity) && isnan(near.cell.max));
+    assert_true(near.cell.last == 11.0 && near.cell.sum == 1.0 && near.cell.weight == 1e-5);
+    (void)rm_stats_take(&stats, counter, 21.0, 2 * S + 10000);
+    assert_true(stats.all.max == 10.0 && stats.all.last == 21.0);
+}
+
+/* Time waited, read a little after the sample's stamp: a second has no more than a second. */
+static void test_a_rate_has_its_bound(void **state)
+{
+    (void)state;
+    static const struct rm_counting waited = {.is_counter = 1, .most_rate = 1.0};
+    struct rm_stats stats = rm_stats_empty();
+    (void)rm_stats_take(&stats, waited, 0.0, 0);
+    assert_true(rm_stats_take(&stats, waited, 1.25, S).quantity == 1.0);
+    assert_true(rm_stats_take(&stats, waited, 2.0, 2 * S).quantity == 0.75);
+    assert_true(stats.all.max == 1.0 && stats.all.last == 2.0); /* nothing is lost */
+    assert_true(rm_cell_mean(&stats.all, 1) == 1.0);
+}
+
 static void test_merging_knows_what_was_not_read(void **state)
 {
     (void)state;
@@ -189,10 +236,13 @@ int main(void)
         cmocka_unit_test(test_an_interval_gauge_weighs_from_the_attempt_before),
         cmocka_unit_test(test_time_at_or_over_the_limits),
         cmocka_unit_test(test_a_counter_counts_from_the_start),
+        cmocka_unit_test(test_a_growth_counts_from_the_first_attempt),
         cmocka_unit_test(test_a_reset_is_counted_and_nothing_made_up),
         cmocka_unit_test(test_a_wrap_is_growth_and_no_reset),
         cmocka_unit_test(test_a_gap_of_a_counter_is_made_up_for_by_the_next_reading),
         cmocka_unit_test(test_no_time_between_readings_gives_no_rate),
+        cmocka_unit_test(test_readings_almost_at_one_time_give_no_rate),
+        cmocka_unit_test(test_a_rate_has_its_bound),
         cmocka_unit_test(test_merging_knows_what_was_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

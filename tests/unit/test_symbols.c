@@ -19,6 +19,8 @@
 #include "base/alloc.h"
 #include "base/fault.h"
 #include "made_unnamed.h"
+#include "os/gzip.h"
+#include "os/vdso.h"
 #include "random.h"
 #include "stack/answers.h"
 #include "stack/demangle.h"
@@ -30,8 +32,6 @@
 #include "stack/shortage.h"
 #include "stack/symbol_table.h"
 #include "stack/symbols.h"
-#include "sys/gzip.h"
-#include "sys/vdso.h"
 
 static char directory[] = "/tmp/resmon-test-symbols-XXXXXX";
 static bool has_libdw, has_binutils;
@@ -419,7 +419,7 @@ static void test_what_was_found_is_kept(void **state)
 static void test_answers(void **state)
 {
     (void)state;
-    struct rm_answers answers = {.slots = NULL};
+    struct rm_answers answers = {.answers = NULL};
     struct rm_symbol frames[RM_MOST_INLINED];
     char name[32];
     size_t count = 9;
@@ -850,7 +850,7 @@ static void test_files_without_build_ids(void **state)
     assert_named(run, &known);
     rm_run_free(run);
     run = run_of(&known, made_path("no-id"));
-    run->start_realtime_ns = 1;
+    run->info.start_realtime_ns = 1;
     assert_ok(rm_naming_fill(NULL, run));
     assert_unnamed(run, "was changed since the run began");
     rm_run_free(run);

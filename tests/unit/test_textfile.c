@@ -14,7 +14,7 @@
 #include "made_run.h"
 
 #include "base/fault.h"
-#include "sink/textfile.h"
+#include "sink/sinks.h"
 
 static char directory[] = "/tmp/resmon-test-textfile-XXXXXX";
 
@@ -71,7 +71,7 @@ static struct rm_sink made_sink(uint64_t flags)
     resmon_prometheus_options options = {
         .struct_size = sizeof options, .flags = flags, .directory = directory};
     struct rm_sink sink;
-    assert_ok(rm_prometheus_sink_new(&options, &sink));
+    assert_ok(rm_sink_make(rm_sink_kind_find("prometheus"), &options, &sink));
     assert_int_equal(sink.ops.snapshot_interval_ms, 15000);
     return sink;
 }
@@ -91,7 +91,7 @@ static void test_a_file_comes_and_goes(void **state)
     assert_int_equal(stat(path_of(name), &info), 0);
     assert_int_equal(info.st_mode & 0777, 0640);
     assert_true(holds(path_of(name), "\nresmon_samples_total{"));
-    run->samples = 32;
+    run->info.samples = 32;
     assert_ok(sink.ops.snapshot(sink.context, run));
     assert_true(holds(path_of(name), "} 32\n"));
     assert_int_equal(count_files(name), 1);
@@ -120,7 +120,7 @@ static void test_a_file_that_is_kept_has_the_end(void **state)
     char name[256];
     resmon_run *run = made_run("running", 0);
     struct rm_sink sink = made_sink(RESMON_PROMETHEUS_KEEP | RESMON_PROMETHEUS_NO_NODE);
-    run->samples = 99;
+    run->info.samples = 99;
     assert_ok(sink.ops.stop(sink.context, run)); /* before any snapshot */
     sink.ops.close(sink.context);
     assert_int_equal(count_files(name), 1);

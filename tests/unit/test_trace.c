@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/trace: runs made by hand, and the exact text that becomes of them; the sink of a monitor;
+ * format/trace: runs made by hand, and the exact text that becomes of them; the sink of a monitor;
  * and files that cannot be written.  truth/truth_trace.py reads traces as viewers do.
  */
 #include "files.h"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "store/run.h"
+#include "run/run.h"
 
 static char directory[] = "/tmp/resmon-test-trace-XXXXXX";
 
@@ -32,14 +32,15 @@ static const struct rm_run_event events[] = {
     {.start_ns = 7, .duration_ns = 0, .name = 2, .thread = 1, .is_open = 1},
 };
 
-static const struct rm_run_tag tags[] = {{5, "epoch \"1\""}, {-3, ""}};
+static const resmon_run_tag tags[] = {{.t_ns = 5, .label = "epoch \"1\""},
+                                      {.t_ns = -3, .label = ""}};
 
 static resmon_run *made_run(double pid, int64_t start_ns)
 {
     struct resmon_run *run = rm_run_new();
     assert_non_null(run);
-    run->start_realtime_ns = start_ns;
-    run->duration_ns = 4000000;
+    run->info.start_realtime_ns = start_ns;
+    run->info.duration_ns = 4000000;
     run->facts = rm_arena_alloc(&run->strings, 4, sizeof *run->facts);
     char *number = rm_arena_alloc(&run->strings, RM_FACT_NUMBER_BYTES, 1);
     rm_facts_print_number(pid, number);
@@ -54,17 +55,17 @@ static resmon_run *made_run(double pid, int64_t start_ns)
     run->event_name_count = RM_ARRAY_LEN(names);
     run->events = (struct rm_run_event *)(uintptr_t)events;
     run->event_count = RM_ARRAY_LEN(events);
-    run->tags = (struct rm_run_tag *)(uintptr_t)tags;
+    run->tags = (resmon_run_tag *)(uintptr_t)tags;
     run->tag_count = RM_ARRAY_LEN(tags);
     return run;
 }
 
 /* Each column has the same numbers, in all of its series. */
-static void add_columns(struct resmon_run *run, const struct rm_run_column *columns, size_t count,
+static void add_columns(struct resmon_run *run, const resmon_column *columns, size_t count,
                         const double *values)
 {
     enum { ROWS = 3 };
-    run->columns = (struct rm_run_column *)(uintptr_t)columns;
+    run->columns = (resmon_column *)(uintptr_t)columns;
     run->column_count = count;
     run->row_count = ROWS;
     run->t_first = rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_first);
@@ -149,7 +150,7 @@ static void test_scopes_tags_and_names(void **state)
 static void test_counters_are_scaled_and_one_each(void **state)
 {
     (void)state;
-    static const struct rm_run_column columns[] = {
+    static const resmon_column columns[] = {
         {.metric = "proc.cpu.percent", .instance = "", .kind = RESMON_GAUGE},
         {.metric = "proc.mem.rss", .instance = "", .kind = RESMON_GAUGE},
         {.metric = "tree.mem.rss", .instance = "a \"b\"", .kind = RESMON_GAUGE},
@@ -225,7 +226,7 @@ static void test_a_run_of_nothing_is_a_trace(void **state)
     const resmon_run *const runs[] = {run};
     const char *text = trace_of(runs, 1);
     assert_has(text, "\"pid\":4194305,\"tid\":4194305,\"ts\":0,\"name\":\"process_name\","
-                     "\"args\":{\"name\":\"process\"}}");
+                     "\"args\":{\"name\":\"run\"}}");
     assert_has(text, "]}\n");
     resmon_run_free(run);
 }
@@ -245,7 +246,7 @@ static void test_a_decimal_comma_does_not_reach_the_trace(void **state)
     resmon_run_free(run);
 }
 
-static void test_names_longer_than_all_bounds_are_cut(void **state)
+static void test_names_of_scopes_are_whole_however_long(void **state)
 {
     (void)state;
     static char longest[3000];
@@ -259,7 +260,7 @@ static void test_names_longer_than_all_bounds_are_cut(void **state)
     const char *name = strstr(text, "\"ph\":\"X\"");
     name = strstr(name, "\"name\":\"") + 8;
     assert_memory_equal(name, "\\\"\\\"", 4);
-    assert_memory_equal(name + 1022, "\",\"cat\"", 7); /* 511 times \" */
+    assert_memory_equal(name + 2 * strlen(longest), "\",\"cat\"", 7); /* 2999 times \" */
     resmon_run_free(run);
 }
 
@@ -304,7 +305,7 @@ static void test_the_sink_writes_at_stop(void **state)
     (void)state;
     resmon_monitor *monitor = NULL;
     const resmon_monitor_options options = {
-        .struct_size = sizeof options, .scope_meters = RESMON_METER_WALL, .max_events = 100};
+        .struct_size = sizeof options, .scopes = RESMON_METER_WALL, .events = 100};
     const resmon_trace_options trace = {.struct_size = sizeof trace, .path = path_of("sink.json")};
     char text[4096];
     assert_ok(resmon_monitor_new(&options, &monitor));
@@ -382,7 +383,7 @@ int main(void)
         cmocka_unit_test(test_several_runs_share_a_clock_and_no_id),
         cmocka_unit_test(test_a_run_of_nothing_is_a_trace),
         cmocka_unit_test(test_a_decimal_comma_does_not_reach_the_trace),
-        cmocka_unit_test(test_names_longer_than_all_bounds_are_cut),
+        cmocka_unit_test(test_names_of_scopes_are_whole_however_long),
         cmocka_unit_test(test_what_cannot_be_written_says_why),
         cmocka_unit_test(test_the_file_is_for_whom_umask_says),
         cmocka_unit_test(test_the_sink_writes_at_stop),

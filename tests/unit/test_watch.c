@@ -182,7 +182,7 @@ static void check_timed(uint64_t meter, bool has_peak)
     static resmon_site site = {"fit", __FILE__, __func__, __LINE__, 0};
     resmon_timed timed;
     resmon_watched watched = {.struct_size = sizeof watched};
-    resmon_timed_begin(&site, meter, &timed);
+    resmon_timed_watch(&site, meter, &timed);
     burn(0.02);
     touch_and_free(32 * MIB);
     assert_int_equal(resmon_timed_take(&timed, &watched), RESMON_OK);

@@ -16,16 +16,18 @@ The package calls libresmon, a C library that comes with it, by ctypes.  What it
 (pandas, matplotlib, pyarrow, IPython) is imported when first asked for.
 """
 import importlib as _importlib
+import os as _os
 
 from ._library import version as __version__
 from .scopes import scope
+from .tasks import here
 
 # Where each name is; loaded when it is first used, so that importing the package takes milliseconds.
 _HOMES = {
-    "errors": ("Error", "LibraryError", "ArgumentError", "StateError", "OutOfMemoryError", "NotFoundError", "AccessError",
-               "FormatError", "InputOutputError", "NoSpaceError", "BusyError", "NotSupportedError", "RangeError",
-               "NoProcessError", "VersionError", "TimedOutError", "NetworkError", "RemoteError", "NoDeviceError",
-               "ResmonWarning"),
+    "errors": ("Error", "LibraryError", "ArgumentError", "ArgumentTypeError", "StateError", "OutOfMemoryError",
+               "NotFoundError", "AccessError", "FormatError", "InputOutputError", "NoSpaceError", "BusyError",
+               "NotSupportedError", "RangeError", "NoProcessError", "VersionError", "TimedOutError", "NetworkError",
+               "RemoteError", "NoDeviceError", "ResmonWarning"),
     "monitor": ("Monitor",),
     "run": ("Run", "load", "load_all", "parse", "save_trace", "metrics"),
     "wrappers": ("timer", "peak_rss", "log_start_finish"),
@@ -37,10 +39,15 @@ _HOMES = {
     "diagnosis": ("doctor",),
     "jobs": ("job", "hostlist"),
     "baseline": ("measure_idle", "compare"),
+    "options": ("keywords",),
     "magics": ("load_ipython_extension", "unload_ipython_extension"),
 }
 _home_of = {name: module for module, names in _HOMES.items() for name in names}
-__all__ = ["__version__", "scope", *_home_of]
+if _os.environ.get("RESMON", "").strip():
+    from .ends import watch as _watch
+    _watch()
+
+__all__ = ["__version__", "scope", "here", *_home_of]
 
 
 def __getattr__(name):

@@ -10,6 +10,7 @@ from .baseline import measure_idle as measure_idle
 from .diagnosis import doctor as doctor
 from .errors import AccessError as AccessError
 from .errors import ArgumentError as ArgumentError
+from .errors import ArgumentTypeError as ArgumentTypeError
 from .errors import BusyError as BusyError
 from .errors import Error as Error
 from .errors import FormatError as FormatError
@@ -35,6 +36,7 @@ from .lines import print_lines as print_lines
 from .lines import profile_lines as profile_lines
 from .lines import profile_memory as profile_memory
 from .monitor import Monitor as Monitor
+from .options import keywords as keywords
 from .plots import plot as plot
 from .reports import report as report
 from .run import Run as Run
@@ -44,6 +46,7 @@ from .run import metrics as metrics
 from .run import parse as parse
 from .run import save_trace as save_trace
 from .scopes import scope as scope
+from .tasks import here as here
 from .watch import Watch as Watch
 from .wrappers import log_start_finish as log_start_finish
 from .wrappers import peak_rss as peak_rss

@@ -10,7 +10,7 @@ import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_size_t, c_uint64, c_void_p
 
 from . import __path__, _abi
-from .errors import LibraryError, error_of
+from .errors import ArgumentError, ArgumentTypeError, LibraryError, error_of
 
 SONAME = "libresmon.so.0"
 _RTLD_NOLOAD = getattr(os, "RTLD_NOLOAD", 4)
@@ -80,47 +80,49 @@ _RUN = MONITOR = c_void_p
 
 # Functions that return a status, which becomes an exception.  "!": quick, see above.
 _STATUS_FUNCTIONS = {
-    "monitor_new": (POINTER(_abi.MonitorOptions), _OUT),
+    "monitor_new_text": (c_char_p, _OUT), "monitor_add": (MONITOR, c_char_p, c_char_p),
+    "option_at": (c_size_t, POINTER(_abi.Option)), "option_bits": (c_char_p, c_char_p, POINTER(c_uint64)),
+    "option_text": (_OUT,), "sink_kind_at": (c_size_t, POINTER(_abi.SinkKind)),
     "monitor_start": (MONITOR,), "monitor_stop": (MONITOR,),
     "monitor_tag!": (MONITOR, c_char_p), "monitor_set_label": (MONITOR, c_char_p),
     "monitor_sample_now": (MONITOR,), "monitor_save": (MONITOR, c_char_p),
     "monitor_snapshot": (MONITOR, _OUT), "monitor_summary": (MONITOR, _OUT), "monitor_scopes": (MONITOR, _OUT),
-    "monitor_sources": (MONITOR, _OUT),
+    "monitor_sources": (MONITOR, _OUT), "monitor_remarks": (MONITOR, _OUT),
     "monitor_add_sink": (MONITOR, POINTER(_abi.SinkOps), c_void_p),
     "monitor_get_sink": (MONITOR, c_size_t, POINTER(_abi.SinkInfo)),
-    "monitor_add_json": (MONITOR, POINTER(_abi.JsonOptions)), "monitor_add_csv": (MONITOR, POINTER(_abi.CsvOptions)),
-    "monitor_add_trace": (MONITOR, POINTER(_abi.TraceOptions)),
-    "monitor_add_emissions": (MONITOR, POINTER(_abi.EmissionsOptions)),
-    "monitor_add_prometheus": (MONITOR, POINTER(_abi.PrometheusOptions)),
-    "monitor_add_pushgateway": (MONITOR, POINTER(_abi.PushgatewayOptions)),
-    "monitor_add_openmetrics": (MONITOR, POINTER(_abi.OpenmetricsOptions)),
-    "monitor_add_mlflow": (MONITOR, POINTER(_abi.MlflowOptions)),
     "run_load": (c_char_p, _OUT), "run_parse": (c_void_p, c_size_t, _OUT), "run_save": (_RUN, c_char_p),
     "run_document": (_RUN, _OUT), "run_save_csv": (_RUN, c_char_p), "run_save_openmetrics": (_RUN, c_char_p),
     "run_append_emissions": (_RUN, POINTER(_abi.EmissionsOptions)),
-    "run_push_mlflow": (_RUN, POINTER(_abi.MlflowOptions)),
-    "mlflow_replay": (c_char_p, POINTER(_abi.MlflowOptions), POINTER(_abi.MlflowReplayInfo)),
+    "run_push_mlflow_text": (_RUN, c_char_p),
+    "mlflow_replay_text": (c_char_p, c_char_p, POINTER(_abi.MlflowReplayInfo)),
     "trace_save": (POINTER(_RUN), c_size_t, c_char_p),
-    "run_get_info": (_RUN, POINTER(_abi.RunInfo)),
+    "run_get_info": (_RUN, POINTER(_abi.RunInfo)), "run_get_end": (_RUN, POINTER(_abi.RunEnd)),
+    "run_get_usage": (_RUN, POINTER(_abi.RunUsage)),
+    "run_get_process": (_RUN, c_size_t, POINTER(_abi.RunProcess)),
+    "monitor_set_end": (MONITOR, POINTER(_abi.RunEnd)), "program_set_end": (POINTER(_abi.RunEnd),),
+    "program_finish": (c_int32,), "program_end_on_signals": (),
     "run_get_fact": (_RUN, c_size_t, POINTER(_abi.RunFactEntry)), "run_get_tag": (_RUN, c_size_t, POINTER(_abi.RunTag)),
     "run_get_source": (_RUN, c_size_t, POINTER(_abi.RunSource)),
     "run_get_scope": (_RUN, c_size_t, POINTER(_abi.RunScope)), "run_get_event": (_RUN, c_size_t, POINTER(_abi.RunEvent)),
     "run_get_counter": (_RUN, c_size_t, POINTER(_abi.RunCounter)), "run_get_line": (_RUN, c_size_t, POINTER(_abi.RunLine)),
-    "run_scope_counter": (_RUN, c_size_t, c_size_t, POINTER(c_double)),
+    "run_get_scope_name": (_RUN, c_size_t, POINTER(_abi.RunScope)),
     "run_get_column": (_RUN, c_size_t, POINTER(_abi.Column)),
-    "run_get_statistics": (_RUN, c_size_t, POINTER(_abi.Statistics)),
     "run_get_stack": (_RUN, c_size_t, POINTER(_abi.RunStack)),
     "run_get_frame": (_RUN, c_size_t, c_size_t, POINTER(_abi.RunFrame)),
     "run_get_stack_info": (_RUN, c_int32, POINTER(_abi.RunStackInfo)),
+    "stack_interval": (c_double, c_double, c_double, POINTER(c_double), POINTER(c_double)),
     "run_stack_loss": (_RUN, c_int32, POINTER(c_uint64)),
     "run_get_peak_stack": (_RUN, c_size_t, POINTER(_abi.RunPeakStack)),
     "run_get_peak_frame": (_RUN, c_size_t, c_size_t, POINTER(_abi.RunFrame)),
     "run_save_folded": (_RUN, c_int32, c_char_p), "run_save_speedscope": (_RUN, c_char_p),
-    "run_save_pprof": (_RUN, c_char_p), "monitor_add_stacks": (MONITOR, POINTER(_abi.StacksOptions)),
+    "run_save_pprof": (_RUN, c_char_p),
     "run_get_energy": (_RUN, POINTER(_abi.Energy)), "run_get_energy_part": (_RUN, c_size_t, POINTER(_abi.EnergyPart)),
     "run_export_arrow": (_RUN, c_int32, c_void_p),
-    "report_text": (_RUN, _OUT), "report_lines": (_RUN, c_char_p, _OUT), "prometheus_text": (_RUN, POINTER(_abi.PrometheusOptions), _OUT),
+    "run_get_headline": (_RUN, POINTER(_abi.Headline)),
+    "report_text": (_RUN, POINTER(_abi.ReportOptions), _OUT), "report_lines": (_RUN, c_char_p, _OUT), "prometheus_text": (_RUN, c_void_p, _OUT),
     "metric_at": (c_size_t, POINTER(_abi.Metric)), "metric_find": (c_char_p, POINTER(_abi.Metric)),
+    "view_at": (c_size_t, POINTER(_abi.View)), "format_value": (c_char_p, c_double, c_char_p, c_size_t),
+    "task_begin!": (c_void_p, c_uint64, c_uint64, _OUT),
     "site_intern_at": (c_char_p, c_char_p, c_char_p, c_uint64, _OUT),
     "watch_begin!": (c_uint64, POINTER(c_uint64)), "watch_lap!": (c_uint64, POINTER(_abi.Watched)),
     "watch_end!": (c_uint64, POINTER(_abi.Watched)), "timed_take!": (POINTER(_abi.Timed), POINTER(_abi.Watched)),
@@ -129,7 +131,7 @@ _STATUS_FUNCTIONS = {
     "doctor_examine": (POINTER(_abi.DoctorOptions), _OUT),
     "doctor_get_entry": (c_void_p, c_size_t, POINTER(_abi.DoctorEntry)), "doctor_report": (c_void_p, _OUT),
     "doctor_rule": (c_void_p, c_int32, _OUT),
-    "measure_idle": (c_double, POINTER(_abi.MonitorOptions), _OUT),
+    "measure_idle": (c_double, c_void_p, _OUT),
     "compare_runs": (_OUT, c_size_t, _OUT, c_size_t, POINTER(_abi.ComparisonOptions), POINTER(_abi.Comparison)),
     "promql_value": (POINTER(_abi.PromqlOptions), c_char_p, c_double, POINTER(c_double)),
     "promql_pod_peak": (POINTER(_abi.PromqlOptions), c_char_p, c_char_p, c_double, POINTER(_abi.PodPeak)),
@@ -144,19 +146,24 @@ _PLAIN_FUNCTIONS = {
     "monitor_free": (None, MONITOR), "monitor_sink_count": (c_size_t, MONITOR),
     "run_free": (None, _RUN), "text_free": (None, c_void_p), "doctor_free": (None, c_void_p),
     "run_fact_count": (c_size_t, _RUN), "run_tag_count": (c_size_t, _RUN), "run_source_count": (c_size_t, _RUN),
-    "run_scope_count": (c_size_t, _RUN), "run_event_count": (c_size_t, _RUN), "run_column_count": (c_size_t, _RUN),
+    "run_scope_name_count": (c_size_t, _RUN),
+    "run_scope_count": (c_size_t, _RUN), "run_process_count": (c_size_t, _RUN), "run_event_count": (c_size_t, _RUN), "run_column_count": (c_size_t, _RUN),
     "run_counter_count": (c_size_t, _RUN), "run_row_count": (c_size_t, _RUN), "run_energy_part_count": (c_size_t, _RUN),
     "run_stack_count": (c_size_t, _RUN), "run_peak_stack_count": (c_size_t, _RUN), "run_line_count": (c_size_t, _RUN),
     "run_series": (c_void_p, _RUN, c_size_t, c_int32), "run_row_first_ns": (c_void_p, _RUN),
     "run_row_last_ns": (c_void_p, _RUN), "run_row_samples": (c_void_p, _RUN),
     "node_figure_count": (c_size_t,), "node_figure_name": (c_char_p, c_size_t),
-    "run_node_figure": (c_double, _RUN, c_size_t), "metric_count": (c_size_t,),
+    "run_node_figure": (c_double, _RUN, c_size_t), "metric_count": (c_size_t,), "view_count": (c_size_t,),
+    "option_count": (c_size_t,), "sink_kind_count": (c_size_t,),
     "doctor_entry_count": (c_size_t, c_void_p),
     "job_free": (None, c_void_p), "job_host_count": (c_size_t, c_void_p), "job_host": (c_char_p, c_void_p, c_size_t),
     "hostlist_free": (None, c_void_p), "hostlist_count": (c_size_t, c_void_p),
     "hostlist_name": (c_char_p, c_void_p, c_size_t),
-    "scope_begin!": (c_uint64, c_void_p), "scope_end!": (None, c_uint64),
-    "timed_begin!": (None, c_void_p, c_uint64, POINTER(_abi.Timed)),
+    "scope_begin!": (c_uint64, c_void_p), "scope_end!": (None, c_uint64), "scope_fail!": (None, c_uint64),
+    "scope_here!": (c_uint64,),
+    "scope_begin_under!": (c_uint64, c_void_p, c_uint64, c_uint64),
+    "task_here!": (c_uint64, c_void_p), "task_end!": (None, c_void_p), "task_fail!": (None, c_void_p),
+    "timed_watch!": (None, c_void_p, c_uint64, POINTER(_abi.Timed)),
 }
 
 
@@ -207,19 +214,24 @@ def encoded(value, what="text"):
     """Text for the library: str, bytes or a path."""
     if value is None:
         return None
-    data = os.fsencode(os.fspath(value)) if isinstance(value, os.PathLike) else \
-        value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+    try:
+        data = os.fsencode(os.fspath(value)) if isinstance(value, os.PathLike) else \
+            value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+    except UnicodeEncodeError:
+        raise ArgumentError(f"{what}: {value!r} has no form in UTF-8") from None
     if not isinstance(data, bytes):
-        raise TypeError(f"{what}: a text is wanted, not {type(value).__name__}")
+        raise ArgumentTypeError(f"{what}: a text is wanted, not {type(value).__name__}")
     if b"\0" in data:
-        raise ValueError(f"{what}: the text holds a null character")
+        raise ArgumentError(f"{what}: the text holds a null character")
     return data
 
 
 def set_field(struct, name, value, what):
     """Sets a field of options.  A number where a text belongs is refused here: ctypes takes it for an address."""
     is_text = dict(struct._fields_)[name] is c_char_p
+    if isinstance(value, bool) and not is_text:
+        raise ArgumentTypeError(f"{what}: a number is wanted, not bool")
     try:
         setattr(struct, name, encoded(value, what) if is_text else value)
     except TypeError as error:
-        raise error if is_text else TypeError(f"{what}: a number is wanted, not {type(value).__name__}") from None
+        raise error if is_text else ArgumentTypeError(f"{what}: a number is wanted, not {type(value).__name__}") from None

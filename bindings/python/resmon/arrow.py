@@ -8,6 +8,7 @@ from ctypes import c_char_p, c_int, c_void_p, py_object
 
 from . import _abi
 from ._library import lib
+from .errors import ArgumentError
 
 _NAME = b"arrow_array_stream"
 
@@ -51,7 +52,7 @@ ctypes.pythonapi.Py_IncRef(py_object(_NAME))
 def stream_capsule(run, series):
     """A capsule with a stream of the run's table."""
     if series not in _abi.SERIES:
-        raise ValueError(f"series={series!r}: one of {', '.join(map(repr, _abi.SERIES))} is wanted")
+        raise ArgumentError(f"series={series!r}: one of {', '.join(map(repr, _abi.SERIES))} is wanted")
     address = _libc.calloc(1, ctypes.sizeof(_Stream))
     if not address:
         raise MemoryError("no memory for an Arrow stream")

@@ -24,7 +24,6 @@ class Comparison(records.Record):
         comparison = super().of(struct)
         for name in ("energy_j", "power_w", "gco2eq", "kgco2eq_year"):
             setattr(comparison, name, Compared.of(getattr(struct, name)))
-        comparison.is_significant = bool(struct.is_significant)
         comparison.text = take_text(lib.comparison_text, byref(struct))
         return comparison
 

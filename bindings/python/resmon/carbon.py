@@ -4,7 +4,9 @@ from ctypes import byref
 
 from . import _abi, records
 from ._library import lib
-from .options import carbon_options
+from .options import carbon_options, current_place, set_place
+
+__all__ = ["Cost", "Intensity", "cost", "intensity", "set_place"]
 
 
 class Intensity(records.Record):
@@ -22,16 +24,16 @@ class Cost(records.Record):
 
 
 def _options(place):
+    place = current_place() if place is None else place
     return byref(carbon_options(place)) if place is not None else None
 
 
 def intensity(place=None):
-    """The carbon intensity at a place, "FR" or a dict as in Monitor(carbon=...); None: as the environment says."""
+    """The carbon intensity at a place, "FR" or a dict as in Monitor(carbon=...); None: that of set_place(), else as the
+    environment says."""
     struct = _abi.CarbonIntensity()
     lib.carbon_find(_options(place), byref(struct))
-    found = Intensity.of(struct)
-    found.basis = _abi.BASES.get(struct.basis, "")
-    return found
+    return Intensity.of(struct)
 
 
 def cost(joules, place=None):

@@ -6,12 +6,12 @@ largest of them.  reports.py's two halves, report_html.py and report_pdf.py, dra
 """
 import math
 
-from . import human
+from . import human, views
 
 _NAN = float("nan")
 
-# Of the line: the number of its colour, or what it stands for.
-TREE, PROCESS, MACHINE, PEAK, LIMIT = 1, 0, 2, 3, "limit"
+# Of a line: in place of the number of its colour, where it is a bound.
+LIMIT = "limit"
 
 
 class Line:
@@ -42,12 +42,6 @@ class Chart:
     def has_points(self):
         """Whether anything is to be drawn."""
         return any(v is not None for line in self.lines for v in line.mean)
-
-
-def value_text(value, unit):
-    """A value of a chart's unit, "B/s" among them."""
-    name, _, per = unit.partition("/")
-    return human.text_of(value, name, "/" + per if per else "")
 
 
 # ---- from rows to points --------------------------------------------------------------------------
@@ -152,7 +146,7 @@ def _power(run, names, limit, least):
 
 def _said(statistics, unit, factor=1.0):
     """What a legend tells of the whole run, from every sample."""
-    said = [f"{word} {value_text(value * factor, unit)}" for word, value in
+    said = [f"{word} {human.text_of(value * factor, unit)}" for word, value in
             (("mean", statistics.mean), ("max", statistics.max)) if math.isfinite(value)]
     if statistics.is_counter and math.isfinite(statistics.last):
         total = statistics.last
@@ -203,14 +197,31 @@ class Reader:
             return None
         said = _said(self._summary[name], unit, factor)
         if is_level:
-            said = value_text(self._summary[name].last * factor, unit)
+            said = human.text_of(self._summary[name].last * factor, unit)
         return Line(name, label, colour, _points(self._run, name, factor, self._limit), said, is_level)
 
-    def _chart(self, key, title, unit, wanted, note="", factor=1.0):
-        lines = [self.line(name, label, colour, unit, factor) for name, label, colour in wanted]
+    def _row_line(self, row):
+        """The line of a row of the view "chart", or None."""
+        colour = LIMIT if row.is_bound else row.colour
+        return self.line(row.metric, row.label, colour, row.unit, 1 / row.divisor, row.series == "last")
+
+    def _row_lines(self, rows):
+        return [line for line in map(self._row_line, rows) if line is not None]
+
+    def _not_measured(self, names):
+        return f"Not measured: {self.why(names)}"
+
+    def _chart(self, group, wanted, note=""):
+        """A group's chart with the lines (column, label, colour)."""
+        _, unit = views.head("chart", group)
+        lines = [self.line(name, label, colour, unit) for name, label, colour in wanted]
+        return self._with_lines(group, lines, [name for name, _, _ in wanted], note)
+
+    def _with_lines(self, group, lines, names, note=""):
+        """A group's chart; `names` are the columns whose absence is explained where there are no lines."""
         lines = [line for line in lines if line is not None]
-        missing = "" if lines else f"Not measured: {self.why([name for name, _, _ in wanted])}"
-        return self._checked(Chart(key, title, unit, lines, note, missing))
+        missing = "" if lines else self._not_measured(names)
+        return self._checked(Chart(group, *views.head("chart", group), lines, note, missing))
 
     def _checked(self, chart):
         if chart.lines and not chart.has_points:
@@ -219,61 +230,64 @@ class Reader:
 
     # ---- one by one
 
-    def _levels(self, metric, after):
-        """The process and its children; the process alone where it never had any."""
-        both = [(f"tree.{metric}", "with children" + after, TREE), (f"proc.{metric}", "process" + after, PROCESS)]
-        alone = self.has(f"proc.{metric}") and self._highest("tree.processes") == 1
-        return both[1:] if alone else both
+    def _split(self, group):
+        """The rows of a chart: of the program, more of it, of the machine, of the control group, and bounds.
+
+        Of the program are the first of its process and the first with its children; the process alone where it never had
+        any.
+        """
+        rows = views.rows("chart", group)
+        bounds, uses = ([row for row in rows if row.is_bound is wanted] for wanted in (True, False))
+        levels = {level: [row for row in uses if row.level == level] for level in ("tree", "process", "node", "cgroup")}
+        own = levels["tree"][:1] + levels["process"][:1]
+        more = [row for row in uses if row.level in ("tree", "process") and row not in own]
+        if self._highest("tree.processes") == 1 and any(self.has(row.metric) for row in levels["process"][:1]):
+            own = levels["process"][:1]
+        return own, more, levels["node"], levels["cgroup"], bounds
 
     def _cpu(self):
-        wanted = self._levels("cpu.percent", "")
-        lines = [self.line(name, label, colour, "%") for name, label, colour in wanted]
-        note = "100 % = one CPU"
+        own, more, machine, group, bounds = self._split("cpu")
+        lines, note = self._row_lines([*own, *more]), "100 % = one CPU"
         if self.cpus:
             note += f"; the machine has {self.cpus:.0f}"
-            lines.insert(0, self.line("node.cpu.percent", "machine, all programs", MACHINE, "%", self.cpus))
-        elif not any(lines):
-            lines = [self.line("node.cpu.percent", "machine, all programs", MACHINE, "%")]
-            note = "100 % = all CPUs"
-        if self._highest("cg.cpu.quota"):
-            lines.append(self.line("cg.cpu.quota", "quota of the control group", LIMIT, "%", 100.0, True))
-        lines = [line for line in lines if line is not None]
-        missing = "" if lines else f"Not measured: {self.why([name for name, _, _ in wanted])}"
-        return self._checked(Chart("cpu", "CPU", "%", lines, note if lines else "", missing))
+            of_machine = [self.line(row.metric, row.label, row.colour, row.unit, self.cpus) for row in machine]
+            lines = [line for line in of_machine if line is not None] + lines
+        elif not lines:
+            lines, note = self._row_lines(machine), "100 % = all CPUs"
+        lines += self._row_lines([*group, *(row for row in bounds if self._highest(row.metric))])
+        return self._with_lines("cpu", lines, [row.metric for row in own], note if lines else "")
 
     def _memory(self):
-        chart = self._chart("memory", "Memory", "B", self._levels("mem.rss", " (RSS)"))
-        if not chart.lines and self.has("node.mem.used"):
-            return self._chart("memory", "Memory", "B", [("node.mem.used", "machine, in use", MACHINE)])
-        peak = self.line("proc.mem.peak_rss", "highest RSS so far", PEAK, "B", 1.0, True)
-        if peak is not None:
-            chart.lines.append(peak)
-        for name, label in (("tree.mem.pss", "with children (PSS)"), ("cg.mem.working_set", "control group, working set")):
-            if self.has(name) and (name.startswith("tree") or self.has("cg.mem.limit")):
-                chart.lines.append(self.line(name, label, 4 if name.startswith("tree") else MACHINE, "B"))
-        limit = self.line("cg.mem.limit", "limit of the control group", LIMIT, "B", 1.0, True)
-        if limit is not None:
-            used = max((line.top for line in chart.lines), default=0.0)
+        own, more, machine, group, bounds = self._split("memory")
+        names = [row.metric for row in own]
+        lines = self._row_lines(own)
+        if not lines and any(self.has(row.metric) for row in machine):
+            return self._with_lines("memory", self._row_lines(machine), names)
+        lines += self._row_lines(more)
+        if any(self.has(row.metric) for row in bounds):
+            lines += self._row_lines(group)
+        note = ""
+        for limit in self._row_lines(bounds):
+            used = max((line.top for line in lines), default=0.0)
             # A line far above would make all others flat.
             if used > 0.25 * limit.top:
-                chart.lines.append(limit)
+                lines.append(limit)
             else:
-                chart.note = f"limit of the control group: {limit.said}, above this chart"
-        chart.missing = "" if chart.lines else chart.missing
-        return chart
+                note = f"{limit.label}: {limit.said}, above this chart"
+        return self._with_lines("memory", lines, names, note)
 
-    def _input(self, direction, verb, title):
-        for level in ("tree", "proc"):
-            wanted = [(f"{level}.io.{direction}_bytes", "storage", PROCESS),
-                      (f"{level}.io.{direction}_chars", f"{direction} calls, caches and pipes too", TREE)]
-            if any(self.has(name) for name, _, _ in wanted):
+    def _input(self, group):
+        rows = views.rows("chart", group)
+        for level in ("tree", "process"):
+            wanted = [row for row in rows if row.level == level]
+            if any(self.has(row.metric) for row in wanted):
                 break
         else:
-            disks = f"node.disk.{direction}_bytes"
-            if self.has(disks):
-                return self._chart(direction, title, "B/s", [(disks, f"disks of the machine, {verb}", MACHINE)],
-                                   f"by the program: not measured: {self.why([name for name, _, _ in wanted])}")
-        return self._chart(direction, title, "B/s", wanted[::-1])
+            disks = [row for row in rows if row.level == "node" and self.has(row.metric)]
+            if disks:
+                why = self.why([row.metric for row in reversed(wanted)])
+                return self._with_lines(group, self._row_lines(disks), (), f"by the program: not measured: {why}")
+        return self._with_lines(group, self._row_lines(wanted), [row.metric for row in wanted])
 
     def _optional(self, chart):
         """None of what is not measured; noted, and None, of what was nothing throughout."""
@@ -284,32 +298,35 @@ class Reader:
             return None
         return chart
 
-    def _instances(self, metric):
+    def instances(self, metric):
+        """The columns of a metric that hold anything."""
         return [column for column in self._columns.values() if column.metric == metric and self.has(column.name)]
 
     def _network(self):
-        wanted = [("node.net.ext.recv", "received", PROCESS), ("node.net.ext.sent", "sent", TREE)]
-        for metric, word in (("node.ib.recv", "received"), ("node.ib.sent", "sent")):
-            wanted += [(column.name, f"{column.instance or 'InfiniBand'}, {word}", 2 + len(wanted) + number)
-                       for number, column in enumerate(self._instances(metric))]
-        note = "every interface but loopback" if self.has(wanted[0][0]) else ""
-        return self._optional(self._chart("network", "Network of the machine", "B/s", wanted, note))
+        rows = views.rows("chart", "network")
+        found = [(row, column) for row in rows for column in self.instances(row.metric)]
+        wanted = [(column.name, row.label, row.colour) for row, column in found if not column.instance]
+        # Ports of InfiniBand: a colour for each, from that of the first on.
+        ports = [(row, column) for row, column in found if column.instance]
+        wanted += [(column.name, f"{column.instance}, {row.label.split(', ')[-1]}", ports[0][0].colour + number)
+                   for number, (row, column) in enumerate(ports)]
+        note = "every interface but loopback" if self.has(rows[0].metric) else ""
+        return self._optional(self._chart("network", wanted, note))
 
     def _pressure(self):
-        level = "cg" if self.has("cg.psi.cpu_some") else "node"
-        wanted = [(f"{level}.psi.{what}_some", label, colour) for what, label, colour in
-                  (("cpu", "for a CPU", PROCESS), ("io", "for I/O", TREE), ("memory", "for memory", PEAK))]
-        lines = [self.line(name, label, colour, "%", 100.0) for name, label, colour in wanted]
-        whose = "of the control group" if level == "cg" else "of the machine"
-        chart = Chart("pressure", "Pressure: tasks wait", "%", [line for line in lines if line],
-                      f"share of the time that some task {whose} waited (PSI)")
-        return self._optional(chart)
+        rows = views.rows("chart", "pressure")
+        group = [row for row in rows if row.level == "cgroup"]
+        is_of_group = self.has(group[0].metric)
+        lines = self._row_lines(group if is_of_group else [row for row in rows if row.level == "node"])
+        whose = "of the control group" if is_of_group else "of the machine"
+        return self._optional(Chart("pressure", *views.head("chart", "pressure"), lines,
+                                    f"share of the time that some task {whose} waited (PSI)"))
 
     def _watts(self, name, label, colour, names, joules):
         points = _power(self._run, names, self._limit, self._least)
         seconds = self._run.info.duration_s
         mean = joules / seconds if seconds > 0 else _NAN
-        said = f"mean {human.prefixed(mean, 'W')}, total {human.prefixed(joules, 'J')}" if math.isfinite(mean) else ""
+        said = f"mean {human.text_of(mean, 'W')}, total {human.text_of(joules, 'J')}" if math.isfinite(mean) else ""
         return Line(name, label, colour, points, said)
 
     def power(self):
@@ -317,21 +334,23 @@ class Reader:
         energy, lines = self._run.energy, []
         if energy is None:
             return None
-        labels = {"cpu": ("processors", MACHINE), "ram": ("memory", PEAK), "gpu": ("GPUs", 4)}
-        for part, (label, colour) in labels.items():
-            name = f"node.energy.{part}"
-            if self.has(name) and part in energy.parts:
-                lines.append(self._watts(name, label, colour, [name], energy.parts[part].node_j))
-        share = [f"tree.energy.{part}" for part in labels if self.has(f"tree.energy.{part}")]
+        share = []
+        for row in views.rows("chart", "power"):
+            part = energy.parts.get(row.metric.rpartition(".")[2])
+            if row.level == "tree":
+                share += [row] if self.has(row.metric) else []
+            elif self.has(row.metric) and part is not None:
+                lines.append(self._watts(row.metric, row.label, row.colour, [row.metric], part.node_j))
         if share:
-            lines.append(self._watts("tree.energy", "this program's share of all", TREE, share, energy.tree_j))
+            names = [row.metric for row in share]
+            lines.append(self._watts("tree.energy", share[0].label, share[0].colour, names, energy.tree_j))
         note = f"of the machine by component, and what of it is the program's; {energy.provenance}"
-        return self._optional(Chart("power", "Power", "W", lines, note))
+        return self._optional(Chart("power", *views.head("chart", "power"), lines, note))
 
     def over_instances(self, metric, unit, is_sum):
         """One line for all instances of a metric, their sum or mean by row; None without any."""
         # Slices are parts of GPUs that are counted already.
-        columns = [column for column in self._instances(metric) if ":" not in column.instance]
+        columns = [column for column in self.instances(metric) if ":" not in column.instance]
         if not columns:
             return None
         times, points = self._run.times, []
@@ -343,24 +362,30 @@ class Reader:
         statistics = [self._summary[column.name] for column in columns]
         mean = sum(one.mean for one in statistics) / (1 if is_sum else len(statistics))
         return Line(metric, "", 0, _finished(points, len(times), self._limit, times[-1]),
-                    f"mean {value_text(mean, unit)}, {len(columns)} GPUs")
+                    f"mean {human.text_of(mean, unit)}, {len(columns)} GPUs")
 
     def _gpus(self):
         found = []
-        for key, metric, title, unit, note in (
-                ("gpu", "gpu.util", "GPU use", "%", "share of the time in which a kernel ran"),
-                ("gpu_memory", "gpu.mem.used", "GPU memory", "B", "")):
-            wanted = [(column.name, f"GPU {column.instance}", index) for index, column in
-                      enumerate(self._instances(metric))]
-            found.append(self._optional(self._chart(key, title, unit, wanted, note)) if wanted else None)
+        for group, note in (("gpu", "share of the time in which a kernel ran"), ("gpu_memory", "")):
+            wanted = [(column.name, f"{row.label} {column.instance}", index) for row in views.rows("chart", group)
+                      for index, column in enumerate(self.instances(row.metric))]
+            found.append(self._optional(self._chart(group, wanted, note)) if wanted else None)
+        return found
+
+    def _others(self):
+        """A chart for each metric that the table of views does not name."""
+        found = []
+        for row in views.rows("chart", views.OTHER):
+            lines = [self.line(column.name, column.instance or row.label, index, row.unit, 1 / row.divisor)
+                     for index, column in enumerate(self.instances(row.metric))]
+            found.append(self._optional(Chart(row.metric, row.label, row.unit, lines, row.help)))
         return found
 
     def charts(self):
         """All charts of the run: four that are always there, and others where there is something to see."""
-        always = [self._cpu(), self._memory(), self._input("read", "read", "Read"),
-                  self._input("write", "written", "Write")]
-        return always + [chart for chart in (self.power(), *self._gpus(), self._network(), self._pressure())
-                         if chart is not None]
+        always = [self._cpu(), self._memory(), self._input("read"), self._input("write")]
+        more = (self.power(), *self._gpus(), self._network(), self._pressure(), *self._others())
+        return always + [chart for chart in more if chart is not None]
 
 
 # Sources that drive the model of a processor, and the shares of a program.
@@ -371,21 +396,6 @@ _SOURCES = {"proc.cpu": ("proc_cpu",), "tree.cpu": ("tree", "proc_cpu"), "proc.m
             "tree.mem": ("tree", "proc_mem"), "proc.io": ("proc_io",), "tree.io": ("tree", "proc_io"),
             "node.cpu": ("node_cpu",), "node.mem": ("node_mem",), "node.disk": ("node_disk",),
             "node.net": ("node_net",), "node.fs": ("node_fs",), "gpu.util": ("gpu",)}
-
-# Of several runs: which columns, the first that any of them has.
-_COMBINED = (
-    ("cpu", "CPU", "%", (("tree.cpu.percent", "of the program and its children; 100 % = one CPU"),
-                         ("proc.cpu.percent", "of the program; 100 % = one CPU"))),
-    ("node_cpu", "CPU of the machine", "%", (("node.cpu.percent", "100 % = all CPUs"),)),
-    ("memory", "Memory", "B", (("tree.mem.rss", "RSS of the program and its children"),
-                               ("proc.mem.rss", "RSS of the program"), ("node.mem.used", "of the machine, in use"))),
-    ("read", "Read", "B/s", (("tree.io.read_bytes", "from storage, by the program"),
-                             ("proc.io.read_bytes", "from storage, by the program"),
-                             ("node.disk.read_bytes", "disks of the machine"))),
-    ("write", "Write", "B/s", (("tree.io.write_bytes", "to storage, by the program"),
-                               ("proc.io.write_bytes", "to storage, by the program"),
-                               ("node.disk.write_bytes", "disks of the machine"))),
-)
 
 
 def combined_charts(runs, labels, limit):
@@ -407,16 +417,21 @@ def combined_charts(runs, labels, limit):
         if chart.has_points:
             charts.append(chart)
 
-    for key, title, unit, candidates in _COMBINED:
-        for name, note in candidates:
-            if any(reader.has(name) for reader in readers):
-                add(key, title, unit, note, [reader.line(name, "", 0, unit) for reader in readers])
-                break
+    def add_group(group, lines_of):
+        for row in views.rows("compare", group):
+            if any(reader.has(row.metric) or reader.instances(row.metric) for reader in readers):
+                title, unit = views.head("compare", group)
+                add(group, title, unit, row.label, [lines_of(reader, row) for reader in readers])
+                return
+
+    of_gpus = ("gpu", "gpu_memory")
+    for group in views.groups("compare"):
+        if group not in of_gpus:
+            add_group(group, lambda reader, row: reader.line(row.metric, "", 0, row.unit, 1 / row.divisor))
     energies = [reader.power() for reader in readers]
     lines = [next((line for line in chart.lines if line.key == "tree.energy"), None) if chart else None
              for chart in energies]
-    add("power", "Power", "W", "the program's share of the machine's", lines)
-    for key, metric, title, unit, note in (("gpu", "gpu.util", "GPU use", "%", "mean of the GPUs"),
-                                           ("gpu_memory", "gpu.mem.used", "GPU memory", "B", "sum of the GPUs")):
-        add(key, title, unit, note, [reader.over_instances(metric, unit, key == "gpu_memory") for reader in readers])
+    add("power", *views.head("chart", "power"), "the program's share of the machine's", lines)
+    for group in of_gpus:
+        add_group(group, lambda reader, row: reader.over_instances(row.metric, row.unit, row.group == "gpu_memory"))
     return charts

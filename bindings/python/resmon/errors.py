@@ -33,6 +33,10 @@ class ArgumentError(Error, ValueError):
     """An argument, option or text is not valid."""
 
 
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument is of a type that is not meant."""
+
+
 class StateError(Error, RuntimeError):
     """Not in this state: started twice, used after stop, or in the child of a fork."""
 
@@ -113,6 +117,16 @@ for _status, (_class, _name) in _CLASSES.items():
 
 class ResmonWarning(UserWarning):
     """Something will be missing from the result, and why."""
+
+
+def warn(text):
+    """A ResmonWarning, at the line of the program that led here."""
+    import sys
+    import warnings
+    package, level, frame = __package__, 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, ResmonWarning, stacklevel=level)
 
 
 def error_of(status, text):

@@ -2,7 +2,7 @@
 """Runs as tables of pandas and pyarrow, both optional."""
 from . import _abi
 from .arrow import stream_capsule
-from .errors import Error
+from .errors import ArgumentError, Error
 
 
 class MissingPackage(Error, ImportError):
@@ -21,11 +21,18 @@ def wanted(module, what, package=None):
         raise MissingPackage(f"{what} needs {name}, which is not installed: pip install {name}") from None
 
 
+def available(module, what):
+    """Refuses what needs an optional package that is not there, without the time that its import takes."""
+    import importlib.util
+    if importlib.util.find_spec(module) is None:
+        raise MissingPackage(f"{what} needs {module}, which is not installed: pip install {module}")
+
+
 def frame_of_run(run, series, names):
     """The table of a run as a DataFrame."""
     pandas, numpy = wanted("pandas", "to_pandas()"), wanted("numpy", "to_pandas()")
     if series not in _abi.SERIES:
-        raise ValueError(f"series={series!r}: one of {', '.join(map(repr, _abi.SERIES))} is wanted")
+        raise ArgumentError(f"series={series!r}: one of {', '.join(map(repr, _abi.SERIES))} is wanted")
     columns = run.columns
     chosen = list(range(len(columns))) if names is None else [run._index(name) for name in names]
     last_ns = numpy.array(run._row_times(), dtype="int64")

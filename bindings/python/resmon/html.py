@@ -4,16 +4,19 @@ import math
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
-# Colours that work on light and dark backgrounds.
+# Colours that work on light and dark backgrounds.  ".resmon.resmon" outdoes JupyterLab, which aligns all cells right.
 STYLE = """<style>
 .resmon{font:13px/1.45 system-ui,sans-serif}
 .resmon table{font:inherit;color:inherit;border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums}
 .resmon th,.resmon td{padding:.15em .7em;text-align:right;border-bottom:1px solid #8884;white-space:nowrap}
 .resmon th{font-weight:600;opacity:.75}
-.resmon .l{text-align:left;white-space:pre-wrap}
-.resmon .l:first-child{white-space:pre}
+.resmon.resmon .l{text-align:left;white-space:pre-wrap}
+.resmon .l:first-child{white-space:pre-wrap;overflow-wrap:anywhere;min-width:12em;max-width:32em}
 .resmon .tiles{display:flex;flex-wrap:wrap;gap:.6em;margin:.5em 0}
-.resmon .tile{border:1px solid #8884;border-radius:6px;padding:.35em .7em;min-width:7em}
+.resmon .tile{border:1px solid #8884;border-radius:6px;padding:.35em .7em;min-width:7em;max-width:15em}
+.resmon .tile small{display:block;font-size:.85em;line-height:1.3;overflow-wrap:anywhere}
+.resmon.resmon .answers td{border:0;padding:.05em .7em .05em 0;min-width:0}
+.resmon.resmon .answers .w{text-align:left;white-space:normal}
 .resmon .tile b{display:block;font-size:1.25em;font-weight:600}
 .resmon .note{opacity:.7}
 .resmon .bar{background:#4c78a833;height:100%}
@@ -35,10 +38,18 @@ def table(headers, rows, left=1):
     return f"<table><thead>{line(headers, 'th')}</thead><tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"
 
 
-def tiles(pairs):
-    """Headline figures: (label, text)."""
+def tiles(triples):
+    """Headline figures: (label, text, small print)."""
     return '<div class="tiles">' + "".join(
-        f'<div class="tile">{escape(label)}<b>{escape(value)}</b></div>' for label, value in pairs) + "</div>"
+        f'<div class="tile">{escape(label)}<b>{escape(value)}</b><small class="note">{escape(small)}</small></div>'
+        for label, value, small in triples) + "</div>"
+
+
+def definitions(triples):
+    """A line each: (label, value, text)."""
+    return '<table class="answers">' + "".join(
+        f'<tr><td class="l note">{escape(label)}</td><td class="w"><b>{escape(value)}</b> {escape(text)}</td></tr>'
+        for label, value, text in triples) + "</table>"
 
 
 def details(summary, body):

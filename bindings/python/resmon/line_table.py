@@ -8,6 +8,7 @@ import os
 from collections import namedtuple
 from time import time
 
+from .line_cost import cost_of, excess_of
 from .line_track import MemoryTrack, Recorder, TimeTrack
 
 TimeRow = namedtuple("TimeRow", "line hits seconds text")
@@ -27,7 +28,7 @@ class LineTable:
         self.began = None  # called when a thread first runs the function
         self._globals = module_globals
         self._defined = time()
-        self._recorder = Recorder(code, self._track, self._begin)
+        self._recorder = Recorder(code, self._track, self._begin, cost_of)
 
     def _begin(self):
         if self.began is not None:
@@ -39,7 +40,7 @@ class LineTable:
         self.is_seen = True
         source = self._source()
         return [self._row(line, figures, source.get(line, ""))
-                for line, figures in self._recorder.totals().items() if figures[0]]
+                for line, figures in self._totals().items() if figures[0]]
 
     def clear(self):
         """Forgets the figures; the next call begins anew."""
@@ -47,7 +48,7 @@ class LineTable:
         self.is_seen = False
 
     def has_figures(self):
-        return any(figures[0] for figures in self._recorder.totals().values())
+        return any(figures[0] for figures in self._totals().values())
 
     def after_fork(self):
         self.is_seen = False
@@ -55,11 +56,11 @@ class LineTable:
 
     def to_pandas(self):
         """The rows as a pandas.DataFrame."""
-        try:
-            from pandas import DataFrame
-        except ImportError as error:
-            raise ImportError("to_pandas() needs pandas: pip install pandas") from error
-        return DataFrame(self.rows, columns=self._row_type._fields)
+        from .frames import wanted
+        return wanted("pandas", "to_pandas()").DataFrame(self.rows, columns=self._row_type._fields)
+
+    def _totals(self):
+        return self._recorder.totals()
 
     def __repr__(self):
         lines = [*self._title(), ""]
@@ -137,12 +138,24 @@ class LineTimes(LineTable):
     def __init__(self, name, code, module_globals):
         super().__init__(name, code, module_globals)
         self.unit = 1e-6
+        self._excess = 0, 0  # of an event, as known when there were so many
+
+    def _seconds(self, figures):
+        return max(figures[1] + figures[0] * self._excess[1], 0) / 1e9
+
+    def _totals(self):
+        """One correction for all that is shown of the same figures."""
+        recorder, totals = self._recorder, super()._totals()
+        hits = sum(figures[0] for figures in totals.values())
+        if hits != self._excess[0]:
+            self._excess = hits, excess_of(recorder.code, recorder.cost)
+        return totals
 
     def _row(self, line, figures, text):
-        return TimeRow(line, figures[0], figures[1] / 1e9, text)
+        return TimeRow(line, figures[0], self._seconds(figures), text)
 
     def _title(self):
-        total = sum(figures[1] for figures in self._recorder.totals().values()) / 1e9
+        total = sum(map(self._seconds, self._totals().values()))
         return [f"Timer unit: {self.unit:g} s", "", f"Total time: {total:g} s", f"File: {self.file}",
                 f"Function: {self.function} at line {self.first_line}"]
 

@@ -184,7 +184,7 @@ def on_line(code, line):
         time = now - lost
         for track in tracks:
             track.line(line, time)
-        thread.lost = lost + clock() - now
+        thread.lost = lost + clock() - now + track.cost
 
 
 def _on_start(code, offset):
@@ -200,18 +200,22 @@ def _on_called(code, frame, line):
     now = clock()
     thread = local.thread
     lost = thread.lost
+    cost = 0
     for track in thread.monitored.get(id(code), ()):
         track.called(frame, now - lost, line)
-    thread.lost = lost + clock() - now
+        cost = track.cost
+    thread.lost = lost + clock() - now + cost
 
 
 def _on_return(code, offset, value):
     now = clock()
     thread = local.thread
     lost = thread.lost
+    cost = 0
     for track in thread.monitored.get(id(code), ()):
         track.returned(sys._getframe(1), now - lost)
-    thread.lost = lost + clock() - now
+        cost = track.cost
+    thread.lost = lost + clock() - now + cost
 
 
 # sys.settrace: one function for calls, and one for what happens in the frames that are profiled.
@@ -255,14 +259,16 @@ def _trace(frame, event, arg):
     thread = local.thread
     lost = thread.lost
     try:
-        tracks = thread.traced.get(id(frame.f_code), ())
+        tracks, cost = thread.traced.get(id(frame.f_code), ()), 0
         if event == "line":
             for track in tracks:
                 track.line(frame.f_lineno, now - lost)
+                cost = track.cost
         elif event == "return":
             for track in tracks:
                 track.returned(frame, now - lost)
-        thread.lost = lost + clock() - now
+                cost = track.cost
+        thread.lost = lost + clock() - now + cost
         return _trace
     except BaseException:
         thread.is_broken = True

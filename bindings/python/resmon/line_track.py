@@ -18,7 +18,7 @@ class Track:
     wrapper's.
     """
 
-    __slots__ = ("recorder", "cells", "cell", "idle", "paused", "is_fresh", "is_monitored", "__weakref__")
+    __slots__ = ("recorder", "cells", "cell", "idle", "paused", "is_fresh", "is_monitored", "cost", "__weakref__")
     order = 0
 
     def __init__(self, recorder, cells):
@@ -28,6 +28,7 @@ class Track:
         self.paused = []
         self.is_fresh = False  # the wrapper has called the function, which has not started yet
         self.is_monitored = False  # its events come from sys.monitoring
+        self.cost = recorder.cost  # of an event, outside of it
 
     def line(self, line, time):
         self.charge(time)
@@ -228,9 +229,11 @@ def _read_rss():
 class Recorder:
     """The figures of one code object, over all threads."""
 
-    def __init__(self, code, make_track, began):
+    def __init__(self, code, make_track, began, cost_of=None):
         self.code = code
         self.make_track = make_track
+        self.cost = 0  # of an event, outside of it, in nanoseconds
+        self.cost_of = cost_of  # tells that of a code object; None: it is left at 0
         self.began = began  # called when there is something to show
         self.no_peak = None  # why there are no peaks
         self.has_baseline = False
@@ -247,6 +250,9 @@ class Recorder:
             return self._new_track()
 
     def _new_track(self):
+        with self.lock:
+            if self.cost_of is not None:
+                self.cost, self.cost_of = self.cost_of(self.code), None
         cells = {}
         track = self.make_track(self, cells)
         with self.lock:

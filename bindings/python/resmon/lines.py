@@ -20,6 +20,7 @@ import warnings
 import weakref
 
 from . import line_trace
+from .errors import ArgumentTypeError
 from .line_table import LineMemory, LineTimes
 from .line_trace import enter, leave
 
@@ -72,7 +73,7 @@ def _decorate(function, make_table, **options):
     inner = _innermost(function)
     if inner is None:
         name = "profile_lines" if make_table is LineTimes else "profile_memory"
-        raise TypeError(f"{name}() needs a function that is written in Python, not {function!r}: "
+        raise ArgumentTypeError(f"{name}() needs a function that is written in Python, not {function!r}: "
                         "put it directly above the def")
     table = _table(inner, make_table)
     for name, value in options.items():

@@ -4,9 +4,9 @@ import threading
 import weakref
 
 from . import html
-from .errors import Error
+from .errors import ArgumentError, Error
 from .frames import wanted
-from .run_html import head
+from .run_html import small
 
 
 class _Renewal:
@@ -26,7 +26,7 @@ class _Renewal:
                 return
             is_running = monitor.state == "running"
             try:
-                self._handle.update(_Html(html.wrap(head(monitor._get_run()))))
+                self._handle.update(_Html(html.wrap(small(monitor._get_run()))))
             except Error:
                 return  # freed, or in the child of a fork
             del monitor
@@ -49,9 +49,9 @@ def show(monitor, seconds):
     """Shows the figures of a monitor, and keeps them up to date."""
     display = wanted("IPython.display", "live()", "ipython")
     if not seconds > 0:
-        raise ValueError(f"live: {seconds!r} is no time in seconds")
+        raise ArgumentError(f"live: {seconds!r} is no time in seconds")
     if monitor.state == "new":
         monitor.start()
-    handle = display.display(_Html(html.wrap(head(monitor._get_run()))), display_id=True)
+    handle = display.display(_Html(html.wrap(small(monitor._get_run()))), display_id=True)
     if handle is not None and monitor.state == "running":
         _Renewal(monitor, handle, seconds)

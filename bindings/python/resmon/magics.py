@@ -5,10 +5,13 @@ import time
 
 from . import html, human
 from ._library import lib
-from .errors import BusyError, Error
+from .carbon import cost
+from .errors import ArgumentError, BusyError, Error
 from .frames import wanted
 from .monitor import Monitor
+from .options import current_place, set_place
 from .records import Record
+from .results import nearest
 from .run import Run
 from .watch import Watch
 
@@ -78,7 +81,7 @@ def _texts(cell):
     peak = human.bytes_text(cell.rss_peak_bytes)
     return [human.seconds_text(cell.wall_s), human.seconds_text(cell.cpu_s),
             peak if cell.rss_is_exact or peak == human.UNKNOWN else "~" + peak, human.bytes_text(cell.read_bytes),
-            human.bytes_text(cell.write_bytes), human.prefixed(cell.energy_j, "J"), human.prefixed(cell.gco2eq, "g")]
+            human.bytes_text(cell.write_bytes), human.text_of(cell.energy_j, "J"), human.text_of(cell.gco2eq, "g")]
 
 
 def _line(cell):
@@ -93,7 +96,7 @@ class _Account:
 
     def __init__(self):
         self._monitor = Monitor(interval=1.0, domains="process+tree+cpu+energy", scopes=False, name="notebook",
-                                max_events=0)
+                                events=0, carbon=current_place(in_notebook=True))
         self._monitor.start()
         self._watch = None
         self._before = None
@@ -103,10 +106,9 @@ class _Account:
         self._monitor.sample_now()
         run = Run._own(self._monitor._take(lib.monitor_summary))
         energy, headline, summary = run.energy, run.headline, run.summary
-        tree_j = energy.tree_j if energy else _NAN
         self._children_s = summary["tree.cpu.time"].last - summary["proc.cpu.time"].last
         return {"read_bytes": headline["read_bytes"], "write_bytes": headline["write_bytes"],
-                "energy_j": tree_j, "gco2eq": energy.tree_gco2eq if energy else _NAN}
+                "energy_j": energy.tree_j if energy else _NAN}
 
     def begin(self):
         """Before a cell."""
@@ -132,6 +134,9 @@ class _Account:
         for name, value in after.items():
             difference = value - self._before[name]
             setattr(cell, name, max(difference, 0.0) if math.isfinite(difference) else _NAN)
+        # By the place that counts now, also where it was said after %resmon on.
+        known = math.isfinite(cell.energy_j)
+        cell.gco2eq = cost(cell.energy_j, current_place(in_notebook=True)).gco2eq if known else _NAN
         return cell
 
     def close(self):
@@ -150,15 +155,21 @@ class Magics:
     # ---- %resmon --------------------------------------------------------------------------------
 
     def line(self, line):
-        """%resmon on | off | table | last | clear"""
+        """%resmon on [PLACE] | off | table | last | clear
+
+        PLACE, "FR" or gCO2eq per kWh, is where the machine stands, for all that is reckoned from now on.
+        """
         words = {"on": self._on, "off": self._off, "table": lambda: self.cells, "": lambda: self.cells,
                  "last": lambda: self.cells[-1] if len(self.cells) else None, "clear": self.cells.clear}
-        word = line.strip()
-        if word not in words:
-            raise ValueError(f"%resmon {word}: one of {', '.join(filter(None, words))} is wanted")
-        return words[word]()
+        word, *more = line.split() or [""]
+        if word not in words or len(more) > (word == "on"):
+            raise ArgumentError(f"%resmon {line.strip()}: one of {', '.join(filter(None, words))} is wanted"
+                                f"{nearest(word, words, '')}")
+        return words[word](*more)
 
-    def _on(self):
+    def _on(self, place=None):
+        if place is not None:
+            set_place(float(place) if place.replace(".", "", 1).isdigit() else place)
         if self._account is None:
             self._account = _Account()
             self._shell.events.register("pre_run_cell", self._before_cell)
@@ -191,22 +202,23 @@ class Magics:
     # ---- %%resmon -------------------------------------------------------------------------------
 
     def cell(self, line, source):
-        """%%resmon [-i SECONDS] [-s METERS] [-n NAME] [-q] [-p]: runs the cell under a monitor.
+        """%%resmon [-i SECONDS] [-s METERS] [-o NAME] [-q] [-p]: runs the cell under a monitor.
 
-        -i between samples (0.05); -s what scopes measure (wall+cpu+rss); -n a variable for the monitor (_resmon);
+        -i between samples (0.05); -s what scopes measure (wall+pcpu+cpu+rss); -o a variable for the monitor (_resmon);
         -q shows nothing; -p draws the plot.  A cell that awaits cannot be run so.
         """
         options = _parsed(line)
+        common = {"interval": options["i"], "name": "cell", "carbon": current_place(in_notebook=True)}
         try:
-            monitor = Monitor(interval=options["i"], scopes=options["s"], name="cell")
+            monitor = Monitor(scopes=options["s"], **common)
             monitor.start()
         except BusyError:
-            monitor = Monitor(interval=options["i"], scopes=False, name="cell").start()
+            monitor = Monitor(scopes=False, **common).start()
         try:
             with monitor:
                 value = self._run(source)
         finally:
-            self._shell.user_ns[options["n"]] = monitor
+            self._shell.user_ns[options["o"]] = monitor
             if not options["q"]:
                 wanted("IPython.display", "%%resmon", "ipython").display(monitor)
         if options["p"]:
@@ -228,16 +240,19 @@ class Magics:
         return None if source.rstrip().endswith(";") else value
 
 
+_USAGE = "it takes -i SECONDS, -s METERS, -o NAME, -q and -p"
+
+
 def _parsed(line):
     import getopt
     import shlex
-    options = {"i": 0.05, "s": "wall+cpu+rss", "n": "_resmon", "q": False, "p": False}
+    options = {"i": 0.05, "s": "wall+pcpu+cpu+rss", "o": "_resmon", "q": False, "p": False}
     try:
-        given, rest = getopt.getopt(shlex.split(line), "i:s:n:qp")
+        given, rest = getopt.getopt(shlex.split(line), "i:s:o:qp")
     except getopt.GetoptError as error:
-        raise ValueError(f"%%resmon: {error}; it takes -i SECONDS, -s METERS, -n NAME, -q and -p") from None
+        raise ArgumentError(f"%%resmon: {error}; {_USAGE}") from None
     if rest:
-        raise ValueError(f"%%resmon: {rest[0]!r} is no option; it takes -i SECONDS, -s METERS, -n NAME, -q and -p")
+        raise ArgumentError(f"%%resmon: {rest[0]!r} is no option; {_USAGE}")
     for flag, value in given:
         options[flag[1]] = True if flag in ("-q", "-p") else float(value) if flag == "-i" else value
     return options

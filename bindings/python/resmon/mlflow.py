@@ -1,28 +1,36 @@
 # SPDX-License-Identifier: MIT
-"""MLflow: to the active run of the mlflow package when there is one, through the library's own sink."""
+"""MLflow: to the active run of the mlflow package when there is one.
+
+To a server through the library's own sink; to a store that no server stands before (``sqlite:///mlflow.db``, which is the
+mlflow package's default, or a directory) through the package: what the sink would have sent is put into a spool file, and
+given to it from there.
+"""
+import contextlib
+import json
 import os
+import shutil
 import sys
+import tempfile
+import weakref
 from ctypes import byref
 
 from . import _abi
 from ._library import encoded, lib
-from .errors import ArgumentError
+from .errors import Error, FormatError, InputOutputError, NotFoundError, RemoteError, warn
+from .options import sink_text
+
+_SERVERS = ("http://", "https://")
+_STORES = ("file:", "sqlite:", "mysql", "postgresql", "mssql", "databricks")  # what the mlflow package writes to itself, or a path
 
 
 def _active():
-    """Run and server of the mlflow package, if the program uses it."""
+    """Run and server of the mlflow package, if the program uses it; where a run would go if the program started one."""
     package = sys.modules.get("mlflow")
     if package is None or not hasattr(package, "active_run"):
-        return {}
-    run, uri = package.active_run(), package.get_tracking_uri()
-    if run is None:
-        # Where a run would go if the program started one.
-        return {"tracking_uri": uri} if str(uri).startswith(("http://", "https://")) else {}
-    if not str(uri).startswith(("http://", "https://")):
-        raise ArgumentError(f"mlflow: the active run {run.info.run_id} is kept in {uri}, and results can be sent to a server "
-                            "only: start one over the same store (mlflow server --backend-store-uri "
-                            f"{uri}), and mlflow.set_tracking_uri('http://127.0.0.1:5000')")
-    return {"tracking_uri": uri, "run_id": run.info.run_id}
+        uri = os.environ.get("MLFLOW_TRACKING_URI", "")
+        return {"tracking_uri": uri} if uri and not uri.startswith(_SERVERS) else {}
+    run = package.active_run()
+    return {"tracking_uri": str(package.get_tracking_uri()), **({"run_id": run.info.run_id} if run is not None else {})}
 
 
 def resolved(value):
@@ -31,20 +39,189 @@ def resolved(value):
         return _active()
     if isinstance(value, dict):
         return {**(_active() if "run_id" not in value and "tracking_uri" not in value else {}), **value}
-    return {"tracking_uri": value}
+    return {"tracking_uri": os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else value}
+
+
+# ---- stores without a server ----------------------------------------------------------------------
+
+
+def is_store(options):
+    """Whether the tracking URI is of a store that the mlflow package writes to itself."""
+    uri = options.get("tracking_uri")
+    return (isinstance(uri, str) and bool(uri) and (uri.lower().startswith(_STORES) or "://" not in uri)
+            and not options.get("spool_only"))
+
+
+class Store:
+    """A store behind the mlflow package, and the spool file that is on its way there."""
+
+    def __init__(self, options):
+        from .frames import available
+        self._uri = options["tracking_uri"]
+        available("mlflow", f"a run in {self._uri}")
+        self._kept = os.path.abspath(options.get("spool") or f"resmon-mlflow-{os.getpid()}.spool")
+        self._directory = tempfile.mkdtemp(prefix="resmon-mlflow-")
+        self._forget = weakref.finalize(self, _remove_empty, self._directory, os.getpid())
+        self._forget.atexit = False  # a monitor that nobody stopped delivers at exit, after that
+        self._spool = os.path.join(self._directory, "spool")
+        self.options = {**options, "spool": self._spool, "spool_only": True, "no_spool": None}
+
+    def deliver(self):
+        """Gives the package what is there; what it does not take stays in a file."""
+        try:
+            if os.path.exists(self._spool):
+                _deliver(self._uri, self._spool)
+                os.remove(self._spool)
+        except Error as error:
+            kept = _keep(self._spool, self._kept)
+            raise type(error)(f"{error}; the results wait in {kept}: resmon.mlflow.replay({kept!r}, "
+                              f"tracking_uri={self._uri!r})") from error
+        finally:
+            self._forget()
+
+
+def _remove_empty(directory, owner):
+    """Not in the child of a fork: the parent has something to put there."""
+    if owner == os.getpid():
+        with contextlib.suppress(OSError):
+            os.rmdir(directory)
+
+
+def _keep(path, wanted_path):
+    """Moves a spool file to where it was wanted, or beside other files there; it stays where that cannot be written."""
+    root, end = os.path.splitext(wanted_path)
+    for number in range(1000):
+        to = wanted_path if number == 0 else f"{root}-{number}{end}"
+        try:
+            number_of_file = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)  # as the library's own
+        except FileExistsError:
+            continue
+        except OSError:
+            break
+        try:
+            with open(number_of_file, "wb") as target, open(path, "rb") as source:
+                shutil.copyfileobj(source, target)
+        except OSError:
+            os.unlink(to)
+            break
+        os.remove(path)
+        return to
+    return path
+
+
+def _lines(path):
+    """The address of a spool file, and its requests: (call, path, body)."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            words = file.readline().split(" ", 2)
+            if words[:2] != ["resmon-mlflow-spool", "1"] or len(words) != 3:
+                raise FormatError(f"{path} is no spool file of MLflow requests that this version knows")
+            entries = [json.loads(line[2:]) for line in file]
+        address = json.loads(words[2])
+        if not isinstance(address.get("run_id"), str):
+            raise FormatError(f"{path} does not say where to")
+        return address, [(entry["call"], entry["path"], entry["body"]) for entry in entries]
+    except OSError as error:
+        raise (NotFoundError if isinstance(error, FileNotFoundError) else InputOutputError)(
+            f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"the spool file {path} is garbled: {error}") from None
+
+
+def _body(text):
+    """The members of a request: what stands behind the run's id."""
+    return json.loads("{" + text if not text.startswith("{") else text)
+
+
+def _run_of(client, address):
+    if address["run_id"]:
+        return address["run_id"]
+    body = _body(address["create"])
+    experiment = address["experiment_id"]
+    if address["experiment"]:
+        known = client.get_experiment_by_name(address["experiment"])
+        experiment = known.experiment_id if known is not None else client.create_experiment(address["experiment"])
+    tags = {tag["key"]: tag["value"] for tag in body["tags"]}
+    uuid = address.get("uuid")
+    made = client.search_runs([experiment or "0"], f"tags.`resmon.uuid` = '{uuid}'", max_results=1) if uuid else ()
+    if made:  # by a delivery that came halfway
+        return made[0].info.run_id
+    return client.create_run(experiment or "0", body["start_time"], tags, body["run_name"]).info.run_id
+
+
+def _log(client, run_id, body):
+    from mlflow.entities import Metric, Param, RunTag
+    client.log_batch(run_id, [Metric(m["key"], float(m["value"]), m["timestamp"], m["step"]) for m in body.get("metrics", ())],
+                     [Param(p["key"], p["value"]) for p in body.get("params", ())],
+                     [RunTag(t["key"], t["value"]) for t in body.get("tags", ())])
+
+
+def _deliver(uri, path):
+    """The id of the run, and how many requests there were."""
+    from .frames import wanted
+    address, entries = _lines(path)
+    client_of = wanted("mlflow", f"a run in {uri}").MlflowClient
+    try:
+        client = client_of(tracking_uri=uri)
+        run_id = _run_of(client, address)
+        for call, place, text in entries:
+            _CALLS[call](client, run_id, place, text)
+    except Exception as error:  # pylint: disable=broad-except
+        raise RemoteError(f"mlflow: the store {uri} did not take the results: {type(error).__name__}: {error}") from error
+    return run_id, len(entries)
+
+
+def _update(client, run_id, body):
+    client.set_terminated(run_id, body["status"], body["end_time"])
+
+
+def _log_params(client, run_id, body):
+    """Those of a run that was there already: MLflow takes no second value for one, and they are not worth a failure."""
+    from mlflow.exceptions import MlflowException
+    for param in body["params"]:
+        try:
+            client.log_param(run_id, param["key"], param["value"])
+        except MlflowException as error:
+            warn(f"mlflow: {param['key']} is left as it is: {error}")
+
+
+def _describe(client, run_id, body):
+    """What the page shows of the run at its top, unless the user has said something there."""
+    if body["key"] not in client.get_run(run_id).data.tags:
+        client.set_tag(run_id, body["key"], body["value"])
+
+
+_CALLS = {
+    "log-batch": lambda client, run_id, place, text: _log(client, run_id, _body(text)),
+    "params": lambda client, run_id, place, text: _log_params(client, run_id, _body(text)),
+    "artifact": lambda client, run_id, place, text: client.log_text(run_id, text, place),
+    "set-tag": lambda client, run_id, place, text: _describe(client, run_id, _body(text)),
+    "update": lambda client, run_id, place, text: _update(client, run_id, _body(text)),
+}
+
+
+# ---- runs that are there, and files ---------------------------------------------------------------
 
 
 def push(run, **options):
     """Sends a run that is there to MLflow: a document, or the recording of a job that was killed.  Options are those
     of ``Monitor(mlflow={...})``; blocks until it is sent or put away."""
-    from .sinks import options_of
-    kept = []
-    lib.run_push_mlflow(run._get_run(), byref(options_of("mlflow", options, kept)))
+    options = resolved(options)
+    store = Store(options) if is_store(options) else None
+    lib.run_push_mlflow_text(run._get_run(), sink_text("mlflow", options if store is None else store.options))
+    if store is not None:
+        store.deliver()
 
 
 def replay(path, **options):
     """Sends what a spool file holds, as a server that could not be reached has missed it; {"sent": ..., ...}."""
-    from .sinks import options_of
-    kept, info = [], _abi.MlflowReplayInfo()
-    lib.mlflow_replay(encoded(os.fspath(path), "path"), byref(options_of("mlflow", options, kept)), byref(info))
+    options, path = resolved(options), os.fsdecode(encoded(path, "path") or b"")
+    if is_store(options):
+        run_id, count = _deliver(options["tracking_uri"], path)
+        os.remove(path)
+        return {"requests": count, "sent": count, "refused": 0, "run_id": run_id}
+    info = _abi.MlflowReplayInfo()
+    lib.mlflow_replay_text(os.fsencode(path), sink_text("mlflow", options), byref(info))
     return {"requests": info.requests, "sent": info.sent, "refused": info.refused, "run_id": info.run_id.decode()}

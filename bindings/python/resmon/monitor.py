@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The object that observes: ``with resmon.Monitor() as m: ...``."""
 import atexit
-import ctypes
 import os
 import sys
 import warnings
@@ -10,29 +9,36 @@ from _thread import RLock
 from ctypes import byref, c_void_p
 
 from . import _abi, records, sinks
-from ._library import encoded, lib
-from .errors import BusyError, Error, ResmonWarning, StateError
-from .options import carbon_options, combined, milliseconds
+from ._library import encoded, lib, take_text
+from .errors import ArgumentTypeError, BusyError, Error, StateError, warn
+from .options import carbon_options, current_place, note_place, place_of, text_of
+from .options import sinks as sink_kinds
 from .run import Recorded, Run
-
-_IDLE = {"active": 0, "none": _abi.FLAG_IDLE_NONE, "allocated": _abi.FLAG_IDLE_ALLOCATED}
-
-
-def _warn_of_unknown_place(options):
-    """A place that is in no table would pass for the world's average."""
-    found = _abi.CarbonIntensity()
-    lib.carbon_find(byref(options), byref(found))
-    named = options.country or options.cloud_region
-    if named and _abi.BASES.get(found.basis) == "world":
-        warnings.warn(f"carbon: {named.decode('utf-8', 'replace')!r} is a place that no table has: CO2eq is reckoned with the "
-                      f"world's average, {found.g_per_kwh:.0f} g/kWh.  Countries are ISO 3166 codes or English names",
-                      ResmonWarning, stacklevel=3)
 
 
 def _default_name():
     notebook = os.environ.get("JPY_SESSION_NAME") if "ipykernel" in sys.modules else None
     script = sys.argv[0] if sys.argv and "ipykernel" not in sys.modules else "notebook"
     return os.path.basename(notebook or script)
+
+
+_SCOPES = {True: "all", False: "none"}
+
+
+def _options_text(options, has_trace):
+    """The options of a monitor, without its sinks, as the library reads them."""
+    own = {key: value for key, value in options.items() if key not in sink_kinds() and key != "carbon"}
+    if isinstance(own.get("scopes"), bool):
+        own["scopes"] = _SCOPES[own["scopes"]]
+    if own.get("name") is None:
+        own["name"] = _default_name()
+    if own.get("events") is None and not has_trace and own.get("scopes") != "none":
+        own["events"] = 1024
+    elif own.get("events") == 0:
+        del own["events"]
+    place = options.get("carbon") if options.get("carbon") is not None else current_place()
+    parts = text_of("monitor", own), text_of("carbon", place_of(place), "carbon.") if place is not None else b""
+    return b",".join(filter(None, parts))
 
 
 class Monitor(Recorded):
@@ -47,91 +53,107 @@ class Monitor(Recorded):
 
     What it knows is asked as of a :class:`Run` (``m.summary``, ``m.scopes``, ``m.to_pandas()``), also while it runs.
 
-    :param interval: seconds between samples, from 0.001
-    :param scopes: what scopes measure, "wall+cpu+rss+io+perf", or True for all of it; they are this monitor's then, or
-        BusyError.  None: the wall clock, if no other monitor has the scopes; False: leaves them alone.  CPU time is of
-        the thread that is in the scope; RSS and I/O are of the process
-    :param domains: what is sampled, "process+tree+cgroup+node", also "cpu", "memory", "psi", "disk", "net", "energy",
-        "gpu", "all" (the default)
-    :param counters: performance counters of the process and what it starts: "default", "l2", "l3", "l2cache", "l3cache",
-        "flops", "memory" and names of events, joined by "+"
-    :param scope_counters: events counted in each scope, joined by "+": "instructions+cycles"
-    :param name: of the run; by default that of the script or notebook
-    :param pid: process to observe, by default this one
-    :param carbon: where the machine stands: "FR", gCO2eq per kWh as a number, or a dict of country, region,
-        cloud_provider, cloud_region, g_per_kwh, pue, wue
-    :param record: flight recorder: a file that is the run up to the last sample, whatever kills the program
-    :param json, csv, trace, openmetrics, emissions: files to be written; a path, or a dict with path and options: of json
-        and trace interval (seconds between renewals), of csv whole_run, of emissions process
-    :param mlflow: True: to the active run of the mlflow package, else as MLflow's variables say; an URI; or a dict of
-        tracking_uri, experiment, run_id, run_name, series, spool, timeout and so on (a wrong key lists them all)
-    :param prometheus: directory for node_exporter, or a dict of directory, interval, labels, keep
-    :param pushgateway: URL, or a dict of url, job, interval, labels
+    Options have the names, bounds and defaults that they have in C and in the variable RESMON; None is the default.
+    Durations are seconds, or texts such as "100ms"; names are "a+b" or a sequence. A sink is a value of
+    its main option, or a dict of its options: ``json="run.json"``, ``json={"path": "run.json", "interval": 10}``. A wrong
+    name, or a value out of bounds, is an :class:`~resmon.errors.Error` that says what was meant, or is allowed.
+    ``resmon.keywords()`` is the list with all options of the sinks. What is more in Python:
+
+    :param scopes: True for all meters, False for none. They are this monitor's then, or BusyError
+    :param name: by default that of the script or notebook
+    :param events: by default 1024, for the timeline of plots; 0: none, but for a trace
+    :param carbon: where the machine stands: "FR", gCO2eq per kWh as a number, or a dict; resmon.carbon.set_place() says it
+        for all
+    :param mlflow: True: to the active run of the mlflow package, else as MLflow's variables say
     :param on_sample: called with each :class:`~resmon.sinks.Sample` from a thread of the library
-    :param rows: of the table, even; 0: 400.  When it is full, neighbours merge and the interval of a row doubles
-    :param smaps: PSS and USS, every 30 s or slower
-    :param idle: who bears the energy of processors that idle: "active" (as the energy in use), "none", "allocated"
-    :param max_events: newest scope instances kept one by one of each thread, for traces and the timeline of plots;
-        0: none
-    :param max_overhead: share of a CPU that sampling may take (0.01); expensive sources are read less often
-    :param max_meter_share: share of a scope's time that a meter of it may cost (0.01)
-    :param max_tags, max_scope_paths, max_scope_threads, max_scope_depth: bounds of what is kept; 0: the library's
-    :param stop_timeout: seconds that stop() waits for sinks at most (10)
-    :param fs_root: directory to read proc/ and sys/ below
-    :param stacks: what stacks are sampled of, "cpu+memory+peak": CPU time, growth of memory, all threads at the highest
-        memory; of Python code they have the interpreter's C functions
-    :param stack_hz: samples per second of each thread's CPU time, to 1000; 0: 99
-    :param fault_period: page faults for each sample of memory; 0: 64
-    :param folded, folded_memory, speedscope, pprof: files of stacks to be written; a path, or a dict of path and interval.
-        Without ``stacks`` they say what is sampled
+
+    .. generated: keywords
+    :param domains: what is sampled; process, tree, cgroup, node, cpu, memory, psi, disk, net, energy, gpu, all;
+        default all
+    :param scopes: what scopes measure: pcpu is CPU time of the process and its children, cpu that of the thread; none
+        leaves them alone; wall, cpu, pcpu, rss, io, perf, all, none; default wall, unless another monitor has the
+        scopes
+    :param name: a name for the run
+    :param record: keep the run in this file: readable after SIGKILL, abort or an OOM kill, on the same machine to the
+        last sample, elsewhere as of the last copy (5 s at most); give %p in the path to programs that start others,
+        %r to those with ranks; default none
+    :param stacks: sample stacks: of CPU time, of growth of memory, of all threads at high memory; cpu, memory, peak,
+        all; default none
+    :param stack_hz: samples of stacks for each second of a thread's CPU time; 1 to 1000 Hz; default 99 Hz
+    :param fault_period: page faults for each sample of growth of memory; 1 to 1000000; default 64
+    :param counters: performance counters of the program, joined by +: default, l2, l3, l2cache, l3cache, flops,
+        memory, and names of events; default none
+    :param scope_counters: events counted in each scope, at most 8, joined by +; default the group default, with
+        scopes=perf
+    :param smaps: PSS and USS too, every 30 s or slower
+    :param idle: what of the energy of processors that idle the program bears: as much as it used of the machine's
+        capacity, none of it, or that of the processors that it may run on; used, none, allocated; default used
+    :param pid: another process to observe; 1 to 2147483647; default this process
+    :param cgroup: a control group to observe, by its path: who is in it and in those below it; default none
+    :param each: a row for each process that the observed one starts: when it ran, CPU time, highest RSS, how it ended
+    :param command: the command line that the run shows, in place of the program's own, which may hold secrets;
+        default as /proc has it
+    :param rows: rows of the table, an even number; when it is full, neighbours merge and the interval of a row
+        doubles; 2 to 1048576; default 400
+    :param events: newest scope instances kept one by one for each thread; 1 to 1048576; default none; for a trace
+        4096
+    :param tags: newest tags kept; 1 to 1048576; default 1024
+    :param scope_paths: pairs of thread and call path that scopes have room for; 8 to 1048576; default 2048
+    :param scope_threads: threads with scopes at the same time; 1 to 65536; default 256
+    :param scope_depth: nesting of scopes; 1 to 256; default 64
+    :param max_overhead: share of one CPU that sampling may take; beyond it, expensive sources are read less often,
+        and samples are taken less often; above 0 to 1; default 0.01
+    :param max_meter_share: share of a scope's time that a meter of it may cost; beyond it, calls go without; above 0
+        to 1000000000; default 0.01
+    :param stop_timeout: how long the end of a run waits for sinks at most; 1 ms to 24 h; default 10 s
+    :param fs_root: directory to read proc/ and sys/ below; default /
+    :param carbon: where the machine stands, with country, region, cloud_provider, cloud_region, g_per_kwh, pue, wue,
+        codecarbon, no_site
+    :param json: the run document; its path, or a dict, also with interval, final_only, late
+    :param csv: the table, a line for each sample; its path, or a dict, also with whole_run
+    :param emissions: a line of codecarbon's emissions.csv, at the end; its path, or a dict, also with process
+    :param trace: a trace of scopes and counters for Perfetto; keeps the newest 4096 scopes of each thread (32 MiB
+        more of address space), or events=; its path, or a dict, also with interval
+    :param mlflow: a run on an MLflow server, by default that of MLFLOW_TRACKING_URI; its tracking_uri, or a dict,
+        also with experiment, experiment_id, run_id, run_name, user, password, token, ca_path, client_cert, workspace,
+        spool, node_index, batch_metrics, interval, timeout, budget, series, no_artifact, spool_only, model_metrics,
+        no_spool, finish, insecure_tls
+    :param prometheus: a file for node_exporter while the program runs; its directory, or a dict, also with interval,
+        keep, no_node, no_job, no_pid, label
+    :param pushgateway: a push to a Pushgateway, at the end; its url, or a dict, also with job, interval, timeout,
+        ca_path, insecure_tls, label
+    :param openmetrics: the whole run with timestamps, at the end, to be back-filled into Prometheus; its path
+    :param folded: stacks of CPU time as lines for flamegraph.pl; its path, or a dict, also with interval
+    :param folded_memory: stacks of growth of memory as lines for flamegraph.pl; its path, or a dict, also with
+        interval
+    :param folded_file: stacks at which pages of files became resident, as lines for flamegraph.pl; its path, or a
+        dict, also with interval
+    :param speedscope: stacks for speedscope.app; its path, or a dict, also with interval
+    :param pprof: stacks for go tool pprof; its path, or a dict, also with interval
+    .. generated: end
     """
 
     _free = staticmethod(lib.monitor_free)
     _stop_library = staticmethod(lib.monitor_stop)
 
-    def __init__(self, interval=0.1, *, scopes=None, domains=None, name=None, pid=0, carbon=None, record=None, json=None,
-                 csv=None, trace=None, openmetrics=None, emissions=None, mlflow=None, prometheus=None, pushgateway=None,
-                 on_sample=None, rows=0, smaps=False, idle="active", max_events=1024, max_overhead=0.0,
-                 max_meter_share=0.0, max_tags=0, max_scope_paths=0, max_scope_threads=0, max_scope_depth=0,
-                 stop_timeout=0.0, fs_root=None, stacks=None, stack_hz=0, fault_period=0, folded=None, folded_memory=None,
-                 speedscope=None, pprof=None, counters=None, scope_counters=None):
+    def __init__(self, interval=None, *, on_sample=None, **options):
         self._as_parameter_ = None
         self._state = "new"
         self._final = None
         self._pid = os.getpid()
-        self._kept = []  # what the library reads while the monitor lives
-        self._callbacks = []
+        self._callbacks, self._stores = [], []
         self._lock = RLock()  # held while it is started or stopped: the library wants one thread at a time for that
-        if idle not in _IDLE:
-            raise ValueError(f"idle: there is no {idle!r}; there are {', '.join(_IDLE)}")
-        if trace is not None and max_events == 1024:
-            max_events = 4096
-        options = _abi.MonitorOptions(
-            interval_ms=max(milliseconds(interval, "interval"), 1) if interval else 0, max_rows=rows,
-            domains=combined(domains, _abi.DOMAINS, "domains") if domains is not None else 0,
-            flags=_IDLE[idle] | (_abi.FLAG_SMAPS if smaps else 0) | (_abi.FLAG_NO_SCOPES if scopes is False else 0),
-            pid=pid, scope_meters=combined(_abi.METERS if scopes is True else scopes, _abi.METERS, "scopes") if scopes else 0, max_overhead=max_overhead,
-            max_meter_share=max_meter_share, name=encoded(_default_name() if name is None else name, "name"), fs_root=encoded(fs_root, "fs_root"),
-            record=encoded(record, "record"), max_tags=max_tags, max_scope_paths=max_scope_paths,
-            max_scope_threads=max_scope_threads, max_scope_depth=max_scope_depth,
-            stop_timeout_ms=milliseconds(stop_timeout, "stop_timeout"), max_events=max_events,
-            counters=encoded(counters, "counters"), scope_counters=encoded(scope_counters, "scope_counters"))
-        if carbon is not None:
-            place = carbon_options(carbon)
-            options.carbon = ctypes.pointer(place)
-            _warn_of_unknown_place(place)
-        files = {"folded": folded, "folded_memory": folded_memory, "speedscope": speedscope, "pprof": pprof}
-        stacks = sinks.stacks_wanted(files) if stacks is None else stacks
-        options.stacks = combined(stacks, _abi.STACKS, "stacks") if stacks else 0
-        options.stack_hz, options.fault_period = stack_hz, fault_period
+        wanted = {kind: value for kind, value in options.items() if kind in sink_kinds() and value is not None and
+                  value is not False}
+        text = _options_text({**options, "interval": interval}, "trace" in wanted)
         handle = c_void_p()
-        lib.monitor_new(byref(options), byref(handle))
+        lib.monitor_new_text(text, byref(handle))
         self._as_parameter_ = handle
-        wanted = {"json": json, "csv": csv, "trace": trace, "openmetrics": openmetrics, "emissions": emissions,
-                  "mlflow": mlflow, "prometheus": prometheus, "pushgateway": pushgateway, **files}
+        if options.get("carbon") is not None:
+            carbon_options(options["carbon"])  # it refuses what is none
+            note_place(options["carbon"])
         for kind, value in wanted.items():
-            if value is not None and value is not False:
-                sinks.add(self, kind, value)
+            sinks.add(self, kind, value)
         if on_sample is not None:
             self.add_callback(on_sample)
 
@@ -140,6 +162,8 @@ class Monitor(Recorded):
     def start(self):
         """Takes the first sample and starts the sampling thread.  Once; gives the monitor itself."""
         with self._lock:
+            for remark in filter(None, take_text(lib.monitor_remarks, self).split("\n")):
+                warn(remark)
             try:
                 lib.monitor_start(self)
             except BusyError as busy:
@@ -164,9 +188,17 @@ class Monitor(Recorded):
                 raise  # it goes on as it was
             except Error as failure:
                 self._note_stopped()
+                self._deliver()
                 raise self._explained(failure) from None
             self._note_stopped()
+            self._deliver()
         return self
+
+    def _deliver(self):
+        """To what the library does not reach: stores of the mlflow package."""
+        stores, self._stores = self._stores, []
+        for store in stores:
+            store.deliver()
 
     def _explained(self, failure):
         """The library cannot know the text of an exception in a callback."""
@@ -186,11 +218,12 @@ class Monitor(Recorded):
     def __exit__(self, kind, error, _trace):
         if kind is not None and self._state == "running":
             self._note(kind, error)
+            self._note_end(error)
         try:
             self.stop()
         except Error as failure:
             # The program's own work is done, and its own exception matters more.
-            warnings.warn(f"the run was recorded, but: {failure}", ResmonWarning, stacklevel=2)
+            warn(f"the run was recorded, but: {failure}")
 
     def _note(self, kind, error):
         try:
@@ -198,6 +231,15 @@ class Monitor(Recorded):
             lib.monitor_tag(self, f"{kind.__name__}: {text}".rstrip(": ").encode("utf-8", "replace"))
         except Exception:  # pylint: disable=broad-except
             pass  # an exception that has no text must pass through all the same
+
+    def _note_end(self, error):
+        from .ends import end_of
+        end = end_of(error)
+        if end is not None:
+            try:
+                lib.monitor_set_end(self, byref(end))
+            except Error:
+                pass  # it is being stopped in another thread
 
     def __del__(self):
         handle = getattr(self, "_as_parameter_", None)
@@ -215,7 +257,7 @@ class Monitor(Recorded):
                 self._free(handle)
 
     def __reduce__(self):
-        raise TypeError("a monitor cannot be copied or pickled; its snapshot() can")
+        raise ArgumentTypeError("a monitor cannot be copied or pickled; its snapshot() can")
 
     @property
     def state(self):
@@ -242,7 +284,10 @@ class Monitor(Recorded):
         lib.monitor_sample_now(self)
 
     def snapshot(self):
-        """What was recorded so far, or in the end, as a Run that does not change any more."""
+        """What was recorded so far, or in the end, as a Run that does not change any more.
+
+        Frames of stacks have their functions and lines once the monitor has stopped; before, they are module and offset.
+        """
         return Run._own(self._take(lib.monitor_snapshot))
 
     def _take(self, function):
@@ -301,9 +346,12 @@ _running = weakref.WeakSet()
 
 def _stop_all():
     """Before the interpreter goes away: sinks call back into it."""
+    from .ends import uncaught
+    error = uncaught()
     for monitor in list(_running):
         if monitor._pid != os.getpid():
             continue
+        monitor._note_end(error)
         try:
             monitor.stop()
         except Error as failure:

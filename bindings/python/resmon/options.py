@@ -1,19 +1,186 @@
 # SPDX-License-Identifier: MIT
-"""Options as people write them, as the library takes them: names as bits, seconds as milliseconds, places."""
+"""Options as people write them, as the text that the library reads: "interval=0.1s,domains=process+tree".
+
+Names, types and values of options are the library's: its table is asked once, when the first option is said.
+"""
+import math
+import operator
+from collections.abc import Mapping
+from ctypes import byref, c_uint64
+from functools import lru_cache
+
 from . import _abi
-from ._library import set_field
+from ._library import encoded, lib, set_field, take_text, text
+from .errors import ArgumentError, ArgumentTypeError, warn
 
 
-def combined(names, table, what):
-    """"process+tree", or a sequence of names, as bits."""
-    bits = 0
-    for name in names.replace(",", "+").split("+") if isinstance(names, str) else names:
-        if name.strip() not in table:
-            raise ValueError(f"{what}: there is no {name!r}; there are {', '.join(table)}")
-        bits |= table[name.strip()]
-    if not bits:
-        raise ValueError(f"{what}: none is named; there are {', '.join(table)}")
-    return bits
+@lru_cache(maxsize=None)
+def table():
+    """{owner: {key: type}} of all options; owners are "monitor", "carbon", "environment" and the sinks."""
+    found, struct = {}, _abi.Option()
+    for index in range(lib.option_count()):
+        lib.option_at(index, byref(struct))
+        found.setdefault(text(struct.owner), {})[text(struct.key)] = text(struct.type)
+    return found
+
+
+@lru_cache(maxsize=None)
+def sinks():
+    """{name: main option} of all sinks."""
+    found, struct = {}, _abi.SinkKind()
+    for index in range(lib.sink_kind_count()):
+        lib.sink_kind_at(index, byref(struct))
+        found[text(struct.name)] = text(struct.main)
+    return found
+
+
+def keywords():
+    """All options of monitors and sinks, with bounds, defaults and help, as text."""
+    return take_text(lib.option_text)
+
+
+def bits(key, names):
+    """Names of an option, "cpu+rss" or a sequence, as bits."""
+    found = c_uint64()
+    lib.option_bits(key.encode(), _joined(names, key), byref(found))
+    return found.value
+
+
+@lru_cache(maxsize=None)
+def names_of(key):
+    """{name: bits} of an option of names."""
+    struct = _abi.Option()
+    for index in range(lib.option_count()):
+        lib.option_at(index, byref(struct))
+        if text(struct.key) == key and text(struct.type) == "names":
+            return {name: bits(key, name) for name in text(struct.values).split(", ") if name != "none"}
+    raise KeyError(key)
+
+
+# ---- values -----------------------------------------------------------------------------------------
+
+
+def _joined(names, what):
+    """"process+tree", or a sequence of names."""
+    names = names.replace(",", "+") if isinstance(names, str) else "+".join(map(_name, names))
+    return encoded("+".join(name.strip() for name in names.split("+")), what)
+
+
+def _name(name):
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"a name is to be a text, not {type(name).__name__}")
+    return name
+
+
+def _no_bool(value):
+    if isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _decimal(value, what):
+    """A number without an exponent, which the library does not read."""
+    try:
+        number = float(_no_bool(value))
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"{what}: a number is wanted, not {type(value).__name__}") from None
+    whole, _, places = f"{number:.15f}".partition(".")
+    return f"{whole}.{places}".rstrip("0").rstrip(".") if math.isfinite(number) else whole
+
+
+def _count(value, what):
+    try:
+        return str(operator.index(_no_bool(value)))
+    except TypeError:
+        raise ArgumentTypeError(f"{what}: a whole number is wanted, not {type(value).__name__}") from None
+
+
+_WRITERS = {
+    "duration": lambda value, what: _decimal(value, what) + "s",
+    "count": _count,
+    "share": _decimal,
+    "number": _decimal,
+}
+
+
+def _value(kind, value, what):
+    """The value of an option as the library reads it; None: it is not said."""
+    if kind == "duration" and isinstance(value, (int, float)) and 0 < value < 0.0005:
+        raise ArgumentError(f"{what}: {value!r} s is less than a millisecond")
+    if kind in _WRITERS and not isinstance(value, str):
+        return encoded(_WRITERS[kind](value, what), what)
+    if kind in ("names", "choice"):
+        return _joined(value, what)
+    return encoded(value, what)
+
+
+def _quoted(value):
+    return b'"' + value.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
+
+
+def _key(name, what):
+    if not isinstance(name, str) or not name.isascii() or not name.replace("_", "x").isalnum():
+        raise ArgumentError(f"{what}: {name!r} is no name of an option: letters, digits and '_'")
+    return name.encode()
+
+
+def _parts(kind, key, value, what):
+    """An option as parts of a text: none, one, or one for each label."""
+    name = _key(key.rpartition(".")[2], what)
+    if kind == "labels":
+        return [_key_of_label(key, label, what) + b"=" + _quoted(encoded(str(text_), what)) for label, text_ in
+                dict(value).items()]
+    if kind == "flag":
+        return [key.encode()] if value else []
+    if kind is None:  # nobody's: the library says what was meant
+        return [key.encode() + b'=""'] if name else []
+    written = _value(kind, value, what)
+    return [key.encode() + b"=" + _quoted(written)] if written is not None else []
+
+
+def _key_of_label(key, label, what):
+    return key.encode() + b"." + _key(str(label), what)
+
+
+def text_of(owner, values, prefix=""):
+    """{key: value} of an owner as a text.  None is not said; an option that nobody has stands there by its name."""
+    known, parts = table()[owner], []
+    for key, value in values.items():
+        if value is not None:
+            parts += _parts(known.get(key), prefix + key, value, f"{owner}: {key}" if owner != "monitor" else key)
+    return b",".join(parts)
+
+
+def sink_text(sink, value):
+    """The options of a sink from what a user gave: a value of its main option, or a dict."""
+    return text_of(sink, value if isinstance(value, dict) else {sinks()[sink]: value})
+
+
+# ---- places and times -------------------------------------------------------------------------------
+
+_places = {"set": None, "said": None}
+
+
+def set_place(place):
+    """Where the machine stands, for all who do not say it."""
+    if place is not None:
+        found = _abi.CarbonIntensity()
+        lib.carbon_find(byref(carbon_options(place)), byref(found))  # it refuses what is none
+        said = place_of(place)
+        named = said.get("country") or said.get("region") or said.get("cloud_region")
+        if named and _abi.BASES.get(found.basis) == "world":
+            warn(f"the place {named!r} is in no table: the world's average is taken, {found.g_per_kwh:.0f} g/kWh")
+    _places.update(set=place, said=None)
+
+
+def note_place(place):
+    """A monitor was told a place: notebooks that are told none go by the latest."""
+    _places["said"] = place
+
+
+def current_place(in_notebook=False):
+    """The place for who does not say one; None: as environment and site say."""
+    return _places["said"] if in_notebook and _places["set"] is None else _places["set"]
 
 
 def milliseconds(seconds, what):
@@ -21,29 +188,35 @@ def milliseconds(seconds, what):
     try:
         value = float(seconds) * 1000
     except (TypeError, ValueError):
-        raise ValueError(f"{what}: {seconds!r} is no time in seconds") from None
+        raise ArgumentError(f"{what}: {seconds!r} is no time in seconds") from None
     if not 0 <= value < 2 ** 63:
-        raise ValueError(f"{what}: {seconds!r} is no time in seconds")
+        raise ArgumentError(f"{what}: {seconds!r} is no time in seconds")
     if 0 < value < 1:
-        raise ValueError(f"{what}: {seconds!r} s is less than a millisecond")
+        raise ArgumentError(f"{what}: {seconds!r} s is less than a millisecond")
     return round(value)
 
 
-def carbon_options(place):
-    """Where the machine stands: "FR", gCO2eq per kWh as a number, or {"country": "FR", "region": ..., "pue": 1.2}."""
+def place_of(place):
+    """Where the machine stands as a dict: "FR" is a country, a number gCO2eq per kWh."""
     if isinstance(place, str):
-        place = {"country": place}
-    elif isinstance(place, (int, float)):
-        place = {"g_per_kwh": place}
-    place = dict(place)
-    flags = place.pop("flags", 0)
-    if place.get("g_per_kwh") == 0:
-        flags |= _abi.CARBON_ZERO
+        return {"country": place}
+    if isinstance(place, (int, float)) and not isinstance(place, bool):
+        return {"g_per_kwh": place}
+    if not isinstance(place, Mapping):
+        raise ArgumentTypeError(f"carbon: a country, gCO2eq per kWh, or a dict is wanted, not {type(place).__name__}")
+    return dict(place)
+
+
+def carbon_options(place):
+    """The same for functions that take a structure."""
+    place = place_of(place)
+    options = _abi.CarbonOptions(flags=_abi.CARBON_ZERO if place.get("g_per_kwh") == 0 else 0)
     known = {name for name, _ in _abi.CarbonOptions._fields_} - {"struct_size", "flags"}
     wrong = sorted(set(place) - known)
     if wrong:
-        raise ValueError(f"carbon: there is no {wrong[0]!r}; there are {', '.join(sorted(known))}")
-    options = _abi.CarbonOptions(flags=flags)
+        raise ArgumentError(f"carbon: there is no {wrong[0]!r}; there are {', '.join(sorted(known))}")
+    if place.get("pue") == 0:  # which says in the structure that it is not given
+        raise ArgumentError("carbon: pue: 0 is less than 1, that of a site which needs nothing besides its machines")
     for name, value in place.items():
         if value is not None:
             set_field(options, name, value, f"carbon: {name}")

@@ -2,32 +2,28 @@
 """The familiar figure: CPU, memory, read and write over time, tags as vertical labels, and more where there is more."""
 import math
 
-from . import human
+from . import human, views
+from .errors import ArgumentError
 from .frames import wanted
 
-# Each panel: title, unit, what is added for a rate, and its lines: (label, metric, series), where "power" is the
-# growth of a counter over a quarter of a second or more: energy counters, and models of it, move in steps that may be
-# longer than the time between samples.  A line whose metric was not measured, or never has a value, is left out.
-PANELS = {
-    "cpu": ("CPU (100 % = one CPU)", "%", "", (("process", "proc.cpu.percent", "value"),
-                                               ("with children", "tree.cpu.percent", "value"))),
-    "memory": ("memory (RSS)", "B", "", (("process", "proc.mem.rss", "value"), ("with children", "tree.mem.rss", "value"))),
-    "read": ("read", "B", "/s", (("from storage", "tree.io.read_bytes", "mean"),
-                                 ("by read calls", "tree.io.read_chars", "mean"))),
-    "write": ("write", "B", "/s", (("to storage", "tree.io.write_bytes", "mean"),
-                                   ("by write calls", "tree.io.write_chars", "mean"))),
-    "energy": ("power", "W", "", (("machine: processors", "node.energy.cpu", "power"),
-                                  ("machine: memory", "node.energy.ram", "power"),
-                                  ("machine: GPUs", "node.energy.gpu", "power"),
-                                  ("program: processors", "tree.energy.cpu", "power"),
-                                  ("program: GPUs", "tree.energy.gpu", "power"))),
-    "gpu": ("GPU in use", "%", "", (("", "gpu.util", "value"),)),
-    "gpu_memory": ("GPU memory", "B", "", (("", "gpu.mem.used", "value"),)),
-    "network": ("network", "B", "/s", (("sent", "node.net.ext.sent", "mean"), ("received", "node.net.ext.recv", "mean"))),
-    "node_cpu": ("CPU of the machine", "%", "", (("all CPUs", "node.cpu.percent", "value"),
-                                                 ("busiest CPU", "node.cpu.core.max", "value"))),
-    "node_memory": ("memory of the machine", "%", "", (("in use", "node.mem.percent", "value"),)),
-}
+
+def _panels():
+    """Each panel: title, unit, what is added for a rate, and its rows of the table of views, alternatives together."""
+    panels = {}
+    for group in views.groups("plot"):
+        title, unit = views.head("plot", group)
+        panels[group] = (title, *_split(unit), views.by_label("plot", group))
+    for row in views.rows("plot", views.OTHER):
+        panels[row.metric] = (row.label, *_split(row.unit), [[row._replace(label="")]])
+    return panels
+
+
+def _split(unit):
+    name, slash, per = unit.partition("/")
+    return name, slash + per
+
+
+PANELS = _panels()
 _ALWAYS = ("cpu", "memory", "read", "write")
 _MORE = ("energy", "gpu", "gpu_memory")
 
@@ -46,27 +42,21 @@ class Plot:
         return f"<resmon plot: {', '.join(self.axes)}>"
 
 
-def _columns_of(run, metric):
-    """Columns of a metric: its own, or one for each instance; of a tree that was not sampled, the process's."""
-    found = [column for column in run.columns if column.metric == metric]
-    if not found and metric.startswith("tree.io."):
-        return _columns_of(run, "proc." + metric[len("tree."):])
-    return found
-
-
 def _finite(values):
     return any(math.isfinite(value) for value in values)
 
 
 def _lines(run, panel):
-    """The lines of a panel that have something to show: (label, column, series)."""
-    found = []
-    for label, metric, series in PANELS[panel][3]:
-        for column in _columns_of(run, metric):
-            if not _finite(run.series(column.name, "last")):
-                continue
-            name = " ".join(filter(None, (label, column.instance)))
-            found.append((name or metric, column.name, series))
+    """The lines of a panel that have something to show: (name, column, row of the table of views)."""
+    found, columns = [], {}
+    for column in run.columns:
+        columns.setdefault(column.metric, []).append(column)
+    for alternatives in PANELS[panel][3]:
+        row = next((row for row in alternatives if row.metric in columns), None)
+        for column in columns[row.metric] if row else ():
+            if _finite(run.series(column.name, "last")):
+                name = " ".join(filter(None, (row.label, column.instance)))
+                found.append((name or row.metric, column.name, row))
     if panel in ("cpu", "memory") and len(found) == 2 and _has_no_children(run):
         del found[1]
     return found
@@ -114,19 +104,28 @@ def _bridged(times, values):
     return [time for time, _ in points], [value for _, value in points]
 
 
+def _scaled(run, name, row, series):
+    return [value / row.divisor for value in run.series(name, series)]
+
+
 def _draw_lines(axes, run, panel, lines):
     times = run.times
-    for number, (label, name, series) in enumerate(lines):
-        points = power(times, run.series(name, "last")) if series == "power" else _bridged(times, run.series(name, series))
+    for number, (label, name, row) in enumerate(lines):
+        # Energy counters, and models of it, move in steps that may be longer than the time between samples.
+        if row.is_power:
+            points = power(times, run.series(name, "last"))
+        else:
+            points = _bridged(times, _scaled(run, name, row, row.series))
         line, = axes.plot(*points, label=label, linewidth=1.4, zorder=3 - number * 0.01)
-        if run.info.stride > 1 and series != "power":
-            low, high = list(run.series(name, "min")), list(run.series(name, "max"))
+        if run.info.stride > 1 and not row.is_power:
+            low, high = (_scaled(run, name, row, series) for series in ("min", "max"))
             axes.fill_between(times, low, high, color=line.get_color(), alpha=0.18, linewidth=0)
     title, _, _, _ = PANELS[panel]
     axes.set_title(title, fontsize=10, loc="left")
     if len(lines) > 1 or lines[0][0] not in ("process", ""):
-        axes.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.985), ncols=len(lines),
-                    borderaxespad=0, columnspacing=1.2, handlelength=1.2)
+        legend = axes.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.985), ncols=len(lines),
+                             borderaxespad=0, columnspacing=1.2, handlelength=1.2)
+        legend.set_in_layout(False)  # it is to take nothing of the width of the panel
 
 
 def _draw_tags(axes, tags, span):
@@ -145,38 +144,51 @@ def _draw_tags(axes, tags, span):
 
 
 _TIMELINE_EVENTS = 5000
+_NAMED_EVENTS = 200  # the longest: others are too narrow for a name
+_LETTER = 0.0065     # of the width of a timeline that is as wide as the figure
+
+
+def _fitting(name, share):
+    """A name, or its beginning, as it fits into so much of the width; "" where that would say nothing."""
+    letters = int(share / _LETTER) - 1
+    return name if len(name) <= letters else name[:letters - 1] + "\u2026" if letters >= 4 else ""
 
 
 def _draw_timeline(axes, run):
-    """Scope instances as bars: a lane for each thread and depth, a colour for each name."""
+    """Scope instances as bars: a lane for each thread and depth, a colour for each name, which is in its bars, or else in
+    the legend."""
     events = run.events[:_TIMELINE_EVENTS]
-    lanes, colours, bars = {}, {}, {}
+    lanes, colours, bars, named = {}, {}, {}, set()
     for event in events:
         lane = lanes.setdefault((event.thread_id, event.depth), len(lanes))
         colour = colours.setdefault(event.name, f"C{len(colours) % 10}")
         bars.setdefault((lane, colour), []).append((event.start_s, event.duration_s))
     for (lane, colour), spans in bars.items():
         axes.broken_barh(spans, (lane + 0.08, 0.84), facecolors=colour, alpha=0.75, linewidth=0)
-    longest = sorted(events, key=lambda event: event.duration_s, reverse=True)[:60]
+    longest = sorted(events, key=lambda event: event.duration_s, reverse=True)[:_NAMED_EVENTS]
     span = max(run.info.duration_s, 1e-9)
     for event in longest:
-        if event.duration_s > span * 0.012 * (len(event.name) + 1):
-            axes.text(event.start_s + event.duration_s / 2, lanes[event.thread_id, event.depth] + 0.5, event.name,
+        text = _fitting(event.name, event.duration_s / span)
+        if text:
+            named |= {event.name} if text == event.name else set()
+            axes.text(event.start_s + event.duration_s / 2, lanes[event.thread_id, event.depth] + 0.5, text,
                       ha="center", va="center", fontsize=8, clip_on=True, parse_math=False)
     axes.set_ylim(max(len(lanes), 1), 0)
     axes.set_yticks([])
     axes.set_title("scopes", fontsize=10, loc="left")
     patches = wanted("matplotlib.patches", "plot()")
-    handles = [patches.Patch(facecolor=colour, alpha=0.75, label=name[:24]) for name, colour in list(colours.items())[:6]]
-    axes.legend(handles=handles, fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.985),
-                ncols=len(handles), borderaxespad=0, columnspacing=1.2, handlelength=0.9)
+    handles = [patches.Patch(facecolor=colour, alpha=0.75, label=f"{name[:59]}\u2026" if len(name) > 60 else name)
+               for name, colour in colours.items() if name not in named]
+    if handles:
+        axes.legend(handles=handles[:24], fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(0.0, -0.22),
+                    ncols=3 if max(map(len, colours)) < 36 else 2, borderaxespad=0, columnspacing=1.2, handlelength=0.9)
 
 
 def _chosen(run, panels):
     """The panels to draw, with their lines."""
-    unknown = [panel for panel in panels if panel not in PANELS and panel != "scopes"]
+    unknown = [panel for panel in panels if not isinstance(panel, str) or panel not in PANELS and panel != "scopes"]
     if unknown:
-        raise ValueError(f"there is no panel {unknown[0]!r}; there are {', '.join((*PANELS, 'scopes'))}")
+        raise ArgumentError(f"there is no panel {unknown[0]!r}; there are {', '.join((*PANELS, 'scopes'))}")
     names = panels or (*_ALWAYS, *_MORE, "scopes")
     found = []
     for name in names:
@@ -184,6 +196,22 @@ def _chosen(run, panels):
         if lines or (name == "scopes" and len(run.events)) or name in (panels or _ALWAYS):
             found.append((name, lines))
     return found
+
+
+def _cells(pyplot, names, figsize):
+    """A figure, and axes for the panels: two in a row, but scopes over the whole width."""
+    others = sum(name != "scopes" for name in names)
+    rows = (others + 1) // 2 + len(names) - others
+    # Drawn on a white ground whatever the notebook's theme is: labels and lines are made for it.
+    figure = pyplot.figure(figsize=figsize or (12, 2.9 * rows + 0.6), layout="constrained")
+    grid, cells, place = figure.add_gridspec(rows, 2), [], 0
+    for name in names:
+        is_wide = name == "scopes" or (others == 1 and len(names) == 1)
+        place += place % 2 if is_wide else 0
+        cells.append(figure.add_subplot(grid[place // 2, :] if is_wide else grid[place // 2, place % 2],
+                                        sharex=cells[0] if cells else None))
+        place += 2 if is_wide else 1
+    return figure, cells
 
 
 def plot(run, *panels, title=None, tags=True, figsize=None):
@@ -199,12 +227,9 @@ def plot(run, *panels, title=None, tags=True, figsize=None):
     if len(panels) == 1 and isinstance(panels[0], (list, tuple)):
         panels = tuple(panels[0])
     chosen = _chosen(run, panels)
-    rows = (len(chosen) + 1) // 2
-    # Drawn on a white ground whatever the notebook's theme is: labels and lines are made for it.
-    figure, grid = pyplot.subplots(rows, 2 if len(chosen) > 1 else 1, figsize=figsize or (12, 2.9 * rows + 0.6),
-                                   squeeze=False, sharex=True, layout="constrained")
+    figure, cells = _cells(pyplot, [name for name, _ in chosen], figsize)
     span = max(run.info.duration_s, run.times[-1] if run.times else 0, 1e-9)
-    cells, shown = list(grid.flat), {}
+    shown = {}
     for axes, (name, lines) in zip(cells, chosen):
         shown[name] = axes
         if name == "scopes":
@@ -224,16 +249,15 @@ def plot(run, *panels, title=None, tags=True, figsize=None):
         axes.set_axisbelow(True)
         if tags:
             _draw_tags(axes, run.tags, span)
-    for axes in cells[len(chosen):]:
-        axes.set_visible(False)
-    _finish(figure, cells[:len(chosen)], run, title)
+    _finish(figure, cells, run, title)
     return Plot(figure, shown)
 
 
 def _finish(figure, cells, run, title):
-    for axes in cells[-2:]:
-        axes.set_xlabel("s since the start", fontsize=9)
-        axes.tick_params(labelbottom=True)
     for axes in cells:
         axes.tick_params(labelsize=8)
+        if axes in cells[-2:]:
+            axes.set_xlabel("s since the start", fontsize=9)
+        else:
+            axes.tick_params(labelbottom=False)
     figure.suptitle(run.title if title is None else title, fontsize=11, parse_math=False)

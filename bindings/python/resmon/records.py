@@ -4,30 +4,71 @@
 Times are seconds, sizes bytes, energies joules; what is not known is NaN.  Each class is made from a structure
 of the interface: a member "wall_ns" becomes the attribute ``wall_s``.
 """
+import ctypes
+import math
+import os
+
 from . import _abi, html, human
 from ._library import text
+from ._records import STATISTICS
+
+
+class Estimate(float):
+    """A figure, and where the truth lies with 95 %: ``low``, ``high`` (NaN: not known).  What was measured at each call is
+    its own interval."""
+
+    __slots__ = ("low", "high")
+
+    def __new__(cls, value, low=None, high=None):
+        figure = super().__new__(cls, value)
+        figure.low, figure.high = value if low is None else low, value if high is None else high
+        return figure
+
+    @property
+    def is_vague(self):
+        """Whether it may be off by more than itself, or is not known."""
+        return not self.high - self.low <= self  # pylint: disable=unnecessary-negation
+
+    def __getnewargs__(self):
+        return float(self), self.low, self.high
 
 
 def _is_time(name):
     return name.endswith("_ns") and not name.endswith("_realtime_ns")
 
 
-def _plain(name, value):
+def _plain(name, value, words):
+    if isinstance(value, _abi.Estimate):
+        scale = 1e9 if _is_time(name) else 1
+        return Estimate(value.value / scale, value.low / scale, value.high / scale)
+    if words is not None:
+        return words.get(value, words.get(0, ""))
     if _is_time(name):
         return value / 1e9
     if isinstance(value, bytes) or value is None:
         return text(value)
-    if name.endswith("provenance"):
-        return _abi.PROVENANCES.get(value, "none")
-    return value
+    return tuple(value) if isinstance(value, ctypes.Array) else value
 
 
 def _attribute(name):
     return name[:-3] + "_s" if _is_time(name) else name
 
 
+def _comparable(value):
+    """A value that equals another's, and has its hash, when both are the same for people: NaN equals NaN."""
+    if isinstance(value, Estimate):
+        return tuple(map(_comparable, (float(value), float(value.low), float(value.high))))
+    if isinstance(value, Record):
+        value = {name: getattr(value, name) for name in value.__slots__}
+    if isinstance(value, dict):
+        return frozenset((key, _comparable(item)) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_comparable, value))
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
 class Record:
-    """Named values; equal when all of them are."""
+    """Named values; equal when all of them are.  What is not known equals what is not known."""
 
     __slots__ = ()
     _struct = None
@@ -36,25 +77,30 @@ class Record:
     @classmethod
     def of(cls, struct):
         """From a structure of the interface."""
-        record = cls()
+        record, meanings = cls(), getattr(struct, "_meanings_", {})
         for name, _ in struct._fields_:
             attribute = _attribute(name)
             if attribute in cls.__slots__:
-                setattr(record, attribute, _plain(name, getattr(struct, name)))
+                setattr(record, attribute, _plain(name, getattr(struct, name), meanings.get(name)))
         return record
 
     def to_dict(self):
-        """All values by name."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        """All values by name; of an :class:`Estimate` also ``NAME_low`` and ``NAME_high``."""
+        values = {}
+        for name in self.__slots__:
+            value = values[name] = getattr(self, name)
+            if isinstance(value, Estimate):
+                values[f"{name}_low"], values[f"{name}_high"] = value.low, value.high
+        return values
 
     def __eq__(self, other):
-        return self.to_dict() == other.to_dict() if isinstance(other, type(self)) else NotImplemented
+        return _comparable(self) == _comparable(other) if isinstance(other, type(self)) else NotImplemented
 
     def __hash__(self):
-        return hash(tuple(self.to_dict().values()))
+        return hash(_comparable(self))
 
     def __getstate__(self):
-        return self.to_dict()
+        return {name: getattr(self, name) for name in self.__slots__}
 
     def __setstate__(self, state):
         for name, value in state.items():
@@ -65,8 +111,8 @@ class Record:
         return f"{type(self).__name__}({shown})"
 
 
-def _slots(struct, *more):
-    skipped = ("struct_size", "reserved")
+def _slots(struct, *more, without=()):
+    skipped = ("struct_size", "reserved", "reserved2", "reserved3", *without)
     return tuple(_attribute(name) for name, _ in struct._fields_ if name not in skipped) + more
 
 
@@ -80,6 +126,55 @@ class Info(Record):
         """When it began, as a datetime in UTC."""
         from datetime import datetime, timezone
         return datetime.fromtimestamp(self.start_realtime_ns / 1e9, timezone.utc)
+
+
+class Headline(Record):
+    """The figures that are asked for first; as resmon_headline."""
+
+    __slots__ = _slots(_abi.Headline)
+
+
+class End(Record):
+    """How the program ended: ``reason`` is "running", "finished", "failed", "interrupted" (by its user), "killed" (by
+    another signal), or "unknown" (it is gone without a word).  ``exit_status`` is 0 also where it is not known, ``signal``
+    "SIGTERM" or the like, else "", ``text`` the exception or "".  Printed, it is a sentence's part: "failed: ValueError: no
+    such column"."""
+
+    __slots__ = ("reason", "exit_status", "signal", "text")
+
+    @classmethod
+    def of(cls, struct):
+        end = super().of(struct)
+        end.signal = _signal_name(struct.signal_number)
+        return end
+
+    def __str__(self):
+        by = f" by {self.signal}" if self.signal else ""
+        more = self.text or (f"exit status {self.exit_status}" if self.exit_status else "")
+        return f"{self.reason}{by}" + (f": {more}" if more else "")
+
+
+class Usage(Record):
+    """What the kernel had accounted to the process when it ended, with its children that were waited for: of a run that a
+    parent observed (``resmon run``)."""
+
+    __slots__ = _slots(_abi.RunUsage)
+    _shown = ("user_s", "system_s", "rss_peak_bytes")
+
+
+class Process(Record):
+    """A process that recorded its scopes for itself, in the run of the command ``resmon run``."""
+
+    __slots__ = _slots(_abi.RunProcess)
+    _shown = ("name", "pid", "reason", "duration_s")
+
+
+def _signal_name(number):
+    import signal
+    try:
+        return signal.Signals(number).name if number else ""
+    except ValueError:
+        return f"signal {number}"
 
 
 class Tag(Record):
@@ -103,10 +198,11 @@ class Source(Record):
 
 class Scope(Record):
     """A call path of scopes, all threads together; as resmon_run_scope.  ``path`` is "train/epoch", ``counts`` what its
-    performance counters counted, by name (see ``counters`` of a run)."""
+    performance counters counted, by name (see ``counters`` of a run).  CPU times, I/O and counts are an
+    :class:`Estimate` each."""
 
-    __slots__ = _slots(_abi.RunScope, "path", "counts")
-    _shown = ("path", "calls", "wall_s", "cpu_s", "rss_peak_bytes", "energy_j")
+    __slots__ = _slots(_abi.RunScope, "path", "counts", without=("counters",))
+    _shown = ("path", "calls", "wall_s", "pcpu_s", "cpu_s", "rss_peak_bytes", "energy_j")
 
 
 class Counter(Record):
@@ -132,7 +228,7 @@ class Line(Record):
 
 
 class Event(Record):
-    """One instance of a scope (with max_events)."""
+    """One instance of a scope (with events)."""
 
     __slots__ = _slots(_abi.RunEvent)
 
@@ -143,23 +239,18 @@ class Frame(Record):
     __slots__ = _slots(_abi.RunFrame)
     _shown = ("function", "file", "line", "module")
 
-    @classmethod
-    def of(cls, struct):
-        frame = super().of(struct)
-        frame.is_inlined = bool(struct.is_inlined)
-        return frame
-
 
 class Stack(Record):
-    """A stack with all samples of it: ``frames`` from the innermost outwards, ``samples`` and ``weights`` (s, B, B) by
-    kind: "cpu", "memory", "file".  ``scope`` is the path of the innermost scope that was open."""
+    """A stack with all samples of it: ``frames`` from the innermost outwards, ``samples``, ``weights`` (s, B, B) and their
+    standard ``errors`` by kind: "cpu", "memory", "file".  ``scope`` is the path of the innermost scope that was open."""
 
-    __slots__ = ("scope", "frames", "is_cut", "samples", "weights")
+    __slots__ = ("scope", "frames", "is_cut", "samples", "weights", "errors")
 
 
 class StackInfo(Record):
-    """What is known of a kind of stacks; ``reason`` says why there are none.  ``weight`` is of all samples, and ``total``
-    what the process took meanwhile: seconds of CPU time, bytes."""
+    """What is known of a kind of stacks; ``reason`` says why there are none.  ``weight`` is of all samples, and lies between
+    ``low_weight`` and ``high_weight``; ``total`` is what the process took meanwhile: seconds of CPU time, bytes by which
+    RssAnon ("memory") or RssFile and RssShmem ("file") rose."""
 
     __slots__ = _slots(_abi.RunStackInfo, "available")
     _shown = ("available", "reason", "samples", "weight", "total")
@@ -172,30 +263,32 @@ class StackInfo(Record):
 
 
 class PeakStack(Record):
-    """Where a thread was when memory was highest."""
+    """Where a thread was when memory was high: at ``t_s``, with ``rss_bytes``.  ``highest_rss_bytes`` were seen at
+    ``highest_t_s``; ``life_rss_bytes`` is the kernel's mark of the process's life."""
 
-    __slots__ = ("t_s", "rss_bytes", "headroom_bytes", "thread_id", "thread_name", "scope", "frames", "is_cut")
+    __slots__ = ("t_s", "rss_bytes", "headroom_bytes", "thread_id", "thread_name", "scope", "frames", "is_cut",
+                 "highest_rss_bytes", "highest_t_s", "life_rss_bytes")
     _shown = ("thread_name", "thread_id", "scope", "frames")
 
 
 class Function(Record):
-    """What a function took of one kind, itself and with what it called: seconds of CPU time, bytes."""
+    """What a function took of one kind, itself and with what it called: seconds of CPU time, bytes.  In 95 of 100 cases
+    the truth lies between ``low`` and ``high``."""
 
-    __slots__ = ("name", "file", "self_weight", "total_weight", "self_share", "total_share", "samples")
+    __slots__ = ("name", "file", "self_weight", "total_weight", "self_share", "total_share", "samples", "self_low",
+                 "self_high", "total_low", "total_high")
 
 
 class Column(Record):
     """A column of the table: a metric of an instance."""
 
-    __slots__ = _slots(_abi.Column, "name", "is_counter")
+    __slots__ = _slots(_abi.Column, "name", "is_counter", without=STATISTICS)
     _shown = ("name", "unit")
 
     @classmethod
     def of(cls, struct):
         column = super().of(struct)
         column.is_counter = struct.kind == _abi.COUNTER
-        column.kind = "counter" if column.is_counter else "gauge"
-        column.level = _abi.LEVELS.get(struct.level, "")
         column.name = f"{column.metric}[{column.instance}]" if column.instance else column.metric
         return column
 
@@ -204,7 +297,7 @@ class Statistics(Record):
     """Of one column, over every sample.  Of a counter (is_counter), min, max, mean, p50 and p95 are of its rate, ``unit``
     per second, and first, last and integral are amounts since the start, in ``unit``.  Quantiles are within 1 %."""
 
-    __slots__ = _slots(_abi.Statistics, "unit", "is_counter")
+    __slots__ = STATISTICS + ("unit", "is_counter")
     _shown = ("n", "min", "mean", "p95", "max", "last", "unit")
 
 
@@ -215,7 +308,8 @@ class EnergyPart(Record):
 
 
 class Energy(Record):
-    """Joules of the machine (node) and of the program's process tree, and what they cost where it stands."""
+    """Joules of the machine (node) and of the program's process tree, and what they cost where it stands; rest_j: of
+    other programs, and of idling, which is nobody's."""
 
     __slots__ = _slots(_abi.Energy, "parts", "node_kwh", "tree_kwh")
     _shown = ("node_j", "tree_j", "node_gco2eq", "tree_gco2eq", "provenance", "place")
@@ -223,7 +317,6 @@ class Energy(Record):
     @classmethod
     def of(cls, struct):
         energy = super().of(struct)
-        energy.basis = _abi.BASES.get(struct.basis, "")
         energy.node_kwh = struct.node_j / 3.6e6 * struct.pue
         energy.tree_kwh = struct.tree_j / 3.6e6 * struct.pue
         energy.parts = {}
@@ -231,14 +324,15 @@ class Energy(Record):
 
     def __str__(self):
         def both(node, tree, unit):
-            return f"{human.prefixed(node, unit)} of the machine, {human.prefixed(tree, unit)} the program's share"
+            return f"{human.text_of(node, unit)} of the machine, {human.text_of(tree, unit)} the program's share"
         modelled = f" ({self.modelled_share * 100:.0f} % by a model)" if self.modelled_share > 0 else ""
-        return (f"energy: {both(self.node_j, self.tree_j, 'J')}{modelled}\n"
+        rest = "" if math.isnan(self.rest_j) else f"; {human.text_of(self.rest_j, 'J')} of others and of nobody (idling)"
+        return (f"energy: {both(self.node_j, self.tree_j, 'J')}{modelled}{rest}\n"
                 f"CO2eq: {both(self.node_gco2eq, self.tree_gco2eq, 'g')}, at {self.g_per_kwh:.0f} g/kWh ({self.place}), "
                 f"PUE {self.pue:.2f}" + (f"\n{self.remark}" if self.remark else ""))
 
     def _repr_html_(self):
-        rows = [[part.name, part.provenance, human.prefixed(part.node_j, "J"), human.prefixed(part.tree_j, "J"), part.method]
+        rows = [[part.name, part.provenance, human.text_of(part.node_j, "J"), human.text_of(part.tree_j, "J"), part.method]
                 for part in self.parts.values()]
         text = "".join(f"<div>{html.escape(line)}</div>" for line in str(self).splitlines())
         return html.wrap(text + html.table(["component", "how known", "machine", "program's share", "method"], rows, 2))
@@ -257,9 +351,8 @@ class Metric(Record):
     __slots__ = _slots(_abi.Metric)
     _shown = ("name", "unit", "help")
 
-    @classmethod
-    def of(cls, struct):
-        metric = super().of(struct)
-        metric.kind = "counter" if struct.kind == _abi.COUNTER else "gauge"
-        metric.level = _abi.LEVELS.get(struct.level, "")
-        return metric
+
+def name_of_facts(facts):
+    """What people call a run: the name that it was given, else the script or program."""
+    run = facts.get("run", {})
+    return str(run.get("name") or run.get("program") or os.path.basename(str(run.get("executable", ""))) or "run")

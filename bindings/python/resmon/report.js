@@ -5,50 +5,58 @@
 "use strict";
 const data = JSON.parse(document.getElementById("resmon-data").textContent);
 
-// ---- numbers for people, as human.py has them ------------------------------------------------------------------
+// ---- numbers for people: the rules of lib/base/human.c, with whose texts a test compares these -----------------
 
-const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-const PREFIXES = {"-3": "n", "-2": "µ", "-1": "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T"};
+// Of each unit: below how much a value is shown so, the factor to it (0: as minutes and hours), and its name.
+const SCALES = {
+    "B": [[1024, 1, " B"], [1024, 2 ** -10, " KiB"], [1024, 2 ** -20, " MiB"], [1024, 2 ** -30, " GiB"],
+        [1024, 2 ** -40, " TiB"], [Infinity, 2 ** -50, " PiB"]],
+    "s": [[1e3, 1e9, " ns"], [1e3, 1e6, " us"], [1e3, 1e3, " ms"], [120, 1, " s"], [Infinity, 0, ""]],
+    "J": [[1e3, 1e3, " mJ"], [1e3, 1, " J"], [3600, 1e-3, " kJ"], [1e3, 1 / 3.6e6, " kWh"], [Infinity, 1 / 3.6e9, " MWh"]],
+    "W": [[1e3, 1e3, " mW"], [1e3, 1, " W"], [1e3, 1e-3, " kW"], [Infinity, 1e-6, " MW"]],
+    "%": [[Infinity, 1, " %"]],
+    "C": [[Infinity, 1, " C"]],
+    "1": [[1e4, 1, ""], [1e3, 1e-3, " k"], [1e3, 1e-6, " M"], [1e3, 1e-9, " G"], [Infinity, 1e-12, " T"]],
+};
 
-function rounded(value, short) {
-    const size = Math.abs(value);
-    const text = value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0);
-    return short && text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+function decimalsOf(shown, unit, hasPrefix) {
+    const size = Math.abs(shown);
+    if (unit === "%" || unit === "C") return 1;
+    if (unit === "B") return !hasPrefix ? 0 : size >= 9.995 ? 1 : 2;
+    if (unit === "1" && !hasPrefix && Number.isInteger(shown)) return 0;
+    return size === 0 || size >= 999.95 ? 0 : size >= 99.995 ? 1 : size >= 9.9995 ? 2 : 3;
 }
 
-function bytesText(value, per, short) {
-    let step = 0;
-    while (Math.abs(value) >= 1023.5 && step < BINARY.length - 1) {
-        value /= 1024;
-        step++;
-    }
-    return (step ? rounded(value, short) : value.toFixed(0)) + " " + BINARY[step] + per;
+// toFixed(), but a tie goes to the even digit, as printf() has it, and a zero has no sign.
+function fixed(value, decimals) {
+    const twice = value * 2 ** (decimals + 1), power = 10 ** decimals, low = Math.floor(value * power);
+    const isTie = Number.isInteger(twice) && twice % 2 !== 0;
+    const text = (isTie ? (low % 2 === 0 ? low : low + 1) / power : value).toFixed(decimals);
+    return /^-[0.]+$/.test(text) ? text.slice(1) : text;
 }
 
-function prefixed(value, unit, short) {
-    if (value === 0) return "0 " + unit;
-    let power = Math.min(Math.max(Math.floor(Math.log10(Math.abs(value)) / 3 + 1e-12), -3), 4);
-    let scaled = value / Math.pow(1000, power);
-    if (Math.abs(scaled) >= 999.5 && power < 4) {
-        power++;
-        scaled /= 1000;
-    }
-    return rounded(scaled, short) + " " + PREFIXES[power] + unit;
+function longTimeText(value) {
+    const seconds = Math.round(Math.abs(value)), sign = value < 0 ? "-" : "", two = n => String(n).padStart(2, "0");
+    const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60);
+    return sign + (minutes < 120 ? minutes + " min " + two(seconds % 60) + " s" : hours + " h " + two(minutes % 60) + " min");
+}
+
+// `short`: without zeros at the end, for axes.
+function valueText(value, unit, short) {
+    if (value == null) return "–";
+    if (unit === "s/s") return valueText(value * 100, "%", short);
+    if (unit === "J/s") return valueText(value, "W", short);
+    const [name, per] = unit.split("/"), end = per ? "/s" : "", kind = SCALES[name] ? name : "1";
+    const [, factor, prefixed] = SCALES[kind].find(([below, factor]) => value === 0 ? factor === 1 :
+        Math.abs(value * factor) < below - 0.5 / 10 ** decimalsOf(value * factor, kind, factor !== 1));
+    if (factor === 0) return longTimeText(value) + end;
+    const number = fixed(value * factor, decimalsOf(value * factor, kind, factor !== 1));
+    const other = kind === name ? "" : (prefixed || !name ? "" : " ") + name;
+    return (short && number.includes(".") ? number.replace(/\.?0+$/, "") : number) + prefixed + other + end;
 }
 
 function secondsText(value) {
-    if (Math.abs(value) < 60) return prefixed(value, "s");
-    const whole = Math.round(value), two = n => String(n).padStart(2, "0");
-    if (whole < 3600) return Math.floor(whole / 60) + " min " + two(whole % 60) + " s";
-    if (whole < 86400) return Math.floor(whole / 3600) + " h " + two(Math.floor(whole % 3600 / 60)) + " min";
-    return Math.floor(whole / 86400) + " d " + two(Math.floor(whole % 86400 / 3600)) + " h";
-}
-
-function valueText(value, unit, short) {
-    if (value == null) return "–";
-    if (unit === "%") return (short ? rounded(value, true) : value.toFixed(1)) + " %";
-    const [name, per] = unit.split("/");
-    return name === "B" ? bytesText(value, per ? "/s" : "", short) : prefixed(value, unit, short);
+    return valueText(value, "s");
 }
 
 const TIME_STEPS = [1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2,
@@ -60,7 +68,7 @@ const BYTE_STEPS = Array.from({length: 60}, (_, power) => Math.pow(2, power));
 function timeTicks(u, splits, axis, space, step) {
     const last = splits[splits.length - 1] || 0, two = n => String(n).padStart(2, "0");
     return splits.map(t => {
-        if (step < 0.01) return prefixed(Number(t.toFixed(9)), "s", true);
+        if (step < 0.01) return valueText(Number(t.toFixed(9)), "s", true);
         if (last < 120) return Number(t.toFixed(6)) + " s";
         const whole = Math.floor(t + 1e-9), fraction = step < 1 ? (t - whole).toFixed(3).slice(1).replace(/0+$/, "") : "";
         const days = Math.floor(whole / 86400), hours = Math.floor(whole % 86400 / 3600);
@@ -530,6 +538,18 @@ const seen = new IntersectionObserver(entries => {
 }, {rootMargin: "600px"});
 for (const element of drawers.keys()) seen.observe(element);
 
+// The first ones at once, so that they are there for who prints or photographs the page; the others when there is time.
+const isFolded = element => element.closest("details:not([open])");
+function drawSome(count) {
+    const next = [...drawers.keys()].filter(element => !isFolded(element)).slice(0, count);
+    for (const element of next) {
+        seen.unobserve(element);
+        drawNow(element);
+    }
+    if (next.length) setTimeout(drawSome, 20, 4);
+}
+drawSome(24);
+
 function redrawAll() {
     for (const chart of drawn) chart.redraw();
 }
@@ -538,7 +558,7 @@ dark.addEventListener("change", redrawAll);
 // On paper: all that is not folded away, in light colours, as wide as a page.
 addEventListener("beforeprint", () => {
     printing = true;
-    for (const element of [...drawers.keys()]) if (!element.closest("details:not([open])")) drawNow(element);
+    for (const element of [...drawers.keys()]) if (!isFolded(element)) drawNow(element);
     for (const chart of drawn) chart.setSize({width: 640, height: Math.min(chart.screenHeight, chart.isLanes ? 1e4 : 160)});
     redrawAll();
 });

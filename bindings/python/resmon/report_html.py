@@ -11,14 +11,13 @@ import math
 import pathlib
 import zlib
 
-from . import charts, flame, human
+from . import charts, flame, html, human
 from . import report_profile as profile
 from . import report_tables as tables
 from ._library import version
 from .report_tables import Missing, Share, shown
 
 _HERE = pathlib.Path(__file__).resolve().parent
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 MAX_TAGS, MAX_EVENTS = 200, 2000
 _FOLDED_FROM = 5  # runs
 _ROWS = 12800     # of all runs together; a run has at most 800 of them, and at least 60
@@ -28,7 +27,7 @@ _LABELLED = 0.02  # a box that is narrower has no room for its name
 
 def escape(value):
     """Text from outside as HTML."""
-    return shown(value).translate(_ESCAPES)
+    return html.escape(shown(value))
 
 
 # ---- tables ---------------------------------------------------------------------------------------
@@ -73,6 +72,13 @@ def _tiles(tiles):
     return "<dl class=tiles>" + "".join(
         f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd>"
         f'{f"<dd class=small>{escape(small)}</dd>" if small else ""}</div>' for label, value, small in tiles) + "</dl>"
+
+
+def _answers(run):
+    """What the tiles do not say, in a line each."""
+    rows = "".join(f"<div><dt>{escape(label)}</dt><dd><b>{escape(value)}</b> {escape(text)}</dd></div>"
+                   for label, value, text in tables.answers(run))
+    return f"<dl class=answers>{rows}</dl>" if rows else ""
 
 
 # ---- charts ---------------------------------------------------------------------------------------
@@ -215,10 +221,11 @@ def _stack_parts(run, most):
 
 
 def _meta(run):
-    info, facts = run.info, run.facts
+    info, facts, outcome = run.info, run.facts, run._outcome()
+    state = info.state if outcome == info.state else "interrupted"
     parts = [f"<bdi>{escape(tables.host_of(run))}</bdi>", escape(tables.time_text(run)),
              escape(human.seconds_text(info.duration_s)),
-             f'<span class="state {escape(info.state)}">{escape(info.state)}</span>']
+             f'<span class="state {escape(state)}"><bdi>{escape(outcome)}</bdi></span>']
     job = facts.get("job", {})
     if job.get("id"):
         parts.insert(1, f"job {escape(job['id'])}")
@@ -227,12 +234,14 @@ def _meta(run):
     return f"<p class=meta>{' <span aria-hidden=true>·</span> '.join(parts)}</p>"
 
 
+def _tables_of(*found):
+    return [_table(table) for table in found if table]
+
+
 def _run_tables(run, boxes):
-    """What the run did, as tables; those that it has."""
-    before = (tables.scope_table(run), profile.scope_counter_table(run))
-    after = (profile.counter_table(run), tables.energy_table(run), tables.tag_table(run))
-    return [*(_table(table) for table in before if table), *_stack_parts(run, boxes),
-            *(_table(table) for table in after if table)]
+    """What the run did, as tables behind the charts; those that it has."""
+    return [*_tables_of(tables.scope_name_table(run), profile.scope_counter_table(run)), *_stack_parts(run, boxes),
+            *_tables_of(profile.counter_table(run), tables.energy_table(run), tables.tag_table(run))]
 
 
 def _run_body(run, reader, number, packed, boxes, is_only=False):
@@ -255,7 +264,7 @@ def _run_body(run, reader, number, packed, boxes, is_only=False):
                    "tags": [[round(tag.t_s, 6), shown(tag.label)[:120]] for tag in run.tags[:MAX_TAGS]],
                    "charts": drawn, "events": events and {"at": f"c{number}-scopes", **events}})
     quiet = f"<p class=note>Measured, and nothing throughout: {escape(', '.join(reader.quiet))}.</p>" if reader.quiet else ""
-    parts = [f'<div class=charts data-run={number}>{"".join(figures)}</div>', quiet]
+    parts = [*_tables_of(tables.scope_table(run)), f'<div class=charts data-run={number}>{"".join(figures)}</div>', quiet]
     parts.extend(_run_tables(run, boxes))
     if is_only:
         parts.extend(f"<details><summary>Node figures</summary>{_table(table, '')}</details>"
@@ -270,7 +279,7 @@ def _run_body(run, reader, number, packed, boxes, is_only=False):
 
 def _run_section(run, label, reader, number, packed, count):
     boxes = min(max(_BOXES // count, 200), 4000)
-    body = _meta(run) + _tiles(tables.tiles(run, reader)) + _run_body(run, reader, number, packed, boxes)
+    body = _meta(run) + _tiles(tables.tiles(run, reader)) + _answers(run) + _run_body(run, reader, number, packed, boxes)
     is_open = "" if count >= _FOLDED_FROM else " open"
     return (f"<details class=run id=run{number}{is_open}><summary><h2><bdi>{escape(label)}</bdi></h2></summary>"
             f"{body}</details>")
@@ -297,8 +306,8 @@ def _combined(runs, labels, readers, offsets, limit, packed):
                "data-align=start>from the start of each</button><button type=button aria-pressed=true "
                "data-align=clock>by the clock</button></div>") if offsets and max(offsets) > 0 else ""
     parts = [_tiles(tables.combined_tiles(runs, are_nodes)), "<div class=bar><h2>All together</h2>", aligned, "</div>",
-             f"<div class=charts data-run=all>{''.join(figures)}</div>",
-             _table(tables.runs_table(runs, labels, readers, are_nodes), "h2", are_nodes, len(runs))]
+             _table(tables.runs_table(runs, labels, readers, are_nodes), "h3", are_nodes, len(runs)),
+             *_tables_of(tables.scope_runs_table(runs, labels)), f"<div class=charts data-run=all>{''.join(figures)}</div>"]
     parts.extend(_table(table, "h2") for table in tables.node_tables(runs, labels, readers))
     return "".join(parts)
 
@@ -321,7 +330,7 @@ def page(runs, title):
     readers = [charts.Reader(run, limit) for run in runs]
     packed = {"runs": [], "labels": labels}
     if len(runs) == 1:
-        head = _meta(runs[0]) + _tiles(tables.tiles(runs[0], readers[0]))
+        head = _meta(runs[0]) + _tiles(tables.tiles(runs[0], readers[0])) + _answers(runs[0])
         body = _run_body(runs[0], readers[0], 0, packed["runs"], 4000, True)
     else:
         offsets, all_together = tables.offsets_of(runs), {}

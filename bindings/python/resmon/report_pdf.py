@@ -16,6 +16,8 @@ from .report_tables import Share, shown
 
 _WIDTH, _HEIGHT = 8.27, 11.69  # inches
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.075, 0.925, 0.95, 0.055
+_WHOLE = (_RIGHT - _LEFT) * _WIDTH
+_LABEL = 0.09  # of the page, for the labels of answers
 _SOFT, _ACCENT = "#56606e", "#0072b2"
 _COLOURS = ("#0072b2", "#d55e00", "#5f8f7b", "#8a5fb0", "#b58900", "#2aa6c9", "#c2528b", "#6b7280")
 _LIMIT = "#c0182b"
@@ -88,22 +90,46 @@ class _Document:
     def tiles(self, tiles):
         """Headline figures, four in a row."""
         for start in range(0, len(tiles), 4):
-            y = self.room(0.75)
-            for index, (label, value, small) in enumerate(tiles[start:start + 4]):
+            letters = int((_WHOLE / 4 - 0.15) * 72 / (6.5 * 0.53))
+            notes = [textwrap.wrap(shown(small), letters)[:4] for _, _, small in tiles[start:start + 4]]
+            height = 0.42 + 0.115 * max(map(len, notes))
+            y = self.room(height)
+            for index, ((label, value, _), lines) in enumerate(zip(tiles[start:start + 4], notes)):
                 x = _LEFT + index * (_RIGHT - _LEFT) / 4
-                width = (_RIGHT - _LEFT) * _WIDTH / 4 - 0.15
                 self.figure.text(x, y, _plain(label), size=7.5, color=_SOFT, va="top")
                 self.figure.text(x, y - 0.13 / _HEIGHT, _plain(value), size=14, weight="bold", va="top")
-                for line, words in enumerate(textwrap.wrap(shown(small), int(width * 72 / (6.5 * 0.53)))[:3]):
+                for line, words in enumerate(lines):
                     self.figure.text(x, y - (0.37 + line * 0.115) / _HEIGHT, _plain(words), size=6.5, color=_SOFT, va="top")
-            self.down(0.7)
+            self.down(height + 0.06)
+
+    def answers(self, rows):
+        """Rows of a label, a value and a text that may need several lines."""
+        letters = int((_RIGHT - _LEFT - _LABEL) * _WIDTH * 72 / (8 * 0.53))
+        for label, value, text in rows:
+            lines = textwrap.wrap(f"{value}  {text}".strip(), letters) or [""]
+            for number, words in enumerate(lines):
+                y = self.room(0.16)
+                self.figure.text(_LEFT, y, "" if number else _plain(label), size=8, color=_SOFT, va="top")
+                self.figure.text(_LEFT + _LABEL, y, _plain(words), size=8, va="top")
+                self.down(0.16)
 
     def table(self, table, size=7.0):
-        """A table; its headers again on each page."""
+        """A table; its headers again on each page.  Columns that the page is too narrow for come below, after the first."""
+        for number, part in enumerate(_parts(table, size)):
+            self._table(part, size, number > 0)
+        for note in table.notes:
+            self.text(note, 6.5, _SOFT)
+
+    def _table(self, table, size, is_continued):
         cells = [[_cell_text(cell) for cell in row] for row in table.rows]
         widths = _widths(table, cells, size)
         line = size * 1.55 / 72
-        self.heading(table.title, line * min(len(cells) + 2, 22))  # small tables are not torn
+        room = line * min(len(cells) + 2, 22)  # small tables are not torn
+        if is_continued:
+            self.down(0.12)
+            self.room(room)
+        else:
+            self.heading(table.title, room)
         self._headers(table, widths, size, line)
         for texts, row in zip(cells, table.rows):
             wrapped = [textwrap.wrap(text, max(int(width * 72 / (size * 0.52)), 8)) or [""] if index in table.wide else
@@ -115,8 +141,6 @@ class _Document:
                 self._headers(table, widths, size, line)
             self._row(table, row, wrapped, widths, size, line)
             self.down(line * height)
-        for note in table.notes:
-            self.text(note, 6.5, _SOFT)
 
     def _headers(self, table, widths, size, line):
         if not any(table.headers):
@@ -156,10 +180,9 @@ def _cell_text(cell):
     return shown(cell).replace("\u2003", "   ")
 
 
-def _widths(table, cells, size):
-    """Inches for each column: what the longest text takes; long texts share what is left."""
-    letter, whole = size * 0.56 / 72, (_RIGHT - _LEFT) * _WIDTH
-    widths = []
+def _wanted_widths(table, cells, size):
+    """Inches for each column: what the longest text takes; 0 for long texts."""
+    letter, widths = size * 0.56 / 72, []
     for index, header in enumerate(table.headers):
         words = len(header) if len(header) <= (16 if len(table.headers) <= 6 else 10) else \
             max((len(word) for word in header.split()), default=0)
@@ -167,6 +190,28 @@ def _widths(table, cells, size):
         least = 0.95 if any(isinstance(row[index], Share) for row in table.rows) else 0.0
         width = min(max(longest * letter + 0.14, least), 2.4 if index < table.left else 1.2)
         widths.append(width if index not in table.wide else 0.0)
+    return widths
+
+
+def _parts(table, size):
+    """The table, or several of it that are as narrow as the page, each with the first column."""
+    widths = _wanted_widths(table, [[_cell_text(cell) for cell in row] for row in table.rows], size)
+    if table.wide or len(widths) < 3 or sum(widths) <= _WHOLE:
+        return [table]
+    spans, used = [[]], widths[0]
+    for index in range(1, len(widths)):
+        if spans[-1] and used + widths[index] > _WHOLE:
+            spans.append([])
+            used = widths[0]
+        spans[-1].append(index)
+        used += widths[index]
+    return [tables.Table(table.title, [table.headers[i] for i in (0, *span)], [[row[i] for i in (0, *span)] for row in table.rows],
+                         1 + sum(i < table.left for i in span)) for span in spans]
+
+
+def _widths(table, cells, size):
+    """The same, but long texts share what is left, and all fit on the page."""
+    widths, whole = _wanted_widths(table, cells, size), _WHOLE
     if table.wide:
         rest = max(whole - sum(widths), 1.5) / len(table.wide)
         widths = [rest if index in table.wide else width for index, width in enumerate(widths)]
@@ -185,7 +230,7 @@ def _set_axes(axes, unit):
     axes.grid(axis="y", color="#e9ecf1", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.yaxis.set_major_formatter(ticker.FuncFormatter(
-        lambda value, _: _short(charts.value_text(value, unit)) if value else "0"))
+        lambda value, _: _short(human.text_of(value, unit)) if value else "0"))
     axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _time_text(value, axes.get_xlim()[1])))
     top = axes.get_ylim()[1]
     if unit.startswith("B") and top > 0:
@@ -270,9 +315,15 @@ def _chart_pages(document, described, seconds, tags=(), offsets=None):
 # ---- the document ---------------------------------------------------------------------------------
 
 
+def _add_tables(document, *found):
+    for table in found:
+        if table:
+            document.table(table)
+
+
 def _add_run(document, run, reader, title, has_figures):
     """Headline, charts and tables of one run."""
-    meta = [tables.host_of(run), tables.time_text(run), human.seconds_text(run.info.duration_s), run.info.state]
+    meta = [tables.host_of(run), tables.time_text(run), human.seconds_text(run.info.duration_s), run._outcome()]
     if run.info.label:
         meta.append(run.info.label)
     document.new_page()
@@ -280,21 +331,18 @@ def _add_run(document, run, reader, title, has_figures):
     document.text("  \u00b7  ".join(map(str, meta)), 8.5, _SOFT)
     document.down(0.18)
     document.tiles(tables.tiles(run, reader))
-    for table in (tables.scope_table(run), profile.scope_counter_table(run), *profile.function_tables(run).values(),
-                  profile.peak_table(run), profile.untaken_table(run), profile.checkpoint_table(run),
-                  profile.counter_table(run), tables.energy_table(run), tables.tag_table(run)):
-        if table:
-            document.table(table)
+    document.answers(tables.answers(run))
+    _add_tables(document, tables.scope_table(run))
     document.down(0.2)
     times = run.times
     _chart_pages(document, reader.charts(), max(run.info.duration_s, times[-1] if times else 0.0), run.tags)
     if reader.quiet:
         document.text(f"Measured, and nothing throughout: {', '.join(reader.quiet)}.", 7.5, _SOFT)
-    rest = [*(tables.node_tables([run], ["value"], [reader]) if has_figures else ()), tables.missing_table(run),
-            tables.overhead_table(run), *tables.fact_tables(run)]
-    for table in rest:
-        if table:
-            document.table(table)
+    _add_tables(document, tables.scope_name_table(run), profile.scope_counter_table(run),
+                *profile.function_tables(run).values(), profile.peak_table(run), profile.untaken_table(run),
+                profile.checkpoint_table(run), profile.counter_table(run), tables.energy_table(run), tables.tag_table(run),
+                *(tables.node_tables([run], ["value"], [reader]) if has_figures else ()), tables.missing_table(run),
+                tables.overhead_table(run), *tables.fact_tables(run))
 
 
 def _add_combined(document, runs, labels, readers, title):
@@ -305,6 +353,7 @@ def _add_combined(document, runs, labels, readers, title):
     document.down(0.18)
     document.tiles(tables.combined_tiles(runs, are_nodes))
     document.table(tables.runs_table(runs, labels, readers, are_nodes), 6.5)
+    _add_tables(document, tables.scope_runs_table(runs, labels))
     document.heading("All together" + (", by the clock" if offsets else ", each from its start"), 2.5)
     document.down(0.06)
     seconds = max(run.info.duration_s + (offsets[index] if offsets else 0) for index, run in enumerate(runs))

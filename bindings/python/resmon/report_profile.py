@@ -3,9 +3,10 @@
 import math
 import os
 
-from . import human
+from . import human, views
 from .errors import NotFoundError
-from .report_tables import Missing, Share, Table, about, or_missing, shown
+from .report_tables import Missing, Share, Table, or_missing, shown
+from .stacks import self_text, total_text
 
 MAX_FUNCTIONS, MAX_THREADS, MAX_CHECKPOINTS, MAX_COUNTED = 20, 64, 200, 100
 
@@ -30,12 +31,16 @@ def _period_text(kind, info):
     return f", one each {each}"
 
 
+_TOTALS = {"cpu": "that the process took", "memory": "by which RssAnon rose", "file": "by which RssFile and RssShmem rose"}
+
+
 def samples_text(run, kind):
     """"1.59 s in 157 samples, one each 10.1 ms: 89.8 % of the 1.77 s that the process took."."""
     text, info = KINDS[kind][1], run.stack_info[kind]
     said = f"{text(info.weight)} in {info.samples:,} samples{_period_text(kind, info)}"
     if info.total > 0:
-        said += f": {info.weight / info.total * 100:.1f} % of the {text(info.total)} that the process took"
+        share = "all" if kind != "cpu" and info.weight > info.total else f"{info.weight / info.total * 100:.1f} %"
+        said += f": {share} of the {text(info.total)} {_TOTALS[kind]}"
     lost = f" {info.lost:,} samples were lost." if info.lost else ""
     return said + "." + lost + (f" {shown(info.reason)}." if info.reason else "")
 
@@ -43,12 +48,14 @@ def samples_text(run, kind):
 def _functions_table(run, kind):
     what, text = KINDS[kind]
     functions = [one for one in run.functions(kind) if one.samples]
-    rows = [[shown(one.name)[:200], text(one.self_weight), human.percent_text(one.self_share * 100),
-             Share.of(text(one.total_weight), one.total_share, one.self_share), human.percent_text(one.total_share * 100),
+    rows = [[shown(one.name)[:200], self_text(one, kind), human.percent_text(one.self_share * 100),
+             Share.of(total_text(one, kind), one.total_share, one.self_share), human.percent_text(one.total_share * 100),
              f"{one.samples:,}", shown(os.path.basename(one.file))] for one in functions[:MAX_FUNCTIONS]]
     left_out = len(functions) - len(rows)
+    marks = "".join(row[column][0] for row in rows for column in (1, 3))
     notes = ["Self: in the function itself; total, and samples: with what it called. Bar: share of all samples, the dark "
              "part itself. " + samples_text(run, kind),
+             "~ about: from few samples. " * ("~" in marks) + "< from so few that no more is known." * ("<" in marks),
              f"{left_out:,} functions that took less themselves are left out." if left_out else ""]
     return Table(f"Hot functions, by {what}", ["function", "self", "of all", "total", "of all", "samples", "file"], rows,
                  wide=(6,), notes=notes)
@@ -78,8 +85,18 @@ def _place(frame):
     return shown((frame.function or f"{module}+{frame.module_offset:#x}") + where)[:80]
 
 
+def _highest_text(peak):
+    life = (f" Exactly, in the life of the process: {human.bytes_text(peak.life_rss_bytes)}."
+            if peak.life_rss_bytes >= 0 else "")
+    if peak.highest_rss_bytes > peak.rss_bytes * 1.001:
+        more = (peak.highest_rss_bytes / peak.rss_bytes - 1) * 100
+        return (f"Not the highest: {human.bytes_text(peak.highest_rss_bytes)} were seen "
+                f"{human.seconds_text(peak.highest_t_s)} after the start, {human.percent_text(more)} more." + life)
+    return (("The highest that was seen." if peak.highest_rss_bytes >= 0 else "") + life).strip()
+
+
 def peak_table(run):
-    """Where threads were when memory was highest; None where that was not asked for."""
+    """Where threads were when memory was high; None where that was not asked for."""
     stacks = run.peak_stacks
     if not stacks:
         return None
@@ -90,8 +107,9 @@ def peak_table(run):
     first, more = stacks[0], len(stacks) - len(rows)
     room = f", when the control group had {human.bytes_text(first.headroom_bytes)} left" if first.headroom_bytes >= 0 else ""
     notes = [f"RSS {human.bytes_text(first.rss_bytes)}, {human.seconds_text(first.t_s)} after the start{room}.",
+             _highest_text(first),
              f"{more} more threads are left out." if more > 0 else ""]
-    return Table("Threads at the highest memory", ["thread", "scope", "in", "called by", "called by"], rows, 5, notes=notes)
+    return Table("Threads at high memory", ["thread", "scope", "in", "called by", "called by"], rows, 5, notes=notes)
 
 
 # ---- lines ----------------------------------------------------------------------------------------
@@ -141,26 +159,13 @@ _SOURCES = {"perf_hardware": "cycles, instructions, cache, branches", "perf_soft
             "perf_flops": "FLOP/s, vector ratio", "perf_events": "events that were named"}
 
 
-def _amount(value, unit, per=""):
-    if unit == "s" and per:
-        return human.percent_text(value * 100)  # seconds each second
-    if unit in ("1", "") and abs(value) >= 1e5:
-        return human.prefixed(value, per).rstrip()
-    return human.text_of(value, unit, per)
-
-
 def _counter_cells(statistics, reason):
     per = "/s" if statistics.is_counter else ""
 
     def cell(value, after):
-        return or_missing(lambda known: _amount(known, statistics.unit, after), value, reason)
+        return or_missing(lambda known: human.text_of(known, statistics.unit, after), value, reason)
     total = cell(statistics.last, "") if statistics.is_counter else ""
     return [cell(statistics.mean, per), cell(statistics.p95, per), cell(statistics.max, per), total]
-
-
-def _help_texts():
-    from .run import metrics
-    return {metric.name: metric.help for metric in metrics()}
 
 
 def counter_table(run):
@@ -169,13 +174,13 @@ def counter_table(run):
     sources = [source for source in run.sources if source.name in _SOURCES]
     if not columns and not any(source.reason for source in sources):
         return None
-    known, summary, rows = _help_texts(), run.summary, []
+    summary, rows = run.summary, []
     reasons = {source.name: shown(source.reason) for source in sources}
     for column in columns:
         reason = reasons.get(column.source) or "there was no reading of it"
         is_there = column.name in summary and summary[column.name].n > 0
         cells = _counter_cells(summary[column.name], reason) if is_there else [Missing.because(reason)] * 4
-        rows.append([shown(column.name), *cells, known.get(column.metric, "") if is_there else reason])
+        rows.append([shown(column.name), *cells, views.help_of(column.metric) if is_there else reason])
     are_there = {column.source for column in columns}
     for source in sources:
         if not source.available and source.reason and source.name not in are_there:
@@ -185,21 +190,37 @@ def counter_table(run):
     return Table("Performance counters", ["", "mean", "p95", "max", "total", "what it is"], rows, 1, (5,), notes)
 
 
-def _ipc_cell(counts):
-    cycles, instructions = counts.get("cycles", math.nan), counts.get("instructions", math.nan)
+_VAGUE = "it may be off by more than itself"
+
+
+def _is_too_vague(scope, name):
+    """Counted, but at too few of the calls."""
+    count = scope.counts.get(name, math.nan)
+    return not math.isnan(count) and count.is_vague
+
+
+def _ipc_cell(scope):
+    if _is_too_vague(scope, "cycles") or _is_too_vague(scope, "instructions"):
+        return Missing.because(_VAGUE)
+    cycles, instructions = scope.counts.get("cycles", math.nan), scope.counts.get("instructions", math.nan)
     return or_missing(lambda value: f"{value:.2f}", instructions / cycles if cycles > 0 else math.nan, "not counted here")
+
+
+def _count_cell(scope, counter):
+    if _is_too_vague(scope, counter.name):
+        return Missing.because(_VAGUE)
+    text = or_missing(lambda value: human.text_of(value, counter.unit), scope.counts.get(counter.name, math.nan),
+                      "not counted here")
+    return "~" + text if scope.counter_provenance == "sampled" and text != human.UNKNOWN else text
 
 
 def _scope_counter_rows(scopes, counters, has_ipc):
     rows = []
     for scope in scopes:
-        is_about = scope.counter_provenance == "sampled"
-        cells = [about(or_missing(lambda value, unit=counter.unit: _amount(value, unit),
-                                   scope.counts.get(counter.name, math.nan), "not counted here"), is_about, "~")
-                 for counter in counters]
+        cells = [_count_cell(scope, counter) for counter in counters]
         share = human.percent_text(scope.counter_calls / max(scope.calls, 1) * 100)
         rows.append(["\u2003" * scope.depth + shown(scope.name)[:200], *cells,
-                     *([_ipc_cell(scope.counts)] if has_ipc else []), share])
+                     *([_ipc_cell(scope)] if has_ipc else []), share])
     return rows
 
 

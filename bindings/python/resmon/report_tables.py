@@ -4,10 +4,12 @@
 Texts from a run are shown as they are, but for characters that would act instead of being seen.
 """
 import math
-import os
 import re
 
-from . import _abi, human
+from . import human, views
+from .options import names_of
+from .records import name_of_facts
+from .results import brief_columns, scope_marks
 
 # Controls, and marks that turn the direction of what follows: a name must not rewrite the page around it.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -66,17 +68,17 @@ def or_missing(text, value, reason):
 
 def joules(value):
     """"15.4 J"."""
-    return human.prefixed(value, "J")
+    return human.text_of(value, "J")
 
 
 def grams(value):
     """"63 ug", "1.2 kg"; of CO2eq."""
-    return human.prefixed(value, "g")
+    return human.text_of(value, "g")
 
 
 def kilowatt_hours(value):
     """"23.5 mWh"."""
-    return human.prefixed(value * 1000, "Wh")
+    return human.text_of(value * 1000, "Wh")
 
 
 def time_text(run):
@@ -98,8 +100,7 @@ def host_of(run):
 
 def name_of(run):
     """What was run."""
-    facts = run.facts.get("run", {})
-    return str(facts.get("name") or os.path.basename(str(facts.get("executable", ""))) or "run")
+    return name_of_facts(run.facts)
 
 
 def labels_of(runs):
@@ -166,58 +167,59 @@ def runs_text(runs):
 def _energy_reason(run):
     energy, domains = run.energy, run.facts.get("settings", {}).get("domains")
     if energy is None:
-        was_asked = not isinstance(domains, int) or domains & _abi.DOMAINS["energy"]
+        was_asked = not isinstance(domains, int) or domains & names_of("domains")["energy"]
         return "nothing is known of the energy" if was_asked else "energy was not asked for"
     return energy.remark or "; ".join(part.method for part in energy.parts.values() if part.method) or "not known"
 
 
-_FIGURES = (
-    # key, label, text, columns that it is made from
-    ("wall_s", "wall time", human.seconds_text, ()),
-    ("cpu_s", "CPU time", human.seconds_text, ("tree.cpu.time", "proc.cpu.time")),
-    ("rss_peak_bytes", "peak RSS", human.bytes_text, ("proc.mem.peak_rss", "proc.mem.rss")),
-    ("read_bytes", "read", human.bytes_text, ("tree.io.read_bytes", "proc.io.read_bytes")),
-    ("write_bytes", "written", human.bytes_text, ("tree.io.write_bytes", "proc.io.write_bytes")),
-    ("energy_j", "energy", joules, ()),
-    ("gco2eq", "CO2eq", grams, ()),
+# The figures in front: of the headline, what they are called, their text, and the row of the brief report that says more.
+FIGURES = (
+    ("wall_s", "wall time", human.seconds_text, ""),
+    ("cpu_s", "CPU time", human.seconds_text, "CPU"),
+    ("rss_peak_bytes", "peak RSS", human.bytes_text, "memory"),
+    ("read_chars", "read", human.bytes_text, "read"),
+    ("write_chars", "written", human.bytes_text, "written"),
+    ("energy_j", "energy", joules, "energy"),
+    ("gco2eq", "CO2eq", grams, ""),
 )
+
+# What the tiles do not say, in the brief report's order.
+_ANSWERS = ("GPU", "limit", "slowest", "hot", "grown", "note", "missing", "cost")
 
 
 def _figure_cells(run, reader):
     headline, cells = run.headline, []
-    for key, _, text, columns in _FIGURES:
+    for key, _, text, _ in FIGURES:
+        columns = views.metrics("headline", key)
         reason = reader.why(columns) if columns else _energy_reason(run)
         cells.append(or_missing(text, headline[key], reason))
     return cells
 
 
-def _tile_notes(run):
-    """Small print under the figures, by key."""
-    headline, energy, notes = run.headline, run.energy, {}
-    if _known(headline["cpu_s"]) and headline["wall_s"] > 0:
-        notes["cpu_s"] = f"{headline['cpu_s'] / headline['wall_s']:.2f} CPUs on average"
-    summary = run.summary
-    for key, direction in (("read_bytes", "read"), ("write_bytes", "write")):
-        name = f"tree.io.{direction}_chars"
-        notes[key] = "storage"
-        if name in summary and _known(summary[name].last):
-            notes[key] += f"; {human.bytes_text(summary[name].last)} by {direction} calls"
-    notes["rss_peak_bytes"] = "of the process"
-    if "tree.processes" in summary and summary["tree.processes"].max > 1 and "tree.mem.rss" in summary:
-        notes["rss_peak_bytes"] += f"; {human.bytes_text(summary['tree.mem.rss'].max)} with children"
+def tile_notes(run):
+    """Small print under the figures, by key: the first clauses of the brief report's rows."""
+    rows = {label: [shown(clause) for clause in clauses] for label, _, *clauses in run._rows()}
+    notes = {key: "; ".join(rows.get(row, ())[:2]).replace(f"{label}, ", "", 1) for key, label, _, row in FIGURES if row}
+    energy = run.energy
     if energy and _known(energy.tree_j):
-        notes["energy_j"] = f"of {joules(energy.node_j)} of the machine, {energy.provenance}"
+        notes["energy_j"] = f"{kilowatt_hours(energy.tree_kwh)}; {rows.get('energy', ('',))[0]}"
         notes["gco2eq"] = f"{energy.g_per_kwh:.0f} g/kWh, {shown(energy.place) or energy.basis}"
     return notes
 
 
 def tiles(run, reader):
     """Headline figures: (label, text, small print)."""
-    notes = _tile_notes(run)
+    notes = tile_notes(run)
     found = []
-    for (key, label, _, _), cell in zip(_FIGURES, _figure_cells(run, reader)):
+    for (key, label, _, _), cell in zip(FIGURES, _figure_cells(run, reader)):
         found.append((label, cell, cell.reason if isinstance(cell, Missing) else notes.get(key, "")))
     return found
+
+
+def answers(run):
+    """What is asked next, of the brief report: which phase is slow, where memory went, what is wrong with the figures.  Rows
+    of (label, value, text)."""
+    return [(label, shown(value), shown("; ".join(clauses))) for label, value, *clauses in run._rows() if label in _ANSWERS]
 
 
 def _total(values):
@@ -227,7 +229,7 @@ def _total(values):
 def combined_tiles(runs, is_job):
     """Headline figures of several runs: sums where they are nodes of one job, else how far they lie apart."""
     headlines, found = [run.headline for run in runs], [(words_of(runs), str(len(runs)), "")]
-    for key, label, text, _ in _FIGURES:
+    for key, label, text, _ in FIGURES:
         values = [headline[key] for headline in headlines]
         known = [value for value in values if _known(value)]
         if not known:
@@ -246,16 +248,16 @@ def combined_tiles(runs, is_job):
 
 def runs_table(runs, labels, readers, is_job):
     """A row for each run, and for nodes of a job one for all of them."""
-    headers = [word_of(runs), "start (UTC)", "state", *(label for _, label, _, _ in _FIGURES)]
+    headers = [word_of(runs), "start (UTC)", "state", *(label for _, label, _, _ in FIGURES)]
     rows = []
     for run, label, reader in zip(runs, labels, readers):
         start = time_text(run)
-        rows.append([label, start if isinstance(start, Missing) else start[:-4], run.info.state,
+        rows.append([label, start if isinstance(start, Missing) else start[:-4], shown(run._outcome()),
                      *_figure_cells(run, reader)])
     if is_job:
         headlines = [run.headline for run in runs]
         cells = []
-        for key, _, text, _ in _FIGURES:
+        for key, _, text, _ in FIGURES:
             values = [headline[key] for headline in headlines]
             value = (max((v for v in values if _known(v)), default=math.nan) if key in ("wall_s", "rss_peak_bytes")
                      else _total(values))
@@ -265,54 +267,22 @@ def runs_table(runs, labels, readers, is_job):
         "all: the longest time and the highest peak; sums of the others" if is_job else ""])
 
 
-def _percent(value):
-    return human.percent_text(value)
-
-
-def _hours(value):
-    return human.seconds_text(value * 3600)
-
-
-def _mebibytes(value):
-    return human.bytes_text(value * 1048576)
-
-
-# The 18 figures of a node: their name, what they are called here, and their text.
-_NODE_FIGURES = {
-    "cpu_avg_utilization_pct": ("CPU, mean", _percent),
-    "cpu_avg_utilization_over20_pct": ("time at 20 % or more", _percent),
-    "cpu_avg_utilization_over40_pct": ("time at 40 % or more", _percent),
-    "cpu_avg_utilization_over80_pct": ("time at 80 % or more", _percent),
-    "cpu_avg_utilization_at100_pct": ("time at 100 %", _percent),
-    "max_t_cpu_pct_per_cpu_avg": ("highest mean of CPUs", _percent),
-    "max_t_cpu_pct_per_cpu_min": ("highest of the idlest CPU", _percent),
-    "max_t_cpu_pct_per_cpu_max": ("highest of the busiest CPU", _percent),
-    "node_cpu_hours": ("CPU time at hand", _hours),
-    "node_unused_cpu_hours": ("CPU time unused", _hours),
-    "max_t_mem_percent": ("memory, highest", _percent),
-    "max_t_disk_usage_percent": ("file system, highest", _percent),
-    "total_disk_io_read_mb": ("disks, read", _mebibytes),
-    "total_disk_io_write_mb": ("disks, written", _mebibytes),
-    "total_net_io_lo_sent_mb": ("loopback, sent", _mebibytes),
-    "total_net_io_ext_sent_mb": ("network, sent", _mebibytes),
-    "total_net_io_lo_recv_mb": ("loopback, received", _mebibytes),
-    "total_net_io_ext_recv_mb": ("network, received", _mebibytes),
-}
-_FIGURE_SOURCES = (("cpu", "node.cpu.percent"), ("mem", "node.mem.percent"), ("disk_usage", "node.fs.percent"),
-                   ("disk_io", "node.disk.read_bytes"), ("net", "node.net.ext.sent"))
+# What the unit of a figure of the node is for people: another unit, and a factor to that.
+_PEOPLES_UNITS = {"h": ("s", 3600), "MiB": ("B", 1048576)}
 
 
 def _node_cell(key, value, reader):
-    _, text = _NODE_FIGURES.get(key, ("", human.count_text))
-    column = next((column for part, column in _FIGURE_SOURCES if part in key), "")
-    return or_missing(text, value, reader.why([column]) if not _known(value) else "")
+    rows = [row for row in views.rows("node") if row.label == key]
+    unit, factor = _PEOPLES_UNITS.get(rows[0].unit, (rows[0].unit, 1))
+    return or_missing(lambda known: human.text_of(known * factor, unit), value,
+                      reader.why([row.metric for row in rows]) if not _known(value) else "")
 
 
 def node_tables(runs, labels, readers):
     """The 18 figures of each node: a column for each of few nodes, else a row, by groups of figures."""
     figures = [run.figures for run in runs]
     keys = list(figures[0])
-    names = {key: _NODE_FIGURES.get(key, (key,))[0] for key in keys}
+    names = {row.label: row.group for row in views.rows("node")}
     cells = {key: [_node_cell(key, one[key], reader) for one, reader in zip(figures, readers)] for key in keys}
     if all(isinstance(cell, Missing) for row in cells.values() for cell in row):
         reasons = sorted({cell.reason for row in cells.values() for cell in row})
@@ -332,61 +302,126 @@ def node_tables(runs, labels, readers):
 MAX_SCOPES = 400
 
 
-def about(text, is_about, mark):
-    """The text with a mark where it is only about right."""
-    return mark + text if is_about and text != human.UNKNOWN else text
-
-
-def _scope_columns(scopes):
-    sampled = "sampled"
-    columns = [
-        ("calls", lambda s: human.count_text(s.calls + s.open)), ("wall", None),
-        ("self", lambda s: human.seconds_text(s.self_s)),
-        ("longest", lambda s: human.seconds_text(s.wall_max_s)),
-        ("CPU", lambda s: about(human.seconds_text(s.cpu_s), s.cpu_provenance == sampled, "~")),
-        ("peak RSS", lambda s: about(human.bytes_text(s.rss_peak_bytes), s.rss_provenance == sampled, "\u2265")),
-        ("read", lambda s: about(human.bytes_text(s.io_read_bytes), s.io_provenance == sampled, "~")),
-        ("written", lambda s: about(human.bytes_text(s.io_write_bytes), s.io_provenance == sampled, "~")),
-        ("read calls", lambda s: about(human.bytes_text(s.io_read_chars), s.io_provenance == sampled, "~")),
-        ("write calls", lambda s: about(human.bytes_text(s.io_write_chars), s.io_provenance == sampled, "~")),
-        ("energy", lambda s: about(joules(s.energy_j), s.energy_uncertainty_j > 0.1 * s.energy_j, "~")),
-        ("CO2eq", lambda s: about(grams(s.energy_gco2eq), s.energy_uncertainty_j > 0.1 * s.energy_j, "~")),
-    ]
-    return [(name, text) for name, text in columns
-            if text is None or any(text(scope) != human.UNKNOWN for scope in scopes)]
+def _table_of_scopes(run, scopes, title, note=""):
+    wall = [scope.wall_s + scope.open_s for scope in scopes]
+    chosen = range(len(scopes))
+    if len(scopes) > MAX_SCOPES:
+        # A scope takes no longer than the one that it is in, but for what runs beside that: by the longest of all that
+        # is inside, so that those that are left hang together.
+        longest = list(wall)
+        for index in reversed(chosen):
+            if scopes[index].parent >= 0:
+                longest[scopes[index].parent] = max(longest[scopes[index].parent], longest[index])
+        chosen = sorted(sorted(chosen, key=lambda i: (-longest[i], i))[:MAX_SCOPES])
+    whole = max(max(wall), run.info.duration_s, 1e-9)
+    columns = [(name, text) for name, text in brief_columns(scopes, "longest") if any(text(scope) != human.UNKNOWN for scope in scopes)]
+    rows = []
+    for index in chosen:
+        scope, cells = scopes[index], []
+        for name, text in columns:
+            cell = text(scope)
+            cells.append(Share.of(cell, wall[index] / whole, scope.self_s / whole) if name == "wall" else
+                         Missing.because("not metered") if cell == human.UNKNOWN else cell)
+        rows.append(["\u2003" * scope.depth + shown(scope.name)[:200] + scope_marks(scope), *cells])
+    left_out = len(scopes) - len(rows)
+    marks = "".join(cell[0] for row in rows for cell in row[1:] if cell[:1] in ("~", ">"))
+    notes = ["Time is summed over calls and threads. Bar: share of the run, the dark part outside of scopes within. "
+             + note,
+             "~ about: not every call was metered, or it lies between two samples. " * ("~" in marks) +
+             ">= at least." * (">" in marks),
+             "|| beside the scope above, on other threads or in tasks: its time is no part of that one's." *
+             any(scope.concurrent_s > 0 for scope in scopes),
+             f"{left_out:,} scopes that took less time are left out." if left_out else ""]
+    return Table(title, ["scope", *(name for name, _ in columns)], rows, 1, notes=notes)
 
 
 def scope_table(run):
     """The tree of scopes with a bar for the share of the time; None without scopes."""
-    scopes = run.scopes
-    if not scopes:
+    return _table_of_scopes(run, run.scopes, "Scopes") if run.scopes else None
+
+
+def scope_name_table(run):
+    """The scopes by name, where some name stands at several places of the tree; else None."""
+    names = run.scopes_by_name
+    if len(names) == len(run.scopes):
         return None
-    wall = [scope.wall_s + scope.open_s for scope in scopes]
-    chosen = range(len(scopes))
-    if len(scopes) > MAX_SCOPES:
-        # A scope takes no longer than the one that it is in: those that are left hang together.
-        chosen = sorted(sorted(chosen, key=lambda i: (-wall[i], i))[:MAX_SCOPES])
-    whole = max(max(wall), run.info.duration_s, 1e-9)
-    columns = _scope_columns(scopes)
-    rows = []
-    for index in chosen:
-        scope, cells = scopes[index], []
-        for _, text in columns:
-            if text is None:
-                share = wall[index] / whole
-                cells.append(Share.of(human.seconds_text(wall[index]), share, scope.self_s / whole))
-            else:
-                cell = text(scope)
-                cells.append(Missing.because("not metered") if cell == human.UNKNOWN else cell)
-        label = "\u2003" * scope.depth + shown(scope.name)[:200] + (" (open)" if scope.open else "")
-        rows.append([label, *cells])
-    left_out = len(scopes) - len(rows)
-    marks = "".join(cell[0] for row in rows for cell in row[1:] if cell[:1] in ("~", "\u2265"))
-    notes = ["Time is summed over calls and threads. Bar: share of the run, the dark part outside of scopes within.",
-             "~ about: not every call was metered, or it lies between two samples. " * ("~" in marks) +
-             "\u2265 at least." * ("\u2265" in marks),
-             f"{left_out:,} scopes that took less time are left out." if left_out else ""]
-    return Table("Scopes", ["scope", *(name for name, _ in columns)], rows, 1, notes=notes)
+    return _table_of_scopes(run, names, "Scopes by name",
+                            "What is inside of another scope of its name counts once, but for self.")
+
+
+_SIDE_BY_SIDE = 6  # runs; of more, the least, the middle and the most
+
+
+class _Merged:
+    """A scope of several runs: that of each, or None, and those inside."""
+
+    def __init__(self, name, depth, count):
+        self.name, self.depth, self.scopes, self.inside = name, depth, [None] * count, {}
+
+
+def _merged(runs):
+    """The scopes of all runs by their paths, in the order of the tree."""
+    root, order = _Merged("", -1, 0), []
+    for number, run in enumerate(runs):
+        nodes = []
+        for scope in run.scopes:
+            parent = nodes[scope.parent] if scope.parent >= 0 else root
+            node = parent.inside.get(scope.name)
+            if node is None:
+                node = parent.inside[scope.name] = _Merged(scope.name, parent.depth + 1, len(runs))
+            node.scopes[number] = scope
+            nodes.append(node)
+    waiting = list(reversed(root.inside.values()))
+    while waiting:
+        order.append(waiting.pop())
+        waiting.extend(reversed(order[-1].inside.values()))
+    return order
+
+
+def scope_runs_table(runs, labels):
+    """Scope by scope, what the runs took; None where not two of them have scopes."""
+    if sum(bool(run.scopes) for run in runs) < 2:
+        return None
+    rows, is_pair = [], len(runs) == 2
+    few = len(runs) <= _SIDE_BY_SIDE
+    known = _merged(runs)
+    for node in known[:MAX_SCOPES]:
+        scopes = node.scopes
+        walls = [scope.wall_s + scope.open_s if scope is not None else math.nan for scope in scopes]
+        cells = [_cell_of(human.seconds_text, wall) for wall in walls] if few else _spread(walls, labels)
+        if is_pair:
+            cells += [_change(*walls), *_pair(scopes, "rss_peak_bytes", human.bytes_text), *_pair(scopes, "energy_j", joules)]
+        rows.append(["\u2003" * node.depth + shown(node.name)[:200], *cells])
+    headers = ["scope", *(f"wall, {label}" for label in labels)] if few else ["scope", "least wall", "median", "most", "of"]
+    if is_pair:
+        headers += ["change", *(f"{what}, {label}" for what in ("peak RSS", "energy") for label in labels)]
+    kept = [i for i in range(len(headers)) if i == 0 or any(not isinstance(row[i], Missing) for row in rows)]
+    left_out = len(known) - len(rows)
+    return Table("Scopes of all", [headers[i] for i in kept], [[row[i] for i in kept] for row in rows], 1, notes=[
+        "Change: of the second against the first; one run of each is no proof." if is_pair else "",
+        f"{left_out:,} more scopes are left out." if left_out else ""])
+
+
+def _cell_of(text, value):
+    return or_missing(text, value, "this run has no such scope, or it was not metered")
+
+
+def _pair(scopes, name, text):
+    return [_cell_of(text, getattr(scope, name) if scope is not None else math.nan) for scope in scopes]
+
+
+def _change(first, second):
+    if not (_known(first) and _known(second) and first > 0):
+        return Missing.because("one of them has no such scope")
+    return f"{(second / first - 1) * 100:+.1f} %"
+
+
+def _spread(walls, labels):
+    """Least, median and most, and of which run."""
+    known = sorted((wall, label) for wall, label in zip(walls, labels) if _known(wall))
+    if not known:
+        return [Missing.because("of none of them is this known")] * 4
+    return [*(human.seconds_text(wall) for wall in (known[0][0], known[len(known) // 2][0], known[-1][0])), known[-1][1]]
 
 
 def energy_table(run):
@@ -403,7 +438,9 @@ def energy_table(run):
     place = shown(energy.place) or {"world": "the world's average"}.get(energy.basis, energy.basis)
     year = f", {energy.year}" if energy.year else ""
     for label, known, text, of_node, of_tree, method in (
-            ("all", energy.provenance, joules, energy.node_j, energy.tree_j, by_model),
+            ("all", energy.provenance, joules, energy.node_j, energy.tree_j,
+             "; ".join(filter(None, (by_model, f"{joules(energy.rest_j)} are others' and nobody's (idling)"
+                                     if _known(energy.rest_j) else "")))),
             ("electricity", "", kilowatt_hours, energy.node_kwh, energy.tree_kwh,
              f"PUE {energy.pue:.2f}" if _known(energy.pue) else ""),
             ("CO2eq", energy.basis, grams, energy.node_gco2eq, energy.tree_gco2eq,
@@ -425,11 +462,20 @@ def tag_table(run):
 
 def missing_table(run):
     """What was not measured, and remarks on what was; None without any."""
-    remarks = [source for source in run.sources.remarks if source.provenance != "modelled"]
+    remarks = [source for source in run.sources.remarks if source.provenance not in ("modelled", "shared")]
     if not remarks:
         return None
     rows = [[shown(source.name), "in part" if source.available else "no", shown(source.reason)] for source in remarks]
     return Table("What was not measured, and why", ["source", "measured", "reason"], rows, 3, (2,))
+
+
+def _own_rss(info):
+    """How much of the process's memory, and of its peaks, is the library's."""
+    if not math.isfinite(info.rss_bytes):
+        return ""
+    more = (f", and at most {human.bytes_text(info.work_rss_bytes)} more in peaks"
+            if math.isfinite(info.work_rss_bytes) and info.work_rss_bytes > 0 else "")
+    return f"; {human.bytes_text(info.rss_bytes)} of the process's RSS{more}"
 
 
 def overhead_table(run):
@@ -438,17 +484,22 @@ def overhead_table(run):
     seconds = info.duration_s
     if not info.memory_bytes and not info.sampler_wall_s:
         return Table("Cost of observing", ["", ""], [["not known", "the file does not say"]], 2, (1,))
-    per_cpu = f" ({info.sampler_cpu_s / seconds * 100:.2f} % of one CPU)" if seconds > 0 else ""
+    per_cpu = f" ({info.library_cpu_s / seconds * 100:.2f} % of one CPU)" if seconds > 0 else ""
+    parts = ", ".join(f"{what} {human.seconds_text(value)}" for what, value in
+                      (("sampling", info.sampler_cpu_s), ("delivery", info.delivery_cpu_s), ("GPUs", info.gpus_cpu_s),
+                       ("stacks", info.stacks_cpu_s), ("handlers of stacks", info.handlers_s)) if value)
     samples = f"{info.samples:,} samples" + (f", {info.late_samples:,} late" if info.late_samples else ", none late")
-    each = human.seconds_text(info.sampler_wall_s / info.samples) if info.samples else human.UNKNOWN
+    if info.skipped_samples:
+        samples += f", {info.skipped_samples:,} left out to stay below max_overhead"
+    each = human.seconds_text(info.sampler_cpu_s / info.samples) if info.samples else human.UNKNOWN
     dropped = [(value, word) for value, word in
                ((info.dropped_rows, "rows to sinks"), (info.dropped_tags, "tags"), (info.dropped_scopes, "scopes"),
                 (info.dropped_threads, "threads"), (info.dropped_events, "scope instances"),
                 (info.dropped_lines, "lines")) if value]
-    rows = [["sampling", human.seconds_text(info.sampler_cpu_s) + " of CPU time" + per_cpu],
-            ["one sample", each + " on average; " + samples],
+    rows = [["threads", human.seconds_text(info.library_cpu_s) + " of CPU time" + per_cpu + (parts and ": " + parts)],
+            ["one sample", each + " of CPU time on average; " + samples],
             ["scopes", f"about {human.seconds_text(info.scopes_s)} in all threads together"],
-            ["memory", human.bytes_text(info.memory_bytes) + ", fixed at start"],
+            ["memory", human.bytes_text(info.memory_bytes) + ", fixed at start" + _own_rss(info)],
             ["dropped", ", ".join(f"{value:,} {word}" for value, word in dropped) or "nothing"]]
     return Table("Cost of observing", ["", ""], rows, 2, (1,))
 
@@ -464,8 +515,8 @@ def _fact(key, value):
     if stem and unit in _UNITS:
         return stem.replace("_", " "), _UNITS[unit](value)
     if key == "domains":
-        names = [name for name, bits in _abi.DOMAINS.items() if bits == value] or \
-            [name for name, bits in _abi.DOMAINS.items() if bits & value == bits and not bits & bits - 1]
+        names = [name for name, bits in names_of("domains").items() if bits == value] or \
+            [name for name, bits in names_of("domains").items() if bits & value == bits and not bits & bits - 1]
         return key, ", ".join(names)
     return key.replace("_", " "), f"{value:g}" if isinstance(value, float) else str(value)
 

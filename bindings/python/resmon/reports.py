@@ -5,7 +5,7 @@ import errno
 import os
 import stat
 
-from .errors import AccessError, ArgumentError, Error, InputOutputError, NoSpaceError, NotFoundError
+from .errors import AccessError, ArgumentError, ArgumentTypeError, Error, InputOutputError, NoSpaceError, NotFoundError
 from .run import Recorded, load_all
 
 _ERRORS = {
@@ -28,7 +28,7 @@ def _runs_of(runs):
         elif isinstance(one, (str, bytes, os.PathLike)):
             found.extend(load_all(one))
         else:
-            raise TypeError(f"runs: a run, a monitor, a path or a list of them is wanted, not {type(one).__name__}")
+            raise ArgumentTypeError(f"runs: a run, a monitor, a path or a list of them is wanted, not {type(one).__name__}")
     if not found:
         raise ArgumentError("runs: there is none to report on")
     return found

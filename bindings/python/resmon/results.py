@@ -8,11 +8,11 @@ from .errors import NotFoundError
 _NAN = float("nan")
 
 
-def nearest(name, known):
+def nearest(name, known, otherwise="; resmon.metrics() lists what can be"):
     """What was probably meant."""
     import difflib
     near = difflib.get_close_matches(str(name), known, 3, 0.6)
-    return f": is it {' or '.join(map(repr, near))}?" if near else "; resmon.metrics() lists what can be"
+    return f": did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 
 class _List(Sequence):
@@ -62,42 +62,78 @@ class Scopes(_List):
     def __repr__(self):
         return super().__repr__() if self._items else "no scopes were recorded (one monitor at a time has them)"
 
-    def table(self):
-        cells = [[make(scope) for _, make in _SCOPE_COLUMNS] for scope in self._items]
-        used = [i for i in range(len(_SCOPE_COLUMNS)) if i < 4 or any(row[i] != human.UNKNOWN for row in cells)]
-        rows = [["  " * scope.depth + scope.name + (" (open)" if scope.open else ""), *(row[i] for i in used)]
+    def table(self, columns=None):
+        columns = SCOPE_COLUMNS if columns is None else columns
+        cells = [[make(scope) for _, make in columns] for scope in self._items]
+        used = [i for i, (name, _) in enumerate(columns)
+                if name in _ALWAYS_SHOWN or any(row[i] != human.UNKNOWN for row in cells)]
+        rows = [["  " * scope.depth + scope.name + scope_marks(scope), *(row[i] for i in used)]
                 for scope, row in zip(self._items, cells)]
-        return ["scope", *(_SCOPE_COLUMNS[i][0] for i in used)], rows, 1
+        return ["scope", *(columns[i][0] for i in used)], rows, 1
+
+
+def scope_marks(scope):
+    """What is to be known of a scope, behind its name: it is beside the scope above it, and no part of its time; open;
+    failed."""
+    calls = scope.calls + scope.open
+    failed = f" ({scope.failed} of {calls} failed)" if calls > 1 else " (failed)"
+    return failed * bool(scope.failed) + (" ||" if scope.concurrent_s > 0 else "") + (" (open)" if scope.open + scope.ended_at_exit else "")
 
 
 def _about(text, is_estimate):
     return "~" + text if is_estimate and text != human.UNKNOWN else text
 
 
+def _estimate(name, text, meter):
+    """A figure that may be off by more than itself is none."""
+    return lambda scope: human.UNKNOWN if getattr(scope, name).is_vague else _about(
+        text(getattr(scope, name)), getattr(scope, meter + "_provenance") == "sampled")
+
+
 def _io(name):
-    return lambda scope: _about(human.bytes_text(getattr(scope, name)), scope.io_provenance == "sampled")
+    return _estimate(name, human.bytes_text, "io")
 
 
-def _energy_cell(name, unit):
+def _energy_cell(name, unit, factor=1):
     def cell(scope):
         # As in the library's report: more than a tenth of it lies between two samples.
-        return _about(human.prefixed(getattr(scope, name), unit), scope.energy_uncertainty_j > 0.1 * scope.energy_j)
+        return _about(human.text_of(getattr(scope, name) * factor, unit), scope.energy_uncertainty_j > 0.1 * scope.energy_j)
     return cell
 
 
-# Headers and texts of the table of scopes; "~" marks an estimate.
-_SCOPE_COLUMNS = (
+def _longest(scope):
+    """Of several that are open only the sum is known."""
+    longest = [seconds for seconds in (scope.wall_max_s, scope.open_s if scope.open == 1 else _NAN) if seconds == seconds]
+    return max(longest, default=_NAN)
+
+
+# Headers and texts of tables of scopes, those that are asked for first in front; "~" marks an estimate, "-" what is not
+# known, or only with an interval that is wider than itself.
+SCOPE_COLUMNS = (
     ("calls", lambda scope: human.count_text(scope.calls + scope.open)),
     ("wall", lambda scope: human.seconds_text(scope.wall_s + scope.open_s)),
     ("self", lambda scope: human.seconds_text(scope.self_s)),
-    ("longest", lambda scope: human.seconds_text(scope.wall_max_s)),
-    ("CPU of thread", lambda scope: _about(human.seconds_text(scope.cpu_s), scope.cpu_provenance == "sampled")),
+    ("longest", lambda scope: human.seconds_text(_longest(scope))),
+    ("CPU", _estimate("pcpu_s", human.seconds_text, "pcpu")),
+    ("thread CPU", _estimate("cpu_s", human.seconds_text, "cpu")),
     ("peak RSS", lambda scope: (">=" if scope.rss_provenance == "sampled" and scope.rss_peak_bytes > 0 else "") +
      human.bytes_text(scope.rss_peak_bytes)),
-    ("read calls", _io("io_read_chars")), ("write calls", _io("io_write_chars")),
+    ("energy", _energy_cell("energy_j", "J")), ("in Wh", _energy_cell("energy_kwh", "Wh", 1000)),
+    ("CO2eq", _energy_cell("energy_gco2eq", "g")),
+    ("read", _io("io_read_chars")), ("written", _io("io_write_chars")),
     ("from storage", _io("io_read_bytes")), ("to storage", _io("io_write_bytes")),
-    ("energy", _energy_cell("energy_j", "J")), ("CO2eq", _energy_cell("energy_gco2eq", "g")),
 )
+
+
+_ALWAYS_SHOWN = ("calls", "wall", "self", "longest")
+
+
+def brief_columns(scopes, *more):
+    """The columns for a page that is not as wide as all: what is asked for first, and `more`."""
+    has_cpu = any(scope.pcpu_s == scope.pcpu_s for scope in scopes)
+    wanted = ("calls", "wall", "self", "CPU" if has_cpu else "thread CPU", "peak RSS", "energy", "in Wh", "CO2eq", "read",
+              "written", *more)
+    return [(name, make) for name, make in SCOPE_COLUMNS if name in wanted]
 
 
 class Sources(_List):
@@ -137,11 +173,16 @@ class Events(_List):
 
 
 class Summary(Mapping):
-    """Statistics over every sample by name: ``summary["proc.mem.rss"].max``.  Its text is the library's report."""
+    """Statistics over every sample by name: ``summary["proc.mem.rss"].max``.  Printed, it is the library's brief report;
+    :meth:`text` has the full one."""
 
     def __init__(self, statistics, report):
         self._statistics = statistics
         self._report = report
+
+    def text(self, full=False, width=None):
+        """The report of the run: in one screen, or all figures; as wide as the terminal, else 100 columns."""
+        return self._report(full, width).rstrip("\n")
 
     def __getitem__(self, name):
         try:
@@ -163,7 +204,7 @@ class Summary(Mapping):
         return len(self._statistics)
 
     def __repr__(self):
-        return self._report.rstrip("\n")
+        return self.text()
 
     def table(self):
         rows = []

@@ -10,7 +10,7 @@ from ctypes import byref, c_char_p, c_void_p
 
 from . import _abi, human, records
 from ._library import encoded, lib, take_text, text
-from .errors import ArgumentError, Error, FormatError, NotFoundError
+from .errors import ArgumentError, ArgumentTypeError, Error, FormatError, NotFoundError
 from .results import Events, Scopes, Sources, Summary, Tags, nearest
 
 _NAN = float("nan")
@@ -30,12 +30,28 @@ class Recorded:
         """The Run that answers."""
         raise NotImplementedError
 
+    def _outcome(self):
+        """The state for people: that of the run, or how its program ended where that is more."""
+        end = self.end
+        return str(end) if end.reason in ("failed", "interrupted", "killed") else self.info.state
+
     # ---- figures --------------------------------------------------------------------------------
 
     @property
     def info(self):
         """The run as a whole: state, label, start, duration, what observing cost, what was dropped."""
         return self._get_run()._info()
+
+    @property
+    def end(self):
+        """How the program ended: reason, exit status, signal, and the exception in words."""
+        return self._get_run()._end()
+
+    @property
+    def usage(self):
+        """What the kernel had accounted to the process when it ended, with its children: of a run of the command ``resmon
+        run``; None: nobody said it."""
+        return self._get_run()._usage()
 
     @property
     def summary(self):
@@ -48,10 +64,22 @@ class Recorded:
         return self._get_run()._scopes()
 
     @property
+    def scopes_by_name(self):
+        """The scopes of each name together, wherever they stand in the tree, most self time first.  What is inside of
+        another scope of its name is in that one's time already: ``wall_s``, ``cpu_s``, I/O and energy count it once."""
+        return self._get_run()._scopes_by_name()
+
+    @property
     def sources(self):
         """What could be read, and what could not, and why."""
         run = self._get_run()
         return Sources(_all(run, lib.run_source_count, lib.run_get_source, _abi.RunSource, records.Source))
+
+    @property
+    def processes(self):
+        """The processes whose scopes are in a run of the command ``resmon run``; empty of most runs."""
+        run = self._get_run()
+        return list(_all(run, lib.run_process_count, lib.run_get_process, _abi.RunProcess, records.Process))
 
     @property
     def tags(self):
@@ -61,7 +89,7 @@ class Recorded:
 
     @property
     def events(self):
-        """Scope instances one by one: the newest of each thread, as many as max_events."""
+        """Scope instances one by one: the newest of each thread, as many as events."""
         run = self._get_run()
         return Events(_all(run, lib.run_event_count, lib.run_get_event, _abi.RunEvent, records.Event))
 
@@ -89,9 +117,10 @@ class Recorded:
 
     @property
     def headline(self):
-        """The figures people ask for first, by name; NaN where one is not known.  CPU time and I/O (from and to storage)
-        are those of the process and its children, energy their share of the machine's.  rss_peak_bytes is of the process
-        alone, exactly if it rose during the run; tree_rss_max_bytes, with the children, is the highest sample."""
+        """The figures people ask for first, by name; NaN where one is not known.  CPU time and I/O (read_bytes and
+        write_bytes are from and to storage) are those of the process and its children, energy their share of the machine's.
+        rss_peak_bytes is of the process alone, exactly if rss_peak_provenance is "measured"; tree_rss_max_bytes, with the
+        children, is the highest sample."""
         return self._get_run()._headline()
 
     @property
@@ -115,7 +144,8 @@ class Recorded:
 
     @property
     def stack_info(self):
-        """By kind ("cpu", "memory", "file"): samples, what they weigh, of how much, and why there are none."""
+        """By kind ("cpu", "memory", "file"): samples, what they weigh and between what that lies in 95 of 100 cases, of how
+        much (``total``: CPU time, or what RssAnon or RssFile rose by), and why there are none."""
         from .stacks import info_of
         return info_of(self._get_run())
 
@@ -128,14 +158,16 @@ class Recorded:
 
     @property
     def peak_stacks(self):
-        """Where each thread was when memory was highest (``Monitor(stacks="peak")``)."""
+        """Where each thread was when memory was high (``Monitor(stacks="peak")``): at ``rss_bytes``, and the highest that
+        was seen is ``highest_rss_bytes``."""
         from .stacks import peak_of
         return peak_of(self._get_run())
 
     def functions(self, kind="cpu"):
         """What functions took of "cpu", "memory" or "file": themselves, and with what they called."""
-        from .stacks import functions_of
-        return functions_of(self.stacks, kind)
+        from .stacks import functions_of, kind_of
+        kind_of(kind)
+        return functions_of(self.stacks, kind, self.stack_info[kind].total)
 
     def lines(self, function=None):
         """The tables by line of the source, as text, of checkpoints and stacks: of a function, or of the hot ones."""
@@ -256,7 +288,7 @@ class Recorded:
         return report([self._get_run()], path, **options)
 
     def __str__(self):
-        return take_text(lib.report_text, self._get_run()).rstrip("\n")
+        return self._get_run()._text().rstrip("\n")
 
     def _repr_html_(self):
         from .run_html import page
@@ -269,7 +301,7 @@ class Run(Recorded):
     _free = staticmethod(lib.run_free)
 
     def __init__(self, *_):
-        raise TypeError("resmon.load(path) and Monitor.snapshot() make runs")
+        raise ArgumentTypeError("resmon.load(path) and Monitor.snapshot() make runs")
 
     @classmethod
     def _own(cls, handle):
@@ -302,39 +334,63 @@ class Run(Recorded):
             return records.Info.of(struct)
         return self._cached("info", make)
 
+    def _end(self):
+        struct = _abi.RunEnd()
+        lib.run_get_end(self, byref(struct))
+        return records.End.of(struct)
+
+    def _usage(self):
+        struct = _abi.RunUsage()
+        try:
+            lib.run_get_usage(self, byref(struct))
+        except NotFoundError:
+            return None
+        return records.Usage.of(struct)
+
     def _columns(self):
         return self._cached("columns", lambda: list(_all(self, lib.run_column_count, lib.run_get_column, _abi.Column,
                                                          records.Column)))
 
     def _summary(self):
         def make():
-            statistics, struct = {}, _abi.Statistics()
+            statistics, struct = {}, _abi.Column()
             for index, column in enumerate(self._columns()):
-                lib.run_get_statistics(self, index, byref(struct))
+                lib.run_get_column(self, index, byref(struct))
                 one = records.Statistics.of(struct)
                 one.unit, one.is_counter = column.unit, column.is_counter
                 statistics[column.name] = one
-            return Summary(statistics, take_text(lib.report_text, self))
+            return Summary(statistics, self._text)
         return self._cached("summary", make)
 
     def _scopes(self):
         def make():
-            scopes = list(_all(self, lib.run_scope_count, lib.run_get_scope, _abi.RunScope, records.Scope))
-            names = [counter.name for counter in self.counters]
-            for index, scope in enumerate(scopes):
-                scope.counts = {name: self._count(index, place) for place, name in enumerate(names)}
+            scopes = list(self._all_scopes(lib.run_scope_count, lib.run_get_scope))
+            for scope in scopes:
                 scope.path = (scopes[scope.parent].path + "/" if scope.parent >= 0 else "") + scope.name
             return Scopes(scopes)
         return self._cached("scopes", make)
+
+    def _scopes_by_name(self):
+        def make():
+            scopes = list(self._all_scopes(lib.run_scope_name_count, lib.run_get_scope_name))
+            for scope in scopes:
+                scope.path = scope.name
+            return Scopes(scopes)
+        return self._cached("scopes_by_name", make)
 
     def _stacks(self):
         from .stacks import stacks_of
         return self._cached("stacks", lambda: stacks_of(self))
 
-    def _count(self, scope, counter):
-        value = ctypes.c_double()
-        lib.run_scope_counter(self, scope, counter, byref(value))
-        return value.value
+    def _all_scopes(self, count, get):
+        names = [counter.name for counter in self.counters]
+        struct = _abi.RunScope()
+        for index in range(count(self)):
+            get(self, index, byref(struct))
+            scope, found = records.Scope.of(struct), struct.counters
+            figures = [found[i] if found else _abi.Estimate(_NAN, _NAN, _NAN) for i in range(len(names))]
+            scope.counts = {name: records.Estimate(one.value, one.low, one.high) for name, one in zip(names, figures)}
+            yield scope
 
     def _energy(self):
         struct = _abi.Energy()
@@ -347,38 +403,25 @@ class Run(Recorded):
                                                          _abi.EnergyPart, records.EnergyPart)}
         return energy
 
-    def _value(self, names, attribute):
-        summary = self._summary()
-        for name in names:
-            if name in summary:
-                value = getattr(summary[name], attribute)
-                if value == value:
-                    return value
-        return _NAN
+    def _rows(self):
+        """The rows of the brief report: label, value, and clauses."""
+        options = _abi.ReportOptions(detail=_abi.REPORT_ROWS)
+        return [line.split("\t") for line in take_text(lib.report_text, self, byref(options)).split("\n")[:-1]]
 
-    def _rss_peak(self):
-        """The kernel's peak is that of the process's life: of the run only if it rose meanwhile.  Else the highest
-        that was sampled, or that a scope measured."""
-        summary = self._summary()
-        life = summary.get("proc.mem.peak_rss")
-        sampled = self._value(("proc.mem.rss",), "max")
-        if life is not None and life.max > life.first:
-            return max(life.max, sampled) if sampled == sampled else life.max
-        peaks = [sampled, *(scope.rss_peak_bytes for scope in self._scopes())]
-        return max((peak for peak in peaks if peak == peak), default=_NAN)
+    def _text(self, full=False, width=None):
+        if width is None:
+            import shutil
+            width = max(shutil.get_terminal_size((_abi.REPORT_WIDTH, 0)).columns, _abi.REPORT_LEAST_WIDTH)
+        elif not isinstance(width, int) or not _abi.REPORT_LEAST_WIDTH <= width < 1 << 32:
+            raise ArgumentError(f"width={width!r}: a number of columns is wanted, {_abi.REPORT_LEAST_WIDTH} at least")
+        detail = _abi.REPORT_FULL if full else 0
+        return take_text(lib.report_text, self, byref(_abi.ReportOptions(detail=detail, width=width)))
 
     def _headline(self):
-        energy = self._energy()
-        return {
-            "wall_s": self._info().duration_s,
-            "cpu_s": self._value(("tree.cpu.time", "proc.cpu.time"), "last"),
-            "rss_peak_bytes": self._rss_peak(),
-            "tree_rss_max_bytes": self._value(("tree.mem.rss",), "max"),
-            "read_bytes": self._value(("tree.io.read_bytes", "proc.io.read_bytes"), "last"),
-            "write_bytes": self._value(("tree.io.write_bytes", "proc.io.write_bytes"), "last"),
-            "energy_j": energy.tree_j if energy else _NAN,
-            "gco2eq": energy.tree_gco2eq if energy else _NAN,
-        }
+        struct = _abi.Headline()
+        lib.run_get_headline(self, byref(struct))
+        headline = records.Headline.of(struct)
+        return {name: getattr(headline, name) for name in headline.__slots__}
 
     def _index(self, name):
         indexes = self._cached("indexes", lambda: {column.name: i for i, column in enumerate(self._columns())})
@@ -395,7 +438,7 @@ class Run(Recorded):
 
     def _series(self, index, series):
         if series not in _abi.SERIES:
-            raise ValueError(f"series={series!r}: one of {', '.join(map(repr, _abi.SERIES))} is wanted")
+            raise ArgumentError(f"series={series!r}: one of {', '.join(map(repr, _abi.SERIES))} is wanted")
         array = self._array(lib.run_series(self, index, _abi.SERIES[series]), ctypes.c_double)
         return memoryview(array).cast("B").cast("d").toreadonly()
 
@@ -408,17 +451,15 @@ class Run(Recorded):
     def title(self):
         """Name and host."""
         facts = self.facts
-        run, machine = facts.get("run", {}), facts.get("machine", {})
-        name = run.get("name") or os.path.basename(str(run.get("executable", ""))) or "run"
-        return f"{name} on {machine.get('host_name', 'an unknown host')}"
+        return f"{records.name_of_facts(facts)} on {facts.get('machine', {}).get('host_name', 'an unknown host')}"
 
     def __repr__(self):
         info = self._info()
         known = ((human.seconds_text, "wall_s", ""), (human.seconds_text, "cpu_s", " of CPU"),
-                 (human.bytes_text, "rss_peak_bytes", " peak RSS"), (lambda v: human.prefixed(v, "J"), "energy_j", ""))
+                 (human.bytes_text, "rss_peak_bytes", " peak RSS"), (lambda v: human.text_of(v, "J"), "energy_j", ""))
         headline = self._headline()
         shown = ", ".join(make(headline[key]) + after for make, key, after in known if headline[key] == headline[key])
-        return f"<resmon.Run {self.title}: {info.state}, {info.samples} samples, {shown}>"
+        return f"<resmon.Run {self.title}: {self._outcome()}, {info.samples} samples, {shown}>"
 
 
 # ---- where runs come from ---------------------------------------------------------------------------
@@ -427,7 +468,7 @@ class Run(Recorded):
 def parse(data):
     """A run from the text of a run document, or the bytes of a recording."""
     if not isinstance(data, bytes):
-        data = data.encode("utf-8") if isinstance(data, str) else memoryview(data).tobytes()
+        data = encoded(data, "a run document") if isinstance(data, str) else memoryview(data).tobytes()
     handle = c_void_p()
     lib.run_parse(c_char_p(data), len(data), byref(handle))
     return Run._own(handle)
@@ -460,7 +501,7 @@ def load_all(path):
     """All runs of a file: one, or one for each node in a file of perfmon or perf.py."""
     handle = c_void_p()
     if path is None:
-        raise TypeError("load: a path is wanted, not None")
+        raise ArgumentTypeError("load: a path is wanted, not None")
     try:
         lib.run_load(encoded(path, "path"), byref(handle))
     except FormatError as failure:

@@ -1,90 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""Where a monitor's results go: options of the sinks as Python has them, and callbacks."""
+"""Where a monitor's results go: sinks of the library, and callbacks."""
 from _thread import get_ident, start_new_thread
 from ctypes import byref
 
 from . import _abi
-from ._library import encoded, lib, set_field, take_text
-from .errors import Error, StateError
-from .options import milliseconds
-
-
-def _labels(value, kept):
-    array = (_abi.PrometheusLabel * len(value))(*((encoded(str(name)), encoded(str(text))) for name, text in value.items()))
-    kept.append(array)
-    return array
-
-
-# Each sink: its options, the function that adds it, the option that a bare value stands for, options in
-# seconds, and options that are flags.
-_SINKS = {
-    "json": (_abi.JsonOptions, lib.monitor_add_json, "path", {"interval": "interval_ms"},
-             {"final_only": _abi.JSON_FINAL_ONLY, "late": _abi.JSON_LATE}),
-    "csv": (_abi.CsvOptions, lib.monitor_add_csv, "path", {}, {"whole_run": _abi.CSV_WHOLE_RUN}),
-    "trace": (_abi.TraceOptions, lib.monitor_add_trace, "path", {"interval": "interval_ms"}, {}),
-    **{name: (_abi.StacksOptions, lib.monitor_add_stacks, "path", {"interval": "interval_ms"}, {})
-       for name in ("folded", "folded_memory", "speedscope", "pprof")},
-    "openmetrics": (_abi.OpenmetricsOptions, lib.monitor_add_openmetrics, "path", {}, {}),
-    "emissions": (_abi.EmissionsOptions, lib.monitor_add_emissions, "path", {}, {"process": _abi.EMISSIONS_PROCESS}),
-    "prometheus": (_abi.PrometheusOptions, lib.monitor_add_prometheus, "directory", {"interval": "interval_ms"},
-                   {"keep": _abi.PROMETHEUS_KEEP, "no_node": _abi.PROMETHEUS_NO_NODE, "no_job": _abi.PROMETHEUS_NO_JOB,
-                    "no_pid": _abi.PROMETHEUS_NO_PID}),
-    "pushgateway": (_abi.PushgatewayOptions, lib.monitor_add_pushgateway, "url",
-                    {"interval": "interval_ms", "timeout": "timeout_ms"},
-                    {"insecure_tls": _abi.PUSHGATEWAY_INSECURE_TLS}),
-    "mlflow": (_abi.MlflowOptions, lib.monitor_add_mlflow, "tracking_uri",
-               {"interval": "interval_ms", "timeout": "timeout_ms", "budget": "budget_ms"},
-               {"series": _abi.MLFLOW_SERIES, "no_artifact": _abi.MLFLOW_NO_ARTIFACT, "no_spool": _abi.MLFLOW_NO_SPOOL,
-                "finish": _abi.MLFLOW_FINISH, "insecure_tls": _abi.MLFLOW_INSECURE_TLS}),
-}
-
-
-# What the name of a sink says already, and the stacks that it wants.
-_PRESETS = {
-    "folded": ({"format": _abi.STACKS_FOLDED, "kind": _abi.STACK_KINDS["cpu"]}, "cpu"),
-    "folded_memory": ({"format": _abi.STACKS_FOLDED, "kind": _abi.STACK_KINDS["memory"]}, "memory"),
-    "speedscope": ({"format": _abi.STACKS_SPEEDSCOPE, "kind": 0}, "cpu+memory"),
-    "pprof": ({"format": _abi.STACKS_PPROF, "kind": 0}, "cpu+memory"),
-}
-
-
-def stacks_wanted(wanted):
-    """The stacks that some of the sinks need: "cpu+memory", or None."""
-    return "+".join(_PRESETS[kind][1] for kind, value in wanted.items() if kind in _PRESETS and value) or None
-
-
-def options_of(kind, value, kept):
-    """The options structure of a sink: from a bare value or a dict."""
-    struct_type, _, main, times, flags = _SINKS[kind]
-    if kind == "mlflow":
-        from .mlflow import resolved
-        value = resolved(value)
-    elif not isinstance(value, dict):
-        value = {main: value}
-    preset = _PRESETS.get(kind, ({}, ""))[0]
-    options = struct_type(**preset)
-    fields = {name for name, _ in struct_type._fields_} - {"struct_size", "flags", "label_count", *times.values(), *preset}
-    for name, given in value.items():
-        if given is None:
-            continue
-        if name in flags:
-            options.flags |= flags[name] if given else 0
-        elif name in times:
-            setattr(options, times[name], milliseconds(given, f"{kind}: {name}"))
-        elif name == "labels" and name in fields:
-            options.labels, options.label_count = _labels(given, kept), len(given)
-        elif name in fields:
-            set_field(options, name, given, f"{kind}: {name}")
-        else:
-            raise ValueError(f"{kind}: there is no option {name!r}; there are "
-                             f"{', '.join(sorted(fields | set(times) | set(flags)))}")
-    return options
+from ._library import encoded, lib, take_text
+from .errors import ArgumentTypeError, Error, StateError
+from .options import sink_text
 
 
 def add(monitor, kind, value):
-    """Adds the sink `kind` to a monitor."""
-    options = options_of(kind, value, monitor._kept)
-    _SINKS[kind][1](monitor, byref(options))
+    """Adds the sink `kind` to a monitor: `value` is what its main option is, or a dict of options."""
+    if kind == "mlflow":
+        from .mlflow import Store, is_store, resolved
+        value = resolved(value)
+        if is_store(value):
+            store = Store(value)
+            value = store.options
+            monitor._stores.append(store)
+    lib.monitor_add(monitor, kind.encode(), sink_text(kind, value))
 
 
 CALLBACK_FAILED = -7  # what the library is told
@@ -209,7 +143,7 @@ def add_callback(monitor, on_sample, on_stop, name):
     """Adds Python functions as a sink."""
     for function in (on_sample, on_stop if on_stop is not None else print):
         if not callable(function):
-            raise TypeError(f"a callback is to be a function, not {type(function).__name__}")
+            raise ArgumentTypeError(f"a callback is to be a function, not {type(function).__name__}")
     callback = _Callback(on_sample, on_stop, name)
     callback.index = lib.monitor_sink_count(monitor)
     lib.monitor_add_sink(monitor, byref(callback.ops), None)

@@ -1,27 +1,45 @@
 # SPDX-License-Identifier: MIT
 """Stacks of a run: which functions and lines take the CPU time, and which make memory grow."""
+import math
 import os
-from ctypes import byref, c_uint64
+from ctypes import byref, c_double, c_uint64
 
 from . import _abi, human, records
 from ._library import lib
+from .errors import ArgumentError
 from .results import _List
 
 
 def kind_of(name):
     """The number of a kind of stacks."""
     if name not in _abi.STACK_KINDS:
-        raise ValueError(f"kind={name!r}: one of {', '.join(map(repr, _abi.STACK_KINDS))} is wanted")
+        raise ArgumentError(f"kind={name!r}: one of {', '.join(map(repr, _abi.STACK_KINDS))} is wanted")
     return _abi.STACK_KINDS[name]
 
 
 def _name(frame):
-    return frame.function or (f"{os.path.basename(frame.module)}+{frame.module_offset:#x}" if frame.module
-                              else hex(frame.address))
+    return frame.function or os.path.basename(frame.module) or hex(frame.address)
 
 
 def _weight_text(kind, value):
     return human.seconds_text(value) if kind == "cpu" else human.bytes_text(value)
+
+
+def _estimate_text(kind, value, low, high):
+    """As in the library's report: "~" of what may be off by more than a tenth, "<" of what is a bound only.  CPU time is
+    sampled often."""
+    half = (high - low) / 2 / value if value > 0 and kind != "cpu" else 0.0
+    return "<" + _weight_text(kind, high) if half > 1.0 else "~" * (half > 0.1) + _weight_text(kind, value)
+
+
+def self_text(function, kind):
+    """What a function took itself, with a mark where that is only about right."""
+    return _estimate_text(kind, function.self_weight, function.self_low, function.self_high)
+
+
+def total_text(function, kind):
+    """The same with what it called."""
+    return _estimate_text(kind, function.total_weight, function.total_low, function.total_high)
 
 
 class Stacks(_List):
@@ -46,8 +64,8 @@ class Functions(_List):
         self.kind = kind
 
     def table(self):
-        rows = [[one.name, os.path.basename(one.file), _weight_text(self.kind, one.self_weight), f"{one.self_share:.1%}",
-                 _weight_text(self.kind, one.total_weight), f"{one.total_share:.1%}"] for one in self._items]
+        rows = [[one.name, os.path.basename(one.file), self_text(one, self.kind), f"{one.self_share:.1%}",
+                 total_text(one, self.kind), f"{one.total_share:.1%}"] for one in self._items]
         return ["function", "file", "self", "", "total", ""], rows, 2
 
 
@@ -77,6 +95,7 @@ def stacks_of(run):
         stack.scope, stack.is_cut = _path(scopes, struct.scope), bool(struct.is_cut)
         stack.samples = {kind: struct.samples[i] for kind, i in _abi.STACK_KINDS.items()}
         stack.weights = {kind: struct.weight[i] / (1e9 if kind == "cpu" else 1) for kind, i in _abi.STACK_KINDS.items()}
+        stack.errors = {kind: struct.error[i] / (1e9 if kind == "cpu" else 1) for kind, i in _abi.STACK_KINDS.items()}
         stack.frames = _frames(run, lib.run_get_frame, index, struct.frames, known)
         found.append(stack)
     return Stacks(found)
@@ -88,7 +107,9 @@ def peak_of(run):
     for index in range(lib.run_peak_stack_count(run)):
         lib.run_get_peak_stack(run, index, byref(struct))
         one = records.PeakStack.of(struct)
-        one.scope, one.is_cut = _path(scopes, struct.scope), bool(struct.is_cut)
+        one.scope = _path(scopes, struct.scope)
+        if struct.highest_t_ns < 0:
+            one.highest_t_s = math.nan
         one.frames = _frames(run, lib.run_get_peak_frame, index, struct.frames, {})
         found.append(one)
     return found
@@ -101,7 +122,8 @@ def info_of(run):
         lib.run_get_stack_info(run, number, byref(struct))
         info = records.StackInfo.of(struct)
         if kind == "cpu":
-            info.weight, info.total = info.weight / 1e9, info.total / 1e9
+            for name in ("weight", "total", "error", "low_weight", "high_weight"):
+                setattr(info, name, getattr(info, name) / 1e9)
         found[kind] = info
     return found
 
@@ -115,25 +137,36 @@ def losses_of(run):
     return found
 
 
-def functions_of(stacks, kind):
+def interval_of(weight, error, most):
+    """Between what the truth lies in 95 of 100 cases."""
+    low, high = c_double(), c_double()
+    lib.stack_interval(weight, error, most, byref(low), byref(high))
+    return low.value, high.value
+
+
+def functions_of(stacks, kind, most=math.nan):
     """Sums by function; recursion counts once in a total."""
     kind_of(kind)
     sums, whole = {}, sum(stack.weights[kind] for stack in stacks)
     for stack in stacks:
-        weight, samples = stack.weights[kind], stack.samples[kind]
+        weight, samples, square = stack.weights[kind], stack.samples[kind], stack.errors[kind] ** 2
         if not samples:
             continue
         names = [(_name(frame), frame.file or frame.module) for frame in stack.frames]
         for name in set(names):
-            one = sums.setdefault(name, [0.0, 0.0, 0])
+            one = sums.setdefault(name, [0.0, 0.0, 0, 0.0, 0.0])
             one[1] += weight
             one[2] += samples
+            one[4] += square
         if names:
             sums[names[0]][0] += weight
+            sums[names[0]][3] += square
     found = []
-    for (name, file), (own, total, samples) in sums.items():
+    for (name, file), (own, total, samples, own_square, total_square) in sums.items():
         one = records.Function()
         one.name, one.file, one.self_weight, one.total_weight, one.samples = name, file, own, total, samples
+        one.self_low, one.self_high = interval_of(own, math.sqrt(own_square), most)
+        one.total_low, one.total_high = interval_of(total, math.sqrt(total_square), most)
         one.self_share, one.total_share = (own / whole, total / whole) if whole else (0.0, 0.0)
         found.append(one)
     found.sort(key=lambda one: (-one.self_weight, -one.total_weight, one.name))

@@ -3,10 +3,14 @@
 
 A plain function runs in one stretch.  Coroutines and generators run, are suspended and run on: others run in
 between, so what was begun for one must be ended when it is suspended.  Each call makes a stretch object:
-``resume()`` before it runs on, ``suspend()`` after, and once, at the very end, ``finish(error)``.  One whose class
-has ``begin(args, kwargs)`` is told first what the function is called with.
+``resume()`` before it runs on, ``suspend()`` after, ``fail()`` before that when an error leaves it, and once, at the
+very end, ``finish(error)``.  One whose class
+has ``begin(args, kwargs)`` is told first what the function is called with.  Where ``whole(*arguments)`` of the class
+gives something with ``end()``, that is around all of a coroutine, or a step of an asynchronous generator, instead.
 """
 import types
+
+from .errors import ArgumentTypeError
 
 _COROUTINE, _GENERATOR, _ASYNC_GENERATOR = 0x80 | 0x100, 0x20, 0x200  # inspect.CO_*: importing it takes longer
 
@@ -16,15 +20,15 @@ def wrapped(function, make, *arguments):
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(wrapped(function.__func__, make, *arguments))
     if isinstance(function, type):
-        raise TypeError(f"{function.__name__} is a class: decorate its methods, __init__ for one")
+        raise ArgumentTypeError(f"{function.__name__} is a class: decorate its methods, __init__ for one")
     if not callable(function):
-        raise TypeError(f"a function is wanted, not {type(function).__name__}")
+        raise ArgumentTypeError(f"a function is wanted, not {type(function).__name__}")
     begun = _maker(make, arguments)
     flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
     if flags & _COROUTINE:
-        wrapper = _wrap_coroutine(function, begun)
+        wrapper = _wrap_coroutine(function, begun, _wholes(make, arguments))
     elif flags & _ASYNC_GENERATOR:
-        wrapper = _wrap_async_generator(function, begun)
+        wrapper = _wrap_async_generator(function, begun, _wholes(make, arguments))
     elif flags & _GENERATOR:
         wrapper = _wrap_generator(function, begun)
     else:
@@ -45,6 +49,17 @@ def _maker(make, arguments):
     return begun
 
 
+def _wholes(make, arguments):
+    """Begins what is around a whole call; gives None where stretches are wanted."""
+    whole = getattr(make, "whole", None)
+    return (lambda: None) if whole is None else (lambda: whole(*arguments))
+
+
+def is_failure(error):
+    """Whether an exception says that something failed: others end a program, or are how generators end."""
+    return isinstance(error, Exception) and not isinstance(error, (StopIteration, StopAsyncIteration))
+
+
 def _wrap_plain(function, begun):
     def wrapper(*args, **kwargs):
         stretch = begun(args, kwargs)
@@ -54,6 +69,8 @@ def _wrap_plain(function, begun):
             return function(*args, **kwargs)
         except BaseException as caught:
             error = caught
+            if is_failure(error):
+                stretch.fail()
             raise
         finally:
             stretch.suspend()
@@ -66,6 +83,10 @@ def _step(stretch, function, *arguments):
     stretch.resume()
     try:
         return function(*arguments)
+    except BaseException as error:
+        if is_failure(error):
+            stretch.fail()
+        raise
     finally:
         stretch.suspend()
 
@@ -106,8 +127,22 @@ def _wrap_generator(function, begun):
     return wrapper
 
 
-def _wrap_coroutine(function, begun):
+async def _await_whole(inner, whole):
+    try:
+        return await inner
+    except BaseException as error:
+        if is_failure(error):
+            whole.fail()
+        raise
+    finally:
+        whole.end()
+
+
+def _wrap_coroutine(function, begun, whole_of):
     async def wrapper(*args, **kwargs):
+        whole = whole_of()
+        if whole is not None:
+            return await _await_whole(function(*args, **kwargs), whole)
         return await _drive_awaitable(function(*args, **kwargs), begun(args, kwargs))
     return wrapper
 
@@ -115,10 +150,10 @@ def _wrap_coroutine(function, begun):
 class _Part:
     """A stretch that outlives one drive: of one step of an async generator."""
 
-    __slots__ = ("resume", "suspend")
+    __slots__ = ("resume", "suspend", "fail")
 
     def __init__(self, stretch):
-        self.resume, self.suspend = stretch.resume, stretch.suspend
+        self.resume, self.suspend, self.fail = stretch.resume, stretch.suspend, stretch.fail
 
     def finish(self, error):
         """The generator goes on."""
@@ -136,21 +171,25 @@ def _first_step(inner):
         sys.set_asyncgen_hooks(*hooks)
 
 
-def _wrap_async_generator(function, begun):
+def _wrap_async_generator(function, begun, whole_of):
     async def wrapper(*args, **kwargs):
         inner, stretch, error = function(*args, **kwargs), begun(args, kwargs), None
         part = _Part(stretch)
+
+        def drive(step):
+            whole = whole_of()
+            return _drive_awaitable(step, part) if whole is None else _await_whole(step, whole)
         try:
             step = _first_step(inner)
             while True:
                 try:
-                    given = await _drive_awaitable(step, part)
+                    given = await drive(step)
                 except StopAsyncIteration:
                     return
                 try:
                     step = inner.asend((yield given))
                 except GeneratorExit:
-                    await _drive_awaitable(inner.aclose(), part)
+                    await drive(inner.aclose())
                     raise
                 except BaseException as thrown:  # pylint: disable=broad-except
                     step = inner.athrow(thrown)

@@ -4,19 +4,20 @@ from ctypes import byref, c_uint64
 
 from . import _abi, records
 from ._library import lib
-from .options import combined
+from .errors import ArgumentTypeError
+from .options import bits
 
 
 class Watched(records.Record):
-    """What was used: wall_s, cpu_s, rss_bytes (at the end), rss_peak_bytes, io_read_bytes and so on; NaN what was
-    not asked for."""
+    """What was used: wall_s, cpu_s (of the process), tree_cpu_s (with its children), rss_bytes (at the end),
+    rss_peak_bytes, io_read_bytes and so on; NaN what was not asked for."""
 
     __slots__ = records._slots(_abi.Watched)
     _shown = ("wall_s", "cpu_s", "rss_bytes", "rss_peak_bytes", "rss_provenance")
 
 
 class Watch:
-    """Begins a watch of "cpu", "rss", "io", or several joined by "+"; wall time always.
+    """Begins a watch of "cpu", "pcpu", "rss", "io", or several joined by "+"; wall time always.
 
     ``lap()`` gives what was used since the beginning or the lap before, ``end()`` the same for the last time.  As a
     context manager it ends itself; ``watch.watched`` has the figures then.
@@ -27,7 +28,7 @@ class Watch:
     def __init__(self, meters="cpu+rss"):
         number = c_uint64()
         self._id = None
-        lib.watch_begin(combined(meters, _abi.METERS, "meters"), byref(number))
+        lib.watch_begin(bits("scopes", meters), byref(number))
         self._id = number.value
         self._struct = _abi.Watched()
         self._lap = lib.watch_lap, byref(self._struct)
@@ -60,7 +61,7 @@ class Watch:
             self.end()
 
     def __reduce__(self):
-        raise TypeError("a watch cannot be copied or pickled; what it watched can")
+        raise ArgumentTypeError("a watch cannot be copied or pickled; what it watched can")
 
     def __del__(self):
         if self._id is not None:

@@ -6,6 +6,7 @@ from .records import Record
 class Watched(Record):
     wall_s: float
     cpu_s: float
+    tree_cpu_s: float
     rss_bytes: float
     rss_peak_bytes: float
     io_read_bytes: float

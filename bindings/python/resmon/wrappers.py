@@ -12,9 +12,10 @@ from ctypes import byref
 
 from . import _abi, human
 from ._library import lib
-from .errors import ResmonWarning
+from .errors import ArgumentTypeError, warn
 from .scopes import name_of, site_of, site_of_function
-from .stretches import wrapped
+from .stretches import is_failure, wrapped
+from .tasks import current_task, surround, uncover
 
 _SHORT = 10  # of an argument in a line, characters
 
@@ -51,7 +52,7 @@ def _sayer(log):
     if not log and not callable(log):
         return None
     if not callable(log):
-        raise TypeError(f"log: a function for a line, True or False is wanted, not {type(log).__name__}")
+        raise ArgumentTypeError(f"log: a function for a line, True or False is wanted, not {type(log).__name__}")
     return log
 
 
@@ -74,9 +75,9 @@ class Finding:
 class _Call:
     """One call, or block: a scope while it runs, and clocks."""
 
-    __slots__ = ("_site", "_timed", "_began", "_resumed", "_running", "_target", "_say", "finding", "_stretches")
+    __slots__ = ("_site", "_timed", "_began", "_resumed", "_running", "_target", "_say", "finding", "_stretches", "_outer")
 
-    meter = _abi.METERS["wall"]
+    meter = _abi.METER_WALL
 
     def __init__(self, site, name, target, say):
         self._site, self._target, self._say = site, target, say
@@ -89,9 +90,16 @@ class _Call:
         self._resumed = time.perf_counter_ns()
         if self._began is None:
             self._began = self._resumed
-        lib.timed_begin(self._site, self.meter, self._timed)
+        lib.timed_watch(self._site, self.meter, self._timed)
+        task = current_task()
+        self._outer = surround(task) if task is not None else None
+
+    def fail(self):
+        """An error leaves the call, or block; before suspend()."""
+        lib.scope_fail(self._timed.scope)
 
     def suspend(self):
+        uncover(self._outer)
         watched = _abi.Watched()
         lib.timed_take(self._timed, byref(watched))
         self._running += time.perf_counter_ns() - self._resumed
@@ -118,9 +126,7 @@ class _Call:
         try:
             self._say(line_of(*arguments))
         except Exception as error:  # pylint: disable=broad-except
-            import warnings
-            warnings.warn(f"what {self.finding.name} found cannot be logged: {type(error).__name__}: {error}",
-                          ResmonWarning, stacklevel=4)
+            warn(f"what {self.finding.name} found cannot be logged: {type(error).__name__}: {error}")
 
     def _line(self, finding):
         ran = f" (ran {finding.running_seconds:.4f} s in {self._stretches} stretches)" if self._stretches > 1 else ""
@@ -134,7 +140,7 @@ class _PeakCall(_Call):
 
     __slots__ = ()
 
-    meter = _abi.METERS["rss"]
+    meter = _abi.METER_RSS
 
     def _take(self, watched):
         if watched.rss_provenance == 0:
@@ -181,7 +187,7 @@ class _Wrapper:
 
     def __enter__(self):
         if self.name is None:
-            raise TypeError(f"a block wants a name: with resmon.{type(self).__name__}('load'): ...")
+            raise ArgumentTypeError(f"a block wants a name: with resmon.{type(self).__name__}('load'): ...")
         block = self._call(site_of(self.name), self.name, self, self._say)
         self._blocks.setdefault(get_ident(), []).append(block)
         block.resume()
@@ -193,6 +199,8 @@ class _Wrapper:
         block = blocks.pop()
         if not blocks:
             del self._blocks[thread]
+        if error is not None and is_failure(error):
+            block.fail()
         block.suspend()
         block.finish(error)
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+import resmon
 from resmon.compat.code_profiling import ram_usage, timer
 from resmon.compat.codecarbon import EmissionsTracker, OfflineEmissionsTracker, track_emissions
 from resmon.compat.memory_profiler import memory_usage
@@ -99,6 +100,46 @@ def test_track_emissions(tmp_path):
     assert len(rows_of(tmp_path / "emissions.csv")) == 1
 
 
+def test_track_emissions_offline(tmp_path):
+    @track_emissions(offline=True, country_iso_code="FRA", output_dir=str(tmp_path), pue=1.5,
+                     force_carbon_intensity_g_co2e_kwh=100)
+    def work():
+        burned(0.05)
+
+    work()
+    row, = rows_of(tmp_path / "emissions.csv")
+    # The energy of the place, its PUE included, at 100 g/kWh.
+    assert float(row["emissions"]) == pytest.approx(float(row["energy_consumed"]) * 0.1, rel=1e-4)
+    assert float(row["pue"]) == 1.5
+
+
+def test_options_that_are_none():
+    with pytest.raises(TypeError, match="did you mean 'project_name'") as caught:
+        EmissionsTracker(project_nam="x")
+    assert isinstance(caught.value, resmon.Error)
+
+
+def test_tasks_without_a_name(tmp_path):
+    tracker = EmissionsTracker(output_dir=str(tmp_path), country_iso_code="FRA")
+    with pytest.raises(resmon.StateError, match="no task has begun"):
+        tracker.stop_task()
+    tracker.start_task()
+    tracker.start_task("epoch")
+    burned(0.05)
+    with pytest.raises(resmon.StateError, match="did you mean 'epoch'"):
+        tracker.stop_task("epoh")
+    assert tracker.stop_task().duration <= tracker.stop_task().duration
+    # One that is still open keeps its name to itself.
+    tracker.start_task("first")
+    tracker.start_task()
+    tracker.stop_task("first")
+    tracker.start_task()
+    assert tracker.stop_task().duration <= tracker.stop_task().duration
+    with pytest.raises(resmon.StateError, match="no task has begun"):
+        tracker.stop_task()
+    tracker.stop()
+
+
 def test_tasks_and_figures(tmp_path):
     tracker = EmissionsTracker(output_dir=str(tmp_path), country_iso_code="FRA", log_level="error")
     tracker.start_task("a")
@@ -154,7 +195,7 @@ def test_resource_monitor(tmp_path):
     monitor.stop()
     frame = monitor.df
     assert list(frame.columns) == ["time", "cpu", "memory", "read_bytes", "read_chars", "write_bytes", "write_chars"]
-    assert frame.index.name == "elapsed" and frame["cpu"].max() > 50
+    assert frame.index.name == "elapsed" and frame["cpu"].max() > 10  # of a busy machine too
     assert frame["memory"].max() - frame["memory"].iloc[0] > 55 * MIB
     monitor.dump(tmp_path / "dump.json")
     again = ResourceMonitor.load(tmp_path / "dump.json")

@@ -116,7 +116,7 @@ def test_importing_takes_no_optional_package(script):
         repr(monitor), monitor.summary, monitor._repr_html_()
         heavy = {"numpy", "pandas", "pyarrow", "matplotlib", "IPython", "mlflow", "logging", "threading", "asyncio"}
         print(sorted(heavy & set(sys.modules)))
-        print(len([name for name in sys.modules if name.startswith("resmon")]) <= 17)
+        print(len([name for name in sys.modules if name.startswith("resmon")]) <= 20)
     """)
     assert output in ("[]\nTrue\n", "['threading']\nTrue\n")
 
@@ -134,3 +134,18 @@ def test_names_of_the_package():
             assert getattr(resmon, name) is not None
     if absent:
         pytest.skip(f"all but the names of {', '.join(sorted(absent))} are there")
+
+
+@pytest.mark.parametrize("place", [True, {"g_per_kwh": True}, {"pue": 0}, {"pue": 0.5}, {"g_per_kwh": -1}, float("nan")])
+def test_what_is_no_place(place):
+    with pytest.raises(resmon.ArgumentError, match="carbon"):
+        resmon.carbon.set_place(place)
+    assert resmon.options.current_place() is None
+    with pytest.raises(resmon.Error):
+        resmon.Monitor(3600, carbon=place).start()
+
+
+def test_true_is_no_number():
+    for key in ("interval", "rows", "max_overhead"):
+        with pytest.raises(resmon.ArgumentError, match=f"{key}: a .*number is wanted, not bool"):
+            resmon.Monitor(**{key: True})

@@ -146,8 +146,10 @@ def test_an_exception_ends_the_program_as_ever(script):
 @pytest.mark.parametrize("call", ["os._exit(3)", "os.kill(os.getpid(), signal.SIGKILL)", "os.abort()"])
 def test_sudden_ends(call, script):
     code = {"os._exit(3)": 3, "os.abort()": -signal.SIGABRT}.get(call, -signal.SIGKILL)
+    # faulthandler reads frames of threads that run on meanwhile, and may crash at that.
     script(f"""
-        import os, signal, resmon
+        import faulthandler, os, signal, resmon
+        faulthandler.disable()
         monitor = resmon.Monitor(0.005, record="run.rec", on_sample=lambda sample: None).start()
         monitor.tag("before")
         with resmon.scope("phase"):
@@ -223,8 +225,10 @@ def test_signal_handlers_use_the_monitor(monitor):
         with resmon.scope("handler"):
             monitor.tag("signal")
             seen.append(monitor.snapshot().info.samples)
+        if len(seen) < 50:
+            signal.setitimer(signal.ITIMER_REAL, 0.001)  # the next one, and none inside of this one
     before = signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    signal.setitimer(signal.ITIMER_REAL, 0.001)
     try:
         while len(seen) < 50:
             with resmon.scope("outer"):
@@ -524,7 +528,7 @@ def test_many_monitors():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             for i in range(times):
-                monitor = resmon.Monitor(SLOW, domains="process", max_events=0, max_scope_paths=64, scopes=False,
+                monitor = resmon.Monitor(SLOW, domains="process", events=0, scope_paths=64, scopes=False,
                                          on_sample=(lambda sample: None) if i % 4 == 0 else None)
                 if i % 3:
                     monitor.start()
@@ -599,7 +603,7 @@ def test_many_threads_with_many_names(script):
                     with resmon.scope("inner"):
                         pass
             done.append(number)
-        with resmon.Monitor(0.005, max_scope_paths=64, max_scope_threads=4) as monitor:
+        with resmon.Monitor(0.005, scope_paths=64, scope_threads=4) as monitor:
             crowd = [threading.Thread(target=work, args=(number,)) for number in range(120)]
             for thread in crowd:
                 thread.start()
@@ -662,7 +666,7 @@ def test_the_library_stays_where_it_is(script):
     output, _ = script("""
         import json, sys, resmon
         from resmon import _library
-        mapped = sorted({line.split()[-1] for line in open("/proc/self/maps") if "libresmon" in line})
+        mapped = sorted({line.split()[-1] for line in open("/proc/self/maps") if "/libresmon.so" in line})
         print(json.dumps([_library.path, mapped]))
     """)
     path, mapped = json.loads(output)

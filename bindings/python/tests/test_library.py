@@ -30,7 +30,7 @@ import resmon
 with resmon.Monitor(interval=0.01) as monitor, resmon.scope("outer"):
     assert extension.in_scope() == 0
 print([scope.path for scope in monitor.scopes])
-print(sorted({line.split()[-1] for line in open("/proc/self/maps") if "libresmon" in line}))
+print(sorted({line.split()[-1] for line in open("/proc/self/maps") if "/libresmon.so" in line}))
 """
 EXTENSION = """
 #include <stddef.h>
@@ -134,3 +134,37 @@ def test_an_older_one_of_the_same_version(build):
     assert run(SAY, RESMON_LIBRARY=str(older)) == [
         f"LibraryError: {older} (libresmon 0.1.0) has no resmon_scope_begin: this package and the library are not from the "
         "same release"]
+
+
+def test_the_command_comes_along(tmp_path):
+    """As a script beside the interpreter; and its status is the command's."""
+    script = Path(sys.executable).parent / "resmon"
+    if not script.exists():
+        pytest.skip(f"{script} is not there: the package was not installed by pip into this environment")
+    document = tmp_path / "run.json"
+    environment = {**os.environ, "RESMON": "summary"}  # of the program that is run, not of the script
+    done = subprocess.run([str(script), "run", f"--json={document}", "--", "sh", "-c", "exit 3"], env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    run = resmon.load(document)
+    assert run.end.reason == "failed" and run.end.exit_status == 3
+    assert 0 < run.usage.user_s + run.usage.system_s < 10 and run.usage.rss_peak_bytes > 100_000
+
+
+def test_parquet_of_the_command(tmp_path):
+    """What others read in it is the run's table."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    script = Path(sys.executable).parent / "resmon"
+    if not script.exists():
+        pytest.skip(f"{script} is not there: the package was not installed by pip into this environment")
+    subprocess.run([str(script), "run", "-q", "--interval=10ms", f"--json={tmp_path / 'run.json'}",
+                    "-o", str(tmp_path / "run.parquet"), "--", "sleep", "0.15"], check=True)
+    table, run = parquet.read_table(tmp_path / "run.parquet"), resmon.load(tmp_path / "run.json")
+    assert str(table.schema.field("time").type) == "timestamp[ns, tz=UTC]"
+    assert run.info.start_realtime_ns <= table.column("time")[0].value < run.info.start_realtime_ns + 1e9
+    assert table.column_names[:3] == ["time", "time_s", "samples"] and sum(table.column("samples").to_pylist()) == \
+        run.info.samples
+    for name in ("node.mem.total", "tree.cpu.time", "proc.mem.rss"):
+        ours = [None if value != value else value for value in run.series(name)]
+        assert table.column(name).to_pylist() == ours, name
+    assert parquet.ParquetFile(tmp_path / "run.parquet").metadata.metadata[b"unit:proc.mem.rss"] == b"B"

@@ -52,7 +52,7 @@ def test_cell(shell, capsys):
 
 
 def test_cell_options(shell, capsys):
-    run(shell, "%%resmon -q -n mine -s wall\ny = 5;")
+    run(shell, "%%resmon -q -o mine -s wall\ny = 5;")
     assert shell.user_ns["mine"].info.samples == 2 and "_resmon" not in shell.user_ns
     assert "Monitor" not in capsys.readouterr().out
     assert run(shell, "%%resmon -q\n5 + 5;").result is None
@@ -123,6 +123,24 @@ def test_every_cell(shell, capsys):
     count = len(cells)
     run(shell, "x = 1")
     assert len(cells) == count and ends("rm-sample")
+
+
+def test_one_place_for_monitors_and_cells(shell, capsys):
+    """What a place costs is said once in a notebook, by whichever way."""
+    try:
+        run(shell, "%resmon on FR")
+        run(shell, "import resmon\nwith resmon.Monitor(3600) as monitor:\n    sum(range(300_000))")
+        run(shell, "%%resmon -q -o cell\nsum(range(300_000))")
+        wanted = resmon.carbon.intensity("FR").g_per_kwh
+        assert 0 < wanted != resmon.carbon.intensity("PL").g_per_kwh
+        assert shell.user_ns["monitor"].energy.g_per_kwh == shell.user_ns["cell"].energy.g_per_kwh == wanted
+        accounts = [cell for cell in magics(shell).cells if cell.energy_j > 0]
+        assert all(cell.gco2eq == pytest.approx(cell.energy_j / 3.6e6 * wanted, rel=1e-6) for cell in accounts)
+        resmon.carbon.set_place("PL")
+        run(shell, "%%resmon -q -o cell\nsum(range(300_000))")
+        assert shell.user_ns["cell"].energy.g_per_kwh == resmon.carbon.intensity().g_per_kwh != wanted
+    finally:
+        resmon.carbon.set_place(None)
 
 
 def test_on_and_off_any_number_of_times(shell, capsys):

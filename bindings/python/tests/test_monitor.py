@@ -184,34 +184,37 @@ def test_asked_by_many_threads_while_it_stops():
 @pytest.mark.parametrize("options, kind, words", [
     ({"interval": -1}, ValueError, "interval"),
     ({"interval": 1e-9}, ValueError, "millisecond"),
+    ({"interval": "soon"}, resmon.ArgumentError, "100ms"),
     ({"interval": float("nan")}, ValueError, "interval"),
     ({"interval": float("inf")}, ValueError, "interval"),
-    ({"interval": 1e9}, resmon.RangeError, "interval_ms"),
+    ({"interval": 1e9}, resmon.RangeError, "1 ms to 24 h; default 100 ms"),
     ({"rows": 7}, resmon.RangeError, "even"),
-    ({"rows": -2}, resmon.RangeError, "max_rows"),
-    ({"rows": 1 << 21}, resmon.RangeError, "max_rows"),
-    ({"rows": "many"}, TypeError, ""),
-    ({"domains": "cpuu"}, ValueError, "there are process, tree"),
+    ({"rows": -2}, resmon.ArgumentError, "rows"),
+    ({"rows": 1 << 21}, resmon.RangeError, "rows"),
+    ({"rows": "many"}, resmon.ArgumentError, "a whole number"),
+    ({"rows": 400.0}, TypeError, "rows"),
+    ({"domains": "cpuu"}, resmon.ArgumentError, "did you mean 'cpu'"),
     ({"domains": ""}, ValueError, "domains"),
-    ({"domains": []}, ValueError, "domains: none is named"),
+    ({"domains": []}, ValueError, "domains"),
     ({"domains": 5}, TypeError, ""),
-    ({"scopes": "cpux"}, ValueError, "there are wall, cpu"),
+    ({"scopes": "cpux"}, resmon.ArgumentError, "did you mean 'cpu'"),
     ({"pid": -5}, resmon.ArgumentError, "pid"),
-    ({"pid": "x"}, TypeError, ""),
+    ({"pid": "x"}, resmon.ArgumentError, "pid"),
     ({"name": 5}, TypeError, "name"),
     ({"name": "a\0b"}, ValueError, "null character"),
     ({"name": "\ud800"}, ValueError, ""),
-    ({"carbon": {"contry": "FR"}}, ValueError, "there is no 'contry'"),
+    ({"carbon": {"contry": "FR"}}, resmon.ArgumentError, "did you mean 'country'"),
     ({"carbon": {"country": 5}}, TypeError, "carbon: country"),
-    ({"carbon": {"pue": 0.5}}, resmon.ArgumentError, "pue"),
-    ({"carbon": {"pue": "x"}}, TypeError, "carbon: pue"),
+    ({"carbon": {"pue": 0.5}}, resmon.RangeError, "carbon.pue"),
+    ({"carbon": {"pue": "x"}}, resmon.ArgumentError, "carbon.pue"),
     ({"carbon": object()}, TypeError, ""),
     ({"record": 5}, TypeError, "record"),
     ({"json": 5}, TypeError, "json: path"),
     ({"json": True}, TypeError, "json: path"),
-    ({"json": {}}, resmon.ArgumentError, "json: path"),
-    ({"json": {"pathh": "x"}}, ValueError, "there is no option 'pathh'"),
-    ({"json": {"path": "x", "interval": -1}}, ValueError, "json: interval"),
+    ({"json": {}}, resmon.ArgumentError, "json.path is missing"),
+    ({"json": {"pathh": "x"}}, resmon.ArgumentError, "did you mean 'path'"),
+    ({"json": {"a,b": "x"}}, resmon.ArgumentError, "'a,b' is no name"),
+    ({"json": {"path": "x", "interval": -1}}, ValueError, "json.interval"),
     ({"json": "/nonexistent/x"}, resmon.NotFoundError, "/nonexistent"),
     ({"csv": {"path": 5}}, TypeError, "csv: path"),
     ({"csv": "/nonexistent/x"}, resmon.NotFoundError, "/nonexistent"),
@@ -220,27 +223,52 @@ def test_asked_by_many_threads_while_it_stops():
     ({"emissions": "/nonexistent/x"}, resmon.NotFoundError, "/nonexistent"),
     ({"emissions": 5}, TypeError, "emissions: path"),
     ({"prometheus": "/nonexistent"}, resmon.NotFoundError, "/nonexistent"),
-    ({"prometheus": {"directory": tempfile.gettempdir(), "labels": {"1a": "x"}}}, resmon.ArgumentError, "1a"),
-    ({"prometheus": {"directory": tempfile.gettempdir(), "labels": 5}}, TypeError, ""),
+    ({"prometheus": {"directory": tempfile.gettempdir(), "label": {"1a": "x"}}}, resmon.ArgumentError, "1a"),
+    ({"prometheus": {"directory": tempfile.gettempdir(), "label": {"a=1,keep": "x"}}}, resmon.ArgumentError, "no name"),
+    ({"prometheus": {"directory": tempfile.gettempdir(), "label": 5}}, TypeError, ""),
     ({"pushgateway": "x"}, resmon.ArgumentError, "http"),
     ({"mlflow": "ftp://x"}, resmon.Error, ""),
     ({"mlflow": 5}, TypeError, "mlflow: tracking_uri"),
-    ({"mlflow": {"tracking_uri": "http://127.0.0.1:9", "node_index": "x"}}, TypeError, "mlflow: node_index"),
+    ({"mlflow": {"tracking_uri": "http://127.0.0.1:9", "node_index": "x"}}, resmon.ArgumentError, "mlflow.node_index"),
+    ({"mlflow": {"tracking_uri": "http://127.0.0.1:9", "node_index": 1.5}}, TypeError, "mlflow: node_index"),
     ({"on_sample": 5}, TypeError, "callback"),
-    ({"idle": "x"}, ValueError, "there are active"),
-    ({"max_events": -1}, resmon.RangeError, "max_events"),
+    ({"idle": "x"}, ValueError, "used, none, allocated"),
+    ({"events": -1}, resmon.ArgumentError, "events"),
+    ({"rows": 0}, resmon.RangeError, "rows"),
+    ({"interval": 0}, resmon.RangeError, "1 ms to 24 h"),
     ({"max_overhead": 2.0}, resmon.RangeError, "max_overhead"),
-    ({"max_overhead": float("nan")}, resmon.RangeError, "max_overhead"),
-    ({"max_meter_share": -1}, resmon.RangeError, "max_meter_share"),
-    ({"max_tags": 1 << 30}, resmon.RangeError, "max_tags"),
-    ({"max_scope_depth": 1000}, resmon.RangeError, "max_scope_depth"),
+    ({"max_overhead": float("nan")}, resmon.ArgumentError, "max_overhead"),
+    ({"max_meter_share": -1}, resmon.ArgumentError, "max_meter_share"),
+    ({"tags": 1 << 30}, resmon.RangeError, "tags"),
+    ({"scope_depth": 1000}, resmon.RangeError, "scope_depth"),
     ({"stop_timeout": -1}, ValueError, "stop_timeout"),
-    ({"nonsense": 1}, TypeError, "nonsense"),
+    ({"nonsense": 1}, resmon.ArgumentError, "nonsense"),
+    ({"intervall": 1}, resmon.ArgumentError, "did you mean 'interval'"),
+    ({"prom": "/tmp"}, resmon.ArgumentError, "did you mean 'prometheus'"),
+    ({"summary": True}, resmon.ArgumentError, "summary"),
+    ({"a,b": 1}, resmon.ArgumentError, "no name"),
 ], ids=lambda value: repr(value)[:40] if isinstance(value, dict) else "")
 def test_bad_options(options, kind, words):
     with pytest.raises(kind) as caught:
         resmon.Monitor(**options)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"stack_hz": 50}, "stack_hz has no effect without stacks=cpu"),
+    ({"carbon": "FR", "domains": "process"}, "carbon has no effect without domains=energy"),
+])
+def test_options_without_effect_are_said(options, words):
+    with pytest.warns(resmon.ResmonWarning, match=words) as caught:
+        with resmon.Monitor(SLOW, **options):
+            pass
+    assert len(caught) == 1 and caught[0].filename == __file__, "once, at the line that starts it"
+
+
+def test_every_error_is_one_of_the_package(tmp_path):
+    for wrong in ({"pid": "x"}, {"interval": object()}, {"json": 5}, {"name": "\ud800"}, {"on_sample": 5}, {"carbon": object()}):
+        with pytest.raises(resmon.Error):
+            resmon.Monitor(**wrong)
 
 
 def test_a_directory_is_no_file(tmp_path):
@@ -260,7 +288,7 @@ def test_defaults():
     with resmon.Monitor() as monitor:
         pass
     settings = monitor.facts["settings"]
-    assert settings["interval_ms"] == 100 and settings["max_rows"] == 400
+    assert settings["interval_ms"] == 100 and settings["rows"] == 400
     assert {column.level for column in monitor.columns} >= {"process", "tree", "node"}
 
 
@@ -296,7 +324,7 @@ def test_rows_are_bounded():
 
 
 def test_tags_and_label():
-    with resmon.Monitor(SLOW, max_tags=4) as monitor:
+    with resmon.Monitor(SLOW, tags=4) as monitor:
         for i in range(6):
             monitor.tag(f"tag {i}")
         monitor.tag(7)
@@ -502,7 +530,7 @@ def test_texts_in_every_state():
     monitor.start()
     assert "running" in repr(monitor) and "n &amp; m" in monitor._repr_html_()
     monitor.stop()
-    assert "stopped" in repr(monitor) and "proc" in str(monitor).lower() + repr(monitor.summary)
+    assert "stopped" in repr(monitor) and str(monitor).startswith("n & m took ") and "CPU" in repr(monitor.summary)
 
 
 def test_inert_in_the_child_of_a_fork():

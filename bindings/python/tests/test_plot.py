@@ -69,6 +69,20 @@ def test_timeline(run):
     assert "load" in texts(axes)
 
 
+def test_every_bar_has_its_name():
+    names = [f"a phase with a name that no bar is wide enough for, number {i}" for i in range(5)]
+    with resmon.Monitor(3600, events=100) as monitor:
+        for name in names:
+            with resmon.scope(name):
+                with resmon.scope("s"):
+                    sum(range(20_000))
+    axes = monitor.plot("scopes").axes["scopes"]
+    shown = {*texts(axes), *(text.get_text() for text in axes.get_legend().get_texts())}
+    assert {name for name in names if name not in shown} == set() and "s" in shown
+    low, high = axes.get_position().x0, axes.get_position().x1
+    assert high - low > 0.75, "the timeline is as wide as the figure"
+
+
 def test_units_for_people(run):
     plot = drawn(run.plot("memory", "read"))
     memory = [label.get_text() for label in plot.axes["memory"].get_yticklabels()]
@@ -124,7 +138,7 @@ def test_save(run, tmp_path):
 
 
 def test_many_tags_and_scopes(tmp_path):
-    with resmon.Monitor(3600, max_tags=3000, max_events=8192) as monitor:
+    with resmon.Monitor(3600, tags=3000, events=8192) as monitor:
         for i in range(2000):
             monitor.tag(f"tag {i} " + "x" * 200)
             with resmon.scope(f"$scope_{i % 20}$"):
@@ -154,12 +168,11 @@ def test_a_package_that_is_broken_says_so_itself(run, monkeypatch):
         run.plot()
 
 
+# The rules are tested in C.
 @pytest.mark.parametrize("value, unit, per, text", [
-    (0, "B", "", "0 B"), (1023, "B", "", "1023 B"), (1024, "B", "", "1.00 KiB"), (1023.6 * 1024, "B", "", "1.00 MiB"),
-    (687.5 * 2 ** 20, "B", "", "688 MiB"), (2 ** 60, "B", "/s", "1024 PiB/s"), (-2048, "B", "", "-2.00 KiB"),
-    (0.00123, "s", "", "1.23 ms"), (59.99, "s", "", "60.0 s"), (60, "s", "", "1 min 00 s"), (3599.6, "s", "", "1 h 00 min"),
-    (90000, "s", "", "1 d 01 h"), (15000, "J", "", "15.0 kJ"), (999.6, "J", "", "1.00 kJ"), (0, "J", "", "0 J"),
-    (99.84, "%", "", "99.8 %"), (1234567, "1", "", "1,234,567"), (1.5, "1", "", "1.50"), (math.nan, "B", "", "-"),
-    (math.inf, "J", "", "-"), (None, "s", "", "-"), (1e-15, "J", "", "0.00 nJ"), (0.5, "s", "/s", "500 ms/s")])
+    (1023, "B", "", "1023 B"), (687.5 * 2 ** 20, "B", "", "687.5 MiB"), (2 ** 60, "B", "/s", "1024.0 PiB/s"),
+    (0.00123, "s", "", "1.230 ms"), (3725, "s", "", "62 min 05 s"), (15000, "J", "", "15.00 kJ"), (99.84, "%", "", "99.8 %"),
+    (1234567, "1", "", "1.235 M"), (0.5, "s", "/s", "50.0 %"), (math.nan, "B", "", "-"), (math.inf, "J", "", "-"),
+    (None, "s", "", "-")])
 def test_human(value, unit, per, text):
     assert human.text_of(value, unit, per) == text

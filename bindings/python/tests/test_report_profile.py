@@ -94,10 +94,11 @@ def test_functions(profiled):
     tables = report_profile.function_tables(profiled)
     assert list(tables) == ["cpu", "memory"]
     cpu = tables["cpu"]
-    assert cpu.rows[0] == ["main", "600 ms", "60.0 %", "900 ms", "90.0 %", "9", "train.c"]
+    assert cpu.rows[0] == ["main", "600.0 ms", "60.0 %", "900.0 ms", "90.0 %", "9", "train.c"]
     assert (cpu.rows[0][3].share, cpu.rows[0][3].inner) == (pytest.approx(0.9), pytest.approx(0.6))
-    assert "1.00 s in 10 samples, one each 10.1 ms: 80.0 % of the 1.25 s that the process took. 3 " in cpu.notes[0]
-    assert tables["memory"].rows[0][:3] == ["memset", "16.0 KiB", "100.0 %"]
+    assert "1.000 s in 10 samples, one each 10.10 ms: 80.0 % of the 1.250 s that the process took. 3 " in cpu.notes[0]
+    assert tables["memory"].rows[0][:3] == ["memset", "<41.0 KiB", "100.0 %"]
+    assert "< from so few that no more is known." in " ".join(tables["memory"].notes)
     assert report_profile.untaken_table(profiled).rows == [["pages of files", "not allowed"]]
 
 
@@ -114,7 +115,8 @@ def test_kinds_without_a_sample(run):
 def test_the_peak(profiled):
     table = report_profile.peak_table(profiled)
     assert table.rows == [["train", "outer/inner", "load train.c:12", "main train.c:40", ""]]
-    assert table.notes == ["RSS 977 KiB, 1.50 s after the start."]
+    assert table.notes[0] == "RSS 976.6 KiB, 1.500 s after the start."
+    assert table.notes[1].startswith("Not the highest: 1.19 MiB were seen 1.750 s after the start, 25.0 % more.")
 
 
 def test_lines(profiled):
@@ -124,23 +126,28 @@ def test_lines(profiled):
     assert texts[0][1].startswith("Exact: from one RESMON_LINE() of a function to its next, not sampled; with")
     assert all(text.startswith(("Function: ", "File: ")) for _, _, text in texts)
     assert "Line #  Hits      Time" in texts[0][2] and "Increment" in texts[3][2]
-    assert report_profile.checkpoint_table(profiled).rows == [["load", "train.c:12", "4", "12.0 ms", "3.00 ms", "-32.0 MiB"]]
+    assert report_profile.checkpoint_table(profiled).rows == [["load", "train.c:12", "4", "12.00 ms", "3.000 ms", "-32.0 MiB"]]
 
 
-def counted(run):
+def counted(run, low=(2.5e9, 1.5e9, None), high=(3.5e9, 2.5e9, None)):
     """A run whose outer scope counted, on a machine with some counters."""
     document = run.document()
     scope = dict(document["scopes"][0], children=[])
     scope.update(name="outer", calls=4, counters=[3e9, 2e9, None], counters_calls=2, counters_running=0.5,
-                 counters_provenance="sampled")
+                 counters_provenance="sampled", counters_low=low, counters_high=high)
     return resmon.parse(json.dumps(dict(document, scopes=[scope], counters=COUNTERS)))
 
 
 def test_counters_of_scopes(run):
     table = report_profile.scope_counter_table(counted(run))
     assert table.headers == ["scope", "instructions", "cycles", "IPC", "counted"]
-    assert table.rows == [["outer", "~3.00 G", "~2.00 G", "1.50", "50.0 %"]]
+    assert table.rows == [["outer", "~3.000 G", "~2.000 G", "1.50", "50.0 %"]]
     assert "cache-misses is absent: a virtual machine without a PMU" in table.notes and "~ about" in table.notes[0]
+    vague = report_profile.scope_counter_table(counted(run, high=(6e9, None, None)))
+    assert vague.rows == [["outer", "-", "-", "-", "50.0 %"]]
+    assert {cell.reason for cell in vague.rows[0][1:4]} == {"it may be off by more than itself"}
+    vague = report_profile.scope_counter_table(counted(run, high=(5e9, 4e9, None)))
+    assert vague.rows == [["outer", "~3.000 G", "-", "-", "50.0 %"]]
     only = resmon.parse(json.dumps(dict(run.document(), scopes=[], counters=COUNTERS)))
     assert report_profile.scope_counter_table(only).rows[2] == ["cache-misses", "no", "a virtual machine without a PMU"]
 
@@ -164,7 +171,7 @@ def counters_of_a_run(run):
 def test_counters_of_the_run(run):
     assert report_profile.counter_table(run) is None
     rows = {row[0]: row[1:] for row in report_profile.counter_table(counters_of_a_run(run)).rows}
-    assert rows["perf.cycles"][:4] == ["2.50 G/s", "3.00 G/s", "3.00 G/s", "5.00 G"]
+    assert rows["perf.cycles"][:4] == ["2.500 G/s", "3.000 G/s", "3.000 G/s", "5.000 G"]
     assert "CPU cycles" in rows["perf.cycles"][4]
     assert rows["perf.clock"] == ["-", "-", "-", "-", "there was no reading of it"]
     assert rows["L2 bandwidth"][4] == "not counted: no such <events>"
@@ -174,7 +181,7 @@ def test_counters_of_the_run(run):
 def test_a_run_without_any_has_no_section(run, tmp_path):
     text = written(run, tmp_path).read_text("utf-8")
     for title in ("Hot functions", "Flame graph", "Hot lines", "Checkpoints", "Performance counters", "Counters of scopes",
-                  "Stacks that were", "highest memory"):
+                  "Stacks that were", "high memory"):
         assert f">{title}" not in text
 
 
@@ -192,12 +199,12 @@ def test_the_page(profiled, tmp_path, page):  # noqa: F811
     assert [title for title in headings if title.startswith(("Hot", "Check", "Threads", "Stacks"))] == [
         "Hot functions, by CPU time", "Hot functions, by growth of memory", "Checkpoints, by wall time",
         "Checkpoints, by growth of memory", "Hot lines, by CPU time", "Hot lines, by growth of memory",
-        "Threads at the highest memory", "Stacks that were not taken"]
+        "Threads at high memory", "Stacks that were not taken"]
     cpu, memory = page.run(LAID_OUT)
     assert ["all", 0, 100, "all"] in cpu and ["outer", 0, 90, "outer"] in cpu and ["memset", 60, 30, "memset"] in cpu
     assert [box[0] for box in memory] == ["all", "outer", "main", "load", "memset"]
     titles = page.run("return [...document.querySelectorAll('.flame b')].map(b => b.title)")
-    assert "memset\n300 ms, 30.0 %, 3 samples" in titles and "memset\n16.0 KiB, 100.0 %, 4 samples" in titles
+    assert "memset\n300.0 ms, 30.0 %, 3 samples" in titles and "memset\n16.0 KiB, 100.0 %, 4 samples" in titles
     check_fits(page)
     check_clean(page)
 

@@ -43,7 +43,7 @@ def work(seconds):
 def run(tmp_path_factory):
     """A second of this process: nested scopes one by one, tags, a file."""
     directory = tmp_path_factory.mktemp("run")
-    with resmon.Monitor(interval=0.02, scopes="wall+cpu+rss+io", name="train.py", carbon="FR", max_events=256) as monitor:
+    with resmon.Monitor(interval=0.02, scopes="wall+cpu+rss+io", name="train.py", carbon="FR", events=256) as monitor:
         with resmon.scope("train"):
             for _ in range(3):
                 with resmon.scope("epoch"):
@@ -268,6 +268,15 @@ def test_paper_has_the_charts(run, tmp_path, page):
     check_clean(page)
 
 
+def test_charts_are_drawn_at_once(run, tmp_path, page):
+    """For print and pictures of a page that nobody scrolls."""
+    page.open("about:blank")
+    page.open(written(run, tmp_path).as_uri())
+    assert page.run("return scrollY") == 0 and page.run("return document.querySelectorAll('.plot').length") >= 6
+    assert page.run(UNDRAWN) == 0
+    check_clean(page)
+
+
 def hostile(document):
     def turned(value):
         if isinstance(value, str) and value:
@@ -308,14 +317,47 @@ def test_nodes_of_a_job(run, tmp_path, page):
     rows = page.run("""return [...document.querySelectorAll('.scroll')[0].querySelectorAll('tbody th')].map(
         t => t.textContent)""")
     assert rows == [f"node{i:02d}" for i in range(6)] + ["all"]
-    # The 18 figures, in two tables.
-    assert page.run("""return [...document.querySelectorAll('.scroll')].slice(1, 3).map(
-        t => t.querySelectorAll('thead th').length)""") == [11, 9]
+    # The scopes, node by node; the 18 figures of a node, in two tables.
+    assert page.run("""return [...document.querySelectorAll('.scroll')].slice(1, 4).map(
+        t => t.querySelectorAll('thead th').length)""") == [7, 11, 9]
     assert page.run("return document.querySelectorAll('details.run').length") == 6
     assert page.run("return document.querySelectorAll('details.run[open]').length") == 0
     page.run("document.querySelector('#run3').open = true; document.querySelector('#run3').scrollIntoView()")
     assert chromium.wait_for(lambda: page.run("return document.querySelectorAll('#run3 canvas').length") >= 4, 10)
     check_drawn(page, 9)
+
+
+def timed(run, phases):
+    """The same run with other times of its phases."""
+    def change(document):
+        for scope in document["scopes"]:
+            scope["wall_ns"] = phases.get(scope["name"], scope["wall_ns"])
+    return changed(run, change)
+
+
+def test_scopes_of_all_runs_stand_beside_each_other(run, tmp_path):
+    name = run.scopes[0].name
+    one, other = timed(run, {name: 2e9}), timed(run, {name: 3e9})
+    table = report_tables.scope_runs_table([one, other], ["a", "b"])
+    row = next(row for row in table.rows if row[0] == name)
+    assert table.headers[:4] == ["scope", "wall, a", "wall, b", "change"] and row[1:4] == ["2.000 s", "3.000 s", "+50.0 %"]
+    assert report_tables.scope_runs_table([one], ["a"]) is None
+    many = report_tables.scope_runs_table([timed(run, {name: i * 1e9}) for i in range(1, 12)], [f"n{i}" for i in range(1, 12)])
+    row = next(row for row in many.rows if row[0] == name)
+    assert row[1:4] == ["1.000 s", "6.000 s", "11.00 s"] and "n1" in row[4] and "n11" in row[4]
+    for kind in ("html", "pdf"):
+        assert written([one, other], tmp_path, f"report.{kind}").stat().st_size > 10000
+
+
+def test_long_names_leave_their_columns_in_sight(run, tmp_path, page):
+    """In 1280 columns of pixels the table of scopes needs no bar to scroll."""
+    name = run.scopes[0].name
+    def change(document):
+        for scope in document["scopes"]:
+            scope["name"] = "a::very<long::template<name>>::" * 6 if scope["name"] == name else scope["name"]
+    opened(page, written(changed(run, change), tmp_path))
+    assert page.run("""return [...document.querySelectorAll('.scroll')].slice(0, 1).every(
+        box => box.scrollWidth <= box.clientWidth)""")
 
 
 def test_runs_to_compare_are_open_and_not_added_up(run, tmp_path, page):
@@ -674,3 +716,24 @@ def test_a_report_changes_no_run(run, tmp_path):
     before = run.to_json()
     written(run, tmp_path)
     assert run.to_json() == before
+
+
+def test_numbers_of_charts_are_those_of_the_library(page):
+    """The text of the script that makes them, without the rest of it."""
+    from resmon import human
+    script = (Path(resmon.__file__).parent / "report.js").read_text(encoding="utf-8")
+    script = script[script.index("// ---- numbers for people"):script.index("const TIME_STEPS")]
+    values = [0, -0.25, -0.04, -1e-15, 1.5, 48.25, 7, 9999, 99.84, 119.94, 119.96, 3599.6, 7199.6, 90000, 999.96, 3.6e6,
+              1023.6]
+    values += [sign * figure * 10.0 ** power for sign in (1, -1) for figure in (1, 1.2345, 2.5, 9.994, 9.9994, 9.9996)
+               for power in range(-9, 15)]
+    values += [figure * 2.0 ** power for figure in (1, 1.5, 1.99996) for power in range(0, 60, 5)]
+    metrics = {metric.unit for metric in resmon.metrics()}
+    units = sorted(metrics | {unit + "/s" for unit in metrics} | {"", "/s"})
+    assert {"B", "s", "J", "W", "%", "1", "Hz"} <= metrics
+    cases = [(value, unit) for unit in units for value in values if abs(value) < (2.0 ** 60 if unit[:1] == "B" else 1e9)]
+    assert len(cases) > 4000
+    wanted = [human.text_of(value, unit) for value, unit in cases]
+    shown = page.run(script + "return arguments[0].map(([value, unit]) => valueText(value, unit));", cases)
+    wrong = [(case, ours, theirs) for case, ours, theirs in zip(cases, shown, wanted) if ours != theirs]
+    assert not wrong, (len(wrong), wrong[:20])

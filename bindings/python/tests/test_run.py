@@ -18,38 +18,17 @@ def assert_same_run(one, other):
     """All that can be asked of two runs is equal."""
     for name in ("info", "energy"):
         first, second = (getattr(run, name) for run in (one, other))
-        assert (first is None) == (second is None)
-        if first is not None:
-            assert_same_record(first, second)
+        assert first == second
     assert one.facts == other.facts
     assert one.times == other.times
     assert one.columns == other.columns
-    assert list(one.summary) == list(other.summary)
-    for name in one.summary:
-        assert_same_record(one.summary[name], other.summary[name])
+    assert list(one.summary.items()) == list(other.summary.items())
     for name in ("scopes", "sources", "tags", "events"):
-        records = [getattr(run, name) for run in (one, other)]
-        assert len(records[0]) == len(records[1])
-        for pair in zip(*records):
-            assert_same_record(*pair)
+        assert list(getattr(one, name)) == list(getattr(other, name))
     for column in one.columns:
         for series in ("last", "min", "max", "mean", "value"):
             pairs = zip(one.series(column.name, series), other.series(column.name, series))
             assert all(same(*pair) for pair in pairs), (column.name, series)
-
-
-def assert_same_record(one, other):
-    assert type(one) is type(other)
-    for name, value in one.to_dict().items():
-        found = getattr(other, name)
-        if isinstance(value, float):
-            assert same(value, found), (one, name)
-        elif name == "parts":
-            assert list(value) == list(found)
-            for part in value:
-                assert_same_record(value[part], found[part])
-        else:
-            assert value == found, (one, name)
 
 
 # ---- the same run, by every way ---------------------------------------------------------------------
@@ -78,7 +57,7 @@ def test_pickled_and_copied(run):
     for records in (run.scopes, run.tags, run.sources, run.events):
         again = pickle.loads(pickle.dumps(list(records)))
         for pair in zip(records, again):
-            assert_same_record(*pair)
+            assert pair[0] == pair[1]
 
 
 def test_a_monitor_answers_as_its_run(stopped, run):
@@ -210,6 +189,24 @@ def test_figures(run):
     assert len(figures) == 18
     assert 0 < figures["max_t_mem_percent"] <= 100
     assert figures["node_cpu_hours"] * 3600 >= run.info.duration_s * 0.9
+
+
+def test_scopes_by_name_count_what_is_inside_of_their_own_once():
+    def descend(depth):
+        with resmon.scope("even"):
+            if depth:
+                with resmon.scope("odd"):
+                    descend(depth - 1)
+    with resmon.Monitor(3600, scopes="wall") as made:
+        descend(4)
+    names = {scope.name: scope for scope in made.scopes_by_name}
+    assert len(made.scopes) == 9 and set(names) == {"even", "odd"}
+    assert names["even"].calls == 5 and names["odd"].calls == 4
+    assert names["even"].wall_s == made.scopes["even"].wall_s
+    assert sum(scope.self_s for scope in names.values()) == pytest.approx(made.scopes["even"].wall_s, rel=1e-6)
+    assert names["even"].path == "even" and names["even"].parent == -1
+    assert "Phases by name" in made.summary.text(full=True) and made.scopes_by_name["odd"].calls == 4
+    assert repr(made.scopes_by_name).count("\n") == 2
 
 
 def test_scope_energy_is_part_of_the_whole(run):
@@ -379,7 +376,7 @@ def test_damaged_documents(run, tmp_path):
 
 
 def test_damaged_recordings(tmp_path):
-    with resmon.Monitor(3600, record=tmp_path / "run.rec", max_events=0, max_scope_paths=8, max_scope_threads=1) as monitor:
+    with resmon.Monitor(3600, record=tmp_path / "run.rec", events=0, scope_paths=8, scope_threads=1) as monitor:
         monitor.sample_now()
     data, chance = (tmp_path / "run.rec").read_bytes(), random.Random(7)
     for cut in (1, 100, 4096, len(data) // 2, len(data) - 1):
@@ -431,3 +428,19 @@ def test_doctor():
     assert repr(diagnosis) and "<table" in diagnosis._repr_html_()
     with pytest.raises(resmon.Error):
         resmon.doctor(fs_root="/nonexistent")
+
+
+def test_records_equal_and_hash_by_what_is_known():
+    def column(mean):
+        statistics = resmon.records.Statistics()
+        for name in statistics.__slots__:
+            setattr(statistics, name, (math.nan,) * 4 if name == "over_s" else math.nan)
+        statistics.mean = mean
+        return statistics
+    assert column(float("nan")) == column(float("nan")) and column(1.0) == column(1.0)
+    assert column(1.0) != column(2.0) and column(1.0) != column(math.nan) and column(1.0) != 1.0
+    assert hash(column(float("nan"))) == hash(column(float("nan"))) and len({column(1.0), column(1.0), column(2.0)}) == 2
+
+
+def test_scopes_are_hashed_with_their_counts(run):
+    assert len(set(run.scopes) | set(pickle.loads(pickle.dumps(run)).scopes)) == len(run.scopes)

@@ -6,6 +6,7 @@ import functools
 import inspect
 import io
 import logging
+import subprocess
 import sys
 import threading
 import time
@@ -74,6 +75,23 @@ def test_meters(monitor):
     assert scope.cpu_provenance == "measured" and scope.rss_provenance in ("measured", "sampled")
 
 
+def test_cpu_of_threads_and_children():
+    with resmon.Monitor(scopes="pcpu+cpu") as monitor:
+        with resmon.scope("fit"):
+            threads = [threading.Thread(target=burn, args=(0.05,)) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.2: pass"], check=True)
+    scope = monitor.scopes["fit"]
+    assert scope.pcpu_s >= 0.3 and 0.1 <= scope.pcpu_process_s < 0.3 and scope.cpu_s < 0.1
+    assert scope.pcpu_calls == 1 and scope.pcpu_s.low == scope.pcpu_s == scope.pcpu_s.high
+    columns = monitor.scopes.table()[0]
+    assert columns.index("CPU") + 1 == columns.index("thread CPU")
+    assert not scope.pcpu_s.is_vague and scope.io_read_chars.is_vague, "what is not known is vague"
+
+
 def test_exception_ends_a_scope(monitor):
     error = ValueError("through")
     with pytest.raises(ValueError) as caught:
@@ -83,8 +101,27 @@ def test_exception_ends_a_scope(monitor):
     assert caught.value is error
     with resmon.scope("after"):
         pass
-    assert [(scope.path, scope.calls, scope.open) for scope in monitor.scopes] == [
-        ("outer", 1, 0), ("outer/inner", 1, 0), ("after", 1, 0)]
+    assert [(scope.path, scope.calls, scope.open, scope.failed) for scope in monitor.scopes] == [
+        ("outer", 1, 0, 1), ("outer/inner", 1, 0, 1), ("after", 1, 0, 0)]
+    assert "inner (failed)" in repr(monitor.scopes) and "outer (failed)" in monitor.scopes._repr_html_()
+
+
+@pytest.mark.parametrize("error, failed", [(OSError, 1), (KeyboardInterrupt, 0), (SystemExit, 0), (GeneratorExit, 0)])
+def test_what_failed_is_marked(monitor, decorate, error, failed):
+    @decorate
+    def work(is_bad):
+        if is_bad:
+            raise error
+
+    for is_bad in (True, False):
+        with contextlib.suppress(error):
+            work(is_bad)
+    phase = monitor.scopes["phase"]
+    assert (phase.calls, phase.failed) == (2, failed)
+    assert ("phase (1 of 2 failed)" in repr(monitor.scopes)) == bool(failed)
+    with resmon.scope("inside"):
+        pass
+    assert resmon.parse(monitor.to_json()).scopes["phase"].failed == failed
 
 
 def test_open_at_the_end():
@@ -461,7 +498,9 @@ def test_coroutine(decorate, monitor):
         return await asyncio.gather(phase(1), phase(2), phase(3))
     assert inspect.iscoroutinefunction(phase) and asyncio.run(both()) == [2, 4, 6]
     assert [scope.path for scope in monitor.scopes] == ["phase", "phase/inside"]
-    assert calls_of(monitor) == 9 and calls_of(monitor, "phase/inside") == 3 and monitor.scopes["phase"].open == 0
+    whole = isinstance(decorate, resmon.scope)  # the others find what was done while it ran
+    assert calls_of(monitor) == (3 if whole else 9) and monitor.scopes["phase"].open == 0
+    assert calls_of(monitor, "phase/inside") == 3 and monitor.scopes["phase/inside"].concurrent_s == 0
 
 
 def test_coroutine_that_is_cancelled_or_raises(decorate, monitor):
@@ -828,5 +867,8 @@ def test_counters_of_scopes():
         assert scope.counter_calls == scope.calls == 1
         assert scope.counter_provenance == "measured"
         assert scope.counts["page-faults"] >= 2
+        faults = scope.counts["page-faults"]
+        assert faults.low == faults == faults.high and not faults.is_vague
+        assert m.scopes_by_name[0].counts["page-faults"].high == faults
     with pytest.raises(resmon.ArgumentError, match="scope_counters: the event cycles stands twice"):
         resmon.Monitor(scope_counters="cycles+cycles")

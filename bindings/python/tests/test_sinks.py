@@ -63,7 +63,7 @@ def test_trace_openmetrics_emissions_prometheus(tmp_path):
     paths = {name: tmp_path / name for name in ("trace.json", "run.om", "emissions.csv")}
     with resmon.Monitor(SLOW, trace=paths["trace.json"], openmetrics=str(paths["run.om"]),
                         emissions={"path": paths["emissions.csv"], "process": True},
-                        prometheus={"directory": tmp_path, "labels": {"team": "a \"b\""}, "keep": True}) as monitor:
+                        prometheus={"directory": tmp_path, "label": {"team": "a \"b\""}, "keep": True}) as monitor:
         with resmon.scope("phase"):
             burn(0.01)
     assert [sink.end_status for sink in monitor.sinks] == [0] * 4
@@ -72,6 +72,25 @@ def test_trace_openmetrics_emissions_prometheus(tmp_path):
     assert len(paths["emissions.csv"].read_text().splitlines()) == 2
     text, = (path.read_text() for path in tmp_path.glob("*.prom"))
     assert 'team="a \\"b\\""' in text
+
+
+def test_any_text_can_be_said(tmp_path):
+    """Commas, quotes and backslashes are no part of the grammar once they are in a value."""
+    path = tmp_path / 'a, "b" \\ c=d.json'
+    with resmon.Monitor(SLOW, json={"interval": "1h", "path": path}, name='x, "y"\\', folded_file=False) as monitor:
+        pass
+    assert resmon.load(path).facts["run"]["name"] == 'x, "y"\\'
+    assert [sink.name for sink in monitor.sinks] == ["json"]
+
+
+def test_durations_and_names_of_all_forms(tmp_path):
+    for interval in (1.5, "1500ms", "1.5s"):
+        monitor = resmon.Monitor(interval, domains=("process", "tree"), max_overhead=1e-3, stop_timeout=2)
+        with monitor:
+            pass
+        settings = monitor.facts["settings"]
+        assert (settings["interval_ms"], settings["domains"], settings["max_overhead"]) == (1500, 3, 0.001)
+    assert "json.interval=DURATION" in resmon.keywords()
 
 
 def test_sinks_that_are_off():

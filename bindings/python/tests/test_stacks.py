@@ -14,7 +14,7 @@ STACKS = {"scope": [1, 0, -1], "cut": [0, 0, 1], "frames": [[0], [2, 1, 0], [3]]
           "samples": {"cpu": [6, 3, 1], "memory": [0, 4, 0], "file": [0, 0, 0]},
           "weight": {"cpu": [6e8, 3e8, 1e8], "memory": [0, 16384, 0], "file": [0, 0, 0]}}
 KINDS = {"cpu": {"status": "RESMON_OK", "reason": "", "period": 10101010, "total": 1.25e9},
-         "memory": {"status": "RESMON_OK", "reason": "", "period": 64, "total": None},
+         "memory": {"status": "RESMON_OK", "reason": "", "period": 64, "total": None, "first_bytes": 1e6},
          "file": {"status": "RESMON_EACCES", "reason": "not allowed", "period": 64, "total": None}}
 PROFILE = {
     "kinds": KINDS, "lost": {"ring_full": 2, "no_room": 1}, "texts": ["", "main", "load", "memset", "/nowhere/train.c"],
@@ -22,7 +22,8 @@ PROFILE = {
                 {"path": "/lib/libc.so.6", "build_id": "", "start": "0x7f0000000000", "end": "0x7f0000200000",
                  "bias": "0x7f0000000000"}],
     "places": PLACES, "stacks": STACKS,
-    "peak": {"t_ns": 1500000000, "rss_bytes": 1e6, "headroom_bytes": None,
+    "peak": {"t_ns": 1500000000, "rss_bytes": 1e6, "headroom_bytes": None, "highest_rss_bytes": 1.25e6,
+             "highest_t_ns": 1750000000,
              "threads": [{"thread": 42, "name": "train", "scope": 1, "cut": 0, "frames": [1, 0]}]},
 }
 
@@ -55,6 +56,9 @@ def test_info(profiled):
     assert info["cpu"].available and info["cpu"].samples == 10 and info["cpu"].lost == 3
     assert info["cpu"].weight == pytest.approx(1.0) and info["cpu"].total == pytest.approx(1.25)
     assert info["memory"].weight == 16384 and math.isnan(info["memory"].total)
+    assert info["memory"].error == 8192 and info["memory"].low_weight < 16384 < info["memory"].high_weight
+    assert info["memory"].first_bytes == 1e6 and math.isnan(info["memory"].last_bytes)
+    assert info["cpu"].error == pytest.approx((0.6 ** 2 / 6 + 0.3 ** 2 / 3 + 0.1 ** 2) ** 0.5)
     assert not info["file"].available and info["file"].reason == "not allowed"
     assert profiled.stack_losses == {
         "ring full": 2, "no room": 1, "too deep": 0, "not unwound": 0, "blocked": 0, "threads": 0,
@@ -67,6 +71,11 @@ def test_functions(profiled):
         ("main", 0.6, 0.9), ("memset", 0.3, 0.3), ("0x10", 0.1, 0.1), ("load", 0, 0.3)]
     grown = profiled.functions("memory")
     assert [one.name for one in grown] == ["memset", "load", "main"] and grown[0].self_weight == 16384
+    # Four samples that weigh the same: the exact limits of a Poisson variable are 1.09 and 10.24.
+    assert grown[0].self_low == pytest.approx(4096 * 1.09, rel=0.02)
+    assert grown[0].total_high == pytest.approx(4096 * 10.24, rel=0.01)
+    assert "<41.0 KiB" in repr(grown)
+    assert functions[0].total_low < 0.9 < functions[0].total_high <= 1.25
     assert "60.0%" in repr(functions)
     with pytest.raises(ValueError, match="'cpu', 'memory', 'file'"):
         profiled.functions("gpu")
@@ -81,6 +90,7 @@ def test_lines(profiled):
 
 def test_peak(profiled):
     peak, = profiled.peak_stacks
+    assert peak.highest_rss_bytes == 1.25e6 and peak.highest_t_s == 1.75
     assert peak.t_s == 1.5 and peak.thread_name == "train" and peak.scope == "outer/inner"
     assert [frame.function for frame in peak.frames] == ["load", "main"]
     assert math.isnan(peak.headroom_bytes)
@@ -112,7 +122,7 @@ def test_checkpoints(run):
     assert math.isnan(first.rss_max_bytes) and second.rss_max_bytes == 96 << 20  # older documents have none
     assert second.hits == 4 and second.rss_hits == 3 and second.rss_bytes == -32 << 20
     assert second.wall_s == pytest.approx(0.012) and "function='load'" in repr(second)
-    for text in (marked.lines(), marked.lines("load"), str(marked)):
+    for text in (marked.lines(), marked.lines("load"), marked.summary.text(full=True)):
         assert "exact" in text and "-32.0 MiB" in text and "96.0 MiB" in text and "3.000 ms" in text
     assert marked.document()["lines"] == [dict(lines[0], rss_max_bytes=None), lines[1]] and "lines" not in run.document()
     assert pickle.loads(pickle.dumps(marked)).checkpoints[1] == second
@@ -130,10 +140,12 @@ def test_without_stacks(run, tmp_path):
 
 def test_options(tmp_path):
     monitor = resmon.Monitor(folded=tmp_path / "f", folded_memory=tmp_path / "m", pprof={"path": tmp_path / "p", "interval": 1},
-                             stacks="cpu+peak", stack_hz=100, fault_period=8)
+                             stacks="cpu+memory+peak", stack_hz=100, fault_period=8)
     assert [sink.name for sink in monitor.sinks] == ["folded", "folded_memory", "pprof"]
-    with pytest.raises(ValueError, match="interval, path"):
+    with pytest.raises(resmon.ArgumentError, match="path, interval"):
         resmon.Monitor(speedscope={"path": "x", "format": 3})
+    with pytest.raises(resmon.ArgumentError, match="folded_memory is made of stacks of memory"):
+        resmon.Monitor(folded_memory=tmp_path / "m", stacks="cpu+peak")
     with pytest.raises(ValueError, match="cpu, memory, peak, all"):
         resmon.Monitor(stacks="gpu")
     with pytest.raises(resmon.RangeError, match="stack_hz"):

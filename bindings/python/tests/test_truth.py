@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from conftest import MIB, burn, touched
+from conftest import MIB, burn, threads, touched
 
 import resmon
 
@@ -72,11 +72,11 @@ def test_threads_count(psutil):
         for thread in crowd:
             thread.start()
         monitor.sample_now()
-        seen = psutil.Process().num_threads()
+        seen = sum(not name.startswith("rm-") for name in threads())
         done.set()
         for thread in crowd:
             thread.join()
-    assert monitor.summary["proc.threads"].max == seen >= 9
+    assert monitor.summary["proc.threads"].max == seen >= 8
 
 
 def test_memory(psutil):
@@ -334,19 +334,20 @@ def test_sampling_goes_on_while_python_holds_its_lock(hold):
             time.sleep(0.001)
     thread = threading.Thread(target=witness)
     thread.start()
-    with resmon.Monitor(0.01, domains="process", rows=65536, scopes=False) as monitor:
+    with resmon.Monitor(0.01, domains="process", rows=65536, scopes=False, max_overhead=1.0) as monitor:
         origin = time.perf_counter() - monitor.snapshot().info.duration_s
         begin = time.perf_counter()
         hold()
         end = time.perf_counter()
     done.set()
     thread.join()
-    held = end - begin
-    inside = [turn for turn in turns if begin + 0.05 * held < turn < end - 0.05 * held]
     if getattr(sys, "_is_gil_enabled", lambda: True)():
-        assert len(inside) <= 1, "the witness ran: the lock was not held"
+        # From the last turn before the call to the first one after it, whatever else the machine does.
+        moments = [begin, *(turn for turn in turns if begin < turn < end), end]
+        begin, end = max(zip(moments, moments[1:]), key=lambda pair: pair[1] - pair[0])
+    held = end - begin
     samples = [at for at in monitor.times if begin - origin <= at <= end - origin]
-    assert held > 0.2, "too short to show anything"
+    assert held > 0.2, "too short to show anything, or the lock was not held"
     # At 0.01 s; half of them on a machine that is busy with others.
     assert len(samples) >= held / 0.01 / 2
 
@@ -373,8 +374,8 @@ def test_which_functions_let_go_of_the_lock():
     from resmon._library import lib
     keeps = 0x4  # FUNCFLAG_PYTHONAPI of ctypes
     for name in ("monitor_start", "monitor_stop", "monitor_free", "monitor_sample_now", "monitor_snapshot", "run_save",
-                 "run_load", "run_parse", "run_save_csv", "trace_save", "run_push_mlflow", "measure_idle", "report_text"):
+                 "run_load", "run_parse", "run_save_csv", "trace_save", "run_push_mlflow_text", "measure_idle", "report_text"):
         assert not getattr(lib, name)._flags_ & keeps, name
-    for name in ("scope_begin", "scope_end", "watch_lap", "timed_begin", "timed_take", "monitor_tag"):
+    for name in ("scope_begin", "scope_end", "watch_lap", "timed_watch", "timed_take", "monitor_tag"):
         assert getattr(lib, name)._flags_ & keeps, name
     assert ctypes.pythonapi.PyCapsule_New._flags_ & keeps, "this is how ctypes says it"

@@ -20,7 +20,7 @@ int main(void)
 {
     resmon_monitor *monitor = NULL;
     const resmon_monitor_options options = {.struct_size = sizeof options,
-                                            .scope_meters = RESMON_METER_WALL};
+                                            .scopes = RESMON_METER_WALL};
     if (resmon_monitor_new(&options, &monitor) != RESMON_OK) {
         return 1;
     }
@@ -41,8 +41,8 @@ int main(void)
     resmon_run_scope step = {.struct_size = sizeof step};
     int found = 0;
     for (size_t i = 0; i < resmon_run_scope_count(run); i++) {
-        found |= resmon_run_get_scope(run, i, &step) == RESMON_OK && strcmp(step.name, "step") == 0 &&
-                 step.calls == 1000;
+        found |= resmon_run_get_scope(run, i, &step) == RESMON_OK &&
+                 strcmp(step.name, "step") == 0 && step.calls == 1000;
     }
     resmon_run_free(run);
     resmon_monitor_free(monitor);

@@ -18,7 +18,7 @@ int main()
     resmon_monitor *monitor = nullptr;
     resmon_monitor_options options = {};
     options.struct_size = sizeof options;
-    options.scope_meters = RESMON_METER_ALL;
+    options.scopes = RESMON_METER_ALL;
     if (resmon_monitor_new(&options, &monitor) != RESMON_OK) {
         return 1;
     }

@@ -9,7 +9,9 @@ import functools
 import os
 import time
 
+from ..errors import ArgumentTypeError, StateError
 from ..monitor import Monitor
+from ..results import nearest
 
 __all__ = ["EmissionsTracker", "OfflineEmissionsTracker", "track_emissions"]
 
@@ -20,8 +22,12 @@ _WITHOUT_MEANING = frozenset((
     "emissions_endpoint", "experiment_id", "experiment_name", "force_cpu_power", "force_mode_cpu_load", "force_ram_power",
     "gpu_ids", "log_level", "logging_logger", "on_csv_write", "output_handlers", "output_methods", "prometheus_url",
     "rapl_include_dram", "rapl_prefer_psys", "save_to_api", "save_to_logfire", "save_to_logger", "save_to_prometheus",
-    "allow_multiple_runs", "wue", "country_2letter_iso_code", "default_cpu_power", "force_carbon_intensity_g_co2e_kwh",
-    "tracking_pid"))
+    "allow_multiple_runs", "country_2letter_iso_code", "default_cpu_power", "logger_preamble", "tracking_pid"))
+
+
+_OPTIONS = (*_WITHOUT_MEANING, "project_name", "measure_power_secs", "output_dir", "output_file", "save_to_file",
+            "tracking_mode", "country_iso_code", "region", "cloud_provider", "cloud_region", "pue", "wue",
+            "force_carbon_intensity_g_co2e_kwh")
 
 
 class EmissionsData:
@@ -51,9 +57,9 @@ class EmissionsTracker:
 
     def __init__(self, project_name=None, measure_power_secs=15, output_dir=".", output_file="emissions.csv",
                  save_to_file=True, tracking_mode="machine", country_iso_code=None, region=None, cloud_provider=None,
-                 cloud_region=None, pue=None, **ignored):
+                 cloud_region=None, pue=None, wue=None, force_carbon_intensity_g_co2e_kwh=None, **ignored):
         place = {"country": country_iso_code, "region": region, "cloud_provider": cloud_provider,
-                 "cloud_region": cloud_region, "pue": pue}
+                 "cloud_region": cloud_region, "pue": pue, "wue": wue, "g_per_kwh": force_carbon_intensity_g_co2e_kwh}
         self._process = tracking_mode == "process"
         self._path = os.path.join(output_dir or ".", output_file) if save_to_file else None
         self._interval = min(float(measure_power_secs), 1.0)
@@ -62,9 +68,9 @@ class EmissionsTracker:
         self._monitor = None
         unknown = sorted(set(ignored) - _WITHOUT_MEANING)
         if unknown:
-            raise TypeError(f"EmissionsTracker has no option {unknown[0]!r}")
+            raise ArgumentTypeError(f"EmissionsTracker has no option {unknown[0]!r}{nearest(unknown[0], _OPTIONS, '')}")
         self.final_emissions = self.final_emissions_data = None
-        self._tasks = {}
+        self._tasks, self._begun = {}, 0
 
     def start(self):
         """Begins."""
@@ -81,12 +87,18 @@ class EmissionsTracker:
         if self._monitor is None:
             self.start()
         self._monitor.sample_now()
-        self._tasks[task_name] = time.perf_counter(), self._data()
-        self._monitor.tag(f"task {task_name}")
+        self._begun += 1
+        name = str(self._begun) if task_name is None else task_name
+        self._tasks[name] = time.perf_counter(), self._data()
+        self._monitor.tag(f"task {name}")
 
     def stop_task(self, task_name=None):
-        """The figures of a task."""
-        began, before = self._tasks.pop(task_name)
+        """The figures of a task; without a name, of the one that began last."""
+        name = next(reversed(self._tasks), None) if task_name is None else task_name
+        if name not in self._tasks:
+            raise StateError(f"stop_task: no task {task_name!r} has begun{nearest(str(name), map(str, self._tasks), '')}"
+                             if self._tasks else "stop_task: no task has begun")
+        began, before = self._tasks.pop(name)
         self._monitor.sample_now()
         return self._data(before, time.perf_counter() - began)
 
@@ -124,10 +136,12 @@ class OfflineEmissionsTracker(EmissionsTracker):
     """The same: nothing here asks a network."""
 
 
-def track_emissions(function=None, **options):
-    """Decorator: a tracker around each call."""
-    if function is None:
-        return functools.partial(track_emissions, **options)
+def track_emissions(fn=None, offline=False, **options):
+    """Decorator: a tracker around each call.  With ``offline=True``, as of codecarbon, the place is said here; nothing asks a
+    network in either case."""
+    if fn is None:
+        return functools.partial(track_emissions, offline=offline, **options)
+    function = fn
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):

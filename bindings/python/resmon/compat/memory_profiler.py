@@ -27,7 +27,7 @@ def _of_function(proc, interval, include_children, max_usage):
     call = proc if callable(proc) else _call(proc)
     metric = "tree.mem.rss" if include_children else "proc.mem.rss"
     domains = "process+tree" if include_children else "process"
-    with Watch("rss") as watch, Monitor(interval=interval, domains=domains, scopes=False, rows=65536, max_events=0) as m:
+    with Watch("rss") as watch, Monitor(interval=interval, domains=domains, scopes=False, rows=65536, events=0) as m:
         returned = call()
     samples = [value / _MIB for value in m.series(metric) if value == value]
     exact = watch.watched.rss_peak_bytes / _MIB
@@ -38,8 +38,8 @@ def _of_function(proc, interval, include_children, max_usage):
 
 def _of_process(pid, interval, timeout, include_children, max_usage):
     metric = "tree.mem.rss" if include_children else "proc.mem.rss"
-    monitor = Monitor(interval=interval, pid=0 if pid in (-1, os.getpid()) else pid, rows=65536, scopes=False,
-                      domains="process+tree" if include_children else "process", max_events=0)
+    monitor = Monitor(interval=interval, pid=None if pid in (-1, os.getpid()) else pid, rows=65536, scopes=False,
+                      domains="process+tree" if include_children else "process", events=0)
     with monitor:
         if timeout:
             time.sleep(timeout)

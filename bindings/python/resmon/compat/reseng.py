@@ -37,7 +37,7 @@ class ResourceMonitor:
         """Starts; again after stop, too."""
         own = self.pid == os.getpid()
         self._run = self._frame = None
-        self._monitor = Monitor(interval=self.interval, pid=0 if own else self.pid, rows=65536,
+        self._monitor = Monitor(interval=self.interval, pid=None if own else self.pid, rows=65536,
                                 domains="process").start()
 
     def stop(self):

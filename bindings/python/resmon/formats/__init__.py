@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Sequence, Union
 
+from ..errors import FormatError
 from . import perf_reports, perfmon, reseng
 from .run_document import FORMAT, RunTable
 
@@ -39,7 +40,7 @@ def read(document: Any) -> List[Dict[str, Any]]:
     """
     shape = detect(document)
     if shape is None:
-        raise ValueError(
+        raise FormatError(
             "the document is of no known shape: expected a run document, or one of "
             + ", ".join(SHAPES)
         )
@@ -56,8 +57,8 @@ def write(run_documents: Sequence[Any], shape: str) -> Union[Dict[str, Any], Lis
     where the runs have none of its figures.
     """
     if not isinstance(shape, str) or shape not in _MODULES:
-        raise ValueError("shape is %r: expected one of %s" % (shape, ", ".join(SHAPES)))
+        raise FormatError("shape is %r: expected one of %s" % (shape, ", ".join(SHAPES)))
     if not isinstance(run_documents, (list, tuple)) or not run_documents:
-        raise ValueError("run_documents: expected a list of at least one run document")
+        raise FormatError("run_documents: expected a list of at least one run document")
     tables = [RunTable(run, "run document %d" % i) for i, run in enumerate(run_documents)]
     return _MODULES[shape].write(tables)

@@ -10,6 +10,8 @@ import re
 import reprlib
 from typing import Any, Dict, List, Optional, Union
 
+from ..errors import FormatError
+
 Number = Union[int, float]
 
 # No figure of a machine is as large; beyond it products of figures and times need not be finite.
@@ -36,9 +38,9 @@ def shown(value: Any) -> str:
 def number(value: Any, where: str) -> Number:
     """A finite number of at least 0."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError("%s is %s: expected a number" % (where, shown(value)))
+        raise FormatError("%s is %s: expected a number" % (where, shown(value)))
     if not 0 <= value < _LARGEST:  # false for NaN, too
-        raise ValueError(
+        raise FormatError(
             "%s is %s: expected a finite number of at least 0" % (where, shown(value))
         )
     return value
@@ -50,7 +52,7 @@ def parse(text: str, where: str) -> Number:
     if _INTEGER.fullmatch(text):
         return number(int(text), where)
     if len(text) > 400 or not _FLOAT.fullmatch(text):
-        raise ValueError("%s is %s: expected a number" % (where, shown(text)))
+        raise FormatError("%s is %s: expected a number" % (where, shown(text)))
     return number(float(text), where)
 
 
@@ -78,7 +80,7 @@ def epoch_ns(value: Any, where: str) -> int:
     if isinstance(seconds, int) and seconds < _LAST_SECOND:
         return seconds * 10**9
     if seconds >= _LAST_SECOND:
-        raise ValueError("%s is %s: expected seconds since 1970" % (where, shown(value)))
+        raise FormatError("%s is %s: expected seconds since 1970" % (where, shown(value)))
     numerator, denominator = seconds.as_integer_ratio()
     return (2 * numerator * 10**9 + denominator) // (2 * denominator)
 
@@ -100,7 +102,7 @@ def start_ns(value: Any, times_ns: List[int], where: str) -> int:
         return times_ns[0]
     start = epoch_ns(value, "%s: %s" % (where, START_KEY))
     if start > times_ns[0]:
-        raise ValueError("%s: %s is later than the first row" % (where, START_KEY))
+        raise FormatError("%s: %s is later than the first row" % (where, START_KEY))
     return start
 
 
@@ -113,12 +115,12 @@ def ascending(times_ns: List[int], where: str) -> None:
     for row in range(1, len(times_ns)):
         if times_ns[row] < times_ns[row - 1]:
             text = "%s[%d] is less than the one before it: expected ascending times"
-            raise ValueError(text % (where, row))
+            raise FormatError(text % (where, row))
 
 
 def cells(rows: int, columns: int, where: str) -> None:
     if rows * columns > MAX_CELLS:
-        raise ValueError(
+        raise FormatError(
             "%s: %d rows of %d figures: expected %d figures in all, at most"
             % (where, rows, columns, MAX_CELLS)
         )

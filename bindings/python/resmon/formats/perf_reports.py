@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Sequence, Union
 
+from ..errors import FormatError
 from . import checks
 from .checks import Number, shown
 from .field import COUNTER, GAUGE, INTERVAL, Field, figures_of
@@ -79,7 +80,7 @@ def is_shape(document: Any) -> bool:
 def _read_node(node: str, reports: Any) -> Dict[str, Any]:
     where = "perf_reports: node %s" % shown(node) if node else "perf_reports"
     if not isinstance(reports, list) or not reports:
-        raise ValueError(
+        raise FormatError(
             "%s is %s: expected a list of reports, one at least" % (where, shown(reports))
         )
     checks.cells(len(reports), len(FIELDS), where)
@@ -87,7 +88,7 @@ def _read_node(node: str, reports: Any) -> Dict[str, Any]:
     for row, report in enumerate(reports):
         if not isinstance(report, dict):
             text = "%s: report %d is %s: expected an object"
-            raise ValueError(text % (where, row, shown(report)))
+            raise FormatError(text % (where, row, shown(report)))
         place = "%s: report %d: timestamp" % (where, row)
         times_ns.append(checks.epoch_ns(report.get("timestamp"), place))
     checks.ascending(times_ns, where + ": timestamp")
@@ -117,7 +118,7 @@ def read(document: Any) -> List[Dict[str, Any]]:
         return [_read_node("", document)]
     for node in document:
         if not isinstance(node, str) or not node:
-            raise ValueError("perf_reports: node %s: expected a name" % shown(node))
+            raise FormatError("perf_reports: node %s: expected a name" % shown(node))
     return [_read_node(node, reports) for node, reports in document.items()]
 
 
@@ -135,7 +136,7 @@ def _reports(table: RunTable) -> List[Dict[str, Any]]:
     columns = {field: field_of_run(table, SHAPE, field) for field in FIELDS}
     known = {field: values for field, values in columns.items() if values is not None}
     if not known:
-        raise ValueError("%s has no figures of a node that perf.py has" % table.where)
+        raise FormatError("%s has no figures of a node that perf.py has" % table.where)
     # As perf.py does: a report when there are shares of CPU, the first after the first interval.
     shares = next((known[field] for field in known if field.kind == INTERVAL), None)
     held = {

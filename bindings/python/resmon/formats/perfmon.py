@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+from ..errors import FormatError
 from . import checks
 from .checks import Number, shown
 from .field import COUNTER, GAUGE, INTERVAL, Field, figures_of, file_values
@@ -73,7 +74,7 @@ PORTS = (
 )
 
 _RAPL = "rapl_powercap"
-_ENERGY = "energy.counter"
+_ENERGY = "energy.zone"
 
 
 def _rapl(instance: str) -> Field:
@@ -107,7 +108,7 @@ def is_shape(document: Any) -> bool:
 
 def _list(value: Any, where: str) -> List[Any]:
     if not isinstance(value, list):
-        raise ValueError("%s is %s: expected a list" % (where, shown(value)))
+        raise FormatError("%s is %s: expected a list" % (where, shown(value)))
     return value
 
 
@@ -115,7 +116,7 @@ def _times(host: Dict[str, Any], where: str) -> List[int]:
     where += ": time_stamps"
     stamps = _list(host.get("time_stamps"), where)
     if not stamps:
-        raise ValueError("%s is empty: expected one at least" % where)
+        raise FormatError("%s is empty: expected one at least" % where)
     times_ns = [checks.epoch_ns(t, "%s[%d]" % (where, row)) for row, t in enumerate(stamps)]
     checks.ascending(times_ns, where)
     return times_ns
@@ -125,11 +126,11 @@ def _known_fields(host: Dict[str, Any], where: str) -> List[Field]:
     fields = list(FIELDS) + [MEMORY_BW] + list(PORTS)
     domains = host.get(_RAPL, {})
     if not isinstance(domains, dict):
-        raise ValueError("%s: %s is %s: expected an object" % (where, _RAPL, shown(domains)))
+        raise FormatError("%s: %s is %s: expected an object" % (where, _RAPL, shown(domains)))
     for instance in domains:
         if not isinstance(instance, str) or not 0 < len(instance) < 40:
             text = "%s: %s has %s: expected a short name"
-            raise ValueError(text % (where, _RAPL, shown(instance)))
+            raise FormatError(text % (where, _RAPL, shown(instance)))
         fields.append(_rapl(instance))
     return fields
 
@@ -140,7 +141,7 @@ def _find(host: Dict[str, Any], name: str, where: str) -> Optional[List[Any]]:
     value = host.get(head)
     if tail and value is not None:
         if not isinstance(value, dict):
-            raise ValueError("%s: %s is %s: expected an object" % (where, head, shown(value)))
+            raise FormatError("%s: %s is %s: expected an object" % (where, head, shown(value)))
         value = value.get(tail)
     return None if value is None else _list(value, "%s: %s" % (where, name))
 
@@ -158,7 +159,7 @@ def _columns(host: Dict[str, Any], rows: int, where: str) -> Tuple[List[Field], 
             taken = []  # 0 is what perfmon has where it may not read the counter
         columns[field.name] = taken + [None] * (rows - len(taken))
     if not fields:
-        raise ValueError("%s has none of the fields of cpu_metrics.json" % where)
+        raise FormatError("%s has none of the fields of cpu_metrics.json" % where)
     return fields, columns
 
 
@@ -210,17 +211,17 @@ def _settings(
             try:
                 settings["perfmon." + key] = json.dumps(host[key], allow_nan=False)
             except (TypeError, ValueError, RecursionError) as error:
-                raise ValueError("%s: %s is no JSON: %s" % (where, key, error)) from None
+                raise FormatError("%s: %s is no JSON: %s" % (where, key, error)) from None
     return settings
 
 
 def _read_host(document: Dict[str, Any], name: Any) -> Dict[str, Any]:
     where = "perfmon: host %s" % shown(name)
     if not isinstance(name, str) or not name or name in _HEAD:
-        raise ValueError("%s: expected a name" % where)
+        raise FormatError("%s: expected a name" % where)
     host = document.get(name)
     if not isinstance(host, dict):
-        raise ValueError("%s is %s: expected an object" % (where, shown(host)))
+        raise FormatError("%s is %s: expected an object" % (where, shown(host)))
     times_ns = _times(host, where)
     fields, columns = _columns(host, len(times_ns), where)
     note = ""
@@ -247,13 +248,13 @@ def _read_host(document: Dict[str, Any], name: Any) -> Dict[str, Any]:
 def read(document: Dict[str, Any]) -> List[Dict[str, Any]]:
     names = _list(document.get("host_names"), "perfmon: host_names")
     if not names:
-        raise ValueError("perfmon: host_names is empty: expected one at least")
+        raise FormatError("perfmon: host_names is empty: expected one at least")
     runs = []
     seen = set()
     for name in names:
         runs.append(_read_host(document, name))
         if name in seen:
-            raise ValueError("perfmon: host_names has %s twice" % shown(name))
+            raise FormatError("perfmon: host_names has %s twice" % shown(name))
         seen.add(name)
     return runs
 
@@ -300,9 +301,9 @@ def _names(tables: Sequence[RunTable]) -> List[str]:
     for i, table in enumerate(tables):
         name = table.machine.get("host_name") or table.job.get("node_name") or "host-%d" % i
         if not isinstance(name, str) or name in _HEAD:
-            raise ValueError("%s: host_name is %s" % (table.where, shown(name)))
+            raise FormatError("%s: host_name is %s" % (table.where, shown(name)))
         if name in names:
-            raise ValueError(
+            raise FormatError(
                 "%s is of the host %s, as another is: expected one run of each host"
                 % (table.where, shown(name))
             )
@@ -338,7 +339,7 @@ def _descriptions(table: RunTable) -> Dict[str, Any]:
             if isinstance(text, str):
                 result[key] = json.loads(text)
         except (ValueError, RecursionError):
-            raise ValueError("%s: perfmon.%s is no JSON" % (table.where, key)) from None
+            raise FormatError("%s: perfmon.%s is no JSON" % (table.where, key)) from None
     return result
 
 
@@ -347,7 +348,7 @@ def write(tables: Sequence[RunTable]) -> Dict[str, Any]:
     hosts = [_host_values(table) for table in tables]
     for table, columns in zip(tables, hosts):
         if not columns:
-            raise ValueError("%s has no figures that perfmon has" % table.where)
+            raise FormatError("%s has no figures that perfmon has" % table.where)
     fields = _field_names(tables, hosts)
     document: Dict[str, Any] = {"host_names": names}
     for name, table, columns in zip(names, tables, hosts):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+from ..errors import FormatError
 from . import checks
 from .checks import Number, is_finite, shown
 from .field import COUNTER, GAUGE, INTERVAL, RATE, Field, Figures, figures_of
@@ -55,19 +56,19 @@ def _rows(data: Any) -> Tuple[List[str], List[List[str]]]:
     import io
 
     if not isinstance(data, str):
-        raise ValueError("reseng: data is %s: expected CSV text" % shown(data))
+        raise FormatError("reseng: data is %s: expected CSV text" % shown(data))
     try:
         lines = [line for line in csv.reader(io.StringIO(data, newline="")) if line]
     except csv.Error as error:
-        raise ValueError("reseng: data is no CSV: %s" % error) from None
+        raise FormatError("reseng: data is no CSV: %s" % error) from None
     header = lines[0] if lines else []
     if sorted(header) != sorted(HEADER):
-        raise ValueError(
+        raise FormatError(
             "reseng: data begins with %s: expected the columns %s"
             % (shown(",".join(header)), ",".join(HEADER))
         )
     if len(lines) < 2:
-        raise ValueError("reseng: data has no rows: expected at least one")
+        raise FormatError("reseng: data has no rows: expected at least one")
     return header, lines[1:]
 
 
@@ -77,7 +78,7 @@ def _columns(data: Any) -> Columns:
     columns: Columns = {name: [] for name in header}
     for row, cells in enumerate(rows):
         if len(cells) != len(header):
-            raise ValueError(
+            raise FormatError(
                 "reseng: row %d has %d cells: expected %d" % (row, len(cells), len(header))
             )
         for name, cell in zip(header, cells):
@@ -89,12 +90,12 @@ def _columns(data: Any) -> Columns:
 
 def _tags(tags: Any) -> List[Tuple[int, str]]:
     if not isinstance(tags, list):
-        raise ValueError("reseng: tags is %s: expected a list" % shown(tags))
+        raise FormatError("reseng: tags is %s: expected a list" % shown(tags))
     result = []
     for i, tag in enumerate(tags):
         if not isinstance(tag, (list, tuple)) or len(tag) != 2 or not isinstance(tag[1], str):
             text = "reseng: tags[%d] is %s: expected [epoch, label]"
-            raise ValueError(text % (i, shown(tag)))
+            raise FormatError(text % (i, shown(tag)))
         result.append((checks.epoch_ns(tag[0], "reseng: tags[%d][0]" % i), tag[1]))
     return result
 
@@ -208,11 +209,11 @@ def _values(table: RunTable, field: Field) -> Optional[List[Optional[Number]]]:
 
 def write(tables: Sequence[RunTable]) -> Dict[str, Any]:
     if len(tables) != 1:
-        raise ValueError("reseng: a file is of one process: expected 1 run, not %d" % len(tables))
+        raise FormatError("reseng: a file is of one process: expected 1 run, not %d" % len(tables))
     table = tables[0]
     values = [_values(table, field) for field in FIELDS]
     if all(column is None for column in values):
-        raise ValueError("%s has no figures of a process that reseng has" % table.where)
+        raise FormatError("%s has no figures of a process that reseng has" % table.where)
     rows = len(table.times_ns)
     times = [t / 10**9 for t in table.times_ns]
     columns = [[repr(t - times[0]) for t in times], [repr(t) for t in times]]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Run documents: made of the columns of an old file, and read for writing one.
 
-The form is lib/sink/resmon-run.schema.json; the figures of a node are those of
-lib/store/node_summary.c.
+The form is lib/format/resmon-run.schema.json; the figures of a node are those of
+lib/run/node_summary.c.
 """
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import re
 from datetime import datetime, timezone
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from .._records import NOTHING
+from ..errors import FormatError
 from .checks import Number, is_finite, parse, shown
 from .field import Field, Figures, file_values
 
@@ -43,26 +45,6 @@ _NODE = {
     "total_net_io_lo_recv_mb": ("node.net.lo.recv", "last"),
     "total_net_io_ext_recv_mb": ("node.net.ext.recv", "last"),
 }
-
-_OVERHEAD = (
-    "sampler_cpu_ns",
-    "sampler_wall_ns",
-    "sampler_wall_max_ns",
-    "late_samples",
-    "scopes_ns",
-    "memory_bytes",
-)
-_DROPPED = (
-    "rows",
-    "tags",
-    "threads",
-    "scopes",
-    "paths",
-    "stale_ends",
-    "misordered_ends",
-    "events",
-    "lines",
-)
 
 
 # ---- making one ----------------------------------------------------------------------------
@@ -156,6 +138,7 @@ def make_run(read: Read) -> Dict[str, Any]:
             "halvings": 0,
             "library": "",
             "pid": 0,
+            "end": {"reason": "unknown", "exit_status": 0, "signal": 0, "text": ""},
         },
         "machine": dict(read.machine),
         "job": None,
@@ -166,8 +149,8 @@ def make_run(read: Read) -> Dict[str, Any]:
         "scopes": [],
         "summary": {"columns": [c.summary for c in read.columns], "node": node},
         "energy": None,
-        "overhead": dict.fromkeys(_OVERHEAD, 0),
-        "dropped": dict.fromkeys(_DROPPED, 0),
+        "overhead": dict(NOTHING["overhead"]),
+        "dropped": dict(NOTHING["dropped"]),
         "series": {
             "t_first_ns": times,
             "t_last_ns": list(times),
@@ -187,10 +170,10 @@ class RunTable:
     def __init__(self, document: Any, where: str) -> None:
         self.where = where
         if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise ValueError('%s: "format" is not "%s"' % (where, FORMAT))
+            raise FormatError('%s: "format" is not "%s"' % (where, FORMAT))
         if document.get("version") != VERSION:
             version = shown(document.get("version"))
-            raise ValueError("%s: version is %s: expected %d" % (where, version, VERSION))
+            raise FormatError("%s: version is %s: expected %d" % (where, version, VERSION))
         self._document = document
         self.machine = self._section("machine")
         self.settings = self._section("settings")

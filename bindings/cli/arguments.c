@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "arguments.h"
+
+#include <ctype.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "say.h"
+
+/* ---- options as RESMON has them ----------------------------------------------------------- */
+
+static void put(struct cli_text *text, const char *bytes, size_t length)
+{
+    if (text->length + length + 1 > text->room) {
+        text->room = 2 * (text->length + length + 1);
+        text->text = cli_grow(text->text, text->room);
+    }
+    memcpy(text->text + text->length, bytes, length);
+    text->length += length;
+    text->text[text->length] = '\0';
+}
+
+void cli_text_add(struct cli_text *text, const char *key, const char *value)
+{
+    put(text, ",", text->length > 0 ? 1 : 0);
+    put(text, key, strlen(key));
+    if (value == NULL) {
+        return;
+    }
+    put(text, key[0] != '\0' ? "=\"" : "\"", key[0] != '\0' ? 2 : 1);
+    for (const char *at = value; *at != '\0'; at++) {
+        put(text, "\\", *at == '"' || *at == '\\' ? 1 : 0);
+        put(text, at, 1);
+    }
+    put(text, "\"", 1);
+}
+
+void cli_text_free(struct cli_text *text)
+{
+    free(text->text);
+    *text = (struct cli_text){.text = NULL};
+}
+
+/* ---- what getopt_long() is to know -------------------------------------------------------- */
+
+#define OWN     1000 /* + the index of the verb's option */
+#define LIBRARY 2000
+#define HELP    'h'
+#define JSON    3000
+
+#define MOST_OWN 32 /* options of a verb */
+
+struct known {
+    struct option *longs;
+    char (*names)[CLI_KEY_BYTES]; /* of the library's */
+    const struct cli_option *own[MOST_OWN];
+    char letters[80];
+    size_t count;
+};
+
+static void add_long(struct known *known, const char *name, int has_argument, int value)
+{
+    known->longs[known->count++] = (struct option){name, has_argument, NULL, value};
+}
+
+static void add_own(struct known *known, const struct cli_command *command)
+{
+    size_t index = 0;
+    size_t length = strlen(known->letters);
+    for (const struct cli_option *option = NULL;
+         (option = cli_option_after(command, option)) != NULL; index++) {
+        int has_argument = option->argument == NULL     ? no_argument
+                           : option->argument[0] == '[' ? optional_argument
+                                                        : required_argument;
+        known->own[index] = option;
+        add_long(known, option->key, has_argument, OWN + (int)index);
+        if (option->letter != '\0') {
+            known->letters[length++] = option->letter;
+            for (int i = 0; i < has_argument; i++) {
+                known->letters[length++] = ':';
+            }
+            known->letters[length] = '\0';
+        }
+    }
+}
+
+/* "stack_hz" as people write it on command lines: "--stack-hz". */
+static void add_dashed(struct known *known, const char *name, int has_argument, int value)
+{
+    if (strchr(name, '_') == NULL) {
+        return;
+    }
+    char *dashed = cli_grow(NULL, strlen(name) + 1);
+    for (size_t i = 0; name[i] != '\0'; i++) {
+        dashed[i] = name[i] == '_' ? '-' : name[i];
+    }
+    add_long(known, dashed, has_argument, value);
+}
+
+static void add_library(struct known *known, const struct cli_command *command)
+{
+    for (size_t i = 0; i < resmon_option_count(); i++) {
+        resmon_option option = {.struct_size = sizeof option};
+        if (resmon_option_at(i, &option) == RESMON_OK && cli_command_takes(command, &option)) {
+            cli_option_name(&option, known->names[i]);
+            add_long(known, known->names[i], cli_option_has_value(&option), LIBRARY + (int)i);
+            add_dashed(known, known->names[i], cli_option_has_value(&option), LIBRARY + (int)i);
+        }
+    }
+}
+
+static void know(struct known *known, const struct cli_command *command)
+{
+    size_t most = 2 * resmon_option_count() + 40;
+    *known = (struct known){.longs = cli_grow(NULL, most * sizeof *known->longs),
+                            .names = cli_grow(NULL, resmon_option_count() * CLI_KEY_BYTES)};
+    (void)snprintf(known->letters, sizeof known->letters, "%s:h",
+                   (command->traits & CLI_RUNS) != 0 ? "+" : "");
+    add_long(known, "help", no_argument, HELP);
+    if ((command->traits & CLI_TABLE) != 0) {
+        add_long(known, "json", no_argument, JSON);
+    }
+    add_own(known, command);
+    add_library(known, command);
+    known->longs[known->count] = (struct option){NULL, 0, NULL, 0};
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static void note(struct cli_said **list, size_t *count, const char *key, const char *value)
+{
+    *list = cli_grow(*list, (*count + 1) * sizeof **list);
+    (*list)[(*count)++] = (struct cli_said){key, value};
+}
+
+static const struct cli_option *own_of(const struct known *known, int found)
+{
+    if (found >= OWN && found < LIBRARY) {
+        return known->own[found - OWN];
+    }
+    for (size_t i = 0; i < MOST_OWN && known->own[i] != NULL; i++) {
+        if (known->own[i]->letter == found) {
+            return known->own[i];
+        }
+    }
+    return NULL;
+}
+
+/* "--pushgateway.label.team=a": labels have names of their own, which no table can list. */
+static bool take_label(struct cli_arguments *arguments, char *word)
+{
+    char *value = strchr(word, '=');
+    const char *label = strstr(word, ".label.");
+    if (strncmp(word, "--", 2) != 0 || value == NULL || label == NULL || label > value ||
+        (arguments->command->traits & (CLI_OBSERVES | CLI_PUSHES)) == 0) {
+        return false;
+    }
+    *value = '\0';
+    note(&arguments->of_library, &arguments->of_library_count, word + 2, value + 1);
+    return true;
+}
+
+static bool refuse(const struct cli_arguments *arguments, int found, const char *word)
+{
+    const char *verb = arguments->command->name;
+    if (found == ':') {
+        cli_say(verb, "%s needs a value", word);
+    } else if (optopt != 0 && isprint(optopt)) {
+        cli_say(verb, "there is no option -%c", optopt);
+    } else {
+        cli_say(verb, "%.200s: there is no such option, or it takes no value", word);
+    }
+    return false;
+}
+
+static bool take(struct cli_arguments *arguments, const struct known *known, int found, char *word)
+{
+    const struct cli_option *own = own_of(known, found);
+    if (own != NULL) {
+        note(&arguments->said, &arguments->said_count, own->key, optarg);
+    } else if (found >= LIBRARY && found < JSON) {
+        note(&arguments->of_library, &arguments->of_library_count, known->names[found - LIBRARY],
+             optarg);
+    } else if (found == JSON || found == HELP) {
+        note(&arguments->said, &arguments->said_count, found == JSON ? "json" : "help", NULL);
+    } else if (!take_label(arguments, word)) {
+        return refuse(arguments, found, word);
+    }
+    return true;
+}
+
+bool cli_arguments_read(const struct cli_command *command, int argc, char **argv,
+                        struct cli_arguments *ret_arguments)
+{
+    static struct known known; /* keys of what was said point into it */
+    bool is_right = true;
+    *ret_arguments = (struct cli_arguments){.command = command};
+    know(&known, command);
+    opterr = 0;
+    optind = 1;
+    while (is_right) {
+        int at = optind;
+        int found = getopt_long(argc, argv, known.letters, known.longs, NULL);
+        if (found == -1) {
+            break;
+        }
+        is_right = take(ret_arguments, &known, found, argv[at < argc ? at : argc - 1]);
+    }
+    ret_arguments->words = argv + optind;
+    ret_arguments->word_count = (size_t)(argc - optind);
+    return is_right;
+}
+
+void cli_arguments_free(struct cli_arguments *arguments)
+{
+    free(arguments->said);
+    free(arguments->of_library);
+}
+
+/* ---- what was said ------------------------------------------------------------------------ */
+
+const char *cli_value_at(const struct cli_arguments *arguments, const char *key, size_t index)
+{
+    for (size_t i = 0; i < arguments->said_count; i++) {
+        if (strcmp(arguments->said[i].key, key) == 0 && index-- == 0) {
+            return arguments->said[i].value;
+        }
+    }
+    return NULL;
+}
+
+const char *cli_value(const struct cli_arguments *arguments, const char *key)
+{
+    const char *value = NULL;
+    for (size_t i = 0; i < arguments->said_count; i++) {
+        value = strcmp(arguments->said[i].key, key) == 0 ? arguments->said[i].value : value;
+    }
+    return value;
+}
+
+bool cli_has(const struct cli_arguments *arguments, const char *key)
+{
+    bool has = false;
+    for (size_t i = 0; i < arguments->said_count; i++) {
+        has |= strcmp(arguments->said[i].key, key) == 0;
+    }
+    return has;
+}
+
+bool cli_number(const struct cli_arguments *arguments, const char *key, double low, double high,
+                double *ret)
+{
+    const char *text = cli_value(arguments, key);
+    char *end = NULL;
+    if (text == NULL) {
+        return true;
+    }
+    double value = strtod(text, &end);
+    if (*text == '\0' || *end != '\0' || !(value >= low && value <= high)) {
+        cli_say(arguments->command->name, "--%s=%.64s is to be a number from %g to %g", key, text,
+                low, high);
+        return false;
+    }
+    *ret = value;
+    return true;
+}
+
+bool cli_needs_words(const struct cli_arguments *arguments, size_t least, size_t most)
+{
+    const struct cli_command *command = arguments->command;
+    if (arguments->word_count >= least && arguments->word_count <= most) {
+        return true;
+    }
+    if (arguments->word_count > most) {
+        cli_say(command->name, "'%.200s' is one word too many", arguments->words[most]);
+    } else {
+        cli_say(command->name, "something is missing: resmon %s %s", command->name,
+                command->arguments);
+    }
+    return false;
+}
+
+int cli_wrong(const struct cli_command *command)
+{
+    cli_say(NULL, "'resmon help %s' says how it is used", command->name);
+    return (command->traits & CLI_RUNS) != 0 ? CLI_RUN_FAILED : CLI_USAGE;
+}

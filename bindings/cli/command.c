@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* clang-format off */
+enum {
+#define CLI_COMMAND(name, ...) VERB_##name,
+#include "commands.def"
+    VERBS
+};
+
+static const struct cli_command commands[] = {
+#define CLI_COMMAND(name_, traits_, arguments_, summary_, text_)                                 \
+    {.name = #name_, .traits = (traits_), .arguments = (arguments_), .summary = (summary_), \
+     .text = (text_), .run = cli_##name_},
+#include "commands.def"
+};
+
+static const struct cli_option options[] = {
+#define CLI_OPTION(name, key, letter, argument, help) {VERB_##name, key, letter, argument, help},
+#include "commands.def"
+};
+
+static const struct cli_example examples[] = {
+#define CLI_EXAMPLE(name, line, what) {VERB_##name, line, what},
+#include "commands.def"
+};
+/* clang-format on */
+
+const struct cli_command *cli_command_at(size_t index)
+{
+    return index < COUNT(commands) ? &commands[index] : NULL;
+}
+
+const struct cli_command *cli_command_find(const char *name)
+{
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        if (strcmp(commands[i].name, name) == 0) {
+            return &commands[i];
+        }
+    }
+    return NULL;
+}
+
+const struct cli_option *cli_option_after(const struct cli_command *command,
+                                          const struct cli_option *before)
+{
+    for (size_t i = before != NULL ? (size_t)(before - options) + 1 : 0; i < COUNT(options); i++) {
+        if (options[i].verb == (int)(command - commands)) {
+            return &options[i];
+        }
+    }
+    return NULL;
+}
+
+const struct cli_example *cli_example_after(const struct cli_command *command,
+                                            const struct cli_example *before)
+{
+    for (size_t i = before != NULL ? (size_t)(before - examples) + 1 : 0; i < COUNT(examples);
+         i++) {
+        if (examples[i].verb == (int)(command - commands)) {
+            return &examples[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- options of the library --------------------------------------------------------------- */
+
+/* Which the command says itself, or that are of a program that the library is in. */
+static bool is_ours(const char *key)
+{
+    static const char *const keys[] = {
+        "pid",    "command",     "signals",       "log",         "help",
+        "events", "scope_paths", "scope_threads", "scope_depth", "scope_counters"};
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        if (strcmp(key, keys[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool cli_command_takes(const struct cli_command *command, const resmon_option *option)
+{
+    if ((command->traits & CLI_PUSHES) != 0) {
+        return strcmp(option->owner, "mlflow") == 0 || strcmp(option->owner, "pushgateway") == 0;
+    }
+    bool is_of_sink = strcmp(option->owner, "monitor") != 0 &&
+                      strcmp(option->owner, "environment") != 0 &&
+                      strcmp(option->owner, "carbon") != 0;
+    return (command->traits & CLI_OBSERVES) != 0 && (is_of_sink || !is_ours(option->key));
+}
+
+void cli_option_name(const resmon_option *option, char name[CLI_KEY_BYTES])
+{
+    bool is_plain =
+        strcmp(option->owner, "monitor") == 0 || strcmp(option->owner, "environment") == 0;
+    (void)snprintf(name, CLI_KEY_BYTES, "%s%s%s", is_plain ? "" : option->owner,
+                   is_plain || option->is_main != 0 ? "" : ".",
+                   is_plain || option->is_main == 0 ? option->key : "");
+}
+
+int cli_option_has_value(const resmon_option *option)
+{
+    if (strcmp(option->type, "flag") == 0) {
+        return 0;
+    }
+    bool may_be_left_out =
+        option->is_main != 0 && option->is_needed == 0 && strcmp(option->owner, "carbon") != 0;
+    return option->has_bare != 0 || may_be_left_out ? 2 : 1;
+}

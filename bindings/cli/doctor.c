@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* resmon doctor: what can be measured here, by this user, and what to do so that more can. */
+#include <string.h>
+
+#include <resmon/doctor.h>
+#include <resmon/report.h>
+
+#include "arguments.h"
+#include "say.h"
+#include "table.h"
+
+/* By RESMON_DOCTOR_FILE_*. */
+static const char *const files[] = {"all", "sysusers", "udev", "tmpfiles", "sysctl"};
+
+/* -1: there is no such file. */
+static int find_file(const char *name)
+{
+    for (int i = 0; i < (int)(sizeof files / sizeof *files); i++) {
+        if (strcmp(files[i], name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool print_json(const resmon_doctor *doctor)
+{
+    static const struct cli_column columns[] = {
+        {"group", "group", false}, {"name", "name", false},     {"status", "status", false},
+        {"what", "what", false},   {"remedy", "remedy", false},
+    };
+    static const char *const statuses[] = {"", "ready", "not readable", "absent", "garbled"};
+    struct cli_table table = {.columns = columns, .column_count = sizeof columns / sizeof *columns};
+    for (size_t i = 0; i < resmon_doctor_entry_count(doctor); i++) {
+        resmon_doctor_entry entry = {.struct_size = sizeof entry};
+        if (resmon_doctor_get_entry(doctor, i, &entry) == RESMON_OK) {
+            bool is_known = entry.status >= 0 && entry.status <= RESMON_DOCTOR_GARBLED;
+            cli_table_text(&table, entry.group);
+            cli_table_text(&table, entry.name);
+            cli_table_text(&table, is_known ? statuses[entry.status] : "");
+            cli_table_text(&table, entry.what);
+            cli_table_text(&table, entry.remedy);
+        }
+    }
+    return cli_table_print(&table, "doctor", true);
+}
+
+static bool print_texts(const resmon_doctor *doctor, int file)
+{
+    char *text = NULL;
+    resmon_status status =
+        file < 0 ? resmon_doctor_report(doctor, &text) : resmon_doctor_rule(doctor, file, &text);
+    if (status != RESMON_OK) {
+        cli_say("doctor", "%s", resmon_last_error());
+        return false;
+    }
+    bool is_printed = cli_print("doctor", text);
+    resmon_text_free(text);
+    return is_printed;
+}
+
+int cli_doctor(const struct cli_arguments *arguments)
+{
+    resmon_doctor *doctor = NULL;
+    bool wants_rule = cli_has(arguments, "rule");
+    const char *rule = cli_value(arguments, "rule");
+    if (wants_rule && rule == NULL && arguments->word_count == 1) {
+        rule = arguments->words[0]; /* "--rule udev" */
+    }
+    int file = rule != NULL                 ? find_file(rule)
+               : cli_has(arguments, "rule") ? RESMON_DOCTOR_FILE_ALL
+                                            : -1;
+    if (!cli_needs_words(arguments, 0, wants_rule && rule != NULL ? 1 : 0)) {
+        return cli_wrong(arguments->command);
+    }
+    if (rule != NULL && file < 0) {
+        cli_say("doctor", "--rule=%.32s: there are sysusers, udev, tmpfiles, sysctl, and all",
+                rule);
+        return cli_wrong(arguments->command);
+    }
+    const resmon_doctor_options options = {.struct_size = sizeof options,
+                                           .fs_root = cli_value(arguments, "root"),
+                                           .group = cli_value(arguments, "group")};
+    if (resmon_doctor_examine(&options, &doctor) != RESMON_OK) {
+        cli_say("doctor", "%s", resmon_last_error());
+        return CLI_FAILED;
+    }
+    bool is_printed =
+        cli_has(arguments, "json") && file < 0 ? print_json(doctor) : print_texts(doctor, file);
+    resmon_doctor_free(doctor);
+    return is_printed ? 0 : CLI_FAILED;
+}

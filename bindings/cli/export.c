@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* resmon export: a run in another format. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <resmon/option.h>
+#include <resmon/trace.h>
+
+#include "arguments.h"
+#include "output.h"
+#include "say.h"
+
+/* Of several runs there is one thing to make: a trace. */
+static bool is_trace(const char *output, const char *format)
+{
+    resmon_sink_kind kind = {.struct_size = sizeof kind, .name = format};
+    return (format != NULL || resmon_sink_kind_of_file(output, &kind) == RESMON_OK) &&
+           strcmp(kind.name, "trace") == 0;
+}
+
+static bool save_trace(resmon_run *const *runs, size_t count, const char *output)
+{
+    if (resmon_trace_save((const resmon_run *const *)runs, count, output) != RESMON_OK) {
+        cli_say("export", "%s", resmon_last_error());
+        return false;
+    }
+    return true;
+}
+
+int cli_export(const struct cli_arguments *arguments)
+{
+    const char *output = cli_value(arguments, "output");
+    const char *format = cli_value(arguments, "format");
+    size_t count = arguments->word_count;
+    if (!cli_needs_words(arguments, 1, (size_t)-1)) {
+        return cli_wrong(arguments->command);
+    }
+    if (output == NULL) {
+        cli_say("export", "where to?  -o FILE is missing");
+        return cli_wrong(arguments->command);
+    }
+    if (count > 1 && !is_trace(output, format)) {
+        cli_say("export", "several runs make a trace (.trace.json), and nothing else");
+        return CLI_USAGE;
+    }
+    bool is_well = true;
+    resmon_run **runs =
+        cli_grow(NULL, count * sizeof(resmon_run *)) /* NOLINT(bugprone-sizeof-expression) */;
+    for (size_t i = 0; i < count; i++) {
+        runs[i] = is_well ? cli_output_load("export", arguments->words[i]) : NULL;
+        is_well = runs[i] != NULL;
+    }
+    if (is_well) {
+        is_well = count > 1 ? save_trace(runs, count, output)
+                            : cli_output_write("export", runs[0], output, format);
+    }
+    for (size_t i = 0; i < count; i++) {
+        resmon_run_free(runs[i]);
+    }
+    free(runs);
+    return is_well ? 0 : CLI_FAILED;
+}

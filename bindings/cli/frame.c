@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+#include "frame.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <resmon/resmon.h>
+
+#include "say.h"
+
+#define LABEL_COLUMNS 10
+#define VALUE_COLUMNS 13
+#define MOST_CURVE    60
+#define CLI_NAN       ((double)NAN)
+#define MOST_SCOPES   ((size_t)4096)
+
+typedef char value[RESMON_VALUE_BYTES];
+
+/* ---- lines -------------------------------------------------------------------------------- */
+
+static struct cli_line *next_line(struct cli_frame *frame, enum cli_style style)
+{
+    if (frame->lines == NULL) {
+        frame->lines = cli_grow(NULL, CLI_FRAME_LINES * sizeof *frame->lines);
+    }
+    size_t at = frame->count < CLI_FRAME_LINES ? frame->count++ : CLI_FRAME_LINES - 1;
+    frame->lines[at].style = style;
+    frame->lines[at].text[0] = '\0';
+    return &frame->lines[at];
+}
+
+__attribute__((format(printf, 3, 4))) static void
+add_line(struct cli_frame *frame, enum cli_style style, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    struct cli_line *line = next_line(frame, style);
+    (void)vsnprintf(line->text, sizeof line->text, format, arguments);
+    va_end(arguments);
+}
+
+void cli_frame_say(struct cli_frame *frame, const char *text)
+{
+    frame->count = 0;
+    add_line(frame, CLI_PLAIN, "%s", text);
+}
+
+void cli_frame_free(struct cli_frame *frame)
+{
+    free(frame->lines);
+    frame->lines = NULL;
+}
+
+static void put(value text, const char *unit, double amount)
+{
+    if (isnan(amount) || resmon_format_value(unit, amount, text, sizeof(value)) != RESMON_OK) {
+        (void)snprintf(text, sizeof(value), "-");
+    }
+}
+
+/* ---- series ------------------------------------------------------------------------------- */
+
+/* The points of a metric in time: of a counter, what it grew by in a second. */
+struct points {
+    double at[MOST_CURVE];
+    size_t count;
+};
+
+static double rate(const double *series, const int64_t *ends_ns, size_t row)
+{
+    double seconds = (double)(ends_ns[row] - ends_ns[row - 1]) * 1e-9;
+    return seconds > 0.0 ? (series[row] - series[row - 1]) / seconds : CLI_NAN;
+}
+
+static void add_points(const resmon_run *run, size_t index, size_t most, struct points *points)
+{
+    resmon_column column = {.struct_size = sizeof column};
+    size_t rows = resmon_run_row_count(run);
+    const double *series = resmon_run_series(run, index, RESMON_SERIES_VALUE);
+    const int64_t *ends_ns = resmon_run_row_last_ns(run);
+    if (resmon_run_get_column(run, index, &column) != RESMON_OK || series == NULL) {
+        return;
+    }
+    bool is_counter = column.kind == RESMON_COUNTER;
+    size_t first = rows > most ? rows - most : is_counter ? 1 : 0;
+    for (size_t row = first > 0 || !is_counter ? first : 1; row < rows; row++) {
+        points->at[points->count++] = is_counter ? rate(series, ends_ns, row) : series[row];
+    }
+}
+
+/* The latest that is known. */
+static double last_of(const struct points *points)
+{
+    size_t at = points->count;
+    while (at > 0 && isnan(points->at[at - 1])) {
+        at--;
+    }
+    return at > 0 ? points->at[at - 1] : CLI_NAN;
+}
+
+/* Of the first of the metrics that the run has; false: of none. */
+static bool find_points(const resmon_run *run, const char *const *metrics, size_t most,
+                        struct points *points)
+{
+    size_t index;
+    points->count = 0;
+    for (; *metrics != NULL; metrics++) {
+        if (resmon_run_find_column(run, *metrics, NULL, &index) == RESMON_OK) {
+            add_points(run, index, most < MOST_CURVE ? most : MOST_CURVE, points);
+        }
+        if (!isnan(last_of(points))) {
+            return true;
+        }
+        points->count = 0;
+    }
+    return false;
+}
+
+static double latest(const resmon_run *run, const char *metric)
+{
+    const char *const metrics[] = {metric, NULL};
+    struct points points;
+    return find_points(run, metrics, 4, &points) ? last_of(&points) : CLI_NAN;
+}
+
+/* From 0 to the highest. */
+static void put_curve(const struct cli_frame *frame, const struct points *points, char *text,
+                      size_t room)
+{
+    static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
+                                         "\u2585", "\u2586", "\u2587", "\u2588"};
+    static const char *const letters[] = {"_", ".", "-", "~", "=", "+", "*", "#"};
+    double most = 0.0;
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < points->count; i++) {
+        most = fmax(most, points->at[i]);
+    }
+    for (size_t i = 0; i < points->count && used + 4 < room; i++) {
+        double height = most > 0.0 && points->at[i] > 0.0 ? points->at[i] / most * 7.99 : 0.0;
+        const char *block = isnan(points->at[i]) ? " "
+                            : frame->is_utf8     ? blocks[(int)height]
+                                                 : letters[(int)height];
+        used += (size_t)snprintf(text + used, room - used, "%s", block);
+    }
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+static size_t curve_columns(const struct cli_frame *frame)
+{
+    size_t left = frame->columns > 60 ? frame->columns - 60 : 0;
+    return left < MOST_CURVE / 2 ? left : MOST_CURVE / 2;
+}
+
+static void add_row(struct cli_frame *frame, const char *label, const char *amount,
+                    const struct points *points, const char *note)
+{
+    char curve[4 * MOST_CURVE + 1];
+    const struct points none = {.count = 0};
+    size_t columns = curve_columns(frame);
+    points = points != NULL ? points : &none;
+    put_curve(frame, points, curve, sizeof curve);
+    size_t pad = points->count < columns ? columns - points->count : 0;
+    add_line(frame, CLI_PLAIN, "  %-*s%*s  %*s%s  %s", LABEL_COLUMNS, label, VALUE_COLUMNS, amount,
+             (int)pad, "", curve, note);
+}
+
+static void add_cpu(struct cli_frame *frame, const resmon_run *run)
+{
+    static const char *const metrics[] = {"tree.cpu.percent", "proc.cpu.percent", NULL};
+    struct points points;
+    value text, time;
+    char note[200] = "";
+    resmon_headline headline = {.struct_size = sizeof headline};
+    if (!find_points(run, metrics, curve_columns(frame), &points)) {
+        return;
+    }
+    double quota = latest(run, "cg.cpu.quota");
+    double online = latest(run, "node.cpu.online");
+    double most = quota > 0.0 ? quota : online;
+    (void)snprintf(text, sizeof text, "%.0f %%", last_of(&points));
+    if (resmon_run_get_headline(run, &headline) == RESMON_OK) {
+        put(time, "s", headline.cpu_s);
+        (void)snprintf(note, sizeof note, "%s in all; %.0f %% are there%s", time, 100.0 * most,
+                       quota > 0.0 ? " (quota)" : "");
+    }
+    add_row(frame, "CPU", text, &points, note);
+}
+
+/* What is left before somebody is killed: of the control group's limit, or of the machine. */
+static double headroom(const resmon_run *run, const char **ret_of)
+{
+    double limit = latest(run, "cg.mem.limit");
+    double group = limit - latest(run, "cg.mem.working_set");
+    double machine = latest(run, "node.mem.available");
+    *ret_of = group < machine ? "to the limit of the control group" : "of the machine's";
+    return group < machine ? group : machine;
+}
+
+static void add_memory(struct cli_frame *frame, const resmon_run *run)
+{
+    static const char *const metrics[] = {"tree.mem.rss", "proc.mem.rss", NULL};
+    struct points points;
+    value text, peak, left;
+    char note[240];
+    const char *of;
+    resmon_headline headline = {.struct_size = sizeof headline};
+    if (!find_points(run, metrics, curve_columns(frame), &points)) {
+        return;
+    }
+    double room = headroom(run, &of);
+    double now = last_of(&points);
+    put(text, "B", now);
+    put(left, "B", room);
+    (void)resmon_run_get_headline(run, &headline);
+    put(peak, "B",
+        isnan(headline.rss_peak_bytes) ? headline.tree_rss_max_bytes : headline.rss_peak_bytes);
+    (void)snprintf(note, sizeof note, "peak %s; %s left %s", peak, left, of);
+    add_row(frame, "memory", text, &points, note);
+    if (room < 0.1 * (room + now)) {
+        frame->lines[frame->count - 1].style = CLI_WARNING;
+    }
+}
+
+static void add_rate(struct cli_frame *frame, const resmon_run *run, const char *label,
+                     const char *const *metrics, const char *unit)
+{
+    struct points points;
+    value text;
+    char amount[RESMON_VALUE_BYTES + 4];
+    if (find_points(run, metrics, curve_columns(frame), &points)) {
+        put(text, unit, last_of(&points));
+        (void)snprintf(amount, sizeof amount, "%s%s", text, strcmp(unit, "W") == 0 ? "" : "/s");
+        add_row(frame, label, amount, &points, "");
+    }
+}
+
+static void add_io(struct cli_frame *frame, const resmon_run *run)
+{
+    static const char *const reads[] = {"tree.io.read_chars", "proc.io.read_chars",
+                                        "tree.io.read_bytes", NULL};
+    static const char *const writes[] = {"tree.io.write_chars", "proc.io.write_chars",
+                                         "tree.io.write_bytes", NULL};
+    add_rate(frame, run, "read", reads, "B");
+    add_rate(frame, run, "written", writes, "B");
+}
+
+static double pressure(const resmon_run *run, const char *of_group, const char *of_node)
+{
+    double group = latest(run, of_group);
+    return 100.0 * (isnan(group) ? latest(run, of_node) : group);
+}
+
+/* Time in a second in which somebody waited. */
+static void add_pressure(struct cli_frame *frame, const resmon_run *run)
+{
+    char note[200];
+    double cpu = pressure(run, "cg.psi.cpu_some", "node.psi.cpu_some");
+    double memory = pressure(run, "cg.psi.memory_full", "node.psi.memory_full");
+    double io = pressure(run, "cg.psi.io_full", "node.psi.io_full");
+    if (isnan(cpu) && isnan(memory) && isnan(io)) {
+        return;
+    }
+    (void)snprintf(note, sizeof note,
+                   "waiting for CPUs %.0f %%, for memory %.0f %%, for I/O %.0f %%",
+                   isnan(cpu) ? 0.0 : cpu, isnan(memory) ? 0.0 : memory, isnan(io) ? 0.0 : io);
+    add_line(frame, memory > 10.0 ? CLI_WARNING : CLI_PLAIN, "  %-*s%s", LABEL_COLUMNS, "pressure",
+             note);
+}
+
+static void add_energy(struct cli_frame *frame, const resmon_run *run)
+{
+    static const char *const metrics[] = {"tree.energy.cpu", NULL};
+    struct points points;
+    value text, sum;
+    char note[RESMON_VALUE_BYTES + 16];
+    resmon_headline headline = {.struct_size = sizeof headline};
+    if (resmon_run_get_headline(run, &headline) != RESMON_OK || isnan(headline.energy_j)) {
+        return;
+    }
+    bool has_curve = find_points(run, metrics, curve_columns(frame), &points);
+    put(text, "W", has_curve ? last_of(&points) : CLI_NAN);
+    put(sum, "J", headline.energy_j);
+    (void)snprintf(note, sizeof note, "%s in all", sum);
+    add_row(frame, "energy", text, has_curve ? &points : NULL, note);
+}
+
+static void add_gpus(struct cli_frame *frame, const resmon_run *run)
+{
+    for (size_t i = 0; i < resmon_run_column_count(run); i++) {
+        resmon_column column = {.struct_size = sizeof column};
+        struct points points = {.count = 0};
+        char label[16], text[32];
+        if (resmon_run_get_column(run, i, &column) != RESMON_OK ||
+            strcmp(column.metric, "gpu.util") != 0) {
+            continue;
+        }
+        add_points(run, i, curve_columns(frame), &points);
+        if (points.count > 0) {
+            (void)snprintf(label, sizeof label, "GPU %.8s", column.instance);
+            (void)snprintf(text, sizeof text, "%.0f %%", last_of(&points));
+            add_row(frame, label, text, &points, "");
+        }
+    }
+}
+
+static void add_processes(struct cli_frame *frame, const resmon_run *run)
+{
+    double processes = latest(run, "tree.processes"), threads = latest(run, "tree.threads");
+    if (processes > 0.0) {
+        add_line(frame, CLI_PLAIN, "  %-*s%*.0f  %s%.0f", LABEL_COLUMNS, "processes", VALUE_COLUMNS,
+                 processes, "threads ", threads);
+    }
+}
+
+/* ---- scopes ------------------------------------------------------------------------------- */
+
+struct row {
+    resmon_run_scope scope;
+    double amount; /* by which they are sorted */
+    size_t index;
+};
+
+static int by_amount(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+    if (a->amount != b->amount) {
+        return a->amount < b->amount ? 1 : -1;
+    }
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+static double amount_of(const resmon_run_scope *scope, enum cli_scope_order order)
+{
+    switch (order) {
+    case CLI_BY_WALL:
+        return scope->wall_ns + scope->open_ns;
+    case CLI_BY_SELF:
+        return scope->self_ns;
+    case CLI_BY_CALLS:
+        return (double)(scope->calls + scope->open);
+    default:
+        return 0.0;
+    }
+}
+
+static size_t list_scopes(const struct cli_frame *frame, const resmon_run *run, struct row *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < resmon_run_scope_count(run) && count < MOST_SCOPES; i++) {
+        struct row *row = &rows[count];
+        row->scope = (resmon_run_scope){.struct_size = sizeof row->scope};
+        if (resmon_run_get_scope(run, i, &row->scope) == RESMON_OK &&
+            (!frame->is_folded || row->scope.depth == 0)) {
+            row->amount = amount_of(&row->scope, frame->order);
+            row->index = count++;
+        }
+    }
+    qsort(rows, count, sizeof *rows, by_amount);
+    return count;
+}
+
+static void add_scope(struct cli_frame *frame, const resmon_run_scope *scope)
+{
+    value calls, wall, self, open;
+    char name[48];
+    unsigned depth = scope->depth < 12 && frame->order == CLI_BY_TREE ? (unsigned)scope->depth : 0;
+    (void)snprintf(name, sizeof name, "%*s%.36s", (int)(2 * depth), "", scope->name);
+    put(calls, "1", (double)(scope->calls + scope->open));
+    put(wall, "s", (scope->wall_ns + scope->open_ns) * 1e-9);
+    put(self, "s", scope->self_ns * 1e-9);
+    put(open, "s", scope->open > 0 ? scope->open_ns * 1e-9 / (double)scope->open : CLI_NAN);
+    add_line(frame, scope->open > 0 ? CLI_BOLD : CLI_PLAIN, "  %-38s%12s%12s%12s%14s", name, calls,
+             wall, self, scope->open > 0 ? open : "");
+}
+
+static void add_scopes(struct cli_frame *frame, const resmon_run *run)
+{
+    size_t most = resmon_run_scope_count(run);
+    struct row *rows =
+        most > 0 ? calloc(most < MOST_SCOPES ? most : MOST_SCOPES, sizeof *rows) : NULL;
+    if (rows == NULL) {
+        return;
+    }
+    size_t count = list_scopes(frame, run, rows);
+    add_line(frame, CLI_PLAIN, "%s", "");
+    add_line(frame, CLI_DIM, "  %-38s%12s%12s%12s%14s", "scope", "calls", "wall", "self",
+             "open for");
+    for (size_t i = 0; i < count; i++) {
+        add_scope(frame, &rows[i].scope);
+    }
+    free(rows);
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+static const char *fact(const resmon_run *run, const char *group, const char *key)
+{
+    const char *text = resmon_run_fact(run, group, key);
+    return text != NULL ? text : "";
+}
+
+static void add_title(struct cli_frame *frame, const resmon_run *run)
+{
+    static const char *const words[] = {"ended",  "running",     "finished",
+                                        "failed", "interrupted", "killed"};
+    resmon_run_info info = {.struct_size = sizeof info};
+    resmon_run_end end = {.struct_size = sizeof end};
+    value time;
+    (void)resmon_run_get_info(run, &info);
+    (void)resmon_run_get_end(run, &end);
+    const char *given = fact(run, "run", "name");
+    const char *name = given[0] != '\0' ? given : fact(run, "run", "program");
+    put(time, "s", (double)info.duration_ns * 1e-9);
+    const char *word = end.reason >= 0 && end.reason <= RESMON_END_KILLED ? words[end.reason] : "";
+    bool is_group = fact(run, "run", "cgroup")[0] != '\0';
+    add_line(frame, CLI_BOLD, "%.60s   %s%s on %.40s   %s %s %s", name,
+             is_group ? "control group" : "pid ", is_group ? "" : fact(run, "run", "pid"),
+             fact(run, "machine", "host_name"), word,
+             end.reason == RESMON_END_RUNNING ? "for" : "after", time);
+    add_line(frame, CLI_PLAIN, "%s", "");
+}
+
+void cli_frame_make(struct cli_frame *frame, const resmon_run *run)
+{
+    frame->count = 0;
+    add_title(frame, run);
+    add_cpu(frame, run);
+    add_memory(frame, run);
+    add_io(frame, run);
+    add_pressure(frame, run);
+    add_gpus(frame, run);
+    add_energy(frame, run);
+    add_processes(frame, run);
+    add_scopes(frame, run);
+}

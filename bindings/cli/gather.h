@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns what programs that libresmon is in record for themselves while a command runs: a directory
+ * in memory, which they know by RESMON_RUN, and which is gone when the command is.  It is ours as
+ * long as we hold its lock.
+ */
+#ifndef RESMON_CLI_GATHER_H
+#define RESMON_CLI_GATHER_H
+
+#include <resmon/monitor.h>
+
+struct cli_gather {
+    char directory[64]; /* "": there is none */
+    int fd;             /* of it, locked */
+    char variable[512]; /* the value of RESMON_RUN */
+};
+
+/** Makes the directory; `scopes` as the option has it, or NULL.  Where it cannot be made, programs
+ * are not asked to record. */
+void cli_gather_begin(struct cli_gather *gather, const char *scopes);
+
+/** Joins all that was recorded into the run of a monitor (NULL: of none), and removes it. */
+void cli_gather_end(struct cli_gather *gather, resmon_monitor *monitor);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns what the command asks of a control group that a monitor observes.
+ */
+#ifndef RESMON_CLI_GROUP_H
+#define RESMON_CLI_GROUP_H
+
+#include <stdbool.h>
+
+#include <resmon/monitor.h>
+
+/** Whether it is gone, or has no process any more. */
+bool cli_group_is_empty(resmon_monitor *monitor);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* pipe2, the system call waitid, prctl */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "say.h"
+
+/* ---- signals ------------------------------------------------------------------------------ */
+
+/* The command whose signals these are; 0: none. */
+static volatile sig_atomic_t observed;
+
+/* What the terminal sends by its keys, the command has got itself; that it goes away, only the
+ * leader of the session is told.  What the command sends to its parent is not for itself. */
+static void pass_on(int number, siginfo_t *info, void *unused)
+{
+    int error = errno;
+    (void)unused;
+    bool is_sent = info->si_code <= 0 && info->si_pid != (pid_t)observed;
+    bool is_hangup = number == SIGHUP && info->si_code > 0 && getsid(0) == getpid();
+    if (observed > 0 && (is_sent || is_hangup)) {
+        (void)kill((pid_t)observed, number);
+    }
+    errno = error;
+}
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+static volatile sig_atomic_t has_gone_on; /* we were stopped, and are not any more */
+
+static void note_going_on(int number)
+{
+    (void)number;
+    has_gone_on = 1;
+}
+
+/* What whoever called us ignores (nohup) is ignored by the command, too, and goes on so. */
+static void handle_unless_ignored(int number, const struct sigaction *action)
+{
+    struct sigaction before;
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+        (void)sigaction(number, action, NULL);
+    }
+}
+
+/* And those of real time. */
+static const int passed[] = {SIGTERM, SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,  SIGALRM,
+                             SIGIO,   SIGPROF, SIGXCPU, SIGXFSZ, SIGPWR,  SIGWINCH, SIGVTALRM};
+static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
+
+static void take_signals(void)
+{
+    struct sigaction passing = {.sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction ignoring = {.sa_flags = SA_RESTART};
+    passing.sa_sigaction = pass_on;
+    ignoring.sa_handler = ignore;
+    (void)sigfillset(&passing.sa_mask);
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
+        handle_unless_ignored(passed[i], &passing);
+    }
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
+        handle_unless_ignored(number, &passing);
+    }
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        handle_unless_ignored(stops[i], &ignoring); /* we stop when the command does */
+    }
+    (void)signal(SIGCONT, note_going_on);
+    (void)signal(SIGPIPE, SIG_IGN); /* nobody may read our stderr */
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would take the status away */
+}
+
+/* ---- start -------------------------------------------------------------------------------- */
+
+/* Where the caller gave us no input, output or stderr, the command has none either, and no file of
+ * ours gets its number. */
+static bool hold_standard_files(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    return fd < 0 || close(fd) == 0;
+}
+
+/* In the child: until the gate opens; a gate that is closed instead means that we are gone. */
+static void begin(int gate, int outcome, char **words)
+{
+    char byte;
+    ssize_t got;
+    do {
+        got = read(gate, &byte, 1);
+    } while (got < 0 && errno == EINTR);
+    if (got == 1) {
+        (void)execvp(words[0], words);
+        int error = errno;
+        ssize_t unused = write(outcome, &error, sizeof error);
+        (void)unused;
+    }
+    _exit(CLI_RUN_FAILED);
+}
+
+bool cli_launch_prepare(struct cli_launch *launch, char **words, const char *run)
+{
+    int gate[2], outcome[2];
+    *launch = (struct cli_launch){.pid = -1, .gate = -1, .outcome = -1};
+    (void)hold_standard_files();
+    if (pipe2(gate, O_CLOEXEC) != 0) {
+        cli_say("run", "cannot make a pipe: %s", strerror(errno));
+        return false;
+    }
+    if (pipe2(outcome, O_CLOEXEC) != 0) {
+        cli_say("run", "cannot make a pipe: %s", strerror(errno));
+        (void)close(gate[0]);
+        (void)close(gate[1]);
+        return false;
+    }
+    int at_death =
+        0; /* of our parent: the command's parent is another one, and a fork forgets it */
+    (void)prctl(PR_GET_PDEATHSIG, &at_death, 0UL, 0UL, 0UL);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL); /* orphans are handed to us */
+    launch->pid = fork();
+    if (launch->pid == 0) {
+        (void)close(gate[1]);
+        (void)prctl(PR_SET_PDEATHSIG, (unsigned long)at_death, 0UL, 0UL, 0UL);
+        if (run != NULL && run[0] != '\0') {
+            (void)setenv("RESMON_RUN", run, 1);
+        }
+        begin(gate[0], outcome[1], words);
+    }
+    int error = errno;
+    (void)close(gate[0]);
+    (void)close(outcome[1]);
+    launch->gate = gate[1];
+    launch->outcome = outcome[0];
+    if (launch->pid < 0) {
+        cli_say("run", "cannot start a process: %s", strerror(error));
+        cli_launch_cancel(launch);
+        return false;
+    }
+    observed = launch->pid;
+    take_signals();
+    return true;
+}
+
+void cli_launch_go(struct cli_launch *launch)
+{
+    ssize_t count;
+    ssize_t unused = write(launch->gate, "g", 1);
+    (void)unused; /* it is there, and waits */
+    (void)close(launch->gate);
+    do {
+        count = read(launch->outcome, &launch->error, sizeof launch->error);
+    } while (count < 0 && errno == EINTR);
+    (void)close(launch->outcome); /* the end of it: the exec closed it */
+    launch->error = count == sizeof launch->error ? launch->error : 0;
+}
+
+void cli_launch_cancel(struct cli_launch *launch)
+{
+    (void)close(launch->gate);
+    (void)close(launch->outcome);
+    if (launch->pid > 0) {
+        while (waitpid(launch->pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+}
+
+/* ---- until it ends ------------------------------------------------------------------------ */
+
+/* The system call tells what was used; the C library's function does not. */
+static int wait_for(idtype_t kind, pid_t pid, siginfo_t *info, int flags, struct rusage *usage)
+{
+    memset(info, 0, sizeof *info);
+    return (int)syscall(SYS_waitid, kind, pid, info, flags, usage);
+}
+
+/* Of the terminal: somebody is there to let us go on. */
+static bool is_in_foreground(void)
+{
+    int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    bool is_there = fd >= 0 && tcgetpgrp(fd) == getpgrp();
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_there;
+}
+
+/* As the shell sees the command: what the terminal has stopped, is stopped.  In a process group
+ * without a shell these signals do not stop anybody. */
+static void stop_too(pid_t pid, int number)
+{
+    struct sigaction before;
+    struct sigaction plain = {.sa_flags = 0};
+    has_gone_on = 0;
+    if (number == SIGSTOP && is_in_foreground()) {
+        (void)raise(SIGSTOP); /* else whoever sent it lets the command go on as well */
+    } else if (number != SIGSTOP) {
+        plain.sa_handler = SIG_DFL;
+        (void)sigaction(number, &plain, &before);
+        (void)raise(number);
+        (void)sigaction(number, &before, NULL);
+    }
+    if (has_gone_on != 0) {
+        (void)kill(pid, SIGCONT);
+    }
+}
+
+static void add_usage(struct rusage *sum, const struct rusage *usage)
+{
+    timeradd(&sum->ru_utime, &usage->ru_utime, &sum->ru_utime);
+    timeradd(&sum->ru_stime, &usage->ru_stime, &sum->ru_stime);
+    sum->ru_maxrss = sum->ru_maxrss > usage->ru_maxrss ? sum->ru_maxrss : usage->ru_maxrss;
+    sum->ru_minflt += usage->ru_minflt;
+    sum->ru_majflt += usage->ru_majflt;
+    sum->ru_nvcsw += usage->ru_nvcsw;
+    sum->ru_nivcsw += usage->ru_nivcsw;
+    sum->ru_inblock += usage->ru_inblock;
+    sum->ru_oublock += usage->ru_oublock;
+}
+
+static void take_orphan(struct cli_launch *launch, pid_t pid)
+{
+    struct rusage usage;
+    if (wait4(pid, NULL, WNOHANG, &usage) == pid) {
+        add_usage(&launch->usage, &usage);
+    }
+}
+
+/* Whoever ended and was left to us, but for the command itself. */
+static void take_orphans(struct cli_launch *launch)
+{
+    siginfo_t info;
+    char text[4096] = "";
+    char *end = text;
+    (void)snprintf(text, sizeof text, "/proc/self/task/%ld/children", (long)getpid());
+    int fd = open(text, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    text[length > 0 ? length : 0] = '\0';
+    for (char *at = text; *at != '\0'; at = end) {
+        pid_t pid = (pid_t)strtol(at, &end, 10);
+        if (end == at) {
+            break;
+        }
+        if (pid != launch->pid &&
+            wait_for(P_PID, pid, &info, WEXITED | WNOWAIT | WNOHANG, NULL) == 0 &&
+            info.si_pid == pid) {
+            take_orphan(launch, pid);
+        }
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+/* The command is over: what comes now is for us alone, and nothing is held up by us. */
+static void leave_signals(void)
+{
+    const struct sigaction plain = {.sa_flags = 0}; /* SIG_DFL */
+    observed = 0;
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
+        handle_unless_ignored(passed[i], &plain);
+    }
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
+        handle_unless_ignored(number, &plain);
+    }
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        handle_unless_ignored(stops[i], &plain);
+    }
+}
+
+void cli_launch_wait(struct cli_launch *launch)
+{
+    siginfo_t info;
+    const int flags = WEXITED | WSTOPPED | WNOWAIT;
+    for (;;) {
+        struct rusage usage;
+        if (wait_for(P_ALL, 0, &info, flags, &usage) != 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            break; /* somebody else took its status: there is none to tell */
+        }
+        bool has_stopped = info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED;
+        siginfo_t still = {0};
+        if (has_stopped) {
+            (void)wait_for(P_PID, info.si_pid, &still, WSTOPPED | WNOHANG, NULL);
+        }
+        if (has_stopped && still.si_pid == launch->pid) {
+            stop_too(launch->pid, info.si_status);
+        } else if (!has_stopped && info.si_pid == launch->pid) {
+            launch->wait_code = info.si_code;
+            launch->wait_status = info.si_status;
+            add_usage(&launch->usage, &usage);
+            break;
+        } else if (!has_stopped) {
+            take_orphan(launch, info.si_pid);
+        }
+    }
+    take_orphans(launch);
+    leave_signals();
+}
+
+void cli_launch_reap(struct cli_launch *launch)
+{
+    leave_signals();
+    while (waitpid(launch->pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
+/* ---- what becomes of it ------------------------------------------------------------------- */
+
+resmon_run_end cli_launch_end(const struct cli_launch *launch)
+{
+    resmon_run_end end = {.struct_size = sizeof end, .reason = RESMON_END_FINISHED, .text = ""};
+    if (launch->wait_code == CLD_EXITED) {
+        end.exit_status = launch->wait_status;
+        end.reason = launch->wait_status == 0 ? RESMON_END_FINISHED : RESMON_END_FAILED;
+    } else if (launch->wait_code != 0) {
+        end.signal_number = launch->wait_status;
+        end.reason = launch->wait_status == SIGINT ? RESMON_END_INTERRUPTED : RESMON_END_KILLED;
+    }
+    return end;
+}
+
+/* Without a second core file. */
+static void end_by_signal(int number)
+{
+    sigset_t one;
+    const struct rlimit none = {0, 0};
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
+    (void)signal(number, SIG_DFL);
+    (void)sigemptyset(&one);
+    (void)sigaddset(&one, number);
+    (void)raise(number);
+    (void)sigprocmask(SIG_UNBLOCK, &one, NULL);
+}
+
+int cli_launch_status(const struct cli_launch *launch)
+{
+    if (launch->error != 0) {
+        return launch->error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
+    }
+    if (launch->wait_code == CLD_EXITED) {
+        return launch->wait_status;
+    }
+    if (launch->wait_code == 0) {
+        return CLI_RUN_FAILED;
+    }
+    end_by_signal(launch->wait_status);
+    return 128 + launch->wait_status; /* as process 1 no signal ends us */
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resmon: what programs cost, from a shell.  commands.def has its verbs, each of which is a file.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <resmon/version.h>
+
+#include "arguments.h"
+#include "help.h"
+#include "say.h"
+
+/* Letters that two words differ by, at their places: enough for "rnu" and "reprot". */
+static size_t difference(const char *a, const char *b)
+{
+    size_t count = 0;
+    for (; *a != '\0' && *b != '\0'; a++, b++) {
+        count += *a != *b ? 1 : 0;
+    }
+    return count + strlen(a) + strlen(b);
+}
+
+static int refuse_verb(const char *word)
+{
+    const char *nearest = NULL;
+    size_t least = 3;
+    const struct cli_command *command;
+    for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++) {
+        size_t distance = difference(word, command->name);
+        if (distance < least) {
+            least = distance;
+            nearest = command->name;
+        }
+    }
+    if (nearest != NULL) {
+        cli_say(NULL, "there is no command '%.64s': did you mean 'resmon %s'?", word, nearest);
+    } else {
+        cli_say(NULL, "there is no command '%.64s'; a program is run by 'resmon run -- %.64s'",
+                word, word);
+    }
+    return CLI_USAGE;
+}
+
+static int run_verb(const struct cli_command *command, int argc, char **argv)
+{
+    struct cli_arguments arguments;
+    int result;
+    if (!cli_arguments_read(command, argc, argv, &arguments)) {
+        result = cli_wrong(command);
+    } else if (cli_has(&arguments, "help")) {
+        result = cli_help_print(command) ? 0 : CLI_FAILED;
+    } else {
+        result = command->run(&arguments);
+    }
+    cli_arguments_free(&arguments);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "--help";
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        return printf("resmon %s\n", resmon_version()) > 0 && fflush(stdout) == 0 ? 0 : CLI_FAILED;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        return cli_help_print(NULL) ? argc > 1 ? 0 : CLI_USAGE : CLI_FAILED;
+    }
+    const struct cli_command *command = cli_command_find(word);
+    return command != NULL ? run_verb(command, argc - 1, argv + 1) : refuse_verb(word);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "observe.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <resmon/resmon.h>
+
+#include "output.h"
+#include "say.h"
+
+/* ---- the monitor -------------------------------------------------------------------------- */
+
+/* summary and lines are for us to print, and scopes for the programs that have some. */
+static bool is_of_monitor(const char *key)
+{
+    return strcmp(key, "summary") != 0 && strcmp(key, "lines") != 0 && strcmp(key, "scopes") != 0;
+}
+
+static resmon_status make(const struct cli_arguments *arguments, pid_t pid, const char *command,
+                          resmon_monitor **ret_monitor)
+{
+    struct cli_text text = {.text = NULL};
+    char number[32];
+    for (size_t i = 0; i < arguments->of_library_count; i++) {
+        const struct cli_said *said = &arguments->of_library[i];
+        if (is_of_monitor(said->key)) {
+            cli_text_add(&text, said->key, said->value);
+        }
+    }
+    if (pid != 0) {
+        (void)snprintf(number, sizeof number, "%ld", (long)pid);
+        cli_text_add(&text, "pid", number);
+    }
+    cli_text_add(&text, "scopes", "none");
+    if (command != NULL) {
+        cli_text_add(&text, "command", command);
+    }
+    resmon_status status = resmon_monitor_new_text(text.text, ret_monitor);
+    cli_text_free(&text);
+    return status;
+}
+
+static resmon_status add_outputs(const struct cli_arguments *arguments, resmon_monitor *monitor)
+{
+    const char *path;
+    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
+        resmon_status status = cli_output_is_late(path) ? RESMON_OK : cli_output_add(monitor, path);
+        if (status != RESMON_OK) {
+            return status;
+        }
+    }
+    return RESMON_OK;
+}
+
+static void say_remarks(const char *verb, resmon_monitor *monitor)
+{
+    char *text = NULL;
+    if (resmon_monitor_remarks(monitor, &text) != RESMON_OK) {
+        return;
+    }
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        cli_say(verb, "%s", line);
+    }
+    resmon_text_free(text);
+}
+
+resmon_monitor *cli_observe_make(const struct cli_arguments *arguments, pid_t pid,
+                                 const char *command)
+{
+    resmon_monitor *monitor = NULL;
+    resmon_status status = make(arguments, pid, command, &monitor);
+    status = status == RESMON_OK ? add_outputs(arguments, monitor) : status;
+    if (status != RESMON_OK) {
+        cli_say(arguments->command->name, "%s", resmon_last_error());
+        resmon_monitor_free(monitor);
+        return NULL;
+    }
+    say_remarks(arguments->command->name, monitor);
+    return monitor;
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+const struct cli_said *cli_said_of(const struct cli_arguments *arguments, const char *key)
+{
+    const struct cli_said *found = NULL;
+    for (size_t i = 0; i < arguments->of_library_count; i++) {
+        found = strcmp(arguments->of_library[i].key, key) == 0 ? &arguments->of_library[i] : found;
+    }
+    return found;
+}
+
+/* The summary takes the place of an output that could not be written. */
+static bool check_outputs(const char *verb, resmon_monitor *monitor)
+{
+    bool is_all_well = true;
+    resmon_sink_info info = {.struct_size = sizeof info};
+    for (size_t i = 0; resmon_monitor_get_sink(monitor, i, &info) == RESMON_OK; i++) {
+        if (info.end_status != RESMON_OK) {
+            cli_say(verb, "%s: %s", info.name, info.reason);
+            is_all_well = false;
+        }
+    }
+    return is_all_well;
+}
+
+static void print(const struct cli_arguments *arguments, resmon_monitor *monitor,
+                  const resmon_run *run, bool is_well)
+{
+    const struct cli_said *summary = cli_said_of(arguments, "summary");
+    const struct cli_said *lines = cli_said_of(arguments, "lines");
+    bool has_outputs = resmon_monitor_sink_count(monitor) > 0 || cli_has(arguments, "output") ||
+                       cli_said_of(arguments, "record") != NULL;
+    bool wants_full =
+        summary != NULL && summary->value != NULL && strcmp(summary->value, "full") == 0;
+    if ((!has_outputs || summary != NULL || !is_well) && !cli_has(arguments, "quiet")) {
+        cli_output_print(run, wants_full, cli_columns(STDERR_FILENO));
+    }
+    if (lines != NULL) {
+        cli_output_print_lines(run, lines->value);
+    }
+}
+
+bool cli_observe_finish(const struct cli_arguments *arguments, resmon_monitor *monitor)
+{
+    const char *verb = arguments->command->name;
+    const char *path;
+    resmon_run *run = NULL;
+    (void)resmon_monitor_stop(monitor);
+    bool is_well = check_outputs(verb, monitor);
+    if (resmon_monitor_snapshot(monitor, &run) != RESMON_OK) {
+        cli_say(verb, "no result: %s", resmon_last_error());
+        return false;
+    }
+    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
+        is_well &= !cli_output_is_late(path) || cli_output_write(verb, run, path, NULL);
+    }
+    print(arguments, monitor, run, is_well);
+    resmon_run_free(run);
+    return is_well;
+}

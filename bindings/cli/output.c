@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <resmon/option.h>
+#include <resmon/report.h>
+#include <resmon/sink.h>
+
+#include "arguments.h"
+#include "parquet.h"
+#include "say.h"
+
+static bool is_text(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".txt") == 0;
+}
+
+bool cli_output_is_late(const char *path)
+{
+    return is_text(path) || cli_parquet_is_named(path);
+}
+
+resmon_status cli_output_add(resmon_monitor *monitor, const char *path)
+{
+    resmon_sink_kind kind = {.struct_size = sizeof kind};
+    struct cli_text text = {.text = NULL};
+    resmon_status status = resmon_sink_kind_of_file(path, &kind);
+    if (status == RESMON_OK) {
+        cli_text_add(&text, kind.main, path);
+        status = resmon_monitor_add(monitor, kind.name, text.text);
+        cli_text_free(&text);
+    }
+    return status;
+}
+
+static char *summary_of(const resmon_run *run, bool is_full, unsigned columns)
+{
+    char *text = NULL;
+    const resmon_report_options options = {
+        .struct_size = sizeof options,
+        .detail = is_full ? RESMON_REPORT_FULL : RESMON_REPORT_BRIEF,
+        .width = columns,
+    };
+    if (resmon_report_text(run, &options, &text) != RESMON_OK) {
+        cli_say(NULL, "no summary: %s", resmon_last_error());
+        return NULL;
+    }
+    return text;
+}
+
+static bool write_text(const char *verb, const resmon_run *run, const char *path)
+{
+    char *text = summary_of(run, false, 0);
+    FILE *file = text != NULL ? fopen(path, "we") : NULL;
+    bool is_written = file != NULL && fputs(text, file) != EOF;
+    is_written = file != NULL && fclose(file) == 0 && is_written;
+    if (text != NULL && !is_written) {
+        cli_say(verb, "%s cannot be written: %s", path, strerror(errno));
+    }
+    resmon_text_free(text);
+    return is_written;
+}
+
+bool cli_output_write(const char *verb, const resmon_run *run, const char *path, const char *format)
+{
+    resmon_sink_kind kind = {.struct_size = sizeof kind, .name = format};
+    struct cli_text text = {.text = NULL};
+    if (format == NULL && is_text(path)) {
+        return write_text(verb, run, path);
+    }
+    if (format != NULL ? strcmp(format, "parquet") == 0 : cli_parquet_is_named(path)) {
+        return cli_parquet_write(verb, run, path);
+    }
+    resmon_status status = format != NULL ? RESMON_OK : resmon_sink_kind_of_file(path, &kind);
+    if (status == RESMON_OK) {
+        cli_text_add(&text, "path", path);
+        status = resmon_run_export(run, kind.name, text.text);
+        cli_text_free(&text);
+    }
+    if (status != RESMON_OK) {
+        cli_say(verb, "%s", resmon_last_error());
+    }
+    return status == RESMON_OK;
+}
+
+void cli_output_print(const resmon_run *run, bool is_full, unsigned columns)
+{
+    char *text = summary_of(run, is_full, columns);
+    if (text != NULL) {
+        (void)fputs(text, stderr);
+        resmon_text_free(text);
+    }
+}
+
+void cli_output_print_lines(const resmon_run *run, const char *function)
+{
+    char *text = NULL;
+    bool is_of_one = function != NULL && function[0] != '\0';
+    if (resmon_report_lines(run, is_of_one ? function : NULL, &text) != RESMON_OK) {
+        cli_say(NULL, "no tables by line: %s", resmon_last_error());
+        return;
+    }
+    (void)fputs(text, stderr);
+    resmon_text_free(text);
+}
+
+resmon_run *cli_output_load(const char *verb, const char *path)
+{
+    resmon_run *run = NULL;
+    if (resmon_run_load(path, &run) != RESMON_OK) {
+        cli_say(verb, "%s", resmon_last_error());
+        return NULL;
+    }
+    return run;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* resmon report and resmon recover: what a run was, from its file. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include <resmon/report.h>
+
+#include "arguments.h"
+#include "output.h"
+#include "say.h"
+
+static char *text_of(const struct cli_arguments *arguments, const resmon_run *run, double width)
+{
+    char *text = NULL;
+    const resmon_report_options options = {
+        .struct_size = sizeof options,
+        .detail = cli_has(arguments, "full") ? RESMON_REPORT_FULL : RESMON_REPORT_BRIEF,
+        .width = width > 0.0 ? (uint64_t)width : cli_columns(STDOUT_FILENO),
+    };
+    resmon_status status = cli_has(arguments, "lines")
+                               ? resmon_report_lines(run, cli_value(arguments, "lines"), &text)
+                               : resmon_report_text(run, &options, &text);
+    if (status != RESMON_OK) {
+        cli_say(arguments->command->name, "%s", resmon_last_error());
+        return NULL;
+    }
+    return text;
+}
+
+static bool report_one(const struct cli_arguments *arguments, const char *path, double width)
+{
+    resmon_run *run = cli_output_load(arguments->command->name, path);
+    char *text = run != NULL ? text_of(arguments, run, width) : NULL;
+    bool is_printed = text != NULL && cli_print(arguments->command->name, text);
+    resmon_text_free(text);
+    resmon_run_free(run);
+    return is_printed;
+}
+
+int cli_report(const struct cli_arguments *arguments)
+{
+    double width = 0.0;
+    bool is_well = true;
+    const char *output = cli_value(arguments, "output");
+    if (!cli_needs_words(arguments, 1, (size_t)-1) ||
+        !cli_number(arguments, "width", RESMON_REPORT_LEAST_WIDTH, 1000, &width)) {
+        return cli_wrong(arguments->command);
+    }
+    if (output != NULL && freopen(output, "we", stdout) == NULL) {
+        cli_say("report", "%s cannot be written", output);
+        return CLI_FAILED;
+    }
+    for (size_t i = 0; i < arguments->word_count; i++) {
+        if (arguments->word_count > 1) {
+            (void)printf("%s%s:\n", i > 0 ? "\n" : "", arguments->words[i]);
+        }
+        is_well &= report_one(arguments, arguments->words[i], width);
+    }
+    return is_well ? 0 : CLI_FAILED;
+}
+
+int cli_recover(const struct cli_arguments *arguments)
+{
+    if (!cli_needs_words(arguments, 1, 1)) {
+        return cli_wrong(arguments->command);
+    }
+    const char *output = cli_value(arguments, "output");
+    resmon_run *run = cli_output_load("recover", arguments->words[0]);
+    char *text = run != NULL ? text_of(arguments, run, 0.0) : NULL;
+    bool is_well = text != NULL && cli_print("recover", text);
+    if (run != NULL && output != NULL) {
+        is_well &= cli_output_write("recover", run, output, NULL);
+    }
+    resmon_text_free(text);
+    resmon_run_free(run);
+    return is_well ? 0 : CLI_FAILED;
+}

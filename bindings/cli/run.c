@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* resmon run: a command, observed from before its exec until its end. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <resmon/resmon.h>
+
+#include "arguments.h"
+#include "gather.h"
+#include "launch.h"
+#include "observe.h"
+#include "say.h"
+
+struct observing {
+    const struct cli_arguments *arguments;
+    struct cli_launch launch;
+    struct cli_gather gather;
+    resmon_monitor *monitor; /* NULL: there is none */
+};
+
+/* ---- the monitor -------------------------------------------------------------------------- */
+
+/* The words with spaces between, of which the first tells what runs. */
+static char *command_line(const struct cli_arguments *arguments)
+{
+    size_t room = sizeof " ...";
+    for (size_t i = 0; i < arguments->word_count; i++) {
+        room += strlen(arguments->words[i]) + 1;
+    }
+    char *line = cli_grow(NULL, room);
+    char *at = line + snprintf(line, room, "%s", arguments->words[0]);
+    if (cli_has(arguments, "redact")) {
+        (void)snprintf(at, room - (size_t)(at - line), "%s",
+                       arguments->word_count > 1 ? " ..." : "");
+        return line;
+    }
+    for (size_t i = 1; i < arguments->word_count; i++) {
+        at += snprintf(at, room - (size_t)(at - line), " %s", arguments->words[i]);
+    }
+    return line;
+}
+
+/* False: what was asked for is wrong, and the command does not run.  Where observing turns out not
+ * to be possible here, it runs without. */
+static bool start_observing(struct observing *observing)
+{
+    char *command = command_line(observing->arguments);
+    observing->monitor = cli_observe_make(observing->arguments, observing->launch.pid, command);
+    free(command);
+    if (observing->monitor == NULL) {
+        return false;
+    }
+    if (resmon_monitor_start(observing->monitor) != RESMON_OK) {
+        cli_say("run", "%s; the command runs unobserved", resmon_last_error());
+        resmon_monitor_free(observing->monitor);
+        observing->monitor = NULL;
+    }
+    return true;
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+static double seconds_of(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
+}
+
+/* What the kernel tells a parent. */
+static resmon_run_usage usage_of(const struct cli_launch *launch)
+{
+    const struct rusage *usage = &launch->usage;
+    return (resmon_run_usage){
+        .struct_size = sizeof(resmon_run_usage),
+        .user_s = seconds_of(&usage->ru_utime),
+        .system_s = seconds_of(&usage->ru_stime),
+        .rss_peak_bytes = 1024.0 * (double)usage->ru_maxrss,
+        .minor_faults = (double)usage->ru_minflt,
+        .major_faults = (double)usage->ru_majflt,
+        .voluntary_switches = (double)usage->ru_nvcsw,
+        .involuntary_switches = (double)usage->ru_nivcsw,
+        .read_bytes = 512.0 * (double)usage->ru_inblock,
+        .write_bytes = 512.0 * (double)usage->ru_oublock,
+    };
+}
+
+/* All that there is without a monitor. */
+static void say_usage(const struct cli_launch *launch)
+{
+    char cpu[RESMON_VALUE_BYTES], peak[RESMON_VALUE_BYTES];
+    const resmon_run_usage usage = usage_of(launch);
+    if (resmon_format_value("s", usage.user_s + usage.system_s, cpu, sizeof cpu) == RESMON_OK &&
+        resmon_format_value("B", usage.rss_peak_bytes, peak, sizeof peak) == RESMON_OK) {
+        cli_say("run", "it took %s of CPU time, and its largest process had %s", cpu, peak);
+    }
+}
+
+static void finish(struct observing *observing)
+{
+    const resmon_run_end end = cli_launch_end(&observing->launch);
+    const resmon_run_usage usage = usage_of(&observing->launch);
+    (void)resmon_monitor_set_usage(observing->monitor, &usage);
+    (void)resmon_monitor_set_end(observing->monitor, &end);
+    cli_gather_end(&observing->gather, observing->monitor);
+    (void)resmon_monitor_stop(observing->monitor);
+    cli_launch_reap(&observing->launch); /* it was sampled once more */
+    (void)cli_observe_finish(observing->arguments, observing->monitor);
+}
+
+/* ---- the verb ----------------------------------------------------------------------------- */
+
+/* Of a command that did not begin; its run says so. */
+static void say_failure(struct observing *observing)
+{
+    const char *why = strerror(observing->launch.error);
+    const resmon_run_end end = {.struct_size = sizeof end,
+                                .reason = RESMON_END_FAILED,
+                                .exit_status = cli_launch_status(&observing->launch),
+                                .text = why};
+    cli_say("run", "%s: %s", observing->arguments->words[0], why);
+    if (observing->monitor != NULL) {
+        (void)resmon_monitor_set_end(observing->monitor, &end);
+    }
+}
+
+static int observe(struct observing *observing)
+{
+    if (!start_observing(observing)) {
+        cli_launch_cancel(&observing->launch);
+        return CLI_RUN_FAILED;
+    }
+    cli_launch_go(&observing->launch);
+    if (observing->launch.error != 0) {
+        say_failure(observing);
+        cli_launch_reap(&observing->launch);
+        return cli_launch_status(&observing->launch);
+    }
+    cli_launch_wait(&observing->launch);
+    if (observing->monitor != NULL) {
+        finish(observing);
+    } else {
+        say_usage(&observing->launch);
+        cli_launch_reap(&observing->launch);
+    }
+    return -1;
+}
+
+int cli_run(const struct cli_arguments *arguments)
+{
+    struct observing observing = {.arguments = arguments};
+    if (!cli_needs_words(arguments, 1, (size_t)-1)) {
+        return cli_wrong(arguments->command);
+    }
+    const struct cli_said *scopes = cli_said_of(arguments, "scopes");
+    uint64_t meters = 0;
+    if (scopes != NULL && resmon_option_bits("scopes", scopes->value, &meters) != RESMON_OK) {
+        cli_say("run", "%s", resmon_last_error());
+        return CLI_RUN_FAILED;
+    }
+    cli_gather_begin(&observing.gather, scopes != NULL ? scopes->value : NULL);
+    if (!cli_launch_prepare(&observing.launch, arguments->words, observing.gather.variable)) {
+        cli_gather_end(&observing.gather, NULL);
+        return CLI_RUN_FAILED;
+    }
+    (void)umask(077); /* command lines hold secrets; the command has the mask of its caller */
+    int result = observe(&observing);
+    cli_gather_end(&observing.gather, NULL);
+    resmon_monitor_free(observing.monitor);
+    return result >= 0 ? result : cli_launch_status(&observing.launch);
+}

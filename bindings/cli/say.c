@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "say.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <resmon/report.h>
+
+#include "command.h"
+
+void cli_say(const char *verb, const char *format, ...)
+{
+    char line[2048];
+    va_list values;
+    int length = snprintf(line, sizeof line, "resmon%s%s: ", verb != NULL ? " " : "",
+                          verb != NULL ? verb : "");
+    va_start(values, format);
+    int more = vsnprintf(line + length, sizeof line - (size_t)length - 1, format, values);
+    va_end(values);
+    size_t end = strlen(line);
+    line[end] = '\n';
+    /* Blocked, it lets the background write to a terminal that is set to stop it. */
+    sigset_t blocked, before;
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGTTOU);
+    (void)sigprocmask(SIG_BLOCK, &blocked, &before);
+    ssize_t unused = more >= 0 ? write(STDERR_FILENO, line, end + 1) : 0;
+    (void)unused; /* nobody may read it */
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void *cli_grow(void *memory, unsigned long bytes)
+{
+    void *grown = realloc(memory, bytes);
+    if (grown == NULL) {
+        cli_say(NULL, "out of memory");
+        _exit(CLI_RUN_FAILED);
+    }
+    return grown;
+}
+
+bool cli_print(const char *verb, const char *text)
+{
+    if (fputs(text, stdout) == EOF || fflush(stdout) != 0) {
+        cli_say(verb, "cannot write to stdout: %s", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+unsigned cli_columns(int fd)
+{
+    struct winsize size = {0};
+    if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+        return 0;
+    }
+    return size.ws_col < RESMON_REPORT_LEAST_WIDTH ? RESMON_REPORT_LEAST_WIDTH : size.ws_col;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns what every verb needs of this process: lines on stderr, each in one write, whatever becomes
+ * of it; text on stdout; the width of a terminal; memory.
+ */
+#ifndef RESMON_CLI_SAY_H
+#define RESMON_CLI_SAY_H
+
+#include <stdbool.h>
+
+/** A line, of what verb ("resmon run: ..."; NULL: of none). */
+__attribute__((format(printf, 2, 3))) void cli_say(const char *verb, const char *format, ...);
+
+/** Memory that can be had; else the end of the command. */
+void *cli_grow(void *memory, unsigned long bytes);
+
+/** Writes all of a text to stdout; false, and a line that says why: it could not be. */
+bool cli_print(const char *verb, const char *text);
+
+/** Columns of the terminal that a descriptor is; 0: it is none. */
+unsigned cli_columns(int fd);
+
+#endif

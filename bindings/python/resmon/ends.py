@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""How a program of Python ends, for the run of the variable RESMON and for monitors that run by then.
+
+The library knows the exit status, and handles the signals that end a program.  What it cannot know is said here: the
+exception that nobody caught, an interrupt (after which Python ends itself by SIGINT, without exit handlers of C), and
+``os._exit()``.  Without a run of RESMON nothing is changed.
+"""
+import atexit
+import functools
+import os
+import sys
+from _signal import SIGINT
+from ctypes import byref
+
+from . import _abi
+from ._library import lib
+from .errors import Error
+
+_FAILED, _INTERRUPTED = 3, 4
+assert _abi.ENDS[_FAILED] == "failed" and _abi.ENDS[_INTERRUPTED] == "interrupted"
+
+# Modules whose frame stands outermost when nobody caught an exception; not those of shells and test runners, which
+# go on after it.
+_OUTERMOST = ("__main__", "runpy")
+
+
+def text_of(error):
+    """"ValueError: no such column", in one line."""
+    try:
+        text = " ".join(str(error).replace("\0", " ").split())
+    except Exception:  # pylint: disable=broad-except
+        text = ""  # an exception without a text is one all the same
+    return f"{type(error).__name__}: {text}".rstrip(": ")
+
+
+def end_of(error):
+    """The end of a program that this exception ends, as the library takes it; None: it is no failure."""
+    if isinstance(error, SystemExit):
+        code = 0 if error.code is None else error.code if isinstance(error.code, int) else 1
+        return _abi.RunEnd(reason=_FAILED, exit_status=code & 0xff) if code & 0xff else None
+    if error is None or isinstance(error, GeneratorExit):
+        return None
+    text = text_of(error).encode("utf-8", "replace")
+    if isinstance(error, KeyboardInterrupt):
+        return _abi.RunEnd(reason=_INTERRUPTED, signal_number=int(SIGINT), text=text)
+    return _abi.RunEnd(reason=_FAILED, text=text)
+
+
+def uncaught():
+    """The exception that ends the program: of the main thread, printed by the interpreter.  In a session with a prompt
+    there is none."""
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    trace = getattr(sys, "last_traceback", None)
+    if not isinstance(error, BaseException) or trace is None or hasattr(sys, "ps1"):
+        return None
+    return error if trace.tb_frame.f_globals.get("__name__") in _OUTERMOST else None
+
+
+def _at_exit():
+    error = uncaught()
+    end = end_of(error)
+    try:
+        if end is not None:
+            lib.program_set_end(byref(end))
+        if isinstance(error, KeyboardInterrupt):
+            lib.program_finish(0)
+    except Error:
+        pass  # it is over, or another process's
+
+
+def _wrap_exit():
+    leave, owner = os._exit, os.getpid()
+
+    @functools.wraps(leave)
+    def _exit(status):
+        if os.getpid() == owner and isinstance(status, int):  # children of a fork end like that, too
+            try:
+                lib.program_finish(status & 0xff)
+            except BaseException:  # pylint: disable=broad-except
+                pass  # nothing may keep the program from leaving
+        leave(status)
+
+    os._exit = _exit
+
+
+def watch():
+    """When the package is imported under RESMON."""
+    try:
+        lib.program_end_on_signals()
+    except Error:
+        return  # no run is under way, or there is no thread to finish it
+    atexit.register(_at_exit)
+    _wrap_exit()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""What telling of a line costs within the line's own time: what Python does before our clock is read, and after.
+
+The events of line_trace.py take their own time off; this is what lies outside of them, some 0.2 us with sys.monitoring
+and up to 1 us with sys.settrace, more the more variables a function has (before Python 3.13 they are copied for each
+event).  It is measured with cheap lines that run with events and without, for as many variables: when a function is called
+first, and again when its table is shown, at most once a second.
+"""
+from functools import lru_cache
+from time import monotonic
+
+from .line_trace import clock, enter, leave
+from .line_track import Recorder, TimeTrack
+
+_LINES, _ROUNDS, _TRIES = 12, 40, 9
+_SURE = 0.9  # machines change their pace: what is taken off is to be there
+
+
+def cost_of(code):
+    """Nanoseconds of each event of `code` that are not the line's, as it begins to be profiled."""
+    return _cost(_variables_of(code), 0)
+
+
+def excess_of(code, cost):
+    """By how much that is too much now: processors are faster some time after a program has begun."""
+    return max(cost - _cost(_variables_of(code), 1 + int(monotonic())), 0)
+
+
+def _variables_of(code):
+    return min(code.co_nlocals + len(code.co_cellvars) + len(code.co_freevars), 64)
+
+
+@lru_cache(maxsize=256)
+def _cost(variables, _second):
+    function = _cheap_lines(variables)
+    differences = sorted(_told(function) - _plain(function) for _ in range(_TRIES))
+    return max(int(_SURE * differences[1]), 0)
+
+
+def _cheap_lines(variables):
+    """A function with so many variables, and lines that use none of them."""
+    first = " = ".join(f"v{number}" for number in range(variables)) + " = 1" if variables else "pass"
+    text = f"def cheap():\n global x, y\n {first}\n for x in range({_ROUNDS}):\n" + "  y = x\n" * _LINES
+    found = {}
+    exec(compile(text, "<resmon>", "exec"), found)  # pylint: disable=exec-used
+    return found["cheap"]
+
+
+def _plain(function):
+    """Nanoseconds of a line, without events."""
+    began = clock()
+    function()
+    return (clock() - began) / (_ROUNDS * _LINES)
+
+
+def _told(function):
+    """What a line is charged with."""
+    track = Recorder(function.__code__, TimeTrack, lambda: None).track()
+    try:
+        enter(track, 0)
+        function()
+    finally:
+        leave(track, 0)
+    cheap = [figures for line, figures in track.cells.items() if line > 4]
+    return sum(figures[1] for figures in cheap) / max(sum(figures[0] for figures in cheap), 1)

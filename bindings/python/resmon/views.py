@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Which metrics are shown where, and as what: the library's table (lib/metric/views.def), as it was built."""
+from collections import namedtuple
+from ctypes import byref
+from functools import lru_cache
+
+from . import _abi
+from ._library import lib, text
+
+# Group of the metrics that the table does not name: those of a newer library, or of a build of one's own.
+OTHER = "other"
+
+_SERIES = {number: name for name, number in _abi.SERIES.items()}
+
+
+class View(namedtuple("View", "view group metric label unit share_of divisor series colour level metric_unit help")):
+    """A metric in a view; with an empty metric the head of a group, whose title is the label.
+
+    ``unit`` is that which is shown: the value in ``metric_unit`` / ``divisor``.  ``series`` is "last", "min", "max", "mean"
+    or "value", of view "node" also a number; ``colour`` that of a line, below 0 a bound; ``level`` and ``help`` those of the
+    metric.
+    """
+
+    __slots__ = ()
+
+    @property
+    def is_bound(self):
+        """Whether it is a limit, and not a use."""
+        return self.colour < 0
+
+    @property
+    def is_power(self):
+        """Whether a counter of joules is shown in watts."""
+        return self.unit == "W" and self.metric_unit == "J"
+
+
+@lru_cache(maxsize=None)
+def _metrics():
+    """{name: (level, unit, help)} of all metrics."""
+    found, struct = {}, _abi.Metric()
+    for index in range(lib.metric_count()):
+        lib.metric_at(index, byref(struct))
+        found[text(struct.name)] = (_abi.LEVELS.get(struct.level, ""), text(struct.unit), text(struct.help))
+    return found
+
+
+@lru_cache(maxsize=None)
+def _table():
+    rows, struct = [], _abi.View()
+    for index in range(lib.view_count()):
+        lib.view_at(index, byref(struct))
+        metric = text(struct.metric)
+        rows.append(View(text(struct.view), text(struct.group), metric, text(struct.label), text(struct.unit),
+                         text(struct.share_of), struct.divisor, _SERIES.get(struct.series, struct.series),
+                         struct.colour, *_metrics().get(metric, ("", "", ""))))
+    return tuple(rows)
+
+
+@lru_cache(maxsize=None)
+def rows(view, group=None):
+    """The rows of a view, or of one of its groups, in the order in which they are shown."""
+    return tuple(row for row in _table() if row.view == view and row.metric and group in (None, row.group))
+
+
+@lru_cache(maxsize=None)
+def head(view, group):
+    """(title, unit) of a group."""
+    return next((row.label, row.unit) for row in _table() if row.view == view and row.group == group and not row.metric)
+
+
+@lru_cache(maxsize=None)
+def groups(view):
+    """The groups of a view that have a head, in order."""
+    return tuple(row.group for row in _table() if row.view == view and not row.metric)
+
+
+def metrics(view, group):
+    """The names of the metrics of a group."""
+    return tuple(row.metric for row in rows(view, group))
+
+
+def help_of(metric):
+    """What a metric means; "" of one that is not the library's."""
+    return _metrics().get(metric, ("", "", ""))[2]
+
+
+def by_label(view, group):
+    """The rows of a group, as lists of those that are alternatives: the first that was measured is shown."""
+    found = {}
+    for row in rows(view, group):
+        found.setdefault(row.label, []).append(row)
+    return list(found.values())

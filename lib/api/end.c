@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* <resmon/end.h>, but for what api/autorun.c has: checks arguments and calls down. */
+#include <resmon/end.h>
+
+#include "api/end.h"
+#include "base/keep_errno.h"
+#include "base/status.h"
+#include "base/struct_size.h"
+#include "engine/monitor.h"
+#include "run/record.h"
+#include "run/run.h"
+
+resmon_status rm_end_take(const resmon_run_end *given, resmon_run_end *ret_end)
+{
+    resmon_run_end known;
+    resmon_status status = rm_struct_take(given, RM_STRUCT_SIZE(resmon_run_end), &known);
+    if (status == RESMON_OK &&
+        (rm_word_of(RM_TYPE_END, known.reason) == NULL || known.reason == RESMON_END_RUNNING)) {
+        status = rm_error(RESMON_EINVAL, "the end of a program: no reason has the number %d",
+                          (int)known.reason);
+    }
+    if (status == RESMON_OK &&
+        (known.exit_status < 0 || known.signal_number < 0 || known.reserved != 0)) {
+        status = rm_error(RESMON_EINVAL, "the end of a program: exit status %d, signal %d",
+                          (int)known.exit_status, (int)known.signal_number);
+    }
+    if (status == RESMON_OK) {
+        *ret_end = known;
+    }
+    return status;
+}
+
+resmon_status resmon_run_get_usage(const resmon_run *run, resmon_run_usage *ret_usage)
+{
+    if (run == NULL) {
+        return rm_error(RESMON_EINVAL, "the run is NULL");
+    }
+    if (!rm_run_has_usage(run)) {
+        return rm_error(RESMON_ENOENT, "nobody said what the process had used when it ended");
+    }
+    return rm_struct_give(&run->usage, RM_STRUCT_SIZE(resmon_run_usage), ret_usage);
+}
+
+resmon_status resmon_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usage *usage)
+{
+    RM_KEEP_ERRNO;
+    resmon_run_usage known;
+    if (monitor == NULL || usage == NULL) {
+        return rm_error(RESMON_EINVAL, "%s: an argument is NULL", __func__);
+    }
+    resmon_status status = rm_struct_take(usage, RM_STRUCT_SIZE(resmon_run_usage), &known);
+    if (status == RESMON_OK &&
+        !(known.user_s >= 0.0 && known.system_s >= 0.0 && known.user_s + known.system_s > 0.0)) {
+        status = rm_error(RESMON_EINVAL, "the usage of a process: CPU time of %g s and %g s",
+                          known.user_s, known.system_s);
+    }
+    return status == RESMON_OK ? rm_monitor_set_usage(monitor, &known) : status;
+}
+
+resmon_status resmon_run_get_end(const resmon_run *run, resmon_run_end *ret_end)
+{
+    if (run == NULL) {
+        return rm_error(RESMON_EINVAL, "the run is NULL");
+    }
+    const resmon_run_end end = rm_run_end(run);
+    return rm_struct_give(&end, RM_STRUCT_SIZE(resmon_run_end), ret_end);
+}
+
+resmon_status resmon_monitor_set_end(resmon_monitor *monitor, const resmon_run_end *end)
+{
+    RM_KEEP_ERRNO;
+    resmon_run_end known;
+    if (monitor == NULL || end == NULL) {
+        return rm_error(RESMON_EINVAL, "%s: an argument is NULL", __func__);
+    }
+    resmon_status status = rm_end_take(end, &known);
+    return status == RESMON_OK ? rm_monitor_set_end(monitor, &known) : status;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP */
+#include "base/fork.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+
+static const struct rm_fork_part *parts[RM_FORK_PLACES]; /* under `lock` to write */
+static uint32_t forks;
+
+/* Held over a fork: one at a time, and who takes part does so in all of it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sigset_t blocked; /* what the forking thread had blocked */
+
+/* No handler may come in between that forks, or that enters and leaves a scope: some of the locks
+ * are held then. */
+static void before(void)
+{
+    sigset_t all, had;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &had);
+    (void)pthread_mutex_lock(&lock);
+    blocked = had;
+    for (size_t i = 0; i < RM_FORK_PLACES; i++) {
+        if (parts[i] != NULL && parts[i]->before != NULL) {
+            parts[i]->before();
+        }
+    }
+}
+
+static void leave(void)
+{
+    sigset_t had = blocked;
+    (void)pthread_mutex_unlock(&lock);
+    (void)pthread_sigmask(SIG_SETMASK, &had, NULL);
+}
+
+static void in_parent(void)
+{
+    for (size_t i = RM_FORK_PLACES; i-- > 0;) {
+        if (parts[i] != NULL && parts[i]->in_parent != NULL) {
+            parts[i]->in_parent();
+        }
+    }
+    leave();
+}
+
+static void in_child(void)
+{
+    RM_STORE(&forks, forks + 1);
+    for (size_t i = 0; i < RM_FORK_PLACES; i++) {
+        if (parts[i] != NULL && parts[i]->in_child != NULL) {
+            parts[i]->in_child();
+        }
+    }
+    leave();
+}
+
+static void install(void)
+{
+    (void)pthread_atfork(before, in_parent, in_child);
+}
+
+void rm_fork_watch(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, install);
+}
+
+void rm_fork_take_part(enum rm_fork_place place, const struct rm_fork_part *part)
+{
+    if (RM_LOAD_ACQUIRE(&parts[place]) != NULL) {
+        return;
+    }
+    sigset_t all, had;
+    rm_fork_watch();
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &had);
+    (void)pthread_mutex_lock(&lock);
+    RM_STORE_RELEASE(&parts[place], part);
+    (void)pthread_mutex_unlock(&lock);
+    (void)pthread_sigmask(SIG_SETMASK, &had, NULL);
+}
+
+uint32_t rm_forks(void)
+{
+    return RM_LOAD(&forks);
+}
+
+/* ---- locks ------------------------------------------------------------------------------ */
+
+void rm_fork_lock_hold(struct rm_fork_lock *held)
+{
+    held->is_held = pthread_mutex_lock(&held->mutex) == 0;
+}
+
+void rm_fork_lock_release(struct rm_fork_lock *held)
+{
+    if (held->is_held) {
+        (void)pthread_mutex_unlock(&held->mutex);
+    }
+}
+
+/* The child's thread has another number than the one that took the mutex, and so cannot give it
+ * back: unlock fails (EPERM), and the mutex is made anew.  ThreadSanitizer does not see the number
+ * change; it takes the unlock for one, and a lock of the new mutex not for a second one. */
+bool rm_fork_lock_renew(struct rm_fork_lock *held)
+{
+    (void)pthread_mutex_unlock(&held->mutex);
+    held->mutex = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    return held->is_held;
+}

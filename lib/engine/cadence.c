@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/cadence.h"
+
+#include "base/clock.h"
+
+/* From one sample to the next, where all would cost too much: a week is as good as never. */
+#define MOST_NS (INT64_C(604800) * RM_NS_PER_S)
+
+/* What other threads do comes in bursts: documents, portions for servers. */
+#define OTHERS_NS 10e9
+
+/* Room that is left before something comes back, so that nothing swings. */
+#define CALM 0.8
+
+struct rm_cadence rm_cadence_new(int64_t tick_ns, double max_overhead)
+{
+    return (struct rm_cadence){.tick_ns = tick_ns, .max_overhead = max_overhead, .every = 1};
+}
+
+int64_t rm_cadence_interval_ns(const struct rm_cadence *cadence)
+{
+    return (int64_t)cadence->every * cadence->tick_ns;
+}
+
+void rm_cadence_note(struct rm_cadence *cadence, int64_t cpu_ns)
+{
+    double cost = cpu_ns > 0 ? (double)cpu_ns : 0.0;
+    cadence->cost_ns =
+        cadence->cost_ns == 0.0 ? cost : cadence->cost_ns + (cost - cadence->cost_ns) / 8.0;
+}
+
+void rm_cadence_note_others(struct rm_cadence *cadence, int64_t cpu_ns, int64_t elapsed_ns)
+{
+    double elapsed = (double)elapsed_ns;
+    if (elapsed_ns > 0 && cpu_ns >= 0) {
+        cadence->others +=
+            ((double)cpu_ns / elapsed - cadence->others) * elapsed / (elapsed + OTHERS_NS);
+    }
+}
+
+static struct rm_schedule *at(const struct rm_schedules *schedules, size_t index)
+{
+    return (struct rm_schedule *)(void *)((unsigned char *)schedules->first +
+                                          index * schedules->stride);
+}
+
+/* What makes no row rarer: sinks that cost as much as all may would else stop the samples. */
+static double others_of(const struct rm_cadence *cadence)
+{
+    double most = cadence->max_overhead / 2.0;
+    return cadence->others < most ? cadence->others : most;
+}
+
+/* Share of one CPU that all cost when samples come at every `every`-th tick. */
+static double share_at(const struct rm_cadence *cadence, const struct rm_schedules *schedules,
+                       uint64_t every)
+{
+    double interval_ns = (double)every * (double)cadence->tick_ns;
+    double sum = cadence->cost_ns / interval_ns + others_of(cadence);
+    for (size_t i = 0; i < schedules->count; i++) {
+        uint64_t own = rm_schedule_paced(at(schedules, i), rm_cadence_interval_ns(cadence),
+                                         (int64_t)every * cadence->tick_ns);
+        sum += at(schedules, i)->cost_ns / ((double)own * interval_ns);
+    }
+    return sum;
+}
+
+static void set_every(struct rm_cadence *cadence, const struct rm_schedules *schedules,
+                      uint64_t every, uint64_t sample)
+{
+    int64_t before_ns = rm_cadence_interval_ns(cadence);
+    cadence->every = every;
+    for (size_t i = 0; i < schedules->count; i++) {
+        rm_schedule_set_interval(at(schedules, i), before_ns, rm_cadence_interval_ns(cadence),
+                                 sample);
+    }
+}
+
+static uint64_t slower(uint64_t every)
+{
+    return every + (every + 1) / 2; /* 1, 2, 3, 5, 8, 12, 18, ... */
+}
+
+static uint64_t faster(uint64_t every)
+{
+    return every - (every + 2) / 4;
+}
+
+static double share_of(const struct rm_cadence *cadence, const struct rm_schedule *schedule)
+{
+    return schedule->cost_ns / ((double)schedule->every * (double)rm_cadence_interval_ns(cadence));
+}
+
+/* The dearest source goes first, while one alone is dearer than all else of a sample. */
+static void stretch(struct rm_cadence *cadence, const struct rm_schedules *schedules,
+                    uint64_t sample)
+{
+    double highest = cadence->cost_ns / (double)rm_cadence_interval_ns(cadence);
+    struct rm_schedule *dearest = NULL;
+    for (size_t i = 0; i < schedules->count; i++) {
+        struct rm_schedule *schedule = at(schedules, i);
+        double own = share_of(cadence, schedule);
+        if (own > highest && schedule->every < RM_SCHEDULE_MOST_EVERY) {
+            highest = own;
+            dearest = schedule;
+        }
+    }
+    if (dearest != NULL) {
+        dearest->every *= 2;
+    } else if (rm_cadence_interval_ns(cadence) < MOST_NS && highest > 0.0) {
+        set_every(cadence, schedules, slower(cadence->every), sample);
+    }
+}
+
+/* Whole samples first, then the source whose return costs least. */
+static void let_go(struct rm_cadence *cadence, const struct rm_schedules *schedules, double total,
+                   uint64_t sample)
+{
+    double most = cadence->max_overhead * CALM;
+    struct rm_schedule *cheapest = NULL;
+    if (cadence->every > 1) {
+        uint64_t every = faster(cadence->every);
+        if (share_at(cadence, schedules, every) < most) {
+            set_every(cadence, schedules, every, sample);
+            return;
+        }
+    }
+    for (size_t i = 0; i < schedules->count; i++) {
+        struct rm_schedule *schedule = at(schedules, i);
+        if (schedule->every > schedule->least_every &&
+            (cheapest == NULL || share_of(cadence, schedule) < share_of(cadence, cheapest))) {
+            cheapest = schedule;
+        }
+    }
+    if (cheapest != NULL && total + share_of(cadence, cheapest) < most) {
+        uint64_t half = cheapest->every / 2;
+        cheapest->every = half > cheapest->least_every ? half : cheapest->least_every;
+    }
+}
+
+void rm_cadence_balance(struct rm_cadence *cadence, const struct rm_schedules *schedules,
+                        uint64_t sample)
+{
+    double total = share_at(cadence, schedules, cadence->every);
+    if (total > cadence->max_overhead) {
+        stretch(cadence, schedules, sample);
+    } else {
+        let_go(cadence, schedules, total, sample);
+    }
+}

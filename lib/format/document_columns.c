@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/document_columns.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+
+/* ---- members ---------------------------------------------------------------------------- */
+
+static double load(const struct rm_column_of *column, const char *at)
+{
+    double real;
+    uint64_t number = 0;
+    uint32_t word;
+    uint16_t half;
+    switch (column->is_real ? 0 : column->bytes) {
+    case 0:
+        memcpy(&real, at, sizeof real);
+        return real;
+    case 2:
+        memcpy(&half, at, sizeof half);
+        return half;
+    case 4:
+        memcpy(&word, at, sizeof word);
+        return word;
+    default:
+        memcpy(&number, at, sizeof number);
+        break;
+    }
+    return column->low < 0.0 ? (double)(int64_t)number : (double)number;
+}
+
+static void store(const struct rm_column_of *column, char *at, double value)
+{
+    int64_t number = (int64_t)value;
+    uint32_t word = (uint32_t)number;
+    uint16_t half = (uint16_t)number;
+    switch (column->is_real ? 0 : column->bytes) {
+    case 0:
+        memcpy(at, &value, sizeof value);
+        break;
+    case 2:
+        memcpy(at, &half, sizeof half);
+        break;
+    case 4:
+        memcpy(at, &word, sizeof word);
+        break;
+    default:
+        memcpy(at, &number, sizeof number);
+        break;
+    }
+}
+
+static bool is_within(const struct rm_column_of *column, double number)
+{
+    return number >= column->low && number < column->bound &&
+           (column->is_real || number == floor(number));
+}
+
+/* ---- lists ------------------------------------------------------------------------------ */
+
+void rm_column_put(struct rm_json_writer *writer, const struct rm_column_of *column,
+                   struct rm_rows_of rows)
+{
+    const char *at = (const char *)rows.first + column->offset;
+    rm_json_open_array(writer, column->key);
+    for (size_t i = 0; i < rows.count; i++, at += rows.stride) {
+        double number = load(column, at);
+        rm_json_put_double(writer, NULL, is_within(column, number) ? number : column->low);
+    }
+    rm_json_close_array(writer);
+}
+
+resmon_status rm_column_read(const struct rm_json *object, const char *part,
+                             const struct rm_column_of *column, struct rm_rows_of rows)
+{
+    const struct rm_json *array = rm_json_get(object, column->key);
+    char *at = (char *)rows.first + column->offset;
+    size_t i = 0;
+    if (rm_json_count(array) != rows.count) {
+        return rm_error(RESMON_EFORMAT, "%s%s has %zu entries instead of %zu", part, column->key,
+                        rm_json_count(array), rows.count);
+    }
+    for (const struct rm_json *e = rm_json_first(array); e != NULL; e = rm_json_next(e), i++) {
+        double number = rm_json_number(e);
+        if (!is_within(column, number)) {
+            return rm_error(RESMON_EFORMAT, "%s%s[%zu] is out of range", part, column->key, i);
+        }
+        store(column, at, number);
+        at += rows.stride;
+    }
+    return RESMON_OK;
+}
+
+bool rm_document_whole(const struct rm_json *element, double bound, uint64_t *ret_number)
+{
+    double number = rm_json_number(element);
+    bool is_whole = number >= 0.0 && number < bound && number == floor(number);
+    *ret_number = is_whole ? (uint64_t)number : 0;
+    return is_whole;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * "profile" of a run document.  Indexes must be right and columns of one length, or everybody who
+ * follows them would have to look twice: else it is RESMON_EFORMAT, with the place in the document.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "format/document_parts.h"
+
+struct reader {
+    struct resmon_run *run;
+    struct rm_run_profile *profile;
+    const char **texts;
+    size_t text_count;
+};
+
+static resmon_status out_of_memory(void)
+{
+    return rm_error(RESMON_ENOMEM, "out of memory for the stacks of a run document");
+}
+
+static resmon_status out_of_range(const char *part, const char *key, size_t index)
+{
+    return rm_error(RESMON_EFORMAT, "profile.%s%s[%zu] is out of range", part, key, index);
+}
+
+/* ---- kinds, losses, modules --------------------------------------------------------------- */
+
+static resmon_status read_kinds(struct reader *reader, const struct rm_json *profile)
+{
+    const struct rm_json *kinds = rm_json_get(profile, "kinds");
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < RM_STACK_KINDS && status == RESMON_OK; i++) {
+        const struct rm_json *one = rm_json_get(kinds, rm_stack_kind_names[i]);
+        if (one != NULL) {
+            status =
+                rm_record_read(one, RM_RECORD_stack_kind, &reader->profile->kinds[i], reader->run);
+        }
+    }
+    const struct rm_json *lost = rm_json_get(profile, "lost");
+    for (size_t i = 0; i < RM_LOSS_COUNT; i++) {
+        (void)rm_document_whole(rm_json_get(lost, rm_stack_loss_names[i]), RM_DOCUMENT_EXACT,
+                                &reader->profile->lost[i]);
+    }
+    return status;
+}
+
+static resmon_status read_modules(struct reader *reader, const struct rm_json *profile)
+{
+    struct rm_run_profile *target = reader->profile;
+    resmon_status status =
+        rm_document_read_records(reader->run, rm_json_get(profile, "modules"), RM_RECORD_module,
+                                 sizeof *target->modules, &target->modules, &target->module_count);
+    return status == RESMON_EFORMAT ? out_of_range("", "modules", target->module_count - 1)
+                                    : status;
+}
+
+static resmon_status read_texts(struct reader *reader, const struct rm_json *profile)
+{
+    const struct rm_json *array = rm_json_get(profile, "texts");
+    resmon_status status = RESMON_OK;
+    reader->texts =
+        rm_arena_alloc(&reader->run->strings, rm_json_count(array), sizeof *reader->texts);
+    if (reader->texts == NULL) {
+        return out_of_memory();
+    }
+    for (const struct rm_json *e = rm_json_first(array); e != NULL && status == RESMON_OK;
+         e = rm_json_next(e)) {
+        const char *text = rm_json_text(e);
+        text = rm_arena_text(&reader->run->strings, text != NULL ? text : "", SIZE_MAX);
+        reader->texts[reader->text_count++] = text;
+        status = text != NULL ? RESMON_OK : out_of_memory();
+    }
+    return status;
+}
+
+/* ---- places ----------------------------------------------------------------------------- */
+
+static resmon_status read_addresses(struct reader *reader, const struct rm_json *places,
+                                    size_t count)
+{
+    const struct rm_json *array = rm_json_get(places, "address");
+    struct rm_run_place *place = reader->profile->places;
+    if (rm_json_count(array) != count) {
+        return rm_error(RESMON_EFORMAT, "profile.places.address has %zu entries instead of %zu",
+                        rm_json_count(array), count);
+    }
+    for (const struct rm_json *e = rm_json_first(array); e != NULL; e = rm_json_next(e), place++) {
+        if (!rm_record_read_address(e, &place->address)) {
+            return out_of_range("places.", "address", (size_t)(place - reader->profile->places));
+        }
+    }
+    return RESMON_OK;
+}
+
+static void set_places(const struct reader *reader, const struct rm_place_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct rm_run_place *place = &reader->profile->places[i];
+        place->function = reader->texts[rows[i].function];
+        place->file = reader->texts[rows[i].file];
+        place->line = rows[i].line;
+        place->is_inlined = rows[i].is_inlined;
+        place->module = rows[i].module;
+    }
+}
+
+static resmon_status read_places(struct reader *reader, const struct rm_json *profile)
+{
+    const struct rm_json *places = rm_json_get(profile, "places");
+    struct rm_run_profile *target = reader->profile;
+    struct rm_column_of columns[RM_PLACE_COLUMNS];
+    size_t count = rm_json_count(rm_json_get(places, "function"));
+    struct rm_place_row *rows = rm_alloc(count + 1, sizeof *rows);
+    target->places = rm_arena_alloc(&reader->run->strings, count, sizeof *target->places);
+    resmon_status status = rows != NULL && target->places != NULL
+                               ? read_addresses(reader, places, count)
+                               : out_of_memory();
+    rm_document_place_columns(reader->text_count, target->module_count, columns);
+    for (size_t i = 0; i < RM_PLACE_COLUMNS && status == RESMON_OK; i++) {
+        status = rm_column_read(places, "profile.places.", &columns[i],
+                                (struct rm_rows_of){rows, count, sizeof *rows});
+    }
+    if (status == RESMON_OK) {
+        set_places(reader, rows, count);
+        target->place_count = count;
+    }
+    rm_free(rows);
+    return status;
+}
+
+/* ---- stacks ----------------------------------------------------------------------------- */
+
+/* The frames of one stack; `part` and `index` say whose, for messages. */
+static resmon_status read_frames(struct reader *reader, const struct rm_json *array,
+                                 const char *part, size_t index, uint32_t *ret_depth)
+{
+    struct rm_run_profile *target = reader->profile;
+    size_t depth = 0;
+    if (rm_json_count(array) > RM_DOCUMENT_DEPTH) {
+        return rm_error(RESMON_EFORMAT, "profile.%s[%zu] is deeper than %u frames", part, index,
+                        RM_DOCUMENT_DEPTH);
+    }
+    for (const struct rm_json *e = rm_json_first(array); e != NULL; e = rm_json_next(e)) {
+        uint64_t place;
+        if (!rm_document_whole(e, (double)target->place_count, &place)) {
+            return rm_error(RESMON_EFORMAT, "profile.%s[%zu], frame %zu, is out of range", part,
+                            index, depth);
+        }
+        target->frames[target->frame_count++] = (uint32_t)place;
+        depth++;
+    }
+    *ret_depth = (uint32_t)depth;
+    return RESMON_OK;
+}
+
+static resmon_status read_heads(struct reader *reader, const struct rm_json *stacks)
+{
+    struct rm_run_profile *target = reader->profile;
+    const struct rm_json *frames = rm_json_get(stacks, "frames");
+    size_t i = 0;
+    for (const struct rm_json *e = rm_json_first(frames); e != NULL; e = rm_json_next(e), i++) {
+        target->stacks[i].first = target->frame_count;
+        resmon_status status = read_frames(reader, e, "stacks.frames", i, &target->stacks[i].depth);
+        if (status != RESMON_OK) {
+            return status;
+        }
+    }
+    struct rm_column_of columns[RM_STACK_COLUMNS];
+    const struct rm_rows_of rows = {target->stacks, target->stack_count, sizeof *target->stacks};
+    resmon_status status = RESMON_OK;
+    rm_document_stack_columns(reader->run, columns);
+    for (i = 0; i < RM_STACK_COLUMNS && status == RESMON_OK; i++) {
+        status = rm_column_read(stacks, "profile.stacks.", &columns[i], rows);
+    }
+    return status;
+}
+
+/* Errors that are not told are of samples that weigh the same. */
+static void guess_errors(struct rm_run_profile *target)
+{
+    for (size_t i = 0; i < target->stack_count * RM_STACK_KINDS; i++) {
+        struct rm_run_stack *stack = &target->stacks[i / RM_STACK_KINDS];
+        size_t kind = i % RM_STACK_KINDS;
+        double samples = (double)stack->samples[kind];
+        stack->error[kind] = samples > 0.0 ? stack->weight[kind] / sqrt(samples) : 0.0;
+    }
+}
+
+static resmon_status read_weight(struct reader *reader, const struct rm_json *object,
+                                 const struct rm_weight_column *weight)
+{
+    struct rm_run_profile *target = reader->profile;
+    const struct rm_rows_of rows = {target->stacks, target->stack_count, sizeof *target->stacks};
+    char part[64];
+    resmon_status status = RESMON_OK;
+    (void)snprintf(part, sizeof part, "profile.stacks.%s.", weight->key);
+    for (size_t kind = 0; kind < RM_STACK_KINDS && status == RESMON_OK; kind++) {
+        struct rm_column_of column = weight->of;
+        column.key = rm_stack_kind_names[kind];
+        column.offset = (uint16_t)(column.offset + kind * column.bytes);
+        status = rm_column_read(object, part, &column, rows);
+    }
+    return status;
+}
+
+/* Errors come last. */
+static resmon_status read_weights(struct reader *reader, const struct rm_json *stacks)
+{
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < RM_WEIGHT_COLUMNS && status == RESMON_OK; i++) {
+        const struct rm_json *object = rm_json_get(stacks, rm_document_weights[i].key);
+        if (object == NULL && i == RM_WEIGHT_COLUMNS - 1) {
+            guess_errors(reader->profile);
+        } else {
+            status = read_weight(reader, object, &rm_document_weights[i]);
+        }
+    }
+    return status;
+}
+
+static resmon_status read_stacks(struct reader *reader, const struct rm_json *profile)
+{
+    const struct rm_json *stacks = rm_json_get(profile, "stacks");
+    struct rm_run_profile *target = reader->profile;
+    size_t count = rm_json_count(rm_json_get(stacks, "frames"));
+    target->stacks = rm_arena_alloc(&reader->run->strings, count, sizeof *target->stacks);
+    if (target->stacks == NULL) {
+        return out_of_memory();
+    }
+    target->stack_count = count;
+    resmon_status status = read_heads(reader, stacks);
+    return status == RESMON_OK ? read_weights(reader, stacks) : status;
+}
+
+/* ---- the peak --------------------------------------------------------------------------- */
+
+static resmon_status read_peak_thread(struct reader *reader, const struct rm_json *object,
+                                      size_t index, struct rm_run_peak_stack *thread)
+{
+    resmon_status status = rm_record_read(object, RM_RECORD_peak_thread, thread, reader->run);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    /* What was stored, and not what was said first: a hostile document has a key twice. */
+    if (rm_json_get(object, "scope") == NULL || thread->scope < -1 ||
+        thread->scope >= (int64_t)reader->run->scope_count) {
+        return rm_error(RESMON_EFORMAT, "profile.peak.threads[%zu].scope is out of range", index);
+    }
+    thread->first = reader->profile->frame_count;
+    return read_frames(reader, rm_json_get(object, "frames"), "peak.threads", index,
+                       &thread->depth);
+}
+
+static resmon_status read_peak(struct reader *reader, const struct rm_json *profile)
+{
+    const struct rm_json *object = rm_json_get(profile, "peak");
+    const struct rm_json *threads = rm_json_get(object, "threads");
+    struct rm_run_peak *peak = &reader->profile->peak;
+    if (!rm_json_is_object(object)) {
+        return RESMON_OK;
+    }
+    resmon_status status = rm_record_read(object, RM_RECORD_peak, peak, reader->run);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (rm_json_get(object, "t_ns") == NULL || peak->t_ns < 0 ||
+        (double)peak->t_ns >= RM_DOCUMENT_HEAVIEST) {
+        return rm_error(RESMON_EFORMAT, "profile.peak.t_ns is out of range");
+    }
+    bool is_known = rm_json_get(object, "highest_t_ns") != NULL && peak->highest_t_ns >= 0;
+    peak->highest_t_ns = is_known ? peak->highest_t_ns : -1;
+    peak->stacks =
+        rm_arena_alloc(&reader->run->strings, rm_json_count(threads), sizeof *peak->stacks);
+    if (peak->stacks == NULL) {
+        return out_of_memory();
+    }
+    for (const struct rm_json *e = rm_json_first(threads); e != NULL; e = rm_json_next(e)) {
+        status = read_peak_thread(reader, e, peak->stack_count, &peak->stacks[peak->stack_count]);
+        if (status != RESMON_OK) {
+            return status;
+        }
+        peak->stack_count++;
+    }
+    return RESMON_OK;
+}
+
+/* ---- together --------------------------------------------------------------------------- */
+
+/* Frames of all stacks, and of the threads at the peak. */
+static size_t count_frames(const struct rm_json *profile)
+{
+    const struct rm_json *stacks = rm_json_get(rm_json_get(profile, "stacks"), "frames");
+    const struct rm_json *threads = rm_json_get(rm_json_get(profile, "peak"), "threads");
+    size_t count = 0;
+    for (const struct rm_json *e = rm_json_first(stacks); e != NULL; e = rm_json_next(e)) {
+        count += rm_json_count(e);
+    }
+    for (const struct rm_json *e = rm_json_first(threads); e != NULL; e = rm_json_next(e)) {
+        count += rm_json_count(rm_json_get(e, "frames"));
+    }
+    return count;
+}
+
+static resmon_status make_room(struct reader *reader, const struct rm_json *profile)
+{
+    reader->profile->frames = rm_arena_alloc(&reader->run->strings, count_frames(profile),
+                                             sizeof *reader->profile->frames);
+    return reader->profile->frames != NULL ? RESMON_OK : out_of_memory();
+}
+
+/* In this order: indexes are of what was read before. */
+static resmon_status (*const parts[])(struct reader *reader, const struct rm_json *profile) = {
+    make_room, read_kinds, read_modules, read_texts, read_places, read_stacks, read_peak,
+};
+
+resmon_status rm_document_read_profile(struct resmon_run *run, const struct rm_json *document)
+{
+    struct reader reader = {.run = run, .profile = &run->profile};
+    const struct rm_json *profile = rm_json_get(document, "profile");
+    resmon_status status = RESMON_OK;
+    if (profile == NULL) {
+        return RESMON_OK;
+    }
+    if (!rm_json_is_object(profile)) {
+        return rm_error(RESMON_EFORMAT, "profile is no object");
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(parts) && status == RESMON_OK; i++) {
+        status = parts[i](&reader, profile);
+    }
+    return status;
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Run document -> run.  A document is outside input: what is missing or of another type is left
+ * empty or NaN, and a number that its type cannot hold is 0.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "format/document.h"
+#include "format/document_parts.h"
+#include "format/json.h"
+#include "run/scope_names.h"
+
+static resmon_status out_of_memory(void)
+{
+    return rm_error(RESMON_ENOMEM, "out of memory for a run document");
+}
+
+/* ---- records ---------------------------------------------------------------------------- */
+
+resmon_status rm_document_read_records(struct resmon_run *run, const struct rm_json *array,
+                                       enum rm_record_name name, size_t bytes, void *ret_list,
+                                       size_t *ret_count)
+{
+    char *list = rm_arena_alloc(&run->strings, rm_json_count(array), bytes);
+    resmon_status status = list != NULL ? RESMON_OK : out_of_memory();
+    size_t count = 0;
+    memcpy(ret_list, &list, sizeof list);
+    for (const struct rm_json *e = rm_json_first(array); e != NULL && status == RESMON_OK;
+         e = rm_json_next(e)) {
+        status = rm_record_read(e, name, list + count++ * bytes, run);
+    }
+    *ret_count = count;
+    return status;
+}
+
+#define READ_RECORDS(run, array, name, list, count) \
+    rm_document_read_records(run, array, name, sizeof *(run)->list, &(run)->list, &(run)->count)
+
+/* ---- parts ------------------------------------------------------------------------------ */
+
+/* Members of "run" that are fields of the run itself, not facts. */
+static bool is_field(const char *group, const char *key)
+{
+    return strcmp(group, "run") == 0 && (strcmp(key, "end") == 0 || strcmp(key, "usage") == 0 ||
+                                         rm_record_has_key(RM_RECORD_run, key));
+}
+
+static size_t count_members(const struct rm_json *object)
+{
+    size_t count = 0;
+    for (const struct rm_json *m = rm_json_first_member(object); m != NULL; m = rm_json_next(m)) {
+        count++;
+    }
+    return count;
+}
+
+static resmon_status read_fact(struct resmon_run *run, const char *group,
+                               const struct rm_json *member)
+{
+    char number[RM_FACT_NUMBER_BYTES];
+    const char *value = rm_json_text(member);
+    double numeric = rm_json_number(member);
+    struct rm_fact *fact = &run->facts[run->fact_count];
+    fact->kind = value != NULL ? RM_FACT_TEXT : RM_FACT_NUMBER;
+    if (value == NULL) {
+        if (!isfinite(numeric) || fabs(numeric) >= RM_FACT_NUMBER_LIMIT) {
+            return RESMON_OK; /* nothing that this library writes */
+        }
+        rm_facts_print_number(numeric, number);
+        value = number;
+    }
+    fact->group = group;
+    fact->key = rm_arena_text(&run->strings, rm_json_key(member), SIZE_MAX);
+    fact->value = rm_arena_text(&run->strings, value, SIZE_MAX);
+    if (fact->key == NULL || fact->value == NULL) {
+        return out_of_memory();
+    }
+    run->fact_count++;
+    return RESMON_OK;
+}
+
+static resmon_status read_facts(struct resmon_run *run, const struct rm_json *document)
+{
+    static const char *const groups[] = {"run", "machine", "job", "settings", "energy"};
+    size_t count = 0;
+    for (size_t i = 0; i < RM_ARRAY_LEN(groups); i++) {
+        count += count_members(rm_json_get(document, groups[i]));
+    }
+    run->facts = rm_arena_alloc(&run->strings, count, sizeof *run->facts);
+    if (run->facts == NULL) {
+        return out_of_memory();
+    }
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < RM_ARRAY_LEN(groups); i++) {
+        const struct rm_json *member = rm_json_first_member(rm_json_get(document, groups[i]));
+        for (; member != NULL && status == RESMON_OK; member = rm_json_next(member)) {
+            if (!is_field(groups[i], rm_json_key(member))) {
+                status = read_fact(run, groups[i], member);
+            }
+        }
+    }
+    return status;
+}
+
+static resmon_status read_run(struct resmon_run *run, const struct rm_json *document)
+{
+    const struct rm_json *object = rm_json_get(document, "run");
+    resmon_status status = rm_record_read(object, RM_RECORD_run, &run->info, run);
+    if (status == RESMON_OK) {
+        status = rm_record_read(rm_json_get(object, "end"), RM_RECORD_end, &run->end, run);
+    }
+    return status == RESMON_OK
+               ? rm_record_read(rm_json_get(object, "usage"), RM_RECORD_usage, &run->usage, run)
+               : status;
+}
+
+static resmon_status read_processes(struct resmon_run *run, const struct rm_json *document)
+{
+    return READ_RECORDS(run, rm_json_get(document, "processes"), RM_RECORD_process, processes,
+                        process_count);
+}
+
+static resmon_status read_sources(struct resmon_run *run, const struct rm_json *document)
+{
+    return READ_RECORDS(run, rm_json_get(document, "sources"), RM_RECORD_source, sources,
+                        source_count);
+}
+
+static resmon_status read_columns(struct resmon_run *run, const struct rm_json *document)
+{
+    return READ_RECORDS(run, rm_json_get(document, "columns"), RM_RECORD_column, columns,
+                        column_count);
+}
+
+static resmon_status read_summary(struct resmon_run *run, const struct rm_json *document)
+{
+    const struct rm_json *array = rm_json_get(rm_json_get(document, "summary"), "columns");
+    const struct rm_json *element = rm_json_first(array);
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < run->column_count && status == RESMON_OK; i++) {
+        status = rm_record_read(element, RM_RECORD_statistics, &run->columns[i], run);
+        element = element != NULL ? rm_json_next(element) : NULL;
+    }
+    return status;
+}
+
+static resmon_status read_tags(struct resmon_run *run, const struct rm_json *document)
+{
+    return READ_RECORDS(run, rm_json_get(document, "tags"), RM_RECORD_tag, tags, tag_count);
+}
+
+static resmon_status read_lines(struct resmon_run *run, const struct rm_json *document)
+{
+    return READ_RECORDS(run, rm_json_get(document, "lines"), RM_RECORD_line, lines, line_count);
+}
+
+static resmon_status read_accounts(struct resmon_run *run, const struct rm_json *document)
+{
+    resmon_status status =
+        rm_record_read(rm_json_get(document, "overhead"), RM_RECORD_overhead, &run->info, run);
+    if (status == RESMON_OK) {
+        status =
+            rm_record_read(rm_json_get(document, "dropped"), RM_RECORD_dropped, &run->info, run);
+    }
+    rm_run_sum_costs(&run->info);
+    return status;
+}
+
+/* What is no count at all is 0. */
+static uint64_t count_of_number(double number)
+{
+    return number >= 0.0 && number < 0x1p63 ? (uint64_t)number : 0;
+}
+
+/* ---- series ----------------------------------------------------------------------------- */
+
+static void read_numbers(double *target, size_t count, const struct rm_json *array)
+{
+    const struct rm_json *element = rm_json_first(array);
+    for (size_t i = 0; i < count; i++) {
+        target[i] = element != NULL ? rm_json_number(element) : RM_NAN;
+        element = element != NULL ? rm_json_next(element) : NULL;
+    }
+}
+
+static resmon_status read_times(struct resmon_run *run, const struct rm_json *series)
+{
+    size_t rows = rm_json_count(rm_json_get(series, "t_last_ns"));
+    double *numbers = rm_arena_alloc(&run->strings, rows, sizeof *numbers);
+    run->t_first = rm_arena_alloc(&run->strings, rows, sizeof *run->t_first);
+    run->t_last = rm_arena_alloc(&run->strings, rows, sizeof *run->t_last);
+    run->row_samples = rm_arena_alloc(&run->strings, rows, sizeof *run->row_samples);
+    if (numbers == NULL || run->t_first == NULL || run->t_last == NULL ||
+        run->row_samples == NULL) {
+        return out_of_memory();
+    }
+    run->row_count = rows;
+    read_numbers(numbers, rows, rm_json_get(series, "t_first_ns"));
+    for (size_t i = 0; i < rows; i++) {
+        run->t_first[i] = (int64_t)count_of_number(numbers[i]);
+    }
+    read_numbers(numbers, rows, rm_json_get(series, "t_last_ns"));
+    for (size_t i = 0; i < rows; i++) {
+        run->t_last[i] = (int64_t)count_of_number(numbers[i]);
+    }
+    read_numbers(numbers, rows, rm_json_get(series, "samples"));
+    for (size_t i = 0; i < rows; i++) {
+        run->row_samples[i] = count_of_number(numbers[i]);
+    }
+    return RESMON_OK;
+}
+
+/* Every series must have all its numbers: a document that only claims many columns and rows must
+ * not cost more memory than its text. */
+static resmon_status check_series(const struct resmon_run *run, const struct rm_json *columns)
+{
+    if (run->row_count > 0 && rm_json_count(columns) != run->column_count) {
+        return rm_error(RESMON_EFORMAT, "series.columns has %zu entries; columns has %zu",
+                        rm_json_count(columns), run->column_count);
+    }
+    size_t c = 0;
+    for (const struct rm_json *e = rm_json_first(columns); e != NULL && run->row_count > 0;
+         e = rm_json_next(e), c++) {
+        for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
+            size_t count = rm_json_count(rm_json_get(e, rm_series_names[kind]));
+            if (count != run->row_count) {
+                return rm_error(RESMON_EFORMAT, "series.columns[%zu].%s has %zu numbers, not %zu",
+                                c, rm_series_names[kind], count, run->row_count);
+            }
+        }
+    }
+    return RESMON_OK;
+}
+
+static resmon_status read_series(struct resmon_run *run, const struct rm_json *document)
+{
+    const struct rm_json *series = rm_json_get(document, "series");
+    resmon_status status = read_times(run, series);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const struct rm_json *columns = rm_json_get(series, "columns");
+    status = check_series(run, columns);
+    if (status != RESMON_OK || run->row_count == 0) {
+        return status;
+    }
+    run->values = rm_arena_alloc(&run->strings, run->row_count * RM_SERIES_KINDS,
+                                 run->column_count * sizeof *run->values);
+    if (run->values == NULL) {
+        return out_of_memory();
+    }
+    size_t c = 0;
+    for (const struct rm_json *e = rm_json_first(columns); e != NULL; e = rm_json_next(e), c++) {
+        for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
+            read_numbers(rm_run_series(run, c, kind), run->row_count,
+                         rm_json_get(e, rm_series_names[kind]));
+        }
+    }
+    return RESMON_OK;
+}
+
+/* ---- scopes ----------------------------------------------------------------------------- */
+
+static size_t count_scopes(const struct rm_json *array, uint32_t depth)
+{
+    size_t count = 0;
+    for (const struct rm_json *e = rm_json_first(array); e != NULL && depth <= RM_MAX_DEPTH;
+         e = rm_json_next(e)) {
+        count += 1 + count_scopes(rm_json_get(e, "children"), depth + 1);
+    }
+    return count;
+}
+
+static resmon_status read_counters(struct resmon_run *run, const struct rm_json *document)
+{
+    resmon_status status = READ_RECORDS(run, rm_json_get(document, "counters"), RM_RECORD_counter,
+                                        counters, counter_count);
+    run->counter_count =
+        run->counter_count < RM_SCOPE_COUNTERS ? run->counter_count : RM_SCOPE_COUNTERS;
+    return status;
+}
+
+static resmon_status read_scope(struct resmon_run *run, resmon_run_scope *scope,
+                                const struct rm_json *object)
+{
+    resmon_status status = rm_record_read(object, RM_RECORD_scope, scope, run);
+    if (isnan(scope->concurrent_ns)) {
+        scope->concurrent_ns = 0.0; /* documents of before have it only where there is some */
+    }
+    if (scope->counters == NULL) {
+        scope->counter_calls = 0; /* where there are calls, there are counters */
+    }
+    return status;
+}
+
+static resmon_status read_scope_list(struct resmon_run *run, const struct rm_json *array,
+                                     int64_t parent, uint32_t depth)
+{
+    resmon_status status = RESMON_OK;
+    for (const struct rm_json *e = rm_json_first(array);
+         e != NULL && depth <= RM_MAX_DEPTH && status == RESMON_OK; e = rm_json_next(e)) {
+        int64_t own = (int64_t)run->scope_count++;
+        resmon_run_scope *scope = &run->scopes[own];
+        status = read_scope(run, scope, e);
+        scope->parent = parent;
+        scope->depth = depth;
+        if (status == RESMON_OK) {
+            status = read_scope_list(run, rm_json_get(e, "children"), own, depth + 1);
+        }
+    }
+    return status;
+}
+
+static resmon_status read_scopes(struct resmon_run *run, const struct rm_json *document)
+{
+    const struct rm_json *array = rm_json_get(document, "scopes");
+    run->scopes = rm_arena_alloc(&run->strings, count_scopes(array, 0), sizeof *run->scopes);
+    return run->scopes != NULL ? read_scope_list(run, array, -1, 0) : out_of_memory();
+}
+
+/* ---- events ----------------------------------------------------------------------------- */
+
+static resmon_status read_event_texts(struct resmon_run *run, const struct rm_json *events)
+{
+    const struct rm_json *names = rm_json_get(events, "names");
+    resmon_status status =
+        READ_RECORDS(run, rm_json_get(events, "threads"), RM_RECORD_thread, threads, thread_count);
+    run->event_names =
+        rm_arena_alloc(&run->strings, rm_json_count(names), sizeof *run->event_names);
+    if (status != RESMON_OK || run->event_names == NULL) {
+        return status != RESMON_OK ? status : out_of_memory();
+    }
+    for (const struct rm_json *e = rm_json_first(names); e != NULL; e = rm_json_next(e)) {
+        const char *name = rm_json_text(e);
+        const char *copy = rm_arena_text(&run->strings, name != NULL ? name : "", SIZE_MAX);
+        if (copy == NULL) {
+            return out_of_memory();
+        }
+        run->event_names[run->event_name_count++] = copy;
+    }
+    return status;
+}
+
+static resmon_status read_events(struct resmon_run *run, const struct rm_json *document)
+{
+    const struct rm_json *events = rm_json_get(document, "events");
+    struct rm_column_of columns[RM_EVENT_COLUMNS];
+    if (events == NULL || rm_json_get(events, "name") == NULL) {
+        return RESMON_OK;
+    }
+    run->keeps_events = 1;
+    resmon_status status = read_event_texts(run, events);
+    size_t count = rm_json_count(rm_json_get(events, "name"));
+    run->events = rm_arena_alloc(&run->strings, count, sizeof *run->events);
+    if (status != RESMON_OK || run->events == NULL) {
+        return status != RESMON_OK ? status : out_of_memory();
+    }
+    rm_document_event_columns(run, columns);
+    for (size_t i = 0; i < RM_EVENT_COLUMNS && status == RESMON_OK; i++) {
+        status = rm_column_read(events, "events.", &columns[i],
+                                (struct rm_rows_of){run->events, count, sizeof *run->events});
+    }
+    run->event_count = status == RESMON_OK ? count : 0;
+    rm_run_sort_events(run);
+    return status;
+}
+
+/* In this order: statistics and series go into the columns, counts are of counters. */
+static resmon_status (*const parts[])(struct resmon_run *run, const struct rm_json *document) = {
+    read_run,       read_facts,
+    read_processes, read_sources,
+    read_columns,   read_summary,
+    read_series,    read_tags,
+    read_counters,  read_scopes,
+    read_accounts,  read_events,
+    read_lines,     rm_document_read_profile,
+};
+
+static resmon_status check_format(const struct rm_json *document)
+{
+    const char *format = rm_json_text(rm_json_get(document, "format"));
+    double version = rm_json_number(rm_json_get(document, "version"));
+    if (format == NULL || strcmp(format, RM_DOCUMENT_FORMAT) != 0) {
+        return rm_error(RESMON_EFORMAT, "the JSON is not a run document: \"format\" is not \"%s\"",
+                        RM_DOCUMENT_FORMAT);
+    }
+    if (!(version == RM_DOCUMENT_VERSION)) {
+        return rm_error(RESMON_EVERSION,
+                        "a run document of version %g; this libresmon reads version %d", version,
+                        RM_DOCUMENT_VERSION);
+    }
+    return RESMON_OK;
+}
+
+static resmon_status read_document(const struct rm_json *document, struct resmon_run **ret_run)
+{
+    resmon_status status = check_format(document);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct resmon_run *run = rm_run_new();
+    if (run == NULL) {
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(parts) && status == RESMON_OK; i++) {
+        status = parts[i](run, document);
+    }
+    if (status == RESMON_OK) {
+        status = rm_scope_names_sum(run);
+    }
+    if (status != RESMON_OK) {
+        rm_run_free(run);
+        return status;
+    }
+    *ret_run = run;
+    return RESMON_OK;
+}
+
+resmon_status rm_document_parse(const char *text, size_t length, struct resmon_run **ret_run)
+{
+    struct rm_json *document = NULL;
+    resmon_status status = rm_json_parse(text, length, &document);
+    if (status == RESMON_OK) {
+        status = read_document(document, ret_run);
+    }
+    rm_json_free(document);
+    return status;
+}

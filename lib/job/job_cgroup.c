@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/job_cgroup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "os/dir.h"
+
+#define MOST_DEPTH   6U /* of a group of a job, below the mount point */
+#define LONGEST_ID   128U
+#define LONGEST_NAME 192U
+
+/*
+ * Names of groups of jobs, with %s for the id:
+ *
+ *   Slurm   system.slice/slurmstepd.scope/job_7 (version 2), memory/slurm/uid_0/job_7 (version 1):
+ *           slurm.schedmd.com/cgroup_v2.html, cgroups.html
+ *   PBS     pbs_jobs.service/jobid/7.server: hook pbs_cgroups of OpenPBS
+ *   LSF     lsf/CLUSTER/job.7.1234.1700000000: LSF_PROCESS_TRACKING
+ */
+static const struct pattern {
+    const char *format;
+    bool is_start; /* of a longer name */
+} patterns[] = {{"job_%s", false}, {"job.%s.", true}, {"%s.", true}, {"%s", false}};
+
+struct search {
+    const struct rm_root *root;
+    char names[RM_ARRAY_LEN(patterns)][LONGEST_NAME];
+    char path[RM_FILE_PATH_BYTES];
+    unsigned depth;
+    bool is_found;
+};
+
+static bool is_of_job(const struct search *search, const char *name)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(patterns); i++) {
+        size_t length = strlen(search->names[i]);
+        bool begins = strncmp(name, search->names[i], length) == 0;
+        if (begins && (patterns[i].is_start || name[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ids of LSF and PBS are numbers as any other: only groups that the batch system keeps. */
+static bool is_of_batch_system(const char *path)
+{
+    static const char *const words[] = {"/slurm", "_slurmstepd.scope", "/pbs_jobs", "/lsf/"};
+    for (size_t i = 0; i < RM_ARRAY_LEN(words); i++) {
+        if (strstr(path, words[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool look_at(void *context, const char *name)
+{
+    struct search *search = context;
+    size_t length = strlen(search->path);
+    size_t room = sizeof search->path - length;
+    int added = snprintf(search->path + length, room, "/%s", name);
+    if (added < 0 || (size_t)added >= room) {
+        search->path[length] = '\0';
+        return true;
+    }
+    search->is_found = is_of_batch_system(search->path) && is_of_job(search, name);
+    if (!search->is_found && search->depth < MOST_DEPTH) {
+        search->depth++;
+        (void)rm_dir_visit_below(search->root, search->path, look_at, search);
+        search->depth--;
+    }
+    if (!search->is_found) {
+        search->path[length] = '\0';
+    }
+    return !search->is_found;
+}
+
+static resmon_status find(struct search *search, struct rm_scratch *scratch, const char *id)
+{
+    struct rm_cgroup own;
+    resmon_status status = rm_cgroup_find(&own, search->root, scratch, "proc/self");
+    if (status != RESMON_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < RM_CGROUP_CONTROLLERS && !search->is_found; i++) {
+        const struct rm_cgroup_place *place = &own.places[i];
+        if (place->version != 0) {
+            (void)snprintf(search->path, sizeof search->path, "%.*s", (int)place->mount_length,
+                           place->path);
+            (void)rm_dir_visit_below(search->root, search->path, look_at, search);
+        }
+    }
+    return search->is_found
+               ? RESMON_OK
+               : rm_error(RESMON_ENOENT,
+                          "there is no control group of a job %s on this node (Slurm, PBS, LSF)",
+                          id);
+}
+
+resmon_status rm_job_cgroup(const char *fs_root, const char *id, char ret_path[RM_FILE_PATH_BYTES])
+{
+    struct rm_root root;
+    struct rm_scratch scratch = {0};
+    struct search search = {.root = &root};
+    if (id[0] == '\0' || strlen(id) > LONGEST_ID || strchr(id, '/') != NULL) {
+        return rm_error(RESMON_EINVAL, "'%.64s' is no id of a job", id);
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(patterns); i++) {
+        char *name = search.names[i];
+        const char *mark = strstr(patterns[i].format, "%s");
+        (void)snprintf(name, LONGEST_NAME, "%.*s%s%s", (int)(mark - patterns[i].format),
+                       patterns[i].format, id, mark + 2);
+    }
+    resmon_status status = rm_root_open(&root, fs_root);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    status = rm_scratch_init(&scratch);
+    status = status == RESMON_OK ? find(&search, &scratch, id) : status;
+    if (status == RESMON_OK) {
+        (void)snprintf(ret_path, RM_FILE_PATH_BYTES, "/%.*s", RM_FILE_PATH_BYTES - 2, search.path);
+    }
+    rm_scratch_free(&scratch);
+    rm_root_close(&root);
+    return status;
+}

@@ -1,0 +1,727 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE              /* secure_getenv */
+#define CURL_DISABLE_DEPRECATION /* options that every libcurl knows, and not only the latest */
+#include "net/http.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <resmon/version.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/deadline.h"
+#include "base/fault.h"
+#include "base/fork.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "net/connections.h"
+#include "os/library.h"
+#include "os/signal_guard.h"
+
+#define CONNECT_NS     (10 * RM_NS_PER_S)
+#define LOOK_ROUND_MS  100 /* how soon a new deadline, or the program's end, is noticed */
+#define MOST_REDIRECTS 5
+#define LONGEST_WAIT_S 120.0
+
+/* ---- libcurl ---------------------------------------------------------------------------- */
+
+/* The functions of libcurl, by its own declarations. */
+static struct {
+    CURLcode (*global_init)(long flags);
+    CURL *(*easy_init)(void);
+    CURL *(*easy_duphandle)(CURL *easy);
+    CURLcode (*easy_setopt)(CURL *easy, CURLoption option, ...);
+    CURLcode (*easy_getinfo)(CURL *easy, CURLINFO info, ...);
+    const char *(*easy_strerror)(CURLcode code);
+    void (*easy_cleanup)(CURL *easy);
+    CURLM *(*multi_init)(void);
+    CURLMcode (*multi_add_handle)(CURLM *multi, CURL *easy);
+    CURLMcode (*multi_remove_handle)(CURLM *multi, CURL *easy);
+    CURLMcode (*multi_perform)(CURLM *multi, int *running);
+    CURLMcode (*multi_poll)(CURLM *multi, struct curl_waitfd fds[], unsigned count, int timeout_ms,
+                            int *ready);
+    CURLMsg *(*multi_info_read)(CURLM *multi, int *left);
+    CURLMcode (*multi_cleanup)(CURLM *multi);
+    struct curl_slist *(*slist_append)(struct curl_slist *list, const char *text);
+    void (*slist_free_all)(struct curl_slist *list);
+} curl;
+
+static const struct rm_library_function functions[] = {
+    {"curl_global_init", &curl.global_init},
+    {"curl_easy_init", &curl.easy_init},
+    {"curl_easy_duphandle", &curl.easy_duphandle},
+    {"curl_easy_setopt", &curl.easy_setopt},
+    {"curl_easy_getinfo", &curl.easy_getinfo},
+    {"curl_easy_strerror", &curl.easy_strerror},
+    {"curl_easy_cleanup", &curl.easy_cleanup},
+    {"curl_multi_init", &curl.multi_init},
+    {"curl_multi_add_handle", &curl.multi_add_handle},
+    {"curl_multi_remove_handle", &curl.multi_remove_handle},
+    {"curl_multi_perform", &curl.multi_perform},
+    {"curl_multi_poll", &curl.multi_poll},
+    {"curl_multi_info_read", &curl.multi_info_read},
+    {"curl_multi_cleanup", &curl.multi_cleanup},
+    {"curl_slist_append", &curl.slist_append},
+    {"curl_slist_free_all", &curl.slist_free_all},
+};
+
+static pthread_once_t load_once = PTHREAD_ONCE_INIT;
+static char load_error[256]; /* "": loaded */
+
+/* Exchanges now under way, and whether the program ends: atomic, and each is written before the
+ * other is read, so that no exchange begins unseen. */
+static int active;
+static bool is_exiting;
+/* Of these, on this thread: it may exit in a signal handler. */
+static RM_THREAD_LOCAL int own_active;
+
+static bool begin_exchange(void)
+{
+    (void)__atomic_add_fetch(&active, 1, __ATOMIC_SEQ_CST);
+    own_active++;
+    return !__atomic_load_n(&is_exiting, __ATOMIC_SEQ_CST);
+}
+
+static void end_exchange(void)
+{
+    own_active--;
+    (void)__atomic_sub_fetch(&active, 1, __ATOMIC_SEQ_CST);
+}
+
+/* In the child of a fork, the threads that they were on are not. */
+static void forget_exchanges(void)
+{
+    RM_STORE(&active, own_active);
+}
+
+static const struct rm_fork_part at_fork = {.in_child = forget_exchanges};
+
+/* Libraries below libcurl tidy up in exit handlers; no exchange may be in them by then.  Ours is
+ * registered after theirs, and so runs before. */
+static void end_exchanges(void)
+{
+    const struct timespec pause = {0, 5 * RM_NS_PER_MS};
+    __atomic_store_n(&is_exiting, true, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < 400 && __atomic_load_n(&active, __ATOMIC_SEQ_CST) > own_active; i++) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+static void load(void)
+{
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
+    static const struct rm_library library = {
+        .what = "libcurl (7.66 or later; Debian: libcurl4)",
+        .names = names,
+        .functions = functions,
+        .function_count = RM_ARRAY_LEN(functions),
+    };
+    if (rm_library_load(&library) != RESMON_OK) {
+        (void)rm_text_set(load_error, sizeof load_error, resmon_last_error());
+        return;
+    }
+    if (curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        (void)snprintf(load_error, sizeof load_error, "libcurl cannot be initialised");
+        return;
+    }
+    rm_fork_take_part(RM_FORK_HTTP, &at_fork);
+    (void)atexit(end_exchanges);
+}
+
+/* ---- a client --------------------------------------------------------------------------- */
+
+struct rm_http {
+    CURL *easy;
+    CURLM *multi; /* with its connections; NULL between a sink's calls */
+    struct curl_slist *headers;
+    char *extra_header;
+    int64_t timeout_ns;
+    unsigned retries;
+    double backoff_s, jitter_s;
+    bool ignores_retry_after;
+    uint64_t random;
+    struct rm_http_reply *reply; /* of the exchange under way */
+    bool lacks_memory;           /* for it */
+    struct rm_connections connections;
+    char error[CURL_ERROR_SIZE];
+    char trouble[160]; /* how the exchange before failed; "": it did not */
+};
+
+#define SET(http, option, value) (curl.easy_setopt((http)->easy, (option), (value)) == CURLE_OK)
+
+/* The reply grows up to its bound; past it, the transfer ends. */
+static size_t receive(char *bytes, size_t size, size_t count, void *context)
+{
+    struct rm_http *http = context;
+    struct rm_http_reply *reply = http->reply;
+    size_t length = size * count;
+    if (length > RM_HTTP_LARGEST_REPLY - reply->length) {
+        return 0;
+    }
+    size_t needed = reply->length + length + 1;
+    if (needed > reply->capacity) {
+        size_t capacity = needed < 4096 ? 4096 : 2 * needed;
+        char *body = rm_realloc(reply->body, capacity, 1);
+        if (body == NULL) {
+            http->lacks_memory = true;
+            return 0;
+        }
+        reply->body = body;
+        reply->capacity = capacity;
+    }
+    memcpy(reply->body + reply->length, bytes, length);
+    reply->length += length;
+    reply->body[reply->length] = '\0';
+    return length;
+}
+
+static bool set_credentials(struct rm_http *http, const struct rm_http_config *config)
+{
+    if (config->user != NULL && config->password != NULL) {
+        return SET(http, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC) &&
+               SET(http, CURLOPT_USERNAME, config->user) &&
+               SET(http, CURLOPT_PASSWORD, config->password);
+    }
+    if (config->bearer != NULL) {
+        return SET(http, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER) &&
+               SET(http, CURLOPT_XOAUTH2_BEARER, config->bearer);
+    }
+    return true;
+}
+
+/* RESMON_EINVAL names a file that is not there. */
+static resmon_status set_certificates(struct rm_http *http, const struct rm_http_config *config)
+{
+    struct stat info;
+    bool is_set = true;
+    const char *const files[] = {config->ca_path, config->client_cert};
+    for (size_t i = 0; i < RM_ARRAY_LEN(files); i++) {
+        if (files[i] != NULL && stat(files[i], &info) != 0) {
+            return rm_error(RESMON_EINVAL, "the certificate file %s cannot be read", files[i]);
+        }
+    }
+    if (config->ca_path != NULL && stat(config->ca_path, &info) == 0) {
+        is_set =
+            SET(http, S_ISDIR(info.st_mode) ? CURLOPT_CAPATH : CURLOPT_CAINFO, config->ca_path);
+    }
+    if (config->client_cert != NULL) {
+        is_set = is_set && SET(http, CURLOPT_SSLCERT, config->client_cert) &&
+                 SET(http, CURLOPT_SSLKEY, config->client_cert);
+    }
+    if (config->is_insecure) {
+        is_set = is_set && SET(http, CURLOPT_SSL_VERIFYPEER, 0L) &&
+                 SET(http, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+    return is_set ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
+}
+
+/* Read here, on the thread of the user, and not by libcurl on one of ours while the program may be
+ * changing its environment. */
+static bool set_proxy(struct rm_http *http, bool is_tls)
+{
+    static const char *const for_http[] = {"http_proxy", "all_proxy", "ALL_PROXY", NULL};
+    static const char *const for_https[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
+                                            NULL};
+    const char *proxy = NULL;
+    for (const char *const *name = is_tls ? for_https : for_http; *name != NULL; name++) {
+        proxy = proxy != NULL ? proxy : secure_getenv(*name);
+    }
+    const char *except = secure_getenv("no_proxy");
+    except = except != NULL ? except : secure_getenv("NO_PROXY");
+    return SET(http, CURLOPT_PROXY, proxy != NULL ? proxy : "") &&
+           SET(http, CURLOPT_NOPROXY, except != NULL ? except : "");
+}
+
+/* https stays https, over all redirects. */
+static bool set_protocols(struct rm_http *http, bool is_tls)
+{
+    long protocols = CURLPROTO_HTTPS | (is_tls ? 0L : CURLPROTO_HTTP);
+    return SET(http, CURLOPT_PROTOCOLS, protocols) && SET(http, CURLOPT_REDIR_PROTOCOLS, protocols);
+}
+
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    (void)purpose;
+    return rm_connections_open(context, address->family, address->socktype, address->protocol);
+}
+
+static int close_socket(void *context, curl_socket_t fd)
+{
+    rm_connections_close(context, fd);
+    return 0;
+}
+
+static bool set_manners(struct rm_http *http, const struct rm_http_config *config)
+{
+    char agent[64];
+    (void)snprintf(agent, sizeof agent, "libresmon/%s", resmon_version());
+    bool is_set = SET(http, CURLOPT_NOSIGNAL, 1L) && SET(http, CURLOPT_WRITEFUNCTION, receive) &&
+                  SET(http, CURLOPT_ERRORBUFFER, http->error) &&
+                  SET(http, CURLOPT_USERAGENT, agent) &&
+                  SET(http, CURLOPT_FOLLOWLOCATION, config->refuses_redirects ? 0L : 1L) &&
+                  SET(http, CURLOPT_MAXREDIRS, (long)MOST_REDIRECTS) &&
+                  SET(http, CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL) &&
+                  SET(http, CURLOPT_OPENSOCKETFUNCTION, open_socket) &&
+                  SET(http, CURLOPT_OPENSOCKETDATA, &http->connections) &&
+                  SET(http, CURLOPT_CLOSESOCKETFUNCTION, close_socket) &&
+                  SET(http, CURLOPT_CLOSESOCKETDATA, &http->connections) &&
+                  SET(http, CURLOPT_TCP_KEEPALIVE, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    (void)SET(http, CURLOPT_QUICK_EXIT, 1L); /* no waiting for a resolver that hangs */
+#endif
+    return is_set;
+}
+
+static resmon_status set_up(struct rm_http *http, const struct rm_http_config *config)
+{
+    http->easy = curl.easy_init();
+    if (http->easy == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
+    }
+    if (config->header != NULL) {
+        http->extra_header = rm_strdup(config->header);
+        if (http->extra_header == NULL) {
+            return rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
+        }
+    }
+    bool is_tls = strncmp(config->url, "https:", 6) == 0;
+    if (!set_manners(http, config) || !set_protocols(http, is_tls) || !set_proxy(http, is_tls) ||
+        !set_credentials(http, config)) {
+        return rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
+    }
+    return set_certificates(http, config);
+}
+
+resmon_status rm_http_open(const struct rm_http_config *config, struct rm_http **ret_http)
+{
+    (void)pthread_once(&load_once, load);
+    if (load_error[0] != '\0') {
+        return rm_error(RESMON_ENOTSUP, "%s", load_error);
+    }
+    struct rm_http *http = rm_alloc(1, sizeof *http);
+    if (http == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
+    }
+    http->timeout_ns = config->timeout_ns;
+    http->retries = config->retries;
+    http->backoff_s = config->backoff_s;
+    http->jitter_s = config->jitter_s;
+    http->ignores_retry_after = config->ignores_retry_after;
+    http->random = (uint64_t)rm_clock_realtime_ns() ^ (uintptr_t)http;
+    resmon_status status = set_up(http, config);
+    if (status != RESMON_OK) {
+        rm_http_close(http);
+        return status;
+    }
+    *ret_http = http;
+    return RESMON_OK;
+}
+
+/* What libcurl had open when the program closed it.  Tidying it up would say goodbye to servers and
+ * close descriptors, by numbers that may be the program's own files. */
+struct wreck {
+    struct wreck *next;
+    CURL *easy;
+    CURLM *multi;
+};
+
+static struct wreck *wrecks; /* atomic; for ever */
+
+/* Goes on with a copy of the handle, which knows its settings and no connection. */
+static void abandon(struct rm_http *http)
+{
+    struct wreck *wreck = rm_alloc(1, sizeof *wreck);
+    if (wreck != NULL) {
+        *wreck = (struct wreck){RM_LOAD(&wrecks), http->easy, http->multi};
+        while (!__atomic_compare_exchange_n(&wrecks, &wreck->next, wreck, false, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED)) {
+        }
+    }
+    http->easy = curl.easy_duphandle(http->easy);
+    http->multi = NULL;
+    http->headers = NULL; /* the other's */
+    rm_connections_end(&http->connections);
+}
+
+/* Between calls, nothing is there that a program may close and give to files of its own. */
+void rm_http_rest(struct rm_http *http)
+{
+    struct rm_signal_guard guard;
+    if (http == NULL || http->multi == NULL) {
+        return;
+    }
+    if (rm_connections_are_lost(&http->connections)) {
+        abandon(http);
+        return;
+    }
+    rm_signal_guard_begin(&guard); /* the end of TLS is written, too */
+    (void)curl.multi_cleanup(http->multi);
+    rm_signal_guard_end(&guard);
+    http->multi = NULL;
+    rm_connections_end(&http->connections);
+}
+
+void rm_http_close(struct rm_http *http)
+{
+    if (http == NULL) {
+        return;
+    }
+    rm_http_rest(http);
+    if (http->easy != NULL) {
+        curl.easy_cleanup(http->easy);
+    }
+    curl.slist_free_all(http->headers);
+    rm_free(http->extra_header);
+    rm_free(http);
+}
+
+void rm_http_reply_free(struct rm_http_reply *reply)
+{
+    rm_free(reply->body);
+    *reply = (struct rm_http_reply){0};
+}
+
+/* ---- an exchange ------------------------------------------------------------------------ */
+
+/* What a message says of a request: where it goes, without the query. */
+#define SHOWN(request) (request)->method, (int)strcspn((request)->url, "?#"), (request)->url
+
+static bool set_body(struct rm_http *http, const struct rm_http_request *request)
+{
+    bool has_body = request->body != NULL;
+    bool is_set = has_body ? SET(http, CURLOPT_POST, 1L) &&
+                                 SET(http, CURLOPT_POSTFIELDS, request->body) &&
+                                 SET(http, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->length)
+                           : SET(http, CURLOPT_HTTPGET, 1L);
+    bool is_plain = strcmp(request->method, has_body ? "POST" : "GET") == 0;
+    return is_set && SET(http, CURLOPT_CUSTOMREQUEST, is_plain ? NULL : request->method);
+}
+
+/* False: no memory.  What libcurl would do unasked (Expect: 100-continue) is turned off. */
+static bool set_headers(struct rm_http *http, const struct rm_http_request *request)
+{
+    char type[128];
+    (void)snprintf(type, sizeof type, "Content-Type: %s",
+                   request->type != NULL ? request->type : "");
+    const char *const lines[] = {"Expect:", type, http->extra_header};
+    curl.slist_free_all(http->headers);
+    http->headers = NULL;
+    for (size_t i = 0; i < RM_ARRAY_LEN(lines); i++) {
+        if (lines[i] == NULL || (i == 1 && request->type == NULL)) {
+            continue;
+        }
+        struct curl_slist *longer = curl.slist_append(http->headers, lines[i]);
+        if (longer == NULL) {
+            return false;
+        }
+        http->headers = longer;
+    }
+    return SET(http, CURLOPT_HTTPHEADER, http->headers);
+}
+
+static bool prepare(struct rm_http *http, const struct rm_http_request *request,
+                    struct rm_http_reply *reply, int64_t left_ns)
+{
+    int64_t connect_ns = left_ns < CONNECT_NS ? left_ns : CONNECT_NS;
+    http->error[0] = '\0';
+    http->reply = reply;
+    http->lacks_memory = false;
+    return SET(http, CURLOPT_URL, request->url) && SET(http, CURLOPT_WRITEDATA, http) &&
+           SET(http, CURLOPT_FRESH_CONNECT, request->is_single ? 1L : 0L) &&
+           SET(http, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect_ns / RM_NS_PER_MS) + 1) &&
+           set_body(http, request) && set_headers(http, request);
+}
+
+/* Runs the transfer until it is done (true, with its code), or until there is no time or no
+ * connection. */
+static bool run(struct rm_http *http, int64_t until_ns, CURLcode *ret_code)
+{
+    bool is_lost;
+    int running = 1;
+    int left;
+    while (!(is_lost = rm_connections_are_lost(&http->connections)) &&
+           curl.multi_perform(http->multi, &running) == CURLM_OK && running > 0) {
+        int64_t own_ns = rm_deadline_ns();
+        int64_t end_ns = until_ns < own_ns ? until_ns : own_ns;
+        int64_t left_ms = (end_ns - rm_clock_monotonic_ns()) / RM_NS_PER_MS;
+        if (left_ms <= 0 || RM_LOAD(&is_exiting)) {
+            return false;
+        }
+        (void)curl.multi_poll(http->multi, NULL, 0,
+                              left_ms < LOOK_ROUND_MS ? (int)left_ms : LOOK_ROUND_MS, NULL);
+    }
+    if (is_lost) {
+        return false;
+    }
+    const CURLMsg *message = curl.multi_info_read(http->multi, &left);
+    *ret_code =
+        message != NULL && message->msg == CURLMSG_DONE ? message->data.result : CURLE_RECV_ERROR;
+    return true;
+}
+
+static bool is_passing_code(long code)
+{
+    static const long codes[] = {408, 429, 500, 502, 503, 504};
+    for (size_t i = 0; i < RM_ARRAY_LEN(codes); i++) {
+        if (codes[i] == code) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void read_answer(struct rm_http *http, struct rm_http_reply *reply)
+{
+    long code = 0;
+    long sent = 0;
+    curl_off_t retry_after_s = 0;
+    (void)curl.easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &code);
+    (void)curl.easy_getinfo(http->easy, CURLINFO_REQUEST_SIZE, &sent);
+    (void)curl.easy_getinfo(http->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
+    reply->code = (int)code;
+    reply->is_sent = sent > 0;
+    if (!http->ignores_retry_after && retry_after_s > 0) {
+        reply->retry_after_ns =
+            retry_after_s < 86400 ? retry_after_s * RM_NS_PER_S : 86400 * RM_NS_PER_S;
+    }
+    reply->is_passing = is_passing_code(code) || (code == 413 && reply->retry_after_ns > 0);
+}
+
+/* Failures that no second attempt mends. */
+static bool is_lasting(CURLcode code)
+{
+    static const CURLcode codes[] = {
+        CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT,         CURLE_PEER_FAILED_VERIFICATION,
+        CURLE_SSL_CERTPROBLEM,      CURLE_SSL_CACERT_BADFILE,    CURLE_TOO_MANY_REDIRECTS,
+        CURLE_SSL_CIPHER,           CURLE_SSL_ISSUER_ERROR,      CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+        CURLE_WRITE_ERROR,          CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ENGINE_NOTFOUND,
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(codes); i++) {
+        if (codes[i] == code) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* libcurl quotes a proxy that it cannot read, with its credentials. */
+static const char *words_of(const struct rm_http *http, CURLcode code)
+{
+    bool is_clean = http->error[0] != '\0' && strchr(http->error, '@') == NULL;
+    return is_clean ? http->error : curl.easy_strerror(code);
+}
+
+static resmon_status explain(struct rm_http *http, const struct rm_http_request *request,
+                             CURLcode code, struct rm_http_reply *reply)
+{
+    const char *why = words_of(http, code);
+    reply->is_passing = !is_lasting(code);
+    reply->is_untrusted = code == CURLE_PEER_FAILED_VERIFICATION ||
+                          code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_CACERT_BADFILE;
+    reply->code = 0;
+    switch (code) {
+    case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL, of the answer, or of where it sends us */
+        return reply->is_sent
+                   ? rm_error(RESMON_EFORMAT,
+                              "%s %.*s: no HTTP answer, or a redirect to what is not followed: %s",
+                              SHOWN(request), why)
+                   : rm_error(RESMON_EINVAL, "%s %.*s: %s", SHOWN(request), why);
+    case CURLE_WRITE_ERROR:
+        return rm_error(RESMON_EFORMAT, "%s %.*s: the reply is longer than %zu bytes",
+                        SHOWN(request), RM_HTTP_LARGEST_REPLY);
+    case CURLE_URL_MALFORMAT:
+        return rm_error(RESMON_EINVAL, "%s %.*s: %s", SHOWN(request), why);
+    case CURLE_OPERATION_TIMEDOUT:
+        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: %s", SHOWN(request), why);
+    case CURLE_OUT_OF_MEMORY:
+        return rm_error(RESMON_ENOMEM, "%s %.*s: out of memory", SHOWN(request));
+    default:
+        return rm_error(RESMON_ENET, "%s %.*s: %s", SHOWN(request), why);
+    }
+}
+
+static void clear(struct rm_http_reply *reply)
+{
+    *reply = (struct rm_http_reply){.body = reply->body, .capacity = reply->capacity};
+    if (reply->body != NULL) {
+        reply->body[0] = '\0';
+    }
+}
+
+/* NOSIGNAL keeps libcurl from holding SIGPIPE back itself. */
+static bool run_guarded(struct rm_http *http, int64_t until_ns, CURLcode *ret_code)
+{
+    struct rm_signal_guard guard;
+    rm_signal_guard_begin(&guard);
+    bool is_done = run(http, until_ns, ret_code);
+    bool is_sound = is_done && *ret_code == CURLE_OK; /* else libcurl may have found it first */
+    if (!is_sound && rm_connections_are_lost(&http->connections)) {
+        abandon(http);
+    } else {
+        (void)curl.multi_remove_handle(http->multi, http->easy);
+    }
+    rm_signal_guard_end(&guard);
+    return is_done;
+}
+
+/* The connections are made anew with the next exchange. */
+static bool begin_connections(struct rm_http *http)
+{
+    if (http->multi == NULL) {
+        rm_connections_begin(&http->connections);
+        http->multi = curl.multi_init();
+    }
+    return http->multi != NULL;
+}
+
+/* Whether a server has seen it, nobody knows. */
+static resmon_status explain_loss(struct rm_http *http, const struct rm_http_request *request,
+                                  struct rm_http_reply *reply)
+{
+    reply->code = 0;
+    reply->is_passing = true;
+    reply->is_sent = true;
+    (void)rm_text_set(http->trouble, sizeof http->trouble, "the program closed the connection");
+    return rm_error(RESMON_ENET, "%s %.*s: %s", SHOWN(request), http->trouble);
+}
+
+static resmon_status transfer(struct rm_http *http, const struct rm_http_request *request,
+                              int64_t deadline_ns, struct rm_http_reply *reply)
+{
+    CURLcode code = CURLE_OK;
+    int64_t now_ns = rm_clock_monotonic_ns();
+    int64_t until_ns = now_ns + http->timeout_ns;
+    until_ns = until_ns < deadline_ns ? until_ns : deadline_ns;
+    if (!begin_connections(http) || !prepare(http, request, reply, until_ns - now_ns) ||
+        curl.multi_add_handle(http->multi, http->easy) != CURLM_OK) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a request");
+    }
+    bool is_done = run_guarded(http, until_ns, &code);
+    if (http->multi == NULL) {
+        return explain_loss(http, request, reply);
+    }
+    read_answer(http, reply);
+    if (!is_done) {
+        reply->code = 0;
+        reply->is_passing = true;
+        (void)snprintf(http->trouble, sizeof http->trouble, "no answer within %.3g s",
+                       (double)(rm_clock_monotonic_ns() - now_ns) / 1e9);
+        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: %s", SHOWN(request), http->trouble);
+    }
+    http->trouble[0] = '\0';
+    if (code != CURLE_OK) {
+        (void)rm_text_set(http->trouble, sizeof http->trouble, words_of(http, code));
+    } else if (reply->code >= 400) {
+        (void)snprintf(http->trouble, sizeof http->trouble, "HTTP %d", reply->code);
+    }
+    code = http->lacks_memory ? CURLE_OUT_OF_MEMORY : code;
+    return code == CURLE_OK ? RESMON_OK : explain(http, request, code, reply);
+}
+
+resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_request *request,
+                               int64_t deadline_ns, struct rm_http_reply *reply)
+{
+    clear(reply);
+    int64_t own_ns = rm_deadline_ns();
+    if (rm_clock_monotonic_ns() >= (deadline_ns < own_ns ? deadline_ns : own_ns)) {
+        reply->is_passing = true;
+        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: there was no time left for it%s%s",
+                        SHOWN(request), http->trouble[0] != '\0' ? ", after: " : "", http->trouble);
+    }
+    if (RM_FAULT(RM_FAULT_NET)) {
+        reply->is_passing = true;
+        return rm_error(RESMON_ENET, "%s %.*s: injected", SHOWN(request));
+    }
+    resmon_status status;
+    if (begin_exchange()) {
+        status = transfer(http, request, deadline_ns, reply);
+    } else {
+        reply->is_passing = true;
+        status = rm_error(RESMON_ETIMEDOUT, "%s %.*s: the program ends", SHOWN(request));
+    }
+    end_exchange();
+    if (status == RESMON_OK && reply->body == NULL) {
+        reply->body = rm_strdup("");
+        reply->capacity = 1;
+        return reply->body != NULL ? RESMON_OK
+                                   : rm_error(RESMON_ENOMEM, "out of memory for a reply");
+    }
+    return status;
+}
+
+/* ---- again ------------------------------------------------------------------------------ */
+
+/* In [0, 1): so that a thousand ranks do not come back at once. */
+static double random_share(struct rm_http *http)
+{
+    http->random = http->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(http->random >> 11) / 9007199254740992.0;
+}
+
+static int64_t pause_ns(struct rm_http *http, unsigned attempt, const struct rm_http_reply *reply)
+{
+    double wait_s = 0.0;
+    for (unsigned i = 1; i < attempt && wait_s < LONGEST_WAIT_S; i++) {
+        wait_s = i == 1 ? http->backoff_s * 2.0 : wait_s * 2.0;
+    }
+    wait_s = wait_s < LONGEST_WAIT_S ? wait_s : LONGEST_WAIT_S;
+    wait_s += http->jitter_s * random_share(http);
+    int64_t wait_ns = (int64_t)(wait_s * 1e9);
+    return wait_ns > reply->retry_after_ns ? wait_ns : reply->retry_after_ns;
+}
+
+/* What is left of the time; none when the program ends. */
+static int64_t left_ns(int64_t deadline_ns)
+{
+    int64_t own_ns = rm_deadline_ns();
+    return RM_LOAD(&is_exiting)
+               ? 0
+               : (deadline_ns < own_ns ? deadline_ns : own_ns) - rm_clock_monotonic_ns();
+}
+
+bool rm_http_pause(int64_t wait_ns, int64_t deadline_ns)
+{
+    const int64_t step_ns = LOOK_ROUND_MS * RM_NS_PER_MS;
+    const int64_t own_ns = rm_deadline_ns();
+    int64_t until_ns = rm_clock_monotonic_ns() + wait_ns;
+    for (int64_t now_ns; (now_ns = rm_clock_monotonic_ns()) < until_ns;) {
+        int64_t pause = until_ns - now_ns < step_ns ? until_ns - now_ns : step_ns;
+        const struct timespec step = {pause / RM_NS_PER_S, pause % RM_NS_PER_S};
+        if (left_ns(deadline_ns) <= 0 || rm_deadline_ns() != own_ns) {
+            return false; /* a deadline that is new: what is to come in the end needs its time */
+        }
+        (void)nanosleep(&step, NULL);
+    }
+    return left_ns(deadline_ns) > 0;
+}
+
+bool rm_http_wait(struct rm_http *http, unsigned attempt, const struct rm_http_reply *reply,
+                  int64_t deadline_ns)
+{
+    int64_t wait_ns = pause_ns(http, attempt, reply);
+    int64_t rest_ns = left_ns(deadline_ns);
+    if (reply->retry_after_ns == 0 && wait_ns > rest_ns / 2) {
+        wait_ns = rest_ns / 2; /* the end is near: rather earlier than not at all */
+    }
+    if (attempt > http->retries || rest_ns <= wait_ns || rest_ns < LOOK_ROUND_MS * RM_NS_PER_MS) {
+        return false;
+    }
+    return rm_http_pause(wait_ns, deadline_ns);
+}
+
+resmon_status rm_http_send(struct rm_http *http, const struct rm_http_request *request,
+                           int64_t deadline_ns, struct rm_http_reply *reply)
+{
+    resmon_status status;
+    unsigned attempt = 0;
+    do {
+        status = rm_http_exchange(http, request, deadline_ns, reply);
+    } while (reply->is_passing && rm_http_wait(http, ++attempt, reply, deadline_ns));
+    return status;
+}

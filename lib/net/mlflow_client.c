@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/mlflow_client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "format/json.h"
+
+#define API          "/api/2.0/mlflow/"
+#define ARTIFACT_API "/api/2.0/mlflow-artifacts/artifacts"
+#define LARGEST_BODY ((size_t)1 << 30)
+#define POLL_STEP_NS (RM_NS_PER_S / 2)
+#define JSON_TYPE    "application/json"
+#define SERVER_WORDS 200
+
+static const char *const call_names[RM_MLFLOW_CALLS] = {"log-batch", "artifact", "update", "params",
+                                                        "set-tag"};
+
+const char *rm_mlflow_call_name(size_t call)
+{
+    return call < RM_MLFLOW_CALLS ? call_names[call] : NULL;
+}
+
+void rm_mlflow_client_init(struct rm_mlflow_client *client, const struct rm_mlflow_config *config,
+                           struct rm_http *http)
+{
+    *client = (struct rm_mlflow_client){.config = config, .http = http};
+    rm_buffer_init(&client->body, LARGEST_BODY);
+    (void)rm_text_set(client->experiment_id, sizeof client->experiment_id, config->experiment_id);
+}
+
+void rm_mlflow_client_free(struct rm_mlflow_client *client)
+{
+    rm_http_reply_free(&client->reply);
+    rm_buffer_free(&client->body);
+    rm_http_close(client->http);
+    client->http = NULL;
+}
+
+/* ---- answers ---------------------------------------------------------------------------- */
+
+/* Text without tags, on one line and bounded. */
+static void plain_words(const struct rm_http_reply *reply, char words[SERVER_WORDS])
+{
+    char text[SERVER_WORDS];
+    size_t out = 0;
+    bool is_in_tag = false;
+    for (size_t i = 0; i < reply->length && out < sizeof text; i++) {
+        char byte = reply->body[i];
+        bool is_space = strchr(" \n\r\t", byte) != NULL;
+        bool is_double = is_space && (out == 0 || text[out - 1] == ' ');
+        is_in_tag = is_in_tag || byte == '<';
+        if (!is_in_tag && !is_double) {
+            text[out++] = is_space ? ' ' : byte;
+        }
+        is_in_tag = is_in_tag && byte != '>';
+    }
+    (void)rm_text_copy(words, SERVER_WORDS, text, out);
+}
+
+/* The server's words: of its JSON, if it is that. */
+static void words_of(const struct rm_http_reply *reply, char code[64], char words[SERVER_WORDS])
+{
+    struct rm_json *json = NULL;
+    code[0] = '\0';
+    if (reply->length > 0 && reply->body[0] == '{' &&
+        rm_json_parse(reply->body, reply->length, &json) == RESMON_OK) {
+        (void)rm_text_set(code, 64, rm_json_text(rm_json_get(json, "error_code")));
+        (void)rm_text_set(words, SERVER_WORDS, rm_json_text(rm_json_get(json, "message")));
+        rm_json_free(json);
+        return;
+    }
+    plain_words(reply, words);
+}
+
+/* What a person can do about it. */
+static const char *remedy_for(int code, const char *error_code, const char *words)
+{
+    if (code == 403 && strstr(words, "Invalid Host header") != NULL) {
+        return "; the server knows itself by other names: start it with --allowed-hosts \"HOST,"
+               "HOST:PORT\" (or MLFLOW_SERVER_ALLOWED_HOSTS), as in the tracking URI";
+    }
+    if (code == 401 || code == 403) {
+        return "; check MLFLOW_TRACKING_USERNAME and _PASSWORD, or MLFLOW_TRACKING_TOKEN";
+    }
+    if (code >= 300 && code < 400) {
+        return "; redirects are not followed, as MLFLOW_ALLOW_HTTP_REDIRECTS says";
+    }
+    if (code == 404) {
+        return error_code[0] == '\0'
+                   ? "; is the tracking URI right, with its prefix if there is one?"
+                   : "; is it one of this server, in this workspace?";
+    }
+    return "";
+}
+
+static resmon_status status_of_code(int code)
+{
+    return code == 401 || code == 403 ? RESMON_EACCES : RESMON_EREMOTE;
+}
+
+/* An answer that is not 200 as a failure. */
+static resmon_status refuse(struct rm_mlflow_client *client, const char *call)
+{
+    char code[64];
+    char words[SERVER_WORDS];
+    const struct rm_http_reply *reply = &client->reply;
+    words_of(reply, code, words);
+    client->is_refused = !reply->is_passing;
+    return rm_error(status_of_code(reply->code), "MLflow at %.120s: %s: HTTP %d%s%s%s%s%s",
+                    client->config->uri, call, reply->code, code[0] != '\0' ? " " : "", code,
+                    words[0] != '\0' ? ": " : "", words, remedy_for(reply->code, code, words));
+}
+
+static bool has_error_code(const struct rm_http_reply *reply, const char *wanted)
+{
+    char code[64];
+    char words[SERVER_WORDS];
+    words_of(reply, code, words);
+    return strcmp(code, wanted) == 0;
+}
+
+/* ---- calls ------------------------------------------------------------------------------ */
+
+struct call {
+    const char *name;   /* "experiments/create", with a query for a GET */
+    const char *method; /* "GET", "POST" */
+    const char *body;
+    size_t length;
+    bool is_single;
+};
+
+static resmon_status say(struct rm_mlflow_client *client, const struct call *call,
+                         int64_t deadline_ns)
+{
+    char url[RM_MLFLOW_URI_BYTES + 2048];
+    int wanted = snprintf(url, sizeof url, "%s" API "%s", client->config->uri, call->name);
+    if (wanted >= (int)sizeof url) {
+        return rm_error(RESMON_EINVAL, "an address at MLflow is longer than %zu bytes", sizeof url);
+    }
+    const struct rm_http_request request = {
+        .method = call->method,
+        .url = url,
+        .type = call->body != NULL ? JSON_TYPE : NULL,
+        .body = call->body,
+        .length = call->length,
+        .is_single = call->is_single,
+    };
+    client->is_refused = false;
+    resmon_status status =
+        call->is_single ? rm_http_exchange(client->http, &request, deadline_ns, &client->reply)
+                        : rm_http_send(client->http, &request, deadline_ns, &client->reply);
+    if (status != RESMON_OK && client->reply.is_untrusted) {
+        char why[RM_ERROR_TEXT_BYTES];
+        (void)rm_text_set(why, sizeof why, resmon_last_error());
+        return rm_error(status,
+                        "%.220s; MLFLOW_TRACKING_SERVER_CERT_PATH may name the certificate of its "
+                        "authority",
+                        why);
+    }
+    return status;
+}
+
+static resmon_status no_server(struct rm_mlflow_client *client)
+{
+    char start[40];
+    (void)rm_text_copy(start, sizeof start, client->reply.body, client->reply.length);
+    client->is_refused = true;
+    return rm_error(RESMON_EFORMAT,
+                    "MLflow at %.120s: the answer is none of an MLflow server: '%s'; is the "
+                    "tracking URI right, and is there a login or a proxy before it?",
+                    client->config->uri, start);
+}
+
+/* The text at `outer`.`inner`.`key` of the answer; RESMON_EFORMAT when it is not there. */
+static resmon_status read_reply(struct rm_mlflow_client *client, const char *const path[],
+                                char *target, size_t room)
+{
+    struct rm_json *json = NULL;
+    resmon_status status = rm_json_parse(client->reply.body, client->reply.length, &json);
+    const struct rm_json *at = json;
+    for (size_t i = 0; status == RESMON_OK && path[i] != NULL; i++) {
+        at = path[i][0] == '[' ? rm_json_first(at) : rm_json_get(at, path[i]);
+    }
+    const char *text = status == RESMON_OK ? rm_json_text(at) : NULL;
+    if (text == NULL || text[0] == '\0' || strlen(text) >= room) {
+        status = no_server(client);
+    } else {
+        (void)rm_text_set(target, room, text);
+    }
+    rm_json_free(json);
+    return status;
+}
+
+/* ---- the experiment --------------------------------------------------------------------- */
+
+static resmon_status read_experiment(struct rm_mlflow_client *client)
+{
+    char stage[32];
+    static const char *const id[] = {"experiment", "experiment_id", NULL};
+    static const char *const lifecycle[] = {"experiment", "lifecycle_stage", NULL};
+    resmon_status status = read_reply(client, lifecycle, stage, sizeof stage);
+    if (status == RESMON_OK && strcmp(stage, "deleted") == 0) {
+        client->is_refused = true;
+        return rm_error(RESMON_EREMOTE,
+                        "MLflow at %.120s: the experiment '%.100s' was deleted: restore it (mlflow "
+                        "experiments restore), or choose another name",
+                        client->config->uri, client->config->experiment);
+    }
+    return status == RESMON_OK
+               ? read_reply(client, id, client->experiment_id, sizeof client->experiment_id)
+               : status;
+}
+
+static resmon_status get_experiment(struct rm_mlflow_client *client, int64_t deadline_ns)
+{
+    struct rm_buffer name;
+    rm_buffer_init(&name, 2000);
+    rm_buffer_puts(&name, "experiments/get-by-name?experiment_name=");
+    rm_buffer_percent(&name, client->config->experiment);
+    resmon_status status = name.status;
+    if (status == RESMON_OK) {
+        const struct call call = {.name = name.text, .method = "GET"};
+        status = say(client, &call, deadline_ns);
+    }
+    rm_buffer_free(&name);
+    return status;
+}
+
+/* Many ranks may be at this together: who comes second is told so, and asks again. */
+static resmon_status create_experiment(struct rm_mlflow_client *client, int64_t deadline_ns)
+{
+    static const char *const id[] = {"experiment_id", NULL};
+    struct rm_buffer body;
+    rm_buffer_init(&body, 8192);
+    rm_buffer_puts(&body, "{\"name\":");
+    rm_buffer_json(&body, client->config->experiment);
+    rm_buffer_puts(&body, "}");
+    resmon_status status = body.status;
+    if (status == RESMON_OK) {
+        const struct call call = {.name = "experiments/create",
+                                  .method = "POST",
+                                  .body = body.text,
+                                  .length = body.length};
+        status = say(client, &call, deadline_ns);
+    }
+    rm_buffer_free(&body);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (client->reply.code == 200) {
+        return read_reply(client, id, client->experiment_id, sizeof client->experiment_id);
+    }
+    if (!has_error_code(&client->reply, "RESOURCE_ALREADY_EXISTS")) {
+        return refuse(client, "experiments/create");
+    }
+    status = get_experiment(client, deadline_ns);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    return client->reply.code == 200 ? read_experiment(client)
+                                     : refuse(client, "experiments/get-by-name");
+}
+
+static resmon_status find_experiment(struct rm_mlflow_client *client, int64_t deadline_ns)
+{
+    const struct rm_mlflow_config *config = client->config;
+    if (config->experiment[0] == '\0') {
+        if (client->experiment_id[0] == '\0') {
+            (void)rm_text_set(client->experiment_id, sizeof client->experiment_id, "0");
+        }
+        return RESMON_OK;
+    }
+    resmon_status status = get_experiment(client, deadline_ns);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (client->reply.code == 404 && has_error_code(&client->reply, "RESOURCE_DOES_NOT_EXIST")) {
+        status = create_experiment(client, deadline_ns);
+    } else {
+        status = client->reply.code == 200 ? read_experiment(client)
+                                           : refuse(client, "experiments/get-by-name");
+    }
+    if (status == RESMON_OK && config->experiment_id[0] != '\0' &&
+        strcmp(config->experiment_id, client->experiment_id) != 0) {
+        client->is_refused = true;
+        return rm_error(RESMON_EINVAL,
+                        "MLFLOW_EXPERIMENT_NAME '%.100s' has the id %s, and MLFLOW_EXPERIMENT_ID "
+                        "is %.60s: unset one of them",
+                        config->experiment, client->experiment_id, config->experiment_id);
+    }
+    return status;
+}
+
+/* ---- the run ---------------------------------------------------------------------------- */
+
+/* Where an answer names the run. */
+struct run_paths {
+    const char *id[5];
+    const char *artifact_uri[5];
+};
+
+static const struct run_paths one_run = {{"run", "info", "run_id"},
+                                         {"run", "info", "artifact_uri"}};
+static const struct run_paths found_run = {{"runs", "[0]", "info", "run_id"},
+                                           {"runs", "[0]", "info", "artifact_uri"}};
+
+static resmon_status read_run(struct rm_mlflow_client *client, const struct run_paths *paths)
+{
+    char run_id[RM_MLFLOW_ID_BYTES];
+    resmon_status status = read_reply(client, paths->id, run_id, sizeof run_id);
+    if (status == RESMON_OK) {
+        status = read_reply(client, paths->artifact_uri, client->artifact_uri,
+                            sizeof client->artifact_uri);
+    }
+    if (status == RESMON_OK) {
+        (void)rm_text_set(client->run_id, sizeof client->run_id, run_id);
+    }
+    return status;
+}
+
+/* Whether the answer to runs/get has the tag RM_MLFLOW_NOTE_TAG. */
+static bool read_note(const struct rm_http_reply *reply)
+{
+    struct rm_json *json = NULL;
+    bool has = false;
+    if (rm_json_parse(reply->body, reply->length, &json) != RESMON_OK) {
+        return false;
+    }
+    const struct rm_json *data = rm_json_get(rm_json_get(json, "run"), "data");
+    for (const struct rm_json *tag = rm_json_first(rm_json_get(data, "tags")); tag != NULL;
+         tag = rm_json_next(tag)) {
+        const char *key = rm_json_text(rm_json_get(tag, "key"));
+        has = has || (key != NULL && strcmp(key, RM_MLFLOW_NOTE_TAG) == 0);
+    }
+    rm_json_free(json);
+    return has;
+}
+
+static resmon_status attach_run(struct rm_mlflow_client *client, int64_t deadline_ns)
+{
+    char name[RM_MLFLOW_ID_BYTES + 32];
+    (void)snprintf(name, sizeof name, "runs/get?run_id=%s", client->config->run_id);
+    const struct call call = {.name = name, .method = "GET"};
+    resmon_status status = say(client, &call, deadline_ns);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (client->reply.code != 200) {
+        return refuse(client, "runs/get");
+    }
+    client->has_note = read_note(&client->reply);
+    return read_run(client, &one_run);
+}
+
+/* Leaves run_id empty when there is none: RESMON_OK all the same. */
+static resmon_status search_run(struct rm_mlflow_client *client, const char *tag, const char *value,
+                                int64_t deadline_ns)
+{
+    struct rm_buffer filter;
+    struct rm_buffer body;
+    rm_buffer_init(&filter, 4096);
+    rm_buffer_init(&body, 16384);
+    rm_buffer_printf(&filter, "tags.`%s` = '%s'", tag, value);
+    rm_buffer_puts(&body, "{\"experiment_ids\":[");
+    rm_buffer_json(&body, client->experiment_id);
+    rm_buffer_puts(&body, "],\"filter\":");
+    rm_buffer_json(&body, filter.status == RESMON_OK ? filter.text : "");
+    rm_buffer_puts(&body, ",\"max_results\":1,\"order_by\":[\"attributes.start_time DESC\"]}");
+    resmon_status status = filter.status != RESMON_OK ? filter.status : body.status;
+    if (status == RESMON_OK) {
+        const struct call call = {
+            .name = "runs/search", .method = "POST", .body = body.text, .length = body.length};
+        status = say(client, &call, deadline_ns);
+    }
+    rm_buffer_free(&filter);
+    rm_buffer_free(&body);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (client->reply.code != 200) {
+        return refuse(client, "runs/search");
+    }
+    bool is_none = false;
+    struct rm_json *json = NULL;
+    if (rm_json_parse(client->reply.body, client->reply.length, &json) == RESMON_OK) {
+        is_none = rm_json_is_object(json) && rm_json_count(rm_json_get(json, "runs")) == 0;
+        rm_json_free(json);
+    }
+    return is_none ? RESMON_OK : read_run(client, &found_run);
+}
+
+static resmon_status try_create(struct rm_mlflow_client *client,
+                                const struct rm_mlflow_wanted *wanted, int64_t deadline_ns)
+{
+    struct rm_buffer body;
+    rm_buffer_init(&body, (size_t)1 << 20);
+    rm_buffer_puts(&body, "{\"experiment_id\":");
+    rm_buffer_json(&body, client->experiment_id);
+    rm_buffer_puts(&body, ",");
+    rm_buffer_puts(&body, wanted->body);
+    resmon_status status = body.status;
+    if (status == RESMON_OK) {
+        const struct call call = {.name = "runs/create",
+                                  .method = "POST",
+                                  .body = body.text,
+                                  .length = body.length,
+                                  .is_single = true};
+        status = say(client, &call, deadline_ns);
+    }
+    rm_buffer_free(&body);
+    if (status == RESMON_OK) {
+        status =
+            client->reply.code == 200 ? read_run(client, &one_run) : refuse(client, "runs/create");
+    }
+    client->is_made = status == RESMON_OK;
+    /* After no answer, and after a bad one, which may be a proxy's, it may be there. */
+    client->may_exist = client->may_exist || (status != RESMON_OK && client->reply.is_sent);
+    return status;
+}
+
+/* Looks for what an earlier try may have made, by its tag. */
+static resmon_status find_own(struct rm_mlflow_client *client,
+                              const struct rm_mlflow_wanted *wanted, int64_t deadline_ns)
+{
+    if (!client->may_exist) {
+        return RESMON_OK;
+    }
+    resmon_status status = search_run(client, "resmon.uuid", wanted->uuid, deadline_ns);
+    if (status == RESMON_OK) {
+        client->is_made = client->run_id[0] != '\0';
+        client->may_exist = client->is_made;
+    }
+    return status;
+}
+
+/* Making a run is not repeatable: before each repetition one looks for what the last try left. */
+static resmon_status create_run(struct rm_mlflow_client *client,
+                                const struct rm_mlflow_wanted *wanted, int64_t deadline_ns)
+{
+    resmon_status status;
+    unsigned attempt = 0;
+    bool is_passing;
+    do {
+        status = find_own(client, wanted, deadline_ns);
+        if (status != RESMON_OK || client->run_id[0] != '\0') {
+            return status;
+        }
+        status = try_create(client, wanted, deadline_ns);
+        is_passing = client->reply.is_passing;
+    } while (status != RESMON_OK && is_passing &&
+             rm_http_wait(client->http, ++attempt, &client->reply, deadline_ns));
+    return status;
+}
+
+/* Looks for the job's run until `until_ns`, once at least; another rank may not have made it yet.
+ */
+static resmon_status await_run(struct rm_mlflow_client *client,
+                               const struct rm_mlflow_wanted *wanted, int64_t until_ns,
+                               int64_t deadline_ns)
+{
+    for (;;) {
+        resmon_status status = search_run(client, "resmon.job", wanted->job, deadline_ns);
+        if (status != RESMON_OK || client->run_id[0] != '\0') {
+            return status;
+        }
+        if (!rm_http_pause(POLL_STEP_NS, until_ns)) {
+            return RESMON_OK;
+        }
+    }
+}
+
+static resmon_status find_or_make(struct rm_mlflow_client *client,
+                                  const struct rm_mlflow_wanted *wanted, int64_t deadline_ns)
+{
+    resmon_status status = RESMON_OK;
+    if (wanted->way != RM_MLFLOW_MAKE && wanted->job[0] != '\0' && wanted->is_first) {
+        status = find_own(client, wanted, deadline_ns);
+    }
+    if (status == RESMON_OK && client->run_id[0] == '\0' && wanted->way != RM_MLFLOW_MAKE &&
+        wanted->job[0] != '\0') {
+        int64_t until_ns = rm_clock_monotonic_ns() + wanted->wait_ns;
+        bool is_patient = wanted->way == RM_MLFLOW_AWAIT || until_ns > deadline_ns;
+        status = await_run(client, wanted, is_patient ? deadline_ns : until_ns, deadline_ns);
+    }
+    if (status != RESMON_OK || client->run_id[0] != '\0') {
+        return status;
+    }
+    if (wanted->way == RM_MLFLOW_AWAIT) {
+        return rm_error(RESMON_ETIMEDOUT,
+                        "MLflow at %.120s: rank 0 of the job %.80s has made no run yet",
+                        client->config->uri, wanted->job);
+    }
+    return create_run(client, wanted, deadline_ns);
+}
+
+resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
+                                 const struct rm_mlflow_wanted *wanted, int64_t deadline_ns)
+{
+    if (client->run_id[0] != '\0') {
+        return RESMON_OK;
+    }
+    if (client->config->run_id[0] != '\0') {
+        return attach_run(client, deadline_ns);
+    }
+    client->may_exist = client->may_exist || wanted->may_exist;
+    resmon_status status = find_experiment(client, deadline_ns);
+    return status == RESMON_OK ? find_or_make(client, wanted, deadline_ns) : status;
+}
+
+/* ---- items ------------------------------------------------------------------------------ */
+
+/* What a login page or a proxy says in the place of the server, with 200, is no yes.  An answer to
+ * an artifact may be empty. */
+static resmon_status check_yes(struct rm_mlflow_client *client, const char *call, bool may_be_empty)
+{
+    const struct rm_http_reply *reply = &client->reply;
+    struct rm_json *json = NULL;
+    if (reply->code != 200) {
+        return refuse(client, call);
+    }
+    if (reply->length == 0 && may_be_empty) {
+        return RESMON_OK;
+    }
+    bool is_yes =
+        rm_json_parse(reply->body, reply->length, &json) == RESMON_OK && rm_json_is_object(json);
+    rm_json_free(json);
+    return is_yes ? RESMON_OK : no_server(client);
+}
+
+/* "mlflow-artifacts:/1/<run>/artifacts" is served by the tracking server itself.  Nothing goes to
+ * another server: it would be shown our credentials. */
+static resmon_status artifact_url(struct rm_mlflow_client *client, const char *path,
+                                  struct rm_buffer *url)
+{
+    static const char *const schemes[] = {"mlflow-artifacts:/", "mlflow-artifacts:///"};
+    const char *uri = client->artifact_uri;
+    size_t own = strlen(client->config->uri);
+    const char *rest = NULL;
+    if (strncmp(uri, schemes[1], strlen(schemes[1])) == 0) {
+        rest = uri + strlen(schemes[1]);
+    } else if (strncmp(uri, schemes[0], strlen(schemes[0])) == 0 && uri[18] != '/') {
+        rest = uri + strlen(schemes[0]);
+    } else if (strncmp(uri, client->config->uri, own) == 0 &&
+               strncmp(uri + own, ARTIFACT_API "/", sizeof ARTIFACT_API) == 0) {
+        rest = uri + own + sizeof ARTIFACT_API;
+    }
+    if (rest == NULL || strstr(rest, "..") != NULL || strpbrk(rest, "?# \"<>\\^`{|}") != NULL) {
+        return rm_error(RESMON_ENOTSUP,
+                        "MLflow at %.120s keeps artifacts at '%.*s:', which only its Python client "
+                        "can write to: no run document there",
+                        client->config->uri, (int)strcspn(uri, ":"), uri);
+    }
+    rm_buffer_printf(url, "%s" ARTIFACT_API "/%s/%s", client->config->uri, rest, path);
+    return url->status;
+}
+
+static resmon_status put_artifact(struct rm_mlflow_client *client,
+                                  const struct rm_mlflow_item *item, int64_t deadline_ns)
+{
+    struct rm_buffer url;
+    rm_buffer_init(&url, 3 * RM_MLFLOW_URI_BYTES);
+    resmon_status status = artifact_url(client, item->path, &url);
+    client->is_refused = status == RESMON_ENOTSUP;
+    if (status == RESMON_OK) {
+        const struct rm_http_request request = {
+            .method = "PUT",
+            .url = url.text,
+            .type = JSON_TYPE,
+            .body = item->body,
+            .length = item->length,
+        };
+        status = rm_http_send(client->http, &request, deadline_ns, &client->reply);
+    }
+    rm_buffer_free(&url);
+    return status == RESMON_OK ? check_yes(client, "artifact", true) : status;
+}
+
+/* {"run_id":"...", and what the item holds. */
+static resmon_status post_item(struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
+                               int64_t deadline_ns)
+{
+    static const char *const names[RM_MLFLOW_CALLS] = {[RM_MLFLOW_LOG_BATCH] = "runs/log-batch",
+                                                       [RM_MLFLOW_UPDATE] = "runs/update",
+                                                       [RM_MLFLOW_PARAMS] = "runs/log-batch",
+                                                       [RM_MLFLOW_NOTE] = "runs/set-tag"};
+    struct rm_buffer *body = &client->body;
+    rm_buffer_clear(body);
+    rm_buffer_printf(body, "{\"run_id\":\"%s\",", client->run_id);
+    rm_buffer_add(body, item->body, item->length);
+    resmon_status status = body->status;
+    if (status == RESMON_OK) {
+        const struct call call = {.name = names[item->call],
+                                  .method = "POST",
+                                  .body = body->text,
+                                  .length = body->length};
+        status = say(client, &call, deadline_ns);
+    }
+    return status == RESMON_OK ? check_yes(client, names[item->call], false) : status;
+}
+
+resmon_status rm_mlflow_send(struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
+                             int64_t deadline_ns)
+{
+    if (item->call == RM_MLFLOW_NOTE && client->has_note) {
+        return RESMON_OK;
+    }
+    return item->call == RM_MLFLOW_ARTIFACT ? put_artifact(client, item, deadline_ns)
+                                            : post_item(client, item, deadline_ns);
+}
+
+bool rm_mlflow_is_optional(const struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
+                           resmon_status status)
+{
+    bool is_another_value = item->call == RM_MLFLOW_PARAMS && client->reply.code == 400;
+    return client->is_refused && (is_another_value || item->call == RM_MLFLOW_NOTE ||
+                                  (item->call == RM_MLFLOW_ARTIFACT && status == RESMON_ENOTSUP));
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the conversation with an MLflow server: which calls there are, what an answer means, and how
+ * one comes to the run that results belong to, without ever making two.
+ */
+#ifndef RM_NET_MLFLOW_CLIENT_H
+#define RM_NET_MLFLOW_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "net/mlflow_config.h"
+
+/* What is sent to a run. */
+enum rm_mlflow_call {
+    RM_MLFLOW_LOG_BATCH,
+    RM_MLFLOW_ARTIFACT, /* the body is the file */
+    RM_MLFLOW_UPDATE,
+    RM_MLFLOW_PARAMS, /* parameters that a run may have with other values */
+    RM_MLFLOW_NOTE,   /* the tag that is the run's description; not where it has one */
+    RM_MLFLOW_CALLS
+};
+
+#define RM_MLFLOW_NOTE_TAG "mlflow.note.content" /* which the page shows as Markdown */
+
+struct rm_mlflow_item {
+    enum rm_mlflow_call call;
+    const char *path; /* of an artifact: "resmon/run.json" */
+    const char *body; /* JSON: what follows "run_id" in its object: "\"metrics\":[...]}" */
+    size_t length;
+};
+
+/** The name of a call in a spool file; NULL past the last. */
+const char *rm_mlflow_call_name(size_t call);
+
+/* How one comes to a run. */
+enum rm_mlflow_way {
+    RM_MLFLOW_MAKE,  /* nobody else can have made it */
+    RM_MLFLOW_LOOK,  /* another process of the job may have: if there is none, one makes it */
+    RM_MLFLOW_AWAIT, /* another process of the job makes it */
+};
+
+/* Which run: how it is found, and made. */
+struct rm_mlflow_wanted {
+    char uuid[33]; /* of this sink: finds the run again after an answer that was lost */
+    char job[256]; /* key of the job that shares a run; "": none */
+    bool is_first; /* this is the process of the job that makes it, while the job runs */
+    enum rm_mlflow_way way;
+    int64_t wait_ns;  /* for LOOK: how long the job's run is waited for */
+    bool may_exist;   /* this sink may have made it already */
+    const char *body; /* of the call that makes it, but for the experiment: "\"run_name\":...}" */
+};
+
+struct rm_mlflow_client {
+    const struct rm_mlflow_config *config;
+    struct rm_http *http;
+    struct rm_http_reply reply;
+    struct rm_buffer body;                  /* of the call now; kept, as batch follows batch */
+    char experiment_id[RM_MLFLOW_ID_BYTES]; /* "": not known yet */
+    char run_id[RM_MLFLOW_ID_BYTES];
+    char artifact_uri[RM_MLFLOW_URI_BYTES];
+    bool is_made;    /* the run, by us */
+    bool has_note;   /* the run, which was there, has a description */
+    bool may_exist;  /* a call that makes the run may have been obeyed, whatever the answer was */
+    bool is_refused; /* the last failure was the server's decision: again is of no use as it is */
+};
+
+/** Takes the client over. */
+void rm_mlflow_client_init(struct rm_mlflow_client *client, const struct rm_mlflow_config *config,
+                           struct rm_http *http);
+void rm_mlflow_client_free(struct rm_mlflow_client *client);
+
+/** Comes to the run, with at most one call for the experiment and one for the run when all is well.
+ */
+resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
+                                 const struct rm_mlflow_wanted *wanted, int64_t deadline_ns);
+
+/** Sends one item to it.  RESMON_ENOTSUP: the server does not take artifacts; RESMON_EFORMAT: who
+ * answered was no MLflow server. */
+resmon_status rm_mlflow_send(struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
+                             int64_t deadline_ns);
+
+/** Whether a failure of that item is not worth keeping it: the server's decision on parameters that
+ * a run has with other values, on a description, or on artifacts that it does not take. */
+bool rm_mlflow_is_optional(const struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
+                           resmon_status status);
+
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* secure_getenv, explicit_bzero */
+#include "net/mlflow_config.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/ini.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "format/json.h"
+#include "job/path_pattern.h"
+#include "net/server_uri.h"
+#include "os/infile.h"
+
+/* ---- texts ------------------------------------------------------------------------------ */
+
+/* The option, else the variable, else what is there; cut nowhere, cleaned nowhere. */
+static resmon_status take(const char *option, const char *variable, char *target, size_t room)
+{
+    const char *text = option;
+    if (text == NULL && variable != NULL) {
+        text = secure_getenv(variable);
+    }
+    if (text == NULL || text[0] == '\0') {
+        return RESMON_OK;
+    }
+    size_t length = strlen(text);
+    if (length >= room) {
+        return rm_error(RESMON_EINVAL, "%s is longer than %zu bytes",
+                        variable != NULL ? variable : "an option for MLflow", room - 1);
+    }
+    memcpy(target, text, length + 1);
+    return RESMON_OK;
+}
+
+static resmon_status take_texts(const resmon_mlflow_options *options,
+                                struct rm_mlflow_config *config)
+{
+    const struct {
+        const char *option, *variable;
+        char *target;
+        size_t room;
+    } texts[] = {
+        {options->experiment, "MLFLOW_EXPERIMENT_NAME", config->experiment,
+         sizeof config->experiment},
+        {options->experiment_id, "MLFLOW_EXPERIMENT_ID", config->experiment_id,
+         sizeof config->experiment_id},
+        {options->run_id, "MLFLOW_RUN_ID", config->run_id, sizeof config->run_id},
+        {options->run_name, NULL, config->run_name, sizeof config->run_name},
+        {options->workspace, "MLFLOW_WORKSPACE", config->workspace, sizeof config->workspace},
+        {NULL, "MLFLOW_SYSTEM_METRICS_NODE_ID", config->node_id, sizeof config->node_id},
+        {NULL, "MLFLOW_RUN_CONTEXT", config->context, sizeof config->context},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
+        resmon_status status =
+            take(texts[i].option, texts[i].variable, texts[i].target, texts[i].room);
+        if (status != RESMON_OK) {
+            return status;
+        }
+    }
+    /* The server has no answer to what is no UTF-8 but an error of its own, and one would try
+     * again. */
+    char *const names[] = {config->experiment, config->run_name};
+    for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
+        char clean[RM_MLFLOW_NAME_BYTES];
+        (void)rm_text_set(clean, sizeof clean, names[i]);
+        memcpy(names[i], clean, strlen(clean) + 1);
+    }
+    return RESMON_OK;
+}
+
+/* ^[a-zA-Z0-9][\w\-]{0,255}$, as the server has it. */
+bool rm_mlflow_is_id(const char *text)
+{
+    size_t length = strlen(text);
+    return length <= 256 && text[0] != '_' && text[0] != '-' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
+               length;
+}
+
+static bool is_object(const char *text)
+{
+    struct rm_json *json = NULL;
+    bool is_one = rm_json_parse(text, strlen(text), &json) == RESMON_OK && rm_json_is_object(json);
+    rm_json_free(json);
+    return is_one;
+}
+
+static resmon_status check_texts(const struct rm_mlflow_config *config)
+{
+    if (config->context[0] != '\0' && !is_object(config->context)) {
+        return rm_error(RESMON_EINVAL, "MLFLOW_RUN_CONTEXT is no JSON object of texts");
+    }
+    if (!rm_mlflow_is_id(config->run_id)) {
+        return rm_error(RESMON_EINVAL, "MLFLOW_RUN_ID is no run id: letters, digits, '-', '_'");
+    }
+    if (!rm_mlflow_is_id(config->experiment_id)) {
+        return rm_error(RESMON_EINVAL, "MLFLOW_EXPERIMENT_ID is no id: letters, digits, '-', '_'");
+    }
+    for (const char *p = config->workspace; *p != '\0'; p++) {
+        if ((unsigned char)*p < 0x20) {
+            return rm_error(RESMON_EINVAL, "MLFLOW_WORKSPACE has a control character");
+        }
+    }
+    return RESMON_OK;
+}
+
+/* ---- credentials ------------------------------------------------------------------------ */
+
+#define LARGEST_CREDENTIALS 4096
+
+/* ~/.mlflow/credentials, as MLflow's client reads it. */
+static void read_credentials_file(struct rm_secrets *secrets)
+{
+    char path[1024];
+    char text[LARGEST_CREDENTIALS];
+    struct rm_infile file;
+    const char *home = secure_getenv("HOME");
+    if (home == NULL ||
+        snprintf(path, sizeof path, "%s/.mlflow/credentials", home) >= (int)sizeof path) {
+        return;
+    }
+    if (rm_infile_open(&file, path, sizeof text) != RESMON_OK) {
+        return;
+    }
+    if (rm_infile_read(&file, 0, text, file.bytes) == RESMON_OK) {
+        const struct rm_text ini = rm_text_of(text, file.bytes);
+        (void)rm_ini_get(ini, "mlflow", "mlflow_tracking_username", secrets->user,
+                         sizeof secrets->user);
+        (void)rm_ini_get(ini, "mlflow", "mlflow_tracking_password", secrets->password,
+                         sizeof secrets->password);
+    }
+    rm_infile_close(&file);
+    explicit_bzero(text, sizeof text);
+}
+
+/* What is given later wins: the file, the URI, the variables, the options.  Of a user without a
+ * password nothing is used. */
+static resmon_status take_secrets(const resmon_mlflow_options *options, struct rm_secrets *secrets)
+{
+    resmon_status status =
+        take(options->user, "MLFLOW_TRACKING_USERNAME", secrets->user, sizeof secrets->user);
+    if (status == RESMON_OK) {
+        status = take(options->password, "MLFLOW_TRACKING_PASSWORD", secrets->password,
+                      sizeof secrets->password);
+    }
+    if (status == RESMON_OK) {
+        status =
+            take(options->token, "MLFLOW_TRACKING_TOKEN", secrets->token, sizeof secrets->token);
+    }
+    if (status == RESMON_OK && strpbrk(secrets->token, "\r\n") != NULL) {
+        status = rm_error(RESMON_EINVAL, "MLFLOW_TRACKING_TOKEN has a line break");
+    }
+    return status;
+}
+
+/* ---- numbers and switches --------------------------------------------------------------- */
+
+static resmon_status read_switch(const char *variable, bool *ret_is_on)
+{
+    static const char *const words[] = {"false", "0", "true", "1"};
+    const char *text = secure_getenv(variable);
+    if (text == NULL || text[0] == '\0') {
+        return RESMON_OK;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(words); i++) {
+        if (rm_text_is_like(text, words[i])) {
+            *ret_is_on = i >= 2;
+            return RESMON_OK;
+        }
+    }
+    return rm_error(RESMON_EINVAL, "%s is '%.40s': it may be true, false, 1 or 0", variable, text);
+}
+
+static resmon_status read_number(const char *variable, double low, double high, double *ret_number)
+{
+    const char *text = secure_getenv(variable);
+    if (text == NULL || text[0] == '\0') {
+        return RESMON_OK;
+    }
+    struct rm_text rest = rm_text_of(text, strlen(text));
+    double number;
+    if (!rm_parse_decimal(&rest, &number) || rest.at != rest.end || number < low || number > high) {
+        return rm_error(RESMON_EINVAL, "%s is '%.40s': it may be %g to %g", variable, text, low,
+                        high);
+    }
+    *ret_number = number;
+    return RESMON_OK;
+}
+
+/* Defaults are those of MLflow's client. */
+struct variables {
+    double retries, backoff_s, jitter_s, timeout_s, interval_s, samples;
+    bool respects_retry_after, follows_redirects, is_insecure, has_series;
+};
+
+static resmon_status read_variables(struct variables *v)
+{
+    *v = (struct variables){.retries = 7,
+                            .backoff_s = 2,
+                            .jitter_s = 1,
+                            .timeout_s = 120,
+                            .interval_s = 10,
+                            .samples = 1,
+                            .respects_retry_after = true,
+                            .follows_redirects = true};
+    const struct {
+        const char *name;
+        double low, high;
+        double *number;
+    } numbers[] = {
+        {"MLFLOW_HTTP_REQUEST_MAX_RETRIES", 0, 10, &v->retries},
+        {"MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", 0, 120, &v->backoff_s},
+        {"MLFLOW_HTTP_REQUEST_BACKOFF_JITTER", 0, 120, &v->jitter_s},
+        {"MLFLOW_HTTP_REQUEST_TIMEOUT", 0.001, 86400, &v->timeout_s},
+        {"MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", 0.001, 86400, &v->interval_s},
+        {"MLFLOW_SYSTEM_METRICS_SAMPLES_BEFORE_LOGGING", 1, 1e6, &v->samples},
+    };
+    const struct {
+        const char *name;
+        bool *is_on;
+    } switches[] = {
+        {"MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER", &v->respects_retry_after},
+        {"MLFLOW_ALLOW_HTTP_REDIRECTS", &v->follows_redirects},
+        {"MLFLOW_TRACKING_INSECURE_TLS", &v->is_insecure},
+        {"MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", &v->has_series},
+    };
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < RM_ARRAY_LEN(numbers) && status == RESMON_OK; i++) {
+        status = read_number(numbers[i].name, numbers[i].low, numbers[i].high, numbers[i].number);
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(switches) && status == RESMON_OK; i++) {
+        status = read_switch(switches[i].name, switches[i].is_on);
+    }
+    return status;
+}
+
+static void set_numbers(const resmon_mlflow_options *options, const struct variables *v,
+                        struct rm_mlflow_config *config)
+{
+    config->flags = options->flags | (v->has_series ? RESMON_MLFLOW_SERIES : 0);
+    const char *azure = strstr(config->uri, "azureml"); /* in the name of the host */
+    bool is_azure = azure != NULL && azure < strchrnul(strstr(config->uri, "//") + 2, '/');
+    config->is_run_chosen = options->run_id != NULL;
+    size_t most = is_azure ? 200 : 1000;
+    config->batch_metrics = options->batch_metrics != 0 ? options->batch_metrics : most;
+    config->batch_metrics = config->batch_metrics < most ? config->batch_metrics : most;
+    config->node_index = options->node_index - 1;
+    config->interval_ms = options->interval_ms != 0 ? options->interval_ms
+                                                    : (uint64_t)(v->interval_s * v->samples * 1e3);
+    config->interval_ms = config->interval_ms > 0 ? config->interval_ms : 1;
+    config->budget_ns = (int64_t)options->budget_ms * RM_NS_PER_MS;
+}
+
+/* ---- all of it -------------------------------------------------------------------------- */
+
+static void name_user(struct rm_mlflow_config *config, const struct rm_secrets *secrets)
+{
+    /* Without a password the user of a URI may be a token. */
+    bool is_name = secrets->user[0] != '\0' && secrets->password[0] != '\0';
+    const char *user = is_name ? secrets->user : secure_getenv("LOGNAME");
+    user = user != NULL ? user : secure_getenv("USER");
+    (void)rm_text_set(config->user, sizeof config->user, user != NULL ? user : "");
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+static resmon_status take_file(const char *option, const char *variable, char *path, size_t room)
+{
+    resmon_status status = take(option, variable, path, room);
+    if (status == RESMON_OK && path[0] != '\0' && access(path, R_OK) != 0) {
+        return rm_error(RESMON_EINVAL, "%s: cannot read %s", variable, path);
+    }
+    return status;
+}
+
+static resmon_status open_client(const resmon_mlflow_options *options, const struct variables *v,
+                                 const struct rm_mlflow_config *config,
+                                 const struct rm_secrets *secrets, struct rm_http **ret_http)
+{
+    char ca_path[RM_PATH_BYTES] = "";
+    char header[RM_MLFLOW_NAME_BYTES + 32] = "";
+    char client_cert[1024] = "";
+    resmon_status status =
+        take_file(options->ca_path, "MLFLOW_TRACKING_SERVER_CERT_PATH", ca_path, sizeof ca_path);
+    if (status == RESMON_OK) {
+        status = take_file(options->client_cert, "MLFLOW_TRACKING_CLIENT_CERT_PATH", client_cert,
+                           sizeof client_cert);
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    bool is_insecure = v->is_insecure || (options->flags & RESMON_MLFLOW_INSECURE_TLS) != 0;
+    if (is_insecure && ca_path[0] != '\0') {
+        return rm_error(RESMON_EINVAL, "MLFLOW_TRACKING_INSECURE_TLS and "
+                                       "MLFLOW_TRACKING_SERVER_CERT_PATH contradict each other");
+    }
+    if (config->workspace[0] != '\0') {
+        (void)snprintf(header, sizeof header, "X-MLFLOW-WORKSPACE: %s", config->workspace);
+    }
+    bool has_basic = secrets->user[0] != '\0' && secrets->password[0] != '\0';
+    const struct rm_http_config how = {
+        .url = config->uri,
+        .user = has_basic ? secrets->user : NULL,
+        .password = has_basic ? secrets->password : NULL,
+        .bearer = text_or_null(secrets->token),
+        .ca_path = text_or_null(ca_path),
+        .client_cert = text_or_null(client_cert),
+        .header = text_or_null(header),
+        .is_insecure = is_insecure,
+        .refuses_redirects = !v->follows_redirects,
+        .timeout_ns = options->timeout_ms != 0 ? (int64_t)options->timeout_ms * RM_NS_PER_MS
+                                               : (int64_t)(v->timeout_s * 1e9),
+        .retries = (unsigned)v->retries,
+        .backoff_s = v->backoff_s,
+        .jitter_s = v->jitter_s,
+        .ignores_retry_after = !v->respects_retry_after,
+    };
+    return rm_http_open(&how, ret_http);
+}
+
+static resmon_status settle_spool(const resmon_mlflow_options *options,
+                                  struct rm_mlflow_config *config)
+{
+    char expanded[RM_PATH_BYTES];
+    const char *pattern = options->spool != NULL ? options->spool : "resmon-mlflow-%h-%p.spool";
+    resmon_status status = rm_path_expand(pattern, expanded);
+    if (status != RESMON_OK || (config->flags & RESMON_MLFLOW_NO_SPOOL) != 0) {
+        return status;
+    }
+    status = rm_outfile_settle(expanded, config->spool);
+    /* A directory that cannot be written to is of no interest until something must be spooled. */
+    bool may_wait = status == RESMON_ENOENT || status == RESMON_EACCES;
+    return options->spool == NULL && may_wait ? RESMON_OK : status;
+}
+
+/* What goes into a spool file alone needs no server, nor one that this library could reach. */
+static resmon_status take_uri(const resmon_mlflow_options *options, const char *tracking_uri,
+                              struct rm_mlflow_config *config, struct rm_secrets *secrets)
+{
+    const char *uri = options->tracking_uri != NULL ? options->tracking_uri : tracking_uri;
+    uri = uri != NULL && uri[0] != '\0' ? uri : secure_getenv("MLFLOW_TRACKING_URI");
+    uri = uri != NULL ? uri : "";
+    if ((options->flags & RESMON_MLFLOW_SPOOL_ONLY) != 0 && strncmp(uri, "http", 4) != 0) {
+        return RESMON_OK;
+    }
+    if (uri[0] == '\0') {
+        return rm_error(RESMON_EINVAL, "no MLflow server: set MLFLOW_TRACKING_URI to its http or "
+                                       "https address");
+    }
+    return rm_server_uri_take(uri, "the MLflow tracking URI", config->uri, sizeof config->uri,
+                              secrets);
+}
+
+static resmon_status read_all(const resmon_mlflow_options *options, const char *tracking_uri,
+                              struct rm_mlflow_config *config, struct rm_secrets *secrets,
+                              struct rm_http **ret_http)
+{
+    struct variables variables;
+    bool is_spooled = (options->flags & RESMON_MLFLOW_SPOOL_ONLY) != 0;
+    read_credentials_file(secrets);
+    resmon_status status = take_uri(options, tracking_uri, config, secrets);
+    status = status == RESMON_OK ? take_secrets(options, secrets) : status;
+    status = status == RESMON_OK ? take_texts(options, config) : status;
+    status = status == RESMON_OK ? check_texts(config) : status;
+    status = status == RESMON_OK ? read_variables(&variables) : status;
+    if (status == RESMON_OK) {
+        set_numbers(options, &variables, config);
+        status = settle_spool(options, config);
+    }
+    if (status == RESMON_OK) {
+        name_user(config, secrets);
+    }
+    if (status == RESMON_OK && !is_spooled) {
+        status = open_client(options, &variables, config, secrets, ret_http);
+    }
+    return status;
+}
+
+resmon_status rm_mlflow_config_open(const resmon_mlflow_options *options, const char *tracking_uri,
+                                    struct rm_mlflow_config *ret_config, struct rm_http **ret_http)
+{
+    struct rm_secrets *secrets = rm_alloc(1, sizeof *secrets);
+    if (secrets == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the options of MLflow");
+    }
+    *ret_config = (struct rm_mlflow_config){.node_index = -1};
+    resmon_status status = read_all(options, tracking_uri, ret_config, secrets, ret_http);
+    explicit_bzero(secrets, sizeof *secrets);
+    rm_free(secrets);
+    return status;
+}

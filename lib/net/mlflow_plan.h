@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns what of a run goes to MLflow, under which names, and in which portions: items that are made
+ * one after the other, so that memory stays small, and from any point on, so that what was not sent
+ * can be made again.
+ */
+#ifndef RM_NET_MLFLOW_PLAN_H
+#define RM_NET_MLFLOW_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "net/mlflow_client.h"
+#include "net/mlflow_counters.h"
+#include "run/run.h"
+
+/* The place of this process among those that share a run. */
+struct rm_mlflow_place {
+    int64_t node_index;
+    char node_name[128];
+    char job[256]; /* key; "": none */
+    bool is_first; /* makes the run, and says what is the same for all */
+    bool is_reporter;
+};
+
+/** From the facts of the run; the configured node index (-1: none) goes before them.  Without a job
+ * and without a run to attach to there is nobody to share with: each is the first. */
+struct rm_mlflow_place rm_mlflow_place_of(const struct rm_mlflow_config *config,
+                                          const struct resmon_run *run);
+
+/* What is sent, in this order. */
+enum rm_mlflow_stage {
+    RM_MLFLOW_STAGE_SUMMARY,
+    RM_MLFLOW_STAGE_PARAMS, /* of a run that is not ours: what is refused there must not take the
+                               rest along */
+    RM_MLFLOW_STAGE_SERIES,
+    RM_MLFLOW_STAGE_ARTIFACT,
+    RM_MLFLOW_STAGE_NOTE,
+    RM_MLFLOW_STAGE_UPDATE,
+    RM_MLFLOW_STAGE_END
+};
+
+struct rm_mlflow_point {
+    const char *key;
+    double value;
+};
+
+struct rm_mlflow_series {
+    char *head; /* of each of its points, up to the value */
+    size_t head_length;
+    const double *values;
+    double divisor;
+};
+
+#define RM_MLFLOW_SERIES_KEYS 128 /* 17 GPUs beside what is of the node */
+
+struct rm_mlflow_plan {
+    const struct rm_mlflow_config *config;
+    const struct resmon_run *run;
+    struct rm_mlflow_place place;
+    bool is_made;     /* the run is ours: parameters are free, and it is finished */
+    const char *note; /* description of the run, in Markdown, of who made the plan; NULL: none */
+    struct rm_arena arena;
+    struct rm_mlflow_point *points; /* of the summary */
+    size_t point_count;
+    size_t scopes_left_out;
+    char counters[RM_SCOPE_COUNTERS][RM_MLFLOW_COUNTER_BYTES];
+    struct rm_mlflow_series series[RM_MLFLOW_SERIES_KEYS];
+    size_t series_count;
+    size_t first_row; /* of the series: rows before were sent */
+    size_t row_end;
+    enum rm_mlflow_stage last_stage;
+    char artifact[64];
+};
+
+/* How far one has come. */
+struct rm_mlflow_cursor {
+    enum rm_mlflow_stage stage;
+    size_t index;    /* in the stage */
+    size_t step_row; /* of series: the rows before it have `step` samples */
+    int64_t step;
+};
+
+/** A plan for a finished run; rows that ended before `after_ns` were sent already. */
+resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
+                                  const struct rm_mlflow_config *config,
+                                  const struct resmon_run *run, int64_t after_ns);
+void rm_mlflow_plan_free(struct rm_mlflow_plan *plan);
+
+/**
+ * Makes the item at the cursor in `body`, with at most `most` metrics, and moves the cursor behind
+ * it; RESMON_OK with *ret_has_item false at the end.
+ */
+resmon_status rm_mlflow_plan_next(const struct rm_mlflow_plan *plan,
+                                  struct rm_mlflow_cursor *cursor, size_t most,
+                                  struct rm_buffer *body, struct rm_mlflow_item *ret_item,
+                                  bool *ret_has_item);
+
+/** What makes the run, but for the experiment. */
+resmon_status rm_mlflow_plan_create(const struct rm_mlflow_config *config,
+                                    const struct resmon_run *run,
+                                    const struct rm_mlflow_place *place, const char *uuid,
+                                    struct rm_buffer *body);
+
+/** A name as MLflow allows it, in `target` of `room` bytes (at most 251). */
+void rm_mlflow_clean_name(char *target, size_t room, const char *name);
+
+#endif

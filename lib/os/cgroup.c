@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+#include "os/cgroup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+
+static const char *const v1_names[RM_CGROUP_CONTROLLERS] = {"memory", "cpu", "cpuacct", "blkio",
+                                                            "pids"};
+
+/* A group in a hierarchy, before the mounts are known. */
+struct membership {
+    bool is_v1[RM_CGROUP_CONTROLLERS];  /* a version 1 hierarchy has the controller ... */
+    bool has_v1[RM_CGROUP_CONTROLLERS]; /* ... and we know the group in it */
+    char v1[RM_CGROUP_CONTROLLERS][RM_CGROUP_PATH_BYTES];
+    bool has_v2;
+    char v2[RM_CGROUP_PATH_BYTES];
+};
+
+static bool copy_path(char target[RM_CGROUP_PATH_BYTES], struct rm_text path)
+{
+    size_t length = rm_text_left(&path);
+    if (length >= RM_CGROUP_PATH_BYTES) {
+        return false;
+    }
+    memcpy(target, path.at, length);
+    target[length] = '\0';
+    return true;
+}
+
+/* Whether a comma-separated list has the word. */
+static bool list_has(struct rm_text list, const char *word)
+{
+    struct rm_text item;
+    while (rm_parse_until(&list, ',', &item)) {
+        if (rm_text_equals(&item, word)) {
+            return true;
+        }
+    }
+    return rm_text_equals(&list, word);
+}
+
+/* Lines of /proc/PID/cgroup: "4:memory:/path", "0::/path"; the path may hold colons. */
+static void parse_membership(struct rm_text text, struct membership *ret)
+{
+    struct rm_text line, number, list;
+    while (rm_parse_line(&text, &line)) {
+        if (!rm_parse_until(&line, ':', &number) || !rm_parse_until(&line, ':', &list)) {
+            continue;
+        }
+        if (rm_text_equals(&number, "0") && rm_text_left(&list) == 0) {
+            ret->has_v2 = copy_path(ret->v2, line);
+            continue;
+        }
+        for (size_t i = 0; i < RM_CGROUP_CONTROLLERS; i++) {
+            if (list_has(list, v1_names[i])) {
+                ret->is_v1[i] = true;
+                ret->has_v1[i] = copy_path(ret->v1[i], line);
+            }
+        }
+    }
+}
+
+struct mount {
+    struct rm_text root;  /* the part of the hierarchy that is mounted */
+    struct rm_text point; /* where; octal escapes as the kernel wrote them */
+    struct rm_text type;
+    struct rm_text options; /* of the file system: the controllers, in version 1 */
+};
+
+/* "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup cgroup rw,memory" */
+static bool parse_mount(struct rm_text line, struct mount *ret)
+{
+    struct rm_text word;
+    for (int i = 0; i < 3; i++) {
+        if (!rm_parse_word(&line, &word)) {
+            return false;
+        }
+    }
+    if (!rm_parse_word(&line, &ret->root) || !rm_parse_word(&line, &ret->point)) {
+        return false;
+    }
+    do {
+        if (!rm_parse_word(&line, &word)) {
+            return false;
+        }
+    } while (!rm_text_equals(&word, "-"));
+    return rm_parse_word(&line, &ret->type) && rm_parse_word(&line, &word) &&
+           rm_parse_word(&line, &ret->options);
+}
+
+static bool is_octal(struct rm_text text)
+{
+    for (int i = 0; i < 3; i++) {
+        if (rm_text_left(&text) < 3 || text.at[i] < '0' || text.at[i] > '7') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool append_plain(char *target, size_t capacity, size_t *length, struct rm_text text)
+{
+    size_t more = rm_text_left(&text);
+    if (*length + more >= capacity) {
+        return false;
+    }
+    memcpy(target + *length, text.at, more);
+    *length += more;
+    target[*length] = '\0';
+    return true;
+}
+
+/* Appends text with the kernel's octal escapes (\040 and so on) undone. */
+static bool append_unescaped(char *target, size_t capacity, size_t *length, struct rm_text text)
+{
+    while (text.at < text.end) {
+        char c = *text.at++;
+        if (c == '\\' && is_octal(text)) {
+            c = (char)((text.at[0] - '0') * 64 + (text.at[1] - '0') * 8 + (text.at[2] - '0'));
+            text.at += 3;
+        }
+        if (*length + 1 >= capacity) {
+            return false;
+        }
+        target[(*length)++] = c;
+    }
+    target[*length] = '\0';
+    return true;
+}
+
+/* Whether the group is in the mounted part of the hierarchy; `rest`: its path below that part. */
+static bool is_below(const char *root, const char *group, struct rm_text *rest)
+{
+    *rest = rm_text_of(group, strlen(group));
+    if (strcmp(root, "/") != 0 && !rm_parse_literal(rest, root)) {
+        return false;
+    }
+    return (rest->at == rest->end || *rest->at == '/') && strstr(group, "/..") == NULL;
+}
+
+/*
+ * Joins the mount point and the group's path below the mounted part of the hierarchy; the path of
+ * the group is not escaped (systemd's "\x2d" is part of a name), mountinfo is.  A path outside of
+ * that part (another cgroup namespace: "/../..") leaves only the mount point itself.
+ */
+static bool join(const struct mount *mount, const char *group, struct rm_cgroup_place *place)
+{
+    size_t length = 0;
+    struct rm_text point = mount->point;
+    (void)rm_parse_literal(&point, "/"); /* relative to the root directory */
+    if (!append_unescaped(place->path, sizeof place->path, &length, point)) {
+        return false;
+    }
+    place->mount_length = length;
+    struct rm_text rest;
+    char root[RM_CGROUP_PATH_BYTES];
+    size_t root_length = 0;
+    if (!append_unescaped(root, sizeof root, &root_length, mount->root)) {
+        return false;
+    }
+    place->is_outside = !is_below(root, group, &rest);
+    if (place->is_outside || rm_text_left(&rest) <= 1) {
+        return true;
+    }
+    /* /proc/PID/cgroup does not escape: a backslash is one ("machine-qemu\\x2d1.scope"). */
+    return append_plain(place->path, sizeof place->path, &length, rest);
+}
+
+static void place_mount(struct rm_cgroup *cgroup, const struct membership *groups,
+                        const struct mount *mount)
+{
+    bool is_v2 = rm_text_equals(&mount->type, "cgroup2");
+    if (!is_v2 && !rm_text_equals(&mount->type, "cgroup")) {
+        return;
+    }
+    for (size_t i = 0; i < RM_CGROUP_CONTROLLERS; i++) {
+        struct rm_cgroup_place place = {
+            .version = is_v2 ? 2 : 1,
+            .has_local_events = list_has(mount->options, "memory_localevents"),
+        };
+        /* A controller is in version 2 unless a version 1 hierarchy has it. */
+        bool fits = is_v2 ? groups->has_v2 && !groups->is_v1[i]
+                          : groups->has_v1[i] && list_has(mount->options, v1_names[i]);
+        struct rm_cgroup_place *known = &cgroup->places[i];
+        if (!fits || (known->version != 0 && !known->is_outside)) {
+            continue; /* the first mount with the group in it wins: there may be several */
+        }
+        if (join(mount, is_v2 ? groups->v2 : groups->v1[i], &place) &&
+            (known->version == 0 || !place.is_outside)) {
+            *known = place;
+        }
+    }
+}
+
+resmon_status rm_cgroup_find(struct rm_cgroup *cgroup, const struct rm_root *root,
+                             struct rm_scratch *scratch, const char *proc_dir)
+{
+    char path[RM_FILE_PATH_BYTES];
+    struct rm_text text, line;
+    struct membership groups = {0};
+    *cgroup = (struct rm_cgroup){0};
+    (void)snprintf(path, sizeof path, "%s/cgroup", proc_dir);
+    resmon_status status = rm_file_read_once(root, path, scratch, &text);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    parse_membership(text, &groups);
+    (void)snprintf(path, sizeof path, "%s/mountinfo", proc_dir);
+    status = rm_file_read_once(root, path, scratch, &text);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    while (rm_parse_line(&text, &line)) {
+        struct mount mount;
+        if (parse_mount(line, &mount)) {
+            place_mount(cgroup, &groups, &mount);
+        }
+    }
+    return RESMON_OK;
+}
+
+/* ---- by path --------------------------------------------------------------------------------- */
+
+static bool is_cgroup(const struct mount *mount)
+{
+    return rm_text_equals(&mount->type, "cgroup2") || rm_text_equals(&mount->type, "cgroup");
+}
+
+/* "/sys/fs/cgroup/a" below a mount at /sys/fs/cgroup of the part "/" is "/a" of the hierarchy. */
+static bool take_mount_off(const struct mount *mount, const char *path,
+                           char group[RM_CGROUP_PATH_BYTES])
+{
+    char point[RM_CGROUP_PATH_BYTES];
+    size_t point_length = 0, length = 0;
+    struct rm_text rest, root = mount->root;
+    if (!is_cgroup(mount) || !append_unescaped(point, sizeof point, &point_length, mount->point) ||
+        strcmp(point, "/") == 0 || !is_below(point, path, &rest)) {
+        return false;
+    }
+    if (rm_text_equals(&root, "/") && rest.at != rest.end) {
+        root.at = root.end;
+    }
+    return append_unescaped(group, RM_CGROUP_PATH_BYTES, &length, root) &&
+           append_plain(group, RM_CGROUP_PATH_BYTES, &length, rest);
+}
+
+static void belong_to(struct membership *groups, const char *group)
+{
+    const struct rm_text path = rm_text_of(group, strlen(group));
+    groups->has_v2 = copy_path(groups->v2, path);
+    for (size_t i = 0; i < RM_CGROUP_CONTROLLERS; i++) {
+        groups->has_v1[i] = groups->is_v1[i] && copy_path(groups->v1[i], path);
+    }
+}
+
+/* Hierarchies that do not have it are as those that are not mounted. */
+static bool drop_absent(struct rm_cgroup *cgroup, const struct rm_root *root)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < RM_CGROUP_CONTROLLERS; i++) {
+        struct rm_cgroup_place *place = &cgroup->places[i];
+        if (place->is_outside || !rm_file_exists(root, place->path)) {
+            *place = (struct rm_cgroup_place){0};
+        }
+        has_any |= place->version != 0;
+    }
+    return has_any;
+}
+
+resmon_status rm_cgroup_find_path(struct rm_cgroup *cgroup, const struct rm_root *root,
+                                  struct rm_scratch *scratch, const char *path)
+{
+    char group[RM_CGROUP_PATH_BYTES], plain[RM_CGROUP_PATH_BYTES];
+    struct rm_text text, line;
+    struct membership groups = {0};
+    struct mount mount;
+    size_t length = strlen(path);
+    *cgroup = (struct rm_cgroup){0};
+    while (length > 1 && path[length - 1] == '/') {
+        length--;
+    }
+    if (path[0] != '/' || !copy_path(plain, rm_text_of(path, length)) ||
+        strstr(plain, "/..") != NULL) {
+        return rm_error(RESMON_EINVAL,
+                        "'%.200s' is no path of a control group: it is to be "
+                        "absolute, as \"/sys/fs/cgroup/a.slice\"",
+                        path);
+    }
+    memcpy(group, plain, sizeof group);
+    resmon_status status = rm_file_read_once(root, "proc/self/cgroup", scratch, &text);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    parse_membership(text, &groups); /* which hierarchies are of version 1 */
+    status = rm_file_read_once(root, "proc/self/mountinfo", scratch, &text);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const struct rm_text mounts = text;
+    for (bool is_found = false; !is_found && rm_parse_line(&text, &line);) {
+        is_found = parse_mount(line, &mount) && take_mount_off(&mount, plain, group);
+    }
+    belong_to(&groups, group);
+    for (text = mounts; rm_parse_line(&text, &line);) {
+        if (parse_mount(line, &mount)) {
+            place_mount(cgroup, &groups, &mount);
+        }
+    }
+    return drop_absent(cgroup, root)
+               ? RESMON_OK
+               : rm_error(RESMON_ENOENT, "there is no control group %.200s here", plain);
+}
+
+/* ---- its files ------------------------------------------------------------------------------- */
+
+resmon_status rm_cgroup_file(const struct rm_cgroup_place *place, const char *file,
+                             char target[RM_FILE_PATH_BYTES])
+{
+    if (place->version == 0) {
+        return rm_error(RESMON_ENOENT, "no control group hierarchy with %s is mounted", file);
+    }
+    int length = snprintf(target, RM_FILE_PATH_BYTES, "%s/%s", place->path, file);
+    if (length < 0 || length >= RM_FILE_PATH_BYTES) {
+        return rm_error(RESMON_ERANGE, "control group path too long: %s", place->path);
+    }
+    return RESMON_OK;
+}
+
+void rm_cgroup_visit_ancestors(const struct rm_cgroup_place *place, rm_cgroup_visit_fn visit,
+                               void *context)
+{
+    char path[RM_CGROUP_PATH_BYTES];
+    memcpy(path, place->path, sizeof path);
+    while (place->version != 0) {
+        visit(context, path);
+        char *slash = strrchr(path, '/');
+        if (slash == NULL || (size_t)(slash - path) < place->mount_length) {
+            return;
+        }
+        *slash = '\0';
+    }
+}
+
+struct tightest {
+    const struct rm_root *root;
+    struct rm_scratch *scratch;
+    const char *file;
+    uint64_t value;
+};
+
+static void take_tighter(void *context, const char *path)
+{
+    struct tightest *search = context;
+    char file[RM_FILE_PATH_BYTES];
+    uint64_t value;
+    int length = snprintf(file, sizeof file, "%s/%s", path, search->file);
+    if (length < 0 || length >= (int)sizeof file) {
+        return;
+    }
+    if (rm_file_read_u64(search->root, file, search->scratch, &value) == RESMON_OK &&
+        value < search->value) {
+        search->value = value;
+    }
+}
+
+uint64_t rm_cgroup_tightest(const struct rm_cgroup_place *place, const struct rm_root *root,
+                            struct rm_scratch *scratch, const char *file)
+{
+    struct tightest search = {root, scratch, file, UINT64_MAX};
+    rm_cgroup_visit_ancestors(place, take_tighter, &search);
+    return search.value;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns learning how a process ended that need not be a child of this one: a descriptor of it tells
+ * that from Linux 6.15 on, when its parent has waited for it; before that, /proc does, as long as
+ * it is a zombie.
+ */
+#ifndef RM_OS_PROCESS_END_H
+#define RM_OS_PROCESS_END_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** A descriptor of a process; -1: it is gone, or the kernel has none. */
+int rm_process_end_watch(uint32_t pid);
+
+/** The status as wait(2) has it; false: it is not known (yet). */
+bool rm_process_end_learn(int fd, uint32_t pid, uint32_t *ret_status);
+
+void rm_process_end_forget(int fd);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "os/rss_mark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "os/own_io.h"
+#include "os/pid_stat.h"
+
+/* These are about this process whatever fs_root a monitor reads, so they are the real files. */
+#define CLEAR_REFS "/proc/self/clear_refs"
+#define STATUS     "/proc/self/status"
+#define STATM      "/proc/self/statm"
+
+static uint64_t read_rusage(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+/* ru_maxrss is the larger of the mark and the peak that the process had when it called exec, which
+ * no reset touches.  That peak is not above what was there when the library was loaded: so what is
+ * above that is the mark, and for the rest VmHWM is asked. */
+static uint64_t rusage_at_load;
+
+__attribute__((constructor)) static void note_rusage_at_load(void)
+{
+    rusage_at_load = read_rusage();
+}
+
+static uint64_t read_status(struct rm_rss_mark *mark)
+{
+    static const struct rm_key keys[] = {RM_KEY("VmHWM:", 0)};
+    char bytes[4096];
+    uint64_t kib = 0;
+    if (!rm_kept_revive(&mark->status, STATUS, O_RDONLY)) {
+        return 0;
+    }
+    ssize_t length = pread(mark->status.fd, bytes, sizeof bytes, 0);
+    rm_own_io_note_read(length);
+    if (length <= 0) {
+        return 0;
+    }
+    (void)rm_parse_keys(rm_text_of(bytes, (size_t)length), keys, 1, &kib);
+    return kib * 1024;
+}
+
+static uint64_t read_statm(struct rm_rss_mark *mark)
+{
+    char bytes[128];
+    struct rm_pid_statm statm;
+    if (!rm_kept_revive(&mark->statm, STATM, O_RDONLY)) {
+        return 0;
+    }
+    ssize_t length = pread(mark->statm.fd, bytes, sizeof bytes, 0);
+    rm_own_io_note_read(length);
+    struct rm_text text = rm_text_of(bytes, length > 0 ? (size_t)length : 0);
+    return rm_pid_statm_parse(text, &statm) ? statm.resident * mark->page_bytes : 0;
+}
+
+/* The one file that the library writes to in the middle of a program's work: never into another. */
+static bool reset(struct rm_rss_mark *mark)
+{
+    if (!rm_kept_revive(&mark->clear, CLEAR_REFS, O_WRONLY)) {
+        return false;
+    }
+    ssize_t written = pwrite(mark->clear.fd, "5", 1, 0);
+    rm_own_io_note_write(written);
+    return written == 1;
+}
+
+static void give_up(struct rm_rss_mark *mark, const char *what)
+{
+    (void)rm_error_errno(errno, "cannot %s %s", what, CLEAR_REFS);
+    (void)rm_text_set(mark->why_not, sizeof mark->why_not, resmon_last_error());
+    RM_STORE(&mark->reading, RM_MARK_NONE);
+}
+
+static void find_reading(struct rm_rss_mark *mark)
+{
+    if (!mark->clear.is_open || !mark->status.is_open) {
+        give_up(mark, "open " STATUS " or");
+        return;
+    }
+    if (!reset(mark)) {
+        give_up(mark, "reset the peak through");
+        return;
+    }
+    mark->reading = RM_MARK_EXACT;
+}
+
+void rm_rss_mark_open(struct rm_rss_mark *mark, uint64_t *ret_peak)
+{
+    *mark = (struct rm_rss_mark){.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
+    (void)rm_kept_open(&mark->statm, STATM, O_RDONLY);
+    (void)rm_kept_open(&mark->status, STATUS, O_RDONLY);
+    (void)rm_kept_open(&mark->clear, CLEAR_REFS, O_WRONLY);
+    int error = errno;
+    *ret_peak = read_status(mark);
+    errno = error;
+    find_reading(mark);
+}
+
+void rm_rss_mark_close(struct rm_rss_mark *mark)
+{
+    rm_kept_close(&mark->clear);
+    rm_kept_close(&mark->status);
+    rm_kept_close(&mark->statm);
+}
+
+uint64_t rm_rss_mark_read(struct rm_rss_mark *mark)
+{
+    if (mark->reading == RM_MARK_NONE) {
+        return read_statm(mark);
+    }
+    uint64_t peak = read_rusage();
+    return peak > rusage_at_load ? peak : read_status(mark);
+}
+
+uint64_t rm_rss_mark_life(void)
+{
+    struct rm_rss_mark once = {.reading = RM_MARK_NONE};
+    (void)rm_kept_open(&once.status, STATUS, O_RDONLY);
+    uint64_t peak = read_status(&once);
+    rm_kept_close(&once.status);
+    return peak;
+}
+
+uint64_t rm_rss_mark_rss(struct rm_rss_mark *mark)
+{
+    return read_statm(mark);
+}
+
+void rm_rss_mark_reset(struct rm_rss_mark *mark)
+{
+    if (mark->reading != RM_MARK_NONE && !reset(mark)) {
+        give_up(mark, "reset the peak through");
+    }
+}

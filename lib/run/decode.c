@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/* Run block -> run.  Trusts nothing in the block that rm_block_attach() did not check. */
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "metric/metric.h"
+#include "run/decode_processes.h"
+#include "run/decode_profile.h"
+#include "run/record.h"
+#include "run/run.h"
+#include "store/line_record.h"
+#include "store/sketch.h"
+#include "store/tags.h"
+#include "store/usage.h"
+
+static resmon_status out_of_memory(void)
+{
+    return rm_error(RESMON_ENOMEM, "out of memory for the result of a run");
+}
+
+static resmon_status decode_facts(const struct rm_block *block, struct resmon_run *run)
+{
+    struct rm_fact fact;
+    uint64_t position = 0;
+    size_t count = 0;
+    while (rm_facts_next(block, &position, &fact)) {
+        count++;
+    }
+    run->facts = rm_arena_alloc(&run->strings, count, sizeof *run->facts);
+    if (run->facts == NULL) {
+        return out_of_memory();
+    }
+    position = 0;
+    while (run->fact_count < count && rm_facts_next(block, &position, &fact)) {
+        struct rm_fact *copy = &run->facts[run->fact_count];
+        copy->kind = fact.kind;
+        copy->group = rm_arena_text(&run->strings, fact.group, SIZE_MAX);
+        copy->key = rm_arena_text(&run->strings, fact.key, SIZE_MAX);
+        copy->value = rm_arena_text(&run->strings, fact.value, SIZE_MAX);
+        if (copy->group == NULL || copy->key == NULL || copy->value == NULL) {
+            return out_of_memory();
+        }
+        run->fact_count++;
+    }
+    return RESMON_OK;
+}
+
+static resmon_status decode_sources(const struct rm_block *block, struct resmon_run *run)
+{
+    size_t count = block->header->sizes.sources;
+    run->sources = rm_arena_alloc(&run->strings, count, sizeof *run->sources);
+    if (run->sources == NULL) {
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct rm_source_record *record = rm_block_record(block, RM_SECTION_SOURCES, i);
+        resmon_run_source *source = &run->sources[i];
+        source->name = rm_arena_text(&run->strings, record->name, sizeof record->name);
+        source->reason = rm_arena_text(&run->strings, record->reason, sizeof record->reason);
+        if (source->name == NULL || source->reason == NULL) {
+            return out_of_memory();
+        }
+        source->status = record->status;
+        source->provenance = record->provenance;
+        source->reads = record->reads;
+        source->failures = record->failures;
+        source->cost_ns = record->cost_ns;
+        source->cost_max_ns = record->cost_max_ns;
+        source->every = record->every;
+    }
+    run->source_count = count;
+    return RESMON_OK;
+}
+
+/* A bin's middle may lie outside of what was seen. */
+static double quantile_of(const struct rm_sketch *sketch, double share, const resmon_column *column)
+{
+    double found = rm_sketch_quantile(sketch, share, column->min, column->max);
+    return rm_lesser(rm_greater(found, column->min), column->max);
+}
+
+static void set_statistics(resmon_column *column, const struct rm_stats *stats,
+                           const struct rm_sketch *sketch)
+{
+    rm_record_clear(RM_RECORD_statistics, column);
+    if (stats->n == 0) {
+        return;
+    }
+    column->n = stats->n;
+    column->resets = stats->resets;
+    column->first = stats->first;
+    column->last = stats->all.last;
+    column->min = stats->all.min;
+    column->max = stats->all.max;
+    column->mean = rm_cell_mean(&stats->all, column->kind == RESMON_COUNTER);
+    column->integral = stats->all.sum;
+    column->p50 = quantile_of(sketch, 0.50, column);
+    column->p95 = quantile_of(sketch, 0.95, column);
+    column->duration_s = stats->all.weight;
+    memcpy(column->over_s, stats->over, sizeof column->over_s);
+}
+
+static resmon_status decode_columns(const struct rm_block *block, struct resmon_run *run)
+{
+    size_t count = block->header->sizes.columns;
+    const struct rm_column *columns = rm_block_record(block, RM_SECTION_COLUMNS, 0);
+    const struct rm_sketch *sketches = rm_block_record(block, RM_SECTION_SKETCHES, 0);
+    const struct rm_column_state *states = rm_series_columns(rm_series_state(block));
+    run->columns = rm_arena_alloc(&run->strings, count, sizeof *run->columns);
+    if (run->columns == NULL) {
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct rm_metric *metric = rm_metric_of(columns[i].metric);
+        resmon_column *column = &run->columns[i];
+        column->metric = metric != NULL ? rm_metric_name(metric) : "unknown";
+        column->unit = metric != NULL ? rm_metric_unit(metric) : "1";
+        column->level = metric != NULL ? metric->level : RESMON_LEVEL_NODE;
+        column->kind = columns[i].kind;
+        column->source = columns[i].source < run->source_count
+                             ? run->sources[columns[i].source].name
+                             : "unknown";
+        column->instance =
+            rm_arena_text(&run->strings, columns[i].instance, sizeof columns[i].instance);
+        if (column->instance == NULL) {
+            return out_of_memory();
+        }
+        set_statistics(column, &states[i].stats, &sketches[i]);
+    }
+    run->column_count = count;
+    return RESMON_OK;
+}
+
+static void set_cell(struct resmon_run *run, size_t column, size_t row, const struct rm_cell *cell)
+{
+    int is_counter = run->columns[column].kind == RESMON_COUNTER;
+    rm_run_series(run, column, RESMON_SERIES_LAST)[row] = cell->last;
+    rm_run_series(run, column, RESMON_SERIES_MIN)[row] = cell->min;
+    rm_run_series(run, column, RESMON_SERIES_MAX)[row] = cell->max;
+    rm_run_series(run, column, RESMON_SERIES_MEAN)[row] = rm_cell_mean(cell, is_counter);
+}
+
+static void set_span(struct resmon_run *run, size_t row, const struct rm_span *span)
+{
+    run->t_first[row] = span->t_first;
+    run->t_last[row] = span->t_last;
+    run->row_samples[row] = span->n;
+}
+
+struct row_visit {
+    struct resmon_run *run;
+    size_t next;
+    size_t room;
+};
+
+static void take_row(void *context, const struct rm_row *row)
+{
+    struct row_visit *visit = context;
+    if (visit->next >= visit->room) {
+        return;
+    }
+    set_span(visit->run, visit->next, &row->span);
+    for (size_t c = 0; c < visit->run->column_count; c++) {
+        set_cell(visit->run, c, visit->next, &row->cells[c]);
+    }
+    visit->next++;
+}
+
+static void count_row(void *context, const struct rm_row *row)
+{
+    (void)row;
+    ++*(size_t *)context;
+}
+
+static resmon_status decode_rows(const struct rm_block *block, struct resmon_run *run)
+{
+    const struct rm_commit *state = rm_series_state(block);
+    const struct rm_column_state *open = rm_series_columns(state);
+    size_t complete = 0;
+    rm_series_visit(block, count_row, &complete);
+    size_t rows = complete + (state->open.n > 0 ? 1 : 0);
+    run->t_first = rm_arena_alloc(&run->strings, rows, sizeof *run->t_first);
+    run->t_last = rm_arena_alloc(&run->strings, rows, sizeof *run->t_last);
+    run->row_samples = rm_arena_alloc(&run->strings, rows, sizeof *run->row_samples);
+    run->values = rm_arena_alloc(&run->strings, rows * RM_SERIES_KINDS,
+                                 run->column_count * sizeof *run->values);
+    if (run->t_first == NULL || run->t_last == NULL || run->row_samples == NULL ||
+        run->values == NULL) {
+        return out_of_memory();
+    }
+    run->row_count = rows;
+    struct row_visit visit = {.run = run, .room = complete};
+    rm_series_visit(block, take_row, &visit);
+    if (state->open.n > 0) {
+        set_span(run, complete, &state->open);
+        for (size_t c = 0; c < run->column_count; c++) {
+            set_cell(run, c, complete, &open[c].open);
+        }
+    }
+    return RESMON_OK;
+}
+
+static resmon_status decode_tags(const struct rm_block *block, struct resmon_run *run)
+{
+    uint64_t count = rm_tags_count(block);
+    uint64_t oldest = rm_tags_oldest(block);
+    run->tags = rm_arena_alloc(&run->strings, count - oldest, sizeof *run->tags);
+    if (run->tags == NULL) {
+        return out_of_memory();
+    }
+    for (uint64_t number = oldest; number < count; number++) {
+        struct rm_tag tag;
+        if (!rm_tags_get(block, number, &tag)) {
+            continue;
+        }
+        resmon_run_tag *copy = &run->tags[run->tag_count];
+        copy->t_ns = tag.t_ns;
+        copy->label = rm_arena_text(&run->strings, tag.label, sizeof tag.label);
+        if (copy->label == NULL) {
+            return out_of_memory();
+        }
+        run->tag_count++;
+    }
+    run->info.dropped_tags = count - run->tag_count;
+    return RESMON_OK;
+}
+
+static resmon_status decode_label(const struct rm_block *block, struct resmon_run *run)
+{
+    const struct rm_block_header *header = block->header;
+    char label[RM_LABEL_BYTES];
+    for (int tries = 0; tries < 100; tries++) {
+        uint64_t before = RM_LOAD_ACQUIRE(&header->label_version);
+        for (size_t i = 0; i < sizeof label; i++) {
+            label[i] = RM_LOAD(&header->labels[before & 1][i]);
+        }
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (RM_LOAD(&header->label_version) == before) {
+            break;
+        }
+    }
+    run->info.label = rm_arena_text(&run->strings, label, sizeof label);
+    return run->info.label != NULL ? RESMON_OK : out_of_memory();
+}
+
+/* Of one that lives the end is not yet true, and is left for a program that is killed before it. */
+static resmon_status decode_end(const struct rm_block *block, struct resmon_run *run)
+{
+    struct rm_end_record record;
+    rm_end_load(block->header, &record);
+    run->end =
+        (resmon_run_end){.reason = record.reason,
+                         .exit_status = record.exit_status,
+                         .signal_number = record.signal_number,
+                         .text = rm_arena_text(&run->strings, record.text, sizeof record.text)};
+    return run->end.text != NULL ? RESMON_OK : out_of_memory();
+}
+
+static resmon_status decode_words(const struct rm_block *block, struct resmon_run *run)
+{
+    resmon_status status = decode_label(block, run);
+    (void)rm_usage_load(block->header, &run->usage);
+    return status == RESMON_OK ? decode_end(block, run) : status;
+}
+
+/* Of bytes and 1. */
+static double bytes_of(uint64_t bytes_1)
+{
+    return bytes_1 > 0 ? (double)(bytes_1 - 1) : RM_NAN;
+}
+
+static void set_costs(resmon_run_info *info, const struct rm_sampler_cost *cost)
+{
+    info->sampler_cpu_ns = cost->cpu_ns;
+    info->sampler_wall_ns = cost->wall_ns;
+    info->sampler_wall_max_ns = cost->wall_max_ns;
+    info->late_samples = cost->late;
+    info->skipped_samples = cost->skipped;
+    info->delivery_cpu_ns = cost->delivery_ns;
+    info->gpus_cpu_ns = cost->gpus_ns;
+    info->stacks_cpu_ns = cost->stacks_ns;
+    info->handlers_ns = cost->handlers_ns;
+    info->dropped_rows = cost->undelivered;
+    rm_run_sum_costs(info);
+}
+
+static void decode_run_facts(const struct rm_block *block, const struct rm_decode *how,
+                             struct resmon_run *run)
+{
+    const struct rm_block_header *header = block->header;
+    const struct rm_commit *state = rm_series_state(block);
+    uint32_t phase = RM_LOAD_ACQUIRE(&header->phase);
+    int is_stopped = phase == RM_PHASE_STOPPED;
+    run->info.state = is_stopped                        ? "stopped"
+                      : how->is_live || how->is_written ? "running"
+                                                        : "interrupted";
+    run->info.start_realtime_ns = header->start_realtime_ns;
+    run->info.duration_ns = is_stopped ? header->stop_ns : state->t_ns;
+    run->info.samples = state->samples;
+    run->info.stride = state->stride;
+    run->info.halvings = state->halvings;
+    set_costs(&run->info, &state->cost);
+    run->info.memory_bytes = header->total_bytes;
+    run->info.rss_bytes =
+        bytes_of(RM_LOAD(&header->own_rss_1)) + (double)RM_LOAD(&header->own_stacks_rss);
+    run->info.work_rss_bytes = bytes_of(RM_LOAD(&header->own_work_rss_1));
+    run->keeps_events = header->sizes.events > 0;
+    run->info.dropped_threads = RM_LOAD(&header->dropped_threads);
+    run->info.dropped_paths = RM_LOAD(&header->dropped_paths);
+    run->info.dropped_scopes = RM_LOAD(&header->dropped_scopes) + run->info.dropped_paths;
+    run->info.stale_ends = RM_LOAD(&header->stale_ends);
+    run->info.misordered_ends = RM_LOAD(&header->misordered_ends);
+    run->info.dropped_lines = RM_LOAD(&header->dropped_lines);
+}
+
+static double ns_per_tick_of(const struct rm_block *block, const struct rm_decode *how)
+{
+    const struct rm_commit *state = rm_series_state(block);
+    struct rm_clock_pair to = how->is_live ? how->now : state->clock;
+    return rm_clock_ns_per_tick(block->header->start, to);
+}
+
+static resmon_status decode_parts(const struct rm_block *block, const struct rm_decode *how,
+                                  struct resmon_run *run)
+{
+    resmon_status status = decode_words(block, run);
+    if (status == RESMON_OK) {
+        status = decode_facts(block, run);
+    }
+    if (status == RESMON_OK) {
+        status = decode_sources(block, run);
+    }
+    if (status == RESMON_OK && (how->parts & (RM_PART_SUMMARY | RM_PART_SERIES)) != 0) {
+        status = decode_columns(block, run);
+    }
+    if (status == RESMON_OK && (how->parts & RM_PART_SERIES) != 0) {
+        status = decode_rows(block, run);
+    }
+    if (status == RESMON_OK && (how->parts & RM_PART_TAGS) != 0) {
+        status = decode_tags(block, run);
+    }
+    if (status == RESMON_OK && (how->parts & RM_PART_SCOPES) != 0) {
+        status = rm_run_decode_scopes(block, how, ns_per_tick_of(block, how), run);
+    }
+    if (status == RESMON_OK && (how->parts & RM_PART_SCOPES) != 0) {
+        status = rm_run_decode_lines(block, ns_per_tick_of(block, how), run);
+    }
+    if (status == RESMON_OK && (how->parts & RM_PART_EVENTS) != 0) {
+        status = rm_run_catch_events(block, how, ns_per_tick_of(block, how), run);
+    }
+    return status;
+}
+
+static uint64_t at_most(uint64_t used, uint64_t more, uint64_t room)
+{
+    return used + more < room ? used + more : room;
+}
+
+struct rm_run_extent rm_run_measure(const struct rm_block *block)
+{
+    const struct rm_block_header *header = block->header;
+    const struct rm_block_sizes *sizes = &header->sizes;
+    return (struct rm_run_extent){
+        .rows = at_most(rm_series_state(block)->rows + 1, 8, sizes->rows + 1),
+        .tags = at_most(rm_tags_count(block), 32, sizes->tags),
+        .nodes = at_most(RM_LOAD_ACQUIRE(&header->node_count), 64, sizes->nodes),
+        .fact_bytes = at_most(RM_LOAD_ACQUIRE(&header->fact_length), 1024, sizes->fact_bytes),
+        .events = rm_run_events_extent(block),
+    };
+}
+
+/* What decode_parts() allocates at most. */
+static size_t bytes_of_parts(const struct rm_block_sizes *sizes, const struct rm_run_extent *extent,
+                             unsigned parts)
+{
+    size_t fact = sizeof(struct rm_fact) + 3 * (size_t)RM_ARENA_SLACK;
+    size_t source =
+        sizeof(resmon_run_source) + sizeof(struct rm_source_record) + 2 * (size_t)RM_ARENA_SLACK;
+    size_t column = sizeof(resmon_column) + RM_INSTANCE_BYTES + RM_ARENA_SLACK;
+    size_t row = 3 * sizeof(int64_t) + sizes->columns * RM_SERIES_KINDS * sizeof(double);
+    size_t tag = sizeof(resmon_run_tag) + RM_TAG_LABEL_BYTES + RM_ARENA_SLACK;
+    /* A fact has 8 bytes at least, and each list an allocation of its own. */
+    size_t bytes = RM_LABEL_BYTES + RM_END_TEXT_BYTES + 17 * (size_t)RM_ARENA_SLACK +
+                   2 * extent->fact_bytes + extent->fact_bytes / 8 * fact + sizes->sources * source;
+    if ((parts & (RM_PART_SUMMARY | RM_PART_SERIES)) != 0) {
+        bytes += sizes->columns * column;
+    }
+    bytes += (parts & RM_PART_SERIES) != 0 ? extent->rows * row : 0;
+    bytes += (parts & RM_PART_TAGS) != 0 ? extent->tags * tag : 0;
+    bytes += (parts & RM_PART_SCOPES) != 0 ? rm_run_scopes_result(extent->nodes) : 0;
+    bytes += (parts & RM_PART_SCOPES) != 0 ? rm_run_lines_result() : 0;
+    return bytes;
+}
+
+resmon_status rm_run_prepare(const struct rm_block *block, struct rm_run_extent extent,
+                             unsigned parts, struct resmon_run **ret_run)
+{
+    struct resmon_run *run = rm_run_new();
+    size_t result = bytes_of_parts(&block->header->sizes, &extent, parts);
+    size_t working = (parts & RM_PART_SCOPES) != 0 ? rm_run_scopes_working(extent.nodes) : 0;
+    if ((parts & RM_PART_EVENTS) != 0) {
+        working += rm_run_events_working(&block->header->sizes, extent.events);
+    }
+    if (run == NULL || !rm_arena_reserve(&run->strings, result) ||
+        (working > 0 && !rm_arena_reserve(&run->working, working))) {
+        rm_run_free(run);
+        return out_of_memory();
+    }
+    run->event_room = extent.events;
+    *ret_run = run;
+    return RESMON_OK;
+}
+
+resmon_status rm_run_fill(const struct rm_block *block, const struct rm_decode *how,
+                          struct resmon_run *run)
+{
+    decode_run_facts(block, how, run);
+    return decode_parts(block, how, run);
+}
+
+resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode *how,
+                            struct resmon_run **ret_run)
+{
+    struct resmon_run *run = rm_run_new();
+    if (run == NULL) {
+        return out_of_memory();
+    }
+    resmon_status status = rm_run_fill(block, how, run);
+    if (status == RESMON_OK) {
+        status = rm_run_finish(block, run);
+    }
+    if (status == RESMON_OK) {
+        status = rm_run_decode_processes(block, run);
+    }
+    if (status != RESMON_OK) {
+        rm_run_free(run);
+        return status;
+    }
+    if ((how->parts & RM_PART_STACKS) != 0) {
+        rm_run_decode_stacks(block, run);
+    }
+    *ret_run = run;
+    return RESMON_OK;
+}

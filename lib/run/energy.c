@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/energy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "carbon/convert.h"
+#include "metric/metric.h"
+
+static const struct part {
+    const char *name, *source;
+    enum rm_metric_id node, tree;
+} parts[RM_ENERGY_PARTS] = {
+    {"cpu", "energy_cpu", RM_NODE_ENERGY_CPU, RM_TREE_ENERGY_CPU},
+    {"ram", "energy_ram", RM_NODE_ENERGY_RAM, RM_TREE_ENERGY_RAM},
+    {"gpu", "energy_gpu", RM_NODE_ENERGY_GPU, RM_TREE_ENERGY_GPU},
+};
+
+static int32_t whole_of(const struct resmon_run *run, const char *key)
+{
+    double number = rm_run_fact_number(run, "energy", key);
+    return number >= 0.0 && number < 1e6 ? (int32_t)number : 0;
+}
+
+bool rm_run_has_energy(const struct resmon_run *run)
+{
+    return rm_run_fact(run, "energy", "g_per_kwh") != NULL;
+}
+
+const char *rm_run_energy_lack(const struct resmon_run *run)
+{
+    /* collect/energy_none.c is the only source of this name. */
+    for (size_t i = 0; i < run->source_count; i++) {
+        if (strcmp(run->sources[i].name, "energy") == 0) {
+            return run->sources[i].reason;
+        }
+    }
+    return "the energy of this run was not asked for";
+}
+
+/* J since the start; NaN when there is no such column, or no reading. */
+static double joules_of(const struct resmon_run *run, enum rm_metric_id metric)
+{
+    const resmon_column *stats = rm_run_statistics_of(run, metric, NULL);
+    return stats != NULL ? stats->last : RM_NAN;
+}
+
+resmon_energy_part rm_run_energy_part(const struct resmon_run *run, size_t index)
+{
+    const struct part *part = &parts[index];
+    resmon_energy_part result = {
+        .name = part->name,
+        .method = "",
+        .node_j = joules_of(run, part->node),
+        .tree_j = joules_of(run, part->tree),
+    };
+    for (size_t i = 0; i < run->source_count; i++) {
+        if (strcmp(run->sources[i].name, part->source) == 0) {
+            result.provenance = run->sources[i].provenance;
+            result.method = run->sources[i].reason;
+        }
+    }
+    return result;
+}
+
+int64_t rm_run_energy_column(const struct resmon_run *run, size_t index)
+{
+    return rm_run_column_of(run, parts[index].node, NULL);
+}
+
+static double plus(double sum, double value)
+{
+    return isnan(value) ? sum : isnan(sum) ? value : sum + value;
+}
+
+/* The machine's, or the share of a process that does not report it. */
+static double whole_of_part(const resmon_energy_part *part)
+{
+    return isnan(part->node_j) ? part->tree_j : part->node_j;
+}
+
+/* NaN where one of the two is not known. */
+static double rest_of_part(const resmon_energy_part *part)
+{
+    double rest_j = part->node_j - part->tree_j;
+    return rest_j < 0.0 ? 0.0 : rest_j;
+}
+
+static void add_costs(resmon_energy *energy)
+{
+    resmon_carbon_cost node =
+        rm_carbon_cost(energy->node_j, energy->pue, energy->wue, energy->g_per_kwh);
+    resmon_carbon_cost tree =
+        rm_carbon_cost(energy->tree_j, energy->pue, energy->wue, energy->g_per_kwh);
+    energy->node_gco2eq = node.gco2eq;
+    energy->tree_gco2eq = tree.gco2eq;
+    energy->node_water_l = node.water_l;
+    energy->tree_water_l = tree.water_l;
+}
+
+resmon_energy rm_run_energy(const struct resmon_run *run)
+{
+    double modelled_j = 0.0;
+    double all_j = 0.0;
+    resmon_energy energy = {
+        .node_j = RM_NAN,
+        .tree_j = RM_NAN,
+        .rest_j = RM_NAN,
+        .g_per_kwh = rm_run_fact_number(run, "energy", "g_per_kwh"),
+        .pue = rm_run_fact_number(run, "energy", "pue"),
+        .wue = rm_run_fact_number(run, "energy", "wue"),
+        .basis = whole_of(run, "basis"),
+        .year = whole_of(run, "year"),
+        .place = rm_run_fact_text(run, "energy", "place"),
+        .source = rm_run_fact_text(run, "energy", "source"),
+        .remark = rm_run_fact_text(run, "energy", "remark"),
+    };
+    for (size_t i = 0; i < RM_ENERGY_PARTS; i++) {
+        resmon_energy_part part = rm_run_energy_part(run, i);
+        energy.node_j = plus(energy.node_j, part.node_j);
+        energy.tree_j = plus(energy.tree_j, part.tree_j);
+        energy.rest_j = plus(energy.rest_j, rest_of_part(&part));
+        if (!isnan(part.node_j) || !isnan(part.tree_j)) {
+            bool is_modelled = part.provenance == RESMON_PROVENANCE_MODELLED;
+            modelled_j += is_modelled ? whole_of_part(&part) : 0.0;
+            all_j += whole_of_part(&part);
+            energy.provenance =
+                part.provenance > energy.provenance ? part.provenance : energy.provenance;
+        }
+    }
+    if (energy.remark[0] == '\0' && !rm_run_reports_host(run)) {
+        energy.remark = "another process of this host reports the machine's energy";
+    }
+    energy.modelled_share = all_j > 0.0 ? modelled_j / all_j : RM_NAN;
+    add_costs(&energy);
+    return energy;
+}
+
+struct rm_run_cost rm_run_cost_of(const resmon_energy *energy, double joules)
+{
+    const resmon_carbon_cost cost =
+        rm_carbon_cost(joules, energy->pue, energy->wue, energy->g_per_kwh);
+    return (struct rm_run_cost){
+        .joules = joules,
+        .it_kwh = cost.it_kwh,
+        .facility_kwh = cost.facility_kwh,
+        .gco2eq = cost.gco2eq,
+        .water_l = cost.water_l,
+        .coal_kg = cost.coal_kg,
+        .natural_gas_kg = cost.natural_gas_kg,
+        .petroleum_kg = cost.petroleum_kg,
+    };
+}
+
+/* Scopes are given shares of what the machine draws. */
+void rm_run_price_scopes(const struct resmon_run *run, resmon_run_scope *scopes, size_t count)
+{
+    const resmon_energy energy = rm_run_energy(run);
+    bool is_modelled = energy.provenance == RESMON_PROVENANCE_MODELLED;
+    for (size_t i = 0; i < count; i++) {
+        resmon_run_scope *scope = &scopes[i];
+        const struct rm_run_cost cost = rm_run_cost_of(&energy, scope->energy_j);
+        scope->energy_kwh = cost.it_kwh;
+        scope->energy_gco2eq = cost.gco2eq;
+        scope->energy_provenance = isnan(scope->energy_j) ? RESMON_PROVENANCE_NONE
+                                   : is_modelled          ? RESMON_PROVENANCE_MODELLED
+                                                          : RESMON_PROVENANCE_SHARED;
+    }
+}

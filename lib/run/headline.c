@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/headline.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "metric/view.h"
+#include "run/energy.h"
+
+/* Of the first metric of the figure that was measured. */
+static double value_of(const struct resmon_run *run, const char *figure)
+{
+    struct rm_view_row row;
+    for (size_t at = 0; rm_view_next(RM_VIEW_HEADLINE, figure, &at, &row);) {
+        const resmon_column *stats = rm_run_statistics_of(run, row.metric->id, NULL);
+        double value = stats == NULL                     ? RM_NAN
+                       : row.series == RESMON_SERIES_MAX ? stats->max
+                                                         : stats->last;
+        if (!isnan(value)) {
+            return value;
+        }
+    }
+    return RM_NAN;
+}
+
+/* The kernel's mark is of the life of the process: of the run only if it rose meanwhile. */
+static void settle_peak(const struct resmon_run *run, resmon_headline *headline)
+{
+    const resmon_column *mark = rm_run_statistics_of(run, RM_PROC_MEM_PEAK_RSS, NULL);
+    const resmon_column *sampled = rm_run_statistics_of(run, RM_PROC_MEM_RSS, NULL);
+    double peak = sampled != NULL ? sampled->max : RM_NAN;
+    bool is_exact = mark != NULL && mark->max > mark->first;
+    if (is_exact) {
+        peak = fmax(mark->max, peak);
+    }
+    for (size_t i = 0; !is_exact && i < run->scope_count; i++) {
+        peak = fmax(peak, run->scopes[i].rss_peak_bytes);
+    }
+    headline->rss_peak_bytes = peak;
+    headline->rss_peak_provenance = isnan(peak) ? RESMON_PROVENANCE_NONE
+                                    : is_exact  ? RESMON_PROVENANCE_MEASURED
+                                                : RESMON_PROVENANCE_SAMPLED;
+}
+
+/* What could be read at first, and was closed by an exec of another user's program, is no total. */
+static void leave_out_partial_io(const struct resmon_run *run, resmon_headline *headline)
+{
+    for (size_t i = 0; i < run->source_count; i++) {
+        if (strcmp(run->sources[i].name, "proc_io") == 0 &&
+            run->sources[i].status == RESMON_EACCES) {
+            headline->read_bytes = headline->write_bytes = RM_NAN;
+            headline->read_chars = headline->write_chars = RM_NAN;
+        }
+    }
+}
+
+/* The kernel's account at the end, of the process and of what it waited for. */
+static void take_usage(const struct resmon_run *run, resmon_headline *headline)
+{
+    const resmon_run_usage *usage = &run->usage;
+    if (isnan(headline->read_chars)) {
+        headline->read_bytes = usage->read_bytes;
+        headline->write_bytes = usage->write_bytes;
+    }
+    headline->cpu_user_s = usage->user_s;
+    headline->cpu_system_s = usage->system_s;
+    if (!isnan(usage->rss_peak_bytes)) {
+        headline->rss_peak_bytes = usage->rss_peak_bytes;
+        headline->rss_peak_provenance = RESMON_PROVENANCE_MEASURED;
+    }
+    /* A process whose scopes meter peaks sets back the mark that the account is made of. */
+    for (size_t i = 0; i < run->process_count; i++) {
+        headline->rss_peak_bytes = fmax(headline->rss_peak_bytes, run->processes[i].rss_peak_bytes);
+    }
+}
+
+resmon_headline rm_run_headline(const struct resmon_run *run)
+{
+    const resmon_energy energy = rm_run_energy(run);
+    resmon_headline headline = {
+        .wall_s = (double)run->info.duration_ns / 1e9,
+        .cpu_s = value_of(run, "cpu_s"),
+        .cpu_user_s = value_of(run, "cpu_user_s"),
+        .cpu_system_s = value_of(run, "cpu_system_s"),
+        .tree_rss_max_bytes = value_of(run, "tree_rss_max_bytes"),
+        .read_bytes = value_of(run, "read_bytes"),
+        .write_bytes = value_of(run, "write_bytes"),
+        .read_chars = value_of(run, "read_chars"),
+        .write_chars = value_of(run, "write_chars"),
+        .energy_j = energy.tree_j,
+        .gco2eq = energy.tree_gco2eq,
+        .energy_provenance = energy.provenance,
+    };
+    settle_peak(run, &headline);
+    leave_out_partial_io(run, &headline);
+    if (rm_run_has_usage(run)) {
+        take_usage(run, &headline);
+    }
+    return headline;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the figures of a run that are asked for first, settled where there are several ways to know
+ * them.
+ */
+#ifndef RM_RUN_HEADLINE_H
+#define RM_RUN_HEADLINE_H
+
+#include "run/run.h"
+
+/** They are made of columns (view HEADLINE of metric/views.def), scopes and energy. */
+resmon_headline rm_run_headline(const struct resmon_run *run);
+
+#endif

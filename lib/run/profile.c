@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/profile.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/text.h"
+
+struct rm_run_profile rm_profile_none(void)
+{
+    struct rm_run_profile profile = {
+        .peak = {
+            .t_ns = -1, .headroom_bytes = RM_NAN, .highest_rss_bytes = RM_NAN, .highest_t_ns = -1}};
+    for (size_t i = 0; i < RM_STACK_KINDS; i++) {
+        profile.kinds[i] = (struct rm_run_stack_kind){.status = RESMON_ESTATE,
+                                                      .reason = "",
+                                                      .total = RM_NAN,
+                                                      .first_bytes = RM_NAN,
+                                                      .last_bytes = RM_NAN};
+    }
+    return profile;
+}
+
+/* What failed may have been the text of a reason, or the first of the kinds. */
+void rm_profile_give_up(struct rm_run_profile *profile, int32_t status, const char *reason)
+{
+    struct rm_run_profile none = rm_profile_none();
+    bool is_any_known = false;
+    for (size_t i = 0; i < RM_STACK_KINDS; i++) {
+        is_any_known = is_any_known || profile->kinds[i].status == RESMON_OK;
+    }
+    for (size_t i = 0; i < RM_STACK_KINDS; i++) {
+        int32_t known = profile->kinds[i].status;
+        if (known == RESMON_OK || !is_any_known) {
+            none.kinds[i].status = status;
+            none.kinds[i].reason = reason;
+        } else {
+            none.kinds[i].status = known;
+        }
+    }
+    *profile = none;
+}
+
+struct rm_stack_interval rm_stack_interval_of(double weight, double error, double most)
+{
+    const double z = 1.959963984540054; /* of 97.5 % */
+    if (!(error > 0.0) || !(weight > 0.0)) {
+        return (struct rm_stack_interval){weight, weight};
+    }
+    double n = weight / error * (weight / error);
+    double low = 1.0 - 1.0 / (9.0 * n) - z / (3.0 * sqrt(n));
+    double high = 1.0 - 1.0 / (9.0 * (n + 1.0)) + z / (3.0 * sqrt(n + 1.0));
+    struct rm_stack_interval interval = {
+        .low = low > 0.0 ? weight * low * low * low : 0.0,
+        .high = weight * (n + 1.0) / n * high * high * high,
+    };
+    if (most >= weight && most < interval.high) {
+        interval.high = most;
+    }
+    return interval;
+}
+
+int rm_profile_is_there(const struct rm_run_profile *profile)
+{
+    for (size_t i = 0; i < RM_STACK_KINDS; i++) {
+        if (profile->kinds[i].status != RESMON_ESTATE) {
+            return 1;
+        }
+    }
+    return profile->stack_count > 0 || profile->peak.stack_count > 0;
+}
+
+/* ---- what is not the program's ---------------------------------------------------------- */
+
+static const char *module_of(const struct rm_run_profile *profile, const struct rm_run_place *place)
+{
+    return place->module >= 0 && (size_t)place->module < profile->module_count
+               ? rm_text_base_name(profile->modules[place->module].path)
+               : "";
+}
+
+static bool begins(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+static bool is_start_up(const struct rm_run_profile *profile, const struct rm_run_place *place)
+{
+    static const char *const names[] = {"_start",
+                                        "__libc_start_main",
+                                        "__libc_start_main_impl",
+                                        "__libc_start_call_main",
+                                        "start_thread",
+                                        "thread_start",
+                                        "clone",
+                                        "clone3",
+                                        "__clone",
+                                        "__clone3",
+                                        "__GI___clone3",
+                                        "__GI___clone"};
+    (void)profile;
+    for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
+        if (strcmp(place->function, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Linked in, its functions that programs call have its name; those that these call are inside of
+ * them. */
+static bool is_own(const struct rm_run_profile *profile, const struct rm_run_place *place)
+{
+    return begins(module_of(profile, place), "libresmon.so") || begins(place->function, "resmon_");
+}
+
+static bool is_of_c_library(const struct rm_run_profile *profile, const struct rm_run_place *place)
+{
+    static const char *const names[] = {"libc.so", "libc-",   "ld-linux",  "ld-",
+                                        "[vdso]",  "libm.so", "libpthread"};
+    const char *module = module_of(profile, place);
+    for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
+        if (begins(module, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+typedef bool (*place_test)(const struct rm_run_profile *profile, const struct rm_run_place *place);
+
+struct frames {
+    const uint32_t *list;
+    uint32_t count;
+};
+
+static bool is_frame(const struct rm_run_profile *profile, struct frames frames, uint32_t index,
+                     place_test test)
+{
+    return test(profile, &profile->places[frames.list[index]]);
+}
+
+/* How many of the innermost frames are this library's doing. */
+static uint32_t own_frames(const struct rm_run_profile *profile, struct frames frames)
+{
+    uint32_t at = 0;
+    while (at < frames.count && is_frame(profile, frames, at, is_of_c_library)) {
+        at++;
+    }
+    uint32_t first = at;
+    while (at < frames.count && is_frame(profile, frames, at, is_own)) {
+        at++;
+    }
+    return at > first ? at : 0;
+}
+
+/* Of another process, its name stands around all that it does: "[cc1]". */
+static bool is_process(const struct rm_run_profile *profile, const struct rm_run_place *place)
+{
+    (void)profile;
+    return place->module < 0 && place->function[0] == '[';
+}
+
+static void trim(const struct rm_run_profile *profile, size_t *first, uint32_t *depth, bool is_cut)
+{
+    struct frames frames = {&profile->frames[*first], *depth};
+    uint32_t inner = own_frames(profile, frames);
+    bool has_process =
+        frames.count > inner && is_frame(profile, frames, frames.count - 1, is_process);
+    uint32_t count = frames.count - (has_process ? 1 : 0);
+    while (!is_cut && count > inner && is_frame(profile, frames, count - 1, is_start_up)) {
+        count--;
+    }
+    if (has_process) {
+        profile->frames[*first + count] = frames.list[frames.count - 1];
+        count++;
+    }
+    if (count > inner) {
+        *first += inner;
+        *depth = count - inner;
+    }
+}
+
+void rm_profile_trim(struct rm_run_profile *profile)
+{
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        struct rm_run_stack *stack = &profile->stacks[i];
+        trim(profile, &stack->first, &stack->depth, stack->is_cut != 0);
+    }
+    for (size_t i = 0; i < profile->peak.stack_count; i++) {
+        struct rm_run_peak_stack *stack = &profile->peak.stacks[i];
+        trim(profile, &stack->first, &stack->depth, stack->is_cut != 0);
+    }
+}
+
+void rm_place_name(const struct rm_run_profile *profile, const struct rm_run_place *place,
+                   char name[RM_PLACE_NAME_BYTES])
+{
+    if (place->function[0] != '\0') {
+        (void)rm_text_set(name, RM_PLACE_NAME_BYTES, place->function);
+        return;
+    }
+    const char *module = module_of(profile, place);
+    if (module[0] != '\0') {
+        (void)rm_text_set(name, RM_PLACE_NAME_BYTES, module);
+    } else {
+        (void)snprintf(name, RM_PLACE_NAME_BYTES, "0x%llx", (unsigned long long)place->address);
+    }
+}

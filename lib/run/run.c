@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/run.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "metric/metric.h"
+#include "run/record.h"
+
+const char *const rm_series_names[RM_SERIES_KINDS] = {"last", "min", "max", "mean"};
+
+struct resmon_run *rm_run_new(void)
+{
+    struct resmon_run *run = rm_alloc(1, sizeof *run);
+    if (run != NULL) {
+        run->references = 1;
+        rm_record_clear(RM_RECORD_run, &run->info);
+        rm_record_clear(RM_RECORD_overhead, &run->info);
+        rm_record_clear(RM_RECORD_end, &run->end);
+        rm_record_clear(RM_RECORD_usage, &run->usage);
+        run->profile = rm_profile_none();
+    }
+    return run;
+}
+
+struct resmon_run *rm_run_ref(const struct resmon_run *run)
+{
+    union {
+        const struct resmon_run *read;
+        struct resmon_run *held;
+    } both = {.read = run}; /* a holder more is no change that a reader sees */
+    if (run != NULL) {
+        (void)__atomic_add_fetch(&both.held->references, 1, __ATOMIC_RELAXED);
+    }
+    return both.held;
+}
+
+void rm_run_free(struct resmon_run *run)
+{
+    if (run == NULL || __atomic_sub_fetch(&run->references, 1, __ATOMIC_ACQ_REL) > 0) {
+        return;
+    }
+    /* Everything that belongs to a run lives in its arena. */
+    rm_arena_free(&run->strings);
+    rm_arena_free(&run->working);
+    rm_free(run);
+}
+
+void rm_run_sum_costs(resmon_run_info *info)
+{
+    info->library_cpu_ns = info->sampler_cpu_ns + info->delivery_cpu_ns + info->gpus_cpu_ns +
+                           info->stacks_cpu_ns + info->handlers_ns;
+}
+
+int64_t rm_run_realtime_ns(const struct resmon_run *run, int64_t t_ns)
+{
+    int64_t start_ns = run->info.start_realtime_ns;
+    if (t_ns > 0 && start_ns > INT64_MAX - t_ns) {
+        return INT64_MAX;
+    }
+    return t_ns < 0 && start_ns < INT64_MIN - t_ns ? INT64_MIN : start_ns + t_ns;
+}
+
+static int compare_events(const void *left, const void *right)
+{
+    const struct rm_run_event *a = left, *b = right;
+    if (a->thread != b->thread) {
+        return a->thread < b->thread ? -1 : 1;
+    }
+    if (a->start_ns != b->start_ns) {
+        return a->start_ns < b->start_ns ? -1 : 1;
+    }
+    return (a->depth > b->depth) - (a->depth < b->depth);
+}
+
+void rm_run_sort_events(struct resmon_run *run)
+{
+    qsort(run->events, run->event_count, sizeof *run->events, compare_events);
+}
+
+const struct rm_fact *rm_run_fact(const struct resmon_run *run, const char *group, const char *key)
+{
+    for (size_t i = 0; i < run->fact_count; i++) {
+        if (strcmp(run->facts[i].group, group) == 0 && strcmp(run->facts[i].key, key) == 0) {
+            return &run->facts[i];
+        }
+    }
+    return NULL;
+}
+
+const char *rm_run_fact_text(const struct resmon_run *run, const char *group, const char *key)
+{
+    const struct rm_fact *fact = rm_run_fact(run, group, key);
+    return fact != NULL ? fact->value : "";
+}
+
+double rm_run_fact_number(const struct resmon_run *run, const char *group, const char *key)
+{
+    const struct rm_fact *fact = rm_run_fact(run, group, key);
+    return fact != NULL && fact->kind == RM_FACT_NUMBER ? rm_fact_number(fact) : RM_NAN;
+}
+
+const char *rm_run_title(const struct resmon_run *run)
+{
+    const char *names[] = {rm_run_fact_text(run, "run", "name"),
+                           rm_run_fact_text(run, "run", "program"),
+                           rm_text_base_name(rm_run_fact_text(run, "run", "executable"))};
+    for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
+        if (names[i][0] != '\0') {
+            return names[i];
+        }
+    }
+    return "run";
+}
+
+const char *rm_run_node_name(const struct resmon_run *run)
+{
+    const char *name = rm_run_fact_text(run, "job", "node_name");
+    return name[0] != '\0' ? name : rm_run_fact_text(run, "machine", "host_name");
+}
+
+bool rm_run_reports_host(const struct resmon_run *run)
+{
+    return rm_run_fact_number(run, "job", "reports_host") != 0.0; /* NaN: nobody said otherwise */
+}
+
+int64_t rm_run_find_column(const struct resmon_run *run, const char *metric, const char *instance)
+{
+    for (size_t i = 0; i < run->column_count; i++) {
+        if (strcmp(run->columns[i].metric, metric) == 0 &&
+            (instance == NULL || strcmp(run->columns[i].instance, instance) == 0)) {
+            return (int64_t)i;
+        }
+    }
+    return -1;
+}
+
+int64_t rm_run_column_of(const struct resmon_run *run, uint32_t metric, const char *instance)
+{
+    const struct rm_metric *row = rm_metric_of(metric);
+    return row != NULL ? rm_run_find_column(run, rm_metric_name(row), instance) : -1;
+}
+
+const resmon_column *rm_run_statistics_of(const struct resmon_run *run, uint32_t metric,
+                                          const char *instance)
+{
+    int64_t column = rm_run_column_of(run, metric, instance);
+    return column >= 0 && run->columns[column].n > 0 ? &run->columns[column] : NULL;
+}
+
+double rm_run_life_rss(const struct resmon_run *run)
+{
+    const resmon_column *peak = rm_run_statistics_of(run, RM_PROC_MEM_PEAK_RSS, NULL);
+    return peak != NULL ? peak->max : RM_NAN;
+}
+
+/* ---- how it ended ----------------------------------------------------------------------- */
+
+resmon_run_end rm_run_end(const struct resmon_run *run)
+{
+    resmon_run_end end = run->end;
+    if (strcmp(run->info.state, "running") == 0) {
+        return (resmon_run_end){.reason = RESMON_END_RUNNING, .text = ""};
+    }
+    if (end.reason == RESMON_END_RUNNING) {
+        end.reason = RESMON_END_UNKNOWN; /* a document of before it ended, seen after that */
+    }
+    if (end.reason == RESMON_END_UNKNOWN && strcmp(run->info.state, "stopped") == 0) {
+        end.reason = RESMON_END_FINISHED;
+    }
+    end.text = end.text != NULL ? end.text : "";
+    return end;
+}
+
+#define SIGNAL_NAME_BYTES 16
+
+static const struct {
+    int number;
+    const char *name;
+} signals[] = {
+    {SIGHUP, "hup"},   {SIGINT, "int"},   {SIGQUIT, "quit"},     {SIGILL, "ill"},
+    {SIGTRAP, "trap"}, {SIGABRT, "abrt"}, {SIGBUS, "bus"},       {SIGFPE, "fpe"},
+    {SIGKILL, "kill"}, {SIGUSR1, "usr1"}, {SIGSEGV, "segv"},     {SIGUSR2, "usr2"},
+    {SIGPIPE, "pipe"}, {SIGALRM, "alrm"}, {SIGTERM, "term"},     {SIGXCPU, "xcpu"},
+    {SIGXFSZ, "xfsz"}, {SIGSYS, "sys"},   {SIGVTALRM, "vtalrm"},
+};
+
+/* "SIGTERM"; "signal 42" for one without a name. */
+static void put_signal_name(int number, char name[SIGNAL_NAME_BYTES])
+{
+    (void)snprintf(name, SIGNAL_NAME_BYTES, "signal %d", number);
+    for (size_t i = 0; i < RM_ARRAY_LEN(signals); i++) {
+        if (signals[i].number == number) {
+            (void)snprintf(name, SIGNAL_NAME_BYTES, "SIG%s", signals[i].name);
+        }
+    }
+    for (char *at = name + 3; strncmp(name, "SIG", 3) == 0 && *at != '\0'; at++) {
+        *at = *at >= 'a' && *at <= 'z' ? (char)(*at - 'a' + 'A') : *at;
+    }
+}
+
+void rm_end_describe(const struct resmon_run *run, char text[64])
+{
+    const resmon_run_end end = rm_run_end(run);
+    char signal_name[SIGNAL_NAME_BYTES];
+    put_signal_name(end.signal_number, signal_name);
+    bool is_said = end.reason >= RESMON_END_FAILED;
+    (void)snprintf(text, 64, "%s%s%s",
+                   is_said ? rm_word_of(RM_TYPE_END, end.reason) : run->info.state,
+                   is_said && end.signal_number != 0 ? " by " : "",
+                   is_said && end.signal_number != 0 ? signal_name : "");
+}

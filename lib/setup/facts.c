@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+#include "setup/facts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <resmon/version.h>
+
+#include "base/compiler.h"
+#include "base/feature.h"
+#include "base/text.h"
+#include "job/detect.h"
+#include "os/clocksource.h"
+#include "os/host.h"
+#include "scope/meter.h"
+#include "scope/peak.h"
+#include "store/facts.h"
+
+static void record_run(struct rm_block *block, const struct rm_options *options,
+                       const struct rm_collect *collect, const struct rm_host *host)
+{
+    rm_facts_add_text(block, "run", "name", options->values.name);
+    rm_facts_add_text(block, "run", "library", resmon_version());
+    rm_facts_add_number(block, "run", "pid", collect->is_group ? RM_NAN : (double)collect->pid);
+    rm_facts_add_text(block, "run", "cgroup", options->values.cgroup);
+    rm_facts_add_number(block, "run", "observer_pid", (double)getpid());
+    rm_facts_add_text(block, "run", "program", host->program);
+    rm_facts_add_text(block, "run", "executable", host->executable);
+    rm_facts_add_text(block, "run", "command_line", host->command_line);
+    rm_facts_add_text(block, "run", "scope_clock", rm_clocksource_choose());
+}
+
+/*
+ * Since Linux 6.2 the RSS counters are per CPU and folded into the sum in batches of
+ * max(32, 2 * CPUs) pages (lib/percpu_counter.c); what statm and VmHWM show may miss that much per
+ * CPU for each of file, anonymous and shared pages.
+ */
+static double rss_error_bound(const struct rm_collect *collect)
+{
+    double cpus = collect->capacity.host_cpus;
+    double batch = fmax(32.0, 2.0 * cpus);
+    return 3.0 * cpus * batch * collect->page_bytes;
+}
+
+static void record_machine(struct rm_block *block, const struct rm_collect *collect,
+                           const struct rm_host *host)
+{
+    const struct rm_capacity *capacity = &collect->capacity;
+    rm_facts_add_text(block, "machine", "host_name", host->host_name);
+    rm_facts_add_text(block, "machine", "os", host->os);
+    rm_facts_add_text(block, "machine", "kernel", host->kernel);
+    rm_facts_add_text(block, "machine", "architecture", host->architecture);
+    rm_facts_add_text(block, "machine", "cpu_model", host->cpu_model);
+    rm_facts_add_text(block, "machine", "boot_id", host->boot_id);
+    rm_facts_add_number(block, "machine", "cpus", capacity->host_cpus);
+    rm_facts_add_number(block, "machine", "cpus_cgroup", capacity->cgroup_cpus);
+    rm_facts_add_number(block, "machine", "cpus_affinity", capacity->affinity_cpus);
+    rm_facts_add_number(block, "machine", "memory_bytes", capacity->host_bytes);
+    rm_facts_add_number(block, "machine", "memory_cgroup_bytes", capacity->cgroup_bytes);
+    rm_facts_add_number(block, "machine", "memory_affinity_bytes", capacity->affinity_bytes);
+    rm_facts_add_number(block, "machine", "page_bytes", collect->page_bytes);
+    rm_facts_add_number(block, "machine", "rss_error_bound_bytes", rss_error_bound(collect));
+}
+
+/* "2 x NVIDIA H100 80GB HBM3", as far as they are alike. */
+static void record_gpus(struct rm_block *block, const struct rm_collect_gpus *gpus)
+{
+    const struct rm_gpu_info *first = NULL;
+    size_t count = 0;
+    size_t alike = 0;
+    for (size_t i = 0; i < gpus->count; i++) {
+        const struct rm_gpu_info *info = &gpus->infos[i];
+        char key[32];
+        (void)snprintf(key, sizeof key, "gpu_%s_uuid", info->instance);
+        rm_facts_add_text(block, "machine", key, info->uuid);
+        if (!info->is_slice) {
+            first = first != NULL ? first : info;
+            alike += strcmp(first->name, info->name) == 0 ? 1 : 0;
+            count++;
+        }
+    }
+    if (count > 0) {
+        char model[160];
+        (void)snprintf(model, sizeof model, "%zu x %s%s", alike, first->name,
+                       alike < count ? ", and others" : "");
+        rm_facts_add_number(block, "machine", "gpus", (double)count);
+        rm_facts_add_text(block, "machine", "gpu_model", model);
+        rm_facts_add_text(block, "machine", "gpu_driver", gpus->driver);
+    }
+}
+
+/* "wall+cpu" */
+static void record_meters(struct rm_block *block, uint64_t meters)
+{
+    char text[64] = "";
+    size_t length = 0;
+    const struct rm_option *option = rm_option_find(&rm_monitor_options, "scopes");
+    for (size_t i = 0; i < option->name_count; i++) {
+        const struct rm_option_name *name = &option->names[i];
+        bool is_one = name->use == RM_NAME_JOINED && (name->bits & (name->bits - 1)) == 0;
+        if (is_one && (meters & name->bits) != 0) {
+            length += rm_text_set(text + length, sizeof text - length, length > 0 ? "+" : "");
+            length += rm_text_set(text + length, sizeof text - length, name->name);
+        }
+    }
+    rm_facts_add_text(block, "settings", "scopes", text);
+    if ((meters & RESMON_METER_RSS) != 0) {
+        rm_peak_open();
+        rm_facts_add_text(block, "settings", "rss_peak_method", rm_peak_method());
+    }
+}
+
+static void record_settings(struct rm_block *block, const struct rm_options *options, bool is_self)
+{
+    rm_facts_add_number(block, "settings", "interval_ms", (double)options->values.interval_ms);
+    rm_facts_add_number(block, "settings", "rows", (double)options->values.rows);
+    rm_facts_add_number(block, "settings", "domains", (double)options->values.domains);
+    rm_facts_add_number(block, "settings", "flags", (double)options->values.flags);
+    rm_facts_add_number(block, "settings", "max_overhead", options->values.max_overhead);
+    rm_facts_add_number(block, "settings", "max_meter_share", options->values.max_meter_share);
+    if (options->wants_scopes && is_self) {
+        record_meters(block, options->meters);
+        rm_facts_add_number(block, "settings", "events", (double)options->values.events);
+    }
+    if (options->values.fs_root != NULL) {
+        rm_facts_add_text(block, "settings", "fs_root", options->values.fs_root);
+    }
+    if (options->values.record != NULL) {
+        rm_facts_add_text(block, "settings", "record", options->values.record);
+    }
+}
+
+static const char *idle_policy(const struct rm_options *options)
+{
+    return (options->values.flags & RESMON_FLAG_IDLE_NONE) != 0        ? "none"
+           : (options->values.flags & RESMON_FLAG_IDLE_ALLOCATED) != 0 ? "allocated"
+                                                                       : "proportional";
+}
+
+/* What a kilowatt-hour costs here, as it was when the run began. */
+static void record_energy(struct rm_block *block, const struct rm_options *options)
+{
+    const struct rm_terms_of_place *place = &options->place;
+    const struct rm_intensity *intensity = &place->intensity;
+    if ((options->values.domains & RESMON_DOMAIN_ENERGY) == 0 ||
+        !rm_feature_row(RM_FEATURE_ENERGY)->is_built) {
+        return;
+    }
+    rm_facts_add_text(block, "energy", "idle_policy", idle_policy(options));
+    rm_facts_add_number(block, "energy", "g_per_kwh", intensity->g_per_kwh);
+    rm_facts_add_number(block, "energy", "pue", place->pue);
+    rm_facts_add_number(block, "energy", "wue", place->wue);
+    rm_facts_add_number(block, "energy", "basis", intensity->basis);
+    rm_facts_add_number(block, "energy", "year", intensity->year > 0 ? intensity->year : RM_NAN);
+    rm_facts_add_text(block, "energy", "place", intensity->place);
+    rm_facts_add_text(block, "energy", "country",
+                      intensity->iso3[0] != '\0' ? intensity->iso3 : NULL);
+    rm_facts_add_text(block, "energy", "country_name",
+                      intensity->country[0] != '\0' ? intensity->country : NULL);
+    rm_facts_add_text(block, "energy", "cloud_provider", intensity->provider);
+    rm_facts_add_text(block, "energy", "source",
+                      intensity->source[0] != '\0' ? intensity->source : NULL);
+    rm_facts_add_text(block, "energy", "remark",
+                      options->place_remark[0] != '\0' ? options->place_remark : NULL);
+}
+
+void rm_facts_record_observer(struct rm_block *block, const struct rm_identity *self)
+{
+    char text[RM_IDENTITY_TEXT_BYTES];
+    if (self->pid != 0) {
+        rm_identity_print(self, text);
+        rm_facts_add_text(block, "run", RM_FACT_OBSERVER, text);
+    }
+}
+
+/* Only what is known.  The job is that of the process that observes. */
+void rm_facts_record_job(struct rm_block *block, const resmon_job_info *info,
+                         const struct rm_leader *leader)
+{
+    const struct {
+        const char *key, *value;
+    } texts[] = {
+        {"system", info->system},       {"launcher", info->launcher}, {"id", info->id},
+        {"step", info->step},           {"array_id", info->array_id}, {"name", info->name},
+        {"queue", info->queue},         {"cluster", info->cluster},   {"key", info->key},
+        {"node_name", info->node_name}, {"remark", info->remark},
+    };
+    const struct {
+        const char *key;
+        int64_t value;
+    } numbers[] = {
+        {"array_index", info->array_index},
+        {"restarts", info->restarts},
+        {"node_index", info->node_index},
+        {"node_count", info->node_count},
+        {"rank", info->rank},
+        {"rank_count", info->rank_count},
+        {"local_rank", info->local_rank},
+        {"local_rank_count", info->local_rank_count},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
+        rm_facts_add_text(block, "job", texts[i].key,
+                          texts[i].value[0] != '\0' ? texts[i].value : NULL);
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(numbers); i++) {
+        rm_facts_add_number(block, "job", numbers[i].key,
+                            numbers[i].value >= 0 ? (double)numbers[i].value : RM_NAN);
+    }
+    rm_facts_add_number(block, "job", "reports_host", rm_leader_leads(leader) ? 1.0 : 0.0);
+    rm_facts_add_text(block, "job", "reports_host_reason",
+                      leader->reason[0] != '\0' ? leader->reason : NULL);
+}
+
+/* Through a root of its own: the collector's is open on the sampling thread only. */
+static void read_host(struct rm_host *host, const struct rm_options *options,
+                      const struct rm_collect *collect)
+{
+    struct rm_root root;
+    struct rm_scratch scratch = {0};
+    *host = (struct rm_host){.host_name = ""};
+    if (rm_root_open(&root, options->values.fs_root) != RESMON_OK) {
+        return;
+    }
+    if (rm_scratch_init(&scratch) == RESMON_OK) {
+        rm_host_read(host, &root, &scratch, collect->proc_dir);
+    }
+    rm_scratch_free(&scratch);
+    rm_root_close(&root);
+}
+
+void rm_facts_record(struct rm_block *block, const struct rm_options *options,
+                     const struct rm_collect *collect)
+{
+    struct rm_host host;
+    read_host(&host, options, collect);
+    if (collect->is_group) {
+        rm_host_set_command(&host, options->values.cgroup);
+    }
+    if (options->values.command != NULL) {
+        rm_host_set_command(&host, options->values.command);
+    }
+    record_run(block, options, collect, &host);
+    record_machine(block, collect, &host);
+    record_gpus(block, &collect->gpus);
+    record_settings(block, options, collect->is_self);
+    record_energy(block, options);
+}

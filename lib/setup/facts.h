@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns which facts about the run, the machine, the job and the settings go into the block at start.
+ */
+#ifndef RM_SETUP_FACTS_H
+#define RM_SETUP_FACTS_H
+
+#include "collect/collect.h"
+#include "job/leader.h"
+#include "os/identity.h"
+#include "setup/options.h"
+#include "store/block.h"
+
+void rm_facts_record(struct rm_block *block, const struct rm_options *options,
+                     const struct rm_collect *collect);
+
+/** Who observes, so that others can tell when that is gone. */
+void rm_facts_record_observer(struct rm_block *block, const struct rm_identity *self);
+
+/** The facts of the job of a process that is in one. */
+void rm_facts_record_job(struct rm_block *block, const resmon_job_info *info,
+                         const struct rm_leader *leader);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* secure_getenv */
+#include "setup/options.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <resmon/stack.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/feature.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "base/struct_size.h"
+#include "base/text.h"
+#include "job/site.h"
+#include "os/pfm.h"
+#include "setup/asked.h"
+#include "store/block.h"
+#include "store/scope_counts.h"
+
+/* ---- the tables --------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define RM_OPTION_NAMES(table)      static const struct rm_option_name table[] = {
+#define RM_NAME(name_, bits_, use_) {name_, (bits_), RM_NAME_##use_},
+#define RM_OPTION_NAMES_END         };
+#define RM_OPTIONS(table)           static const struct rm_option table[] = {
+#define RM_OPTION(key, type, member, traits, help_) \
+    RM_OPTION_ROW(RM_OWNER, key, type, member, traits .help = (help_)),
+#define RM_OPTIONS_END              };
+#include "setup/options.def"
+/* clang-format on */
+
+const struct rm_option_set rm_monitor_options = {
+    .name = "",
+    .help = "a monitor",
+    .options = monitor_options,
+    .count = RM_ARRAY_LEN(monitor_options),
+    .flags_offset = offsetof(resmon_monitor_options, flags),
+};
+
+const struct rm_option_set rm_carbon_options = {
+    .name = "carbon",
+    .main = "country",
+    .help = "where the machine stands",
+    .options = carbon_options,
+    .count = RM_ARRAY_LEN(carbon_options),
+    .flags_offset = offsetof(resmon_carbon_options, flags),
+};
+
+const struct rm_option_set rm_environment_options = {
+    .name = "",
+    .help = "the environment variable RESMON",
+    .options = environment_options,
+    .count = RM_ARRAY_LEN(environment_options),
+    .flags_offset = offsetof(struct rm_environment, flags),
+};
+
+/* ---- options of one monitor --------------------------------------------------------------- */
+
+static char *text_at(const resmon_monitor_options *values, const struct rm_option *option)
+{
+    char *text;
+    memcpy(&text, (const char *)values + option->offset, sizeof text);
+    return text;
+}
+
+static bool is_text(const struct rm_option *option)
+{
+    return option->type == RM_OPTION_TEXT || option->type == RM_OPTION_PATH;
+}
+
+/* After a failure the rest is NULL. */
+static resmon_status copy_texts(resmon_monitor_options *values)
+{
+    resmon_status status = RESMON_OK;
+    values->name = values->name != NULL ? values->name : "";
+    for (size_t i = 0; i < rm_monitor_options.count; i++) {
+        const struct rm_option *option = &rm_monitor_options.options[i];
+        const char *given = is_text(option) ? text_at(values, option) : NULL;
+        if (given == NULL) {
+            continue;
+        }
+        char *copy = status == RESMON_OK ? rm_strdup(given) : NULL;
+        if (copy == NULL) {
+            status = rm_error(RESMON_ENOMEM, "out of memory for the options of a monitor");
+        }
+        memcpy((char *)values + option->offset, &copy, sizeof copy);
+    }
+    return status;
+}
+
+static resmon_status copy_energy_root(struct rm_options *options)
+{
+    const char *given = secure_getenv("RESMON_ENERGY_ROOT");
+    options->energy_root = given != NULL ? rm_strdup(given) : NULL;
+    return given == NULL || options->energy_root != NULL
+               ? RESMON_OK
+               : rm_error(RESMON_ENOMEM, "out of memory for the options of a monitor");
+}
+
+/* The scopes of this program are wanted by whoever runs it. */
+static resmon_status find_run(struct rm_options *options)
+{
+    static unsigned count; /* atomic */
+    struct rm_asked asked;
+    bool is_asked = options->wants_scopes && options->values.record == NULL &&
+                    options->values.pid == 0 && options->values.cgroup == NULL &&
+                    rm_asked_find(&asked);
+    if (!is_asked) {
+        return RESMON_OK;
+    }
+    const size_t room = RM_ASKED_BYTES + 64;
+    options->run_record = rm_alloc(1, room);
+    if (options->run_record == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the options of a monitor");
+    }
+    (void)snprintf(options->run_record, room, "%s/%ld-%u.rec", asked.directory, (long)getpid(),
+                   RM_FETCH_ADD(&count, 1));
+    return RESMON_OK;
+}
+
+/* Options that are wrong are refused; a site's file that is wrong is a remark in the run. */
+static resmon_status find_place(const resmon_monitor_options *given, struct rm_options *options)
+{
+    resmon_carbon_options carbon;
+    struct rm_job_environment environment = rm_job_own_environment;
+    environment.root = options->values.fs_root;
+    resmon_status status =
+        given->carbon != NULL
+            ? rm_struct_take(given->carbon, RM_STRUCT_SIZE(resmon_carbon_options), &carbon)
+            : RESMON_OK;
+    if (status != RESMON_OK || (options->values.domains & RESMON_DOMAIN_ENERGY) == 0) {
+        return status;
+    }
+    if (!rm_feature_row(RM_FEATURE_ENERGY)->is_built) {
+        return RESMON_OK; /* as the run's source of energy says */
+    }
+    status = rm_place_find(given->carbon != NULL ? &carbon : NULL, &environment, &options->place);
+    if (status != RESMON_OK && status != RESMON_EINVAL) {
+        (void)rm_text_set(options->place_remark, sizeof options->place_remark, resmon_last_error());
+        rm_log(RESMON_LOG_WARNING, "where the machine stands: %s", options->place_remark);
+        status = RESMON_OK;
+    } else if (status == RESMON_OK && options->place.unknown[0] != '\0') {
+        (void)snprintf(options->place_remark, sizeof options->place_remark,
+                       "the place '%s' is in no table: the world's average is taken",
+                       options->place.unknown);
+    }
+    return status;
+}
+
+/* Names that libpfm4 does not know are refused; where there is no libpfm4, the run says so. */
+static resmon_status read_counters(const char *name, const char *text, size_t most,
+                                   struct rm_counters_wanted *ret_wanted)
+{
+    char why[RM_ERROR_TEXT_BYTES];
+    struct rm_pfm_code code;
+    const char *meant = NULL;
+    resmon_status status = rm_counters_parse(text, most, ret_wanted);
+    for (size_t i = 0; i < ret_wanted->event_count && status == RESMON_OK; i++) {
+        const struct rm_perf_event *event = &ret_wanted->events[i];
+        status = event->is_named ? rm_pfm_encode(event->name, &code) : RESMON_OK;
+        status = status == RESMON_ENOTSUP ? RESMON_OK : status;
+        meant = status != RESMON_OK ? rm_counters_nearest(event->name) : NULL;
+    }
+    if (status != RESMON_OK) {
+        (void)rm_text_set(why, sizeof why, resmon_last_error());
+        return rm_error(status, "%s: %.400s%s%s%s", name, why,
+                        meant != NULL ? "; did you mean '" : "", meant != NULL ? meant : "",
+                        meant != NULL ? "'?" : "");
+    }
+    return RESMON_OK;
+}
+
+static resmon_status read_all_counters(const resmon_monitor_options *given,
+                                       struct rm_options *options)
+{
+    const char *of_scopes = given->scope_counters != NULL ? given->scope_counters : "default";
+    resmon_status status =
+        given->counters != NULL
+            ? read_counters("counters", given->counters, RM_WANTED_EVENTS, &options->counters)
+            : RESMON_OK;
+    options->meters |= given->scope_counters != NULL ? RESMON_METER_PERF : 0;
+    if (status == RESMON_OK && (options->meters & RESMON_METER_PERF) != 0) {
+        status =
+            read_counters("scope_counters", of_scopes, RM_SCOPE_COUNTERS, &options->scope_counters);
+    }
+    if (status == RESMON_OK &&
+        (options->scope_counters.groups & ~(RM_COUNTERS_DEFAULT | RM_COUNTERS_EVENTS)) != 0) {
+        status = rm_error(RESMON_EINVAL, "scope_counters: of the groups, only default is for "
+                                         "scopes; events may be named");
+    }
+    if (status == RESMON_OK && (options->scope_counters.groups & RM_COUNTERS_DEFAULT) != 0 &&
+        options->scope_counters.event_count > RM_SCOPE_COUNTERS / 2) {
+        status = rm_error(RESMON_EINVAL,
+                          "scope_counters: %s is one event too many: beside the "
+                          "default ones there may be %d",
+                          options->scope_counters.events[RM_SCOPE_COUNTERS / 2].name,
+                          RM_SCOPE_COUNTERS / 2);
+    }
+    return status;
+}
+
+static resmon_status check_rows(const resmon_monitor_options *values)
+{
+    return values->rows % 2 == 0
+               ? RESMON_OK
+               : rm_error(RESMON_ERANGE, "rows is %zu: it must be even, for halving", values->rows);
+}
+
+static resmon_status check_observed(const resmon_monitor_options *values)
+{
+    return values->cgroup == NULL || values->pid == 0
+               ? RESMON_OK
+               : rm_error(RESMON_EINVAL, "pid and cgroup are both given: one of them is observed");
+}
+
+static resmon_status read_all(const resmon_monitor_options *given, struct rm_options *options)
+{
+    resmon_monitor_options values = *given;
+    resmon_status status = rm_options_complete(&rm_monitor_options, &values);
+    status = status == RESMON_OK ? check_rows(&values) : status;
+    status = status == RESMON_OK ? check_observed(&values) : status;
+    if (status != RESMON_OK) {
+        return status;
+    }
+    options->said = *given;
+    values.carbon = NULL;
+    options->values = values;
+    options->interval_ns = (int64_t)values.interval_ms * RM_NS_PER_MS;
+    options->meters = values.scopes | RESMON_METER_WALL;
+    options->wants_scopes = (values.flags & RESMON_FLAG_NO_SCOPES) == 0;
+    options->needs_scopes = options->wants_scopes && values.scopes != 0;
+    status = copy_texts(&options->values);
+    status = status == RESMON_OK ? copy_energy_root(options) : status;
+    status = status == RESMON_OK ? find_run(options) : status;
+    status = status == RESMON_OK ? read_all_counters(given, options) : status;
+    return status == RESMON_OK ? find_place(given, options) : status;
+}
+
+resmon_status rm_options_read(const resmon_monitor_options *given, struct rm_options *ret_options)
+{
+    resmon_monitor_options known = {.struct_size = sizeof known};
+    struct rm_options options = {0};
+    resmon_status status =
+        given != NULL ? rm_struct_take(given, RM_STRUCT_SIZE(resmon_monitor_options), &known)
+                      : RESMON_OK;
+    if (status == RESMON_OK) {
+        status = read_all(&known, &options);
+    }
+    if (status != RESMON_OK) {
+        rm_options_free(&options);
+        return status;
+    }
+    *ret_options = options;
+    return RESMON_OK;
+}
+
+void rm_options_free(struct rm_options *options)
+{
+    for (size_t i = 0; i < rm_monitor_options.count; i++) {
+        if (is_text(&rm_monitor_options.options[i])) {
+            rm_free(text_at(&options->values, &rm_monitor_options.options[i]));
+        }
+    }
+    rm_free(options->energy_root);
+    rm_free(options->run_record);
+    *options = (struct rm_options){0};
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "sink/mlflow_note.h"
+
+#include <string.h>
+
+#include <resmon/report.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "report/report.h"
+
+#define LONGEST 4900   /* bytes: MLflow 2 takes 5000 in a tag */
+#define COLUMNS 90     /* the page shows without a scroll bar */
+#define AS_IS   "    " /* Markdown shows a line behind it with all its spaces */
+#define LAST    AS_IS "..\n"
+
+/* Line by line, as long as there is room. */
+static void put_lines(struct rm_buffer *note, const char *text)
+{
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        if (note->length + strlen(AS_IS) + length + strlen("\n" LAST) > LONGEST) {
+            rm_buffer_puts(note, LAST);
+            return;
+        }
+        rm_buffer_puts(note, AS_IS);
+        rm_buffer_add(note, text, length);
+        rm_buffer_puts(note, "\n");
+        text += length + (text[length] == '\n');
+    }
+}
+
+char *rm_mlflow_note_of(const struct resmon_run *run)
+{
+    const struct rm_report_terms terms = {.width = COLUMNS, .detail = RESMON_REPORT_BRIEF};
+    struct rm_buffer report, note;
+    rm_buffer_init(&report, (size_t)1 << 20);
+    rm_buffer_init(&note, LONGEST + 1);
+    rm_report_write(&report, run, &terms);
+    if (report.status == RESMON_OK && report.text != NULL) {
+        put_lines(&note, report.text);
+    }
+    rm_buffer_free(&report);
+    char *text = note.status == RESMON_OK && note.length > 0 ? rm_strdup(note.text) : NULL;
+    rm_buffer_free(&note);
+    return text;
+}

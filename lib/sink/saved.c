@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the sinks that save the run to a file in one of the formats, now and then and at the end:
+ * run documents, traces and OpenMetrics.
+ */
+#include "sink/sinks.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "base/text.h"
+#include "format/document.h"
+#include "format/openmetrics.h"
+#include "format/trace.h"
+#include "os/identity.h"
+#include "os/infile.h"
+#include "os/outfile.h"
+#include "run/run.h"
+#include "sink/saver.h"
+#include "store/facts.h"
+
+#define HEAD_BYTES 4096 /* has the facts of the run in it */
+
+/* ---- run documents ------------------------------------------------------------------------ */
+
+/* The name of the fact stands in the document once, in its first part: in texts quotes are escaped.
+ */
+static bool find_writer(const char *head, struct rm_identity *ret_writer)
+{
+    char text[RM_IDENTITY_TEXT_BYTES];
+    static const char key[] = "\"" RM_FACT_OBSERVER "\":";
+    const char *found = strstr(head, key);
+    const char *begin = found != NULL ? strchr(found + sizeof key - 1, '"') : NULL;
+    const char *end = begin != NULL ? strchr(begin + 1, '"') : NULL;
+    if (end == NULL) {
+        return false;
+    }
+    (void)rm_text_copy(text, sizeof text, begin + 1, (size_t)(end - begin - 1));
+    return rm_identity_parse(text, ret_writer);
+}
+
+/* What this process has written there before an exec keeps a name. */
+static resmon_status set_aside(const char *path)
+{
+    struct rm_infile file;
+    struct rm_identity writer;
+    char head[HEAD_BYTES] = "";
+    if (rm_infile_open(&file, path, RM_MAX_RUN_BYTES) != RESMON_OK) {
+        return RESMON_OK;
+    }
+    size_t length = file.bytes < sizeof head - 1 ? (size_t)file.bytes : sizeof head - 1;
+    bool is_read = rm_infile_read(&file, 0, head, length) == RESMON_OK;
+    rm_infile_close(&file);
+    return is_read && find_writer(head, &writer) && rm_identity_is_earlier_image(&writer)
+               ? rm_outfile_set_aside(path)
+               : RESMON_OK;
+}
+
+resmon_status rm_json_sink_new(const resmon_json_options *options, struct rm_sink *ret_sink)
+{
+    const struct rm_saver saver = {
+        .name = "json",
+        .pattern = options->path,
+        .interval_ms = (options->flags & RESMON_JSON_FINAL_ONLY) != 0 ? 0 : options->interval_ms,
+        .is_late = (options->flags & RESMON_JSON_LATE) != 0,
+        .begin = set_aside,
+        .save = rm_document_save,
+    };
+    return rm_saver_new(&saver, ret_sink);
+}
+
+/* ---- traces ------------------------------------------------------------------------------- */
+
+static resmon_status save_trace(const resmon_run *run, const char *path)
+{
+    return rm_trace_save(&run, 1, path);
+}
+
+resmon_status rm_trace_sink_new(const resmon_trace_options *options, struct rm_sink *ret_sink)
+{
+    const struct rm_saver saver = {.name = "trace",
+                                   .pattern = options->path,
+                                   .interval_ms = options->interval_ms,
+                                   .save = save_trace};
+    return rm_saver_new(&saver, ret_sink);
+}
+
+/* ---- OpenMetrics -------------------------------------------------------------------------- */
+
+resmon_status rm_openmetrics_sink_new(const resmon_openmetrics_options *options,
+                                      struct rm_sink *ret_sink)
+{
+    const struct rm_saver saver = {
+        .name = "openmetrics", .pattern = options->path, .save = rm_openmetrics_save};
+    return rm_saver_new(&saver, ret_sink);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "stack/each.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "os/process_end.h"
+#include "os/taskstats.h"
+
+#define MOST_WATCHED 512U                /* descriptors of processes at a time */
+#define TICK_NS      (10 * RM_NS_PER_MS) /* of the slowest kernels (CONFIG_HZ=100) */
+
+void rm_each_open(struct rm_each *each)
+{
+    each->taskstats = -1;
+    (void)rm_taskstats_open(&each->taskstats); /* who may not have it does without */
+}
+
+void rm_each_close(struct rm_each *each)
+{
+    rm_taskstats_close(each->taskstats);
+    each->taskstats = -1;
+}
+
+static int64_t since_start(const struct rm_each *each, int64_t t_ns)
+{
+    int64_t start_ns = each->block.header->start.ns;
+    return t_ns > start_ns ? t_ns - start_ns : 0;
+}
+
+static void rename_row(struct rm_process_row *row, const char *name)
+{
+    (void)rm_text_set(row->name, sizeof row->name, name);
+}
+
+/* ---- what the kernel tells --------------------------------------------------------------- */
+
+void rm_each_begin(struct rm_each *each, struct rm_space *space, uint32_t parent, int64_t t_ns)
+{
+    struct rm_process_row row = {
+        .pid = space->pid, .parent = parent, .start_ns = since_start(each, t_ns)};
+    rename_row(&row, space->name);
+    space->row = rm_process_row_add(&each->block, &row);
+    space->watch = -1;
+    if (each->watched < MOST_WATCHED) {
+        space->watch = rm_process_end_watch(space->pid);
+        each->watched += space->watch >= 0 ? 1 : 0;
+    }
+}
+
+/* Accounts are of all of a thread's life; schedstat is of the same clock. */
+void rm_each_found(struct rm_each *each, struct rm_space *space, uint32_t thread)
+{
+    char path[64];
+    struct rm_text text;
+    uint64_t ns = 0;
+    (void)snprintf(path, sizeof path, "proc/%u/task/%u/schedstat", space->pid, thread);
+    if (each->taskstats >= 0 &&
+        rm_file_read_once(each->root, path, each->scratch, &text) == RESMON_OK) {
+        (void)rm_parse_u64(&text, &ns);
+        space->before_ns += ns;
+    }
+}
+
+void rm_each_note(struct rm_each *each, const struct rm_tree_record *record)
+{
+    struct rm_space *space = rm_spaces_find(each->spaces, record->pid);
+    struct rm_process_row *row = space != NULL ? space->row : NULL;
+    if (row == NULL) {
+        return;
+    }
+    if (record->kind == RM_TREE_EXEC || record->kind == RM_TREE_NAME) {
+        rename_row(row, record->text);
+    } else if (record->kind == RM_TREE_EXIT) {
+        RM_STORE(&row->end_ns, since_start(each, record->t_ns));
+        rm_process_row_know(row, RM_PROCESS_HAS_ENDED);
+    }
+}
+
+/* ---- accounts and looks ------------------------------------------------------------------ */
+
+static void know_peak(struct rm_process_row *row, uint64_t bytes, bool is_exact)
+{
+    if (bytes > row->rss_peak) {
+        RM_STORE(&row->rss_peak, bytes);
+    }
+    if (bytes > 0) {
+        rm_process_row_know(row, RM_PROCESS_HAS_PEAK | (is_exact ? RM_PROCESS_PEAK_IS_EXACT : 0));
+    }
+}
+
+static void know_status(struct rm_process_row *row, uint32_t status)
+{
+    row->wait_status = status;
+    rm_process_row_know(row, RM_PROCESS_HAS_STATUS);
+}
+
+static void take_account(void *context, const struct rm_task_account *account)
+{
+    struct rm_each *each = context;
+    uint32_t pid = account->pid != 0 ? account->pid : account->thread;
+    struct rm_space *space = rm_spaces_find(each->spaces, pid);
+    if (space == NULL || space->row == NULL) {
+        return;
+    }
+    space->told++;
+    space->told_ns += account->cpu_ns;
+    space->told_most_ns += account->most_ns;
+    know_peak(space->row, account->rss_peak, true);
+    if (account->thread == pid) {
+        know_status(space->row, account->wait_status);
+    }
+}
+
+static void look_at(struct rm_each *each, struct rm_space *space)
+{
+    static const struct rm_key keys[] = {RM_KEY("VmHWM:", 0)};
+    char path[64];
+    struct rm_text text;
+    uint64_t kib = 0;
+    (void)snprintf(path, sizeof path, "proc/%u/status", space->pid);
+    if (rm_file_read_once(each->root, path, each->scratch, &text) == RESMON_OK) {
+        (void)rm_parse_keys(text, keys, 1, &kib);
+        know_peak(space->row, kib * 1024, false);
+    }
+}
+
+static void look_at_living(void *context, struct rm_space *space)
+{
+    struct rm_each *each = context;
+    if (space->row != NULL && space->ended_ns == 0) {
+        look_at(each, space);
+    }
+}
+
+void rm_each_look(struct rm_each *each)
+{
+    if (each->taskstats >= 0) {
+        (void)rm_taskstats_read(each->taskstats, take_account, each);
+    } else {
+        rm_spaces_visit(each->spaces, look_at_living, each);
+    }
+}
+
+/* ---- the end ----------------------------------------------------------------------------- */
+
+/* Events are exact, but under contention some are missing or count for the process that the kernel
+ * ran next.  Accounts lack at most what a thread used since the latest tick. */
+static uint64_t cpu_ns_of(const struct rm_space *space, bool is_told)
+{
+    uint64_t before_ns = space->before_ns;
+    uint64_t least_ns = space->told_ns > before_ns ? space->told_ns - before_ns : 0;
+    uint64_t most_ns = space->told_most_ns > before_ns ? space->told_most_ns - before_ns : 0;
+    most_ns = is_told ? most_ns + space->told * TICK_NS : UINT64_MAX;
+    return space->used_ns < least_ns  ? least_ns
+           : space->used_ns > most_ns ? most_ns
+                                      : space->used_ns;
+}
+
+void rm_each_settle(struct rm_each *each, struct rm_space *space)
+{
+    struct rm_process_row *row = space->row;
+    uint32_t status;
+    look_at_living(each, space); /* no account tells of those that go on */
+    if (row != NULL) {
+        bool is_told = space->told >= space->threads;
+        RM_STORE(&row->cpu_ns, cpu_ns_of(space, is_told));
+        rm_process_row_know(row, is_told || rm_space_is_accounted(space) ? RM_PROCESS_HAS_CPU : 0);
+        if ((row->known & RM_PROCESS_HAS_STATUS) == 0 &&
+            rm_process_end_learn(space->watch, space->pid, &status)) {
+            know_status(row, status);
+        }
+    }
+    each->watched -= space->watch >= 0 ? 1 : 0;
+    rm_process_end_forget(space->watch);
+    space->watch = -1;
+    space->row = NULL;
+}

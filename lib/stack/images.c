@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+#include "stack/images.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "os/process_files.h"
+#include "os/vdso.h"
+#include "stack/elf_file.h"
+#include "stack/frame_index.h"
+
+/* The made-up space: above all that processes have, below what a double holds exactly. */
+#define SPACE_START (UINT64_C(1) << 48)
+#define IMAGE_BITS  40
+#define MOST_IMAGES 4096U
+#define MOST_CODES  16U                   /* sections of code of one file, that are told apart */
+#define MOST_TABLE  (UINT64_C(256) << 20) /* bytes of one */
+#define INDEX_START (UINT64_C(1) << 39)   /* of an image: where a table is that was made here */
+
+/* The sorted table, frames, and such that were made of debug information. */
+enum { SORTED, FRAMES, DEBUG_FRAMES, TABLES };
+
+struct table {
+    uint64_t start, bytes; /* as the file has them */
+    char *data;
+};
+
+/* A section of code: where it is in the file, and where it would be in memory. */
+struct code {
+    uint64_t offset, bytes, address;
+};
+
+struct rm_image {
+    uint64_t own_origin; /* of a sorted table that was made here; 0: it is the file's */
+    char *path;
+    uint64_t device, inode, generation;
+    uint32_t pid;
+    uint64_t base; /* of the made-up space */
+    bool is_read, is_good, is_old;
+    struct rm_module_entry entry;
+    struct table tables[TABLES];
+    struct code codes[MOST_CODES];
+    size_t code_count;
+};
+
+struct rm_images {
+    struct rm_image *all[MOST_IMAGES];
+    uint32_t count;
+    struct rm_map map; /* of `all`, by path and inode */
+};
+
+struct rm_images *rm_images_new(void)
+{
+    return rm_alloc(1, sizeof(struct rm_images));
+}
+
+static void free_tables(struct rm_image *image)
+{
+    for (size_t i = 0; i < TABLES; i++) {
+        rm_free(image->tables[i].data);
+        image->tables[i] = (struct table){.data = NULL};
+    }
+}
+
+void rm_images_free(struct rm_images *images)
+{
+    if (images == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < images->count; i++) {
+        free_tables(images->all[i]);
+        rm_free(images->all[i]->path);
+        rm_free(images->all[i]);
+    }
+    rm_map_free(&images->map);
+    rm_free(images);
+}
+
+/* ---- which file -------------------------------------------------------------------------- */
+
+static uint64_t hash_of(const struct rm_image_key *key)
+{
+    uint64_t hash = rm_hash_bytes(RM_HASH_START, key->path, strlen(key->path));
+    return rm_hash_u64(rm_hash_u64(hash, key->inode), key->generation);
+}
+
+static bool is_of(const struct rm_image *image, const struct rm_image_key *key)
+{
+    return image->inode == key->inode && image->device == key->device &&
+           image->generation == key->generation && strcmp(image->path, key->path) == 0;
+}
+
+static struct rm_image *make(struct rm_images *images, const struct rm_image_key *key)
+{
+    struct rm_image *image = rm_alloc(1, sizeof *image);
+    char *path = rm_strdup(key->path);
+    if (image == NULL || path == NULL || !rm_map_reserve(&images->map, images->count + 1)) {
+        rm_free(image);
+        rm_free(path);
+        return NULL;
+    }
+    *image = (struct rm_image){
+        .path = path,
+        .device = key->device,
+        .inode = key->inode,
+        .generation = key->generation,
+        .pid = key->pid,
+        .base = SPACE_START + ((uint64_t)images->count << IMAGE_BITS),
+    };
+    return image;
+}
+
+struct rm_image *rm_images_get(struct rm_images *images, const struct rm_image_key *key)
+{
+    struct rm_map_search search = {.hash = hash_of(key)};
+    bool is_file = key->path[0] == '/' && key->path[1] != '/'; /* "//anon" is none */
+    if (!is_file && strcmp(key->path, RM_VDSO_NAME) != 0) {
+        return NULL;
+    }
+    for (uint32_t i; rm_map_next(&images->map, &search, &i);) {
+        if (is_of(images->all[i], key)) {
+            return images->all[i];
+        }
+    }
+    struct rm_image *image = images->count < MOST_IMAGES ? make(images, key) : NULL;
+    if (image != NULL) {
+        rm_map_add(&images->map, search.hash, images->count);
+        images->all[images->count++] = image;
+    }
+    return image;
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+static void read_table(const struct rm_elf *elf, const char *name, struct table *table)
+{
+    const struct rm_elf_section *section = rm_elf_find(elf, name, 0);
+    if (section == NULL || section->address >> IMAGE_BITS != 0 ||
+        rm_elf_read(elf, section, MOST_TABLE, &table->data) != RESMON_OK) {
+        return;
+    }
+    table->start = section->address;
+    table->bytes = section->bytes;
+}
+
+static void list_code(const struct rm_elf *elf, struct rm_image *image)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+    for (size_t i = 0; i < elf->section_count; i++) {
+        const struct rm_elf_section *section = &elf->sections[i];
+        uint64_t end = section->address + section->bytes;
+        if ((section->flags & SHF_ALLOC) == 0 || section->type == SHT_NOBITS ||
+            end < section->address || end >> IMAGE_BITS != 0) {
+            continue;
+        }
+        low = section->address < low ? section->address : low;
+        high = end > high ? end : high;
+        if ((section->flags & SHF_EXECINSTR) != 0 && image->code_count < MOST_CODES) {
+            image->codes[image->code_count++] =
+                (struct code){section->offset, section->bytes, section->address};
+        }
+    }
+    image->entry.bias = image->base;
+    image->entry.start = low < high ? image->base + low : 0;
+    image->entry.end = low < high ? image->base + high : 0;
+}
+
+/* Go has its frames there alone.  Behind all that the file has in memory, there is room for them.
+ */
+static void read_debug_frames(const struct rm_elf *elf, struct rm_image *image)
+{
+    struct table *table = &image->tables[DEBUG_FRAMES];
+    const struct rm_elf_section *section = rm_elf_find(elf, ".debug_frame", 0);
+    bool is_go = rm_elf_find(elf, ".gopclntab", 0) != NULL;
+    if (section == NULL || (image->tables[FRAMES].data != NULL && !is_go) ||
+        rm_elf_unpack(elf, section, MOST_TABLE, &table->data, &table->bytes) != RESMON_OK) {
+        return;
+    }
+    table->start = (image->entry.end - image->base + 0xffff) & ~UINT64_C(0xffff);
+    rm_frame_index_convert(table->data, table->bytes, image->base);
+}
+
+/* Programs that are linked statically have no sorted table; one of other frames is not whole. */
+static void make_index(struct rm_image *image)
+{
+    struct table *tables = image->tables;
+    struct rm_frame_index index = {.origin = 0};
+    bool is_whole = tables[SORTED].data != NULL && tables[DEBUG_FRAMES].data == NULL;
+    for (size_t i = FRAMES; i < TABLES && !is_whole; i++) {
+        const struct table *frames = &tables[i];
+        if (frames->data == NULL) {
+            continue;
+        }
+        index.origin = index.count == 0 ? image->base + frames->start : index.origin;
+        (void)rm_frame_index_add(&index, frames->data, frames->bytes, image->base + frames->start);
+    }
+    if (index.count > 0) {
+        rm_frame_index_sort(&index);
+        rm_free(tables[SORTED].data);
+        image->own_origin = index.origin;
+        tables[SORTED] =
+            (struct table){INDEX_START, index.count * sizeof *index.rows, (char *)index.rows};
+    } else {
+        rm_frame_index_free(&index);
+    }
+}
+
+static unsigned digit_of(char letter)
+{
+    return letter >= 'a' ? (unsigned)(letter - 'a') + 10U : (unsigned)(letter - '0');
+}
+
+static void read_build_id(const struct rm_elf *elf, struct rm_module_entry *entry)
+{
+    char text[RM_ELF_BUILD_ID_BYTES];
+    if (rm_elf_build_id(elf, text) != RESMON_OK) {
+        return;
+    }
+    size_t length = strlen(text) / 2;
+    entry->build_id_length = length < RM_BUILD_ID_BYTES ? length : 0;
+    for (size_t i = 0; i < entry->build_id_length; i++) {
+        entry->build_id[i] =
+            (unsigned char)(digit_of(text[2 * i]) << 4 | digit_of(text[2 * i + 1]));
+    }
+}
+
+static bool read_elf(const struct rm_elf *elf, struct rm_image *image)
+{
+    if (!elf->is_64 || sizeof(void *) != 8) {
+        return false; /* of another kind of processes: their stacks cannot be followed here */
+    }
+    list_code(elf, image);
+    read_table(elf, ".eh_frame_hdr", &image->tables[SORTED]);
+    read_table(elf, ".eh_frame", &image->tables[FRAMES]);
+    read_debug_frames(elf, image);
+    make_index(image);
+    read_build_id(elf, &image->entry);
+    return image->code_count > 0;
+}
+
+static bool read_vdso(struct rm_image *image)
+{
+    struct rm_elf elf;
+    char *bytes = NULL;
+    size_t length = 0;
+    bool is_good = rm_vdso_read(&bytes, &length) == RESMON_OK &&
+                   rm_elf_of_memory(&elf, RM_VDSO_NAME, bytes, length) == RESMON_OK;
+    if (is_good) {
+        is_good = read_elf(&elf, image);
+        rm_elf_close(&elf);
+    }
+    rm_free(bytes);
+    return is_good;
+}
+
+static bool read_file(struct rm_image *image)
+{
+    struct rm_elf elf;
+    char path[RM_MODULE_PATH_BYTES + 32];
+    const struct rm_process_file file = {image->pid, image->path, image->device, image->inode};
+    rm_process_file_path(&file, path, sizeof path);
+    if (rm_elf_open(&elf, path) != RESMON_OK) {
+        return false;
+    }
+    bool is_good = read_elf(&elf, image);
+    rm_elf_close(&elf);
+    return is_good;
+}
+
+bool rm_image_read(struct rm_image *image)
+{
+    if (!image->is_read) {
+        image->is_read = true;
+        (void)rm_text_set(image->entry.path, sizeof image->entry.path, image->path);
+        image->is_good = image->path[0] == '/' ? read_file(image) : read_vdso(image);
+    }
+    return image->is_good;
+}
+
+/* ---- what was read ----------------------------------------------------------------------- */
+
+const struct rm_module_entry *rm_image_entry(const struct rm_image *image)
+{
+    return &image->entry;
+}
+
+bool rm_image_is_new(struct rm_image *image)
+{
+    bool is_new = !image->is_old;
+    image->is_old = true;
+    return is_new;
+}
+
+uint64_t rm_image_address(const struct rm_image *image, uint64_t offset, uint64_t bytes)
+{
+    for (size_t i = 0; i < image->code_count; i++) {
+        const struct code *code = &image->codes[i];
+        if (code->offset < offset + bytes && offset < code->offset + code->bytes) {
+            return image->base + (code->address - code->offset + offset);
+        }
+    }
+    return 0;
+}
+
+struct rm_image_tables rm_image_tables_of(const struct rm_image *image)
+{
+    const struct table *sorted = &image->tables[SORTED];
+    uint64_t address = image->base + sorted->start;
+    if (image->own_origin != 0) {
+        return (struct rm_image_tables){image->own_origin, address,
+                                        sorted->bytes / sizeof(struct rm_frame_row)};
+    }
+    uint32_t count = sorted->data != NULL && image->tables[FRAMES].data != NULL
+                         ? rm_frame_index_rows_of(sorted->data, sorted->bytes)
+                         : 0;
+    return count > 0 ? (struct rm_image_tables){address, address + RM_FRAME_INDEX_HEADER, count}
+                     : (struct rm_image_tables){.header = 0};
+}
+
+/* Tables refer to data of their file, too: where a personality routine is, which nobody calls. */
+bool rm_images_word(const struct rm_images *images, uint64_t address, uint64_t *ret_word)
+{
+    uint64_t index = (address - SPACE_START) >> IMAGE_BITS;
+    if (address < SPACE_START || index >= images->count) {
+        return false;
+    }
+    const struct rm_image *image = images->all[index];
+    uint64_t at = address - image->base;
+    *ret_word = 0;
+    for (size_t i = 0; i < TABLES; i++) {
+        const struct table *table = &image->tables[i];
+        uint64_t offset = at - table->start;
+        if (table->data != NULL && at >= table->start && offset < table->bytes) {
+            uint64_t left = table->bytes - offset; /* fewer than a whole word at the end */
+            memcpy(ret_word, table->data + offset,
+                   left < sizeof *ret_word ? (size_t)left : sizeof *ret_word);
+            break;
+        }
+    }
+    return true;
+}

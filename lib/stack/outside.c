@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: MIT */
+#include "stack/outside.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "os/cgroup_members.h"
+#include "os/task_walk.h"
+#include "stack/each.h"
+#include "stack/follow.h"
+#include "stack/images.h"
+#include "stack/spaces.h"
+
+#define EACH_NS     (20 * RM_NS_PER_MS)  /* between looks at processes one by one */
+#define MAPPINGS_NS (100 * RM_NS_PER_MS) /* a process's list of them is as old as this at most, */
+#define LEAST_NS    (10 * RM_NS_PER_MS)  /* and is not read more often than this */
+/* What one CPU notes may be seen this much later than what another notes at the same time; a ring
+ * fills in a few milliseconds. */
+#define SLACK_NS (RM_NS_PER_MS / 2)
+
+#define SETTLE_NS  (200 * RM_NS_PER_MS) /* after a process's end, what it used is known */
+#define NAME_BYTES 512
+#define WHY_BYTES  160
+
+struct rm_outside {
+    struct rm_outside_terms terms;
+    struct rm_stack_writer *writer;
+    struct rm_perf_tree *tree;
+    struct rm_images *images;
+    struct rm_spaces *spaces;
+    struct rm_follower follower;
+    struct rm_recipes *recipes;
+    struct rm_root root;
+    struct rm_scratch scratch;
+    uint64_t page_bytes;
+    int64_t settled_ns; /* when processes that had ended were looked for */
+    bool has_each;
+    struct rm_each each;
+    int64_t each_ns;      /* when processes were looked at one by one */
+    uint64_t used_ns;     /* CPU time of threads that ended */
+    struct rm_space rest; /* a process that ended without that being told; its number 0: none */
+    uint32_t opened;      /* processes whose events were opened, and not inherited */
+    uint32_t tasks;       /* that ran when it began */
+    bool has_more_tasks;  /* than could be observed */
+};
+
+/* ---- code -------------------------------------------------------------------------------- */
+
+/* A process, as following its stacks needs it. */
+struct place {
+    struct rm_outside *outside;
+    struct rm_space *space;
+};
+
+/* Where an address is in the made-up space; 0: it is in no file that could be read. */
+static uint64_t moved(const struct rm_space_map *map, uint64_t address)
+{
+    if (map->image == NULL || !rm_image_read(map->image)) {
+        return 0;
+    }
+    uint64_t start = rm_image_address(map->image, map->offset, map->end - map->start);
+    return start != 0 ? start + (address - map->start) : 0;
+}
+
+static bool find_table(const void *context, uint64_t address, struct rm_unwind_table *ret_table)
+{
+    const struct place *place = context;
+    const struct rm_space_map *map = rm_space_find(place->space, address);
+    uint64_t there = map != NULL ? moved(map, address) : 0;
+    if (there == 0) {
+        return false;
+    }
+    const struct rm_module_entry *entry = rm_image_entry(map->image);
+    const struct rm_image_tables tables = rm_image_tables_of(map->image);
+    *ret_table = (struct rm_unwind_table){
+        .moved = there,
+        .start = entry->start,
+        .end = entry->end,
+        .header = tables.header,
+        .rows = tables.rows,
+        .row_count = tables.row_count,
+    };
+    return true;
+}
+
+static bool read_word(const void *context, uint64_t address, uint64_t *ret_word)
+{
+    const struct place *place = context;
+    return rm_images_word(place->outside->images, address, ret_word);
+}
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+/* "py::work:/home/me/train.py" is Python's way (Python/perf_trampoline.c). */
+#define PYTHON "py::"
+
+static uint64_t name_made_code(struct rm_outside *outside, const char *name)
+{
+    char text[NAME_BYTES];
+    const size_t before = sizeof PYTHON - 1;
+    const char *file = strncmp(name, PYTHON, before) == 0 ? strchr(name + before, ':') : NULL;
+    if (file != NULL) {
+        name += before;
+        (void)snprintf(text, sizeof text, "%.*s\t%s", (int)(file - name), name, file + 1);
+    } else {
+        (void)rm_text_set(text, sizeof text, name);
+    }
+    return rm_stack_writer_name(outside->writer, text);
+}
+
+/* Code that no file has: the process may have told its name. */
+static bool find_made(struct rm_outside *outside, struct rm_space *space, uint64_t address,
+                      struct rm_perf_map_entry *ret_entry)
+{
+    if (space->made == NULL) {
+        space->made = rm_perf_map_new(space->pid);
+    }
+    return space->made != NULL && rm_perf_map_find(space->made, address, &outside->root, ret_entry);
+}
+
+static bool is_trampoline(const void *context, uint64_t address)
+{
+    const struct place *place = context;
+    struct rm_perf_map_entry entry;
+    return find_made(place->outside, place->space, address, &entry) &&
+           strncmp(entry.name, PYTHON, sizeof PYTHON - 1) == 0;
+}
+
+static uint64_t name_of_made(struct rm_outside *outside, struct rm_space *space, uint64_t address)
+{
+    struct rm_perf_map_entry entry;
+    return find_made(outside, space, address, &entry)
+               ? name_made_code(outside, entry.name)
+               : rm_stack_writer_name(outside->writer, "[unknown]");
+}
+
+/* Whose file cannot be read. */
+static uint64_t name_of_file(struct rm_outside *outside, const struct rm_image *image)
+{
+    char text[NAME_BYTES];
+    (void)snprintf(text, sizeof text, "[%s]", rm_text_base_name(rm_image_entry(image)->path));
+    return rm_stack_writer_name(outside->writer, text);
+}
+
+/* What the run knows an address by. */
+static uint64_t known_as(struct rm_outside *outside, struct rm_space *space, uint64_t address)
+{
+    const struct rm_space_map *map = rm_space_find(space, address);
+    uint64_t there = map != NULL ? moved(map, address) : 0;
+    if (there == 0) {
+        return map != NULL && map->image != NULL ? name_of_file(outside, map->image)
+                                                 : name_of_made(outside, space, address);
+    }
+    if (rm_image_is_new(map->image) &&
+        !rm_stack_writer_add_module(outside->writer, rm_image_entry(map->image))) {
+        rm_stack_writer_lose(outside->writer, RM_LOSS_MODULES, 1);
+    }
+    return there;
+}
+
+/* The process, as the outermost of all frames. */
+static uint64_t name_of_process(struct rm_outside *outside, const struct rm_space *space)
+{
+    char text[RM_SPACE_NAME_BYTES + 2];
+    (void)snprintf(text, sizeof text, "[%s]", space->name);
+    return rm_stack_writer_name(outside->writer, text);
+}
+
+/* ---- samples ----------------------------------------------------------------------------- */
+
+/* Of what no name is known, one frame is as good as many. */
+static uint32_t add_frame(uint64_t *addresses, uint32_t depth, uint64_t value)
+{
+    bool is_again = depth > 0 && (value & RM_STACK_NAME) != 0 && addresses[depth - 1] == value;
+    if (is_again || value == 0) {
+        return depth;
+    }
+    addresses[depth] = value;
+    return depth + 1;
+}
+
+static void add_sample(struct rm_outside *outside, struct rm_space *space,
+                       const struct rm_tree_record *record, struct rm_stack_sample sample)
+{
+    uint64_t addresses[RM_STACK_DEPTH + 1];
+    const struct place place = {outside, space};
+    const struct rm_view_memory memory = {read_word, &place};
+    const struct rm_unwind_foreign foreign = {find_table, is_trampoline, &place, outside->recipes};
+    outside->follower.unwind.foreign = &foreign;
+    const struct rm_followed *followed =
+        rm_follow(&outside->follower, &record->sample, space->code, &memory);
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < followed->unwound.depth; i++) {
+        depth = add_frame(addresses, depth, known_as(outside, space, followed->addresses[i]));
+    }
+    depth = add_frame(addresses, depth, name_of_process(outside, space));
+    rm_stack_writer_lose(outside->writer, RM_LOSS_DEPTH, followed->unwound.is_cut);
+    rm_stack_writer_lose(outside->writer, RM_LOSS_UNWIND, followed->unwound.is_broken);
+    sample.addresses = addresses;
+    sample.depth = depth < RM_STACK_DEPTH ? depth : RM_STACK_DEPTH;
+    sample.is_cut = followed->unwound.is_cut || followed->unwound.is_broken;
+    (void)rm_stack_writer_add(outside->writer, &sample);
+}
+
+static void take_cpu(struct rm_outside *outside, struct rm_space *space,
+                     const struct rm_tree_record *record)
+{
+    uint64_t weight = (uint64_t)outside->terms.events.cpu_ns;
+    const struct rm_stack_sample sample = {
+        .kind = RESMON_STACK_CPU,
+        .count = 1,
+        .weight = weight,
+        .square = rm_stack_square(weight, UINT64_MAX),
+    };
+    space->sampled_ns += weight;
+    add_sample(outside, space, record, sample);
+}
+
+static bool is_of_file(struct rm_outside *outside, struct rm_space *space, uint64_t address)
+{
+    char path[64];
+    int64_t now_ns = rm_clock_monotonic_ns();
+    const struct rm_mapped_range *range = rm_file_mappings_find(&space->mappings, address);
+    int64_t age_ns = now_ns - space->mappings_ns;
+    if ((range == NULL && age_ns > LEAST_NS) || age_ns > MAPPINGS_NS) {
+        (void)snprintf(path, sizeof path, "proc/%u/maps", space->pid);
+        rm_file_mappings_read(&space->mappings, path, &outside->root, &outside->scratch);
+        space->mappings_ns = now_ns;
+        range = rm_file_mappings_find(&space->mappings, address);
+    }
+    return range != NULL ? range->is_file : rm_space_find(space, address) != NULL;
+}
+
+/* By how much a page of a file raises the RSS, a fault does not tell: the kernel maps those around
+ * it as well. */
+static void take_fault(struct rm_outside *outside, struct rm_space *space,
+                       const struct rm_tree_record *record)
+{
+    uint64_t period = outside->terms.events.fault_period;
+    uint64_t bytes = record->sample.page_bytes;
+    uint64_t weight = period * (bytes > 0 ? bytes : outside->page_bytes);
+    const struct rm_stack_sample sample = {
+        .kind = RESMON_STACK_MEMORY,
+        .count = 1,
+        .weight = weight,
+        .square = rm_stack_square(weight, period),
+    };
+    if (is_of_file(outside, space, record->sample.address)) {
+        return;
+    }
+    add_sample(outside, space, record, sample);
+}
+
+/* ---- processes --------------------------------------------------------------------------- */
+
+static struct rm_space *space_of(struct rm_outside *outside, uint32_t pid)
+{
+    struct rm_space *space = rm_spaces_find(outside->spaces, pid);
+    return space != NULL ? space
+                         : rm_spaces_begin(outside->spaces, pid, &outside->root, &outside->scratch);
+}
+
+/* CPU time of a process that no sample stands for: it was too short, or the kernel's. */
+static void weigh_rest(struct rm_outside *outside, const struct rm_space *space)
+{
+    uint64_t address = name_of_process(outside, space);
+    if (outside->terms.events.cpu_ns == 0 || space->used_ns <= space->sampled_ns || address == 0) {
+        return;
+    }
+    const struct rm_stack_sample sample = {
+        .kind = RESMON_STACK_CPU,
+        .addresses = &address,
+        .depth = 1,
+        .weight = space->used_ns - space->sampled_ns,
+    };
+    (void)rm_stack_writer_add(outside->writer, &sample);
+}
+
+static void settle(void *context, struct rm_space *space)
+{
+    struct rm_outside *outside = context;
+    weigh_rest(outside, space);
+    if (outside->has_each) {
+        rm_each_settle(&outside->each, space);
+    }
+}
+
+/* The kernel tells what each thread used when it ends, but for the one that has the events that
+ * were opened: the first process's, unless the kernel has swapped them for those of another that it
+ * ran next (perf_event_context_sched_out()). That process is kept: what is left in the end is its
+ * own. */
+static void settle_if_accounted(void *context, struct rm_space *space)
+{
+    struct rm_outside *outside = context;
+    if (rm_space_is_accounted(space) || outside->rest.pid != 0) {
+        settle(outside, space);
+        return;
+    }
+    outside->rest = *space; /* what it owns goes over */
+    rm_space_disown_code(&outside->rest);
+    space->row = NULL;
+    space->watch = -1;
+}
+
+static void note(struct rm_outside *outside, const struct rm_tree_record *record)
+{
+    struct rm_space *before =
+        record->kind == RM_TREE_FORK ? rm_spaces_find(outside->spaces, record->pid) : NULL;
+    if (before != NULL) {
+        settle_if_accounted(outside, before); /* the number is another process's now */
+    }
+    rm_spaces_note(outside->spaces, record);
+    outside->used_ns += record->kind == RM_TREE_USED ? record->count : 0;
+    if (!outside->has_each) {
+        return;
+    }
+    struct rm_space *space = rm_spaces_find(outside->spaces, record->pid);
+    if (record->kind == RM_TREE_FORK && space != NULL) {
+        rm_each_begin(&outside->each, space, record->parent, record->t_ns);
+    } else {
+        rm_each_note(&outside->each, record);
+    }
+}
+
+static void take(struct rm_outside *outside, const struct rm_tree_record *record)
+{
+    struct rm_space *space;
+    switch (record->kind) {
+    case RM_TREE_CPU:
+    case RM_TREE_FAULT:
+        space = space_of(outside, record->pid);
+        if (space != NULL && record->kind == RM_TREE_CPU) {
+            take_cpu(outside, space, record);
+        } else if (space != NULL) {
+            take_fault(outside, space, record);
+        }
+        break;
+    case RM_TREE_LOST:
+        rm_stack_writer_lose(outside->writer, RM_LOSS_RING, record->count);
+        break;
+    default:
+        note(outside, record);
+    }
+}
+
+static void drain_until(struct rm_outside *outside, int64_t until_ns)
+{
+    struct rm_tree_record record;
+    rm_perf_tree_look(outside->tree);
+    while (rm_perf_tree_next(outside->tree, until_ns, &record)) {
+        take(outside, &record);
+    }
+}
+
+static void set_total(struct rm_outside *outside)
+{
+    if (outside->terms.events.cpu_ns > 0) {
+        rm_stack_writer_set_total(outside->writer, RESMON_STACK_CPU,
+                                  rm_perf_tree_cpu_ns(outside->tree));
+    }
+}
+
+void rm_outside_drain(struct rm_outside *outside)
+{
+    int64_t now_ns = rm_clock_monotonic_ns();
+    drain_until(outside, now_ns - SLACK_NS);
+    if (outside->has_each && now_ns - outside->each_ns > EACH_NS) {
+        rm_each_look(&outside->each);
+        outside->each_ns = now_ns;
+    }
+    if (now_ns - outside->settled_ns > SETTLE_NS) {
+        rm_spaces_forget(outside->spaces, now_ns - SETTLE_NS, settle_if_accounted, outside);
+        outside->settled_ns = now_ns;
+        set_total(outside);
+    }
+}
+
+/* Those that live have what was sampled of them. */
+static void add_living(void *context, struct rm_space *space)
+{
+    struct rm_outside *outside = context;
+    if (space->ended_ns == 0 && space->pid != outside->terms.pid) {
+        outside->used_ns += space->sampled_ns;
+    }
+}
+
+/* In the end: those that ended a moment ago, and those that live. */
+static void settle_last(void *context, struct rm_space *space)
+{
+    if (space->ended_ns != 0) {
+        settle_if_accounted(context, space);
+    } else {
+        settle(context, space);
+    }
+}
+
+static void settle_all(struct rm_outside *outside)
+{
+    uint64_t all_ns = rm_perf_tree_cpu_ns(outside->tree);
+    struct rm_space *first = rm_spaces_find(outside->spaces, outside->terms.pid);
+    rm_spaces_visit(outside->spaces, add_living, outside);
+    bool is_told = outside->opened == 1 && all_ns > outside->used_ns; /* else it is of several */
+    uint64_t rest_ns = is_told ? all_ns - outside->used_ns : 0;
+    if (first != NULL && first->ended_ns == 0 && is_told) {
+        first->used_ns += rest_ns;
+        first->accounted = first->threads;
+    }
+    rm_spaces_visit(outside->spaces, settle_last, outside);
+    if (outside->rest.pid != 0) {
+        outside->rest.used_ns += rest_ns;
+        outside->rest.accounted = is_told ? outside->rest.threads : 0;
+        settle(outside, &outside->rest);
+    }
+}
+
+void rm_outside_finish(struct rm_outside *outside)
+{
+    drain_until(outside, INT64_MAX);
+    drain_until(outside, INT64_MAX);
+    if (outside->has_each) {
+        rm_each_look(&outside->each);
+    }
+    settle_all(outside);
+    set_total(outside);
+    rm_outside_tell_kinds(outside);
+}
+
+bool rm_outside_wait(struct rm_outside *outside, int64_t most_ns)
+{
+    return rm_perf_tree_wait(outside->tree, most_ns);
+}
+
+uint64_t rm_outside_bytes(const struct rm_outside *outside)
+{
+    return sizeof *outside + rm_perf_tree_bytes(outside->tree);
+}
+
+/* ---- what is known ----------------------------------------------------------------------- */
+
+static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_record_kind record,
+                 const char *remark, const char *lacks_kernel)
+{
+    const char *refusal = rm_perf_tree_refusal(outside->tree, record);
+    if (refusal != NULL) {
+        rm_stack_writer_set_kind(outside->writer, kind, RESMON_EACCES, refusal);
+    } else {
+        rm_stack_writer_set_kind(outside->writer, kind, RESMON_OK,
+                                 outside->has_more_tasks
+                                     ? "not all of its threads could be observed: too many files"
+                                 : rm_perf_tree_sees_kernel(outside->tree, record) ? remark
+                                                                                   : lacks_kernel);
+    }
+}
+
+void rm_outside_tell_kinds(const struct rm_outside *outside)
+{
+    if (outside->terms.events.cpu_ns > 0) {
+        tell(outside, RESMON_STACK_CPU, RM_TREE_CPU, "",
+             "time in system calls stands with the process alone (kernel.perf_event_paranoid "
+             "above 1)");
+    }
+    if (outside->terms.events.fault_period > 0) {
+        tell(outside, RESMON_STACK_MEMORY, RM_TREE_FAULT,
+             rm_perf_tree_sees_pages(outside->tree)
+                 ? "without pages of files"
+                 : "without pages of files; a huge page counts as a small one (before Linux 5.11)",
+             "without pages of files, and those that system calls touch first "
+             "(kernel.perf_event_paranoid above 1)");
+        rm_stack_writer_set_kind(outside->writer, RESMON_STACK_FILE, RESMON_ESTATE, "");
+    }
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+struct observing {
+    struct rm_outside *outside;
+    uint32_t latest; /* process whose threads are visited */
+    resmon_status status;
+    char why[WHY_BYTES];
+};
+
+/* Those that end meanwhile are no failure; what those that there are start is seen from here on. */
+static bool observe_thread(void *context, uint32_t pid, uint32_t thread)
+{
+    struct observing *observing = context;
+    struct rm_outside *outside = observing->outside;
+    struct rm_space *space = rm_spaces_find(outside->spaces, pid);
+    if (space != NULL && observing->latest != pid) {
+        return true; /* in a group, as its parent's child */
+    }
+    resmon_status status = rm_perf_tree_add(outside->tree, thread);
+    if (status == RESMON_ESRCH) {
+        return true;
+    }
+    if (status != RESMON_OK) {
+        observing->status = outside->tasks == 0 ? status : RESMON_OK;
+        (void)rm_text_set(observing->why, sizeof observing->why, resmon_last_error());
+        outside->has_more_tasks = true;
+        return false;
+    }
+    outside->tasks++;
+    space = space_of(outside, pid);
+    if (outside->has_each && space != NULL) {
+        rm_each_found(&outside->each, space, thread);
+    }
+    if (observing->latest == pid) {
+        if (space != NULL) {
+            space->threads++;
+        }
+        return true;
+    }
+    observing->latest = pid;
+    outside->opened++;
+    if (outside->has_each && space != NULL) {
+        rm_each_begin(&outside->each, space, 0, 0);
+    }
+    return true;
+}
+
+/* One that ends meanwhile is no failure. */
+static resmon_status walk_group(struct rm_outside *outside, struct observing *observing)
+{
+    struct rm_cgroup_members members = {0};
+    resmon_status status =
+        rm_cgroup_members_read(&members, &outside->terms.group, &outside->root, &outside->scratch);
+    for (size_t i = 0; i < members.count && observing->status == RESMON_OK; i++) {
+        observing->latest = 0;
+        (void)rm_task_walk(&outside->root, (uint32_t)members.pids[i], observe_thread, observing);
+    }
+    rm_cgroup_members_free(&members);
+    return status;
+}
+
+static resmon_status observe(struct rm_outside *outside)
+{
+    struct observing observing = {.outside = outside, .status = RESMON_OK};
+    resmon_status status =
+        outside->terms.is_group
+            ? walk_group(outside, &observing)
+            : rm_task_walk(&outside->root, outside->terms.pid, observe_thread, &observing);
+    if (status == RESMON_OK && observing.status == RESMON_OK && outside->tasks == 0) {
+        return outside->terms.is_group
+                   ? rm_error(RESMON_ESRCH, "there is no process in the control group")
+                   : rm_error(RESMON_ESRCH, "process %u has ended", outside->terms.pid);
+    }
+    if (observing.status != RESMON_OK) {
+        return rm_error(observing.status, "%s", observing.why);
+    }
+    return status;
+}
+
+static resmon_status open_parts(struct rm_outside *outside)
+{
+    const struct rm_perf_tree_terms *events = &outside->terms.events;
+    bool has_samples = events->cpu_ns > 0 || events->fault_period > 0;
+    resmon_status status = has_samples ? rm_unwind_open() : RESMON_OK;
+    if (status == RESMON_OK) {
+        status = rm_root_open(&outside->root, NULL);
+    }
+    if (status == RESMON_OK) {
+        status = rm_scratch_init(&outside->scratch);
+    }
+    if (status == RESMON_OK) {
+        status = rm_perf_tree_new(&outside->terms.events, &outside->tree);
+    }
+    outside->images = rm_images_new();
+    outside->spaces = outside->images != NULL ? rm_spaces_new(outside->images) : NULL;
+    outside->recipes = rm_recipes_new();
+    if (status == RESMON_OK && (outside->spaces == NULL || outside->recipes == NULL)) {
+        status = rm_error(RESMON_ENOMEM, "out of memory for stacks of other processes");
+    }
+    return status;
+}
+
+resmon_status rm_outside_open(const struct rm_outside_terms *terms, struct rm_stack_writer *writer,
+                              struct rm_outside **ret_outside)
+{
+    struct rm_outside *outside = rm_alloc(1, sizeof *outside);
+    if (outside == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for stacks of other processes");
+    }
+    outside->terms = *terms;
+    outside->writer = writer;
+    outside->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    resmon_status status = open_parts(outside);
+    if (status == RESMON_OK && terms->has_each) {
+        outside->each = (struct rm_each){.block = writer->block,
+                                         .root = &outside->root,
+                                         .scratch = &outside->scratch,
+                                         .spaces = outside->spaces};
+        rm_each_open(&outside->each);
+        outside->has_each = true;
+    }
+    if (status == RESMON_OK) {
+        status = observe(outside);
+    }
+    if (status != RESMON_OK) {
+        rm_outside_close(outside);
+        return status;
+    }
+    *ret_outside = outside;
+    return RESMON_OK;
+}
+
+void rm_outside_close(struct rm_outside *outside)
+{
+    if (outside == NULL) {
+        return;
+    }
+    if (outside->has_each) {
+        rm_each_close(&outside->each);
+    }
+    rm_perf_tree_free(outside->tree);
+    rm_spaces_free(outside->spaces);
+    rm_images_free(outside->images);
+    rm_free(outside->recipes);
+    rm_scratch_free(&outside->scratch);
+    rm_root_close(&outside->root);
+    rm_free(outside);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "stack/perf_map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/parse.h"
+#include "os/process_files.h"
+
+#define MOST_BYTES   (UINT64_C(256) << 20) /* of the file */
+#define MOST_ENTRIES ((size_t)1 << 20)
+#define PIECE_BYTES  65536U
+#define LOOK_NS      (50 * RM_NS_PER_MS) /* between looks at whether it has grown */
+
+/* As it stands in the file; of two over each other the later one counts. */
+struct piece {
+    uint64_t start, bytes;
+    const char *name;
+};
+
+struct place {
+    uint64_t start;
+    size_t piece;
+};
+
+struct rm_perf_map {
+    uint32_t pid;
+    uint64_t read_bytes;
+    int64_t looked_ns;
+    struct piece *pieces; /* as read */
+    size_t count, room;
+    struct place *order; /* by address */
+    size_t ordered;
+    struct rm_arena texts;
+    char buffer[PIECE_BYTES + 1];
+};
+
+struct rm_perf_map *rm_perf_map_new(uint32_t pid)
+{
+    struct rm_perf_map *map = rm_alloc(1, sizeof *map);
+    if (map != NULL) {
+        map->pid = pid;
+    }
+    return map;
+}
+
+void rm_perf_map_free(struct rm_perf_map *map)
+{
+    if (map != NULL) {
+        rm_free(map->pieces);
+        rm_free(map->order);
+        rm_arena_free(&map->texts);
+        rm_free(map);
+    }
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+/* "7f1e5a3c0000 1c py::work:/home/me/train.py" */
+static void take_line(struct rm_perf_map *map, struct rm_text line)
+{
+    struct piece piece = {.name = NULL};
+    struct piece *pieces = map->count < MOST_ENTRIES
+                               ? rm_grow(map->pieces, map->count, &map->room, sizeof *pieces)
+                               : NULL;
+    if (pieces == NULL) {
+        return;
+    }
+    map->pieces = pieces;
+    (void)rm_parse_literal(&line, "0x");
+    if (!rm_parse_hex(&line, &piece.start) || !rm_parse_literal(&line, " ")) {
+        return;
+    }
+    (void)rm_parse_literal(&line, "0x");
+    if (!rm_parse_hex(&line, &piece.bytes) || !rm_parse_literal(&line, " ") ||
+        rm_text_left(&line) == 0) {
+        return;
+    }
+    piece.name = rm_arena_text(&map->texts, line.at, rm_text_left(&line));
+    if (piece.name == NULL) {
+        return;
+    }
+    map->pieces[map->count++] = piece;
+}
+
+/* Whole lines of what is in the buffer; how many bytes these are. */
+static size_t take_lines(struct rm_perf_map *map, size_t length)
+{
+    size_t done = 0;
+    char *end;
+    while ((end = memchr(map->buffer + done, '\n', length - done)) != NULL) {
+        size_t at = (size_t)(end - map->buffer);
+        take_line(map, rm_text_of(map->buffer + done, at - done));
+        done = at + 1;
+    }
+    return done == 0 && length == PIECE_BYTES ? length : done; /* a line that long is none */
+}
+
+static int open_map(uint32_t pid, const struct rm_root *root)
+{
+    char path[64];
+    int fd = -1;
+    (void)snprintf(path, sizeof path, "proc/%u/root/tmp/perf-%u.map", pid, pid);
+    if (rm_fd_open(root, path, &fd) != RESMON_OK) {
+        (void)snprintf(path, sizeof path, "tmp/perf-%u.map", pid);
+        if (rm_fd_open(root, path, &fd) != RESMON_OK) {
+            return -1;
+        }
+    }
+    if (!rm_process_file_is_trusted(fd, pid)) {
+        (void)close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* What was not there at the latest look; true: something came. */
+static bool read_on(struct rm_perf_map *map, const struct rm_root *root)
+{
+    size_t before = map->count;
+    int fd = open_map(map->pid, root);
+    ssize_t length = 0;
+    while (fd >= 0 && map->read_bytes < MOST_BYTES &&
+           (length = pread(fd, map->buffer, PIECE_BYTES, (off_t)map->read_bytes)) > 0) {
+        size_t done = take_lines(map, (size_t)length);
+        map->read_bytes += done;
+        if (done == 0) {
+            break; /* a line that is being written */
+        }
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return map->count > before;
+}
+
+/* ---- finding ----------------------------------------------------------------------------- */
+
+static int by_address(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    if (a->start != b->start) {
+        return a->start < b->start ? -1 : 1;
+    }
+    return (a->piece > b->piece) - (a->piece < b->piece);
+}
+
+static void put_in_order(struct rm_perf_map *map)
+{
+    struct place *order = rm_realloc(map->order, map->count, sizeof *order);
+    if (order == NULL) {
+        return;
+    }
+    map->order = order;
+    map->ordered = map->count;
+    for (size_t i = 0; i < map->count; i++) {
+        order[i] = (struct place){map->pieces[i].start, i};
+    }
+    qsort(order, map->count, sizeof *order, by_address);
+}
+
+static const struct piece *look_up(const struct rm_perf_map *map, uint64_t address)
+{
+    size_t low = 0, high = map->ordered;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->order[middle].start <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    const struct piece *piece = low > 0 ? &map->pieces[map->order[low - 1].piece] : NULL;
+    return piece != NULL && address - piece->start < piece->bytes ? piece : NULL;
+}
+
+bool rm_perf_map_find(struct rm_perf_map *map, uint64_t address, const struct rm_root *root,
+                      struct rm_perf_map_entry *ret_entry)
+{
+    const struct piece *piece = look_up(map, address);
+    int64_t now_ns = rm_clock_monotonic_ns();
+    if (piece == NULL && now_ns - map->looked_ns > LOOK_NS) {
+        map->looked_ns = now_ns;
+        if (read_on(map, root)) {
+            put_in_order(map);
+            piece = look_up(map, address);
+        }
+    }
+    if (piece == NULL) {
+        return false;
+    }
+    *ret_entry = (struct rm_perf_map_entry){piece->start, piece->bytes, piece->name};
+    return true;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+#include "stack/round.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/human.h"
+#include "base/text.h"
+#include "os/claimed_signal.h"
+#include "stack/code.h"
+#include "stack/threads.h"
+
+#define SLOW_ROUNDS 50                   /* between looks at what changes rarely */
+#define MAPPINGS_NS (100 * RM_NS_PER_MS) /* the list of them is as old as this at most */
+#define LATE_NS     (200 * RM_NS_PER_MS) /* of CPU time: the signal was blocked meanwhile */
+#define PEAK_ROUNDS 100                  /* of a millisecond that the stacks of a peak have */
+
+/* ---- what is known about a kind ---------------------------------------------------------- */
+
+static const struct {
+    int32_t kind;
+    uint64_t bit;
+} kinds[] = {
+    {RESMON_STACK_CPU, RESMON_STACKS_CPU},
+    {RESMON_STACK_MEMORY, RESMON_STACKS_MEMORY},
+    {RESMON_STACK_FILE, RESMON_STACKS_MEMORY},
+};
+
+void rm_stack_round_set_kinds(struct rm_stack_round *round, uint64_t bits, resmon_status status,
+                              const char *reason)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(kinds); i++) {
+        bool is_absent = kinds[i].kind == RESMON_STACK_FILE && round->lacks_rss;
+        if ((round->wanted & bits & kinds[i].bit) != 0 && !(is_absent && status == RESMON_OK)) {
+            rm_stack_writer_set_kind(&round->writer, kinds[i].kind, status, reason);
+        }
+    }
+}
+
+static int64_t cpu_ns_of(const struct rusage *usage)
+{
+    return ((int64_t)usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * RM_NS_PER_S +
+           ((int64_t)usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
+}
+
+/* One fault brings 512 small pages. */
+static void tell_huge_pages(struct rm_stack_round *round)
+{
+    char text[96], bytes[RM_HUMAN_BYTES];
+    if (round->weights.huge_bytes > 0 && !round->has_remarked) {
+        rm_human_bytes(bytes, (double)round->weights.huge_bytes);
+        (void)snprintf(text, sizeof text, "about %s of it came in huge pages", bytes);
+        rm_stack_writer_set_kind(&round->writer, RESMON_STACK_MEMORY, RESMON_OK, text);
+    }
+}
+
+static void set_rises(struct rm_stack_round *round, int32_t kind, const struct rm_rss_rises *rises)
+{
+    rm_stack_writer_set_total(&round->writer, kind, rises->risen);
+    rm_stack_writer_set_levels(&round->writer, kind, rises->first, rises->last);
+}
+
+/* What there was to see, by the kernel's account: CPU time without that of this thread, and by how
+ * much the RSS rose, whatever made it. */
+static void set_totals(struct rm_stack_round *round)
+{
+    struct rusage now;
+    (void)getrusage(RUSAGE_SELF, &now);
+    int64_t cpu_ns = cpu_ns_of(&now) - cpu_ns_of(&round->before);
+    int64_t own_ns = rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (round->terms.cpu_ns > 0) {
+        rm_stack_writer_set_total(&round->writer, RESMON_STACK_CPU,
+                                  cpu_ns > own_ns ? (uint64_t)(cpu_ns - own_ns) : 0);
+    }
+    if (round->weights.is_known) {
+        set_rises(round, RESMON_STACK_MEMORY, &round->weights.rises[RM_RSS_ANON]);
+        set_rises(round, RESMON_STACK_FILE, &round->weights.rises[RM_RSS_FILE]);
+        tell_huge_pages(round);
+    }
+}
+
+/* ---- samples ---------------------------------------------------------------------------- */
+
+static int32_t kind_of_fault(struct rm_stack_round *round, uint64_t address)
+{
+    int64_t now_ns = rm_clock_monotonic_ns();
+    const struct rm_mapped_range *range = rm_file_mappings_find(&round->mappings, address);
+    if (range == NULL || now_ns - round->mappings_ns > MAPPINGS_NS) {
+        if (now_ns - round->mappings_ns > MAPPINGS_NS / 10) {
+            rm_file_mappings_read(&round->mappings, "proc/thread-self/maps", &round->root,
+                                  &round->scratch);
+            round->mappings_ns = now_ns;
+        }
+        range = rm_file_mappings_find(&round->mappings, address);
+    }
+    bool is_file = range != NULL && range->is_file &&
+                   !(range->is_private && rm_own_pages_is_own(&round->pages, address));
+    return is_file ? RESMON_STACK_FILE : RESMON_STACK_MEMORY;
+}
+
+static void weigh_cpu(struct rm_stack_round *round, struct rm_stack_sample *sample,
+                      struct rm_stack_slot *slot)
+{
+    uint64_t every = (uint64_t)round->terms.cpu_ns;
+    sample->kind = RESMON_STACK_CPU;
+    if (sample->count * every > (uint64_t)LATE_NS && sample->count > 1) {
+        uint64_t late = sample->count - 1;
+        uint64_t known = slot->blocked < late ? slot->blocked : late;
+        rm_stack_writer_lose(&round->writer, RM_LOSS_BLOCKED, late - known);
+        slot->blocked = 0;
+        sample->count = 1; /* where it was meanwhile, nobody knows */
+    }
+    sample->weight = sample->count * every;
+    sample->square = rm_stack_square(sample->weight, UINT64_MAX);
+}
+
+/* Those that were held get their weights. */
+static void settle_faults(struct rm_stack_round *round)
+{
+    uint64_t rss[RM_RSS_PARTS];
+    if (!round->weights.is_known) {
+        return;
+    }
+    bool is_read =
+        rm_own_pages_rss(&round->pages, &round->scratch, &rss[RM_RSS_ANON], &rss[RM_RSS_FILE]);
+    if (rm_fault_weights_settle(&round->weights, is_read ? rss : NULL)) {
+        rm_stack_sampler_look_closely();
+    }
+}
+
+static void hold(struct rm_stack_round *round, const struct rm_stack_sample *sample,
+                 const struct rm_slot_sample *taken)
+{
+    enum rm_rss_part part = sample->kind == RESMON_STACK_FILE ? RM_RSS_FILE : RM_RSS_ANON;
+    const struct rm_held_fault held = {
+        .entry = rm_stack_writer_add(&round->writer, sample),
+        .faults = taken->faults,
+        .count = taken->count,
+        .page_bytes = taken->page_bytes,
+    };
+    if (held.entry != NULL && !rm_fault_weights_hold(&round->weights, part, &held)) {
+        settle_faults(round);
+        (void)rm_fault_weights_hold(&round->weights, part, &held);
+    }
+}
+
+/* Small pages of memory come one with a fault.  How many of a file do is told by the RSS alone. */
+static void take_faults(struct rm_stack_round *round, struct rm_stack_sample *sample,
+                        const struct rm_slot_sample *taken)
+{
+    bool is_huge = taken->page_bytes > round->page_bytes;
+    round->has_faults = true;
+    sample->kind = kind_of_fault(round, taken->address);
+    if (round->weights.is_known && (is_huge || sample->kind == RESMON_STACK_FILE)) {
+        hold(round, sample, taken);
+    } else if (sample->kind == RESMON_STACK_MEMORY) {
+        sample->weight = taken->faults * (is_huge ? taken->page_bytes : round->page_bytes);
+        sample->square = rm_stack_square(sample->weight, taken->faults);
+        rm_fault_weights_count(&round->weights, is_huge ? 0 : sample->weight);
+        (void)rm_stack_writer_add(&round->writer, sample);
+    }
+}
+
+static void read_name(struct rm_stack_round *round, uint32_t thread, char name[16])
+{
+    char path[64];
+    struct rm_text text;
+    (void)snprintf(path, sizeof path, "proc/self/task/%u/comm", thread);
+    memset(name, 0, 16);
+    if (rm_file_read_once(&round->root, path, &round->scratch, &text) == RESMON_OK) {
+        struct rm_text line;
+        if (rm_parse_line(&text, &line)) {
+            (void)rm_text_copy(name, 16, line.at, rm_text_left(&line));
+        }
+    }
+}
+
+static void take(void *context, const struct rm_slot_sample *taken, struct rm_stack_slot *slot)
+{
+    struct rm_stack_round *round = context;
+    struct rm_slot_sample *parts = (struct rm_slot_sample *)(uintptr_t)taken; // NOLINT
+    struct rm_stack_sample sample = {
+        .sites = rm_slot_sites(parts),
+        .addresses = rm_slot_addresses(parts),
+        .site_count = taken->site_count,
+        .depth = taken->depth,
+        .is_cut = taken->is_cut != 0 || taken->is_broken != 0,
+        .count = taken->count,
+    };
+    rm_stack_writer_lose(&round->writer, RM_LOSS_DEPTH, taken->is_cut);
+    rm_stack_writer_lose(&round->writer, RM_LOSS_UNWIND, taken->is_broken);
+    if (taken->cause == RM_SAMPLE_PEAK && !round->is_at_peak) {
+        return; /* too late */
+    }
+    if (taken->cause == RM_SAMPLE_PEAK) {
+        char name[16];
+        read_name(round, slot->thread, name);
+        rm_stack_writer_add_peak(&round->writer, &sample, slot->thread, name);
+        round->peak_arrived++;
+        return;
+    }
+    if (taken->cause == RM_SAMPLE_CPU) {
+        weigh_cpu(round, &sample, slot);
+        (void)rm_stack_writer_add(&round->writer, &sample);
+    } else {
+        take_faults(round, &sample, taken);
+    }
+}
+
+/* In every round: the program's handler would get every signal that is sent meanwhile. */
+static void look_at_signal(struct rm_stack_round *round)
+{
+    if (round->terms.wants_signal && !round->is_lost && !rm_claimed_signal_is_ours()) {
+        round->is_lost = true;
+        rm_stack_sampler_give_up();
+        rm_stack_round_set_kinds(round, RESMON_STACKS_CPU, RESMON_EBUSY,
+                                 "the program took the signal for itself while stacks were taken");
+    }
+}
+
+/* For threads that are sampled. */
+static bool has_work(const struct rm_stack_round *round)
+{
+    return !round->is_lost || round->terms.fault_period > 0;
+}
+
+/* ---- rounds ----------------------------------------------------------------------------- */
+
+static void see_modules(struct rm_stack_round *round)
+{
+    uint64_t left_out = 0;
+    (void)rm_stack_sampler_refresh();
+    const struct rm_modules *modules = rm_code_now()->modules;
+    if (round->has_seen_modules && modules->adds == round->seen_adds) {
+        return; /* what was unloaded since stays in the run */
+    }
+    round->has_seen_modules = true;
+    round->seen_adds = modules->adds;
+    for (size_t i = 0; i < modules->count; i++) {
+        left_out += rm_stack_writer_add_module(&round->writer, &modules->rows[i].entry) ? 0 : 1;
+    }
+    if (left_out > round->left_out_most) {
+        rm_stack_writer_lose(&round->writer, RM_LOSS_MODULES, left_out - round->left_out_most);
+        round->left_out_most = left_out;
+    }
+}
+
+void rm_stack_round_drain(struct rm_stack_round *round)
+{
+    round->has_faults = false;
+    rm_stack_sampler_drain(take, round);
+    settle_faults(round);
+    rm_stack_writer_lose(&round->writer, RM_LOSS_RING, rm_stack_sampler_full());
+    if (has_work(round)) {
+        rm_stack_threads_sample_new(round);
+    }
+}
+
+/* Published even when some thread did not answer: at a peak, the program may not have long to live.
+ * What was published before stays if none did. */
+static void take_peak(struct rm_stack_round *round, struct rm_peak_head *head)
+{
+    const struct timespec pause = {.tv_nsec = RM_NS_PER_MS};
+    head->t_ns = (uint64_t)(rm_clock_monotonic_ns() - round->terms.block.header->start.ns);
+    rm_stack_round_drain(round);
+    rm_stack_writer_begin_peak(&round->writer, head);
+    round->peak_arrived = 0;
+    round->is_at_peak = true;
+    uint32_t asked = rm_stack_sampler_ask_all();
+    for (int i = 0; i < PEAK_ROUNDS && round->peak_arrived < asked; i++) {
+        (void)nanosleep(&pause, NULL);
+        rm_stack_round_drain(round);
+    }
+    round->is_at_peak = false;
+    if (round->peak_arrived > 0) {
+        rm_stack_writer_publish_peak(&round->writer);
+    }
+}
+
+/* Also what is no peak may be the highest that was ever seen. */
+static bool look_for_peak(struct rm_stack_round *round, struct rm_peak_head *head)
+{
+    bool is_peak = rm_memory_watch_look(&round->watch, &round->scratch, head);
+    const struct rm_seen_rss *highest = &round->watch.highest;
+    int64_t start_ns = round->terms.block.header->start.ns;
+    if (highest->bytes > 0) {
+        rm_stack_writer_set_highest(
+            &round->writer, highest->bytes,
+            highest->at_ns > start_ns ? (uint64_t)(highest->at_ns - start_ns) : 0);
+    }
+    return is_peak;
+}
+
+void rm_stack_round_make(struct rm_stack_round *round)
+{
+    struct rm_peak_head head;
+    rm_root_revive(&round->root);
+    see_modules(round);
+    look_at_signal(round);
+    if (has_work(round)) {
+        rm_stack_threads_find(round);
+    }
+    rm_stack_round_drain(round);
+    rm_stack_sampler_forget_ended();
+    if ((round->wanted & RESMON_STACKS_PEAK) != 0 && look_for_peak(round, &head) &&
+        !round->is_lost) {
+        take_peak(round, &head);
+    }
+    if (round->number++ % SLOW_ROUNDS == 0 && !round->is_lost) {
+        rm_stack_threads_count_blocked(round);
+    }
+    set_totals(round);
+    RM_STORE(&round->terms.block.header->own_stacks_rss, rm_stack_sampler_bytes());
+}
+
+void rm_stack_round_finish(struct rm_stack_round *round)
+{
+    see_modules(round);
+    rm_stack_round_drain(round);
+    set_totals(round);
+}
+
+static bool has_huge_pages(struct rm_stack_round *round)
+{
+    struct rm_text text;
+    struct rm_text before;
+    return rm_file_read_once(&round->root, "sys/kernel/mm/transparent_hugepage/enabled",
+                             &round->scratch, &text) == RESMON_OK &&
+           rm_parse_until(&text, '[', &before) && rm_parse_literal(&text, "always]");
+}
+
+/* Without /proc there is no telling what a fault in the mapping of a file brings. */
+static void open_pages(struct rm_stack_round *round)
+{
+    uint64_t rss[RM_RSS_PARTS];
+    if (round->terms.fault_period == 0) {
+        return;
+    }
+    rm_own_pages_open(&round->pages, &round->root, round->page_bytes);
+    bool is_read =
+        rm_own_pages_rss(&round->pages, &round->scratch, &rss[RM_RSS_ANON], &rss[RM_RSS_FILE]);
+    rm_fault_weights_begin(&round->weights, round->page_bytes, round->terms.fault_period,
+                           is_read ? rss : NULL);
+    round->lacks_rss = !is_read;
+    if (!is_read) {
+        rm_stack_writer_set_kind(&round->writer, RESMON_STACK_FILE, RESMON_ENOTSUP,
+                                 "the kernel maps pages of files in groups of any size, and by how "
+                                 "much RssFile rises cannot be read here (/proc/self/statm)");
+    }
+}
+
+resmon_status rm_stack_round_open(struct rm_stack_round *round)
+{
+    resmon_status status = rm_root_open(&round->root, NULL);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    status = rm_scratch_init(&round->scratch);
+    if (status != RESMON_OK) {
+        rm_root_close(&round->root);
+        return status;
+    }
+    if ((round->wanted & RESMON_STACKS_PEAK) != 0) {
+        rm_memory_watch_open(&round->watch, &round->root, &round->scratch);
+    }
+    open_pages(round);
+    round->has_list = rm_stack_threads_are_listed(round);
+    round->has_huge_pages = has_huge_pages(round);
+    rm_stack_sampler_expect_huge_pages(round->has_huge_pages);
+    return RESMON_OK;
+}
+
+void rm_stack_round_close(struct rm_stack_round *round)
+{
+    if ((round->wanted & RESMON_STACKS_PEAK) != 0) {
+        rm_memory_watch_close(&round->watch);
+    }
+    if (round->terms.fault_period > 0) {
+        rm_own_pages_close(&round->pages);
+    }
+    rm_file_mappings_free(&round->mappings);
+    rm_scratch_free(&round->scratch);
+    rm_root_close(&round->root);
+}

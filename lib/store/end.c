@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/end.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/text.h"
+#include "store/block.h"
+
+/* ---- in a block ------------------------------------------------------------------------- */
+
+/* Beside the copy that counts, byte by byte: a reader may look at either meanwhile. */
+void rm_end_store(struct rm_block_header *header, const resmon_run_end *end)
+{
+    struct rm_end_record record = {.reason = end->reason,
+                                   .exit_status = end->exit_status,
+                                   .signal_number = end->signal_number};
+    (void)rm_text_set(record.text, sizeof record.text, end->text);
+    uint64_t version = header->end_version + 1;
+    const char *from = (const char *)&record;
+    char *to = (char *)&header->ends[version & 1];
+    RM_FENCE_BEFORE_REFILL();
+    for (size_t i = 0; i < sizeof record; i++) {
+        RM_STORE(&to[i], from[i]);
+    }
+    RM_STORE_RELEASE(&header->end_version, version);
+}
+
+void rm_end_note_signal(struct rm_block_header *header, int signal_number)
+{
+    RM_STORE(&header->end_signal, (uint32_t)signal_number);
+}
+
+void rm_end_load(const struct rm_block_header *header, struct rm_end_record *ret_record)
+{
+    char *to = (char *)ret_record;
+    uint64_t before = 0;
+    for (int tries = 0; tries < 100; tries++) {
+        before = RM_LOAD_ACQUIRE(&header->end_version);
+        const char *from = (const char *)&header->ends[before & 1];
+        for (size_t i = 0; i < sizeof *ret_record; i++) {
+            to[i] = RM_LOAD(&from[i]);
+        }
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (RM_LOAD(&header->end_version) == before) {
+            break;
+        }
+    }
+    uint32_t signal_number = RM_LOAD(&header->end_signal);
+    if (signal_number != 0 && signal_number < 128) {
+        *ret_record = (struct rm_end_record){
+            .reason = signal_number == SIGINT ? RESMON_END_INTERRUPTED : RESMON_END_KILLED,
+            .signal_number = (int32_t)signal_number};
+    }
+    /* A damaged file may hold anything. */
+    bool is_reason =
+        ret_record->reason >= RESMON_END_UNKNOWN && ret_record->reason <= RESMON_END_KILLED;
+    ret_record->reason = is_reason ? ret_record->reason : RESMON_END_UNKNOWN;
+    ret_record->exit_status = ret_record->exit_status > 0 ? ret_record->exit_status : 0;
+    ret_record->signal_number = ret_record->signal_number > 0 ? ret_record->signal_number : 0;
+}

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""`resmon run --each`: a row for each process, beside what wait4(2) and the processes themselves say."""
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+import unittest
+
+import place
+
+MIB = 1 << 20
+
+TREE = """
+import os, sys, time
+def burn(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until: pass
+def child(work):
+    pid = os.fork()
+    if pid == 0:
+        work()
+        os._exit(0)
+    return pid
+def third():
+    time.sleep(0.2)
+    os._exit(7)
+def second():
+    burn(0.3)
+    block = bytearray(%d << 20)
+    time.sleep(0.1)
+    os.waitpid(child(third), 0)
+    os.kill(os.getpid(), 9)
+pids = [child(second), child(lambda: burn(0.1))]
+for pid in pids: os.waitpid(pid, 0)
+"""
+
+
+@place.needs_json
+class Each(place.Case):
+    def setUp(self):
+        super().setUp()
+        probe = self.document("--each", "--", "true")
+        if not probe.get("processes"):
+            lack = probe["settings"]["each_lack"]
+            self.assertTrue(lack)
+            self.skipTest(lack)
+
+    def test_a_tree(self):
+        document = self.document("--each", "--", sys.executable, "-c", TREE % 64)
+        rows = document["processes"]
+        self.assertEqual(len(rows), 4, rows)
+        first, second, other = rows[0], rows[1], rows[2]
+        third = rows[3]
+        self.assertEqual({second["parent_pid"], other["parent_pid"]}, {first["pid"]})
+        if second["cpu_s"] < other["cpu_s"]:
+            second, other = other, second
+        self.assertEqual(third["parent_pid"], second["pid"])
+        self.assertEqual((first["reason"], first["exit_status"]), ("finished", 0))
+        self.assertIn((second["reason"], second["signal"]), (("killed", 9), ("unknown", 0)))
+        self.assertIn((third["reason"], third["exit_status"]), (("failed", 7), ("unknown", 0)))
+        self.assertGreater(second["cpu_s"], 0.29)
+        self.assertLess(second["cpu_s"], 0.6)  # with the zeroes of 64 MiB, which take what the host takes
+        self.assertAlmostEqual(other["cpu_s"], 0.1, delta=0.06)
+        self.assertLess(third["cpu_s"], 0.05)
+        self.assertGreaterEqual(third["duration_ns"], 199e6)
+        self.assertGreaterEqual(second["duration_ns"], third["duration_ns"] + 390e6)
+        self.assertGreater(third["start_ns"], second["start_ns"])
+        self.assertAlmostEqual(second["rss_peak_bytes"] - other["rss_peak_bytes"], 64 * MIB, delta=4 * MIB)
+        whole = document["run"]["usage"]
+        self.assertAlmostEqual(sum(row["cpu_s"] for row in rows),
+                               whole["user_s"] + whole["system_s"], delta=0.06)
+
+    @place.not_sanitized
+    def test_many_short_ones(self):
+        document = self.document("--each", "--", "sh", "-c", "i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i+1)); done")
+        rows = document["processes"]
+        names = [row["name"] for row in rows]
+        self.assertEqual(names.count("true"), 500)
+        self.assertEqual(len(rows), 501)
+        self.assertTrue(all(row["parent_pid"] == rows[0]["pid"] for row in rows[1:]))
+        usage = document["run"]["usage"]
+        total = sum(row["cpu_s"] or 0.0 for row in rows)
+        self.assertAlmostEqual(total / (usage["user_s"] + usage["system_s"]), 1, delta=0.15)
+        self.assertLess(sum(row["cpu_s"] is None for row in rows), 5)
+
+    def test_threads_are_of_their_process(self):
+        script = ("import hashlib, threading\n"
+                  "def burn():\n    for i in range(40): hashlib.sha256(bytes(1 << 22)).digest()\n"
+                  "threads = [threading.Thread(target=burn) for _ in range(3)]\n"
+                  "[thread.start() for thread in threads]; [thread.join() for thread in threads]")
+        document = self.document("--each", "--", "sh", "-c", f"{sys.executable} -c '{script}'; true")
+        usage, rows = document["run"]["usage"], document["processes"]
+        python = max(rows, key=lambda row: row["cpu_s"] or 0)
+        # Without the accounts of tasks, events may miss some beside busy programs.
+        delta = 0.1 if python["rss_peak_provenance"] == "measured" else 0.5
+        self.assertAlmostEqual(python["cpu_s"] / (usage["user_s"] + usage["system_s"]), 1, delta=delta)
+
+    def test_with_stacks(self):
+        document = self.document("--each", "--stacks=cpu", "--", "sh", "-c", "/bin/true; /bin/true; exit 3")
+        self.assertEqual([row["name"] for row in document["processes"]], ["sh", "true", "true"])
+        self.assertEqual(document["processes"][0]["exit_status"], 3)
+
+    def test_what_people_see(self):
+        done = place.run("run", "--each", "--json=run.json", "--summary", "--", "sh", "-c", "/bin/true; exit 3")
+        self.assertEqual(done.code, 3)
+        self.assertRegex(done.err, r"(?m)^Processes: 2$")
+        self.assertRegex(done.err, r"(?m)^  sh  .* 3$")
+        self.assertRegex(done.err, r"(?m)^    true  .* [0-]$")
+        rows = json.loads(place.run("show", "run.json", "processes", "--json").out)
+        self.assertEqual([row["name"] for row in rows], ["sh", "true"])
+        self.assertEqual(rows[0]["exit_status"], 3)
+        self.assertEqual(rows[1]["parent_pid"], rows[0]["pid"])
+        many = place.run("run", "--each", "--", "sh", "-c", "i=0; while [ $i -lt 50 ]; do /bin/true; i=$((i+1)); done")
+        self.assertRegex(many.err, r"(?m)^Processes: 51, by program")
+        self.assertRegex(many.err, r"(?m)^  true +50 ")
+
+    def test_programs_with_scopes_are_rows_once(self):
+        hello = os.path.join(os.environ.get("RESMON_EXAMPLES", ""), "hello")
+        if not os.path.exists(hello) or not os.access("/dev/shm", os.W_OK):
+            self.skipTest("the examples are not built, or there is no /dev/shm")
+        document = self.document("--each", "--", "sh", "-c", f"{hello}; true")
+        rows = document["processes"]
+        self.assertEqual([row["name"] for row in rows if row["scopes"] > 0], ["hello"], rows)
+        self.assertEqual(len({row["pid"] for row in rows}), len(rows))
+
+    def test_attached(self):
+        with subprocess.Popen(["sh", "-c", "while true; do sleep 0.05; done"]) as running:
+            try:
+                done = place.run("attach", "-q", "--each", "--for=0.6s", "--json=run.json", running.pid)
+            finally:
+                running.kill()
+        self.assertEqual(done.code, 0, done.err)
+        with open("run.json", encoding="utf-8") as file:
+            rows = json.load(file)["processes"]
+        self.assertGreaterEqual([row["name"] for row in rows].count("sleep"), 4)
+        self.assertEqual(rows[0]["pid"], running.pid)
+        self.assertEqual(rows[0]["reason"], "running")
+
+    def test_what_was_used_before_is_not_counted(self):
+        burn = "def burn(s):\n    end = time.process_time() + s\n    while time.process_time() < end: pass\n"
+        script = f"import sys, time\n{burn}burn(0.5); print(flush=True); sys.stdin.readline(); burn(0.2)"
+        with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            running.stdout.readline()
+            attached = [place.RESMON, "attach", "-q", "--each", "--json=run.json", str(running.pid)]
+            with subprocess.Popen(attached) as attach:
+                time.sleep(0.5)
+                running.stdin.close()
+                self.assertEqual(attach.wait(), 0)
+        with open("run.json", encoding="utf-8") as file:
+            [row] = json.load(file)["processes"]
+        self.assertEqual(row["reason"], "finished")
+        self.assertAlmostEqual(row["cpu_s"], 0.2, delta=0.06)
+
+    def test_killed_with_a_recording(self):
+        script = "/bin/true; /bin/true; sleep 1; kill -9 $PPID; sleep 5"
+        done = place.run("run", "--each", "--record=run.rec", "-q", "--", "sh", "-c", script)
+        self.assertEqual(done.code, -9)
+        rows = json.loads(place.run("show", "run.rec", "processes", "--json").out)
+        self.assertGreaterEqual([row["name"] for row in rows].count("true"), 1)
+
+
+if __name__ == "__main__":
+    place.main()

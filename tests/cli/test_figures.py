@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""The figures of `resmon run` beside those of wait4(2), and who sees what."""
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import place
+
+MIB = 1 << 20
+
+
+def burn(seconds):
+    return f"import time\nwhile time.process_time() < {seconds}: pass"
+
+
+class Figures(place.Case):
+    def column(self, document, metric):
+        names = [column["metric"] for column in document["columns"]]
+        return document["summary"]["columns"][names.index(metric)]
+
+    def test_cpu_of_a_thousand_short_processes(self):
+        script = "for i in $(seq 1000); do /bin/true; done"
+        document = self.document("--", "sh", "-c", script)
+        usage = document["run"]["usage"]
+        tree = self.column(document, "tree.cpu.time")["last"]
+        self.assertGreater(tree, 0.2)
+        self.assertAlmostEqual(tree / (usage["user_s"] + usage["system_s"]), 1, delta=0.01)
+
+    def test_cpu_is_what_wait4_says_of_the_same_work(self):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        document = self.document("--", sys.executable, "-c", burn(0.5))
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        ours = document["run"]["usage"]
+        theirs = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        overhead = document["overhead"]
+        cost = (overhead["sampler_cpu_ns"] + overhead["delivery_cpu_ns"]) / 1e9
+        self.assertGreater(ours["user_s"] + ours["system_s"], 0.5)
+        self.assertLess(ours["user_s"] + ours["system_s"], theirs)  # which have what resmon itself used, too
+        self.assertGreater(ours["user_s"] + ours["system_s"], theirs - cost - 0.2)
+
+    def test_orphans_are_counted(self):
+        script = f"({sys.executable} -c '{burn(0.3)}' &) ; sleep 1.5"
+        usage = self.document("--", "sh", "-c", script)["run"]["usage"]
+        self.assertGreater(usage["user_s"] + usage["system_s"], 0.3)
+
+    def test_the_peak_is_exact(self):
+        """Of a child that lives for less than an interval."""
+        script = f"x = bytearray({200 * MIB})"
+        document = self.document("--interval=10s", "--", "sh", "-c", f"{sys.executable} -c '{script}'; true")
+        peak = document["run"]["usage"]["rss_peak_bytes"]
+        self.assertGreater(peak, 200 * MIB)
+        self.assertLess(peak, 300 * MIB)
+
+    @place.not_sanitized
+    def test_the_launcher_is_in_no_peak(self):
+        """As of a launcher of next to no size."""
+        code = ("import os, resource\n"
+                "pid = os.posix_spawn('/bin/true', ['true'], os.environ)\n"
+                "_, _, usage = os.wait4(pid, 0)\nprint(usage.ru_maxrss)")
+        large = int(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout)
+        peak = self.document("--", "/bin/true")["run"]["usage"]["rss_peak_bytes"] / 1024
+        self.assertLess(peak, 3000)
+        self.assertLess(peak, large)
+
+    def test_how_it_ended_and_what_it_was(self):
+        document = self.document("--name=build", "--", "sh", "-c", "exit 3", "secret")
+        run = document["run"]
+        self.assertEqual((run["end"]["reason"], run["end"]["exit_status"]), ("failed", 3))
+        self.assertEqual((run["name"], run["program"], run["executable"]), ("build", "sh", "sh"))
+        self.assertEqual(run["command_line"], "sh -c exit 3 secret")
+        document = self.document("--redact", "--", "sh", "-c", "kill -9 $$", "secret")
+        self.assertEqual((document["run"]["end"]["reason"], document["run"]["end"]["signal"]), ("killed", 9))
+        self.assertNotIn("secret", json.dumps(document))
+
+    def test_wall_time(self):
+        begin = time.monotonic()
+        document = self.document("--", "sleep", "0.3")
+        whole = time.monotonic() - begin
+        self.assertGreaterEqual(document["run"]["duration_ns"], 0.3e9)
+        self.assertLess(document["run"]["duration_ns"] / 1e9, whole)
+
+    def test_files_are_for_their_owner(self):
+        self.document("--record=run.rec", "-o", "run.csv", "--", "true")
+        for name in ("run.json", "run.rec"):
+            self.assertEqual(stat.S_IMODE(os.stat(name).st_mode) & 0o077, 0, name)
+
+
+class Attached(place.Case):
+    def attach(self, *words, **how):
+        with subprocess.Popen([place.RESMON, "attach", "-q", "--json=run.json", "--interval=20ms", *map(str, words)],
+                              **how) as process:
+            yield process
+        with open("run.json", encoding="utf-8") as file:
+            self.run_document = json.load(file)
+
+    def test_until_it_ends(self):
+        with subprocess.Popen([sys.executable, "-c", burn(0.4)]) as target:
+            for process in self.attach(target.pid):
+                target.wait()
+                self.assertEqual(process.wait(timeout=20), 0)
+        self.assertEqual(self.run_document["run"]["pid"], target.pid)
+        columns = [column["metric"] for column in self.run_document["columns"]]
+        cpu = self.run_document["summary"]["columns"][columns.index("proc.cpu.time")]["last"]
+        self.assertGreater(cpu, 0.2)
+        self.assertLess(cpu, 0.6)
+
+    def test_until_we_are_told(self):
+        with subprocess.Popen(["sleep", "60"]) as target:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                for process in self.attach(target.pid):
+                    while not os.path.exists("run.json"):
+                        time.sleep(0.02)
+                    process.send_signal(number)
+                    self.assertEqual(process.wait(timeout=20), 0)
+                os.unlink("run.json")
+            self.assertIsNone(target.poll())  # it goes on
+            target.kill()
+
+    def test_for_a_time(self):
+        begin = time.monotonic()
+        for process in self.attach("--for=300ms", os.getpid()):
+            self.assertEqual(process.wait(timeout=20), 0)
+        self.assertGreaterEqual(time.monotonic() - begin, 0.3)
+        self.assertGreaterEqual(self.run_document["run"]["duration_ns"], 0.3e9)
+
+    def test_nobody(self):
+        done = place.run("attach", 4194305)
+        self.assertEqual((done.code, len(done.err.splitlines())), (1, 1), done.err)
+
+
+class Recordings(place.Case):
+    def test_what_survives_us(self):
+        """The command goes on when resmon is killed, and the recording is the run."""
+        with subprocess.Popen([place.RESMON, "run", "--record=run.rec", "--interval=10ms", "--", "sh", "-c",
+                               "echo $$ >pid; exec sleep 30"]) as process:
+            while not (os.path.exists("pid") and os.path.getsize("pid") > 0):
+                time.sleep(0.01)
+            time.sleep(0.3)
+            process.kill()
+        with open("pid", encoding="utf-8") as file:
+            pid = int(file.read())
+        os.kill(pid, 0)
+        os.kill(pid, 9)
+        done = place.run("recover", "run.rec", "-o", "run.json")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertIn("sh ended without a word after", done.out)
+        self.assertTrue(os.path.exists("run.json"))
+
+
+if __name__ == "__main__":
+    place.main()

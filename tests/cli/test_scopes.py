@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Programs that libresmon is in, below `resmon run`: their scopes are in its run, whatever becomes of them."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import place
+
+HELLO = os.environ.get("RESMON_EXAMPLES", "") + "/hello"
+LIBRARY = os.environ.get("RESMON_LIBRARY_BUILT", "")
+PACKAGE = os.environ.get("RESMON_PACKAGE", "")
+
+
+def directory_of(pid):
+    """That a resmon holds."""
+    links = []
+    for link in glob.glob(f"/proc/{pid}/fd/*"):
+        try:
+            links.append(os.readlink(link))
+        except OSError:
+            continue
+    return next((link for link in links if link.startswith("/dev/shm/resmon-run-")), None)
+
+
+def named(scopes, path):
+    for name in path.split("/"):
+        scopes = [scope for scope in scopes if scope["name"] == name]
+        found, scopes = scopes[0], scopes[0].get("children", [])
+    return found
+
+
+class Scopes(place.Case):
+    def setUp(self):
+        super().setUp()
+        if not os.path.exists(HELLO):
+            self.skipTest("the examples are not built")
+        if not os.access("/dev/shm", os.W_OK):
+            self.skipTest("there is no /dev/shm to gather in")
+
+    def test_of_one_program(self):
+        document = self.document("--", HELLO)
+        self.assertEqual(named(document["scopes"], "main/round")["calls"], 3)
+        [process] = document["processes"]
+        self.assertEqual((process["name"], process["reason"], process["scopes"]), ("hello", "finished", 4))
+        self.assertGreater(process["pid"], 1)
+
+    def test_it_has_its_streams_for_itself(self):
+        alone = subprocess.run([HELLO], capture_output=True, check=True)
+        done = place.run("run", "-q", "--json=run.json", "--", HELLO)
+        self.assertEqual((done.out.encode(), done.err), (alone.stdout, ""))
+
+    def test_of_several(self):
+        document = self.document("--scopes=wall+rss", "--", "sh", "-c", f"{HELLO} & {HELLO} & wait; exec {HELLO}")
+        self.assertEqual(named(document["scopes"], "main")["calls"], 3)
+        self.assertEqual(named(document["scopes"], "main/round/sort")["calls"], 9)
+        self.assertGreater(named(document["scopes"], "main/round/sort")["rss_peak_bytes"], 1 << 20)
+        self.assertEqual([process["name"] for process in document["processes"]], ["hello"] * 3)
+        # Nothing is counted twice: the tree's CPU time is the kernel's account.
+        usage = document["run"]["usage"]
+        columns = [column["metric"] for column in document["columns"]]
+        tree = document["summary"]["columns"][columns.index("tree.cpu.time")]["last"]
+        self.assertAlmostEqual(tree / (usage["user_s"] + usage["system_s"]), 1, delta=0.02)
+
+    def test_of_one_that_is_killed(self):
+        document = self.document("--", "sh", "-c", f"{HELLO} >out & sleep 0.1; kill -9 $!; wait $!; exit 0")
+        [process] = document["processes"]
+        self.assertEqual(process["reason"], "unknown")
+        self.assertEqual(named(document["scopes"], "main")["open"], 1)
+
+    def test_its_own_options_hold(self):
+        os.environ["RESMON"] = "json=own.json,scopes=wall+cpu"
+        try:
+            document = self.document("--", HELLO)
+        finally:
+            del os.environ["RESMON"]
+        self.assertTrue(os.path.exists("own.json"))
+        self.assertGreater(named(document["scopes"], "main").get("cpu_calls", 0), 0)
+
+    def test_wrong_meters(self):
+        done = place.run("run", "--scopes=wall+magic", "--", "touch", "ran")
+        self.assertEqual(done.code, 125)
+        self.assertIn("magic", done.err)
+        self.assertFalse(os.path.exists("ran"))
+
+    def test_nothing_is_left(self):
+        """However the program ends, or when resmon is told to."""
+        for script, wanted in (("sleep 0.3", None), ("sleep 0.3; kill -9 $$", None), ("sleep 9", signal.SIGTERM)):
+            with subprocess.Popen([place.RESMON, "run", "-q", "--", "sh", "-c", script]) as process:
+                while not directory_of(process.pid):
+                    time.sleep(0.01)
+                path = directory_of(process.pid)
+                if wanted is not None:
+                    process.send_signal(wanted)
+            self.assertFalse(os.path.exists(path), script)
+
+    def test_what_a_killed_resmon_left_is_swept(self):
+        with subprocess.Popen([place.RESMON, "run", "-q", "--", "sleep", "2"], stdout=subprocess.DEVNULL) as process:
+            while not directory_of(process.pid):
+                time.sleep(0.01)
+            path = directory_of(process.pid)
+            process.kill()
+        place.run("run", "-q", "--", "true")  # this one or another of a test beside
+        self.assertFalse(os.path.exists(path))
+
+    def test_what_is_not_ours_is_not_swept(self):
+        """Links, files, and directories that others can write to or whose owner is alive."""
+        os.mkdir("victim")
+        with open("victim/file", "w", encoding="utf-8") as file:
+            file.write("mine")
+        link, shared = f"/dev/shm/resmon-run-99999999-{os.getpid()}", f"/dev/shm/resmon-run-shared-{os.getpid()}"
+        os.symlink(os.path.abspath("victim"), link)
+        os.mkdir(shared)
+        os.chmod(shared, 0o777)
+        try:
+            with subprocess.Popen([place.RESMON, "run", "-q", "--", "sleep", "1"], stdout=subprocess.DEVNULL) as process:
+                while not directory_of(process.pid):
+                    time.sleep(0.01)
+                held = directory_of(process.pid)
+                place.run("run", "-q", "--", "true")
+                self.assertTrue(os.path.exists(held))
+                self.assertEqual(os.listdir("victim"), ["file"])
+                self.assertTrue(os.path.isdir(shared))
+        finally:
+            os.unlink(link)
+            os.rmdir(shared)
+
+    def test_no_secret_of_a_program_is_in_the_result(self):
+        with open("work.sh", "w", encoding="utf-8") as file:
+            file.write(f"exec {HELLO} hunter2secret\n")
+        document = self.document("--redact", "--", "sh", "work.sh", "hunter2secret")
+        self.assertEqual(len(document["processes"]), 1)
+        self.assertNotIn("hunter2secret", json.dumps(document))
+
+    @unittest.skipUnless(os.path.exists(LIBRARY) and "SANITIZER" not in os.environ.get("RESMON_CLI_BUILD", ""),
+                         "Python cannot load this library")
+    def test_of_python(self):
+        script = ("import resmon\nwith resmon.scope('outer'):\n    for _ in range(3):\n"
+                  "        with resmon.scope('inner'):\n            sum(range(1000))\n")
+        with open("work.py", "w", encoding="utf-8") as file:
+            file.write(script)
+        environment = {**os.environ, "RESMON_LIBRARY": LIBRARY, "PYTHONPATH": PACKAGE}
+        document = self.document("--", sys.executable, "-B", "work.py", env=environment)
+        self.assertEqual(named(document["scopes"], "outer/inner")["calls"], 3)
+        self.assertEqual(document["processes"][0]["name"], "work.py")
+
+
+if __name__ == "__main__":
+    place.main()

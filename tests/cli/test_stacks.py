@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: MIT
+"""Stacks of programs that know nothing of libresmon, taken from outside: whose shares are known, of
+several kinds of executables and languages, and beside Linux's perf."""
+import collections
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import place
+
+MIB = 1 << 20
+
+PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+volatile unsigned long sink;
+static double used(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+#define WORK __attribute__((noinline)) void
+WORK burn(long n) { for (long i = 0; i < n; i++) sink += (unsigned long)(i * i); }
+WORK seventy(void) { burn(700000); __asm__ volatile(""); }
+WORK twenty(void) { burn(200000); __asm__ volatile(""); }
+WORK ten(void) { burn(100000); __asm__ volatile(""); }
+WORK grow(size_t bytes)
+{
+    char *memory = malloc(bytes);
+    for (size_t i = 0; i < bytes; i += 4096) ((volatile char *)memory)[i] = 1;
+    __asm__ volatile("");
+}
+WORK grow_more(void) { grow(48 << 20); __asm__ volatile(""); }
+WORK grow_less(void) { grow(16 << 20); __asm__ volatile(""); }
+int main(int count, char **words)
+{
+    double until = count > 1 ? atof(words[1]) : 0.5;
+    grow_more();
+    grow_less();
+    until += used();
+    while (used() < until) {
+        seventy();
+        twenty();
+        ten();
+    }
+    return 0;
+}
+"""
+
+GO = r"""
+package main
+var sink uint64
+//go:noinline
+func burn(n uint64) { s := uint64(0); for i := uint64(0); i < n; i++ { s = s*31 + i }; sink += s }
+//go:noinline
+func seventy() { burn(7000000); sink++ }
+//go:noinline
+func thirty() { burn(3000000); sink++ }
+func main() { for i := 0; i < 60; i++ { seventy(); thirty() } }
+"""
+
+RUST = r"""
+use std::hint::black_box;
+#[inline(never)] #[no_mangle] fn burn(n: u64) -> u64 { let mut s = 0u64;
+    let mut i = 0; while i < n { s = black_box(s ^ i); i += 1; } s }
+#[inline(never)] #[no_mangle] fn seventy() -> u64 { burn(black_box(7000000)) | 1 }
+#[inline(never)] #[no_mangle] fn thirty() -> u64 { burn(black_box(3000000)) | 1 }
+fn main() { let mut x = 0u64; for _ in 0..50 { x ^= seventy() ^ thirty(); } println!("{}", x); }
+"""
+
+CXX = r"""
+#include <stdexcept>
+#include <string>
+namespace app {
+volatile unsigned long sink;
+struct Model {
+    std::string name;
+    __attribute__((noinline)) void burn(long n) { for (long i = 0; i < n; i++) sink += i * i; }
+    __attribute__((noinline)) void seventy() { std::string a(name + "70"); burn(7000000); sink += a.size(); }
+    __attribute__((noinline)) void thirty() { std::string a(name + "30"); burn(3000000); sink += a.size(); }
+};
+}
+int main()
+{
+    app::Model model{"a name that is longer than what fits into a short string"};
+    for (int i = 0; i < 50; i++) { model.seventy(); model.thirty(); }
+}
+"""
+
+PYTHON = """
+import time
+def seventy(n):
+    s = 0
+    for i in range(7 * n): s = (s * 31 + i) & 0xffff
+    return s
+def thirty(n):
+    s = 0
+    for i in range(3 * n): s = (s * 31 + i) & 0xffff
+    return s
+def main():
+    until = time.process_time() + 1.0
+    while time.process_time() < until:
+        seventy(10000)
+        thirty(10000)
+main()
+"""
+
+NODE = """
+function burn(n) { let s = 0; for (let i = 0; i < n; i++) { s = (s * 31 + i) | 0; } return s; }
+function seventy() { return burn(7e5) + 1; }
+function thirty() { return burn(3e5) + 1; }
+let x = 0;
+for (let k = 0; k < 400; k++) { x += seventy(); x += thirty(); }
+"""
+
+
+def tool(*names):
+    """The first of the programs that there is; None: none."""
+    return next((found for found in map(shutil.which, names) if found), None)
+
+
+class Profile:
+    """The stacks of a document, outermost first, with their samples and weights."""
+
+    def __init__(self, document):
+        profile = document["profile"]
+        self.kinds, self.lost = profile["kinds"], profile["lost"]
+        texts, places, stacks = profile["texts"], profile["places"], profile["stacks"]
+        modules = [os.path.basename(module["path"]) for module in profile["modules"]]
+
+        def name(place_):
+            function = texts[places["function"][place_]]
+            module = places["module"][place_]
+            return function or (modules[module] if module >= 0 else "?")
+
+        self.stacks = [[name(frame) for frame in reversed(frames)] for frames in stacks["frames"]]
+        self.cut = stacks["cut"]
+        self.samples, self.weight = stacks["samples"], stacks["weight"]
+
+    def sum_of(self, *functions, kind="cpu", what="weight"):
+        """Over all stacks that have the functions in this order, outer ones first."""
+        total = 0
+        for stack, value in zip(self.stacks, getattr(self, what)[kind]):
+            at = -1
+            for function in functions:
+                at = next((i for i in range(at + 1, len(stack)) if re.search(function, stack[i])),
+                          None)
+                if at is None:
+                    break
+            total += value if at is not None else 0
+        return total
+
+
+@place.needs_json
+class Stacks(place.Case):
+    def setUp(self):
+        super().setUp()
+        probe = self.document("--stacks=cpu+memory", "--", "true")
+        kinds = probe["profile"]["kinds"]
+        for kind in ("cpu", "memory"):
+            if kinds[kind]["status"] != "RESMON_OK":
+                self.skipTest(kinds[kind]["reason"])
+
+    def profile(self, *words, **how):
+        return Profile(self.document(*words, **how))
+
+    def build(self, flags=(), source=PROGRAM, name="program", suffix=".c", tools=("cc", "gcc")):
+        compiler = tool(*tools)
+        if not compiler:
+            self.skipTest(f"{tools[0]} is not installed")
+        pathlib.Path(name + suffix).write_text(source, encoding="utf-8")
+        done = subprocess.run([compiler, *flags, name + suffix, "-o", name], check=False,
+                              capture_output=True, timeout=170)
+        if done.returncode != 0:
+            self.skipTest(f"{tools[0]} {' '.join(flags)}: {done.stderr.decode()[:200]}")
+        return os.path.abspath(name)
+
+    def assert_share(self, profile, expected, functions, among):
+        """Of what `among` has: within five standard errors, and 2 % for what is no sampling."""
+        count = profile.sum_of(*among, what="samples")
+        self.assertGreater(count, 20, profile.lost)
+        share = profile.sum_of(*functions) / profile.sum_of(*among)
+        error = 5 * math.sqrt(expected * (1 - expected) / count) + 0.02
+        self.assertAlmostEqual(share, expected, delta=error, msg=str(functions))
+
+    def assert_program(self, profile):
+        for expected, name in ((0.7, "seventy"), (0.2, "twenty"), (0.1, "ten")):
+            self.assert_share(profile, expected, ("^main$", f"^{name}$", "^burn$"),
+                              (r"^\[program\]$", "^burn$"))
+        for mib, name in ((48, "grow_more"), (16, "grow_less")):
+            grown = profile.sum_of("^main$", f"^{name}$", "^grow$", kind="memory")
+            self.assertAlmostEqual(grown / MIB, mib, delta=1.01)
+
+    def test_kinds_of_executables(self):
+        for flags in (("-g",), ("-g", "-fno-pie", "-no-pie"), ("-static",), ("-static-pie",),
+                      ("-O2", "-fomit-frame-pointer"), ("-Wl,--build-id=none",)):
+            with self.subTest(flags=flags):
+                program = self.build(("-O1", *flags))
+                self.assert_program(self.profile("--stacks=cpu+memory", "--", program, "0.7"))
+
+    def test_lines(self):
+        program = self.build(("-O1", "-g"))
+        self.document("--stacks=cpu", "--", program, "0.7")
+        lines = place.run("report", "--lines=burn", "run.json").out
+        self.assertRegex(lines, r"WORK burn\(long n\)")
+
+    def test_a_stripped_program(self):
+        program = self.build(("-O2", "-s"))
+        profile = self.profile("--stacks=cpu", "--", program, "0.5")
+        self.assertEqual(profile.sum_of("seventy"), 0)
+        whole = profile.sum_of(r"^\[program\]$", "^program$", "^program$", "^program$")
+        self.assertGreater(whole, 0.8 * profile.sum_of())
+
+    def test_without_rights_to_watch_the_kernel(self):
+        if os.geteuid() != 0:
+            self.skipTest("the test changes the user, which only root can")
+        program = self.build(("-O1", "-g"))
+        os.chmod(".", 0o777)
+        os.chmod(program, 0o755)
+        shutil.copy(place.RESMON, "resmon")
+        os.chmod("resmon", 0o755)
+        os.environ.pop("LD_PRELOAD", None)
+        done = subprocess.run(["./resmon", "run", "-q", "--json=nobody.json",
+                               "--stacks=cpu+memory", "--", program, "0.7"], user=65534, group=65534,
+                              extra_groups=[], capture_output=True, check=False, timeout=120)
+        if not os.path.exists("nobody.json"):
+            self.skipTest("as nobody: " + done.stderr.decode())
+        document = json.loads(pathlib.Path("nobody.json").read_text(encoding="utf-8"))
+        profile = Profile(document)
+        if profile.kinds["cpu"]["status"] != "RESMON_OK":
+            self.skipTest(profile.kinds["cpu"]["reason"])
+        self.assert_program(profile)
+
+    def test_all_of_the_time_stands_somewhere(self):
+        script = "for i in $(seq 300); do /bin/true; done; " + f"{sys.executable} -c 'sum(range(9999999))'"
+        document = self.document("--stacks=cpu", "--", "sh", "-c", script)
+        profile, usage = Profile(document), document["run"]["usage"]
+        used = usage["user_s"] + usage["system_s"]
+        self.assertAlmostEqual(profile.sum_of() * 1e-9 / used, 1, delta=0.15)
+        names = {stack[0] for stack in profile.stacks}
+        self.assertLessEqual({"[sh]", "[true]"}, names)
+        self.assertTrue(any(name.startswith("[python") for name in names), names)
+        self.assertGreater(profile.sum_of(r"^\[true\]$"), 0.05 * used * 1e9)
+
+    def test_attached(self):
+        program = self.build(("-O1", "-g"))
+        with subprocess.Popen([program, "30"]) as running:
+            try:
+                time.sleep(0.5)
+                done = place.run("attach", "-q", "--stacks=cpu", "--for=1s", "--json=run.json",
+                                 running.pid)
+                self.assertEqual(done.code, 0, done.err)
+                self.assertIsNone(running.poll())
+            finally:
+                running.kill()
+        profile = Profile(json.loads(pathlib.Path("run.json").read_text(encoding="utf-8")))
+        for expected, name in ((0.7, "seventy"), (0.2, "twenty"), (0.1, "ten")):
+            self.assert_share(profile, expected, ("^main$", f"^{name}$", "^burn$"), ("^burn$",))
+
+    def test_cplusplus(self):
+        program = self.build(("-O1",), CXX, suffix=".cc", tools=("c++", "g++"))
+        profile = self.profile("--stacks=cpu", "--", program)
+        self.assert_share(profile, 0.7, ("^main$", r"^app::Model::seventy\(\)", "burn"), ("burn",))
+        self.assert_share(profile, 0.3, ("^main$", r"^app::Model::thirty\(\)", "burn"), ("burn",))
+
+    def test_go(self):
+        compiler = tool("go")
+        if not compiler:
+            self.skipTest("go is not installed")
+        pathlib.Path("m.go").write_text(GO, encoding="utf-8")
+        environment = {**os.environ, "GOCACHE": os.path.abspath("cache"), "GOFLAGS": "-mod=mod"}
+        done = subprocess.run([compiler, "build", "-o", "m", "m.go"], capture_output=True,
+                              check=False, timeout=170, env=environment)
+        if done.returncode != 0:
+            self.skipTest("go build: " + done.stderr.decode()[:200])
+        profile = self.profile("--stacks=cpu", "--", os.path.abspath("m"))
+        self.assert_share(profile, 0.7, (r"^main\.main$", r"^main\.seventy$", r"^main\.burn$"),
+                          (r"main\.burn",))
+
+    def test_rust(self):
+        program = self.build(("-O",), RUST, suffix=".rs", tools=("rustc",))
+        profile = self.profile("--stacks=cpu", "--", program)
+        self.assert_share(profile, 0.7, ("^seventy$", "^burn$"), ("^burn$",))
+
+    def test_python_with_perf_maps(self):
+        room = os.environ.get("RESMON_PYTHONS", "")
+        found = [f"{room}/{version}/bin/python" for version in ("3.12", "3.13")]
+        found = [path for path in (*map(tool, found), tool("python3.13"), tool("python3.12")) if path and
+                 subprocess.run([path, "-X", "perf", "-c", "import sys; sys.activate_stack_trampoline"],
+                                check=False, capture_output=True).returncode == 0]
+        if not found:
+            self.skipTest("no Python that writes perf maps (3.12) is installed")
+        python = found[0]
+        pathlib.Path("work.py").write_text(PYTHON, encoding="utf-8")
+        profile = self.profile("--stacks=cpu", "--", python, "-X", "perf", "work.py")
+        if profile.sum_of("^main$") == 0:
+            self.skipTest(f"{python} has no perf maps on this machine")
+        self.assert_share(profile, 0.7, ("^<module>$", "^main$", "^seventy$"), ("seventy|thirty",))
+
+    def test_node(self):
+        node = tool("node", "nodejs")
+        if not node:
+            self.skipTest("node is not installed")
+        pathlib.Path("work.js").write_text(NODE, encoding="utf-8")
+        flags = ("--perf-basic-prof", "--interpreted-frames-native-stack", "--no-turbo-inlining")
+        profile = self.profile("--stacks=cpu", "--", node, *flags, "work.js")
+        if profile.sum_of("burn") == 0:
+            self.skipTest(f"{node} has no perf maps on this machine")
+        # Node.js 20 does not tell of all code that it makes: callers may be "[unknown]".
+        self.assertGreater(profile.sum_of(r"^\[node\]$", r"work\.js:1:1", r"burn .*work\.js"),
+                           0.4 * profile.sum_of())
+
+    def test_beside_perf(self):
+        perf = tool("perf")
+        if not perf:
+            self.skipTest("Linux's perf is not installed")
+        program = self.build(("-O1", "-g"))
+        done = subprocess.run([perf, "record", "-q", "-e", "cpu-clock:u", "-F", "199", "-g", "-o",
+                               "perf.data", program, "1.0"], capture_output=True, check=False)
+        report = subprocess.run([perf, "script", "-i", "perf.data", "-F", "ip,sym"],
+                                capture_output=True, check=False).stdout.decode()
+        if done.returncode != 0 or not report.strip():
+            self.skipTest("perf record: " + done.stderr.decode()[:200])
+        leaves = [text.strip().splitlines()[0].split()[-1] for text in report.split("\n\n")
+                  if text.strip()]
+        theirs = collections.Counter(leaves)
+        profile = self.profile("--stacks=cpu", "--stack_hz=199", "--", program, "1.0")
+        ours = profile.sum_of("^burn$") / profile.sum_of("^main$")
+        burned = theirs["burn"] / sum(count for name, count in theirs.items()
+                                      if name in ("burn", "grow", "seventy", "twenty", "ten"))
+        self.assertAlmostEqual(ours, burned, delta=0.1)
+
+
+if __name__ == "__main__":
+    place.main()

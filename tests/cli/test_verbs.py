@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""What the verbs beside run do with files, and what they say."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import place
+
+VERBS = ["run", "attach", "report", "show", "export", "push", "recover", "doctor", "baseline", "metrics", "help"]
+
+
+@place.needs_json
+class Files(place.Case):
+    def setUp(self):
+        super().setUp()
+        self.document("--name=first", "--interval=5ms", "--", "sh", "-c", "sleep 0.05")
+
+    def test_report(self):
+        done = place.run("report", "run.json")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertTrue(done.out.startswith("first took "), done.out)
+        self.assertIn("\n", place.run("report", "--full", "run.json").out)
+        self.assertGreater(len(place.run("report", "--full", "run.json").out), len(done.out))
+        both = place.run("report", "run.json", "run.json")
+        self.assertEqual(both.out.count("first took "), 2)
+        self.assertEqual(place.run("report", "-o", "text", "run.json").code, 0)
+        self.assertEqual(pathlib.Path("text").read_text(encoding="utf-8"), done.out)
+
+    def test_show(self):
+        for table, key in (("metrics", "name"), ("facts", "key"), ("sources", "source")):
+            done = place.run("show", "run.json", table, "--json")
+            self.assertEqual(done.code, 0, done.err)
+            rows = json.loads(done.out)
+            self.assertGreater(len(rows), 1, table)
+            self.assertTrue(key in rows[0] or "metric" in rows[0])
+            text = place.run("show", "run.json", table).out
+            self.assertEqual(len(text.splitlines()), len(rows) + 1)
+        rows = json.loads(place.run("show", "run.json", "-m", "tree.cpu", "--json").out)
+        self.assertEqual({row["metric"] for row in rows}, {"tree.cpu.time", "tree.cpu.percent"})
+        self.assertEqual(json.loads(place.run("show", "run.json", "scopes", "--json").out), [])
+        self.assertIn("has no scopes", place.run("show", "run.json", "scopes").err)
+
+    @place.needs_energy
+    def test_energy(self):
+        rows = json.loads(place.run("show", "run.json", "energy", "--json").out)
+        self.assertEqual([row["component"] for row in rows], ["cpu", "ram", "gpu"])
+
+    def test_export(self):
+        for name in ("run2.json", "run.csv", "run.trace.json", "run.om", "run.txt"):
+            done = place.run("export", "run.json", "-o", name)
+            self.assertEqual(done.code, 0, done.err)
+            self.assertGreater(os.path.getsize(name), 100)
+        self.assertEqual(json.loads(pathlib.Path("run2.json").read_text(encoding="utf-8")),
+                         json.loads(pathlib.Path("run.json").read_text(encoding="utf-8")))
+        self.assertEqual(place.run("export", "run.json", "-o", "run.parquet").code, 0)
+        table = pathlib.Path("run.parquet").read_bytes()  # test_library.py of the binding has it read by others
+        self.assertEqual((table[:4], table[-4:]), (b"PAR1", b"PAR1"))
+        self.assertEqual(place.run("export", "run.json", "-o", "none/run.parquet").code, 1)
+        done = place.run("export", "run.json", "run2.json", "-o", "both.trace.json")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertIn("traceEvents", json.loads(pathlib.Path("both.trace.json").read_text(encoding="utf-8")))
+        self.assertEqual(place.run("export", "run.json", "-o", "x", "-f", "csv").code, 0)
+        self.assertTrue(pathlib.Path("x").read_text(encoding="utf-8").startswith("time_s,"))
+
+    def test_wrong_files(self):
+        pathlib.Path("garbage").write_bytes(b"\0\1\2 no run")
+        for words in (["report", "none.json"], ["report", "garbage"], ["show", "garbage"], ["recover", "."],
+                      ["export", "none.json", "-o", "y.csv"], ["push", "none.json", "--mlflow=http://127.0.0.1:9"]):
+            done = place.run(*words)
+            self.assertEqual(done.code, 1, (words, done.err))
+            self.assertTrue(done.err.startswith("resmon "), done.err)
+            self.assertLess(len(done.err.splitlines()), 3)
+
+    def test_wrong_words(self):
+        for words in (["report"], ["show"], ["show", "run.json", "moon"], ["export", "run.json"], ["doctor", "x"],
+                      ["export", "a", "b", "-o", "c.csv"], ["recover"], ["recover", "a", "b"], ["rnu"], ["push"], ["attach"], ["attach", "x"],
+                      ["attach", "0"], ["attach", "--for=soon", "1"], ["attach", "--for=30", "1"], ["attach", "--interval=0", "1"],
+                      ["report", "--width=7", "run.json"], ["doctor", "--rule=moon"], ["help", "moon"]):
+            done = place.run(*words)
+            self.assertEqual(done.code, 2, (words, done.err))
+            self.assertTrue(done.err.startswith("resmon"), words)
+
+    def test_a_full_disk_at_the_end(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        with open("/dev/full", "wb") as full:
+            for words in (["report", "run.json"], ["metrics"], ["help"], ["doctor"]):
+                done = subprocess.run([place.RESMON, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual(done.returncode, 1, words)
+                self.assertIn("No space left", done.stderr)
+
+
+class Texts(place.Case):
+    def test_help(self):
+        self.assertEqual(place.run("--help").code, 0)
+        self.assertEqual(place.run().code, 2)
+        self.assertRegex(place.run("--version").out, r"^resmon \d+\.\d+\.\d+\n$")
+        for verb in VERBS:
+            done = place.run("help", verb)
+            self.assertEqual(done.code, 0, done.err)
+            self.assertIn(f"resmon {verb}", done.out.splitlines()[0])
+            self.assertEqual(place.run(verb, "--help").out, done.out)
+            self.assertLessEqual(max(map(len, done.out.splitlines())), 100, verb)
+        self.assertIn("did you mean 'resmon run'", place.run("rnu", "true").err)
+
+    def test_all_options_of_the_library_have_a_flag(self):
+        text = place.run("help", "run").out
+        for key in ("interval", "domains", "record", "json", "csv", "carbon", "summary"):
+            self.assertRegex(text, rf"(?m)^  --{key}\b", key)
+        self.assertNotIn("--pid", text)
+
+    def test_the_manual_page(self):
+        page = place.run("help", "--man")
+        self.assertEqual(page.code, 0)
+        for verb in VERBS:
+            self.assertIn(f".SS resmon {verb}", page.out)
+        for tool in (["man", "--warnings", "-l", "-"], ["groff", "-man", "-ww", "-z"], ["mandoc", "-T", "lint"]):
+            if shutil.which(tool[0]):
+                done = subprocess.run(tool, input=page.out, capture_output=True, text=True, check=False,
+                                      env={**os.environ, "MANWIDTH": "90"})
+                self.assertEqual((done.returncode, done.stderr), (0, ""), tool)
+                return
+        self.skipTest("neither man, groff nor mandoc is here: the page was made, and nobody read it")
+
+    def test_completions(self):
+        for shell in ("bash", "zsh", "fish"):
+            done = place.run("help", f"--completion={shell}")
+            self.assertEqual(done.code, 0)
+            self.assertIn("interval", done.out)
+            if shutil.which(shell):
+                checked = subprocess.run([shell, "-n"], input=done.out, capture_output=True, text=True, check=False)
+                self.assertEqual((checked.returncode, checked.stderr), (0, ""), shell)
+        self.assertEqual(place.run("help", "--completion=tcsh").code, 1)
+
+    def test_bash_completes(self):
+        pathlib.Path("c.bash").write_text(place.run("help", "--completion=bash").out, encoding="utf-8")
+
+        def completed(*words):
+            script = ('. ./c.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _resmon; '
+                      'printf "%s\\n" "${COMPREPLY[@]}"')
+            return subprocess.run(["bash", "--norc", "-c", script, "bash", *words], capture_output=True, text=True,
+                                  check=True).stdout.split()
+        self.assertEqual(completed("resmon", "rep"), ["report"])
+        self.assertEqual(completed("resmon", "run", "--inter"), ["--interval="])
+        self.assertIn("sleep", completed("resmon", "run", "slee"))
+        self.assertEqual(completed("resmon", "help", "doc"), ["doctor"])
+
+    def test_metrics(self):
+        rows = json.loads(place.run("metrics", "--json").out)
+        self.assertGreater(len(rows), 100)
+        self.assertEqual(set(rows[0]), {"name", "unit", "kind", "level", "origin", "help"})
+        self.assertEqual(len(place.run("metrics", "proc.mem.rss").out.splitlines()), 2)
+        self.assertEqual(place.run("metrics", "moon").code, 1)
+
+    def test_doctor(self):
+        self.assertEqual(place.run("doctor").code, 0)
+        self.assertGreater(len(json.loads(place.run("doctor", "--json").out)), 5)
+        self.assertIn("resmon", place.run("doctor", "--rule", "udev").out)
+        self.assertEqual(place.run("doctor", "--rule=udev").out, place.run("doctor", "--rule", "udev").out)
+
+
+if __name__ == "__main__":
+    place.main()

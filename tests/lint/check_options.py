@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""Texts that are made of the tables of options, sinks and metrics are as they would be made now: the README's tables, and
+Python's keywords in the stub and the docstring of Monitor; so is the README's table of the options of CMake.
+--update writes them.
+
+    check_options.py SOURCES BUILD [--update]
+"""
+import collections
+import difflib
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+root, build = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+program = build / "tests/lint/option_rows"
+if not program.exists():
+    print(f"skipped: {program} was not built")
+    sys.exit(77)
+
+Sink = collections.namedtuple("Sink", "name main help")
+Metric = collections.namedtuple("Metric", "name unit kind help")
+Option = collections.namedtuple("Option", "owner key type is_needed has_bare low high default_text values help")
+rows = [line.split("\t") for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()]
+sinks = [Sink(*row[1:]) for row in rows if row[0] == "sink"]
+options = [Option(*row[1:]) for row in rows if row[0] == "option"]
+metrics = [Metric(*row[1:]) for row in rows if row[0] == "metric"]
+
+
+def of(owner):
+    return [option for option in options if option.owner == owner]
+
+
+def bounds(option):
+    return f"{option.low} to {option.high}" if option.low else option.values
+
+
+# ---- the README -------------------------------------------------------------------------------------
+
+
+def usage(option, prefix=""):
+    """"interval=DURATION", "smaps", "signals[=NAMES]"."""
+    if option.type == "flag":
+        return prefix + option.key
+    key = "label.NAME" if option.type == "labels" else option.key
+    value = "TEXT" if option.type == "labels" else option.type.upper()
+    return f"{prefix}{key}[={value}]" if option.has_bare == "1" else f"{prefix}{key}={value}"
+
+
+def option_row(option, prefix=""):
+    return f"| `{usage(option, prefix)}` | {option.help} | {bounds(option)} | {option.default_text} |"
+
+
+def readme_keys():
+    yield "| key | meaning | values | default |"
+    yield "|---|---|---|---|"
+    for owner, prefix in (("environment", ""), ("monitor", ""), ("carbon", "carbon.")):
+        for option in of(owner):
+            yield option_row(option, prefix)
+
+
+def readme_sinks():
+    yield "| sink | what it is | its options |"
+    yield "|---|---|---|"
+    for sink in sinks:
+        main, = (option for option in of(sink.name) if option.key == sink.main)
+        value = main.type.upper() if main.is_needed == "1" else f"[={main.type.upper()}]"
+        shown = f"{sink.name}={value}" if main.is_needed == "1" else f"{sink.name}{value}"
+        others = ", ".join(f"`{usage(option, sink.name + '.')}`" for option in of(sink.name) if option.key != sink.main)
+        yield f"| `{shown}` | {sink.help} | {others} |"
+
+
+def readme_metrics():
+    yield "| metric | unit | kind | what it is |"
+    yield "|---|---|---|---|"
+    for metric in metrics:
+        unit = "" if metric.unit == "1" else metric.unit
+        yield f"| `{metric.name}` | {unit} | {metric.kind} | {metric.help.replace('|', chr(92) + '|')} |"
+
+
+# ---- the options of CMake ---------------------------------------------------------------------------
+
+CMAKE = (root / "cmake/ResmonOptions.cmake").read_text(encoding="utf-8")
+BY_TOP_LEVEL = "${PROJECT_IS_TOP_LEVEL}"
+# Parts of the library, with what they are; and what it is built with, with its package and the part that needs it.
+PARTS = re.findall(r'^resmon_part\((\w+) "([^"]*)"\)$', CMAKE, re.MULTILINE)
+LIBRARIES = re.findall(r'^resmon_(?:third_party|loaded_library)\((\w+) "([^"]*)" (\S+) (\w+|"")', CMAKE, re.MULTILINE)
+
+
+def readme_cmake():
+    yield "| option of CMake | what it is for | default |"
+    yield "|---|---|---|"
+    for name, what in PARTS:
+        yield f"| `RESMON_WITH_{name}` | {what} | ON |"
+    for name, what, package, part in LIBRARIES:
+        needed_by = "" if part == '""' else f", of use to `RESMON_WITH_{part}`"
+        yield f"| `RESMON_WITH_{name}` | {what}: `{package}`{needed_by} | AUTO |"
+    for name, what, default in re.findall(r'^option\((\w+) "([^"]*)" (\S+)\)$', CMAKE, re.MULTILINE):
+        what = what[0].lower() + what[1:]
+        yield f"| `{name}` | {what} | {'ON; OFF in a larger project' if default == BY_TOP_LEVEL else default} |"
+
+
+def kept_in_bare_build():
+    """What the tests without all that may be left out do not leave out."""
+    bootstrap = (root / "cmake/bootstrap.sh").read_text(encoding="utf-8")
+    for name, *_ in PARTS + LIBRARIES:
+        if f"-DRESMON_WITH_{name}=OFF" not in bootstrap:
+            yield f"cmake/bootstrap.sh: no -DRESMON_WITH_{name}=OFF"
+
+
+# ---- Python -----------------------------------------------------------------------------------------
+
+TYPES = {"duration": "Union[float, str]", "count": "int", "share": "float", "number": "float", "names": "_Names",
+         "choice": "str", "flag": "bool", "text": "str", "secret": "str", "path": "_Path"}
+# What is wider in Python than the table says, and what stands in the signature by itself.
+WIDER = {"scopes": "Union[_Names, bool]", "mlflow": "Union[bool, str, Mapping[str, Any]]"}
+BY_ITSELF = ("interval",)
+
+
+def keywords():
+    """(name, type, help) of all keywords of a monitor."""
+    for option in of("monitor"):
+        if option.key not in BY_ITSELF:
+            yield option.key, WIDER.get(option.key, TYPES[option.type]), "; ".join(filter(None, (
+                option.help, bounds(option), f"default {option.default_text}" if option.default_text else "")))
+    yield "carbon", "Place", "where the machine stands, with " + ", ".join(option.key for option in of("carbon"))
+    for sink in sinks:
+        is_path = any(option.key == sink.main and option.type == "path" for option in of(sink.name))
+        others = ", ".join(option.key for option in of(sink.name) if option.key != sink.main)
+        yield (sink.name, WIDER.get(sink.name, "_Sink" if is_path else "Union[str, Mapping[str, Any]]"),
+               f"{sink.help}; its {sink.main}" + (f", or a dict, also with {others}" if others else ""))
+
+
+def stub():
+    for name, kind, _ in keywords():
+        yield f"        {name}: Optional[{kind}] = ...,"
+
+
+def docstring():
+    for name, _, text in keywords():
+        yield from textwrap.wrap(f":param {name}: {text}", 118, initial_indent="    ", subsequent_indent="        ",
+                                 break_long_words=False, break_on_hyphens=False)
+
+
+# ---- files ------------------------------------------------------------------------------------------
+
+MADE = [
+    ("README.md", "<!-- generated: cmake -->", "<!-- generated: end -->", readme_cmake),
+    ("README.md", "<!-- generated: keys -->", "<!-- generated: end -->", readme_keys),
+    ("README.md", "<!-- generated: sinks -->", "<!-- generated: end -->", readme_sinks),
+    ("README.md", "<!-- generated: metrics -->", "<!-- generated: end -->", readme_metrics),
+    ("bindings/python/resmon/monitor.pyi", "# generated: keywords", "# generated: end", stub),
+    ("bindings/python/resmon/monitor.py", ".. generated: keywords", ".. generated: end", docstring),
+]
+problems = list(kept_in_bare_build())
+for name, begin, end, make in MADE:
+    path = root / name
+    lines = path.read_text(encoding="utf-8").split("\n")
+    first = next((i for i, line in enumerate(lines) if line.strip() == begin), None)
+    last = next((i for i, line in enumerate(lines) if first is not None and i > first and line.strip() == end), None)
+    if last is None:
+        problems.append(f"{name}: no lines '{begin}' and '{end}'")
+        continue
+    made = list(make())
+    if lines[first + 1:last] == made:
+        continue
+    if "--update" in sys.argv:
+        path.write_text("\n".join(lines[:first + 1] + made + lines[last:]), encoding="utf-8")
+        print(f"{name}: written anew")
+        continue
+    problems.append(f"{name}, after '{begin}', is not what the tables say; check_options.py --update writes it:")
+    problems += list(difflib.unified_diff(lines[first + 1:last], made, lineterm="", n=0))[2:12]
+print("\n".join(problems) or f"{len(options)} options of {len(sinks)} sinks and a monitor stand where they should")
+sys.exit(1 if problems or len(options) < 40 or len(PARTS) < 5 or len(LIBRARIES) < 6 else 0)

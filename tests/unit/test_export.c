@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A run that is over, given to a sink by name: what is written is what the format's own function
+ * writes; and which sink a file is of.
+ */
+#include "runs.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "files.h"
+
+static char directory[] = "/tmp/resmon-export-XXXXXX";
+
+static int make_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) != NULL ? 0 : 1;
+}
+
+static int remove_all(void **state)
+{
+    (void)state;
+    return remove_directory(directory);
+}
+
+static resmon_run *made(void)
+{
+    const resmon_monitor_options options = {
+        .name = "export",
+        .command = "/opt/py/bin/python3 -u /home/ann/train.py --token ...",
+    };
+    resmon_monitor *monitor = start_with(&options);
+    assert_ok(resmon_monitor_sample_now(monitor));
+    return finish(monitor);
+}
+
+static char *content_of(const char *path)
+{
+    static char bytes[1 << 20];
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t length = fread(bytes, 1, sizeof bytes - 1, file);
+    (void)fclose(file);
+    bytes[length] = '\0';
+    char *copy = malloc(length + 1);
+    assert_non_null(copy);
+    memcpy(copy, bytes, length + 1);
+    return copy;
+}
+
+static void check_alike(const char *path, const char *other)
+{
+    char *one = content_of(path);
+    char *two = content_of(other);
+    assert_true(one[0] != '\0');
+    assert_string_equal(one, two);
+    free(one);
+    free(two);
+}
+
+static void test_files_are_those_of_the_format(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sink;
+        resmon_status (*save)(const resmon_run *run, const char *path);
+    } formats[] = {
+        {"json", resmon_run_save},
+        {"csv", resmon_run_save_csv},
+        {"openmetrics", resmon_run_save_openmetrics},
+    };
+    resmon_run *run = made();
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const char *path = path_in(directory, "by-sink");
+        const char *other = path_in(directory, "by-function");
+        assert_ok(resmon_run_export(run, formats[i].sink, path));
+        assert_ok(formats[i].save(run, other));
+        check_alike(path, other);
+    }
+    resmon_run_free(run);
+}
+
+static void test_the_textfile_stays(void **state)
+{
+    (void)state;
+    resmon_run *run = made();
+    const char *folder = path_in(directory, "textfile");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_ok(resmon_run_export(run, "prometheus", folder));
+    assert_int_equal(count_files_in(folder), 1);
+    resmon_run_free(run);
+}
+
+static void test_what_is_wrong_is_refused(void **state)
+{
+    (void)state;
+    resmon_run *run = made();
+    char missing[600];
+    (void)snprintf(missing, sizeof missing, "%s/none/run.json", directory);
+    assert_int_equal(resmon_run_export(NULL, "json", "x"), RESMON_EINVAL);
+    assert_int_equal(resmon_run_export(run, NULL, "x"), RESMON_EINVAL);
+    assert_int_equal(resmon_run_export(run, "jsno", "x"), RESMON_EINVAL);
+    assert_non_null(strstr(resmon_last_error(), "did you mean 'json'"));
+    assert_int_equal(resmon_run_export(run, "json", NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_run_export(run, "json", "x,speed=3"), RESMON_EINVAL);
+    assert_int_equal(resmon_run_export(run, "json", missing), RESMON_ENOENT);
+    resmon_run_free(run);
+}
+
+static void test_a_file_tells_its_sink(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *sink;
+    } files[] = {
+        {"run.json", "json"},
+        {"a/b.csv", "csv"},
+        {"run.trace.json", "trace"},
+        {"x.pb.gz", "pprof"},
+        {"cpu.folded", "folded"},
+        {"x.speedscope.json", "speedscope"},
+        {"run.om", "openmetrics"},
+        {".json", NULL},
+        {"json", NULL},
+        {"run.xls", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        resmon_sink_kind kind = {.struct_size = sizeof kind};
+        resmon_status status = resmon_sink_kind_of_file(files[i].path, &kind);
+        assert_int_equal(status, files[i].sink != NULL ? RESMON_OK : RESMON_ENOENT);
+        if (files[i].sink != NULL) {
+            assert_string_equal(kind.name, files[i].sink);
+            assert_string_equal(kind.main, "path");
+        }
+    }
+    assert_non_null(strstr(resmon_last_error(), ".pb.gz"));
+    assert_int_equal(resmon_sink_kind_of_file(NULL, NULL), RESMON_EINVAL);
+}
+
+static void test_the_command_is_what_was_said(void **state)
+{
+    (void)state;
+    resmon_run *run = made();
+    assert_string_equal(resmon_run_fact(run, "run", "program"), "train.py");
+    assert_string_equal(resmon_run_fact(run, "run", "executable"), "/opt/py/bin/python3");
+    assert_string_equal(resmon_run_fact(run, "run", "command_line"),
+                        "/opt/py/bin/python3 -u /home/ann/train.py --token ...");
+    resmon_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_files_are_those_of_the_format),
+        cmocka_unit_test(test_the_textfile_stays),
+        cmocka_unit_test(test_what_is_wrong_is_refused),
+        cmocka_unit_test(test_a_file_tells_its_sink),
+        cmocka_unit_test(test_the_command_is_what_was_said),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_all);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/ini: what Python's configparser makes of the same texts (its answers stand here); where it
+ * refuses a file, as for a '%' that stands alone or a name that comes twice, this reader takes what
+ * it can.
+ */
+#include "test.h"
+
+#include "base/compiler.h"
+#include "base/ini.h"
+
+#define NONE NULL
+
+static void assert_value(const char *text, const char *name, const char *wanted)
+{
+    char value[64] = "as it was";
+    bool is_there = rm_ini_get(rm_text_of(text, strlen(text)), "mlflow", name, value, sizeof value);
+    if (is_there != (wanted != NULL) || strcmp(value, wanted != NULL ? wanted : "") != 0) {
+        fail_msg("%s of \"%s\" is %s '%s'", name, text, is_there ? "there," : "not there,", value);
+    }
+}
+
+static void test_values_are_those_of_configparser(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *user, *password;
+    } cases[] = {
+        {"[mlflow]\nuser = a\npassword = b\n", "a", "b"},
+        {"[mlflow]\nUSER: a\nPassWord=b=c:d\n", "a", "b=c:d"},
+        {"# x\n; y\n[mlflow] ; z\n  # in\nuser=a # not a remark\npassword = p;q\n",
+         "a # not a remark", "p;q"},
+        {"[mlflow]\n  user=a\n  password=b\n", "a", "b"},
+        {"[mlflow]\n  user=a\n password=b\n", "a", "b"},
+        {"[DEFAULT]\nuser=d\npassword=e\n[mlflow]\nuser=a\n", "a", "e"},
+        {"[mlflow]\nuser=a%%b\npassword=%(user)s-%(host)s\nhost=h\n", "a%b", "a%b-h"},
+        {"[DEFAULT]\nhost=h\n[mlflow]\nuser=%(host)s%%\npassword=%(HOST)s\n", "h%", "h"},
+        {"[other]\nuser=a\npassword=b\n", NONE, NONE},
+        {"[MLFLOW]\nuser=a\npassword=b", NONE, NONE},
+        {"[a]b]\nuser=a\npassword=b\n", NONE, NONE},
+        {"[mlflow]\nuser=\npassword=b\n", "", "b"},
+        {"[mlflow]\r\nuser = a\r\npassword = b\r\n", "a", "b"},
+        {"[mlflow]\nuser='a'\npassword=\"b\"\n", "'a'", "\"b\""},
+        {"[mlflow]x\nuser = a b\npassword = \t b \t\n", "a b", "b"},
+        {"  [mlflow]\nuser=a\npassword=b", "a", "b"},
+        {"", NONE, NONE},
+        /* Values of several lines are none here. */
+        {"[mlflow]\nuser=a\n  more\npassword=b\n", NONE, "b"},
+        {"[mlflow]\nuser=a\n\n  after a blank\npassword=b\n", NONE, "b"},
+        {"[mlflow]\nuser=a\n  # remark\n  after\npassword=b\n", NONE, "b"},
+        {"[mlflow]\nuser=a\n [other]\npassword=b\n", NONE, "b"},
+        {"[mlflow]\nuser = a\n\tb=c\npassword=d\n", NONE, "d"},
+        /* It refuses these values, and so does this reader, */
+        {"[mlflow]\nuser=%(password)s\npassword=%(user)s\n", NONE, NONE},
+        {"[mlflow]\nuser=%(nobody)s\npassword=b\n", NONE, "b"},
+        /* and these files, of which is taken what can be. */
+        {"[mlflow]\nuser=a%(pass)word\npassword=50%\n", "a%(pass)word", "50%"},
+        {"[mlflow]\nuser=a\nno setting\nuser=b\npassword=c\n", "b", "c"},
+        {"user=a\n[mlflow]\npassword=c\n", NONE, "c"},
+        {"[mlflow]\n= a\n: b\n[\n[]\nuser=u", "u", NONE},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(cases); i++) {
+        assert_value(cases[i].text, "user", cases[i].user);
+        assert_value(cases[i].text, "password", cases[i].password);
+    }
+}
+
+static void test_a_value_has_room_or_is_none(void **state)
+{
+    (void)state;
+    static const char text[] = "[s]\na=1234\nb=%(a)s%(a)s\n";
+    for (size_t room = 1; room <= 10; room++) {
+        char value[10];
+        memset(value, 'x', sizeof value);
+        bool is_there = rm_ini_get(rm_text_of(text, strlen(text)), "s", "b", value, room);
+        assert_int_equal(is_there, room > 8);
+        assert_string_equal(value, is_there ? "12341234" : "");
+    }
+}
+
+/* Each value names the next one thirty times, and none has a text. */
+static void test_values_that_multiply_come_to_an_end(void **state)
+{
+    (void)state;
+    char text[2048] = "[mlflow]\n", value[8];
+    for (char name = 'a'; name < 'j'; name++) {
+        char line[256];
+        int length = snprintf(line, sizeof line, "%c=", name);
+        for (int i = 0; i < 30; i++) {
+            length += snprintf(line + length, sizeof line - (size_t)length, "%%(%c)s", name + 1);
+        }
+        (void)strcat(strcat(text, line), "\n");
+    }
+    (void)strcat(text, "j=\n");
+    assert_false(rm_ini_get(rm_text_of(text, strlen(text)), "mlflow", "a", value, sizeof value));
+    assert_true(rm_ini_get(rm_text_of(text, strlen(text)), "mlflow", "i", value, sizeof value));
+}
+
+static void test_entries_in_their_order(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "one = 1\n# remark\n\n  two: 2\n   not of two\n[s]\nthree=\n plain \n";
+    static const struct {
+        const char *section, *name, *value;
+        unsigned line;
+    } wanted[] = {
+        {"", "one", "1", 1},   {"", "two", "2", 4}, {"", "", "", 5},
+        {"s", "three", "", 7}, {"s", "", "", 8},
+    };
+    struct rm_ini ini = {.rest = rm_text_of(text, strlen(text))};
+    struct rm_ini_entry entry;
+    for (size_t i = 0; i < RM_ARRAY_LEN(wanted); i++) {
+        assert_true(rm_ini_next(&ini, &entry));
+        assert_true(rm_text_equals(&entry.section, wanted[i].section));
+        assert_true(rm_text_equals(&entry.name, wanted[i].name));
+        assert_true(rm_text_equals(&entry.value, wanted[i].value));
+        assert_int_equal(entry.line, wanted[i].line);
+        assert_false(entry.has_more);
+    }
+    assert_true(rm_text_equals(&entry.whole, "plain"));
+    assert_false(rm_ini_next(&ini, &entry));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values_are_those_of_configparser),
+        cmocka_unit_test(test_a_value_has_room_or_is_none),
+        cmocka_unit_test(test_values_that_multiply_come_to_an_end),
+        cmocka_unit_test(test_entries_in_their_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

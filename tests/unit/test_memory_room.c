@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What memory the process can still have: the tightest of the limits of its control group, of those
+ * around that, of its own and of the machine; in trees that are made here.
+ */
+#include "files.h"
+
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/memory_room.h"
+#include "stack/budget.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static char root[] = "/tmp/resmon-test-room-XXXXXX";
+
+static void put(const char *path, const char *text)
+{
+    char full[512];
+    (void)snprintf(full, sizeof full, "%s/%s", root, path);
+    for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        (void)mkdir(full, 0700);
+        *slash = '/';
+    }
+    FILE *file = fopen(full, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void put_group(const char *group, const char *limit, const char *used, const char *stat)
+{
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", group, "memory.max");
+    put(path, limit);
+    (void)snprintf(path, sizeof path, "%s/%s", group, "memory.current");
+    put(path, used);
+    (void)snprintf(path, sizeof path, "%s/%s", group, "memory.stat");
+    put(path, stat);
+}
+
+static void test_groups_around_it_count(void **state)
+{
+    (void)state;
+    struct rm_memory_room room;
+    put_group("sys/fs/cgroup/outer/inner", "104857600\n", "10485760\n", "inactive_file 0\n");
+    put_group("sys/fs/cgroup/outer", "20971520\n", "19922944\n",
+              "anon 1\ninactive_file 4194304\nactive_file 99\n");
+    rm_memory_room_look(root, &room);
+    assert_int_equal(room.bytes, 5 * MIB); /* 20 less 19, and 4 that can be had back */
+    assert_string_equal(room.limit, "the limit of control group /outer");
+    put_group("sys/fs/cgroup/outer", "max\n", "19922944\n", "");
+    rm_memory_room_look(root, &room);
+    assert_int_equal(room.bytes, 90 * MIB);
+    assert_string_equal(room.limit, "the limit of control group /outer/inner");
+    put_group("sys/fs/cgroup/outer/inner", "104857600\n", "204857600\n", "");
+    rm_memory_room_look(root, &room);
+    assert_int_equal(room.bytes, 0);
+}
+
+static void test_the_machine_counts(void **state)
+{
+    (void)state;
+    struct rm_memory_room room;
+    put_group("sys/fs/cgroup/outer/inner", "max\n", "1\n", "");
+    put_group("sys/fs/cgroup/outer", "max\n", "1\n", "");
+    rm_memory_room_look(root, &room);
+    assert_int_equal(room.bytes, 2048 * MIB);
+    assert_string_equal(room.limit, "the memory of the machine");
+}
+
+static void test_nothing_known_is_no_limit(void **state)
+{
+    (void)state;
+    struct rm_memory_room room;
+    char nowhere[64];
+    (void)snprintf(nowhere, sizeof nowhere, "%s/nowhere", root);
+    rm_memory_room_look(nowhere, &room);
+    assert_true(room.bytes == UINT64_MAX);
+    assert_string_equal(room.limit, "");
+}
+
+static void limit_and_look(int which, const char *name)
+{
+    struct rm_memory_room room;
+    const struct rlimit limit = {16 * MIB, RLIM_INFINITY};
+    struct rlimit before;
+    assert_int_equal(getrlimit((__rlimit_resource_t)which, &before), 0);
+    assert_int_equal(setrlimit((__rlimit_resource_t)which, &limit), 0);
+    rm_memory_room_look(root, &room);
+    assert_int_equal(setrlimit((__rlimit_resource_t)which, &before), 0);
+    assert_string_equal(room.limit, name);
+    assert_int_equal(room.bytes, 6 * MIB); /* 2560 pages are in use */
+}
+
+static void test_limits_of_the_process_count(void **state)
+{
+    (void)state;
+    if (sysconf(_SC_PAGESIZE) != 4096) {
+        print_message("skipped: made for pages of 4 KiB\n");
+        skip();
+    }
+    put("proc/thread-self/statm", "2560 100 50 10 0 1 0\n");
+    limit_and_look(RLIMIT_AS, "RLIMIT_AS");
+    put("proc/thread-self/statm", "1 100 50 10 0 2560 0\n");
+    limit_and_look(RLIMIT_DATA, "RLIMIT_DATA");
+    put("proc/thread-self/statm", "1 1 1 1 0 1 0\n");
+}
+
+/* ---- what may be taken of it ------------------------------------------------------------ */
+
+static uint64_t left;
+
+static void look_at_left(struct rm_memory_room *ret_room)
+{
+    *ret_room = (struct rm_memory_room){.bytes = left, .limit = "the limit of control group /g"};
+}
+
+static void test_a_reserve_is_left(void **state)
+{
+    (void)state;
+    const struct rm_budget budget = {.look = look_at_left};
+    const struct rm_budget none = {.look = NULL};
+    left = 10 * MIB;
+    assert_ok(rm_budget_check(&budget, 8 * MIB, "the thing")); /* a MiB, and an eighth of that */
+    left = 10 * MIB - 1;
+    assert_status(RESMON_ENOSPC, rm_budget_check(&budget, 8 * MIB, "the thing"));
+    assert_string_equal(resmon_last_error(),
+                        "the thing would take about 8.00 MiB, and 10.0 MiB are "
+                        "left of the limit of control group /g");
+    left = 0;
+    assert_ok(rm_budget_check(&budget, 1024, "the thing")); /* less than asking takes */
+    assert_ok(rm_budget_check(&none, 4 * MIB, "the thing"));
+    assert_ok(rm_budget_check(NULL, 4 * MIB, "the thing"));
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (mkdtemp(root) == NULL) {
+        return -1;
+    }
+    put("proc/self/cgroup", "0::/outer/inner\n");
+    put("proc/self/mountinfo",
+        "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup rw\n");
+    put("proc/meminfo", "MemTotal:  4194304 kB\nMemAvailable:  2097152 kB\n");
+    put("proc/thread-self/statm", "1 1 1 1 0 1 0\n");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -r '%s'", root);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_groups_around_it_count),
+        cmocka_unit_test(test_the_machine_counts),
+        cmocka_unit_test(test_nothing_known_is_no_limit),
+        cmocka_unit_test(test_limits_of_the_process_count),
+        cmocka_unit_test(test_a_reserve_is_left),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

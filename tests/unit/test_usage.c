@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the kernel had accounted to a process when it ended: the CPU time of its tree is that, also
+ * of children that no sample saw; and it stands in the run, its document and its recording.
+ */
+#define _GNU_SOURCE /* the system call waitid */
+#include "runs.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define CHILDREN 20
+#define CHILD_NS (5 * RM_NS_PER_MS)
+
+static void burn(int64_t cpu_ns)
+{
+    int64_t until = rm_clock_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) + cpu_ns;
+    while (rm_clock_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) < until) {
+    }
+}
+
+/* Children that are gone before anybody looks. */
+static void burn_in_children(void)
+{
+    for (int i = 0; i < CHILDREN; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            burn(CHILD_NS);
+            _exit(0);
+        }
+        (void)waitpid(child, NULL, 0);
+    }
+}
+
+/* It stays a zombie. */
+static resmon_run_usage wait_for(pid_t child)
+{
+    siginfo_t info;
+    struct rusage usage;
+    while (syscall(SYS_waitid, P_PID, child, &info, WEXITED | WNOWAIT, &usage) != 0) {
+        assert_int_equal(errno, EINTR);
+    }
+    return (resmon_run_usage){
+        .struct_size = sizeof(resmon_run_usage),
+        .user_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec * 1e-6,
+        .system_s = (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec * 1e-6,
+        .rss_peak_bytes = (double)usage.ru_maxrss * 1024.0,
+        .minor_faults = (double)usage.ru_minflt,
+        .major_faults = NAN,
+        .voluntary_switches = NAN,
+        .involuntary_switches = NAN,
+        .read_bytes = NAN,
+        .write_bytes = NAN,
+    };
+}
+
+static void check_usage(const resmon_run *run, const resmon_run_usage *said)
+{
+    resmon_run_usage usage = {.struct_size = sizeof usage};
+    resmon_headline headline = {.struct_size = sizeof headline};
+    assert_ok(resmon_run_get_usage(run, &usage));
+    assert_true(usage.user_s == said->user_s && usage.system_s == said->system_s);
+    assert_true(usage.minor_faults == said->minor_faults && isnan(usage.major_faults));
+    assert_ok(resmon_run_get_headline(run, &headline));
+    assert_true(headline.cpu_user_s == said->user_s);
+    assert_true(headline.rss_peak_bytes == said->rss_peak_bytes);
+    assert_int_equal(headline.rss_peak_provenance, RESMON_PROVENANCE_MEASURED);
+    /* The run begins a little after the child. */
+    assert_near(headline.cpu_s, said->user_s + said->system_s, 0.005);
+}
+
+static resmon_monitor *observe(pid_t child, const char *record)
+{
+    const resmon_monitor_options options = {
+        .pid = child, .domains = RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_TREE, .record = record};
+    return start_with(&options);
+}
+
+static void test_the_tree_has_used_what_the_kernel_says(void **state)
+{
+    (void)state;
+    int go[2];
+    char byte = 0;
+    char path[] = "/tmp/resmon-usage-XXXXXX";
+    assert_int_equal(pipe(go), 0);
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_int_equal(unlink(path), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(read(go[0], &byte, 1) == 1 ? (burn_in_children(), 0) : 1);
+    }
+    resmon_monitor *monitor = observe(child, path);
+    assert_int_equal(write(go[1], "g", 1), 1);
+    resmon_run_usage said = wait_for(child);
+    assert_true(said.user_s + said.system_s > 0.9e-9 * CHILDREN * CHILD_NS);
+    assert_ok(resmon_monitor_set_usage(monitor, &said));
+    assert_int_equal(resmon_monitor_set_usage(monitor, &said), RESMON_EBUSY);
+    resmon_run *run = finish(monitor);
+    check_usage(run, &said);
+    char *text = NULL;
+    assert_ok(resmon_run_document(run, &text));
+    resmon_run_free(run);
+#if defined(RM_HAVE_CJSON)
+    run = parsed(text);
+    check_usage(run, &said);
+    resmon_run_free(run);
+#else
+    print_message("skipped: the document, as this build cannot read JSON\n");
+#endif
+    resmon_text_free(text);
+    assert_ok(resmon_run_load(path, &run));
+    check_usage(run, &said);
+    resmon_run_free(run);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    (void)close(go[0]);
+    (void)close(go[1]);
+}
+
+static void test_bad_usages_are_refused(void **state)
+{
+    (void)state;
+    const resmon_monitor_options options = {.name = "usage"};
+    resmon_monitor *monitor = start_with(&options);
+    resmon_run_usage usage = {.struct_size = sizeof usage, .user_s = NAN, .system_s = 1.0};
+    assert_int_equal(resmon_monitor_set_usage(NULL, &usage), RESMON_EINVAL);
+    assert_int_equal(resmon_monitor_set_usage(monitor, NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_monitor_set_usage(monitor, &usage), RESMON_EINVAL);
+    usage.user_s = -1.0;
+    assert_int_equal(resmon_monitor_set_usage(monitor, &usage), RESMON_EINVAL);
+    resmon_run *run = finish(monitor);
+    assert_int_equal(resmon_run_get_usage(run, &usage), RESMON_ENOENT);
+    assert_int_equal(resmon_run_get_usage(NULL, &usage), RESMON_EINVAL);
+    resmon_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_tree_has_used_what_the_kernel_says),
+        cmocka_unit_test(test_bad_usages_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
