@@ -18,6 +18,16 @@
 
 #include <resmon/resmon.h>
 
+/* The first line of a test that needs real time to be right, or figures of this host: `test all`
+ * runs it, `test` says that it does not. */
+#define needs_live(why)                                             \
+    do {                                                            \
+        if (!getenv("RESMON_TEST_LIVE")) {                          \
+            print_message("live: %s: needs %s\n", __func__, (why)); \
+            skip();                                                 \
+        }                                                           \
+    } while (0)
+
 /* RESMON_OK, or the text of what went wrong. */
 #define assert_ok(call)                                                          \
     do {                                                                         \

@@ -5,9 +5,9 @@
 run.py WHAT SOURCES OUT
 
 WHAT: "wheel" builds it, and looks at what is in it; "packages" makes an environment with all of packages.txt;
-"full" runs bindings/python/tests there; "3.9" ... "3.13" run what of them matters under that Python, with pytest alone;
-"outside" uses the wheel in an environment that has nothing else.  OUT is a directory of the build; what is in
-it is used again.  77: it cannot be had here.
+"full" runs bindings/python/tests there; "system" runs them with pytest alone, "3.9" ... "3.13" what of them matters
+under that Python; "outside" uses the wheel in an environment that has nothing else.  OUT is a directory of the build;
+what is in it is used again.  77: it cannot be had here.
 """
 import contextlib
 import fcntl
@@ -27,6 +27,7 @@ from mlflow_server import checked, skip  # noqa: E402: the directory first
 # Newer ones than Debian 12's run under every Python of the tests.
 PIP = "pip>=24.2,<25.3"
 PYTEST = ("pytest>=8,<10",)
+REACH = {"PIP_CERT": "--cert", "PIP_PROXY": "--proxy", "PIP_TRUSTED_HOST": "--trusted-host"}
 PACKAGES_SINCE = (3, 11)
 # The oldest and the newest Python run all tests that need no other package; those in between, what a version of Python
 # can change: the interface by ctypes, functions of all kinds, and the tracing of lines.
@@ -54,17 +55,24 @@ print(f"resmon {resmon.__version__} on Python {sys.version.split()[0]}: {run.sco
 
 @contextlib.contextmanager
 def made_once(directory, stamp):
-    """True when `directory` must be made; then it is, for this stamp, unless an exception leaves the block."""
+    """True when `directory` must be made; then it is, for this stamp, unless an exception leaves the block.
+
+    An environment knows its own place, and cannot be made elsewhere and renamed.  What counts is the file "complete", which
+    comes last, whole, and goes first.
+    """
     directory.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{directory}.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        complete = directory / "complete"
-        is_missing = not complete.exists() or complete.read_text() != stamp
+        complete, begun = directory / "complete", directory / "complete.new"
+        is_missing = not complete.exists() or complete.read_text(encoding="utf-8") != stamp
         if is_missing:
-            shutil.rmtree(directory, ignore_errors=True)
+            complete.unlink(missing_ok=True)
+            if directory.exists():
+                shutil.rmtree(directory)  # an error is one: what is left would be mixed with what is new
         yield is_missing
         if is_missing:
-            complete.write_text(stamp)
+            begun.write_text(stamp, encoding="utf-8")
+            begun.replace(complete)
 
 
 class Place:
@@ -81,9 +89,17 @@ class Place:
                 made = subprocess.run([sys.executable, "-m", "venv", tools], capture_output=True, text=True, check=False)
                 if made.returncode != 0:
                     skip("python3 -m venv does not work here (Debian: python3-venv)")
-                checked([tools / "bin/python", "-m", "pip", "--quiet", "--disable-pip-version-check", "install", PIP])
-        target = ["--python", python] if python else []
-        return checked([tools / "bin/python", "-m", "pip", *target, "--quiet", "--disable-pip-version-check", *words])
+                checked(self.pip_command(tools, (), "install", PIP))
+        return checked(self.pip_command(tools, ("--python", python) if python else (), *words))
+
+    @staticmethod
+    def pip_command(tools, options, action, *words):
+        """Without the settings of this host, in variables and files, but for how the registry is reached."""
+        reach = [word for name, option in REACH.items() if name in os.environ for word in (option, os.environ[name])]
+        index = ("--index-url", os.environ["PIP_INDEX_URL"]) if "PIP_INDEX_URL" in os.environ else ()
+        unset = [f"--unset={name}" for name in os.environ if name.startswith("PIP_")]
+        return ["env", *unset, tools / "bin/python", "-m", "pip", "--isolated", "--quiet", "--disable-pip-version-check",
+                *reach, *options, action, *index, *words]
 
     def environment(self, name, interpreter, packages):
         """The interpreter of an environment with these packages from PyPI."""
@@ -115,8 +131,15 @@ class Place:
 
 def package_files(sources):
     package = sources / "bindings/python"
-    return {str(path.relative_to(package)) for part in ("resmon", "resmon_command") for path in (package / part).rglob("*")
-            if path.is_file() and "__pycache__" not in path.parts}
+    found = {str(path.relative_to(package)) for part in ("resmon", "resmon_command")
+             for path in (package / part).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    # What git ignores stays out of a wheel; without git there is nothing to tell it by.
+    with contextlib.suppress(OSError):
+        ignored = subprocess.run(["git", "check-ignore", "-z", "--stdin"], input="\0".join(sorted(found)), cwd=package,
+                                 capture_output=True, text=True, check=False)
+        if ignored.returncode == 0:
+            found -= set(ignored.stdout.split("\0"))
+    return found
 
 
 def check_content(wheel, sources):
@@ -134,7 +157,7 @@ def check_content(wheel, sources):
     with tempfile.NamedTemporaryFile() as file:
         file.write(library)
         file.flush()
-        dynamic = checked(["readelf", "-dS", file.name])
+        dynamic = checked(["env", "LC_ALL=C", "readelf", "-dS", file.name])
     for words in ("soname: [libresmon.so.0]", "[$ORIGIN]", "Shared library: [libcjson.so.1]"):
         if words not in dynamic:
             sys.exit(f"{wheel.name}: libresmon.so.0 has no '{words}':\n{dynamic}")
@@ -144,11 +167,14 @@ def check_content(wheel, sources):
 
 def build_wheel(place):
     """As `pip wheel ./bindings/python` does, and nothing is left among the sources."""
-    shutil.rmtree(place.out / "wheel", ignore_errors=True)
+    built, new = place.out / "wheel", place.out / "wheel.new"
+    for directory in (built, new):
+        shutil.rmtree(directory, ignore_errors=True)
     package = place.sources / "bindings/python"
     before = set(package.rglob("*"))
     begin = time.monotonic()
-    place.pip("wheel", "--no-deps", "--wheel-dir", place.out / "wheel", package)
+    place.pip("wheel", "--no-deps", "--wheel-dir", new, package)
+    new.rename(built)  # of a run that is killed nothing counts
     wheel = place.wheel()
     left = {path for path in set(package.rglob("*")) - before if "__pycache__" not in path.parts}
     if left:
@@ -160,12 +186,19 @@ def build_wheel(place):
 # ---- the tests -----------------------------------------------------------------------------------------
 
 
+# Variables that change what is tested: of ours, of Python, pytest and Jupyter, of servers, and of languages.
+NOT_KEPT = ("RESMON", "PYTHON", "PYTEST", "JUPYTER", "IPYTHON", "MLFLOW_", "CODECARBON_", "VIRTUAL_ENV", "LANG", "LC_",
+            "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY")
+# What `test all` says to tests that need real time, or figures of this host; and what keeps those from the library.
+KEPT = ("RESMON_TEST_LIVE", "RESMON_NVML", "RESMON_SITE_CONF", "RESMON_ENERGY_ROOT", "RESMON_NOTEBOOKS")
+
+
 def variables(place, scratch):
     """The environment of tests: nothing of ours, and none of their files elsewhere."""
     kept = {name: value for name, value in os.environ.items()
-            if not name.startswith(("RESMON", "PYTHON", "MLFLOW_", "VIRTUAL_ENV"))}
-    return {**kept, "HOME": str(scratch), "PYTHONNOUSERSITE": "1", "PYTHONPYCACHEPREFIX": str(place.out / "pycache"),
-            "RESMON_SOURCES": str(place.sources)}
+            if name in KEPT or not name.upper().startswith(NOT_KEPT)}
+    return {**kept, "HOME": str(scratch), "LANG": "C.UTF-8", "PYTHONNOUSERSITE": "1",
+            "PYTHONPYCACHEPREFIX": str(place.out / "pycache"), "RESMON_SOURCES": str(place.sources)}
 
 
 def interpreter_of(version):
@@ -186,7 +219,7 @@ def chosen_tests(place, name):
     if name in BETWEEN:
         return [tests / f"{module}.py" for module in OF_THE_VERSION]
     # Reports are looked at in a browser, whichever Python has written them.
-    return [tests] if name == "full" else [tests, f"--ignore={tests / 'test_reports.py'}"]
+    return [tests] if name in ("full", "system") else [tests, f"--ignore={tests / 'test_reports.py'}"]
 
 
 def run_tests(place, name, make_environment):
@@ -230,7 +263,8 @@ def main(what, sources, out):
         return run_tests(place, what, lambda: full_environment(place))
     if what == "outside":
         return run_outside(place)
-    return run_tests(place, what, lambda: place.environment(what, interpreter_of(what), PYTEST))
+    interpreter = (lambda: sys.executable) if what == "system" else (lambda: interpreter_of(what))
+    return run_tests(place, what, lambda: place.environment(what, interpreter(), PYTEST))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# One test in a clean room: of the environment only what programs need to run, an empty home, an empty directory for
+# temporary files, and nothing of the host that an observed program would look at by itself.
+#
+#   clean_room.sh [--registries] [--fixed-addresses] -- [NAME=VALUE...] COMMAND...
+#
+#   --registries        the test installs packages: home, proxies and settings of the package tools stay
+#   --fixed-addresses   for sanitizers: where the kernel spreads addresses over more bits than old ones can stand,
+#                       addresses are not random
+set -u
+
+# Variables that stay.  Those of RESMON_ are for tests, and no setting of the library.
+is_kept() {
+    case $1 in
+    PATH | LD_LIBRARY_PATH | TERM | USER | LOGNAME | SHELL | CI | CC | CXX | PYENV_ROOT | OPENBLAS_* | NVPL_* | *CERT* | *_CA_*) ;;
+    RESMON_PYTHON | RESMON_TEST* | RESMON_UPDATE_GOLDEN | RESMON_STRESS_S | RESMON_KILLS | RESMON_KILL_SEED) ;;
+    RESMON_MLFLOW_* | RESMON_NOTEBOOKS | RESMON_UDEVADM) ;;
+    HOME | *_proxy | *_PROXY | PIP_* | npm_* | NODE_* | GO* | XDG_CACHE_HOME) [ $registries = yes ] ;;
+    *) false ;;
+    esac
+}
+
+registries=no
+fixed_addresses=no
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    case $1 in
+    --registries) registries=yes ;;
+    --fixed-addresses) fixed_addresses=yes ;;
+    *) echo "clean_room.sh: '$1'?" >&2 && exit 2 ;;
+    esac
+    shift
+done
+shift
+
+room=$(mktemp -d "${TMPDIR:-/tmp}/resmon-room.XXXXXX") && mkdir "$room/home" "$room/tmp" && : >"$room/site.conf" || exit
+chmod 755 "$room" && chmod 1777 "$room/tmp" # some become another user
+for name in $(awk 'BEGIN { for (name in ENVIRON) if (name ~ /^[A-Za-z_][A-Za-z_0-9]*$/) print name }'); do
+    if is_kept "$name"; then
+        eval "value=\$$name"
+        set -- "$name=$value" "$@"
+    fi
+done
+[ $registries = yes ] || set -- HOME="$room/home" "$@"
+# Energy counters that whoever runs the tests has made.
+[ -z "${RESMON_TEST_ENERGY_ROOT:-}" ] || set -- RESMON_ENERGY_ROOT="$RESMON_TEST_ENERGY_ROOT" "$@"
+set -- env -i LANG=C.UTF-8 TMPDIR="$room/tmp" RESMON_NVML=/nonexistent RESMON_SITE_CONF="$room/site.conf" "$@"
+if [ $fixed_addresses = yes ] && [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0)" -gt 28 ] && setarch "$(uname -m)" -R true 2>/dev/null; then
+    set -- setarch "$(uname -m)" -R "$@"
+fi
+
+"$@"
+status=$?
+rm -rf "$room" 2>/dev/null
+# What a signal ended ends by it here too, so that a crash is told from a failure.
+[ $status -le 128 ] || kill -$((status - 128)) $$ 2>/dev/null
+exit $status
