@@ -22,7 +22,8 @@
 
 struct rm_gpus {
     pthread_t thread;
-    struct rm_nvml *nvml; /* the thread's; its list of GPUs everybody's, once it is open */
+    struct rm_nvml
+        *nvml; /* the thread's, once it runs; its list of GPUs everybody's, once it is open */
     char driver[80];
     size_t count;
     struct rm_gpu_info *infos;
@@ -45,7 +46,7 @@ struct rm_gpus {
 
 static resmon_status open_all(struct rm_gpus *gpus)
 {
-    resmon_status status = rm_nvml_open(secure_getenv("RESMON_NVML"), &gpus->nvml);
+    resmon_status status = rm_nvml_open(gpus->nvml);
     if (status != RESMON_OK) {
         return status;
     }
@@ -188,7 +189,8 @@ static void stop(struct rm_gpus *gpus)
 
 static resmon_status start(struct rm_gpus **ret_gpus)
 {
-    if (secure_getenv("RESMON_NVML") == NULL && !rm_nvml_may_be_here()) {
+    const char *library = secure_getenv("RESMON_NVML");
+    if (library == NULL && !rm_nvml_may_be_here()) {
         return rm_error(RESMON_ENODEV, "this machine has no NVIDIA driver");
     }
     struct rm_gpus *gpus = gpus_new();
@@ -196,8 +198,12 @@ static resmon_status start(struct rm_gpus **ret_gpus)
         return rm_error(RESMON_ENOMEM, "out of memory for GPUs");
     }
     const struct rm_thread_work work = {"rm-gpus", RM_STACK_LIBRARIES, run_thread, gpus};
-    resmon_status status = rm_thread_start(&gpus->thread, &work);
+    resmon_status status = rm_nvml_load(library, &gpus->nvml);
+    if (status == RESMON_OK) {
+        status = rm_thread_start(&gpus->thread, &work);
+    }
     if (status != RESMON_OK) {
+        rm_nvml_close(gpus->nvml);
         free_all(gpus);
         return status;
     }

@@ -19,7 +19,7 @@ struct rm_gpus;
 
 /**
  * Starts it on a thread with the program's descriptors, and waits until the GPUs are known.
- * RESMON_ENODEV: there are none; others as rm_nvml_open(), and RESMON_ETIMEDOUT.
+ * RESMON_ENODEV: there are none; others as rm_nvml_load() and rm_nvml_open(), and RESMON_ETIMEDOUT.
  * RESMON_NVML in the environment names another library.
  */
 resmon_status rm_gpus_start(struct rm_gpus **ret_gpus);

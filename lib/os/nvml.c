@@ -331,7 +331,7 @@ static resmon_status load(struct rm_nvml *nvml, const char *name)
     return RESMON_OK;
 }
 
-resmon_status rm_nvml_open(const char *library, struct rm_nvml **ret_nvml)
+resmon_status rm_nvml_load(const char *library, struct rm_nvml **ret_nvml)
 {
     struct rm_nvml *nvml = rm_alloc(1, sizeof *nvml);
     if (nvml == NULL) {
@@ -342,11 +342,15 @@ resmon_status rm_nvml_open(const char *library, struct rm_nvml **ret_nvml)
         rm_free(nvml);
         return status;
     }
+    *ret_nvml = nvml;
+    return RESMON_OK;
+}
+
+resmon_status rm_nvml_open(struct rm_nvml *nvml)
+{
     int code = nvml->init();
     if (code != NVML_SUCCESS) {
-        status = failed(nvml, "it does not start", code);
-        rm_free(nvml);
-        return status;
+        return failed(nvml, "it does not start", code);
     }
     nvml->inits = 1;
     (void)rm_kept_open_sentinel(&nvml->sentinel);
@@ -354,13 +358,7 @@ resmon_status rm_nvml_open(const char *library, struct rm_nvml **ret_nvml)
         nvml->driver_version(nvml->driver, sizeof nvml->driver) == NVML_SUCCESS) {
         nvml->driver[sizeof nvml->driver - 1] = '\0';
     }
-    status = find_gpus(nvml);
-    if (status != RESMON_OK) {
-        rm_nvml_close(nvml);
-        return status;
-    }
-    *ret_nvml = nvml;
-    return RESMON_OK;
+    return find_gpus(nvml);
 }
 
 /* Whether the program has closed descriptors that it does not know, so that NVML's numbers may mean
@@ -373,7 +371,7 @@ static bool has_lost_files(const struct rm_nvml *nvml)
 void rm_nvml_close(struct rm_nvml *nvml)
 {
     if (nvml != NULL) {
-        while (!has_lost_files(nvml) && nvml->inits-- > 0) {
+        for (; !has_lost_files(nvml) && nvml->inits > 0; nvml->inits--) {
             (void)nvml->shutdown();
         }
         rm_kept_close(&nvml->sentinel);

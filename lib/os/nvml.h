@@ -5,8 +5,8 @@
  * after nvml.h of driver 560; what an older or newer one lacks is not asked for again.
  *
  * A call may take long, and with a lost GPU very long; the library keeps descriptors in the table
- * of the thread that initialised it.  So all calls are made by one thread, which shares the
- * program's table and for which nobody waits without a bound: engine/gpus.
+ * of the thread that initialised it.  So all calls from rm_nvml_open() on are made by one thread,
+ * which shares the program's table and for which nobody waits without a bound: engine/gpus.
  */
 #ifndef RM_OS_NVML_H
 #define RM_OS_NVML_H
@@ -84,11 +84,18 @@ struct rm_nvml;
 bool rm_nvml_may_be_here(void);
 
 /**
- * Loads `library` (NULL: libnvidia-ml.so.1), initialises it and finds the GPUs.  RESMON_ENODEV:
- * there is no library, no driver or no GPU; RESMON_ENOTSUP: it lacks what every version has;
+ * Loads `library` (NULL: libnvidia-ml.so.1), and calls nothing of it.  By whoever starts the
+ * thread that makes the calls: the program may be inside dlopen() meanwhile (RESMON, in a library
+ * that is being loaded), when only its own thread can load another.  RESMON_ENODEV: there is none;
+ * RESMON_ENOTSUP: it lacks what every version has.
+ */
+resmon_status rm_nvml_load(const char *library, struct rm_nvml **ret_nvml);
+
+/**
+ * Initialises what was loaded and finds the GPUs.  RESMON_ENODEV: there is no driver or no GPU;
  * RESMON_EIO, RESMON_EACCES: the text has NVML's own words.
  */
-resmon_status rm_nvml_open(const char *library, struct rm_nvml **ret_nvml);
+resmon_status rm_nvml_open(struct rm_nvml *nvml);
 
 /** A program that closed NVML's descriptors is left alone with what NVML keeps. */
 void rm_nvml_close(struct rm_nvml *nvml);

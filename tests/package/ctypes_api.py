@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The ABI as another language sees it: options, scopes by name, snapshot and accessors by ctypes."""
 import ctypes
+import os
+import subprocess
 import sys
+import tempfile
 
 lib = ctypes.CDLL(sys.argv[1])
 
@@ -192,4 +195,14 @@ lib.resmon_run_free(work)
 options.struct_size = 8
 assert lib.resmon_monitor_new(ctypes.byref(options), ctypes.byref(monitor)) == -1
 assert b"struct_size" in lib.resmon_last_error()
+
+# Whoever loads the library is in dlopen() while RESMON starts its monitor, and so is no other thread: GPUs are there.
+if len(sys.argv) > 2:
+    environment = {**os.environ, "RESMON": "csv=loaded.csv", "RESMON_NVML": sys.argv[2]}
+    code = f"import ctypes; ctypes.CDLL({sys.argv[1]!r})"
+    with tempfile.TemporaryDirectory() as room:
+        subprocess.run([sys.executable, "-c", code], cwd=room, env=environment, check=True)
+        with open(os.path.join(room, "loaded.csv"), encoding="ascii") as file:
+            names = file.readline()
+        assert "gpu.util[0]" in names, names
 print("the ABI works through ctypes")
