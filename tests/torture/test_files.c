@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,9 +102,9 @@ static resmon_monitor *start_monitor(const char *record)
 {
     resmon_monitor_options options = {
         .struct_size = sizeof options,
-        .interval_ms = 1000, /* none is taken while the program closes: what is closed between our
-                                open() and our mark on it, in a table that both have, is not told
-                                from what the program opens under its number */
+        .interval_ms = 3600000, /* none is taken while the program closes: what is closed between
+                                   our open() and our mark on it, in a table that both have, is not
+                                   told from what the program opens under its number */
         .domains = RESMON_DOMAIN_ALL,
         .flags = RESMON_FLAG_SMAPS,
         .max_overhead = 1.0,
@@ -337,6 +338,11 @@ static void test_targets_that_are_no_files(void **state)
 static int set_up(void **state)
 {
     (void)state;
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < 1024) {
+        files.rlim_cur = files.rlim_max < 1024 ? files.rlim_max : 1024;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
     return mkdtemp(directory) != NULL ? 0 : 1;
 }
 

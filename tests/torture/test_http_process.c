@@ -124,13 +124,20 @@ static void test_a_request_does_not_bind_children(void **state)
     char byte;
     assert_int_equal(read(connection, &byte, 1), 1);
     assert_true((fcntl(find_connection(), F_GETFD) & FD_CLOEXEC) != 0);
-    int64_t begin_ns = rm_clock_monotonic_ns();
-    pid_t child = fork();
-    if (child == 0) {
-        exit(0);
+    /* One that is bound waits for 2 s each time; on a busy machine others may take as long now and
+     * then. */
+    int64_t least_ns = INT64_MAX;
+    for (int i = 0; i < 8 && least_ns >= 3 * RM_NS_PER_S / 2; i++) {
+        int64_t begin_ns = rm_clock_monotonic_ns();
+        pid_t child = fork();
+        if (child == 0) {
+            exit(0);
+        }
+        assert_int_equal(status_of(child), 0);
+        int64_t took_ns = rm_clock_monotonic_ns() - begin_ns;
+        least_ns = took_ns < least_ns ? took_ns : least_ns;
     }
-    assert_int_equal(status_of(child), 0);
-    assert_true(rm_clock_monotonic_ns() - begin_ns < 3 * RM_NS_PER_S / 2);
+    assert_true(least_ns < 3 * RM_NS_PER_S / 2);
     (void)close(connection);
     assert_int_equal(pthread_join(thread, &result), 0);
     assert_ptr_equal(result, http);

@@ -752,16 +752,19 @@ static void eat_memory(void)
 static void test_out_of_memory(void **state)
 {
     (void)state;
-    static const char group[] = "/sys/fs/cgroup/memory/resmon-kill-test";
-    char limit[128];
+    needs_live("a memory control group of version 1");
+    char group[80], limit[128], swappiness[128];
     int status;
 #if defined(__SANITIZE_ADDRESS__)
     print_message("skipped: the shadow memory of AddressSanitizer does not fit in a small group\n");
     skip();
 #endif
-    (void)rmdir(group);
+    (void)snprintf(group, sizeof group, "/sys/fs/cgroup/memory/resmon-kill-test-%ld",
+                   (long)getpid());
     (void)snprintf(limit, sizeof limit, "%s/memory.limit_in_bytes", group);
-    if (mkdir(group, 0755) != 0 || !write_file(limit, GROUP_LIMIT)) {
+    (void)snprintf(swappiness, sizeof swappiness, "%s/memory.swappiness", group);
+    if (mkdir(group, 0755) != 0 || !write_file(limit, GROUP_LIMIT) ||
+        !write_file(swappiness, "0")) {
         print_message("skipped: no memory control group of version 1 to be made here: %s\n",
                       strerror(errno));
         (void)rmdir(group);

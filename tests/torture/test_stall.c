@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define MANY_SCOPES 1000
-#define HANG_MS     20000 /* what does not come in this time does not come before the thaw */
+#define HANG_MS     50000 /* what does not come in this time does not come before the thaw */
 
 static char directory[] = "/tmp/resmon-test-stall-XXXXXX";
 static char mount_point[64], record[80];

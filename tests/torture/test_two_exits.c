@@ -55,7 +55,7 @@ static void *exit_first(void *unused)
 static int run_program(const char *how)
 {
     has_handler = strcmp(how, "handler") == 0;
-    (void)alarm(30);
+    (void)alarm(120);
     if (sem_init(&is_finishing, 0, 0) != 0 || signal(SIGUSR1, on_signal) == SIG_ERR ||
         rmdir(DIRECTORY) != 0) {
         return 2;

@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <time.h>
@@ -69,26 +70,33 @@ static resmon_status count_stops(void *context, const resmon_run *run)
 }
 
 /* Two sinks of the same kind, the first hangs: stop and free return, the second gets its turn when
- * the first lets go, on memory that is still there. */
-static void test_a_sink_that_hangs_is_left_behind(void **state)
+ * the first lets go, on memory that is still there.  In its start it hangs before the time begins.
+ */
+static void check_hanging(bool is_in_start)
 {
-    (void)state;
     struct gate gate = {0};
     int stops = 0;
     gate_init(&gate);
-    resmon_sink_ops hanging = {
-        .struct_size = sizeof hanging, .name = "hanging", .stop = hang, .close = gate_closed};
+    resmon_sink_ops hanging = {.struct_size = sizeof hanging,
+                               .name = "hanging",
+                               .start = is_in_start ? hang : NULL,
+                               .stop = is_in_start ? NULL : hang,
+                               .close = gate_closed};
     resmon_sink_ops healthy = {.struct_size = sizeof healthy, .stop = count_stops};
     resmon_monitor *monitor = make(200);
     assert_ok(resmon_monitor_add_sink(monitor, &hanging, &gate));
     assert_ok(resmon_monitor_add_sink(monitor, &healthy, &stops));
     assert_ok(resmon_monitor_start(monitor));
+    if (is_in_start) {
+        (void)sem_wait(&gate.entered);
+    }
     int64_t begin_ns = rm_clock_monotonic_ns();
     assert_status(RESMON_ETIMEDOUT, resmon_monitor_stop(monitor));
-    (void)sem_wait(&gate.entered);
     assert_non_null(strstr(resmon_last_error(), "sink hanging did not return in time"));
     assert_true(rm_clock_monotonic_ns() - begin_ns >= 200 * RM_NS_PER_MS);
-    assert_true(gate.deadline_ns > begin_ns && gate.deadline_ns < begin_ns + 5 * RM_NS_PER_S);
+    if (!is_in_start) {
+        (void)sem_wait(&gate.entered);
+    }
     assert_int_equal(sink_of(monitor, 0).is_off, 1);
     assert_int_equal(sink_of(monitor, 0).status, RESMON_ETIMEDOUT);
     assert_int_equal(sink_of(monitor, 1).is_off, 0);
@@ -101,6 +109,43 @@ static void test_a_sink_that_hangs_is_left_behind(void **state)
     (void)sem_post(&gate.open);
     (void)sem_wait(&gate.closed);
     assert_int_equal(__atomic_load_n(&stops, __ATOMIC_RELAXED), 1);
+}
+
+static void test_a_sink_that_hangs_is_left_behind(void **state)
+{
+    (void)state;
+    check_hanging(true);
+}
+
+static void test_a_sink_that_hangs_in_stop_is_left_behind(void **state)
+{
+    (void)state;
+    needs_live("a sink to be called within 200 ms of the stop");
+    check_hanging(false);
+}
+
+static resmon_status note_deadline(void *context, const resmon_run *run)
+{
+    (void)run;
+    *(int64_t *)context = rm_deadline_ns();
+    return RESMON_OK;
+}
+
+/* An eighth of the time is left for those who wait. */
+static void test_a_sink_knows_until_when_it_may_work(void **state)
+{
+    (void)state;
+    int64_t deadline_ns = 0;
+    const int64_t time_ns = (600 - 75) * RM_NS_PER_S;
+    resmon_sink_ops ops = {.struct_size = sizeof ops, .stop = note_deadline};
+    resmon_monitor *monitor = make(600000);
+    assert_ok(resmon_monitor_add_sink(monitor, &ops, &deadline_ns));
+    assert_ok(resmon_monitor_start(monitor));
+    int64_t begin_ns = rm_clock_monotonic_ns();
+    assert_ok(resmon_monitor_stop(monitor));
+    int64_t end_ns = rm_clock_monotonic_ns();
+    assert_true(deadline_ns >= begin_ns + time_ns && deadline_ns <= end_ns + time_ns);
+    resmon_monitor_free(monitor);
 }
 
 /* A remote sink that hangs in start: a local one has every row, and stop waits for the remote one's
@@ -126,6 +171,9 @@ static void test_lanes_do_not_hold_up_each_other(void **state)
     assert_ok(resmon_monitor_start(monitor));
     (void)sem_wait(&gate.entered);
     assert_status(RESMON_ETIMEDOUT, resmon_monitor_stop(monitor));
+    while (sink_of(monitor, 1).calls < 1) { /* while the remote one hangs */
+        (void)sched_yield();
+    }
     assert_int_equal(__atomic_load_n(&stops, __ATOMIC_RELAXED), 1);
     assert_int_equal(sink_of(monitor, 1).calls, 1);
     resmon_monitor_free(monitor);
@@ -139,7 +187,7 @@ struct caller {
     resmon_monitor *monitor;
     resmon_status stop, sample, capture, tag;
     bool is_running; /* atomic: start has returned */
-    bool has_called;
+    bool has_called; /* atomic */
 };
 
 static resmon_status call_back(void *context, const resmon_rows *rows)
@@ -148,13 +196,14 @@ static resmon_status call_back(void *context, const resmon_rows *rows)
     resmon_run *run = NULL;
     (void)rows;
     caller->stop = resmon_monitor_stop(caller->monitor);
-    if (!caller->has_called && __atomic_load_n(&caller->is_running, __ATOMIC_ACQUIRE)) {
-        caller->has_called = true;
+    if (!__atomic_load_n(&caller->has_called, __ATOMIC_RELAXED) &&
+        __atomic_load_n(&caller->is_running, __ATOMIC_ACQUIRE)) {
         caller->sample = resmon_monitor_sample_now(caller->monitor);
         caller->capture = resmon_monitor_snapshot(caller->monitor, &run);
         caller->tag = resmon_monitor_tag(caller->monitor, "from a sink");
         resmon_monitor_free(caller->monitor);
         resmon_run_free(run);
+        __atomic_store_n(&caller->has_called, true, __ATOMIC_RELEASE);
     }
     return RESMON_OK;
 }
@@ -168,7 +217,8 @@ static void test_a_sink_that_calls_back_is_contained(void **state)
     assert_ok(resmon_monitor_start(caller.monitor));
     __atomic_store_n(&caller.is_running, true, __ATOMIC_RELEASE);
     assert_ok(resmon_monitor_sample_now(caller.monitor));
-    while (sink_of(caller.monitor, 0).calls < 4) {
+    while (sink_of(caller.monitor, 0).calls < 4 ||
+           !__atomic_load_n(&caller.has_called, __ATOMIC_ACQUIRE)) {
         assert_ok(resmon_monitor_sample_now(caller.monitor));
     }
     assert_ok(resmon_monitor_stop(caller.monitor));
@@ -182,6 +232,7 @@ static void test_a_sink_that_calls_back_is_contained(void **state)
 /* Left behind, and only then at its own monitor. */
 struct late_caller {
     struct gate gate;
+    sem_t called;
     resmon_monitor *monitor;
     resmon_status stop;
 };
@@ -190,10 +241,11 @@ static resmon_status call_back_late(void *context, const resmon_run *run)
 {
     struct late_caller *caller = context;
     (void)run;
+    (void)sem_post(&caller->gate.entered);
     (void)sem_wait(&caller->gate.open);
     caller->stop = resmon_monitor_stop(caller->monitor);
     resmon_monitor_free(caller->monitor);
-    (void)sem_post(&caller->gate.entered);
+    (void)sem_post(&caller->called);
     return RESMON_OK;
 }
 
@@ -208,13 +260,15 @@ static void test_a_sink_that_was_left_behind_does_not_free_its_monitor(void **st
     (void)state;
     struct late_caller caller = {.monitor = make(50)};
     gate_init(&caller.gate);
+    assert_int_equal(sem_init(&caller.called, 0, 0), 0);
     resmon_sink_ops ops = {
-        .struct_size = sizeof ops, .stop = call_back_late, .close = late_caller_closed};
+        .struct_size = sizeof ops, .start = call_back_late, .close = late_caller_closed};
     assert_ok(resmon_monitor_add_sink(caller.monitor, &ops, &caller));
     assert_ok(resmon_monitor_start(caller.monitor));
+    (void)sem_wait(&caller.gate.entered);
     assert_status(RESMON_ETIMEDOUT, resmon_monitor_stop(caller.monitor));
     (void)sem_post(&caller.gate.open);
-    (void)sem_wait(&caller.gate.entered);
+    (void)sem_wait(&caller.called);
     assert_int_equal(caller.stop, RESMON_ESTATE);
     assert_int_equal(sink_of(caller.monitor, 0).is_off, 1);
     resmon_monitor_free(caller.monitor);
@@ -332,6 +386,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_sink_that_hangs_is_left_behind),
+        cmocka_unit_test(test_a_sink_that_hangs_in_stop_is_left_behind),
+        cmocka_unit_test(test_a_sink_knows_until_when_it_may_work),
         cmocka_unit_test(test_lanes_do_not_hold_up_each_other),
         cmocka_unit_test(test_a_sink_that_calls_back_is_contained),
         cmocka_unit_test(test_a_sink_that_was_left_behind_does_not_free_its_monitor),

@@ -332,7 +332,10 @@ static void test_a_group_that_may(void **state)
     if (geteuid() == 0) { /* nobody is to be put into the group of root */
         look();
         assert_finding("powercap intel-rapl:0", DENIED, "closed", "doctor --rule");
-        assert_int_equal(chown(place(file), 0, 987), 0);
+        if (chown(place(file), 0, 987) != 0) {
+            print_message("not tried: this root may not give a file away\n");
+            skip();
+        }
     }
     look();
     assert_finding("powercap intel-rapl:0", DENIED, "closed", "its group may read it");
@@ -414,7 +417,10 @@ static void test_as_another_user(void **state)
         skip();
     }
     assert_int_equal(chmod(root_path, 0755), 0);
-    assert_int_equal(seteuid(65534), 0);
+    if (seteuid(65534) != 0) {
+        print_message("not tried: this root may not become another user\n");
+        skip();
+    }
     resmon_status status = examine(root_path, NULL, &doctor);
     assert_int_equal(seteuid(0), 0);
     assert_ok(status);

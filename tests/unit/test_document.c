@@ -447,6 +447,10 @@ static void test_an_unwritable_directory_keeps_the_document(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(chmod(directory, 0755), 0);
     assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) {
+        print_message("skipped: this root may not become nobody\n");
+        skip();
+    }
     assert_int_equal(WEXITSTATUS(status), 0);
     resmon_run *run = NULL;
     assert_ok(resmon_run_load(path_of("run.json"), &run));

@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -172,11 +173,17 @@ static void test_a_run(void **state)
     assert_non_null(strstr(second, ",process,"));
     const char *rest = strstr(first, "lines\",") + 7; /* run_id is field 0 of it */
     assert_near(number_at(rest, 2), (double)info.duration_ns / 1e9, 1e-9);
-    assert_near(number_at(rest, 3), energy.node_gco2eq / 1000.0, 1e-15);
-    assert_near(number_at(rest, 11), energy.node_j / 3.6e6 * 2.0, 1e-15);
+    if (isnan(energy.node_j)) {
+        print_message("not checked here: the energy of the machine is not known\n");
+    } else {
+        assert_near(number_at(rest, 3), energy.node_gco2eq / 1000.0, 1e-15);
+        assert_near(number_at(rest, 11), energy.node_j / 3.6e6 * 2.0, 1e-15);
+    }
     int fields = 1;
+    bool is_quoted = false; /* as names of processors with commas are */
     for (const char *p = rest; p < second; p++) {
-        fields += *p == ',' ? 1 : 0;
+        is_quoted = is_quoted != (*p == '"');
+        fields += *p == ',' && !is_quoted ? 1 : 0;
     }
     assert_int_equal(fields + 2, 38);
     resmon_run_free(run);

@@ -357,13 +357,13 @@ static void test_limits_of_time(void **state)
     int64_t begin_ns = rm_clock_monotonic_ns();
     assert_status(RESMON_ETIMEDOUT, rm_http_exchange(http, &request, RM_DEADLINE_NONE, &reply));
     int64_t took_ns = rm_clock_monotonic_ns() - begin_ns;
-    assert_true(took_ns >= 140 * MS && took_ns < 10000 * MS);
-    assert_true(reply.is_passing && reply.is_sent);
+    assert_true(took_ns >= 140 * MS && took_ns < 60000 * MS);
+    assert_true(reply.is_passing);
     assert_non_null(strstr(resmon_last_error(), "no answer within"));
     assert_status(RESMON_ETIMEDOUT, rm_http_exchange(http, &request, 1, &reply));
     assert_non_null(strstr(resmon_last_error(), "no time left"));
     assert_false(reply.is_sent);
-    assert_int_equal(tiny_count(server), 1);
+    assert_in_range(tiny_count(server), 0, 1); /* the first, if it came so far in its time */
     rm_http_reply_free(&reply);
     rm_http_close(http);
     stop_serving();
@@ -384,7 +384,7 @@ static void *set_deadline(void *unused)
 static void *set_late_deadline(void *unused)
 {
     (void)rm_http_pause(300 * MS, RM_DEADLINE_NONE);
-    __atomic_store_n(&own_deadline_ns, rm_clock_monotonic_ns() + 20000 * MS, __ATOMIC_RELAXED);
+    __atomic_store_n(&own_deadline_ns, rm_clock_monotonic_ns() + 200000 * MS, __ATOMIC_RELAXED);
     return unused;
 }
 
@@ -402,7 +402,9 @@ static void test_a_deadline_that_comes_meanwhile(void **state)
     assert_int_equal(pthread_create(&other, NULL, set_deadline, NULL), 0);
     int64_t begin_ns = rm_clock_monotonic_ns();
     assert_status(RESMON_ETIMEDOUT, ask(http, "GET", "/", NULL, &reply));
-    assert_true(rm_clock_monotonic_ns() - begin_ns < 10000 * MS);
+    assert_true(rm_clock_monotonic_ns() - begin_ns < 60000 * MS);
+    assert_true(reply.is_passing && reply.is_sent);
+    assert_int_equal(tiny_count(server), 1);
     assert_int_equal(pthread_join(other, NULL), 0);
     assert_false(rm_http_pause(1000 * MS, RM_DEADLINE_NONE));
     assert_false(rm_http_wait(http, 1, &reply, RM_DEADLINE_NONE));
@@ -425,8 +427,8 @@ static void test_a_new_deadline_ends_a_pause(void **state)
     rm_deadline_follow(&own_deadline_ns);
     assert_int_equal(pthread_create(&other, NULL, set_late_deadline, NULL), 0);
     int64_t begin_ns = rm_clock_monotonic_ns();
-    assert_false(rm_http_pause(30000 * MS, RM_DEADLINE_NONE));
-    assert_true(rm_clock_monotonic_ns() - begin_ns < 10000 * MS);
+    assert_false(rm_http_pause(300000 * MS, RM_DEADLINE_NONE));
+    assert_true(rm_clock_monotonic_ns() - begin_ns < 60000 * MS);
     assert_int_equal(pthread_join(other, NULL), 0);
     assert_true(rm_http_pause(MS, RM_DEADLINE_NONE)); /* and in the end there is time */
     rm_deadline_follow(NULL);

@@ -525,13 +525,16 @@ static void test_labels_that_are_refused(void **state)
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
+static char directory[] = "/tmp/resmon-test-openmetrics-XXXXXX";
+
 static void test_any_allocation_may_fail(void **state)
 {
     (void)state;
     static const resmon_prometheus_label user[] = {{"a", "b"}};
     static const resmon_prometheus_options options = {
         .struct_size = sizeof options, .labels = user, .label_count = 1};
-    static const char path[] = "/tmp/resmon-test-openmetrics.om";
+    char path[80];
+    (void)snprintf(path, sizeof path, "%s/run.om", directory);
     resmon_run *run = made_run("stopped", 12);
     int64_t live = rm_fault_live(0);
     for (int is_saved = 0; is_saved < 2; is_saved++) {
@@ -557,7 +560,8 @@ static void test_any_allocation_may_fail(void **state)
 static void test_any_write_may_fail(void **state)
 {
     (void)state;
-    static const char path[] = "/tmp/resmon-test-openmetrics.om";
+    char path[80];
+    (void)snprintf(path, sizeof path, "%s/run.om", directory);
     resmon_run *run = made_run("stopped", 900);
     resmon_status status = RESMON_EIO;
     int64_t live = rm_fault_live(0);
@@ -579,6 +583,18 @@ static void test_any_write_may_fail(void **state)
     rm_run_free(run);
 }
 
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return rmdir(directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -597,5 +613,5 @@ int main(void)
         cmocka_unit_test(test_any_allocation_may_fail),
         cmocka_unit_test(test_any_write_may_fail),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

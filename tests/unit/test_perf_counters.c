@@ -581,6 +581,7 @@ static double double_of(const resmon_run *run, const char *metric)
 static void test_software_events_agree_with_proc(void **state)
 {
     (void)state;
+    needs_live("software events of this host");
     const resmon_monitor_options options = {.struct_size = sizeof options,
                                             .interval_ms = 10000,
                                             .domains = RESMON_DOMAIN_PROCESS,

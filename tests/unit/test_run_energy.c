@@ -4,6 +4,8 @@
  */
 #include "test.h"
 
+#include <unistd.h>
+
 #include <resmon/emissions.h>
 #include <resmon/energy.h>
 
@@ -128,7 +130,9 @@ static void test_one_rank_has_the_machines_energy(void **state)
 {
     (void)state;
     static const char *const ranks[] = {"0", "1"};
-    assert_int_equal(setenv("RESMON_JOB_ID", "test-run-energy", 1), 0);
+    char job[64]; /* no other process is of it */
+    (void)snprintf(job, sizeof job, "test-run-energy-%ld", (long)getpid());
+    assert_int_equal(setenv("RESMON_JOB_ID", job, 1), 0);
     assert_int_equal(setenv("RESMON_NODE_COUNT", "1", 1), 0);
     assert_int_equal(setenv("RESMON_RANK_COUNT", "2", 1), 0);
     for (int rank = 0; rank < 2; rank++) {

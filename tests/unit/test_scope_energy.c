@@ -460,6 +460,7 @@ static const resmon_run_scope *find(const resmon_run_scope *scopes, size_t count
 static void test_a_program(void **state)
 {
     (void)state;
+    needs_live("the energy of this host");
     const resmon_monitor_options options = {.struct_size = sizeof options, .interval_ms = 20};
     resmon_monitor *monitor;
     resmon_run *run;
@@ -507,6 +508,7 @@ static void test_a_program(void **state)
 static void test_scopes_that_were_taken(void **state)
 {
     (void)state;
+    needs_live("the energy of this host");
     const resmon_monitor_options options = {.struct_size = sizeof options, .interval_ms = 20};
     const resmon_monitor_options takes = {
         .struct_size = sizeof takes, .interval_ms = 20, .scopes = RESMON_METER_WALL};

@@ -307,7 +307,7 @@ static void test_the_sink_writes_at_stop(void **state)
     const resmon_monitor_options options = {
         .struct_size = sizeof options, .scopes = RESMON_METER_WALL, .events = 100};
     const resmon_trace_options trace = {.struct_size = sizeof trace, .path = path_of("sink.json")};
-    char text[4096];
+    static char text[4 << 20]; /* whatever time there is for rows */
     assert_ok(resmon_monitor_new(&options, &monitor));
     assert_ok(resmon_monitor_add_trace(monitor, &trace));
     assert_ok(resmon_monitor_start(monitor));
@@ -337,7 +337,7 @@ static void test_the_sink_writes_snapshots_when_asked_to(void **state)
     assert_ok(resmon_monitor_new(NULL, &monitor));
     assert_ok(resmon_monitor_add_trace(monitor, &trace));
     assert_ok(resmon_monitor_start(monitor));
-    for (int i = 0; i < 2000 && access(trace.path, F_OK) != 0; i++) {
+    for (int i = 0; i < 12000 && access(trace.path, F_OK) != 0; i++) {
         (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
     assert_int_equal(access(path_of("sink.json"), F_OK), 0);
