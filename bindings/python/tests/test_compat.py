@@ -2,9 +2,11 @@
 """The names of older tools: the same script, with the import changed, gives the same answers or better ones."""
 import csv
 import json
+import re
 import time
 
 import pytest
+from conftest import RSS_SLACK, needs_live
 
 import resmon
 from resmon.compat.code_profiling import ram_usage, timer
@@ -14,6 +16,7 @@ from resmon.compat.perf import PerformanceMetricsCollector, PerfReportPlotter
 from resmon.compat.reseng import ResourceMonitor, log_start_finish
 
 MIB = 1 << 20
+SLACK = RSS_SLACK / MIB
 
 
 def held(mib, seconds, calls=None):
@@ -34,29 +37,44 @@ def burned(seconds):
 # ---- memory_profiler --------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("one_cpu")
 def test_memory_usage_runs_the_function_once_with_any_arguments():
     calls = []
     usage, returned = memory_usage((held, (64,), {"seconds": 0, "calls": calls}), max_usage=True, retval=True)
     assert calls == [64] and returned == 64 * MIB
     idle = memory_usage(max_usage=True)
-    assert 60 < usage - idle < 70, (usage, idle)
+    assert 60 - SLACK < usage - idle < 70 + SLACK, (usage, idle)
 
 
+@pytest.mark.usefixtures("one_cpu")
 def test_a_peak_that_is_over_at_once_is_seen():
     idle = memory_usage(max_usage=True)
-    assert memory_usage((lambda: len(bytearray(96 * MIB)),), interval=10, max_usage=True) - idle > 88
+    assert memory_usage((lambda: len(bytearray(96 * MIB)),), interval=10, max_usage=True) - idle > 88 - SLACK
 
 
+@pytest.mark.usefixtures("one_cpu")
 def test_memory_usage_gives_samples():
-    samples = memory_usage((held, (64, 0.3)), interval=0.02)
-    assert len(samples) >= 8 and max(samples) - samples[0] > 55
-    assert len(memory_usage(-1, interval=0.02, timeout=0.2)) >= 5
+    samples = sampled(lambda seconds: memory_usage((held, (64, seconds)), interval=0.02), 8)
+    assert max(samples) - samples[0] > 55 - SLACK
+    sampled(lambda seconds: memory_usage(-1, interval=0.02, timeout=seconds), 5)
+
+
+def sampled(usage, wanted):
+    """Samples of so many seconds that there are enough: a busy machine may take half a minute for those of 0.3 s."""
+    for seconds in (0.3, 3, 30):
+        begin = time.perf_counter()
+        samples = usage(seconds)
+        assert len(samples) <= (time.perf_counter() - begin) / 0.02 + 2
+        if len(samples) >= wanted:
+            return samples
+    return pytest.fail(f"{len(samples)} samples in 30 s")
 
 
 def test_memory_usage_agrees_with_memory_profiler():
+    needs_live("memory_profiler to take its samples in time")
     theirs = pytest.importorskip("memory_profiler", reason="compat: memory_profiler is not installed")
     ours = memory_usage((held, (128, 0.5)), max_usage=True)
-    assert abs(ours - theirs.memory_usage((held, (128, 0.5)), interval=0.05, max_usage=True)) < 4
+    assert abs(ours - theirs.memory_usage((held, (128, 0.5)), interval=0.05, max_usage=True)) < 4 + SLACK
 
 
 # ---- codecarbon -------------------------------------------------------------------------------------
@@ -145,15 +163,17 @@ def test_tasks_and_figures(tmp_path):
     tracker.start_task("a")
     burned(0.3)
     first = tracker.stop_task("a")
+    begin = time.perf_counter()
     tracker.start_task("b")
     time.sleep(0.3)
     second = tracker.stop_task("b")
+    took = time.perf_counter() - begin
     tracker.stop()
     whole = tracker.final_emissions_data
     assert 0 < first.emissions and 0 < second.emissions
     assert first.emissions + second.emissions <= whole.emissions * 1.0001
     assert whole.energy_consumed == pytest.approx(whole.cpu_energy + whole.ram_energy + whole.gpu_energy)
-    assert 0.25 < second.duration < 5
+    assert 0.25 < second.duration < took + 0.05
     with pytest.raises(TypeError, match="foo"):
         EmissionsTracker(foo=1)
 
@@ -185,6 +205,7 @@ def test_line_profiler(capsys):
 
 
 def test_resource_monitor(tmp_path):
+    needs_live("samples while 64 MiB are held for 0.2 s")
     pandas = pytest.importorskip("pandas", reason="compat: pandas is not installed")
     monitor = ResourceMonitor(interval=0.05)
     monitor.start()
@@ -221,7 +242,8 @@ def test_log_start_finish(caplog):
 
     assert func(1, text="a long text that is cut") == 24
     lines = caplog.messages
-    assert lines[0].endswith("func(1, text=a long te\u2026) started.") and "finished in 0.0" in lines[1]
+    assert lines[0].endswith("func(1, text=a long te\u2026) started.")
+    assert re.search(r"finished in \d+\.\d\d", lines[1])
 
 
 # ---- lightgbm-benchmark's perf.py, and code_profiling -----------------------------------------------
@@ -244,12 +266,11 @@ def test_performance_metrics_collector(tmp_path):
     assert len(reports) >= 1
     assert set(reports[-1]) >= {"cpu_pct_per_cpu_avg", "mem_percent", "disk_usage_percent", "disk_io_read_mb",
                                 "net_io_ext_sent_mb", "timestamp"}
-    assert reports[-1]["cpu_pct_per_cpu_max"] > 50
     logger = Logger()
     plotter = PerfReportPlotter(logger)
     plotter.add_perf_reports(collector, node=3)
     plotter.report_nodes_perf()
-    assert len(logger.logged) == 18 and all(step == 3 for _, step in logger.logged)
+    assert {name for name, _ in logger.logged} <= set(collector.run.figures) and all(step == 3 for _, step in logger.logged)
     assert logger.logged["node_cpu_hours", 3] > 0
     path = plotter.save_to(str(tmp_path / "reports.json"))
     with open(path, encoding="utf-8") as file:
@@ -261,6 +282,20 @@ def test_performance_metrics_collector(tmp_path):
     name = "max_t_mem_percent", 3
     # Reports hold what each ended with, the collector every sample.
     assert 0 < from_reports.logged[name] <= logger.logged[name] * 1.0001
+
+
+def test_figures_of_this_host():
+    needs_live("disks, a network, and a CPU for this alone")
+    collector = PerformanceMetricsCollector(max_length=10)
+    collector.start()
+    burned(1.2)
+    collector.finalize()
+    assert collector.perf_reports[-1]["cpu_pct_per_cpu_max"] > 50
+    logger = Logger()
+    plotter = PerfReportPlotter(logger)
+    plotter.add_perf_reports(collector, node=3)
+    plotter.report_nodes_perf()
+    assert len(logger.logged) == 18
 
 
 def test_timer_and_ram_usage():

@@ -4,6 +4,7 @@ say of structures, constants and functions is compared with what a C compiler ma
 import ctypes
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -116,7 +117,7 @@ class Compiled:
         lines.extend(f"CONSTANT({name});" for name in headers.constants)
         source = directory / "layout.c"
         source.write_text(PROGRAM % (includes + "\n" + typedefs, "\n".join("    " + line for line in lines)))
-        subprocess.run([compiler, "-std=c11", "-I", include, source, "-o", directory / "layout"], check=True)
+        subprocess.run([*shlex.split(compiler), "-std=c11", "-I", include, source, "-o", directory / "layout"], check=True)
         self.sizes, self.fields, self.constants = {}, {}, {}
         for line in subprocess.run([directory / "layout"], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines():
             words = line.split()

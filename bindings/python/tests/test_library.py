@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which libresmon.so is loaded, and what is said when it is none."""
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -69,7 +70,8 @@ def build(tmp_path_factory):
 
     def build(name, source, *words):
         (directory / "source.c").write_text(source)
-        subprocess.run([compiler, "-shared", "-fPIC", directory / "source.c", "-o", directory / name, *words], check=True)
+        subprocess.run([*shlex.split(compiler), "-shared", "-fPIC", directory / "source.c", "-o", directory / name, *words],
+                       check=True)
         return directory / name
     return build
 

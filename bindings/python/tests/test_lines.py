@@ -18,8 +18,9 @@ import types
 import weakref
 
 import pytest
+from conftest import RSS_SLACK, needs_live
 
-from resmon import line_trace, lines
+from resmon import line_table, line_trace, lines
 from resmon.lines import print_lines, profile_lines, profile_memory
 
 MIB = 1 << 20
@@ -40,6 +41,41 @@ def backend(request, monkeypatch):
     assert not line_trace.local.thread.monitored and not line_trace.local.thread.traced
     if request.param == "monitoring":
         assert line_trace.monitor.tool is None and not line_trace.monitor.owners
+
+
+class MadeClock:
+    """Stands for the module time, and for the clock of the profiler: time passes in sleep(), and by so much at each look
+    of the profiler.  Whose it was is then exact, whatever the machine does meanwhile."""
+
+    def __init__(self, tick_ns=0):
+        self.now_ns, self.tick_ns = 0, tick_ns
+
+    def perf_counter_ns(self):
+        self.now_ns += self.tick_ns
+        return self.now_ns
+
+    def perf_counter(self):
+        return self.now_ns / 1e9
+
+    def sleep(self, seconds):
+        self.now_ns += round(seconds * 1e9)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """time.sleep() and burn() of the tests take time of it, and nothing else does."""
+    made = MadeClock()
+    monkeypatch.setattr(line_trace, "clock", made.perf_counter_ns)
+    # What an event costs outside of our callbacks is measured, by the clock that is there.
+    monkeypatch.setattr(line_table, "cost_of", lambda code: 0)
+    monkeypatch.setattr(line_table, "excess_of", lambda code, cost: 0)
+    monkeypatch.setitem(globals(), "time", made)
+    monkeypatch.setitem(globals(), "burn", made.sleep)
+    return made
+
+
+def exactly(seconds):
+    return pytest.approx(seconds, rel=0, abs=1e-9)
 
 
 class StandInWatch:
@@ -68,7 +104,7 @@ class StandInWatch:
 
 
 @pytest.fixture
-def watch(monkeypatch):
+def watch(monkeypatch, one_cpu):
     try:
         StandInWatch.reset()
     except OSError as error:
@@ -87,14 +123,6 @@ def by_text(function, text):
 
 def total(function):
     return sum(row.seconds for row in function.lines.rows)
-
-
-def warm(*functions):
-    """What a function's events cost is measured when it is called first, which is in nobody's figures."""
-    for function in functions:
-        function(0)
-    for function in functions:
-        function.lines.clear()
 
 
 def burn(seconds):
@@ -128,13 +156,29 @@ def test_time_goes_to_the_line_that_took_it():
     start = time.perf_counter()
     assert load() == 5
     wall = time.perf_counter() - start
-    assert 0.05 <= by_text(load, "sleep(0.05)").seconds < 0.5
-    assert 0.1 <= by_text(load, "burn").seconds < 1
-    assert 0.03 <= by_text(load, "sleep(0.01)").seconds < 0.5
+    # A hair's breadth less where what the event costs is taken off.
+    assert by_text(load, "sleep(0.05)").seconds > 0.049
+    assert by_text(load, "burn").seconds > 0.099
+    assert by_text(load, "sleep(0.01)").seconds > 0.029
     assert by_text(load, "for").hits == 4
     assert by_text(load, "sleep(0.01)").hits == 3
-    assert by_text(load, "for").seconds < 0.02
-    assert 0.8 * wall < total(load) <= wall
+    assert total(load) <= wall
+
+
+def test_time_goes_to_no_other_line(clock):
+    @profile_lines
+    def load():
+        time.sleep(0.05)
+        burn(0.1)
+        for _ in range(3):
+            time.sleep(0.01)
+        return 5
+
+    assert load() == 5
+    assert by_text(load, "sleep(0.05)").seconds == exactly(0.05)
+    assert by_text(load, "burn").seconds == exactly(0.1)
+    assert by_text(load, "sleep(0.01)").seconds == exactly(0.03)
+    assert by_text(load, "for").seconds == by_text(load, "return").seconds == 0
 
 
 def test_calls_add_up_and_clear_begins_anew():
@@ -164,7 +208,26 @@ def test_clear_while_it_runs():
     assert [row.text.strip() for row in load.lines.rows] == ["burn(0.02)"]
 
 
+def test_time_in_the_callbacks_is_not_counted(clock):
+    @profile_lines
+    def inner():
+        for _ in range(1000):
+            pass
+
+    @profile_lines
+    def outer():
+        inner()
+
+    clock.tick_ns = 1000  # from one look to the next, within a callback and between two
+    outer()
+    # One for each of 2001 lines, and some for the way in and out.
+    assert 2001e-6 <= total(inner) <= 2010e-6
+    assert total(inner) <= total(outer) <= total(inner) + 20e-6
+
+
 def test_own_cost_is_not_counted():
+    needs_live("one of seven rounds without a busy program beside it")
+
     def measure():
         @profile_lines
         def inner():
@@ -184,7 +247,7 @@ def test_own_cost_is_not_counted():
     assert any(inner <= 1.2 * outer + 0.002 and outer < 1.5 * inner + 0.01 for inner, outer in rounds), rounds
 
 
-def test_recursion_adds_up_to_wall_time():
+def test_recursion_adds_up_to_wall_time(clock):
     @profile_lines
     def down(depth):
         time.sleep(0.01)
@@ -192,16 +255,13 @@ def test_recursion_adds_up_to_wall_time():
             down(depth - 1)
         time.sleep(0.01)
 
-    warm(down)
-    start = time.perf_counter()
     down(4)
-    wall = time.perf_counter() - start
-    assert 0.8 * wall < total(down) <= wall
-    assert by_text(down, "down(depth - 1)").seconds < 0.02
+    assert total(down) == exactly(0.1) == exactly(clock.perf_counter())
+    assert by_text(down, "down(depth - 1)").seconds == 0
     assert by_text(down, "down(depth - 1)").hits == 4
 
 
-def test_recursion_by_another_name():
+def test_recursion_by_another_name(clock):
     def down(depth):
         time.sleep(0.01)
         if depth:
@@ -209,16 +269,13 @@ def test_recursion_by_another_name():
         time.sleep(0.01)
 
     profiled = profile_lines(down)
-    warm(profiled)
-    start = time.perf_counter()
     profiled(4)
-    wall = time.perf_counter() - start
-    assert 0.8 * wall < total(profiled) <= wall
-    assert by_text(profiled, "down(depth - 1)").seconds < 0.02
+    assert total(profiled) == exactly(0.1) == exactly(clock.perf_counter())
+    assert by_text(profiled, "down(depth - 1)").seconds == 0
     assert [row.hits for row in profiled.lines.rows if "sleep" in row.text] == [5, 5]
 
 
-def test_recursion_by_another_name_left_by_exceptions():
+def test_recursion_by_another_name_left_by_exceptions(clock):
     def down(depth):
         if not depth:
             raise KeyError
@@ -234,12 +291,12 @@ def test_recursion_by_another_name_left_by_exceptions():
     with pytest.raises(KeyError):
         profiled(4)
     assert by_text(profiled, "sleep").hits == 4
-    assert 0.04 <= by_text(profiled, "sleep").seconds < 0.2
-    assert by_text(profiled, "down(depth - 1)").seconds < 0.02
+    assert by_text(profiled, "sleep").seconds == exactly(0.04)
+    assert by_text(profiled, "down(depth - 1)").seconds == 0
     assert all(row.hits for row in profiled.lines.rows)
 
 
-def test_mutual_recursion():
+def test_mutual_recursion(clock):
     @profile_lines
     def even(n):
         time.sleep(0.005)
@@ -250,18 +307,14 @@ def test_mutual_recursion():
         time.sleep(0.005)
         return n != 0 and even(n - 1)
 
-    warm(even, odd)
-    start = time.perf_counter()
     assert even(8)
-    wall = time.perf_counter() - start
     # Each has the time of all its outermost call, so odd lacks what even did before it.
-    assert 0.8 * wall < total(even) <= wall
-    assert 0.5 * wall < total(odd) <= wall
-    # A line holds what it calls of others, but not of its own function: the two sleeps of one round.
-    assert 4 * 0.005 <= by_text(even, "odd(").seconds < 0.7 * wall
+    assert total(even) == exactly(9 * 0.005) and total(odd) == exactly(8 * 0.005)
+    # A line holds what it calls of others, but not of its own function: the sleeps of odd.
+    assert by_text(even, "odd(").seconds == exactly(4 * 0.005)
 
 
-def test_exception_passes_and_its_time_counts():
+def test_exception_passes_and_its_time_counts(clock):
     @profile_lines
     def fail():
         try:
@@ -273,12 +326,12 @@ def test_exception_passes_and_its_time_counts():
     with pytest.raises(ValueError, match="what it says") as caught:
         fail()
     assert caught.traceback[-1].name == "fail"
-    assert 0.03 <= by_text(fail, "raise").seconds < 0.3
-    assert 0.02 <= by_text(fail, "sleep(0.02)").seconds < 0.3
-    assert total(fail) >= 0.06
+    assert by_text(fail, "raise").seconds == exactly(0.03)
+    assert by_text(fail, "sleep(0.02)").seconds == exactly(0.02)
+    assert total(fail) == exactly(0.06)
 
 
-def test_lines_of_others_stay_with_the_line():
+def test_lines_of_others_stay_with_the_line(clock):
     @profile_lines
     def load():
         key = lambda x: burn(0.002) or x  # noqa: E731
@@ -292,12 +345,12 @@ def test_lines_of_others_stay_with_the_line():
     load()
     rows = {row.text.strip(): row for row in load.lines.rows}
     assert "burn(0.02)" not in rows
-    assert 0.02 <= rows["inner()"].seconds < 0.2
-    assert 0.006 <= rows["values = sorted([3, 2, 1], key=key)"].seconds < 0.1
-    assert 0.015 <= rows["return [burn(0.005) for _ in values]"].seconds < 0.2
+    assert rows["inner()"].seconds == exactly(0.02)
+    assert rows["values = sorted([3, 2, 1], key=key)"].seconds == exactly(0.006)
+    assert rows["return [burn(0.005) for _ in values]"].seconds == exactly(0.015)
 
 
-def test_statements_over_lines_and_with():
+def test_statements_over_lines_and_with(clock):
     @profile_lines
     def load():
         with contextlib.suppress(KeyError):
@@ -309,7 +362,7 @@ def test_statements_over_lines_and_with():
         return True
 
     assert load()
-    assert 0.02 <= by_text(load, "sleep").seconds + by_text(load, "max(").seconds < 0.2
+    assert by_text(load, "sleep").seconds + by_text(load, "max(").seconds == exactly(0.02)
     assert by_text(load, "raise").hits == (1 if sys.version_info >= (3, 10) else 2)  # 3.9 comes back to it at the end
     assert by_text(load, "return").hits == 1
 
@@ -462,7 +515,7 @@ def test_generator_inside_another_decorator_is_said():
     assert by_text(other.__wrapped__, "yield").hits == 1
 
 
-def test_generators():
+def test_generators(clock):
     @profile_lines
     def count(stop):
         got = None
@@ -488,7 +541,7 @@ def test_generators():
     assert by_text(count, "yield").hits == 3
     assert by_text(count, "except").hits == 1
     assert by_text(count, "return").hits == 1
-    assert 0.03 <= total(count) < 0.15  # not the 0.2 s that it was suspended
+    assert total(count) == exactly(0.03)  # not the 0.2 s that it was suspended
 
 
 def test_generator_closed_and_dropped():
@@ -514,7 +567,7 @@ def test_generator_closed_and_dropped():
     forever()  # never started
 
 
-def test_generators_delegate_and_interleave():
+def test_generators_delegate_and_interleave(clock):
     def sub():
         time.sleep(0.01)
         return (yield 1) + (yield 2)
@@ -533,10 +586,10 @@ def test_generators_delegate_and_interleave():
         results.append(stop.value.value)
     assert results == [25, 15]
     assert by_text(outer, "yield from").hits == 2
-    assert 0.02 <= by_text(outer, "yield from").seconds < 0.2
+    assert by_text(outer, "yield from").seconds == exactly(0.02)
 
 
-def test_coroutines_interleave():
+def test_coroutines_interleave(clock):
     @profile_lines
     async def work(name, results):
         time.sleep(0.01)
@@ -552,13 +605,13 @@ def test_coroutines_interleave():
     assert inspect.iscoroutinefunction(work) and asyncio.iscoroutinefunction(work)
     returned, results = asyncio.run(main())
     assert returned == [0, 1, 2, 3] and sorted(results) == returned
-    assert 4 * 0.01 <= by_text(work, "time.sleep(0.01)").seconds < 0.3
-    assert 4 * 0.02 <= by_text(work, "time.sleep(0.02)").seconds < 0.5
+    assert by_text(work, "time.sleep(0.01)").seconds == exactly(4 * 0.01)
+    assert by_text(work, "time.sleep(0.02)").seconds == exactly(4 * 0.02)
     assert by_text(work, "await").hits == 4
-    assert by_text(work, "await").seconds < 0.05  # suspended, not running
+    assert by_text(work, "await").seconds == 0  # suspended, while the others run
 
 
-def test_coroutine_cancelled_and_awaited_generator():
+def test_coroutine_cancelled_and_awaited_generator(clock):
     @profile_lines
     async def wait():
         try:
@@ -583,7 +636,7 @@ def test_coroutine_cancelled_and_awaited_generator():
 
     assert asyncio.run(main()) == 3
     assert by_text(wait, "raise").hits == 1
-    assert by_text(wait, "time.sleep").seconds >= 0.01
+    assert by_text(wait, "time.sleep").seconds == exactly(0.01)
     assert by_text(old, "return").hits == 1
 
 
@@ -661,6 +714,7 @@ def test_threads():
         for _ in range(100):
             pass
 
+    begin = time.perf_counter()
     threads = [threading.Thread(target=load, args=(0.05,)) for _ in range(6)]
     for thread in threads:
         thread.start()
@@ -668,7 +722,7 @@ def test_threads():
         thread.join()
     load(0)
     assert by_text(load, "sleep").hits == 7
-    assert 6 * 0.05 <= by_text(load, "sleep").seconds < 3
+    assert 6 * 0.049 <= by_text(load, "sleep").seconds < 7 * (time.perf_counter() - begin)
     assert by_text(load, "pass").hits == 700
     assert len(load.lines._recorder.parts) == 1  # those of dead threads are added up
 
@@ -931,17 +985,17 @@ def test_memory_of_a_line(watch):
         del keep
 
     load()
-    assert 63.5 * MIB < by_text(load, "keep =").increment_bytes < 66 * MIB
-    assert abs(by_text(load, "len(").increment_bytes) < 2 * MIB
-    assert -66 * MIB < by_text(load, "del").increment_bytes < -63.5 * MIB
+    assert 63.5 * MIB - RSS_SLACK < by_text(load, "keep =").increment_bytes < 66 * MIB + RSS_SLACK
+    assert abs(by_text(load, "len(").increment_bytes) < 2 * MIB + RSS_SLACK
+    assert -66 * MIB - RSS_SLACK < by_text(load, "del").increment_bytes < -63.5 * MIB + RSS_SLACK
     base = by_text(load, "@profile_memory")
     assert base.increment_bytes == base.rss_bytes and base.hits == 1
-    assert 63 * MIB < by_text(load, "keep =").rss_bytes - base.rss_bytes < 66 * MIB
+    assert 63 * MIB - RSS_SLACK < by_text(load, "keep =").rss_bytes - base.rss_bytes < 66 * MIB + RSS_SLACK
     # Allocated and freed in one line: 64 MiB stand, and 96 MiB come and go.
     peak = by_text(load, "len(").peak_bytes - by_text(load, "len(").rss_bytes
-    assert 95.5 * MIB < peak < 98 * MIB
+    assert 95.5 * MIB - RSS_SLACK < peak < 98 * MIB + RSS_SLACK
     load()
-    assert 127 * MIB < by_text(load, "keep =").increment_bytes < 131 * MIB
+    assert 127 * MIB - 2 * RSS_SLACK < by_text(load, "keep =").increment_bytes < 131 * MIB + 2 * RSS_SLACK
     assert by_text(load, "keep =").hits == 2
 
 
@@ -955,10 +1009,10 @@ def test_memory_peak_of_what_a_line_calls(watch):
 
     down(2)
     row = by_text(down, "down(depth - 1)")
-    assert row.peak_bytes - row.rss_bytes > 63 * MIB
-    assert abs(row.increment_bytes) < 2 * MIB
+    assert row.peak_bytes - row.rss_bytes > 63 * MIB - RSS_SLACK
+    assert abs(row.increment_bytes) < 2 * MIB + RSS_SLACK
     row = by_text(down, "if depth")
-    assert row.peak_bytes - row.rss_bytes < 8 * MIB
+    assert row.peak_bytes - row.rss_bytes < 8 * MIB + RSS_SLACK
 
 
 def test_memory_of_a_generator(watch):
@@ -971,15 +1025,15 @@ def test_memory_of_a_generator(watch):
 
     kept = [len(b"z" * (200 * MIB)) for _ in blocks()]
     assert len(kept) == 2
-    assert 127 * MIB < by_text(blocks, "block = ").increment_bytes < 131 * MIB
+    assert 127 * MIB - 2 * RSS_SLACK < by_text(blocks, "block = ").increment_bytes < 131 * MIB + 2 * RSS_SLACK
     # What others did meanwhile is not its own.
-    assert abs(by_text(blocks, "yield").increment_bytes) < 2 * MIB
+    assert abs(by_text(blocks, "yield").increment_bytes) < 2 * MIB + 2 * RSS_SLACK
     row = by_text(blocks, "yield")
-    assert row.peak_bytes - row.rss_bytes < 8 * MIB
+    assert row.peak_bytes - row.rss_bytes < 8 * MIB + RSS_SLACK
     assert by_text(blocks, "@profile_memory").hits == 1
 
 
-def test_memory_without_a_watch(monkeypatch):
+def test_memory_without_a_watch(monkeypatch, one_cpu):
     class NoWatch:
         def __init__(self, metric):
             raise RuntimeError("64 watches are open")
@@ -994,7 +1048,7 @@ def test_memory_without_a_watch(monkeypatch):
     load()
     row = by_text(load, "keep =")
     assert row.peak_bytes is None
-    assert 63 * MIB < row.increment_bytes < 66 * MIB
+    assert 63 * MIB - RSS_SLACK < row.increment_bytes < 66 * MIB + RSS_SLACK
     text = str(load.lines)
     assert "No Peak: 64 watches are open" in text
     assert re.search(r"^Line #    Mem usage    Increment  Occurrences   Line Contents$", text, re.M)
@@ -1011,25 +1065,30 @@ def test_memory_watch_that_fails_later(watch, monkeypatch):
     assert "No Peak: division by zero" in str(load.lines)
 
 
-def test_time_and_memory_together(watch):
+def test_time_and_memory_together(watch, clock, monkeypatch):
+    look = StandInWatch.lap_rss
+
+    def long_look(self):
+        time.sleep(0.001)
+        return look(self)
+    monkeypatch.setattr(StandInWatch, "lap_rss", long_look)
+
     @profile_lines
     @profile_memory
     def load():
         for _ in range(2000):
             pass
 
-    start = time.perf_counter()
     load()
-    wall = time.perf_counter() - start
     assert by_text(load, "pass").hits == by_text(load.__wrapped__, "pass").hits == 2000
-    # Reading memory takes far longer than the lines, and is not in their time.
-    assert total(load) < 0.4 * wall
+    # Reading memory takes time, and is not in that of the lines.
+    assert clock.perf_counter() >= 4 and total(load) == 0
 
 
 # Tables
 
 
-def test_time_table():
+def test_time_table(clock):
     @profile_lines
     def load():
         time.sleep(0.01)
@@ -1048,7 +1107,7 @@ def test_time_table():
     assert [row[0] for row in rows] == list(range(int(head[4]), int(head[4]) + 5))
     hits, ticks, per_hit, share, content = rows[2][1:]
     assert content == "        time.sleep(0.01)" and hits == 2
-    assert 20e3 <= ticks < 200e3 and per_hit == pytest.approx(ticks / 2, abs=0.1, rel=0.01) and 90 < share <= 100
+    assert (ticks, per_hit, share) == (20e3, 10e3, 100)
     assert rows[3] == (rows[3][0], None, None, None, None, "")
     assert sum(row[2] or 0 for row in rows) * 1e-6 == pytest.approx(float(head[1]), rel=0.01)
 
@@ -1085,7 +1144,7 @@ def test_memory_table(watch):
     rows = parse_memory(text)
     assert len(rows) == 2
     assert all(len(row[1].split(".")[1]) == 3 for row in rows)
-    assert float(rows[1][3]) - float(rows[1][1]) > 63
+    assert float(rows[1][3]) - float(rows[1][1]) > 63 - RSS_SLACK / MIB
     assert rows[1][4:] == ("1", "        return len(b\"x\" * (64 * MIB))")
 
 
@@ -1350,6 +1409,7 @@ def compare_with_line_profiler(ours, profiler):
 
 
 def test_as_line_profiler(backend):
+    needs_live("one of three runs without a busy program beside it")
     line_profiler = pytest.importorskip("line_profiler", reason="line_profiler is not installed")
     if HAS_MONITORING and backend == "settrace":
         pytest.skip("line_profiler uses sys.monitoring too, which counts inlined comprehensions otherwise")

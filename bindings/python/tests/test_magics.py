@@ -102,10 +102,11 @@ def test_every_cell(shell, capsys):
     run(shell, "x = bytearray(50 << 20)\nx[::4096] = bytes(len(x[::4096]))\nprint('mine')")
     output = capsys.readouterr().out
     assert "mine" in output and "resmon: wall " in output and "peak RSS" in output
-    run(shell, "del x\nsum(range(3_000_000))")
+    run(shell, "del x\nimport time\nx = time.process_time() + 0.02\nwhile time.process_time() < x: pass")
     run(shell, "1 / 0")
     run(shell, "pass")
-    run(shell, "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(10_000_000))'])")
+    child = "import time\\nwhile time.process_time() < 0.1: pass"
+    run(shell, f"import subprocess, sys; subprocess.run([sys.executable, '-c', '{child}'])")
     cells = run(shell, "%resmon table").result
     assert [cell.error for cell in cells][:5] == ["", "", "ZeroDivisionError", "", ""]
     first, second, _, nothing, parent = cells[0:5]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """resmon.report(): what a browser makes of the HTML, what is in the PDF, and what is left when writing fails."""
 import base64
+import calendar
 import contextlib
 import errno
 import json
@@ -16,6 +17,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from conftest import PATIENCE_S, needs_live
 
 import resmon
 from resmon import charts, report_html, report_tables, reports
@@ -43,7 +45,8 @@ def work(seconds):
 def run(tmp_path_factory):
     """A second of this process: nested scopes one by one, tags, a file."""
     directory = tmp_path_factory.mktemp("run")
-    with resmon.Monitor(interval=0.02, scopes="wall+cpu+rss+io", name="train.py", carbon="FR", events=256) as monitor:
+    with resmon.Monitor(interval=0.02, scopes="wall+cpu+rss+io", name="train.py", carbon="FR", events=256,
+                        rows=8192) as monitor:  # none of them is merged, on a slow machine neither
         with resmon.scope("train"):
             for _ in range(3):
                 with resmon.scope("epoch"):
@@ -65,8 +68,8 @@ def on_host(run, name, later_s=0):
     def change(document):
         document["machine"]["host_name"] = name
         whole, fraction = document["run"]["start"][:-1].split(".")
-        at = time.mktime(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + later_s
-        document["run"]["start"] = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(at)) + f".{fraction}Z"
+        at = calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + later_s
+        document["run"]["start"] = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at)) + f".{fraction}Z"
     return changed(run, change)
 
 
@@ -100,6 +103,7 @@ def written(runs, directory, name="report.html", **options):
 
 @pytest.fixture(scope="module")
 def page():
+    needs_live("a browser that starts and draws on this host")
     try:
         with chromium.browser() as found:
             found.command("POST", "goog/cdp/execute", {
@@ -133,7 +137,7 @@ def opened(page, path, width=1280, scheme="light"):
         if page.run("""const at = scrollY; scrollBy(0, 900); return at === scrollY"""):
             break
         time.sleep(0.05)
-    chromium.wait_for(lambda: page.run(UNDRAWN) == 0, 10)
+    chromium.wait_for(lambda: page.run(UNDRAWN) == 0, PATIENCE_S)
     page.run("scrollTo(0, 0)")
     return page
 
@@ -189,7 +193,11 @@ def drag(page, box, start, end):
     mouse(page, "Moved", left + width * (start + end) / 2, y, button="left", buttons=1)
     mouse(page, "Moved", left + width * end, y, button="left", buttons=1)
     mouse(page, "Released", left + width * end, y, button="left", clickCount=1)
-    time.sleep(0.2)
+
+
+def waits(page, script, condition):
+    """Whether what a script gives becomes so: the browser handles events and draws when it comes to it."""
+    return bool(chromium.wait_for(lambda: condition(page.run(script)), PATIENCE_S))
 
 
 def test_one_run(run, tmp_path, page):
@@ -209,44 +217,41 @@ def test_zoom_is_of_all_charts(run, tmp_path, page):
     opened(page, written(run, tmp_path))
     before = page.run(CANVASES)
     drag(page, box_of(page, "#c0-cpu"), 0.3, 0.6)
-    zoomed = page.run(CANVASES)
-    assert len(before) == len(zoomed) and all(a != b for a, b in zip(before, zoomed))
-    assert page.run("return document.querySelector('.reset').hidden") is False
+    assert waits(page, CANVASES, lambda zoomed: len(before) == len(zoomed) and all(a != b for a, b in zip(before, zoomed)))
+    assert waits(page, "return document.querySelector('.reset').hidden", lambda hidden: hidden is False)
     left, top, width, height = box_of(page, "#c0-read")
     for count in (1, 2):
         mouse(page, "Pressed", left + width / 2, top + 20, button="left", clickCount=count)
         mouse(page, "Released", left + width / 2, top + 20, button="left", clickCount=count)
-    time.sleep(0.2)
-    assert page.run("return document.querySelector('.reset').hidden") is True
-    assert page.run(CANVASES) == before
+    assert waits(page, "return document.querySelector('.reset').hidden", lambda hidden: hidden is True)
+    assert waits(page, CANVASES, lambda drawn: drawn == before)
     check_clean(page)
 
 
 def test_values_at_the_cursor_in_all_charts(run, tmp_path, page):
     opened(page, written(run, tmp_path))
-    said = page.run("return document.querySelector('#c0-memory + .keys .now').textContent")
+    shown = "return document.querySelector('#c0-memory + .keys .now').textContent"
+    said = page.run(shown)
     assert re.match(r"mean [\d.]+ [KMG]iB, max ", said)
     left, top, width, height = box_of(page, "#c0-cpu")
     mouse(page, "Moved", left + width / 2 - 4, top + height / 2)
     mouse(page, "Moved", left + width / 2, top + height / 2)
-    time.sleep(0.2)
-    assert re.fullmatch(r"[\d.]+ [KMG]iB", page.run("return document.querySelector('#c0-memory + .keys .now').textContent"))
-    assert "UTC" in page.run("return document.querySelector('figcaption .at').textContent")
+    assert waits(page, shown, lambda text: re.fullmatch(r"[\d.]+ [KMG]iB", text))
+    assert waits(page, "return document.querySelector('figcaption .at').textContent", lambda text: "UTC" in text)
     mouse(page, "Moved", left + width / 2, top - 150)
-    time.sleep(0.2)
-    assert page.run("return document.querySelector('#c0-memory + .keys .now').textContent") == said
+    assert waits(page, shown, lambda text: text == said)
 
 
 def test_a_name_hides_its_line(run, tmp_path, page):
     opened(page, written(run, tmp_path))
-    before = page.run("return document.querySelector('#c0-cpu canvas').toDataURL()")
+    drawn = "return document.querySelector('#c0-cpu canvas').toDataURL()"
+    before = page.run(drawn)
     page.run("document.querySelector('#c0-cpu + .keys .key').click()")
-    time.sleep(0.2)
-    assert page.run("return document.querySelector('#c0-cpu + .keys .key').getAttribute('aria-pressed')") == "false"
-    assert page.run("return document.querySelector('#c0-cpu canvas').toDataURL()") != before
+    assert waits(page, "return document.querySelector('#c0-cpu + .keys .key').getAttribute('aria-pressed')",
+                 lambda pressed: pressed == "false")
+    assert waits(page, drawn, lambda now: now != before)
     page.run("document.querySelector('#c0-cpu + .keys .key').click()")
-    time.sleep(0.2)
-    assert page.run("return document.querySelector('#c0-cpu canvas').toDataURL()") == before
+    assert waits(page, drawn, lambda now: now == before)
 
 
 @pytest.mark.parametrize("width", [1400, 800, 400])
@@ -345,8 +350,7 @@ def test_scopes_of_all_runs_stand_beside_each_other(run, tmp_path):
     many = report_tables.scope_runs_table([timed(run, {name: i * 1e9}) for i in range(1, 12)], [f"n{i}" for i in range(1, 12)])
     row = next(row for row in many.rows if row[0] == name)
     assert row[1:4] == ["1.000 s", "6.000 s", "11.00 s"] and "n1" in row[4] and "n11" in row[4]
-    for kind in ("html", "pdf"):
-        assert written([one, other], tmp_path, f"report.{kind}").stat().st_size > 10000
+    assert written([one, other], tmp_path).stat().st_size > 10000
 
 
 def test_long_names_leave_their_columns_in_sight(run, tmp_path, page):
@@ -372,13 +376,12 @@ def test_runs_to_compare_are_open_and_not_added_up(run, tmp_path, page):
 def test_clock_or_start(run, tmp_path, page):
     runs = [on_host(run, "node1"), changed(on_host(run, "node2"), later)]
     opened(page, written(runs, tmp_path))
-    by_clock = page.run("return document.querySelector('#c-cpu canvas').toDataURL()")
+    drawn = "return document.querySelector('#c-cpu canvas').toDataURL()"
+    by_clock = page.run(drawn)
     page.run("document.querySelector('[data-align=start]').click()")
-    time.sleep(0.3)
-    assert page.run("return document.querySelector('#c-cpu canvas').toDataURL()") != by_clock
+    assert waits(page, drawn, lambda now: now != by_clock)
     page.run("document.querySelector('[data-align=clock]').click()")
-    time.sleep(0.3)
-    assert page.run("return document.querySelector('#c-cpu canvas').toDataURL()") == by_clock
+    assert waits(page, drawn, lambda now: now == by_clock)
     check_clean(page)
 
 
@@ -388,8 +391,8 @@ def later(document):
     if number < 10**9:
         document["run"]["start"] = f"{whole}.{number:09d}Z"
     else:
-        at = time.mktime(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + 1
-        document["run"]["start"] = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(at)) + f".{number - 10**9:09d}Z"
+        at = calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + 1
+        document["run"]["start"] = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at)) + f".{number - 10**9:09d}Z"
 
 
 # ---- all kinds of runs ----------------------------------------------------------------------------
@@ -443,11 +446,11 @@ def test_a_run_that_was_killed(tmp_path, page):
         import resmon, time
         monitor = resmon.Monitor(interval=0.02, record={str(record)!r}).start()
         with resmon.scope("never left"):
+            monitor.sample_now()
             print("on", flush=True)
             time.sleep(60)"""
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        time.sleep(0.3)
         process.send_signal(signal.SIGKILL)
     opened(page, written(record, tmp_path))
     assert page.run("return document.querySelector('.state').textContent") == "interrupted"
@@ -455,8 +458,22 @@ def test_a_run_that_was_killed(tmp_path, page):
     check_clean(page)
 
 
+def with_a_disk(document):
+    """The same disk, whatever disks this host has."""
+    parts = document["columns"], document["series"]["columns"], document["summary"]["columns"]
+    names = [column["metric"] for column in document["columns"]]
+    for index in reversed([index for index, name in enumerate(names) if name.startswith("node.disk.")]):
+        for part in parts:
+            del part[index]
+    for index, column in enumerate(list(document["columns"])):
+        if column["metric"] in ("proc.io.read_bytes", "proc.io.write_bytes"):
+            name = column["metric"].replace("proc.io", "node.disk")
+            for part, more in zip(parts, ({"metric": name, "level": "node", "source": "node_disk"}, {}, {})):
+                part.append({**part[index], **more})
+
+
 def test_what_is_missing_says_why(run, tmp_path):
-    lost = ("proc.io", "tree.io")
+    run, lost = changed(run, with_a_disk), ("proc.io", "tree.io")
 
     def lose(document):
         for index, column in enumerate(document["columns"]):
@@ -535,14 +552,21 @@ def test_a_summary_knows_its_names(run):
     assert run.summary.get("no.such") is None and run.summary.get("proc.mem.rss").n > 0
 
 
-def test_size_and_time(long_run, tmp_path):
+def test_time(long_run, tmp_path):
+    needs_live("a report to take less than 0.4 s of CPU time")
     best = math.inf
     for _ in range(5):
         begin = time.process_time()
-        path = written(long_run, tmp_path)
+        written(long_run, tmp_path)
         best = min(best, time.process_time() - begin)
-    print(f"400 rows: {best * 1000:.0f} ms, {path.stat().st_size / 1e3:.0f} kB")
-    assert best < 0.4 and path.stat().st_size < 1e6
+    print(f"400 rows: {best * 1000:.0f} ms")
+    assert best < 0.4
+
+
+def test_size(long_run, tmp_path):
+    size = written(long_run, tmp_path).stat().st_size
+    print(f"400 rows: {size / 1e3:.0f} kB")
+    assert size < 1e6
     nodes = [on_host(long_run, f"node{i}") for i in range(4)] * 16
     begin = time.process_time()
     size = written(nodes, tmp_path).stat().st_size
@@ -574,6 +598,8 @@ def test_pdf(run, tmp_path):
     assert 3 <= len(pages) <= 6 and all(len(page) > 400 for page in pages)
     several = pages_of(written([on_host(run, f"n{i}") for i in range(3)], tmp_path, "report.pdf"))
     assert len(several) > 3 * 2 and all(len(page) > 400 for page in several)
+    two = [timed(run, {run.scopes[0].name: seconds * 1e9}) for seconds in (2, 3)]
+    assert written(two, tmp_path, "two.pdf").stat().st_size > 10000
 
 
 def test_pdf_of_odd_runs(run, tmp_path):
@@ -643,10 +669,14 @@ def test_no_such_directory(run, tmp_path):
         resmon.report(run, tmp_path / "file" / "report.html")
 
 
-def test_no_permission(run, tmp_path):
-    directory = Path("/sys/kernel") if os.geteuid() == 0 else tmp_path / "closed"
-    if os.geteuid() != 0:
-        directory.mkdir(mode=0o500)
+def test_no_permission(run, tmp_path, monkeypatch):
+    directory = tmp_path / "closed"
+    directory.mkdir(mode=0o500)
+    if os.geteuid() == 0:  # who may write everywhere
+
+        def refuse(*_):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        monkeypatch.setattr(reports.os, "open", refuse)
     with pytest.raises(AccessError, match="report.html"):
         resmon.report(run, directory / "report.html")
 

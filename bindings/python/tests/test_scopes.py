@@ -6,10 +6,12 @@ import functools
 import inspect
 import io
 import logging
+import re
 import subprocess
 import sys
 import threading
 import time
+import types
 import warnings
 
 import pytest
@@ -76,6 +78,7 @@ def test_meters(monitor):
 
 
 def test_cpu_of_threads_and_children():
+    process, here = time.process_time(), time.thread_time()
     with resmon.Monitor(scopes="pcpu+cpu") as monitor:
         with resmon.scope("fit"):
             threads = [threading.Thread(target=burn, args=(0.05,)) for _ in range(2)]
@@ -84,8 +87,11 @@ def test_cpu_of_threads_and_children():
             for thread in threads:
                 thread.join()
             subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.2: pass"], check=True)
+    process, here = time.process_time() - process, time.thread_time() - here
     scope = monitor.scopes["fit"]
-    assert scope.pcpu_s >= 0.3 and 0.1 <= scope.pcpu_process_s < 0.3 and scope.cpu_s < 0.1
+    # Of this process nothing that it did not use itself, of this thread nothing that others used.
+    assert scope.pcpu_s >= 0.3 and scope.pcpu_s - scope.pcpu_process_s >= 0.199
+    assert 0.1 <= scope.pcpu_process_s <= process + 0.001 and scope.cpu_s <= here + 0.001
     assert scope.pcpu_calls == 1 and scope.pcpu_s.low == scope.pcpu_s == scope.pcpu_s.high
     columns = monitor.scopes.table()[0]
     assert columns.index("CPU") + 1 == columns.index("thread CPU")
@@ -678,23 +684,35 @@ def test_timer_figures(lines):
         burn(0.05)
     phase()
     found = phase.last
-    assert found.seconds >= 0.05 and found.running_seconds == pytest.approx(found.seconds, rel=0.2)
+    assert 0.05 <= found.running_seconds <= found.seconds
     assert found.peak_bytes != found.peak_bytes and not found.is_exact
     assert lines == [f"test_timer_figures.<locals>.phase finished in {found.seconds:.4f} s".replace(
         "test_timer_figures.<locals>.", "")]
 
 
 def test_timer_of_a_function_that_waits(lines):
+    @types.coroutine
+    def suspended():
+        yield
+
     @resmon.timer("waits", log=lines)
     async def phase():
-        await asyncio.sleep(0.05)
-        await asyncio.sleep(0.05)
-    asyncio.run(phase())
+        await suspended()
+        await suspended()
+    made, ran = phase(), 0.0
+    for stretch in range(3):
+        if stretch:
+            time.sleep(0.05)
+        begin = time.perf_counter()
+        with contextlib.suppress(StopIteration):
+            made.send(None)
+        ran += time.perf_counter() - begin
     found = phase.last
-    assert found.seconds >= 0.1 and found.running_seconds < found.seconds / 2
+    assert 0 < found.running_seconds <= ran and found.seconds >= found.running_seconds + 0.1
     assert "(ran " in lines[0] and "3 stretches" in lines[0]
 
 
+@pytest.mark.usefixtures("one_cpu")
 def test_peak_figures(lines):
     with resmon.peak_rss("block", log=lines) as found:
         touched(50).close()
@@ -745,7 +763,7 @@ def test_log_start_finish_lines(lines):
     assert "Thing.fit(" in lines[0] and lines[0].endswith(" started.")
     assert "frame(1000, 5)" in lines[0] and "list(1000)" in lines[0] and "<Untold>" in lines[0] and "depth=3" in lines[0]
     assert "that is cut" not in lines[0]
-    assert " finished in 0.0" in lines[1] and lines[1].endswith(" seconds.")
+    assert re.search(r" finished in \d+\.\d\d seconds\.$", lines[1])
     with pytest.raises(KeyError):
         Thing().fit(fail=True)
     assert "raised KeyError after" in lines[3] and len(lines) == 4

@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from conftest import MIB, burn, threads, touched
+from conftest import MIB, PATIENCE_S, RSS_SLACK, burn, needs_live, threads, touched
 
 import resmon
 
@@ -21,6 +21,7 @@ SLOW = 3600
 @pytest.fixture
 def psutil():
     """The other witness."""
+    needs_live("what psutil says of this host")
     return pytest.importorskip("psutil", reason="psutil, the other witness, is not installed")
 
 
@@ -54,15 +55,25 @@ def test_cpu_time(psutil):
 
 def test_cpu_percent_is_time_over_time():
     """100 is one CPU; over the run, percent is CPU time by wall time."""
+    def clocks():
+        return time.process_time(), time.perf_counter()
+    outer = clocks()
     with resmon.Monitor(SLOW) as monitor:
-        cpu, wall = time.process_time(), time.perf_counter()
+        inner = clocks()
         burn(0.3)
+        inner = [now - then for now, then in zip(clocks(), inner)]
+        used = time.process_time()
         monitor.sample_now()
-        busy = (time.process_time() - cpu) / (time.perf_counter() - wall) * 100
+        outer = [now - then for now, then in zip(clocks(), outer)]
         time.sleep(0.2)
+    used = time.process_time() - used
     one = monitor.summary["proc.cpu.percent"]
     assert one.mean == pytest.approx(monitor.summary["proc.cpu.time"].last / monitor.info.duration_s * 100, rel=0.02)
-    assert one.max == pytest.approx(busy, rel=0.1) and 0 <= one.min < 10
+    # Both clocks are read between ours; the kernel may round the CPU time to ticks.
+    _, busy, idle = monitor.series("proc.cpu.percent", "last")
+    assert (inner[0] - 0.02) / outer[1] * 100 <= busy <= (outer[0] + 0.02) / inner[1] * 100
+    assert 0 <= idle <= (used + 0.02) / 0.2 * 100
+    assert (one.min, one.max) == (min(busy, idle), max(busy, idle))
 
 
 def test_threads_count(psutil):
@@ -98,17 +109,18 @@ def test_memory(psutil):
     assert monitor.series("proc.mem.shared", "last")[1] == pytest.approx(during.shared, abs=bound)
 
 
+@pytest.mark.usefixtures("one_cpu")
 def test_peak_between_samples():
     """A peak that no sample sees: the kernel's mark has it where it rose, and a scope in any case."""
     with resmon.Monitor(SLOW, scopes="rss") as monitor:
         with resmon.scope("spike"):
             touched(300).close()
     scope, sampled = monitor.scopes["spike"], monitor.summary["proc.mem.rss"].max
-    assert scope.rss_peak_bytes - sampled == pytest.approx(300 * MIB, abs=8 * MIB)
-    assert monitor.headline["rss_peak_bytes"] == pytest.approx(scope.rss_peak_bytes, abs=8 * MIB)
+    assert scope.rss_peak_bytes - sampled == pytest.approx(300 * MIB, abs=8 * MIB + RSS_SLACK)
+    assert monitor.headline["rss_peak_bytes"] == pytest.approx(scope.rss_peak_bytes, abs=8 * MIB + RSS_SLACK)
     mark = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     if scope.rss_provenance == "measured":
-        assert scope.rss_peak_bytes <= mark + MIB
+        assert scope.rss_peak_bytes <= mark + MIB + RSS_SLACK
 
 
 def test_bytes_written_and_read(psutil, tmp_path):
@@ -170,14 +182,17 @@ def test_memory_of_the_machine(psutil):
 
 
 def test_cpus_of_the_machine(psutil):
+    outer = psutil.cpu_times()
     with resmon.Monitor(SLOW) as monitor:
-        before = psutil.cpu_times()
+        inner = psutil.cpu_times()
         burn(0.5)
-        after = psutil.cpu_times()
+        inner = [now - then for now, then in zip(psutil.cpu_times(), inner)]
+    outer = [now - then for now, then in zip(psutil.cpu_times(), outer)]
     assert monitor.facts["machine"]["cpus"] == psutil.cpu_count()
     assert monitor.summary["node.cpu.online"].last == psutil.cpu_count()
-    assert monitor.summary["node.cpu.user"].last == pytest.approx(after.user - before.user, abs=0.15)
-    assert monitor.summary["node.cpu.idle"].last == pytest.approx(after.idle - before.idle, abs=0.25)
+    tick = 0.02
+    for field, name in ((0, "user"), (3, "idle")):
+        assert inner[field] - tick <= monitor.summary["node.cpu." + name].last <= outer[field] + tick, name
     assert 100 / psutil.cpu_count() * 0.7 <= monitor.summary["node.cpu.percent"].max <= 100.1
 
 
@@ -248,7 +263,7 @@ def test_children_that_lived_between_two_samples():
     """The kernel tells a parent what its children used."""
     with resmon.Monitor(SLOW) as monitor:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-c", "sum(range(20_000_000))"], check=True)
+        subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.2: pass"], check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     found = monitor.summary["tree.cpu.time"].last - monitor.summary["proc.cpu.time"].last
@@ -271,14 +286,18 @@ def test_watch_against_the_clocks(psutil):
 
 def test_scope_against_the_clocks(monitor):
     cpu, wall = time.thread_time(), time.perf_counter()
+    inside = [0.0, 0.0]
     for _ in range(10):
         with resmon.scope("work"):
+            begin = time.thread_time(), time.perf_counter()
             burn(0.01)
             time.sleep(0.005)
+            end = time.thread_time(), time.perf_counter()
+            inside = [one + now - then for one, now, then in zip(inside, end, begin)]
     cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
     scope = monitor.scopes["work"]
-    assert scope.calls == 10 and scope.wall_s == pytest.approx(wall, rel=0.05)
-    assert scope.cpu_s == pytest.approx(cpu, rel=0.1)
+    assert scope.calls == 10 and inside[1] <= scope.wall_s <= wall
+    assert inside[0] - 0.001 <= scope.cpu_s <= cpu + 0.001
     assert scope.wall_min_s >= 0.015 and scope.wall_min_s <= scope.wall_s / 10 <= scope.wall_max_s
 
 
@@ -289,9 +308,11 @@ def test_info_against_the_clock():
         time.sleep(0.3)
     wall = time.perf_counter() - wall
     info = monitor.info
-    assert info.start.timestamp() == pytest.approx(start, abs=0.5)
+    assert start - 0.5 <= info.start.timestamp() <= start + wall + 0.5
     assert 0.3 <= info.duration_s <= wall
-    assert info.samples <= 32 and info.sampler_cpu_s < wall and info.sampler_wall_s < wall
+    # One for each interval that is over, the first and the last.
+    assert 2 <= info.samples <= info.duration_s / 0.01 + 2
+    assert info.sampler_cpu_s < wall and info.sampler_wall_s < wall
 
 
 def test_times_of_tags(monitor):
@@ -309,23 +330,47 @@ def test_times_of_tags(monitor):
 # ---- Python's lock ----------------------------------------------------------------------------------
 
 
-def _sort():
-    return sorted(_NUMBERS)
+class _Sort:
+    """A longer list each time."""
 
-
-def _match():
-    return re.match(r"(a+)+$", "a" * 24 + "b")
-
-
-_NUMBERS = []
-
-
-@pytest.mark.parametrize("hold", [_sort, _match], ids=["sort", "regex"])
-def test_sampling_goes_on_while_python_holds_its_lock(hold):
-    """A call into C that lasts: no thread of Python gets a turn, and every sample is taken."""
-    if not _NUMBERS:
+    def __init__(self):
         chance = random.Random(1)
-        _NUMBERS.extend(chance.random() for _ in range(1_000_000))
+        few = [chance.random() for _ in range(1000)]  # a list of pointers to few numbers takes less memory
+        self._numbers = chance.choices(few, k=250_000)
+
+    def __call__(self):
+        sorted(self._numbers)
+
+    def longer(self):
+        self._numbers += self._numbers
+
+
+class _Match:
+    """It takes twice as long with each letter more."""
+
+    def __init__(self):
+        self._letters = 20
+
+    def __call__(self):
+        re.match(r"(a+)+$", "a" * self._letters + "b")
+
+    def longer(self):
+        self._letters += 1
+
+
+def long_call(kind):
+    """One that takes half a second of CPU time on this machine."""
+    call, used = kind(), 0
+    while used < 0.5:
+        call.longer()
+        begin = time.thread_time()
+        call()
+        used = time.thread_time() - begin
+    return call
+
+
+def sampled_while(hold):
+    """How long a call has held Python's lock, and how many samples were taken meanwhile."""
     done, turns = threading.Event(), []
 
     def witness():
@@ -345,11 +390,28 @@ def test_sampling_goes_on_while_python_holds_its_lock(hold):
         # From the last turn before the call to the first one after it, whatever else the machine does.
         moments = [begin, *(turn for turn in turns if begin < turn < end), end]
         begin, end = max(zip(moments, moments[1:]), key=lambda pair: pair[1] - pair[0])
-    held = end - begin
-    samples = [at for at in monitor.times if begin - origin <= at <= end - origin]
+    return end - begin, sum(begin - origin <= at <= end - origin for at in monitor.times)
+
+
+@pytest.mark.parametrize("kind", [_Sort, _Match], ids=["sort", "regex"])
+def test_sampling_goes_on_while_python_holds_its_lock(kind):
+    """A call into C that lasts: no thread of Python gets a turn, and samples are taken."""
+    hold = long_call(kind)
+    held, samples = sampled_while(hold)
     assert held > 0.2, "too short to show anything, or the lock was not held"
-    # At 0.01 s; half of them on a machine that is busy with others.
-    assert len(samples) >= held / 0.01 / 2
+    # If they needed the lock, there would be one at most at either end, however long it is held.
+    patience = time.monotonic() + PATIENCE_S
+    while samples < 5 and time.monotonic() < patience:
+        hold.longer()
+        held, samples = sampled_while(hold)
+    assert samples >= 5, f"in {held} s"
+
+
+@pytest.mark.parametrize("kind", [_Sort, _Match], ids=["sort", "regex"])
+def test_all_samples_are_taken_while_python_holds_its_lock(kind):
+    needs_live("half of the samples to come at their time")
+    held, samples = sampled_while(long_call(kind))
+    assert samples >= held / 0.01 / 2
 
 
 def test_stop_lets_go_of_the_lock():

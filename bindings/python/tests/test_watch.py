@@ -5,6 +5,7 @@ import gc
 import os
 import pickle
 import threading
+import time
 
 import pytest
 from conftest import MIB, burn, open_descriptors, touched
@@ -33,21 +34,24 @@ def test_only_what_was_asked_for():
         assert found == known
 
 
+@pytest.mark.usefixtures("one_cpu")
 def test_laps_begin_again():
     watch = resmon.Watch("cpu+rss")
     block = touched(60)
     first = watch.lap()
     del block
     watch.lap()
+    begin = time.perf_counter()
     third = watch.lap()
     assert first.rss_peak_bytes > third.rss_peak_bytes + 40 * MIB
     assert third.rss_bytes <= third.rss_peak_bytes
     now, peak = watch.lap_rss()
     assert 0 < now <= peak
     total = watch.end()
-    assert total.wall_s < first.wall_s + 1
+    assert total.wall_s <= time.perf_counter() - begin, "it is the last lap's"
 
 
+@pytest.mark.usefixtures("one_cpu")
 def test_peak_is_not_missed():
     with resmon.Watch("rss") as watch:
         touched(64).close()
