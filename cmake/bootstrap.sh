@@ -3,8 +3,8 @@
 # From a bare Debian 12 (or a later Debian or Ubuntu) to a result, in one command:
 #
 #   sh cmake/bootstrap.sh demo [DIRECTORY]   installs what is needed, builds, runs the main example
-#   sh cmake/bootstrap.sh test               the same, and runs the tests
-#   sh cmake/bootstrap.sh test all           all tests, also under sanitizers, as CI does
+#   sh cmake/bootstrap.sh test               the same, and runs all tests that the code alone decides, as CI does
+#   sh cmake/bootstrap.sh test all           all tests: also those of real time, of this host, and beside real servers
 #   sh cmake/bootstrap.sh bench              the same, and runs the benches with their targets
 #
 # Quiet but for what matters; the full output of each step is in build/log.  Needs root or sudo only
@@ -123,7 +123,26 @@ build() {
 failures_of() {
     awk '/^ *[0-9]+\/[0-9]+ Test +#/ { failed = /\*\*\*/ && !/\*\*\*Skipped/ }
          /^ +Start +[0-9]+: / || /^[0-9]+% tests passed/ { failed = 0 }
-         failed && !/^SKIPPED/' "$1" | tail -n 150
+         failed && !/^SKIPPED/' "$1"
+}
+
+# What a verdict may hang on.
+host() {
+    say "the host: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $jobs CPUs, Linux $(uname -r), load $(cut -d' ' -f1-3 /proc/loadavg)"
+    say "PMUs: $(echo /sys/bus/event_source/devices/* | sed 's|[^ ]*/||g'); perf_event_paranoid $(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || echo none)"
+    say "energy counters: $(echo /sys/class/powercap/*:* | sed 's|[^ ]*/||g'); control groups: $(stat -fc %T /sys/fs/cgroup 2>/dev/null || echo none); uid $(id -u)"
+}
+
+# failed_tests NAME LOG: all that they said, then the names with what was expected and what came, the host, and the end.
+failed_tests() {
+    failures_of "$2" | tail -n 200 >&2
+    {
+        say "failed, in short:"
+        failures_of "$2" | grep -E '\*\*\*|ERROR|FAIL|Error|error:|Failure| != |^E  |WARNING: ThreadSanitizer|SUMMARY' |
+            cut -c 1-240 | head -n 44
+        host
+    } >&2
+    die "testing $1 failed; all of its output: $2"
 }
 
 # run_tests NAME BUILD CTEST-OPTIONS...: and why some did not run.  A test that failed beside others on a busy
@@ -137,15 +156,15 @@ run_tests() {
     grep -hE 'tests passed' "$log" | sed 's/^/    /'
     # Those of pytest are "SKIPPED [3] ../tests/test_lines.py:12: reason", from each Python.
     grep -hiE '^skipped' "$build/Testing/Temporary/LastTest.log" |
-        sed -E 's|^SKIPPED \[[0-9]+\] ([^ :]*/)?([^ :]+\.py)(:[0-9]+)?: |skipped: \2: |; s/^/    /' | sort -u || true
+        sed -E 's|^SKIPPED \[[0-9]+\] ([^ :]*/)?([^ :]+\.py)(:[0-9]+)?: |skipped: \2: |; s/^/    /' | grep -v ': live: ' | sort -u || true
+    live=$(grep -hE '^live: |: live: ' "$build/Testing/Temporary/LastTest.log" | sort -u | wc -l)
+    [ "$live" -eq 0 ] || say "left to 'test all', as they need real time or this host's figures: $live"
     [ $alone = yes ] || return 0
-    failures_of "$log" >&2
-    ! grep -q '\*\*\*Exception' "$log" || die "testing $tested failed; all of its output: $log"
+    ! grep -q '\*\*\*Exception' "$log" || failed_tests "$tested" "$log"
+    failures_of "$log" | tail -n 200 >&2
     grep -E '^[[:space:]]+[0-9]+ - .*\((Failed|Timeout)\)' "$log" | sed 's/^[[:space:]]*/    failed beside others: /'
-    run_logged "testing $tested again, alone, what failed" ctest "$@" -j 1 --rerun-failed --output-on-failure || {
-        failures_of "$log" >&2
-        die "testing $tested failed; all of its output: $log"
-    }
+    run_logged "testing $tested again, alone, what failed" ctest "$@" -j 1 --rerun-failed --output-on-failure ||
+        failed_tests "$tested" "$log"
 }
 
 demo() {
@@ -169,26 +188,30 @@ demo() {
     say "its stacks: build/demo/gcc.folded, for flamegraph.pl; everything: build/demo/gcc.json"
 }
 
-# Many of them wait: for servers, for packages, for a time limit.
+# The builds that are tested; many tests wait: for servers, for packages, for a time limit.
+tested_builds() {
+    build dev
+    run_tests dev dev --preset dev "$@" -j "$((jobs + 1))"
+    build asan
+    run_tests "asan and ubsan" asan --preset asan -LE "package|truth|servers|python|cli|extended" -j "$jobs"
+    build tsan
+    run_tests tsan tsan --preset tsan -L threads -j "$jobs"
+}
+
 tests() {
-    say "the tests: about 7 minutes on two CPUs"
+    say "the tests that the code alone decides: about 10 minutes on two CPUs"
     # shellcheck disable=SC2086
     install_missing $build_packages $test_packages
-    build dev
-    run_tests dev dev --preset dev -LE extended -j "$((jobs + 1))"
+    tested_builds -LE extended
     say "all tests passed; those of 'test all' were not among them"
 }
 
 all_tests() {
-    say "the whole test suite: about 27 minutes on two CPUs"
+    say "the whole test suite: about 30 minutes on two CPUs"
     # shellcheck disable=SC2086
     install_missing $build_packages $test_packages $extended_packages
-    build dev
-    run_tests dev dev --preset dev -j "$((jobs + 1))"
-    build asan
-    run_tests "asan and ubsan" asan --preset asan -LE "package|truth|servers|python" -j "$jobs"
-    build tsan
-    run_tests tsan tsan --preset tsan -L threads
+    export RESMON_TEST_LIVE=yes
+    tested_builds
     step "analyzing" sh -c "ls lib/*/*.c bindings/cli/*.c | xargs -P $jobs -n 4 clang-tidy-14 -p build/dev --quiet"
     step "configuring without all that may be left out" cmake -S . -B build/bare -G Ninja \
         -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRESMON_WERROR=ON -DRESMON_WITH_STACKS=OFF -DRESMON_WITH_NET=OFF \
