@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import types
 import unittest
 
@@ -14,6 +15,13 @@ needs_json = unittest.skipUnless("CJSON" in _BUILD, "this build cannot read JSON
 needs_energy = unittest.skipUnless("ENERGY" in _BUILD, "this build knows no energy")
 needs_net = unittest.skipUnless("NET" in _BUILD, "this build asks no servers")
 not_sanitized = unittest.skipIf("SANITIZER" in _BUILD, "a sanitizer takes memory of its own")
+
+
+def needs_live(why):
+    """For a test that needs real time to be right, or figures of this host: `test all` runs it."""
+    return unittest.skipUnless("RESMON_TEST_LIVE" in os.environ, f"live: needs {why}")
+
+
 RESMON = str(pathlib.Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else "resmon"
 
 
@@ -23,6 +31,26 @@ def run(*words, **how):
     done = subprocess.run([RESMON, *map(str, words)], capture_output=True, check=False, **how)
     return types.SimpleNamespace(code=done.returncode, out=done.stdout.decode(errors="replace"),
                                  err=done.stderr.decode(errors="replace"))
+
+
+def until(is_so, seconds=100):
+    """What the condition is, once it is true."""
+    end = time.monotonic() + seconds
+    while not (found := is_so()):
+        if time.monotonic() > end:
+            raise AssertionError(f"it did not come to that in {seconds} s")
+        time.sleep(0.02)
+    return found
+
+
+def seen_of(path, metric, what="last"):
+    """Of a metric, what a document says that is still written again and again; 0: nothing so far."""
+    try:
+        document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return 0
+    names = [column["metric"] for column in document["columns"]]
+    return document["summary"]["columns"][names.index(metric)][what] or 0 if metric in names else 0
 
 
 class Case(unittest.TestCase):

@@ -2,11 +2,9 @@
 """`resmon run --each`: a row for each process, beside what wait4(2) and the processes themselves say."""
 import json
 import os
-import resource
+import signal
 import subprocess
 import sys
-import time
-import unittest
 
 import place
 
@@ -60,19 +58,20 @@ class Each(place.Case):
         self.assertEqual((first["reason"], first["exit_status"]), ("finished", 0))
         self.assertIn((second["reason"], second["signal"]), (("killed", 9), ("unknown", 0)))
         self.assertIn((third["reason"], third["exit_status"]), (("failed", 7), ("unknown", 0)))
+        # Nobody has what another has used: 0.3 s with the zeroes of 64 MiB, 0.1 s, and next to nothing.
         self.assertGreater(second["cpu_s"], 0.29)
-        self.assertLess(second["cpu_s"], 0.6)  # with the zeroes of 64 MiB, which take what the host takes
-        self.assertAlmostEqual(other["cpu_s"], 0.1, delta=0.06)
-        self.assertLess(third["cpu_s"], 0.05)
+        self.assertGreater(other["cpu_s"], 0.09)
+        self.assertLess(other["cpu_s"], 0.29)
+        self.assertLess(third["cpu_s"], 0.09)
         self.assertGreaterEqual(third["duration_ns"], 199e6)
         self.assertGreaterEqual(second["duration_ns"], third["duration_ns"] + 390e6)
         self.assertGreater(third["start_ns"], second["start_ns"])
-        self.assertAlmostEqual(second["rss_peak_bytes"] - other["rss_peak_bytes"], 64 * MIB, delta=4 * MIB)
+        self.assertAlmostEqual(second["rss_peak_bytes"] - other["rss_peak_bytes"], 64 * MIB, delta=16 * MIB)
         whole = document["run"]["usage"]
-        self.assertAlmostEqual(sum(row["cpu_s"] for row in rows),
-                               whole["user_s"] + whole["system_s"], delta=0.06)
+        self.assertAlmostEqual(sum(row["cpu_s"] for row in rows) / (whole["user_s"] + whole["system_s"]), 1, delta=0.1)
 
     @place.not_sanitized
+    @place.needs_live("a reader of events that is never late for 500 processes")
     def test_many_short_ones(self):
         document = self.document("--each", "--", "sh", "-c", "i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i+1)); done")
         rows = document["processes"]
@@ -125,16 +124,26 @@ class Each(place.Case):
         self.assertEqual([row["name"] for row in rows if row["scopes"] > 0], ["hello"], rows)
         self.assertEqual(len({row["pid"] for row in rows}), len(rows))
 
+    @staticmethod
+    def attached(pid):
+        """Once it has seen the process."""
+        words = ["attach", "-q", "--each", "--json=run.json", "--json.interval=50ms", "--interval=20ms", str(pid)]
+        attach = subprocess.Popen([place.RESMON, *words])
+        place.until(lambda: place.seen_of("run.json", "tree.processes", "n") or attach.poll() is not None)
+        return attach
+
     def test_attached(self):
-        with subprocess.Popen(["sh", "-c", "while true; do sleep 0.05; done"]) as running:
-            try:
-                done = place.run("attach", "-q", "--each", "--for=0.6s", "--json=run.json", running.pid)
-            finally:
-                running.kill()
-        self.assertEqual(done.code, 0, done.err)
+        script = "read x; for i in 1 2 3 4 5 6; do sleep 0.01; done; echo; read x"
+        with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            with self.attached(running.pid) as attach:
+                running.stdin.write(b"\n")
+                running.stdin.flush()
+                running.stdout.readline()
+                attach.send_signal(signal.SIGINT)
+                self.assertEqual(attach.wait(100), 0)
         with open("run.json", encoding="utf-8") as file:
             rows = json.load(file)["processes"]
-        self.assertGreaterEqual([row["name"] for row in rows].count("sleep"), 4)
+        self.assertEqual([row["name"] for row in rows], ["sh", *["sleep"] * 6])
         self.assertEqual(rows[0]["pid"], running.pid)
         self.assertEqual(rows[0]["reason"], "running")
 
@@ -143,18 +152,18 @@ class Each(place.Case):
         script = f"import sys, time\n{burn}burn(0.5); print(flush=True); sys.stdin.readline(); burn(0.2)"
         with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             running.stdout.readline()
-            attached = [place.RESMON, "attach", "-q", "--each", "--json=run.json", str(running.pid)]
-            with subprocess.Popen(attached) as attach:
-                time.sleep(0.5)
+            with self.attached(running.pid) as attach:
                 running.stdin.close()
-                self.assertEqual(attach.wait(), 0)
+                self.assertEqual(attach.wait(100), 0)
         with open("run.json", encoding="utf-8") as file:
             [row] = json.load(file)["processes"]
         self.assertEqual(row["reason"], "finished")
-        self.assertAlmostEqual(row["cpu_s"], 0.2, delta=0.06)
+        self.assertGreater(row["cpu_s"], 0.18)
+        self.assertLess(row["cpu_s"], 0.5)
 
     def test_killed_with_a_recording(self):
-        script = "/bin/true; /bin/true; sleep 1; kill -9 $PPID; sleep 5"
+        is_there = f"'{place.RESMON}' show run.rec processes --json | grep -q '\"true\"'"
+        script = f"/bin/true; /bin/true; until {is_there}; do sleep 0.1; done; kill -9 $PPID"
         done = place.run("run", "--each", "--record=run.rec", "-q", "--", "sh", "-c", script)
         self.assertEqual(done.code, -9)
         rows = json.loads(place.run("show", "run.rec", "processes", "--json").out)

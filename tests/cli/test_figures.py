@@ -2,6 +2,7 @@
 """The figures of `resmon run` beside those of wait4(2), and who sees what."""
 import json
 import os
+import pathlib
 import resource
 import signal
 import stat
@@ -28,23 +29,24 @@ class Figures(place.Case):
         document = self.document("--", "sh", "-c", script)
         usage = document["run"]["usage"]
         tree = self.column(document, "tree.cpu.time")["last"]
-        self.assertGreater(tree, 0.2)
+        self.assertGreater(usage["minor_faults"], 10000)  # they were there
         self.assertAlmostEqual(tree / (usage["user_s"] + usage["system_s"]), 1, delta=0.01)
 
     def test_cpu_is_what_wait4_says_of_the_same_work(self):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        document = self.document("--", sys.executable, "-c", burn(0.5))
+        script = burn(0.5) + "\nprint(time.process_time(), file=open('said', 'w'))"
+        document = self.document("--", sys.executable, "-c", script)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         ours = document["run"]["usage"]
         theirs = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        overhead = document["overhead"]
-        cost = (overhead["sampler_cpu_ns"] + overhead["delivery_cpu_ns"]) / 1e9
-        self.assertGreater(ours["user_s"] + ours["system_s"], 0.5)
+        said = float(pathlib.Path("said").read_text(encoding="utf-8"))
+        self.assertGreaterEqual(said, 0.5)
+        self.assertGreater(ours["user_s"] + ours["system_s"], said - 0.001)
         self.assertLess(ours["user_s"] + ours["system_s"], theirs)  # which have what resmon itself used, too
-        self.assertGreater(ours["user_s"] + ours["system_s"], theirs - cost - 0.2)
 
     def test_orphans_are_counted(self):
-        script = f"({sys.executable} -c '{burn(0.3)}' &) ; sleep 1.5"
+        script = (f"({sys.executable} -c '{burn(0.3)}' & echo $! >pid); "
+                  "while kill -0 $(cat pid) 2>/dev/null; do sleep 0.05; done")
         usage = self.document("--", "sh", "-c", script)["run"]["usage"]
         self.assertGreater(usage["user_s"] + usage["system_s"], 0.3)
 
@@ -64,8 +66,15 @@ class Figures(place.Case):
                 "_, _, usage = os.wait4(pid, 0)\nprint(usage.ru_maxrss)")
         large = int(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout)
         peak = self.document("--", "/bin/true")["run"]["usage"]["rss_peak_bytes"] / 1024
-        self.assertLess(peak, 3000)
         self.assertLess(peak, large)
+        # As the kernel knows the program's own, after its exec; the launcher has more.
+        script = "grep VmHWM /proc/$PPID/status; exec grep VmHWM /proc/self/status"
+        done = place.run("run", "-q", "--json=run.json", "--", "sh", "-c", script)
+        launcher, own = (int(line.split()[1]) for line in done.out.splitlines())
+        peak = json.loads(pathlib.Path("run.json").read_text(encoding="utf-8"))["run"]["usage"]["rss_peak_bytes"] / 1024
+        if launcher - own < 512:
+            self.skipTest("this kernel knows memory of processes roughly only")
+        self.assertLess(peak - own, (launcher - own) / 2)
 
     def test_how_it_ended_and_what_it_was(self):
         document = self.document("--name=build", "--", "sh", "-c", "exit 3", "secret")
@@ -99,15 +108,24 @@ class Attached(place.Case):
             self.run_document = json.load(file)
 
     def test_until_it_ends(self):
-        with subprocess.Popen([sys.executable, "-c", burn(0.4)]) as target:
-            for process in self.attach(target.pid):
+        script = ("import sys, time\nsys.stdin.readline()\nbefore = time.process_time()\n"
+                  "while time.process_time() < before + 0.4: pass\nsys.stdin.readline()\n"
+                  "print(time.process_time() - before, file=open('said', 'w'))")
+        with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE) as target:
+            for process in self.attach("--json.interval=50ms", target.pid):
+                place.until(lambda: place.seen_of("run.json", "proc.cpu.time", "n"))
+                target.stdin.write(b"\n")
+                target.stdin.flush()
+                place.until(lambda: place.seen_of("run.json", "proc.cpu.time") > 0.39)
+                target.stdin.close()
                 target.wait()
-                self.assertEqual(process.wait(timeout=20), 0)
+                self.assertEqual(process.wait(timeout=100), 0)
         self.assertEqual(self.run_document["run"]["pid"], target.pid)
         columns = [column["metric"] for column in self.run_document["columns"]]
         cpu = self.run_document["summary"]["columns"][columns.index("proc.cpu.time")]["last"]
-        self.assertGreater(cpu, 0.2)
-        self.assertLess(cpu, 0.6)
+        said = float(pathlib.Path("said").read_text(encoding="utf-8"))
+        self.assertGreater(cpu, 0.39)
+        self.assertLess(cpu, said + 0.2)  # and its end
 
     def test_until_we_are_told(self):
         with subprocess.Popen(["sleep", "60"]) as target:
@@ -116,7 +134,7 @@ class Attached(place.Case):
                     while not os.path.exists("run.json"):
                         time.sleep(0.02)
                     process.send_signal(number)
-                    self.assertEqual(process.wait(timeout=20), 0)
+                    self.assertEqual(process.wait(timeout=100), 0)
                 os.unlink("run.json")
             self.assertIsNone(target.poll())  # it goes on
             target.kill()
@@ -124,7 +142,7 @@ class Attached(place.Case):
     def test_for_a_time(self):
         begin = time.monotonic()
         for process in self.attach("--for=300ms", os.getpid()):
-            self.assertEqual(process.wait(timeout=20), 0)
+            self.assertEqual(process.wait(timeout=100), 0)
         self.assertGreaterEqual(time.monotonic() - begin, 0.3)
         self.assertGreaterEqual(self.run_document["run"]["duration_ns"], 0.3e9)
 
@@ -137,10 +155,9 @@ class Recordings(place.Case):
     def test_what_survives_us(self):
         """The command goes on when resmon is killed, and the recording is the run."""
         with subprocess.Popen([place.RESMON, "run", "--record=run.rec", "--interval=10ms", "--", "sh", "-c",
-                               "echo $$ >pid; exec sleep 30"]) as process:
+                               "echo $$ >pid; exec sleep 1000"]) as process:
             while not (os.path.exists("pid") and os.path.getsize("pid") > 0):
                 time.sleep(0.01)
-            time.sleep(0.3)
             process.kill()
         with open("pid", encoding="utf-8") as file:
             pid = int(file.read())

@@ -27,6 +27,7 @@ def own_roots():
     return [root for root in ROOTS if os.path.isdir(root)]
 
 
+@place.needs_live("control groups, and time in which they are seen")
 class Group(place.Case):
     def setUp(self):
         super().setUp()
@@ -93,6 +94,8 @@ class Group(place.Case):
         self.assertEqual(done.code, 0, done.err)
         self.assertRegex(done.out, r"CPU")
 
+
+class Words(place.Case):
     def test_wrong_words(self):
         for words, said in ((["--cgroup=/no/such/group"], "there is no control group"),
                             (["--cgroup=relative"], "no path of a control group"),

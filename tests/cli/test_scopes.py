@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Programs that libresmon is in, below `resmon run`: their scopes are in its run, whatever becomes of them."""
+import fcntl
 import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import time
+import termios
 import unittest
 
 import place
@@ -42,6 +44,11 @@ class Scopes(place.Case):
         if not os.access("/dev/shm", os.W_OK):
             self.skipTest("there is no /dev/shm to gather in")
 
+    @staticmethod
+    def running(*words):
+        """Below resmon, until the end of the block, which is that of its input."""
+        return subprocess.Popen([place.RESMON, "run", "-q", "--", *words], stdin=subprocess.PIPE)
+
     def test_of_one_program(self):
         document = self.document("--", HELLO)
         self.assertEqual(named(document["scopes"], "main/round")["calls"], 3)
@@ -66,8 +73,25 @@ class Scopes(place.Case):
         tree = document["summary"]["columns"][columns.index("tree.cpu.time")]["last"]
         self.assertAlmostEqual(tree / (usage["user_s"] + usage["system_s"]), 1, delta=0.02)
 
+    @place.not_sanitized
+    @unittest.skipUnless(shutil.which("stdbuf"), "stdbuf is not installed")
     def test_of_one_that_is_killed(self):
-        document = self.document("--", "sh", "-c", f"{HELLO} >out & sleep 0.1; kill -9 $!; wait $!; exit 0")
+        """While it cannot write the second of its lines, to a pipe that has room for the first."""
+        reader, writer = os.pipe()
+        room = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(writer, bytes(room - 40))
+        script = f"stdbuf -oL {HELLO} & echo $! >pid; wait $!; exit 0"
+        command = [place.RESMON, "run", "-q", "--json=run.json", "--", "sh", "-c", script]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=writer) as process:
+            os.close(writer)
+            waiting = bytearray(4)
+            place.until(lambda: not fcntl.ioctl(reader, termios.FIONREAD, waiting, True) and
+                        int.from_bytes(waiting, sys.byteorder) > room - 40)
+            with open("pid", encoding="utf-8") as file:
+                os.kill(int(file.read()), signal.SIGKILL)
+        os.close(reader)
+        with open("run.json", encoding="utf-8") as file:
+            document = json.load(file)
         [process] = document["processes"]
         self.assertEqual(process["reason"], "unknown")
         self.assertEqual(named(document["scopes"], "main")["open"], 1)
@@ -89,20 +113,16 @@ class Scopes(place.Case):
 
     def test_nothing_is_left(self):
         """However the program ends, or when resmon is told to."""
-        for script, wanted in (("sleep 0.3", None), ("sleep 0.3; kill -9 $$", None), ("sleep 9", signal.SIGTERM)):
-            with subprocess.Popen([place.RESMON, "run", "-q", "--", "sh", "-c", script]) as process:
-                while not directory_of(process.pid):
-                    time.sleep(0.01)
-                path = directory_of(process.pid)
+        for script, wanted in (("read x", None), ("read x; kill -9 $$", None), ("exec sleep 1000", signal.SIGTERM)):
+            with self.running("sh", "-c", script) as process:
+                path = place.until(lambda pid=process.pid: directory_of(pid))
                 if wanted is not None:
                     process.send_signal(wanted)
             self.assertFalse(os.path.exists(path), script)
 
     def test_what_a_killed_resmon_left_is_swept(self):
-        with subprocess.Popen([place.RESMON, "run", "-q", "--", "sleep", "2"], stdout=subprocess.DEVNULL) as process:
-            while not directory_of(process.pid):
-                time.sleep(0.01)
-            path = directory_of(process.pid)
+        with self.running("sh", "-c", "read x") as process:
+            path = place.until(lambda: directory_of(process.pid))
             process.kill()
         place.run("run", "-q", "--", "true")  # this one or another of a test beside
         self.assertFalse(os.path.exists(path))
@@ -117,10 +137,8 @@ class Scopes(place.Case):
         os.mkdir(shared)
         os.chmod(shared, 0o777)
         try:
-            with subprocess.Popen([place.RESMON, "run", "-q", "--", "sleep", "1"], stdout=subprocess.DEVNULL) as process:
-                while not directory_of(process.pid):
-                    time.sleep(0.01)
-                held = directory_of(process.pid)
+            with self.running("sh", "-c", "read x") as process:
+                held = place.until(lambda: directory_of(process.pid))
                 place.run("run", "-q", "--", "true")
                 self.assertTrue(os.path.exists(held))
                 self.assertEqual(os.listdir("victim"), ["file"])

@@ -58,6 +58,7 @@ int main(int count, char **words)
 
 GO = r"""
 package main
+import "syscall"
 var sink uint64
 //go:noinline
 func burn(n uint64) { s := uint64(0); for i := uint64(0); i < n; i++ { s = s*31 + i }; sink += s }
@@ -65,7 +66,12 @@ func burn(n uint64) { s := uint64(0); for i := uint64(0); i < n; i++ { s = s*31 
 func seventy() { burn(7000000); sink++ }
 //go:noinline
 func thirty() { burn(3000000); sink++ }
-func main() { for i := 0; i < 60; i++ { seventy(); thirty() } }
+func used() int64 {
+    var u syscall.Rusage
+    syscall.Getrusage(0, &u)
+    return u.Utime.Nano()
+}
+func main() { for used() < 1e9 { seventy(); thirty() } }
 """
 
 RUST = r"""
@@ -74,11 +80,12 @@ use std::hint::black_box;
     let mut i = 0; while i < n { s = black_box(s ^ i); i += 1; } s }
 #[inline(never)] #[no_mangle] fn seventy() -> u64 { burn(black_box(7000000)) | 1 }
 #[inline(never)] #[no_mangle] fn thirty() -> u64 { burn(black_box(3000000)) | 1 }
-fn main() { let mut x = 0u64; for _ in 0..50 { x ^= seventy() ^ thirty(); } println!("{}", x); }
+extern "C" { fn clock() -> std::os::raw::c_long; }
+fn main() { let mut x = 0u64; while unsafe { clock() } < 1_000_000 { x ^= seventy() ^ thirty(); } println!("{}", x); }
 """
 
 CXX = r"""
-#include <stdexcept>
+#include <ctime>
 #include <string>
 namespace app {
 volatile unsigned long sink;
@@ -92,7 +99,7 @@ struct Model {
 int main()
 {
     app::Model model{"a name that is longer than what fits into a short string"};
-    for (int i = 0; i < 50; i++) { model.seventy(); model.thirty(); }
+    while (clock() < CLOCKS_PER_SEC) { model.seventy(); model.thirty(); }
 }
 """
 
@@ -119,7 +126,7 @@ function burn(n) { let s = 0; for (let i = 0; i < n; i++) { s = (s * 31 + i) | 0
 function seventy() { return burn(7e5) + 1; }
 function thirty() { return burn(3e5) + 1; }
 let x = 0;
-for (let k = 0; k < 400; k++) { x += seventy(); x += thirty(); }
+while (process.cpuUsage().user < 1e6) { x += seventy(); x += thirty(); }
 """
 
 
@@ -161,6 +168,16 @@ class Profile:
 
 
 @place.needs_json
+class Kinds(place.Case):
+    def test_each_is_sampled_or_says_why_not(self):
+        kinds = self.document("--stacks=cpu+memory", "--", "true")["profile"]["kinds"]
+        for kind in ("cpu", "memory"):
+            if kinds[kind]["status"] != "RESMON_OK":
+                self.assertTrue(kinds[kind]["reason"], kind)
+
+
+@place.needs_json
+@place.needs_live("events of the kernel, and shares of CPU time as they were spent")
 class Stacks(place.Case):
     def setUp(self):
         super().setUp()

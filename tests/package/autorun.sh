@@ -85,15 +85,23 @@ RESMON="summary" "$resmon" run -q true 2>err && [ ! -s err ] || fail "RESMON obs
 
 # A program that has a monitor of its own, with meters, works as ever.
 if [ -x "$1/examples/wordindex" ]; then
-    RESMON="scopes=wall,summary" "$1/examples/wordindex" /etc >out 2>err ||
+    mkdir corpus
+    printf 'some words\nand more words\n' >corpus/text
+    RESMON="scopes=wall,summary" "$1/examples/wordindex" corpus >out 2>err ||
         fail "the environment's monitor kept the scopes from the program's own"
 fi
 
 # Killed in the middle: the recording is the run.
-RESMON="record=run.rec,interval=1ms,scopes=wall+rss" "$hello" >/dev/null &
-pid=$!
-while [ ! -s run.rec ]; do :; done
-kill -STOP $pid # so that it lives through the next one
+begin_and_stop() { # so that it lives through the next one; may be too late
+    rm -f run.rec
+    RESMON="record=run.rec,interval=1ms,scopes=wall+rss" "$hello" >/dev/null &
+    pid=$!
+    while [ ! -s run.rec ]; do :; done
+    kill -STOP $pid
+    until grep -q '^State:.[TZ]' /proc/$pid/status; do :; done
+    grep -q '^State:.T' /proc/$pid/status
+}
+until begin_and_stop; do wait $pid; done
 # Another program with the same path leaves it alone.
 [ "$(RESMON="record=run.rec" "$hello" 2>err)" = "$plain" ] && grep -q 'still runs' err ||
     fail "a recording in use was taken"
@@ -104,9 +112,9 @@ grep -q '^hello ended without a word after ' out || fail "the run does not say t
 [ "$(stat -c %a run.rec)" = 600 ] || fail "others may read the recording"
 
 # A full disk is an error at start, and the program runs on.
-if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=64k tmpfs full 2>/dev/null; then
-    RESMON="record=full/run.rec" "$hello" >out 2>err || { umount full; fail "a full disk stopped it"; }
-    umount full
+small_disk='mount -t tmpfs -o size=64k tmpfs full && exec "$0"'
+if [ "$(id -u)" -eq 0 ] && mkdir full && unshare -m sh -c "$small_disk" true 2>/dev/null; then
+    RESMON="record=full/run.rec" unshare -m sh -c "$small_disk" "$hello" >out 2>err || fail "a full disk stopped it"
     grep -q 'No space left' err || fail "a full disk was not named"
 else
     echo "not checked here: a full disk (needs root to mount a small one)"

@@ -32,8 +32,13 @@ ends_with 7 --rounds 3 --pause 0 sh -c 'sleep 0.1; exit 7'
 [ ! -s out ] && [ "$(grep -c 'running sh' err)" -eq 1 ] || fail "it went on after a failure"
 ends_with 143 --pause 0 sh -c 'kill $$'
 ends_with 127 --pause 0 ./nonexistent
-ends_with 125 --pause 0 true
-grep -q 'too short to compare' err || fail "nothing was said of a short command"
+# A machine that is busy may once take long for it.
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    code=0
+    "$resmon" baseline --pause 0 --rounds 1 true >out 2>err || code=$?
+    [ $code -eq 0 ] || break
+done
+[ $code -eq 125 ] && grep -q 'too short to compare' err || fail "nothing was said of a short command"
 for bad in "" "--rounds" "--rounds 0 true" "--rounds 1x true" "--pause -1 true" "--moon 1 true" "--rounds 2"; do
     # shellcheck disable=SC2086
     ends_with 125 $bad

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 lib = ctypes.CDLL(sys.argv[1])
 
@@ -136,7 +137,8 @@ sink = SinkOps(struct_size=ctypes.sizeof(SinkOps), name=b"python", start=OnRun(o
 check(lib.resmon_monitor_add_sink(monitor, ctypes.byref(sink), None))
 check(lib.resmon_monitor_start(monitor))
 check(lib.resmon_site_intern(b"cell", ctypes.byref(site)))
-for _ in range(10):
+begin = time.monotonic()
+while seen["snapshots"] == 0 and time.monotonic() < begin + 30:
     scope = lib.resmon_scope_begin(site)
     assert scope != 0
     ballast = bytearray(8 << 20)

@@ -16,7 +16,7 @@ options here and as requests to http://127.0.0.1:CONTROL/:
     --lose request|answer              at the K-th HTTP request from the start, before the server has
                                        seen it, or once the server has begun to answer
     --plug-after S    plug             S seconds after the pull; a plug calls off a pull at K, too
-                      status           {"is_plugged":, "requests":, "connections":} as JSON
+                      status           {"is_plugged":, "requests":, "connections":, "open":} as JSON
 
 With --until-eof it ends when its standard input does, so that it cannot outlive who started it.  In
 Python, class Blackhole does it all."""
@@ -52,12 +52,12 @@ class Blackhole:
     def __exit__(self, *_):
         self.child.stdin.close()
         self.child.stdout.close()
-        self.child.wait(10)
+        self.child.wait(60)
 
     def _ask(self, what, **arguments):
         url = f"http://127.0.0.1:{self.control}/{what}?{urllib.parse.urlencode(arguments)}"
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(url, timeout=10) as answer:
+        with opener.open(url, timeout=60) as answer:
             return json.load(answer)
 
     def pull(self, how="drop"):
@@ -214,7 +214,7 @@ class Cable:
 
     def status(self):
         return {"is_plugged": self.plugged.is_set(), "requests": self.requests,
-                "connections": self.connections}
+                "connections": self.connections, "open": len(self.links)}
 
 
 async def control(cable, reader, writer):

@@ -21,7 +21,7 @@ from http_faults import DENIALS, Answer, Faults, html, text
 from mlflow_api import Api, error_answer
 
 MOST_REQUEST_BYTES = 1 << 30
-OURS = ("/_state", "/_fault", "/_reset", "/_stop")
+OURS = ("/_state", "/_fault", "/_lift", "/_reset", "/_stop")
 
 
 class Log:
@@ -63,7 +63,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, options):
         super().__init__((options.bind, 0 if options.port is None else options.port), Connection)
         self.options = options
-        self.log, self.faults, self.stopping = Log(), Faults(), threading.Event()
+        self.log, self.faults, self.stopping, self.lifted = Log(), Faults(), threading.Event(), threading.Event()
         self.api = Api(options.artifact_root)
         self.numbers = itertools.count(1)
         self.tls = tls_context(options) if options.tls else None
@@ -80,6 +80,11 @@ class Server(ThreadingHTTPServer):
         """A client that went away is no news; our own faults are."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
+
+    def lift(self):
+        """Who waits goes on; who comes later waits."""
+        before, self.lifted = self.lifted, threading.Event()
+        before.set()
 
     def state(self):
         return {**self.api.state(), **self.log.state(), "faults": self.faults.state()}
@@ -150,7 +155,7 @@ class Connection(BaseHTTPRequestHandler):
         return self.put(self.wire(answer))
 
     def pause(self, seconds):
-        self.server.stopping.wait(seconds)
+        self.server.lifted.wait(seconds)
 
     def hang_up(self):
         self.close_connection = True
@@ -264,6 +269,9 @@ class Connection(BaseHTTPRequestHandler):
                 self.send(text(400, str(error)))
                 return
             self.send(Answer(200))
+        elif (self.command, path) == ("POST", "/_lift"):
+            server.lift()
+            self.send(Answer(200))
         elif (self.command, path) == ("POST", "/_reset"):
             server.faults.set([])
             server.log.reset()
@@ -272,6 +280,7 @@ class Connection(BaseHTTPRequestHandler):
         elif (self.command, path) == ("POST", "/_stop"):
             self.send(Answer(200))
             server.stopping.set()
+            server.lift()
         else:
             self.send(text(405, f"no {self.command} {path}"))
 

@@ -6,9 +6,9 @@ import signal
 import subprocess
 import sys
 
-from mlflow_rig import EXPERIMENT, QUICK, Case, Skipped, case, check_clean, runs_of
+from mlflow_rig import EXPERIMENT, QUICK, Case, Skipped, case, check_clean, is_sanitized, runs_of
 
-RECORD = "mlflow,record=run.rec,interval=10ms,stop_timeout=20s"
+RECORD = "mlflow,record=run.rec,interval=10ms,stop_timeout=2min"
 
 # How the program ends: its words, the signal that it is sent, the keys beside RECORD, and what is seen: its exit
 # code, and the status of its run in MLflow.
@@ -85,11 +85,11 @@ def check_python(case, way):
     source, code, status = PYTHON_WAYS[way]
     libraries = [folder / "libresmon.so.0" for folder in pathlib.Path(Case.program).parents]
     library = next((path for path in libraries if path.exists()), None)
-    if library is None or b"__asan_init" in library.read_bytes():
+    if library is None or is_sanitized(library):
         raise Skipped("no shared library that Python can load")
     fake = case.fake()
     package = pathlib.Path(__file__).resolve().parents[2] / "bindings/python"
-    env = case.environment(fake.uri, {"RESMON": None if "Monitor" in source else "mlflow,stop_timeout=20s",
+    env = case.environment(fake.uri, {"RESMON": None if "Monitor" in source else "mlflow,stop_timeout=2min",
                                       "PYTHONPATH": str(package), "RESMON_LIBRARY": str(library)})
     done = subprocess.run([sys.executable, "-B", "-c", f"import resmon\n{source}"], cwd=case.directory, env=env,
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120)

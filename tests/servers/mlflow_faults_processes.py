@@ -17,7 +17,7 @@ def fork_while_sending(case):
     fake = case.fake()
     fake.faults({"do": "hang", "seconds": 0.2})
     # To LeakSanitizer, what was of threads that the child does not have is lost in the child.
-    result = case.live(fake.uri, "series", "every=30", "work=500", "end=fork", stop=8000,
+    result = case.live(fake.uri, "series", "every=30", "work=500", "end=fork",
                        env={"ASAN_OPTIONS": "detect_leaks=0"})
     assert result["waited"]["code"] == 0
     result.expect("child", "RESMON_ESTATE")
@@ -54,7 +54,7 @@ def exit_with_variable(case):
         fake.reset()
         fake.faults({"do": "hang", "seconds": 0.05})
         result = case.run(fake.uri, "plain", "work=100", f"end={end}",
-                          env={"RESMON": "mlflow,json=run.json,interval=10ms"})
+                          env={"RESMON": "mlflow,json=run.json,interval=10ms,stop_timeout=1min"})
         assert ".spool" not in result.errors, result.errors
         check_settled(fake.state(), expected(case))
         assert case.spools() == []
@@ -64,7 +64,7 @@ def exit_with_variable(case):
 def exit_with_variable_and_no_server(case):
     """The program ends in the time that was given, with its own exit code, and says where the rest waits."""
     fake = case.fake()
-    for rule in ({"do": "hang", "seconds": 6}, {"do": "status", "status": 503, "retry_after": 60}):
+    for rule in ({"do": "hang", "seconds": 100}, {"do": "status", "status": 503, "retry_after": 100}):
         fake.reset()
         fake.faults(rule)
         begin = time.monotonic()
@@ -73,6 +73,7 @@ def exit_with_variable_and_no_server(case):
         assert time.monotonic() - begin < 1.05 + SLACK_S
         assert "mlflow" in result.errors and ".spool" in result.errors, result.errors
         fake.faults()
+        fake.lift()
         fake.until(lambda state: all(r["status"] is not None for r in state["requests"]))
         case.replay(None)
         check_settled(fake.state(), expected(case))
@@ -96,10 +97,10 @@ def killed_while_sending(case):
 @case()
 def sink_that_hangs_does_not_slow_the_program(case):
     fake = case.fake()
-    fake.faults({"do": "hang", "seconds": 20})
+    fake.faults({"do": "hang", "seconds": 100})
     begin = time.monotonic()
     result = case.live(fake.uri, "series", "every=10", "work=500", stop=600, env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
-    assert time.monotonic() - begin < 1.1 + 2 * SLACK_S
+    assert time.monotonic() - begin < 1.1 + SLACK_S
     result.expect("stop", "RESMON_ETIMEDOUT", "no answer", ".spool")
 
 
@@ -119,7 +120,7 @@ def a_thousand_ranks(case):
         env = {"RESMON_JOB_ID": job, "RESMON_RANK": str(number), "RESMON_RANKS": str(RANKS),
                "RESMON_NODE_ID": str(node), "RESMON_NODES": str(RANKS // PER_NODE), "RESMON_NODE_NAME": f"n{node:03}",
                "RESMON_LOCAL_RANK": str(number % PER_NODE), "MLFLOW_HTTP_REQUEST_TIMEOUT": "30"}
-        result = case.run(fake.uri, "run", "interval=1000", "work=5", "stop=50000", env=env)
+        result = case.run(fake.uri, "run", "interval=1000", "work=5", "stop=150000", env=env)
         result.expect("add", "RESMON_OK")
         result.expect("stop", "RESMON_OK")
 
@@ -149,7 +150,7 @@ def job_env(rank, ranks, job):
 def first_rank_never_comes(case):
     """The others wait in their stop, not longer, and keep what they have; it arrives with a replay."""
     fake = case.fake()
-    result = case.live(fake.uri, env=job_env(1, 2, f"lonely-{os.getpid()}"), stop=1500)
+    result = case.live(fake.uri, env=job_env(1, 2, f"lonely-{os.getpid()}"), stop=4000)
     result.expect("stop", "RESMON_ETIMEDOUT", "rank 0", "resmon_mlflow_replay")
     case.live(fake.uri, "spool=first.spool", env=job_env(0, 2, f"lonely-{os.getpid()}")).expect("stop", "RESMON_OK")
     case.replay(None)
@@ -174,7 +175,7 @@ def ranks_of_an_attached_run(case):
     fake = case.fake()
     number = fake.post("runs/create", experiment_id="0", start_time=1700000000000)["run"]["info"]["run_id"]
     for rank in (1, 0):
-        env = {**job_env(rank, 2, "attached"), "MLFLOW_RUN_ID": number}
+        env = {**job_env(rank, 2, f"attached-{os.getpid()}"), "MLFLOW_RUN_ID": number}
         case.live(fake.uri, env=env).expect("stop", "RESMON_OK")
     state = fake.state()
     check_clean(state)
@@ -191,21 +192,24 @@ def pulled(case, how, lose):
     case.live(f"http://127.0.0.1:{free_port()}", "no_spool", "series").expect("stop", "RESMON_ENET")
     wanted = expected(case, "series")
     fake = case.fake()
-    env = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "0.25", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
+    # What was dropped is given up after a time; what was reset, at once.
+    env = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "0.4" if how == "drop" else "20", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
     with Blackhole("proxy", f"127.0.0.1:{fake.port}") as cable:
         uri = f"http://127.0.0.1:{cable.port}"
         for k in range(1, 100):
             name = f"pulled {k}"
             cable.pull_at(cable.status()["requests"] + k, lose=lose, how=how)
-            result = case.run(uri, "push", "run.json", "series", "batch=100", "budget=3000",
+            result = case.run(uri, "push", "run.json", "series", "batch=100", "budget=60000",
                               env={**env, "MLFLOW_EXPERIMENT_NAME": name})
-            done = cable.status()["is_plugged"]
-            if not done and result["push"]["status"] != "RESMON_OK":
+            # Else it may have been too slow for its time, and came to no end.
+            done = cable.status()["is_plugged"] and result["push"]["status"] == "RESMON_OK"
+            if result["push"]["status"] != "RESMON_OK":
                 assert "resmon_mlflow_replay" in result["push"]["text"] and len(case.spools()) == 1, result["push"]
             cable.plug()
             # What the network held back arrives now, and before what is sent again.
-            time.sleep(0.05)
-            case.replay(None, env=env)
+            while cable.status()["open"] > 0:
+                time.sleep(0.01)
+            case.replay(None)
             check_settled(fake.state(), wanted, name)
             if done:
                 assert k > 8, f"only {k} requests"
@@ -223,8 +227,8 @@ def cable_is_plugged_again(case):
     """TCP goes on where it was: nothing need be tried again."""
     fake = case.fake()
     with Blackhole("proxy", f"127.0.0.1:{fake.port}", "--pull-at", 4, "--plug-after", 0.5) as cable:
-        case.live(f"http://127.0.0.1:{cable.port}", stop=8000,
-                  env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}).expect("stop", "RESMON_OK")
+        case.live(f"http://127.0.0.1:{cable.port}",
+                  env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"}).expect("stop", "RESMON_OK")
     check_settled(fake.state(), expected(case))
 
 
@@ -232,7 +236,7 @@ def cable_is_plugged_again(case):
 def nobody_listens(case):
     for kind in ("silent", "full"):
         with Blackhole(kind) as hole:
-            result = case.live(f"http://127.0.0.1:{hole.port}", env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
+            result = case.live(f"http://127.0.0.1:{hole.port}", stop=1500, env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
             line = result["stop"]
             assert line["status"] in ("RESMON_ETIMEDOUT", "RESMON_ENET"), line
             assert "resmon_mlflow_replay" in line["text"] and str(hole.port) in line["text"], line

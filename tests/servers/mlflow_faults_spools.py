@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import time
 
 from mlflow_rig import SLACK_S, Skipped, case, check_clean, check_settled, expected, runs_of
 from server import free_port
@@ -35,7 +34,7 @@ def spool_is_beside_others(case):
 def one_spool_path_for_many(case):
     """Programs that end together with one path keep a file each."""
     port, count = free_port(), 12
-    children = [case.popen(f"http://127.0.0.1:{port}", "run", "spool=kept.spool", "stop=3000") for _ in range(count)]
+    children = [case.popen(f"http://127.0.0.1:{port}", "run", "spool=kept.spool", "stop=60000") for _ in range(count)]
     for child in children:
         case.result(child).expect("stop", "RESMON_ENET", "kept.spool")
     assert len(case.spools()) == count, f"{len(case.spools())} files of {count}"
@@ -66,8 +65,9 @@ def planted_link(case):
 @case()
 def link_planted_later(case):
     """The path was free when the sink was added."""
-    child = case.popen(f"http://127.0.0.1:{free_port()}", "run", "spool=kept.spool", "work=600")
-    time.sleep(0.2)
+    child = case.popen(f"http://127.0.0.1:{free_port()}", "run", "spool=kept.spool", "work=3000")
+    while '"start"' not in child.stdout.readline():
+        assert child.poll() is None
     os.symlink("nothing-there", case.directory / "kept.spool")
     case.result(child).expect("stop", "RESMON_ENET", "kept.spool.1")
     assert not (case.directory / "nothing-there").exists()
@@ -80,10 +80,11 @@ MOUNT = 'mkdir -p full && mount -t tmpfs -o "$0" none full && exec "$@"'
 
 def mounted(case, options):
     """A wrapper that gives the program a file system of its own at ./full."""
+    wrapper = ["unshare", "-m", "sh", "-c", MOUNT, options]
     if shutil.which("unshare") is None or \
-            subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
+            subprocess.run([*wrapper, "true"], capture_output=True, check=False, cwd=case.directory).returncode != 0:
         raise Skipped("no right to mount: unshare -m")
-    return ["unshare", "-m", "sh", "-c", MOUNT, options]
+    return wrapper
 
 
 @case()
@@ -191,10 +192,11 @@ def no_spool_file(case):
 def second_replay(case):
     path, port = spooled(case)
     fake = case.fake(port=port)
-    fake.faults({"do": "hang", "path": "log-batch", "seconds": 0.7})
-    first = case.popen(None, "replay", path)
-    fake.until(lambda state: state["requests"])
+    fake.faults({"do": "hang", "path": "log-batch", "first": 1, "seconds": 300})
+    first = case.popen(None, "replay", path, env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
+    fake.until(lambda state: state["faults"][0]["fired"])
     case.run(None, "replay", path).expect("replay", "RESMON_EBUSY", "another process", str(path))
+    fake.lift()
     case.result(first).expect("replay", "RESMON_OK")
     check_settled(fake.state(), expected(case))
 
@@ -272,7 +274,7 @@ def replay_killed_again_and_again(case):
 def replay_within_its_budget(case):
     path, port = spooled(case)
     fake = case.fake(port=port)
-    fake.faults({"do": "hang", "seconds": 10})
+    fake.faults({"do": "hang", "seconds": 100})
     line = case.run(None, "replay", path, "budget=700", env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})["replay"]
     assert line["status"] == "RESMON_ETIMEDOUT" and line["seconds"] < 0.7 + SLACK_S, line
     assert path.exists()

@@ -27,6 +27,8 @@ import tempfile
 import time
 import urllib.request
 
+from server import needs_live
+
 VERSION = os.environ.get("RESMON_MLFLOW_VERSION", "3.17.2")
 # What mlflow asks for and its server and client never load when they track runs.
 NOT_NEEDED = {"docker", "gunicorn", "matplotlib", "pyarrow", "scikit-learn", "scipy", "skops", "waitress"}
@@ -217,6 +219,7 @@ def main(words):
         sys.exit(__doc__)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _frame: sys.exit(128 + number))
+    needs_live("mlflow_server", "MLflow, from PyPI")
     python = interpreter()
     return run(python, [str(python), *command] if with_python else command)
 

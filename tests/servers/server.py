@@ -15,6 +15,13 @@ os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
+def needs_live(name, why):
+    """For a test that needs figures of this host, or programs that it gets from elsewhere: `test all` runs it."""
+    if "RESMON_TEST_LIVE" not in os.environ:
+        print(f"live: {name}: needs {why}", flush=True)
+        sys.exit(77)
+
+
 def need(program, package):
     """The path of a program; without it the test is skipped."""
     path = shutil.which(program)
@@ -24,16 +31,22 @@ def need(program, package):
     return path
 
 
+_held = []
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port of loopback where nobody listens; a server may, and nobody else gets it while this process lives."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers have it
+    held.bind(("127.0.0.1", 0))
+    _held.append(held)
+    return held.getsockname()[1]
 
 
 def request(url, data=None, method="GET"):
     """Status and text of an answer."""
     try:
-        with opener.open(urllib.request.Request(url, data=data, method=method), timeout=10) as answer:
+        with opener.open(urllib.request.Request(url, data=data, method=method), timeout=60) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -45,7 +58,7 @@ def server(command, url, log):
     with open(log, "wb") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while True:
             try:
                 if request(url)[0] == 200:

@@ -17,11 +17,15 @@ skip() {
 }
 
 [ $# -ge 1 ] || { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ -n "${RESMON_TEST_LIVE:-}" ] || { echo "live: slurm_cluster: needs a Slurm that is installed" >&2; exit 77; }
 export PATH="${PATH:-/usr/bin:/bin}:/usr/sbin:/sbin"
+umask 022
 [ "$(id -u)" -eq 0 ] || skip "it needs root"
 for program in munged slurmctld slurmd srun sinfo; do
     command -v $program >/dev/null || skip "there is no $program (Debian: slurm-wlm and munge)"
 done
+
+[ -z "${CLUSTER_HOST_NAMES:-}" ] || unshare --uts --mount true 2>/dev/null || skip "no host names of our own: unshare --uts"
 
 # Slurm's own variables, of a job that we may be in, would confuse the new daemons and srun.
 for name in $(env | sed -n 's/^\(S\(LURM\|BATCH\|ALLOC\|RUN\)_[A-Z0-9_]*\)=.*/\1/p'); do

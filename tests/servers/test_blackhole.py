@@ -11,8 +11,10 @@ import time
 import unittest
 
 from blackhole import Blackhole
+from server import free_port
 
-SHORT = 0.4  # long enough for an answer that comes at all
+SHORT = 0.4  # where nothing is to come
+LONG = 60  # where something is
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -50,21 +52,22 @@ class BlackholeTest(unittest.TestCase):
         self.server.shutdown()
         self.server.server_close()
 
-    def post(self, port, body, connection=None):
-        connection = connection or http.client.HTTPConnection("127.0.0.1", port, timeout=SHORT)
+    def post(self, port, body, connection=None, timeout=LONG):
+        connection = connection or http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
         self.addCleanup(connection.close)
         connection.request("POST", "/", body)
         return connection.getresponse().read()
 
     def wait_for(self, what, expected):
-        end = time.monotonic() + 10
+        end = time.monotonic() + LONG
         while what() != expected and time.monotonic() < end:
             time.sleep(0.01)
         self.assertEqual(what(), expected)
 
     def test_silent(self):
-        with Blackhole("silent") as hole, socket.create_connection(("127.0.0.1", hole.port), SHORT) as client:
+        with Blackhole("silent") as hole, socket.create_connection(("127.0.0.1", hole.port), LONG) as client:
             client.sendall(b"x" * (1 << 22))  # more than buffers hold: it is read
+            client.settimeout(SHORT)
             self.assertRaises(socket.timeout, client.recv, 1)
 
     def test_full(self):
@@ -75,22 +78,26 @@ class BlackholeTest(unittest.TestCase):
     def test_passes_all_on(self):
         with Blackhole("proxy", self.address) as hole:
             body = bytes(range(256)) * 4096
-            connection = http.client.HTTPConnection("127.0.0.1", hole.port, timeout=10)
+            connection = http.client.HTTPConnection("127.0.0.1", hole.port, timeout=LONG)
             for _ in range(3):
                 self.assertEqual(self.post(hole.port, body, connection), body)
             self.assertEqual(self.post(hole.port, b""), b"")
-            self.assertEqual(hole.status(), {"is_plugged": True, "requests": 4, "connections": 2})
+            self.assertEqual(hole.status(), {"is_plugged": True, "requests": 4, "connections": 2, "open": 2})
+            connection.close()
+            self.wait_for(lambda: hole.status()["open"], 1)
 
     def test_drop_costs_nothing_but_time(self):
         with Blackhole("proxy", self.address) as hole:
-            connection = http.client.HTTPConnection("127.0.0.1", hole.port, timeout=SHORT)
+            connection = http.client.HTTPConnection("127.0.0.1", hole.port, timeout=LONG)
             self.assertEqual(self.post(hole.port, b"1", connection), b"1")
             self.assertFalse(hole.pull()["is_plugged"])
             connection.request("POST", "/", b"2")
+            connection.sock.settimeout(SHORT)
             self.assertRaises(socket.timeout, connection.sock.recv, 1)
             self.assertRaises(socket.timeout, socket.create_connection, ("127.0.0.1", hole.port), SHORT)
             self.assertEqual(self.server.seen, [b"1"])
             hole.plug()
+            connection.sock.settimeout(LONG)
             self.assertEqual(connection.getresponse().read(), b"2")
             self.assertEqual(self.post(hole.port, b"3"), b"3")
             self.assertEqual(hole.status()["connections"], 2)
@@ -99,12 +106,12 @@ class BlackholeTest(unittest.TestCase):
         with Blackhole("proxy", self.address, "--pull-after", 0, "--plug-after", 0.5) as hole:
             self.wait_for(lambda: hole.status()["is_plugged"], True)
             hole.pull()
-            late = http.client.HTTPConnection("127.0.0.1", hole.port, timeout=10)
+            late = http.client.HTTPConnection("127.0.0.1", hole.port, timeout=LONG)
             self.assertEqual(self.post(hole.port, b"late", late), b"late")
 
     def test_reset(self):
         with Blackhole("proxy", self.address) as hole:
-            connection = http.client.HTTPConnection("127.0.0.1", hole.port, timeout=SHORT)
+            connection = http.client.HTTPConnection("127.0.0.1", hole.port, timeout=LONG)
             self.assertEqual(self.post(hole.port, b"1", connection), b"1")
             hole.pull(how="reset")
             self.assertRaises(ConnectionResetError, connection.sock.recv, 1)
@@ -124,9 +131,9 @@ class BlackholeTest(unittest.TestCase):
         self.server.seen.clear()
         with Blackhole("proxy", self.address, "--pull-at", 2, *arguments) as hole:
             self.assertEqual(self.post(hole.port, b"1"), b"1")
-            self.assertRaises(error, self.post, hole.port, b"2")
+            self.assertRaises(error, self.post, hole.port, b"2", None, SHORT if error is socket.timeout else LONG)
+            self.wait_for(lambda: hole.status()["is_plugged"], False)
             self.assertEqual(self.server.seen, seen)
-            self.assertFalse(hole.status()["is_plugged"])
 
     def test_pulled_at_a_request(self):
         self.pulled_at([b"1"], socket.timeout, "--lose", "request", "--how", "drop")
@@ -144,7 +151,7 @@ class BlackholeTest(unittest.TestCase):
                 self.assertEqual(len(self.server.seen), 2 * round_)
 
     def test_a_server_that_is_not_there(self):
-        with Blackhole("proxy", "127.0.0.1:1") as hole:
+        with Blackhole("proxy", f"127.0.0.1:{free_port()}") as hole:
             self.assertRaises(ConnectionError, self.post, hole.port, b"1")
 
     def test_ends_with_its_parent(self):

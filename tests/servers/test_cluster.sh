@@ -12,7 +12,7 @@ fail() {
 }
 
 until_true() {
-    for _ in $(seq 100); do
+    for _ in $(seq 1000); do
         if "$@"; then
             return 0
         fi

@@ -9,6 +9,7 @@ of the environment with mlflow (mlflow_server.py).  77: they cannot be had here.
 """
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ def place():
 def install(python):
     target = place()
     if not (target / "complete").exists():
+        shutil.rmtree(target, ignore_errors=True)  # half of it
         mlflow_server.pip(python, "--no-deps", "--target", target, f"codecarbon=={VERSION}")
         mlflow_server.pip(python, "--upgrade", "--target", target, *NEEDED)
         (target / "complete").write_text(VERSION)

@@ -12,6 +12,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -376,13 +377,14 @@ class FaultRules(WithServer):
         self.client.reset()
         self.client.fault({"path": "runs/create", **rule})
         client = Client(self.port)
-        client.connection.timeout = 3
+        client.connection.timeout = 60
         try:
             seen = client.post("runs/create", experiment_id="0", start_time=NOW)
         except (OSError, http.client.HTTPException) as error:
             seen = type(error).__name__
         client.close()
-        time.sleep(0.05)
+        while any(request.get("seconds") is None for request in self.client.state()["requests"]):
+            time.sleep(0.01)
         return len(self.client.state()["runs"]), seen
 
     def test_close(self):
@@ -400,6 +402,20 @@ class FaultRules(WithServer):
             count, seen = self.created(rule)
             self.assertEqual((count, seen[0]), (runs, 200), rule)
             self.assertGreater(time.monotonic() - begin, 0.4, rule)
+
+    def test_what_hangs_can_be_lifted(self):
+        self.client.fault({"do": "hang", "seconds": 600, "path": "runs/create"})
+        seen = []
+        client = Client(self.port)
+        hanging = threading.Thread(target=lambda: seen.append(client.post("runs/create", experiment_id="0", start_time=NOW)))
+        hanging.start()
+        while not self.client.state()["faults"][0]["fired"]:
+            time.sleep(0.01)
+        while not seen:  # it may be about to hang
+            self.assertEqual(self.client.request("POST", "/_lift")[0], 200)
+            hanging.join(0.05)
+        self.assertEqual(seen[0][0], 200)
+        client.close()
 
     def test_garbage(self):
         for what in ("bytes", "truncated", "shape", "deep", "empty"):
@@ -445,7 +461,7 @@ class Options(unittest.TestCase):
                 client.close()
 
     def test_prefix_workspace_artifact_root_idle(self):
-        with running("--prefix", "/ml", "--workspace", "w", "--artifact-root", "s3://b", "--idle", "0.2") as port:
+        with running("--prefix", "/ml", "--workspace", "w", "--artifact-root", "s3://b", "--idle", "3") as port:
             client = Client(port)
             self.assertEqual(client.request("GET", "/health")[0], 404)
             body = json.dumps({"experiment_id": "0", "start_time": NOW})
@@ -454,8 +470,7 @@ class Options(unittest.TestCase):
                                             {**JSON_TYPE, "X-MLFLOW-WORKSPACE": "w"})
             self.assertEqual(status, 200)
             self.assertTrue(answer["run"]["info"]["artifact_uri"].startswith("s3://b/0/"))
-            time.sleep(0.5)
-            self.assertEqual(client.connection.sock.recv(1), b"")
+            self.assertEqual(client.connection.sock.recv(1), b"")  # once it is closed
             client.close()
 
     def test_fast(self):

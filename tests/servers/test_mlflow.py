@@ -143,7 +143,7 @@ def check_drawing(place, info, directory):
 
 def everything(place, directory):
     """Each number of the document, the document itself, and nothing else."""
-    with held(place, "mlflow,json=run.json,interval=20ms,rows=4000,scopes=wall+cpu+rss+io,name=everything",
+    with held(place, "mlflow,json=run.json,interval=20ms,rows=9999,stop_timeout=2min,scopes=wall+cpu+rss+io,name=everything",
               {**SERIES, "LOGNAME": "somebody"}) as process:
         until("series while the program runs", lambda: has_series(place, "disk_write_megabytes", 3))
         said = process.release()
@@ -169,7 +169,8 @@ def attached(place, _):
     run_id = place.client.create_run(place.client.create_experiment(place.experiment), tags={"theirs": "t"}).info.run_id
     place.client.log_metric(run_id, "loss", 0.5, step=3)
     place.client.log_param(run_id, "resmon.interval_ms", "of others")
-    said = place.observe("mlflow,json=run.json,interval=5ms,rows=4000", {**SERIES, "MLFLOW_RUN_ID": run_id})
+    keys = "mlflow,json=run.json,interval=5ms,rows=65536,stop_timeout=2min"
+    said = place.observe(keys, {**SERIES, "MLFLOW_RUN_ID": run_id})
     assert said == "", said
     assert place.only_run().run_id == run_id
     logged = place.compare(run_id, place.path("run.json"), "--exact", "--attached", "--status", "RUNNING",
@@ -215,7 +216,7 @@ def stopped(examples, directory):
     python, store, port = os.environ["RESMON_MLFLOW_PYTHON"], f"{directory}/store", mlflow_server.free_port()
     uri = f"http://127.0.0.1:{port}"
     begun, unknown = (Place(examples, directory, name, uri) for name in ("begun", "unknown"))
-    settings = "mlflow,json={}.json,interval=5ms,rows=4000"
+    settings = "mlflow,json={}.json,interval=5ms,rows=65536,stop_timeout=2min"
     with mlflow_server.server(python, store, port), contextlib.ExitStack() as programs:
         process = programs.enter_context(held(begun, settings.format("begun"), {**SERIES, **IMPATIENT}))
         until("a series while the program runs", lambda: has_series(begun, "process_threads", 1))

@@ -19,6 +19,7 @@ skip() {
 if [ "$1" != --inside ]; then
     export PATH="${PATH:-/usr/bin:/bin}:/usr/sbin:/sbin"
     command -v ip >/dev/null || skip "there is no ip (Debian: iproute2)"
+    command -v setpriv >/dev/null || skip "there is no setpriv (Debian: util-linux)"
     inside="unshare --net --pid --mount-proc --fork --kill-child"
     $inside ip link add wire type veth peer name far 2>/dev/null ||
         skip "it needs root, the right to make name spaces, and a kernel with veth"
@@ -35,7 +36,10 @@ fi
 shift
 unshare --net sleep infinity &
 far=$!
-until [ "$(readlink /proc/$far/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+until [ "$(readlink /proc/$far/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do
+    kill -0 $far || exit 1
+    sleep 0.01
+done
 export FAR_END="nsenter --net=/proc/$far/ns/net --"
 export PULL_WIRE="$FAR_END ip link set far down"
 export PLUG_WIRE="$FAR_END ip link set far up"

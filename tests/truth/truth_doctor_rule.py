@@ -7,6 +7,7 @@ and nothing else.
 import ctypes
 import os
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
@@ -126,10 +127,14 @@ def check_udev(text, root):
     output = result.stdout + result.stderr
     if result.returncode != 0 or "Reading rules file" not in output:
         skip(f"udevadm test does not run here: {output[-300:]}")
+    version = re.match(r"\d+", subprocess.run([udevadm, "--version"], capture_output=True, text=True).stdout)
+    if version is None or int(version[0]) >= 256:
+        skip(f"{udevadm} says in other words than those of systemd 255 what it would run")
     runs = [line for line in output.splitlines() if line.startswith("run: ") and "energy" in line]
     assert runs == [f"run: '/bin/chgrp {GROUP} {device}/energy_uj'", f"run: '/bin/chmod 0440 {device}/energy_uj'",
                     f"run: '/bin/chmod 0444 {device}/name {device}/max_energy_range_uj'"], runs
-    complaints = [line for line in output.splitlines() if ".rules:" in line and " RUN " not in line]
+    ours = ("70-resmon.rules:", "71-other.rules:", "72-never.rules:", "73-wrong.rules:")  # this machine's may be worse
+    complaints = [line for line in output.splitlines() if any(map(line.__contains__, ours)) and " RUN " not in line]
     assert complaints and all("73-wrong.rules" in line for line in complaints), complaints
     print("udevadm takes the rule, and would run:", *runs, sep="\n  ")
 

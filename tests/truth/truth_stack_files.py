@@ -166,7 +166,10 @@ def main():
         subprocess.run([maker, name], check=True)
         folded(place)
         speedscope(place)
-        for look in (gzip, pprof, speedscope_schema):
+        is_live = "RESMON_TEST_LIVE" in os.environ
+        if not is_live:
+            print("live: stack_files: needs this host's go, and programs of npm, for pprof and speedscope's own schema")
+        for look in (gzip, pprof, speedscope_schema) if is_live else (gzip,):
             try:
                 look(place)
             except (Unavailable, subprocess.TimeoutExpired) as reason:

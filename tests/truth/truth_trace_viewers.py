@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 
+from live import needs_live
+
 PACKAGES = {"profiler": ("@firefox-devtools/profiler-cli", "0.10.0"), "speedscope": ("speedscope", "1.25.0")}
 
 
@@ -26,14 +28,19 @@ def run(*command, **options):
 
 def package(which, directory):
     name, version = PACKAGES[which]
-    home = directory / "npm" / "node_modules" / name
-    if not (home / "package.json").exists():
+    kept = directory / f"npm-{which}"
+    home = kept / "node_modules" / name
+    if not kept.exists():
         if not shutil.which("npm") or not shutil.which("node"):
             raise Unavailable("node and npm are not installed")
-        result = run("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix",
-                     str(directory / "npm"), f"{name}@{version}")
-        if result.returncode != 0:
-            raise Unavailable(f"npm cannot get {name} {version}")
+        with tempfile.TemporaryDirectory(prefix="npm-", dir=directory) as half:  # until it is whole
+            result = run("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", half,
+                         f"{name}@{version}")
+            if result.returncode != 0:
+                raise Unavailable(f"npm cannot get {name} {version}")
+            shutil.rmtree(kept, ignore_errors=True)
+            os.rename(half, kept)
+            os.mkdir(half)
     return home
 
 
@@ -92,6 +99,7 @@ def in_speedscope(trace, directory, place):
 
 
 def main():
+    needs_live("trace_viewers", "programs of npm, and a browser")
     maker, directory = sys.argv[1], pathlib.Path(sys.argv[2])
     missing, failures = [], []
     with tempfile.TemporaryDirectory(prefix="resmon-viewers-") as name:
