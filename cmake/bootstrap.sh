@@ -130,7 +130,7 @@ failures_of() {
 host() {
     say "the host: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $jobs CPUs, Linux $(uname -r), load $(cut -d' ' -f1-3 /proc/loadavg)"
     say "PMUs: $(echo /sys/bus/event_source/devices/* | sed 's|[^ ]*/||g'); perf_event_paranoid $(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || echo none)"
-    say "energy counters: $(echo /sys/class/powercap/*:* | sed 's|[^ ]*/||g'); control groups: $(stat -fc %T /sys/fs/cgroup 2>/dev/null || echo none); uid $(id -u)"
+    say "energy counters: $(ls /sys/class/powercap 2>/dev/null | tr '\n' ' '); control groups: $(stat -fc %T /sys/fs/cgroup 2>/dev/null || echo none); uid $(id -u)"
 }
 
 # failed_tests NAME LOG: all that they said, then the names with what was expected and what came, the host, and the end.
