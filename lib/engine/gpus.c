@@ -22,8 +22,7 @@
 
 struct rm_gpus {
     pthread_t thread;
-    struct rm_nvml
-        *nvml; /* the thread's, once it runs; its list of GPUs everybody's, once it is open */
+    struct rm_nvml *nvml; /* the thread's; its list of GPUs everybody's, once it is open */
     char driver[80];
     size_t count;
     struct rm_gpu_info *infos;

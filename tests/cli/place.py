@@ -43,11 +43,18 @@ def until(is_so, seconds=100):
     return found
 
 
-def seen_of(path, metric, what="last"):
-    """Of a metric, what a document says that is still written again and again; 0: nothing so far."""
+def document_so_far(path):
+    """A document that is still written again and again; None: nothing so far."""
     try:
-        document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
+        return None
+
+
+def seen_of(path, metric, what="last"):
+    """Of a metric, what the document says so far; 0: nothing."""
+    document = document_so_far(path)
+    if document is None:
         return 0
     names = [column["metric"] for column in document["columns"]]
     return document["summary"]["columns"][names.index(metric)][what] or 0 if metric in names else 0

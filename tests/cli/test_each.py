@@ -126,10 +126,12 @@ class Each(place.Case):
 
     @staticmethod
     def attached(pid):
-        """Once it has seen the process."""
+        """Once it has a row for the process."""
+        if os.path.exists("run.json"):
+            os.unlink("run.json")  # of the run before
         words = ["attach", "-q", "--each", "--json=run.json", "--json.interval=50ms", "--interval=20ms", str(pid)]
         attach = subprocess.Popen([place.RESMON, *words])
-        place.until(lambda: place.seen_of("run.json", "tree.processes", "n") or attach.poll() is not None)
+        place.until(lambda: (place.document_so_far("run.json") or {}).get("processes") or attach.poll() is not None)
         return attach
 
     def test_attached(self):

@@ -88,7 +88,7 @@ static void test_circles(void **state)
     assert_non_null(strstr(resmon_last_error(), "collector a waits"));
 }
 
-/* Those of the library, listed the other way round: only what they say of each other holds. */
+/* The library's collectors, listed the other way round: only what they say of each other holds. */
 static void test_own_collectors_do_not_need_the_list(void **state)
 {
     (void)state;

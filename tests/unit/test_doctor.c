@@ -542,7 +542,7 @@ static void test_a_pmu_that_counts_nothing(void **state)
     look();
     assert_finding("PMU power", ABSENT, "can be opened, and counts nothing here", NULL);
     assert_finding("processors", ABSENT, "a model by load", "cpu_watts");
-    /* It is asked, and not taken from the level. */
+    /* Whether the PMU can be opened is tried, and not taken from perf_event_paranoid. */
     pmu_counts = "/dev/urandom";
     look();
     assert_finding("PMU power", READY, "does not measure the packages", NULL);

@@ -105,7 +105,7 @@ static double all_ns(const resmon_run_scope *scope)
     return scope->wall_ns + scope->open_ns;
 }
 
-/* The same sum of ticks, told in nanoseconds in another order. */
+/* Two times that are one sum of ticks, turned into nanoseconds in another order. */
 static void assert_ns(double found, double expected)
 {
     assert_near(found, expected, 1e-9 * expected + 1e-3);

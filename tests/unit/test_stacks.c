@@ -863,8 +863,8 @@ static void test_children_are_left_alone(void **state)
     end_unseen(monitor);
 }
 
-/* Its allocator is locked for ever where a fork finds another thread in it, as those are that
- * follow stacks. */
+/* The allocator of AddressSanitizer stays locked in a child where the fork found another thread in
+ * it, as threads that follow stacks often are. */
 static void skip_if_no_child_can_allocate(void)
 {
     if (HAS_ADDRESS_SANITIZER) {

@@ -121,7 +121,7 @@ static void test_a_child_that_is_waited_for_counts_once_through_its_life(void **
     assert_int_equal(zombie - start, clock_of_process(child.pid));
     assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
     (void)close(child.replies);
-    /* It is in getrusage now, and its clock, still in the list, is gone. */
+    /* The child's time is in getrusage now; its clock, still in the list, is gone. */
     uint64_t reaped = rm_tree_cpu_at_end().descendants_ns;
     assert_true(reaped >= zombie && reaped - zombie < 3000);
     assert_false(rm_tree_cpu_at_end().has_descendants); /* though it is in the list */
