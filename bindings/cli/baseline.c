@@ -48,10 +48,10 @@ static void pause_for(double seconds)
 static int run_command(char **words)
 {
     struct cli_launch launch;
-    if (!cli_launch_prepare(&launch, words, NULL)) {
+    if (!cli_launch_prepare(&launch, words)) {
         return CLI_RUN_FAILED;
     }
-    cli_launch_go(&launch);
+    cli_launch_go(&launch, "");
     if (launch.error != 0) {
         cli_say("baseline", "%s: %s", words[0], strerror(launch.error));
     } else {

@@ -9,10 +9,12 @@
 
 #include <resmon/monitor.h>
 
+#include "launch.h"
+
 struct cli_gather {
-    char directory[64]; /* "": there is none */
-    int fd;             /* of it, locked */
-    char variable[512]; /* the value of RESMON_RUN */
+    char directory[64];           /* "": there is none */
+    int fd;                       /* of it, locked */
+    char variable[CLI_RUN_BYTES]; /* the value of RESMON_RUN */
 };
 
 /** Makes the directory; `scopes` as the option has it, or NULL.  Where it cannot be made, programs

@@ -100,12 +100,15 @@ static bool hold_standard_files(void)
 /* In the child: until the gate opens; a gate that is closed instead means that we are gone. */
 static void begin(int gate, int outcome, char **words)
 {
-    char byte;
+    char run[CLI_RUN_BYTES];
     ssize_t got;
     do {
-        got = read(gate, &byte, 1);
+        got = read(gate, run, sizeof run);
     } while (got < 0 && errno == EINTR);
-    if (got == 1) {
+    if (got > 0) {
+        if (run[0] != '\0') {
+            (void)setenv("RESMON_RUN", run, 1);
+        }
         (void)execvp(words[0], words);
         int error = errno;
         ssize_t unused = write(outcome, &error, sizeof error);
@@ -114,7 +117,7 @@ static void begin(int gate, int outcome, char **words)
     _exit(CLI_RUN_FAILED);
 }
 
-bool cli_launch_prepare(struct cli_launch *launch, char **words, const char *run)
+bool cli_launch_prepare(struct cli_launch *launch, char **words)
 {
     int gate[2], outcome[2];
     *launch = (struct cli_launch){.pid = -1, .gate = -1, .outcome = -1};
@@ -137,9 +140,6 @@ bool cli_launch_prepare(struct cli_launch *launch, char **words, const char *run
     if (launch->pid == 0) {
         (void)close(gate[1]);
         (void)prctl(PR_SET_PDEATHSIG, (unsigned long)at_death, 0UL, 0UL, 0UL);
-        if (run != NULL && run[0] != '\0') {
-            (void)setenv("RESMON_RUN", run, 1);
-        }
         begin(gate[0], outcome[1], words);
     }
     int error = errno;
@@ -157,10 +157,10 @@ bool cli_launch_prepare(struct cli_launch *launch, char **words, const char *run
     return true;
 }
 
-void cli_launch_go(struct cli_launch *launch)
+void cli_launch_go(struct cli_launch *launch, const char *run)
 {
     ssize_t count;
-    ssize_t unused = write(launch->gate, "g", 1);
+    ssize_t unused = write(launch->gate, run, strlen(run) + 1);
     (void)unused; /* it is there, and waits */
     (void)close(launch->gate);
     do {

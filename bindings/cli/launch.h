@@ -13,9 +13,11 @@
 
 #include <resmon/end.h>
 
+#define CLI_RUN_BYTES 512U /* a pipe takes so many at once */
+
 struct cli_launch {
     pid_t pid;       /* -1: it could not be started */
-    int gate;        /* written to: it may go on */
+    int gate;        /* written to: it may go on, with what it has as RESMON_RUN */
     int outcome;     /* read from: the errno of an exec that failed */
     int error;       /* that errno; 0: it was started */
     int wait_code;   /* CLD_EXITED, CLD_KILLED, CLD_DUMPED */
@@ -25,12 +27,13 @@ struct cli_launch {
 };
 
 /** Forks, before anything makes this process large: ru_maxrss of the command is at least what we
- * have here.  The command waits; `run` is what it has as RESMON_RUN (NULL, "": nothing).  False,
- * and a line that says why. */
-bool cli_launch_prepare(struct cli_launch *launch, char **words, const char *run);
+ * have here.  The command waits, and gets the signals that would end us: what is made after this
+ * is removed again.  False, and a line that says why. */
+bool cli_launch_prepare(struct cli_launch *launch, char **words);
 
-/** Lets the command begin; `error` is set if it does not. */
-void cli_launch_go(struct cli_launch *launch);
+/** Lets the command begin, with `run` as RESMON_RUN ("": nothing; at most CLI_RUN_BYTES with its
+ * end); `error` is set if it does not. */
+void cli_launch_go(struct cli_launch *launch, const char *run);
 
 /** Gives the command up, which has not begun. */
 void cli_launch_cancel(struct cli_launch *launch);

@@ -130,7 +130,7 @@ static int observe(struct observing *observing)
         cli_launch_cancel(&observing->launch);
         return CLI_RUN_FAILED;
     }
-    cli_launch_go(&observing->launch);
+    cli_launch_go(&observing->launch, observing->gather.variable);
     if (observing->launch.error != 0) {
         say_failure(observing);
         cli_launch_reap(&observing->launch);
@@ -158,11 +158,10 @@ int cli_run(const struct cli_arguments *arguments)
         cli_say("run", "%s", resmon_last_error());
         return CLI_RUN_FAILED;
     }
-    cli_gather_begin(&observing.gather, scopes != NULL ? scopes->value : NULL);
-    if (!cli_launch_prepare(&observing.launch, arguments->words, observing.gather.variable)) {
-        cli_gather_end(&observing.gather, NULL);
+    if (!cli_launch_prepare(&observing.launch, arguments->words)) {
         return CLI_RUN_FAILED;
     }
+    cli_gather_begin(&observing.gather, scopes != NULL ? scopes->value : NULL);
     (void)umask(077); /* command lines hold secrets; the command has the mask of its caller */
     int result = observe(&observing);
     cli_gather_end(&observing.gather, NULL);
