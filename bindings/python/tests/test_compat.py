@@ -158,6 +158,23 @@ def test_tasks_without_a_name(tmp_path):
     tracker.stop()
 
 
+def test_a_task_that_begins_before_the_counters_move(tmp_path, monkeypatch):
+    zones = [tmp_path / "sys/class/powercap" / name for name in ("intel-rapl:0", "intel-rapl:0:0")]
+    for zone, what in zip(zones, ("package-0", "dram")):
+        zone.mkdir(parents=True)
+        for name, text in (("name", what), ("max_energy_range_uj", "262143328850"), ("energy_uj", "1000000")):
+            (zone / name).write_text(text + "\n", encoding="ascii")
+    monkeypatch.setenv("RESMON_ENERGY_ROOT", str(tmp_path))
+    tracker = EmissionsTracker(save_to_file=False, force_carbon_intensity_g_co2e_kwh=360)
+    tracker.start_task("first")
+    for zone in zones:
+        (zone / "energy_uj").write_text("6000000\n", encoding="ascii")
+    first = tracker.stop_task("first")
+    tracker.stop()
+    assert first.cpu_energy == first.ram_energy == pytest.approx(5 / 3.6e6)
+    assert first.emissions == pytest.approx(1e-6)  # 10 J at 0.1 mg/J, in kg
+
+
 def test_tasks_and_figures(tmp_path):
     tracker = EmissionsTracker(output_dir=str(tmp_path), country_iso_code="FRA", log_level="error")
     tracker.start_task("a")

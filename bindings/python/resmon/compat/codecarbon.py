@@ -36,7 +36,7 @@ class EmissionsData:
     def __init__(self, energy, seconds, process, since=None):
         parts = {name: (part.tree_j if process else part.node_j) for name, part in energy.parts.items()}
         grams = energy.tree_gco2eq if process else energy.node_gco2eq
-        if since is not None:
+        if since is not None and since.emissions == since.emissions:  # counters have begun to count
             grams -= since.emissions * 1000
         self._joules = {name: joules for name, joules in parts.items() if joules == joules}
         before = since._joules if since is not None else {}
