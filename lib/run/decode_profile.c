@@ -376,31 +376,55 @@ static void tell_highest(const struct reader *reader)
         rss > 0 ? (int64_t)(RM_LOAD(&reader->record->highest_t_ns) & INT64_MAX) : -1;
 }
 
-/* Growth of which no sample tells is no nothing. */
-static resmon_status tell_what_is_unseen(const struct reader *reader, size_t kind_number)
+/* With one fault a page of memory comes, and of a file those around it. */
+static void describe_growth(char *text, size_t room, const struct rm_run_stack_kind *kind,
+                            bool is_file)
 {
-    struct rm_run_profile *profile = &reader->run->profile;
-    struct rm_run_stack_kind *kind = &profile->kinds[kind_number];
-    bool is_file = kind_number == RESMON_STACK_FILE;
-    char risen[RM_HUMAN_BYTES], text[400];
-    uint64_t samples = 0;
-    for (size_t i = 0; i < profile->stack_count; i++) {
-        samples += profile->stacks[i].samples[kind_number];
-    }
-    if (kind->status != RESMON_OK || samples > 0 || !(kind->total > 0.0)) {
-        return RESMON_OK;
-    }
-    /* With one fault a page of memory comes, and of a file those around it. */
+    char risen[RM_HUMAN_BYTES];
     bool is_little = kind->total <= (double)kind->period * (is_file ? 65536.0 : 4096.0);
     rm_human_bytes(risen, kind->total);
-    (void)snprintf(text, sizeof text,
-                   "%.190s%s%s rose by %s, and no sample fell on it: one is of %" PRIu64
+    (void)snprintf(text, room,
+                   "%s rose by %s, and no sample fell on it: one is of %" PRIu64
                    " page faults of a thread%s",
-                   kind->reason, kind->reason[0] != '\0' ? "; " : "",
                    is_file ? "RssFile" : "RssAnon", risen, kind->period,
                    is_little ? ""
                              : "; those with fewer have none, and mmap(MAP_POPULATE), mlock() and "
                                "the like bring pages without");
+}
+
+static void describe_cpu(char *text, size_t room, const struct rm_run_stack_kind *kind)
+{
+    char used[RM_HUMAN_BYTES], period[RM_HUMAN_BYTES];
+    rm_human_seconds(used, kind->total / 1e9);
+    rm_human_seconds(period, (double)kind->period / 1e9);
+    (void)snprintf(text, room,
+                   "%s of CPU time were used, and no sample fell on it: one is of %s of a thread; "
+                   "those that used less, or ended before they were found, have none",
+                   used, period);
+}
+
+/* What no sample tells of is no nothing; but of CPU time, threads that wait use a little. */
+static resmon_status tell_what_is_unseen(const struct reader *reader, size_t kind_number)
+{
+    struct rm_run_profile *profile = &reader->run->profile;
+    struct rm_run_stack_kind *kind = &profile->kinds[kind_number];
+    bool is_cpu = kind_number == RESMON_STACK_CPU;
+    char what[256], text[480];
+    uint64_t samples = 0;
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        samples += profile->stacks[i].samples[kind_number];
+    }
+    if (kind->status != RESMON_OK || samples > 0 ||
+        !(kind->total > (is_cpu ? 2.0 * (double)kind->period : 0.0))) {
+        return RESMON_OK;
+    }
+    if (is_cpu) {
+        describe_cpu(what, sizeof what, kind);
+    } else {
+        describe_growth(what, sizeof what, kind, kind_number == RESMON_STACK_FILE);
+    }
+    (void)snprintf(text, sizeof text, "%.190s%s%s", kind->reason,
+                   kind->reason[0] != '\0' ? "; " : "", what);
     kind->reason = rm_arena_text(&reader->run->strings, text, sizeof text);
     kind->status = RESMON_ENOENT;
     return kind->reason != NULL ? RESMON_OK : out_of_memory();
@@ -454,7 +478,7 @@ void rm_run_decode_stacks(const struct rm_block *block, struct resmon_run *run)
     if (status == RESMON_OK) {
         status = decode_stacks(&reader);
     }
-    for (size_t k = RESMON_STACK_MEMORY; k < RM_STACK_KINDS && status == RESMON_OK; k++) {
+    for (size_t k = 0; k < RM_STACK_KINDS && status == RESMON_OK; k++) {
         status = tell_what_is_unseen(&reader, k);
     }
     rm_arena_free(&run->working);

@@ -120,12 +120,16 @@ static void test_growth_that_no_sample_tells_of_is_not_there(void **state)
     assert_ok(rm_stack_writer_open(&writer, &block));
     for (int32_t kind = 0; kind < RM_STACK_KINDS; kind++) {
         rm_stack_writer_set_kind(&writer, kind, RESMON_OK, kind == 2 ? "a remark" : "");
-        rm_stack_writer_set_period(&writer, kind, 64);
+        rm_stack_writer_set_period(&writer, kind, kind == RESMON_STACK_CPU ? 10000000 : 64);
         rm_stack_writer_set_total(&writer, kind, kind == 1 ? 200000 : UINT64_C(166723584));
     }
     struct resmon_run *run = decoded(&block);
     const struct rm_run_stack_kind *kinds = run->profile.kinds;
-    assert_int_equal(kinds[RESMON_STACK_CPU].status, RESMON_OK); /* threads that only wait */
+    assert_int_equal(kinds[RESMON_STACK_CPU].status, RESMON_ENOENT);
+    assert_string_equal(kinds[RESMON_STACK_CPU].reason,
+                        "166.7 ms of CPU time were used, and no sample fell on it: one is of "
+                        "10.00 ms of a thread; those that used less, or ended before they were "
+                        "found, have none");
     assert_int_equal(kinds[RESMON_STACK_MEMORY].status, RESMON_ENOENT);
     assert_string_equal(kinds[RESMON_STACK_MEMORY].reason,
                         "RssAnon rose by 195.3 KiB, and no sample fell on it: one is of 64 page "
@@ -141,8 +145,10 @@ static void test_growth_that_no_sample_tells_of_is_not_there(void **state)
     struct rm_stack_sample sample = sample_of(&address, 1, RESMON_STACK_FILE, 4096);
     (void)rm_stack_writer_add(&writer, &sample);
     rm_stack_writer_set_total(&writer, RESMON_STACK_MEMORY, 0);
+    rm_stack_writer_set_total(&writer, RESMON_STACK_CPU, 19000000); /* threads that only wait */
     rm_stack_writer_close(&writer);
     run = decoded(&block);
+    assert_int_equal(run->profile.kinds[RESMON_STACK_CPU].status, RESMON_OK);
     assert_int_equal(run->profile.kinds[RESMON_STACK_MEMORY].status, RESMON_OK);
     assert_int_equal(run->profile.kinds[RESMON_STACK_FILE].status, RESMON_OK);
     assert_string_equal(run->profile.kinds[RESMON_STACK_FILE].reason, "a remark");
