@@ -127,14 +127,16 @@ class Texts(place.Case):
             if shutil.which(tool[0]) and read(PAGE) == (0, ""):
                 self.assertEqual(read(page.out), (0, ""), tool)
                 return
-        self.skipTest("neither man, groff nor mandoc reads pages here: this one was made, and nobody read it")
+        self.skipTest("nothing that reads manual pages is installed (Debian: groff-base)")
 
     def test_completions(self):
         for shell in ("bash", "zsh", "fish"):
             done = place.run("help", f"--completion={shell}")
             self.assertEqual(done.code, 0)
             self.assertIn("interval", done.out)
-            if shutil.which(shell):
+            if not shutil.which(shell):
+                print(f"not checked here: completions of {shell} (Debian: {shell})")
+            else:
                 checked = subprocess.run([shell, "-n"], input=done.out, capture_output=True, text=True, check=False)
                 self.assertEqual((checked.returncode, checked.stderr), (0, ""), shell)
         self.assertEqual(place.run("help", "--completion=tcsh").code, 1)

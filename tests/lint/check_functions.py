@@ -7,7 +7,7 @@ import sys
 
 root = pathlib.Path(sys.argv[1])
 if shutil.which("pmccabe") is None:
-    print("skipped: pmccabe is not installed")
+    print("skipped: pmccabe is not installed (Debian: pmccabe)")
     sys.exit(77)
 files = sorted(str(path) for folder in ("lib", "bindings/cli") for path in (root / folder).rglob("*.c"))
 lines = subprocess.run(["pmccabe", *files], capture_output=True, text=True, check=True).stdout.splitlines()

@@ -12,7 +12,7 @@ hello = build / "examples/hello"
 try:
     import jsonschema
 except ImportError:
-    print("skipped: python3-jsonschema is not installed")
+    print("skipped: jsonschema is not installed (Debian: python3-jsonschema)")
     sys.exit(77)
 if not hello.exists():
     print("skipped: the examples are not built")

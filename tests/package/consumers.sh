@@ -66,7 +66,7 @@ if command -v pkg-config >/dev/null 2>&1; then
     run "$work/static"
     echo "ok: pkg-config static"
 else
-    echo "skipped: pkg-config is not installed"
+    echo "skipped: pkg-config is not installed (Debian: pkg-config)"
 fi
 for example in "$source"/examples/*.c; do
     test -s "$work/prefix/share/doc/resmon/examples/${example##*/}" || { echo "not installed: $example"; exit 1; }

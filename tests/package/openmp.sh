@@ -11,7 +11,7 @@ if [ "$3" != ON ]; then
     exit 77
 fi
 clang=$(command -v clang-14 || command -v clang) || {
-    echo "skipped: there is no clang"
+    echo "skipped: clang is not installed (Debian: clang-14)"
     exit 77
 }
 printf '#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n' >"$work/try.c"

@@ -13,6 +13,7 @@ import contextlib
 import fcntl
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -232,7 +233,15 @@ def run_tests(place, name, make_environment):
         where = [python, "-c", "import resmon, sys; sys.exit(not resmon.__file__.startswith(sys.prefix))"]
         subprocess.run(where, cwd=scratch, env=environment, check=True)
         tests = [python, "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider", *chosen_tests(place, name)]
-        return subprocess.run(tests, cwd=scratch, env=environment, stdin=subprocess.DEVNULL, check=False).returncode
+        missing = []
+        with subprocess.Popen(tests, cwd=scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              text=True, errors="replace") as process:
+            for line in process.stdout:
+                print(line, end="", flush=True)
+                missing += [line] if re.match("SKIPPED .*(not installed|could not import)", line) else []
+        if name == "full" and missing:
+            sys.exit("packages.txt has not all that the tests want:\n" + "".join(missing))
+        return process.returncode
 
 
 def full_environment(place):

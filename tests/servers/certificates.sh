@@ -12,7 +12,7 @@
 
 set -eu
 
-command -v openssl >/dev/null || { echo "skipped: openssl is not installed"; exit 77; }
+command -v openssl >/dev/null || { echo "skipped: openssl is not installed (Debian: openssl)"; exit 77; }
 [ $# -eq 1 ] || { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 mkdir -p "$1"
 cd "$1"

@@ -27,7 +27,8 @@ import tempfile
 import time
 import urllib.request
 
-from server import needs_live
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from live import needs_live
 
 VERSION = os.environ.get("RESMON_MLFLOW_VERSION", "3.17.2")
 # What mlflow asks for and its server and client never load when they track runs.

@@ -15,13 +15,6 @@ os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def needs_live(name, why):
-    """For a test that needs figures of this host, or programs that it gets from elsewhere: `test all` runs it."""
-    if "RESMON_TEST_LIVE" not in os.environ:
-        print(f"live: {name}: needs {why}", flush=True)
-        sys.exit(77)
-
-
 def need(program, package):
     """The path of a program; without it the test is skipped."""
     path = shutil.which(program)

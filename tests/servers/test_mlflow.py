@@ -143,7 +143,7 @@ def check_drawing(place, info, directory):
 
 def everything(place, directory):
     """Each number of the document, the document itself, and nothing else."""
-    with held(place, "mlflow,json=run.json,interval=20ms,rows=9999,stop_timeout=2min,scopes=wall+cpu+rss+io,name=everything",
+    with held(place, "mlflow,json=run.json,interval=20ms,rows=10000,stop_timeout=2min,scopes=wall+cpu+rss+io,name=everything",
               {**SERIES, "LOGNAME": "somebody"}) as process:
         until("series while the program runs", lambda: has_series(place, "disk_write_megabytes", 3))
         said = process.release()

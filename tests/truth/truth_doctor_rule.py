@@ -111,7 +111,7 @@ def check_sysusers(text, root):
 
 def check_udev(text, root):
     """No machine for tests has zones: the same rule for another device says what it would run."""
-    udevadm = shutil.which("udevadm") or os.environ.get("RESMON_UDEVADM") or skip("udevadm is not installed")
+    udevadm = shutil.which("udevadm") or os.environ.get("RESMON_UDEVADM") or skip("udevadm is not installed (Debian: udev)")
     device = "/sys/devices/system/cpu/cpu0"
     if not os.path.exists(f"{device}/uevent"):
         skip(f"there is no {device}")

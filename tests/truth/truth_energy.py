@@ -14,53 +14,9 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-WATTS = {"intel-rapl:0": ("package-0", 60.0), "intel-rapl:0:0": ("dram", 5.0),
-         "intel-rapl:1": ("package-1", 40.0), "intel-rapl:1:0": ("dram", 5.0)}
-RANGE_UJ = 65532610987
-START_UJ = RANGE_UJ - 20_000_000
-BEGIN = time.monotonic()
-
-
-class Counters:
-    """Files that grow; written in one piece, as a reader of sysfs sees them."""
-
-    def __init__(self, root):
-        self.files = {}
-        for zone, (name, watts) in WATTS.items():
-            directory = root / "sys/class/powercap" / zone
-            directory.mkdir(parents=True)
-            (directory / "name").write_text(name + "\n")
-            (directory / "max_energy_range_uj").write_text(f"{RANGE_UJ}\n")
-            self.files[os.open(directory / "energy_uj", os.O_WRONLY | os.O_CREAT, 0o444)] = watts
-        self.stamps = []  # when they were brought up to date
-        self.count()
-        self.is_over = threading.Event()
-        self.thread = threading.Thread(target=self.run)
-        self.thread.start()
-
-    def count(self):
-        now = time.monotonic()
-        for file, watts in self.files.items():
-            uj = (START_UJ + int(watts * (now - BEGIN) * 1e6)) % RANGE_UJ
-            os.pwrite(file, f"{uj:011d}\n".encode(), 0)
-        self.stamps.append((now, time.monotonic()))
-
-    def run(self):
-        while not self.is_over.wait(0.002):
-            self.count()
-
-    def end(self):
-        self.is_over.set()
-        self.thread.join()
-
-    def span(self, begin, end):
-        """Of what was read in between: the most seconds that it can be of, and how old a figure can have been."""
-        behind = [done - before for (before, _), (_, done) in zip(self.stamps, self.stamps[1:])]
-        first = max(now for now, done in self.stamps if done <= begin)
-        return max(now for now, _ in self.stamps if now <= end) - first, max(behind)
+from energy_host import Counters
 
 
 def run(example, **more):

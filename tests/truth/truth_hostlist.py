@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 if shutil.which("scontrol") is None:
-    print("skipped: scontrol (Debian: slurm-client) is not installed")
+    print("skipped: scontrol is not installed (Debian: slurm-client)")
     sys.exit(77)
 lib = ctypes.CDLL(sys.argv[1])
 lib.resmon_last_error.restype = lib.resmon_hostlist_name.restype = ctypes.c_char_p

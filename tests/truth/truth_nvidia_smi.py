@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from live import needs_live
 
 SECONDS = 12

@@ -8,12 +8,14 @@ the tolerance that stands with each comparison.  77: psutil is not installed.
 """
 import math
 import os
+import pathlib
 import socket
 import subprocess
 import sys
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from live import needs_live
 
 MIB = 1 << 20
@@ -314,7 +316,7 @@ def main():
     try:
         import psutil
     except ImportError:
-        print("skipped: psutil is not installed for", sys.executable, "(RESMON_PYTHON chooses another)")
+        print(f"skipped: psutil is not installed (Debian: python3-psutil) for {sys.executable} (RESMON_PYTHON chooses another)")
         return 77
     program, directory = sys.argv[1], sys.argv[2]
     print("psutil", psutil.__version__)

@@ -84,7 +84,7 @@ def speedscope_schema(place):
     try:
         import jsonschema
     except ImportError:
-        raise Unavailable("python3-jsonschema is not installed") from None
+        raise Unavailable("jsonschema is not installed (Debian: python3-jsonschema)") from None
     home = package("speedscope", KEPT)
     found = sorted((home / "dist/release").glob("file-format-schema*.json"))
     if not found:

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from live import needs_live
 
 PACKAGES = {"profiler": ("@firefox-devtools/profiler-cli", "0.10.0"), "speedscope": ("speedscope", "1.25.0")}
@@ -79,7 +80,7 @@ def in_speedscope(trace, directory, place):
     page = package("speedscope", directory) / "dist/release/index.html"
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
-        raise Unavailable("chromium is not installed")
+        raise Unavailable("chromium is not installed (Debian: chromium)")
     script = place / "profile.js"
     content = base64.b64encode(trace.read_bytes()).decode()
     script.write_text(f"speedscope.loadFileFromBase64({json.dumps(trace.name)},{json.dumps(content)})")

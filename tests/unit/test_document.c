@@ -9,12 +9,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "comma_locale.h"
 #include "format/document.h"
 #include "format/json.h"
 #include "random.h"
@@ -408,19 +408,11 @@ static void test_numbers_load_back_exactly(void **state)
 static void test_a_decimal_comma_does_not_reach_the_document(void **state)
 {
     (void)state;
-    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
     resmon_run *loaded = NULL;
-    int is_set = 0;
-    for (size_t i = 0; i < sizeof locales / sizeof locales[0] && !is_set; i++) {
-        is_set = setlocale(LC_NUMERIC, locales[i]) != NULL;
-    }
-    if (!is_set) {
-        print_message("skipped: no locale with a decimal comma is installed\n");
-        skip();
-    }
+    enter_comma_locale();
     resmon_status saved = resmon_run_save(original, path_of("again.json"));
     resmon_status status = resmon_run_load(path_of("again.json"), &loaded);
-    (void)setlocale(LC_NUMERIC, "C");
+    leave_comma_locale();
     resmon_run_free(loaded);
     assert_ok(saved);
     assert_ok(status);

@@ -7,10 +7,9 @@
 
 #include <float.h>
 #include <inttypes.h>
-#include <locale.h>
-#include <stdbool.h>
 
 #include "base/number.h"
+#include "comma_locale.h"
 #include "random.h"
 
 static double of_bits(uint64_t bits)
@@ -197,59 +196,22 @@ static void test_what_is_not_finite_is_nothing(void **state)
 
 /* ---- locales -------------------------------------------------------------------------------- */
 
-/* The name of one with a comma, which is made where none is installed; or NULL. */
-static const char *comma_locale(char directory[64])
+static void test_a_point_in_every_locale(void **state)
 {
-    char command[256];
-    (void)snprintf(directory, 64, "/tmp/resmon-test-number-XXXXXX");
-    if (setlocale(LC_ALL, "de_DE.UTF-8") != NULL) {
-        return "de_DE.UTF-8";
-    }
-    if (mkdtemp(directory) == NULL) {
-        return NULL;
-    }
-    /* Of a small set of characters: it takes a fifth of the time. */
-    (void)snprintf(command, sizeof command,
-                   "localedef --no-archive -i de_DE -f ISO-8859-1 %s/de_DE >%s/log 2>&1", directory,
-                   directory);
-    bool is_made = system(command) == 0 && setenv("LOCPATH", directory, 1) == 0 &&
-                   setlocale(LC_ALL, "de_DE") != NULL;
-    return is_made ? "de_DE" : NULL;
-}
-
-static void compare_in_locale(const char *locale)
-{
+    (void)state;
     static char texts[20000][RM_NUMBER_BYTES];
     const size_t count = sizeof texts / sizeof texts[0];
     struct random random = {19}, again = {19};
-    (void)setlocale(LC_ALL, "C");
     for (size_t i = 0; i < count; i++) {
         (void)rm_number_double(texts[i], of_bits(random_u64(&random)));
     }
-    assert_non_null(setlocale(LC_ALL, locale));
-    assert_int_equal(localeconv()->decimal_point[0], ',');
+    enter_comma_locale();
     for (size_t i = 0; i < count; i++) {
         char here[RM_NUMBER_BYTES];
         (void)rm_number_double(here, of_bits(random_u64(&again)));
         assert_string_equal(here, texts[i]);
     }
-}
-
-static void test_a_point_in_every_locale(void **state)
-{
-    (void)state;
-    char directory[64];
-    char command[96];
-    const char *locale = comma_locale(directory);
-    if (locale != NULL) {
-        compare_in_locale(locale);
-    } else {
-        print_message("skipped here: no locale with a comma, and none can be made\n");
-    }
-    (void)setlocale(LC_ALL, "C");
-    (void)unsetenv("LOCPATH");
-    (void)snprintf(command, sizeof command, "rm -rf %s", directory);
-    (void)!system(command);
+    leave_comma_locale();
 }
 
 int main(void)

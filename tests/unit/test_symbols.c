@@ -204,7 +204,7 @@ static void command(const char *format, ...)
 static bool lacks_binutils(void)
 {
     if (!has_binutils) {
-        print_message("skipped: objcopy and strip (binutils) are not installed\n");
+        print_message("skipped: objcopy and strip are not installed (Debian: binutils)\n");
     }
     return !has_binutils;
 }
