@@ -69,9 +69,9 @@ static bool read_measured(struct rm_collect *collect, double *ret_joules)
 
 static void turn_to_model(struct rm_collect *collect, struct state *state)
 {
-    char text[sizeof collect->remark], dead[68];
-    (void)rm_energy_zones_describe_dead(&collect->zones, RM_ZONE_PACKAGE, dead, sizeof dead);
-    (void)snprintf(text, sizeof text, "%.90s; %s", state->model, dead);
+    char text[sizeof collect->remark];
+    rm_energy_zones_describe_model(&collect->zones, RM_ZONE_PACKAGE, state->model, text,
+                                   sizeof text);
     rm_collect_remark(collect, text);
     state->is_measured = false;
     collect->provenance = RESMON_PROVENANCE_MODELLED;

@@ -68,11 +68,11 @@ static bool read_measured(struct rm_collect *collect)
 
 static resmon_status turn_to_model(struct rm_collect *collect, struct state *state)
 {
-    char text[sizeof collect->remark], dead[68];
+    char text[sizeof collect->remark];
     resmon_status status = choose_model(collect, state);
     if (status == RESMON_OK) {
-        (void)rm_energy_zones_describe_dead(&collect->zones, RM_ZONE_DRAM, dead, sizeof dead);
-        (void)snprintf(text, sizeof text, "%.90s; %s", state->model, dead);
+        rm_energy_zones_describe_model(&collect->zones, RM_ZONE_DRAM, state->model, text,
+                                       sizeof text);
         rm_collect_remark(collect, text);
         state->is_measured = false;
         collect->provenance = RESMON_PROVENANCE_MODELLED;

@@ -97,6 +97,11 @@ enum rm_zone_life rm_energy_zones_life(const struct rm_energy_zones *zones,
 size_t rm_energy_zones_describe_dead(const struct rm_energy_zones *zones, unsigned domain,
                                      char *text, size_t capacity);
 
+/** Writes what a model in the place of dead counters is called: the same for all runs of a machine,
+ * as these are compared. */
+void rm_energy_zones_describe_model(const struct rm_energy_zones *zones, unsigned domain,
+                                    const char *model, char *text, size_t capacity);
+
 /** Reads them for the sample at `sample_ns`, unless that was done; it is `now_ns`. */
 void rm_energy_zones_read(struct rm_energy_zones *zones, struct rm_scratch *scratch,
                           int64_t sample_ns, int64_t now_ns);

@@ -315,8 +315,8 @@ static resmon_status put_away(struct mlflow *mlflow, const struct rm_mlflow_plan
     resmon_status status = spool_items(mlflow, plan, cursor, account, spool);
     if (status == RESMON_OK) {
         status = rm_error(account->status,
-                          "%.250s; %llu requests wait in %.150s for resmon_mlflow_replay()",
-                          account->text, (unsigned long long)account->left, spool->file.path);
+                          "%llu requests wait in %.190s, for resmon push --mlflow: %.260s",
+                          (unsigned long long)account->left, spool->file.path, account->text);
     } else {
         char why[RM_ERROR_TEXT_BYTES];
         (void)rm_text_set(why, sizeof why, resmon_last_error());

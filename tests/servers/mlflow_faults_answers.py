@@ -19,7 +19,7 @@ def no_fault(case):
 def down_then_up(case):
     port = free_port()
     result = case.live(f"http://127.0.0.1:{port}", "series")
-    result.expect("stop", "RESMON_ENET", f"127.0.0.1:{port}", "resmon_mlflow_replay", ".spool")
+    result.expect("stop", "RESMON_ENET", f"127.0.0.1:{port}", "resmon push --mlflow", ".spool")
     fake = case.fake(port=port)
     case.replay(None)
     check_settled(fake.state(), expected(case, "series"))
@@ -96,7 +96,7 @@ def retry_after_beyond_the_budget(case):
     fake = case.fake()
     fake.faults({"do": "status", "status": 429, "path": "log-batch", "retry_after": 1000})
     result = case.live(fake.uri)
-    line = result.expect("stop", "RESMON_EREMOTE", "429", "log-batch", "resmon_mlflow_replay")
+    line = result.expect("stop", "RESMON_EREMOTE", "429", "log-batch", "resmon push --mlflow")
     assert line["seconds"] < 30, "it waited for nothing"  # half of its time
     assert fake.state()["faults"][0]["fired"] == 1
     fake.faults()
@@ -131,7 +131,7 @@ def artifact_too_large(case):
     fake = case.fake()
     fake.faults({"do": "status", "status": 413, "path": ARTIFACTS, "format": "html"})
     result = case.live(fake.uri)
-    result.expect("stop", "RESMON_EREMOTE", "413", "artifact", "resmon_mlflow_replay")
+    result.expect("stop", "RESMON_EREMOTE", "413", "artifact", "resmon push --mlflow")
     assert runs_of(fake.state())[0]["info"]["status"] == "FINISHED"
     fake.faults()
     case.replay(None)
@@ -197,7 +197,7 @@ def lasting(case, rules, codes, words):
         check_settled(fake.state(), expected(case, "series"))
         return
     assert line["status"] in codes, f"{line['status']}: {line['text']}"
-    for word in [f"127.0.0.1:{fake.port}", *words, "resmon_mlflow_replay", str(case.directory)]:
+    for word in [f"127.0.0.1:{fake.port}", *words, "resmon push --mlflow", str(case.directory)]:
         assert word in line["text"], f"no {word!r} in: {line['text']}"
     assert "MLflow" in line["text"] or "mlflow" in line["text"]
     assert result["end"]["peak_rss_kb"] < case.largest_kb, f"{result['end']['peak_rss_kb']} kB"
@@ -247,7 +247,7 @@ def one_batch_is_refused(case):
     fake = case.fake()
     fake.faults({"do": "status", "status": 400, "path": "log-batch", "nth": 2})
     result = case.live(fake.uri, "series", "batch=50")
-    result.expect("stop", "RESMON_EREMOTE", "HTTP 400", "resmon_mlflow_replay")
+    result.expect("stop", "RESMON_EREMOTE", "HTTP 400", "resmon push --mlflow")
     case.replay(None)
     check_settled(fake.state(), expected(case, "series"))
 

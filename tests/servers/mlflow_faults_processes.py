@@ -151,7 +151,7 @@ def first_rank_never_comes(case):
     """The others wait in their stop, not longer, and keep what they have; it arrives with a replay."""
     fake = case.fake()
     result = case.live(fake.uri, env=job_env(1, 2, f"lonely-{os.getpid()}"), stop=4000)
-    result.expect("stop", "RESMON_ETIMEDOUT", "rank 0", "resmon_mlflow_replay")
+    result.expect("stop", "RESMON_ETIMEDOUT", "rank 0", "resmon push --mlflow")
     case.live(fake.uri, "spool=first.spool", env=job_env(0, 2, f"lonely-{os.getpid()}")).expect("stop", "RESMON_OK")
     case.replay(None)
     run, = runs_of(fake.state())
@@ -204,7 +204,7 @@ def pulled(case, how, lose):
             # Else it may have been too slow for its time, and came to no end.
             done = cable.status()["is_plugged"] and result["push"]["status"] == "RESMON_OK"
             if result["push"]["status"] != "RESMON_OK":
-                assert "resmon_mlflow_replay" in result["push"]["text"] and len(case.spools()) == 1, result["push"]
+                assert "resmon push --mlflow" in result["push"]["text"] and len(case.spools()) == 1, result["push"]
             cable.plug()
             # What the network held back arrives now, and before what is sent again.
             while cable.status()["open"] > 0:
@@ -239,7 +239,7 @@ def nobody_listens(case):
             result = case.live(f"http://127.0.0.1:{hole.port}", stop=1500, env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
             line = result["stop"]
             assert line["status"] in ("RESMON_ETIMEDOUT", "RESMON_ENET"), line
-            assert "resmon_mlflow_replay" in line["text"] and str(hole.port) in line["text"], line
+            assert "resmon push --mlflow" in line["text"] and str(hole.port) in line["text"], line
     fake = case.fake()
     for path in case.spools():
         case.run(None, "replay", path, f"uri={fake.uri}").expect("replay", "RESMON_OK")

@@ -425,7 +425,7 @@ def bad_tls(case, name, words, more):
     """Nothing is said over a connection that is not trusted."""
     more = [word.format(tls=certificates()) for word in more]
     result = tls(case, name, *words, "user=user", "password=$PROGRAM_PASSWORD", more=more)
-    line = result.expect("stop", "RESMON_ENET", "https://127.0.0.1", "resmon_mlflow_replay")
+    line = result.expect("stop", "RESMON_ENET", "https://127.0.0.1", "resmon push --mlflow")
     assert any(word in line["text"].lower() for word in ("certificate", "ssl", "tls")), line["text"]
     if not more:
         assert "MLFLOW_TRACKING_SERVER_CERT_PATH" in line["text"], f"no remedy in: {line['text']}"

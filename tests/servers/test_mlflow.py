@@ -200,7 +200,7 @@ def killed(place, _):
 def spool_of(said):
     """The spool file that the library named."""
     assert WAITS_IN in said, said
-    return said.split(WAITS_IN)[1].split(" for ")[0]
+    return said.split(WAITS_IN)[1].split(", for ")[0]
 
 
 def replay(place, spool):

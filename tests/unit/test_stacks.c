@@ -313,9 +313,10 @@ static void test_growth_has_the_size_of_what_was_touched(void **state)
     resmon_run *run = finish(monitor);
     (void)munmap(memory, 256 * MIB);
     skip_without(run, RESMON_STACK_MEMORY);
-    double touched =
-        HAS_ADDRESS_SANITIZER ? 1.125 : 1; /* it looks at a byte of its own for each 8 */
-    assert_near(weight_at(run, RESMON_STACK_MEMORY, calls[3]) / (double)(256 * MIB), touched, 0.05);
+    /* It looks at a byte of its own for each 8, which may be there already. */
+    double most = HAS_ADDRESS_SANITIZER ? 1.125 : 1.0;
+    double share = weight_at(run, RESMON_STACK_MEMORY, calls[3]) / (double)(256 * MIB);
+    assert_true(share >= 0.95 && share <= most + 0.05);
     resmon_run_free(run);
 }
 
