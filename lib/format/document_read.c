@@ -131,8 +131,13 @@ static resmon_status read_sources(struct resmon_run *run, const struct rm_json *
 
 static resmon_status read_columns(struct resmon_run *run, const struct rm_json *document)
 {
-    return READ_RECORDS(run, rm_json_get(document, "columns"), RM_RECORD_column, columns,
-                        column_count);
+    resmon_status status = READ_RECORDS(run, rm_json_get(document, "columns"), RM_RECORD_column,
+                                        columns, column_count);
+    for (size_t i = 0; status == RESMON_OK && i < run->column_count; i++) {
+        bool says_kind = run->columns[i].kind != 0; /* not what stands in the place of a column */
+        run->columns[i].kind = says_kind ? run->columns[i].kind : RESMON_GAUGE;
+    }
+    return status;
 }
 
 static resmon_status read_summary(struct resmon_run *run, const struct rm_json *document)
