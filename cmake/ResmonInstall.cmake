@@ -6,6 +6,9 @@ install(TARGETS resmon resmon-static EXPORT resmon-targets
 install(DIRECTORY include/resmon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES lib/format/resmon-run.schema.json lib/format/run_document.md DESTINATION ${CMAKE_INSTALL_DATADIR}/resmon)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(RESMON_HAVE_PAGE)
+  install(FILES lib/page/vendor/uplot/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.uplot)
+endif()
 # Which the README names; to be built with what pkg-config or find_package(resmon) tells.
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
   FILES_MATCHING PATTERN "*.c" PATTERN "*.ipynb" PATTERN "README.md" PATTERN ".ipynb_checkpoints" EXCLUDE)

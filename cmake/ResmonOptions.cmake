@@ -53,6 +53,7 @@ resmon_part(NET "the network (MLflow, Pushgateway, questions to Prometheus)")
 resmon_part(COUNTERS "performance counters (perf_event_open)")
 resmon_part(ENERGY "energy and emissions")
 resmon_part(OMPT "scopes of the threads of LLVM's OpenMP")
+resmon_part(PAGE "reports as HTML pages")
 
 # Each third-party library: AUTO uses it when it is there, ON insists, OFF leaves it out.  `part`: without which it
 # is of no use; or "".

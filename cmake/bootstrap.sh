@@ -258,7 +258,7 @@ all_tests() {
     }
     step "configuring without all that may be left out" cmake -S . -B build/bare -G Ninja \
         -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRESMON_WERROR=ON -DRESMON_WITH_STACKS=OFF -DRESMON_WITH_NET=OFF \
-        -DRESMON_WITH_COUNTERS=OFF -DRESMON_WITH_ENERGY=OFF -DRESMON_WITH_OMPT=OFF -DRESMON_WITH_CJSON=OFF \
+        -DRESMON_WITH_COUNTERS=OFF -DRESMON_WITH_ENERGY=OFF -DRESMON_WITH_OMPT=OFF -DRESMON_WITH_PAGE=OFF -DRESMON_WITH_CJSON=OFF \
         -DRESMON_WITH_CURL=OFF -DRESMON_WITH_PFM=OFF -DRESMON_WITH_UNWIND=OFF -DRESMON_WITH_DW=OFF \
         -DRESMON_WITH_ZLIB=OFF
     step "building without all that may be left out" cmake --build build/bare -j "$jobs"

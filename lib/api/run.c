@@ -7,7 +7,6 @@
 #include <resmon/summary.h>
 #include <resmon/table.h>
 
-#include "api/source_lines.h"
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/compiler.h"
@@ -21,6 +20,9 @@
 #include "job/path_pattern.h"
 #include "os/identity.h"
 #include "os/infile.h"
+#include "page/data.h"
+#include "page/html.h"
+#include "page/source_lines.h"
 #include "record/recording.h"
 #include "report/lines.h"
 #include "report/profile.h"
@@ -34,6 +36,7 @@
 #include "store/block.h"
 
 #define LARGEST_REPORT ((size_t)4 << 20)
+#define LARGEST_PAGE   ((size_t)256 << 20)
 
 /* A text for the user to free, or nothing at all. */
 static resmon_status give_text(struct rm_buffer *buffer, resmon_status status, char **ret_text)
@@ -150,6 +153,16 @@ struct making {
     const char *text; /* the path, or the function */
     struct rm_report_terms terms;
     char **ret_text;
+};
+
+/* The same of several runs. */
+struct paging {
+    const resmon_run *const *runs;
+    size_t count;
+    resmon_page_options options;
+    const char *path;
+    char **ret_text; /* NULL: it goes to the path */
+    bool is_data;
 };
 
 static resmon_status save_here(void *making_)
@@ -555,4 +568,76 @@ resmon_status resmon_report_lines(const resmon_run *run, const char *function, c
     return run != NULL && ret_text != NULL
                ? rm_thread_call(report_lines_here, &making)
                : rm_error(RESMON_EINVAL, "resmon_report_lines: an argument is NULL");
+}
+
+/* ---- pages ------------------------------------------------------------------------------ */
+
+static resmon_status page_here(void *paging_)
+{
+    const struct paging *paging = paging_;
+    char expanded[RM_PATH_BYTES];
+    struct rm_source_files files = {0};
+    const struct rm_source_lines sources = rm_source_lines_of(&files);
+    struct rm_buffer buffer;
+    if (paging->ret_text == NULL) {
+        resmon_status status = rm_path_expand(paging->path, expanded);
+        return status == RESMON_OK
+                   ? rm_html_save(paging->runs, paging->count, paging->options.title, expanded)
+                   : status;
+    }
+    rm_buffer_init(&buffer, LARGEST_PAGE);
+    resmon_status status =
+        paging->is_data
+            ? rm_page_data(&buffer, paging->runs, paging->count, paging->options.title,
+                           paging->options.parts, &sources)
+            : rm_html_page(&buffer, paging->runs, paging->count, paging->options.title, &sources);
+    rm_source_files_free(&files);
+    return give_text(&buffer, status, paging->ret_text);
+}
+
+/* The options that are known of those given, where all runs are there. */
+static resmon_status check_page(struct paging *paging, const resmon_page_options *options,
+                                const char *function)
+{
+    if (paging->runs == NULL || paging->count == 0 ||
+        (paging->path == NULL && paging->ret_text == NULL)) {
+        return rm_error(RESMON_EINVAL, "%s: %s", function,
+                        paging->runs != NULL && paging->count == 0 ? "no run"
+                                                                   : "an argument is NULL");
+    }
+    for (size_t i = 0; i < paging->count; i++) {
+        if (paging->runs[i] == NULL) {
+            return rm_error(RESMON_EINVAL, "%s: run %zu is NULL", function, i);
+        }
+    }
+    return options != NULL
+               ? rm_struct_take(options, RM_STRUCT_SIZE(resmon_page_options), &paging->options)
+               : RESMON_OK;
+}
+
+resmon_status resmon_report_page(const resmon_run *const *runs, size_t count,
+                                 const resmon_page_options *options, char **ret_text)
+{
+    RM_KEEP_ERRNO;
+    struct paging paging = {.runs = runs, .count = count, .ret_text = ret_text};
+    resmon_status status = check_page(&paging, options, __func__);
+    return status == RESMON_OK ? rm_thread_call(page_here, &paging) : status;
+}
+
+resmon_status resmon_report_data(const resmon_run *const *runs, size_t count,
+                                 const resmon_page_options *options, char **ret_text)
+{
+    RM_KEEP_ERRNO;
+    struct paging paging = {.runs = runs, .count = count, .ret_text = ret_text, .is_data = true};
+    resmon_status status = check_page(&paging, options, __func__);
+    return status == RESMON_OK ? rm_thread_call(page_here, &paging) : status;
+}
+
+resmon_status resmon_report_save(const resmon_run *const *runs, size_t count,
+                                 const resmon_page_options *options, const char *path)
+{
+    RM_KEEP_ERRNO;
+    struct paging paging = {.runs = runs, .count = count, .path = path};
+    resmon_status status = check_page(&paging, options, __func__);
+    return status == RESMON_OK ? rm_thread_call(page_here, &paging) : status;
 }

@@ -174,12 +174,7 @@ static bool has_energy(const resmon_run_scope *scope)
 
 /* The columns behind the name, those that are asked for first in front.  What at least one scope
  * was metered for has its columns. */
-static const struct phase_column {
-    const char *heading;
-    bool is_brief;
-    bool (*has)(const resmon_run_scope *scope);
-    void (*set)(cell target, const resmon_run_scope *scope, const resmon_energy *energy);
-} all_columns[] = {
+static const struct rm_phase_column all_columns[] = {
     {"calls", true, has_always, set_calls},
     {"wall", true, has_always, set_wall},
     {"self", true, has_always, set_self},
@@ -194,9 +189,14 @@ static const struct phase_column {
     {"written", true, has_io, set_written},
 };
 
+const struct rm_phase_column *rm_phase_column(size_t index)
+{
+    return index < RM_ARRAY_LEN(all_columns) ? &all_columns[index] : NULL;
+}
+
 /* The columns of the table of one run. */
 struct shown {
-    const struct phase_column *columns[RM_ARRAY_LEN(all_columns)];
+    const struct rm_phase_column *columns[RM_ARRAY_LEN(all_columns)];
     size_t count;
     size_t name_columns;
     resmon_energy energy;
@@ -219,7 +219,7 @@ static struct shown choose(const struct resmon_run *run, size_t width, bool is_b
     struct shown shown = {.name_columns = width < NARROW ? SHORT_COLUMNS : NAME_COLUMNS,
                           .energy = rm_run_energy(run)};
     for (size_t i = 0; i < RM_ARRAY_LEN(all_columns); i++) {
-        const struct phase_column *column = &all_columns[i];
+        const struct rm_phase_column *column = &all_columns[i];
         bool is_doubled = is_brief && column->has == has_cpu && has_any(run, has_pcpu);
         if ((column->is_brief || !is_brief) && !is_doubled && has_any(run, column->has)) {
             shown.columns[shown.count++] = column;

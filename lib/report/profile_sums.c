@@ -133,6 +133,7 @@ static void add_function(struct summing *summing, size_t stack, uint32_t functio
         sum->total[kind] += is_new ? one->weight[kind] : 0.0;
         sum->self_square[kind] += is_self ? square : 0.0;
         sum->total_square[kind] += is_new ? square : 0.0;
+        sum->samples[kind] += is_new ? one->samples[kind] : 0;
     }
 }
 

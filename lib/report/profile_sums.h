@@ -15,6 +15,7 @@ struct rm_function_sum {
     double self[RM_STACK_KINDS];
     double total[RM_STACK_KINDS]; /* with what it called; recursion counts once */
     double self_square[RM_STACK_KINDS], total_square[RM_STACK_KINDS]; /* of standard errors */
+    uint64_t samples[RM_STACK_KINDS];                                 /* of total */
 };
 
 struct rm_profile_sums {

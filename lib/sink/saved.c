@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the sinks that save the run to a file in one of the formats, now and then and at the end:
- * run documents, traces and OpenMetrics.
+ * run documents, traces, pages and OpenMetrics.
  */
 #include "sink/sinks.h"
 
@@ -15,6 +15,7 @@
 #include "os/identity.h"
 #include "os/infile.h"
 #include "os/outfile.h"
+#include "page/html.h"
 #include "run/run.h"
 #include "sink/saver.h"
 #include "store/facts.h"
@@ -82,6 +83,22 @@ resmon_status rm_trace_sink_new(const resmon_trace_options *options, struct rm_s
                                    .pattern = options->path,
                                    .interval_ms = options->interval_ms,
                                    .save = save_trace};
+    return rm_saver_new(&saver, ret_sink);
+}
+
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+static resmon_status save_page(const resmon_run *run, const char *path)
+{
+    return rm_html_save(&run, 1, NULL, path);
+}
+
+resmon_status rm_html_sink_new(const resmon_html_options *options, struct rm_sink *ret_sink)
+{
+    const struct rm_saver saver = {.name = "html",
+                                   .pattern = options->path,
+                                   .interval_ms = options->interval_ms,
+                                   .save = save_page};
     return rm_saver_new(&saver, ret_sink);
 }
 

@@ -2,7 +2,7 @@
 /*
  * The size of the shared library as it is installed by distributions, without symbols.  The target
  * is of gcc 12 and build type Release, with everything that can be built in; other types are only
- * told.
+ * told.  171 kB of it are pages for browsers, half of that the scripts in them.
  */
 #include <errno.h>
 #include <spawn.h>
@@ -15,7 +15,7 @@
 
 #include "bench.h"
 
-#define MOST_KB 1060.0
+#define MOST_KB 1235.0
 
 extern char **environ;
 

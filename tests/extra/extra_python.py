@@ -15,7 +15,7 @@ os.environ["RESMON_LIBRARY"] = library
 sys.path.insert(0, os.path.join(root, "bindings", "python"))
 
 import resmon  # noqa: E402: by the path above
-from resmon import charts, plots  # noqa: E402
+from resmon import pages, plots  # noqa: E402
 
 NAMES = ("node.files", "node.extra.time[a]", "node.extra.time[b/c]")
 PLACED = ("node.extra.placed[a]", "node.extra.placed[b/c]")  # with a row in views.def, of the text report
@@ -32,7 +32,7 @@ for name in NAMES:
     assert f"\n  {name} " in text, text
     assert name in page, page
 
-drawn = {chart.key: chart for chart in charts.Reader(run).charts()}
+drawn = {chart.key: chart for chart in pages.page_of([run]).runs[0].charts}
 assert "node.extra.placed" not in drawn and "memory with a place" in text
 assert drawn["node.files"].unit == "1" and drawn["node.files"].note == "open file handles of the machine"
 assert drawn["node.files"].lines[0].mean == [1000, 2000]

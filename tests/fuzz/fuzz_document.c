@@ -44,6 +44,27 @@ static void report(const resmon_run *run)
     resmon_text_free(text);
 }
 
+/* Beside itself, too: whatever is in it, its page has no markup of its own. */
+static void make_pages(const resmon_run *run)
+{
+    const resmon_run *const runs[] = {run, run};
+    for (size_t count = 1; count <= 2; count++) {
+        char *page = NULL;
+        resmon_status status = resmon_report_page(runs, count, NULL, &page);
+        PROMISE(status == RESMON_OK || status == RESMON_ENOMEM || status == RESMON_ENOTSUP);
+        if (page != NULL) {
+            const char *data = strstr(page, "id=resmon-data>");
+            PROMISE(data != NULL &&
+                    strcspn(data + 15, "<") == (size_t)(strstr(data, "</script>") - data - 15));
+        }
+        resmon_text_free(page);
+        page = NULL;
+        status = resmon_report_data(runs, count, NULL, &page);
+        PROMISE(status == RESMON_OK || status == RESMON_ENOMEM || status == RESMON_ENOTSUP);
+        resmon_text_free(page);
+    }
+}
+
 static void visit_stacks(const resmon_run *run)
 {
     resmon_run_stack stack = {.struct_size = sizeof stack};
@@ -124,6 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     visit(run);
     visit_stacks(run);
     report(run);
+    make_pages(run);
     export_arrow(run);
     print_and_parse(run);
     save_and_load(run);

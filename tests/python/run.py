@@ -36,7 +36,8 @@ BETWEEN = ("3.10", "3.11", "3.12")
 OF_THE_VERSION = ("test_import", "test_library", "test_monitor", "test_scopes", "test_tasks", "test_lines",
                   "test_run")
 # What a wheel holds besides the files of bindings/python/resmon.
-BUILT = {"resmon/libresmon.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson", "resmon/bin/resmon"}
+BUILT = {"resmon/libresmon.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson", "resmon/LICENSE.uplot",
+         "resmon/bin/resmon"}
 
 OUTSIDE = """
 import os, sys, resmon

@@ -121,6 +121,19 @@ static resmon_status print_document(void)
     return status;
 }
 
+static resmon_status write_page(void)
+{
+    char *text = NULL;
+    const resmon_run *const runs[] = {run, run};
+    resmon_status status = resmon_report_page(runs, 2, NULL, &text);
+    assert_int_equal(text != NULL, status == RESMON_OK);
+    if (status != RESMON_OK) {
+        assert_int_equal(status, RESMON_ENOMEM);
+    }
+    resmon_text_free(text);
+    return status;
+}
+
 /* ---- each failure --------------------------------------------------------------------------- */
 
 static void fail_each(resmon_status (*act)(void), enum rm_fault_kind kind, int64_t least)
@@ -196,6 +209,30 @@ static void test_documents(void **state)
     fail_each(print_document, RM_FAULT_ALLOC, 2);
 }
 
+static void test_pages(void **state)
+{
+    char *text = NULL;
+    const resmon_run *const runs[] = {run};
+    (void)state;
+    if (resmon_report_page(runs, 1, NULL, &text) == RESMON_ENOTSUP) {
+        print_message("skipped: %s\n", resmon_last_error());
+        skip();
+    }
+    resmon_text_free(text);
+    /* A part that finds no memory may say so in its place on the page. */
+    const int64_t before = rm_fault_live(0);
+    int64_t k = 0, whole = 0;
+    for (bool has_fired = true; has_fired && k < MOST_K; k++) {
+        rm_fault_arm(RM_FAULT_ALLOC, k);
+        whole += write_page() == RESMON_OK ? 1 : 0;
+        has_fired = rm_fault_fired(RM_FAULT_ALLOC);
+        rm_fault_arm(RM_FAULT_ALLOC, -1);
+        assert_int_equal(rm_fault_live(0), before);
+    }
+    assert_in_range(k, 20, MOST_K - 1);
+    assert_in_range(whole, 1, k / 2);
+}
+
 /* ---- the run that all of them work on ------------------------------------------------------- */
 
 static int record(const char *path)
@@ -264,10 +301,9 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrow),
-        cmocka_unit_test(test_arrow_of_many_columns),
-        cmocka_unit_test(test_recordings),
-        cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_arrow),      cmocka_unit_test(test_arrow_of_many_columns),
+        cmocka_unit_test(test_recordings), cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_pages),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

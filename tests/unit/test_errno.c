@@ -165,6 +165,14 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_run_get_headline, (void)resmon_run_get_headline(it.run, OUT(resmon_headline)))        \
     R(resmon_report_text, (void)resmon_report_text(it.run, NULL, &it.text); free_text())           \
     R(resmon_report_lines, (void)resmon_report_lines(it.run, NULL, &it.text); free_text())         \
+    R(resmon_report_page,                                                                          \
+      (void)resmon_report_page((const resmon_run *[]){it.run}, 1, NULL, &it.text);                 \
+      free_text())                                                                                 \
+    R(resmon_report_data,                                                                          \
+      (void)resmon_report_data((const resmon_run *[]){it.run}, 1, NULL, &it.text);                 \
+      free_text())                                                                                 \
+    R(resmon_report_save,                                                                          \
+      (void)resmon_report_save((const resmon_run *[]){it.run}, 1, NULL, it.path[2]))               \
     R(resmon_run_parse, (void)resmon_run_parse(it.document, strlen(it.document), &it.made))        \
     R(resmon_run_free, free_made())                                                                \
     R(resmon_run_load, (void)resmon_run_load(it.path[0], &it.made); free_made())                   \

@@ -114,6 +114,8 @@ class Monitor(Recorded):
     :param emissions: a line of codecarbon's emissions.csv, at the end; its path, or a dict, also with process
     :param trace: a trace of scopes and counters for Perfetto; keeps the newest 4096 scopes of each thread (32 MiB
         more of address space), or events=; its path, or a dict, also with interval
+    :param html: the report as a page for a browser: charts, tables, flame graphs; its path, or a dict, also with
+        interval
     :param mlflow: a run on an MLflow server, by default that of MLFLOW_TRACKING_URI; its tracking_uri, or a dict,
         also with experiment, experiment_id, run_id, run_name, user, password, token, ca_path, client_cert, workspace,
         spool, node_index, batch_metrics, interval, timeout, budget, series, no_artifact, spool_only, model_metrics,

@@ -49,6 +49,7 @@ class Monitor(Recorded):
         csv: Optional[_Sink] = ...,
         emissions: Optional[_Sink] = ...,
         trace: Optional[_Sink] = ...,
+        html: Optional[_Sink] = ...,
         mlflow: Optional[Union[bool, str, Mapping[str, Any]]] = ...,
         prometheus: Optional[_Sink] = ...,
         pushgateway: Optional[Union[str, Mapping[str, Any]]] = ...,

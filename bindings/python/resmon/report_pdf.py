@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reports as PDF on A4, drawn with matplotlib: the tables and charts of the HTML report, on paper.
+"""Reports as PDF on A4, drawn with matplotlib: the tables and charts of the library's page, on paper.
 
 Figures are made without pyplot, and the caller's settings are put back: a notebook's own figures are left alone.
 """
@@ -7,12 +7,10 @@ import math
 import textwrap
 import warnings
 
-from . import charts, human
-from . import report_profile as profile
-from . import report_tables as tables
+from . import human
 from ._library import version
 from .frames import wanted
-from .report_tables import Share, shown
+from .pages import Share, Table
 
 _WIDTH, _HEIGHT = 8.27, 11.69  # inches
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.075, 0.925, 0.95, 0.055
@@ -31,7 +29,7 @@ def need_matplotlib():
 
 def _plain(text):
     """Text as matplotlib shows it: a dollar begins no formula."""
-    return shown(text).replace("$", r"\$")
+    return text.replace("$", r"\$")
 
 
 def _cut(text, points, width):
@@ -75,7 +73,7 @@ class _Document:
     def text(self, text, size=8.5, colour="black", weight="normal", width=None):
         """A paragraph."""
         letters = max(int((width or (_RIGHT - _LEFT) * _WIDTH) * 72 / (size * 0.53)), 20)
-        for line in textwrap.wrap(shown(text), letters) or [""]:
+        for line in textwrap.wrap(text, letters) or [""]:
             y = self.room(size * 1.4 / 72)
             self.figure.text(_LEFT, y, _plain(line), size=size, color=colour, weight=weight, va="top")
             self.down(size * 1.4 / 72)
@@ -91,7 +89,7 @@ class _Document:
         """Headline figures, four in a row."""
         for start in range(0, len(tiles), 4):
             letters = int((_WHOLE / 4 - 0.15) * 72 / (6.5 * 0.53))
-            notes = [textwrap.wrap(shown(small), letters)[:4] for _, _, small in tiles[start:start + 4]]
+            notes = [textwrap.wrap(small, letters)[:4] for _, _, small in tiles[start:start + 4]]
             height = 0.42 + 0.115 * max(map(len, notes))
             y = self.room(height)
             for index, ((label, value, _), lines) in enumerate(zip(tiles[start:start + 4], notes)):
@@ -145,7 +143,7 @@ class _Document:
     def _headers(self, table, widths, size, line):
         if not any(table.headers):
             return
-        headers = [textwrap.wrap(shown(header), max(int(width * 72 / (size * 0.6)), 4))[:3] or [""]
+        headers = [textwrap.wrap(header, max(int(width * 72 / (size * 0.6)), 4))[:3] or [""]
                    for header, width in zip(table.headers, widths)]
         height = max(len(lines) for lines in headers)
         headers = [[""] * (height - len(lines)) + lines for lines in headers]
@@ -177,7 +175,7 @@ class _Document:
 
 
 def _cell_text(cell):
-    return shown(cell).replace("\u2003", "   ")
+    return cell.replace("\u2003", "   ")
 
 
 def _wanted_widths(table, cells, size):
@@ -205,8 +203,8 @@ def _parts(table, size):
             used = widths[0]
         spans[-1].append(index)
         used += widths[index]
-    return [tables.Table(table.title, [table.headers[i] for i in (0, *span)], [[row[i] for i in (0, *span)] for row in table.rows],
-                         1 + sum(i < table.left for i in span)) for span in spans]
+    return [Table(table.key, table.title, [table.headers[i] for i in (0, *span)], [[row[i] for i in (0, *span)] for row in table.rows],
+                  1 + sum(i < table.left for i in span)) for span in spans]
 
 
 def _widths(table, cells, size):
@@ -261,8 +259,8 @@ def _draw(axes, chart, seconds, tags, offsets):
     """A chart with its title, legend and tags."""
     is_many = len(chart.lines) > 8
     for line in chart.lines:
-        colour = _LIMIT if line.colour == charts.LIMIT else _COLOURS[0 if is_many else line.colour % 8]
-        shift = offsets[line.key] if offsets else 0.0
+        colour = _LIMIT if line.colour < 0 else _COLOURS[0 if is_many else line.colour % 8]
+        shift = offsets[line.run] if offsets else 0.0
         times = [time + shift for time in line.times]
         mean = [math.nan if value is None else value for value in line.mean]
         known = sum(value == value for value in mean)
@@ -278,20 +276,20 @@ def _draw(axes, chart, seconds, tags, offsets):
     _draw_tags(axes, tags, seconds)
     if chart.lines and not is_many:
         lines = dict(zip(chart.lines, axes.get_lines()))
-        ordered = sorted(chart.lines, key=lambda line: (line.colour == charts.LIMIT, line.colour))
+        ordered = sorted(chart.lines, key=lambda line: (line.colour < 0, line.colour))
         axes.legend(handles=[lines[line] for line in ordered], loc="upper left", bbox_to_anchor=(0, -0.14), fontsize=6.2,
                     frameon=False, ncol=2, borderaxespad=0, handlelength=1.2, columnspacing=1.5, labelcolor=_SOFT)
 
 
 def _draw_tags(axes, tags, seconds):
     last = -math.inf
-    for tag in tags:
-        axes.axvline(tag.t_s, color="0.55", linewidth=0.6, linestyle=":")
-        room = seconds * 0.012 * (min(len(tag.label), 30) + 1)
-        if tag.t_s - last > 0 and tag.t_s + room < seconds * 1.02:
-            axes.annotate(_plain(_cut(tag.label, 6, 2)), (tag.t_s, 1), xycoords=("data", "axes fraction"), xytext=(1.5, 2),
+    for at, label in tags:
+        axes.axvline(at, color="0.55", linewidth=0.6, linestyle=":")
+        room = seconds * 0.012 * (min(len(label), 30) + 1)
+        if at - last > 0 and at + room < seconds * 1.02:
+            axes.annotate(_plain(_cut(label, 6, 2)), (at, 1), xycoords=("data", "axes fraction"), xytext=(1.5, 2),
                           textcoords="offset points", size=6, color=_SOFT)
-            last = tag.t_s + room
+            last = at + room
 
 
 def _chart_pages(document, described, seconds, tags=(), offsets=None):
@@ -315,54 +313,46 @@ def _chart_pages(document, described, seconds, tags=(), offsets=None):
 # ---- the document ---------------------------------------------------------------------------------
 
 
-def _add_tables(document, *found):
-    for table in found:
-        if table:
+def _add_run(document, run, title, has_figures):
+    """Headline, charts and tables of one run."""
+    document.new_page()
+    document.text(title, 16, weight="bold")
+    document.text("  \u00b7  ".join(run.meta), 8.5, _SOFT)
+    document.down(0.18)
+    document.tiles(run.tiles)
+    document.answers(run.answers)
+    scopes = run.table("scopes")
+    if scopes:
+        document.table(scopes)
+    document.down(0.2)
+    _chart_pages(document, run.charts, run.seconds, run.tags)
+    if run.quiet:
+        document.text(f"Measured, and nothing throughout: {', '.join(run.quiet)}.", 7.5, _SOFT)
+    for table in run.tables:
+        if table is not scopes and (has_figures or not table.key.startswith("node")):
             document.table(table)
 
 
-def _add_run(document, run, reader, title, has_figures):
-    """Headline, charts and tables of one run."""
-    meta = [tables.host_of(run), tables.time_text(run), human.seconds_text(run.info.duration_s), run._outcome()]
-    if run.info.label:
-        meta.append(run.info.label)
+def _add_combined(document, page, title):
     document.new_page()
     document.text(title, 16, weight="bold")
-    document.text("  \u00b7  ".join(map(str, meta)), 8.5, _SOFT)
+    document.text(page.all.meta, 8.5, _SOFT)
     document.down(0.18)
-    document.tiles(tables.tiles(run, reader))
-    document.answers(tables.answers(run))
-    _add_tables(document, tables.scope_table(run))
-    document.down(0.2)
-    times = run.times
-    _chart_pages(document, reader.charts(), max(run.info.duration_s, times[-1] if times else 0.0), run.tags)
-    if reader.quiet:
-        document.text(f"Measured, and nothing throughout: {', '.join(reader.quiet)}.", 7.5, _SOFT)
-    _add_tables(document, tables.scope_name_table(run), profile.scope_counter_table(run),
-                *profile.function_tables(run).values(), profile.peak_table(run), profile.untaken_table(run),
-                profile.checkpoint_table(run), profile.counter_table(run), tables.energy_table(run), tables.tag_table(run),
-                *(tables.node_tables([run], ["value"], [reader]) if has_figures else ()), tables.missing_table(run),
-                tables.overhead_table(run), *tables.fact_tables(run))
-
-
-def _add_combined(document, runs, labels, readers, title):
-    are_nodes, offsets = tables.are_nodes(runs), tables.offsets_of(runs)
-    document.new_page()
-    document.text(title, 16, weight="bold")
-    document.text(tables.runs_text(runs), 8.5, _SOFT)
-    document.down(0.18)
-    document.tiles(tables.combined_tiles(runs, are_nodes))
-    document.table(tables.runs_table(runs, labels, readers, are_nodes), 6.5)
-    _add_tables(document, tables.scope_runs_table(runs, labels))
+    document.tiles(page.all.tiles)
+    first = [table for table in page.all.tables if not table.key.startswith("node")]
+    for table in first:
+        document.table(table, 6.5 if table.key == "runs" else 7.0)
+    offsets = page.all.offsets
     document.heading("All together" + (", by the clock" if offsets else ", each from its start"), 2.5)
     document.down(0.06)
-    seconds = max(run.info.duration_s + (offsets[index] if offsets else 0) for index, run in enumerate(runs))
-    _chart_pages(document, charts.combined_charts(runs, labels, 300), seconds, offsets=offsets)
-    for table in tables.node_tables(runs, labels, readers):
-        document.table(table, 6.5)
+    seconds = max(run.seconds + (offsets[index] if offsets else 0) for index, run in enumerate(page.runs))
+    _chart_pages(document, page.all.charts, seconds, offsets=offsets)
+    for table in page.all.tables:
+        if table not in first:
+            document.table(table, 6.5)
 
 
-def write(runs, title, file):
+def write(page, title, file):
     """Writes the document to a binary file."""
     need_matplotlib()
     from matplotlib import style
@@ -370,17 +360,15 @@ def write(runs, title, file):
     from matplotlib.figure import Figure
     with warnings.catch_warnings(), style.context("default"):
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box is drawn instead
-        with PdfPages(file, metadata={"Title": shown(title), "Creator": f"resmon {version}"}) as pages:
-            document = _Document(pages, Figure, shown(title))
-            readers = [charts.Reader(run, 600) for run in runs]
-            if len(runs) == 1:
-                _add_run(document, runs[0], readers[0], title, True)
+        with PdfPages(file, metadata={"Title": title, "Creator": f"resmon {version}"}) as pages:
+            document = _Document(pages, Figure, title)
+            if page.all is None:
+                _add_run(document, page.runs[0], title, True)
             else:
-                labels = tables.labels_of(runs)
-                _add_combined(document, runs, labels, readers, title)
-                for run, label, reader in list(zip(runs, labels, readers))[:_MAX_DETAILED]:
-                    _add_run(document, run, reader, label, False)
-                if len(runs) > _MAX_DETAILED:
-                    document.text(f"Pages of their own for the first {_MAX_DETAILED} of {len(runs)}; the HTML report "
+                _add_combined(document, page, title)
+                for run in page.runs[:_MAX_DETAILED]:
+                    _add_run(document, run, run.label, False)
+                if len(page.runs) > _MAX_DETAILED:
+                    document.text(f"Pages of their own for the first {_MAX_DETAILED} of {len(page.runs)}; the HTML report "
                                   "has all of them.", 8, _SOFT)
             document.finish()

@@ -85,22 +85,11 @@ def report(runs, path, *, title=None):
     if ending == ".pdf":
         from . import report_pdf
         report_pdf.need_matplotlib()
-    found = _runs_of(runs)
-    if title is None:
-        title = found[0].title if len(found) == 1 else _title_of(found)
-    if ending == ".pdf":
-        with _written(target) as file:
-            report_pdf.write(found, str(title), file)
+    from . import pages
+    found, title = _runs_of(runs), None if title is None else str(title)
+    if ending != ".pdf":
+        pages.save_html(found, target, title)
         return
-    from . import report_html
-    data = report_html.page(found, str(title)).encode("utf-8", "backslashreplace")
+    page = pages.page_of(found, title=title)
     with _written(target) as file:
-        file.write(data)
-
-
-def _title_of(runs):
-    from .report_tables import name_of, words_of
-    names, words = sorted({name_of(run) for run in runs}), words_of(runs)
-    what = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-    joint = {"nodes": " on ", "processes": " in "}.get(words, ": ")
-    return f"{what}{joint}{len(runs)} {words}"
+        report_pdf.write(page, page.title, file)

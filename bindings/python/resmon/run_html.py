@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A run as a notebook shows it: headline figures, small charts, phases, hot functions, and what was not measured."""
-from . import html, human, report_tables, views
+from . import html, human, pages, views
 from ._library import lib
 from .results import brief_columns
 
@@ -8,14 +8,8 @@ def _note(text):
     return f"<div class='note'>{html.escape(text)}</div>"
 
 
-def _tiles(run):
-    headline, notes = run.headline, report_tables.tile_notes(run)
-    return html.tiles([(label, make(headline[key]), notes.get(key, "")) for key, label, make, _ in report_tables.FIGURES
-                       if headline[key] == headline[key]])
-
-
-def _answers(run):
-    return html.definitions(report_tables.answers(run))
+def _tiles(part):
+    return html.tiles([tile for tile in part.tiles if tile[1] != pages.UNKNOWN])
 
 
 def _charts(run):
@@ -35,16 +29,17 @@ def _functions(run):
     """Hot functions, folded away, for each kind of stacks that was sampled."""
     if lib.run_stack_count(run) == 0:
         return []
-    from . import report_profile  # only here: most runs have no stacks
+    tables = pages.page_of([run], pages.TABLES).runs[0].tables
     return [html.details("h" + table.title[1:], html.table(table.headers, table.rows[:12]))
-            for table in report_profile.function_tables(run).values()]
+            for table in tables if table.key.startswith("functions_")]
 
 
-def head(run):
+def head(run, part=None):
     """Title and headline figures, without the element around them."""
+    part = pages.page_of([run], pages.FIGURES).runs[0] if part is None else part
     info = run.info
     state = f"{run._outcome()}, {info.samples} samples" + (f", {info.label}" if info.label else "")
-    return f"<b>{html.escape(run.title)}</b> <span class='note'>{html.escape(state)}</span>" + _tiles(run)
+    return f"<b>{html.escape(run.title)}</b> <span class='note'>{html.escape(state)}</span>" + _tiles(part)
 
 
 def small(run):
@@ -54,7 +49,8 @@ def small(run):
 
 def page(run):
     """All of it."""
-    remarks, parts = run.sources.remarks, [head(run), _answers(run)]
+    part = pages.page_of([run], pages.FIGURES).runs[0]
+    remarks, parts = run.sources.remarks, [head(run, part), html.definitions(part.answers)]
     if run.scopes:
         parts.append(html.table(*run.scopes.table(brief_columns(run.scopes))))
     parts.append(_charts(run))

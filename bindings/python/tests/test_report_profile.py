@@ -9,7 +9,7 @@ from test_reports import HOSTILE, check_clean, check_fits, opened, page, pages_o
 from test_stacks import KINDS, PROFILE, STACKS
 
 import resmon
-from resmon import flame, report_profile
+from resmon import pages
 
 LINES = [{"file": "train.c", "function": "load", "line": 12, "hits": 4, "wall_ns": 12e6, "rss_hits": 3,
           "rss_bytes": -32 << 20}]
@@ -31,26 +31,8 @@ def profiled_run(run):
     return with_profile(run, profile=PROFILE, lines=LINES)
 
 
-def boxes(run, kind, **options):
-    return [(box.name, box.kind, box.depth, round(box.start, 6), round(box.share, 6))
-            for box in flame.boxes_of(run, kind, **options)]
-
-
-def test_boxes(profiled):
-    assert boxes(profiled, "cpu") == [
-        ("all", "all", 0, 0, 1), ("outer", "scope", 1, 0, 0.9), ("unknown (no symbols)", "unnamed", 1, 0.9, 0.1),
-        ("inner", "scope", 2, 0, 0.6), ("main", "library", 2, 0.6, 0.3), ("main", "library", 3, 0, 0.6),
-        ("load", "library", 3, 0.6, 0.3), ("memset", "library", 4, 0.6, 0.3)]
-    assert [box[0] for box in boxes(profiled, "memory")] == ["all", "outer", "main", "load", "memset"]
-    assert boxes(profiled, "file") == []
-
-
-def test_boxes_of_the_program(run):
-    executable = run.facts["run"]["executable"]
-    module = dict(PROFILE["modules"][0], path=executable)
-    found = boxes(with_profile(run, profile=dict(PROFILE, modules=[module, PROFILE["modules"][1]])), "cpu")
-    kinds = {box[0]: box[1] for box in found}
-    assert kinds["main"] == "program" and kinds["memset"] == "library"
+def table_of(run, key):
+    return pages.page_of([run], pages.TABLES).runs[0].table(key)
 
 
 def many_stacks(run, count, names=400, depth=30):
@@ -67,20 +49,6 @@ def many_stacks(run, count, names=400, depth=30):
     return with_profile(run, profile=dict(PROFILE, texts=texts, places=places, stacks=stacks, peak=None))
 
 
-def test_there_is_a_bound_to_boxes(run):
-    found = flame.boxes_of(many_stacks(run, 3000), "cpu", most=500)
-    assert len(found) == 500 and all(box.share >= flame.LEAST_SHARE for box in found)
-    rows = {}
-    for box in found:
-        rows.setdefault(box.depth, []).append(box)
-    assert sorted(rows) == list(range(len(rows)))
-    for depth, row in rows.items():
-        assert all(a.start + a.share <= b.start + 1e-9 for a, b in zip(row, row[1:]))
-        for box in row if depth else ():  # each stands below one that it is in
-            end = box.start + box.share - 1e-9
-            assert any(a.start - 1e-9 <= box.start and end <= a.start + a.share for a in rows[depth - 1])
-
-
 def test_many_stacks_make_no_large_file(run, tmp_path):
     plain = written(run, tmp_path, "plain.html").stat().st_size
     many = many_stacks(run, 30000)
@@ -91,42 +59,42 @@ def test_many_stacks_make_no_large_file(run, tmp_path):
 
 
 def test_functions(profiled):
-    tables = report_profile.function_tables(profiled)
-    assert list(tables) == ["cpu", "memory"]
-    cpu = tables["cpu"]
+    cpu, memory = table_of(profiled, "functions_cpu"), table_of(profiled, "functions_memory")
+    assert table_of(profiled, "functions_file") is None
     assert cpu.rows[0] == ["main", "600.0 ms", "60.0 %", "900.0 ms", "90.0 %", "9", "train.c"]
     assert (cpu.rows[0][3].share, cpu.rows[0][3].inner) == (pytest.approx(0.9), pytest.approx(0.6))
     assert "1.000 s in 10 samples, one each 10.10 ms: 80.0 % of the 1.250 s that the process took. 3 " in cpu.notes[0]
-    assert tables["memory"].rows[0][:3] == ["memset", "<41.0 KiB", "100.0 %"]
-    assert "< from so few that no more is known." in " ".join(tables["memory"].notes)
-    assert report_profile.untaken_table(profiled).rows == [["pages of files", "not allowed"]]
+    assert memory.rows[0][:3] == ["memset", "<41.0 KiB", "100.0 %"]
+    assert "< from so few that no more is known." in " ".join(memory.notes)
+    assert table_of(profiled, "untaken").rows == [["pages of files", "not allowed"]]
 
 
 def test_kinds_without_a_sample(run):
     empty = {kind: [0, 0, 0] for kind in KINDS}
     kinds = dict(KINDS, cpu={"status": "RESMON_EACCES", "reason": "no timers", "period": 0, "total": None})
     idle = with_profile(run, profile=dict(PROFILE, kinds=kinds, stacks=dict(STACKS, samples=empty, weight=empty)))
-    assert report_profile.function_tables(idle) == {}
-    assert report_profile.untaken_table(idle).rows == [
+    assert not any(table.key.startswith("functions") for table in pages.page_of([idle]).runs[0].tables)
+    assert table_of(idle, "untaken").rows == [
         ["CPU time", "no timers"], ["growth of memory", "no sample fell due, one each 64 page faults"],
         ["pages of files", "not allowed"]]
 
 
 def test_the_peak(profiled):
-    table = report_profile.peak_table(profiled)
+    table = table_of(profiled, "peak")
     assert table.rows == [["train", "outer/inner", "load train.c:12", "main train.c:40", ""]]
     assert table.notes[0] == "RSS 976.6 KiB, 1.500 s after the start."
     assert table.notes[1].startswith("Not the highest: 1.19 MiB were seen 1.750 s after the start, 25.0 % more.")
 
 
-def test_lines(profiled):
-    texts = report_profile.line_texts(profiled)
+def test_lines(profiled, tmp_path):
+    text = written(profiled, tmp_path).read_text("utf-8")
+    texts = re.findall(r"<h3>([^<]*)</h3><pre [^>]*>(.*?)</pre><p class=note>(.*?)</p>", text, re.DOTALL)
     assert [title for title, _, _ in texts] == ["Checkpoints, by wall time", "Checkpoints, by growth of memory",
                                                 "Hot lines, by CPU time", "Hot lines, by growth of memory"]
-    assert texts[0][1].startswith("Exact: from one RESMON_LINE() of a function to its next, not sampled; with")
-    assert all(text.startswith(("Function: ", "File: ")) for _, _, text in texts)
-    assert "Line #  Hits      Time" in texts[0][2] and "Increment" in texts[3][2]
-    assert report_profile.checkpoint_table(profiled).rows == [["load", "train.c:12", "4", "12.00 ms", "3.000 ms", "-32.0 MiB"]]
+    assert texts[0][2].startswith("Exact: from one RESMON_LINE() of a function to its next, not sampled; with")
+    assert all(text.startswith(("Function: ", "File: ")) for _, text, _ in texts)
+    assert "Line #  Hits      Time" in texts[0][1] and "Increment" in texts[3][1]
+    assert table_of(profiled, "checkpoints").rows == [["load", "train.c:12", "4", "12.00 ms", "3.000 ms", "-32.0 MiB"]]
 
 
 def counted(run, low=(2.5e9, 1.5e9, None), high=(3.5e9, 2.5e9, None)):
@@ -139,17 +107,17 @@ def counted(run, low=(2.5e9, 1.5e9, None), high=(3.5e9, 2.5e9, None)):
 
 
 def test_counters_of_scopes(run):
-    table = report_profile.scope_counter_table(counted(run))
+    table = table_of(counted(run), "scope_counters")
     assert table.headers == ["scope", "instructions", "cycles", "IPC", "counted"]
     assert table.rows == [["outer", "~3.000 G", "~2.000 G", "1.50", "50.0 %"]]
     assert "cache-misses is absent: a virtual machine without a PMU" in table.notes and "~ about" in table.notes[0]
-    vague = report_profile.scope_counter_table(counted(run, high=(6e9, None, None)))
+    vague = table_of(counted(run, high=(6e9, None, None)), "scope_counters")
     assert vague.rows == [["outer", "-", "-", "-", "50.0 %"]]
     assert {cell.reason for cell in vague.rows[0][1:4]} == {"it may be off by more than itself"}
-    vague = report_profile.scope_counter_table(counted(run, high=(5e9, 4e9, None)))
+    vague = table_of(counted(run, high=(5e9, 4e9, None)), "scope_counters")
     assert vague.rows == [["outer", "~3.000 G", "-", "-", "50.0 %"]]
     only = resmon.parse(json.dumps(dict(run.document(), scopes=[], counters=COUNTERS)))
-    assert report_profile.scope_counter_table(only).rows[2] == ["cache-misses", "no", "a virtual machine without a PMU"]
+    assert table_of(only, "scope_counters").rows[2] == ["cache-misses", "no", "a virtual machine without a PMU"]
 
 
 def counters_of_a_run(run):
@@ -169,8 +137,8 @@ def counters_of_a_run(run):
 
 
 def test_counters_of_the_run(run):
-    assert report_profile.counter_table(run) is None
-    rows = {row[0]: row[1:] for row in report_profile.counter_table(counters_of_a_run(run)).rows}
+    assert table_of(run, "counters") is None
+    rows = {row[0]: row[1:] for row in table_of(counters_of_a_run(run), "counters").rows}
     assert rows["perf.cycles"][:4] == ["2.500 G/s", "3.000 G/s", "3.000 G/s", "5.000 G"]
     assert "CPU cycles" in rows["perf.cycles"][4]
     assert rows["perf.clock"] == ["-", "-", "-", "-", "there was no reading of it"]

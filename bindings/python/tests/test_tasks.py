@@ -16,7 +16,7 @@ import threading
 import pytest
 
 import resmon
-from resmon import report_tables
+from resmon.pages import TABLES, page_of
 
 
 @pytest.fixture
@@ -382,7 +382,7 @@ def test_loops_in_threads_of_their_own(monitor):
     assert monitor.scopes["thread/request"].calls == 3
 
 
-def test_tables_say_what_is_beside(monitor, tmp_path, monkeypatch):
+def test_tables_say_what_is_beside(monitor, tmp_path):
     with resmon.scope("short"):
         here = resmon.here()
     with resmon.scope("middle"):
@@ -399,9 +399,8 @@ def test_tables_say_what_is_beside(monitor, tmp_path, monkeypatch):
     run = resmon.parse(json.dumps(document))
     assert "long ||" in repr(run.scopes) and "short ||" not in repr(run.scopes)
     assert "||: beside the scope above" in repr(run.summary)
-    monkeypatch.setattr(report_tables, "MAX_SCOPES", 2)  # the longest, and what it is below
-    table = report_tables.scope_table(run)
-    assert [row[0].strip() for row in table.rows] == ["short", "long ||"]
+    table = page_of([run], TABLES).runs[0].table("scopes")
+    assert [row[0].strip() for row in table.rows] == ["short", "long ||", "middle"]
     assert any("|| beside" in note for note in table.notes)
 
 

@@ -3,7 +3,7 @@
  * The names come from debug information or a document, so from outside: whoever made one up shall
  * not have a report show a file that is no source.
  */
-#include "api/source_lines.h"
+#include "page/source_lines.h"
 
 #include <string.h>
 

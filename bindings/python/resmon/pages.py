@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""What the library's page about runs shows, as objects: for the PDF report and for notebooks, which draw it otherwise."""
+import ctypes
+import json
+from ctypes import byref
+
+from . import _abi
+from ._library import encoded, lib, take_text
+
+FIGURES, CHARTS, TABLES = 1, 2, 4
+UNKNOWN = "-"
+
+
+class Missing(str):
+    """"-", and why."""
+
+    reason = ""
+
+
+class Share(str):
+    """A text with a bar behind it: ``share`` of the whole, and of that ``inner``, both from 0 to 1."""
+
+    share = inner = 0.0
+
+
+def _cell(data):
+    if isinstance(data, str):
+        return data
+    if "reason" in data:
+        cell = Missing(data["text"])
+        cell.reason = data["reason"]
+    else:
+        cell = Share(data["text"])
+        cell.share, cell.inner = data["share"], data["inner"]
+    return cell
+
+
+class Table:
+    """Headers, rows of texts, and how many columns from the left are no numbers.  ``wide``: columns of long text."""
+
+    __slots__ = ("key", "title", "headers", "rows", "left", "wide", "notes")
+
+    def __init__(self, key, title, headers, rows, left=1, wide=(), notes=()):
+        self.key, self.title, self.headers, self.rows = key, title, headers, rows
+        self.left, self.wide, self.notes = left, wide, notes
+
+
+class Line:
+    """A series of a chart: ``times``, ``mean`` and, where there is a band, ``low`` and ``high``; None in them is a gap.
+    ``said`` is what is known of the whole run, ``is_level``: a bound, not a use; a ``colour`` below 0: a limit."""
+
+    __slots__ = ("key", "label", "colour", "is_level", "said", "run", "top", "times", "mean", "low", "high")
+
+    def __init__(self, data):
+        for name in self.__slots__:
+            setattr(self, name, data[name])
+
+
+class Chart:
+    """Lines that share an axis; ``missing`` says why there are none."""
+
+    __slots__ = ("key", "title", "unit", "note", "missing", "has_points", "lines")
+
+    def __init__(self, data):
+        for name in self.__slots__[:-1]:
+            setattr(self, name, data[name])
+        self.lines = [Line(line) for line in data["lines"]]
+
+
+class Part:
+    """A run of a page, or what compares all of them."""
+
+    def __init__(self, data):
+        self.label, self.seconds, self.offsets = data.get("label", ""), data.get("seconds", 0.0), data.get("offsets")
+        self.meta = data["meta"]
+        self.tiles, self.answers = data.get("tiles", []), data.get("answers", [])
+        self.charts = [Chart(chart) for chart in data.get("charts", ())]
+        self.quiet, self.tags = data.get("quiet", []), data.get("tags", [])
+        self.tables = [Table(one["key"], one["title"], one["headers"], [list(map(_cell, row)) for row in one["rows"]],
+                             one["left"], one["wide"], one["notes"]) for one in data.get("tables", ())]
+
+    def table(self, key):
+        """The table of this key, or None."""
+        return next((table for table in self.tables if table.key == key), None)
+
+
+class Page:
+    """The page about several runs: ``runs``, and ``all`` of them together (None of a single one)."""
+
+    def __init__(self, data):
+        self.title, self.runs = data["title"], [Part(run) for run in data["runs"]]
+        self.all = Part(data["all"]) if "all" in data else None
+
+
+def handles_of(runs):
+    """Runs as the library takes several of them."""
+    return (ctypes.c_void_p * len(runs))(*(run._as_parameter_ for run in runs))
+
+
+def page_of(runs, parts=0, title=None):
+    """The page about runs, or those parts of it."""
+    options = _abi.PageOptions(title=encoded(title, "title"), parts=parts)
+    return Page(json.loads(take_text(lib.report_data, handles_of(runs), len(runs), byref(options))))
+
+
+def save_html(runs, path, title=None):
+    """Writes the page as HTML."""
+    options = _abi.PageOptions(title=encoded(title, "title"))
+    lib.report_save(handles_of(runs), len(runs), byref(options), encoded(path, "path"))

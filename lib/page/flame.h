@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns flame graphs as boxes: what stacks have in common is one box, as wide as its share of the
+ * samples; nothing of how they look.  The outermost function is at depth 1, what it called below.
+ */
+#ifndef RM_PAGE_FLAME_H
+#define RM_PAGE_FLAME_H
+
+#include "page/subject.h"
+
+enum rm_box_kind { RM_BOX_ALL, RM_BOX_SCOPE, RM_BOX_PROGRAM, RM_BOX_LIBRARY, RM_BOX_UNNAMED };
+
+/* A function at a place in the graph, with what it called. */
+struct rm_box {
+    const char *name;
+    enum rm_box_kind kind;
+    uint32_t depth;
+    double weight;
+    uint64_t samples;
+    double start, share; /* where it lies, 0 ... 1 */
+};
+
+struct rm_boxes {
+    struct rm_box *items; /* by depth, and from left to right; the first is all of it */
+    size_t count;
+};
+
+/** Those narrower than a thousandth are left out, and where there are more than `most`, the
+ * narrowest and innermost: a box is never there without the one that it is in.  None without
+ * samples. */
+struct rm_boxes rm_flame_boxes(const struct rm_subject *subject, size_t kind, size_t most);
+
+#endif

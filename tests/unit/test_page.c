@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page: what becomes of rows, readings and stacks before they are drawn; tables of many scopes and
+ * runs; and that nothing from a run becomes markup.  How a browser shows it is tested from Python
+ * (bindings/python/tests/test_reports.py).
+ */
+#include "test.h"
+
+#include "made_profile.h"
+#include "made_run.h"
+#include "page/data.h"
+#include "page/flame.h"
+#include "page/html.h"
+#include "page/points.h"
+#include "page/scopes.h"
+
+#define MOST ((size_t)64 << 20)
+
+/* ---- runs of one column --------------------------------------------------------------------- */
+
+/* Rows that end `step_s` after each other; the caller fills the values. */
+static struct resmon_run *column_run(size_t rows, double step_s)
+{
+    struct resmon_run *run = rm_run_new();
+    assert_non_null(run);
+    run->info.state = "stopped";
+    run->info.label = "";
+    run->columns = rm_arena_alloc(&run->strings, 1, sizeof *run->columns);
+    run->t_last = rm_arena_alloc(&run->strings, rows, sizeof *run->t_last);
+    run->values = rm_arena_alloc(&run->strings, rows * RM_SERIES_KINDS, sizeof *run->values);
+    run->column_count = 1;
+    run->row_count = rows;
+    for (size_t row = 0; row < rows; row++) {
+        run->t_last[row] = (int64_t)((double)row * step_s * 1e9);
+        for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
+            rm_run_series(run, 0, kind)[row] = 1.0;
+        }
+    }
+    return run;
+}
+
+static void test_thinning_keeps_extremes(void **state)
+{
+    (void)state;
+    struct rm_page page = {.is_broken = false};
+    struct resmon_run *run = column_run(1000, 1.0);
+    double sum = 0.0, expected = 0.0, low = 1e9, high = 0.0;
+    for (size_t row = 0; row < 1000; row++) {
+        rm_run_series(run, 0, RESMON_SERIES_MEAN)[row] = (double)(row % 7);
+        rm_run_series(run, 0, RESMON_SERIES_MIN)[row] = row == 500 ? 0.0 : 1.0;
+        rm_run_series(run, 0, RESMON_SERIES_MAX)[row] = row == 123 ? 99.0 : 7.0;
+        expected += (double)(row % 7) / 1000.0;
+    }
+    const struct rm_points points = rm_points_of_column(&page, run, 0, 1.0, 100);
+    assert_int_equal(points.count, 100);
+    assert_near(points.times[99], 999.0, 0.0);
+    assert_non_null(points.low);
+    for (size_t i = 0; i < points.count; i++) {
+        sum += points.mean[i] / 100.0;
+        low = points.low[i] < low ? points.low[i] : low;
+        high = points.high[i] > high ? points.high[i] : high;
+    }
+    assert_near(low, 0.0, 0.0);
+    assert_near(high, 99.0, 0.0);
+    assert_near(sum, expected, 0.05); /* the first row has no length */
+    rm_arena_free(&page.arena);
+    rm_run_free(run);
+}
+
+static size_t count_gaps(const struct rm_points *points, double *ret_time)
+{
+    size_t gaps = 0;
+    for (size_t i = 0; i < points->count; i++) {
+        gaps += isnan(points->mean[i]) ? 1 : 0;
+        *ret_time = isnan(points->mean[i]) ? points->times[i] : *ret_time;
+    }
+    return gaps;
+}
+
+static void test_gaps_are_where_readings_fail_and_not_between_slow_ones(void **state)
+{
+    (void)state;
+    struct rm_page page = {.is_broken = false};
+    struct resmon_run *run = column_run(200, 1.0);
+    double *mean = rm_run_series(run, 0, RESMON_SERIES_MEAN), at = 0.0;
+    for (size_t row = 0; row < 200; row++) {
+        mean[row] = row % 8 == 0 ? 1.0 : (double)NAN;
+    }
+    struct rm_points points = rm_points_of_column(&page, run, 0, 1.0, 800);
+    assert_int_equal(points.count, 25);
+    assert_int_equal(count_gaps(&points, &at), 0);
+    for (size_t row = 0; row < 200; row++) {
+        mean[row] = row > 50 && row < 150 ? (double)NAN : 1.0;
+    }
+    points = rm_points_of_column(&page, run, 0, 1.0, 800);
+    assert_int_equal(count_gaps(&points, &at), 1);
+    assert_near(at, 100.0, 0.0);
+    assert_null(points.low); /* a band of no width */
+    rm_arena_free(&page.arena);
+    rm_run_free(run);
+}
+
+static void test_power_is_that_of_the_counter(void **state)
+{
+    (void)state;
+    struct rm_page page = {.is_broken = false};
+    struct resmon_run *run = column_run(101, 0.1);
+    double *joules = rm_run_series(run, 0, RESMON_SERIES_LAST), watts[101];
+    for (int is_idle = 0; is_idle < 2; is_idle++) {
+        for (size_t row = 0; row < 101; row++) { /* read at every fifth row; 20 W */
+            double total = 2.0 * (double)(row - row % 5);
+            joules[row] = is_idle && total > 100.0 ? 100.0 : total;
+            watts[row] = (double)NAN;
+        }
+        rm_points_add_power(&page, run, 0, 1, watts);
+        assert_true(isnan(watts[0]));
+        assert_near(watts[30], 20.0, 1e-9);
+        assert_near(watts[90], is_idle ? 0.0 : 20.0, 1e-9);
+    }
+    for (size_t row = 0; row < 101; row++) {
+        joules[row] = watts[row] = (double)NAN;
+    }
+    rm_points_add_power(&page, run, 0, 1, watts);
+    assert_true(isnan(watts[50]));
+    rm_arena_free(&page.arena);
+    rm_run_free(run);
+}
+
+/* ---- flame graphs --------------------------------------------------------------------------- */
+
+static struct rm_subject subject_of(struct rm_page *page, const struct resmon_run *run)
+{
+    struct rm_subject subject;
+    assert_ok(rm_subject_open(&subject, page, run, NULL, 800));
+    return subject;
+}
+
+static const struct rm_box *box_named(const struct rm_boxes *boxes, const char *name)
+{
+    for (size_t i = 0; i < boxes->count; i++) {
+        if (strcmp(boxes->items[i].name, name) == 0) {
+            return &boxes->items[i];
+        }
+    }
+    fail_msg("there is no box %s", name);
+    return NULL;
+}
+
+static void test_boxes(void **state)
+{
+    (void)state;
+    struct rm_page page = {.is_broken = false};
+    struct resmon_run *run = made_profile("/src/train.c");
+    const struct rm_subject subject = subject_of(&page, run);
+    const struct rm_boxes boxes = rm_flame_boxes(&subject, RESMON_STACK_CPU, 4000);
+    assert_int_equal(boxes.items[0].kind, RM_BOX_ALL);
+    assert_near(boxes.items[0].weight, MADE_CPU_NS, 1e-3);
+    const struct rm_box *training = box_named(&boxes, "training"),
+                        *epoch = box_named(&boxes, "epoch");
+    const struct rm_box *work = box_named(&boxes, "work"), *square = box_named(&boxes, "square");
+    assert_int_equal(training->kind, RM_BOX_SCOPE);
+    assert_int_equal(training->depth, 1);
+    assert_near(training->share, 0.94, 1e-6); /* what is in epoch, too */
+    assert_int_equal(epoch->depth, 2);
+    assert_near(epoch->share, 0.74, 1e-6);
+    assert_near(work->share, 0.74, 1e-6);
+    assert_near(square->share, 0.6, 1e-6);
+    assert_true(square->depth == work->depth + 1 && square->start >= work->start - 1e-12);
+    assert_int_equal(box_named(&boxes, "libc.so.6 (no symbols)")->kind, RM_BOX_UNNAMED);
+    assert_int_equal(box_named(&boxes, "unknown (no symbols)")->kind, RM_BOX_UNNAMED);
+    assert_int_equal(rm_flame_boxes(&subject, RESMON_STACK_MEMORY, 3).count, 3);
+    rm_arena_free(&page.arena);
+    rm_run_free(run);
+}
+
+/* Each box stands below one that it is in, in its row from left to right. */
+static void assert_in_order(const struct rm_boxes *boxes)
+{
+    for (size_t i = 1; i < boxes->count; i++) {
+        const struct rm_box *box = &boxes->items[i], *before = box - 1;
+        bool is_inside = false;
+        assert_true(box->depth == before->depth ? before->start + before->share <= box->start + 1e-9
+                                                : box->depth == before->depth + 1);
+        for (size_t k = 0; k < i; k++) {
+            const struct rm_box *outer = &boxes->items[k];
+            is_inside |= outer->depth + 1 == box->depth && outer->start <= box->start + 1e-9 &&
+                         box->start + box->share <= outer->start + outer->share + 1e-9;
+        }
+        assert_true(is_inside);
+    }
+}
+
+static void test_there_is_a_bound_to_boxes(void **state)
+{
+    (void)state;
+    enum { NAMES = 400, DEPTH = 30, STACKS = 3000 };
+    struct rm_page page = {.is_broken = false};
+    struct resmon_run *run = made_profile("/src/train.c");
+    struct rm_run_profile *profile = &run->profile;
+    profile->places = rm_arena_alloc(&run->strings, NAMES, sizeof *profile->places);
+    profile->frames = rm_arena_alloc(&run->strings, DEPTH * STACKS, sizeof *profile->frames);
+    profile->stacks = rm_arena_alloc(&run->strings, STACKS, sizeof *profile->stacks);
+    for (uint32_t i = 0; i < NAMES; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "function_%u", i);
+        profile->places[i] =
+            made_place(rm_arena_text(&run->strings, name, sizeof name), "", 0, 0, 0x401000 + i);
+    }
+    for (uint32_t i = 0; i < STACKS; i++) {
+        profile->stacks[i] = (struct rm_run_stack){.scope = -1,
+                                                   .first = (size_t)i * DEPTH,
+                                                   .depth = DEPTH,
+                                                   .samples = {1},
+                                                   .weight = {1e7}};
+        for (uint32_t level = 0; level < DEPTH; level++) {
+            profile->frames[i * DEPTH + level] = (i >> level) * 7 % NAMES;
+        }
+    }
+    profile->place_count = NAMES;
+    profile->stack_count = STACKS;
+    const struct rm_subject subject = subject_of(&page, run);
+    const struct rm_boxes boxes = rm_flame_boxes(&subject, RESMON_STACK_CPU, 500);
+    assert_int_equal(boxes.count, 500);
+    assert_in_order(&boxes);
+    rm_arena_free(&page.arena);
+    rm_run_free(run);
+}
+
+/* ---- scopes --------------------------------------------------------------------------------- */
+
+static void test_of_many_scopes_the_longest_are_shown(void **state)
+{
+    (void)state;
+    struct rm_page page = {.is_broken = false};
+    struct resmon_run *run = made_run("stopped", 1000);
+    run->scopes[700].wall_ns = 9e9;
+    run->scopes[900].parent = 800; /* short, with a long one in it */
+    run->scopes[900].wall_ns = 8e9;
+    run->scopes[800].wall_ns = 1.0;
+    const struct rm_subject subject = subject_of(&page, run);
+    const struct rm_page_table *table = rm_scopes_table(&subject);
+    bool has_longest = false, has_parent = false;
+    for (size_t i = 0; i < table->count; i++) {
+        has_longest |= strcmp(table->rows[i][0].text, "s700") == 0;
+        has_parent |= strcmp(table->rows[i][0].text, "s800") == 0;
+    }
+    assert_int_equal(table->count, 400);
+    assert_true(has_longest && has_parent);
+    assert_non_null(strstr(table->notes[table->note_count - 1], "600 scopes that took less time"));
+    rm_arena_free(&page.arena);
+    rm_run_free(run);
+}
+
+/* ---- texts ---------------------------------------------------------------------------------- */
+
+static void test_what_cannot_be_seen_is_spelled_out(void **state)
+{
+    (void)state;
+    struct rm_page page = {.is_broken = false};
+    assert_string_equal(rm_page_shown(&page, "a\x01\xe2\x80\xae<\xc3\xa9"),
+                        "a\\u0001\\u202e<\xc3\xa9");
+    assert_string_equal(rm_page_shown_at_most(&page, "\xc3\xa9\xc3\xa9\xc3\xa9", 2),
+                        "\xc3\xa9\xc3\xa9");
+    assert_string_equal(rm_page_shown_at_most(&page, "ab\x7f", 5), "ab\\u0");
+    assert_string_equal(rm_page_grouped(&page, 1234567), "1,234,567");
+    assert_string_equal(rm_page_grouped(&page, 123), "123");
+    rm_arena_free(&page.arena);
+}
+
+/* The text between two marks. */
+static void assert_between(const char *text, const char *from, const char *to, const char *without)
+{
+    const char *begin = strstr(text, from), *end = begin != NULL ? strstr(begin, to) : NULL;
+    assert_non_null(end);
+    for (const char *at = begin + strlen(from); at < end; at++) {
+        assert_null(strchr(without, *at));
+    }
+}
+
+static void test_nothing_of_a_run_becomes_markup(void **state)
+{
+    (void)state;
+    static const char bad[] = "</script><script>alert(1)</script>\"'&";
+    struct resmon_run *run = made_run("stopped", 9);
+    run->info.label = bad;
+    run->scopes[3].name = bad;
+    run->sources[1].reason = bad;
+    run->columns[8].instance = bad;
+    const resmon_run *const runs[] = {run, run};
+    for (size_t count = 1; count <= 2; count++) {
+        struct rm_buffer out;
+        rm_buffer_init(&out, MOST);
+        assert_ok(rm_html_page(&out, runs, count, bad, NULL));
+        assert_null(strstr(out.text, "<script>alert"));
+        assert_null(strstr(out.text, "nan"));
+        assert_between(out.text, "id=resmon-data>", "</script>", "<>&");
+        assert_int_equal(strncmp(out.text, "<!DOCTYPE html>", 15), 0);
+        assert_non_null(strstr(out.text, "</html>"));
+        rm_buffer_free(&out);
+        rm_buffer_init(&out, MOST);
+        assert_ok(rm_page_data(&out, runs, count, bad, 0, NULL));
+        assert_non_null(strstr(out.text, "\"runs\""));
+        rm_buffer_free(&out);
+    }
+    rm_run_free(run);
+}
+
+static void test_wrong_arguments(void **state)
+{
+    (void)state;
+    struct resmon_run *run = made_run("stopped", 1);
+    const resmon_run *const runs[] = {run, NULL};
+    char *text = NULL;
+    assert_status(RESMON_EINVAL, resmon_report_page(NULL, 1, NULL, &text));
+    assert_status(RESMON_EINVAL, resmon_report_page(runs, 0, NULL, &text));
+    assert_status(RESMON_EINVAL, resmon_report_page(runs, 2, NULL, &text));
+    assert_status(RESMON_EINVAL, resmon_report_page(runs, 1, NULL, NULL));
+    assert_status(RESMON_EINVAL, resmon_report_save(runs, 1, NULL, NULL));
+    assert_status(RESMON_ENOENT, resmon_report_save(runs, 1, NULL, "/nowhere/at/all.html"));
+    const resmon_page_options options = {
+        .struct_size = sizeof options, .title = "a title", .parts = RESMON_PAGE_FIGURES};
+    assert_ok(resmon_report_data(runs, 1, &options, &text));
+    assert_non_null(strstr(text, "\"a title\""));
+    assert_null(strstr(text, "\"tables\""));
+    resmon_text_free(text);
+    rm_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_thinning_keeps_extremes),
+        cmocka_unit_test(test_gaps_are_where_readings_fail_and_not_between_slow_ones),
+        cmocka_unit_test(test_power_is_that_of_the_counter),
+        cmocka_unit_test(test_boxes),
+        cmocka_unit_test(test_there_is_a_bound_to_boxes),
+        cmocka_unit_test(test_of_many_scopes_the_longest_are_shown),
+        cmocka_unit_test(test_what_cannot_be_seen_is_spelled_out),
+        cmocka_unit_test(test_nothing_of_a_run_becomes_markup),
+        cmocka_unit_test(test_wrong_arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
