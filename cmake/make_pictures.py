@@ -39,9 +39,6 @@ def shoot(page, picture, width, height):
 def main(build, directory="/usr/share"):
     """Runs the example, looks at it while it runs, and makes its report."""
     build = pathlib.Path(build).resolve()
-    os.environ["RESMON_LIBRARY"] = str(build / "libresmon.so")
-    sys.path.insert(0, str(SOURCES / "bindings/python"))
-    import resmon
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as room:
         words = [build / "examples/wordindex", directory, "words.gz", "run.json", "trace.json", "run.rec"]
@@ -53,7 +50,7 @@ def main(build, directory="/usr/share"):
                 sys.exit("the example failed")
         live, report = pathlib.Path(room, "live.html"), pathlib.Path(room, "report.html")
         live.write_text(PAGE.format(html.escape(page)), encoding="utf-8")
-        resmon.report(os.path.join(room, "run.json"), report)
+        subprocess.run([build / "bin/resmon", "report", "run.json", "-o", report], cwd=room, check=True)
         shoot(live, PICTURES / "live.png", 1010, 72 + 21 * (page.count("\n") + 1))
         shoot(report, PICTURES / "report.png", 1340, 880)
 

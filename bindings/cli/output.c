@@ -13,15 +13,20 @@
 #include "parquet.h"
 #include "say.h"
 
-static bool is_text(const char *path)
+static bool ends_in(const char *path, const char *ending)
 {
-    size_t length = strlen(path);
-    return length > 4 && strcmp(path + length - 4, ".txt") == 0;
+    size_t length = strlen(path), more = strlen(ending);
+    return length > more && strcmp(path + length - more, ending) == 0;
+}
+
+bool cli_output_is_page(const char *path)
+{
+    return ends_in(path, ".html") || ends_in(path, ".htm");
 }
 
 bool cli_output_is_late(const char *path)
 {
-    return is_text(path) || cli_parquet_is_named(path);
+    return ends_in(path, ".txt") || cli_parquet_is_named(path);
 }
 
 resmon_status cli_output_add(resmon_monitor *monitor, const char *path)
@@ -69,7 +74,7 @@ bool cli_output_write(const char *verb, const resmon_run *run, const char *path,
 {
     resmon_sink_kind kind = {.struct_size = sizeof kind, .name = format};
     struct cli_text text = {.text = NULL};
-    if (format == NULL && is_text(path)) {
+    if (format == NULL && ends_in(path, ".txt")) {
         return write_text(verb, run, path);
     }
     if (format != NULL ? strcmp(format, "parquet") == 0 : cli_parquet_is_named(path)) {

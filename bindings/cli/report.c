@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* resmon report and resmon recover: what a run was, from its file. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <resmon/report.h>
@@ -37,6 +38,28 @@ static bool report_one(const struct cli_arguments *arguments, const char *path, 
     return is_printed;
 }
 
+/* One page of all runs. */
+static bool write_page(const struct cli_arguments *arguments, const char *path)
+{
+    size_t count = 0;
+    resmon_run **runs = cli_grow(NULL, arguments->word_count * sizeof *runs);
+    while (count < arguments->word_count &&
+           (runs[count] = cli_output_load("report", arguments->words[count])) != NULL) {
+        count++;
+    }
+    bool is_well = count == arguments->word_count;
+    if (is_well &&
+        resmon_report_save((const resmon_run *const *)runs, count, NULL, path) != RESMON_OK) {
+        cli_say("report", "%s", resmon_last_error());
+        is_well = false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        resmon_run_free(runs[i]);
+    }
+    free(runs);
+    return is_well;
+}
+
 int cli_report(const struct cli_arguments *arguments)
 {
     double width = 0.0;
@@ -45,6 +68,9 @@ int cli_report(const struct cli_arguments *arguments)
     if (!cli_needs_words(arguments, 1, (size_t)-1) ||
         !cli_number(arguments, "width", RESMON_REPORT_LEAST_WIDTH, 1000, &width)) {
         return cli_wrong(arguments->command);
+    }
+    if (output != NULL && cli_output_is_page(output)) {
+        return write_page(arguments, output) ? 0 : CLI_FAILED;
     }
     if (output != NULL && freopen(output, "we", stdout) == NULL) {
         cli_say("report", "%s cannot be written", output);

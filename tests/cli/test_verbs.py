@@ -31,6 +31,32 @@ class Files(place.Case):
         self.assertEqual(place.run("report", "-o", "text", "run.json").code, 0)
         self.assertEqual(pathlib.Path("text").read_text(encoding="utf-8"), done.out)
 
+    @place.needs_page
+    def test_pages(self):
+        """Of one run as it ends, of its file, and one page of several."""
+        done = place.run("run", "-q", "-o", "one.html", "--name=<first>", "--", "sh", "-c", "sleep 0.05; exit 3")
+        self.assertEqual((done.code, done.out, done.err), (3, "", ""))
+        for words in (["report", "run.json", "-o", "of_file.html"], ["export", "run.json", "-o", "exported.htm"],
+                      ["report", "run.json", "run.json", "-o", "several.html"]):
+            done = place.run(*words)
+            self.assertEqual((done.code, done.out, done.err), (0, "", ""), words)
+        pages = {name: pathlib.Path(name).read_text(encoding="utf-8")
+                 for name in ("one.html", "of_file.html", "exported.htm", "several.html")}
+        for text in pages.values():
+            self.assertTrue(text.startswith("<!DOCTYPE html>") and text.endswith("</html>\n"))
+        self.assertIn("failed: exit status 3", pages["one.html"])
+        self.assertIn("&lt;first&gt;", pages["one.html"])
+        self.assertEqual(pages["of_file.html"], pages["exported.htm"])
+        self.assertIn("<h2>All together</h2>", pages["several.html"])
+        self.assertIn("<bdi>first (2)</bdi>", pages["several.html"])
+        self.assertEqual(os.stat("one.html").st_mode & 0o777, 0o600)
+        done = place.run("report", "run.json", "none.json", "-o", "none.html")
+        self.assertEqual(done.code, 1)
+        self.assertFalse(os.path.exists("none.html"))
+        done = place.run("report", "run.json", "-o", "/nowhere/at/all.html")
+        self.assertEqual(done.code, 1)
+        self.assertIn("/nowhere/at", done.err)
+
     def test_show(self):
         for table, key in (("metrics", "name"), ("facts", "key"), ("sources", "source")):
             done = place.run("show", "run.json", table, "--json")
