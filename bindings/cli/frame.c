@@ -406,8 +406,6 @@ static const char *fact(const resmon_run *run, const char *group, const char *ke
 
 static void add_title(struct cli_frame *frame, const resmon_run *run)
 {
-    static const char *const words[] = {"ended",  "running",     "finished",
-                                        "failed", "interrupted", "killed"};
     resmon_run_info info = {.struct_size = sizeof info};
     resmon_run_end end = {.struct_size = sizeof end};
     value time;
@@ -416,7 +414,7 @@ static void add_title(struct cli_frame *frame, const resmon_run *run)
     const char *given = fact(run, "run", "name");
     const char *name = given[0] != '\0' ? given : fact(run, "run", "program");
     put(time, "s", (double)info.duration_ns * 1e-9);
-    const char *word = end.reason >= 0 && end.reason <= RESMON_END_KILLED ? words[end.reason] : "";
+    const char *word = end.reason == RESMON_END_UNKNOWN ? "ended" : resmon_end_name(end.reason);
     bool is_group = fact(run, "run", "cgroup")[0] != '\0';
     add_line(frame, CLI_BOLD, "%.60s   %s%s on %.40s   %s %s %s", name,
              is_group ? "control group" : "pid ", is_group ? "" : fact(run, "run", "pid"),

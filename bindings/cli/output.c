@@ -19,9 +19,11 @@ static bool ends_in(const char *path, const char *ending)
     return length > more && strcmp(path + length - more, ending) == 0;
 }
 
-bool cli_output_is_page(const char *path)
+bool cli_output_is_page(const char *path, uint64_t *ret_form)
 {
-    return ends_in(path, ".html") || ends_in(path, ".htm");
+    bool is_markdown = ends_in(path, ".md") || ends_in(path, ".markdown");
+    *ret_form = is_markdown ? RESMON_PAGE_MARKDOWN : RESMON_PAGE_HTML;
+    return is_markdown || ends_in(path, ".html") || ends_in(path, ".htm");
 }
 
 bool cli_output_is_late(const char *path)

@@ -14,8 +14,9 @@
  * "run.parquet". */
 bool cli_output_is_late(const char *path);
 
-/** Whether it is a page for a browser, of which one is made of several runs. */
-bool cli_output_is_page(const char *path);
+/** Whether it is a page, of which one is made of several runs, and in which form (RESMON_PAGE_*).
+ */
+bool cli_output_is_page(const char *path, uint64_t *ret_form);
 
 /** Adds the sink of which the file is, by its name. */
 resmon_status cli_output_add(resmon_monitor *monitor, const char *path);

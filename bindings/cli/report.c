@@ -39,8 +39,9 @@ static bool report_one(const struct cli_arguments *arguments, const char *path, 
 }
 
 /* One page of all runs. */
-static bool write_page(const struct cli_arguments *arguments, const char *path)
+static bool write_page(const struct cli_arguments *arguments, const char *path, uint64_t form)
 {
+    const resmon_page_options options = {.struct_size = sizeof options, .form = form};
     size_t count = 0;
     resmon_run **runs = cli_grow(NULL, arguments->word_count * sizeof *runs);
     while (count < arguments->word_count &&
@@ -49,7 +50,7 @@ static bool write_page(const struct cli_arguments *arguments, const char *path)
     }
     bool is_well = count == arguments->word_count;
     if (is_well &&
-        resmon_report_save((const resmon_run *const *)runs, count, NULL, path) != RESMON_OK) {
+        resmon_report_save((const resmon_run *const *)runs, count, &options, path) != RESMON_OK) {
         cli_say("report", "%s", resmon_last_error());
         is_well = false;
     }
@@ -63,14 +64,15 @@ static bool write_page(const struct cli_arguments *arguments, const char *path)
 int cli_report(const struct cli_arguments *arguments)
 {
     double width = 0.0;
+    uint64_t form;
     bool is_well = true;
     const char *output = cli_value(arguments, "output");
     if (!cli_needs_words(arguments, 1, (size_t)-1) ||
         !cli_number(arguments, "width", RESMON_REPORT_LEAST_WIDTH, 1000, &width)) {
         return cli_wrong(arguments->command);
     }
-    if (output != NULL && cli_output_is_page(output)) {
-        return write_page(arguments, output) ? 0 : CLI_FAILED;
+    if (output != NULL && cli_output_is_page(output, &form)) {
+        return write_page(arguments, output, form) ? 0 : CLI_FAILED;
     }
     if (output != NULL && freopen(output, "we", stdout) == NULL) {
         cli_say("report", "%s cannot be written", output);

@@ -20,13 +20,6 @@
         key, title, true   \
     }
 
-static const char *const provenances[] = {"none", "measured", "sampled", "modelled", "shared"};
-
-static const char *provenance_of(int32_t code)
-{
-    return code >= 0 && code <= RESMON_PROVENANCE_SHARED ? provenances[code] : "";
-}
-
 /* ---- metrics ------------------------------------------------------------------------------ */
 
 static const struct cli_column metric_columns[] = {
@@ -144,8 +137,8 @@ static void add_sources(struct cli_table *table, const resmon_run *run, const ch
             continue;
         }
         cli_table_text(table, source.name);
-        cli_table_text(table,
-                       source.status == RESMON_OK ? provenance_of(source.provenance) : "absent");
+        cli_table_text(table, source.status == RESMON_OK ? resmon_provenance_name(source.provenance)
+                                                         : "absent");
         cli_table_value(table, (double)source.reads, "1");
         cli_table_value(table, (double)source.failures, "1");
         cli_table_value(table, (double)source.cost_ns * 1e-9, "s");
@@ -184,7 +177,7 @@ static void add_energy(struct cli_table *table, const resmon_run *run, const cha
             cli_table_text(table, part.name);
             cli_table_value(table, part.node_j, "J");
             cli_table_value(table, part.tree_j, "J");
-            cli_table_text(table, provenance_of(part.provenance));
+            cli_table_text(table, resmon_provenance_name(part.provenance));
             cli_table_text(table, part.method);
         }
     }
@@ -206,13 +199,6 @@ static const struct cli_column process_columns[] = {
     FIGURE("signal", "signal"),
 };
 
-static const char *end_of(int32_t reason)
-{
-    static const char *const words[] = {"unknown", "running",     "finished",
-                                        "failed",  "interrupted", "killed"};
-    return reason >= 0 && (size_t)reason < sizeof words / sizeof *words ? words[reason] : "";
-}
-
 static void add_processes(struct cli_table *table, const resmon_run *run, const char *match)
 {
     for (size_t i = 0; i < resmon_run_process_count(run); i++) {
@@ -228,8 +214,8 @@ static void add_processes(struct cli_table *table, const resmon_run *run, const 
         cli_table_value(table, (double)process.duration_ns * 1e-9, "s");
         cli_table_value(table, process.cpu_s, "s");
         cli_table_value(table, process.rss_peak_bytes, "B");
-        cli_table_text(table, provenance_of(process.rss_peak_provenance));
-        cli_table_text(table, end_of(process.reason));
+        cli_table_text(table, resmon_provenance_name(process.rss_peak_provenance));
+        cli_table_text(table, resmon_end_name(process.reason));
         cli_table_value(table, process.exit_status, NULL);
         cli_table_value(table, process.signal_number, NULL);
     }

@@ -27,6 +27,10 @@
 
 RESMON_BEGIN_DECLS
 
+/** "finished", "killed", ... of RESMON_END_*; "" of another number.  Static string.  Thread class:
+ * any thread, async-signal-safe.  Since 0.1. */
+RESMON_API const char *resmon_end_name(int32_t reason);
+
 /** How the program of a run ended; `text` lives as long as the run.  RESMON_EINVAL on NULL or a
  * short struct_size.  Thread class: any thread.  Since 0.1. */
 RESMON_API resmon_status resmon_run_get_end(const resmon_run *run, resmon_run_end *ret_end);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/report.h - a run as text for people.
+ * resmon/report.h - runs for people: as text, and as pages.
  */
 #ifndef RESMON_REPORT_H
 #define RESMON_REPORT_H
@@ -56,41 +56,43 @@ RESMON_API resmon_status resmon_report_text(const resmon_run *run,
 RESMON_API resmon_status resmon_report_lines(const resmon_run *run, const char *function,
                                              char **ret_text);
 
-/** How a page about runs is to be.  Since 0.1. */
-typedef struct resmon_page_options {
-    size_t struct_size;
-    const char *title; /**< default: what was run, and where */
-    uint64_t parts;    /**< of the data: RESMON_PAGE_*; default: all */
-} resmon_page_options;
+/* Forms of a page about runs. */
+#define RESMON_PAGE_HTML     0 /**< one file for a browser, which needs nothing else */
+#define RESMON_PAGE_MARKDOWN 1 /**< tables in GitHub's form, without charts, for a pull request */
+#define RESMON_PAGE_DATA     2 /**< JSON, for whoever draws it otherwise: below */
 
 /* Parts of a page's data. */
 #define RESMON_PAGE_FIGURES UINT64_C(1)
 #define RESMON_PAGE_CHARTS  UINT64_C(2)
 #define RESMON_PAGE_TABLES  UINT64_C(4)
 
+/** How a page about runs is to be.  Since 0.1. */
+typedef struct resmon_page_options {
+    size_t struct_size;
+    const char *title; /**< default: what was run, and where */
+    uint64_t form;     /**< RESMON_PAGE_HTML, ... */
+    uint64_t parts;    /**< of the data: RESMON_PAGE_FIGURES | ...; default: all */
+} resmon_page_options;
+
 /**
- * One or several runs as a page for people: HTML that needs nothing else to be read, with charts to
- * zoom into, the tree of scopes, hot functions and flame graphs, energy, what could not be measured
- * and why, and what observing cost.  Several runs, nodes or processes of a job or runs to compare,
- * are first shown together.  Nothing from a run becomes markup or script, and the page asks nobody
- * for anything.  `options` NULL: the defaults.  Free `ret_text` with resmon_text_free().
- * RESMON_EINVAL: no run, or one of them is NULL; RESMON_ENOMEM; RESMON_ENOTSUP: built without
+ * One or several runs as a page for people: figures that answer first, charts to zoom into, the
+ * tree of scopes, hot functions and flame graphs, energy, what could not be measured and why, and
+ * what observing cost.  Several runs, nodes or processes of a job or runs to compare, are first
+ * shown together.  Nothing from a run becomes markup or script, and the page asks nobody for
+ * anything.
+ *
+ * As data it is {"title", "runs": [{"label", "seconds", "meta", "tiles" and "answers": [[label,
+ * value, text]], "charts": [{"key", "title", "unit", "note", "missing", "lines": [{"label", "said",
+ * "colour" (below 0: a bound), "times", "mean", "low", "high"}]}], "quiet", "tags": [[s, label]],
+ * "tables": [{"key", "title", "headers", "left", "wide", "notes", "rows"}]}], and of several runs
+ * "all" with what compares them}.  Texts are for people, with units.  A cell of a table is a text;
+ * one that is missing is {"text", "reason"}, one with a bar {"text", "share", "inner"}.
+ *
+ * `options` NULL: the defaults.  Free `ret_text` with resmon_text_free().  RESMON_EINVAL: no run,
+ * or one of them is NULL, or no such form; RESMON_ENOMEM; RESMON_ENOTSUP: built without
  * (RESMON_WITH_PAGE).  Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_report_page(const resmon_run *const *runs, size_t count,
-                                            const resmon_page_options *options, char **ret_text);
-
-/**
- * What the page shows as data, for whoever draws it otherwise (as PDF, in a notebook): a JSON text,
- * whose texts are for people, with units.  {"title", "runs": [{"label", "seconds", "meta", "tiles"
- * and "answers": [[label, value, text]], "charts": [{"key", "title", "unit", "note", "missing",
- * "lines": [{"label", "said", "colour" (below 0: a bound), "times", "mean", "low", "high"}]}],
- * "quiet", "tags": [[s, label]], "tables": [{"key", "title", "headers", "left", "wide", "notes",
- * "rows"}]}], and of several runs "all" with what compares them}.  A cell of a table is a text; one
- * that is missing is {"text", "reason"}, one with a bar {"text", "share", "inner"}.  `parts` of the
- * options chooses.  As resmon_report_page() otherwise.  Since 0.1.
- */
-RESMON_API resmon_status resmon_report_data(const resmon_run *const *runs, size_t count,
                                             const resmon_page_options *options, char **ret_text);
 
 /** The page into a file, atomically as resmon_run_save(), whose `path` and failures it shares.
@@ -98,14 +100,14 @@ RESMON_API resmon_status resmon_report_data(const resmon_run *const *runs, size_
 RESMON_API resmon_status resmon_report_save(const resmon_run *const *runs, size_t count,
                                             const resmon_page_options *options, const char *path);
 
-/** A page of a monitor's run, by resmon_monitor_add(monitor, "html", "path=run.html").  Since 0.1.
- */
-typedef struct resmon_html_options {
+/** A page of a monitor's run, by resmon_monitor_add(monitor, "html", "path=run.html"), or
+ * "markdown".  Since 0.1. */
+typedef struct resmon_page_file_options {
     size_t struct_size;
     const char *path;     /**< as in resmon_run_save(); made absolute when added */
     uint64_t interval_ms; /**< the page so far is written this often, 1 ... 86400000; default 0:
                                only at stop */
-} resmon_html_options;
+} resmon_page_file_options;
 
 /** Frees a text; NULL is fine.  Any thread.  Since 0.1. */
 RESMON_API void resmon_text_free(char *text);

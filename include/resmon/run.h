@@ -22,6 +22,10 @@ RESMON_BEGIN_DECLS
 
 typedef struct resmon_run resmon_run;
 
+/** How figures come about: "measured", "sampled", ... of RESMON_PROVENANCE_*; "" of another number.
+ * Static string.  Thread class: any thread, async-signal-safe.  Since 0.1. */
+RESMON_API const char *resmon_provenance_name(int32_t provenance);
+
 /**
  * Loads a run document or a recording; the content decides which.  A recording of a program that
  * is still running gives what it has recorded so far; that it runs is seen on the same host and in

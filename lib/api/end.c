@@ -30,6 +30,12 @@ resmon_status rm_end_take(const resmon_run_end *given, resmon_run_end *ret_end)
     return status;
 }
 
+const char *resmon_end_name(int32_t reason)
+{
+    const char *word = rm_word_of(RM_TYPE_END, reason);
+    return word != NULL ? word : "";
+}
+
 resmon_status resmon_run_get_usage(const resmon_run *run, resmon_run_usage *ret_usage)
 {
     if (run == NULL) {

@@ -20,8 +20,7 @@
 #include "job/path_pattern.h"
 #include "os/identity.h"
 #include "os/infile.h"
-#include "page/data.h"
-#include "page/html.h"
+#include "page/form.h"
 #include "page/source_lines.h"
 #include "record/recording.h"
 #include "report/lines.h"
@@ -29,6 +28,7 @@
 #include "report/report.h"
 #include "run/headline.h"
 #include "run/node_summary.h"
+#include "run/record.h"
 #include "run/run.h"
 #include "sink/emissions.h"
 #include "sink/sinks.h"
@@ -114,6 +114,12 @@ static bool is_left_over(const resmon_run *run)
            rm_identity_parse(observer->value, &writer) && rm_identity_is_gone(&writer);
 }
 
+const char *resmon_provenance_name(int32_t provenance)
+{
+    const char *word = rm_word_of(RM_TYPE_PROVENANCE, provenance);
+    return word != NULL ? word : "";
+}
+
 resmon_status resmon_run_load(const char *path, resmon_run **ret_run)
 {
     RM_KEEP_ERRNO;
@@ -157,12 +163,10 @@ struct making {
 
 /* The same of several runs. */
 struct paging {
-    const resmon_run *const *runs;
-    size_t count;
-    resmon_page_options options;
+    struct rm_page_terms terms;
+    uint64_t form;
     const char *path;
     char **ret_text; /* NULL: it goes to the path */
-    bool is_data;
 };
 
 static resmon_status save_here(void *making_)
@@ -576,68 +580,54 @@ static resmon_status page_here(void *paging_)
 {
     const struct paging *paging = paging_;
     char expanded[RM_PATH_BYTES];
-    struct rm_source_files files = {0};
-    const struct rm_source_lines sources = rm_source_lines_of(&files);
     struct rm_buffer buffer;
     if (paging->ret_text == NULL) {
         resmon_status status = rm_path_expand(paging->path, expanded);
-        return status == RESMON_OK
-                   ? rm_html_save(paging->runs, paging->count, paging->options.title, expanded)
-                   : status;
+        return status == RESMON_OK ? rm_page_save(expanded, paging->form, &paging->terms) : status;
     }
     rm_buffer_init(&buffer, LARGEST_PAGE);
-    resmon_status status =
-        paging->is_data
-            ? rm_page_data(&buffer, paging->runs, paging->count, paging->options.title,
-                           paging->options.parts, &sources)
-            : rm_html_page(&buffer, paging->runs, paging->count, paging->options.title, &sources);
-    rm_source_files_free(&files);
-    return give_text(&buffer, status, paging->ret_text);
+    return give_text(&buffer, rm_page_write(&buffer, paging->form, &paging->terms),
+                     paging->ret_text);
 }
 
-/* The options that are known of those given, where all runs are there. */
-static resmon_status check_page(struct paging *paging, const resmon_page_options *options,
-                                const char *function)
+/* Where all runs are there, and the options are known. */
+static resmon_status make_page(struct paging *paging, const resmon_page_options *options,
+                               const char *function)
 {
-    if (paging->runs == NULL || paging->count == 0 ||
+    resmon_page_options known = {.struct_size = sizeof known};
+    const struct rm_page_terms *terms = &paging->terms;
+    if (terms->runs == NULL || terms->count == 0 ||
         (paging->path == NULL && paging->ret_text == NULL)) {
         return rm_error(RESMON_EINVAL, "%s: %s", function,
-                        paging->runs != NULL && paging->count == 0 ? "no run"
-                                                                   : "an argument is NULL");
+                        terms->runs != NULL && terms->count == 0 ? "no run"
+                                                                 : "an argument is NULL");
     }
-    for (size_t i = 0; i < paging->count; i++) {
-        if (paging->runs[i] == NULL) {
+    for (size_t i = 0; i < terms->count; i++) {
+        if (terms->runs[i] == NULL) {
             return rm_error(RESMON_EINVAL, "%s: run %zu is NULL", function, i);
         }
     }
-    return options != NULL
-               ? rm_struct_take(options, RM_STRUCT_SIZE(resmon_page_options), &paging->options)
-               : RESMON_OK;
+    resmon_status status =
+        options != NULL ? rm_struct_take(options, RM_STRUCT_SIZE(resmon_page_options), &known)
+                        : RESMON_OK;
+    paging->terms.title = known.title;
+    paging->terms.parts = known.parts;
+    paging->form = known.form;
+    return status == RESMON_OK ? rm_thread_call(page_here, paging) : status;
 }
 
 resmon_status resmon_report_page(const resmon_run *const *runs, size_t count,
                                  const resmon_page_options *options, char **ret_text)
 {
     RM_KEEP_ERRNO;
-    struct paging paging = {.runs = runs, .count = count, .ret_text = ret_text};
-    resmon_status status = check_page(&paging, options, __func__);
-    return status == RESMON_OK ? rm_thread_call(page_here, &paging) : status;
-}
-
-resmon_status resmon_report_data(const resmon_run *const *runs, size_t count,
-                                 const resmon_page_options *options, char **ret_text)
-{
-    RM_KEEP_ERRNO;
-    struct paging paging = {.runs = runs, .count = count, .ret_text = ret_text, .is_data = true};
-    resmon_status status = check_page(&paging, options, __func__);
-    return status == RESMON_OK ? rm_thread_call(page_here, &paging) : status;
+    struct paging paging = {.terms = {.runs = runs, .count = count}, .ret_text = ret_text};
+    return make_page(&paging, options, __func__);
 }
 
 resmon_status resmon_report_save(const resmon_run *const *runs, size_t count,
                                  const resmon_page_options *options, const char *path)
 {
     RM_KEEP_ERRNO;
-    struct paging paging = {.runs = runs, .count = count, .path = path};
-    resmon_status status = check_page(&paging, options, __func__);
-    return status == RESMON_OK ? rm_thread_call(page_here, &paging) : status;
+    struct paging paging = {.terms = {.runs = runs, .count = count}, .path = path};
+    return make_page(&paging, options, __func__);
 }

@@ -3,7 +3,6 @@
 
 #include <resmon/report.h>
 
-#include "base/status.h"
 #include "format/json_writer.h"
 #include "page/charts.h"
 #include "page/counters.h"
@@ -289,11 +288,7 @@ static void put_data(struct writing *writing, const char *title)
 {
     struct rm_json_writer *json = &writing->json;
     rm_json_open_object(json, NULL);
-    rm_json_put_text(json, "title",
-                     rm_page_shown(writing->page,
-                                   title != NULL ? title
-                                                 : rm_names_title(writing->page, writing->subjects,
-                                                                  writing->count)));
+    rm_json_put_text(json, "title", title);
     rm_json_open_array(json, "runs");
     for (size_t i = 0; i < writing->count; i++) {
         put_run(writing, &writing->subjects[i]);
@@ -305,28 +300,19 @@ static void put_data(struct writing *writing, const char *title)
     rm_json_close_object(json);
 }
 
-resmon_status rm_page_data(struct rm_buffer *out, const struct resmon_run *const *runs,
-                           size_t count, const char *title, uint64_t parts,
-                           const struct rm_source_lines *sources)
+static void put_set(struct rm_buffer *out, struct rm_page_set *set)
 {
-    struct rm_page page = {.is_broken = false};
     const struct rm_output output = rm_buffer_output(out);
-    struct writing writing = {
-        .page = &page, .count = count, .parts = parts != 0 ? parts : UINT64_MAX};
-    resmon_status status = RESMON_OK;
-    writing.subjects = rm_page_alloc(&page, count, sizeof *writing.subjects);
-    for (size_t i = 0; i < count && status == RESMON_OK && !page.is_broken; i++) {
-        status = rm_subject_open(&writing.subjects[i], &page, runs[i], sources, MOST_POINTS);
-    }
-    if (status == RESMON_OK && !page.is_broken) {
-        rm_names_label(writing.subjects, count);
-        rm_json_start(&writing.json, &output);
-        put_data(&writing, title);
-        status = rm_json_finish(&writing.json);
-    }
-    if (status == RESMON_OK && (page.is_broken || out->status != RESMON_OK)) {
-        status = rm_error(RESMON_ENOMEM, "out of memory for a page");
-    }
-    rm_arena_free(&page.arena);
-    return status;
+    struct writing writing = {.page = set->page,
+                              .subjects = set->subjects,
+                              .count = set->count,
+                              .parts = set->terms->parts != 0 ? set->terms->parts : UINT64_MAX};
+    rm_json_start(&writing.json, &output);
+    put_data(&writing, set->title);
+    set->page->is_broken |= rm_json_finish(&writing.json) != RESMON_OK;
+}
+
+resmon_status rm_page_data(struct rm_buffer *out, const struct rm_page_terms *terms)
+{
+    return rm_page_set_write(out, terms, MOST_POINTS, put_set);
 }

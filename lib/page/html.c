@@ -6,15 +6,12 @@
 
 #include <resmon/version.h>
 
-#include "base/status.h"
-#include "os/outfile.h"
 #include "page/assets.h"
 #include "page/counters.h"
 #include "page/html_parts.h"
 #include "page/names.h"
 #include "page/numbers.h"
 #include "page/scopes.h"
-#include "page/source_lines.h"
 #include "page/tables.h"
 #include "page/timeline.h"
 
@@ -467,52 +464,18 @@ static void put_page(struct writing *writing, const char *title)
     rm_buffer_free(&all);
 }
 
-resmon_status rm_html_page(struct rm_buffer *out, const struct resmon_run *const *runs,
-                           size_t count, const char *title, const struct rm_source_lines *sources)
+static void put_set(struct rm_buffer *out, struct rm_page_set *set)
 {
-    struct rm_page page = {.is_broken = false};
-    struct writing writing = {.page = &page, .out = out, .count = count};
-    resmon_status status = RESMON_OK;
-    writing.subjects = rm_page_alloc(&page, count, sizeof *writing.subjects);
+    struct writing writing = {
+        .page = set->page, .out = out, .subjects = set->subjects, .count = set->count};
     rm_buffer_init(&writing.data, MOST_BYTES);
-    for (size_t i = 0; i < count && status == RESMON_OK && !page.is_broken; i++) {
-        status = rm_subject_open(&writing.subjects[i], &page, runs[i], sources,
-                                 part_of(ROWS, count, LEAST_ROWS, MOST_ROWS));
-    }
-    if (status == RESMON_OK && !page.is_broken) {
-        rm_names_label(writing.subjects, count);
-        put_page(&writing,
-                 rm_page_shown(&page, title != NULL
-                                          ? title
-                                          : rm_names_title(&page, writing.subjects, count)));
-    }
-    if (status == RESMON_OK &&
-        (page.is_broken || writing.data.status != RESMON_OK || out->status != RESMON_OK)) {
-        status = rm_error(RESMON_ENOMEM, "out of memory for a page");
-    }
+    put_page(&writing, set->title);
+    set->page->is_broken |= writing.data.status != RESMON_OK;
     rm_buffer_free(&writing.data);
-    rm_arena_free(&page.arena);
-    return status;
 }
 
-static resmon_status write_text(const struct rm_output *output, const void *text_)
+resmon_status rm_html_page(struct rm_buffer *out, const struct rm_page_terms *terms)
 {
-    const struct rm_buffer *text = text_;
-    return rm_output_write(output, text->text, text->length);
-}
-
-resmon_status rm_html_save(const struct resmon_run *const *runs, size_t count, const char *title,
-                           const char *path)
-{
-    struct rm_source_files files = {0};
-    const struct rm_source_lines sources = rm_source_lines_of(&files);
-    struct rm_buffer text;
-    rm_buffer_init(&text, MOST_BYTES);
-    resmon_status status = rm_html_page(&text, runs, count, title, &sources);
-    if (status == RESMON_OK) {
-        status = rm_outfile_save(path, write_text, &text);
-    }
-    rm_buffer_free(&text);
-    rm_source_files_free(&files);
-    return status;
+    return rm_page_set_write(out, terms, part_of(ROWS, terms->count, LEAST_ROWS, MOST_ROWS),
+                             put_set);
 }

@@ -9,16 +9,9 @@
 #ifndef RM_PAGE_HTML_H
 #define RM_PAGE_HTML_H
 
-#include "base/buffer.h"
-#include "report/lines.h"
-#include "run/run.h"
+#include "page/set.h"
 
-/** Appends the file.  `title` NULL: what was run, and where.  RESMON_ENOMEM. */
-resmon_status rm_html_page(struct rm_buffer *out, const struct resmon_run *const *runs,
-                           size_t count, const char *title, const struct rm_source_lines *sources);
-
-/** Writes it to `path` (expanded by the caller), atomically. */
-resmon_status rm_html_save(const struct resmon_run *const *runs, size_t count, const char *title,
-                           const char *path);
+/** Appends the file.  RESMON_ENOMEM. */
+resmon_status rm_html_page(struct rm_buffer *out, const struct rm_page_terms *terms);
 
 #endif

@@ -15,7 +15,7 @@
 #include "os/identity.h"
 #include "os/infile.h"
 #include "os/outfile.h"
-#include "page/html.h"
+#include "page/form.h"
 #include "run/run.h"
 #include "sink/saver.h"
 #include "store/facts.h"
@@ -88,17 +88,34 @@ resmon_status rm_trace_sink_new(const resmon_trace_options *options, struct rm_s
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
-static resmon_status save_page(const resmon_run *run, const char *path)
+static resmon_status save_html(const resmon_run *run, const char *path)
 {
-    return rm_html_save(&run, 1, NULL, path);
+    const struct rm_page_terms terms = {.runs = &run, .count = 1};
+    return rm_page_save(path, RESMON_PAGE_HTML, &terms);
 }
 
-resmon_status rm_html_sink_new(const resmon_html_options *options, struct rm_sink *ret_sink)
+resmon_status rm_html_sink_new(const resmon_page_file_options *options, struct rm_sink *ret_sink)
 {
     const struct rm_saver saver = {.name = "html",
                                    .pattern = options->path,
                                    .interval_ms = options->interval_ms,
-                                   .save = save_page};
+                                   .save = save_html};
+    return rm_saver_new(&saver, ret_sink);
+}
+
+static resmon_status save_markdown(const resmon_run *run, const char *path)
+{
+    const struct rm_page_terms terms = {.runs = &run, .count = 1};
+    return rm_page_save(path, RESMON_PAGE_MARKDOWN, &terms);
+}
+
+resmon_status rm_markdown_sink_new(const resmon_page_file_options *options,
+                                   struct rm_sink *ret_sink)
+{
+    const struct rm_saver saver = {.name = "markdown",
+                                   .pattern = options->path,
+                                   .interval_ms = options->interval_ms,
+                                   .save = save_markdown};
     return rm_saver_new(&saver, ret_sink);
 }
 

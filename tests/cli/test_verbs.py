@@ -50,6 +50,8 @@ class Files(place.Case):
         self.assertIn("<h2>All together</h2>", pages["several.html"])
         self.assertIn("<bdi>first (2)</bdi>", pages["several.html"])
         self.assertEqual(os.stat("one.html").st_mode & 0o777, 0o600)
+        self.assertEqual(place.run("report", "run.json", "-o", "run.md").code, 0)
+        self.assertTrue(pathlib.Path("run.md").read_text(encoding="utf-8").startswith("# first on "))
         done = place.run("report", "run.json", "none.json", "-o", "none.html")
         self.assertEqual(done.code, 1)
         self.assertFalse(os.path.exists("none.html"))

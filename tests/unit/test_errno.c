@@ -168,9 +168,6 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_report_page,                                                                          \
       (void)resmon_report_page((const resmon_run *[]){it.run}, 1, NULL, &it.text);                 \
       free_text())                                                                                 \
-    R(resmon_report_data,                                                                          \
-      (void)resmon_report_data((const resmon_run *[]){it.run}, 1, NULL, &it.text);                 \
-      free_text())                                                                                 \
     R(resmon_report_save,                                                                          \
       (void)resmon_report_save((const resmon_run *[]){it.run}, 1, NULL, it.path[2]))               \
     R(resmon_run_parse, (void)resmon_run_parse(it.document, strlen(it.document), &it.made))        \
@@ -185,6 +182,8 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_version, (void)resmon_version())                                                     \
     R(resmon_status_name, (void)resmon_status_name(RESMON_EIO))                                   \
     R(resmon_strerror, (void)resmon_strerror(RESMON_EIO))                                         \
+    R(resmon_end_name, (void)resmon_end_name(RESMON_END_KILLED))                                  \
+    R(resmon_provenance_name, (void)resmon_provenance_name(RESMON_PROVENANCE_SHARED))             \
     R(resmon_last_error, (void)resmon_last_error())                                               \
     R(resmon_set_log, resmon_set_log(NULL, NULL, 0))                                              \
     R(resmon_metric_count, (void)resmon_metric_count())                                           \

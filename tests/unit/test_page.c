@@ -8,9 +8,8 @@
 
 #include "made_profile.h"
 #include "made_run.h"
-#include "page/data.h"
 #include "page/flame.h"
-#include "page/html.h"
+#include "page/form.h"
 #include "page/points.h"
 #include "page/scopes.h"
 
@@ -290,7 +289,8 @@ static void test_nothing_of_a_run_becomes_markup(void **state)
     for (size_t count = 1; count <= 2; count++) {
         struct rm_buffer out;
         rm_buffer_init(&out, MOST);
-        assert_ok(rm_html_page(&out, runs, count, bad, NULL));
+        const struct rm_page_terms terms = {.runs = runs, .count = count, .title = bad};
+        assert_ok(rm_page_write(&out, RESMON_PAGE_HTML, &terms));
         assert_null(strstr(out.text, "<script>alert"));
         assert_null(strstr(out.text, "nan"));
         assert_between(out.text, "id=resmon-data>", "</script>", "<>&");
@@ -298,8 +298,16 @@ static void test_nothing_of_a_run_becomes_markup(void **state)
         assert_non_null(strstr(out.text, "</html>"));
         rm_buffer_free(&out);
         rm_buffer_init(&out, MOST);
-        assert_ok(rm_page_data(&out, runs, count, bad, 0, NULL));
+        assert_ok(rm_page_write(&out, RESMON_PAGE_DATA, &terms));
         assert_non_null(strstr(out.text, "\"runs\""));
+        rm_buffer_free(&out);
+        rm_buffer_init(&out, MOST);
+        assert_ok(rm_page_write(&out, RESMON_PAGE_MARKDOWN, &terms));
+        assert_int_equal(strncmp(out.text, "# \\</script\\>", 13), 0);
+        assert_non_null(strstr(out.text, "\n### Scopes\n\n| scope |"));
+        for (const char *at = out.text; (at = strpbrk(at, "<>")) != NULL; at++) {
+            assert_int_equal(at[-1], '\\');
+        }
         rm_buffer_free(&out);
     }
     rm_run_free(run);
@@ -317,9 +325,12 @@ static void test_wrong_arguments(void **state)
     assert_status(RESMON_EINVAL, resmon_report_page(runs, 1, NULL, NULL));
     assert_status(RESMON_EINVAL, resmon_report_save(runs, 1, NULL, NULL));
     assert_status(RESMON_ENOENT, resmon_report_save(runs, 1, NULL, "/nowhere/at/all.html"));
-    const resmon_page_options options = {
-        .struct_size = sizeof options, .title = "a title", .parts = RESMON_PAGE_FIGURES};
-    assert_ok(resmon_report_data(runs, 1, &options, &text));
+    resmon_page_options options = {.struct_size = sizeof options, .form = 77};
+    assert_status(RESMON_EINVAL, resmon_report_page(runs, 1, &options, &text));
+    options.form = RESMON_PAGE_DATA;
+    options.title = "a title";
+    options.parts = RESMON_PAGE_FIGURES;
+    assert_ok(resmon_report_page(runs, 1, &options, &text));
     assert_non_null(strstr(text, "\"a title\""));
     assert_null(strstr(text, "\"tables\""));
     resmon_text_free(text);

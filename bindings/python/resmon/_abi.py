@@ -144,7 +144,7 @@ STACK_LOSSES = {
 
 # report.h
 ReportOptions = _sized("ReportOptions", "U detail width")
-PageOptions = _sized("PageOptions", "s title", "U parts")
+PageOptions = _sized("PageOptions", "s title", "U form parts")
 REPORT_FULL, REPORT_ROWS, REPORT_WIDTH, REPORT_LEAST_WIDTH = 1, 2, 100, 60
 
 # doctor.h, baseline.h

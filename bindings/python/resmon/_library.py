@@ -120,7 +120,7 @@ _STATUS_FUNCTIONS = {
     "run_export_arrow": (_RUN, c_int32, c_void_p),
     "run_get_headline": (_RUN, POINTER(_abi.Headline)),
     "report_text": (_RUN, POINTER(_abi.ReportOptions), _OUT), "report_lines": (_RUN, c_char_p, _OUT),
-    "report_data": (POINTER(_RUN), c_size_t, POINTER(_abi.PageOptions), _OUT),
+    "report_page": (POINTER(_RUN), c_size_t, POINTER(_abi.PageOptions), _OUT),
     "report_save": (POINTER(_RUN), c_size_t, POINTER(_abi.PageOptions), c_char_p),
     "prometheus_text": (_RUN, c_void_p, _OUT),
     "metric_at": (c_size_t, POINTER(_abi.Metric)), "metric_find": (c_char_p, POINTER(_abi.Metric)),

@@ -116,6 +116,8 @@ class Monitor(Recorded):
         more of address space), or events=; its path, or a dict, also with interval
     :param html: the report as a page for a browser: charts, tables, flame graphs; its path, or a dict, also with
         interval
+    :param markdown: the report in Markdown, for a pull request or the summary of a CI job; its path, or a dict, also
+        with interval
     :param mlflow: a run on an MLflow server, by default that of MLFLOW_TRACKING_URI; its tracking_uri, or a dict,
         also with experiment, experiment_id, run_id, run_name, user, password, token, ca_path, client_cert, workspace,
         spool, node_index, batch_metrics, interval, timeout, budget, series, no_artifact, spool_only, model_metrics,

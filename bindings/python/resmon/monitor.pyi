@@ -50,6 +50,7 @@ class Monitor(Recorded):
         emissions: Optional[_Sink] = ...,
         trace: Optional[_Sink] = ...,
         html: Optional[_Sink] = ...,
+        markdown: Optional[_Sink] = ...,
         mlflow: Optional[Union[bool, str, Mapping[str, Any]]] = ...,
         prometheus: Optional[_Sink] = ...,
         pushgateway: Optional[Union[str, Mapping[str, Any]]] = ...,

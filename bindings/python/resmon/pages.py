@@ -7,6 +7,7 @@ from ctypes import byref
 from . import _abi
 from ._library import encoded, lib, take_text
 
+HTML, MARKDOWN, DATA = 0, 1, 2
 FIGURES, CHARTS, TABLES = 1, 2, 4
 UNKNOWN = "-"
 
@@ -99,11 +100,11 @@ def handles_of(runs):
 
 def page_of(runs, parts=0, title=None):
     """The page about runs, or those parts of it."""
-    options = _abi.PageOptions(title=encoded(title, "title"), parts=parts)
-    return Page(json.loads(take_text(lib.report_data, handles_of(runs), len(runs), byref(options))))
+    options = _abi.PageOptions(title=encoded(title, "title"), form=DATA, parts=parts)
+    return Page(json.loads(take_text(lib.report_page, handles_of(runs), len(runs), byref(options))))
 
 
-def save_html(runs, path, title=None):
-    """Writes the page as HTML."""
-    options = _abi.PageOptions(title=encoded(title, "title"))
+def save(runs, path, form=HTML, title=None):
+    """Writes the page."""
+    options = _abi.PageOptions(title=encoded(title, "title"), form=form)
     lib.report_save(handles_of(runs), len(runs), byref(options), encoded(path, "path"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""resmon.report(): a run, or several, as a file for people: HTML that needs nothing else, or PDF."""
+"""resmon.report(): a run, or several, as a file for people: HTML that needs nothing else, PDF, or Markdown."""
 import contextlib
 import errno
 import os
@@ -14,6 +14,7 @@ _ERRORS = {
     NoSpaceError: (errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
     ArgumentError: (errno.EINVAL, errno.ENAMETOOLONG),
 }
+_FORMS = {".html": 0, ".htm": 0, ".md": 1}  # as in pages
 _CLASS_OF = {number: cls for cls, numbers in _ERRORS.items() for number in numbers}
 
 
@@ -75,20 +76,21 @@ def report(runs, path, *, title=None):
 
     :param runs: a run, a monitor, the path of a run's file, or a list of them: nodes of a job, or runs to compare
     :param path: ends in ".html": one file with charts to zoom into, which needs nothing else to be read; or in ".pdf",
-        which takes matplotlib.  Replaced at once when it is complete.
+        which takes matplotlib; or in ".md": Markdown, without charts.  Replaced at once when it is complete; "%p", "%h",
+        "%j", "%r" become process, host, job and rank, but in a PDF's.
     :param title: by default what was run, and where
     """
     target = os.fsdecode(os.fspath(path))
     ending = os.path.splitext(target)[1].lower()
-    if ending not in (".html", ".htm", ".pdf"):
-        raise ArgumentError(f"path: {target!r} ends in neither .html nor .pdf: that decides what the report is")
+    if ending != ".pdf" and ending not in _FORMS:
+        raise ArgumentError(f"path: {target!r} ends in neither .html nor .pdf nor .md: that decides what the report is")
     if ending == ".pdf":
         from . import report_pdf
         report_pdf.need_matplotlib()
     from . import pages
     found, title = _runs_of(runs), None if title is None else str(title)
     if ending != ".pdf":
-        pages.save_html(found, target, title)
+        pages.save(found, target, _FORMS[ending], title)
         return
     page = pages.page_of(found, title=title)
     with _written(target) as file:

@@ -626,6 +626,8 @@ def test_endings(run, tmp_path):
         resmon.report([], tmp_path / "report.html")
     with pytest.raises(TypeError):
         resmon.report([run, 3], tmp_path / "report.html")
+    run.report(tmp_path / "report.md", title="a | title")
+    assert (tmp_path / "report.md").read_text("utf-8").startswith("# a \\| title\n")
     run.report(tmp_path / "REPORT.HTML", title="a title")
     assert "<title>a title</title>" in (tmp_path / "REPORT.HTML").read_text("utf-8")
 

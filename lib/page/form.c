@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "page/form.h"
+
+#include <resmon/report.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "os/outfile.h"
+#include "page/data.h"
+#include "page/html.h"
+#include "page/markdown.h"
+#include "page/source_lines.h"
+
+#define MOST_BYTES ((size_t)256 << 20)
+
+resmon_status rm_page_write(struct rm_buffer *out, uint64_t form, const struct rm_page_terms *terms)
+{
+    static resmon_status (*const forms[])(struct rm_buffer * out,
+                                          const struct rm_page_terms *terms) = {
+        [RESMON_PAGE_HTML] = rm_html_page,
+        [RESMON_PAGE_MARKDOWN] = rm_markdown_page,
+        [RESMON_PAGE_DATA] = rm_page_data,
+    };
+    struct rm_source_files files = {0};
+    const struct rm_source_lines sources = rm_source_lines_of(&files);
+    struct rm_page_terms with_sources = *terms;
+    if (form >= RM_ARRAY_LEN(forms)) {
+        return rm_error(RESMON_EINVAL, "there is no form %llu of a page", (unsigned long long)form);
+    }
+    with_sources.sources = &sources;
+    resmon_status status = forms[form](out, &with_sources);
+    rm_source_files_free(&files);
+    return status;
+}
+
+static resmon_status write_text(const struct rm_output *output, const void *text_)
+{
+    const struct rm_buffer *text = text_;
+    return rm_output_write(output, text->text, text->length);
+}
+
+resmon_status rm_page_save(const char *path, uint64_t form, const struct rm_page_terms *terms)
+{
+    struct rm_buffer text;
+    rm_buffer_init(&text, MOST_BYTES);
+    resmon_status status = rm_page_write(&text, form, terms);
+    if (status == RESMON_OK) {
+        status = rm_outfile_save(path, write_text, &text);
+    }
+    rm_buffer_free(&text);
+    return status;
+}
