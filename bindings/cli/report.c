@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "output.h"
+#include "pdf.h"
 #include "say.h"
 
 static char *text_of(const struct cli_arguments *arguments, const resmon_run *run, double width)
@@ -70,6 +71,9 @@ int cli_report(const struct cli_arguments *arguments)
     if (!cli_needs_words(arguments, 1, (size_t)-1) ||
         !cli_number(arguments, "width", RESMON_REPORT_LEAST_WIDTH, 1000, &width)) {
         return cli_wrong(arguments->command);
+    }
+    if (output != NULL && cli_pdf_is_named(output)) {
+        return cli_pdf_write(arguments->words, arguments->word_count, output) ? 0 : CLI_FAILED;
     }
     if (output != NULL && cli_output_is_page(output, &form)) {
         return write_page(arguments, output, form) ? 0 : CLI_FAILED;

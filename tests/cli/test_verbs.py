@@ -9,6 +9,7 @@ import unittest
 
 import place
 
+LIBRARY = os.environ.get("RESMON_LIBRARY_BUILT", "")
 VERBS = ["run", "attach", "report", "show", "export", "push", "recover", "doctor", "baseline", "metrics", "help"]
 
 PAGE = ".TH PAGE 1\n.SH NAME\npage \\- one that is in order\n.SH DESCRIPTION\nText.\n"
@@ -58,6 +59,24 @@ class Files(place.Case):
         done = place.run("report", "run.json", "-o", "/nowhere/at/all.html")
         self.assertEqual(done.code, 1)
         self.assertIn("/nowhere/at", done.err)
+
+    @place.needs_page
+    @unittest.skipUnless(os.path.exists(LIBRARY) and place.can_be_loaded, "Python cannot load this library")
+    def test_pdf(self):
+        """It is drawn by the Python package, where that and matplotlib are there."""
+        environment = {**os.environ, "PYTHONPATH": os.environ["RESMON_PACKAGE"], "RESMON_LIBRARY": LIBRARY}
+        done = place.run("report", "run.json", "run.json", "-o", "both.pdf", env=environment)
+        if done.code == 0:
+            self.assertTrue(pathlib.Path("both.pdf").read_bytes().startswith(b"%PDF-"))
+        else:
+            self.assertIn("pip install matplotlib", done.err)
+        self.assertEqual(len(done.err.splitlines()), done.code)
+        for environment, words in (({**environment, "PYTHONPATH": "", "RESMON_LIBRARY": ""}, "-o report.html"),
+                                   ({"PATH": "/nowhere"}, "python3, which cannot be started")):
+            done = place.run("report", "run.json", "-o", "none.pdf", env=environment)
+            self.assertEqual((done.code, done.out), (1, ""))
+            self.assertIn(words, done.err)
+            self.assertFalse(os.path.exists("none.pdf"))
 
     def test_show(self):
         for table, key in (("metrics", "name"), ("facts", "key"), ("sources", "source")):
