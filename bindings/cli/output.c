@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include <resmon/option.h>
 #include <resmon/report.h>
@@ -16,7 +17,7 @@
 static bool ends_in(const char *path, const char *ending)
 {
     size_t length = strlen(path), more = strlen(ending);
-    return length > more && strcmp(path + length - more, ending) == 0;
+    return length > more && strcasecmp(path + length - more, ending) == 0;
 }
 
 bool cli_output_is_page(const char *path, uint64_t *ret_form)

@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 
 #include "say.h"
@@ -12,6 +13,7 @@
 /* An error of the package is a sentence already. */
 static char script[] =
     "import sys\n"
+    "sys.path[:] = [path for path in sys.path if path]\n" /* not of the working directory */
     "try:\n"
     "    import resmon\n"
     "except ImportError as error:\n"
@@ -28,7 +30,7 @@ extern char **environ;
 bool cli_pdf_is_named(const char *path)
 {
     const char *ending = strrchr(path, '.');
-    return ending != NULL && strcmp(ending, ".pdf") == 0;
+    return ending != NULL && strcasecmp(ending, ".pdf") == 0;
 }
 
 bool cli_pdf_write(char *const *files, size_t count, const char *path)
@@ -41,7 +43,7 @@ bool cli_pdf_write(char *const *files, size_t count, const char *path)
     words[0] = python;
     words[1] = command;
     words[2] = script;
-    words[3] = strcpy(copy, path);
+    words[3] = memcpy(copy, path, strlen(path) + 1);
     memcpy(words + 4, files, count * sizeof *words);
     words[4 + count] = NULL;
     int error = posix_spawnp(&child, python, NULL, NULL, words, environ);

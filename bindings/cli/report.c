@@ -44,7 +44,7 @@ static bool write_page(const struct cli_arguments *arguments, const char *path, 
 {
     const resmon_page_options options = {.struct_size = sizeof options, .form = form};
     size_t count = 0;
-    resmon_run **runs = cli_grow(NULL, arguments->word_count * sizeof *runs);
+    resmon_run **runs = cli_grow(NULL, arguments->word_count * sizeof(resmon_run *));
     while (count < arguments->word_count &&
            (runs[count] = cli_output_load("report", arguments->words[count])) != NULL) {
         count++;

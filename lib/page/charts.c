@@ -5,14 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "metric/view.h"
 #include "run/energy.h"
 #include "run/record.h"
 
-#define MOST_NAMES 10 /* rows of a group of the views */
-#define SEEN_LIMIT                                                                                \
-    0.25 /* of a limit that is in use, from which on it is drawn: a line far above would make all \
-            others flat */
+#define MOST_NAMES 10   /* rows of a group of the views */
+#define SEEN_LIMIT 0.25 /* a limit is drawn where more than this part of it is in use */
 
 /* Rows of a group of the view CHART. */
 struct rows {
@@ -91,7 +90,8 @@ static struct rm_chart_line *new_line(struct rm_page *page, const char *key, con
 {
     struct rm_chart_line *line = rm_page_alloc(page, 1, sizeof *line);
     if (line != NULL) {
-        *line = (struct rm_chart_line){.key = key, .label = label, .colour = colour, .said = ""};
+        *line = (struct rm_chart_line){
+            .key = key, .label = rm_page_shown(page, label), .colour = colour, .said = ""};
     }
     return line;
 }
@@ -149,7 +149,7 @@ static struct rm_chart *new_chart(struct rm_page *page, const char *key, const c
         return NULL;
     }
     *chart = (struct rm_chart){.key = key, .title = title, .unit = unit, .note = "", .missing = ""};
-    chart->lines = rm_page_alloc(page, lines, sizeof *chart->lines);
+    chart->lines = rm_page_alloc(page, lines, sizeof(struct rm_chart_line *));
     chart->room = chart->lines != NULL ? lines : 0;
     return chart;
 }
@@ -197,8 +197,9 @@ static struct rm_chart *explained(struct rm_subject *subject, struct rm_chart *c
         names[i] = metric_of(&rows->items[i]);
     }
     if (chart->count == 0) {
-        chart->missing = rm_page_print(subject->page, "Not measured: %s",
-                                       rm_subject_why(subject, names, rows->count));
+        const char *why = rm_subject_why(subject, names, rows->count);
+        chart->missing =
+            rm_page_print(subject->page, "Not measured: %s", rm_page_shown(subject->page, why));
     } else if (!rm_chart_has_points(chart)) {
         chart->missing = "One sample only: a rate is the growth between two.";
     }
@@ -357,8 +358,9 @@ static struct rm_chart *io_chart(struct rm_subject *subject, const char *group)
             names[i] = metric_of(&wanted.items[wanted.count - 1 - i]);
         }
         add_lines(subject, chart, &disks);
+        const char *why = rm_subject_why(subject, names, wanted.count);
         chart->note = rm_page_print(subject->page, "by the program: not measured: %s",
-                                    rm_subject_why(subject, names, wanted.count));
+                                    rm_page_shown(subject->page, why));
         return explained(subject, chart, &disks);
     }
     add_lines(subject, chart, &wanted);
@@ -375,35 +377,47 @@ static const char *last_word(const char *label)
     return at;
 }
 
-/* Of the machine as a whole; of ports of InfiniBand, a colour for each, from that of the first on.
- */
+/* Ports of InfiniBand have a colour each, from that of the first on. */
+struct ports {
+    int first_colour, count;
+};
+
+/* The lines of a row: of the machine as a whole, or (`of_ports`) those of ports. */
+static void add_network(struct rm_subject *subject, struct rm_chart *chart,
+                        const struct rm_view_row *row, bool of_ports, struct ports *ports)
+{
+    const resmon_column *column;
+    for (size_t at = 0;
+         (column = rm_subject_next_instance(subject, metric_of(row), &at)) != NULL;) {
+        const char *label = row->label;
+        int colour = row->colour;
+        if ((column->instance[0] != '\0') != of_ports) {
+            continue;
+        }
+        if (of_ports) {
+            label = rm_page_print(subject->page, "%s, %s", column->instance, last_word(row->label));
+            ports->first_colour = ports->count == 0 ? row->colour : ports->first_colour;
+            colour = ports->first_colour + ports->count++;
+        }
+        add_line(chart, line_of(subject, column, label, colour, chart->unit, 1.0));
+    }
+}
+
 static struct rm_chart *network_chart(struct rm_subject *subject)
 {
     const struct rows rows = rows_of("network", 0, false);
     struct rm_chart *chart = chart_of_group(subject, "network");
-    int first_colour = -1, ports = 0;
-    for (int of_ports = 0; of_ports < 2 && chart != NULL; of_ports++) {
-        for (size_t i = 0; i < rows.count; i++) {
-            const struct rm_view_row *row = &rows.items[i];
-            const resmon_column *column;
-            for (size_t at = 0;
-                 (column = rm_subject_next_instance(subject, metric_of(row), &at)) != NULL;) {
-                if ((column->instance[0] != '\0') != (of_ports == 1)) {
-                    continue;
-                }
-                const char *label = row->label;
-                int colour = row->colour;
-                if (of_ports == 1) {
-                    label = rm_page_print(subject->page, "%s, %s", column->instance,
-                                          last_word(row->label));
-                    first_colour = first_colour < 0 ? row->colour : first_colour;
-                    colour = first_colour + ports++;
-                }
-                add_line(chart, line_of(subject, column, label, colour, chart->unit, 1.0));
-            }
-        }
+    struct ports ports = {0};
+    if (chart == NULL) {
+        return NULL;
     }
-    if (chart != NULL && rows.count > 0 && has(subject, &rows.items[0])) {
+    for (size_t i = 0; i < rows.count; i++) {
+        add_network(subject, chart, &rows.items[i], false, &ports);
+    }
+    for (size_t i = 0; i < rows.count; i++) {
+        add_network(subject, chart, &rows.items[i], true, &ports);
+    }
+    if (rows.count > 0 && has(subject, &rows.items[0])) {
         chart->note = "every interface but loopback";
     }
     return optional(subject, chart);
@@ -427,6 +441,28 @@ static struct rm_chart *pressure_chart(struct rm_subject *subject)
 /* ---- power ------------------------------------------------------------------------------ */
 
 /* Watts of columns of joules, added up. */
+static struct rm_points power_points(struct rm_subject *subject,
+                                     const resmon_column *const *columns, size_t count)
+{
+    struct rm_points points = {0};
+    double *watts = rm_alloc(subject->run->row_count + 1, sizeof *watts);
+    if (watts == NULL) {
+        subject->page->is_broken = true;
+        return points;
+    }
+    for (size_t row = 0; row < subject->run->row_count; row++) {
+        watts[row] = RM_NAN;
+    }
+    for (size_t i = 0; i < count; i++) {
+        rm_points_add_power(subject->page, subject->run,
+                            (size_t)(columns[i] - subject->run->columns), subject->least_rows,
+                            watts);
+    }
+    points = rm_points_of_rows(subject->page, subject->run, watts, subject->most_points);
+    rm_free(watts);
+    return points;
+}
+
 static struct rm_chart_line *power_line(struct rm_subject *subject, const char *key,
                                         const struct rm_view_row *first,
                                         const resmon_column *const *columns, size_t count,
@@ -434,19 +470,11 @@ static struct rm_chart_line *power_line(struct rm_subject *subject, const char *
 {
     struct rm_page *page = subject->page;
     struct rm_chart_line *line = new_line(page, key, first->label, first->colour);
-    double *watts = rm_page_alloc(page, subject->run->row_count, sizeof *watts);
     double seconds = rm_subject_seconds(subject->run);
-    if (line == NULL || watts == NULL) {
+    if (line == NULL) {
         return NULL;
     }
-    for (size_t row = 0; row < subject->run->row_count; row++) {
-        watts[row] = RM_NAN;
-    }
-    for (size_t i = 0; i < count; i++) {
-        rm_points_add_power(page, subject->run, (size_t)(columns[i] - subject->run->columns),
-                            subject->least_rows, watts);
-    }
-    line->points = rm_points_of_rows(page, subject->run, watts, subject->most_points);
+    line->points = power_points(subject, columns, count);
     if (seconds > 0.0 && isfinite(joules)) {
         line->said =
             rm_page_print(page, "mean %s, total %s", rm_page_value(page, joules / seconds, "W"),

@@ -9,8 +9,10 @@
 #include "store/tally.h"
 
 #define MOST_SCOPES 100
+#define MOST_ROWS   1000
 #define METRICS     "perf." /* how those of counters begin */
 
+/* Its interval is wider than the figure. */
 static const char vague[] = "it may be off by more than itself";
 static const char not_counted[] = "not counted here";
 
@@ -112,9 +114,8 @@ struct rm_page_table *rm_counters_table(const struct rm_subject *subject)
 {
     static const char *const headers[] = {"", "mean", "p95", "max", "total", "what it is"};
     const struct resmon_run *run = subject->run;
-    struct rm_page_table *table =
-        rm_page_table_new(subject->page, "counters", "Performance counters", RM_ARRAY_LEN(headers),
-                          1, run->column_count + run->source_count);
+    struct rm_page_table *table = rm_page_table_new(
+        subject->page, "counters", "Performance counters", RM_ARRAY_LEN(headers), 1, MOST_ROWS);
     bool is_there = false;
     rm_page_headers(table, headers);
     for (size_t i = 0; i < run->column_count; i++) {

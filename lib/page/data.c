@@ -112,7 +112,7 @@ static void put_table(struct writing *writing, const struct rm_page_table *table
     for (size_t row = 0; row < table->count; row++) {
         rm_json_open_array(json, NULL);
         for (size_t column = 0; column < table->columns; column++) {
-            put_cell(json, &table->rows[row][column]);
+            put_cell(json, &rm_page_cells(table, row)[column]);
         }
         rm_json_close_array(json);
     }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "page/flame.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/intern.h"
-#include "base/map.h"
 #include "base/text.h"
 
 #define LEAST_SHARE 0.001
@@ -33,8 +34,8 @@ struct graph {
     struct named *named;    /* by number of the name */
     uint32_t *of_place;     /* number of the name of each place */
     uint32_t *of_scope;
-    struct rm_intern edges; /* (node, name) */
-    struct node *nodes;     /* [0]: all */
+    struct rm_intern edges;             /* (node, name) */
+    struct node *nodes; /* rm_free() */ /* [0]: all */
     size_t room;
 };
 
@@ -62,8 +63,10 @@ static uint32_t name_of_place(struct graph *graph, const struct rm_run_place *pl
         return number_of(graph, place->function,
                          strcmp(module, graph->program) == 0 ? RM_BOX_PROGRAM : RM_BOX_LIBRARY);
     }
-    const char *base = module[0] != '\0' ? rm_text_base_name(module) : "unknown";
-    return number_of(graph, rm_page_print(graph->page, "%s (no symbols)", base), RM_BOX_UNNAMED);
+    char name[RM_PLACE_NAME_BYTES];
+    (void)snprintf(name, sizeof name, "%.*s (no symbols)", RM_PLACE_NAME_BYTES - 32,
+                   module[0] != '\0' ? rm_text_base_name(module) : "unknown");
+    return number_of(graph, name, RM_BOX_UNNAMED);
 }
 
 static bool name_all(struct graph *graph)
@@ -113,13 +116,25 @@ static size_t names_of(const struct graph *graph, const struct rm_run_stack *sta
     return count;
 }
 
+/* Room for a node behind the others. */
+static bool add_node(struct graph *graph, size_t count)
+{
+    struct node *nodes = rm_grow(graph->nodes, count, &graph->room, sizeof *nodes);
+    if (nodes == NULL) {
+        return false;
+    }
+    graph->nodes = nodes;
+    graph->nodes[count] = (struct node){.samples = 0};
+    return true;
+}
+
 static uint32_t child_of(struct graph *graph, uint32_t node, uint32_t name)
 {
     const uint32_t key[2] = {node, name};
     uint32_t before = graph->edges.count;
     uint32_t number = rm_intern(&graph->edges, key, sizeof key);
     uint32_t child = number + 1;
-    if (graph->edges.is_broken || child >= graph->room) {
+    if (graph->edges.is_broken || (number == before && !add_node(graph, child))) {
         graph->page->is_broken = true;
         return 0;
     }
@@ -146,25 +161,11 @@ static void add_stack(struct graph *graph, const struct rm_run_stack *stack, siz
     }
 }
 
-static size_t nodes_at_most(const struct resmon_run *run, size_t kind)
-{
-    size_t count = 1;
-    for (size_t i = 0; i < run->profile.stack_count; i++) {
-        const struct rm_run_stack *stack = &run->profile.stacks[i];
-        uint64_t scopes = stack->scope >= 0 && (size_t)stack->scope < run->scope_count
-                              ? run->scopes[stack->scope].depth + 1
-                              : 0;
-        count += stack->samples[kind] > 0 ? stack->depth + (size_t)scopes : 0;
-    }
-    return count;
-}
-
 static bool build(struct graph *graph, size_t kind)
 {
     const struct rm_run_profile *profile = &graph->run->profile;
-    graph->room = nodes_at_most(graph->run, kind) + 1;
-    graph->nodes = rm_page_alloc(graph->page, graph->room, sizeof *graph->nodes);
-    if (!name_all(graph)) {
+    if (!name_all(graph) || !add_node(graph, 0)) {
+        graph->page->is_broken = true;
         return false;
     }
     graph->nodes[0].named = (struct named){"all", RM_BOX_ALL};
@@ -237,12 +238,14 @@ static int compare_places(const void *left, const void *right)
 
 static struct rm_boxes boxes_of(const struct graph *graph, size_t most)
 {
-    struct rm_page *page = graph->page;
     const struct node *all = &graph->nodes[0];
-    struct placed *placed = rm_page_alloc(page, graph->room, sizeof *placed);
+    struct placed *placed = rm_alloc(graph->edges.count + 2, sizeof *placed);
+    struct rm_boxes boxes = {0};
     size_t count = 1;
     if (placed == NULL || !(all->weight > 0.0)) {
-        return (struct rm_boxes){0};
+        graph->page->is_broken |= placed == NULL;
+        rm_free(placed);
+        return boxes;
     }
     placed[0] = (struct placed){0,
                                 {.name = "all",
@@ -259,10 +262,11 @@ static struct rm_boxes boxes_of(const struct graph *graph, size_t most)
         count = most;
         qsort(placed, count, sizeof *placed, compare_places);
     }
-    struct rm_boxes boxes = {.items = rm_page_alloc(page, count, sizeof(struct rm_box))};
+    boxes.items = rm_page_alloc(graph->page, count, sizeof(struct rm_box));
     for (size_t i = 0; boxes.items != NULL && i < count; i++) {
         boxes.items[boxes.count++] = placed[i].box;
     }
+    rm_free(placed);
     return boxes;
 }
 
@@ -277,5 +281,6 @@ struct rm_boxes rm_flame_boxes(const struct rm_subject *subject, size_t kind, si
     }
     rm_intern_free(&graph.names);
     rm_intern_free(&graph.edges);
+    rm_free(graph.nodes);
     return boxes;
 }

@@ -244,7 +244,7 @@ struct rm_page_table *rm_headline_table(const struct rm_subject *subjects, size_
                                             "state"};
     const char *words = rm_names_words(page, subjects, count);
     const char *title =
-        rm_page_print(page, "%c%s", words[0] >= 'a' ? words[0] - 'a' + 'A' : words[0], words + 1);
+        words[0] != '\0' ? rm_page_print(page, "%c%s", words[0] - 'a' + 'A', words + 1) : "";
     struct rm_page_table *table =
         rm_page_table_new(page, "runs", title, 3 + RM_ARRAY_LEN(figures), 3, count + 1);
     for (size_t i = 0; i < RM_ARRAY_LEN(figures); i++) {

@@ -269,6 +269,19 @@ static void put_alignment(struct writing *writing, const double *offsets)
     }
 }
 
+/* Those of a run in the charts of all. */
+static void add_numbers_of(struct rm_numbers *numbers, const struct rm_charts *charts, size_t run)
+{
+    for (size_t i = 0; i < charts->count; i++) {
+        const struct rm_chart *chart = charts->items[i];
+        for (size_t l = 0; l < chart->count; l++) {
+            if (chart->lines[l]->run == run) {
+                rm_numbers_add(numbers, chart->lines[l]);
+            }
+        }
+    }
+}
+
 /* The numbers of the charts of all, by run. */
 static void write_numbers_of_all(struct writing *writing, const struct rm_charts *charts,
                                  struct rm_buffer *out)
@@ -277,13 +290,7 @@ static void write_numbers_of_all(struct writing *writing, const struct rm_charts
     for (size_t run = 0; run < writing->count; run++) {
         struct rm_numbers numbers;
         rm_numbers_open(&numbers, writing->page, rm_subject_seconds(writing->subjects[run].run));
-        for (size_t i = 0; i < charts->count; i++) {
-            for (size_t l = 0; l < charts->items[i]->count; l++) {
-                if (charts->items[i]->lines[l]->run == run) {
-                    rm_numbers_add(&numbers, charts->items[i]->lines[l]);
-                }
-            }
-        }
+        add_numbers_of(&numbers, charts, run);
         rm_buffer_puts(out, run > 0 ? ",{" : "{");
         rm_numbers_write(&numbers, out);
         rm_buffer_puts(out, "}");
@@ -424,6 +431,7 @@ static void put_bottom(struct writing *writing, const struct rm_buffer *all)
         rm_buffer_json(&label, writing->subjects[i].label);
         put(writing, i > 0 ? "," : "");
         put_json(writing->out, label.text);
+        writing->page->is_broken |= label.status != RESMON_OK;
         rm_buffer_free(&label);
     }
     put(writing, "]");

@@ -70,7 +70,7 @@ static void put_share(struct rm_buffer *out, const struct rm_page_cell *cell)
 static void put_cell(struct rm_buffer *out, const struct rm_page_table *table, size_t row,
                      size_t column)
 {
-    const struct rm_page_cell *cell = &table->rows[row][column];
+    const struct rm_page_cell *cell = &rm_page_cells(table, row)[column];
     bool is_first = column == 0;
     bool leads = table->is_index && is_first && row + (table->has_sum ? 1 : 0) < table->count;
     rm_buffer_printf(out, "<%s%s%s", is_first ? "th" : "td", is_first ? " scope=row" : "",

@@ -61,7 +61,7 @@ static void put_table(struct rm_buffer *out, const struct rm_page_table *table)
     for (size_t row = 0; row < table->count && row < MOST_ROWS; row++) {
         rm_buffer_puts(out, "|");
         for (size_t i = 0; i < table->columns; i++) {
-            put_cell(out, table->rows[row][i].text);
+            put_cell(out, rm_page_cells(table, row)[i].text);
         }
         rm_buffer_puts(out, "\n");
     }

@@ -25,7 +25,7 @@ static const char *title_of(struct rm_page *page, const struct resmon_run *run)
 static const char *start_of(struct rm_page *page, const struct resmon_run *run)
 {
     const char *start = rm_subject_start(page, run);
-    return start != NULL ? start : RM_PAGE_UNKNOWN;
+    return start != NULL ? start : "an unknown time"; /* behind all others */
 }
 
 static const char *job_of(struct rm_page *page, const struct resmon_run *run)
@@ -89,7 +89,10 @@ static void label_by_place(struct rm_page *page, struct rm_subject *subjects, si
     size_t hosts = distinct(page, subjects, count, host_of, &unused);
     size_t names = distinct(page, subjects, count, title_of, &unused);
     for (size_t i = 0; i < count; i++) {
-        const char *host = rm_subject_host(subjects[i].run), *name = rm_run_title(subjects[i].run);
+        const char *host =
+            rm_page_shown_at_most(page, rm_subject_host(subjects[i].run), LABEL_CHARACTERS);
+        const char *name =
+            rm_page_shown_at_most(page, rm_run_title(subjects[i].run), LABEL_CHARACTERS);
         bool by_host = (hosts == count && names < count) || (hosts > 1 && names == 1);
         subjects[i].label = by_host      ? host
                             : hosts == 1 ? name
@@ -143,9 +146,6 @@ void rm_names_label(struct rm_subject *subjects, size_t count)
     label_by_place(page, subjects, count);
     add_ranks(page, subjects, count);
     add_numbers(page, subjects, count);
-    for (size_t i = 0; i < count; i++) {
-        subjects[i].label = rm_page_shown_at_most(page, subjects[i].label, LABEL_CHARACTERS);
-    }
 }
 
 /* ---- in time ---------------------------------------------------------------------------- */

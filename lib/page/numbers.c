@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 
 #define COLOURS     8
@@ -65,6 +66,7 @@ void rm_numbers_open(struct rm_numbers *numbers, struct rm_page *page, double se
 void rm_numbers_close(struct rm_numbers *numbers)
 {
     rm_buffer_free(&numbers->lines);
+    rm_free(numbers->times);
 }
 
 static bool have_same_times(const struct rm_points *one, const struct rm_points *other)
@@ -81,10 +83,13 @@ static size_t time_of(struct rm_numbers *numbers, const struct rm_chart_line *li
             return i;
         }
     }
-    if (numbers->time_count == RM_NUMBERS_TIMES) {
+    const struct rm_chart_line **times = rm_grow(
+        numbers->times, numbers->time_count, &numbers->time_room, sizeof(struct rm_chart_line *));
+    if (times == NULL) {
         numbers->page->is_broken = true;
         return 0;
     }
+    numbers->times = times;
     numbers->times[numbers->time_count] = line;
     return numbers->time_count++;
 }

@@ -9,13 +9,11 @@
 #include "base/buffer.h"
 #include "page/charts.h"
 
-#define RM_NUMBERS_TIMES 256
-
 struct rm_numbers {
     struct rm_page *page;
-    int places;                                          /* decimals of times */
-    const struct rm_chart_line *times[RM_NUMBERS_TIMES]; /* lines whose times are different */
-    size_t time_count;
+    int places;                         /* decimals of times */
+    const struct rm_chart_line **times; /* lines whose times are different */
+    size_t time_count, time_room;
     struct rm_buffer lines; /* the members of "lines" */
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/human.h"
 #include "base/number.h"
+#include "base/text.h"
 
 #define TEXT_BYTES 1024 /* of most texts */
 
@@ -89,7 +90,8 @@ const char *rm_page_shown_at_most(struct rm_page *page, const char *text, size_t
 {
     static const size_t spelled = 6; /* "\u202e" */
     size_t bytes, count = 0, length = 0;
-    char *copy = rm_page_alloc(page, strlen(text) * spelled + 1, 1);
+    size_t whole = strlen(text) * spelled; /* a character has four bytes at most */
+    char *copy = rm_page_alloc(page, (most < whole / 4 ? most * 4 : whole) + 1, 1);
     if (copy == NULL) {
         return "";
     }
@@ -131,9 +133,10 @@ const char *rm_page_grouped(struct rm_page *page, uint64_t number)
 
 const char *rm_page_value(struct rm_page *page, double value, const char *unit)
 {
-    char text[RM_HUMAN_BYTES];
+    char text[RM_HUMAN_BYTES], whole[RM_HUMAN_BYTES];
     rm_human_value(text, value, unit, false);
-    return keep(page, text, strlen(text));
+    (void)rm_text_set(whole, sizeof whole, text); /* a foreign unit may be cut in a character */
+    return rm_page_shown(page, whole);
 }
 
 const char *rm_page_fixed(struct rm_page *page, double value, int decimals)
@@ -170,9 +173,9 @@ struct rm_page_table *rm_page_table_new(struct rm_page *page, const char *key, c
         .title = title,
         .columns = columns < RM_PAGE_COLUMNS ? columns : RM_PAGE_COLUMNS,
         .left = left,
-        .rows = rm_page_alloc(page, rows, sizeof *table->rows),
     };
-    table->room = table->rows != NULL ? rows : 0;
+    table->cells = rm_page_alloc(page, rows * table->columns, sizeof *table->cells);
+    table->room = table->cells != NULL ? rows : 0;
     for (size_t i = 0; i < RM_PAGE_COLUMNS; i++) {
         table->headers[i] = "";
     }
@@ -189,8 +192,8 @@ void rm_page_headers(struct rm_page_table *table, const char *const *headers)
 struct rm_page_cell *rm_page_row(struct rm_page *page, struct rm_page_table *table)
 {
     bool has_room = table != NULL && table->count < table->room;
-    struct rm_page_cell *cells = has_room ? table->rows[table->count++] : page->spill;
-    for (size_t i = 0; i < RM_PAGE_COLUMNS; i++) {
+    struct rm_page_cell *cells = has_room ? rm_page_cells(table, table->count++) : page->spill;
+    for (size_t i = 0; i < (has_room ? table->columns : RM_PAGE_COLUMNS); i++) {
         rm_page_set(&cells[i], "");
     }
     return cells;

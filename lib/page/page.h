@@ -32,12 +32,12 @@ struct rm_page_table {
     const char *title;
     const char *headers[RM_PAGE_COLUMNS]; /* all "": there are none */
     size_t columns;
-    size_t left;   /* columns from the left that are no numbers */
-    uint64_t wide; /* bits: columns of long text */
-    struct rm_page_cell (*rows)[RM_PAGE_COLUMNS];
-    size_t count, room;
-    bool has_sum;  /* the last row is one */
-    bool is_index; /* its first rows lead to the runs */
+    size_t left;                /* columns from the left that are no numbers */
+    uint64_t wide;              /* bits: columns of long text */
+    struct rm_page_cell *cells; /* row by row: rm_page_cells() */
+    size_t count, room;         /* rows */
+    bool has_sum;               /* the last row is one */
+    bool is_index;              /* its first rows lead to the runs */
     const char *notes[RM_PAGE_NOTES];
     size_t note_count;
 };
@@ -85,7 +85,13 @@ struct rm_page_table *rm_page_table_new(struct rm_page *page, const char *key, c
 /** Sets the texts above the columns. */
 void rm_page_headers(struct rm_page_table *table, const char *const *headers);
 
-/** The next row, empty. */
+/** The cells of a row. */
+static inline struct rm_page_cell *rm_page_cells(const struct rm_page_table *table, size_t row)
+{
+    return &table->cells[row * table->columns];
+}
+
+/** The next row, empty; past the room, one that nobody sees. */
 struct rm_page_cell *rm_page_row(struct rm_page *page, struct rm_page_table *table);
 
 /** Adds a remark below; "" is none. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+
 #define LEAST_S   1e-9 /* that a row is taken to have lasted */
 #define GAP_STEPS 8    /* of the usual distance, without a reading, are a gap */
 #define GAP_PART  20   /* where they are this part of the whole, too */
@@ -17,9 +19,17 @@ struct point {
 
 struct points {
     struct rm_page *page;
-    struct point *items;
+    struct point *items; /* only while the line is made: rm_free() */
     size_t count;
 };
+
+/* Room that is given back with rm_free(): a row takes some 100 bytes, and a page has many lines. */
+static void *scratch(struct rm_page *page, size_t count, size_t size)
+{
+    void *found = rm_alloc(count + 1, size);
+    page->is_broken |= found == NULL;
+    return found;
+}
 
 static double time_of(const struct resmon_run *run, size_t row)
 {
@@ -66,15 +76,18 @@ static int compare_sizes(const void *left, const void *right)
 static size_t usual_step(const struct points *points)
 {
     size_t count = points->count > 1 ? points->count - 1 : 0;
-    size_t *steps = rm_page_alloc(points->page, count, sizeof *steps);
+    size_t *steps = scratch(points->page, count, sizeof *steps);
     if (count == 0 || steps == NULL) {
+        rm_free(steps);
         return 1;
     }
     for (size_t i = 0; i < count; i++) {
         steps[i] = points->items[i + 1].row - points->items[i].row;
     }
     qsort(steps, count, sizeof *steps, compare_sizes);
-    return steps[count / 2];
+    size_t usual = steps[count / 2];
+    rm_free(steps);
+    return usual;
 }
 
 static void put(struct rm_points *line, double time, double mean, double low, double high)
@@ -128,9 +141,11 @@ static struct rm_points finished(struct points *points, const struct resmon_run 
         .high = rm_page_alloc(points->page, most, sizeof(double)),
     };
     if (points->page->is_broken) {
+        rm_free(points->items);
         return (struct rm_points){0};
     }
     put_all(&line, points, span);
+    rm_free(points->items);
     if (!has_band(&line)) {
         line.low = line.high = NULL;
     }
@@ -140,7 +155,7 @@ static struct rm_points finished(struct points *points, const struct resmon_run 
 static struct points points_for(struct rm_page *page, const struct resmon_run *run)
 {
     struct points points = {.page = page};
-    points.items = rm_page_alloc(page, run->row_count, sizeof *points.items);
+    points.items = scratch(page, run->row_count, sizeof *points.items);
     return points;
 }
 
@@ -156,7 +171,7 @@ struct rm_points rm_points_of_column(struct rm_page *page, const struct resmon_r
     struct points points = points_for(page, run);
     double before = RM_NAN;
     for (size_t row = 0; points.items != NULL && row < run->row_count; row++) {
-        if (isfinite(mean[row])) {
+        if (isfinite(mean[row] * factor)) {
             double time = time_of(run, row);
             points.items[points.count++] = (struct point){
                 .row = row,
@@ -179,7 +194,8 @@ struct rm_points rm_points_of_rows(struct rm_page *page, const struct resmon_run
     for (size_t row = 0; points.items != NULL && row < run->row_count; row++) {
         if (!isnan(values[row])) {
             double time = time_of(run, row);
-            double weight = row > 0 ? time - time_of(run, row - 1) : LEAST_S;
+            double since = row > 0 ? time - time_of(run, row - 1) : 0.0;
+            double weight = since > LEAST_S ? since : LEAST_S;
             points.items[points.count++] =
                 (struct point){row, time, weight, values[row], values[row], values[row]};
         }
@@ -213,11 +229,13 @@ static size_t find_grown(const struct reading *known, size_t count, size_t least
 static size_t pace_of(struct rm_page *page, const struct reading *grown, size_t count)
 {
     struct points points = {.page = page, .count = count};
-    points.items = rm_page_alloc(page, count, sizeof *points.items);
+    points.items = scratch(page, count, sizeof *points.items);
     for (size_t i = 0; points.items != NULL && i < count; i++) {
         points.items[i].row = grown[i].row;
     }
-    return count > 1 && points.items != NULL ? usual_step(&points) : 0;
+    size_t pace = count > 1 && points.items != NULL ? usual_step(&points) : 0;
+    rm_free(points.items);
+    return pace;
 }
 
 static void fill(double *powers, size_t from, size_t to, double watts)
@@ -242,36 +260,53 @@ static void fill_powers(const struct resmon_run *run, const struct reading *grow
     }
 }
 
+/* What power is found with. */
+struct finding {
+    struct reading *known, *grown;
+    double *powers; /* of each row; NaN: not known */
+};
+
+static void find_powers(struct rm_page *page, const struct resmon_run *run, const double *totals,
+                        size_t least, const struct finding *finding)
+{
+    const struct reading *known = finding->known, *grown = finding->grown;
+    size_t count = 0;
+    fill(finding->powers, 0, run->row_count, RM_NAN);
+    for (size_t row = 0; row < run->row_count; row++) {
+        if (isfinite(totals[row])) {
+            finding->known[count++] = (struct reading){row, totals[row]};
+        }
+    }
+    size_t found = find_grown(known, count, least, finding->grown);
+    size_t pace = pace_of(page, grown, found);
+    fill_powers(run, grown, found, pace, finding->powers);
+    if (count > 0 && known[count - 1].row - grown[found - 1].row > GAP_STEPS * pace) {
+        fill(finding->powers, grown[found - 1].row + 1, known[count - 1].row + 1, 0.0);
+    }
+}
+
 void rm_points_add_power(struct rm_page *page, const struct resmon_run *run, size_t column,
                          size_t least, double *watts)
 {
     if (run->row_count == 0) {
         return;
     }
-    const double *totals = rm_run_series(run, column, RESMON_SERIES_LAST);
-    struct reading *known = rm_page_alloc(page, run->row_count, sizeof *known);
-    struct reading *grown = rm_page_alloc(page, run->row_count, sizeof *grown);
-    double *powers = rm_page_alloc(page, run->row_count, sizeof *powers);
-    size_t count = 0;
-    if (page->is_broken) {
-        return;
-    }
-    fill(powers, 0, run->row_count, RM_NAN);
-    for (size_t row = 0; row < run->row_count; row++) {
-        if (isfinite(totals[row])) {
-            known[count++] = (struct reading){row, totals[row]};
+    const struct finding finding = {
+        .known = scratch(page, run->row_count, sizeof *finding.known),
+        .grown = scratch(page, run->row_count, sizeof *finding.grown),
+        .powers = scratch(page, run->row_count, sizeof *finding.powers),
+    };
+    if (finding.known != NULL && finding.grown != NULL && finding.powers != NULL) {
+        find_powers(page, run, rm_run_series(run, column, RESMON_SERIES_LAST), least, &finding);
+        for (size_t row = 0; row < run->row_count; row++) {
+            double more = finding.powers[row];
+            double sum = isnan(watts[row]) ? more : watts[row] + more;
+            watts[row] = isnan(more) ? watts[row] : sum;
         }
     }
-    size_t found = find_grown(known, count, least, grown);
-    size_t pace = pace_of(page, grown, found);
-    fill_powers(run, grown, found, pace, powers);
-    if (count > 0 && known[count - 1].row - grown[found - 1].row > GAP_STEPS * pace) {
-        fill(powers, grown[found - 1].row + 1, known[count - 1].row + 1, 0.0);
-    }
-    for (size_t row = 0; row < run->row_count; row++) {
-        double sum = isnan(watts[row]) ? powers[row] : watts[row] + powers[row];
-        watts[row] = isnan(powers[row]) ? watts[row] : sum;
-    }
+    rm_free(finding.known);
+    rm_free(finding.grown);
+    rm_free(finding.powers);
 }
 
 /* ---- what a line is --------------------------------------------------------------------- */

@@ -17,7 +17,7 @@
 #define NAME_CHARACTERS  200
 #define PLACE_CHARACTERS 80
 #define FRAMES           3     /* of a thread */
-#define ABOUT            0.1   /* of itself, by which a figure may be off without a mark */
+#define ABOUT            0.1   /* a figure whose error is above this share of it has the mark ~ */
 #define AS_HIGH          1.001 /* a peak of memory is as high as another, up to this */
 #define MOST_LINES_BYTES ((size_t)4 << 20)
 
@@ -130,7 +130,8 @@ static size_t rank(const struct rm_profile_sums *sums, size_t kind,
         }
         if (at < MOST_FUNCTIONS) {
             ranked += ranked < MOST_FUNCTIONS ? 1 : 0;
-            memmove(&first[at + 1], &first[at], (ranked - at - 1) * sizeof *first);
+            memmove(&first[at + 1], &first[at],
+                    (ranked - at - 1) * sizeof(struct rm_function_sum *));
             first[at] = one;
         }
     }
@@ -179,8 +180,8 @@ static void add_function_notes(struct rm_page *page, struct rm_page_table *table
     bool has_about = false, has_bound = false;
     for (size_t i = 0; i < table->count; i++) {
         for (size_t c = 1; c <= 3; c += 2) {
-            has_about |= table->rows[i][c].text[0] == '~';
-            has_bound |= table->rows[i][c].text[0] == '<';
+            has_about |= rm_page_cells(table, i)[c].text[0] == '~';
+            has_bound |= rm_page_cells(table, i)[c].text[0] == '<';
         }
     }
     rm_page_note(table, rm_page_print(page,
@@ -274,30 +275,43 @@ struct rm_page_table *rm_profile_untaken(const struct rm_subject *subject)
 static const char *place_text(struct rm_page *page, const struct rm_run_profile *profile,
                               const struct rm_run_place *place)
 {
-    const char *where = "", *what = place->function;
-    if (place->file[0] != '\0' && place->line > 0) {
-        where = rm_page_print(page, " %s:%u", rm_text_base_name(place->file), place->line);
-    }
+    const struct rm_run_module *module =
+        place->module >= 0 ? &profile->modules[place->module] : NULL;
+    const char *what = rm_page_shown_at_most(page, place->function, PLACE_CHARACTERS);
     if (what[0] == '\0') {
-        const struct rm_run_module *module =
-            place->module >= 0 ? &profile->modules[place->module] : NULL;
         const char *name = module != NULL ? rm_text_base_name(module->path) : "unknown";
         uint64_t offset = module != NULL ? place->address - module->bias : place->address;
-        what = rm_page_print(page, "%s+0x%" PRIx64, name, offset);
+        what = rm_page_print(page, "%s+0x%" PRIx64,
+                             rm_page_shown_at_most(page, name, PLACE_CHARACTERS), offset);
     }
-    return rm_page_shown_at_most(page, rm_page_print(page, "%s%s", what, where), PLACE_CHARACTERS);
+    if (place->file[0] != '\0' && place->line > 0) {
+        const char *file =
+            rm_page_shown_at_most(page, rm_text_base_name(place->file), PLACE_CHARACTERS);
+        what = rm_page_print(page, "%s %s:%u", what, file, place->line);
+    }
+    return rm_page_shown_at_most(page, what, PLACE_CHARACTERS);
 }
 
-/* "train/epoch". */
+/* "train/epoch": of a deep one, the innermost names that fit. */
 static const char *scope_path(struct rm_page *page, const struct resmon_run *run, int64_t scope)
 {
-    const char *path = "";
+    char path[512];
+    size_t begin = sizeof path - 1;
+    path[begin] = '\0';
     for (int64_t at = scope; at >= 0 && (size_t)at < run->scope_count;
          at = run->scopes[at].parent) {
-        path =
-            rm_page_print(page, "%s%s%s", run->scopes[at].name, path[0] != '\0' ? "/" : "", path);
+        char name[128];
+        size_t slash = begin < sizeof path - 1 ? 1 : 0;
+        size_t length = rm_text_set(name, sizeof name, run->scopes[at].name);
+        if (length + slash > begin) {
+            break;
+        }
+        begin -= slash;
+        path[begin] = slash > 0 ? '/' : path[begin];
+        begin -= length;
+        memcpy(path + begin, name, length);
     }
-    return path;
+    return rm_page_shown(page, path + begin);
 }
 
 static const char *highest_text(struct rm_page *page, const struct resmon_run *run)
@@ -330,7 +344,7 @@ static void add_thread(struct rm_page *page, struct rm_page_table *table,
     rm_page_set(&cells[0], stack->thread_name[0] != '\0'
                                ? rm_page_shown(page, stack->thread_name)
                                : rm_page_print(page, "%" PRIu64, stack->thread));
-    rm_page_set(&cells[1], scope[0] != '\0' ? rm_page_shown(page, scope) : RM_PAGE_UNKNOWN);
+    rm_page_set(&cells[1], scope[0] != '\0' ? scope : RM_PAGE_UNKNOWN);
     for (uint32_t i = 0; i < FRAMES && i < stack->depth; i++) {
         uint32_t place = profile->frames[stack->first + i];
         rm_page_set(&cells[2 + i], place_text(page, profile, &profile->places[place]));
@@ -427,11 +441,8 @@ static void end_body(struct cutting *cutting)
     while (length > 0 && text[length - 1] == '\n') {
         length--;
     }
-    char *copy = rm_page_alloc(cutting->page, length + 1, 1);
-    if (copy != NULL) {
-        memcpy(copy, text, length);
-        cutting->texts[cutting->count - 1].text = copy;
-    }
+    cutting->texts[cutting->count - 1].text =
+        rm_page_print(cutting->page, "%.*s", (int)length, text);
     cutting->count -= length == 0 ? 1 : 0;
     rm_buffer_clear(&cutting->body);
 }

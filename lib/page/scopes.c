@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "base/text.h"
 #include "report/phases.h"
 
 #define MOST_SCOPES     400 /* in a table */
 #define NAME_CHARACTERS 200
-#define SIDE_BY_SIDE    6 /* runs; of more, the least, the middle and the most */
+#define SIDE_BY_SIDE    6   /* runs; of more, the least, the middle and the most */
+#define MOST_DEPTH      256 /* that names are indented by */
 #define EM_SPACE        "\xe2\x80\x83"
 
 static double wall_of(const resmon_run_scope *scope)
@@ -39,18 +41,13 @@ static const char *marks_of(struct rm_page *page, const resmon_run_scope *scope)
 static const char *indented(struct rm_page *page, const char *name, uint64_t depth,
                             const char *marks)
 {
-    const char *shown = rm_page_shown_at_most(page, name, NAME_CHARACTERS);
-    size_t indent = (size_t)depth * strlen(EM_SPACE), length = strlen(shown);
-    char *text = rm_page_alloc(page, indent + length + strlen(marks) + 1, 1);
-    if (text == NULL) {
-        return "";
+    char spaces[MOST_DEPTH * sizeof EM_SPACE] = "";
+    size_t length = 0;
+    for (uint64_t i = 0; i < depth && i < MOST_DEPTH; i++) {
+        length += rm_text_set(spaces + length, sizeof spaces - length, EM_SPACE);
     }
-    for (uint64_t i = 0; i < depth; i++) {
-        memcpy(text + i * strlen(EM_SPACE), EM_SPACE, strlen(EM_SPACE));
-    }
-    memcpy(text + indent, shown, length);
-    memcpy(text + indent + length, marks, strlen(marks));
-    return text;
+    return rm_page_print(page, "%s%s%s", spaces, rm_page_shown_at_most(page, name, NAME_CHARACTERS),
+                         marks);
 }
 
 const char *rm_scopes_name(struct rm_page *page, const resmon_run_scope *scope, bool has_marks)
@@ -86,7 +83,8 @@ static bool choose(struct rm_page *page, const resmon_run_scope *scopes, size_t 
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        ranked[i] = (struct ranked){wall_of(&scopes[i]), i};
+        double wall = wall_of(&scopes[i]);
+        ranked[i] = (struct ranked){isfinite(wall) ? wall : 0.0, i};
     }
     for (size_t i = count; i-- > 0;) {
         int64_t parent = scopes[i].parent;
@@ -205,7 +203,8 @@ static struct rm_page_table *table_of(const struct rm_subject *subject, const ch
     struct rm_page *page = subject->page;
     const char *headers[RM_PAGE_COLUMNS] = {"scope"};
     const struct columns columns = choose_columns(subject, scopes, count);
-    struct rm_page_table *table = rm_page_table_new(page, key, title, columns.count + 1, 1, count);
+    struct rm_page_table *table = rm_page_table_new(page, key, title, columns.count + 1, 1,
+                                                    count < MOST_SCOPES ? count : MOST_SCOPES);
     bool *is_chosen = rm_page_alloc(page, count, sizeof *is_chosen);
     double whole = rm_subject_seconds(subject->run);
     struct seen seen = {0};
@@ -268,7 +267,7 @@ struct merging {
 
 static uint32_t number_of(struct merging *merging, uint32_t around, const char *name)
 {
-    size_t length = strlen(name);
+    size_t length = strlen(name) + 1;
     char *key = rm_page_alloc(merging->page, sizeof around + length, 1);
     if (key == NULL) {
         return NO_NODE;
@@ -290,7 +289,7 @@ static uint32_t node_of(struct merging *merging, uint32_t around, const resmon_r
         *node = (struct merged){
             .name = scope->name,
             .depth = outer->depth + 1,
-            .scopes = rm_page_alloc(merging->page, merging->runs, sizeof *node->scopes)};
+            .scopes = rm_page_alloc(merging->page, merging->runs, sizeof(resmon_run_scope *))};
         if (outer->first == 0) {
             outer->first = number + 1;
         } else {
@@ -309,11 +308,13 @@ static void merge_run(struct merging *merging, const struct resmon_run *run, siz
         const resmon_run_scope *scope = &run->scopes[i];
         bool has_parent = scope->parent >= 0 && (size_t)scope->parent < i;
         nodes[i] = node_of(merging, has_parent ? nodes[scope->parent] : 0, scope);
-        if (nodes[i] == NO_NODE) {
+        const resmon_run_scope **of_runs =
+            nodes[i] != NO_NODE ? merging->nodes[nodes[i]].scopes : NULL;
+        if (of_runs == NULL) {
             merging->page->is_broken = true;
             return;
         }
-        merging->nodes[nodes[i]].scopes[number] = scope;
+        of_runs[number] = scope;
     }
 }
 
@@ -410,20 +411,22 @@ static size_t set_headers(struct rm_page *page, const char **headers,
 /* Columns of which nothing is known go. */
 static void drop_empty_columns(struct rm_page_table *table)
 {
-    size_t kept = 0;
-    for (size_t c = 0; c < table->columns; c++) {
-        bool is_there = c == 0;
-        for (size_t r = 0; r < table->count; r++) {
-            is_there |= table->rows[r][c].reason == NULL;
-        }
-        if (is_there) {
-            for (size_t r = 0; r < table->count; r++) {
-                table->rows[r][kept] = table->rows[r][c];
-            }
-            table->headers[kept++] = table->headers[c];
+    size_t kept = 0, columns = table->columns;
+    bool is_there[RM_PAGE_COLUMNS] = {true};
+    for (size_t i = 0; i < table->count * columns; i++) {
+        is_there[i % columns] |= table->cells[i].reason == NULL;
+    }
+    for (size_t i = 0; i < table->count * columns; i++) {
+        if (is_there[i % columns]) {
+            table->cells[kept++] = table->cells[i];
         }
     }
-    table->columns = kept;
+    table->columns = 0;
+    for (size_t i = 0; i < columns; i++) {
+        if (is_there[i]) {
+            table->headers[table->columns++] = table->headers[i];
+        }
+    }
 }
 
 static void add_merged(struct rm_page_table *table, const struct merged *node,
@@ -491,7 +494,7 @@ struct rm_page_table *rm_scopes_table_of_all(const struct rm_subject *subjects, 
     for (size_t i = 0; merging.nodes != NULL && i < count && !merging.page->is_broken; i++) {
         merge_run(&merging, subjects[i].run, i);
     }
-    if (!merging.page->is_broken) {
+    if (merging.nodes != NULL && !merging.page->is_broken) {
         table = merged_table(&merging, subjects, count);
     }
     rm_intern_free(&merging.paths);

@@ -177,7 +177,7 @@ const char *rm_subject_why_no_energy(const struct rm_subject *subject)
     const char *methods[RM_ENERGY_PARTS];
     if (!subject->has_energy) {
         double domains = rm_run_fact_number(run, "settings", "domains");
-        bool was_asked = isnan(domains) || ((uint64_t)domains & RESMON_DOMAIN_ENERGY) != 0;
+        bool was_asked = !(domains > 0.0) || ((uint64_t)domains & RESMON_DOMAIN_ENERGY) != 0;
         return was_asked ? "nothing is known of the energy" : "energy was not asked for";
     }
     if (subject->energy.remark[0] != '\0') {
@@ -216,7 +216,7 @@ const char *rm_subject_start(struct rm_page *page, const struct resmon_run *run)
     char text[64];
     struct tm parts;
     time_t seconds = (time_t)(run->info.start_realtime_ns / 1000000000);
-    if (gmtime_r(&seconds, &parts) == NULL ||
+    if (run->info.start_realtime_ns <= 0 || gmtime_r(&seconds, &parts) == NULL ||
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0) {
         return NULL;
     }

@@ -14,10 +14,16 @@
 #include "run/record.h"
 #include "setup/options.h"
 
+#define MOST_ROWS      1000 /* of what a run has tens of */
 #define MOST_TAGS      500
 #define TAG_CHARACTERS 300
 #define MOST_REASONS   4 /* of nodes, in one cell */
 #define MOST_COLUMNS   4 /* nodes side by side */
+
+static size_t at_most(size_t rows)
+{
+    return rows < MOST_ROWS ? rows : MOST_ROWS;
+}
 
 static const char *seconds_text(struct rm_page *page, double ns)
 {
@@ -164,7 +170,7 @@ struct rm_page_table *rm_table_of_missing(const struct rm_subject *subject)
     struct rm_page *page = subject->page;
     const struct resmon_run *run = subject->run;
     struct rm_page_table *table = rm_page_table_new(
-        page, "missing", "What was not measured, and why", 3, 3, run->source_count);
+        page, "missing", "What was not measured, and why", 3, 3, at_most(run->source_count));
     rm_page_headers(table, headers);
     for (size_t i = 0; table != NULL && i < run->source_count; i++) {
         const resmon_run_source *source = &run->sources[i];
@@ -310,7 +316,7 @@ static const char *in_words(struct rm_page *page, const char *key, size_t length
     for (size_t i = 0; text != NULL && i < length; i++) {
         text[i] = key[i] == '_' ? ' ' : key[i];
     }
-    return text != NULL ? text : "";
+    return text != NULL ? rm_page_shown(page, text) : "";
 }
 
 static const char *plain_number(struct rm_page *page, double value)
@@ -379,7 +385,7 @@ static void add_fact(const struct rm_subject *subject, struct rm_page_table *tab
         add_pair(page, table, in_words(page, fact->key, strlen(fact->key)),
                  rm_page_shown(page, fact->value));
     } else if (strcmp(fact->key, "domains") == 0) {
-        add_pair(page, table, fact->key, domains_text(page, (uint64_t)value));
+        add_pair(page, table, fact->key, domains_text(page, value > 0.0 ? (uint64_t)value : 0));
     } else {
         add_number(subject, table, fact->key, value);
     }
@@ -396,7 +402,7 @@ size_t rm_tables_of_facts(const struct rm_subject *subject,
     size_t count = 0;
     for (size_t g = 0; g < RM_FACT_TABLES; g++) {
         struct rm_page_table *table =
-            pairs_new(subject->page, groups[g].group, groups[g].title, run->fact_count);
+            pairs_new(subject->page, groups[g].group, groups[g].title, at_most(run->fact_count));
         for (size_t i = 0; table != NULL && i < run->fact_count; i++) {
             if (strcmp(run->facts[i].group, groups[g].group) == 0 && !is_idle(&run->facts[i])) {
                 add_fact(subject, table, &run->facts[i]);

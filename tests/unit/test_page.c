@@ -240,8 +240,8 @@ static void test_of_many_scopes_the_longest_are_shown(void **state)
     const struct rm_page_table *table = rm_scopes_table(&subject);
     bool has_longest = false, has_parent = false;
     for (size_t i = 0; i < table->count; i++) {
-        has_longest |= strcmp(table->rows[i][0].text, "s700") == 0;
-        has_parent |= strcmp(table->rows[i][0].text, "s800") == 0;
+        has_longest |= strcmp(rm_page_cells(table, i)[0].text, "s700") == 0;
+        has_parent |= strcmp(rm_page_cells(table, i)[0].text, "s800") == 0;
     }
     assert_int_equal(table->count, 400);
     assert_true(has_longest && has_parent);

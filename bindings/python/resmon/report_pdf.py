@@ -270,7 +270,7 @@ def _draw(axes, chart, seconds, tags, offsets):
         if line.low is not None:
             low, high = ([math.nan if value is None else value for value in one] for one in (line.low, line.high))
             axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)
-    axes.set_ylim(0, max(axes.get_ylim()[1], max((line.top for line in chart.lines), default=0) * 1.06, 1e-9))
+    axes.set_ylim(0, max(axes.get_ylim()[1], max((line.top or 0 for line in chart.lines), default=0) * 1.06, 1e-9))
     axes.set_xlim(0, max(seconds, 1e-6))
     _set_axes(axes, chart.unit)
     _draw_tags(axes, tags, seconds)

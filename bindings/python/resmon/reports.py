@@ -14,7 +14,7 @@ _ERRORS = {
     NoSpaceError: (errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
     ArgumentError: (errno.EINVAL, errno.ENAMETOOLONG),
 }
-_FORMS = {".html": 0, ".htm": 0, ".md": 1}  # as in pages
+_FORMS = {".html": 0, ".htm": 0, ".md": 1, ".markdown": 1}  # as in pages
 _CLASS_OF = {number: cls for cls, numbers in _ERRORS.items() for number in numbers}
 
 
