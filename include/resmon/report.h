@@ -82,11 +82,14 @@ typedef struct resmon_page_options {
  * anything.
  *
  * As data it is {"title", "runs": [{"label", "seconds", "meta", "tiles" and "answers": [[label,
- * value, text]], "charts": [{"key", "title", "unit", "note", "missing", "lines": [{"label", "said",
- * "colour" (below 0: a bound), "times", "mean", "low", "high"}]}], "quiet", "tags": [[s, label]],
- * "tables": [{"key", "title", "headers", "left", "wide", "notes", "rows"}]}], and of several runs
- * "all" with what compares them}.  Texts are for people, with units.  A cell of a table is a text;
- * one that is missing is {"text", "reason"}, one with a bar {"text", "share", "inner"}.
+ * value, text]], "charts": [{"key", "title", "unit", "note", "missing", "has_points", "lines":
+ * [{"key", "label", "colour" (below 0: a limit), "is_level" (1: a bound, not a use), "said", "run"
+ * (its number), "top", "times", "mean", "low", "high"}]}], "quiet", "tags": [[s, label]], "tables":
+ * [{"key", "title", "headers", "left", "wide", "notes", "rows"}]}], and of several runs "all" with
+ * what compares them: "words", "meta", "offsets" (s, by run; null: not known), "tiles", "charts",
+ * "tables"}.  Texts are for people, with units.  A cell of a table is a text; one that is missing
+ * is
+ * {"text", "reason"}, one with a bar {"text", "share", "inner"}.
  *
  * `options` NULL: the defaults.  Free `ret_text` with resmon_text_free().  RESMON_EINVAL: no run,
  * or one of them is NULL, or no such form; RESMON_ENOMEM; RESMON_ENOTSUP: built without

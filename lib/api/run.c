@@ -161,7 +161,7 @@ struct making {
     char **ret_text;
 };
 
-/* The same of several runs. */
+/* The page that is made of several runs, on a stack of known size too. */
 struct paging {
     struct rm_page_terms terms;
     uint64_t form;

@@ -38,7 +38,7 @@ static bool is_bound(const struct rm_view_row *row)
     return row->colour < 0;
 }
 
-/* Those of a group of a level (0: all), uses or bounds. */
+/* The rows of a group that are of a level (0: of any), either uses or bounds. */
 static struct rows rows_of(const char *group, uint16_t level, bool bounds)
 {
     struct rows rows = {.count = 0};

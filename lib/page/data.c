@@ -229,11 +229,9 @@ static void put_run(struct writing *writing, struct rm_subject *subject)
 {
     struct rm_json_writer *json = &writing->json;
     const struct resmon_run *run = subject->run;
-    double last = run->row_count > 0 ? (double)run->t_last[run->row_count - 1] / 1e9 : 0.0;
-    double seconds = rm_subject_seconds(run);
     rm_json_open_object(json, NULL);
     rm_json_put_text(json, "label", subject->label);
-    rm_json_put_double(json, "seconds", last > seconds ? last : seconds);
+    rm_json_put_double(json, "seconds", rm_subject_reach(run));
     put_meta(writing, subject);
     if (wants(writing, RESMON_PAGE_FIGURES)) {
         const struct rm_page_tiles tiles = rm_headline_tiles(subject);

@@ -124,10 +124,8 @@ static void put_timeline(struct writing *writing, const struct rm_timeline *time
 /* The first members of a run's data: how long it is, and from when. */
 static void begin_data(struct writing *writing, const struct resmon_run *run, size_t number)
 {
-    double last = run->row_count > 0 ? (double)run->t_last[run->row_count - 1] / 1e9 : 0.0;
-    double seconds = rm_subject_seconds(run);
     rm_buffer_puts(&writing->data, number > 0 ? ",{\"seconds\":" : "{\"seconds\":");
-    rm_numbers_put(&writing->data, last > seconds ? last : seconds, 9);
+    rm_numbers_put(&writing->data, rm_subject_reach(run), 9);
     rm_buffer_puts(&writing->data, ",\"start\":");
     rm_numbers_put(&writing->data, (double)run->info.start_realtime_ns / 1e9, 9);
     rm_buffer_puts(&writing->data, ",");
@@ -269,7 +267,7 @@ static void put_alignment(struct writing *writing, const double *offsets)
     }
 }
 
-/* Those of a run in the charts of all. */
+/* The lines of one run in the charts of all. */
 static void add_numbers_of(struct rm_numbers *numbers, const struct rm_charts *charts, size_t run)
 {
     for (size_t i = 0; i < charts->count; i++) {

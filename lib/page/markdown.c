@@ -98,7 +98,7 @@ static void put_head(struct rm_buffer *out, const struct rm_subject *subject)
     const struct rm_page_tiles tiles = rm_headline_tiles(subject);
     const struct rm_page_answers answers = rm_headline_answers(subject);
     const char *start = rm_subject_start(page, subject->run);
-    const char *meta[] = {rm_subject_host(subject->run), start,
+    const char *meta[] = {rm_subject_host(subject->run), start != NULL ? start : RM_PAGE_UNKNOWN,
                           rm_page_value(page, rm_subject_seconds(subject->run), "s"),
                           rm_subject_outcome(page, subject->run), subject->run->info.label};
     rm_buffer_puts(out, "\n");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns what a page about runs consists of: figures, tables, charts and flame graphs, as texts and
- * numbers, and nothing of how they look.  page/html.c writes them as HTML, page/data.c as data for
- * whoever draws them otherwise.
+ * numbers, and nothing of how they look.  page/html.c, page/markdown.c and
+ * page/data.c write them in the forms that page/form.h lists.
  *
  * Everything lives in the page's arena.  Where there is no memory, texts are "", cells go to a row
  * that nobody sees, and `is_broken` is asked for once at the end.

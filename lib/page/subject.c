@@ -243,6 +243,12 @@ double rm_subject_seconds(const struct resmon_run *run)
     return (double)run->info.duration_ns / 1e9;
 }
 
+double rm_subject_reach(const struct resmon_run *run)
+{
+    double last = run->row_count > 0 ? (double)run->t_last[run->row_count - 1] / 1e9 : 0.0;
+    return fmax(last, rm_subject_seconds(run));
+}
+
 /* ---- all of it -------------------------------------------------------------------------- */
 
 /* Rows of several samples hold now one, now two steps of what is read every so many samples. */

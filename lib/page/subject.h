@@ -75,4 +75,7 @@ const char *rm_subject_outcome(struct rm_page *page, const struct resmon_run *ru
 
 double rm_subject_seconds(const struct resmon_run *run);
 
+/** How far its charts reach: the last row may lie behind the end. */
+double rm_subject_reach(const struct resmon_run *run);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "metric/view.h"
+#include "report/cost.h"
 #include "run/energy.h"
 #include "run/node_summary.h"
 #include "run/record.h"
@@ -192,39 +193,29 @@ struct rm_page_table *rm_table_of_missing(const struct rm_subject *subject)
 /* "sampling 1.2 ms, delivery 300 us". */
 static const char *costs_text(struct rm_page *page, const resmon_run_info *info)
 {
-    const struct {
-        const char *what;
-        uint64_t ns;
-    } costs[] = {{"sampling", info->sampler_cpu_ns},
-                 {"delivery", info->delivery_cpu_ns},
-                 {"GPUs", info->gpus_cpu_ns},
-                 {"stacks", info->stacks_cpu_ns},
-                 {"handlers of stacks", info->handlers_ns}};
+    struct rm_cost costs[RM_COST_THREADS];
+    rm_cost_threads(info, costs);
     const char *parts[RM_ARRAY_LEN(costs)] = {""};
     for (size_t i = 0; i < RM_ARRAY_LEN(costs); i++) {
-        parts[i] = costs[i].ns > 0 ? rm_page_print(page, "%s %s", costs[i].what,
-                                                   seconds_text(page, (double)costs[i].ns))
-                                   : "";
+        parts[i] = costs[i].amount > 0 ? rm_page_print(page, "%s %s", costs[i].what,
+                                                       seconds_text(page, (double)costs[i].amount))
+                                       : "";
     }
     return rm_page_join(page, ", ", parts, RM_ARRAY_LEN(parts));
 }
 
 static const char *dropped_text(struct rm_page *page, const resmon_run_info *info)
 {
-    const struct {
-        const char *what;
-        uint64_t count;
-    } losses[] = {{"rows to sinks", info->dropped_rows},     {"tags", info->dropped_tags},
-                  {"scopes", info->dropped_scopes},          {"threads", info->dropped_threads},
-                  {"scope instances", info->dropped_events}, {"lines", info->dropped_lines}};
+    struct rm_cost losses[RM_COST_DROPPED];
+    rm_cost_dropped(info, losses);
     const char *parts[RM_ARRAY_LEN(losses)] = {""};
     for (size_t i = 0; i < RM_ARRAY_LEN(losses); i++) {
-        parts[i] = losses[i].count > 0
-                       ? rm_page_print(page, "%s %s", rm_page_grouped(page, losses[i].count),
+        parts[i] = losses[i].amount > 0
+                       ? rm_page_print(page, "%s %s", rm_page_grouped(page, losses[i].amount),
                                        losses[i].what)
                        : "";
     }
-    const char *text = rm_page_join(page, ", ", parts, RM_ARRAY_LEN(parts));
+    const char *text = rm_page_join(page, "; ", parts, RM_ARRAY_LEN(parts));
     return text[0] != '\0' ? text : "nothing";
 }
 

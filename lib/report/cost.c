@@ -2,26 +2,49 @@
 #include "report/cost.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "base/human.h"
 #include "store/facts.h"
 
+void rm_cost_threads(const resmon_run_info *info, struct rm_cost costs[RM_COST_THREADS])
+{
+    const struct rm_cost all[RM_COST_THREADS] = {
+        {info->sampler_cpu_ns, "sampling"},
+        {info->delivery_cpu_ns, "delivery"},
+        {info->gpus_cpu_ns, "GPUs"},
+        {info->stacks_cpu_ns, "stacks"},
+        {info->handlers_ns, "handlers of stacks"},
+    };
+    memcpy(costs, all, sizeof all);
+}
+
+void rm_cost_dropped(const resmon_run_info *info, struct rm_cost costs[RM_COST_DROPPED])
+{
+    const struct rm_cost all[RM_COST_DROPPED] = {
+        {info->dropped_tags, "tags overwritten by later ones (option tags)"},
+        {info->dropped_threads, "threads without a slot for their scopes (option scope_threads)"},
+        {info->dropped_paths, "scope instances without a free path (option scope_paths)"},
+        {rm_run_scopes_past_bounds(info), "scope instances past a bound"},
+        {info->stale_ends, "scopes ended twice, on another thread or too late"},
+        {info->misordered_ends, "scopes closed by the end of an outer one or of their thread"},
+        {info->dropped_events, "scope instances overwritten by later ones (option events)"},
+        {info->dropped_lines, "places of RESMON_LINE() past the bound of a run"},
+        {info->dropped_rows, "rows not delivered to sinks: they were too slow"},
+    };
+    memcpy(costs, all, sizeof all);
+}
+
 /* "120 ms of CPU time (1.2 % of one CPU): sampling 100 ms, delivery 20 ms" */
 static void write_threads(struct rm_buffer *buffer, const struct resmon_run *run)
 {
     const resmon_run_info *info = &run->info;
-    const struct {
-        const char *what;
-        uint64_t ns;
-    } parts[] = {{"sampling", info->sampler_cpu_ns},
-                 {"delivery", info->delivery_cpu_ns},
-                 {"GPUs", info->gpus_cpu_ns},
-                 {"stacks", info->stacks_cpu_ns},
-                 {"handlers of stacks", info->handlers_ns}};
+    struct rm_cost parts[RM_COST_THREADS];
     double sum_ns = (double)info->library_cpu_ns;
     double duration = (double)run->info.duration_ns;
     char text[RM_HUMAN_BYTES];
+    rm_cost_threads(info, parts);
     rm_human_seconds(text, sum_ns * 1e-9);
     rm_buffer_printf(buffer, "  threads   %s of CPU time", text);
     if (duration > 0.0 && sum_ns < duration * 1e6) {
@@ -31,8 +54,8 @@ static void write_threads(struct rm_buffer *buffer, const struct resmon_run *run
     }
     const char *before = ": ";
     for (size_t i = 0; i < RM_ARRAY_LEN(parts); i++) {
-        if (parts[i].ns > 0) {
-            rm_human_seconds(text, (double)parts[i].ns * 1e-9);
+        if (parts[i].amount > 0) {
+            rm_human_seconds(text, (double)parts[i].amount * 1e-9);
             rm_buffer_printf(buffer, "%s%s %s", before, parts[i].what, text);
             before = ", ";
         }
@@ -74,27 +97,13 @@ static void write_pace(struct rm_buffer *buffer, const struct resmon_run *run)
         interval, taken, percent);
 }
 
-/* What had no room, or came too late. */
 static void write_dropped(struct rm_buffer *buffer, const struct resmon_run *run)
 {
-    const resmon_run_info *info = &run->info;
-    const struct {
-        uint64_t count;
-        const char *what;
-    } rows[] = {
-        {info->dropped_tags, "tags overwritten by later ones (option tags)"},
-        {info->dropped_threads, "threads without a slot for their scopes (option scope_threads)"},
-        {info->dropped_paths, "scope instances without a free path (option scope_paths)"},
-        {rm_run_scopes_past_bounds(info), "scope instances past a bound"},
-        {info->stale_ends, "scopes ended twice, on another thread or too late"},
-        {info->misordered_ends, "scopes closed by the end of an outer one or of their thread"},
-        {info->dropped_events, "scope instances overwritten by later ones (option events)"},
-        {info->dropped_lines, "places of RESMON_LINE() past the bound of a run"},
-        {info->dropped_rows, "rows not delivered to sinks: they were too slow"},
-    };
+    struct rm_cost rows[RM_COST_DROPPED];
+    rm_cost_dropped(&run->info, rows);
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
-        if (rows[i].count > 0) {
-            rm_buffer_printf(buffer, "  dropped   %llu %s\n", (unsigned long long)rows[i].count,
+        if (rows[i].amount > 0) {
+            rm_buffer_printf(buffer, "  dropped   %llu %s\n", (unsigned long long)rows[i].amount,
                              rows[i].what);
         }
     }
