@@ -41,9 +41,10 @@ RESMON_API resmon_status resmon_run_get_usage(const resmon_run *run, resmon_run_
 
 /**
  * Says what the process of the option `pid` had used when it ended, which its parent knows by
- * wait4(2), or by waitid(2) with WNOWAIT, so that it can be sampled once more.  The CPU time of the
- * tree is exact from the next sample on: this, and what is known of descendants that live.  Add the
- * usage of orphans that were handed to you (PR_SET_CHILD_SUBREAPER); NaN: not known.
+ * wait4(2), or by waitid(2) with WNOWAIT, so that it can be sampled once more.  That sample is
+ * taken now, and is the last: the run ends with the process, however long it is until the monitor
+ * is stopped.  The CPU time of the tree is exact in it: this, and what is known of descendants that
+ * live.  Add the usage of orphans that were handed to you (PR_SET_CHILD_SUBREAPER); NaN: not known.
  * RESMON_EINVAL: no CPU times; RESMON_EBUSY: it was said before; RESMON_ESTATE unless the monitor
  * runs.  Thread class: any thread.  Since 0.1.
  */

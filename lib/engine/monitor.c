@@ -822,7 +822,8 @@ resmon_status rm_monitor_join(resmon_monitor *monitor, struct resmon_run *part)
     return status;
 }
 
-/* The collectors look at it with the next sample. */
+/* The process has ended, and nothing of what comes after it is of the run: the next sample, in
+ * which the collectors look at the usage, is the last. */
 resmon_status rm_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usage *usage)
 {
     resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_RUNNING);
@@ -834,6 +835,7 @@ resmon_status rm_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usa
             return rm_error(RESMON_EBUSY, "the usage of the process has been said before");
         }
         RM_STORE_RELEASE(&monitor->sampling.sampler.collect.usage, &monitor->block.header->usage);
+        rm_sampling_end(&monitor->sampling);
     }
     return status;
 }

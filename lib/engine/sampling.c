@@ -167,12 +167,25 @@ resmon_status rm_sampling_request(struct rm_sampling *sampling)
     return is_running ? RESMON_OK : rm_error(RESMON_ESTATE, "the monitor is not running");
 }
 
-void rm_sampling_stop(struct rm_sampling *sampling)
+void rm_sampling_end(struct rm_sampling *sampling)
 {
     int cancel_state = lock_against_cancel(sampling);
+    bool is_running = sampling->stage == RM_SAMPLING_RUNNING;
+    if (sampling->stage != RM_SAMPLING_NONE) {
+        sampling->stage = RM_SAMPLING_STOPPING;
+        rm_condition_signal(&sampling->asked);
+    }
+    if (is_running) {
+        wait_for_ticket(sampling);
+    }
+    unlock_again(sampling, cancel_state);
+}
+
+void rm_sampling_stop(struct rm_sampling *sampling)
+{
+    rm_sampling_end(sampling);
+    int cancel_state = lock_against_cancel(sampling);
     bool has_thread = sampling->stage != RM_SAMPLING_NONE;
-    sampling->stage = has_thread ? RM_SAMPLING_STOPPING : RM_SAMPLING_NONE;
-    rm_condition_signal(&sampling->asked);
     (void)pthread_mutex_unlock(&sampling->lock);
     if (has_thread) {
         (void)pthread_join(sampling->thread, NULL);

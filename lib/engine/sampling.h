@@ -50,7 +50,10 @@ void rm_sampling_run(struct rm_sampling *sampling);
 /** Waits for a sample that is taken now; RESMON_ESTATE when it is not running. */
 resmon_status rm_sampling_request(struct rm_sampling *sampling);
 
-/** Has the last sample taken, if it is running, and waits for the thread's end. */
+/** Has the last sample taken, if it is running: the thread ends after it. */
+void rm_sampling_end(struct rm_sampling *sampling);
+
+/** The same, if it was not done before, and waits for the thread's end. */
 void rm_sampling_stop(struct rm_sampling *sampling);
 
 /** Stops and frees.  Not in the child of a fork: the thread is not there, nor are its descriptors,

@@ -76,6 +76,27 @@ static void check_usage(const resmon_run *run, const resmon_run_usage *said)
     assert_true(headline.cpu_s >= 0.9e-9 * CHILDREN * CHILD_NS);
 }
 
+static resmon_run_info info_of(const resmon_run *run)
+{
+    resmon_run_info info = {.struct_size = sizeof info};
+    assert_ok(resmon_run_get_info(run, &info));
+    return info;
+}
+
+/* Nothing is sampled after what the process had used was said: the run ends with the process. */
+static resmon_run *finish_later(resmon_monitor *monitor)
+{
+    resmon_run *before = NULL;
+    assert_int_equal(resmon_monitor_sample_now(monitor), RESMON_ESTATE);
+    assert_ok(resmon_monitor_snapshot(monitor, &before));
+    resmon_run *run = finish(monitor);
+    int64_t last_ns = resmon_run_row_last_ns(before)[resmon_run_row_count(before) - 1];
+    assert_int_equal(info_of(run).samples, info_of(before).samples);
+    assert_int_equal(info_of(run).duration_ns, last_ns);
+    resmon_run_free(before);
+    return run;
+}
+
 static resmon_monitor *observe(pid_t child, const char *record)
 {
     const resmon_monitor_options options = {
@@ -105,7 +126,7 @@ static void test_the_tree_has_used_what_the_kernel_says(void **state)
     assert_true(said.user_s + said.system_s > 0.9e-9 * CHILDREN * CHILD_NS);
     assert_ok(resmon_monitor_set_usage(monitor, &said));
     assert_int_equal(resmon_monitor_set_usage(monitor, &said), RESMON_EBUSY);
-    resmon_run *run = finish(monitor);
+    resmon_run *run = finish_later(monitor);
     check_usage(run, &said);
     char *text = NULL;
     assert_ok(resmon_run_document(run, &text));
