@@ -136,6 +136,13 @@ static bool put_scopes(const struct joining *joining, struct resmon_run *run, in
     return is_put;
 }
 
+/* 0: it is not known, as in a document that was changed. */
+static int64_t pid_of(const struct resmon_run *part)
+{
+    double pid = rm_run_fact_number(part, "run", "pid");
+    return pid >= 1.0 && pid <= (double)INT32_MAX ? (int64_t)pid : 0;
+}
+
 /* A process that was seen from outside, too: the kernel's figures stay. */
 static resmon_run_process *seen(struct resmon_run *run, size_t seen_count, int64_t pid,
                                 int64_t start_ns)
@@ -149,32 +156,58 @@ static resmon_run_process *seen(struct resmon_run *run, size_t seen_count, int64
     return found;
 }
 
-static bool put_process(struct resmon_run *run, size_t seen_count, const struct resmon_run *part)
+/* A process that has given another part: several monitors were in it at one time. */
+static resmon_run_process *joined(struct resmon_run *run, size_t seen_count, int64_t pid,
+                                  int64_t start_ns, int64_t end_ns)
 {
-    int64_t pid = (int64_t)rm_run_fact_number(part, "run", "pid");
-    int64_t start_ns = part->info.start_realtime_ns - run->info.start_realtime_ns;
-    resmon_run_process *known = seen(run, seen_count, pid, start_ns);
-    if (known != NULL) {
-        known->scopes += part->scope_count;
-        return true;
+    for (size_t i = seen_count; i < run->process_count; i++) {
+        resmon_run_process *process = &run->processes[i];
+        if (pid != 0 && process->pid == pid && process->start_ns <= end_ns &&
+            start_ns <= process->start_ns + process->duration_ns) {
+            return process;
+        }
     }
+    return NULL;
+}
+
+static bool describe(struct resmon_run *run, resmon_run_process *process,
+                     const struct resmon_run *part)
+{
     const resmon_headline headline = rm_run_headline(part);
     const resmon_run_end end = rm_run_end(part);
-    resmon_run_process *process = &run->processes[run->process_count++];
-    *process = (resmon_run_process){
-        .pid = pid,
-        .name = copy(run, rm_run_title(part)),
-        .start_ns = start_ns,
-        .duration_ns = part->info.duration_ns,
-        .cpu_s = headline.cpu_s,
-        .rss_peak_bytes = headline.rss_peak_bytes,
-        .rss_peak_provenance = headline.rss_peak_provenance,
-        .reason = end.reason,
-        .exit_status = end.exit_status,
-        .signal_number = end.signal_number,
-        .scopes = part->scope_count,
-    };
+    process->pid = pid_of(part);
+    process->name = copy(run, rm_run_title(part));
+    process->start_ns = part->info.start_realtime_ns - run->info.start_realtime_ns;
+    process->duration_ns = part->info.duration_ns;
+    process->cpu_s = headline.cpu_s;
+    process->rss_peak_bytes = headline.rss_peak_bytes;
+    process->rss_peak_provenance = headline.rss_peak_provenance;
+    process->reason = end.reason;
+    process->exit_status = end.exit_status;
+    process->signal_number = end.signal_number;
     return process->name != NULL;
+}
+
+/* Of several parts of one process that of the longest time is shown. */
+static bool put_process(struct resmon_run *run, size_t seen_count, const struct resmon_run *part)
+{
+    bool is_whole = true;
+    int64_t pid = pid_of(part);
+    int64_t start_ns = part->info.start_realtime_ns - run->info.start_realtime_ns;
+    resmon_run_process *process = seen(run, seen_count, pid, start_ns);
+    bool is_seen = process != NULL;
+    if (!is_seen) {
+        process = joined(run, seen_count, pid, start_ns, start_ns + part->info.duration_ns);
+    }
+    if (process == NULL) {
+        process = &run->processes[run->process_count++];
+        *process = (resmon_run_process){.duration_ns = -1};
+    }
+    if (!is_seen && part->info.duration_ns > process->duration_ns) {
+        is_whole = describe(run, process, part);
+    }
+    process->scopes += part->scope_count;
+    return is_whole;
 }
 
 static void add_costs(resmon_run_info *info, const resmon_run_info *part)

@@ -128,6 +128,45 @@ static void test_paths_of_the_same_names_are_one(void **state)
     rm_run_free(run);
 }
 
+/* A program with two monitors has given two recordings, and is one process; another one may have
+ * its number later. */
+static void test_parts_of_one_process_are_one_row(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pid;
+        int64_t start_ns, duration_ns;
+    } given[] = {{"7", 100, 50}, {"7", 90, 80}, {"7", 95, 20}, {"8", 100, 50},
+                 {"7", 171, 5},  {"", 100, 50}, {"", 100, 50}};
+    struct resmon_run *parts[RM_ARRAY_LEN(given)];
+    struct resmon_run *run = made_whole();
+    const resmon_run_scope scope = made_scope("main", -1, 1, 1000, 0);
+    for (size_t i = 0; i < RM_ARRAY_LEN(given); i++) {
+        struct rm_fact fact = {"run", "pid", given[i].pid, RM_FACT_NUMBER};
+        parts[i] = made_part(&scope, 1);
+        parts[i]->info.start_realtime_ns = run->info.start_realtime_ns + given[i].start_ns;
+        parts[i]->info.duration_ns = given[i].duration_ns;
+        parts[i]->facts = rm_arena_alloc(&parts[i]->strings, 1, sizeof fact);
+        assert_non_null(parts[i]->facts);
+        parts[i]->facts[0] = fact;
+        parts[i]->fact_count = given[i].pid[0] != '\0' ? 1 : 0;
+    }
+    assert_ok(rm_run_join(run, parts, RM_ARRAY_LEN(given)));
+    static const int64_t wanted[][4] = {
+        {7, 90, 80, 3}, {8, 100, 50, 1}, {7, 171, 5, 1}, {0, 100, 50, 1}, {0, 100, 50, 1}};
+    assert_int_equal(run->process_count, RM_ARRAY_LEN(wanted));
+    for (size_t i = 0; i < RM_ARRAY_LEN(wanted); i++) {
+        assert_int_equal(run->processes[i].pid, wanted[i][0]);
+        assert_int_equal(run->processes[i].start_ns, wanted[i][1]);
+        assert_int_equal(run->processes[i].duration_ns, wanted[i][2]);
+        assert_int_equal(run->processes[i].scopes, wanted[i][3]);
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(given); i++) {
+        rm_run_free(parts[i]);
+    }
+    rm_run_free(run);
+}
+
 static char directory[] = "/tmp/resmon-join-XXXXXX";
 
 static const char *path_of(const char *name)
@@ -219,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths_of_the_same_names_are_one),
+        cmocka_unit_test(test_parts_of_one_process_are_one_row),
         cmocka_unit_test(test_a_monitor_joins_recordings),
         cmocka_unit_test(test_a_monitor_with_scopes_joins_none),
     };
