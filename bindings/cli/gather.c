@@ -120,29 +120,118 @@ void cli_gather_begin(struct cli_gather *gather, const char *scopes)
 
 /* ---- what was recorded -------------------------------------------------------------------- */
 
-static bool is_recording(const char *name)
+static int is_recording(const struct dirent *entry)
 {
-    const char *ending = strstr(name, ".rec");
+    const char *name = entry->d_name, *ending = strstr(name, ".rec");
     return name[0] != '.' && ending != NULL && (ending[4] == '\0' || ending[4] == '.');
 }
 
-/* In the order of their names: of pids, and of monitors in one. */
-static void join_all(const char *directory, resmon_monitor *monitor)
+/* In the order of their names: of pids, and of monitors in one.  Free each, and the list. */
+static size_t list(const struct cli_gather *gather, struct dirent ***ret_entries)
 {
-    struct dirent **entries = NULL;
-    int count = scandir(directory, &entries, NULL, alphasort);
-    int missing = 0;
-    for (int i = 0; i < count; i++) {
-        char path[512];
-        (void)snprintf(path, sizeof path, "%s/%s", directory, entries[i]->d_name);
-        if (is_recording(entries[i]->d_name) && resmon_monitor_join(monitor, path) != RESMON_OK) {
-            missing++;
-        }
+    *ret_entries = NULL;
+    int count = gather->directory[0] != '\0'
+                    ? scandir(gather->directory, ret_entries, is_recording, alphasort)
+                    : 0;
+    return count > 0 ? (size_t)count : 0;
+}
+
+static void free_list(struct dirent **entries, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
         free(entries[i]);
     }
     free(entries);
+}
+
+static void path_of(const struct cli_gather *gather, const struct dirent *entry,
+                    char path[CLI_GATHER_PATH_BYTES])
+{
+    (void)snprintf(path, CLI_GATHER_PATH_BYTES, "%s/%s", gather->directory, entry->d_name);
+}
+
+static bool is_later(const struct timespec *one, const struct timespec *other)
+{
+    return one->tv_sec != other->tv_sec ? one->tv_sec > other->tv_sec
+                                        : one->tv_nsec > other->tv_nsec;
+}
+
+/* How many entries were written after this one. */
+static size_t count_later(const struct timespec *written, size_t count, size_t at)
+{
+    size_t later = 0;
+    for (size_t i = 0; i < count; i++) {
+        later += is_later(&written[i], &written[at]) ? 1 : 0;
+    }
+    return later;
+}
+
+size_t cli_gather_newest(const struct cli_gather *gather, char (*paths)[CLI_GATHER_PATH_BYTES],
+                         size_t most)
+{
+    struct dirent **entries;
+    size_t kept = 0, count = list(gather, &entries);
+    struct timespec *written = cli_grow(NULL, (count + 1) * sizeof *written);
+    for (size_t i = 0; i < count; i++) {
+        struct stat info;
+        bool is_there = fstatat(gather->fd, entries[i]->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+        written[i] = is_there ? info.st_mtim : (struct timespec){0, 0};
+    }
+    for (size_t i = 0; i < count && kept < most; i++) {
+        if (count_later(written, count, i) < most) {
+            path_of(gather, entries[i], paths[kept++]);
+        }
+    }
+    free(written);
+    free_list(entries, count);
+    return kept;
+}
+
+static void join_all(const struct cli_gather *gather, resmon_monitor *monitor)
+{
+    struct dirent **entries;
+    size_t missing = 0, count = list(gather, &entries);
+    for (size_t i = 0; i < count; i++) {
+        char path[CLI_GATHER_PATH_BYTES];
+        path_of(gather, entries[i], path);
+        missing += resmon_monitor_join(monitor, path) != RESMON_OK ? 1 : 0;
+    }
+    free_list(entries, count);
     if (missing > 0) {
-        cli_say("run", "the scopes of %d processes are missing: %s", missing, resmon_last_error());
+        cli_say("run", "the scopes of %zu processes are missing: %s", missing, resmon_last_error());
+    }
+}
+
+/* ---- to a `resmon run` around ours -------------------------------------------------------- */
+
+/* The directory that it gathers in, whose programs ours are, too; -1: there is none. */
+static int open_outer(void)
+{
+    char path[sizeof((struct cli_gather *)NULL)->directory];
+    const char *variable = getenv("RESMON_RUN");
+    size_t length = variable != NULL ? strcspn(variable, ",") : 0;
+    if (length == 0 || length >= sizeof path) {
+        return -1;
+    }
+    memcpy(path, variable, length);
+    path[length] = '\0';
+    return open_own(path);
+}
+
+/* Our pid keeps the names apart from those of others that hand theirs over. */
+static void hand_over(const struct cli_gather *gather)
+{
+    struct dirent **entries;
+    int outer = open_outer();
+    size_t count = outer >= 0 ? list(gather, &entries) : 0;
+    for (size_t i = 0; i < count; i++) {
+        char name[CLI_GATHER_PATH_BYTES];
+        (void)snprintf(name, sizeof name, "%s.%ld", entries[i]->d_name, (long)getpid());
+        (void)linkat(gather->fd, entries[i]->d_name, outer, name, 0);
+    }
+    if (outer >= 0) {
+        free_list(entries, count);
+        (void)close(outer);
     }
 }
 
@@ -152,8 +241,9 @@ void cli_gather_end(struct cli_gather *gather, resmon_monitor *monitor)
         return;
     }
     if (monitor != NULL) {
-        join_all(gather->directory, monitor);
+        join_all(gather, monitor);
     }
+    hand_over(gather);
     remove_all(gather->fd, gather->directory);
     gather->directory[0] = '\0';
 }

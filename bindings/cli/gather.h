@@ -11,6 +11,8 @@
 
 #include "launch.h"
 
+#define CLI_GATHER_PATH_BYTES 512U
+
 struct cli_gather {
     char directory[64];           /* "": there is none */
     int fd;                       /* of it, locked */
@@ -20,6 +22,10 @@ struct cli_gather {
 /** Makes the directory; `scopes` as the option has it, or NULL.  Where it cannot be made, programs
  * are not asked to record. */
 void cli_gather_begin(struct cli_gather *gather, const char *scopes);
+
+/** Recordings that were written last, in the order of their names; how many. */
+size_t cli_gather_newest(const struct cli_gather *gather, char (*paths)[CLI_GATHER_PATH_BYTES],
+                         size_t most);
 
 /** Joins all that was recorded into the run of a monitor (NULL: of none), and removes it. */
 void cli_gather_end(struct cli_gather *gather, resmon_monitor *monitor);

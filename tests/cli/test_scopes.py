@@ -73,6 +73,15 @@ class Scopes(place.Case):
         tree = document["summary"]["columns"][columns.index("tree.cpu.time")]["last"]
         self.assertAlmostEqual(tree / (usage["user_s"] + usage["system_s"]), 1, delta=0.02)
 
+    def test_of_a_resmon_run_in_it(self):
+        """Both have the scopes."""
+        document = self.document("--", "sh", "-c", f"{place.RESMON} run -q --json=inner.json -- {HELLO} && {HELLO}")
+        with open("inner.json", encoding="utf-8") as file:
+            inner = json.load(file)
+        self.assertEqual(named(inner["scopes"], "main")["calls"], 1)
+        self.assertEqual(named(document["scopes"], "main")["calls"], 2)
+        self.assertEqual([process["name"] for process in document["processes"]], ["hello"] * 2)
+
     @place.not_sanitized
     @unittest.skipUnless(shutil.which("stdbuf"), "stdbuf is not installed")
     def test_of_one_that_is_killed(self):
