@@ -48,7 +48,7 @@ static void pause_for(double seconds)
 static int run_command(char **words)
 {
     struct cli_launch launch;
-    if (!cli_launch_prepare(&launch, words)) {
+    if (!cli_launch_prepare(&launch, words, NULL)) {
         return CLI_RUN_FAILED;
     }
     cli_launch_go(&launch, "");

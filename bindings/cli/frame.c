@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "frame.h"
 
+#include <langinfo.h>
+#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,6 +23,12 @@ typedef char value[RESMON_VALUE_BYTES];
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
+void cli_frame_begin(struct cli_frame *frame)
+{
+    (void)setlocale(LC_CTYPE, "");
+    frame->is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
 static struct cli_line *next_line(struct cli_frame *frame, enum cli_style style)
 {
     if (frame->lines == NULL) {
@@ -29,6 +37,7 @@ static struct cli_line *next_line(struct cli_frame *frame, enum cli_style style)
     size_t at = frame->count < CLI_FRAME_LINES ? frame->count++ : CLI_FRAME_LINES - 1;
     frame->lines[at].style = style;
     frame->lines[at].text[0] = '\0';
+    frame->lines[at].scope = 0;
     return &frame->lines[at];
 }
 
@@ -51,7 +60,9 @@ void cli_frame_say(struct cli_frame *frame, const char *text)
 void cli_frame_free(struct cli_frame *frame)
 {
     free(frame->lines);
+    free(frame->folded);
     frame->lines = NULL;
+    frame->folded = NULL;
 }
 
 static void put(value text, const char *unit, double amount)
@@ -217,8 +228,7 @@ static void add_memory(struct cli_frame *frame, const resmon_run *run)
     put(text, "B", now);
     put(left, "B", room);
     (void)resmon_run_get_headline(run, &headline);
-    put(peak, "B",
-        isnan(headline.rss_peak_bytes) ? headline.tree_rss_max_bytes : headline.rss_peak_bytes);
+    put(peak, "B", fmax(headline.rss_peak_bytes, headline.tree_rss_max_bytes)); /* not of NaN */
     (void)snprintf(note, sizeof note, "peak %s; %s left %s", peak, left, of);
     add_row(frame, "memory", text, &points, note);
     if (room < 0.1 * (room + now)) {
@@ -323,7 +333,43 @@ struct row {
     resmon_run_scope scope;
     double amount; /* by which they are sorted */
     size_t index;
+    uint64_t path;
+    bool is_shut;
 };
+
+/* FNV-1a (Fowler, Noll, Vo: 64 bits), of names from the outermost on. */
+static uint64_t path_of(uint64_t above, const char *name)
+{
+    uint64_t path = above;
+    for (const char *at = name; *at != '\0'; at++) {
+        path = (path ^ (unsigned char)*at) * 0x100000001b3U;
+    }
+    path = (path ^ '/') * 0x100000001b3U;
+    return path != 0 ? path : 1;
+}
+
+static size_t find_folded(const struct cli_frame *frame, uint64_t scope)
+{
+    size_t at = 0;
+    while (at < frame->folded_count && frame->folded[at] != scope) {
+        at++;
+    }
+    return at;
+}
+
+void cli_frame_fold(struct cli_frame *frame, uint64_t scope)
+{
+    size_t at = find_folded(frame, scope);
+    if (at < frame->folded_count) {
+        frame->folded[at] = frame->folded[--frame->folded_count];
+        return;
+    }
+    if (frame->folded_count == frame->folded_room) {
+        frame->folded_room = frame->folded_room > 0 ? 2 * frame->folded_room : 16;
+        frame->folded = cli_grow(frame->folded, frame->folded_room * sizeof *frame->folded);
+    }
+    frame->folded[frame->folded_count++] = scope;
+}
 
 static int by_amount(const void *left, const void *right)
 {
@@ -348,50 +394,81 @@ static double amount_of(const resmon_run_scope *scope, enum cli_scope_order orde
     }
 }
 
-static size_t list_scopes(const struct cli_frame *frame, const resmon_run *run, struct row *rows)
+/* All of a run: parents come before their children. */
+static size_t read_scopes(const struct cli_frame *frame, const resmon_run *run, struct row *rows,
+                          size_t most)
 {
+    const char *pid = resmon_run_fact(run, "run", "pid");
+    uint64_t of_run = path_of(0xcbf29ce484222325U, pid != NULL ? pid : "");
     size_t count = 0;
-    for (size_t i = 0; i < resmon_run_scope_count(run) && count < MOST_SCOPES; i++) {
+    for (size_t i = 0; i < most; i++) {
         struct row *row = &rows[count];
-        row->scope = (resmon_run_scope){.struct_size = sizeof row->scope};
-        if (resmon_run_get_scope(run, i, &row->scope) == RESMON_OK &&
-            (!frame->is_folded || row->scope.depth == 0)) {
-            row->amount = amount_of(&row->scope, frame->order);
-            row->index = count++;
+        *row = (struct row){.scope = {.struct_size = sizeof row->scope}, .index = i};
+        if (resmon_run_get_scope(run, i, &row->scope) != RESMON_OK) {
+            break;
         }
+        int64_t parent = row->scope.parent;
+        bool has_parent = parent >= 0 && (size_t)parent < i;
+        row->path = path_of(has_parent ? rows[parent].path : of_run, row->scope.name);
+        row->amount = amount_of(&row->scope, frame->order);
+        row->is_shut = frame->is_folded != (find_folded(frame, row->path) < frame->folded_count);
+        count++;
     }
-    qsort(rows, count, sizeof *rows, by_amount);
     return count;
 }
 
-static void add_scope(struct cli_frame *frame, const resmon_run_scope *scope)
+/* In order of the tree branches can be shut, else no scope is left out. */
+static size_t select_scopes(const struct cli_frame *frame, struct row *rows, size_t count)
 {
+    size_t kept = 0;
+    size_t hidden_below = SIZE_MAX; /* this depth */
+    if (frame->order != CLI_BY_TREE) {
+        qsort(rows, count, sizeof *rows, by_amount);
+        return count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t depth = (size_t)rows[i].scope.depth;
+        if (depth > hidden_below) {
+            continue;
+        }
+        hidden_below = rows[i].is_shut ? depth : SIZE_MAX;
+        rows[i].is_shut &= i + 1 < count && (size_t)rows[i + 1].scope.depth > depth;
+        rows[kept++] = rows[i];
+    }
+    return kept;
+}
+
+static void add_scope(struct cli_frame *frame, const struct row *row)
+{
+    const resmon_run_scope *scope = &row->scope;
     value calls, wall, self, open;
     char name[48];
-    unsigned depth = scope->depth < 12 && frame->order == CLI_BY_TREE ? (unsigned)scope->depth : 0;
+    bool is_tree = frame->order == CLI_BY_TREE;
+    unsigned depth = scope->depth < 12 && is_tree ? (unsigned)scope->depth : 0;
     (void)snprintf(name, sizeof name, "%*s%.36s", (int)(2 * depth), "", scope->name);
     put(calls, "1", (double)(scope->calls + scope->open));
     put(wall, "s", (scope->wall_ns + scope->open_ns) * 1e-9);
     put(self, "s", scope->self_ns * 1e-9);
     put(open, "s", scope->open > 0 ? scope->open_ns * 1e-9 / (double)scope->open : CLI_NAN);
-    add_line(frame, scope->open > 0 ? CLI_BOLD : CLI_PLAIN, "  %-38s%12s%12s%12s%14s", name, calls,
-             wall, self, scope->open > 0 ? open : "");
+    add_line(frame, scope->open > 0 ? CLI_BOLD : CLI_PLAIN, "%s %-38s%12s%12s%12s%14s",
+             is_tree && row->is_shut ? "+" : " ", name, calls, wall, self,
+             scope->open > 0 ? open : "");
+    frame->lines[frame->count - 1].scope = row->path;
 }
 
-static void add_scopes(struct cli_frame *frame, const resmon_run *run)
+static void list_scopes(struct cli_frame *frame, const resmon_run *run, const char *of)
 {
     size_t most = resmon_run_scope_count(run);
-    struct row *rows =
-        most > 0 ? calloc(most < MOST_SCOPES ? most : MOST_SCOPES, sizeof *rows) : NULL;
+    most = most < MOST_SCOPES ? most : MOST_SCOPES;
+    struct row *rows = most > 0 ? calloc(most, sizeof *rows) : NULL;
     if (rows == NULL) {
         return;
     }
-    size_t count = list_scopes(frame, run, rows);
+    size_t count = select_scopes(frame, rows, read_scopes(frame, run, rows, most));
     add_line(frame, CLI_PLAIN, "%s", "");
-    add_line(frame, CLI_DIM, "  %-38s%12s%12s%12s%14s", "scope", "calls", "wall", "self",
-             "open for");
+    add_line(frame, CLI_DIM, "  %-38.38s%12s%12s%12s%14s", of, "calls", "wall", "self", "open for");
     for (size_t i = 0; i < count; i++) {
-        add_scope(frame, &rows[i].scope);
+        add_scope(frame, &rows[i]);
     }
     free(rows);
 }
@@ -434,5 +511,38 @@ void cli_frame_make(struct cli_frame *frame, const resmon_run *run)
     add_gpus(frame, run);
     add_energy(frame, run);
     add_processes(frame, run);
-    add_scopes(frame, run);
+    list_scopes(frame, run, "scope");
+}
+
+void cli_frame_add_scopes(struct cli_frame *frame, const resmon_run *run)
+{
+    char of[80];
+    (void)snprintf(of, sizeof of, "scope of %.20s, pid %.10s", fact(run, "run", "program"),
+                   fact(run, "run", "pid"));
+    list_scopes(frame, run, of);
+}
+
+void cli_frame_add_title(struct cli_frame *frame, const char *title)
+{
+    add_line(frame, CLI_PLAIN, "%s", "");
+    add_line(frame, CLI_DIM, "  %.80s", title);
+}
+
+/* Escape sequences of terminals (ECMA-48) are no text: their end is a letter. */
+void cli_frame_add_text(struct cli_frame *frame, const char *text, size_t length)
+{
+    struct cli_line *line = next_line(frame, CLI_PLAIN);
+    size_t used = (size_t)snprintf(line->text, sizeof line->text, "  ");
+    bool is_sequence = false;
+    for (size_t i = 0; i < length && used + 1 < sizeof line->text; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (byte == 0x1b) {
+            is_sequence = true;
+        } else if (is_sequence) {
+            is_sequence = byte == '[' || byte < 0x40 || byte > 0x7e;
+        } else if (byte >= 0x20 && byte != 0x7f) {
+            line->text[used++] = (char)byte;
+        }
+    }
+    line->text[used] = '\0';
 }

@@ -98,7 +98,7 @@ static bool hold_standard_files(void)
 }
 
 /* In the child: until the gate opens; a gate that is closed instead means that we are gone. */
-static void begin(int gate, int outcome, char **words)
+static void begin(const struct cli_launch *launch, int gate, int outcome, char **words)
 {
     char run[CLI_RUN_BYTES];
     ssize_t got;
@@ -106,6 +106,9 @@ static void begin(int gate, int outcome, char **words)
         got = read(gate, run, sizeof run);
     } while (got < 0 && errno == EINTR);
     if (got > 0) {
+        if (launch->kept != NULL) {
+            cli_kept_take(launch->kept);
+        }
         if (run[0] != '\0') {
             (void)setenv("RESMON_RUN", run, 1);
         }
@@ -117,11 +120,14 @@ static void begin(int gate, int outcome, char **words)
     _exit(CLI_RUN_FAILED);
 }
 
-bool cli_launch_prepare(struct cli_launch *launch, char **words)
+bool cli_launch_prepare(struct cli_launch *launch, char **words, struct cli_kept *kept)
 {
     int gate[2], outcome[2];
-    *launch = (struct cli_launch){.pid = -1, .gate = -1, .outcome = -1};
+    *launch = (struct cli_launch){.kept = kept, .pid = -1, .gate = -1, .outcome = -1};
     (void)hold_standard_files();
+    if (kept != NULL && !cli_kept_open(kept)) {
+        return false;
+    }
     if (pipe2(gate, O_CLOEXEC) != 0) {
         cli_say("run", "cannot make a pipe: %s", strerror(errno));
         return false;
@@ -140,7 +146,7 @@ bool cli_launch_prepare(struct cli_launch *launch, char **words)
     if (launch->pid == 0) {
         (void)close(gate[1]);
         (void)prctl(PR_SET_PDEATHSIG, (unsigned long)at_death, 0UL, 0UL, 0UL);
-        begin(gate[0], outcome[1], words);
+        begin(launch, gate[0], outcome[1], words);
     }
     int error = errno;
     (void)close(gate[0]);
@@ -202,8 +208,9 @@ static bool is_in_foreground(void)
 
 /* As the shell sees the command: what the terminal has stopped, is stopped.  In a process group
  * without a shell these signals do not stop anybody. */
-static void stop_too(pid_t pid, int number)
+void cli_launch_stop_too(const struct cli_launch *launch)
 {
+    const int number = launch->stopped_by;
     struct sigaction before;
     struct sigaction plain = {.sa_flags = 0};
     has_gone_on = 0;
@@ -216,7 +223,7 @@ static void stop_too(pid_t pid, int number)
         (void)sigaction(number, &before, NULL);
     }
     if (has_gone_on != 0) {
-        (void)kill(pid, SIGCONT);
+        (void)kill(launch->pid, SIGCONT);
     }
 }
 
@@ -283,36 +290,61 @@ static void leave_signals(void)
     }
 }
 
-void cli_launch_wait(struct cli_launch *launch)
+/* The command is over, or its status is somebody else's. */
+static enum cli_launch_event end(struct cli_launch *launch)
+{
+    take_orphans(launch);
+    leave_signals();
+    return CLI_LAUNCH_ENDED;
+}
+
+/* What stops other processes than the command is none of our business. */
+static bool has_stopped(struct cli_launch *launch, const siginfo_t *info)
+{
+    siginfo_t still = {0};
+    (void)wait_for(P_PID, info->si_pid, &still, WSTOPPED | WNOHANG, NULL);
+    launch->stopped_by = info->si_status;
+    return still.si_pid == launch->pid;
+}
+
+enum cli_launch_event cli_launch_next(struct cli_launch *launch, bool waits)
 {
     siginfo_t info;
-    const int flags = WEXITED | WSTOPPED | WNOWAIT;
+    struct rusage usage;
+    const int flags = WEXITED | WSTOPPED | WNOWAIT | (waits ? 0 : WNOHANG);
     for (;;) {
-        struct rusage usage;
         if (wait_for(P_ALL, 0, &info, flags, &usage) != 0) {
             if (errno == EINTR) {
                 continue;
             }
-            break; /* somebody else took its status: there is none to tell */
+            return end(launch); /* somebody else took its status: there is none to tell */
         }
-        bool has_stopped = info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED;
-        siginfo_t still = {0};
-        if (has_stopped) {
-            (void)wait_for(P_PID, info.si_pid, &still, WSTOPPED | WNOHANG, NULL);
+        if (info.si_pid == 0) {
+            return CLI_LAUNCH_NONE;
         }
-        if (has_stopped && still.si_pid == launch->pid) {
-            stop_too(launch->pid, info.si_status);
-        } else if (!has_stopped && info.si_pid == launch->pid) {
+        if (info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED) {
+            if (has_stopped(launch, &info)) {
+                return CLI_LAUNCH_STOPPED;
+            }
+        } else if (info.si_pid == launch->pid) {
             launch->wait_code = info.si_code;
             launch->wait_status = info.si_status;
             add_usage(&launch->usage, &usage);
-            break;
-        } else if (!has_stopped) {
+            return end(launch);
+        } else {
             take_orphan(launch, info.si_pid);
         }
     }
-    take_orphans(launch);
-    leave_signals();
+}
+
+void cli_launch_wait(struct cli_launch *launch)
+{
+    enum cli_launch_event event;
+    while ((event = cli_launch_next(launch, true)) != CLI_LAUNCH_ENDED) {
+        if (event == CLI_LAUNCH_STOPPED) {
+            cli_launch_stop_too(launch);
+        }
+    }
 }
 
 void cli_launch_reap(struct cli_launch *launch)

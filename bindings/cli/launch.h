@@ -13,23 +13,33 @@
 
 #include <resmon/end.h>
 
+#include "kept.h"
+
 #define CLI_RUN_BYTES 512U /* a pipe takes so many at once */
 
 struct cli_launch {
-    pid_t pid;       /* -1: it could not be started */
-    int gate;        /* written to: it may go on, with what it has as RESMON_RUN */
-    int outcome;     /* read from: the errno of an exec that failed */
-    int error;       /* that errno; 0: it was started */
-    int wait_code;   /* CLD_EXITED, CLD_KILLED, CLD_DUMPED */
-    int wait_status; /* exit status or signal */
+    struct cli_kept *kept; /* where what goes to the terminal is kept; NULL: it is not */
+    pid_t pid;             /* -1: it could not be started */
+    int gate;              /* written to: it may go on, with what it has as RESMON_RUN */
+    int outcome;           /* read from: the errno of an exec that failed */
+    int error;             /* that errno; 0: it was started */
+    int stopped_by;        /* signal */
+    int wait_code;         /* CLD_EXITED, CLD_KILLED, CLD_DUMPED */
+    int wait_status;       /* exit status or signal */
     struct rusage
         usage; /* of it, of all that it waited for, and of orphans that were handed to us */
 };
 
+enum cli_launch_event {
+    CLI_LAUNCH_NONE,    /* nothing has happened */
+    CLI_LAUNCH_STOPPED, /* the terminal, or a signal, has stopped it */
+    CLI_LAUNCH_ENDED
+};
+
 /** Forks, before anything makes this process large: ru_maxrss of the command is at least what we
  * have here.  The command waits, and gets the signals that would end us: what is made after this
- * is removed again.  False, and a line that says why. */
-bool cli_launch_prepare(struct cli_launch *launch, char **words);
+ * is removed again.  `kept`, which may be NULL, is opened.  False, and a line that says why. */
+bool cli_launch_prepare(struct cli_launch *launch, char **words, struct cli_kept *kept);
 
 /** Lets the command begin, with `run` as RESMON_RUN ("": nothing; at most CLI_RUN_BYTES with its
  * end); `error` is set if it does not. */
@@ -38,7 +48,15 @@ void cli_launch_go(struct cli_launch *launch, const char *run);
 /** Gives the command up, which has not begun. */
 void cli_launch_cancel(struct cli_launch *launch);
 
-/** Until it has ended.  It stays a zombie, that can be sampled once more. */
+/** What has happened to it, at once or, if that is said, when something has.  Ended, it stays a
+ * zombie, that can be sampled once more, and signals are no longer passed on. */
+enum cli_launch_event cli_launch_next(struct cli_launch *launch, bool waits);
+
+/** After it was stopped: stops this process, too, as the shell expects it, and lets the command go
+ * on when this one goes on. */
+void cli_launch_stop_too(const struct cli_launch *launch);
+
+/** Until it has ended. */
 void cli_launch_wait(struct cli_launch *launch);
 
 /** Lets the zombie go. */

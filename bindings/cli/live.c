@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* resmon live: what a run does just now, from its recording, or of a process. */
 #include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +13,13 @@
 
 #include "arguments.h"
 #include "command.h"
-#include "frame.h"
 #include "group.h"
 #include "say.h"
 #include "screen.h"
+#include "view.h"
 
 #define LEAST_COLUMNS 60
-#define KEYS          " q end   p pause   t tree   w by wall   s by self   c by calls   f fold   up, down"
+#define INSTEAD       "--once prints one page"
 
 /* What is looked at. */
 struct source {
@@ -32,11 +29,10 @@ struct source {
 };
 
 struct live {
+    struct cli_view view; /* the first member: that is how look() gets here */
     struct source source;
-    struct cli_frame frame;
-    int every_ms;
-    size_t first; /* line that is shown */
-    bool is_paused;
+    resmon_run *run; /* the latest; NULL: none, and `why` says so */
+    char why[512];
 };
 
 /* ---- what is looked at -------------------------------------------------------------------- */
@@ -89,18 +85,29 @@ static bool open_source(struct source *source, const char *word, int every_ms)
 }
 
 /* A recording that changes too fast to be read is read the next time. */
-static void look(struct live *live)
+static void look(struct cli_view *view)
 {
+    struct live *live = (struct live *)view;
     resmon_run *run = NULL;
     resmon_status status = live->source.path != NULL
                                ? resmon_run_load(live->source.path, &run)
                                : resmon_monitor_snapshot(live->source.monitor, &run);
-    if (status == RESMON_OK) {
-        cli_frame_make(&live->frame, run);
-    } else if (status != RESMON_EBUSY || live->frame.count == 0) {
-        cli_frame_say(&live->frame, resmon_last_error());
+    if (status == RESMON_EBUSY && live->run != NULL) {
+        return;
     }
-    resmon_run_free(run);
+    (void)snprintf(live->why, sizeof live->why, "%s", resmon_last_error());
+    resmon_run_free(live->run);
+    live->run = status == RESMON_OK ? run : NULL;
+}
+
+static void make(struct cli_view *view)
+{
+    const struct live *live = (const struct live *)view;
+    if (live->run != NULL) {
+        cli_frame_make(&view->frame, live->run);
+    } else {
+        cli_frame_say(&view->frame, live->why);
+    }
 }
 
 static bool has_ended(const struct source *source)
@@ -114,74 +121,37 @@ static bool has_ended(const struct source *source)
 
 /* ---- the page ----------------------------------------------------------------------------- */
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* The terminal: one that has gone away gives no key, at once. */
-static bool is_there(void)
-{
-    struct pollfd terminal = {.fd = STDIN_FILENO, .events = POLLIN};
-    return poll(&terminal, 1, 0) <= 0 || (terminal.revents & (POLLHUP | POLLERR | POLLNVAL)) == 0;
-}
-
-/* false: the end. */
-static bool take_key(struct live *live, int key)
-{
-    static const struct {
-        int key;
-        enum cli_scope_order order;
-    } orders[] = {{'t', CLI_BY_TREE}, {'w', CLI_BY_WALL}, {'s', CLI_BY_SELF}, {'c', CLI_BY_CALLS}};
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
-        live->frame.order = key == orders[i].key ? orders[i].order : live->frame.order;
-    }
-    live->frame.is_folded = key == 'f' ? !live->frame.is_folded : live->frame.is_folded;
-    live->is_paused = key == 'p' ? !live->is_paused : live->is_paused;
-    if ((key == CLI_KEY_DOWN || key == 'j') && live->first + 4 < live->frame.count) {
-        live->first++;
-    } else if ((key == CLI_KEY_UP || key == 'k') && live->first > 0) {
-        live->first--;
-    }
-    return key != 'q' && key != 27;
-}
-
 /* Until a key ends it; what has ended stays on the page. */
-static void show(struct live *live)
+static int show(struct live *live)
 {
-    int64_t next = 0;
-    for (bool goes_on = true; goes_on && is_there();) {
-        int64_t now = now_ms();
-        bool is_over = has_ended(&live->source);
-        if (now >= next && !live->is_paused && !(is_over && live->frame.count > 0)) {
-            live->frame.columns = cli_screen_columns();
-            look(live);
-            next = now + live->every_ms;
-        }
-        cli_screen_show(&live->frame, live->first,
-                        is_over           ? " it has ended" KEYS
-                        : live->is_paused ? " paused  " KEYS
-                                          : KEYS);
-        int64_t left = next > now ? next - now : 0;
-        int key = cli_screen_key((int)(left < 200 ? left + 1 : 200));
-        goes_on = take_key(live, key);
-        next = key != CLI_KEY_NONE ? 0 : next; /* shown in its new order at once */
+    if (isatty(STDOUT_FILENO) == 0 || isatty(STDIN_FILENO) == 0) {
+        cli_say("live", "a terminal is needed: %s", INSTEAD);
+        return CLI_FAILED;
     }
+    if (!cli_screen_open("live", INSTEAD)) {
+        return CLI_FAILED;
+    }
+    do {
+        live->view.is_over = has_ended(&live->source);
+        live->view.note = live->view.is_over ? "it has ended   " : "";
+    } while (cli_view_turn(&live->view, -1));
+    cli_screen_close();
+    return 0;
 }
 
 static int print_once(struct live *live)
 {
+    const struct cli_frame *frame = &live->view.frame;
     unsigned columns = cli_columns(STDOUT_FILENO);
-    live->frame.columns = columns >= LEAST_COLUMNS ? columns : 100;
+    live->view.frame.columns = columns >= LEAST_COLUMNS ? columns : 100;
     if (live->source.path == NULL) {
         const struct timespec pause = {1, 0};
         (void)nanosleep(&pause, NULL); /* rates need two samples */
     }
-    look(live);
-    for (size_t i = 0; i < live->frame.count; i++) {
-        if (!cli_print("live", live->frame.lines[i].text) || !cli_print("live", "\n")) {
+    look(&live->view);
+    make(&live->view);
+    for (size_t i = 0; i < frame->count; i++) {
+        if (!cli_print("live", frame->lines[i].text) || !cli_print("live", "\n")) {
             return CLI_FAILED;
         }
     }
@@ -192,27 +162,20 @@ static int print_once(struct live *live)
 
 int cli_live(const struct cli_arguments *arguments)
 {
-    struct live live = {.every_ms = 1000};
+    struct live live = {.view = {.look = look, .make = make, .longest_ms = 200, .note = ""}};
     double every = 1.0;
     if (!cli_needs_words(arguments, 1, 1) ||
         !cli_number(arguments, "every", 0.05, 3600.0, &every)) {
         return cli_wrong(arguments->command);
     }
-    (void)setlocale(LC_CTYPE, "");
-    live.every_ms = (int)(every * 1000.0);
-    live.frame.is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    if (!open_source(&live.source, arguments->words[0], live.every_ms)) {
+    live.view.every_ms = (int)(every * 1000.0);
+    cli_frame_begin(&live.view.frame);
+    if (!open_source(&live.source, arguments->words[0], live.view.every_ms)) {
         return CLI_FAILED;
     }
-    int result = CLI_FAILED;
-    if (cli_has(arguments, "once")) {
-        result = print_once(&live);
-    } else if (cli_screen_open("live")) {
-        show(&live);
-        cli_screen_close();
-        result = 0;
-    }
-    cli_frame_free(&live.frame);
+    int result = cli_has(arguments, "once") ? print_once(&live) : show(&live);
+    cli_frame_free(&live.view.frame);
+    resmon_run_free(live.run);
     resmon_monitor_free(live.source.monitor);
     return result;
 }

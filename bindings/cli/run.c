@@ -12,10 +12,12 @@
 #include "launch.h"
 #include "observe.h"
 #include "say.h"
+#include "watch.h"
 
 struct observing {
     const struct cli_arguments *arguments;
     struct cli_launch launch;
+    struct cli_kept kept;
     struct cli_gather gather;
     resmon_monitor *monitor; /* NULL: there is none */
 };
@@ -96,12 +98,24 @@ static void say_usage(const struct cli_launch *launch)
     }
 }
 
-static void finish(struct observing *observing)
+/* Nothing that comes after it is of its run. */
+static void note_end(struct observing *observing)
 {
     const resmon_run_end end = cli_launch_end(&observing->launch);
     const resmon_run_usage usage = usage_of(&observing->launch);
-    (void)resmon_monitor_set_usage(observing->monitor, &usage);
-    (void)resmon_monitor_set_end(observing->monitor, &end);
+    if (observing->monitor != NULL) {
+        (void)resmon_monitor_set_usage(observing->monitor, &usage);
+        (void)resmon_monitor_set_end(observing->monitor, &end);
+    }
+}
+
+static void finish(struct observing *observing)
+{
+    if (observing->monitor == NULL) {
+        say_usage(&observing->launch);
+        cli_launch_reap(&observing->launch);
+        return;
+    }
     cli_gather_end(&observing->gather, observing->monitor);
     (void)resmon_monitor_stop(observing->monitor);
     cli_launch_reap(&observing->launch); /* it was sampled once more */
@@ -124,31 +138,62 @@ static void say_failure(struct observing *observing)
     }
 }
 
+static int give_up(struct observing *observing)
+{
+    cli_launch_cancel(&observing->launch);
+    return CLI_RUN_FAILED;
+}
+
+static int fail(struct observing *observing)
+{
+    say_failure(observing);
+    cli_launch_reap(&observing->launch);
+    return cli_launch_status(&observing->launch);
+}
+
+/* Below a page, if there is a monitor to make it of. */
+static bool wait_below_page(struct observing *observing, struct cli_watch *watch)
+{
+    cli_launch_go(&observing->launch, observing->gather.variable);
+    if (observing->launch.error == 0) {
+        cli_watch_wait(watch);
+        note_end(observing);
+    }
+    cli_watch_close(watch);
+    return observing->launch.error == 0;
+}
+
+static bool wait_plain(struct observing *observing)
+{
+    cli_launch_go(&observing->launch, observing->gather.variable);
+    if (observing->launch.error == 0) {
+        cli_launch_wait(&observing->launch);
+        note_end(observing);
+    }
+    return observing->launch.error == 0;
+}
+
 static int observe(struct observing *observing)
 {
+    struct cli_watch watch = {.launch = &observing->launch, .gather = &observing->gather};
     if (!start_observing(observing)) {
-        cli_launch_cancel(&observing->launch);
-        return CLI_RUN_FAILED;
+        return give_up(observing);
     }
-    cli_launch_go(&observing->launch, observing->gather.variable);
-    if (observing->launch.error != 0) {
-        say_failure(observing);
-        cli_launch_reap(&observing->launch);
-        return cli_launch_status(&observing->launch);
+    watch.monitor = observing->monitor;
+    bool is_live = observing->launch.kept != NULL;
+    if (is_live && !cli_watch_open(&watch)) {
+        return give_up(observing);
     }
-    cli_launch_wait(&observing->launch);
-    if (observing->monitor != NULL) {
-        finish(observing);
-    } else {
-        say_usage(&observing->launch);
-        cli_launch_reap(&observing->launch);
+    if (!(is_live ? wait_below_page(observing, &watch) : wait_plain(observing))) {
+        return fail(observing);
     }
+    finish(observing);
     return -1;
 }
 
 int cli_run(const struct cli_arguments *arguments)
 {
-    struct observing observing = {.arguments = arguments};
+    struct observing observing = {.arguments = arguments, .kept = {.fd = -1}};
     if (!cli_needs_words(arguments, 1, (size_t)-1)) {
         return cli_wrong(arguments->command);
     }
@@ -158,13 +203,15 @@ int cli_run(const struct cli_arguments *arguments)
         cli_say("run", "%s", resmon_last_error());
         return CLI_RUN_FAILED;
     }
-    if (!cli_launch_prepare(&observing.launch, arguments->words)) {
+    if (!cli_launch_prepare(&observing.launch, arguments->words,
+                            cli_has(arguments, "live") ? &observing.kept : NULL)) {
         return CLI_RUN_FAILED;
     }
     cli_gather_begin(&observing.gather, scopes != NULL ? scopes->value : NULL);
     (void)umask(077); /* command lines hold secrets; the command has the mask of its caller */
     int result = observe(&observing);
     cli_gather_end(&observing.gather, NULL);
+    cli_kept_close(&observing.kept);
     resmon_monitor_free(observing.monitor);
     return result >= 0 ? result : cli_launch_status(&observing.launch);
 }

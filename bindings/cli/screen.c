@@ -2,20 +2,29 @@
 #include "screen.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "say.h"
 
 /* As version 6 of its interface has them (curses.h). */
-#define A_DIM  0x100000
-#define A_BOLD 0x200000
-#define RED    1
-#define PAIR_1 0x100
+#define A_REVERSE 0x040000
+#define A_DIM     0x100000
+#define A_BOLD    0x200000
+#define RED       1
+#define PAIR_1    0x100
 
 static struct {
-    void *(*initscr)(void);
+    void *(*newterm)(const char *, FILE *, FILE *);
+    void *(*newwin)(int, int, int, int);
+    int (*resizeterm)(int, int);
+    void (*delscreen)(void *);
     int (*endwin)(void);
     int (*cbreak)(void);
     int (*noecho)(void);
@@ -44,7 +53,8 @@ static const struct {
     {                       \
 #name, &curses.name \
     }
-    FUNCTION(initscr),    FUNCTION(endwin),      FUNCTION(cbreak),
+    FUNCTION(newterm),    FUNCTION(newwin),      FUNCTION(resizeterm),
+    FUNCTION(delscreen),  FUNCTION(endwin),      FUNCTION(cbreak),
     FUNCTION(noecho),     FUNCTION(curs_set),    FUNCTION(keypad),
     FUNCTION(wtimeout),   FUNCTION(wgetch),      FUNCTION(werase),
     FUNCTION(wmove),      FUNCTION(waddnstr),    FUNCTION(wattrset),
@@ -54,21 +64,29 @@ static const struct {
 #undef FUNCTION
 };
 
-static void *page; /* the whole terminal; NULL: not ours */
-static bool has_red;
+static struct {
+    FILE *input, *output;
+    void *terminal; /* as ncurses has it */
+    void *page;     /* all of it; NULL: not ours */
+    bool has_red;
+} screen;
 
-static bool load(const char *verb)
+/* ---- the terminal ------------------------------------------------------------------------- */
+
+static bool load(const char *verb, const char *instead)
 {
     void *library = dlopen("libncursesw.so.6", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        cli_say(verb, "there is no ncurses, which makes full pages (libncursesw6 of Debian and "
-                      "Ubuntu): --once prints one");
+        cli_say(verb,
+                "there is no ncurses, which makes full pages (libncursesw6 of Debian and Ubuntu): "
+                "%s",
+                instead);
         return false;
     }
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *function = dlsym(library, functions[i].name);
         if (function == NULL) {
-            cli_say(verb, "libncursesw.so.6 has no %s: --once prints a page", functions[i].name);
+            cli_say(verb, "libncursesw.so.6 has no %s: %s", functions[i].name, instead);
             return false;
         }
         memcpy(functions[i].function, &function, sizeof function);
@@ -76,45 +94,116 @@ static bool load(const char *verb)
     return true;
 }
 
-bool cli_screen_open(const char *verb)
+/* A copy of the first of these that is a terminal, or the terminal of the session. */
+static FILE *open_one_of(const int *fds, size_t count, const char *mode)
 {
-    if (isatty(STDOUT_FILENO) == 0 || isatty(STDIN_FILENO) == 0) {
-        cli_say(verb, "a terminal is needed: --once prints one page");
+    int fd = -1;
+    for (size_t i = 0; i < count && fd < 0; i++) {
+        fd = isatty(fds[i]) != 0 ? fcntl(fds[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+    }
+    fd = fd >= 0 ? fd : open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, mode) : NULL;
+    if (file == NULL && fd >= 0) {
+        (void)close(fd);
+    }
+    return file;
+}
+
+static void close_files(void)
+{
+    if (screen.input != NULL) {
+        (void)fclose(screen.input);
+    }
+    if (screen.output != NULL) {
+        (void)fclose(screen.output);
+    }
+    screen.input = screen.output = NULL;
+}
+
+/* What is in the background would be stopped by the terminal. */
+static bool open_files(const char *verb, const char *instead)
+{
+    static const int inputs[] = {STDIN_FILENO}, outputs[] = {STDOUT_FILENO, STDERR_FILENO};
+    screen.input = open_one_of(inputs, 1, "r");
+    screen.output = open_one_of(outputs, 2, "w");
+    if (screen.input == NULL || screen.output == NULL) {
+        cli_say(verb, "a terminal is needed: %s", instead);
         return false;
     }
-    if (getenv("TERM") == NULL || !load(verb)) {
+    pid_t foreground = tcgetpgrp(fileno(screen.input));
+    if (foreground >= 0 && foreground != getpgrp()) {
+        cli_say(verb, "a page needs the foreground of the terminal: %s", instead);
         return false;
-    }
-    page = curses.initscr(); /* ends the program where TERM is nothing that it knows */
-    (void)curses.cbreak();
-    (void)curses.noecho();
-    (void)curses.curs_set(0);
-    (void)curses.keypad(page, true);
-    const char *no_color = getenv("NO_COLOR");
-    if ((no_color == NULL || no_color[0] == '\0') && curses.has_colors()) {
-        (void)curses.start_color();
-        (void)curses.use_default_colors();
-        has_red = curses.init_pair(1, RED, -1) == 0;
     }
     return true;
 }
 
-void cli_screen_close(void)
+static void take_colours(void)
 {
-    if (page != NULL) {
-        (void)curses.endwin();
-        page = NULL;
+    const char *no_color = getenv("NO_COLOR");
+    if ((no_color == NULL || no_color[0] == '\0') && curses.has_colors()) {
+        (void)curses.start_color();
+        (void)curses.use_default_colors();
+        screen.has_red = curses.init_pair(1, RED, -1) == 0;
     }
 }
 
+bool cli_screen_open(const char *verb, const char *instead)
+{
+    if (!open_files(verb, instead) || !load(verb, instead)) {
+        close_files();
+        return false;
+    }
+    const char *kind = getenv("TERM");
+    screen.terminal = kind != NULL ? curses.newterm(kind, screen.output, screen.input) : NULL;
+    screen.page = screen.terminal != NULL ? curses.newwin(0, 0, 0, 0) : NULL;
+    if (screen.page == NULL) {
+        cli_say(verb, "no page can be made on a terminal of the kind TERM=%.64s: %s",
+                kind != NULL ? kind : "", instead);
+        cli_screen_close();
+        return false;
+    }
+    (void)curses.cbreak();
+    (void)curses.noecho();
+    (void)curses.curs_set(0);
+    (void)curses.keypad(screen.page, true);
+    take_colours();
+    return true;
+}
+
+void cli_screen_pause(void)
+{
+    if (screen.terminal != NULL) {
+        (void)curses.endwin();
+    }
+}
+
+void cli_screen_close(void)
+{
+    if (screen.terminal != NULL) {
+        (void)curses.endwin();
+        curses.delscreen(screen.terminal);
+    }
+    screen.terminal = screen.page = NULL;
+    close_files();
+}
+
+bool cli_screen_is_there(void)
+{
+    struct pollfd terminal = {.fd = fileno(screen.input), .events = POLLIN};
+    return poll(&terminal, 1, 0) <= 0 || (terminal.revents & (POLLHUP | POLLERR | POLLNVAL)) == 0;
+}
+
+/* ---- the page ----------------------------------------------------------------------------- */
+
 unsigned cli_screen_columns(void)
 {
-    return (unsigned)curses.getmaxx(page);
+    return (unsigned)curses.getmaxx(screen.page);
 }
 
 unsigned cli_screen_rows(void)
 {
-    return (unsigned)curses.getmaxy(page);
+    return (unsigned)curses.getmaxy(screen.page);
 }
 
 static int attributes_of(enum cli_style style)
@@ -125,7 +214,7 @@ static int attributes_of(enum cli_style style)
     case CLI_DIM:
         return A_DIM;
     case CLI_WARNING:
-        return A_BOLD | (has_red ? PAIR_1 : 0);
+        return A_BOLD | (screen.has_red ? PAIR_1 : 0);
     default:
         return 0;
     }
@@ -146,27 +235,48 @@ static int bytes_of(const char *text, unsigned columns)
 
 static void show_line(unsigned row, const char *text, int attributes)
 {
-    (void)curses.wmove(page, (int)row, 0);
-    (void)curses.wattrset(page, attributes);
-    (void)curses.waddnstr(page, text, bytes_of(text, cli_screen_columns()));
+    (void)curses.wmove(screen.page, (int)row, 0);
+    (void)curses.wattrset(screen.page, attributes);
+    (void)curses.waddnstr(screen.page, text, bytes_of(text, cli_screen_columns()));
 }
 
-void cli_screen_show(const struct cli_frame *frame, size_t first, const char *bottom)
+/* Whoever handles SIGWINCH itself is not told by ncurses. */
+static void fit(void)
 {
+    struct winsize size = {0};
+    if (ioctl(fileno(screen.output), TIOCGWINSZ, &size) == 0 && size.ws_row > 0 &&
+        size.ws_col > 0 &&
+        (size.ws_row != cli_screen_rows() || size.ws_col != cli_screen_columns())) {
+        (void)curses.resizeterm(size.ws_row, size.ws_col);
+    }
+}
+
+void cli_screen_show(const struct cli_frame *frame, size_t first, uint64_t selected,
+                     const char *bottom)
+{
+    fit();
     unsigned rows = cli_screen_rows();
-    (void)curses.werase(page);
+    (void)curses.werase(screen.page);
     for (unsigned row = 0; row + 1 < rows && first + row < frame->count; row++) {
         const struct cli_line *line = &frame->lines[first + row];
-        show_line(row, line->text, attributes_of(line->style));
+        bool is_marked = selected != 0 && line->scope == selected;
+        show_line(row, line->text, attributes_of(line->style) | (is_marked ? A_REVERSE : 0));
     }
     if (rows > 0) {
         show_line(rows - 1, bottom, A_DIM);
     }
-    (void)curses.wrefresh(page);
+    (void)curses.wrefresh(screen.page);
 }
 
-int cli_screen_key(int milliseconds)
+/* What ncurses has read already is no longer in the terminal. */
+int cli_screen_key(int fd, int milliseconds)
 {
-    curses.wtimeout(page, milliseconds);
-    return curses.wgetch(page);
+    struct pollfd files[] = {{.fd = fileno(screen.input), .events = POLLIN},
+                             {.fd = fd, .events = POLLIN}};
+    curses.wtimeout(screen.page, 0);
+    int key = curses.wgetch(screen.page);
+    if (key == CLI_KEY_NONE && poll(files, 2, milliseconds) > 0 && files[0].revents != 0) {
+        key = curses.wgetch(screen.page);
+    }
+    return key;
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`resmon live`: one page, and a terminal that it takes and gives back."""
+"""`resmon live` and `resmon run --live`: one page, and a terminal that is taken and given back."""
 import fcntl
 import os
+import pathlib
 import pty
 import re
 import select
@@ -24,14 +25,16 @@ SLOW = ("import sys, time\n"
 
 
 class Terminal:
-    """A command on a terminal of 100 by 30."""
+    """A command on a terminal of 100 by 30, whose session it leads."""
 
-    def __init__(self, *words, **environment):
+    def __init__(self, *words, stdout=None, **environment):
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-        self.process = subprocess.Popen([place.RESMON, *map(str, words)], stdin=slave, stdout=slave, stderr=slave,
+        self.process = subprocess.Popen([place.RESMON, *map(str, words)], stdin=slave, stdout=stdout or slave,
+                                        stderr=slave,
                                         env={**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **environment},
-                                        start_new_session=True)
+                                        start_new_session=True,
+                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         os.close(slave)
         self.text = ""
 
@@ -60,13 +63,7 @@ class Terminal:
         return self.process.returncode
 
 
-class Live(place.Case):
-    def setUp(self):
-        super().setUp()
-        self.sleeper = subprocess.Popen([sys.executable, "-c", "import time\nfor i in range(100000): time.sleep(0.01)"])
-        self.addCleanup(self.sleeper.wait)
-        self.addCleanup(self.sleeper.kill)
-
+class Page(place.Case):
     def terminal(self, *words, **environment):
         places = (f"{base}/terminfo/x/xterm-256color" for base in ("/etc", "/lib", "/usr/lib", "/usr/share"))
         if not any(map(os.path.exists, places)):
@@ -78,6 +75,14 @@ class Live(place.Case):
         if "ncurses" in terminal.text:
             self.skipTest("ncurses is not installed")
         return terminal
+
+
+class Live(Page):
+    def setUp(self):
+        super().setUp()
+        self.sleeper = subprocess.Popen([sys.executable, "-c", "import time\nfor i in range(100000): time.sleep(0.01)"])
+        self.addCleanup(self.sleeper.wait)
+        self.addCleanup(self.sleeper.kill)
 
     def test_one_page_of_a_process(self):
         done = place.run("live", "--once", self.sleeper.pid)
@@ -137,6 +142,75 @@ class Live(place.Case):
             self.assertNotEqual(done.code, 0, words)
             self.assertTrue(done.err, words)
         self.assertIn("--once", place.run("live", self.sleeper.pid).err)
+
+
+class Run(Page):
+    """What the command prints to the terminal is there when the page is gone, and before the summary."""
+
+    WAIT = "while ! test -e go; do sleep 0.05; done"
+
+    def shell(self, script, **how):
+        return self.terminal("run", "--live", "--", "sh", "-c", script, **how)
+
+    def ended(self, terminal, pattern):
+        pathlib.Path("go").touch()
+        self.assertTrue(terminal.read_until(pattern), terminal.text)
+        return terminal.text[terminal.text.index("\x1b[?1049l"):]
+
+    def test_until_the_command_ends(self):
+        terminal = self.shell(f"echo printed-$((6 * 7)); cat; echo to-stderr >&2; {self.WAIT}; exit 3")
+        self.assertTrue(terminal.read_until("to-stderr"), terminal.text)
+        after = self.ended(terminal, "sh failed after")
+        self.assertLess(after.index("printed-42"), after.index("to-stderr"))
+        self.assertLess(after.index("to-stderr"), after.index("sh failed after"))
+        self.assertEqual(terminal.end(), 3)
+
+    def test_until_a_key_ends_it(self):
+        terminal = self.shell(f"echo first; {self.WAIT}; echo second; kill -TERM $$")
+        self.assertTrue(terminal.read_until("q end"))
+        terminal.type("q")
+        self.assertTrue(terminal.read_until(r"(?s)1049l.*first"), terminal.text)
+        after = self.ended(terminal, "sh was killed")
+        self.assertLess(after.index("first"), after.index("second"))
+        self.assertEqual(after.count("first"), 1)
+        self.assertEqual(terminal.end(), -signal.SIGTERM)
+
+    def test_of_open_scopes_which_can_be_folded(self):
+        if not os.environ.get("RESMON_PACKAGE") or not place.can_be_loaded:
+            self.skipTest("Python cannot load this library")
+        pathlib.Path("work.py").write_text(
+            "import os, time, resmon\nwith resmon.scope('training'):\n    with resmon.scope('epoch'):\n"
+            "        while not os.path.exists('go'):\n            time.sleep(0.05)\n", encoding="utf-8")
+        terminal = self.terminal("run", "--live", "--", sys.executable, "work.py",
+                                 PYTHONPATH=os.environ["RESMON_PACKAGE"],
+                                 RESMON_LIBRARY=os.environ.get("RESMON_LIBRARY_BUILT", ""))
+        self.assertTrue(terminal.read_until(r"(?s)scope of work.py.*training.*epoch"), terminal.text)
+        terminal.type("j")
+        terminal.type("\r")
+        self.assertTrue(terminal.read_until(r"\+ +training|\+[^ ]*\x1b"), terminal.text)
+        self.ended(terminal, "work.py took")
+        self.assertEqual(terminal.end(), 0)
+
+    def test_what_is_no_terminal_is_left_alone(self):
+        with open("out", "wb") as file:
+            terminal = self.shell(f"echo to-file; {self.WAIT}; echo to-terminal >&2", stdout=file)
+        place.until(lambda: pathlib.Path("out").read_bytes() == b"to-file\n")
+        self.assertIn("to-terminal", self.ended(terminal, "sh took"))
+        self.assertEqual((terminal.end(), pathlib.Path("out").read_bytes()), (0, b"to-file\n"))
+
+    def test_without_a_terminal_nothing_begins(self):
+        with open("out", "wb") as file:
+            done = subprocess.run([place.RESMON, "run", "--live", "--", "touch", "ran"], stdin=subprocess.DEVNULL,
+                                  stdout=file, stderr=subprocess.PIPE, start_new_session=True, check=False)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b"a terminal is needed", done.stderr)
+        self.assertFalse(os.path.exists("ran"))
+
+    def test_a_command_that_cannot_be(self):
+        done = Terminal("run", "--live", "--", "nonexistent-command")
+        self.addCleanup(done.process.kill)
+        self.assertTrue(done.read_until("No such file|ncurses"), done.text)
+        self.assertIn(done.end(), (125, 127))
 
 
 if __name__ == "__main__":

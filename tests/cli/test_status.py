@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Exit statuses, signals, streams and the terminal of `resmon run`, beside those of timeout and strace."""
 import json
+import glob
 import os
 import pty
 import select
@@ -217,6 +218,20 @@ class Terminal(place.Case):
         self.type("\x1a")
         self.expect("Stopped")
         self.go_on_and_read()
+
+    @unittest.skipUnless(glob.glob("/*/terminfo/x/xterm*") or glob.glob("/usr/*/terminfo/x/xterm*"),
+                         "no terminal xterm is known here (Debian: ncurses-base)")
+    def test_control_z_below_a_page(self):
+        self.type('TERM=xterm "$RESMON_TEST" run --live -- sh -c "while ! test -e go; do sleep 0.1; done; '
+                  'echo went-\\$((6 * 7))"; echo code-$?\n')
+        self.expect("q end")
+        self.type("\x1a")
+        self.expect("Stopped")
+        with open("go", "w", encoding="utf-8"):
+            pass
+        self.type("fg\n")
+        self.expect("went-42")
+        self.expect("sh took")
 
     def test_a_program_that_stops_itself(self):
         self.type('"$RESMON_TEST" run -q -- sh -c "kill -TSTP \\$\\$; echo went-on"; echo code-$?\n')
