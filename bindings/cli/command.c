@@ -71,12 +71,18 @@ const struct cli_example *cli_example_after(const struct cli_command *command,
 
 /* ---- options of the library --------------------------------------------------------------- */
 
-/* Which the command says itself, or that are of a program that the library is in. */
-static bool is_ours(const char *key)
+bool cli_is_of_scopes(const char *key)
 {
-    static const char *const keys[] = {
-        "pid",    "command",     "signals",       "log",         "help",
-        "events", "scope_paths", "scope_threads", "scope_depth", "scope_counters"};
+    return strncmp(key, "scope", 5) == 0 || strcmp(key, "max_meter_share") == 0;
+}
+
+/* Which the command says itself, or that are of a program that the library is in. */
+static bool is_ours(const struct cli_command *command, const char *key)
+{
+    static const char *const keys[] = {"pid", "command", "signals", "log", "help", "events"};
+    if (cli_is_of_scopes(key)) {
+        return (command->traits & CLI_RUNS) == 0; /* what runs already is not asked */
+    }
     for (size_t i = 0; i < COUNT(keys); i++) {
         if (strcmp(key, keys[i]) == 0) {
             return true;
@@ -93,7 +99,7 @@ bool cli_command_takes(const struct cli_command *command, const resmon_option *o
     bool is_of_sink = strcmp(option->owner, "monitor") != 0 &&
                       strcmp(option->owner, "environment") != 0 &&
                       strcmp(option->owner, "carbon") != 0;
-    return (command->traits & CLI_OBSERVES) != 0 && (is_of_sink || !is_ours(option->key));
+    return (command->traits & CLI_OBSERVES) != 0 && (is_of_sink || !is_ours(command, option->key));
 }
 
 void cli_option_name(const resmon_option *option, char name[CLI_KEY_BYTES])

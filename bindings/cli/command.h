@@ -57,6 +57,9 @@ const struct cli_option *cli_option_after(const struct cli_command *command,
 const struct cli_example *cli_example_after(const struct cli_command *command,
                                             const struct cli_example *before);
 
+/** Whether an option of the library is one of scopes, which programs record for themselves. */
+bool cli_is_of_scopes(const char *key);
+
 /** Whether an option of the library is one of the verb's. */
 bool cli_command_takes(const struct cli_command *command, const resmon_option *option);
 

@@ -104,17 +104,30 @@ static bool make_directory(struct cli_gather *gather)
     return false;
 }
 
-void cli_gather_begin(struct cli_gather *gather, const char *scopes)
+/* False: the options do not fit. */
+static bool put_variable(struct cli_gather *gather, const char *options)
+{
+    const size_t room = sizeof gather->variable;
+    int length = snprintf(gather->variable, room, "%s%s%s", gather->directory,
+                          options != NULL ? "," : "", options != NULL ? options : "");
+    bool does_fit = length >= 0 && (size_t)length < room;
+    if (!does_fit) {
+        (void)snprintf(gather->variable, room, "%s", gather->directory);
+    }
+    return does_fit;
+}
+
+void cli_gather_begin(struct cli_gather *gather, const char *options)
 {
     *gather = (struct cli_gather){.fd = -1};
     sweep();
     if (!has_room()) {
-        if (scopes != NULL) {
+        if (options != NULL) {
             cli_say("run", "no scopes: " PLACE " has less than 256 MiB left");
         }
-    } else if (make_directory(gather)) {
-        (void)snprintf(gather->variable, sizeof gather->variable, "%s%s%s", gather->directory,
-                       scopes != NULL ? ",scopes=" : "", scopes != NULL ? scopes : "");
+    } else if (make_directory(gather) && !put_variable(gather, options)) {
+        cli_say("run", "options for scopes are longer than %u bytes: they are left out",
+                CLI_RUN_BYTES);
     }
 }
 

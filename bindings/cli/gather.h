@@ -19,9 +19,9 @@ struct cli_gather {
     char variable[CLI_RUN_BYTES]; /* the value of RESMON_RUN */
 };
 
-/** Makes the directory; `scopes` as the option has it, or NULL.  Where it cannot be made, programs
- * are not asked to record. */
-void cli_gather_begin(struct cli_gather *gather, const char *scopes);
+/** Makes the directory.  Programs that record there do so with these options, as RESMON has them
+ * (NULL: none).  Where it cannot be made, they are not asked to. */
+void cli_gather_begin(struct cli_gather *gather, const char *options);
 
 /** Recordings that were written last, in the order of their names; how many. */
 size_t cli_gather_newest(const struct cli_gather *gather, char (*paths)[CLI_GATHER_PATH_BYTES],

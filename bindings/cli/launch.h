@@ -15,7 +15,7 @@
 
 #include "kept.h"
 
-#define CLI_RUN_BYTES 512U /* a pipe takes so many at once */
+#define CLI_RUN_BYTES 2048U /* a pipe takes so many at once */
 
 struct cli_launch {
     struct cli_kept *kept; /* where what goes to the terminal is kept; NULL: it is not */

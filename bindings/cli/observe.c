@@ -15,7 +15,7 @@
 /* summary and lines are for us to print, and scopes for the programs that have some. */
 static bool is_of_monitor(const char *key)
 {
-    return strcmp(key, "summary") != 0 && strcmp(key, "lines") != 0 && strcmp(key, "scopes") != 0;
+    return strcmp(key, "summary") != 0 && strcmp(key, "lines") != 0 && !cli_is_of_scopes(key);
 }
 
 static resmon_status make(const struct cli_arguments *arguments, pid_t pid, const char *command,

@@ -191,23 +191,52 @@ static int observe(struct observing *observing)
     return -1;
 }
 
+/* Those of scopes, and those of the energy that scopes have. */
+static bool is_of_programs(const char *key)
+{
+    return cli_is_of_scopes(key) || strcmp(key, "idle") == 0 || strncmp(key, "carbon", 6) == 0;
+}
+
+/* What programs that libresmon is in are to record: without energy, if our own run has none. False:
+ * there are no such meters. */
+static bool ask_programs(const struct cli_arguments *arguments, struct cli_text *asked)
+{
+    const struct cli_said *scopes = cli_said_of(arguments, "scopes");
+    const struct cli_said *domains = cli_said_of(arguments, "domains");
+    uint64_t bits = 0;
+    if (scopes != NULL && resmon_option_bits("scopes", scopes->value, &bits) != RESMON_OK) {
+        cli_say("run", "%s", resmon_last_error());
+        return false;
+    }
+    if (domains != NULL && resmon_option_bits("domains", domains->value, &bits) == RESMON_OK &&
+        (bits & RESMON_DOMAIN_ENERGY) == 0) {
+        cli_text_add(asked, "domains", "process");
+    }
+    for (size_t i = 0; i < arguments->of_library_count; i++) {
+        const struct cli_said *said = &arguments->of_library[i];
+        if (is_of_programs(said->key)) {
+            cli_text_add(asked, said->key, said->value);
+        }
+    }
+    return true;
+}
+
 int cli_run(const struct cli_arguments *arguments)
 {
     struct observing observing = {.arguments = arguments, .kept = {.fd = -1}};
+    struct cli_text asked = {.text = NULL};
     if (!cli_needs_words(arguments, 1, (size_t)-1)) {
         return cli_wrong(arguments->command);
     }
-    const struct cli_said *scopes = cli_said_of(arguments, "scopes");
-    uint64_t meters = 0;
-    if (scopes != NULL && resmon_option_bits("scopes", scopes->value, &meters) != RESMON_OK) {
-        cli_say("run", "%s", resmon_last_error());
+    if (!ask_programs(arguments, &asked)) {
         return CLI_RUN_FAILED;
     }
     if (!cli_launch_prepare(&observing.launch, arguments->words,
                             cli_has(arguments, "live") ? &observing.kept : NULL)) {
         return CLI_RUN_FAILED;
     }
-    cli_gather_begin(&observing.gather, scopes != NULL ? scopes->value : NULL);
+    cli_gather_begin(&observing.gather, asked.text);
+    cli_text_free(&asked);
     (void)umask(077); /* command lines hold secrets; the command has the mask of its caller */
     int result = observe(&observing);
     cli_gather_end(&observing.gather, NULL);

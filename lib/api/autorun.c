@@ -487,20 +487,21 @@ static bool is_set(const char *text)
 }
 
 /* What whoever runs the program asks of it (setup/asked.h), and then what its user wants.  Without
- * the latter, its scopes are all that is asked for, and nothing is said. */
+ * the latter, its scopes are all that is asked for, with their energy, and nothing is said. */
 static bool start_for(const struct rm_asked *asked, const char *text)
 {
-    static const char least[] = "domains=process,interval=1s,rows=2,tags=16";
+    static const char least[] = "domains=process+tree+cpu+energy,interval=1s,rows=2,tags=16";
     is_quiet = !is_set(text);
-    const char *wanted = is_quiet ? least : text;
-    size_t room = strlen(asked->options) + strlen(wanted) + 2;
+    const char *first = is_quiet ? least : asked->options;
+    const char *second = is_quiet ? asked->options : text; /* holds where both say something */
+    size_t room = strlen(first) + strlen(second) + 2;
     char *options = rm_alloc(1, room);
     if (options == NULL) {
         say("cannot start: out of memory", "", UNOBSERVED);
         return false;
     }
-    (void)snprintf(options, room, "%s%s%s", asked->options, asked->options[0] != '\0' ? "," : "",
-                   wanted);
+    bool has_both = first[0] != '\0' && second[0] != '\0';
+    (void)snprintf(options, room, "%s%s%s", first, has_both ? "," : "", second);
     bool is_started = start(options);
     rm_free(options);
     return is_started;

@@ -73,6 +73,22 @@ class Scopes(place.Case):
         tree = document["summary"]["columns"][columns.index("tree.cpu.time")]["last"]
         self.assertAlmostEqual(tree / (usage["user_s"] + usage["system_s"]), 1, delta=0.02)
 
+    @place.needs_energy
+    def test_energy_of_scopes(self):
+        """Each program divides what its processes bear, with the carbon intensity of the run; nothing, where the run
+        has no energy."""
+        document = self.document("--carbon.g_per_kwh=250", "--", "sh", "-c", f"{HELLO}; {HELLO}")
+        main = named(document["scopes"], "main")
+        self.assertAlmostEqual(main["energy_gco2eq"], 250 * main["energy_it_kwh"], delta=1e-9)
+        document = self.document("--domains=process+tree", "--", HELLO)
+        self.assertNotIn("energy_joules", named(document["scopes"], "main"))
+
+    def test_options_of_scopes(self):
+        """They are of the programs that have some."""
+        document = self.document("--scopes=wall", "--scope-depth=1", "--", HELLO)
+        self.assertEqual(named(document["scopes"], "main").get("children", []), [])
+        self.assertIn("no such option", place.run("attach", "--scopes=wall", "1").err)
+
     def test_of_a_resmon_run_in_it(self):
         """Both have the scopes."""
         document = self.document("--", "sh", "-c", f"{place.RESMON} run -q --json=inner.json -- {HELLO} && {HELLO}")
