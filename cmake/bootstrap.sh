@@ -291,6 +291,8 @@ benches() {
         "$bench" --check || failed="$failed $(basename "$bench")"
     done
     bench_python || failed="$failed bench_python"
+    "$RESMON_PYTHON" "$root/tests/bench/bench_command.py" "$root/build/release/bin/resmon" --check ||
+        failed="$failed bench_command"
     [ -z "$failed" ] || die "past a target:$failed"
 }
 

@@ -12,44 +12,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+from lines import end, figure, line, seconds_of
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bindings/python"))
 import resmon  # noqa: E402
-
-failures = []
-
-
-def seconds_of(function, number=1, repeat=15):
-    """Median seconds of one call; of the quieter half of the repetitions, as what disturbs only ever adds."""
-    times = []
-    for _ in range(repeat):
-        begin = time.perf_counter()
-        for _ in range(number):
-            function()
-        times.append((time.perf_counter() - begin) / number)
-    return statistics.median(sorted(times)[:(repeat + 1) // 2])
-
-
-def shown(seconds):
-    for unit, scale in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
-
-
-def line(what, took, floor=None, floor_name="", target=None, peers=()):
-    """One line; a target that is missed is remembered."""
-    parts = [f"{what:<46} {shown(took):>9}"]
-    if floor is not None:
-        parts.append(f"{took / floor:6.2f} x {shown(floor)} ({floor_name})")
-    if target is not None:
-        parts.append(f"target {shown(target)}: {'met' if took <= target else 'MISSED'}")
-        if took > target:
-            failures.append(what)
-    parts.extend(f"{name} {shown(value)}" for name, value in peers if value is not None)
-    print("; ".join(parts), flush=True)
-
 
 def peer(name):
     """The module of another tool, or None, aloud."""
@@ -211,9 +178,7 @@ def bench_tables(numpy, pyarrow):
         for column in run.columns:
             values = table[column.name].chunk(0).buffers()[1]
             copies += values.address != numpy.frombuffer(run.series(column.name)).ctypes.data
-        print(f"{'columns that were copied on the way to Arrow':<46} {copies}; target 0: {'MISSED' if copies else 'met'}")
-        if copies:
-            failures.append("zero copies for Arrow")
+        figure("columns that were copied on the way to Arrow", copies, copies == 0, 0)
 
 
 def main():
@@ -225,8 +190,7 @@ def main():
     bench_scopes(peers["memory_profiler"])
     bench_monitor(started_s, peers)
     bench_tables(peer("numpy") if peer("pandas") else None, peer("pyarrow"))
-    if failures and "--check" in sys.argv[1:]:
-        sys.exit("past a target: " + ", ".join(failures))
+    end()
 
 
 main()
