@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "compare/diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/status.h"
+
+#define MOST_WANTED 100000.0
+
+static resmon_status out_of_memory(void)
+{
+    return rm_error(RESMON_ENOMEM, "out of memory for a comparison");
+}
+
+/* ---- figures ------------------------------------------------------------------------------ */
+
+/* Those that are known. */
+static resmon_status take_values(const struct rm_group_row *row, double **ret_values,
+                                 struct rm_values *ret)
+{
+    size_t count = 0;
+    double *values = rm_alloc(row->count + 1, sizeof *values);
+    if (values == NULL) {
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < row->count; i++) {
+        if (!isnan(row->values[i])) {
+            values[count++] = row->values[i];
+        }
+    }
+    *ret_values = values;
+    *ret = (struct rm_values){values, count};
+    return RESMON_OK;
+}
+
+/* Two runs a side tell nothing of chance. */
+static bool has_test(const struct rm_diff_row *row)
+{
+    return !row->is_counted && row->before_count > 1 && row->after_count > 1;
+}
+
+static resmon_status measure(struct rm_ranks *ranks, struct rm_values before,
+                             struct rm_values after, struct rm_diff_row *row)
+{
+    resmon_status status = rm_median_of(before, RM_DIFF_CONFIDENCE, &row->before);
+    row->before_count = before.count;
+    row->after_count = after.count;
+    if (status == RESMON_OK) {
+        status = rm_median_of(after, RM_DIFF_CONFIDENCE, &row->after);
+    }
+    if (status == RESMON_OK) {
+        status = rm_shift_of(ranks, before, after, RM_DIFF_CONFIDENCE, &row->shift);
+    }
+    if (row->is_counted) {
+        double by = row->after.value - row->before.value;
+        row->shift = (struct rm_between){by, by, by};
+    }
+    if (status == RESMON_OK && has_test(row)) {
+        status = rm_ranks_test(ranks, before, after, &row->p);
+    }
+    return status;
+}
+
+static resmon_status add_row(struct rm_diff *diff, struct rm_ranks *ranks,
+                             const struct rm_group_row *before, const struct rm_group_row *after)
+{
+    double *values[2] = {NULL, NULL};
+    struct rm_values sides[2];
+    struct rm_diff_row *rows =
+        rm_grow(diff->rows, diff->row_count, &diff->row_room, sizeof *diff->rows);
+    if (rows == NULL) {
+        return out_of_memory();
+    }
+    diff->rows = rows;
+    struct rm_diff_row *row = &rows[diff->row_count++];
+    *row = (struct rm_diff_row){.path = after->path,
+                                .figure = after->figure,
+                                .is_counted = before->is_counted && after->is_counted,
+                                .p = RM_NAN,
+                                .p_of_all = RM_NAN};
+    resmon_status status = take_values(before, &values[0], &sides[0]);
+    status = status == RESMON_OK ? take_values(after, &values[1], &sides[1]) : status;
+    status = status == RESMON_OK ? measure(ranks, sides[0], sides[1], row) : status;
+    rm_free(values[0]);
+    rm_free(values[1]);
+    return status;
+}
+
+/* Each scope has calls, and so stands for itself there. */
+static resmon_status list_alone(const struct rm_group *one, const struct rm_group *other,
+                                const char ***ret_paths, size_t *ret_count)
+{
+    const char **paths = rm_alloc(one->row_count + 1, sizeof *paths);
+    if (paths == NULL) {
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < one->row_count; i++) {
+        const struct rm_group_row *row = &one->rows[i];
+        if (row->figure == RM_FIGURE_wall && row->path[0] != '\0' &&
+            rm_group_find(other, row->path, RM_FIGURE_wall) == NULL) {
+            paths[(*ret_count)++] = row->path;
+        }
+    }
+    *ret_paths = paths;
+    return RESMON_OK;
+}
+
+/* In the order of the newer side. */
+static resmon_status add_rows(struct rm_diff *diff)
+{
+    struct rm_ranks ranks = {.at_most = NULL};
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < diff->after->row_count && status == RESMON_OK; i++) {
+        const struct rm_group_row *after = &diff->after->rows[i];
+        const struct rm_group_row *before = rm_group_find(diff->before, after->path, after->figure);
+        status = before != NULL ? add_row(diff, &ranks, before, after) : RESMON_OK;
+    }
+    rm_ranks_free(&ranks);
+    return status;
+}
+
+/* ---- verdicts ----------------------------------------------------------------------------- */
+
+static int by_p(const void *left, const void *right)
+{
+    const struct rm_diff_row *const *a = left, *const *b = right;
+    return ((*a)->p > (*b)->p) - ((*a)->p < (*b)->p);
+}
+
+/* Holm: the least of m times m, the next times m - 1, ..., and none less than one before it. */
+static resmon_status adjust(struct rm_diff *diff)
+{
+    size_t count = 0;
+    double most = 0.0;
+    struct rm_diff_row **tested = rm_alloc(diff->row_count + 1, sizeof(struct rm_diff_row *));
+    if (tested == NULL) {
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < diff->row_count; i++) {
+        if (diff->rows[i].rule != NULL && !isnan(diff->rows[i].p)) {
+            tested[count++] = &diff->rows[i];
+        }
+    }
+    qsort(tested, count, sizeof(struct rm_diff_row *), by_p);
+    for (size_t i = 0; i < count; i++) {
+        most = fmax(most, fmin(1.0, tested[i]->p * (double)(count - i)));
+        tested[i]->p_of_all = most;
+    }
+    rm_free(tested);
+    return RESMON_OK;
+}
+
+/* The least number of runs a side with which the test can say anything at all, for so many rules.
+ */
+static double least_runs(double rules)
+{
+    double orders = 1.0, runs = 0.0;
+    while (2.0 * rules / orders > RM_DIFF_ALPHA && runs < 50.0) {
+        runs++;
+        orders *= (2.0 * runs - 1.0) * 2.0 / runs; /* (2n)! / n!^2 */
+    }
+    return runs;
+}
+
+/* An interval is narrower by the root of the number of runs. */
+static uint64_t wanted_of(const struct rm_diff_row *row, size_t rules)
+{
+    double runs =
+        (double)(row->before_count < row->after_count ? row->before_count : row->after_count);
+    double least = least_runs((double)rules);
+    double half = (row->shift.high - row->shift.low) / 2.0;
+    double apart =
+        row->shift.value > row->allowance ? row->shift.value : row->allowance - row->shift.value;
+    double wanted = isnan(half) ? least : ceil(runs * (half / apart) * (half / apart));
+    wanted = fmax(fmax(wanted, least), runs + 1.0);
+    return wanted < MOST_WANTED ? (uint64_t)wanted : 0;
+}
+
+static enum rm_verdict judge(const struct rm_diff_row *row)
+{
+    if (row->is_counted) {
+        return row->shift.value > row->allowance ? RM_VERDICT_WORSE : RM_VERDICT_NOT_WORSE;
+    }
+    if (row->p_of_all <= RM_DIFF_ALPHA && row->shift.value > row->allowance) {
+        return RM_VERDICT_WORSE;
+    }
+    return row->shift.high <= row->allowance ? RM_VERDICT_NOT_WORSE : RM_VERDICT_UNKNOWN;
+}
+
+static void find_rules(struct rm_diff *diff)
+{
+    for (size_t i = 0; i < diff->row_count; i++) {
+        struct rm_diff_row *row = &diff->rows[i];
+        row->rule = rm_gate_find(diff->gate, row->path, row->figure);
+        if (row->rule != NULL) {
+            row->allowance = rm_gate_allowance(row->rule, row->before.value);
+            diff->is_used[row->rule - diff->gate->rules] = true;
+        }
+    }
+}
+
+/* A rule that finds nothing cannot be kept. */
+static void judge_all(struct rm_diff *diff)
+{
+    size_t rules = 0;
+    for (size_t i = 0; i < diff->row_count; i++) {
+        rules += diff->rows[i].rule != NULL && !diff->rows[i].is_counted ? 1 : 0;
+    }
+    for (size_t i = 0; i < diff->row_count; i++) {
+        struct rm_diff_row *row = &diff->rows[i];
+        if (row->rule == NULL) {
+            continue;
+        }
+        row->verdict = judge(row);
+        row->runs_wanted = row->verdict == RM_VERDICT_UNKNOWN ? wanted_of(row, rules) : 0;
+        diff->verdict = row->verdict > diff->verdict ? row->verdict : diff->verdict;
+    }
+    for (size_t i = 0; i < diff->gate->count; i++) {
+        if (!diff->is_used[i] && diff->verdict < RM_VERDICT_UNKNOWN) {
+            diff->verdict = RM_VERDICT_UNKNOWN;
+        }
+    }
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+resmon_status rm_diff_make(struct rm_diff *diff, const struct rm_group *before,
+                           const struct rm_group *after, const struct rm_gate *gate)
+{
+    *diff = (struct rm_diff){.before = before, .after = after, .gate = gate};
+    if (before->run_count == 0 || after->run_count == 0) {
+        return rm_error(RESMON_EINVAL, "there is no run of %s",
+                        before->run_count == 0 ? before->name : after->name);
+    }
+    (void)rm_group_is_same_machine(&before->machine, &after->machine, diff->machines,
+                                   sizeof diff->machines);
+    resmon_status status = add_rows(diff);
+    if (status == RESMON_OK) {
+        status = list_alone(before, after, &diff->gone, &diff->gone_count);
+    }
+    if (status == RESMON_OK) {
+        status = list_alone(after, before, &diff->fresh, &diff->fresh_count);
+    }
+    if (status == RESMON_OK) {
+        find_rules(diff);
+        status = adjust(diff);
+    }
+    if (status == RESMON_OK) {
+        judge_all(diff);
+    }
+    return status;
+}
+
+void rm_diff_free(struct rm_diff *diff)
+{
+    rm_free(diff->rows);
+    rm_free(diff->gone);
+    rm_free(diff->fresh);
+    diff->rows = NULL;
+    diff->gone = diff->fresh = NULL;
+}
