@@ -11,6 +11,7 @@
 #include <resmon/arrow.h>
 #include <resmon/baseline.h>
 #include <resmon/carbon.h>
+#include <resmon/compare.h>
 #include <resmon/doctor.h>
 #include <resmon/emissions.h>
 #include <resmon/end.h>

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resmon/compare.h - whether something has become worse: the figures of several runs a side, how
+ * sure their difference is, and the verdict of a gate.
+ *
+ *     resmon_bench *old, *new;
+ *     resmon_bench_load("main.json", &old), resmon_bench_load("mine.json", &new);
+ *     resmon_diff *diff;
+ *     resmon_diff_make(old, 0, new, 0, "wall>5%+10ms", &diff);
+ *     if (resmon_diff_verdict(diff) == RESMON_VERDICT_WORSE) ...
+ *
+ * A benchmark holds groups of runs: each a command, or a version of a program, with its figures
+ * (wall time, CPU time, peak RSS, energy, bytes read and written, ...) by run, and those of each
+ * scope, by its path ("train/step").  `resmon bench` makes one, of run documents it is made here.
+ *
+ * Figures are of two kinds.  Counted ones (peaks that are exact, calls, bytes, instructions) are
+ * the same when the same is done: they are compared as they are, and one run a side will do. Others
+ * differ from run to run.  Of these the difference is the median of all differences between a run
+ * of one side and a run of the other (Hodges and Lehmann), and p the probability that runs that are
+ * alike differ so much by chance (Mann and Whitney, two-sided; exact up to 50 runs a side, with
+ * equal values up to 25).  The interval, of 95 %, is that of the same test.  Nothing is asked of
+ * how runs are distributed, but that they do not hang on each other: take processes of their own,
+ * in turns.
+ *
+ * A gate is a text of rules, in lines or separated by commas; more of a figure is worse:
+ *
+ *     wall>5%+10ms               by more than 5 % and more than 10 ms
+ *     peak>2%+1MiB               units: ns us ms s min h, B KiB MiB GiB kB MB GB, uJ mJ J kJ Wh kWh
+ *     scope:train/step wall>3%   of a scope; * and ? in its path stand for any names
+ *
+ * Figures: wall, self, cpu, user, system, peak, energy, read, written, from_storage, to_storage,
+ * calls, minor_faults, major_faults, voluntary_switches, involuntary_switches, instructions.
+ *
+ * A counted figure is worse when it exceeds what its rule allows, and else not.  Another one is
+ * worse when its difference exceeds what the rule allows and p, with all rules that are tested
+ * taken together (S. Holm, 1979: the probability of any false alarm stays below 5 %), is at most
+ * 0.05; not worse when the upper end of its interval is within what the rule allows; and else
+ * nobody can tell.
+ */
+#ifndef RESMON_COMPARE_H
+#define RESMON_COMPARE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <resmon/run.h>
+#include <resmon/status.h>
+
+RESMON_BEGIN_DECLS
+
+/** Groups of runs.  Since 0.1. */
+typedef struct resmon_bench resmon_bench;
+
+/** A comparison of two groups.  Since 0.1. */
+typedef struct resmon_diff resmon_diff;
+
+/** An empty one.  Free it with resmon_bench_free().  RESMON_EINVAL, RESMON_ENOMEM.  Thread class:
+ * any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_bench_new(resmon_bench **ret_bench);
+
+/** NULL is allowed.  Thread class: as all that change one: one thread at a time.  Since 0.1. */
+RESMON_API void resmon_bench_free(resmon_bench *bench);
+
+/** Adds a run to the group of that name, which is made if there is none.  The run may be freed.
+ * RESMON_EINVAL; RESMON_ENOMEM: the benchmark is to be freed.  Thread class: one thread at a time.
+ * Since 0.1. */
+RESMON_API resmon_status resmon_bench_add(resmon_bench *bench, const char *name,
+                                          const resmon_run *run);
+
+/** Reads what resmon_bench_text() wrote as "json", or hyperfine's --export-json.  RESMON_EFORMAT:
+ * it is neither, as a run document; RESMON_ENOENT, RESMON_EACCES and the like; RESMON_ENOTSUP:
+ * built without cJSON; RESMON_ENOMEM.  Thread class: any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_bench_load(const char *path, resmon_bench **ret_bench);
+
+/** How many groups there are; the name of one ("" past the end), and how many runs it has. */
+RESMON_API size_t resmon_bench_count(const resmon_bench *bench);
+RESMON_API const char *resmon_bench_name(const resmon_bench *bench, size_t index);
+RESMON_API size_t resmon_bench_run_count(const resmon_bench *bench, size_t index);
+
+/**
+ * The benchmark as text: "json" (all of it; what hyperfine's scripts read is there by their names),
+ * "bmf" (Bencher's Metric Format), "github" (github-action-benchmark's customSmallerIsBetter), "go"
+ * (lines of Go's benchmarks, for benchstat -col /command).  Free `ret_text` with resmon_text_free()
+ * of <resmon/report.h>.  RESMON_ENOENT: there is no such form; RESMON_EINVAL, RESMON_ENOMEM.
+ * Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_bench_text(const resmon_bench *bench, const char *form,
+                                           char **ret_text);
+
+/* Of a row, and of all rows together: the last in this order that there is among them. */
+#define RESMON_VERDICT_NONE      0 /**< there is no rule */
+#define RESMON_VERDICT_NOT_WORSE 1
+#define RESMON_VERDICT_UNKNOWN   2 /**< nobody can tell: more runs, or quieter ones, would */
+#define RESMON_VERDICT_WORSE     3
+
+/** A figure of both sides.  Texts live as long as the comparison.  Since 0.1. */
+typedef struct resmon_diff_row {
+    size_t struct_size;
+    const char *path;                       /**< of the scope, "train/step"; "" for the run */
+    const char *figure;                     /**< "wall" */
+    const char *title;                      /**< "wall time" */
+    const char *unit;                       /**< "s", "B", "J", "1" */
+    const char *rule;                       /**< of the gate; "": none */
+    double before, before_low, before_high; /**< median, and its interval of 95 %; NaN: of fewer
+                                                 than 6 runs there is none */
+    double after, after_low, after_high;
+    double shift, shift_low, shift_high; /**< after - before; interval: NaN of too few runs */
+    double p;                            /**< NaN: not tested */
+    double p_of_all;                     /**< with all rules together; NaN: no rule, not tested */
+    double allowance;                    /**< by how much it may grow; 0 without a rule */
+    uint64_t before_runs, after_runs;    /**< that know the figure */
+    uint64_t
+        runs_wanted; /**< a side, with which a verdict is likely; 0: there is one, or not known */
+    int32_t is_counted; /**< 1: compared as it is */
+    int32_t verdict;    /**< RESMON_VERDICT_* */
+} resmon_diff_row;
+
+/**
+ * Compares group `before_index` of one benchmark with group `after_index` of another, or of the
+ * same. Both must live as long as the comparison.  `gate` NULL: "wall>5%+10ms, cpu>5%+10ms,
+ * peak>5%+1MiB";
+ * "": no rule.  RESMON_EINVAL: NULL, no such group, a rule that is wrong (the text says which, and
+ * what would be right); RESMON_ENOSPC: more than 64 rules; RESMON_ENOMEM.  Free it with
+ * resmon_diff_free().  Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_diff_make(const resmon_bench *before, size_t before_index,
+                                          const resmon_bench *after, size_t after_index,
+                                          const char *gate, resmon_diff **ret_diff);
+
+/** NULL is allowed.  Since 0.1. */
+RESMON_API void resmon_diff_free(resmon_diff *diff);
+
+/** RESMON_VERDICT_* of all rules; a rule that finds no figure of both sides: UNKNOWN.  Since 0.1.
+ */
+RESMON_API int32_t resmon_diff_verdict(const resmon_diff *diff);
+
+/** Rows, those of the run first; RESMON_ENOENT past the end.  Since 0.1. */
+RESMON_API size_t resmon_diff_count(const resmon_diff *diff);
+RESMON_API resmon_status resmon_diff_get(const resmon_diff *diff, size_t index,
+                                         resmon_diff_row *ret_row);
+
+/**
+ * The comparison as text: "text", "markdown" (for a pull request), "json", "junit" (XML).  `width`
+ * in columns, of "text"; 0: 100.  `is_full` not 0: each figure of each scope, not only those with a
+ * rule or a change.  Free `ret_text` with resmon_text_free() of <resmon/report.h>.  RESMON_ENOENT:
+ * there is no such form; RESMON_EINVAL, RESMON_ENOMEM.  Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_diff_text(const resmon_diff *diff, const char *form, size_t width,
+                                          int32_t is_full, char **ret_text);
+
+RESMON_END_DECLS
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* <resmon/compare.h>: checks arguments and calls down. */
+#include <string.h>
+
+#include <resmon/compare.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/compiler.h"
+#include "base/keep_errno.h"
+#include "base/status.h"
+#include "base/struct_size.h"
+#include "compare/diff.h"
+#include "format/bench_document.h"
+#include "format/diff_document.h"
+#include "os/infile.h"
+#include "report/diff.h"
+#include "report/diff_junit.h"
+
+#define LARGEST_BENCH ((size_t)256 << 20)
+
+struct resmon_bench {
+    struct rm_groups groups;
+};
+
+struct resmon_diff {
+    struct rm_gate gate;
+    struct rm_diff diff;
+};
+
+static resmon_status null_argument(const char *function)
+{
+    return rm_error(RESMON_EINVAL, "%s: an argument is NULL", function);
+}
+
+static resmon_status out_of_memory(void)
+{
+    return rm_error(RESMON_ENOMEM, "out of memory for a benchmark");
+}
+
+/* ---- benchmarks --------------------------------------------------------------------------- */
+
+resmon_status resmon_bench_new(resmon_bench **ret_bench)
+{
+    RM_KEEP_ERRNO;
+    if (ret_bench == NULL) {
+        return null_argument(__func__);
+    }
+    resmon_bench *bench = rm_alloc(1, sizeof *bench);
+    if (bench == NULL) {
+        return out_of_memory();
+    }
+    *ret_bench = bench;
+    return RESMON_OK;
+}
+
+void resmon_bench_free(resmon_bench *bench)
+{
+    RM_KEEP_ERRNO;
+    if (bench != NULL) {
+        rm_groups_free(&bench->groups);
+        rm_free(bench);
+    }
+}
+
+resmon_status resmon_bench_add(resmon_bench *bench, const char *name, const resmon_run *run)
+{
+    RM_KEEP_ERRNO;
+    if (bench == NULL || name == NULL || run == NULL) {
+        return null_argument(__func__);
+    }
+    struct rm_group *group = rm_groups_find(&bench->groups, name);
+    group = group != NULL ? group : rm_groups_add(&bench->groups, name);
+    return group != NULL ? rm_group_add_run(group, run) : out_of_memory();
+}
+
+static resmon_status read_file(const char *path, struct rm_groups *groups)
+{
+    struct rm_infile file;
+    char *text = NULL;
+    resmon_status status = rm_infile_open(&file, path, LARGEST_BENCH);
+    if (status == RESMON_OK) {
+        status = rm_infile_read_all(&file, &text);
+        rm_infile_close(&file);
+    }
+    if (status == RESMON_OK) {
+        status = rm_bench_document_read(text, file.bytes, groups);
+    }
+    rm_free(text);
+    return status;
+}
+
+resmon_status resmon_bench_load(const char *path, resmon_bench **ret_bench)
+{
+    RM_KEEP_ERRNO;
+    resmon_bench *bench = NULL;
+    if (path == NULL || ret_bench == NULL) {
+        return null_argument(__func__);
+    }
+    resmon_status status = resmon_bench_new(&bench);
+    if (status == RESMON_OK) {
+        status = read_file(path, &bench->groups);
+    }
+    if (status != RESMON_OK) {
+        resmon_bench_free(bench);
+        return status;
+    }
+    *ret_bench = bench;
+    return RESMON_OK;
+}
+
+static const struct rm_group *group_at(const resmon_bench *bench, size_t index)
+{
+    return bench != NULL && index < bench->groups.count ? &bench->groups.at[index] : NULL;
+}
+
+size_t resmon_bench_count(const resmon_bench *bench)
+{
+    return bench != NULL ? bench->groups.count : 0;
+}
+
+const char *resmon_bench_name(const resmon_bench *bench, size_t index)
+{
+    const struct rm_group *group = group_at(bench, index);
+    return group != NULL ? group->name : "";
+}
+
+size_t resmon_bench_run_count(const resmon_bench *bench, size_t index)
+{
+    const struct rm_group *group = group_at(bench, index);
+    return group != NULL ? group->run_count : 0;
+}
+
+/* ---- texts -------------------------------------------------------------------------------- */
+
+static resmon_status no_such_form(const char *form, const char *forms)
+{
+    return rm_error(RESMON_ENOENT, "there is no form '%.64s': %s", form, forms);
+}
+
+/* A text for the user to free, or nothing at all. */
+static resmon_status give_text(struct rm_buffer *buffer, resmon_status status, char **ret_text)
+{
+    status = status == RESMON_OK ? buffer->status : status;
+    if (status != RESMON_OK) {
+        rm_buffer_free(buffer);
+        return status;
+    }
+    *ret_text = buffer->text;
+    return RESMON_OK;
+}
+
+static const struct {
+    const char *name;
+    resmon_status (*write)(const struct rm_groups *groups, const struct rm_output *output);
+} bench_forms[] = {{"json", rm_bench_document_write},
+                   {"bmf", rm_bench_write_bmf},
+                   {"github", rm_bench_write_github},
+                   {"go", rm_bench_write_go}};
+
+resmon_status resmon_bench_text(const resmon_bench *bench, const char *form, char **ret_text)
+{
+    RM_KEEP_ERRNO;
+    struct rm_buffer buffer;
+    if (bench == NULL || form == NULL || ret_text == NULL) {
+        return null_argument(__func__);
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(bench_forms); i++) {
+        if (strcmp(bench_forms[i].name, form) == 0) {
+            rm_buffer_init(&buffer, LARGEST_BENCH);
+            const struct rm_output output = rm_buffer_output(&buffer);
+            resmon_status status = bench_forms[i].write(&bench->groups, &output);
+            return give_text(&buffer, status, ret_text);
+        }
+    }
+    return no_such_form(form, "json, bmf, github, go");
+}
+
+static resmon_status write_text(struct rm_buffer *buffer, const struct rm_diff *diff,
+                                const struct rm_diff_terms *terms)
+{
+    rm_diff_write_text(buffer, diff, terms);
+    return RESMON_OK;
+}
+
+static resmon_status write_markdown(struct rm_buffer *buffer, const struct rm_diff *diff,
+                                    const struct rm_diff_terms *terms)
+{
+    rm_diff_write_markdown(buffer, diff, terms);
+    return RESMON_OK;
+}
+
+static resmon_status write_json(struct rm_buffer *buffer, const struct rm_diff *diff,
+                                const struct rm_diff_terms *terms)
+{
+    (void)terms;
+    const struct rm_output output = rm_buffer_output(buffer);
+    return rm_diff_document_write(diff, &output);
+}
+
+static resmon_status write_junit(struct rm_buffer *buffer, const struct rm_diff *diff,
+                                 const struct rm_diff_terms *terms)
+{
+    (void)terms;
+    rm_diff_write_junit(buffer, diff);
+    return RESMON_OK;
+}
+
+static const struct {
+    const char *name;
+    resmon_status (*write)(struct rm_buffer *buffer, const struct rm_diff *diff,
+                           const struct rm_diff_terms *terms);
+} diff_forms[] = {{"text", write_text},
+                  {"markdown", write_markdown},
+                  {"json", write_json},
+                  {"junit", write_junit}};
+
+resmon_status resmon_diff_text(const resmon_diff *diff, const char *form, size_t width,
+                               int32_t is_full, char **ret_text)
+{
+    RM_KEEP_ERRNO;
+    struct rm_buffer buffer;
+    if (diff == NULL || form == NULL || ret_text == NULL) {
+        return null_argument(__func__);
+    }
+    const struct rm_diff_terms terms = {.width = width, .is_full = is_full != 0};
+    for (size_t i = 0; i < RM_ARRAY_LEN(diff_forms); i++) {
+        if (strcmp(diff_forms[i].name, form) == 0) {
+            rm_buffer_init(&buffer, LARGEST_BENCH);
+            resmon_status status = diff_forms[i].write(&buffer, &diff->diff, &terms);
+            return give_text(&buffer, status, ret_text);
+        }
+    }
+    return no_such_form(form, "text, markdown, json, junit");
+}
+
+/* ---- comparisons -------------------------------------------------------------------------- */
+
+resmon_status resmon_diff_make(const resmon_bench *before, size_t before_index,
+                               const resmon_bench *after, size_t after_index, const char *gate,
+                               resmon_diff **ret_diff)
+{
+    RM_KEEP_ERRNO;
+    const struct rm_group *one = group_at(before, before_index);
+    const struct rm_group *other = group_at(after, after_index);
+    if (ret_diff == NULL) {
+        return null_argument(__func__);
+    }
+    if (one == NULL || other == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_diff_make: there is no such group of runs");
+    }
+    resmon_diff *diff = rm_alloc(1, sizeof *diff);
+    if (diff == NULL) {
+        return out_of_memory();
+    }
+    resmon_status status = rm_gate_read(&diff->gate, gate != NULL ? gate : rm_gate_default);
+    if (status == RESMON_OK) {
+        status = rm_diff_make(&diff->diff, one, other, &diff->gate);
+    }
+    if (status != RESMON_OK) {
+        resmon_diff_free(diff);
+        return status;
+    }
+    *ret_diff = diff;
+    return RESMON_OK;
+}
+
+void resmon_diff_free(resmon_diff *diff)
+{
+    RM_KEEP_ERRNO;
+    if (diff != NULL) {
+        rm_diff_free(&diff->diff);
+        rm_gate_free(&diff->gate);
+        rm_free(diff);
+    }
+}
+
+int32_t resmon_diff_verdict(const resmon_diff *diff)
+{
+    return diff != NULL ? (int32_t)diff->diff.verdict : RESMON_VERDICT_NONE;
+}
+
+size_t resmon_diff_count(const resmon_diff *diff)
+{
+    return diff != NULL ? diff->diff.row_count : 0;
+}
+
+resmon_status resmon_diff_get(const resmon_diff *diff, size_t index, resmon_diff_row *ret_row)
+{
+    RM_KEEP_ERRNO;
+    if (diff == NULL || index >= diff->diff.row_count) {
+        return diff == NULL ? null_argument(__func__)
+                            : rm_error(RESMON_ENOENT, "there is no row %zu", index);
+    }
+    const struct rm_diff_row *row = &diff->diff.rows[index];
+    const struct rm_figure *figure = &rm_figures[row->figure];
+    const resmon_diff_row found = {
+        .path = row->path,
+        .figure = figure->key,
+        .title = figure->title,
+        .unit = figure->unit,
+        .rule = row->rule != NULL ? row->rule->text : "",
+        .before = row->before.value,
+        .before_low = row->before.low,
+        .before_high = row->before.high,
+        .after = row->after.value,
+        .after_low = row->after.low,
+        .after_high = row->after.high,
+        .shift = row->shift.value,
+        .shift_low = row->shift.low,
+        .shift_high = row->shift.high,
+        .p = row->p,
+        .p_of_all = row->p_of_all,
+        .allowance = row->allowance,
+        .before_runs = row->before_count,
+        .after_runs = row->after_count,
+        .runs_wanted = row->runs_wanted,
+        .is_counted = row->is_counted ? 1 : 0,
+        .verdict = (int32_t)row->verdict,
+    };
+    return rm_struct_give(&found, RM_STRUCT_SIZE(resmon_diff_row), ret_row);
+}

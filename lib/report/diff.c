@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/diff.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/human.h"
+#include "report/table.h"
+
+#define MOST_SCOPES 20U /* rows without a rule, in a brief table */
+
+static const char *const headings[] = {"", "before",          "after", "change",
+                                       "", "interval (95 %)", "p",     "verdict"};
+#define COLUMNS RM_ARRAY_LEN(headings)
+
+static const char *const verdicts[] = {"", "not worse", "cannot tell", "worse"};
+
+const char *rm_verdict_name(enum rm_verdict verdict)
+{
+    return verdicts[verdict];
+}
+
+/* ---- numbers ------------------------------------------------------------------------------ */
+
+static void put_signed(char text[RM_HUMAN_BYTES + 2], double value, const char *unit)
+{
+    char plain[RM_HUMAN_BYTES];
+    rm_human_value(plain, fabs(value), unit, false);
+    (void)snprintf(text, RM_HUMAN_BYTES + 2, "%s%s",
+                   isnan(value)  ? ""
+                   : value < 0.0 ? "-"
+                                 : "+",
+                   plain);
+}
+
+/* Of the median before; "" where that is 0. */
+static void put_share(char text[RM_HUMAN_BYTES], double value, double of)
+{
+    double share = 100.0 * value / of;
+    text[0] = '\0';
+    if (of > 0.0 && fabs(share) < 1e5) {
+        char number[RM_HUMAN_BYTES];
+        rm_human_fixed(number, fabs(share), fabs(share) < 100.0 ? 1 : 0);
+        (void)snprintf(text, RM_HUMAN_BYTES, "%s%.20s %%", share < 0.0 ? "-" : "+", number);
+    }
+}
+
+static void put_p(char text[RM_HUMAN_BYTES], double p)
+{
+    if (isnan(p)) {
+        (void)snprintf(text, RM_HUMAN_BYTES, "-");
+    } else if (p < 0.001) {
+        (void)snprintf(text, RM_HUMAN_BYTES, "<0.001");
+    } else {
+        rm_human_fixed(text, p, 3);
+    }
+}
+
+static const char *title_of(const struct rm_diff_row *row)
+{
+    return rm_figures[row->figure].title;
+}
+
+void rm_diff_say_row(char *text, size_t room, const struct rm_diff_row *row)
+{
+    char by[RM_HUMAN_BYTES + 2], share[RM_HUMAN_BYTES], most[RM_HUMAN_BYTES];
+    const char *unit = rm_figures[row->figure].unit;
+    put_signed(by, row->shift.value, unit);
+    put_share(share, row->shift.value, row->before.value);
+    rm_human_value(most, row->allowance, unit, false);
+    bool has_share = share[0] != '\0';
+    int used = snprintf(text, room, "%s%s%s %s%s%s%s", row->path, row->path[0] != '\0' ? ": " : "",
+                        title_of(row), share, has_share ? " (" : "", by, has_share ? ")" : "");
+    if (used > 0 && (size_t)used < room && row->rule != NULL) {
+        (void)snprintf(text + used, room - (size_t)used, "; %s allows %s", row->rule->text, most);
+    }
+    used = (int)strlen(text);
+    if (row->verdict == RM_VERDICT_UNKNOWN && row->runs_wanted > 0 && (size_t)used < room) {
+        (void)snprintf(text + used, room - (size_t)used, "; some %lu runs a side would tell",
+                       (unsigned long)row->runs_wanted);
+    }
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+static void fill(char (*cells)[RM_TABLE_CELL_BYTES], const struct rm_diff_row *row)
+{
+    char text[RM_HUMAN_BYTES + 2], high[RM_HUMAN_BYTES + 2];
+    const char *unit = rm_figures[row->figure].unit;
+    (void)snprintf(cells[0], RM_TABLE_CELL_BYTES, "%.50s%s%s", row->path,
+                   row->path[0] != '\0' ? ": " : "", title_of(row));
+    rm_human_value(text, row->before.value, unit, false);
+    (void)snprintf(cells[1], RM_TABLE_CELL_BYTES, "%s", text);
+    rm_human_value(text, row->after.value, unit, false);
+    (void)snprintf(cells[2], RM_TABLE_CELL_BYTES, "%s", text);
+    put_signed(text, row->shift.value, unit);
+    (void)snprintf(cells[3], RM_TABLE_CELL_BYTES, "%s", text);
+    put_share(text, row->shift.value, row->before.value);
+    (void)snprintf(cells[4], RM_TABLE_CELL_BYTES, "%s", text);
+    if (row->is_counted) {
+        (void)snprintf(cells[5], RM_TABLE_CELL_BYTES, "counted");
+    } else if (!isnan(row->shift.low)) {
+        put_signed(text, row->shift.low, unit);
+        put_signed(high, row->shift.high, unit);
+        (void)snprintf(cells[5], RM_TABLE_CELL_BYTES, "%s to %s", text, high);
+    } else {
+        (void)snprintf(cells[5], RM_TABLE_CELL_BYTES, "-");
+    }
+    put_p(text, row->rule != NULL ? row->p_of_all : row->p);
+    (void)snprintf(cells[6], RM_TABLE_CELL_BYTES, "%s", row->is_counted ? "" : text);
+    (void)snprintf(cells[7], RM_TABLE_CELL_BYTES, "%s", verdicts[row->verdict]);
+}
+
+/* What is always looked at. */
+static bool is_first(const struct rm_diff_row *row)
+{
+    static const enum rm_figure_id first[] = {RM_FIGURE_wall,   RM_FIGURE_cpu,  RM_FIGURE_peak,
+                                              RM_FIGURE_energy, RM_FIGURE_read, RM_FIGURE_written};
+    for (size_t i = 0; i < RM_ARRAY_LEN(first) && row->path[0] == '\0'; i++) {
+        if (row->figure == first[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of scopes without a rule: where something has changed, beyond chance or without a test. */
+static bool has_changed(const struct rm_diff_row *row)
+{
+    double share = fabs(row->shift.value) / fabs(row->before.value);
+    bool is_of_note = row->figure == RM_FIGURE_wall || row->figure == RM_FIGURE_cpu ||
+                      row->figure == RM_FIGURE_peak || row->figure == RM_FIGURE_calls;
+    return row->path[0] != '\0' && is_of_note && (row->is_counted || row->p <= RM_DIFF_ALPHA) &&
+           share > 0.01;
+}
+
+static bool is_shown(const struct rm_diff_row *row, const struct rm_diff_terms *terms,
+                     unsigned *changed)
+{
+    if (terms->is_full || row->rule != NULL || is_first(row)) {
+        return true;
+    }
+    return has_changed(row) && (*changed)++ < MOST_SCOPES;
+}
+
+/* ---- sentences ---------------------------------------------------------------------------- */
+
+struct style {
+    const char *bold, *item, *end; /* around a statement; before and after a line of a list */
+};
+
+static const struct style plain = {"", "  ", "\n"}, marked = {"**", "- ", "\n"};
+
+static size_t count_of(const struct rm_diff *diff, enum rm_verdict verdict)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < diff->row_count; i++) {
+        count += diff->rows[i].verdict == verdict ? 1 : 0;
+    }
+    return count;
+}
+
+static void write_statement(struct rm_buffer *buffer, const struct rm_diff *diff,
+                            const struct style *style)
+{
+    rm_buffer_puts(buffer, style->bold);
+    switch (diff->verdict) {
+    case RM_VERDICT_WORSE:
+        rm_buffer_printf(buffer, "Worse: %zu of %zu rules are exceeded.",
+                         count_of(diff, RM_VERDICT_WORSE),
+                         diff->row_count - count_of(diff, RM_VERDICT_NONE));
+        break;
+    case RM_VERDICT_UNKNOWN:
+        rm_buffer_puts(buffer, "Cannot tell: there are too few runs, or they differ too much.");
+        break;
+    case RM_VERDICT_NOT_WORSE:
+        rm_buffer_puts(buffer, "Not worse: no rule is exceeded.");
+        break;
+    default:
+        rm_buffer_puts(buffer, "No verdict: there are no rules.");
+    }
+    rm_buffer_puts(buffer, style->bold);
+    rm_buffer_puts(buffer, style->end);
+}
+
+static void write_reasons(struct rm_buffer *buffer, const struct rm_diff *diff,
+                          const struct style *style)
+{
+    char text[768];
+    for (int verdict = RM_VERDICT_WORSE; verdict >= RM_VERDICT_UNKNOWN; verdict--) {
+        for (size_t i = 0; i < diff->row_count; i++) {
+            if ((int)diff->rows[i].verdict == verdict) {
+                rm_diff_say_row(text, sizeof text, &diff->rows[i]);
+                rm_buffer_printf(buffer, "%s%s: %s%s", style->item, verdicts[verdict], text,
+                                 style->end);
+            }
+        }
+    }
+    for (size_t i = 0; i < diff->gate->count; i++) {
+        if (!diff->is_used[i]) {
+            rm_buffer_printf(buffer, "%scannot tell: '%s' finds nothing that both sides have%s",
+                             style->item, diff->gate->rules[i].text, style->end);
+        }
+    }
+}
+
+static void write_paths(struct rm_buffer *buffer, const char *what, const char *const *paths,
+                        size_t count, const struct style *style)
+{
+    const size_t most = 10;
+    for (size_t i = 0; i < count && i < most; i++) {
+        rm_buffer_printf(buffer, "%s%s%s", i == 0 ? style->item : ", ", i == 0 ? what : "",
+                         paths[i]);
+    }
+    if (count > most) {
+        rm_buffer_printf(buffer, " and %zu more", count - most);
+    }
+    rm_buffer_puts(buffer, count > 0 ? style->end : "");
+}
+
+static size_t failures_of(const struct rm_group *group)
+{
+    size_t failures = 0;
+    for (size_t i = 0; i < group->run_count; i++) {
+        failures += group->runs[i].exit_status != 0 || group->runs[i].signal_number != 0 ? 1 : 0;
+    }
+    return failures;
+}
+
+static void write_side(struct rm_buffer *buffer, const char *what, const struct rm_group *group,
+                       const struct style *style)
+{
+    size_t failures = failures_of(group);
+    rm_buffer_printf(buffer, "%s%s%s, %zu run%s", style->item, what, group->name, group->run_count,
+                     group->run_count == 1 ? "" : "s");
+    if (failures > 0) {
+        rm_buffer_printf(buffer, ", of which %zu failed", failures);
+    }
+    if (group->is_mixed) {
+        rm_buffer_puts(buffer, ", of different machines");
+    }
+    rm_buffer_puts(buffer, style->end);
+}
+
+static void write_remarks(struct rm_buffer *buffer, const struct rm_diff *diff,
+                          const struct style *style)
+{
+    write_side(buffer, "before: ", diff->before, style);
+    write_side(buffer, "after: ", diff->after, style);
+    if (diff->machines[0] != '\0') {
+        rm_buffer_printf(buffer, "%sthe machines differ: %s%s", style->item, diff->machines,
+                         style->end);
+    }
+    write_paths(buffer, "scopes that are gone: ", diff->gone, diff->gone_count, style);
+    write_paths(buffer, "new scopes: ", diff->fresh, diff->fresh_count, style);
+    rm_buffer_printf(
+        buffer,
+        "%sp: that they differ so by chance (Mann-Whitney); of rules, with all of them "
+        "together (Holm)%s",
+        style->item, style->end);
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+void rm_diff_write_text(struct rm_buffer *buffer, const struct rm_diff *diff,
+                        const struct rm_diff_terms *terms)
+{
+    struct rm_table table;
+    unsigned changed = 0;
+    write_statement(buffer, diff, &plain);
+    write_reasons(buffer, diff, &plain);
+    rm_buffer_puts(buffer, "\n");
+    rm_table_begin(&table, headings, COLUMNS, 1);
+    table.width = terms->width;
+    for (size_t i = 0; i < diff->row_count; i++) {
+        if (is_shown(&diff->rows[i], terms, &changed)) {
+            char(*cells)[RM_TABLE_CELL_BYTES] = rm_table_row(&table);
+            if (cells != NULL) {
+                fill(cells, &diff->rows[i]);
+            }
+        }
+    }
+    rm_table_end(&table, buffer);
+    rm_buffer_puts(buffer, "\n");
+    write_remarks(buffer, diff, &plain);
+}
+
+/* A cell of Markdown ends at a bar. */
+static void write_cell(struct rm_buffer *buffer, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        rm_buffer_puts(buffer, *text == '|' ? "\\" : "");
+        rm_buffer_add(buffer, text, 1);
+    }
+    rm_buffer_puts(buffer, " | ");
+}
+
+void rm_diff_write_markdown(struct rm_buffer *buffer, const struct rm_diff *diff,
+                            const struct rm_diff_terms *terms)
+{
+    unsigned changed = 0;
+    write_statement(buffer, diff, &marked);
+    rm_buffer_puts(buffer, "\n");
+    write_reasons(buffer, diff, &marked);
+    rm_buffer_puts(buffer,
+                   "\n| figure | before | after | change | | interval (95 %) | p | verdict |\n"
+                   "|---|---:|---:|---:|---:|---:|---:|---|\n");
+    for (size_t i = 0; i < diff->row_count; i++) {
+        char cells[COLUMNS][RM_TABLE_CELL_BYTES];
+        if (is_shown(&diff->rows[i], terms, &changed)) {
+            fill(cells, &diff->rows[i]);
+            rm_buffer_puts(buffer, "| ");
+            for (size_t k = 0; k < COLUMNS; k++) {
+                write_cell(buffer, cells[k]);
+            }
+            rm_buffer_puts(buffer, "\n");
+        }
+    }
+    rm_buffer_puts(buffer, "\n");
+    write_remarks(buffer, diff, &marked);
+}

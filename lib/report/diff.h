@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the words for a comparison of two groups of runs: a statement and a table, as plain text or
+ * as Markdown.
+ */
+#ifndef RM_REPORT_DIFF_H
+#define RM_REPORT_DIFF_H
+
+#include "base/buffer.h"
+#include "compare/diff.h"
+
+struct rm_diff_terms {
+    size_t width; /* in columns; 0: RESMON_REPORT_WIDTH */
+    bool is_full; /* each figure of each scope */
+};
+
+void rm_diff_write_text(struct rm_buffer *buffer, const struct rm_diff *diff,
+                        const struct rm_diff_terms *terms);
+void rm_diff_write_markdown(struct rm_buffer *buffer, const struct rm_diff *diff,
+                            const struct rm_diff_terms *terms);
+
+/** "worse", "not worse", "cannot tell"; "" where there was no rule.  Static. */
+const char *rm_verdict_name(enum rm_verdict verdict);
+
+/** What a row says of its rule, in one line: "wall time +18.0 % (+222 ms): more than wall>5%". */
+void rm_diff_say_row(char *text, size_t room, const struct rm_diff_row *row);
+
+#endif
