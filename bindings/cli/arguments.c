@@ -191,11 +191,22 @@ static bool take(struct cli_arguments *arguments, const struct known *known, int
     return true;
 }
 
+/* How many words stand behind "--", before getopt_long() changes their order. */
+static int count_behind(int argc, char **argv)
+{
+    int at = 1;
+    while (at < argc && strcmp(argv[at], "--") != 0) {
+        at++;
+    }
+    return at < argc ? argc - at - 1 : 0;
+}
+
 bool cli_arguments_read(const struct cli_command *command, int argc, char **argv,
                         struct cli_arguments *ret_arguments)
 {
     static struct known known; /* keys of what was said point into it */
     bool is_right = true;
+    const int behind = count_behind(argc, argv);
     *ret_arguments = (struct cli_arguments){.command = command};
     know(&known, command);
     opterr = 0;
@@ -210,6 +221,7 @@ bool cli_arguments_read(const struct cli_command *command, int argc, char **argv
     }
     ret_arguments->words = argv + optind;
     ret_arguments->word_count = (size_t)(argc - optind);
+    ret_arguments->words_before = (size_t)(argc - optind > behind ? argc - optind - behind : 0);
     return is_right;
 }
 

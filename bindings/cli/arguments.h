@@ -30,6 +30,7 @@ struct cli_arguments {
     const struct cli_command *command;
     char **words; /* what is no option, ended by NULL */
     size_t word_count;
+    size_t words_before;   /* "--"; without it all of them */
     struct cli_said *said; /* the verb's own options, in order */
     size_t said_count;
     struct cli_said *of_library; /* the library's, by their names in RESMON */

@@ -15,29 +15,10 @@
 
 #include <resmon/resmon.h>
 
+#include "duration.h"
 #include "group.h"
 #include "observe.h"
 #include "say.h"
-
-/* ---- how long ----------------------------------------------------------------------------- */
-
-static const struct {
-    const char *name;
-    double seconds;
-} units[] = {{"ms", 1e-3}, {"min", 60.0}, {"s", 1.0}, {"h", 3600.0}};
-
-/* "30s", "1.5min" in seconds; below 0: it is none, or has no unit. */
-static double seconds_of(const char *text)
-{
-    char *end = NULL;
-    double value = strtod(text, &end);
-    for (size_t i = 0; i < sizeof units / sizeof *units && end != text; i++) {
-        if (strcmp(end, units[i].name) == 0 && value > 0.0 && value * units[i].seconds < 1e9) {
-            return value * units[i].seconds;
-        }
-    }
-    return -1.0;
-}
 
 static double now(void)
 {
@@ -167,7 +148,7 @@ static int observe_job(const struct cli_arguments *arguments, const char *id, do
 int cli_attach(const struct cli_arguments *arguments)
 {
     const char *until = cli_value(arguments, "for"), *job = cli_value(arguments, "job");
-    double seconds = until != NULL ? seconds_of(until) : 0.0;
+    double seconds = until != NULL ? cli_duration(until) : 0.0;
     bool has_group = job != NULL || cli_said_of(arguments, "cgroup") != NULL;
     if (!cli_needs_words(arguments, has_group ? 0 : 1, has_group ? 0 : 1)) {
         return cli_wrong(arguments->command);

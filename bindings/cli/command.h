@@ -19,6 +19,7 @@
 /* Exit statuses of our own. */
 #define CLI_FAILED         1
 #define CLI_USAGE          2
+#define CLI_INCONCLUSIVE   3   /* of comparisons */
 #define CLI_RUN_FAILED     125 /* of verbs that run a command */
 #define CLI_NOT_EXECUTABLE 126
 #define CLI_NOT_FOUND      127

@@ -29,7 +29,8 @@
  *     scope:train/step wall>3%   of a scope; * and ? in its path stand for any names
  *
  * Figures: wall, self, cpu, user, system, peak, energy, read, written, from_storage, to_storage,
- * calls, minor_faults, major_faults, voluntary_switches, involuntary_switches, instructions.
+ * calls, minor_faults, major_faults, voluntary_switches, involuntary_switches, instructions,
+ * others (CPU time of other programs), steal (that the hypervisor kept).
  *
  * A counted figure is worse when it exceeds what its rule allows, and else not.  Another one is
  * worse when its difference exceeds what the rule allows and p, with all rules that are tested
@@ -61,9 +62,9 @@ RESMON_API resmon_status resmon_bench_new(resmon_bench **ret_bench);
 /** NULL is allowed.  Thread class: as all that change one: one thread at a time.  Since 0.1. */
 RESMON_API void resmon_bench_free(resmon_bench *bench);
 
-/** Adds a run to the group of that name, which is made if there is none.  The run may be freed.
- * RESMON_EINVAL; RESMON_ENOMEM: the benchmark is to be freed.  Thread class: one thread at a time.
- * Since 0.1. */
+/** Adds a run (NULL: none) to the group of that name, which is made if there is none.  The run may
+ * be freed.  RESMON_EINVAL; RESMON_ENOMEM: the benchmark is to be freed.  Thread class: one thread
+ * at a time. Since 0.1. */
 RESMON_API resmon_status resmon_bench_add(resmon_bench *bench, const char *name,
                                           const resmon_run *run);
 
@@ -78,11 +79,11 @@ RESMON_API const char *resmon_bench_name(const resmon_bench *bench, size_t index
 RESMON_API size_t resmon_bench_run_count(const resmon_bench *bench, size_t index);
 
 /**
- * The benchmark as text: "json" (all of it; what hyperfine's scripts read is there by their names),
- * "bmf" (Bencher's Metric Format), "github" (github-action-benchmark's customSmallerIsBetter), "go"
- * (lines of Go's benchmarks, for benchstat -col /command).  Free `ret_text` with resmon_text_free()
- * of <resmon/report.h>.  RESMON_ENOENT: there is no such form; RESMON_EINVAL, RESMON_ENOMEM.
- * Thread class: any thread.  Since 0.1.
+ * The benchmark as text: "text" (for people), "json" (all of it; what hyperfine's scripts read is
+ * there by their names), "bmf" (Bencher's Metric Format), "github" (github-action-benchmark's
+ * customSmallerIsBetter), "go" (lines of Go's benchmarks, for benchstat -col /command).  Free
+ * `ret_text` with resmon_text_free() of <resmon/report.h>.  RESMON_ENOENT: there is no such form;
+ * RESMON_EINVAL, RESMON_ENOMEM. Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_bench_text(const resmon_bench *bench, const char *form,
                                            char **ret_text);

@@ -14,6 +14,7 @@
 #include "format/bench_document.h"
 #include "format/diff_document.h"
 #include "os/infile.h"
+#include "report/bench.h"
 #include "report/diff.h"
 #include "report/diff_junit.h"
 
@@ -66,12 +67,15 @@ void resmon_bench_free(resmon_bench *bench)
 resmon_status resmon_bench_add(resmon_bench *bench, const char *name, const resmon_run *run)
 {
     RM_KEEP_ERRNO;
-    if (bench == NULL || name == NULL || run == NULL) {
+    if (bench == NULL || name == NULL) {
         return null_argument(__func__);
     }
     struct rm_group *group = rm_groups_find(&bench->groups, name);
     group = group != NULL ? group : rm_groups_add(&bench->groups, name);
-    return group != NULL ? rm_group_add_run(group, run) : out_of_memory();
+    if (group == NULL) {
+        return out_of_memory();
+    }
+    return run != NULL ? rm_group_add_run(group, run) : RESMON_OK;
 }
 
 static resmon_status read_file(const char *path, struct rm_groups *groups)
@@ -150,10 +154,29 @@ static resmon_status give_text(struct rm_buffer *buffer, resmon_status status, c
     return RESMON_OK;
 }
 
+static resmon_status write_bench_text(const struct rm_groups *groups,
+                                      const struct rm_output *output)
+{
+    struct rm_buffer buffer;
+    resmon_status status = RESMON_OK;
+    rm_buffer_init(&buffer, LARGEST_BENCH);
+    for (size_t i = 0; i < groups->count && status == RESMON_OK; i++) {
+        rm_buffer_puts(&buffer, i > 0 ? "\n" : "");
+        status = rm_bench_write_text(&buffer, &groups->at[i]);
+    }
+    status = status == RESMON_OK ? buffer.status : status;
+    if (status == RESMON_OK) {
+        status = rm_output_write(output, buffer.text, buffer.length);
+    }
+    rm_buffer_free(&buffer);
+    return status;
+}
+
 static const struct {
     const char *name;
     resmon_status (*write)(const struct rm_groups *groups, const struct rm_output *output);
-} bench_forms[] = {{"json", rm_bench_document_write},
+} bench_forms[] = {{"text", write_bench_text},
+                   {"json", rm_bench_document_write},
                    {"bmf", rm_bench_write_bmf},
                    {"github", rm_bench_write_github},
                    {"go", rm_bench_write_go}};
@@ -173,7 +196,7 @@ resmon_status resmon_bench_text(const resmon_bench *bench, const char *form, cha
             return give_text(&buffer, status, ret_text);
         }
     }
-    return no_such_form(form, "json, bmf, github, go");
+    return no_such_form(form, "text, json, bmf, github, go");
 }
 
 static resmon_status write_text(struct rm_buffer *buffer, const struct rm_diff *diff,

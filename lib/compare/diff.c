@@ -37,29 +37,31 @@ static resmon_status take_values(const struct rm_group_row *row, double **ret_va
     return RESMON_OK;
 }
 
-/* Two runs a side tell nothing of chance. */
-static bool has_test(const struct rm_diff_row *row)
+static double range_of(struct rm_values values)
 {
-    return !row->is_counted && row->before_count > 1 && row->after_count > 1;
+    double low = RM_NAN, high = RM_NAN;
+    for (size_t i = 0; i < values.count; i++) {
+        low = fmin(low, values.at[i]); /* not of NaN */
+        high = fmax(high, values.at[i]);
+    }
+    return high - low;
 }
 
+/* One run a side tells nothing of chance. */
 static resmon_status measure(struct rm_ranks *ranks, struct rm_values before,
                              struct rm_values after, struct rm_diff_row *row)
 {
     resmon_status status = rm_median_of(before, RM_DIFF_CONFIDENCE, &row->before);
     row->before_count = before.count;
     row->after_count = after.count;
+    row->range = fmax(range_of(before), range_of(after));
     if (status == RESMON_OK) {
         status = rm_median_of(after, RM_DIFF_CONFIDENCE, &row->after);
     }
     if (status == RESMON_OK) {
         status = rm_shift_of(ranks, before, after, RM_DIFF_CONFIDENCE, &row->shift);
     }
-    if (row->is_counted) {
-        double by = row->after.value - row->before.value;
-        row->shift = (struct rm_between){by, by, by};
-    }
-    if (status == RESMON_OK && has_test(row)) {
+    if (status == RESMON_OK && before.count > 1 && after.count > 1) {
         status = rm_ranks_test(ranks, before, after, &row->p);
     }
     return status;
@@ -199,6 +201,12 @@ static void find_rules(struct rm_diff *diff)
         if (row->rule != NULL) {
             row->allowance = rm_gate_allowance(row->rule, row->before.value);
             diff->is_used[row->rule - diff->gate->rules] = true;
+            row->is_counted &= !(row->range > row->allowance);
+        }
+        if (row->is_counted) {
+            double by = row->after.value - row->before.value;
+            row->shift = (struct rm_between){by, by, by};
+            row->p = RM_NAN;
         }
     }
 }

@@ -3,7 +3,8 @@
  * Owns the comparison of two groups of runs: for each figure of the run and of each scope the
  * difference with its interval, and by the rules of a gate whether it is worse.  Pure.
  *
- * Counted figures are compared as they are.  Others are worse when the test of rm_ranks_test() says
+ * Counted figures are compared as they are, unless they differ within a side by more than the rule
+ * allows.  Others are worse when the test of rm_ranks_test() says
  * that they differ, with all rules of the gate taken together (S. Holm: A Simple Sequentially
  * Rejective Multiple Test Procedure, 1979), and the shift exceeds what the rule allows; not worse
  * when the upper end of its interval does not; and else nobody can tell.
@@ -24,7 +25,8 @@ enum rm_verdict { RM_VERDICT_NONE, RM_VERDICT_NOT_WORSE, RM_VERDICT_UNKNOWN, RM_
 struct rm_diff_row {
     const char *path;
     enum rm_figure_id figure;
-    bool is_counted;
+    bool is_counted; /* and, with a rule, varies within a side by no more than that allows */
+    double range;    /* the larger one of the two sides: from the lowest to the highest */
     size_t before_count, after_count; /* runs that know it */
     struct rm_between before, after;  /* medians */
     struct rm_between shift;          /* after - before */

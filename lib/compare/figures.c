@@ -43,15 +43,35 @@ enum rm_figure_id rm_figure_find(const char *key, size_t length)
     return (enum rm_figure_id)id;
 }
 
+/* Growth of a counter; NaN: it was not read. */
+static double growth_of(const struct resmon_run *run, uint32_t metric)
+{
+    const resmon_column *column = rm_run_statistics_of(run, metric, NULL);
+    return column != NULL ? column->integral : RM_NAN;
+}
+
+/* Of the machine's busy time, what is not the tree's.  The machine counts in ticks of 10 ms. */
+static double others_of(const struct resmon_run *run, double own_s)
+{
+    static const uint32_t busy[] = {RM_NODE_CPU_USER, RM_NODE_CPU_NICE, RM_NODE_CPU_SYSTEM,
+                                    RM_NODE_CPU_IRQ, RM_NODE_CPU_SOFTIRQ};
+    double sum_s = 0.0;
+    for (size_t i = 0; i < RM_ARRAY_LEN(busy); i++) {
+        sum_s += growth_of(run, busy[i]);
+    }
+    return isnan(sum_s) || isnan(own_s) ? RM_NAN : fmax(sum_s - own_s, 0.0);
+}
+
 struct rm_run_figures rm_run_figures_of(const struct resmon_run *run)
 {
     struct rm_run_figures figures = {.headline = rm_run_headline(run)};
-    const resmon_column *instructions = rm_run_statistics_of(run, RM_PERF_INSTRUCTIONS, NULL);
     rm_record_clear(RM_RECORD_usage, &figures.usage);
     if (rm_run_has_usage(run)) {
         figures.usage = run->usage;
     }
-    figures.instructions = instructions != NULL ? instructions->integral : RM_NAN;
+    figures.instructions = growth_of(run, RM_PERF_INSTRUCTIONS);
+    figures.others_s = others_of(run, figures.headline.cpu_s);
+    figures.steal_s = growth_of(run, RM_NODE_CPU_STEAL);
     figures.is_peak_exact = figures.headline.rss_peak_provenance == RESMON_PROVENANCE_MEASURED;
     return figures;
 }

@@ -14,6 +14,7 @@ struct rm_run_figures {
     resmon_headline headline;
     resmon_run_usage usage; /* NaN: the run knows none */
     double instructions;
+    double others_s, steal_s; /* CPU time of the machine that others had, and nobody */
     bool is_peak_exact;
 };
 

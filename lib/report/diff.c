@@ -13,8 +13,8 @@
 
 #define MOST_SCOPES 20U /* rows without a rule, in a brief table */
 
-static const char *const headings[] = {"", "before",          "after", "change",
-                                       "", "interval (95 %)", "p",     "verdict"};
+static const char *const headings[] = {"",        "before", "after",          "change",
+                                       "verdict", "p",      "interval (95 %)"};
 #define COLUMNS RM_ARRAY_LEN(headings)
 
 static const char *const verdicts[] = {"", "not worse", "cannot tell", "worse"};
@@ -87,9 +87,24 @@ void rm_diff_say_row(char *text, size_t room, const struct rm_diff_row *row)
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
+/* Of the difference; where there is none to tell, the difference. */
+static void put_interval(char cell[RM_TABLE_CELL_BYTES], const struct rm_diff_row *row)
+{
+    char low[RM_HUMAN_BYTES + 2], high[RM_HUMAN_BYTES + 2];
+    const char *unit = rm_figures[row->figure].unit;
+    put_signed(low, row->shift.low, unit);
+    put_signed(high, row->shift.high, unit);
+    if (row->is_counted || isnan(row->shift.low)) {
+        put_signed(low, row->shift.value, unit);
+        (void)snprintf(cell, RM_TABLE_CELL_BYTES, "%s%s", row->is_counted ? "counted, " : "", low);
+    } else {
+        (void)snprintf(cell, RM_TABLE_CELL_BYTES, "%s to %s", low, high);
+    }
+}
+
 static void fill(char (*cells)[RM_TABLE_CELL_BYTES], const struct rm_diff_row *row)
 {
-    char text[RM_HUMAN_BYTES + 2], high[RM_HUMAN_BYTES + 2];
+    char text[RM_HUMAN_BYTES + 2];
     const char *unit = rm_figures[row->figure].unit;
     (void)snprintf(cells[0], RM_TABLE_CELL_BYTES, "%.50s%s%s", row->path,
                    row->path[0] != '\0' ? ": " : "", title_of(row));
@@ -97,22 +112,15 @@ static void fill(char (*cells)[RM_TABLE_CELL_BYTES], const struct rm_diff_row *r
     (void)snprintf(cells[1], RM_TABLE_CELL_BYTES, "%s", text);
     rm_human_value(text, row->after.value, unit, false);
     (void)snprintf(cells[2], RM_TABLE_CELL_BYTES, "%s", text);
-    put_signed(text, row->shift.value, unit);
-    (void)snprintf(cells[3], RM_TABLE_CELL_BYTES, "%s", text);
     put_share(text, row->shift.value, row->before.value);
-    (void)snprintf(cells[4], RM_TABLE_CELL_BYTES, "%s", text);
-    if (row->is_counted) {
-        (void)snprintf(cells[5], RM_TABLE_CELL_BYTES, "counted");
-    } else if (!isnan(row->shift.low)) {
-        put_signed(text, row->shift.low, unit);
-        put_signed(high, row->shift.high, unit);
-        (void)snprintf(cells[5], RM_TABLE_CELL_BYTES, "%s to %s", text, high);
-    } else {
-        (void)snprintf(cells[5], RM_TABLE_CELL_BYTES, "-");
+    if (text[0] == '\0') {
+        put_signed(text, row->shift.value, unit);
     }
+    (void)snprintf(cells[3], RM_TABLE_CELL_BYTES, "%s", text);
+    (void)snprintf(cells[4], RM_TABLE_CELL_BYTES, "%s", verdicts[row->verdict]);
     put_p(text, row->rule != NULL ? row->p_of_all : row->p);
-    (void)snprintf(cells[6], RM_TABLE_CELL_BYTES, "%s", row->is_counted ? "" : text);
-    (void)snprintf(cells[7], RM_TABLE_CELL_BYTES, "%s", verdicts[row->verdict]);
+    (void)snprintf(cells[5], RM_TABLE_CELL_BYTES, "%s", row->is_counted ? "" : text);
+    put_interval(cells[6], row);
 }
 
 /* What is always looked at. */
@@ -164,13 +172,30 @@ static size_t count_of(const struct rm_diff *diff, enum rm_verdict verdict)
     return count;
 }
 
+/* What is asked for first: how long it takes now. */
+static void write_without_rules(struct rm_buffer *buffer, const struct rm_diff *diff)
+{
+    for (size_t i = 0; i < diff->row_count; i++) {
+        const struct rm_diff_row *row = &diff->rows[i];
+        if (row->path[0] == '\0' && row->figure == RM_FIGURE_wall) {
+            char text[512], p[RM_HUMAN_BYTES];
+            rm_diff_say_row(text, sizeof text, row);
+            put_p(p, row->p);
+            rm_buffer_printf(buffer, "%s: %s%s%s", diff->after->name, text,
+                             isnan(row->p) ? "" : ", p ", isnan(row->p) ? "" : p);
+            return;
+        }
+    }
+    rm_buffer_puts(buffer, "No verdict: there are no rules.");
+}
+
 static void write_statement(struct rm_buffer *buffer, const struct rm_diff *diff,
                             const struct style *style)
 {
     rm_buffer_puts(buffer, style->bold);
     switch (diff->verdict) {
     case RM_VERDICT_WORSE:
-        rm_buffer_printf(buffer, "Worse: %zu of %zu rules are exceeded.",
+        rm_buffer_printf(buffer, "Worse: %zu of %zu figures with a rule.",
                          count_of(diff, RM_VERDICT_WORSE),
                          diff->row_count - count_of(diff, RM_VERDICT_NONE));
         break;
@@ -181,7 +206,7 @@ static void write_statement(struct rm_buffer *buffer, const struct rm_diff *diff
         rm_buffer_puts(buffer, "Not worse: no rule is exceeded.");
         break;
     default:
-        rm_buffer_puts(buffer, "No verdict: there are no rules.");
+        write_without_rules(buffer, diff);
     }
     rm_buffer_puts(buffer, style->bold);
     rm_buffer_puts(buffer, style->end);
@@ -276,6 +301,7 @@ void rm_diff_write_text(struct rm_buffer *buffer, const struct rm_diff *diff,
     rm_buffer_puts(buffer, "\n");
     rm_table_begin(&table, headings, COLUMNS, 1);
     table.width = terms->width;
+    table.is_cut = true;
     for (size_t i = 0; i < diff->row_count; i++) {
         if (is_shown(&diff->rows[i], terms, &changed)) {
             char(*cells)[RM_TABLE_CELL_BYTES] = rm_table_row(&table);
@@ -306,9 +332,11 @@ void rm_diff_write_markdown(struct rm_buffer *buffer, const struct rm_diff *diff
     write_statement(buffer, diff, &marked);
     rm_buffer_puts(buffer, "\n");
     write_reasons(buffer, diff, &marked);
-    rm_buffer_puts(buffer,
-                   "\n| figure | before | after | change | | interval (95 %) | p | verdict |\n"
-                   "|---|---:|---:|---:|---:|---:|---:|---|\n");
+    rm_buffer_puts(buffer, "\n| ");
+    for (size_t k = 0; k < COLUMNS; k++) {
+        write_cell(buffer, headings[k]);
+    }
+    rm_buffer_puts(buffer, "\n|---|---:|---:|---:|---|---:|---:|\n");
     for (size_t i = 0; i < diff->row_count; i++) {
         char cells[COLUMNS][RM_TABLE_CELL_BYTES];
         if (is_shown(&diff->rows[i], terms, &changed)) {

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resmon bench: commands, again and again, in turns.  Each run is a `resmon run` of its own, whose
+ * document is read and removed: what is measured is what that measures.
+ */
+#define _GNU_SOURCE /* getrandom */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <resmon/resmon.h>
+
+#include "arguments.h"
+#include "duration.h"
+#include "output.h"
+#include "say.h"
+#include "store.h"
+
+#define MOST_COMMANDS 64
+#define MOST_RUNS     10000.0
+#define USUAL_RUNS    10.0
+#define USUAL_S       3.0 /* that each command runs for, at least, where nobody says how often */
+#define CACHES        "/proc/sys/vm/drop_caches"
+
+struct command {
+    char **words; /* ended by NULL */
+    char *name;   /* as a line */
+    char *shell[4];
+    double total_s; /* of its runs */
+};
+
+struct bench {
+    const struct cli_arguments *arguments;
+    struct command commands[MOST_COMMANDS];
+    size_t count;
+    double runs, for_s, warmup;
+    resmon_bench *results;
+    char document[64];
+    char **words; /* of `resmon run`, with room for the command */
+    size_t word_count;
+    size_t done; /* runs */
+};
+
+static volatile sig_atomic_t child;   /* the process that is waited for; 0: none */
+static volatile sig_atomic_t told_by; /* a signal that ends the benchmark */
+
+/* The keys of the terminal reach the child themselves. */
+static void end(int number, siginfo_t *info, void *unused)
+{
+    (void)unused;
+    told_by = number;
+    if (child > 0 && info->si_code <= 0) {
+        (void)kill((pid_t)child, number);
+    }
+}
+
+static void take_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_flags = SA_SIGINFO};
+    action.sa_sigaction = end;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        (void)sigaction(numbers[i], &action, NULL);
+    }
+}
+
+/* ---- the commands ------------------------------------------------------------------------- */
+
+static char *join(char **words)
+{
+    size_t room = 1, used = 0;
+    for (size_t i = 0; words[i] != NULL; i++) {
+        room += strlen(words[i]) + 1;
+    }
+    char *line = cli_grow(NULL, room);
+    line[0] = '\0';
+    for (size_t i = 0; words[i] != NULL; i++) {
+        used += (size_t)snprintf(line + used, room - used, "%s%s", i > 0 ? " " : "", words[i]);
+    }
+    return line;
+}
+
+/* One word with spaces is a line of a shell. */
+static void add_command(struct bench *bench, char **words)
+{
+    struct command *command = &bench->commands[bench->count++];
+    command->name = join(words);
+    command->words = words;
+    if (words[1] == NULL && strchr(words[0], ' ') != NULL) {
+        static char shell[] = "/bin/sh", option[] = "-c";
+        command->shell[0] = shell;
+        command->shell[1] = option;
+        command->shell[2] = words[0];
+        command->words = command->shell;
+    }
+}
+
+/* "--" stands between them. */
+static bool split(struct bench *bench)
+{
+    char **words = bench->arguments->words;
+    size_t count = bench->arguments->word_count;
+    for (size_t first = 0, at = 0; at <= count; at++) {
+        bool is_end = at == count || strcmp(words[at], "--") == 0;
+        if (!is_end) {
+            continue;
+        }
+        if (at == first || bench->count == MOST_COMMANDS) {
+            cli_say("bench", at == first ? "there is no command where one is to be"
+                                         : "there are too many commands");
+            return false;
+        }
+        words[at] = NULL;
+        add_command(bench, words + first);
+        first = at + 1;
+    }
+    return true;
+}
+
+/* Two of one line are two commands all the same. */
+static void tell_apart(struct bench *bench)
+{
+    for (size_t i = 1; i < bench->count; i++) {
+        size_t alike = 1;
+        for (size_t k = 0; k < i; k++) {
+            alike += strcmp(bench->commands[k].name, bench->commands[i].name) == 0 ? 1 : 0;
+        }
+        if (alike > 1) {
+            size_t room = strlen(bench->commands[i].name) + 16;
+            char *name = cli_grow(NULL, room);
+            (void)snprintf(name, room, "%s (%zu)", bench->commands[i].name, alike);
+            free(bench->commands[i].name);
+            bench->commands[i].name = name;
+        }
+    }
+}
+
+/* ---- one run ------------------------------------------------------------------------------ */
+
+static void add_word(struct bench *bench, char *word)
+{
+    bench->words = cli_grow(bench->words, (bench->word_count + 2) * sizeof(char *));
+    bench->words[bench->word_count++] = word;
+    bench->words[bench->word_count] = NULL;
+}
+
+static void add_option(struct bench *bench, const char *key, const char *value)
+{
+    size_t room = strlen(key) + (value != NULL ? strlen(value) : 0) + 4;
+    char *word = cli_grow(NULL, room);
+    (void)snprintf(word, room, "--%s%s%s", key, value != NULL ? "=" : "",
+                   value != NULL ? value : "");
+    add_word(bench, word);
+}
+
+/* `resmon run` with the options of ours that are its own. */
+static void make_words(struct bench *bench)
+{
+    static char name[] = "resmon", verb[] = "run", quiet[] = "-q", end_of_options[] = "--";
+    add_word(bench, name);
+    add_word(bench, verb);
+    add_word(bench, quiet);
+    add_option(bench, "output", bench->document);
+    for (size_t i = 0; i < bench->arguments->of_library_count; i++) {
+        const struct cli_said *said = &bench->arguments->of_library[i];
+        add_option(bench, said->key, said->value);
+    }
+    add_word(bench, end_of_options);
+}
+
+static void become(char **words, bool is_shown)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (!is_shown && nothing >= 0) {
+        (void)dup2(nothing, STDIN_FILENO);
+        (void)dup2(nothing, STDOUT_FILENO);
+        (void)dup2(nothing, STDERR_FILENO);
+    }
+    (void)execv("/proc/self/exe", words);
+    _exit(CLI_RUN_FAILED);
+}
+
+/* The wait status; -1, and a line that says why: there is no process. */
+static int start_and_wait(void (*what)(char **words, bool is_shown), char **words, bool is_shown)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        what(words, is_shown);
+    }
+    if (pid < 0) {
+        cli_say("bench", "cannot start a process: %s", strerror(errno));
+        return -1;
+    }
+    child = pid;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    child = 0;
+    return status;
+}
+
+static void become_shell(char **words, bool is_shown)
+{
+    if (!is_shown) {
+        int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+        (void)dup2(nothing, STDOUT_FILENO);
+    }
+    (void)execv(words[0], words);
+    _exit(CLI_NOT_FOUND);
+}
+
+/* Before a run; false, and a line that says why. */
+static bool prepare(const struct bench *bench)
+{
+    static char shell[] = "/bin/sh", option[] = "-c";
+    const char *line = cli_value(bench->arguments, "prepare");
+    if (line != NULL) {
+        char *copy = cli_grow(NULL, strlen(line) + 1);
+        memcpy(copy, line, strlen(line) + 1);
+        char *words[] = {shell, option, copy, NULL};
+        int status = start_and_wait(become_shell, words, cli_has(bench->arguments, "show-output"));
+        free(copy);
+        if (status != 0) {
+            cli_say("bench", "the command of --prepare has failed: %s", line);
+            return false;
+        }
+    }
+    if (cli_has(bench->arguments, "each-cold")) {
+        sync();
+        int fd = open(CACHES, O_WRONLY | O_CLOEXEC);
+        bool is_empty = fd >= 0 && write(fd, "3", 1) == 1;
+        if (!is_empty) {
+            cli_say("bench", "the caches of files cannot be emptied (" CACHES ": %s): root may",
+                    strerror(errno));
+        }
+        (void)(fd >= 0 ? close(fd) : 0);
+        return is_empty;
+    }
+    return true;
+}
+
+static void say_failure(const struct command *command, int status)
+{
+    if (WIFSIGNALED(status)) {
+        cli_say("bench", "%s was ended by signal %d; -i goes on all the same", command->name,
+                WTERMSIG(status));
+    } else {
+        const char *why = WEXITSTATUS(status) == CLI_NOT_FOUND        ? ": it was not found"
+                          : WEXITSTATUS(status) == CLI_NOT_EXECUTABLE ? ": it cannot be executed"
+                          : WEXITSTATUS(status) == CLI_RUN_FAILED     ? ": --show-output says why"
+                                                                      : "";
+        cli_say("bench", "%s ended with exit status %d%s; -i goes on all the same", command->name,
+                WEXITSTATUS(status), why);
+    }
+}
+
+/* Adds what a run was; false, and a line that says why. */
+static bool take_result(struct bench *bench, struct command *command)
+{
+    resmon_headline headline = {.struct_size = sizeof headline};
+    resmon_run *run = cli_output_load("bench", bench->document);
+    (void)unlink(bench->document);
+    if (run == NULL) {
+        return false;
+    }
+    bool is_added = resmon_bench_add(bench->results, command->name, run) == RESMON_OK;
+    if (!is_added) {
+        cli_say("bench", "%s", resmon_last_error());
+    }
+    (void)resmon_run_get_headline(run, &headline);
+    command->total_s += headline.wall_s;
+    resmon_run_free(run);
+    bench->done++;
+    return is_added;
+}
+
+/* False: the end. */
+static bool run_once(struct bench *bench, struct command *command, bool counts)
+{
+    size_t before = bench->word_count;
+    if (told_by != 0 || !prepare(bench)) {
+        return false;
+    }
+    for (size_t i = 0; command->words[i] != NULL; i++) {
+        add_word(bench, command->words[i]);
+    }
+    int status = start_and_wait(become, bench->words, cli_has(bench->arguments, "show-output"));
+    bench->word_count = before;
+    bench->words[before] = NULL;
+    if (told_by != 0 || status == -1) {
+        return false;
+    }
+    if (status != 0 && !cli_has(bench->arguments, "ignore-failure")) {
+        say_failure(command, status);
+        return false;
+    }
+    return !counts || take_result(bench, command);
+}
+
+/* ---- all of them -------------------------------------------------------------------------- */
+
+static double now_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static size_t below(size_t bound)
+{
+    unsigned number = 0;
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number) {
+        number = (unsigned)(now_s() * 1e6);
+    }
+    return number % bound;
+}
+
+/* R. Durstenfeld: Algorithm 235, Random permutation, 1964. */
+static void shuffle(size_t *order, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        order[i] = i;
+    }
+    for (size_t i = count; i > 1; i--) {
+        size_t other = below(i), kept = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = kept;
+    }
+}
+
+static void say_progress(const struct bench *bench, size_t round)
+{
+    if (isatty(STDERR_FILENO) != 0 && !cli_has(bench->arguments, "show-output")) {
+        char line[64];
+        int length = snprintf(line, sizeof line, "\rround %zu ... ", round + 1);
+        ssize_t unused = write(STDERR_FILENO, line, (size_t)length);
+        (void)unused;
+    }
+}
+
+static void end_progress(const struct bench *bench)
+{
+    if (isatty(STDERR_FILENO) != 0 && !cli_has(bench->arguments, "show-output")) {
+        ssize_t unused = write(STDERR_FILENO, "\r                \r", 18);
+        (void)unused;
+    }
+}
+
+static bool goes_on(const struct bench *bench, size_t round, double begin_s)
+{
+    if (bench->for_s > 0.0) {
+        return round == 0 || now_s() - begin_s < bench->for_s;
+    }
+    if (bench->runs > 0.0) {
+        return (double)round < bench->runs;
+    }
+    double least_s = bench->commands[0].total_s;
+    for (size_t i = 1; i < bench->count; i++) {
+        double total_s = bench->commands[i].total_s;
+        least_s = total_s < least_s ? total_s : least_s;
+    }
+    return (double)round < USUAL_RUNS || (least_s < USUAL_S && (double)round < 10 * USUAL_RUNS);
+}
+
+/* Whether it came to its end. */
+static bool run_round(struct bench *bench, bool counts)
+{
+    size_t order[MOST_COMMANDS];
+    bool is_well = true;
+    shuffle(order, bench->count);
+    for (size_t i = 0; i < bench->count && is_well; i++) {
+        is_well = run_once(bench, &bench->commands[order[i]], counts);
+    }
+    return is_well;
+}
+
+static bool run_all(struct bench *bench)
+{
+    bool is_well = true;
+    for (double i = 0.0; i < bench->warmup && is_well; i++) {
+        is_well = run_round(bench, false);
+    }
+    double begin_s = now_s();
+    for (size_t round = 0; is_well && goes_on(bench, round, begin_s); round++) {
+        say_progress(bench, round);
+        is_well = run_round(bench, true);
+    }
+    end_progress(bench);
+    return is_well;
+}
+
+/* ---- results ------------------------------------------------------------------------------ */
+
+static char *text_of(const struct bench *bench, const char *form)
+{
+    char *text = NULL;
+    if (resmon_bench_text(bench->results, form, &text) != RESMON_OK) {
+        cli_say("bench", "%s", resmon_last_error());
+    }
+    return text;
+}
+
+static bool write_to(const struct bench *bench, const char *path, const char *form)
+{
+    char *text = text_of(bench, form);
+    bool is_written = text != NULL && cli_store_write("bench", path, text);
+    resmon_text_free(text);
+    return is_written;
+}
+
+static bool print_differences(const struct bench *bench)
+{
+    bool is_well = true;
+    for (size_t i = 1; i < resmon_bench_count(bench->results) && is_well; i++) {
+        resmon_diff *diff = NULL;
+        char *text = NULL;
+        if (resmon_diff_make(bench->results, 0, bench->results, i, "", &diff) != RESMON_OK ||
+            resmon_diff_text(diff, "text", cli_columns(STDOUT_FILENO), 0, &text) != RESMON_OK) {
+            cli_say("bench", "%s", resmon_last_error());
+            is_well = false;
+        }
+        is_well = is_well && cli_print("bench", "\n") && cli_print("bench", text);
+        resmon_text_free(text);
+        resmon_diff_free(diff);
+    }
+    return is_well;
+}
+
+static bool show(const struct bench *bench)
+{
+    const char *path, *name = cli_value(bench->arguments, "save");
+    const char *form = cli_value(bench->arguments, "format");
+    char kept[CLI_STORE_PATH_BYTES];
+    bool is_well = true;
+    for (size_t i = 0; (path = cli_value_at(bench->arguments, "output", i)) != NULL; i++) {
+        is_well &= write_to(bench, path, form != NULL ? form : "json");
+    }
+    if (name != NULL) {
+        is_well &= cli_store_make("bench", name, kept) && write_to(bench, kept, "json");
+    }
+    if (!cli_has(bench->arguments, "quiet")) {
+        char *text = text_of(bench, "text");
+        is_well &= text != NULL && cli_print("bench", text) && print_differences(bench);
+        resmon_text_free(text);
+    }
+    return is_well;
+}
+
+/* ---- the verb ----------------------------------------------------------------------------- */
+
+static bool read_arguments(struct bench *bench)
+{
+    const struct cli_arguments *arguments = bench->arguments;
+    const char *until = cli_value(arguments, "for");
+    bench->for_s = until != NULL ? cli_duration(until) : 0.0;
+    if (bench->for_s < 0.0) {
+        cli_say("bench", "--for=%.64s is to be a time: 30s, 1.5min, 1h", until);
+        return false;
+    }
+    return cli_needs_words(arguments, 1, (size_t)-1) &&
+           cli_number(arguments, "runs", 1.0, MOST_RUNS, &bench->runs) &&
+           cli_number(arguments, "warmup", 0.0, MOST_RUNS, &bench->warmup) && split(bench);
+}
+
+static void free_all(struct bench *bench)
+{
+    resmon_bench_free(bench->results);
+    for (size_t i = 0; i < bench->count; i++) {
+        free(bench->commands[i].name);
+    }
+    for (size_t i = 0; i < bench->word_count; i++) {
+        if (strncmp(bench->words[i], "--", 2) == 0 && bench->words[i][2] != '\0') {
+            free(bench->words[i]); /* the options: add_option() */
+        }
+    }
+    free(bench->words);
+}
+
+/* False, and a line that says why. */
+static bool make_place(struct bench *bench)
+{
+    (void)snprintf(bench->document, sizeof bench->document, "/tmp/resmon-bench-XXXXXX.json");
+    int fd = mkstemps(bench->document, 5);
+    if (fd < 0) {
+        cli_say("bench", "no file can be made in /tmp: %s", strerror(errno));
+        return false;
+    }
+    (void)close(fd);
+    return true;
+}
+
+int cli_bench(const struct cli_arguments *arguments)
+{
+    struct bench bench = {.arguments = arguments};
+    if (!read_arguments(&bench)) {
+        return cli_wrong(arguments->command);
+    }
+    tell_apart(&bench);
+    if (!make_place(&bench) || resmon_bench_new(&bench.results) != RESMON_OK) {
+        return CLI_RUN_FAILED;
+    }
+    for (size_t i = 0; i < bench.count; i++) { /* in the order in which they were said */
+        (void)resmon_bench_add(bench.results, bench.commands[i].name, NULL);
+    }
+    make_words(&bench);
+    take_signals();
+    bool is_whole = run_all(&bench);
+    (void)unlink(bench.document);
+    if (told_by != 0 && bench.done > 0) {
+        cli_say("bench", "it was ended by signal %d; this is what was measured until then",
+                (int)told_by);
+    }
+    bool is_well = bench.done == 0 || show(&bench);
+    free_all(&bench);
+    return told_by != 0 ? 128 + (int)told_by : is_whole && is_well ? 0 : CLI_FAILED;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* resmon diff: whether something has become worse. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <resmon/resmon.h>
+
+#include "arguments.h"
+#include "output.h"
+#include "say.h"
+#include "store.h"
+
+#define GATE_FILE  ".resmon-gate"
+#define MOST_RULES 16384
+
+/* ---- the sides ---------------------------------------------------------------------------- */
+
+/* NULL, and a line that says why. */
+static resmon_bench *load_runs(char **words, size_t count)
+{
+    resmon_bench *bench = NULL;
+    if (resmon_bench_new(&bench) != RESMON_OK) {
+        cli_say("diff", "%s", resmon_last_error());
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        resmon_run *run = cli_output_load("diff", words[i]);
+        bool is_added = run != NULL && resmon_bench_add(bench, words[0], run) == RESMON_OK;
+        resmon_run_free(run);
+        if (!is_added) {
+            if (run != NULL) {
+                cli_say("diff", "%s", resmon_last_error());
+            }
+            resmon_bench_free(bench);
+            return NULL;
+        }
+    }
+    return bench;
+}
+
+/* A benchmark, or what its runs are in. */
+static resmon_bench *load_side(char **words, size_t count)
+{
+    char path[CLI_STORE_PATH_BYTES];
+    resmon_bench *bench = NULL;
+    if (count != 1) {
+        return load_runs(words, count);
+    }
+    char *word = cli_store_find(words[0], path) ? path : words[0];
+    resmon_status status = resmon_bench_load(word, &bench);
+    if (status == RESMON_EFORMAT || status == RESMON_ENOTSUP) {
+        return load_runs(&word, 1);
+    }
+    if (status != RESMON_OK) {
+        cli_say("diff", "%s", resmon_last_error());
+    }
+    return bench;
+}
+
+struct sides {
+    resmon_bench *before, *after; /* may be the same */
+};
+
+static void free_sides(struct sides *sides)
+{
+    if (sides->after != sides->before) {
+        resmon_bench_free(sides->after);
+    }
+    resmon_bench_free(sides->before);
+}
+
+/* "A -- B", "A B", or a benchmark of several commands. */
+static bool load_sides(const struct cli_arguments *arguments, struct sides *sides)
+{
+    size_t before = arguments->words_before, after = arguments->word_count - before;
+    if (after == 0 && before == 2) {
+        before = after = 1;
+    }
+    if (before == 0 || (after == 0 && before > 2)) {
+        cli_say("diff", "two sides are needed: resmon diff BEFORE... -- AFTER...");
+        return false;
+    }
+    sides->before = load_side(arguments->words, before);
+    if (sides->before != NULL && after > 0) {
+        sides->after = load_side(arguments->words + before, after);
+    } else if (sides->before != NULL && resmon_bench_count(sides->before) > 1) {
+        sides->after = sides->before;
+    } else if (sides->before != NULL) {
+        cli_say("diff", "there is nothing to compare %s with", arguments->words[0]);
+    }
+    return sides->after != NULL;
+}
+
+/* ---- the rules ---------------------------------------------------------------------------- */
+
+/* All of it, up to a bound; false, and a line that says why. */
+static bool read_rules(const char *path, char *text)
+{
+    FILE *file = fopen(path, "re");
+    size_t length = file != NULL ? fread(text, 1, MOST_RULES - 1, file) : 0;
+    bool is_read = file != NULL && ferror(file) == 0 && feof(file) != 0;
+    text[length] = '\0';
+    if (!is_read) {
+        cli_say("diff", "%s cannot be read: %s", path,
+                file == NULL || ferror(file) != 0 ? strerror(errno) : "it is too long");
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return is_read;
+}
+
+/* Those of --fail and --gate, else of the file that stands here; "" and `ret_is_said` false: none.
+ */
+static bool collect_rules(const struct cli_arguments *arguments, char *text, bool *ret_is_said)
+{
+    const char *rule, *path = cli_value(arguments, "gate");
+    size_t used = 0;
+    text[0] = '\0';
+    path = path == NULL && !cli_has(arguments, "fail") && access(GATE_FILE, F_OK) == 0 ? GATE_FILE
+                                                                                       : path;
+    *ret_is_said = path != NULL || cli_has(arguments, "fail");
+    if (path != NULL && !read_rules(path, text)) {
+        return false;
+    }
+    used = strlen(text);
+    for (size_t i = 0; (rule = cli_value_at(arguments, "fail", i)) != NULL; i++) {
+        int length = snprintf(text + used, MOST_RULES - used, "\n%s", rule);
+        if (length < 0 || (size_t)length >= MOST_RULES - used) {
+            cli_say("diff", "the rules are too long");
+            return false;
+        }
+        used += (size_t)length;
+    }
+    return true;
+}
+
+/* ---- results ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *ending, *form;
+} forms[] = {{".md", "markdown"}, {".json", "json"}, {".xml", "junit"}, {".txt", "text"}};
+
+static const char *form_of(const char *path)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        size_t length = strlen(path), ending = strlen(forms[i].ending);
+        if (length > ending && strcmp(path + length - ending, forms[i].ending) == 0) {
+            return forms[i].form;
+        }
+    }
+    return NULL;
+}
+
+static char *text_of(const struct cli_arguments *arguments, const resmon_diff *diff,
+                     const char *form, unsigned width)
+{
+    char *text = NULL;
+    if (resmon_diff_text(diff, form, width, cli_has(arguments, "full") ? 1 : 0, &text) !=
+        RESMON_OK) {
+        cli_say("diff", "%s", resmon_last_error());
+    }
+    return text;
+}
+
+static bool write_outputs(const struct cli_arguments *arguments, const resmon_diff *diff)
+{
+    const char *path;
+    bool is_well = true;
+    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
+        char *text = text_of(arguments, diff, form_of(path), 0);
+        is_well &= text != NULL && cli_store_write("diff", path, text);
+        resmon_text_free(text);
+    }
+    return is_well;
+}
+
+static bool print(const struct cli_arguments *arguments, const resmon_diff *diff)
+{
+    if (cli_has(arguments, "quiet")) {
+        return true;
+    }
+    const char *form = cli_has(arguments, "json") ? "json" : "text";
+    char *text = text_of(arguments, diff, form, cli_columns(STDOUT_FILENO));
+    bool is_printed = text != NULL && cli_print("diff", text);
+    resmon_text_free(text);
+    return is_printed;
+}
+
+/* ---- pairs -------------------------------------------------------------------------------- */
+
+static size_t find_group(const resmon_bench *bench, const char *name)
+{
+    size_t at = 0;
+    while (at < resmon_bench_count(bench) && strcmp(resmon_bench_name(bench, at), name) != 0) {
+        at++;
+    }
+    return at;
+}
+
+static bool has_one(const resmon_bench *bench)
+{
+    return resmon_bench_count(bench) == 1;
+}
+
+/* Which two groups; false, and a line that says why. */
+static bool choose(const struct cli_arguments *arguments, const struct sides *sides,
+                   size_t *ret_before, size_t *ret_after)
+{
+    const char *name = cli_value(arguments, "command");
+    *ret_before = *ret_after = 0;
+    if (name != NULL) {
+        *ret_before = find_group(sides->before, name);
+        *ret_after = find_group(sides->after, name);
+    } else if (sides->before == sides->after) {
+        *ret_after = 1;
+    } else if (!has_one(sides->before) || !has_one(sides->after)) {
+        *ret_after = find_group(sides->after, resmon_bench_name(sides->before, 0));
+        cli_say("diff", "of several commands '%.200s' is compared: --command=NAME says another one",
+                resmon_bench_name(sides->before, 0));
+    }
+    if (*ret_before >= resmon_bench_count(sides->before) ||
+        *ret_after >= resmon_bench_count(sides->after)) {
+        cli_say("diff", "not both sides have the command '%.200s'",
+                name != NULL ? name : resmon_bench_name(sides->before, 0));
+        return false;
+    }
+    return true;
+}
+
+/* ---- the verb ----------------------------------------------------------------------------- */
+
+static int status_of(const struct cli_arguments *arguments, int32_t verdict)
+{
+    const char *inconclusive = cli_value(arguments, "inconclusive");
+    if (verdict == RESMON_VERDICT_UNKNOWN && inconclusive != NULL) {
+        return strcmp(inconclusive, "pass") == 0 ? 0 : CLI_FAILED;
+    }
+    return verdict == RESMON_VERDICT_WORSE     ? CLI_FAILED
+           : verdict == RESMON_VERDICT_UNKNOWN ? CLI_INCONCLUSIVE
+                                               : 0;
+}
+
+/* That all of it can be had is known before files are read. */
+static bool check(const struct cli_arguments *arguments)
+{
+    const char *path, *inconclusive = cli_value(arguments, "inconclusive");
+    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
+        if (form_of(path) == NULL) {
+            cli_say("diff", "%s: its name is to end in .md, .json, .xml or .txt", path);
+            return false;
+        }
+    }
+    if (inconclusive != NULL && strcmp(inconclusive, "pass") != 0 &&
+        strcmp(inconclusive, "fail") != 0) {
+        cli_say("diff", "--inconclusive=%.64s is to be pass or fail", inconclusive);
+        return false;
+    }
+    return true;
+}
+
+static int compare(const struct cli_arguments *arguments, const struct sides *sides)
+{
+    static char rules[MOST_RULES];
+    resmon_diff *diff = NULL;
+    size_t before, after;
+    bool is_said;
+    if (!choose(arguments, sides, &before, &after) || !collect_rules(arguments, rules, &is_said)) {
+        return CLI_USAGE;
+    }
+    if (resmon_diff_make(sides->before, before, sides->after, after, is_said ? rules : NULL,
+                         &diff) != RESMON_OK) {
+        cli_say("diff", "%s", resmon_last_error());
+        return CLI_USAGE;
+    }
+    bool is_well = write_outputs(arguments, diff);
+    is_well &= print(arguments, diff);
+    int status = is_well ? status_of(arguments, resmon_diff_verdict(diff)) : CLI_USAGE;
+    resmon_diff_free(diff);
+    return status;
+}
+
+int cli_diff(const struct cli_arguments *arguments)
+{
+    struct sides sides = {.before = NULL};
+    if (!cli_needs_words(arguments, 1, (size_t)-1) || !check(arguments)) {
+        return cli_wrong(arguments->command);
+    }
+    int status = load_sides(arguments, &sides) ? compare(arguments, &sides) : CLI_USAGE;
+    free_sides(&sides);
+    return status;
+}
