@@ -38,13 +38,14 @@ bool cli_store_make(const char *verb, const char *name, char path[CLI_STORE_PATH
     return true;
 }
 
-static bool write_file(const char *path, const char *text)
+static bool write_file(const char *path, const char *text, bool is_kept)
 {
     FILE *file = fopen(path, "we");
     if (file == NULL) {
         return false;
     }
-    bool is_written = fputs(text, file) != EOF && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    bool is_written =
+        fputs(text, file) != EOF && fflush(file) == 0 && (!is_kept || fsync(fileno(file)) == 0);
     int error = errno;
     is_written = fclose(file) == 0 && is_written;
     errno = error;
@@ -58,7 +59,8 @@ bool cli_store_write(const char *verb, const char *path, const char *text)
     struct stat info;
     bool is_special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
     int length = snprintf(beside, sizeof beside, "%s%s", path, is_special ? "" : ".new");
-    bool is_written = length > 0 && (size_t)length < sizeof beside && write_file(beside, text) &&
+    bool is_written = length > 0 && (size_t)length < sizeof beside &&
+                      write_file(beside, text, !is_special) &&
                       (is_special || rename(beside, path) == 0);
     if (!is_written) {
         cli_say(verb, "%s cannot be written: %s", path, strerror(errno));

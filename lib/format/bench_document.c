@@ -282,13 +282,13 @@ static resmon_status print(const struct rm_output *output, const char *text)
     return rm_output_write(output, text, strlen(text));
 }
 
-/* Names have no spaces; "command=" is a key that benchstat can make columns of. */
+/* Names have no spaces, and '/' begins a key of theirs: benchstat makes columns of "command". */
 static resmon_status print_name(const struct rm_output *output, const char *name)
 {
     char text[256];
     size_t used = 0;
     for (const char *at = name; *at != '\0' && used + 1 < sizeof text; at++) {
-        text[used++] = *at > ' ' && *at != 0x7f ? *at : '_';
+        text[used++] = *at > ' ' && *at != 0x7f && *at != '/' ? *at : '_';
     }
     text[used] = '\0';
     resmon_status status = print(output, "BenchmarkRun/command=");

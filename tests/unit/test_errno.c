@@ -39,13 +39,15 @@ static struct {
     resmon_job *job, *made_job;
     resmon_hostlist *hosts, *made_hosts;
     resmon_comparison comparison;
+    resmon_bench *bench, *made_bench;
+    resmon_diff *diff, *made_diff;
     resmon_site *site;
     resmon_timed timed;
     resmon_task *task;
     uint64_t scope, inner, watch;
     char *text;
     char *document;
-    char path[6][128];
+    char path[7][128];
 } it;
 
 #define OUT(type) (&(type){.struct_size = sizeof(type)})
@@ -177,6 +179,27 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
       (void)resmon_compare_runs((const resmon_run *[]){it.run}, 1, (const resmon_run *[]){it.run}, \
                                 1, NULL, OUT(resmon_comparison)))                                  \
     R(resmon_comparison_text, (void)resmon_comparison_text(&it.comparison, &it.text); free_text())
+
+#define COMPARE_ROWS(R)                                                                        \
+    R(resmon_bench_new, (void)resmon_bench_new(&it.made_bench))                                \
+    R(                                                                                         \
+        resmon_bench_add,                                                                      \
+        if (it.made_bench != NULL) { (void)resmon_bench_add(it.made_bench, "a", it.run); })    \
+    R(resmon_bench_free, resmon_bench_free(it.made_bench); it.made_bench = NULL)               \
+    R(                                                                                         \
+        resmon_bench_load, if (resmon_bench_load(it.path[6], &it.made_bench) == RESMON_OK) {   \
+            resmon_bench_free(it.made_bench);                                                  \
+        } it.made_bench = NULL)                                                                \
+    R(resmon_bench_count, (void)resmon_bench_count(it.bench))                                  \
+    R(resmon_bench_name, (void)resmon_bench_name(it.bench, 0))                                 \
+    R(resmon_bench_run_count, (void)resmon_bench_run_count(it.bench, 0))                       \
+    R(resmon_bench_text, (void)resmon_bench_text(it.bench, "json", &it.text); free_text())     \
+    R(resmon_diff_make, (void)resmon_diff_make(it.bench, 0, it.bench, 0, NULL, &it.made_diff)) \
+    R(resmon_diff_free, resmon_diff_free(it.made_diff); it.made_diff = NULL)                   \
+    R(resmon_diff_verdict, (void)resmon_diff_verdict(it.diff))                                 \
+    R(resmon_diff_count, (void)resmon_diff_count(it.diff))                                     \
+    R(resmon_diff_get, (void)resmon_diff_get(it.diff, 0, OUT(resmon_diff_row)))                \
+    R(resmon_diff_text, (void)resmon_diff_text(it.diff, "text", 100, 1, &it.text); free_text())
 
 #define LIBRARY_ROWS(R)                                                                           \
     R(resmon_version, (void)resmon_version())                                                     \
@@ -366,7 +389,8 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_monitor_free, resmon_monitor_free(it.other); it.other = NULL)                        \
     R(resmon_measure_idle, (void)resmon_measure_idle(0.01, NULL, &it.made); free_made())
 
-#define ALL_ROWS(R) LIBRARY_ROWS(R) RUN_ROWS(R) SCOPE_ROWS(R) MONITOR_ROWS(R) END_ROWS(R)
+#define ALL_ROWS(R) \
+    LIBRARY_ROWS(R) RUN_ROWS(R) COMPARE_ROWS(R) SCOPE_ROWS(R) MONITOR_ROWS(R) END_ROWS(R)
 
 #define FUNCTION(name, ...)       \
     static void call_##name(void) \
@@ -455,7 +479,7 @@ static void set_up(void)
         .scopes = RESMON_METER_WALL | RESMON_METER_CPU | RESMON_METER_RSS | RESMON_METER_IO,
         .events = 64,
     };
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 7; i++) {
         (void)snprintf(it.path[i], sizeof it.path[i], "%s/file%zu", directory, i);
     }
     it.comparison.struct_size = sizeof it.comparison;
@@ -465,6 +489,13 @@ static void set_up(void)
     assert_ok(resmon_job_detect(&it.job));
     assert_ok(resmon_hostlist_expand("n[1-3]", &it.hosts));
     assert_ok(resmon_doctor_examine(NULL, &it.doctor));
+    assert_ok(resmon_bench_new(&it.bench));
+    assert_ok(resmon_bench_add(it.bench, "a", it.run));
+    assert_ok(resmon_diff_make(it.bench, 0, it.bench, 0, NULL, &it.diff));
+    assert_ok(resmon_bench_text(it.bench, "json", &it.text));
+    FILE *file = fopen(it.path[6], "w");
+    assert_true(file != NULL && fputs(it.text, file) != EOF && fclose(file) == 0);
+    free_text();
     if (resmon_run_document(it.run, &it.document) != RESMON_OK) {
         it.document = strdup("no document without cJSON");
     }

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""`resmon bench` and `resmon diff`: commands in turns, and whether something has become worse."""
+import collections
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree
+
+import place
+
+HELLO = os.environ.get("RESMON_EXAMPLES", "") + "/hello"
+
+
+def benchmark(path, **commands):
+    """A file as hyperfine writes it: seconds of each run of each command."""
+    results = [{"command": name, "times": times, "exit_codes": [0] * len(times)} for name, times in commands.items()]
+    pathlib.Path(path).write_text(json.dumps({"results": results}), encoding="utf-8")
+
+
+def around(middle, runs=8):
+    return [middle * (1 + 0.001 * (i - runs / 2)) for i in range(runs)]
+
+
+@place.needs_json
+class Bench(place.Case):
+    def bench(self, *words, **how):
+        """The result of `resmon bench WORD...`, by command."""
+        done = place.run("bench", "-q", "-o", "bench.json", *words, **how)
+        self.assertTrue(os.path.exists("bench.json"), done.err)
+        with open("bench.json", encoding="utf-8") as file:
+            return {result["command"]: result for result in json.load(file)["results"]}
+
+    def test_two_commands(self):
+        results = self.bench("-n", "4", "--", "sh", "-c", "echo a >>log", "--", "echo b >>log; exit 0")
+        self.assertEqual(list(results), ["sh -c echo a >>log", "echo b >>log; exit 0"])
+        for result in results.values():
+            figures = {row["figure"]: row for row in result["figures"] if row["scope"] == ""}
+            self.assertEqual(len(result["times"]), 4)
+            self.assertEqual(figures["wall"]["values"], result["times"])
+            self.assertTrue(all(time > 0 for time in result["times"]))
+            self.assertEqual(result["exit_codes"], [0] * 4)
+            self.assertTrue(result["min"] <= result["median"] <= result["max"])
+            self.assertTrue(all(peak > 1 << 18 for peak in result["memory_usage_byte"]))
+        order = pathlib.Path("log").read_text(encoding="utf-8").split()
+        self.assertEqual(collections.Counter(order), {"a": 4, "b": 4})
+        for at in range(0, 8, 2):  # in turns, whatever the order of each round is
+            self.assertEqual(set(order[at:at + 2]), {"a", "b"})
+
+    def test_runs_that_do_not_count(self):
+        results = self.bench("-n", "2", "-w", "3", "--prepare", "echo p >>log", "--", "sh", "-c", "echo r >>log")
+        self.assertEqual(len(results["sh -c echo r >>log"]["times"]), 2)
+        self.assertEqual(pathlib.Path("log").read_text(encoding="utf-8").split(), ["p", "r"] * 5)
+
+    def test_scopes_of_programs(self):
+        if not os.path.exists(HELLO):
+            self.skipTest("the examples are not built")
+        [result] = self.bench("-n", "3", "--", HELLO).values()
+        rows = {(row["scope"], row["figure"]): row["values"] for row in result["figures"]}
+        self.assertEqual(rows["main/round", "calls"], [3, 3, 3])
+        self.assertEqual(len(rows["main/round/sort", "wall"]), 3)
+
+    def test_a_command_that_fails(self):
+        done = place.run("bench", "-n", "3", "--", "sh", "-c", "exit 7")
+        self.assertEqual(done.code, 1)
+        self.assertIn("exit status 7", done.err)
+        [result] = self.bench("-n", "3", "-i", "--", "sh", "-c", "exit 7").values()
+        self.assertEqual(result["exit_codes"], [7] * 3)
+        [result] = self.bench("-n", "2", "-i", "--", "sh", "-c", "kill -KILL $$").values()
+        self.assertEqual(result["exit_codes"], [137] * 2)
+        self.assertIn("not found", place.run("bench", "--", "nonexistent-command").err)
+
+    def test_what_was_measured_before_the_end_is_kept(self):
+        command = "echo >>log; test $(wc -l <log) -lt 4 || { touch waits; sleep 100; }"
+        with subprocess.Popen([place.RESMON, "bench", "-n", "9", "-o", "bench.json", "--", "sh", "-c", command],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            place.until(lambda: os.path.exists("waits"))
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
+        with open("bench.json", encoding="utf-8") as file:
+            [result] = json.load(file)["results"]
+        self.assertEqual(len(result["times"]), 3)
+
+    def test_text(self):
+        done = place.run("bench", "-n", "6", "--", "true", "--", "true")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertRegex(done.out, r"(?m)^true, 6 runs$")
+        self.assertRegex(done.out, r"(?m)^true \(2\), 6 runs$")
+        self.assertRegex(done.out, r"(?m)^  wall time +\S+ \ws +\S+ \ws to \S+ \ws ")
+        self.assertRegex(done.out, r"(?m)^true \(2\): wall time .*, p ")
+
+    def test_forms(self):
+        place.run("bench", "-q", "-n", "2", "--format=go", "-o", "bench.txt", "--", "true")
+        lines = pathlib.Path("bench.txt").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertRegex(lines[0], r"^BenchmarkRun/command=true 1 [\d.e-]+ sec/op [\d.e-]+ cpu-sec/op \d+ peak-B/op")
+        place.run("bench", "-q", "-n", "2", "--format=bmf", "-o", "bench.bmf", "--", "true")
+        self.assertGreater(json.loads(pathlib.Path("bench.bmf").read_text())["true"]["wall"]["value"], 0)
+        place.run("bench", "-q", "-n", "2", "--format=github", "-o", "bench.github", "--", "true")
+        first = json.loads(pathlib.Path("bench.github").read_text())[0]
+        self.assertEqual((first["name"], first["unit"]), ("true: wall time", "s"))
+        self.assertIn("json, bmf, github, go",
+                      place.run("bench", "-n", "1", "--format=csv", "-o", "bench.csv", "--", "true").err)
+
+    def test_wrong_words(self):
+        for words in ((), ("-n", "0", "--", "true"), ("--for", "3", "--", "true"), ("--", "true", "--"),
+                      ("--", "true", "--", "--", "true"), ("-n", "x", "--", "true")):
+            done = place.run("bench", *words)
+            self.assertEqual(done.code, 125, (words, done.err))
+            self.assertTrue(done.err)
+
+
+@place.needs_json
+class Diff(place.Case):
+    def diff(self, *words):
+        return place.run("diff", *words)
+
+    def test_three_outcomes(self):
+        benchmark("old.json", job=around(1.0))
+        for name, times, code, words in (("same", around(1.0), 0, "Not worse"), ("slow", around(1.2), 1, "Worse"),
+                                         ("fast", around(0.8), 0, "Not worse"),
+                                         ("vague", [0.7, 1.4, 0.8, 1.3, 1.0, 1.2, 0.9, 1.1], 3, "Cannot tell")):
+            benchmark("new.json", job=times)
+            done = self.diff("--fail=wall>5%+10ms", "old.json", "new.json")
+            self.assertEqual(done.code, code, (name, done.out, done.err))
+            self.assertTrue(done.out.startswith(words), done.out)
+        self.assertRegex(done.out, r"some \d+ runs a side would tell")
+        for said, code in (("pass", 0), ("fail", 1)):
+            self.assertEqual(self.diff("--fail=wall>5%", f"--inconclusive={said}", "old.json", "new.json").code, code)
+
+    def test_p_is_that_of_the_test(self):
+        benchmark("old.json", job=around(1.0))
+        benchmark("new.json", job=around(1.2))
+        [row] = json.loads(self.diff("--json", "--fail=wall>5%", "old.json", "--", "new.json").out)["figures"]
+        self.assertAlmostEqual(row["p"], 2 / 12870, places=12)  # 16 runs, 8 of each side, in the utmost order
+        self.assertAlmostEqual(row["shift"]["value"], 0.2, delta=0.002)
+        self.assertEqual((row["verdict"], row["rule"]), ("worse", "wall>5%"))
+
+    def test_documents_of_runs(self):
+        """A peak is exact: one run a side tells 8 MiB."""
+        for name, mib in (("old", 8), ("new", 16)):
+            done = place.run("run", "-q", "-o", f"{name}.json", "--", sys.executable, "-c",
+                             f"b = bytearray({mib} << 20)")
+            self.assertEqual(done.code, 0, done.err)
+        done = self.diff("--fail", "peak>2%+2MiB", "old.json", "new.json")
+        self.assertEqual(done.code, 1, done.out + done.err)
+        self.assertRegex(done.out, r"(?m)^  worse: peak RSS \+[\d.]+ % \(\+[678]\.\d+ MiB\)")
+        self.assertEqual(self.diff("--fail", "peak>2%+2MiB", "new.json", "old.json").code, 0)
+        self.assertEqual(self.diff("--fail", "wall>50%", "new.json", "old.json").code, 3)  # of one run nobody can tell
+        self.assertEqual(self.diff("old.json", "new.json", "--", "old.json", "new.json").code, 3)
+
+    def test_files_of_rules(self):
+        benchmark("old.json", job=around(1.0))
+        benchmark("new.json", job=around(1.2))
+        pathlib.Path(".resmon-gate").write_text("# slow machine\nwall > 30% + 10ms\n", encoding="utf-8")
+        self.assertEqual(self.diff("old.json", "new.json").code, 0)
+        self.assertEqual(self.diff("--fail=wall>10%", "old.json", "new.json").code, 1)
+        pathlib.Path("gate").write_text("wall>1%\ncalls>3\n", encoding="utf-8")
+        done = self.diff("--gate=gate", "old.json", "new.json")
+        self.assertEqual(done.code, 1)
+        self.assertIn("'calls>3' finds nothing", done.out)
+        for rule in ("wall>5%+3MB", "speed>5%", "wall"):
+            done = self.diff("--fail", rule, "old.json", "new.json")
+            self.assertEqual(done.code, 2)
+            self.assertIn(rule, done.err)
+
+    def test_outputs(self):
+        benchmark("old.json", job=around(1.0))
+        benchmark("new.json", job=around(1.2))
+        outputs = [word for ending in ("md", "json", "xml", "txt") for word in ("-o", f"out.{ending}")]
+        done = self.diff("-q", *outputs, "--fail=wall>5%", "--fail=peak>5%", "old.json", "new.json")
+        self.assertEqual((done.code, done.out, done.err), (1, "", ""))
+        self.assertIn("| wall time |", pathlib.Path("out.md").read_text(encoding="utf-8"))
+        self.assertEqual(json.loads(pathlib.Path("out.json").read_text(encoding="utf-8"))["verdict"], "worse")
+        suite = xml.etree.ElementTree.parse("out.xml").getroot().find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("1", "1"))
+        self.assertIn("+20", suite.find("testcase/failure").get("message"))
+        self.assertTrue(pathlib.Path("out.txt").read_text(encoding="utf-8").startswith("Worse"))
+        self.assertEqual(self.diff("-o", "out.pdf", "old.json", "new.json").code, 2)
+        self.assertEqual(self.diff("-o", "/nonexistent/out.md", "old.json", "new.json").code, 2)
+
+    def test_names(self):
+        for name in ("main", "mine"):
+            self.assertEqual(place.run("bench", "-q", "-n", "2", "--save", name, "--", "true").code, 0)
+        self.assertEqual(self.diff("--fail=wall>1000%+10s", "main", "mine").code, 3)  # two runs tell nothing
+        self.assertEqual(self.diff("--fail=peak>1000%+1GiB", "main", "--", "mine").code, 0)
+        self.assertEqual(place.run("bench", "-q", "-n", "1", "--save", "a/b", "--", "true").code, 1)
+
+    def test_benchmarks_of_several_commands(self):
+        benchmark("old.json", a=around(1.0), b=around(2.0))
+        benchmark("new.json", b=around(2.0), a=around(1.5))
+        self.assertEqual(self.diff("--fail=wall>5%", "old.json").code, 1)  # a and b
+        self.assertEqual(self.diff("--fail=wall>5%", "old.json", "new.json").code, 1)
+        self.assertEqual(self.diff("--fail=wall>5%", "--command=b", "old.json", "new.json").code, 0)
+        self.assertEqual(self.diff("--command=c", "old.json", "new.json").code, 2)
+
+    def test_files_that_are_none(self):
+        benchmark("old.json", job=around(1.0))
+        for text in ("", "{}", "[]", '{"results": []}', '{"results": [{"command": "x"}]}',
+                     '{"results": [{"times": [1]}]}', '{"results": [{"command": "x", "times": []}]}',
+                     '{"results": [7]}', "\0" * 100):
+            pathlib.Path("bad.json").write_text(text, encoding="utf-8")
+            done = self.diff("old.json", "bad.json")
+            self.assertEqual(done.code, 2, text)
+            self.assertTrue(done.err, text)
+        benchmark("null.json", job=[None, None, None])
+        self.assertEqual(self.diff("--fail=wall>5%", "old.json", "null.json").code, 3)
+        self.assertEqual(self.diff("old.json", "missing.json").code, 2)
+        self.assertEqual(self.diff("old.json").code, 2)
+        self.assertEqual(self.diff().code, 2)
+
+
+if __name__ == "__main__":
+    place.main()
