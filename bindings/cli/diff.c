@@ -236,12 +236,12 @@ static bool choose(const struct cli_arguments *arguments, const struct sides *si
 static int status_of(const struct cli_arguments *arguments, int32_t verdict)
 {
     const char *inconclusive = cli_value(arguments, "inconclusive");
-    if (verdict == RESMON_VERDICT_UNKNOWN && inconclusive != NULL) {
+    if (verdict == RESMON_VERDICT_CANNOT_TELL && inconclusive != NULL) {
         return strcmp(inconclusive, "pass") == 0 ? 0 : CLI_FAILED;
     }
-    return verdict == RESMON_VERDICT_WORSE     ? CLI_FAILED
-           : verdict == RESMON_VERDICT_UNKNOWN ? CLI_INCONCLUSIVE
-                                               : 0;
+    return verdict == RESMON_VERDICT_WORSE         ? CLI_FAILED
+           : verdict == RESMON_VERDICT_CANNOT_TELL ? CLI_INCONCLUSIVE
+                                                   : 0;
 }
 
 /* That all of it can be had is known before files are read. */

@@ -68,6 +68,41 @@ RESMON_API void resmon_bench_free(resmon_bench *bench);
 RESMON_API resmon_status resmon_bench_add(resmon_bench *bench, const char *name,
                                           const resmon_run *run);
 
+/** RESMON_OK to go on; anything else ends a benchmark, and is returned.  Since 0.1. */
+typedef int32_t (*resmon_bench_function)(void *context);
+
+/** How a function is called again and again.  Zero: the default.  Since 0.1. */
+typedef struct resmon_bench_options {
+    size_t struct_size;
+    uint64_t runs;   /**< that make the group; default 20 */
+    uint64_t calls;  /**< of the function in each run; default: as many as take 1 ms at least */
+    uint64_t warmup; /**< calls before, that do not count; default 1 */
+    uint64_t batch;  /**< what each call stands for, where the function has a loop of its own:
+                        figures  are divided by it, too; default 1 */
+} resmon_bench_options;
+
+/**
+ * Calls a function of this process again and again, and adds its runs to the group of that name:
+ * wall and CPU time, I/O and page faults for each call, and the exact peak RSS of the process
+ * meanwhile (the kernel's mark is set back, as RESMON_PEAK_RSS of <resmon/scope.h> says). `options`
+ * NULL: all defaults.
+ *
+ * Runs in one process hang on each other (caches, the heap, where the memory is): what counts in
+ * the end are processes (`resmon bench`).  What a compiler can see is for nothing it leaves out:
+ * resmon_keep().
+ * RESMON_EINVAL: NULL; RESMON_ENOSPC: 64 watches are open; RESMON_ENOMEM.
+ * Thread class: any thread, which calls the function; one at a time per benchmark.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_bench_run(resmon_bench *bench, const char *name,
+                                          resmon_bench_function function, void *context,
+                                          const resmon_bench_options *options);
+
+/** Has a value computed, and the memory written that somebody could look at, although nobody does:
+ * for loops that measure.  `value` is an object that has an address.  Since 0.1. */
+#if defined(__GNUC__)
+#define resmon_keep(value) __asm__ volatile("" : : "r"(&(value)) : "memory")
+#endif
+
 /** Reads what resmon_bench_text() wrote as "json", or hyperfine's --export-json.  RESMON_EFORMAT:
  * it is neither, as a run document; RESMON_ENOENT, RESMON_EACCES and the like; RESMON_ENOTSUP:
  * built without cJSON; RESMON_ENOMEM.  Thread class: any thread.  Since 0.1. */
@@ -89,10 +124,10 @@ RESMON_API resmon_status resmon_bench_text(const resmon_bench *bench, const char
                                            char **ret_text);
 
 /* Of a row, and of all rows together: the last in this order that there is among them. */
-#define RESMON_VERDICT_NONE      0 /**< there is no rule */
-#define RESMON_VERDICT_NOT_WORSE 1
-#define RESMON_VERDICT_UNKNOWN   2 /**< nobody can tell: more runs, or quieter ones, would */
-#define RESMON_VERDICT_WORSE     3
+#define RESMON_VERDICT_NONE        0 /**< there is no rule */
+#define RESMON_VERDICT_NOT_WORSE   1
+#define RESMON_VERDICT_CANNOT_TELL 2 /**< nobody can tell: more runs, or quieter ones, would */
+#define RESMON_VERDICT_WORSE       3
 
 /** A figure of both sides.  Texts live as long as the comparison.  Since 0.1. */
 typedef struct resmon_diff_row {
@@ -131,7 +166,8 @@ RESMON_API resmon_status resmon_diff_make(const resmon_bench *before, size_t bef
 /** NULL is allowed.  Since 0.1. */
 RESMON_API void resmon_diff_free(resmon_diff *diff);
 
-/** RESMON_VERDICT_* of all rules; a rule that finds no figure of both sides: UNKNOWN.  Since 0.1.
+/** RESMON_VERDICT_* of all rules; a rule that finds no figure of both sides: CANNOT_TELL.  Since
+ * 0.1.
  */
 RESMON_API int32_t resmon_diff_verdict(const resmon_diff *diff);
 

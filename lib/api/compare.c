@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "compare/diff.h"
+#include "engine/repeat.h"
 #include "format/bench_document.h"
 #include "format/diff_document.h"
 #include "os/infile.h"
@@ -76,6 +77,32 @@ resmon_status resmon_bench_add(resmon_bench *bench, const char *name, const resm
         return out_of_memory();
     }
     return run != NULL ? rm_group_add_run(group, run) : RESMON_OK;
+}
+
+resmon_status resmon_bench_run(resmon_bench *bench, const char *name,
+                               resmon_bench_function function, void *context,
+                               const resmon_bench_options *options)
+{
+    RM_KEEP_ERRNO;
+    resmon_bench_options known = {.struct_size = sizeof known};
+    if (bench == NULL || name == NULL || function == NULL) {
+        return null_argument(__func__);
+    }
+    resmon_status status =
+        options != NULL ? rm_struct_take(options, RM_STRUCT_SIZE(resmon_bench_options), &known)
+                        : RESMON_OK;
+    if (status == RESMON_OK) {
+        status = resmon_bench_add(bench, name, NULL);
+    }
+    const struct rm_repeat how = {
+        .function = function,
+        .context = context,
+        .runs = known.runs > 0 ? known.runs : 20,
+        .calls = known.calls,
+        .batch = known.batch > 0 ? known.batch : 1,
+        .warmup = known.warmup > 0 ? known.warmup : 1,
+    };
+    return status == RESMON_OK ? rm_repeat(rm_groups_find(&bench->groups, name), &how) : status;
 }
 
 static resmon_status read_file(const char *path, struct rm_groups *groups)

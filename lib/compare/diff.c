@@ -190,7 +190,7 @@ static enum rm_verdict judge(const struct rm_diff_row *row)
     if (row->p_of_all <= RM_DIFF_ALPHA && row->shift.value > row->allowance) {
         return RM_VERDICT_WORSE;
     }
-    return row->shift.high <= row->allowance ? RM_VERDICT_NOT_WORSE : RM_VERDICT_UNKNOWN;
+    return row->shift.high <= row->allowance ? RM_VERDICT_NOT_WORSE : RM_VERDICT_CANNOT_TELL;
 }
 
 static void find_rules(struct rm_diff *diff)
@@ -224,12 +224,12 @@ static void judge_all(struct rm_diff *diff)
             continue;
         }
         row->verdict = judge(row);
-        row->runs_wanted = row->verdict == RM_VERDICT_UNKNOWN ? wanted_of(row, rules) : 0;
+        row->runs_wanted = row->verdict == RM_VERDICT_CANNOT_TELL ? wanted_of(row, rules) : 0;
         diff->verdict = row->verdict > diff->verdict ? row->verdict : diff->verdict;
     }
     for (size_t i = 0; i < diff->gate->count; i++) {
-        if (!diff->is_used[i] && diff->verdict < RM_VERDICT_UNKNOWN) {
-            diff->verdict = RM_VERDICT_UNKNOWN;
+        if (!diff->is_used[i] && diff->verdict < RM_VERDICT_CANNOT_TELL) {
+            diff->verdict = RM_VERDICT_CANNOT_TELL;
         }
     }
 }

@@ -20,7 +20,7 @@
 #define RM_DIFF_CONFIDENCE 0.95
 
 /* In this order: of several the last of these is that of all. */
-enum rm_verdict { RM_VERDICT_NONE, RM_VERDICT_NOT_WORSE, RM_VERDICT_UNKNOWN, RM_VERDICT_WORSE };
+enum rm_verdict { RM_VERDICT_NONE, RM_VERDICT_NOT_WORSE, RM_VERDICT_CANNOT_TELL, RM_VERDICT_WORSE };
 
 struct rm_diff_row {
     const char *path;

@@ -132,9 +132,24 @@ resmon_status rm_group_add_empty(struct rm_group *group, struct rm_group_run run
     return RESMON_OK;
 }
 
-static resmon_status note_machine(struct rm_group *group, const struct resmon_run *run)
+resmon_status rm_group_note_machine(struct rm_group *group, const struct rm_group_machine *machine)
 {
     char text[256];
+    if (group->run_count > 1) {
+        group->is_mixed |= !rm_group_is_same_machine(&group->machine, machine, text, sizeof text);
+        return RESMON_OK;
+    }
+    group->machine = *machine;
+    group->machine.cpu_model = copy(group, machine->cpu_model);
+    group->machine.kernel = copy(group, machine->kernel);
+    group->machine.host = copy(group, machine->host);
+    bool is_whole = group->machine.cpu_model != NULL && group->machine.kernel != NULL &&
+                    group->machine.host != NULL;
+    return is_whole ? RESMON_OK : out_of_memory();
+}
+
+static resmon_status note_machine_of(struct rm_group *group, const struct resmon_run *run)
+{
     const struct rm_group_machine machine = {
         .cpu_model = rm_run_fact_text(run, "machine", "cpu_model"),
         .kernel = rm_run_fact_text(run, "machine", "kernel"),
@@ -142,17 +157,7 @@ static resmon_status note_machine(struct rm_group *group, const struct resmon_ru
         .cpus = rm_run_fact_number(run, "machine", "cpus"),
         .memory_bytes = rm_run_fact_number(run, "machine", "memory_bytes"),
     };
-    if (group->run_count > 1) {
-        group->is_mixed |= !rm_group_is_same_machine(&group->machine, &machine, text, sizeof text);
-        return RESMON_OK;
-    }
-    group->machine = machine;
-    group->machine.cpu_model = copy(group, machine.cpu_model);
-    group->machine.kernel = copy(group, machine.kernel);
-    group->machine.host = copy(group, machine.host);
-    bool is_whole = group->machine.cpu_model != NULL && group->machine.kernel != NULL &&
-                    group->machine.host != NULL;
-    return is_whole ? RESMON_OK : out_of_memory();
+    return rm_group_note_machine(group, &machine);
 }
 
 static resmon_status put_figures_of_run(struct rm_group *group, const struct resmon_run *run)
@@ -216,7 +221,7 @@ resmon_status rm_group_add_run(struct rm_group *group, const struct resmon_run *
     const resmon_run_end end = rm_run_end(run);
     resmon_status status =
         rm_group_add_empty(group, (struct rm_group_run){end.exit_status, end.signal_number});
-    status = status == RESMON_OK ? note_machine(group, run) : status;
+    status = status == RESMON_OK ? note_machine_of(group, run) : status;
     status = status == RESMON_OK ? put_figures_of_run(group, run) : status;
     return status == RESMON_OK ? put_scopes(group, run) : status;
 }

@@ -50,6 +50,9 @@ struct rm_group {
 resmon_status rm_group_begin(struct rm_group *group, const char *name);
 void rm_group_free(struct rm_group *group);
 
+/** Says the machine of the run that was added last.  Its texts are copied.  RESMON_ENOMEM. */
+resmon_status rm_group_note_machine(struct rm_group *group, const struct rm_group_machine *machine);
+
 /** Adds a run.  RESMON_ENOMEM: the group is of no use any more. */
 resmon_status rm_group_add_run(struct rm_group *group, const struct resmon_run *run);
 

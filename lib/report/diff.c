@@ -79,7 +79,7 @@ void rm_diff_say_row(char *text, size_t room, const struct rm_diff_row *row)
         (void)snprintf(text + used, room - (size_t)used, "; %s allows %s", row->rule->text, most);
     }
     used = (int)strlen(text);
-    if (row->verdict == RM_VERDICT_UNKNOWN && row->runs_wanted > 0 && (size_t)used < room) {
+    if (row->verdict == RM_VERDICT_CANNOT_TELL && row->runs_wanted > 0 && (size_t)used < room) {
         (void)snprintf(text + used, room - (size_t)used, "; some %lu runs a side would tell",
                        (unsigned long)row->runs_wanted);
     }
@@ -199,7 +199,7 @@ static void write_statement(struct rm_buffer *buffer, const struct rm_diff *diff
                          count_of(diff, RM_VERDICT_WORSE),
                          diff->row_count - count_of(diff, RM_VERDICT_NONE));
         break;
-    case RM_VERDICT_UNKNOWN:
+    case RM_VERDICT_CANNOT_TELL:
         rm_buffer_puts(buffer, "Cannot tell: there are too few runs, or they differ too much.");
         break;
     case RM_VERDICT_NOT_WORSE:
@@ -216,7 +216,7 @@ static void write_reasons(struct rm_buffer *buffer, const struct rm_diff *diff,
                           const struct style *style)
 {
     char text[768];
-    for (int verdict = RM_VERDICT_WORSE; verdict >= RM_VERDICT_UNKNOWN; verdict--) {
+    for (int verdict = RM_VERDICT_WORSE; verdict >= RM_VERDICT_CANNOT_TELL; verdict--) {
         for (size_t i = 0; i < diff->row_count; i++) {
             if ((int)diff->rows[i].verdict == verdict) {
                 rm_diff_say_row(text, sizeof text, &diff->rows[i]);

@@ -49,7 +49,7 @@ static void put_case(struct rm_buffer *buffer, const struct rm_diff_row *row)
         rm_buffer_puts(buffer, "<failure message=\"");
         put(buffer, text);
         rm_buffer_puts(buffer, "\"/>");
-    } else if (row->verdict == RM_VERDICT_UNKNOWN) {
+    } else if (row->verdict == RM_VERDICT_CANNOT_TELL) {
         rm_buffer_puts(buffer, "<skipped message=\"cannot tell: ");
         put(buffer, text);
         rm_buffer_puts(buffer, "\"/>");
@@ -67,7 +67,7 @@ void rm_diff_write_junit(struct rm_buffer *buffer, const struct rm_diff *diff)
                            "  <testsuite name=\"resmon diff\"");
     rm_buffer_printf(buffer, " tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\" errors=\"0\">\n",
                      diff->row_count - count_of(diff, RM_VERDICT_NONE),
-                     count_of(diff, RM_VERDICT_WORSE), count_of(diff, RM_VERDICT_UNKNOWN));
+                     count_of(diff, RM_VERDICT_WORSE), count_of(diff, RM_VERDICT_CANNOT_TELL));
     for (size_t i = 0; i < diff->row_count; i++) {
         if (diff->rows[i].rule != NULL) {
             put_case(buffer, &diff->rows[i]);

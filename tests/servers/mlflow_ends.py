@@ -109,7 +109,7 @@ def killed_before_the_answer(case):
     fake.faults({"do": "hang", "when": "answer", "path": "runs/create", "seconds": 60})
     child = case.popen(fake.uri, "plain", "work=60000",
                        env={"RESMON": RECORD, "MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
-    fake.until(runs_of, 60)
+    fake.until(lambda state: runs_of(state) and (case.directory / "run.rec").exists(), 60)
     assert not case.kill_at_fault(fake, child)
     fake.faults()
     push(case, fake.uri)

@@ -233,7 +233,7 @@ static void test_verdicts(void **state)
     assert_int_equal(row_of(&diff, "", RM_FIGURE_cpu)->verdict, RM_VERDICT_NOT_WORSE);
     assert_int_equal(row_of(&diff, "", RM_FIGURE_peak)->verdict, RM_VERDICT_WORSE);
     const struct rm_diff_row *wide = row_of(&diff, "a", RM_FIGURE_wall);
-    assert_int_equal(wide->verdict, RM_VERDICT_UNKNOWN);
+    assert_int_equal(wide->verdict, RM_VERDICT_CANNOT_TELL);
     assert_true(wide->runs_wanted > 8);
     const struct rm_diff_row *unruled = row_of(&diff, "a/b", RM_FIGURE_wall);
     assert_true(unruled->verdict == RM_VERDICT_NONE && unruled->p < 0.001);
@@ -258,11 +258,11 @@ static void test_single_runs(void **state)
         const char *rules;
         enum rm_verdict verdict;
     } cases[] = {{"", RM_VERDICT_NONE},
-                 {"wall>5%", RM_VERDICT_UNKNOWN},
+                 {"wall>5%", RM_VERDICT_CANNOT_TELL},
                  {"peak>2%+1MiB", RM_VERDICT_WORSE},
                  {"peak>3%+1MiB", RM_VERDICT_NOT_WORSE},
                  {"peak>2%+3MiB", RM_VERDICT_NOT_WORSE},
-                 {"energy>5%", RM_VERDICT_UNKNOWN}};
+                 {"energy>5%", RM_VERDICT_CANNOT_TELL}};
     struct rm_group before, after;
     fill_from(&before, 1, old, RM_ARRAY_LEN(old));
     fill_from(&after, 1, new, RM_ARRAY_LEN(new));

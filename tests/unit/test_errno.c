@@ -71,6 +71,12 @@ static int32_t receive(void *context, const resmon_run *run)
     return RESMON_OK;
 }
 
+static int32_t do_nothing(void *context)
+{
+    (void)context;
+    return RESMON_OK;
+}
+
 static resmon_site here = {.name = "here", .file = __FILE__, .function = "test", .line = 1};
 static resmon_site inner = {.name = "inner", .file = __FILE__, .function = "test", .line = 2};
 static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
@@ -185,6 +191,11 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(                                                                                         \
         resmon_bench_add,                                                                      \
         if (it.made_bench != NULL) { (void)resmon_bench_add(it.made_bench, "a", it.run); })    \
+    R(                                                                                         \
+        resmon_bench_run, if (it.made_bench != NULL) {                                         \
+            const resmon_bench_options options = {sizeof options, 2, 1, 0, 0};                 \
+            (void)resmon_bench_run(it.made_bench, "b", do_nothing, NULL, &options);            \
+        })                                                                                     \
     R(resmon_bench_free, resmon_bench_free(it.made_bench); it.made_bench = NULL)               \
     R(                                                                                         \
         resmon_bench_load, if (resmon_bench_load(it.path[6], &it.made_bench) == RESMON_OK) {   \

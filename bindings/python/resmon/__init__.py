@@ -39,6 +39,7 @@ _HOMES = {
     "diagnosis": ("doctor",),
     "jobs": ("job", "hostlist"),
     "baseline": ("measure_idle", "compare"),
+    "benches": ("bench", "diff", "Bench", "Diff"),
     "options": ("keywords",),
     "magics": ("load_ipython_extension", "unload_ipython_extension"),
 }

@@ -13,12 +13,13 @@ VERSION = (0, 1)  # of the headers that these structures are from: major and min
 PROVENANCES, LEVELS, KINDS, ENDS = (WORDS[name] for name in ("PROVENANCE", "LEVEL", "KIND", "END"))
 GAUGE, COUNTER = KINDS
 BASES = {1: "given", 2: "cloud", 3: "region", 4: "country", 5: "world"}  # of carbon.h
+VERDICTS = {0: "none", 1: "not worse", 2: "cannot tell", 3: "worse"}  # of compare.h
 _TRUTH = {0: False, 1: True}
 
 # One letter for each type of the interface, and for the meaning of a code.
 _TYPES = {"U": c_uint64, "I": c_int64, "i": c_int32, "u": c_uint32, "d": c_double, "z": c_size_t, "s": c_char_p,
-          "p": c_void_p, "t": c_int32, "v": c_int32, "k": c_int32, "l": c_int32, "b": c_int32}
-_MEANINGS = {"t": _TRUTH, "v": PROVENANCES, "k": KINDS, "l": LEVELS, "b": BASES}
+          "p": c_void_p, "t": c_int32, "v": c_int32, "k": c_int32, "l": c_int32, "b": c_int32, "w": c_int32}
+_MEANINGS = {"t": _TRUTH, "v": PROVENANCES, "k": KINDS, "l": LEVELS, "b": BASES, "w": VERDICTS}
 
 
 class _Sized(ctypes.Structure):
@@ -57,6 +58,13 @@ CarbonOptions = _sized("CarbonOptions", "s country region cloud_provider cloud_r
 CarbonIntensity = _sized("CarbonIntensity", "d g_per_kwh pue wue", "b basis", "i year", "s place iso3 country source")
 CarbonCost = _sized("CarbonCost", "d it_kwh facility_kwh gco2eq water_l coal_kg natural_gas_kg petroleum_kg")
 CARBON_ZERO = 4
+
+# compare.h
+BenchFunction = ctypes.CFUNCTYPE(c_int32, c_void_p)
+BenchOptions = _sized("BenchOptions", "U runs calls warmup batch")
+DiffRow = _sized("DiffRow", "s path figure title unit rule", "d before before_low before_high after after_low after_high",
+                 "d shift shift_low shift_high p p_of_all allowance", "U before_runs after_runs runs_wanted",
+                 "t is_counted", "w verdict")
 
 # records.h
 

@@ -141,6 +141,12 @@ _STATUS_FUNCTIONS = {
     "promql_pod_energy": (POINTER(_abi.PromqlOptions), c_char_p, c_char_p, c_double, c_double, POINTER(_abi.PodEnergy)),
     "job_detect": (_OUT,), "job_get_info": (c_void_p, POINTER(_abi.JobInfo)), "hostlist_expand": (c_char_p, _OUT),
     "comparison_text": (POINTER(_abi.Comparison), _OUT),
+    "bench_new": (_OUT,), "bench_load": (c_char_p, _OUT), "bench_add": (c_void_p, c_char_p, _RUN),
+    "bench_run": (c_void_p, c_char_p, _abi.BenchFunction, c_void_p, POINTER(_abi.BenchOptions)),
+    "bench_text": (c_void_p, c_char_p, _OUT),
+    "diff_make": (c_void_p, c_size_t, c_void_p, c_size_t, c_char_p, _OUT),
+    "diff_get": (c_void_p, c_size_t, POINTER(_abi.DiffRow)),
+    "diff_text": (c_void_p, c_char_p, c_size_t, c_int32, _OUT),
 }
 
 # The others: what they return, and take.
@@ -166,6 +172,9 @@ _PLAIN_FUNCTIONS = {
     "scope_here!": (c_uint64,),
     "scope_begin_under!": (c_uint64, c_void_p, c_uint64, c_uint64),
     "task_here!": (c_uint64, c_void_p), "task_end!": (None, c_void_p), "task_fail!": (None, c_void_p),
+    "bench_free": (None, c_void_p), "bench_count": (c_size_t, c_void_p),
+    "bench_name": (c_char_p, c_void_p, c_size_t), "bench_run_count": (c_size_t, c_void_p, c_size_t),
+    "diff_free": (None, c_void_p), "diff_verdict": (c_int32, c_void_p), "diff_count": (c_size_t, c_void_p),
     "timed_watch!": (None, c_void_p, c_uint64, POINTER(_abi.Timed)),
 }
 

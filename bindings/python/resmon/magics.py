@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""IPython: ``%load_ext resmon``, then ``%%resmon`` for a cell, or ``%resmon on`` for every cell."""
+"""IPython: ``%load_ext resmon``, then ``%%resmon`` for a cell, ``%resmon on`` for every cell, ``%resmon_bench`` for a
+statement again and again."""
 import math
 import time
 
 from . import html, human
 from ._library import lib
+from .benches import bench
 from .carbon import cost
 from .errors import ArgumentError, BusyError, Error
 from .frames import wanted
@@ -199,6 +201,24 @@ class Magics:
             self.cells.add(cell)
             print(_line(cell))
 
+    # ---- %resmon_bench --------------------------------------------------------------------------
+
+    def bench(self, line):
+        """%resmon_bench [-n RUNS] STATEMENT: runs it again and again, and shows what a call of it costs; the Bench."""
+        words = line.split(None, 2)
+        runs = 20
+        if words and words[0] == "-n":
+            if len(words) < 3 or not words[1].isdigit():
+                raise ArgumentError("%resmon_bench -n RUNS STATEMENT: a number and a statement are wanted")
+            runs, line = int(words[1]), words[2]
+        if not line.strip():
+            raise ArgumentError("%resmon_bench [-n RUNS] STATEMENT: a statement is wanted")
+        code = self._shell.compile(self._shell.transform_cell(line), "<resmon_bench>", "exec")
+
+        def statement():
+            exec(code, self._shell.user_ns)  # pylint: disable=exec-used
+        return bench(statement, runs, name=line.strip())
+
     # ---- %%resmon -------------------------------------------------------------------------------
 
     def cell(self, line, source):
@@ -268,6 +288,7 @@ def load_ipython_extension(shell):
     magics = _loaded[shell] = Magics(shell)
     shell.register_magic_function(magics.line, "line", "resmon")
     shell.register_magic_function(magics.cell, "cell", "resmon")
+    shell.register_magic_function(magics.bench, "line", "resmon_bench")
 
 
 def unload_ipython_extension(shell):
@@ -276,5 +297,5 @@ def unload_ipython_extension(shell):
     if magics is None:
         return
     magics._off()
-    for kind in ("line", "cell"):
-        shell.magics_manager.magics[kind].pop("resmon", None)
+    for kind, name in (("line", "resmon"), ("cell", "resmon"), ("line", "resmon_bench")):
+        shell.magics_manager.magics[kind].pop(name, None)

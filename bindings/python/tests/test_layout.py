@@ -32,7 +32,7 @@ TABLES = {
     "DOCTOR_STATES": (True, "DOCTOR_(?!FILE_)", ()), "SERIES": (False, "SERIES_", ()),
     "STACK_KINDS": (False, "STACK_(?!LOSS_)", ()),
     "STACK_LOSSES": (False, "STACK_LOSS_", ()),
-    "ENDS": (True, "END_", ()),
+    "ENDS": (True, "END_", ()), "VERDICTS": (True, "VERDICT_", ()),
 }
 
 

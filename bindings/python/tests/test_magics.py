@@ -206,3 +206,14 @@ def test_notebook(tmp_path, monkeypatch):
     said = [output for output in cells[7] if "said finished" in output.get("text", "")]
     assert said and said[0]["name"] == "stdout"
     assert "y = 1" in json.dumps(cells[8])
+
+
+def test_bench(shell):
+    shell.user_ns["x"] = []
+    bench = run(shell, "%resmon_bench -n 3 x.append(1)").result
+    assert bench.names == ["x.append(1)"] and len(bench.values("wall")) == 3 and len(shell.user_ns["x"]) > 3
+    assert "median" in str(bench)
+    assert run(shell, "%resmon_bench len(x)").result.values("wall")[0] < 1e-3
+    assert not run(shell, "%resmon_bench").success
+    assert not run(shell, "%resmon_bench -n x len(x)").success
+    assert isinstance(run(shell, "%resmon_bench 1 / 0").error_in_exec, ZeroDivisionError)

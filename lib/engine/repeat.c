@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#define _DEFAULT_SOURCE /* getrusage */
+#include "engine/repeat.h"
+
+#include <sys/resource.h>
+#include <sys/time.h>
+
+#include <resmon/watch.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "os/file.h"
+#include "os/host.h"
+
+#define MOST_CALLS UINT64_C(1000000000)
+
+static resmon_status call(const struct rm_repeat *how, uint64_t times)
+{
+    resmon_status status = RESMON_OK;
+    for (uint64_t i = 0; i < times && status == RESMON_OK; i++) {
+        status = how->function(how->context);
+    }
+    return status;
+}
+
+/* So many that the clock and what is read around them weigh nothing. */
+static resmon_status calibrate(const struct rm_repeat *how, uint64_t *ret_calls)
+{
+    resmon_status status = RESMON_OK;
+    *ret_calls = how->calls > 0 ? how->calls : 1;
+    while (how->calls == 0 && status == RESMON_OK && *ret_calls < MOST_CALLS) {
+        int64_t begin_ns = rm_clock_monotonic_ns();
+        status = call(how, *ret_calls);
+        int64_t took_ns = rm_clock_monotonic_ns() - begin_ns;
+        if (took_ns >= RM_REPEAT_LEAST_NS) {
+            break;
+        }
+        int64_t times = took_ns > 0 ? RM_REPEAT_LEAST_NS / took_ns + 1 : 100;
+        *ret_calls *= (uint64_t)(times < 100 ? times : 100);
+    }
+    return status;
+}
+
+static double seconds_between(const struct timeval *begin, const struct timeval *end)
+{
+    return (double)(end->tv_sec - begin->tv_sec) + (double)(end->tv_usec - begin->tv_usec) * 1e-6;
+}
+
+/* What was used, in all. */
+struct used {
+    resmon_watched watched;
+    struct rusage begin, end;
+};
+
+static resmon_status put(struct rm_group *group, const struct used *used, double calls)
+{
+    const resmon_watched *watched = &used->watched;
+    const struct {
+        enum rm_figure_id figure;
+        bool is_counted;
+        double value;
+    } figures[] = {
+        {RM_FIGURE_wall, false, watched->wall_ns * 1e-9 / calls},
+        {RM_FIGURE_cpu, false, watched->cpu_ns * 1e-9 / calls},
+        {RM_FIGURE_user, false,
+         seconds_between(&used->begin.ru_utime, &used->end.ru_utime) / calls},
+        {RM_FIGURE_system, false,
+         seconds_between(&used->begin.ru_stime, &used->end.ru_stime) / calls},
+        {RM_FIGURE_peak, watched->rss_provenance == RESMON_PROVENANCE_MEASURED,
+         watched->rss_peak_bytes},
+        {RM_FIGURE_read, true, watched->io_read_chars / calls},
+        {RM_FIGURE_written, true, watched->io_write_chars / calls},
+        {RM_FIGURE_minor_faults, false,
+         (double)(used->end.ru_minflt - used->begin.ru_minflt) / calls},
+        {RM_FIGURE_major_faults, false,
+         (double)(used->end.ru_majflt - used->begin.ru_majflt) / calls},
+        {RM_FIGURE_involuntary_switches, false,
+         (double)(used->end.ru_nivcsw - used->begin.ru_nivcsw) / calls},
+    };
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < RM_ARRAY_LEN(figures) && status == RESMON_OK; i++) {
+        status =
+            rm_group_put(group, "", figures[i].figure, figures[i].is_counted, figures[i].value);
+    }
+    return status;
+}
+
+/* What is not found stays unknown. */
+static resmon_status note_machine(struct rm_group *group)
+{
+    struct rm_root root;
+    struct rm_scratch scratch = {0};
+    struct rm_host *host = rm_alloc(1, sizeof *host);
+    if (host == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a benchmark");
+    }
+    if (rm_root_open(&root, "/") == RESMON_OK) {
+        if (rm_scratch_init(&scratch) == RESMON_OK) {
+            rm_host_read(host, &root, &scratch, "proc/self");
+        }
+        rm_scratch_free(&scratch);
+        rm_root_close(&root);
+    }
+    const struct rm_group_machine machine = {host->cpu_model, host->kernel, host->host_name, RM_NAN,
+                                             RM_NAN};
+    resmon_status status = rm_group_note_machine(group, &machine);
+    rm_free(host);
+    return status;
+}
+
+static resmon_status run_once(struct rm_group *group, const struct rm_repeat *how, uint64_t calls)
+{
+    struct used used = {.watched = {.struct_size = sizeof used.watched}};
+    uint64_t watch;
+    const uint64_t meters = RESMON_METER_CPU | RESMON_METER_RSS | RESMON_METER_IO;
+    (void)getrusage(RUSAGE_SELF, &used.begin);
+    resmon_status status = resmon_watch_begin(meters, &watch);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    status = call(how, calls);
+    resmon_status seen = resmon_watch_end(watch, &used.watched);
+    (void)getrusage(RUSAGE_SELF, &used.end);
+    if (status != RESMON_OK || seen != RESMON_OK) {
+        return status != RESMON_OK ? status : seen;
+    }
+    status = rm_group_add_empty(group, (struct rm_group_run){0, 0});
+    return status == RESMON_OK ? put(group, &used, (double)calls * (double)how->batch) : status;
+}
+
+resmon_status rm_repeat(struct rm_group *group, const struct rm_repeat *how)
+{
+    uint64_t calls = 1;
+    resmon_status status = call(how, how->warmup);
+    status = status == RESMON_OK ? calibrate(how, &calls) : status;
+    for (uint64_t i = 0; i < how->runs && status == RESMON_OK; i++) {
+        status = run_once(group, how, calls);
+        if (i == 0 && status == RESMON_OK) {
+            status = note_machine(group);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns calls of a function of this process, again and again, each run of them as a run of a group.
+ */
+#ifndef RM_ENGINE_REPEAT_H
+#define RM_ENGINE_REPEAT_H
+
+#include <resmon/compare.h>
+
+#include "compare/group.h"
+
+struct rm_repeat {
+    resmon_bench_function function;
+    void *context;
+    uint64_t runs;   /* 1 or more */
+    uint64_t calls;  /* in each run; 0: as many as take RM_REPEAT_LEAST_NS */
+    uint64_t batch;  /* what a call stands for: figures are divided by it, too; 1 or more */
+    uint64_t warmup; /* calls before */
+};
+
+#define RM_REPEAT_LEAST_NS INT64_C(1000000)
+
+/** Adds the runs: figures for each call; the peak RSS is that of the process, meanwhile.  What the
+ * function returned, if it is not 0; RESMON_ENOMEM; as resmon_watch_begin(). */
+resmon_status rm_repeat(struct rm_group *group, const struct rm_repeat *how);
+
+#endif
