@@ -496,28 +496,32 @@ static bool make_place(struct bench *bench)
     return true;
 }
 
-int cli_bench(const struct cli_arguments *arguments)
+static int run_bench(struct bench *bench)
 {
-    struct bench bench = {.arguments = arguments};
-    if (!read_arguments(&bench)) {
-        return cli_wrong(arguments->command);
-    }
-    tell_apart(&bench);
-    if (!make_place(&bench) || resmon_bench_new(&bench.results) != RESMON_OK) {
+    if (!make_place(bench) || resmon_bench_new(&bench->results) != RESMON_OK) {
         return CLI_RUN_FAILED;
     }
-    for (size_t i = 0; i < bench.count; i++) { /* in the order in which they were said */
-        (void)resmon_bench_add(bench.results, bench.commands[i].name, NULL);
+    for (size_t i = 0; i < bench->count; i++) { /* in the order in which they were said */
+        (void)resmon_bench_add(bench->results, bench->commands[i].name, NULL);
     }
-    make_words(&bench);
+    make_words(bench);
     take_signals();
-    bool is_whole = run_all(&bench);
-    (void)unlink(bench.document);
-    if (told_by != 0 && bench.done > 0) {
+    bool is_whole = run_all(bench);
+    (void)unlink(bench->document);
+    if (told_by != 0 && bench->done > 0) {
         cli_say("bench", "it was ended by signal %d; this is what was measured until then",
                 (int)told_by);
     }
-    bool is_well = bench.done == 0 || show(&bench);
-    free_all(&bench);
+    bool is_well = bench->done == 0 || show(bench);
     return told_by != 0 ? 128 + (int)told_by : is_whole && is_well ? 0 : CLI_FAILED;
+}
+
+int cli_bench(const struct cli_arguments *arguments)
+{
+    struct bench bench = {.arguments = arguments};
+    bool is_right = read_arguments(&bench);
+    tell_apart(&bench);
+    int result = is_right ? run_bench(&bench) : cli_wrong(arguments->command);
+    free_all(&bench);
+    return result;
 }

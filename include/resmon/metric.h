@@ -101,6 +101,13 @@ RESMON_API resmon_status resmon_view_at(size_t index, resmon_view *ret_view);
 RESMON_API resmon_status resmon_format_value(const char *unit, double value, char *buffer,
                                              size_t bytes);
 
+/**
+ * The other way round, for what people say: "10ms", "1.5 MiB", "3kJ", "200" as a number of `unit`
+ * ("s", "B", "J", "1"); a text without a unit is in that.  RESMON_EINVAL: NULL, or it is no such
+ * amount (the text says which units there are).  Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_parse_value(const char *unit, const char *text, double *ret_value);
+
 RESMON_END_DECLS
 
 #endif

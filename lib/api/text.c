@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <resmon/metric.h>
@@ -9,6 +11,7 @@
 #include "base/human.h"
 #include "base/keep_errno.h"
 #include "base/status.h"
+#include "compare/amount.h"
 
 #define STRING(x)  STRING_(x)
 #define STRING_(x) #x
@@ -26,6 +29,29 @@ const char *resmon_version(void)
 }
 
 _Static_assert(RESMON_VALUE_BYTES == RM_HUMAN_BYTES, "one bound");
+
+resmon_status resmon_parse_value(const char *unit, const char *text, double *ret_value)
+{
+    char units[128];
+    if (unit == NULL || text == NULL || ret_value == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_parse_value: an argument is NULL");
+    }
+    const char *at = text + strspn(text, " \t");
+    double number = 0.0, factor = 1.0;
+    bool is_right = rm_amount_take_number(&at, &number);
+    at += strspn(at, " \t");
+    size_t length = strcspn(at, " \t");
+    if (length > 0) {
+        factor = rm_amount_factor(at, length, unit);
+    }
+    if (!is_right || isnan(factor) || at[length + strspn(at + length, " \t")] != '\0') {
+        rm_amount_list(unit, units, sizeof units);
+        return rm_error(RESMON_EINVAL, "'%.64s' is no amount: a number is wanted, and one of %s",
+                        text, units[0] != '\0' ? units : unit);
+    }
+    *ret_value = number * factor;
+    return RESMON_OK;
+}
 
 resmon_status resmon_format_value(const char *unit, double value, char *buffer, size_t bytes)
 {

@@ -9,55 +9,9 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "compare/amount.h"
 
 const char rm_gate_default[] = "wall>5%+10ms, cpu>5%+10ms, peak>5%+1MiB";
-
-/* ---- amounts ------------------------------------------------------------------------------ */
-
-static const struct {
-    const char *name; /* of an amount of */
-    const char *unit;
-    double factor;
-} units[] = {
-    {"ns", "s", 1e-9},    {"us", "s", 1e-6},       {"ms", "s", 1e-3},
-    {"min", "s", 60.0},   {"s", "s", 1.0},         {"h", "s", 3600.0},
-    {"KiB", "B", 1024.0}, {"MiB", "B", 1048576.0}, {"GiB", "B", 1073741824.0},
-    {"kB", "B", 1e3},     {"MB", "B", 1e6},        {"GB", "B", 1e9},
-    {"B", "B", 1.0},      {"uJ", "J", 1e-6},       {"mJ", "J", 1e-3},
-    {"J", "J", 1.0},      {"kJ", "J", 1e3},        {"Wh", "J", 3600.0},
-    {"kWh", "J", 3.6e6},  {"", "1", 1.0},
-};
-
-/* A number that is not below 0, without the locale's point; false: it is none. */
-static bool take_number(const char **at, double *ret_number)
-{
-    double number = 0.0, place = 1.0;
-    const char *start = *at;
-    for (; **at >= '0' && **at <= '9'; (*at)++) {
-        number = number * 10.0 + (**at - '0');
-    }
-    bool has_digits = *at > start;
-    if (**at == '.') {
-        for ((*at)++; **at >= '0' && **at <= '9'; (*at)++) {
-            place /= 10.0;
-            number += place * (**at - '0');
-            has_digits = true;
-        }
-    }
-    *ret_number = number;
-    return has_digits && number < 1e18;
-}
-
-static double factor_of(const char *name, size_t length, const char *unit)
-{
-    for (size_t i = 0; i < RM_ARRAY_LEN(units); i++) {
-        if (strcmp(units[i].unit, unit) == 0 && strlen(units[i].name) == length &&
-            memcmp(units[i].name, name, length) == 0) {
-            return units[i].factor;
-        }
-    }
-    return RM_NAN;
-}
 
 /* ---- rules -------------------------------------------------------------------------------- */
 
@@ -79,7 +33,7 @@ static resmon_status take_threshold(struct rm_gate_rule *rule, const char **at)
 {
     double number;
     skip_spaces(at);
-    if (!take_number(at, &number)) {
+    if (!rm_amount_take_number(at, &number)) {
         return refuse(rule, "has no number where one is to be");
     }
     skip_spaces(at);
@@ -88,7 +42,7 @@ static resmon_status take_threshold(struct rm_gate_rule *rule, const char **at)
         rule->share = number / 100.0;
     } else {
         size_t length = strcspn(*at, " \t+");
-        double factor = factor_of(*at, length, rm_figures[rule->figure].unit);
+        double factor = rm_amount_factor(*at, length, rm_figures[rule->figure].unit);
         if (isnan(factor)) {
             return refuse(rule, "has an amount in a unit that is none of the figure's");
         }

@@ -187,6 +187,28 @@ static resmon_status write_outliers(struct rm_buffer *buffer, const struct rm_gr
     return status;
 }
 
+static double value_at(const struct rm_group *group, enum rm_figure_id figure, size_t run)
+{
+    const struct rm_group_row *row = rm_group_find(group, "", figure);
+    return row != NULL && run < row->count ? row->values[run] : RM_NAN;
+}
+
+/* Of the machine's CPU time. */
+static void say_shared(struct rm_buffer *buffer, const struct rm_group *group,
+                       enum rm_figure_id figure, double share, const char *what)
+{
+    size_t runs = 0;
+    for (size_t i = 0; i < group->run_count; i++) {
+        double all_s = value_at(group, RM_FIGURE_wall, i) * group->machine.cpus;
+        runs += value_at(group, figure, i) > fmax(share * all_s, 0.02) ? 1 : 0; /* two ticks */
+    }
+    if (runs > 0) {
+        rm_buffer_printf(buffer,
+                         "  in %zu of %zu runs %s more than %.0f %% of the machine's CPU time\n",
+                         runs, group->run_count, what, 100.0 * share);
+    }
+}
+
 resmon_status rm_bench_write_text(struct rm_buffer *buffer, const struct rm_group *group)
 {
     size_t failures = 0;
@@ -200,5 +222,8 @@ resmon_status rm_bench_write_text(struct rm_buffer *buffer, const struct rm_grou
     }
     rm_buffer_puts(buffer, "\n\n");
     resmon_status status = write_table(buffer, group);
-    return status == RESMON_OK ? write_outliers(buffer, group) : status;
+    status = status == RESMON_OK ? write_outliers(buffer, group) : status;
+    say_shared(buffer, group, RM_FIGURE_others, 0.1, "other programs had");
+    say_shared(buffer, group, RM_FIGURE_steal, 0.02, "the hypervisor kept");
+    return status;
 }

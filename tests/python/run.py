@@ -133,7 +133,7 @@ class Place:
 
 def package_files(sources):
     package = sources / "bindings/python"
-    found = {str(path.relative_to(package)) for part in ("resmon", "resmon_command")
+    found = {str(path.relative_to(package)) for part in ("resmon", "resmon_command", "resmon_pytest")
              for path in (package / part).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     # What git ignores stays out of a wheel; without git there is nothing to tell it by.
     with contextlib.suppress(OSError):

@@ -234,9 +234,38 @@ static void test_a_text_for_people_wants_room(void **state)
     assert_string_equal(text, "1 B");
 }
 
+static void test_amounts_that_people_say(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *unit, *text;
+        double value;
+    } cases[] = {{"s", "10ms", 0.01},  {"s", "1.5min", 90.0}, {"s", " 2 h ", 7200.0},
+                 {"s", "3", 3.0},      {"B", "200MB", 200e6}, {"B", "1.5 MiB", 1572864.0},
+                 {"B", "512", 512.0},  {"J", "2kWh", 7.2e6},  {"1", "1000", 1000.0},
+                 {"s", ".5us", 0.5e-6}};
+    static const struct {
+        const char *unit, *text;
+    } wrong[] = {{"s", ""},    {"s", "ms"},    {"s", "-1s"},  {"s", "1MB"}, {"B", "1s"},
+                 {"B", "1e3"}, {"B", "1 M B"}, {"s", "1,5s"}, {"s", "nan"}, {"1", "1s"}};
+    for (size_t i = 0; i < RM_ARRAY_LEN(cases); i++) {
+        double value = NAN;
+        assert_ok(resmon_parse_value(cases[i].unit, cases[i].text, &value));
+        assert_near(value / cases[i].value, 1.0, 1e-12);
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(wrong); i++) {
+        double value = 7.0;
+        assert_status(RESMON_EINVAL, resmon_parse_value(wrong[i].unit, wrong[i].text, &value));
+        assert_true(value == 7.0);
+    }
+    assert_non_null(strstr(resmon_last_error(), "'1s'"));
+    assert_status(RESMON_EINVAL, resmon_parse_value(NULL, "1", &(double){0}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_amounts_that_people_say),
         cmocka_unit_test(test_u64_bounds),
         cmocka_unit_test(test_keys_in_any_order),
         cmocka_unit_test(test_text_is_cleaned),

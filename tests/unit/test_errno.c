@@ -225,6 +225,7 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_metric_find, (void)resmon_metric_find("proc.mem.rss", OUT(resmon_metric)))           \
     R(resmon_view_count, (void)resmon_view_count())                                               \
     R(resmon_view_at, (void)resmon_view_at(0, OUT(resmon_view)))                                  \
+    R(resmon_parse_value, (void)resmon_parse_value("s", "10ms", &(double){0}))                    \
     R(resmon_format_value, {                                                                      \
         char text[RESMON_VALUE_BYTES];                                                            \
         (void)resmon_format_value("B", 1.0, text, sizeof text);                                   \

@@ -125,6 +125,7 @@ _STATUS_FUNCTIONS = {
     "prometheus_text": (_RUN, c_void_p, _OUT),
     "metric_at": (c_size_t, POINTER(_abi.Metric)), "metric_find": (c_char_p, POINTER(_abi.Metric)),
     "view_at": (c_size_t, POINTER(_abi.View)), "format_value": (c_char_p, c_double, c_char_p, c_size_t),
+    "parse_value": (c_char_p, c_char_p, POINTER(c_double)),
     "task_begin!": (c_void_p, c_uint64, c_uint64, _OUT),
     "site_intern_at": (c_char_p, c_char_p, c_char_p, c_uint64, _OUT),
     "watch_begin!": (c_uint64, POINTER(c_uint64)), "watch_lap!": (c_uint64, POINTER(_abi.Watched)),
