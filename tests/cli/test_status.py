@@ -222,14 +222,16 @@ class Terminal(place.Case):
     @unittest.skipUnless(glob.glob("/*/terminfo/x/xterm*") or glob.glob("/usr/*/terminfo/x/xterm*"),
                          "no terminal xterm is known here (Debian: ncurses-base)")
     def test_control_z_below_a_page(self):
-        self.type('TERM=xterm "$RESMON_TEST" run --live -- sh -c "while ! test -e go; do sleep 0.1; done; '
+        """The command waits without starting any: a child of vfork(2) that is stopped keeps its parent from stopping."""
+        os.mkfifo("go")
+        self.type('TERM=xterm "$RESMON_TEST" run --live -- sh -c "read x <go; '
                   'echo went-\\$((6 * 7))"; echo code-$?\n')
         self.expect("q end")
         self.type("\x1a")
         self.expect("Stopped")
-        with open("go", "w", encoding="utf-8"):
-            pass
         self.type("fg\n")
+        with open("go", "w", encoding="utf-8") as file:
+            file.write("on\n")
         self.expect("went-42")
         self.expect("sh took")
 
