@@ -42,7 +42,7 @@ struct bench {
     size_t count;
     double runs, for_s, warmup;
     resmon_bench *results;
-    char document[64];
+    char document[CLI_STORE_PATH_BYTES];
     char **words; /* of `resmon run`, with room for the command */
     size_t word_count;
     size_t done; /* runs */
@@ -486,10 +486,14 @@ static void free_all(struct bench *bench)
 /* False, and a line that says why. */
 static bool make_place(struct bench *bench)
 {
-    (void)snprintf(bench->document, sizeof bench->document, "/tmp/resmon-bench-XXXXXX.json");
-    int fd = mkstemps(bench->document, 5);
+    const char *directory = cli_store_temporary();
+    int length =
+        snprintf(bench->document, sizeof bench->document, "%s/resmon-bench-XXXXXX.json", directory);
+    bool does_fit = length > 0 && (size_t)length < sizeof bench->document;
+    int fd = does_fit ? mkstemps(bench->document, 5) : -1;
     if (fd < 0) {
-        cli_say("bench", "no file can be made in /tmp: %s", strerror(errno));
+        cli_say("bench", "no file can be made in %.200s: %s", directory,
+                does_fit ? strerror(errno) : "its name is too long");
         return false;
     }
     (void)close(fd);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "say.h"
+#include "store.h"
 
 #define LAST_BYTES 4096
 #define LAST_LINES 6
@@ -36,8 +37,7 @@ static int make_file(const char *directory)
 
 bool cli_kept_open(struct cli_kept *kept)
 {
-    const char *directory = getenv("TMPDIR");
-    directory = directory != NULL && directory[0] != '\0' ? directory : "/tmp";
+    const char *directory = cli_store_temporary();
     *kept = (struct cli_kept){.fd = make_file(directory)};
     if (kept->fd < 0) {
         cli_say("run", "no file in %.200s for what the command prints: %s", directory,

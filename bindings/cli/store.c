@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,6 +37,12 @@ bool cli_store_make(const char *verb, const char *name, char path[CLI_STORE_PATH
         return false;
     }
     return true;
+}
+
+const char *cli_store_temporary(void)
+{
+    const char *directory = getenv("TMPDIR");
+    return directory != NULL && directory[0] != '\0' ? directory : "/tmp";
 }
 
 static bool write_file(const char *path, const char *text, bool is_kept)

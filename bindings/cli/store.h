@@ -16,6 +16,9 @@ bool cli_store_find(const char *name, char path[CLI_STORE_PATH_BYTES]);
 /** The path for a name, in a directory that is made; false, and a line that says why. */
 bool cli_store_make(const char *verb, const char *name, char path[CLI_STORE_PATH_BYTES]);
 
+/** The directory for files that are soon gone: that of TMPDIR, or /tmp. */
+const char *cli_store_temporary(void);
+
 /** Writes a text beside the file, and puts it in its place; false, and a line that says why. */
 bool cli_store_write(const char *verb, const char *path, const char *text);
 

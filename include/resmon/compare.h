@@ -29,8 +29,10 @@
  *     scope:train/step wall>3%   of a scope; * and ? in its path stand for any names
  *
  * Figures: wall, self, cpu, user, system, peak, energy, read, written, from_storage, to_storage,
- * calls, minor_faults, major_faults, voluntary_switches, involuntary_switches, instructions,
- * others (CPU time of other programs), steal (that the hypervisor kept).
+ * calls, minor_faults, major_faults, voluntary_switches, involuntary_switches, instructions; and
+ * what explains others: others (CPU time of other programs), steal (that the hypervisor kept),
+ * throttled (by a quota), cpu_wait and io_wait (time in which somebody waited for CPUs, or all for
+ * I/O).
  *
  * A counted figure is worse when it exceeds what its rule allows, and else not.  Another one is
  * worse when its difference exceeds what the rule allows and p, with all rules that are tested

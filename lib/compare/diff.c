@@ -92,7 +92,19 @@ static resmon_status add_row(struct rm_diff *diff, struct rm_ranks *ranks,
     return status;
 }
 
-/* Each scope has calls, and so stands for itself there. */
+static size_t parent_length(const char *path)
+{
+    const char *last = strrchr(path, '/');
+    return last != NULL ? (size_t)(last - path) : 0;
+}
+
+static bool is_below(const char *path, const char *above)
+{
+    size_t length = strlen(above);
+    return strncmp(path, above, length) == 0 && path[length] == '/';
+}
+
+/* Each scope has wall time.  Outer scopes come first. */
 static resmon_status list_alone(const struct rm_group *one, const struct rm_group *other,
                                 const char ***ret_paths, size_t *ret_count)
 {
@@ -102,8 +114,12 @@ static resmon_status list_alone(const struct rm_group *one, const struct rm_grou
     }
     for (size_t i = 0; i < one->row_count; i++) {
         const struct rm_group_row *row = &one->rows[i];
-        if (row->figure == RM_FIGURE_wall && row->path[0] != '\0' &&
-            rm_group_find(other, row->path, RM_FIGURE_wall) == NULL) {
+        bool is_alone = row->figure == RM_FIGURE_wall && row->path[0] != '\0' &&
+                        rm_group_find(other, row->path, RM_FIGURE_wall) == NULL;
+        for (size_t k = 0; is_alone && k < *ret_count; k++) {
+            is_alone = !is_below(row->path, paths[k]);
+        }
+        if (is_alone) {
             paths[(*ret_count)++] = row->path;
         }
     }
@@ -261,6 +277,31 @@ resmon_status rm_diff_make(struct rm_diff *diff, const struct rm_group *before,
         judge_all(diff);
     }
     return status;
+}
+
+/* Of those below the same scope; the last of them, and how many. */
+static const char *sibling_of(const char *path, const char *const *paths, size_t count,
+                              size_t *ret_siblings)
+{
+    const char *found = NULL;
+    size_t length = parent_length(path);
+    *ret_siblings = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (parent_length(paths[i]) == length && strncmp(paths[i], path, length) == 0) {
+            found = paths[i];
+            (*ret_siblings)++;
+        }
+    }
+    return found;
+}
+
+const char *rm_diff_renamed(const struct rm_diff *diff, size_t index)
+{
+    size_t gone, fresh;
+    const char *path = diff->gone[index];
+    (void)sibling_of(path, diff->gone, diff->gone_count, &gone);
+    const char *now = sibling_of(path, diff->fresh, diff->fresh_count, &fresh);
+    return gone == 1 && fresh == 1 ? now : NULL;
 }
 
 void rm_diff_free(struct rm_diff *diff)

@@ -43,7 +43,8 @@ struct rm_diff {
     const struct rm_gate *gate;
     struct rm_diff_row *rows; /* of the run first */
     size_t row_count, row_room;
-    const char **gone, **fresh; /* paths of scopes that one side has */
+    const char **gone,
+        **fresh; /* paths of scopes that one side has, without those inside of such */
     size_t gone_count, fresh_count;
     bool is_used[RM_GATE_RULES]; /* rules that found something */
     char machines[512];          /* how these differ; "": they do not */
@@ -55,5 +56,9 @@ struct rm_diff {
 resmon_status rm_diff_make(struct rm_diff *diff, const struct rm_group *before,
                            const struct rm_group *after, const struct rm_gate *gate);
 void rm_diff_free(struct rm_diff *diff);
+
+/** What scope `index` of those that are gone may be called now: the only new one where it was the
+ * only one that is gone; NULL: nobody can tell. */
+const char *rm_diff_renamed(const struct rm_diff *diff, size_t index);
 
 #endif

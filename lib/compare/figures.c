@@ -72,6 +72,9 @@ struct rm_run_figures rm_run_figures_of(const struct resmon_run *run)
     figures.instructions = growth_of(run, RM_PERF_INSTRUCTIONS);
     figures.others_s = others_of(run, figures.headline.cpu_s);
     figures.steal_s = growth_of(run, RM_NODE_CPU_STEAL);
+    figures.throttled_s = growth_of(run, RM_CG_CPU_THROTTLED_TIME);
+    figures.cpu_wait_s = growth_of(run, RM_NODE_PSI_CPU_SOME);
+    figures.io_wait_s = growth_of(run, RM_NODE_PSI_IO_FULL);
     figures.is_peak_exact = figures.headline.rss_peak_provenance == RESMON_PROVENANCE_MEASURED;
     return figures;
 }

@@ -105,12 +105,13 @@ static void fill(char (*cells)[RM_TABLE_CELL_BYTES], const struct rm_group_row *
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-/* Of the run what is known and not 0, of scopes their time. */
+/* Of the run what is known and not 0, without what is only looked at to explain it; of scopes their
+ * time. */
 static bool is_shown(const struct rm_group_row *row, const struct summary *summary,
                      unsigned *scopes)
 {
     if (row->path[0] == '\0') {
-        return summary->high > 0.0;
+        return summary->high > 0.0 && row->figure < RM_FIGURE_others;
     }
     return row->figure == RM_FIGURE_wall && (*scopes)++ < MOST_SCOPES;
 }
@@ -146,7 +147,10 @@ static void say_cause(struct rm_buffer *buffer, const struct rm_group *group, si
         enum rm_figure_id id;
         const char *what;
     } causes[] = {{RM_FIGURE_steal, "the hypervisor kept the CPUs for"},
+                  {RM_FIGURE_throttled, "the quota of the control group held it back for"},
                   {RM_FIGURE_others, "other programs took CPU time of"},
+                  {RM_FIGURE_cpu_wait, "somebody waited for CPUs for"},
+                  {RM_FIGURE_io_wait, "all waited for I/O for"},
                   {RM_FIGURE_from_storage, "it read from storage"}};
     bool has_cause = false;
     for (size_t i = 0; i < RM_ARRAY_LEN(causes); i++) {

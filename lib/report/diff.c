@@ -282,6 +282,13 @@ static void write_remarks(struct rm_buffer *buffer, const struct rm_diff *diff,
     }
     write_paths(buffer, "scopes that are gone: ", diff->gone, diff->gone_count, style);
     write_paths(buffer, "new scopes: ", diff->fresh, diff->fresh_count, style);
+    for (size_t i = 0; i < diff->gone_count; i++) {
+        const char *now = rm_diff_renamed(diff, i);
+        if (now != NULL) {
+            rm_buffer_printf(buffer, "%s%s may be called %s now: its figures are not compared%s",
+                             style->item, diff->gone[i], now, style->end);
+        }
+    }
     rm_buffer_printf(
         buffer,
         "%sp: that they differ so by chance (Mann-Whitney); of rules, with all of them "

@@ -240,8 +240,38 @@ static void test_verdicts(void **state)
     assert_int_equal(unruled->before_count, 7);
     assert_true(diff.gone_count == 1 && strcmp(diff.gone[0], "gone") == 0);
     assert_true(diff.fresh_count == 1 && strcmp(diff.fresh[0], "new") == 0);
+    assert_string_equal(rm_diff_renamed(&diff, 0), "new");
     rm_diff_free(&diff);
     rm_gate_free(&gate);
+    rm_group_free(&before);
+    rm_group_free(&after);
+}
+
+static void test_scopes_of_one_side(void **state)
+{
+    (void)state;
+    static const struct made old[] = {
+        {"", RM_FIGURE_wall, false, {1.0}},    {"a", RM_FIGURE_wall, false, {1.0}},
+        {"a/b", RM_FIGURE_wall, false, {1.0}}, {"a/b/c", RM_FIGURE_wall, false, {1.0}},
+        {"x", RM_FIGURE_wall, false, {1.0}},   {"y", RM_FIGURE_wall, false, {1.0}}};
+    static const struct made new[] = {{"", RM_FIGURE_wall, false, {1.0}},
+                                      {"a", RM_FIGURE_wall, false, {1.0}},
+                                      {"a/d", RM_FIGURE_wall, false, {1.0}},
+                                      {"a/d/c", RM_FIGURE_wall, false, {1.0}},
+                                      {"z", RM_FIGURE_wall, false, {1.0}}};
+    struct rm_group before, after;
+    struct rm_gate gate = {.count = 0};
+    struct rm_diff diff;
+    fill_from(&before, 1, old, RM_ARRAY_LEN(old));
+    fill_from(&after, 1, new, RM_ARRAY_LEN(new));
+    assert_ok(rm_diff_make(&diff, &before, &after, &gate));
+    assert_int_equal(diff.gone_count, 3); /* without what is inside of them */
+    assert_int_equal(diff.fresh_count, 2);
+    assert_string_equal(diff.gone[0], "a/b");
+    assert_string_equal(rm_diff_renamed(&diff, 0), "a/d");
+    assert_null(rm_diff_renamed(&diff, 1)); /* x or y? */
+    assert_null(rm_diff_renamed(&diff, 2));
+    rm_diff_free(&diff);
     rm_group_free(&before);
     rm_group_free(&after);
 }
@@ -283,9 +313,13 @@ static void test_single_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules),        cmocka_unit_test(test_wrong_rules),
-        cmocka_unit_test(test_false_alarms), cmocka_unit_test(test_power),
-        cmocka_unit_test(test_verdicts),     cmocka_unit_test(test_single_runs),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_wrong_rules),
+        cmocka_unit_test(test_false_alarms),
+        cmocka_unit_test(test_power),
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_single_runs),
+        cmocka_unit_test(test_scopes_of_one_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
