@@ -9,7 +9,7 @@
 #include <resmon/resmon.h>
 
 #include "arguments.h"
-#include "output.h"
+#include "runs.h"
 #include "say.h"
 #include "store.h"
 
@@ -17,48 +17,6 @@
 #define MOST_RULES 16384
 
 /* ---- the sides ---------------------------------------------------------------------------- */
-
-/* NULL, and a line that says why. */
-static resmon_bench *load_runs(char **words, size_t count)
-{
-    resmon_bench *bench = NULL;
-    if (resmon_bench_new(&bench) != RESMON_OK) {
-        cli_say("diff", "%s", resmon_last_error());
-        return NULL;
-    }
-    for (size_t i = 0; i < count; i++) {
-        resmon_run *run = cli_output_load("diff", words[i]);
-        bool is_added = run != NULL && resmon_bench_add(bench, words[0], run) == RESMON_OK;
-        resmon_run_free(run);
-        if (!is_added) {
-            if (run != NULL) {
-                cli_say("diff", "%s", resmon_last_error());
-            }
-            resmon_bench_free(bench);
-            return NULL;
-        }
-    }
-    return bench;
-}
-
-/* A benchmark, or what its runs are in. */
-static resmon_bench *load_side(char **words, size_t count)
-{
-    char path[CLI_STORE_PATH_BYTES];
-    resmon_bench *bench = NULL;
-    if (count != 1) {
-        return load_runs(words, count);
-    }
-    char *word = cli_store_find(words[0], path) ? path : words[0];
-    resmon_status status = resmon_bench_load(word, &bench);
-    if (status == RESMON_EFORMAT || status == RESMON_ENOTSUP) {
-        return load_runs(&word, 1);
-    }
-    if (status != RESMON_OK) {
-        cli_say("diff", "%s", resmon_last_error());
-    }
-    return bench;
-}
 
 struct sides {
     resmon_bench *before, *after; /* may be the same */
@@ -83,9 +41,9 @@ static bool load_sides(const struct cli_arguments *arguments, struct sides *side
         cli_say("diff", "two sides are needed: resmon diff BEFORE... -- AFTER...");
         return false;
     }
-    sides->before = load_side(arguments->words, before);
+    sides->before = cli_runs_load("diff", arguments->words, before);
     if (sides->before != NULL && after > 0) {
-        sides->after = load_side(arguments->words + before, after);
+        sides->after = cli_runs_load("diff", arguments->words + before, after);
     } else if (sides->before != NULL && resmon_bench_count(sides->before) > 1) {
         sides->after = sides->before;
     } else if (sides->before != NULL) {

@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include <resmon/option.h>
+#include <resmon/report.h>
 #include <resmon/trace.h>
 
 #include "arguments.h"
 #include "output.h"
+#include "runs.h"
 #include "say.h"
+#include "store.h"
 
 /* Of several runs there is one thing to make: a trace. */
 static bool is_trace(const char *output, const char *format)
@@ -27,6 +30,34 @@ static bool save_trace(resmon_run *const *runs, size_t count, const char *output
     return true;
 }
 
+/* Forms of a benchmark; "bench" is its own. */
+static const struct {
+    const char *format, *form;
+} benches[] = {{"bench", "json"}, {"bmf", "bmf"}, {"github", "github"}, {"go", "go"}};
+
+static const char *form_of(const char *format)
+{
+    for (size_t i = 0; format != NULL && i < sizeof benches / sizeof *benches; i++) {
+        if (strcmp(benches[i].format, format) == 0) {
+            return benches[i].form;
+        }
+    }
+    return NULL;
+}
+
+static bool save_bench(const struct cli_arguments *arguments, const char *form, const char *output)
+{
+    char *text = NULL;
+    resmon_bench *bench = cli_runs_load("export", arguments->words, arguments->word_count);
+    if (bench != NULL && resmon_bench_text(bench, form, &text) != RESMON_OK) {
+        cli_say("export", "%s", resmon_last_error());
+    }
+    bool is_saved = text != NULL && cli_store_write("export", output, text);
+    resmon_text_free(text);
+    resmon_bench_free(bench);
+    return is_saved;
+}
+
 int cli_export(const struct cli_arguments *arguments)
 {
     const char *output = cli_value(arguments, "output");
@@ -39,8 +70,14 @@ int cli_export(const struct cli_arguments *arguments)
         cli_say("export", "where to?  -o FILE is missing");
         return cli_wrong(arguments->command);
     }
+    if (form_of(format) != NULL) {
+        return save_bench(arguments, form_of(format), output) ? 0 : CLI_FAILED;
+    }
     if (count > 1 && !is_trace(output, format)) {
-        cli_say("export", "several runs make a trace (.trace.json), and nothing else");
+        cli_say(
+            "export",
+            "several runs make a trace (.trace.json), or with --format a benchmark (bench, bmf, "
+            "github, go)");
         return CLI_USAGE;
     }
     bool is_well = true;

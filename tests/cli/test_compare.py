@@ -190,6 +190,17 @@ class Diff(place.Case):
         self.assertEqual(self.diff("--fail=peak>1000%+1GiB", "main", "--", "mine").code, 0)
         self.assertEqual(place.run("bench", "-q", "-n", "1", "--save", "a/b", "--", "true").code, 1)
 
+    def test_runs_as_a_benchmark(self):
+        for name in ("one", "two"):
+            self.assertEqual(place.run("run", "-q", "-o", f"{name}.json", "--", "true").code, 0)
+        done = place.run("export", "one.json", "two.json", "--format=bench", "-o", "both.bench")
+        self.assertEqual(done.code, 0, done.err)
+        [result] = json.loads(pathlib.Path("both.bench").read_text(encoding="utf-8"))["results"]
+        self.assertEqual((result["command"], len(result["times"])), ("one.json", 2))
+        self.assertEqual(place.run("export", "both.bench", "--format=go", "-o", "both.txt").code, 0)
+        self.assertEqual(pathlib.Path("both.txt").read_text(encoding="utf-8").count("BenchmarkRun/command=one.json 1 "), 2)
+        self.assertEqual(place.run("export", "missing.json", "--format=go", "-o", "x.txt").code, 1)
+
     def test_benchmarks_of_several_commands(self):
         benchmark("old.json", a=around(1.0), b=around(2.0))
         benchmark("new.json", b=around(2.0), a=around(1.5))
