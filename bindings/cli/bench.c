@@ -61,13 +61,17 @@ static void end(int number, siginfo_t *info, void *unused)
     }
 }
 
+/* What the caller ignores (nohup) stays ignored. */
 static void take_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_flags = SA_SIGINFO};
     action.sa_sigaction = end;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        (void)sigaction(numbers[i], &action, NULL);
+        struct sigaction before;
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+            (void)sigaction(numbers[i], &action, NULL);
+        }
     }
 }
 

@@ -18,25 +18,6 @@ static resmon_status out_of_memory(void)
 
 /* ---- figures ------------------------------------------------------------------------------ */
 
-/* Those that are known. */
-static resmon_status take_values(const struct rm_group_row *row, double **ret_values,
-                                 struct rm_values *ret)
-{
-    size_t count = 0;
-    double *values = rm_alloc(row->count + 1, sizeof *values);
-    if (values == NULL) {
-        return out_of_memory();
-    }
-    for (size_t i = 0; i < row->count; i++) {
-        if (!isnan(row->values[i])) {
-            values[count++] = row->values[i];
-        }
-    }
-    *ret_values = values;
-    *ret = (struct rm_values){values, count};
-    return RESMON_OK;
-}
-
 static double range_of(struct rm_values values)
 {
     double low = RM_NAN, high = RM_NAN;
@@ -84,8 +65,8 @@ static resmon_status add_row(struct rm_diff *diff, struct rm_ranks *ranks,
                                 .is_counted = before->is_counted && after->is_counted,
                                 .p = RM_NAN,
                                 .p_of_all = RM_NAN};
-    resmon_status status = take_values(before, &values[0], &sides[0]);
-    status = status == RESMON_OK ? take_values(after, &values[1], &sides[1]) : status;
+    resmon_status status = rm_group_known(before, &values[0], &sides[0]);
+    status = status == RESMON_OK ? rm_group_known(after, &values[1], &sides[1]) : status;
     status = status == RESMON_OK ? measure(ranks, sides[0], sides[1], row) : status;
     rm_free(values[0]);
     rm_free(values[1]);
@@ -277,6 +258,15 @@ resmon_status rm_diff_make(struct rm_diff *diff, const struct rm_group *before,
         judge_all(diff);
     }
     return status;
+}
+
+size_t rm_diff_count(const struct rm_diff *diff, enum rm_verdict verdict)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < diff->row_count; i++) {
+        count += diff->rows[i].verdict == verdict ? 1 : 0;
+    }
+    return count;
 }
 
 /* Of those below the same scope; the last of them, and how many. */

@@ -57,6 +57,9 @@ resmon_status rm_diff_make(struct rm_diff *diff, const struct rm_group *before,
                            const struct rm_group *after, const struct rm_gate *gate);
 void rm_diff_free(struct rm_diff *diff);
 
+/** How many rows have this verdict. */
+size_t rm_diff_count(const struct rm_diff *diff, enum rm_verdict verdict);
+
 /** What scope `index` of those that are gone may be called now: the only new one where it was the
  * only one that is gone; NULL: nobody can tell. */
 const char *rm_diff_renamed(const struct rm_diff *diff, size_t index);

@@ -226,6 +226,68 @@ resmon_status rm_group_add_run(struct rm_group *group, const struct resmon_run *
     return status == RESMON_OK ? put_scopes(group, run) : status;
 }
 
+resmon_status rm_group_known(const struct rm_group_row *row, double **ret_copy,
+                             struct rm_values *ret_values)
+{
+    size_t count = 0;
+    double *copy = rm_alloc(row->count + 1, sizeof *copy);
+    if (copy == NULL) {
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < row->count; i++) {
+        if (!isnan(row->values[i])) {
+            copy[count++] = row->values[i];
+        }
+    }
+    *ret_copy = copy;
+    *ret_values = (struct rm_values){copy, count};
+    return RESMON_OK;
+}
+
+size_t rm_group_failures(const struct rm_group *group)
+{
+    size_t failures = 0;
+    for (size_t i = 0; i < group->run_count; i++) {
+        failures += group->runs[i].exit_status != 0 || group->runs[i].signal_number != 0 ? 1 : 0;
+    }
+    return failures;
+}
+
+/* ---- several groups ----------------------------------------------------------------------- */
+
+void rm_groups_free(struct rm_groups *groups)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        rm_group_free(&groups->at[i]);
+    }
+    rm_free(groups->at);
+    *groups = (struct rm_groups){.at = NULL};
+}
+
+struct rm_group *rm_groups_add(struct rm_groups *groups, const char *name)
+{
+    struct rm_group *at = rm_grow(groups->at, groups->count, &groups->room, sizeof *groups->at);
+    if (at == NULL) {
+        return NULL;
+    }
+    groups->at = at;
+    if (rm_group_begin(&at[groups->count], name) != RESMON_OK) {
+        rm_group_free(&at[groups->count]);
+        return NULL;
+    }
+    return &at[groups->count++];
+}
+
+struct rm_group *rm_groups_find(const struct rm_groups *groups, const char *name)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        if (strcmp(groups->at[i].name, name) == 0) {
+            return &groups->at[i];
+        }
+    }
+    return NULL;
+}
+
 /* ---- machines ----------------------------------------------------------------------------- */
 
 static void add_text(char *text, size_t room, const char *what, const char *one, const char *other)

@@ -67,6 +67,30 @@ resmon_status rm_group_put(struct rm_group *group, const char *path, enum rm_fig
 const struct rm_group_row *rm_group_find(const struct rm_group *group, const char *path,
                                          enum rm_figure_id figure);
 
+/** The values of the runs that know it, in a copy that is freed with rm_free().  RESMON_ENOMEM. */
+resmon_status rm_group_known(const struct rm_group_row *row, double **ret_copy,
+                             struct rm_values *ret_values);
+
+/** How many of the runs failed. */
+size_t rm_group_failures(const struct rm_group *group);
+
+/* ---- several groups ----------------------------------------------------------------------- */
+
+struct rm_groups {
+    struct rm_group *at;
+    size_t count, room;
+};
+
+void rm_groups_free(struct rm_groups *groups);
+
+/** A new, empty group; NULL: no memory. */
+struct rm_group *rm_groups_add(struct rm_groups *groups, const char *name);
+
+/** NULL: there is none of that name. */
+struct rm_group *rm_groups_find(const struct rm_groups *groups, const char *name);
+
+/* ---- machines ----------------------------------------------------------------------------- */
+
 /** Whether two machines are the same, as far as is known; where not, what differs, in words. */
 bool rm_group_is_same_machine(const struct rm_group_machine *one,
                               const struct rm_group_machine *other, char *text, size_t room);

@@ -8,51 +8,10 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/number.h"
-#include "base/status.h"
 #include "compare/shift.h"
 #include "format/json_writer.h"
 
 #define FORMAT "0.1"
-
-static resmon_status out_of_memory(void)
-{
-    return rm_error(RESMON_ENOMEM, "out of memory for a benchmark");
-}
-
-/* ---- groups ------------------------------------------------------------------------------- */
-
-void rm_groups_free(struct rm_groups *groups)
-{
-    for (size_t i = 0; i < groups->count; i++) {
-        rm_group_free(&groups->at[i]);
-    }
-    rm_free(groups->at);
-    *groups = (struct rm_groups){.at = NULL};
-}
-
-struct rm_group *rm_groups_add(struct rm_groups *groups, const char *name)
-{
-    struct rm_group *at = rm_grow(groups->at, groups->count, &groups->room, sizeof *groups->at);
-    if (at == NULL) {
-        return NULL;
-    }
-    groups->at = at;
-    if (rm_group_begin(&at[groups->count], name) != RESMON_OK) {
-        rm_group_free(&at[groups->count]);
-        return NULL;
-    }
-    return &at[groups->count++];
-}
-
-struct rm_group *rm_groups_find(const struct rm_groups *groups, const char *name)
-{
-    for (size_t i = 0; i < groups->count; i++) {
-        if (strcmp(groups->at[i].name, name) == 0) {
-            return &groups->at[i];
-        }
-    }
-    return NULL;
-}
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
@@ -99,22 +58,17 @@ static struct moments moments_of(const struct rm_group_row *row)
     return found;
 }
 
-/* Of those that are known. */
 static resmon_status median_of(const struct rm_group_row *row, struct rm_between *ret_median)
 {
-    size_t count = 0;
+    double *copy = NULL;
+    struct rm_values values;
     *ret_median = (struct rm_between){RM_NAN, RM_NAN, RM_NAN};
-    double *values = rm_alloc(row != NULL ? row->count + 1 : 1, sizeof *values);
-    if (values == NULL) {
-        return out_of_memory();
+    if (row == NULL) {
+        return RESMON_OK;
     }
-    for (size_t i = 0; row != NULL && i < row->count; i++) {
-        if (!isnan(row->values[i])) {
-            values[count++] = row->values[i];
-        }
-    }
-    resmon_status status = rm_median_of((struct rm_values){values, count}, 0.95, ret_median);
-    rm_free(values);
+    resmon_status status = rm_group_known(row, &copy, &values);
+    status = status == RESMON_OK ? rm_median_of(values, 0.95, ret_median) : status;
+    rm_free(copy);
     return status;
 }
 

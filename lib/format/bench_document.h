@@ -9,19 +9,6 @@
 #include "base/output.h"
 #include "compare/group.h"
 
-struct rm_groups {
-    struct rm_group *at;
-    size_t count, room;
-};
-
-void rm_groups_free(struct rm_groups *groups);
-
-/** A new, empty group; NULL: no memory. */
-struct rm_group *rm_groups_add(struct rm_groups *groups, const char *name);
-
-/** NULL: there is none of that name. */
-struct rm_group *rm_groups_find(const struct rm_groups *groups, const char *name);
-
 /** Writes all of it: seconds and bytes, each value by run; null where a run does not know it. */
 resmon_status rm_bench_document_write(const struct rm_groups *groups,
                                       const struct rm_output *output);

@@ -38,14 +38,11 @@ struct cursor {
     const struct rm_json *at; /* the value of the run at hand */
 };
 
-#define MOST_ROWS 100000U
-
-static size_t read_rows(const struct rm_json *result, struct cursor *cursors, size_t room)
+static size_t read_rows(const struct rm_json *result, struct cursor *cursors)
 {
     size_t count = 0;
     const struct rm_json *figures = rm_json_get(result, "figures");
-    for (const struct rm_json *row = rm_json_first(figures); row != NULL && count < room;
-         row = rm_json_next(row)) {
+    for (const struct rm_json *row = rm_json_first(figures); row != NULL; row = rm_json_next(row)) {
         const char *path = rm_json_text(rm_json_get(row, "scope"));
         const char *key = rm_json_text(rm_json_get(row, "figure"));
         enum rm_figure_id id = key != NULL ? rm_figure_find(key, strlen(key)) : RM_FIGURE_COUNT;
@@ -55,7 +52,7 @@ static size_t read_rows(const struct rm_json *result, struct cursor *cursors, si
                                 rm_json_first(rm_json_get(row, "values"))};
         }
     }
-    for (size_t i = 0; i < RM_ARRAY_LEN(plain) && figures == NULL && count < room; i++) {
+    for (size_t i = 0; i < RM_ARRAY_LEN(plain) && figures == NULL; i++) {
         cursors[count++] = (struct cursor){"", plain[i].id, rm_figures[plain[i].id].is_counted,
                                            rm_json_first(rm_json_get(result, plain[i].key))};
     }
@@ -115,18 +112,21 @@ static resmon_status read_runs(struct rm_group *group, const struct rm_json *res
     return status;
 }
 
-static resmon_status read_result(const struct rm_json *result, struct rm_groups *groups,
-                                 struct cursor *cursors, size_t room)
+static resmon_status read_result(const struct rm_json *result, struct rm_groups *groups)
 {
     const char *name = rm_json_text(rm_json_get(result, "command"));
     if (name == NULL) {
         return no_bench("a result of it has no \"command\"");
     }
     struct rm_group *group = rm_groups_add(groups, name);
-    if (group == NULL || !read_machine(group, rm_json_get(result, "machine"))) {
-        return rm_error(RESMON_ENOMEM, "out of memory for a benchmark");
-    }
-    return read_runs(group, result, cursors, read_rows(result, cursors, room));
+    size_t room = rm_json_count(rm_json_get(result, "figures")) + RM_ARRAY_LEN(plain);
+    struct cursor *cursors = rm_alloc(room, sizeof *cursors);
+    bool is_whole =
+        group != NULL && cursors != NULL && read_machine(group, rm_json_get(result, "machine"));
+    resmon_status status = is_whole ? read_runs(group, result, cursors, read_rows(result, cursors))
+                                    : rm_error(RESMON_ENOMEM, "out of memory for a benchmark");
+    rm_free(cursors);
+    return status;
 }
 
 resmon_status rm_bench_document_read(const char *text, size_t length, struct rm_groups *groups)
@@ -135,20 +135,13 @@ resmon_status rm_bench_document_read(const char *text, size_t length, struct rm_
     resmon_status status = rm_json_check();
     status = status == RESMON_OK ? rm_json_parse(text, length, &document) : status;
     const struct rm_json *results = rm_json_get(document, "results");
-    struct cursor *cursors = NULL;
     if (status == RESMON_OK && rm_json_count(results) == 0) {
         status = no_bench("it has no \"results\"");
     }
-    if (status == RESMON_OK) {
-        cursors = rm_alloc(MOST_ROWS, sizeof *cursors);
-        status =
-            cursors != NULL ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for a benchmark");
-    }
     for (const struct rm_json *result = rm_json_first(results);
          status == RESMON_OK && result != NULL; result = rm_json_next(result)) {
-        status = read_result(result, groups, cursors, MOST_ROWS);
+        status = read_result(result, groups);
     }
-    rm_free(cursors);
     rm_json_free(document);
     return status;
 }

@@ -29,25 +29,20 @@ struct summary {
     size_t known;
 };
 
-/* Of those that are known. */
 static resmon_status summarize(const struct rm_group_row *row, struct summary *ret)
 {
-    double *values = rm_alloc(row->count + 1, sizeof *values);
+    double *copy = NULL;
+    struct rm_values known;
     *ret = (struct summary){.low = RM_NAN, .high = RM_NAN};
-    if (values == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for a benchmark");
+    resmon_status status = rm_group_known(row, &copy, &known);
+    for (size_t i = 0; status == RESMON_OK && i < known.count; i++) {
+        ret->low = fmin(ret->low, known.at[i]); /* not of NaN */
+        ret->high = fmax(ret->high, known.at[i]);
+        ret->known++;
     }
-    for (size_t i = 0; i < row->count; i++) {
-        if (!isnan(row->values[i])) {
-            ret->low = fmin(ret->low, row->values[i]); /* not of NaN */
-            ret->high = fmax(ret->high, row->values[i]);
-            values[ret->known++] = row->values[i];
-        }
-    }
-    const struct rm_values known = {values, ret->known};
-    resmon_status status = rm_median_of(known, 0.95, &ret->median);
+    status = status == RESMON_OK ? rm_median_of(known, 0.95, &ret->median) : status;
     status = status == RESMON_OK ? rm_spread_of(known, &ret->spread) : status;
-    rm_free(values);
+    rm_free(copy);
     return status;
 }
 
@@ -215,10 +210,7 @@ static void say_shared(struct rm_buffer *buffer, const struct rm_group *group,
 
 resmon_status rm_bench_write_text(struct rm_buffer *buffer, const struct rm_group *group)
 {
-    size_t failures = 0;
-    for (size_t i = 0; i < group->run_count; i++) {
-        failures += group->runs[i].exit_status != 0 || group->runs[i].signal_number != 0 ? 1 : 0;
-    }
+    size_t failures = rm_group_failures(group);
     rm_buffer_printf(buffer, "%s, %zu run%s", group->name, group->run_count,
                      group->run_count == 1 ? "" : "s");
     if (failures > 0) {

@@ -163,15 +163,6 @@ struct style {
 
 static const struct style plain = {"", "  ", "\n"}, marked = {"**", "- ", "\n"};
 
-static size_t count_of(const struct rm_diff *diff, enum rm_verdict verdict)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < diff->row_count; i++) {
-        count += diff->rows[i].verdict == verdict ? 1 : 0;
-    }
-    return count;
-}
-
 /* What is asked for first: how long it takes now. */
 static void write_without_rules(struct rm_buffer *buffer, const struct rm_diff *diff)
 {
@@ -196,8 +187,8 @@ static void write_statement(struct rm_buffer *buffer, const struct rm_diff *diff
     switch (diff->verdict) {
     case RM_VERDICT_WORSE:
         rm_buffer_printf(buffer, "Worse: %zu of %zu figures with a rule.",
-                         count_of(diff, RM_VERDICT_WORSE),
-                         diff->row_count - count_of(diff, RM_VERDICT_NONE));
+                         rm_diff_count(diff, RM_VERDICT_WORSE),
+                         diff->row_count - rm_diff_count(diff, RM_VERDICT_NONE));
         break;
     case RM_VERDICT_CANNOT_TELL:
         rm_buffer_puts(buffer, "Cannot tell: there are too few runs, or they differ too much.");
@@ -247,19 +238,10 @@ static void write_paths(struct rm_buffer *buffer, const char *what, const char *
     rm_buffer_puts(buffer, count > 0 ? style->end : "");
 }
 
-static size_t failures_of(const struct rm_group *group)
-{
-    size_t failures = 0;
-    for (size_t i = 0; i < group->run_count; i++) {
-        failures += group->runs[i].exit_status != 0 || group->runs[i].signal_number != 0 ? 1 : 0;
-    }
-    return failures;
-}
-
 static void write_side(struct rm_buffer *buffer, const char *what, const struct rm_group *group,
                        const struct style *style)
 {
-    size_t failures = failures_of(group);
+    size_t failures = rm_group_failures(group);
     rm_buffer_printf(buffer, "%s%s%s, %zu run%s", style->item, what, group->name, group->run_count,
                      group->run_count == 1 ? "" : "s");
     if (failures > 0) {
@@ -291,9 +273,10 @@ static void write_remarks(struct rm_buffer *buffer, const struct rm_diff *diff,
     }
     rm_buffer_printf(
         buffer,
-        "%sp: that they differ so by chance (Mann-Whitney); of rules, with all of them "
-        "together (Holm)%s",
-        style->item, style->end);
+        "%schange, interval: the median of all differences between a run before and one after, "
+        "and where it lies%s%sp: that runs that are alike differ so by chance (Mann-Whitney); of "
+        "rules, with all of them together (Holm)%s",
+        style->item, style->end, style->item, style->end);
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */

@@ -29,15 +29,6 @@ static void put(struct rm_buffer *buffer, const char *text)
     }
 }
 
-static size_t count_of(const struct rm_diff *diff, enum rm_verdict verdict)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < diff->row_count; i++) {
-        count += diff->rows[i].verdict == verdict ? 1 : 0;
-    }
-    return count;
-}
-
 static void put_case(struct rm_buffer *buffer, const struct rm_diff_row *row)
 {
     char text[768];
@@ -66,8 +57,9 @@ void rm_diff_write_junit(struct rm_buffer *buffer, const struct rm_diff *diff)
     rm_buffer_puts(buffer, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
                            "  <testsuite name=\"resmon diff\"");
     rm_buffer_printf(buffer, " tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\" errors=\"0\">\n",
-                     diff->row_count - count_of(diff, RM_VERDICT_NONE),
-                     count_of(diff, RM_VERDICT_WORSE), count_of(diff, RM_VERDICT_CANNOT_TELL));
+                     diff->row_count - rm_diff_count(diff, RM_VERDICT_NONE),
+                     rm_diff_count(diff, RM_VERDICT_WORSE),
+                     rm_diff_count(diff, RM_VERDICT_CANNOT_TELL));
     for (size_t i = 0; i < diff->row_count; i++) {
         if (diff->rows[i].rule != NULL) {
             put_case(buffer, &diff->rows[i]);
