@@ -21,19 +21,23 @@ struct named {
 /* A place in the graph. */
 struct node {
     struct named named;
-    double weight;
-    uint64_t samples;
+    double weight[RM_FLAME_SIDES];
+    uint64_t samples[RM_FLAME_SIDES];
     uint32_t first, next; /* of its children; 0: none */
+};
+
+/* A run, and the numbers of the names of its places and scopes. */
+struct side {
+    const struct resmon_run *run;
+    uint32_t *of_place, *of_scope;
 };
 
 struct graph {
     struct rm_page *page;
-    const struct resmon_run *run;
-    const char *program;
-    struct rm_intern names; /* of frames and scopes: kind, then name */
-    struct named *named;    /* by number of the name */
-    uint32_t *of_place;     /* number of the name of each place */
-    uint32_t *of_scope;
+    struct side sides[RM_FLAME_SIDES];
+    size_t side_count;
+    struct rm_intern names;             /* of frames and scopes: kind, then name */
+    struct named *named;                /* by number of the name */
     struct rm_intern edges;             /* (node, name) */
     struct node *nodes; /* rm_free() */ /* [0]: all */
     size_t room;
@@ -55,13 +59,13 @@ static uint32_t number_of(struct graph *graph, const char *name, enum rm_box_kin
 }
 
 /* All that has no name in a module is one. */
-static uint32_t name_of_place(struct graph *graph, const struct rm_run_place *place)
+static uint32_t name_of_place(struct graph *graph, const struct resmon_run *run,
+                              const struct rm_run_place *place)
 {
-    const struct rm_run_profile *profile = &graph->run->profile;
-    const char *module = place->module >= 0 ? profile->modules[place->module].path : "";
+    const char *module = place->module >= 0 ? run->profile.modules[place->module].path : "";
     if (place->function[0] != '\0') {
-        return number_of(graph, place->function,
-                         strcmp(module, graph->program) == 0 ? RM_BOX_PROGRAM : RM_BOX_LIBRARY);
+        bool is_own = strcmp(module, rm_run_fact_text(run, "run", "executable")) == 0;
+        return number_of(graph, place->function, is_own ? RM_BOX_PROGRAM : RM_BOX_LIBRARY);
     }
     char name[RM_PLACE_NAME_BYTES];
     (void)snprintf(name, sizeof name, "%.*s (no symbols)", RM_PLACE_NAME_BYTES - 32,
@@ -69,21 +73,28 @@ static uint32_t name_of_place(struct graph *graph, const struct rm_run_place *pl
     return number_of(graph, name, RM_BOX_UNNAMED);
 }
 
+static void name_side(struct graph *graph, struct side *side)
+{
+    const struct resmon_run *run = side->run;
+    side->of_place = rm_page_alloc(graph->page, run->profile.place_count + 1, sizeof(uint32_t));
+    side->of_scope = rm_page_alloc(graph->page, run->scope_count + 1, sizeof(uint32_t));
+    for (size_t i = 0; !graph->page->is_broken && i < run->profile.place_count; i++) {
+        side->of_place[i] = name_of_place(graph, run, &run->profile.places[i]);
+    }
+    for (size_t i = 0; !graph->page->is_broken && i < run->scope_count; i++) {
+        side->of_scope[i] = number_of(graph, run->scopes[i].name, RM_BOX_SCOPE);
+    }
+}
+
 static bool name_all(struct graph *graph)
 {
-    const struct resmon_run *run = graph->run;
-    size_t count = run->profile.place_count + run->scope_count;
-    graph->named = rm_page_alloc(graph->page, count + 1, sizeof *graph->named);
-    graph->of_place = rm_page_alloc(graph->page, count + 1, sizeof *graph->of_place);
-    graph->of_scope = rm_page_alloc(graph->page, count + 1, sizeof *graph->of_scope);
-    if (graph->page->is_broken) {
-        return false;
+    size_t most = 1;
+    for (size_t i = 0; i < graph->side_count; i++) {
+        most += graph->sides[i].run->profile.place_count + graph->sides[i].run->scope_count;
     }
-    for (size_t i = 0; i < run->profile.place_count; i++) {
-        graph->of_place[i] = name_of_place(graph, &run->profile.places[i]);
-    }
-    for (size_t i = 0; i < run->scope_count; i++) {
-        graph->of_scope[i] = number_of(graph, run->scopes[i].name, RM_BOX_SCOPE);
+    graph->named = rm_page_alloc(graph->page, most, sizeof *graph->named);
+    for (size_t i = 0; i < graph->side_count && !graph->page->is_broken; i++) {
+        name_side(graph, &graph->sides[i]);
     }
     return !graph->names.is_broken && !graph->page->is_broken;
 }
@@ -91,22 +102,22 @@ static bool name_all(struct graph *graph)
 /* ---- the graph -------------------------------------------------------------------------- */
 
 /* From the outermost inwards: scopes, then functions; neighbours without a name are one. */
-static size_t names_of(const struct graph *graph, const struct rm_run_stack *stack,
-                       uint32_t names[MOST_DEPTH])
+static size_t names_of(const struct graph *graph, const struct side *side,
+                       const struct rm_run_stack *stack, uint32_t names[MOST_DEPTH])
 {
-    const struct resmon_run *run = graph->run;
+    const struct resmon_run *run = side->run;
     uint32_t scopes[MOST_DEPTH / 2];
     size_t depth = 0, count = 0;
     for (int64_t at = stack->scope;
          at >= 0 && (size_t)at < run->scope_count && depth < RM_ARRAY_LEN(scopes);
          at = run->scopes[at].parent) {
-        scopes[depth++] = graph->of_scope[at];
+        scopes[depth++] = side->of_scope[at];
     }
     while (depth > 0) {
         names[count++] = scopes[--depth];
     }
     for (uint32_t i = stack->depth; i-- > 0 && count < MOST_DEPTH;) {
-        uint32_t name = graph->of_place[run->profile.frames[stack->first + i]];
+        uint32_t name = side->of_place[run->profile.frames[stack->first + i]];
         bool is_again =
             graph->named[name].kind == RM_BOX_UNNAMED && count > 0 && names[count - 1] == name;
         if (!is_again) {
@@ -146,14 +157,15 @@ static uint32_t child_of(struct graph *graph, uint32_t node, uint32_t name)
     return child;
 }
 
-static void add_stack(struct graph *graph, const struct rm_run_stack *stack, size_t kind)
+static void add_stack(struct graph *graph, size_t side, const struct rm_run_stack *stack,
+                      size_t kind)
 {
     uint32_t names[MOST_DEPTH];
-    size_t count = names_of(graph, stack, names);
+    size_t count = names_of(graph, &graph->sides[side], stack, names);
     uint32_t node = 0;
     for (size_t i = 0;; i++) {
-        graph->nodes[node].weight += stack->weight[kind];
-        graph->nodes[node].samples += stack->samples[kind];
+        graph->nodes[node].weight[side] += stack->weight[kind];
+        graph->nodes[node].samples[side] += stack->samples[kind];
         if (i == count || graph->page->is_broken) {
             return;
         }
@@ -163,15 +175,17 @@ static void add_stack(struct graph *graph, const struct rm_run_stack *stack, siz
 
 static bool build(struct graph *graph, size_t kind)
 {
-    const struct rm_run_profile *profile = &graph->run->profile;
     if (!name_all(graph) || !add_node(graph, 0)) {
         graph->page->is_broken = true;
         return false;
     }
     graph->nodes[0].named = (struct named){"all", RM_BOX_ALL};
-    for (size_t i = 0; i < profile->stack_count && !graph->page->is_broken; i++) {
-        if (profile->stacks[i].samples[kind] > 0) {
-            add_stack(graph, &profile->stacks[i], kind);
+    for (size_t side = 0; side < graph->side_count; side++) {
+        const struct rm_run_profile *profile = &graph->sides[side].run->profile;
+        for (size_t i = 0; i < profile->stack_count && !graph->page->is_broken; i++) {
+            if (profile->stacks[i].samples[kind] > 0) {
+                add_stack(graph, side, &profile->stacks[i], kind);
+            }
         }
     }
     return !graph->page->is_broken;
@@ -179,18 +193,36 @@ static bool build(struct graph *graph, size_t kind)
 
 /* ---- boxes ------------------------------------------------------------------------------ */
 
+/* What all runs together took. */
+static double total(const double weight[RM_FLAME_SIDES])
+{
+    return weight[0] + weight[1];
+}
+
 /* A box, and the node that it is of. */
 struct placed {
     uint32_t node;
     struct rm_box box;
 };
 
-static int compare_weights(const void *left, const void *right)
+static int compare_widths(const void *left, const void *right)
 {
     const struct rm_box *a = &((const struct placed *)left)->box;
     const struct rm_box *b = &((const struct placed *)right)->box;
-    int by_weight = (a->weight < b->weight) - (a->weight > b->weight);
-    return by_weight != 0 ? by_weight : strcmp(a->name, b->name);
+    int by_width = (a->share < b->share) - (a->share > b->share);
+    return by_width != 0 ? by_width : strcmp(a->name, b->name);
+}
+
+/* Not yet at its place. */
+static struct placed box_of(const struct graph *graph, uint32_t node, uint32_t depth)
+{
+    const struct node *from = &graph->nodes[node];
+    struct placed made = {node,
+                          {.name = from->named.name, .kind = from->named.kind, .depth = depth}};
+    memcpy(made.box.weight, from->weight, sizeof from->weight);
+    memcpy(made.box.samples, from->samples, sizeof from->samples);
+    made.box.share = total(from->weight) / total(graph->nodes[0].weight);
+    return made;
 }
 
 /* Puts the children of a box behind the others, the widest first; returns how many. */
@@ -200,16 +232,9 @@ static size_t place_children(const struct graph *graph, const struct placed *par
     size_t count = 0, kept = 0;
     double start = parent->box.start;
     for (uint32_t at = graph->nodes[parent->node].first; at != 0; at = graph->nodes[at].next) {
-        const struct node *node = &graph->nodes[at];
-        children[count++] = (struct placed){at,
-                                            {.name = node->named.name,
-                                             .kind = node->named.kind,
-                                             .depth = parent->box.depth + 1,
-                                             .weight = node->weight,
-                                             .samples = node->samples,
-                                             .share = node->weight / graph->nodes[0].weight}};
+        children[count++] = box_of(graph, at, parent->box.depth + 1);
     }
-    qsort(children, count, sizeof *children, compare_weights);
+    qsort(children, count, sizeof *children, compare_widths);
     for (size_t i = 0; i < count; i++) {
         children[i].box.start = start;
         start += children[i].box.share;
@@ -242,17 +267,12 @@ static struct rm_boxes boxes_of(const struct graph *graph, size_t most)
     struct placed *placed = rm_alloc(graph->edges.count + 2, sizeof *placed);
     struct rm_boxes boxes = {0};
     size_t count = 1;
-    if (placed == NULL || !(all->weight > 0.0)) {
+    if (placed == NULL || !(total(all->weight) > 0.0)) {
         graph->page->is_broken |= placed == NULL;
         rm_free(placed);
         return boxes;
     }
-    placed[0] = (struct placed){0,
-                                {.name = "all",
-                                 .kind = RM_BOX_ALL,
-                                 .weight = all->weight,
-                                 .samples = all->samples,
-                                 .share = 1.0}};
+    placed[0] = box_of(graph, 0, 0);
     for (size_t at = 0; at < count; at++) {
         const struct placed parent = placed[at];
         count += place_children(graph, &parent, placed + count);
@@ -270,17 +290,42 @@ static struct rm_boxes boxes_of(const struct graph *graph, size_t most)
     return boxes;
 }
 
+static struct rm_boxes boxes_of_graph(struct graph *graph, size_t kind, size_t most)
+{
+    struct rm_boxes boxes = {0};
+    if (build(graph, kind)) {
+        boxes = boxes_of(graph, most);
+    }
+    rm_intern_free(&graph->names);
+    rm_intern_free(&graph->edges);
+    rm_free(graph->nodes);
+    return boxes;
+}
+
 struct rm_boxes rm_flame_boxes(const struct rm_subject *subject, size_t kind, size_t most)
 {
-    struct graph graph = {.page = subject->page,
-                          .run = subject->run,
-                          .program = rm_run_fact_text(subject->run, "run", "executable")};
-    struct rm_boxes boxes = {0};
-    if (build(&graph, kind)) {
-        boxes = boxes_of(&graph, most);
+    struct graph graph = {.page = subject->page, .sides = {{.run = subject->run}}, .side_count = 1};
+    return boxes_of_graph(&graph, kind, most);
+}
+
+static bool has_samples(const struct rm_subject *subject, size_t kind)
+{
+    const struct rm_run_profile *profile = &subject->run->profile;
+    size_t at = 0;
+    while (at < profile->stack_count && profile->stacks[at].samples[kind] == 0) {
+        at++;
     }
-    rm_intern_free(&graph.names);
-    rm_intern_free(&graph.edges);
-    rm_free(graph.nodes);
-    return boxes;
+    return at < profile->stack_count;
+}
+
+struct rm_boxes rm_flame_boxes_of_two(const struct rm_subject *before,
+                                      const struct rm_subject *after, size_t kind, size_t most)
+{
+    struct graph graph = {.page = before->page,
+                          .sides = {{.run = before->run}, {.run = after->run}},
+                          .side_count = 2};
+    if (!has_samples(before, kind) || !has_samples(after, kind)) {
+        return (struct rm_boxes){0};
+    }
+    return boxes_of_graph(&graph, kind, most);
 }

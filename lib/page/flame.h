@@ -2,11 +2,14 @@
 /*
  * Owns flame graphs as boxes: what stacks have in common is one box, as wide as its share of the
  * samples; nothing of how they look.  The outermost function is at depth 1, what it called below.
+ * In the graph of two runs a box is as wide as both together take there.
  */
 #ifndef RM_PAGE_FLAME_H
 #define RM_PAGE_FLAME_H
 
 #include "page/subject.h"
+
+#define RM_FLAME_SIDES 2
 
 enum rm_box_kind { RM_BOX_ALL, RM_BOX_SCOPE, RM_BOX_PROGRAM, RM_BOX_LIBRARY, RM_BOX_UNNAMED };
 
@@ -15,8 +18,8 @@ struct rm_box {
     const char *name;
     enum rm_box_kind kind;
     uint32_t depth;
-    double weight;
-    uint64_t samples;
+    double weight[RM_FLAME_SIDES]; /* by run */
+    uint64_t samples[RM_FLAME_SIDES];
     double start, share; /* where it lies, 0 ... 1 */
 };
 
@@ -29,5 +32,9 @@ struct rm_boxes {
  * narrowest and innermost: a box is never there without the one that it is in.  None without
  * samples. */
 struct rm_boxes rm_flame_boxes(const struct rm_subject *subject, size_t kind, size_t most);
+
+/** The same of two runs.  None unless both have samples. */
+struct rm_boxes rm_flame_boxes_of_two(const struct rm_subject *before,
+                                      const struct rm_subject *after, size_t kind, size_t most);
 
 #endif

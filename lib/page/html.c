@@ -6,6 +6,7 @@
 #include "page/counters.h"
 #include "page/html_charts.h"
 #include "page/html_file.h"
+#include "page/html_flame.h"
 #include "page/html_parts.h"
 #include "page/names.h"
 #include "page/scopes.h"

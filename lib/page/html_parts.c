@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "base/human.h"
 
-#define LABELLED   0.02 /* of the page: a box that is narrower has no room for its name */
-#define MANY_LINES 8    /* of a chart: its legend is short */
-#define MOST_SAID  40   /* lines of a chart, for who does not see it */
+#define MANY_LINES 8  /* of a chart: its legend is short */
+#define MOST_SAID  40 /* lines of a chart, for who does not see it */
 #define COLOURS    8
 
 /* ---- texts ------------------------------------------------------------------------------ */
@@ -35,16 +33,15 @@ void rm_html_text(struct rm_buffer *out, const char *text)
     }
 }
 
-static void put_element(struct rm_buffer *out, const char *opening, const char *text,
-                        const char *closing)
+void rm_html_element(struct rm_buffer *out, const char *opening, const char *text,
+                     const char *closing)
 {
     rm_buffer_puts(out, opening);
     rm_html_text(out, text);
     rm_buffer_puts(out, closing);
 }
 
-/* With so many decimals. */
-static void put_number(struct rm_buffer *out, double value, int decimals)
+void rm_html_number(struct rm_buffer *out, double value, int decimals)
 {
     char text[RM_HUMAN_BYTES];
     rm_human_fixed(text, value, decimals);
@@ -61,10 +58,10 @@ static bool is_wide(const struct rm_page_table *table, size_t column)
 static void put_share(struct rm_buffer *out, const struct rm_page_cell *cell)
 {
     rm_buffer_puts(out, "<span class=share style=\"--s:");
-    put_number(out, cell->share, 4);
+    rm_html_number(out, cell->share, 4);
     rm_buffer_puts(out, ";--i:");
-    put_number(out, cell->inner, 4);
-    put_element(out, "\">", cell->text, "</span>");
+    rm_html_number(out, cell->inner, 4);
+    rm_html_element(out, "\">", cell->text, "</span>");
 }
 
 static void put_cell(struct rm_buffer *out, const struct rm_page_table *table, size_t row,
@@ -78,9 +75,9 @@ static void put_cell(struct rm_buffer *out, const struct rm_page_table *table, s
                      : column < table->left ? " class=l"
                                             : "");
     if (cell->reason != NULL) {
-        put_element(out, " title=\"", cell->reason, "\"><span aria-hidden=true>");
+        rm_html_element(out, " title=\"", cell->reason, "\"><span aria-hidden=true>");
         rm_html_text(out, cell->text);
-        put_element(out, "</span><span class=vh>not known: ", cell->reason, "</span>");
+        rm_html_element(out, "</span><span class=vh>not known: ", cell->reason, "</span>");
     } else {
         rm_buffer_puts(out, ">");
         if (leads) {
@@ -108,8 +105,8 @@ static void put_headers(struct rm_buffer *out, const struct rm_page_table *table
     rm_buffer_puts(out, "<thead><tr>");
     for (size_t i = 0; i < table->columns; i++) {
         bool is_text = i < table->left || is_wide(table, i);
-        put_element(out, is_text ? "<th scope=col class=l>" : "<th scope=col>", table->headers[i],
-                    "</th>");
+        rm_html_element(out, is_text ? "<th scope=col class=l>" : "<th scope=col>",
+                        table->headers[i], "</th>");
     }
     rm_buffer_puts(out, "</tr></thead>");
 }
@@ -124,8 +121,8 @@ void rm_html_table(struct rm_buffer *out, const struct rm_page_table *table, con
         rm_html_text(out, table->title);
         rm_buffer_printf(out, "</%s>", heading);
     }
-    put_element(out, "<div class=scroll tabindex=0 role=region aria-label=\"", table->title,
-                "\"><table>");
+    rm_html_element(out, "<div class=scroll tabindex=0 role=region aria-label=\"", table->title,
+                    "\"><table>");
     put_headers(out, table);
     rm_buffer_puts(out, "<tbody>");
     for (size_t row = 0; row < table->count; row++) {
@@ -137,18 +134,19 @@ void rm_html_table(struct rm_buffer *out, const struct rm_page_table *table, con
     }
     rm_buffer_puts(out, "</tbody></table></div>");
     for (size_t i = 0; i < table->note_count; i++) {
-        put_element(out, "<p class=note>", table->notes[i], "</p>");
+        rm_html_element(out, "<p class=note>", table->notes[i], "</p>");
     }
 }
 
 void rm_html_lines(struct rm_buffer *out, const struct rm_line_text *text)
 {
-    put_element(out, "<h3>", text->title, "</h3>");
-    put_element(out, "<pre class=scroll tabindex=0 role=region aria-label=\"", text->title, "\">");
+    rm_html_element(out, "<h3>", text->title, "</h3>");
+    rm_html_element(out, "<pre class=scroll tabindex=0 role=region aria-label=\"", text->title,
+                    "\">");
     rm_html_text(out, text->text);
     rm_buffer_puts(out, "</pre>");
     if (text->meaning[0] != '\0') {
-        put_element(out, "<p class=note>", text->meaning, "</p>");
+        rm_html_element(out, "<p class=note>", text->meaning, "</p>");
     }
 }
 
@@ -158,10 +156,10 @@ void rm_html_tiles(struct rm_buffer *out, const struct rm_page_tiles *tiles)
 {
     rm_buffer_puts(out, "<dl class=tiles>");
     for (size_t i = 0; i < tiles->count; i++) {
-        put_element(out, "<div><dt>", tiles->items[i].label, "</dt>");
-        put_element(out, "<dd>", tiles->items[i].value, "</dd>");
+        rm_html_element(out, "<div><dt>", tiles->items[i].label, "</dt>");
+        rm_html_element(out, "<dd>", tiles->items[i].value, "</dd>");
         if (tiles->items[i].small[0] != '\0') {
-            put_element(out, "<dd class=small>", tiles->items[i].small, "</dd>");
+            rm_html_element(out, "<dd class=small>", tiles->items[i].small, "</dd>");
         }
         rm_buffer_puts(out, "</div>");
     }
@@ -175,9 +173,9 @@ void rm_html_answers(struct rm_buffer *out, const struct rm_page_answers *answer
     }
     rm_buffer_puts(out, "<dl class=answers>");
     for (size_t i = 0; i < answers->count; i++) {
-        put_element(out, "<div><dt>", answers->items[i].label, "</dt>");
-        put_element(out, "<dd><b>", answers->items[i].value, "</b> ");
-        put_element(out, "", answers->items[i].small, "</dd></div>");
+        rm_html_element(out, "<div><dt>", answers->items[i].label, "</dt>");
+        rm_html_element(out, "<dd><b>", answers->items[i].value, "</b> ");
+        rm_html_element(out, "", answers->items[i].small, "</dd></div>");
     }
     rm_buffer_puts(out, "</dl>");
 }
@@ -215,8 +213,8 @@ static void put_key(struct rm_buffer *out, const struct keyed *key)
     }
     rm_buffer_printf(out, "%s\" aria-pressed=true data-line=%zu><i></i>",
                      line->is_level ? " dash" : "", key->index);
-    put_element(out, "<bdi>", line->label, "</bdi>");
-    put_element(out, "<span class=now>", line->said, "</span></button>");
+    rm_html_element(out, "<bdi>", line->label, "</bdi>");
+    rm_html_element(out, "<span class=now>", line->said, "</span></button>");
 }
 
 /* What the chart shows, for who does not see it. */
@@ -228,7 +226,7 @@ static void put_alternative(struct rm_buffer *out, const struct rm_chart *chart)
     for (size_t i = 0; i < chart->count && i < MOST_SAID; i++) {
         if (chart->lines[i]->said[0] != '\0') {
             rm_buffer_puts(out, is_first ? "" : ". ");
-            put_element(out, "", chart->lines[i]->label, ": ");
+            rm_html_element(out, "", chart->lines[i]->label, ": ");
             rm_html_text(out, chart->lines[i]->said);
             is_first = false;
         }
@@ -256,97 +254,19 @@ static void put_keys(struct rm_buffer *out, const struct rm_chart *chart)
 
 void rm_html_chart(struct rm_buffer *out, const struct rm_chart *chart, const char *place)
 {
-    put_element(out, "<figure><figcaption><b>", chart->title, "</b> ");
+    rm_html_element(out, "<figure><figcaption><b>", chart->title, "</b> ");
     if (chart->note[0] != '\0') {
-        put_element(out, "<small>", chart->note, "</small>");
+        rm_html_element(out, "<small>", chart->note, "</small>");
     }
     rm_buffer_puts(out, "<span class=at aria-hidden=true></span></figcaption>");
     if (rm_chart_has_points(chart)) {
-        put_element(out, "<div class=plot id=\"", place, "\" role=img aria-label=\"");
+        rm_html_element(out, "<div class=plot id=\"", place, "\" role=img aria-label=\"");
         put_alternative(out, chart);
         rm_buffer_puts(out, "\"></div>");
         put_keys(out, chart);
     } else {
-        put_element(out, "<p class=empty>",
-                    chart->missing[0] != '\0' ? chart->missing : "Not measured.", "</p>");
+        rm_html_element(out, "<p class=empty>",
+                        chart->missing[0] != '\0' ? chart->missing : "Not measured.", "</p>");
     }
     rm_buffer_puts(out, "</figure>");
-}
-
-/* ---- flame graphs ----------------------------------------------------------------------- */
-
-/* How boxes of a kind look: shades, of which the name picks one, and what the legend says. */
-static const struct {
-    const char *shades[3];
-    size_t count;
-    const char *key;
-} looks[] = {
-    [RM_BOX_ALL] = {{"fa"}, 1, NULL},
-    [RM_BOX_SCOPE] = {{"fs"}, 1, "scopes"},
-    [RM_BOX_PROGRAM] = {{"fp0", "fp1", "fp2"}, 3, "program"},
-    [RM_BOX_LIBRARY] = {{"fl0", "fl1", "fl2"}, 3, "libraries"},
-    [RM_BOX_UNNAMED] = {{"fu"}, 1, "without symbols"},
-};
-
-static void put_box(struct rm_buffer *out, struct rm_page *page, const struct rm_box *box,
-                    size_t kind)
-{
-    uint64_t hash = rm_hash_bytes(RM_HASH_START, box->name, strlen(box->name));
-    rm_buffer_printf(
-        out, "<b class=%s style=\"left:", looks[box->kind].shades[hash % looks[box->kind].count]);
-    put_number(out, box->start * 100.0, 3);
-    rm_buffer_puts(out, "%;width:");
-    put_number(out, box->share * 100.0, 3);
-    put_element(out, "%\" title=\"", rm_page_shown_at_most(page, box->name, 300), "\n");
-    rm_html_text(out, rm_profile_amount(page, kind, box->weight));
-    rm_buffer_printf(out, ", %s %%, %s samples\">", rm_page_fixed(page, box->share * 100.0, 1),
-                     rm_page_grouped(page, box->samples));
-    if (box->share >= LABELLED) {
-        rm_html_text(out, rm_page_shown_at_most(page, box->name, 120));
-    }
-    rm_buffer_puts(out, "</b>");
-}
-
-static void put_legend(struct rm_buffer *out, const struct rm_boxes *boxes)
-{
-    static const enum rm_box_kind order[] = {RM_BOX_PROGRAM, RM_BOX_LIBRARY, RM_BOX_UNNAMED,
-                                             RM_BOX_SCOPE};
-    for (size_t k = 0; k < RM_ARRAY_LEN(order); k++) {
-        bool is_there = false;
-        for (size_t i = 0; i < boxes->count; i++) {
-            is_there |= boxes->items[i].kind == order[k];
-        }
-        if (is_there) {
-            rm_buffer_printf(out, "<i class=%s></i>%s", looks[order[k]].shades[0],
-                             looks[order[k]].key);
-        }
-    }
-}
-
-void rm_html_flame(struct rm_buffer *out, struct rm_page *page, const struct rm_boxes *boxes,
-                   size_t kind)
-{
-    const char *what = rm_profile_kind_title(kind);
-    if (boxes->count == 0) {
-        return;
-    }
-    rm_buffer_printf(out,
-                     "<figure><figcaption><b>Flame graph: %s</b> <small>as wide as its share; what "
-                     "a function called is below it <span class=kinds>",
-                     what);
-    put_legend(out, boxes);
-    rm_buffer_printf(out,
-                     "</span></small></figcaption><div class=flame role=img tabindex=0 "
-                     "aria-label=\"Flame graph of %s: %s boxes, %u deep; the table of hot "
-                     "functions has the sums\">",
-                     what, rm_page_grouped(page, boxes->count),
-                     boxes->items[boxes->count - 1].depth);
-    for (size_t i = 0; i < boxes->count; i++) {
-        bool begins = i == 0 || boxes->items[i].depth != boxes->items[i - 1].depth;
-        bool ends = i + 1 == boxes->count || boxes->items[i].depth != boxes->items[i + 1].depth;
-        rm_buffer_puts(out, begins ? "<div>" : "");
-        put_box(out, page, &boxes->items[i], kind);
-        rm_buffer_puts(out, ends ? "</div>" : "");
-    }
-    rm_buffer_puts(out, "</div></figure>");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the pieces of a page as HTML: texts, figures, tables, charts, flame graphs.  Nothing from a
+ * Owns the pieces of a page as HTML: texts, figures, tables, charts.  Nothing from a
  * run becomes markup or script: texts are escaped.
  */
 #ifndef RM_PAGE_HTML_PARTS_H
@@ -8,12 +8,18 @@
 
 #include "base/buffer.h"
 #include "page/charts.h"
-#include "page/flame.h"
 #include "page/headline.h"
 #include "page/profile.h"
 
 /** Text of any origin. */
 void rm_html_text(struct rm_buffer *out, const char *text);
+
+/** The same between two pieces of markup. */
+void rm_html_element(struct rm_buffer *out, const char *opening, const char *text,
+                     const char *closing);
+
+/** With so many decimals, and a point in every locale. */
+void rm_html_number(struct rm_buffer *out, double value, int decimals);
 
 /** A table with its title (in `heading`, "h3"; NULL: none) and notes, in a box that scrolls rather
  * than the page; nothing of NULL. */
@@ -28,9 +34,5 @@ void rm_html_chart(struct rm_buffer *out, const struct rm_chart *chart, const ch
 
 /** A table by line of the source. */
 void rm_html_lines(struct rm_buffer *out, const struct rm_line_text *text);
-
-/** A flame graph of boxes that need no script; nothing without boxes. */
-void rm_html_flame(struct rm_buffer *out, struct rm_page *page, const struct rm_boxes *boxes,
-                   size_t kind);
 
 #endif

@@ -153,7 +153,7 @@ static void test_boxes(void **state)
     const struct rm_subject subject = subject_of(&page, run);
     const struct rm_boxes boxes = rm_flame_boxes(&subject, RESMON_STACK_CPU, 4000);
     assert_int_equal(boxes.items[0].kind, RM_BOX_ALL);
-    assert_near(boxes.items[0].weight, MADE_CPU_NS, 1e-3);
+    assert_near(boxes.items[0].weight[0], MADE_CPU_NS, 1e-3);
     const struct rm_box *training = box_named(&boxes, "training"),
                         *epoch = box_named(&boxes, "epoch");
     const struct rm_box *work = box_named(&boxes, "work"), *square = box_named(&boxes, "square");
