@@ -17,9 +17,8 @@
 #define NEAR          0.03 /* of the median: nothing to speak of */
 #define FAR           3.5 /* modified z: B. Iglewicz, D. C. Hoaglin: How to Detect Outliers, 1993 */
 
-static const char *const headings[] = {"",       "median",  "interval (95 %)",
-                                       "lowest", "highest", "runs, low to high"};
-#define COLUMNS RM_ARRAY_LEN(headings)
+const char *const rm_bench_headings[RM_BENCH_COLUMNS] = {"",       "median",  "interval (95 %)",
+                                                         "lowest", "highest", "runs, low to high"};
 
 /* ---- one figure --------------------------------------------------------------------------- */
 
@@ -111,77 +110,100 @@ static bool is_shown(const struct rm_group_row *row, const struct summary *summa
     return row->figure == RM_FIGURE_wall && (*scopes)++ < MOST_SCOPES;
 }
 
+resmon_status rm_bench_each_row(const struct rm_group *group, const struct rm_bench_rows *rows)
+{
+    unsigned scopes = 0;
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < group->row_count && status == RESMON_OK; i++) {
+        struct summary summary;
+        char cells[RM_BENCH_COLUMNS][RM_TABLE_CELL_BYTES];
+        status = summarize(&group->rows[i], &summary);
+        if (status == RESMON_OK && is_shown(&group->rows[i], &summary, &scopes)) {
+            fill(cells, &group->rows[i], &summary);
+            rows->put(rows, cells);
+        }
+    }
+    return status;
+}
+
+static void put_row(const struct rm_bench_rows *rows, char (*cells)[RM_TABLE_CELL_BYTES])
+{
+    char(*row)[RM_TABLE_CELL_BYTES] = rm_table_row(rows->context);
+    if (row != NULL) {
+        memcpy(row, cells, RM_BENCH_COLUMNS * sizeof *row);
+    }
+}
+
 static resmon_status write_table(struct rm_buffer *buffer, const struct rm_group *group)
 {
     struct rm_table table;
-    unsigned scopes = 0;
-    resmon_status status = RESMON_OK;
-    rm_table_begin(&table, headings, COLUMNS, 1);
-    table.is_left[COLUMNS - 1] = true;
+    const struct rm_bench_rows rows = {put_row, &table};
+    rm_table_begin(&table, rm_bench_headings, RM_BENCH_COLUMNS, 1);
+    table.is_left[RM_BENCH_COLUMNS - 1] = true;
     table.is_cut = true;
-    for (size_t i = 0; i < group->row_count && status == RESMON_OK; i++) {
-        struct summary summary;
-        status = summarize(&group->rows[i], &summary);
-        if (status == RESMON_OK && is_shown(&group->rows[i], &summary, &scopes)) {
-            char(*cells)[RM_TABLE_CELL_BYTES] = rm_table_row(&table);
-            if (cells != NULL) {
-                fill(cells, &group->rows[i], &summary);
-            }
-        }
-    }
+    resmon_status status = rm_bench_each_row(group, &rows);
     rm_table_end(&table, buffer);
     return status;
 }
 
 /* ---- runs that lie far away --------------------------------------------------------------- */
 
-/* What else differed in that run, of the things that make others slow. */
-static void say_cause(struct rm_buffer *buffer, const struct rm_group *group, size_t run)
+static const struct {
+    enum rm_figure_id id;
+    const char *what;
+} causes[] = {{RM_FIGURE_steal, "the hypervisor kept the CPUs for"},
+              {RM_FIGURE_throttled, "the quota of the control group held it back for"},
+              {RM_FIGURE_others, "other programs took CPU time of"},
+              {RM_FIGURE_cpu_wait, "somebody waited for CPUs for"},
+              {RM_FIGURE_io_wait, "all waited for I/O for"},
+              {RM_FIGURE_from_storage, "it read from storage"}};
+
+/* Whether a figure was higher in that run than it usually is. */
+static bool stands_out(const struct rm_group_row *row, size_t run)
 {
-    static const struct {
-        enum rm_figure_id id;
-        const char *what;
-    } causes[] = {{RM_FIGURE_steal, "the hypervisor kept the CPUs for"},
-                  {RM_FIGURE_throttled, "the quota of the control group held it back for"},
-                  {RM_FIGURE_others, "other programs took CPU time of"},
-                  {RM_FIGURE_cpu_wait, "somebody waited for CPUs for"},
-                  {RM_FIGURE_io_wait, "all waited for I/O for"},
-                  {RM_FIGURE_from_storage, "it read from storage"}};
-    bool has_cause = false;
-    for (size_t i = 0; i < RM_ARRAY_LEN(causes); i++) {
-        char text[RM_HUMAN_BYTES];
-        struct summary summary;
-        const struct rm_group_row *row = rm_group_find(group, "", causes[i].id);
-        if (row == NULL || run >= row->count || isnan(row->values[run]) ||
-            summarize(row, &summary) != RESMON_OK) {
-            continue;
-        }
-        double more = row->values[run] - summary.median.value;
-        if (more > 2.0 * fmax(summary.spread, 0.02 * fabs(summary.median.value)) && more > 0.0) {
-            rm_human_value(text, row->values[run], rm_figures[causes[i].id].unit, false);
-            rm_buffer_printf(buffer, "%s %s %s", has_cause ? "," : ":", causes[i].what, text);
-            has_cause = true;
-        }
+    struct summary summary;
+    if (row == NULL || run >= row->count || isnan(row->values[run]) ||
+        summarize(row, &summary) != RESMON_OK) {
+        return false;
     }
-    rm_buffer_puts(buffer, has_cause ? "" : run == 0 ? ": it was the first" : "");
+    double more = row->values[run] - summary.median.value;
+    return more > 2.0 * fmax(summary.spread, 0.02 * fabs(summary.median.value)) && more > 0.0;
 }
 
-static resmon_status write_outliers(struct rm_buffer *buffer, const struct rm_group *group)
+/* What else differed in that run, of the things that make others slow. */
+static void say_causes(char text[RM_SENTENCE_BYTES], const struct rm_group *group, size_t run)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < RM_ARRAY_LEN(causes); i++) {
+        char value[RM_HUMAN_BYTES];
+        const struct rm_group_row *row = rm_group_find(group, "", causes[i].id);
+        if (stands_out(row, run)) {
+            rm_human_value(value, row->values[run], rm_figures[causes[i].id].unit, false);
+            used += (size_t)snprintf(text + used, RM_SENTENCE_BYTES - used, "%s %s %s",
+                                     used > 0 ? "," : ":", causes[i].what, value);
+        }
+    }
+    (void)(used == 0 ? snprintf(text, RM_SENTENCE_BYTES, "%s", run == 0 ? ": it was the first" : "")
+                     : 0);
+}
+
+static resmon_status say_outliers(const struct rm_group *group,
+                                  const struct rm_sentences *sentences)
 {
     struct summary summary;
     const struct rm_group_row *wall = rm_group_find(group, "", RM_FIGURE_wall);
     resmon_status status = wall != NULL ? summarize(wall, &summary) : RESMON_OK;
     for (size_t i = 0; wall != NULL && status == RESMON_OK && i < wall->count; i++) {
+        char value[RM_HUMAN_BYTES], why[RM_SENTENCE_BYTES];
         double apart = wall->values[i] - summary.median.value;
         if (summary.known < 5 || !(fabs(apart) > FAR * summary.spread) ||
             fabs(apart) < NEAR * summary.median.value) {
             continue;
         }
-        char text[RM_HUMAN_BYTES];
-        rm_human_value(text, wall->values[i], "s", false);
-        rm_buffer_printf(buffer, "  run %zu took %s, far from the others", i + 1, text);
-        say_cause(buffer, group, i);
-        rm_buffer_puts(buffer, "\n");
+        rm_human_value(value, wall->values[i], "s", false);
+        say_causes(why, group, i);
+        rm_sentences_say(sentences, "run %zu took %s, far from the others%.900s", i + 1, value,
+                         why);
     }
     return status;
 }
@@ -193,8 +215,8 @@ static double value_at(const struct rm_group *group, enum rm_figure_id figure, s
 }
 
 /* Of the machine's CPU time. */
-static void say_shared(struct rm_buffer *buffer, const struct rm_group *group,
-                       enum rm_figure_id figure, double share, const char *what)
+static void say_shared(const struct rm_group *group, enum rm_figure_id figure, double share,
+                       const char *what, const struct rm_sentences *sentences)
 {
     size_t runs = 0;
     for (size_t i = 0; i < group->run_count; i++) {
@@ -202,24 +224,46 @@ static void say_shared(struct rm_buffer *buffer, const struct rm_group *group,
         runs += value_at(group, figure, i) > fmax(share * all_s, 0.02) ? 1 : 0; /* two ticks */
     }
     if (runs > 0) {
-        rm_buffer_printf(buffer,
-                         "  in %zu of %zu runs %s more than %.0f %% of the machine's CPU time\n",
-                         runs, group->run_count, what, 100.0 * share);
+        rm_sentences_say(sentences,
+                         "in %zu of %zu runs %s more than %.0f %% of the machine's CPU time", runs,
+                         group->run_count, what, 100.0 * share);
     }
+}
+
+resmon_status rm_bench_say_remarks(const struct rm_group *group,
+                                   const struct rm_sentences *sentences)
+{
+    resmon_status status = say_outliers(group, sentences);
+    say_shared(group, RM_FIGURE_others, 0.1, "other programs had", sentences);
+    say_shared(group, RM_FIGURE_steal, 0.02, "the hypervisor kept", sentences);
+    return status;
+}
+
+void rm_bench_say_title(char text[RM_SENTENCE_BYTES], const struct rm_group *group)
+{
+    char failed[64] = "";
+    size_t failures = rm_group_failures(group);
+    if (failures > 0) {
+        (void)snprintf(failed, sizeof failed, ", of which %zu failed", failures);
+    }
+    (void)snprintf(text, RM_SENTENCE_BYTES, "%.900s, %zu run%s%s", group->name, group->run_count,
+                   group->run_count == 1 ? "" : "s", failed);
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+static void put_plain(const struct rm_sentences *sentences, const char *text)
+{
+    struct rm_buffer *buffer = sentences->context;
+    rm_buffer_printf(buffer, "  %s\n", text);
 }
 
 resmon_status rm_bench_write_text(struct rm_buffer *buffer, const struct rm_group *group)
 {
-    size_t failures = rm_group_failures(group);
-    rm_buffer_printf(buffer, "%s, %zu run%s", group->name, group->run_count,
-                     group->run_count == 1 ? "" : "s");
-    if (failures > 0) {
-        rm_buffer_printf(buffer, ", of which %zu failed", failures);
-    }
-    rm_buffer_puts(buffer, "\n\n");
+    const struct rm_sentences sentences = {put_plain, buffer};
+    char title[RM_SENTENCE_BYTES];
+    rm_bench_say_title(title, group);
+    rm_buffer_printf(buffer, "%s\n\n", title);
     resmon_status status = write_table(buffer, group);
-    status = status == RESMON_OK ? write_outliers(buffer, group) : status;
-    say_shared(buffer, group, RM_FIGURE_others, 0.1, "other programs had");
-    say_shared(buffer, group, RM_FIGURE_steal, 0.02, "the hypervisor kept");
-    return status;
+    return status == RESMON_OK ? rm_bench_say_remarks(group, &sentences) : status;
 }

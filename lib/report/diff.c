@@ -12,10 +12,10 @@
 #include "report/table.h"
 
 #define MOST_SCOPES 20U /* rows without a rule, in a brief table */
+#define MOST_PATHS  10U
 
-static const char *const headings[] = {"",        "before", "after",          "change",
-                                       "verdict", "p",      "interval (95 %)"};
-#define COLUMNS RM_ARRAY_LEN(headings)
+const char *const rm_diff_headings[RM_DIFF_COLUMNS] = {
+    "", "before", "after", "change", "verdict", "p", "interval (95 %)"};
 
 static const char *const verdicts[] = {"", "not worse", "cannot tell", "worse"};
 
@@ -102,7 +102,7 @@ static void put_interval(char cell[RM_TABLE_CELL_BYTES], const struct rm_diff_ro
     }
 }
 
-static void fill(char (*cells)[RM_TABLE_CELL_BYTES], const struct rm_diff_row *row)
+void rm_diff_say_cells(char (*cells)[RM_TABLE_CELL_BYTES], const struct rm_diff_row *row)
 {
     char text[RM_HUMAN_BYTES + 2];
     const char *unit = rm_figures[row->figure].unit;
@@ -146,8 +146,8 @@ static bool has_changed(const struct rm_diff_row *row)
            share > 0.01;
 }
 
-static bool is_shown(const struct rm_diff_row *row, const struct rm_diff_terms *terms,
-                     unsigned *changed)
+bool rm_diff_is_shown(const struct rm_diff_row *row, const struct rm_diff_terms *terms,
+                      unsigned *changed)
 {
     if (terms->is_full || row->rule != NULL || is_first(row)) {
         return true;
@@ -157,33 +157,33 @@ static bool is_shown(const struct rm_diff_row *row, const struct rm_diff_terms *
 
 /* ---- sentences ---------------------------------------------------------------------------- */
 
-struct style {
-    const char *bold, *item, *end; /* around a statement; before and after a line of a list */
-};
-
-static const struct style plain = {"", "  ", "\n"}, marked = {"**", "- ", "\n"};
+static const struct rm_diff_row *find_wall(const struct rm_diff *diff)
+{
+    for (size_t i = 0; i < diff->row_count; i++) {
+        if (diff->rows[i].path[0] == '\0' && diff->rows[i].figure == RM_FIGURE_wall) {
+            return &diff->rows[i];
+        }
+    }
+    return NULL;
+}
 
 /* What is asked for first: how long it takes now. */
 static void write_without_rules(struct rm_buffer *buffer, const struct rm_diff *diff)
 {
-    for (size_t i = 0; i < diff->row_count; i++) {
-        const struct rm_diff_row *row = &diff->rows[i];
-        if (row->path[0] == '\0' && row->figure == RM_FIGURE_wall) {
-            char text[512], p[RM_HUMAN_BYTES];
-            rm_diff_say_row(text, sizeof text, row);
-            put_p(p, row->p);
-            rm_buffer_printf(buffer, "%s: %s%s%s", diff->after->name, text,
-                             isnan(row->p) ? "" : ", p ", isnan(row->p) ? "" : p);
-            return;
-        }
+    char text[512], p[RM_HUMAN_BYTES];
+    const struct rm_diff_row *wall = find_wall(diff);
+    if (wall == NULL) {
+        rm_buffer_puts(buffer, "No verdict: there are no rules.");
+        return;
     }
-    rm_buffer_puts(buffer, "No verdict: there are no rules.");
+    rm_diff_say_row(text, sizeof text, wall);
+    put_p(p, wall->p);
+    rm_buffer_printf(buffer, "%s: %s%s%s", diff->after->name, text, isnan(wall->p) ? "" : ", p ",
+                     isnan(wall->p) ? "" : p);
 }
 
-static void write_statement(struct rm_buffer *buffer, const struct rm_diff *diff,
-                            const struct style *style)
+void rm_diff_say_statement(struct rm_buffer *buffer, const struct rm_diff *diff)
 {
-    rm_buffer_puts(buffer, style->bold);
     switch (diff->verdict) {
     case RM_VERDICT_WORSE:
         rm_buffer_printf(buffer, "Worse: %zu of %zu figures with a rule.",
@@ -199,110 +199,123 @@ static void write_statement(struct rm_buffer *buffer, const struct rm_diff *diff
     default:
         write_without_rules(buffer, diff);
     }
-    rm_buffer_puts(buffer, style->bold);
-    rm_buffer_puts(buffer, style->end);
 }
 
-static void write_reasons(struct rm_buffer *buffer, const struct rm_diff *diff,
-                          const struct style *style)
+void rm_diff_say_reasons(const struct rm_diff *diff, const struct rm_sentences *sentences)
 {
     char text[768];
     for (int verdict = RM_VERDICT_WORSE; verdict >= RM_VERDICT_CANNOT_TELL; verdict--) {
         for (size_t i = 0; i < diff->row_count; i++) {
             if ((int)diff->rows[i].verdict == verdict) {
                 rm_diff_say_row(text, sizeof text, &diff->rows[i]);
-                rm_buffer_printf(buffer, "%s%s: %s%s", style->item, verdicts[verdict], text,
-                                 style->end);
+                rm_sentences_say(sentences, "%s: %s", verdicts[verdict], text);
             }
         }
     }
     for (size_t i = 0; i < diff->gate->count; i++) {
         if (!diff->is_used[i]) {
-            rm_buffer_printf(buffer, "%scannot tell: '%s' finds nothing that both sides have%s",
-                             style->item, diff->gate->rules[i].text, style->end);
+            rm_sentences_say(sentences, "cannot tell: '%s' finds nothing that both sides have",
+                             diff->gate->rules[i].text);
         }
     }
 }
 
-static void write_paths(struct rm_buffer *buffer, const char *what, const char *const *paths,
-                        size_t count, const struct style *style)
+static void say_paths(const struct rm_sentences *sentences, const char *what,
+                      const char *const *paths, size_t count)
 {
-    const size_t most = 10;
-    for (size_t i = 0; i < count && i < most; i++) {
-        rm_buffer_printf(buffer, "%s%s%s", i == 0 ? style->item : ", ", i == 0 ? what : "",
-                         paths[i]);
+    char text[RM_SENTENCE_BYTES] = "";
+    size_t used = 0, shown = 0;
+    while (shown < count && shown < MOST_PATHS && used + strlen(paths[shown]) + 64 < sizeof text) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", shown > 0 ? ", " : what,
+                                 paths[shown]);
+        shown++;
     }
-    if (count > most) {
-        rm_buffer_printf(buffer, " and %zu more", count - most);
+    if (shown < count) {
+        (void)snprintf(text + used, sizeof text - used, "%s%zu more", shown > 0 ? " and " : what,
+                       count - shown);
     }
-    rm_buffer_puts(buffer, count > 0 ? style->end : "");
+    if (count > 0) {
+        sentences->put(sentences, text);
+    }
 }
 
-static void write_side(struct rm_buffer *buffer, const char *what, const struct rm_group *group,
-                       const struct style *style)
+static void say_side(const struct rm_sentences *sentences, const char *what,
+                     const struct rm_group *group)
 {
+    char failed[64] = "";
     size_t failures = rm_group_failures(group);
-    rm_buffer_printf(buffer, "%s%s%s, %zu run%s", style->item, what, group->name, group->run_count,
-                     group->run_count == 1 ? "" : "s");
     if (failures > 0) {
-        rm_buffer_printf(buffer, ", of which %zu failed", failures);
+        (void)snprintf(failed, sizeof failed, ", of which %zu failed", failures);
     }
-    if (group->is_mixed) {
-        rm_buffer_puts(buffer, ", of different machines");
-    }
-    rm_buffer_puts(buffer, style->end);
+    rm_sentences_say(sentences, "%s: %.600s, %zu run%s%s%s", what, group->name, group->run_count,
+                     group->run_count == 1 ? "" : "s", failed,
+                     group->is_mixed ? ", of different machines" : "");
 }
 
-static void write_remarks(struct rm_buffer *buffer, const struct rm_diff *diff,
-                          const struct style *style)
+void rm_diff_say_remarks(const struct rm_diff *diff, const struct rm_sentences *sentences)
 {
-    write_side(buffer, "before: ", diff->before, style);
-    write_side(buffer, "after: ", diff->after, style);
+    say_side(sentences, "before", diff->before);
+    say_side(sentences, "after", diff->after);
     if (diff->machines[0] != '\0') {
-        rm_buffer_printf(buffer, "%sthe machines differ: %s%s", style->item, diff->machines,
-                         style->end);
+        rm_sentences_say(sentences, "the machines differ: %s", diff->machines);
     }
-    write_paths(buffer, "scopes that are gone: ", diff->gone, diff->gone_count, style);
-    write_paths(buffer, "new scopes: ", diff->fresh, diff->fresh_count, style);
+    say_paths(sentences, "scopes that are gone: ", diff->gone, diff->gone_count);
+    say_paths(sentences, "new scopes: ", diff->fresh, diff->fresh_count);
     for (size_t i = 0; i < diff->gone_count; i++) {
         const char *now = rm_diff_renamed(diff, i);
         if (now != NULL) {
-            rm_buffer_printf(buffer, "%s%s may be called %s now: its figures are not compared%s",
-                             style->item, diff->gone[i], now, style->end);
+            rm_sentences_say(sentences,
+                             "%.400s may be called %.400s now: its figures are not compared",
+                             diff->gone[i], now);
         }
     }
-    rm_buffer_printf(
-        buffer,
-        "%schange, interval: the median of all differences between a run before and one after, "
-        "and where it lies%s%sp: that runs that are alike differ so by chance (Mann-Whitney); of "
-        "rules, with all of them together (Holm)%s",
-        style->item, style->end, style->item, style->end);
+    rm_sentences_say(sentences,
+                     "change, interval: the median of all differences between a run before and one "
+                     "after, and where it lies");
+    rm_sentences_say(
+        sentences,
+        "p: that runs that are alike differ so by chance (Mann-Whitney); of rules, with all "
+        "of them together (Holm)");
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
+static void put_plain(const struct rm_sentences *sentences, const char *text)
+{
+    struct rm_buffer *buffer = sentences->context;
+    rm_buffer_printf(buffer, "  %s\n", text);
+}
+
+static void put_item(const struct rm_sentences *sentences, const char *text)
+{
+    struct rm_buffer *buffer = sentences->context;
+    rm_buffer_printf(buffer, "- %s\n", text);
+}
+
 void rm_diff_write_text(struct rm_buffer *buffer, const struct rm_diff *diff,
                         const struct rm_diff_terms *terms)
 {
+    const struct rm_sentences sentences = {put_plain, buffer};
     struct rm_table table;
     unsigned changed = 0;
-    write_statement(buffer, diff, &plain);
-    write_reasons(buffer, diff, &plain);
+    rm_diff_say_statement(buffer, diff);
     rm_buffer_puts(buffer, "\n");
-    rm_table_begin(&table, headings, COLUMNS, 1);
+    rm_diff_say_reasons(diff, &sentences);
+    rm_buffer_puts(buffer, "\n");
+    rm_table_begin(&table, rm_diff_headings, RM_DIFF_COLUMNS, 1);
     table.width = terms->width;
     table.is_cut = true;
     for (size_t i = 0; i < diff->row_count; i++) {
-        if (is_shown(&diff->rows[i], terms, &changed)) {
+        if (rm_diff_is_shown(&diff->rows[i], terms, &changed)) {
             char(*cells)[RM_TABLE_CELL_BYTES] = rm_table_row(&table);
             if (cells != NULL) {
-                fill(cells, &diff->rows[i]);
+                rm_diff_say_cells(cells, &diff->rows[i]);
             }
         }
     }
     rm_table_end(&table, buffer);
     rm_buffer_puts(buffer, "\n");
-    write_remarks(buffer, diff, &plain);
+    rm_diff_say_remarks(diff, &sentences);
 }
 
 /* A cell of Markdown ends at a bar. */
@@ -318,26 +331,28 @@ static void write_cell(struct rm_buffer *buffer, const char *text)
 void rm_diff_write_markdown(struct rm_buffer *buffer, const struct rm_diff *diff,
                             const struct rm_diff_terms *terms)
 {
+    const struct rm_sentences sentences = {put_item, buffer};
     unsigned changed = 0;
-    write_statement(buffer, diff, &marked);
-    rm_buffer_puts(buffer, "\n");
-    write_reasons(buffer, diff, &marked);
+    rm_buffer_puts(buffer, "**");
+    rm_diff_say_statement(buffer, diff);
+    rm_buffer_puts(buffer, "**\n\n");
+    rm_diff_say_reasons(diff, &sentences);
     rm_buffer_puts(buffer, "\n| ");
-    for (size_t k = 0; k < COLUMNS; k++) {
-        write_cell(buffer, headings[k]);
+    for (size_t k = 0; k < RM_DIFF_COLUMNS; k++) {
+        write_cell(buffer, rm_diff_headings[k]);
     }
     rm_buffer_puts(buffer, "\n|---|---:|---:|---:|---|---:|---:|\n");
     for (size_t i = 0; i < diff->row_count; i++) {
-        char cells[COLUMNS][RM_TABLE_CELL_BYTES];
-        if (is_shown(&diff->rows[i], terms, &changed)) {
-            fill(cells, &diff->rows[i]);
+        char cells[RM_DIFF_COLUMNS][RM_TABLE_CELL_BYTES];
+        if (rm_diff_is_shown(&diff->rows[i], terms, &changed)) {
+            rm_diff_say_cells(cells, &diff->rows[i]);
             rm_buffer_puts(buffer, "| ");
-            for (size_t k = 0; k < COLUMNS; k++) {
+            for (size_t k = 0; k < RM_DIFF_COLUMNS; k++) {
                 write_cell(buffer, cells[k]);
             }
             rm_buffer_puts(buffer, "\n");
         }
     }
     rm_buffer_puts(buffer, "\n");
-    write_remarks(buffer, diff, &marked);
+    rm_diff_say_remarks(diff, &sentences);
 }
