@@ -444,7 +444,11 @@ static bool show(const struct bench *bench)
     char kept[CLI_STORE_PATH_BYTES];
     bool is_well = true;
     for (size_t i = 0; (path = cli_value_at(bench->arguments, "output", i)) != NULL; i++) {
-        is_well &= write_to(bench, path, form != NULL ? form : "json");
+        uint64_t page;
+        is_well &= write_to(bench, path,
+                            form != NULL                                                  ? form
+                            : cli_output_is_page(path, &page) && page == RESMON_PAGE_HTML ? "html"
+                                                                                          : "json");
     }
     if (name != NULL) {
         is_well &= cli_store_make("bench", name, kept) && write_to(bench, kept, "json");

@@ -100,7 +100,8 @@ static bool collect_rules(const struct cli_arguments *arguments, char *text, boo
 
 static const struct {
     const char *ending, *form;
-} forms[] = {{".md", "markdown"}, {".json", "json"}, {".xml", "junit"}, {".txt", "text"}};
+} forms[] = {{".html", "html"}, {".htm", "html"},  {".md", "markdown"},
+             {".json", "json"}, {".xml", "junit"}, {".txt", "text"}};
 
 static const char *form_of(const char *path)
 {
@@ -208,7 +209,7 @@ static bool check(const struct cli_arguments *arguments)
     const char *path, *inconclusive = cli_value(arguments, "inconclusive");
     for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
         if (form_of(path) == NULL) {
-            cli_say("diff", "%s: its name is to end in .md, .json, .xml or .txt", path);
+            cli_say("diff", "%s: its name is to end in .html, .md, .json, .xml or .txt", path);
             return false;
         }
     }
@@ -218,6 +219,22 @@ static bool check(const struct cli_arguments *arguments)
         return false;
     }
     return true;
+}
+
+/* A run of each side, for pages, where the sides are files of runs. */
+static void load_shown(const struct cli_arguments *arguments, resmon_run *runs[2])
+{
+    const char *path;
+    bool is_wanted = false;
+    size_t before = arguments->words_before, count = arguments->word_count;
+    before = before == count && count == 2 ? 1 : before;
+    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
+        is_wanted |= strcmp(form_of(path), "html") == 0;
+    }
+    if (is_wanted && before < count) {
+        runs[0] = cli_runs_median(arguments->words, before);
+        runs[1] = cli_runs_median(arguments->words + before, count - before);
+    }
 }
 
 static int compare(const struct cli_arguments *arguments, const struct sides *sides)
@@ -234,10 +251,15 @@ static int compare(const struct cli_arguments *arguments, const struct sides *si
         cli_say("diff", "%s", resmon_last_error());
         return CLI_USAGE;
     }
+    resmon_run *runs[2] = {NULL};
+    load_shown(arguments, runs);
+    (void)resmon_diff_set_runs(diff, runs[0], runs[1]);
     bool is_well = write_outputs(arguments, diff);
     is_well &= print(arguments, diff);
     int status = is_well ? status_of(arguments, resmon_diff_verdict(diff)) : CLI_USAGE;
     resmon_diff_free(diff);
+    resmon_run_free(runs[0]);
+    resmon_run_free(runs[1]);
     return status;
 }
 

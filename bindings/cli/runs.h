@@ -13,4 +13,7 @@
 /** One benchmark, or one group of all the runs in the files.  NULL, and a line that says why. */
 resmon_bench *cli_runs_load(const char *verb, char **words, size_t count);
 
+/** Of files of runs one of the median wall time; NULL: they are none, or cannot be read again. */
+resmon_run *cli_runs_median(char **words, size_t count);
+
 #endif

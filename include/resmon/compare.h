@@ -116,11 +116,11 @@ RESMON_API const char *resmon_bench_name(const resmon_bench *bench, size_t index
 RESMON_API size_t resmon_bench_run_count(const resmon_bench *bench, size_t index);
 
 /**
- * The benchmark as text: "text" (for people), "json" (all of it; what hyperfine's scripts read is
- * there by their names), "bmf" (Bencher's Metric Format), "github" (github-action-benchmark's
- * customSmallerIsBetter), "go" (lines of Go's benchmarks, for benchstat -col /command).  Free
- * `ret_text` with resmon_text_free() of <resmon/report.h>.  RESMON_ENOENT: there is no such form;
- * RESMON_EINVAL, RESMON_ENOMEM. Thread class: any thread.  Since 0.1.
+ * The benchmark as text: "text" (for people), "html" (a page), "json" (all of it; what hyperfine's
+ * scripts read is there by their names), "bmf" (Bencher's Metric Format), "github"
+ * (github-action-benchmark's customSmallerIsBetter), "go" (lines of Go's benchmarks, for benchstat
+ * -col /command).  Free `ret_text` with resmon_text_free() of <resmon/report.h>.  RESMON_ENOENT:
+ * there is no such form; RESMON_EINVAL, RESMON_ENOMEM. Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_bench_text(const resmon_bench *bench, const char *form,
                                            char **ret_text);
@@ -168,6 +168,15 @@ RESMON_API resmon_status resmon_diff_make(const resmon_bench *before, size_t bef
 /** NULL is allowed.  Since 0.1. */
 RESMON_API void resmon_diff_free(resmon_diff *diff);
 
+/**
+ * Says a run of each side, of which the page ("html") then has charts on one axis, and flame graphs
+ * of the difference where both have stacks.  They must live as long as the comparison, or until
+ * NULL is said.  RESMON_EINVAL: `diff` is NULL.  Thread class: as all that change one: one thread
+ * at a time.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_diff_set_runs(resmon_diff *diff, const resmon_run *before,
+                                              const resmon_run *after);
+
 /** RESMON_VERDICT_* of all rules; a rule that finds no figure of both sides: CANNOT_TELL.  Since
  * 0.1.
  */
@@ -179,8 +188,9 @@ RESMON_API resmon_status resmon_diff_get(const resmon_diff *diff, size_t index,
                                          resmon_diff_row *ret_row);
 
 /**
- * The comparison as text: "text", "markdown" (for a pull request), "json", "junit" (XML).  `width`
- * in columns, of "text"; 0: 100.  `is_full` not 0: each figure of each scope, not only those with a
+ * The comparison as text: "text", "html" (a page without scripts; with charts, after
+ * resmon_diff_set_runs()), "markdown" (for a pull request), "json", "junit" (XML).  `width` in
+ * columns, of "text"; 0: 100.  `is_full` not 0: each figure of each scope, not only those with a
  * rule or a change.  Free `ret_text` with resmon_text_free() of <resmon/report.h>.  RESMON_ENOENT:
  * there is no such form; RESMON_EINVAL, RESMON_ENOMEM.  Thread class: any thread.  Since 0.1.
  */

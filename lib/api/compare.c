@@ -15,6 +15,7 @@
 #include "format/bench_document.h"
 #include "format/diff_document.h"
 #include "os/infile.h"
+#include "page/form.h"
 #include "report/bench.h"
 #include "report/diff.h"
 #include "report/diff_junit.h"
@@ -28,6 +29,7 @@ struct resmon_bench {
 struct resmon_diff {
     struct rm_gate gate;
     struct rm_diff diff;
+    const resmon_run *runs[2]; /* one of each side, to be shown; NULL: none */
 };
 
 static resmon_status null_argument(const char *function)
@@ -199,14 +201,26 @@ static resmon_status write_bench_text(const struct rm_groups *groups,
     return status;
 }
 
+static resmon_status write_bench_page(const struct rm_groups *groups,
+                                      const struct rm_output *output)
+{
+    struct rm_buffer buffer;
+    rm_buffer_init(&buffer, LARGEST_BENCH);
+    resmon_status status = rm_page_of_bench(&buffer, groups);
+    status = status == RESMON_OK ? buffer.status : status;
+    if (status == RESMON_OK) {
+        status = rm_output_write(output, buffer.text, buffer.length);
+    }
+    rm_buffer_free(&buffer);
+    return status;
+}
+
 static const struct {
     const char *name;
     resmon_status (*write)(const struct rm_groups *groups, const struct rm_output *output);
-} bench_forms[] = {{"text", write_bench_text},
-                   {"json", rm_bench_document_write},
-                   {"bmf", rm_bench_write_bmf},
-                   {"github", rm_bench_write_github},
-                   {"go", rm_bench_write_go}};
+} bench_forms[] = {{"text", write_bench_text},        {"html", write_bench_page},
+                   {"json", rm_bench_document_write}, {"bmf", rm_bench_write_bmf},
+                   {"github", rm_bench_write_github}, {"go", rm_bench_write_go}};
 
 resmon_status resmon_bench_text(const resmon_bench *bench, const char *form, char **ret_text)
 {
@@ -223,7 +237,7 @@ resmon_status resmon_bench_text(const resmon_bench *bench, const char *form, cha
             return give_text(&buffer, status, ret_text);
         }
     }
-    return no_such_form(form, "text, json, bmf, github, go");
+    return no_such_form(form, "text, html, json, bmf, github, go");
 }
 
 static resmon_status write_text(struct rm_buffer *buffer, const struct rm_diff *diff,
@@ -274,6 +288,11 @@ resmon_status resmon_diff_text(const resmon_diff *diff, const char *form, size_t
         return null_argument(__func__);
     }
     const struct rm_diff_terms terms = {.width = width, .is_full = is_full != 0};
+    const struct rm_diff_page_terms shown = {&diff->diff, diff->runs[0], diff->runs[1]};
+    if (strcmp(form, "html") == 0) {
+        rm_buffer_init(&buffer, LARGEST_BENCH);
+        return give_text(&buffer, rm_page_of_diff(&buffer, &shown), ret_text);
+    }
     for (size_t i = 0; i < RM_ARRAY_LEN(diff_forms); i++) {
         if (strcmp(diff_forms[i].name, form) == 0) {
             rm_buffer_init(&buffer, LARGEST_BENCH);
@@ -281,7 +300,7 @@ resmon_status resmon_diff_text(const resmon_diff *diff, const char *form, size_t
             return give_text(&buffer, status, ret_text);
         }
     }
-    return no_such_form(form, "text, markdown, json, junit");
+    return no_such_form(form, "text, html, markdown, json, junit");
 }
 
 /* ---- comparisons -------------------------------------------------------------------------- */
@@ -323,6 +342,18 @@ void resmon_diff_free(resmon_diff *diff)
         rm_gate_free(&diff->gate);
         rm_free(diff);
     }
+}
+
+resmon_status resmon_diff_set_runs(resmon_diff *diff, const resmon_run *before,
+                                   const resmon_run *after)
+{
+    RM_KEEP_ERRNO;
+    if (diff == NULL) {
+        return null_argument(__func__);
+    }
+    diff->runs[0] = before;
+    diff->runs[1] = after;
+    return RESMON_OK;
 }
 
 int32_t resmon_diff_verdict(const resmon_diff *diff)

@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
+#include "base/thread.h"
 #include "os/outfile.h"
 #include "page/data.h"
 #include "page/html.h"
@@ -32,6 +33,39 @@ resmon_status rm_page_write(struct rm_buffer *out, uint64_t form, const struct r
     rm_source_files_free(&files);
     return status;
 }
+
+/* ---- pages about groups of runs ----------------------------------------------------------- */
+
+struct making {
+    struct rm_buffer *out;
+    const void *about;
+};
+
+static resmon_status diff_here(void *making_)
+{
+    const struct making *making = making_;
+    return rm_diff_page_put(making->out, making->about);
+}
+
+resmon_status rm_page_of_diff(struct rm_buffer *out, const struct rm_diff_page_terms *terms)
+{
+    struct making making = {out, terms};
+    return rm_thread_call(diff_here, &making);
+}
+
+static resmon_status bench_here(void *making_)
+{
+    const struct making *making = making_;
+    return rm_bench_page_put(making->out, making->about);
+}
+
+resmon_status rm_page_of_bench(struct rm_buffer *out, const struct rm_groups *groups)
+{
+    struct making making = {out, groups};
+    return rm_thread_call(bench_here, &making);
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
 
 static resmon_status write_text(const struct rm_output *output, const void *text_)
 {

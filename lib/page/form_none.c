@@ -19,3 +19,17 @@ resmon_status rm_page_save(const char *path, uint64_t form, const struct rm_page
     (void)terms;
     return rm_feature_need(RM_FEATURE_PAGE);
 }
+
+resmon_status rm_page_of_diff(struct rm_buffer *out, const struct rm_diff_page_terms *terms)
+{
+    (void)out;
+    (void)terms;
+    return rm_feature_need(RM_FEATURE_PAGE);
+}
+
+resmon_status rm_page_of_bench(struct rm_buffer *out, const struct rm_groups *groups)
+{
+    (void)out;
+    (void)groups;
+    return rm_feature_need(RM_FEATURE_PAGE);
+}

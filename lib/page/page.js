@@ -452,6 +452,7 @@ function clock(seconds) {
 
 data.runs.forEach((run, number) => {
     const element = document.querySelector(`[data-run="${number}"]`);
+    if (!element) return; // it is only in the charts of all
     const group = new Group(element, run.seconds, "run" + number);
     group.tags = run.tags;
     const atText = time => secondsText(time) + (run.start > 0 ? clock(run.start + time) : "");

@@ -183,6 +183,36 @@ class Diff(place.Case):
         self.assertEqual(self.diff("-o", "out.pdf", "old.json", "new.json").code, 2)
         self.assertEqual(self.diff("-o", "/nonexistent/out.md", "old.json", "new.json").code, 2)
 
+    @place.needs_page
+    def test_pages(self):
+        """Verdict, a dot for each run, and nothing of a name as markup."""
+        benchmark("old.json", **{"<b>job</b>": around(1.0)})
+        benchmark("new.json", **{"<b>job</b>": around(1.2)})
+        self.assertEqual(self.diff("-q", "-o", "out.html", "--fail=wall>5%", "old.json", "new.json").code, 1)
+        page = pathlib.Path("out.html").read_text(encoding="utf-8")
+        self.assertIn('<p class="verdict worse">Worse: 1 of 1', page)
+        self.assertEqual(page.count("<i class=dot"), 16 + 1)  # and the change of the wall time
+        self.assertIn("&lt;b&gt;job", page)
+        self.assertNotIn("<b>job", page)
+        self.assertNotIn("<script", page)
+        done = place.run("bench", "-q", "-n", "3", "-o", "bench.html", "--", "true", "--", "sh", "-c", ": '<b>'")
+        self.assertEqual(done.code, 0, done.err)
+        page = pathlib.Path("bench.html").read_text(encoding="utf-8")
+        self.assertIn("sh -c : &#39;&lt;b&gt;&#39;, 3 runs", page)
+        self.assertGreaterEqual(page.count("<i class=dot"), 2 * 3 * 2)  # at least of wall time and peak
+        self.assertNotIn("<script", page)
+
+    @place.needs_page
+    def test_page_of_runs(self):
+        """Charts of a run of each side on one axis."""
+        for name in ("one", "two", "three"):
+            self.assertEqual(place.run("run", "-q", "-o", f"{name}.json", "--", "sleep", "0.2").code, 0)
+        done = self.diff("-q", "--fail=", "-o", "out.html", "one.json", "--", "two.json", "three.json")
+        self.assertEqual(done.code, 0, done.err)
+        page = pathlib.Path("out.html").read_text(encoding="utf-8")
+        self.assertIn("<div class=charts data-run=all>", page)
+        self.assertIn('"labels":["before","after"]', page)
+
     def test_names(self):
         for name in ("main", "mine"):
             self.assertEqual(place.run("bench", "-q", "-n", "2", "--save", name, "--", "true").code, 0)

@@ -207,6 +207,7 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_bench_text, (void)resmon_bench_text(it.bench, "json", &it.text); free_text())     \
     R(resmon_diff_make, (void)resmon_diff_make(it.bench, 0, it.bench, 0, NULL, &it.made_diff)) \
     R(resmon_diff_free, resmon_diff_free(it.made_diff); it.made_diff = NULL)                   \
+    R(resmon_diff_set_runs, (void)resmon_diff_set_runs(it.diff, NULL, NULL))                   \
     R(resmon_diff_verdict, (void)resmon_diff_verdict(it.diff))                                 \
     R(resmon_diff_count, (void)resmon_diff_count(it.diff))                                     \
     R(resmon_diff_get, (void)resmon_diff_get(it.diff, 0, OUT(resmon_diff_row)))                \

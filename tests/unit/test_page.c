@@ -10,6 +10,7 @@
 #include "made_run.h"
 #include "page/flame.h"
 #include "page/form.h"
+#include "page/html_flame.h"
 #include "page/points.h"
 #include "page/scopes.h"
 
@@ -225,6 +226,74 @@ static void test_there_is_a_bound_to_boxes(void **state)
     rm_run_free(run);
 }
 
+/* Stacks of CPU time of one run all in `function`. */
+static void set_one_function(struct resmon_run *run, const char *function, uint32_t samples)
+{
+    struct rm_run_profile *profile = &run->profile;
+    profile->places = rm_arena_alloc(&run->strings, 1, sizeof *profile->places);
+    profile->frames = rm_arena_alloc(&run->strings, 1, sizeof *profile->frames);
+    profile->stacks = rm_arena_alloc(&run->strings, 1, sizeof *profile->stacks);
+    profile->places[0] = made_place(function, "", 0, 0, 0x401000);
+    profile->stacks[0] = (struct rm_run_stack){
+        .scope = -1, .depth = 1, .samples = {samples}, .weight = {1e7 * samples}};
+    profile->place_count = profile->stack_count = 1;
+}
+
+static void test_boxes_of_two_runs(void **state)
+{
+    (void)state;
+    struct rm_page page = {.is_broken = false};
+    struct resmon_run *runs[2];
+    struct rm_buffer out;
+    rm_buffer_init(&out, 1 << 20);
+    for (uint32_t i = 0; i < 2; i++) {
+        runs[i] = made_profile("/src/train.c");
+        set_one_function(runs[i], i == 0 ? "gone" : "fresh", i == 0 ? 100 : 300);
+    }
+    const struct rm_subject before = subject_of(&page, runs[0]), after = subject_of(&page, runs[1]);
+    const struct rm_boxes boxes = rm_flame_boxes_of_two(&before, &after, RESMON_STACK_CPU, 4000);
+    assert_int_equal(boxes.count, 3);
+    assert_near(box_named(&boxes, "all")->share, 1.0, 1e-12);
+    assert_near(box_named(&boxes, "gone")->share, 0.25, 1e-12);
+    assert_near(box_named(&boxes, "gone")->weight[0], 1e9, 1.0);
+    assert_near(box_named(&boxes, "gone")->weight[1], 0.0, 1e-12);
+    assert_near(box_named(&boxes, "fresh")->share, 0.75, 1e-12);
+    assert_int_equal(box_named(&boxes, "fresh")->samples[1], 300);
+    assert_in_order(&boxes);
+    rm_html_flame_of_two(&out, &page, &boxes, RESMON_STACK_CPU);
+    assert_non_null(strstr(out.text, "<b class=less style=\"--d:0.80;"));
+    assert_non_null(strstr(out.text, "<b class=more style=\"--d:0.80;"));
+    assert_int_equal(rm_flame_boxes_of_two(&before, &after, RESMON_STACK_MEMORY, 4000).count, 0);
+    rm_buffer_free(&out);
+    rm_arena_free(&page.arena);
+    rm_run_free(runs[0]);
+    rm_run_free(runs[1]);
+}
+
+/* 20 samples more of 200 are no difference. */
+static void test_what_chance_has_is_no_difference(void **state)
+{
+    (void)state;
+    struct rm_page page = {.is_broken = false};
+    struct resmon_run *runs[2];
+    struct rm_buffer out;
+    rm_buffer_init(&out, 1 << 20);
+    for (uint32_t i = 0; i < 2; i++) {
+        runs[i] = made_profile("/src/train.c");
+        set_one_function(runs[i], "work", 200 + 20 * i);
+    }
+    const struct rm_subject before = subject_of(&page, runs[0]), after = subject_of(&page, runs[1]);
+    const struct rm_boxes boxes = rm_flame_boxes_of_two(&before, &after, RESMON_STACK_CPU, 4000);
+    rm_html_flame_of_two(&out, &page, &boxes, RESMON_STACK_CPU);
+    assert_null(strstr(out.text, "<b class=more"));
+    assert_non_null(strstr(out.text, "before 2.000 s, after 2.200 s: +200.0 ms (+10.0 %), 200 and "
+                                     "220 samples"));
+    rm_buffer_free(&out);
+    rm_arena_free(&page.arena);
+    rm_run_free(runs[0]);
+    rm_run_free(runs[1]);
+}
+
 /* ---- scopes --------------------------------------------------------------------------------- */
 
 static void test_of_many_scopes_the_longest_are_shown(void **state)
@@ -345,6 +414,8 @@ int main(void)
         cmocka_unit_test(test_power_is_that_of_the_counter),
         cmocka_unit_test(test_boxes),
         cmocka_unit_test(test_there_is_a_bound_to_boxes),
+        cmocka_unit_test(test_boxes_of_two_runs),
+        cmocka_unit_test(test_what_chance_has_is_no_difference),
         cmocka_unit_test(test_of_many_scopes_the_longest_are_shown),
         cmocka_unit_test(test_what_cannot_be_seen_is_spelled_out),
         cmocka_unit_test(test_nothing_of_a_run_becomes_markup),

@@ -145,6 +145,7 @@ _STATUS_FUNCTIONS = {
     "bench_new": (_OUT,), "bench_load": (c_char_p, _OUT), "bench_add": (c_void_p, c_char_p, _RUN),
     "bench_run": (c_void_p, c_char_p, _abi.BenchFunction, c_void_p, POINTER(_abi.BenchOptions)),
     "bench_text": (c_void_p, c_char_p, _OUT),
+    "diff_set_runs": (c_void_p, c_void_p, c_void_p),
     "diff_make": (c_void_p, c_size_t, c_void_p, c_size_t, c_char_p, _OUT),
     "diff_get": (c_void_p, c_size_t, POINTER(_abi.DiffRow)),
     "diff_text": (c_void_p, c_char_p, c_size_t, c_int32, _OUT),

@@ -95,7 +95,7 @@ class Bench:
         return names.index(name)
 
     def text(self, form="text"):
-        """For people; or "json", "bmf" (Bencher), "github" (github-action-benchmark), "go" (benchstat)."""
+        """For people; or "html", "json", "bmf" (Bencher), "github" (github-action-benchmark), "go" (benchstat)."""
         return take_text(lib.bench_text, self._handle, form.encode())
 
     def save(self, path, form="json"):
@@ -173,8 +173,18 @@ class Diff:
         return rows
 
     def text(self, form="text", full=False, width=0):
-        """For people; or "markdown", "json", "junit"."""
+        """For people; or "html", "markdown", "json", "junit"."""
         return take_text(lib.diff_text, self._handle, form.encode(), width, full)
+
+    def show_runs(self, before, after):
+        """Says a run of each side, of which the page ("html") has charts, and flame graphs of the difference."""
+        self._shown = before._get_run(), after._get_run()  # they must live as long
+        lib.diff_set_runs(self._handle, *(run._as_parameter_ for run in self._shown))
+
+    def save(self, path, form="html"):
+        """Writes it to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.text(form))
 
     def __str__(self):
         return self.text().rstrip("\n")
