@@ -55,13 +55,13 @@ static void put_box(const struct drawing *drawing, const struct rm_box *box)
 
 /* The graph itself, below its caption. */
 static void put_graph(const struct drawing *drawing, const struct rm_boxes *boxes,
-                      const char *class_name)
+                      const char *class_names)
 {
     struct rm_buffer *out = drawing->out;
     rm_buffer_printf(out,
-                     "<div class=\"%s\" role=img tabindex=0 aria-label=\"Flame graph of %s: %s "
+                     "<div class=%s role=img tabindex=0 aria-label=\"Flame graph of %s: %s "
                      "boxes, %u deep; the table of hot functions has the sums\">",
-                     class_name, rm_profile_kind_title(drawing->kind),
+                     class_names, rm_profile_kind_title(drawing->kind),
                      rm_page_grouped(drawing->page, boxes->count),
                      boxes->items[boxes->count - 1].depth);
     for (size_t i = 0; i < boxes->count; i++) {
@@ -178,5 +178,5 @@ void rm_html_flame_of_two(struct rm_buffer *out, struct rm_page *page, const str
                      "<i class=more></i>more now<i class=less></i>less now<i class=same></i>no "
                      "more apart than by chance</span></small></figcaption>",
                      rm_profile_kind_title(kind));
-    put_graph(&drawing, boxes, "flame delta");
+    put_graph(&drawing, boxes, "\"flame delta\"");
 }
