@@ -25,7 +25,7 @@ static const char *copy(struct rm_group *group, const char *text)
 
 resmon_status rm_group_begin(struct rm_group *group, const char *name)
 {
-    static const struct rm_group_machine unknown = {"", "", "", RM_NAN, RM_NAN};
+    static const struct rm_group_machine unknown = {"", "", "", "", RM_NAN, RM_NAN};
     *group = (struct rm_group){.machine = unknown};
     group->name = copy(group, name);
     return group->name != NULL ? RESMON_OK : out_of_memory();
@@ -141,10 +141,11 @@ resmon_status rm_group_note_machine(struct rm_group *group, const struct rm_grou
     }
     group->machine = *machine;
     group->machine.cpu_model = copy(group, machine->cpu_model);
+    group->machine.governor = copy(group, machine->governor);
     group->machine.kernel = copy(group, machine->kernel);
     group->machine.host = copy(group, machine->host);
-    bool is_whole = group->machine.cpu_model != NULL && group->machine.kernel != NULL &&
-                    group->machine.host != NULL;
+    bool is_whole = group->machine.cpu_model != NULL && group->machine.governor != NULL &&
+                    group->machine.kernel != NULL && group->machine.host != NULL;
     return is_whole ? RESMON_OK : out_of_memory();
 }
 
@@ -152,6 +153,7 @@ static resmon_status note_machine_of(struct rm_group *group, const struct resmon
 {
     const struct rm_group_machine machine = {
         .cpu_model = rm_run_fact_text(run, "machine", "cpu_model"),
+        .governor = rm_run_fact_text(run, "machine", "cpu_governor"),
         .kernel = rm_run_fact_text(run, "machine", "kernel"),
         .host = rm_run_fact_text(run, "machine", "host_name"),
         .cpus = rm_run_fact_number(run, "machine", "cpus"),
@@ -222,6 +224,7 @@ resmon_status rm_group_add_run(struct rm_group *group, const struct resmon_run *
     resmon_status status =
         rm_group_add_empty(group, (struct rm_group_run){end.exit_status, end.signal_number});
     status = status == RESMON_OK ? note_machine_of(group, run) : status;
+    group->realtime_ns = group->realtime_ns != 0 ? group->realtime_ns : run->info.start_realtime_ns;
     status = status == RESMON_OK ? put_figures_of_run(group, run) : status;
     return status == RESMON_OK ? put_scopes(group, run) : status;
 }
@@ -315,6 +318,7 @@ bool rm_group_is_same_machine(const struct rm_group_machine *one,
 {
     text[0] = '\0';
     add_text(text, room, "CPU", one->cpu_model, other->cpu_model);
+    add_text(text, room, "CPU frequency governor", one->governor, other->governor);
     add_text(text, room, "kernel", one->kernel, other->kernel);
     add_number(text, room, "CPUs", "1", (const double[]){one->cpus, other->cpus});
     add_number(text, room, "memory", "B", (const double[]){one->memory_bytes, other->memory_bytes});

@@ -30,7 +30,7 @@ struct rm_group_run {
 
 /* What a machine is known by; runs of different ones are not compared silently. */
 struct rm_group_machine {
-    const char *cpu_model, *kernel, *host;
+    const char *cpu_model, *governor, *kernel, *host; /* "": not known */
     double cpus, memory_bytes;
 };
 
@@ -43,6 +43,7 @@ struct rm_group {
     size_t row_count, row_room;
     struct rm_map row_of;            /* by path and figure */
     struct rm_group_machine machine; /* of the first run */
+    int64_t realtime_ns;             /* when that began, since 1970; 0: not known */
     bool is_mixed;                   /* not all runs were on it */
 };
 

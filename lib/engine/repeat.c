@@ -103,8 +103,8 @@ static resmon_status note_machine(struct rm_group *group)
         rm_scratch_free(&scratch);
         rm_root_close(&root);
     }
-    const struct rm_group_machine machine = {host->cpu_model, host->kernel, host->host_name, RM_NAN,
-                                             RM_NAN};
+    const struct rm_group_machine machine = {
+        host->cpu_model, host->cpu_governor, host->kernel, host->host_name, RM_NAN, RM_NAN};
     resmon_status status = rm_group_note_machine(group, &machine);
     rm_free(host);
     return status;

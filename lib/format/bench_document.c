@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "compare/shift.h"
 #include "format/json_writer.h"
+#include "format/record_json.h"
 
 #define FORMAT "0.1"
 
@@ -108,6 +109,7 @@ static void put_machine(struct rm_json_writer *writer, const struct rm_group_mac
     rm_json_open_object(writer, "machine");
     rm_json_put_text(writer, "host_name", machine->host);
     rm_json_put_text(writer, "cpu_model", machine->cpu_model);
+    rm_json_put_text(writer, "cpu_governor", machine->governor);
     rm_json_put_text(writer, "kernel", machine->kernel);
     rm_json_put_double(writer, "cpus", machine->cpus);
     rm_json_put_double(writer, "memory_bytes", machine->memory_bytes);
@@ -120,6 +122,9 @@ static resmon_status put_group(struct rm_json_writer *writer, const struct rm_gr
     rm_json_open_object(writer, NULL);
     resmon_status status = put_hyperfine(writer, group);
     put_machine(writer, &group->machine);
+    if (group->realtime_ns > 0) {
+        rm_record_put_time(writer, "start", group->realtime_ns);
+    }
     rm_json_open_array(writer, "figures");
     for (size_t i = 0; i < group->row_count; i++) {
         const struct rm_group_row *row = &group->rows[i];

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "format/bench_document.h"
 #include "format/json.h"
+#include "format/record_json.h"
 
 #define MOST_RUNS 1000000U
 
@@ -86,13 +87,14 @@ static bool read_machine(struct rm_group *group, const struct rm_json *machine)
 {
     group->machine = (struct rm_group_machine){
         .cpu_model = text_of(group, machine, "cpu_model"),
+        .governor = text_of(group, machine, "cpu_governor"),
         .kernel = text_of(group, machine, "kernel"),
         .host = text_of(group, machine, "host_name"),
         .cpus = rm_json_number(rm_json_get(machine, "cpus")),
         .memory_bytes = rm_json_number(rm_json_get(machine, "memory_bytes")),
     };
-    return group->machine.cpu_model != NULL && group->machine.kernel != NULL &&
-           group->machine.host != NULL;
+    return group->machine.cpu_model != NULL && group->machine.governor != NULL &&
+           group->machine.kernel != NULL && group->machine.host != NULL;
 }
 
 static resmon_status read_runs(struct rm_group *group, const struct rm_json *result,
@@ -125,6 +127,9 @@ static resmon_status read_result(const struct rm_json *result, struct rm_groups 
         group != NULL && cursors != NULL && read_machine(group, rm_json_get(result, "machine"));
     resmon_status status = is_whole ? read_runs(group, result, cursors, read_rows(result, cursors))
                                     : rm_error(RESMON_ENOMEM, "out of memory for a benchmark");
+    if (is_whole) {
+        group->realtime_ns = rm_record_read_time(rm_json_get(result, "start"));
+    }
     rm_free(cursors);
     return status;
 }

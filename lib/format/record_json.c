@@ -19,7 +19,7 @@
 /* ---- writing ---------------------------------------------------------------------------- */
 
 /* RFC 3339 with nanoseconds, so that the start loads back exactly.  None is before 1970. */
-static void put_time(struct rm_json_writer *writer, const char *key, int64_t realtime_ns)
+void rm_record_put_time(struct rm_json_writer *writer, const char *key, int64_t realtime_ns)
 {
     char text[64];
     realtime_ns = realtime_ns > 0 ? realtime_ns : 0;
@@ -164,7 +164,7 @@ static void put_member(struct rm_json_writer *writer, const struct rm_member *me
         put_estimates(writer, rm_member_key(member), value.estimates, run->counter_count);
         break;
     case RM_TYPE_TIME:
-        put_time(writer, rm_member_key(member), value.integer);
+        rm_record_put_time(writer, rm_member_key(member), value.integer);
         break;
     case RM_TYPE_ADDRESS:
         rm_record_put_address(writer, rm_member_key(member), value.count);
@@ -207,9 +207,9 @@ void rm_record_put_list(struct rm_json_writer *writer, const char *key, enum rm_
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-/* "2026-11-21T08:33:18.123456789Z" */
-static int64_t time_of(const char *text)
+int64_t rm_record_read_time(const struct rm_json *value)
 {
+    const char *text = rm_json_text(value);
     static const char marks[] = "--T::.Z";
     struct rm_text rest = rm_text_of(text != NULL ? text : "", text != NULL ? strlen(text) : 0);
     uint64_t parts[7] = {0};
@@ -380,7 +380,7 @@ static resmon_status read_member(const struct rm_member *member, enum part part,
         read.number = number_of(value);
         break;
     case RM_TYPE_TIME:
-        read.integer = time_of(rm_json_text(value));
+        read.integer = rm_record_read_time(value);
         break;
     default:
         read_code(member, value, at);

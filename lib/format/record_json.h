@@ -35,6 +35,10 @@ void rm_record_put_list(struct rm_json_writer *writer, const char *key, enum rm_
 void rm_record_put_address(struct rm_json_writer *writer, const char *key, uint64_t address);
 bool rm_record_read_address(const struct rm_json *value, uint64_t *ret_address);
 
+/** A time since 1970, as "2026-11-21T08:33:18.123456789Z"; 0: not known. */
+void rm_record_put_time(struct rm_json_writer *writer, const char *key, int64_t realtime_ns);
+int64_t rm_record_read_time(const struct rm_json *value);
+
 /**
  * Reads a record from an object, or from anything else, of which nothing is known.  A document is
  * outside input: what is missing or of another type is not known, and a number that its type cannot

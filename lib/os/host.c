@@ -133,6 +133,8 @@ void rm_host_read(struct rm_host *host, const struct rm_root *root, struct rm_sc
     }
     read_os(host, root, scratch);
     read_cpu_model(host, root, scratch);
+    read_one_line(root, scratch, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+                  host->cpu_governor, sizeof host->cpu_governor);
     read_one_line(root, scratch, "proc/sys/kernel/random/boot_id", host->boot_id,
                   sizeof host->boot_id);
     read_executable(host, root, proc_dir);

@@ -52,6 +52,8 @@ static void record_machine(struct rm_block *block, const struct rm_collect *coll
     rm_facts_add_text(block, "machine", "kernel", host->kernel);
     rm_facts_add_text(block, "machine", "architecture", host->architecture);
     rm_facts_add_text(block, "machine", "cpu_model", host->cpu_model);
+    rm_facts_add_text(block, "machine", "cpu_governor",
+                      host->cpu_governor[0] != '\0' ? host->cpu_governor : NULL);
     rm_facts_add_text(block, "machine", "boot_id", host->boot_id);
     rm_facts_add_number(block, "machine", "cpus", capacity->host_cpus);
     rm_facts_add_number(block, "machine", "cpus_cgroup", capacity->cgroup_cpus);
