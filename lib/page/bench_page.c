@@ -20,12 +20,6 @@ struct writing {
     const struct rm_groups *groups;
 };
 
-static void put_item(const struct rm_sentences *sentences, const char *text)
-{
-    const struct writing *writing = sentences->context;
-    rm_html_element(writing->out, "<li>", rm_page_shown(writing->page, text), "</li>\n");
-}
-
 /* ---- all commands ------------------------------------------------------------------------- */
 
 static const char *machine_of(struct writing *writing)
@@ -118,7 +112,8 @@ static void put_row(const struct rm_bench_rows *rows, char (*cells)[RM_TABLE_CEL
 
 static resmon_status put_group(struct writing *writing, const struct rm_group *group)
 {
-    const struct rm_sentences sentences = {put_item, writing};
+    struct rm_html_list list = {writing->out, writing->page};
+    const struct rm_sentences sentences = {rm_html_item, &list};
     char title[RM_SENTENCE_BYTES];
     struct rows of = {writing->page, NULL};
     const struct rm_bench_rows rows = {put_row, &of};

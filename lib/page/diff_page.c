@@ -31,15 +31,10 @@ struct writing {
 
 /* ---- in front ----------------------------------------------------------------------------- */
 
-static void put_item(const struct rm_sentences *sentences, const char *text)
-{
-    const struct writing *writing = sentences->context;
-    rm_html_element(writing->out, "<li>", rm_page_shown(writing->page, text), "</li>\n");
-}
-
 static void put_verdict(struct writing *writing)
 {
-    const struct rm_sentences sentences = {put_item, writing};
+    struct rm_html_list list = {writing->out, writing->page};
+    const struct rm_sentences sentences = {rm_html_item, &list};
     struct rm_buffer text;
     rm_buffer_init(&text, MOST_BYTES);
     rm_diff_say_statement(&text, writing->diff);
@@ -161,7 +156,8 @@ static const char *title_of(struct writing *writing)
 
 static resmon_status put_file(struct writing *writing)
 {
-    const struct rm_sentences sentences = {put_item, writing};
+    struct rm_html_list list = {writing->out, writing->page};
+    const struct rm_sentences sentences = {rm_html_item, &list};
     const struct rm_html_file file = {writing->out, title_of(writing), writing->has_runs};
     struct rm_buffer numbers;
     rm_buffer_init(&numbers, MOST_BYTES);

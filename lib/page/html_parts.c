@@ -48,6 +48,12 @@ void rm_html_number(struct rm_buffer *out, double value, int decimals)
     rm_buffer_puts(out, text);
 }
 
+void rm_html_item(const struct rm_sentences *sentences, const char *text)
+{
+    const struct rm_html_list *list = sentences->context;
+    rm_html_element(list->out, "<li>", rm_page_shown(list->page, text), "</li>\n");
+}
+
 /* ---- tables ----------------------------------------------------------------------------- */
 
 static bool is_wide(const struct rm_page_table *table, size_t column)

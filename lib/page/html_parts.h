@@ -10,6 +10,7 @@
 #include "page/charts.h"
 #include "page/headline.h"
 #include "page/profile.h"
+#include "report/sentences.h"
 
 /** Text of any origin. */
 void rm_html_text(struct rm_buffer *out, const char *text);
@@ -27,6 +28,15 @@ void rm_html_table(struct rm_buffer *out, const struct rm_page_table *table, con
 
 void rm_html_tiles(struct rm_buffer *out, const struct rm_page_tiles *tiles);
 void rm_html_answers(struct rm_buffer *out, const struct rm_page_answers *answers);
+
+/* Where the items of a list go. */
+struct rm_html_list {
+    struct rm_buffer *out;
+    struct rm_page *page;
+};
+
+/** Takes sentences, of which each becomes an item; the context is a struct rm_html_list. */
+void rm_html_item(const struct rm_sentences *sentences, const char *text);
 
 /** A chart's frame: title, legend with what is known of the whole run, and the place, of the id
  * `place`, where it is drawn. */
