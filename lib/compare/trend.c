@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "compare/trend.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+#define MOST_SERIES 512U
+
+static resmon_status out_of_memory(void)
+{
+    return rm_error(RESMON_ENOMEM, "out of memory for a trend");
+}
+
+/* ---- documents ---------------------------------------------------------------------------- */
+
+static int64_t time_of(const struct rm_groups *groups)
+{
+    int64_t first = 0;
+    for (size_t i = 0; i < groups->count; i++) {
+        int64_t begin = groups->at[i].realtime_ns;
+        first = begin != 0 && (first == 0 || begin < first) ? begin : first;
+    }
+    return first;
+}
+
+resmon_status rm_trend_add(struct rm_trend *trend, const char *label,
+                           const struct rm_groups *groups)
+{
+    struct rm_trend_document *grown =
+        rm_grow(trend->documents, trend->count, &trend->room, sizeof *grown);
+    trend->documents = grown != NULL ? grown : trend->documents;
+    const char *copy = rm_arena_text(&trend->strings, label, strlen(label));
+    if (grown == NULL || copy == NULL) {
+        return out_of_memory();
+    }
+    grown[trend->count] = (struct rm_trend_document){
+        .label = copy, .realtime_ns = time_of(groups), .order = trend->count, .groups = groups};
+    trend->count++;
+    return RESMON_OK;
+}
+
+static int compare_order(const void *left, const void *right)
+{
+    const struct rm_trend_document *a = left, *b = right;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    const struct rm_trend_document *a = left, *b = right;
+    int by_time = (a->realtime_ns > b->realtime_ns) - (a->realtime_ns < b->realtime_ns);
+    return by_time != 0 ? by_time : compare_order(left, right);
+}
+
+static void sort(struct rm_trend *trend)
+{
+    bool has_times = true;
+    for (size_t i = 0; i < trend->count; i++) {
+        has_times &= trend->documents[i].realtime_ns != 0;
+    }
+    if (trend->count > 0) {
+        qsort(trend->documents, trend->count, sizeof *trend->documents,
+              has_times ? compare_times : compare_order);
+    }
+}
+
+/* ---- series ------------------------------------------------------------------------------- */
+
+/* What is followed: of the run what is looked at first, of scopes their time. */
+static bool is_followed(const struct rm_group_row *row)
+{
+    return row->figure == RM_FIGURE_wall ||
+           (row->path[0] == '\0' &&
+            (row->figure == RM_FIGURE_cpu || row->figure == RM_FIGURE_peak ||
+             row->figure == RM_FIGURE_energy || row->figure == RM_FIGURE_instructions));
+}
+
+static bool is_same(const struct rm_trend_series *series, const struct rm_group *group,
+                    const struct rm_group_row *row)
+{
+    char text[512];
+    return series->figure == row->figure && strcmp(series->path, row->path) == 0 &&
+           strcmp(series->group->name, group->name) == 0 &&
+           rm_group_is_same_machine(&series->group->machine, &group->machine, text, sizeof text);
+}
+
+static struct rm_trend_series *series_of(struct rm_trend *trend, const struct rm_group *group,
+                                         const struct rm_group_row *row)
+{
+    for (size_t i = 0; i < trend->series_count; i++) {
+        if (is_same(&trend->series[i], group, row)) {
+            return &trend->series[i];
+        }
+    }
+    struct rm_trend_series *grown =
+        rm_grow(trend->series, trend->series_count, &trend->series_room, sizeof *grown);
+    if (grown == NULL) {
+        return NULL;
+    }
+    trend->series = grown;
+    grown[trend->series_count] =
+        (struct rm_trend_series){.group = group, .path = row->path, .figure = row->figure};
+    return &grown[trend->series_count++];
+}
+
+static resmon_status add_point(struct rm_trend *trend, size_t document,
+                               const struct rm_group *group, const struct rm_group_row *row)
+{
+    double *copy = NULL;
+    struct rm_values known;
+    struct rm_between median = {.value = 0.0};
+    resmon_status status = rm_group_known(row, &copy, &known);
+    bool is_known = status == RESMON_OK && known.count > 0;
+    status = is_known ? rm_median_of(known, 0.95, &median) : status;
+    rm_free(copy);
+    if (status != RESMON_OK || !is_known || !isfinite(median.value)) {
+        return status;
+    }
+    struct rm_trend_series *series = series_of(trend, group, row);
+    struct rm_trend_point *grown =
+        series != NULL ? rm_grow(series->points, series->count, &series->room, sizeof *grown)
+                       : NULL;
+    if (grown == NULL) {
+        return out_of_memory();
+    }
+    series->points = grown;
+    series->points[series->count++] = (struct rm_trend_point){document, median};
+    return RESMON_OK;
+}
+
+static resmon_status add_document(struct rm_trend *trend, size_t document)
+{
+    const struct rm_groups *groups = trend->documents[document].groups;
+    resmon_status status = RESMON_OK;
+    for (size_t i = 0; i < groups->count; i++) {
+        const struct rm_group *group = &groups->at[i];
+        for (size_t k = 0; k < group->row_count && status == RESMON_OK; k++) {
+            if (is_followed(&group->rows[k]) && trend->series_count < MOST_SERIES) {
+                status = add_point(trend, document, group, &group->rows[k]);
+            }
+        }
+    }
+    return status;
+}
+
+/* ---- changes ------------------------------------------------------------------------------ */
+
+/* Medians of the points of both levels, and the shift between them. */
+static resmon_status describe(struct rm_trend_change *change, const double *values, size_t first,
+                              size_t end)
+{
+    struct rm_ranks ranks = {.n = 0};
+    const struct rm_values before = {values + first, change->at - first},
+                           after = {values + change->at, end - change->at};
+    struct rm_between one, other;
+    resmon_status status = rm_median_of(before, 0.95, &one);
+    status = status == RESMON_OK ? rm_median_of(after, 0.95, &other) : status;
+    if (status == RESMON_OK) {
+        change->before = one.value;
+        change->after = other.value;
+        status = rm_shift_of(&ranks, before, after, 0.95, &change->shift);
+    }
+    rm_ranks_free(&ranks);
+    return status;
+}
+
+static resmon_status take_changes(struct rm_trend_series *series, const double *values,
+                                  size_t count, size_t skipped)
+{
+    struct rm_change *found = NULL;
+    resmon_status status =
+        rm_changes_find((struct rm_values){values, count}, &found, &series->change_count);
+    series->changes =
+        status == RESMON_OK ? rm_alloc(series->change_count + 1, sizeof *series->changes) : NULL;
+    status = status == RESMON_OK && series->changes == NULL ? out_of_memory() : status;
+    for (size_t i = 0; i < series->change_count && status == RESMON_OK; i++) {
+        struct rm_trend_change *change = &series->changes[i];
+        *change = (struct rm_trend_change){.at = found[i].at, .p = found[i].p};
+        status = describe(change, values, i > 0 ? found[i - 1].at : 0,
+                          i + 1 < series->change_count ? found[i + 1].at : count);
+        change->at += skipped;
+    }
+    series->change_count = status == RESMON_OK ? series->change_count : 0;
+    rm_free(found);
+    return status;
+}
+
+static resmon_status find_changes(struct rm_trend_series *series)
+{
+    size_t count = series->count < RM_CHANGES_MOST ? series->count : RM_CHANGES_MOST;
+    size_t skipped = series->count - count;
+    double *values = rm_alloc(count + 1, sizeof *values);
+    if (values == NULL) {
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        values[i] = series->points[skipped + i].median.value;
+    }
+    resmon_status status = take_changes(series, values, count, skipped);
+    rm_free(values);
+    return status;
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+static size_t count_machines(const struct rm_trend *trend)
+{
+    size_t count = 0;
+    char text[512];
+    for (size_t i = 0; i < trend->series_count; i++) {
+        size_t k = 0;
+        while (k < i &&
+               !rm_group_is_same_machine(&trend->series[k].group->machine,
+                                         &trend->series[i].group->machine, text, sizeof text)) {
+            k++;
+        }
+        count += k == i ? 1 : 0;
+    }
+    return count;
+}
+
+static void free_series(struct rm_trend *trend)
+{
+    for (size_t i = 0; i < trend->series_count; i++) {
+        rm_free(trend->series[i].points);
+        rm_free(trend->series[i].changes);
+    }
+    trend->series_count = 0;
+}
+
+resmon_status rm_trend_make(struct rm_trend *trend)
+{
+    resmon_status status = RESMON_OK;
+    free_series(trend);
+    sort(trend);
+    for (size_t i = 0; i < trend->count && status == RESMON_OK; i++) {
+        status = add_document(trend, i);
+    }
+    for (size_t i = 0; i < trend->series_count && status == RESMON_OK; i++) {
+        status = find_changes(&trend->series[i]);
+    }
+    trend->machines = count_machines(trend);
+    return status;
+}
+
+void rm_trend_free(struct rm_trend *trend)
+{
+    free_series(trend);
+    rm_free(trend->series);
+    rm_free(trend->documents);
+    rm_arena_free(&trend->strings);
+}
