@@ -197,6 +197,41 @@ RESMON_API resmon_status resmon_diff_get(const resmon_diff *diff, size_t index,
 RESMON_API resmon_status resmon_diff_text(const resmon_diff *diff, const char *form, size_t width,
                                           int32_t is_full, char **ret_text);
 
+/* ---- from one benchmark to the next ------------------------------------------------------- */
+
+/** Benchmarks of one thing in the order of time.  Since 0.1. */
+typedef struct resmon_trend resmon_trend;
+
+/** An empty one.  Free it with resmon_trend_free().  RESMON_EINVAL, RESMON_ENOMEM.  Thread class:
+ * any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_trend_new(resmon_trend **ret_trend);
+
+/** NULL is allowed.  Thread class: as all that change one: one thread at a time.  Since 0.1. */
+RESMON_API void resmon_trend_free(resmon_trend *trend);
+
+/** Adds a benchmark under a label, as a commit, of any order; it must live as long, unchanged.
+ * RESMON_EINVAL: NULL; RESMON_ENOMEM.  Thread class: one thread at a time.  Since 0.1. */
+RESMON_API resmon_status resmon_trend_add(resmon_trend *trend, const char *label,
+                                          const resmon_bench *bench);
+
+/**
+ * The trend as text: "text", "html" (a page without scripts), "json".  Benchmarks are in the order
+ * of the times at which their first runs began; where one does not say, as they were added.  What
+ * was measured by another command, or on another kind of machine (CPU, kernel, CPUs, memory), is a
+ * series of its own.  Of the run its wall and CPU time, peak, energy and instructions are followed,
+ * of scopes their wall time, up to 512 series.
+ *
+ * Changes of the level are found by E-divisive (D. S. Matteson, N. A. James, 2014) in the medians
+ * of the last 1000 benchmarks: where those before and after, three at least, differ by more than in
+ * 99 of 100 random orders.  The same benchmarks have the same changes.
+ *
+ * `width` in columns, of "text"; 0: 100.  Free `ret_text` with resmon_text_free() of
+ * <resmon/report.h>.  RESMON_ENOENT: there is no such form; RESMON_EINVAL, RESMON_ENOMEM.  Thread
+ * class: one thread at a time.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_trend_text(resmon_trend *trend, const char *form, size_t width,
+                                           char **ret_text);
+
 RESMON_END_DECLS
 
 #endif

@@ -14,11 +14,13 @@
 #include "engine/repeat.h"
 #include "format/bench_document.h"
 #include "format/diff_document.h"
+#include "format/trend_document.h"
 #include "os/infile.h"
 #include "page/form.h"
 #include "report/bench.h"
 #include "report/diff.h"
 #include "report/diff_junit.h"
+#include "report/trend.h"
 
 #define LARGEST_BENCH ((size_t)256 << 20)
 
@@ -400,4 +402,89 @@ resmon_status resmon_diff_get(const resmon_diff *diff, size_t index, resmon_diff
         .verdict = (int32_t)row->verdict,
     };
     return rm_struct_give(&found, RM_STRUCT_SIZE(resmon_diff_row), ret_row);
+}
+
+/* ---- trends ------------------------------------------------------------------------------- */
+
+struct resmon_trend {
+    struct rm_trend trend;
+};
+
+resmon_status resmon_trend_new(resmon_trend **ret_trend)
+{
+    RM_KEEP_ERRNO;
+    if (ret_trend == NULL) {
+        return null_argument(__func__);
+    }
+    resmon_trend *trend = rm_alloc(1, sizeof *trend);
+    if (trend == NULL) {
+        return out_of_memory();
+    }
+    *ret_trend = trend;
+    return RESMON_OK;
+}
+
+void resmon_trend_free(resmon_trend *trend)
+{
+    RM_KEEP_ERRNO;
+    if (trend != NULL) {
+        rm_trend_free(&trend->trend);
+        rm_free(trend);
+    }
+}
+
+resmon_status resmon_trend_add(resmon_trend *trend, const char *label, const resmon_bench *bench)
+{
+    RM_KEEP_ERRNO;
+    return trend != NULL && label != NULL && bench != NULL
+               ? rm_trend_add(&trend->trend, label, &bench->groups)
+               : null_argument(__func__);
+}
+
+static resmon_status write_trend_text(struct rm_buffer *buffer, const struct rm_trend *trend,
+                                      size_t width)
+{
+    rm_trend_write_text(buffer, trend, width);
+    return RESMON_OK;
+}
+
+static resmon_status write_trend_page(struct rm_buffer *buffer, const struct rm_trend *trend,
+                                      size_t width)
+{
+    (void)width;
+    return rm_page_of_trend(buffer, trend);
+}
+
+static resmon_status write_trend_json(struct rm_buffer *buffer, const struct rm_trend *trend,
+                                      size_t width)
+{
+    (void)width;
+    const struct rm_output output = rm_buffer_output(buffer);
+    return rm_trend_document_write(trend, &output);
+}
+
+static const struct {
+    const char *name;
+    resmon_status (*write)(struct rm_buffer *buffer, const struct rm_trend *trend, size_t width);
+} trend_forms[] = {
+    {"text", write_trend_text}, {"html", write_trend_page}, {"json", write_trend_json}};
+
+resmon_status resmon_trend_text(resmon_trend *trend, const char *form, size_t width,
+                                char **ret_text)
+{
+    RM_KEEP_ERRNO;
+    struct rm_buffer buffer;
+    if (trend == NULL || form == NULL || ret_text == NULL) {
+        return null_argument(__func__);
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(trend_forms); i++) {
+        if (strcmp(trend_forms[i].name, form) == 0) {
+            resmon_status status = rm_trend_make(&trend->trend);
+            rm_buffer_init(&buffer, LARGEST_BENCH);
+            status =
+                status == RESMON_OK ? trend_forms[i].write(&buffer, &trend->trend, width) : status;
+            return give_text(&buffer, status, ret_text);
+        }
+    }
+    return no_such_form(form, "text, html, json");
 }

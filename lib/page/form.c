@@ -65,6 +65,18 @@ resmon_status rm_page_of_bench(struct rm_buffer *out, const struct rm_groups *gr
     return rm_thread_call(bench_here, &making);
 }
 
+static resmon_status trend_here(void *making_)
+{
+    const struct making *making = making_;
+    return rm_trend_page_put(making->out, making->about);
+}
+
+resmon_status rm_page_of_trend(struct rm_buffer *out, const struct rm_trend *trend)
+{
+    struct making making = {out, trend};
+    return rm_thread_call(trend_here, &making);
+}
+
 /* ---- files -------------------------------------------------------------------------------- */
 
 static resmon_status write_text(const struct rm_output *output, const void *text_)

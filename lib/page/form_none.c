@@ -33,3 +33,10 @@ resmon_status rm_page_of_bench(struct rm_buffer *out, const struct rm_groups *gr
     (void)groups;
     return rm_feature_need(RM_FEATURE_PAGE);
 }
+
+resmon_status rm_page_of_trend(struct rm_buffer *out, const struct rm_trend *trend)
+{
+    (void)out;
+    (void)trend;
+    return rm_feature_need(RM_FEATURE_PAGE);
+}

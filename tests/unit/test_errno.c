@@ -41,6 +41,7 @@ static struct {
     resmon_comparison comparison;
     resmon_bench *bench, *made_bench;
     resmon_diff *diff, *made_diff;
+    resmon_trend *trend, *made_trend;
     resmon_site *site;
     resmon_timed timed;
     resmon_task *task;
@@ -212,6 +213,12 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_diff_count, (void)resmon_diff_count(it.diff))                                     \
     R(resmon_diff_get, (void)resmon_diff_get(it.diff, 0, OUT(resmon_diff_row)))                \
     R(resmon_diff_text, (void)resmon_diff_text(it.diff, "text", 100, 1, &it.text); free_text())
+
+#define TREND_ROWS(R)                                                            \
+    R(resmon_trend_new, (void)resmon_trend_new(&it.made_trend))                  \
+    R(resmon_trend_free, resmon_trend_free(it.made_trend); it.made_trend = NULL) \
+    R(resmon_trend_add, (void)resmon_trend_add(it.trend, "a", it.bench))         \
+    R(resmon_trend_text, (void)resmon_trend_text(it.trend, "text", 100, &it.text); free_text())
 
 #define LIBRARY_ROWS(R)                                                                           \
     R(resmon_version, (void)resmon_version())                                                     \
@@ -403,7 +410,8 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_measure_idle, (void)resmon_measure_idle(0.01, NULL, &it.made); free_made())
 
 #define ALL_ROWS(R) \
-    LIBRARY_ROWS(R) RUN_ROWS(R) COMPARE_ROWS(R) SCOPE_ROWS(R) MONITOR_ROWS(R) END_ROWS(R)
+    LIBRARY_ROWS(R) \
+    RUN_ROWS(R) COMPARE_ROWS(R) TREND_ROWS(R) SCOPE_ROWS(R) MONITOR_ROWS(R) END_ROWS(R)
 
 #define FUNCTION(name, ...)       \
     static void call_##name(void) \
@@ -505,6 +513,7 @@ static void set_up(void)
     assert_ok(resmon_bench_new(&it.bench));
     assert_ok(resmon_bench_add(it.bench, "a", it.run));
     assert_ok(resmon_diff_make(it.bench, 0, it.bench, 0, NULL, &it.diff));
+    assert_ok(resmon_trend_new(&it.trend));
     assert_ok(resmon_bench_text(it.bench, "json", &it.text));
     FILE *file = fopen(it.path[6], "w");
     assert_true(file != NULL && fputs(it.text, file) != EOF && fclose(file) == 0);
