@@ -10,12 +10,10 @@
 
 #include "say.h"
 
-#define DIRECTORY ".resmon"
-
 /* A name is no path. */
 static bool put_path(const char *name, char path[CLI_STORE_PATH_BYTES])
 {
-    int length = snprintf(path, CLI_STORE_PATH_BYTES, DIRECTORY "/%s.json", name);
+    int length = snprintf(path, CLI_STORE_PATH_BYTES, CLI_STORE_DIRECTORY "/%s.json", name);
     return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL && length > 0 &&
            (unsigned)length < CLI_STORE_PATH_BYTES;
 }
@@ -32,8 +30,8 @@ bool cli_store_make(const char *verb, const char *name, char path[CLI_STORE_PATH
                 name);
         return false;
     }
-    if (mkdir(DIRECTORY, 0777) != 0 && errno != EEXIST) {
-        cli_say(verb, "the directory " DIRECTORY " cannot be made: %s", strerror(errno));
+    if (mkdir(CLI_STORE_DIRECTORY, 0777) != 0 && errno != EEXIST) {
+        cli_say(verb, "the directory " CLI_STORE_DIRECTORY " cannot be made: %s", strerror(errno));
         return false;
     }
     return true;

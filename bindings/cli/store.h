@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#define CLI_STORE_DIRECTORY  ".resmon"
 #define CLI_STORE_PATH_BYTES 512U
 
 /** The path of what was kept under a name; false: a file has this name, or nothing was kept. */

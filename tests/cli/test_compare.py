@@ -255,5 +255,51 @@ class Diff(place.Case):
         self.assertEqual(self.diff().code, 2)
 
 
+@place.needs_json
+class Trend(place.Case):
+    def make(self, directory="trend"):
+        os.mkdir(directory)
+        for i in range(14):
+            benchmark(f"{directory}/c{i:02}.json", job=around(1.0 if i < 8 else 1.2))
+
+    def test_text(self):
+        self.make()
+        done = place.run("trend", "trend")
+        self.assertEqual((done.code, done.err), (0, ""))
+        self.assertIn("14 benchmarks", done.out)
+        self.assertRegex(done.out, r"wall time at c08: .*\+20\.0 %.*, p 0\.00")
+        series = json.loads(place.run("trend", "--json", "trend").out)["series"]
+        self.assertEqual(series[0]["changes"][0]["benchmark"], 8)
+
+    def test_order_of_words_and_of_time(self):
+        """Of benchmarks of resmon the time counts, not the name."""
+        for name in ("b", "a"):
+            self.assertEqual(place.run("bench", "-q", "-n", "1", "--save", name, "--", "true").code, 0)
+        done = place.run("trend", "--json")  # of .resmon
+        self.assertEqual([one["label"] for one in json.loads(done.out)["benchmarks"]], ["b", "a"])
+
+    @place.needs_page
+    def test_outputs(self):
+        self.make()
+        done = place.run("trend", "-q", "-o", "trend.html", "-o", "trend.json", "-o", "trend.txt", "trend")
+        self.assertEqual((done.code, done.out, done.err), (0, "", ""))
+        page = pathlib.Path("trend.html").read_text(encoding="utf-8")
+        self.assertEqual(page.count('<i class="change worse"'), 1)
+        self.assertEqual(page.count("<i class=dot"), 14)
+        self.assertNotIn("<script", page)
+
+    def test_files_that_are_none(self):
+        self.make()
+        pathlib.Path("trend/broken.json").write_text("{", encoding="utf-8")
+        done = place.run("trend", "trend")
+        self.assertEqual(done.code, 1)
+        self.assertIn("14 benchmarks", done.out)
+        self.assertIn("trend/broken.json is left out", done.err)
+        self.assertEqual(place.run("trend", "nowhere").code, 1)
+        os.mkdir("empty")
+        self.assertIn("there is no benchmark", place.run("trend", "empty").err)
+
+
+
 if __name__ == "__main__":
     place.main()

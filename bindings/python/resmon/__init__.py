@@ -39,7 +39,7 @@ _HOMES = {
     "diagnosis": ("doctor",),
     "jobs": ("job", "hostlist"),
     "baseline": ("measure_idle", "compare"),
-    "benches": ("bench", "diff", "Bench", "Diff"),
+    "benches": ("bench", "diff", "trend", "Bench", "Diff", "Trend"),
     "options": ("keywords",),
     "magics": ("load_ipython_extension", "unload_ipython_extension"),
 }

@@ -9,8 +9,10 @@ from .baseline import compare as compare
 from .baseline import measure_idle as measure_idle
 from .benches import Bench as Bench
 from .benches import Diff as Diff
+from .benches import Trend as Trend
 from .benches import bench as bench
 from .benches import diff as diff
+from .benches import trend as trend
 from .diagnosis import doctor as doctor
 from .errors import AccessError as AccessError
 from .errors import ArgumentError as ArgumentError

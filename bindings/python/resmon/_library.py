@@ -145,6 +145,7 @@ _STATUS_FUNCTIONS = {
     "bench_new": (_OUT,), "bench_load": (c_char_p, _OUT), "bench_add": (c_void_p, c_char_p, _RUN),
     "bench_run": (c_void_p, c_char_p, _abi.BenchFunction, c_void_p, POINTER(_abi.BenchOptions)),
     "bench_text": (c_void_p, c_char_p, _OUT),
+    "trend_new": (_OUT,), "trend_add": (c_void_p, c_char_p, c_void_p), "trend_text": (c_void_p, c_char_p, c_size_t, _OUT),
     "diff_set_runs": (c_void_p, c_void_p, c_void_p),
     "diff_make": (c_void_p, c_size_t, c_void_p, c_size_t, c_char_p, _OUT),
     "diff_get": (c_void_p, c_size_t, POINTER(_abi.DiffRow)),
@@ -176,6 +177,7 @@ _PLAIN_FUNCTIONS = {
     "task_here!": (c_uint64, c_void_p), "task_end!": (None, c_void_p), "task_fail!": (None, c_void_p),
     "bench_free": (None, c_void_p), "bench_count": (c_size_t, c_void_p),
     "bench_name": (c_char_p, c_void_p, c_size_t), "bench_run_count": (c_size_t, c_void_p, c_size_t),
+    "trend_free": (None, c_void_p),
     "diff_free": (None, c_void_p), "diff_verdict": (c_int32, c_void_p), "diff_count": (c_size_t, c_void_p),
     "timed_watch!": (None, c_void_p, c_uint64, POINTER(_abi.Timed)),
 }

@@ -214,3 +214,60 @@ def diff(before, after, fail=None):
     """Compares two sides: benchmarks, runs, files of these, or lists of runs.  ``fail``: rules as "wall>5%+10ms", a text or
     several; None: wall and CPU time by more than 5 % and 10 ms, the peak by more than 5 % and 1 MiB; "": none."""
     return Diff(_bench_of(before), _bench_of(after), fail)
+
+
+class Trend:
+    """How figures went from one benchmark to the next, in the order of time, and where their level changed (E-divisive)."""
+
+    def __init__(self):
+        self._benches = []  # they must live as long
+        self._handle = c_void_p()
+        lib.trend_new(byref(self._handle))
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            lib.trend_free(self._handle)
+
+    def add(self, bench, label):
+        """Adds a benchmark under a label, as a commit."""
+        self._benches.append(bench)
+        lib.trend_add(self._handle, label.encode(), bench._handle)
+
+    @property
+    def series(self):
+        """A dict for each figure of each command on each kind of machine: medians, and ``changes``; ``benchmarks`` are
+        numbers of :attr:`labels`."""
+        return json.loads(self.text("json"))["series"]
+
+    @property
+    def labels(self):
+        """Of the benchmarks, in the order of time."""
+        return [bench["label"] for bench in json.loads(self.text("json"))["benchmarks"]]
+
+    def text(self, form="text", width=0):
+        """For people; or "html", "json"."""
+        return take_text(lib.trend_text, self._handle, form.encode(), width)
+
+    def save(self, path, form="html"):
+        """Writes it to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.text(form))
+
+    def __len__(self):
+        return len(self._benches)
+
+    def __str__(self):
+        return self.text().rstrip("\n")
+
+    def __repr__(self):
+        return f"<resmon.Trend of {len(self)} benchmarks>"
+
+
+def trend(paths):
+    """The trend of a directory of benchmarks, or of the files in a list; "abc.json" is called "abc"."""
+    if isinstance(paths, (str, os.PathLike)):
+        paths = sorted(entry.path for entry in os.scandir(paths) if entry.name.endswith(".json"))
+    made = Trend()
+    for path in paths:
+        made.add(_bench_of(path), os.path.splitext(os.path.basename(path))[0])
+    return made

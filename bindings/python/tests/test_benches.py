@@ -115,3 +115,19 @@ def test_a_bench_is_saved_and_loaded(tmp_path):
         bench.text("nothing")
     with pytest.raises(resmon.ArgumentError, match="'other'"):
         bench.values(name="other")
+
+
+def test_trend(tmp_path):
+    """Files of a directory by their names; a change is where it is, and not where it is not."""
+    for i in range(14):
+        made(tmp_path / f"c{i:02}.json", job=around(1.0 if i < 8 else 1.1), other=around(2.0))
+    trend = resmon.trend(tmp_path)
+    assert (len(trend), trend.labels[3]) == (14, "c03")
+    job, other = trend.series
+    [change] = job["changes"]
+    assert trend.labels[change["benchmark"]] == "c08" and change["p"] <= 0.01
+    assert change["shift"] == pytest.approx(0.1, rel=1e-2) and not other["changes"]
+    assert "at c08: " in str(trend) and "+10.0 %" in str(trend)
+    trend.save(tmp_path / "trend.html")
+    page = (tmp_path / "trend.html").read_text()
+    assert page.count('class="change worse"') == 1 and "<script" not in page

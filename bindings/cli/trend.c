@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* resmon trend: how figures went from one benchmark to the next. */
+#define _GNU_SOURCE /* scandir() */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <resmon/resmon.h>
+
+#include "arguments.h"
+#include "output.h"
+#include "say.h"
+#include "store.h"
+
+#define ENDING ".json"
+
+struct trend {
+    resmon_trend *trend;
+    resmon_bench **benches; /* that live as long */
+    size_t count;
+    size_t left_out; /* files */
+};
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+/* A benchmark, or a run as one; NULL: it is neither, which is said. */
+static resmon_bench *load(const char *path)
+{
+    resmon_bench *bench = NULL;
+    resmon_run *run = NULL;
+    resmon_status status = resmon_bench_load(path, &bench);
+    if (status == RESMON_EFORMAT && resmon_run_load(path, &run) == RESMON_OK) {
+        status = resmon_bench_new(&bench);
+        status = status == RESMON_OK ? resmon_bench_add(bench, "run", run) : status;
+        resmon_run_free(run);
+    }
+    if (status != RESMON_OK) {
+        cli_say("trend", "%s is left out: %s", path, resmon_last_error());
+        resmon_bench_free(bench);
+        return NULL;
+    }
+    return bench;
+}
+
+/* "trend/3f2a91c.json" is called "3f2a91c". */
+static bool add_as(struct trend *trend, const char *path, const resmon_bench *bench)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    size_t length = strlen(name), ending = strlen(ENDING);
+    char *label = cli_grow(NULL, length + 1);
+    memcpy(label, name, length + 1);
+    if (length > ending && strcmp(label + length - ending, ENDING) == 0) {
+        label[length - ending] = '\0';
+    }
+    resmon_status status = resmon_trend_add(trend->trend, label, bench);
+    free(label);
+    if (status != RESMON_OK) {
+        cli_say("trend", "%s", resmon_last_error());
+    }
+    return status == RESMON_OK;
+}
+
+/* False: no memory. */
+static bool add_file(struct trend *trend, const char *path)
+{
+    resmon_bench *bench = load(path);
+    if (bench == NULL) {
+        trend->left_out++;
+        return true;
+    }
+    trend->benches = cli_grow(trend->benches, (trend->count + 1) * sizeof(resmon_bench *));
+    trend->benches[trend->count++] = bench;
+    return add_as(trend, path, bench);
+}
+
+static int is_document(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name), ending = strlen(ENDING);
+    return entry->d_name[0] != '.' && length > ending &&
+           strcmp(entry->d_name + length - ending, ENDING) == 0;
+}
+
+/* All documents in it; false, and a line that says why. */
+static bool add_directory(struct trend *trend, const char *path)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(path, &entries, is_document, alphasort);
+    bool is_well = count >= 0;
+    if (count < 0) {
+        cli_say("trend", "%s cannot be read: %s", path, strerror(errno));
+    }
+    for (int i = 0; i < count; i++) {
+        size_t room = strlen(path) + strlen(entries[i]->d_name) + 2;
+        char *file = cli_grow(NULL, room);
+        (void)snprintf(file, room, "%s/%s", path, entries[i]->d_name);
+        is_well = is_well && add_file(trend, file);
+        free(file);
+        free(entries[i]);
+    }
+    free(entries);
+    return is_well;
+}
+
+static bool add(struct trend *trend, const char *path)
+{
+    struct stat info;
+    bool is_directory = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    return is_directory ? add_directory(trend, path) : add_file(trend, path);
+}
+
+/* ---- results ------------------------------------------------------------------------------ */
+
+static const char *form_of(const char *path)
+{
+    uint64_t page;
+    const char *point = strrchr(path, '.');
+    if (cli_output_is_page(path, &page) && page == RESMON_PAGE_HTML) {
+        return "html";
+    }
+    return point != NULL && strcmp(point, ENDING) == 0 ? "json" : "text";
+}
+
+static char *text_of(const struct trend *trend, const char *form, unsigned width)
+{
+    char *text = NULL;
+    if (resmon_trend_text(trend->trend, form, width, &text) != RESMON_OK) {
+        cli_say("trend", "%s", resmon_last_error());
+    }
+    return text;
+}
+
+static bool show(const struct cli_arguments *arguments, const struct trend *trend)
+{
+    const char *path;
+    bool is_well = true;
+    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
+        char *text = text_of(trend, form_of(path), 0);
+        is_well &= text != NULL && cli_store_write("trend", path, text);
+        resmon_text_free(text);
+    }
+    if (!cli_has(arguments, "quiet")) {
+        char *text = text_of(trend, cli_has(arguments, "json") ? "json" : "text",
+                             cli_columns(STDOUT_FILENO));
+        is_well &= text != NULL && cli_print("trend", text);
+        resmon_text_free(text);
+    }
+    return is_well;
+}
+
+/* ---- the verb ----------------------------------------------------------------------------- */
+
+static bool add_all(const struct cli_arguments *arguments, struct trend *trend)
+{
+    bool is_well = true;
+    for (size_t i = 0; i < arguments->word_count && is_well; i++) {
+        is_well = add(trend, arguments->words[i]);
+    }
+    if (arguments->word_count == 0) {
+        is_well = add_directory(trend, CLI_STORE_DIRECTORY);
+    }
+    if (is_well && trend->count == 0) {
+        cli_say("trend",
+                "there is no benchmark: resmon bench --save NAME, or -o DIRECTORY/NAME" ENDING
+                ", makes one");
+    }
+    return is_well && trend->count > 0;
+}
+
+int cli_trend(const struct cli_arguments *arguments)
+{
+    struct trend trend = {.count = 0};
+    if (resmon_trend_new(&trend.trend) != RESMON_OK) {
+        return CLI_FAILED;
+    }
+    bool is_well = add_all(arguments, &trend) && show(arguments, &trend) && trend.left_out == 0;
+    resmon_trend_free(trend.trend);
+    for (size_t i = 0; i < trend.count; i++) {
+        resmon_bench_free(trend.benches[i]);
+    }
+    free(trend.benches);
+    return is_well ? 0 : CLI_FAILED;
+}
