@@ -6,6 +6,7 @@
 #   sh cmake/bootstrap.sh test               the same, and runs all tests that the code alone decides, as CI does
 #   sh cmake/bootstrap.sh test all           all tests: also those of real time, of this host, and beside real servers
 #   sh cmake/bootstrap.sh bench              the same, and runs the benches with their targets
+#   sh cmake/bootstrap.sh compare [COMMIT]   benches of that commit (the one before) beside this tree's: a report, no verdict
 #
 # Quiet but for what matters; the full output of each step is in build/log.  Needs root or sudo only
 # when a package is missing.
@@ -296,8 +297,38 @@ benches() {
     [ -z "$failed" ] || die "past a target:$failed"
 }
 
+# Beside the benches of another commit, in turns, so that both see the same machine.  The report is for people: a
+# bench that has become slower fails nothing.
+compared="bench_sample bench_scope bench_store"
+
+compare() {
+    # shellcheck disable=SC2086
+    install_missing $build_packages libcmocka-dev git
+    commit=$(git rev-parse --short --verify "${1:-HEAD~1}^{commit}") || die "there is no commit ${1:-HEAD~1}"
+    place=$root/build/compare
+    rm -rf "$place/source" && mkdir -p "$place/source"
+    git archive "$commit" | tar -x -C "$place/source"
+    step "configuring $commit" cmake -S "$place/source" -B "$place/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+        -DRESMON_BUILD_TESTS=ON
+    # shellcheck disable=SC2086
+    step "building $commit" cmake --build "$place/build" -j "$jobs" --target $compared
+    build release -DRESMON_BUILD_TESTS=ON
+    resmon=$root/build/release/bin/resmon
+    : >"$place/report.md"
+    for bench in $compared; do
+        step "running $bench" "$resmon" bench -q -i -n 10 -o "$place/$bench.json" \
+            -- "$place/build/tests/bench/$bench" --quick -- "$root/build/release/tests/bench/$bench" --quick
+        "$resmon" diff -q --inconclusive=pass --fail 'wall>5%+10ms' --fail 'peak>5%+1MiB' \
+            -o "$place/$bench.md" -o "$place/$bench.html" "$place/$bench.json" || true
+        printf '### %s, %s and this tree\n\n' "$bench" "$commit" >>"$place/report.md"
+        cat "$place/$bench.md" >>"$place/report.md"
+        printf '\n' >>"$place/report.md"
+    done
+    say "the report: build/compare/report.md; with plots: build/compare/*.html"
+}
+
 usage() {
-    sed -n '3,12s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,13s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 
@@ -318,6 +349,10 @@ test)
 bench)
     [ $# -eq 1 ] || usage
     benches
+    ;;
+compare)
+    [ $# -le 2 ] || usage
+    compare "${2:-}"
     ;;
 *)
     usage
