@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -62,6 +63,19 @@ class Bench(place.Case):
         rows = {(row["scope"], row["figure"]): row["values"] for row in result["figures"]}
         self.assertEqual(rows["main/round", "calls"], [3, 3, 3])
         self.assertEqual(len(rows["main/round/sort", "wall"]), 3)
+
+    @place.needs_live("root, and caches of files that are emptied")
+    def test_each_cold(self):
+        """Each run reads the file from the disk; without, none does."""
+        kind = subprocess.run(["stat", "-f", "-c", "%T", "."], capture_output=True, text=True, check=True).stdout.strip()
+        if kind == "tmpfs" or not os.access("/proc/sys/vm/drop_caches", os.W_OK):
+            self.skipTest(f"files are on {kind}, or caches cannot be emptied by this user")
+        pathlib.Path("data").write_bytes(os.urandom(4 << 20))
+        read = {}
+        for options in ((), ("--each-cold",)):
+            figures = self.bench(*options, "-n", "3", "--", "cat", "data")["cat data"]["figures"]
+            read[options] = next(row["values"] for row in figures if row["figure"] == "from_storage" and not row["scope"])
+        self.assertTrue(max(read[()]) < 4 << 20 <= min(read["--each-cold",]), read)
 
     def test_a_command_that_fails(self):
         done = place.run("bench", "-n", "3", "--", "sh", "-c", "exit 7")
@@ -212,6 +226,22 @@ class Diff(place.Case):
         page = pathlib.Path("out.html").read_text(encoding="utf-8")
         self.assertIn("<div class=charts data-run=all>", page)
         self.assertIn('"labels":["before","after"]', page)
+
+    def test_gate_as_a_test_of_ctest(self):
+        """As README has it."""
+        if shutil.which("ctest") is None:
+            self.skipTest("there is no ctest")
+        line = f"add_test(NAME cost COMMAND {place.RESMON} diff --gate ${{PROJECT_SOURCE_DIR}}/gate main.json mine.json)\n"
+        text = "cmake_minimum_required(VERSION 3.16)\nproject(cost NONE)\nenable_testing()\n" + line
+        pathlib.Path("CMakeLists.txt").write_text(text, encoding="utf-8")
+        pathlib.Path("gate").write_text("wall>5%\n", encoding="utf-8")
+        os.mkdir("build")
+        benchmark("build/main.json", job=around(1.0))
+        subprocess.run(["cmake", "-S", ".", "-B", "build"], stdout=subprocess.DEVNULL, check=True)
+        for middle, is_passed in ((1.01, True), (1.1, False)):
+            benchmark("build/mine.json", job=around(middle))
+            done = subprocess.run(["ctest", "--test-dir", "build"], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode == 0, is_passed, done.stdout)
 
     def test_names(self):
         for name in ("main", "mine"):
