@@ -16,6 +16,7 @@ struct writing {
     struct rm_page *page;
     struct rm_buffer *out;
     const struct rm_trend *trend;
+    char text[RM_SENTENCE_BYTES]; /* the sentence that is being put */
 };
 
 /* A chart: benchmarks from left to right, values upwards. */
@@ -54,7 +55,6 @@ static void put_point(const struct chart *chart, size_t index)
     struct rm_buffer *out = chart->writing->out;
     const struct rm_trend_point *point = &chart->series->points[index];
     const struct rm_between *median = &point->median;
-    char text[RM_SENTENCE_BYTES];
     double left = across(chart, (double)index);
     if (!isnan(median->low)) {
         double low = rm_axis_percent(&chart->axis, median->low);
@@ -63,9 +63,10 @@ static void put_point(const struct chart *chart, size_t index)
         rm_html_number(out, rm_axis_percent(&chart->axis, median->high) - low, 2);
         rm_buffer_puts(out, "%\"></i>");
     }
-    rm_trend_say_document(text, &chart->writing->trend->documents[point->document]);
+    rm_trend_say_document(chart->writing->text, &chart->writing->trend->documents[point->document]);
     put_mark(chart, "dot", left, rm_axis_percent(&chart->axis, median->value));
-    rm_html_element(out, "\" title=\"", rm_page_shown(chart->writing->page, text), ": ");
+    rm_html_element(out, "\" title=\"", rm_page_shown(chart->writing->page, chart->writing->text),
+                    ": ");
     rm_html_element(out, "", value_text(chart, median->value), "\"></i>");
 }
 
@@ -83,7 +84,6 @@ static void put_level(const struct chart *chart, size_t first, size_t end, doubl
 static void put_changes(const struct chart *chart)
 {
     const struct rm_trend_series *series = chart->series;
-    char text[RM_SENTENCE_BYTES];
     for (size_t i = 0; i < series->change_count; i++) {
         const struct rm_trend_change *change = &series->changes[i];
         size_t end = i + 1 < series->change_count ? series->changes[i + 1].at : series->count;
@@ -91,11 +91,11 @@ static void put_changes(const struct chart *chart)
             put_level(chart, 0, change->at, change->before);
         }
         put_level(chart, change->at, end, change->after);
-        rm_trend_say_change(text, chart->writing->trend, series, change);
+        rm_trend_say_change(chart->writing->text, chart->writing->trend, series, change);
         put_mark(chart, change->shift.value > 0.0 ? "\"change worse\"" : "\"change fine\"",
                  across(chart, (double)change->at - 0.5), 0.0);
         rm_html_element(chart->writing->out, "\" title=\"",
-                        rm_page_shown(chart->writing->page, text), "\"></i>");
+                        rm_page_shown(chart->writing->page, chart->writing->text), "\"></i>");
     }
 }
 
@@ -123,11 +123,11 @@ static bool open_axis(struct chart *chart)
 static void put_words(const struct chart *chart)
 {
     struct writing *writing = chart->writing;
-    char text[RM_SENTENCE_BYTES];
     rm_buffer_puts(writing->out, "<ul class=remarks>");
     for (size_t i = 0; i < chart->series->change_count; i++) {
-        rm_trend_say_change(text, writing->trend, chart->series, &chart->series->changes[i]);
-        rm_html_element(writing->out, "<li>", rm_page_shown(writing->page, text), "</li>");
+        rm_trend_say_change(writing->text, writing->trend, chart->series,
+                            &chart->series->changes[i]);
+        rm_html_element(writing->out, "<li>", rm_page_shown(writing->page, writing->text), "</li>");
     }
     rm_buffer_puts(writing->out, "</ul></figure>\n");
 }
@@ -135,13 +135,12 @@ static void put_words(const struct chart *chart)
 static void put_chart(struct writing *writing, const struct rm_trend_series *series)
 {
     struct chart chart = {.writing = writing, .series = series};
-    char text[RM_SENTENCE_BYTES];
     if (!open_axis(&chart)) {
         return;
     }
-    rm_trend_say_figure(text, series);
+    rm_trend_say_figure(writing->text, series);
     rm_html_element(writing->out, "<figure><figcaption><b>",
-                    rm_page_shown_at_most(writing->page, text, 100), "</b> <small>");
+                    rm_page_shown_at_most(writing->page, writing->text, 100), "</b> <small>");
     rm_html_element(writing->out, "",
                     value_text(&chart, series->points[series->count - 1].median.value),
                     " now</small></figcaption><div class=trend>");
@@ -159,9 +158,9 @@ static void put_chart(struct writing *writing, const struct rm_trend_series *ser
 static void put_place(struct writing *writing, size_t first)
 {
     const struct rm_trend *trend = writing->trend;
-    char text[RM_SENTENCE_BYTES];
-    rm_trend_say_place(text, &trend->series[first]);
-    rm_html_element(writing->out, "<h2><bdi>", rm_page_shown(writing->page, text), "</bdi></h2>");
+    rm_trend_say_place(writing->text, &trend->series[first]);
+    rm_html_element(writing->out, "<h2><bdi>", rm_page_shown(writing->page, writing->text),
+                    "</bdi></h2>");
     rm_buffer_puts(writing->out, "<div class=charts>");
     for (size_t i = first; i < trend->series_count && i < first + MOST_CHARTS; i++) {
         if (rm_trend_is_same_place(&trend->series[first], &trend->series[i])) {
@@ -175,10 +174,9 @@ static void put_file(struct writing *writing)
 {
     const struct rm_trend *trend = writing->trend;
     const struct rm_html_file file = {writing->out, "Benchmarks over time", false};
-    char text[RM_SENTENCE_BYTES];
     rm_html_file_begin(&file);
-    rm_trend_say_title(text, trend);
-    rm_html_element(writing->out, "<p class=meta>", text, "</p>");
+    rm_trend_say_title(writing->text, trend);
+    rm_html_element(writing->out, "<p class=meta>", writing->text, "</p>");
     rm_html_file_main(&file);
     rm_buffer_puts(writing->out,
                    "<p class=note>A dot is the median of a benchmark, the line through it where it "
@@ -201,7 +199,7 @@ static void put_file(struct writing *writing)
 resmon_status rm_trend_page_put(struct rm_buffer *out, const struct rm_trend *trend)
 {
     struct rm_page page = {.is_broken = false};
-    struct writing writing = {&page, out, trend};
+    struct writing writing = {.page = &page, .out = out, .trend = trend};
     put_file(&writing);
     resmon_status status =
         page.is_broken ? rm_error(RESMON_ENOMEM, "out of memory for a page") : RESMON_OK;

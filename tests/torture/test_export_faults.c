@@ -153,7 +153,7 @@ static resmon_status make_bench(resmon_bench **ret_bench)
 {
     resmon_bench *bench = NULL;
     resmon_status status = resmon_bench_new(&bench);
-    for (int i = 0; i < 12 && status == RESMON_OK; i++) {
+    for (int i = 0; i < 4 && status == RESMON_OK; i++) {
         status = resmon_bench_add(bench, i % 2 == 0 ? "one" : "other", run);
     }
     if (status != RESMON_OK) {
@@ -201,7 +201,7 @@ static resmon_status write_trend(void)
     char *text = NULL;
     resmon_status status = make_bench(&bench);
     status = status == RESMON_OK ? resmon_trend_new(&trend) : status;
-    for (int i = 0; i < 8 && status == RESMON_OK; i++) {
+    for (int i = 0; i < 3 && status == RESMON_OK; i++) {
         status = resmon_trend_add(trend, "commit", bench);
     }
     if (status == RESMON_OK) {
