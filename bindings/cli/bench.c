@@ -6,7 +6,6 @@
 #define _GNU_SOURCE /* getrandom */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,28 +17,21 @@
 #include <resmon/resmon.h>
 
 #include "arguments.h"
+#include "bench_child.h"
+#include "bench_commands.h"
 #include "duration.h"
 #include "output.h"
 #include "say.h"
 #include "store.h"
 
-#define MOST_COMMANDS 64
-#define MOST_RUNS     10000.0
-#define USUAL_RUNS    10.0
-#define USUAL_S       3.0 /* that each command runs for, at least, where nobody says how often */
-#define CACHES        "/proc/sys/vm/drop_caches"
-
-struct command {
-    char **words; /* ended by NULL */
-    char *name;   /* as a line */
-    char *shell[4];
-    double total_s; /* of its runs */
-};
+#define MOST_RUNS  10000.0
+#define USUAL_RUNS 10.0
+#define USUAL_S    3.0 /* that each command runs for, at least, where nobody says how often */
+#define CACHES     "/proc/sys/vm/drop_caches"
 
 struct bench {
     const struct cli_arguments *arguments;
-    struct command commands[MOST_COMMANDS];
-    size_t count;
+    struct cli_bench_commands commands;
     double runs, for_s, warmup;
     resmon_bench *results;
     char document[CLI_STORE_PATH_BYTES];
@@ -47,104 +39,6 @@ struct bench {
     size_t word_count;
     size_t done; /* runs */
 };
-
-static volatile sig_atomic_t child;   /* the process that is waited for; 0: none */
-static volatile sig_atomic_t told_by; /* a signal that ends the benchmark */
-
-/* The keys of the terminal reach the child themselves. */
-static void end(int number, siginfo_t *info, void *unused)
-{
-    (void)unused;
-    told_by = number;
-    if (child > 0 && info->si_code <= 0) {
-        (void)kill((pid_t)child, number);
-    }
-}
-
-/* What the caller ignores (nohup) stays ignored. */
-static void take_signals(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_flags = SA_SIGINFO};
-    action.sa_sigaction = end;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction before;
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
-            (void)sigaction(numbers[i], &action, NULL);
-        }
-    }
-}
-
-/* ---- the commands ------------------------------------------------------------------------- */
-
-static char *join(char **words)
-{
-    size_t room = 1, used = 0;
-    for (size_t i = 0; words[i] != NULL; i++) {
-        room += strlen(words[i]) + 1;
-    }
-    char *line = cli_grow(NULL, room);
-    line[0] = '\0';
-    for (size_t i = 0; words[i] != NULL; i++) {
-        used += (size_t)snprintf(line + used, room - used, "%s%s", i > 0 ? " " : "", words[i]);
-    }
-    return line;
-}
-
-/* One word with spaces is a line of a shell. */
-static void add_command(struct bench *bench, char **words)
-{
-    struct command *command = &bench->commands[bench->count++];
-    command->name = join(words);
-    command->words = words;
-    if (words[1] == NULL && strchr(words[0], ' ') != NULL) {
-        static char shell[] = "/bin/sh", option[] = "-c";
-        command->shell[0] = shell;
-        command->shell[1] = option;
-        command->shell[2] = words[0];
-        command->words = command->shell;
-    }
-}
-
-/* "--" stands between them. */
-static bool split(struct bench *bench)
-{
-    char **words = bench->arguments->words;
-    size_t count = bench->arguments->word_count;
-    for (size_t first = 0, at = 0; at <= count; at++) {
-        bool is_end = at == count || strcmp(words[at], "--") == 0;
-        if (!is_end) {
-            continue;
-        }
-        if (at == first || bench->count == MOST_COMMANDS) {
-            cli_say("bench", at == first ? "there is no command where one is to be"
-                                         : "there are too many commands");
-            return false;
-        }
-        words[at] = NULL;
-        add_command(bench, words + first);
-        first = at + 1;
-    }
-    return true;
-}
-
-/* Two of one line are two commands all the same. */
-static void tell_apart(struct bench *bench)
-{
-    for (size_t i = 1; i < bench->count; i++) {
-        size_t alike = 1;
-        for (size_t k = 0; k < i; k++) {
-            alike += strcmp(bench->commands[k].name, bench->commands[i].name) == 0 ? 1 : 0;
-        }
-        if (alike > 1) {
-            size_t room = strlen(bench->commands[i].name) + 16;
-            char *name = cli_grow(NULL, room);
-            (void)snprintf(name, room, "%s (%zu)", bench->commands[i].name, alike);
-            free(bench->commands[i].name);
-            bench->commands[i].name = name;
-        }
-    }
-}
 
 /* ---- one run ------------------------------------------------------------------------------ */
 
@@ -179,62 +73,14 @@ static void make_words(struct bench *bench)
     add_word(bench, end_of_options);
 }
 
-static void become(char **words, bool is_shown)
-{
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (!is_shown && nothing >= 0) {
-        (void)dup2(nothing, STDIN_FILENO);
-        (void)dup2(nothing, STDOUT_FILENO);
-        (void)dup2(nothing, STDERR_FILENO);
-    }
-    (void)execv("/proc/self/exe", words);
-    _exit(CLI_RUN_FAILED);
-}
-
-/* The wait status; -1, and a line that says why: there is no process. */
-static int start_and_wait(void (*what)(char **words, bool is_shown), char **words, bool is_shown)
-{
-    int status = -1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        what(words, is_shown);
-    }
-    if (pid < 0) {
-        cli_say("bench", "cannot start a process: %s", strerror(errno));
-        return -1;
-    }
-    child = pid;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    child = 0;
-    return status;
-}
-
-static void become_shell(char **words, bool is_shown)
-{
-    if (!is_shown) {
-        int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-        (void)dup2(nothing, STDOUT_FILENO);
-    }
-    (void)execv(words[0], words);
-    _exit(CLI_NOT_FOUND);
-}
-
 /* Before a run; false, and a line that says why. */
 static bool prepare(const struct bench *bench)
 {
-    static char shell[] = "/bin/sh", option[] = "-c";
     const char *line = cli_value(bench->arguments, "prepare");
-    if (line != NULL) {
-        char *copy = cli_grow(NULL, strlen(line) + 1);
-        memcpy(copy, line, strlen(line) + 1);
-        char *words[] = {shell, option, copy, NULL};
-        int status = start_and_wait(become_shell, words, cli_has(bench->arguments, "show-output"));
-        free(copy);
-        if (status != 0) {
-            cli_say("bench", "the command of --prepare has failed: %s", line);
-            return false;
-        }
+    bool is_shown = cli_has(bench->arguments, "show-output");
+    if (line != NULL && cli_bench_run_shell(line, is_shown) != 0) {
+        cli_say("bench", "the command of --prepare has failed: %s", line);
+        return false;
     }
     if (cli_has(bench->arguments, "each-cold")) {
         sync();
@@ -250,7 +96,7 @@ static bool prepare(const struct bench *bench)
     return true;
 }
 
-static void say_failure(const struct command *command, int status)
+static void say_failure(const struct cli_bench_command *command, int status)
 {
     if (WIFSIGNALED(status)) {
         cli_say("bench", "%s was ended by signal %d; -i goes on all the same", command->name,
@@ -266,7 +112,7 @@ static void say_failure(const struct command *command, int status)
 }
 
 /* Adds what a run was; false, and a line that says why. */
-static bool take_result(struct bench *bench, struct command *command)
+static bool take_result(struct bench *bench, struct cli_bench_command *command)
 {
     resmon_headline headline = {.struct_size = sizeof headline};
     resmon_run *run = cli_output_load("bench", bench->document);
@@ -286,19 +132,19 @@ static bool take_result(struct bench *bench, struct command *command)
 }
 
 /* False: the end. */
-static bool run_once(struct bench *bench, struct command *command, bool counts)
+static bool run_once(struct bench *bench, struct cli_bench_command *command, bool counts)
 {
     size_t before = bench->word_count;
-    if (told_by != 0 || !prepare(bench)) {
+    if (cli_bench_told_by() != 0 || !prepare(bench)) {
         return false;
     }
     for (size_t i = 0; command->words[i] != NULL; i++) {
         add_word(bench, command->words[i]);
     }
-    int status = start_and_wait(become, bench->words, cli_has(bench->arguments, "show-output"));
+    int status = cli_bench_run_self(bench->words, cli_has(bench->arguments, "show-output"));
     bench->word_count = before;
     bench->words[before] = NULL;
-    if (told_by != 0 || status == -1) {
+    if (cli_bench_told_by() != 0 || status == -1) {
         return false;
     }
     if (status != 0 && !cli_has(bench->arguments, "ignore-failure")) {
@@ -365,9 +211,9 @@ static bool goes_on(const struct bench *bench, size_t round, double begin_s)
     if (bench->runs > 0.0) {
         return (double)round < bench->runs;
     }
-    double least_s = bench->commands[0].total_s;
-    for (size_t i = 1; i < bench->count; i++) {
-        double total_s = bench->commands[i].total_s;
+    double least_s = bench->commands.at[0].total_s;
+    for (size_t i = 1; i < bench->commands.count; i++) {
+        double total_s = bench->commands.at[i].total_s;
         least_s = total_s < least_s ? total_s : least_s;
     }
     return (double)round < USUAL_RUNS || (least_s < USUAL_S && (double)round < 10 * USUAL_RUNS);
@@ -376,11 +222,11 @@ static bool goes_on(const struct bench *bench, size_t round, double begin_s)
 /* Whether it came to its end. */
 static bool run_round(struct bench *bench, bool counts)
 {
-    size_t order[MOST_COMMANDS];
+    size_t order[CLI_BENCH_COMMANDS];
     bool is_well = true;
-    shuffle(order, bench->count);
-    for (size_t i = 0; i < bench->count && is_well; i++) {
-        is_well = run_once(bench, &bench->commands[order[i]], counts);
+    shuffle(order, bench->commands.count);
+    for (size_t i = 0; i < bench->commands.count && is_well; i++) {
+        is_well = run_once(bench, &bench->commands.at[order[i]], counts);
     }
     return is_well;
 }
@@ -474,15 +320,14 @@ static bool read_arguments(struct bench *bench)
     }
     return cli_needs_words(arguments, 1, (size_t)-1) &&
            cli_number(arguments, "runs", 1.0, MOST_RUNS, &bench->runs) &&
-           cli_number(arguments, "warmup", 0.0, MOST_RUNS, &bench->warmup) && split(bench);
+           cli_number(arguments, "warmup", 0.0, MOST_RUNS, &bench->warmup) &&
+           cli_bench_commands_read(&bench->commands, arguments->words, arguments->word_count);
 }
 
 static void free_all(struct bench *bench)
 {
     resmon_bench_free(bench->results);
-    for (size_t i = 0; i < bench->count; i++) {
-        free(bench->commands[i].name);
-    }
+    cli_bench_commands_free(&bench->commands);
     for (size_t i = 0; i < bench->word_count; i++) {
         if (strncmp(bench->words[i], "--", 2) == 0 && bench->words[i][2] != '\0') {
             free(bench->words[i]); /* the options: add_option() */
@@ -513,26 +358,27 @@ static int run_bench(struct bench *bench)
     if (!make_place(bench) || resmon_bench_new(&bench->results) != RESMON_OK) {
         return CLI_RUN_FAILED;
     }
-    for (size_t i = 0; i < bench->count; i++) { /* in the order in which they were said */
-        (void)resmon_bench_add(bench->results, bench->commands[i].name, NULL);
+    for (size_t i = 0; i < bench->commands.count; i++) { /* in the order in which they were said */
+        (void)resmon_bench_add(bench->results, bench->commands.at[i].name, NULL);
     }
     make_words(bench);
-    take_signals();
+    cli_bench_take_signals();
     bool is_whole = run_all(bench);
     (void)unlink(bench->document);
-    if (told_by != 0 && bench->done > 0) {
+    if (cli_bench_told_by() != 0 && bench->done > 0) {
         cli_say("bench", "it was ended by signal %d; this is what was measured until then",
-                (int)told_by);
+                (int)cli_bench_told_by());
     }
     bool is_well = bench->done == 0 || show(bench);
-    return told_by != 0 ? 128 + (int)told_by : is_whole && is_well ? 0 : CLI_FAILED;
+    return cli_bench_told_by() != 0 ? 128 + (int)cli_bench_told_by()
+           : is_whole && is_well    ? 0
+                                    : CLI_FAILED;
 }
 
 int cli_bench(const struct cli_arguments *arguments)
 {
     struct bench bench = {.arguments = arguments};
     bool is_right = read_arguments(&bench);
-    tell_apart(&bench);
     int result = is_right ? run_bench(&bench) : cli_wrong(arguments->command);
     free_all(&bench);
     return result;

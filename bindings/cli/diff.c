@@ -71,7 +71,8 @@ static bool read_rules(const char *path, char *text)
     return is_read;
 }
 
-/* Those of --fail and --gate, else of the file that stands here; "" and `ret_is_said` false: none.
+/* The rules of --fail and --gate, else of the file that stands here; "" and `ret_is_said` false:
+ * none.
  */
 static bool collect_rules(const struct cli_arguments *arguments, char *text, bool *ret_is_said)
 {
