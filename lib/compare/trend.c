@@ -8,8 +8,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-#define MOST_SERIES 512U
-
 static resmon_status out_of_memory(void)
 {
     return rm_error(RESMON_ENOMEM, "out of memory for a trend");
@@ -88,14 +86,21 @@ static bool is_same(const struct rm_trend_series *series, const struct rm_group 
            rm_group_is_same_machine(&series->group->machine, &group->machine, text, sizeof text);
 }
 
-static struct rm_trend_series *series_of(struct rm_trend *trend, const struct rm_group *group,
-                                         const struct rm_group_row *row)
+static struct rm_trend_series *find_series(const struct rm_trend *trend,
+                                           const struct rm_group *group,
+                                           const struct rm_group_row *row)
 {
     for (size_t i = 0; i < trend->series_count; i++) {
         if (is_same(&trend->series[i], group, row)) {
             return &trend->series[i];
         }
     }
+    return NULL;
+}
+
+static struct rm_trend_series *add_series(struct rm_trend *trend, const struct rm_group *group,
+                                          const struct rm_group_row *row)
+{
     struct rm_trend_series *grown =
         rm_grow(trend->series, trend->series_count, &trend->series_room, sizeof *grown);
     if (grown == NULL) {
@@ -120,7 +125,12 @@ static resmon_status add_point(struct rm_trend *trend, size_t document,
     if (status != RESMON_OK || !is_known || !isfinite(median.value)) {
         return status;
     }
-    struct rm_trend_series *series = series_of(trend, group, row);
+    struct rm_trend_series *series = find_series(trend, group, row);
+    if (series == NULL && trend->series_count == RM_TREND_SERIES) {
+        trend->left_out++;
+        return RESMON_OK;
+    }
+    series = series != NULL ? series : add_series(trend, group, row);
     struct rm_trend_point *grown =
         series != NULL ? rm_grow(series->points, series->count, &series->room, sizeof *grown)
                        : NULL;
@@ -139,7 +149,7 @@ static resmon_status add_document(struct rm_trend *trend, size_t document)
     for (size_t i = 0; i < groups->count; i++) {
         const struct rm_group *group = &groups->at[i];
         for (size_t k = 0; k < group->row_count && status == RESMON_OK; k++) {
-            if (is_followed(&group->rows[k]) && trend->series_count < MOST_SERIES) {
+            if (is_followed(&group->rows[k])) {
                 status = add_point(trend, document, group, &group->rows[k]);
             }
         }
@@ -230,6 +240,7 @@ static void free_series(struct rm_trend *trend)
         rm_free(trend->series[i].changes);
     }
     trend->series_count = 0;
+    trend->left_out = 0;
 }
 
 resmon_status rm_trend_make(struct rm_trend *trend)

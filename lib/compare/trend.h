@@ -10,6 +10,8 @@
 #include "compare/group.h"
 #include "compare/shift.h"
 
+#define RM_TREND_SERIES 512U
+
 /* A benchmark, in the order of time. */
 struct rm_trend_document {
     const char *label;   /* "3f2a91c" */
@@ -47,6 +49,7 @@ struct rm_trend {
     struct rm_trend_series *series; /* by rm_trend_make() */
     size_t series_count, series_room;
     size_t machines; /* how many kinds there are */
+    size_t left_out; /* points of series past RM_TREND_SERIES */
 };
 
 /** Adds a benchmark, which must live as long.  RESMON_ENOMEM. */

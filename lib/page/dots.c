@@ -135,7 +135,9 @@ resmon_status rm_dots_put(struct rm_buffer *out, struct rm_page *page, const cha
     struct plot plot = {.out = out, .page = page, .unit = unit};
     double low = RM_NAN, high = RM_NAN;
     resmon_status status = RESMON_OK;
+    size_t most = 0; /* runs of a row */
     for (size_t i = 0; i < count; i++) {
+        most = rows[i].row != NULL && rows[i].row->count > most ? rows[i].row->count : most;
         for (size_t k = 0; rows[i].row != NULL && k < rows[i].row->count; k++) {
             low = fmin(low, rows[i].row->values[k]); /* not of NaN */
             high = fmax(high, rows[i].row->values[k]);
@@ -144,7 +146,12 @@ resmon_status rm_dots_put(struct rm_buffer *out, struct rm_page *page, const cha
     if (!rm_axis_open(&plot.axis, low, high, unit)) {
         return RESMON_OK;
     }
-    rm_html_element(out, "<figure><figcaption><b>", title, "</b></figcaption><div class=dots>");
+    rm_html_element(out, "<figure><figcaption><b>", title, "</b>");
+    if (most > MOST_DOTS) {
+        rm_buffer_printf(out, " <small>of %zu runs %u, evenly by their order</small>", most,
+                         MOST_DOTS);
+    }
+    rm_buffer_puts(out, "</figcaption><div class=dots>");
     for (size_t i = 0; i < count && status == RESMON_OK; i++) {
         status = is_known(rows[i].row) ? put_row(&plot, &rows[i]) : RESMON_OK;
     }

@@ -33,7 +33,7 @@ struct rm_boxes {
  * samples. */
 struct rm_boxes rm_flame_boxes(const struct rm_subject *subject, size_t kind, size_t most);
 
-/** The same of two runs.  None unless both have samples. */
+/** The boxes of two runs.  None unless both have samples. */
 struct rm_boxes rm_flame_boxes_of_two(const struct rm_subject *before,
                                       const struct rm_subject *after, size_t kind, size_t most);
 

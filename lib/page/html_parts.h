@@ -15,7 +15,7 @@
 /** Text of any origin. */
 void rm_html_text(struct rm_buffer *out, const char *text);
 
-/** The same between two pieces of markup. */
+/** Text of any origin between two pieces of markup. */
 void rm_html_element(struct rm_buffer *out, const char *opening, const char *text,
                      const char *closing);
 

@@ -10,8 +10,6 @@
 #include "page/page.h"
 #include "report/trend.h"
 
-#define MOST_CHARTS 200U
-
 struct writing {
     struct rm_page *page;
     struct rm_buffer *out;
@@ -162,7 +160,7 @@ static void put_place(struct writing *writing, size_t first)
     rm_html_element(writing->out, "<h2><bdi>", rm_page_shown(writing->page, writing->text),
                     "</bdi></h2>");
     rm_buffer_puts(writing->out, "<div class=charts>");
-    for (size_t i = first; i < trend->series_count && i < first + MOST_CHARTS; i++) {
+    for (size_t i = first; i < trend->series_count; i++) {
         if (rm_trend_is_same_place(&trend->series[first], &trend->series[i])) {
             put_chart(writing, &trend->series[i]);
         }
@@ -186,6 +184,12 @@ static void put_file(struct writing *writing)
         if (rm_trend_is_first_of_place(trend, i)) {
             put_place(writing, i);
         }
+    }
+    if (trend->left_out > 0) {
+        rm_buffer_printf(writing->out,
+                         "<p class=note>%zu figures of benchmarks are left out: of %u series is "
+                         "shown what was there first.</p>",
+                         trend->left_out, RM_TREND_SERIES);
     }
     if (trend->machines > 1) {
         rm_buffer_printf(writing->out,

@@ -183,8 +183,9 @@ static void say_causes(char text[RM_SENTENCE_BYTES], const struct rm_group *grou
                                      used > 0 ? "," : ":", causes[i].what, value);
         }
     }
-    (void)(used == 0 ? snprintf(text, RM_SENTENCE_BYTES, "%s", run == 0 ? ": it was the first" : "")
-                     : 0);
+    if (used == 0) {
+        (void)snprintf(text, RM_SENTENCE_BYTES, "%s", run == 0 ? ": it was the first" : "");
+    }
 }
 
 static resmon_status say_outliers(const struct rm_group *group,

@@ -188,6 +188,12 @@ void rm_trend_write_text(struct rm_buffer *buffer, const struct rm_trend *trend,
             write_place(buffer, trend, i, width);
         }
     }
+    if (trend->left_out > 0) {
+        rm_buffer_printf(buffer,
+                         "\n%zu figures of benchmarks are left out: of %u series is shown what was "
+                         "there first\n",
+                         trend->left_out, RM_TREND_SERIES);
+    }
     if (trend->machines > 1) {
         rm_buffer_printf(buffer, "\n%zu kinds of machines: what they measured is not compared\n",
                          trend->machines);

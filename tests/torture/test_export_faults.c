@@ -232,7 +232,7 @@ static void fail_each(resmon_status (*act)(void), enum rm_fault_kind kind, int64
     assert_in_range(k - 1, least, MOST_K - 2);
 }
 
-/* The same where a part that finds no memory may say so in its place. */
+/* Each failure of an act whose parts may say in their place that they found no memory. */
 static void fail_softly(resmon_status (*act)(void), int64_t least)
 {
     const int64_t before = rm_fault_live(0);

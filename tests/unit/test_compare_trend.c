@@ -195,6 +195,33 @@ static void test_series(void **state)
     }
 }
 
+/* More scopes than there may be series: those that came first go on, and the others are counted. */
+static void test_there_is_a_bound_to_series(void **state)
+{
+    (void)state;
+    struct rm_groups groups[2] = {{.count = 0}};
+    struct rm_trend trend = {.count = 0};
+    for (int i = 0; i < 2; i++) {
+        struct rm_group *group = rm_groups_add(&groups[i], "job");
+        assert_non_null(group);
+        assert_ok(rm_group_add_empty(group, (struct rm_group_run){0, 0}));
+        for (unsigned k = 0; k < RM_TREND_SERIES + 8; k++) {
+            char path[16];
+            (void)snprintf(path, sizeof path, "s%u", k);
+            assert_ok(rm_group_put(group, path, RM_FIGURE_wall, false, 1.0));
+        }
+        assert_ok(rm_trend_add(&trend, "one", &groups[i]));
+    }
+    assert_ok(rm_trend_make(&trend));
+    assert_int_equal(trend.series_count, RM_TREND_SERIES);
+    assert_int_equal(trend.series[0].count, 2);
+    assert_int_equal(trend.series[RM_TREND_SERIES - 1].count, 2);
+    assert_int_equal(trend.left_out, 16);
+    rm_trend_free(&trend);
+    rm_groups_free(&groups[0]);
+    rm_groups_free(&groups[1]);
+}
+
 /* Other governors choose other frequencies; what is not known differs from nothing. */
 static void test_machines(void **state)
 {
@@ -239,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_series),
         cmocka_unit_test(test_order_without_times),
         cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_there_is_a_bound_to_series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
