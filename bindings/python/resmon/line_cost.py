@@ -21,9 +21,9 @@ def cost_of(code):
     return _cost(_variables_of(code), 0)
 
 
-def excess_of(code, cost):
-    """By how much that is too much now: processors are faster some time after a program has begun."""
-    return max(cost - _cost(_variables_of(code), 1 + int(monotonic())), 0)
+def pace_of(code, cost):
+    """What of that is so now, 0 ... 1: processors are faster some time after a program has begun, and so are all events."""
+    return min(_cost(_variables_of(code), 1 + int(monotonic())) / cost, 1) if cost else 1
 
 
 def _variables_of(code):

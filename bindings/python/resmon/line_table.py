@@ -8,7 +8,7 @@ import os
 from collections import namedtuple
 from time import time
 
-from .line_cost import cost_of, excess_of
+from .line_cost import cost_of, pace_of
 from .line_track import MemoryTrack, Recorder, TimeTrack
 
 TimeRow = namedtuple("TimeRow", "line hits seconds text")
@@ -138,17 +138,17 @@ class LineTimes(LineTable):
     def __init__(self, name, code, module_globals):
         super().__init__(name, code, module_globals)
         self.unit = 1e-6
-        self._excess = 0, 0  # of an event, as known when there were so many
+        self._pace = 0, 1  # of events, as known when there were so many
 
     def _seconds(self, figures):
-        return max(figures[1] + figures[0] * self._excess[1], 0) / 1e9
+        return max(figures[1] - self._pace[1] * figures[2], 0) / 1e9
 
     def _totals(self):
         """One correction for all that is shown of the same figures."""
         recorder, totals = self._recorder, super()._totals()
         hits = sum(figures[0] for figures in totals.values())
-        if hits != self._excess[0]:
-            self._excess = hits, excess_of(recorder.code, recorder.cost)
+        if hits != self._pace[0]:
+            self._pace = hits, pace_of(recorder.code, recorder.cost)
         return totals
 
     def _row(self, line, figures, text):

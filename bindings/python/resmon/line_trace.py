@@ -17,12 +17,13 @@ TOOL = "resmon lines"  # our name in sys.monitoring
 class _Thread:
     """What one thread runs under the profiler."""
 
-    __slots__ = ("monitored", "traced", "lost", "is_tracing", "below", "is_broken")
+    __slots__ = ("monitored", "traced", "lost", "told", "is_tracing", "below", "is_broken")
 
     def __init__(self):
         self.monitored = {}  # id(code) -> its tracks, fed by sys.monitoring
         self.traced = {}  # the same, fed by sys.settrace
         self.lost = 0  # nanoseconds spent in here, which belong to no line
+        self.told = 0  # those that events took outside of here, as line_cost.py has them, beside the lines' own
         self.is_tracing = False  # our trace function is set
         self.below = None  # the one that was there before
         self.is_broken = False  # an exception in ours made Python drop it
@@ -184,7 +185,8 @@ def on_line(code, line):
         time = now - lost
         for track in tracks:
             track.line(line, time)
-        thread.lost = lost + clock() - now + track.cost
+        thread.told += track.cost
+        thread.lost = lost + clock() - now
 
 
 def _on_start(code, offset):
@@ -204,7 +206,8 @@ def _on_called(code, frame, line):
     for track in thread.monitored.get(id(code), ()):
         track.called(frame, now - lost, line)
         cost = track.cost
-    thread.lost = lost + clock() - now + cost
+    thread.told += cost
+    thread.lost = lost + clock() - now
 
 
 def _on_return(code, offset, value):
@@ -215,7 +218,8 @@ def _on_return(code, offset, value):
     for track in thread.monitored.get(id(code), ()):
         track.returned(sys._getframe(1), now - lost)
         cost = track.cost
-    thread.lost = lost + clock() - now + cost
+    thread.told += cost
+    thread.lost = lost + clock() - now
 
 
 # sys.settrace: one function for calls, and one for what happens in the frames that are profiled.
@@ -268,7 +272,8 @@ def _trace(frame, event, arg):
             for track in tracks:
                 track.returned(frame, now - lost)
                 cost = track.cost
-        thread.lost = lost + clock() - now + cost
+        thread.told += cost
+        thread.lost = lost + clock() - now
         return _trace
     except BaseException:
         thread.is_broken = True

@@ -8,6 +8,8 @@ import os
 import threading
 import weakref
 
+from .line_trace import local
+
 
 class Track:
     """The lines of one function in one thread. `cell` holds the figures of the line that is running.
@@ -84,40 +86,49 @@ class Track:
 
 
 class TimeTrack(Track):
-    """Cells are [hits, nanoseconds]."""
+    """Cells are [hits, nanoseconds, of these what events took: _Thread.told]."""
 
-    __slots__ = ("since",)
+    __slots__ = ("since", "thread", "told")
     order = 1
 
     def __init__(self, recorder, cells):
         super().__init__(recorder, cells)
         self.since = 0
+        self.thread = local.thread
+        self.told = 0
 
     @staticmethod
     def new_cell():
-        return [0, 0]
+        return [0, 0, 0]
 
     @staticmethod
     def add(total, cell):
         total[0] += cell[0]
         total[1] += cell[1]
+        total[2] += cell[2]
 
     def charge(self, time):
-        self.cell[1] += time - self.since
-        self.since = time
+        cell, told = self.cell, self.thread.told
+        cell[1] += time - self.since
+        cell[2] += told - self.told
+        self.since, self.told = time, told
 
     # What follows is Track's once more without the calls: it runs for every line and every call.
 
     def enter(self, time, line, is_throw):
-        self.cell[1] += time - self.since
-        self.since = time
+        cell, told = self.cell, self.thread.told
+        cell[1] += time - self.since
+        cell[2] += told - self.told
+        self.since, self.told = time, told
         self.paused.append((self.cell, None))
         self.cell = self.idle if line is None else self.at(line)
         self.is_fresh = not is_throw
 
     def line(self, line, time):
-        self.cell[1] += time - self.since
-        self.since = time
+        cell, told = self.cell, self.thread.told
+        cell[1] += time - self.since
+        cell[2] += told - self.told
+        self.since, self.told = time, told
         try:
             cell = self.cells[line]
         except KeyError:

@@ -68,7 +68,7 @@ def clock(monkeypatch):
     monkeypatch.setattr(line_trace, "clock", made.perf_counter_ns)
     # What an event costs outside of our callbacks is measured, by the clock that is there.
     monkeypatch.setattr(line_table, "cost_of", lambda code: 0)
-    monkeypatch.setattr(line_table, "excess_of", lambda code, cost: 0)
+    monkeypatch.setattr(line_table, "pace_of", lambda code, cost: 1)
     monkeypatch.setitem(globals(), "time", made)
     monkeypatch.setitem(globals(), "burn", made.sleep)
     return made
@@ -223,6 +223,27 @@ def test_time_in_the_callbacks_is_not_counted(clock):
     # One for each of 2001 lines, and some for the way in and out.
     assert 2001e-6 <= total(inner) <= 2010e-6
     assert total(inner) <= total(outer) <= total(inner) + 20e-6
+
+
+def test_events_of_what_a_line_calls_are_taken_off_as_its_own(clock, monkeypatch):
+    """What an event costs is known better when the table is shown: for the lines of a function, and for one around it."""
+    monkeypatch.setattr(line_table, "cost_of", lambda code: 1000)
+
+    @profile_lines
+    def inner():
+        for _ in range(500):
+            time.sleep(10e-6)
+
+    @profile_lines
+    def outer():
+        inner()
+
+    outer()
+    for pace in (1, 0.5, 0):
+        monkeypatch.setattr(line_table, "pace_of", lambda code, cost, pace=pace: pace)
+        outer.lines._pace = 0, 1  # as if more lines had run
+        # An event for each sleep, and one for each round of the loop, which takes no time.
+        assert total(outer) == pytest.approx(500 * (10e-6 - 2 * pace * 1e-6), abs=5e-6)
 
 
 def test_own_cost_is_not_counted():
@@ -1128,7 +1149,7 @@ def test_empty_and_huge_figures():
     table = lines.LineTimes("name", code, {})
     assert "Total time: 0 s" in str(table) and table.rows == []
     assert "def test_empty_and_huge_figures():" in str(table)
-    table._recorder.ended = {code.co_firstlineno + 1: [10**10, 10**19]}
+    table._recorder.ended = {code.co_firstlineno + 1: [10**10, 10**19, 0]}
     assert parse_time(str(table))[1][1:5] == (10**10, 1e16, 1e6, 100)
 
 
