@@ -222,7 +222,7 @@ static bool goes_on(const struct bench *bench, size_t round, double begin_s)
 /* Whether it came to its end. */
 static bool run_round(struct bench *bench, bool counts)
 {
-    size_t order[CLI_BENCH_COMMANDS];
+    size_t order[CLI_BENCH_COMMANDS] = {0};
     bool is_well = true;
     shuffle(order, bench->commands.count);
     for (size_t i = 0; i < bench->commands.count && is_well; i++) {
@@ -234,7 +234,7 @@ static bool run_round(struct bench *bench, bool counts)
 static bool run_all(struct bench *bench)
 {
     bool is_well = true;
-    for (double i = 0.0; i < bench->warmup && is_well; i++) {
+    for (size_t i = 0; (double)i < bench->warmup && is_well; i++) {
         is_well = run_round(bench, false);
     }
     double begin_s = now_s();

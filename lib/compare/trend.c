@@ -184,17 +184,20 @@ static resmon_status take_changes(struct rm_trend_series *series, const double *
     struct rm_change *found = NULL;
     resmon_status status =
         rm_changes_find((struct rm_values){values, count}, &found, &series->change_count);
-    series->changes =
-        status == RESMON_OK ? rm_alloc(series->change_count + 1, sizeof *series->changes) : NULL;
-    status = status == RESMON_OK && series->changes == NULL ? out_of_memory() : status;
-    for (size_t i = 0; i < series->change_count && status == RESMON_OK; i++) {
+    size_t found_count = status == RESMON_OK ? series->change_count : 0;
+    series->changes = rm_alloc(found_count + 1, sizeof *series->changes);
+    if (series->changes == NULL) {
+        found_count = 0;
+        status = status == RESMON_OK ? out_of_memory() : status;
+    }
+    for (size_t i = 0; i < found_count && status == RESMON_OK; i++) {
         struct rm_trend_change *change = &series->changes[i];
         *change = (struct rm_trend_change){.at = found[i].at, .p = found[i].p};
         status = describe(change, values, i > 0 ? found[i - 1].at : 0,
-                          i + 1 < series->change_count ? found[i + 1].at : count);
+                          i + 1 < found_count ? found[i + 1].at : count);
         change->at += skipped;
     }
-    series->change_count = status == RESMON_OK ? series->change_count : 0;
+    series->change_count = status == RESMON_OK ? found_count : 0;
     rm_free(found);
     return status;
 }
