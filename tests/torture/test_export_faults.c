@@ -304,16 +304,23 @@ static void test_documents(void **state)
     fail_each(print_document, RM_FAULT_ALLOC, 2);
 }
 
-static void test_pages(void **state)
+/* They may be left out of a build. */
+static bool has_pages(void)
 {
     char *text = NULL;
     const resmon_run *const runs[] = {run};
+    resmon_status status = resmon_report_page(runs, 1, NULL, &text);
+    resmon_text_free(text);
+    return status != RESMON_ENOTSUP;
+}
+
+static void test_pages(void **state)
+{
     (void)state;
-    if (resmon_report_page(runs, 1, NULL, &text) == RESMON_ENOTSUP) {
+    if (!has_pages()) {
         print_message("skipped: %s\n", resmon_last_error());
         skip();
     }
-    resmon_text_free(text);
     fail_softly(write_page, 20);
 }
 
@@ -327,7 +334,7 @@ static void test_groups(void **state)
         form = "text";
         fail_softly(acts[i], 20);
         form = "html";
-        if (acts[i]() == RESMON_OK) { /* pages may be left out of a build */
+        if (has_pages()) {
             fail_softly(acts[i], 20);
         }
     }
