@@ -27,6 +27,7 @@
 #include "scope/session.h"
 
 struct rm_recorder_pace rm_recorder_pace = {.usual_ns = 5 * RM_NS_PER_S,
+                                            .remote_ns = 60 * RM_NS_PER_S,
                                             .hurried_ns = RM_NS_PER_S,
                                             .short_bytes = (uint64_t)1 << 30,
                                             .share = 0.005};
@@ -54,6 +55,7 @@ struct rm_recorder {
     struct rm_kept file;        /* and then */
     struct rm_record_file copies;
     uint64_t bytes;
+    bool is_remote;
     char path[RM_BLOCK_RECORD_BYTES];
 };
 
@@ -304,14 +306,15 @@ static void look_after_the_dead(void)
 }
 
 /* Often where the program may soon be killed for its memory: a container takes ours with it. */
-static bool is_due(int64_t since_ns, int64_t cost_ns)
+static bool is_due(const struct rm_recorder *recorder, int64_t since_ns, int64_t cost_ns)
 {
     struct rm_memory_room room;
     const int64_t waited_ns = rm_clock_monotonic_ns() - since_ns;
     if ((double)cost_ns > rm_recorder_pace.share * (double)waited_ns) {
         return false;
     }
-    if (waited_ns >= rm_recorder_pace.usual_ns) {
+    if (waited_ns >=
+        (recorder->is_remote ? rm_recorder_pace.remote_ns : rm_recorder_pace.usual_ns)) {
         return true;
     }
     if (!rm_kept_is_isolated() && !rm_sanitizer_is_here()) {
@@ -325,7 +328,7 @@ static void copy_until_end(struct rm_recorder *recorder)
 {
     int64_t copied_ns = rm_clock_monotonic_ns(), cost_ns = 0;
     while (wait_for(recorder, END, rm_clock_monotonic_ns() + rm_recorder_pace.hurried_ns) != END) {
-        if (is_due(copied_ns, cost_ns)) {
+        if (is_due(recorder, copied_ns, cost_ns)) {
             const int64_t before_ns = rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID);
             copied_ns = rm_clock_monotonic_ns();
             copy_out(recorder);
@@ -420,8 +423,8 @@ static struct rm_recorder *new_recorder(const char *path, uint64_t bytes)
     return recorder;
 }
 
-resmon_status rm_recorder_make(const char *path, uint64_t bytes, struct rm_mapping *ret_mapping,
-                               struct rm_recorder **ret_recorder)
+resmon_status rm_recorder_make(const char *path, uint64_t bytes, bool is_remote,
+                               struct rm_mapping *ret_mapping, struct rm_recorder **ret_recorder)
 {
     if (strlen(path) >= RM_BLOCK_RECORD_BYTES) {
         return rm_error(RESMON_ENOTSUP, "a path longer than %d bytes", RM_BLOCK_RECORD_BYTES - 1);
@@ -435,6 +438,7 @@ resmon_status rm_recorder_make(const char *path, uint64_t bytes, struct rm_mappi
     }
     const struct rm_thread_work told = {"rm-record", RM_STACK_SMALL, run_thread, recorder};
     recorder->owners = 2;
+    recorder->is_remote = is_remote;
     if (rm_thread_start(&recorder->thread, &told) != RESMON_OK) {
         free_recorder(recorder);
         return rm_error(RESMON_ENOTSUP, "no thread can be had for it");

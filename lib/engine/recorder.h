@@ -20,11 +20,12 @@
 struct rm_recorder;
 struct rm_scope_session;
 
-/** How often the block is copied out: `hurried_ns` where less than `short_bytes` of memory are left
+/** How often the block is copied out: `remote_ns` to another machine, to which a whole cluster may
+ * write; `hurried_ns` where less than `short_bytes` of memory are left
  * (os/memory_room.h), which is looked at that often; and that the thread takes no more than `share`
  * of a CPU by it.  Tests have their own. */
 struct rm_recorder_pace {
-    int64_t usual_ns, hurried_ns;
+    int64_t usual_ns, remote_ns, hurried_ns;
     uint64_t short_bytes;
     double share;
 };
@@ -32,11 +33,12 @@ extern struct rm_recorder_pace rm_recorder_pace;
 
 /**
  * Starts the thread, which reserves the file (`path`, absolute) and the memory for a block.
+ * `is_remote`: the file is on another machine.
  * RESMON_ENOTSUP: there is no memory for it, or no thread, and the text says why: the file has to
  * be mapped itself.
  */
-resmon_status rm_recorder_make(const char *path, uint64_t bytes, struct rm_mapping *ret_mapping,
-                               struct rm_recorder **ret_recorder);
+resmon_status rm_recorder_make(const char *path, uint64_t bytes, bool is_remote,
+                               struct rm_mapping *ret_mapping, struct rm_recorder **ret_recorder);
 
 /** Notes in the block's header where the two are. */
 void rm_recorder_mark(const struct rm_recorder *recorder, struct rm_block_header *header);

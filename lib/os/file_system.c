@@ -8,34 +8,46 @@
 #include "base/compiler.h"
 
 /* Numbers of the kernel's include/uapi/linux/magic.h, and of those that stand elsewhere. */
-static const struct {
+static const struct kind {
     uint32_t number;
-    const char *name;
+    struct rm_file_system system;
 } known[] = {
-    {0x01021994, "tmpfs"},    {0x858458f6, "ramfs"},    {0x0000ef53, "ext4"},
-    {0x58465342, "xfs"},      {0x9123683e, "btrfs"},    {0x2fc12fc1, "zfs"},
-    {0x794c7630, "overlay"},  {0x00006969, "nfs"},      {0xff534d42, "cifs"},
-    {0xfe534d42, "smb2"},     {0x0000517b, "smb"},      {0x0bd00bd0, "lustre"},
-    {0x47504653, "gpfs"},     {0x19830326, "beegfs"},   {0x65735546, "fuse"},
-    {0x00c36400, "ceph"},     {0x01021997, "9p"},       {0xf2f52010, "f2fs"},
-    {0x5346414f, "afs"},      {0x6a656a63, "virtiofs"}, {0xaad7aaea, "panfs"},
-    {0x20030528, "orangefs"},
+    {0x01021994, {"tmpfs", true, false}},     {0x858458f6, {"ramfs", true, false}},
+    {0x0000ef53, {"ext4", false, false}},     {0x58465342, {"xfs", false, false}},
+    {0x9123683e, {"btrfs", false, false}},    {0x2fc12fc1, {"zfs", false, false}},
+    {0x794c7630, {"overlay", false, false}},  {0xf2f52010, {"f2fs", false, false}},
+    {0x65735546, {"fuse", false, false}},     {0x01021997, {"9p", false, false}},
+    {0x6a656a63, {"virtiofs", false, false}}, {0x00006969, {"nfs", false, true}},
+    {0xff534d42, {"cifs", false, true}},      {0xfe534d42, {"smb2", false, true}},
+    {0x0000517b, {"smb", false, true}},       {0x0bd00bd0, {"lustre", false, true}},
+    {0x47504653, {"gpfs", false, true}},      {0x19830326, {"beegfs", false, true}},
+    {0x00c36400, {"ceph", false, true}},      {0x5346414f, {"afs", false, true}},
+    {0xaad7aaea, {"panfs", false, true}},     {0x20030528, {"orangefs", false, true}},
 };
 
-#define MEMORY_KINDS 2 /* the first ones */
-
-const char *rm_file_system_of(const char *path, bool *ret_is_memory)
+static struct rm_file_system kind_of(uint32_t number)
 {
-    struct statfs info;
-    *ret_is_memory = false;
-    if (statfs(path, &info) != 0) {
-        return "an unknown file system";
-    }
     for (size_t i = 0; i < RM_ARRAY_LEN(known); i++) {
-        if (known[i].number == (uint32_t)info.f_type) {
-            *ret_is_memory = i < MEMORY_KINDS;
-            return known[i].name;
+        if (known[i].number == number) {
+            return known[i].system;
         }
     }
-    return "an unknown file system";
+    return (struct rm_file_system){.name = "an unknown file system"};
+}
+
+#ifdef RM_FAULT_INJECTION
+uint32_t rm_file_system_number;
+#else
+#define rm_file_system_number 0
+#endif
+
+struct rm_file_system rm_file_system_of(const char *path)
+{
+    struct statfs info;
+    if (statfs(path, &info) != 0) {
+        return kind_of(0);
+    }
+    const struct rm_file_system system = kind_of((uint32_t)info.f_type);
+    return rm_file_system_number != 0 && !system.is_memory ? kind_of(rm_file_system_number)
+                                                           : system;
 }

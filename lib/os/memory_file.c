@@ -98,10 +98,9 @@ static bool is_locked(const struct rm_kept *kept, int byte)
 static resmon_status check_room(uint64_t bytes)
 {
     struct rm_memory_room room;
-    bool is_memory;
-    const char *kind = rm_file_system_of(rm_memory_directory, &is_memory);
-    if (!is_memory) {
-        return rm_error(RESMON_ENOTSUP, "%s is not memory (%s)", rm_memory_directory, kind);
+    const struct rm_file_system system = rm_file_system_of(rm_memory_directory);
+    if (!system.is_memory) {
+        return rm_error(RESMON_ENOTSUP, "%s is not memory (%s)", rm_memory_directory, system.name);
     }
     rm_memory_room_look(NULL, &room);
     return room.bytes / 4 >= bytes

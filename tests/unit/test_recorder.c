@@ -445,6 +445,27 @@ static void test_copies_come_often_where_memory_is_short(void **state)
                                       .share = 1.0});
 }
 
+/* To a file on another machine they are rare, and it is not mapped for want of memory. */
+static void test_a_file_on_another_machine(void **state)
+{
+    enum { NFS = 0x6969 };
+    resmon_monitor *monitor = NULL;
+    const resmon_monitor_options options = {.struct_size = sizeof options, .record = record};
+    (void)state;
+    rm_file_system_number = NFS;
+    copy_at((struct rm_recorder_pace){.usual_ns = 3600 * RM_NS_PER_S,
+                                      .remote_ns = RM_NS_PER_MS,
+                                      .hurried_ns = RM_NS_PER_MS,
+                                      .share = 1.0});
+    rm_memory_directory = "/nonexistent";
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_status(RESMON_ENOTSUP, resmon_monitor_start(monitor));
+    assert_non_null(strstr(resmon_last_error(), "record"));
+    resmon_monitor_free(monitor);
+    rm_memory_directory = memory;
+    rm_file_system_number = 0;
+}
+
 /* The user removes the file, or puts another there: that one is left alone. */
 static void test_the_file_is_taken_away(void **state)
 {
@@ -473,7 +494,6 @@ static void keep_line(void *context, int32_t level, const char *text)
 
 static void test_without_memory_the_file_is_mapped(void **state)
 {
-    bool is_memory;
     (void)state;
     const char *const places[] = {"/nonexistent", directory};
     for (size_t i = 0; i < 2; i++) {
@@ -483,7 +503,7 @@ static void test_without_memory_the_file_is_mapped(void **state)
         resmon_monitor *monitor = start_recording(record);
         rm_memory_directory = memory;
         resmon_set_log(NULL, NULL, 0);
-        assert_non_null(strstr(logged, rm_file_system_of(directory, &is_memory)));
+        assert_non_null(strstr(logged, rm_file_system_of(directory).name));
         assert_non_null(strstr(logged, places[i]));
         assert_string_equal(memory_name(), "");
         assert_ok(resmon_monitor_stop(monitor));
@@ -526,20 +546,17 @@ static void test_a_child_leaves_it_alone(void **state)
 
 static int set_up(void **state)
 {
-    bool is_memory, is_disk;
     (void)state;
     if (mkdtemp(directory) == NULL) {
         return -1;
     }
-    (void)rm_file_system_of(directory, &is_disk);
-    if (mkdtemp(memory) == NULL || is_disk || chdir(memory) != 0) {
+    if (mkdtemp(memory) == NULL || rm_file_system_of(directory).is_memory || chdir(memory) != 0) {
         print_message("skipped: /tmp is memory, or there is no /dev/shm\n");
         exit(77);
     }
-    (void)rm_file_system_of(memory, &is_memory);
     (void)snprintf(record, sizeof record, "%s/run.rec", directory);
     rm_memory_directory = memory;
-    return is_memory ? 0 : -1;
+    return rm_file_system_of(memory).is_memory ? 0 : -1;
 }
 
 static int tear_down(void **state)
@@ -568,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_images_take_turns),
         cmocka_unit_test(test_copies_come_now_and_then),
         cmocka_unit_test(test_copies_come_often_where_memory_is_short),
+        cmocka_unit_test(test_a_file_on_another_machine),
         cmocka_unit_test(test_the_file_is_taken_away),
         cmocka_unit_test(test_without_memory_the_file_is_mapped),
         cmocka_unit_test(test_a_file_in_memory_is_mapped),

@@ -182,9 +182,7 @@ static void test_a_copy_of_what_is_copied_out(void **state)
     (void)state;
     resmon_run *run = NULL;
     resmon_run_info info = {.struct_size = sizeof info};
-    bool is_memory;
-    (void)rm_file_system_of("/tmp", &is_memory);
-    if (is_memory || access("/dev/shm", W_OK) != 0) {
+    if (rm_file_system_of("/tmp").is_memory || access("/dev/shm", W_OK) != 0) {
         print_message("skipped: /tmp is memory, or there is no /dev/shm\n");
         skip();
     }

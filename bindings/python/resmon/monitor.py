@@ -75,8 +75,8 @@ class Monitor(Recorded):
         scopes
     :param name: a name for the run
     :param record: keep the run in this file: readable after SIGKILL, abort or an OOM kill, on the same machine to the
-        last sample, elsewhere as of the last copy (5 s at most); give %p in the path to programs that start others,
-        %r to those with ranks; default none
+        last sample, elsewhere as of the last copy (5 s at most, to another machine 60 s); give %p in the path to
+        programs that start others, %r to those with ranks; default none
     :param stacks: sample stacks: of CPU time, of growth of memory, of all threads at high memory; cpu, memory, peak,
         all; default none
     :param stack_hz: samples of stacks for each second of a thread's CPU time; 1 to 1000 Hz; default 99 Hz
