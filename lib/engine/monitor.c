@@ -57,6 +57,7 @@ struct resmon_monitor {
     struct rm_stacks *stacks; /* NULL: none are taken */
     struct rm_delivery delivery;
     struct rm_leader leader;    /* of the host, in a job */
+    const char *record_system;  /* the file system of a recording that is copied out; NULL: none */
     pthread_mutex_t label_lock; /* guards the label, the end and new facts in the block */
     pthread_mutex_t naming_lock;
     struct rm_naming *naming; /* under that; NULL: nothing was named yet */
@@ -70,7 +71,7 @@ struct resmon_monitor {
 
 #define MOST_PARTS 1024U
 
-#define FACT_BYTES 16384
+#define FACT_BYTES 17408
 #define SITES      1024
 #define STACKS     8192
 
@@ -227,12 +228,12 @@ static void free_mapping(void *context)
     rm_free(context);
 }
 
-/* In memory, and copied out, unless the file is memory itself. */
+/* In memory, and copied out, unless the file is memory itself.  A file on another machine is never
+ * mapped: where its server goes away, that ends the program. */
 static resmon_status map_recording(resmon_monitor *monitor, struct rm_mapping *mapping,
                                    uint64_t bytes)
 {
     char path[RM_PATH_BYTES];
-    bool is_memory;
     resmon_status status = settle_path(monitor->options.values.record, path);
     status = status == RESMON_OK ? rm_recording_check_free(path) : status;
     if (status != RESMON_OK) {
@@ -241,18 +242,19 @@ static resmon_status map_recording(resmon_monitor *monitor, struct rm_mapping *m
     char *name = strrchr(path, '/') + 1;
     char first = *name;
     *name = '\0';
-    const char *kind = rm_file_system_of(path, &is_memory);
+    const struct rm_file_system system = rm_file_system_of(path);
     *name = first;
-    if (is_memory) {
+    if (system.is_memory) {
         return rm_mapping_file(mapping, path, bytes);
     }
-    status = rm_recorder_make(path, bytes, mapping, &monitor->recorder);
-    if (status != RESMON_ENOTSUP) {
+    monitor->record_system = system.name;
+    status = rm_recorder_make(path, bytes, system.is_remote, mapping, &monitor->recorder);
+    if (status != RESMON_ENOTSUP || system.is_remote) {
         return status;
     }
     rm_log(RESMON_LOG_WARNING,
            "record: scopes wait where %s stalls (%s), since the run cannot be kept in memory: %s",
-           path, kind, resmon_last_error());
+           path, system.name, resmon_last_error());
     return rm_mapping_file(mapping, path, bytes);
 }
 
@@ -450,7 +452,7 @@ static resmon_status record_job(resmon_monitor *monitor)
     resmon_status status = rm_job_detect(&rm_job_own_environment, &job);
     if (status == RESMON_OK && job->info.system[0] != '\0') {
         rm_leader_take(&monitor->leader, job, NULL);
-        rm_facts_record_job(&monitor->block, &job->info, &monitor->leader);
+        rm_facts_record_job(&monitor->block, job, &monitor->leader);
         monitor->sampling.sampler.collect.leaves_host = !rm_leader_leads(&monitor->leader);
     }
     rm_job_free(job);
@@ -475,6 +477,7 @@ static resmon_status begin_record(resmon_monitor *monitor)
         output.dropped = rm_delivery_dropped;
     }
     rm_facts_record(&monitor->block, &monitor->options, &monitor->sampling.sampler.collect);
+    rm_facts_add_text(&monitor->block, "settings", "record_file_system", monitor->record_system);
     resmon_status status = record_job(monitor);
     if (status != RESMON_OK) {
         return status;
@@ -488,6 +491,7 @@ static resmon_status begin_record(resmon_monitor *monitor)
     header->writer_image = writer.image;
     header->start = rm_clock_read_pair();
     header->start_realtime_ns = rm_clock_realtime_ns();
+    rm_facts_record_clock(&monitor->block);
     return rm_sampler_begin(&monitor->sampling.sampler, &monitor->block, &output);
 }
 
@@ -634,6 +638,9 @@ static void finish(resmon_monitor *monitor)
     }
     rm_sampling_stop(&monitor->sampling);
     note_own_rss(monitor);
+    (void)pthread_mutex_lock(&monitor->label_lock);
+    rm_facts_record_clock_end(&monitor->block);
+    (void)pthread_mutex_unlock(&monitor->label_lock);
     header->stop_ns = rm_series_state(&monitor->block)->t_ns;
     RM_STORE_RELEASE(&header->phase, RM_PHASE_STOPPED);
 }

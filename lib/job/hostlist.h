@@ -7,6 +7,7 @@
 #ifndef RM_JOB_HOSTLIST_H
 #define RM_JOB_HOSTLIST_H
 
+#include "base/buffer.h"
 #include "job/hosts.h"
 
 /**
@@ -16,6 +17,10 @@
  * then.
  */
 resmon_status rm_hostlist_add_slurm(struct rm_hosts *hosts, struct rm_text text);
+
+/** The same backwards: names that stand beside each other and differ in a number become a bracket.
+ * Added to the buffer, whose status tells a failure. */
+void rm_hostlist_fold(const struct rm_hosts *hosts, struct rm_buffer *buffer);
 
 /** LSF's LSB_MCPU_HOSTS, names and slots: "h1 4 h2 4". */
 resmon_status rm_hostlist_add_pairs(struct rm_hosts *hosts, struct rm_text text);

@@ -11,8 +11,10 @@
 #include "base/feature.h"
 #include "base/text.h"
 #include "job/detect.h"
+#include "job/hostlist.h"
 #include "os/clocksource.h"
 #include "os/host.h"
+#include "os/wall_clock.h"
 #include "scope/meter.h"
 #include "scope/peak.h"
 #include "store/facts.h"
@@ -176,10 +178,23 @@ void rm_facts_record_observer(struct rm_block *block, const struct rm_identity *
     }
 }
 
+/* Where the list is too long to be kept whole, it is not kept. */
+static void record_hosts(struct rm_block *block, const struct rm_hosts *hosts)
+{
+    struct rm_buffer buffer;
+    rm_buffer_init(&buffer, RM_FACT_VALUE_BYTES - 1);
+    rm_hostlist_fold(hosts, &buffer);
+    if (buffer.status == RESMON_OK && hosts->count > 0) {
+        rm_facts_add_text(block, "job", RM_FACT_JOB_HOSTS, buffer.text);
+    }
+    rm_buffer_free(&buffer);
+}
+
 /* Only what is known.  The job is that of the process that observes. */
-void rm_facts_record_job(struct rm_block *block, const resmon_job_info *info,
+void rm_facts_record_job(struct rm_block *block, const struct resmon_job *job,
                          const struct rm_leader *leader)
 {
+    const resmon_job_info *info = &job->info;
     const struct {
         const char *key, *value;
     } texts[] = {
@@ -212,6 +227,22 @@ void rm_facts_record_job(struct rm_block *block, const resmon_job_info *info,
     rm_facts_add_number(block, "job", "reports_host", rm_leader_leads(leader) ? 1.0 : 0.0);
     rm_facts_add_text(block, "job", "reports_host_reason",
                       leader->reason[0] != '\0' ? leader->reason : NULL);
+    record_hosts(block, &job->hosts);
+}
+
+void rm_facts_record_clock(struct rm_block *block)
+{
+    rm_facts_add_number(block, "run", RM_FACT_CLOCK_ERROR, rm_wall_clock_error_ns());
+}
+
+/* CLOCK_MONOTONIC goes on evenly when the time of day is set. */
+void rm_facts_record_clock_end(struct rm_block *block)
+{
+    const struct rm_block_header *header = block->header;
+    int64_t lasted_ns = rm_clock_monotonic_ns() - header->start.ns;
+    int64_t by_day_ns = rm_clock_realtime_ns() - header->start_realtime_ns;
+    rm_facts_add_number(block, "run", RM_FACT_END_CLOCK_ERROR, rm_wall_clock_error_ns());
+    rm_facts_add_number(block, "run", RM_FACT_CLOCK_STEP, (double)(by_day_ns - lasted_ns));
 }
 
 /* Through a root of its own: the collector's is open on the sampling thread only. */

@@ -6,6 +6,7 @@
 #define RM_SETUP_FACTS_H
 
 #include "collect/collect.h"
+#include "job/detect.h"
 #include "job/leader.h"
 #include "os/identity.h"
 #include "setup/options.h"
@@ -18,7 +19,12 @@ void rm_facts_record(struct rm_block *block, const struct rm_options *options,
 void rm_facts_record_observer(struct rm_block *block, const struct rm_identity *self);
 
 /** The facts of the job of a process that is in one. */
-void rm_facts_record_job(struct rm_block *block, const resmon_job_info *info,
+void rm_facts_record_job(struct rm_block *block, const struct resmon_job *job,
                          const struct rm_leader *leader);
+
+/** How far the clock of the machine may be wrong, when the run begins; and when it ends, with by
+ * how much it was set meanwhile. */
+void rm_facts_record_clock(struct rm_block *block);
+void rm_facts_record_clock_end(struct rm_block *block);
 
 #endif

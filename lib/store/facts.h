@@ -33,6 +33,17 @@ void rm_facts_add_number(struct rm_block *block, const char *group, const char *
 
 #define RM_FACT_NO_EACH "each_lack" /* of "settings": why there are no rows of processes */
 
+/* Of "run": how far the clock of the machine may have been wrong, in ns, when the run began and
+ * when it ended (adjtimex(2)); and by how much it was set meanwhile. */
+#define RM_FACT_CLOCK_ERROR     "clock_error_ns"
+#define RM_FACT_END_CLOCK_ERROR "end_clock_error_ns"
+#define RM_FACT_CLOCK_STEP      "clock_step_ns"
+
+/* Of "job": the nodes that it has, as Slurm writes them; of "settings": how wide the rows of a
+ * merged run are. */
+#define RM_FACT_JOB_HOSTS       "hosts"
+#define RM_FACT_MERGED_INTERVAL "merged_interval_ms"
+
 #define RM_FACT_NUMBER_LIMIT 9e15 /* beyond it doubles skip whole numbers */
 
 /** The text of a number below the limit, as it stands in a fact. */

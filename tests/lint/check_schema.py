@@ -39,7 +39,7 @@ jsonschema.validate(document, schema)
 jsonschema.validate(in_job, schema)
 if document["job"] is not None or in_job["job"] != {
         "system": "slurm", "id": "4711", "step": "0", "key": "slurm:4711.0", "node_name": "n2", "node_index": 1,
-        "node_count": 2, "rank": 1, "rank_count": 2, "reports_host": 1}:
+        "node_count": 2, "rank": 1, "rank_count": 2, "reports_host": 1, "hosts": "n[1-2]"}:
     print(f"the documents have the jobs {document['job']} and {in_job['job']}")
     sys.exit(1)
 # The schema must be able to fail: any foreign or missing member is an error.

@@ -216,6 +216,49 @@ static void test_tasks_of_a_node(void **state)
 
 /* ---- the interface ---------------------------------------------------------------------- */
 
+/* Names become a list, which stands for the same names. */
+static void test_lists_of_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *names, *list;
+    } cases[] = {
+        {"n1", "n1"},
+        {"n1,n2,n3", "n[1-3]"},
+        {"n3,n1,n2", "n[3,1-2]"}, /* in their order */
+        {"n08,n09,n10", "n[08-10]"},
+        {"n8,n9,n10,n011", "n[8-10,011]"},
+        {"n9,n010", "n[9,010]"},
+        {"a1,b1,b2", "a1,b[1-2]"},
+        {"n1.east,n2.east,n3.west", "n1.east,n2.east,n3.west"},
+        {"login,n1,login", "login,n1,login"},
+        {"n1,n1", "n[1,1]"},
+        {"rack1node2,rack1node3,rack2node2", "rack1node[2-3],rack2node2"},
+        {"n99999999999999999999,n100000000000000000000",
+         "n99999999999999999999,n100000000000000000000"},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(cases); i++) {
+        struct rm_hosts hosts, again;
+        struct rm_buffer buffer;
+        rm_hosts_init(&hosts, false);
+        rm_hosts_init(&again, false);
+        rm_buffer_init(&buffer, 4096);
+        assert_ok(
+            rm_hostlist_add_slurm(&hosts, rm_text_of(cases[i].names, strlen(cases[i].names))));
+        rm_hostlist_fold(&hosts, &buffer);
+        assert_int_equal(buffer.status, RESMON_OK);
+        assert_string_equal(buffer.text, cases[i].list);
+        assert_ok(rm_hostlist_add_slurm(&again, rm_text_of(buffer.text, buffer.length)));
+        assert_int_equal(again.count, hosts.count);
+        for (size_t k = 0; k < hosts.count; k++) {
+            assert_string_equal(rm_hosts_name(&again, k), rm_hosts_name(&hosts, k));
+        }
+        rm_buffer_free(&buffer);
+        rm_hosts_free(&hosts);
+        rm_hosts_free(&again);
+    }
+}
+
 static void test_bad_arguments(void **state)
 {
     (void)state;
@@ -254,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_bounds_are_inclusive),
         cmocka_unit_test(test_forms_of_lsf_and_node_files),
         cmocka_unit_test(test_tasks_of_a_node),
+        cmocka_unit_test(test_lists_of_names),
         cmocka_unit_test(test_bad_arguments),
         cmocka_unit_test(test_no_memory),
     };
