@@ -35,6 +35,7 @@ RESMON_BEGIN_DECLS
 #define RESMON_LEVEL_CGROUP  3 /**< the control group: container, pod, batch job */
 #define RESMON_LEVEL_NODE    4 /**< the whole machine as this process sees it */
 #define RESMON_LEVEL_DEVICE  5 /**< one device */
+#define RESMON_LEVEL_JOB     6 /**< all nodes of a job whose runs were merged */
 
 /* How a program ended. */
 #define RESMON_END_UNKNOWN     0 /**< the program is gone, and nobody said how */
@@ -193,6 +194,89 @@ typedef struct resmon_run_process {
     /** that killed it; 0: none, or not known */
     int32_t signal_number;
 } resmon_run_process;
+
+/** A node of several whose runs were merged (resmon_merge_run()).  Since 0.1. */
+typedef struct resmon_run_node {
+    size_t struct_size;
+    /** as the batch system calls it, else of the host; the instance of its columns */
+    const char *name;
+    /** "stopped", "running", "interrupted": the worst of its ranks' runs; "missing": the job has
+     * it, and none of its runs is there */
+    const char *state;
+    /** of the node in its job, from 0; -1: not known */
+    int64_t index;
+    /** when the first of its runs began, since the start of the merged one */
+    int64_t start_ns;
+    /** until the last of them ended, or what is known last; -1: missing */
+    int64_t duration_ns;
+    /** when the run that has the machine's figures began */
+    int64_t host_start_ns;
+    /** and how long it was; -1: no run has them */
+    int64_t host_duration_ns;
+    /** by which its clock may have been wrong, either way, as its kernel said (adjtimex); NaN: it
+     * was not asked */
+    double clock_error_ns;
+    /** runs of processes that are here */
+    uint64_t ranks;
+    /** logical CPUs of the machine; NaN: not known */
+    double cpus;
+    /** of the machine; NaN: not known */
+    double memory_bytes;
+    /** of the machine; NaN: none, or not known */
+    double gpus;
+    /** as the machine calls it */
+    const char *cpu_model;
+    /** "2 x NVIDIA H100 80GB HBM3" */
+    const char *gpu_model;
+    /** its release */
+    const char *kernel;
+} resmon_run_node;
+
+/** A process of several whose runs were merged, with its children; in the order of ranks.  Its
+ * figures are those that its own run has in front.  Since 0.1. */
+typedef struct resmon_run_rank {
+    size_t struct_size;
+    /** in its job; -1: it has none */
+    int64_t rank;
+    /** index of its node */
+    int64_t node;
+    /** on its node; -1: not known */
+    int64_t local_rank;
+    /** 0: not known */
+    int64_t pid;
+    /** of its program */
+    const char *name;
+    /** "stopped", "running", "interrupted" */
+    const char *state;
+    /** since the start of the merged run */
+    int64_t start_ns;
+    /** to its end, or to what is known last */
+    int64_t duration_ns;
+    /** CPU time */
+    double cpu_s;
+    /** in user mode */
+    double cpu_user_s;
+    /** in kernel mode */
+    double cpu_system_s;
+    /** highest RSS of its largest process */
+    double rss_peak_bytes;
+    /** from storage */
+    double read_bytes;
+    /** to storage */
+    double write_bytes;
+    /** its share of its machine's energy */
+    double energy_j;
+    /** how it ended, in words; "": none */
+    const char *text;
+    /** MEASURED: by the kernel's mark; SAMPLED: the highest that was seen */
+    int32_t rss_peak_provenance;
+    /** how it ended: RESMON_END_* */
+    int32_t reason;
+    /** 0 also when it is not known */
+    int32_t exit_status;
+    /** that killed it; 0: none, or not known */
+    int32_t signal_number;
+} resmon_run_rank;
 
 /** The figures that are asked for first.  CPU time, I/O and energy are those of the process and its
  * children, where these are known, else of the process.  Since 0.1. */
@@ -445,6 +529,28 @@ typedef struct resmon_run_scope {
     /** SHARED: of a machine that is measured; MODELLED: of another */
     int32_t energy_provenance;
 } resmon_run_scope;
+
+/** A scope over the ranks of a merged run that were in it: the wall time (wall_ns and open_ns) of
+ * each.  Since 0.1. */
+typedef struct resmon_scope_spread {
+    size_t struct_size;
+    /** that were in it */
+    uint64_t ranks;
+    /** of these ranks */
+    double mean_ns;
+    /** of the one that was through first */
+    double min_ns;
+    /** of the one that took longest */
+    double max_ns;
+    /** which one that was: index of ranks[] */
+    int64_t min_rank;
+    /** likewise */
+    int64_t max_rank;
+    /** max_ns / mean_ns - 1: 0 where all took as long, 1 where one took twice the mean */
+    double imbalance;
+    /** ranks * (max_ns - mean_ns): what all of them wait for the slowest one, where they must */
+    double lost_ns;
+} resmon_scope_spread;
 
 /** A performance counter of scopes (see scope_counters in <resmon/monitor.h>).  Since 0.1. */
 typedef struct resmon_run_counter {

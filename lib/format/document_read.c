@@ -123,6 +123,28 @@ static resmon_status read_processes(struct resmon_run *run, const struct rm_json
                         process_count);
 }
 
+static resmon_status check_ranks(const struct resmon_run *run)
+{
+    for (size_t i = 0; i < run->rank_count; i++) {
+        int64_t node = run->ranks[i].node;
+        if (node < 0 || (size_t)node >= run->node_count) {
+            return rm_error(RESMON_EFORMAT, "ranks[%zu].node is no index of nodes", i);
+        }
+    }
+    return RESMON_OK;
+}
+
+static resmon_status read_nodes(struct resmon_run *run, const struct rm_json *document)
+{
+    resmon_status status =
+        READ_RECORDS(run, rm_json_get(document, "nodes"), RM_RECORD_node, nodes, node_count);
+    if (status == RESMON_OK) {
+        status =
+            READ_RECORDS(run, rm_json_get(document, "ranks"), RM_RECORD_rank, ranks, rank_count);
+    }
+    return status == RESMON_OK ? check_ranks(run) : status;
+}
+
 static resmon_status read_sources(struct resmon_run *run, const struct rm_json *document)
 {
     return READ_RECORDS(run, rm_json_get(document, "sources"), RM_RECORD_source, sources,
@@ -301,6 +323,37 @@ static resmon_status read_scope(struct resmon_run *run, resmon_run_scope *scope,
     return status;
 }
 
+static const struct rm_json *walls_of(const struct rm_json *scope)
+{
+    return rm_json_get(rm_json_get(scope, "over_ranks"), "wall_ns");
+}
+
+/* As check_series(): each scope has a number for each rank. */
+static bool has_walls(const struct resmon_run *run, const struct rm_json *array, uint32_t depth)
+{
+    bool is_whole = true;
+    for (const struct rm_json *e = rm_json_first(array);
+         e != NULL && depth <= RM_MAX_DEPTH && is_whole; e = rm_json_next(e)) {
+        is_whole = rm_json_count(walls_of(e)) == run->rank_count &&
+                   has_walls(run, rm_json_get(e, "children"), depth + 1);
+    }
+    return is_whole;
+}
+
+static resmon_status make_walls(struct resmon_run *run, const struct rm_json *array, size_t scopes)
+{
+    if (run->rank_count == 0) {
+        return RESMON_OK;
+    }
+    if (!has_walls(run, array, 0)) {
+        return rm_error(RESMON_EFORMAT, "a scope has no over_ranks.wall_ns of %zu numbers",
+                        run->rank_count);
+    }
+    run->rank_walls =
+        rm_arena_alloc(&run->strings, scopes * run->rank_count, sizeof *run->rank_walls);
+    return run->rank_walls != NULL ? RESMON_OK : out_of_memory();
+}
+
 static resmon_status read_scope_list(struct resmon_run *run, const struct rm_json *array,
                                      int64_t parent, uint32_t depth)
 {
@@ -310,6 +363,9 @@ static resmon_status read_scope_list(struct resmon_run *run, const struct rm_jso
         int64_t own = (int64_t)run->scope_count++;
         resmon_run_scope *scope = &run->scopes[own];
         status = read_scope(run, scope, e);
+        if (run->rank_walls != NULL) {
+            read_numbers(rm_run_rank_walls(run, (size_t)own), run->rank_count, walls_of(e));
+        }
         scope->parent = parent;
         scope->depth = depth;
         if (status == RESMON_OK) {
@@ -322,8 +378,13 @@ static resmon_status read_scope_list(struct resmon_run *run, const struct rm_jso
 static resmon_status read_scopes(struct resmon_run *run, const struct rm_json *document)
 {
     const struct rm_json *array = rm_json_get(document, "scopes");
-    run->scopes = rm_arena_alloc(&run->strings, count_scopes(array, 0), sizeof *run->scopes);
-    return run->scopes != NULL ? read_scope_list(run, array, -1, 0) : out_of_memory();
+    size_t count = count_scopes(array, 0);
+    run->scopes = rm_arena_alloc(&run->strings, count, sizeof *run->scopes);
+    if (run->scopes == NULL) {
+        return out_of_memory();
+    }
+    resmon_status status = make_walls(run, array, count);
+    return status == RESMON_OK ? read_scope_list(run, array, -1, 0) : status;
 }
 
 /* ---- events ----------------------------------------------------------------------------- */
@@ -375,13 +436,9 @@ static resmon_status read_events(struct resmon_run *run, const struct rm_json *d
 
 /* In this order: statistics and series go into the columns, counts are of counters. */
 static resmon_status (*const parts[])(struct resmon_run *run, const struct rm_json *document) = {
-    read_run,       read_facts,
-    read_processes, read_sources,
-    read_columns,   read_summary,
-    read_series,    read_tags,
-    read_counters,  read_scopes,
-    read_accounts,  read_events,
-    read_lines,     rm_document_read_profile,
+    read_run,     read_facts,    read_processes, read_nodes, read_sources,
+    read_columns, read_summary,  read_series,    read_tags,  read_counters,
+    read_scopes,  read_accounts, read_events,    read_lines, rm_document_read_profile,
 };
 
 static resmon_status check_format(const struct rm_json *document)

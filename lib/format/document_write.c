@@ -10,6 +10,7 @@
 #include "os/outfile.h"
 #include "run/energy.h"
 #include "run/node_summary.h"
+#include "run/spread.h"
 
 /* ---- facts ------------------------------------------------------------------------------ */
 
@@ -79,6 +80,21 @@ static void put_processes(struct rm_json_writer *writer, const struct resmon_run
     }
 }
 
+/* Of a merged run. */
+static void put_nodes(struct rm_json_writer *writer, const struct resmon_run *run)
+{
+    if (run->node_count > 0) {
+        RM_RECORD_PUT_LIST(writer, "nodes", RM_RECORD_node, run, nodes, node_count);
+    }
+}
+
+static void put_ranks(struct rm_json_writer *writer, const struct resmon_run *run)
+{
+    if (run->node_count > 0) {
+        RM_RECORD_PUT_LIST(writer, "ranks", RM_RECORD_rank, run, ranks, rank_count);
+    }
+}
+
 static void put_sources(struct rm_json_writer *writer, const struct resmon_run *run)
 {
     RM_RECORD_PUT_LIST(writer, "sources", RM_RECORD_source, run, sources, source_count);
@@ -99,6 +115,23 @@ static void put_counters(struct rm_json_writer *writer, const struct resmon_run 
     RM_RECORD_PUT_LIST(writer, "counters", RM_RECORD_counter, run, counters, counter_count);
 }
 
+/* What the ranks of a merged run took in a scope. */
+static void put_spread(struct rm_json_writer *writer, const struct resmon_run *run, size_t scope)
+{
+    const resmon_scope_spread spread = rm_run_spread(run, scope);
+    if (run->rank_walls == NULL) {
+        return;
+    }
+    rm_json_open_object(writer, "over_ranks");
+    rm_record_put(writer, RM_RECORD_spread, &spread, run);
+    rm_json_open_array(writer, "wall_ns");
+    for (size_t i = 0; i < run->rank_count; i++) {
+        rm_json_put_double(writer, NULL, rm_run_rank_walls(run, scope)[i]);
+    }
+    rm_json_close_array(writer);
+    rm_json_close_object(writer);
+}
+
 /* Preorder makes children follow their parents: a scope ends where one comes that is no deeper. */
 static void put_scopes(struct rm_json_writer *writer, const struct resmon_run *run)
 {
@@ -115,6 +148,7 @@ static void put_scopes(struct rm_json_writer *writer, const struct resmon_run *r
         }
         rm_json_open_object(writer, NULL);
         rm_record_put(writer, RM_RECORD_scope, scope, run);
+        put_spread(writer, run, i);
         rm_json_open_array(writer, "children");
         open++;
     }
@@ -252,9 +286,9 @@ static void put_lines(struct rm_json_writer *writer, const struct resmon_run *ru
 }
 
 static void (*const parts[])(struct rm_json_writer *writer, const struct resmon_run *run) = {
-    put_run,      put_machine, put_job,      put_settings, put_processes, put_sources,
-    put_columns,  put_tags,    put_counters, put_scopes,   put_summary,   put_energy,
-    put_overhead, put_dropped, put_series,   put_events,   put_lines,
+    put_run,      put_machine, put_job,    put_settings, put_processes, put_nodes,   put_ranks,
+    put_sources,  put_columns, put_tags,   put_counters, put_scopes,    put_summary, put_energy,
+    put_overhead, put_dropped, put_series, put_events,   put_lines,
 };
 
 /* ---- putting the parts together --------------------------------------------------------- */

@@ -75,6 +75,20 @@ static void take_usage(const struct resmon_run *run, resmon_headline *headline)
     }
 }
 
+/* Of a merged run: the largest of its ranks, as sure as the least sure of all. */
+static void take_ranks(const struct resmon_run *run, resmon_headline *headline)
+{
+    headline->rss_peak_bytes = RM_NAN;
+    headline->rss_peak_provenance = RESMON_PROVENANCE_NONE;
+    for (size_t i = 0; i < run->rank_count; i++) {
+        const resmon_run_rank *rank = &run->ranks[i];
+        headline->rss_peak_bytes = fmax(headline->rss_peak_bytes, rank->rss_peak_bytes);
+        if (rank->rss_peak_provenance > headline->rss_peak_provenance) {
+            headline->rss_peak_provenance = rank->rss_peak_provenance;
+        }
+    }
+}
+
 resmon_headline rm_run_headline(const struct resmon_run *run)
 {
     const resmon_energy energy = rm_run_energy(run);
@@ -96,6 +110,9 @@ resmon_headline rm_run_headline(const struct resmon_run *run)
     leave_out_partial_io(run, &headline);
     if (rm_run_has_usage(run)) {
         take_usage(run, &headline);
+    }
+    if (run->rank_count > 0) {
+        take_ranks(run, &headline);
     }
     return headline;
 }

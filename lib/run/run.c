@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/run.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,19 @@ void rm_run_sum_costs(resmon_run_info *info)
                            info->stacks_cpu_ns + info->handlers_ns;
 }
 
+void rm_run_add_costs(resmon_run_info *info, const resmon_run_info *part)
+{
+    if (!isnan(part->scopes_ns)) {
+        info->scopes_ns =
+            isnan(info->scopes_ns) ? part->scopes_ns : info->scopes_ns + part->scopes_ns;
+    }
+    info->dropped_threads += part->dropped_threads;
+    info->dropped_scopes += part->dropped_scopes;
+    info->dropped_paths += part->dropped_paths;
+    info->stale_ends += part->stale_ends;
+    info->misordered_ends += part->misordered_ends;
+}
+
 int64_t rm_run_realtime_ns(const struct resmon_run *run, int64_t t_ns)
 {
     int64_t start_ns = run->info.start_realtime_ns;
@@ -106,6 +120,12 @@ double rm_run_fact_number(const struct resmon_run *run, const char *group, const
     return fact != NULL && fact->kind == RM_FACT_NUMBER ? rm_fact_number(fact) : RM_NAN;
 }
 
+int64_t rm_run_pid(const struct resmon_run *run)
+{
+    double pid = rm_run_fact_number(run, "run", "pid");
+    return pid >= 1.0 && pid <= (double)INT32_MAX ? (int64_t)pid : 0;
+}
+
 const char *rm_run_title(const struct resmon_run *run)
 {
     const char *names[] = {rm_run_fact_text(run, "run", "name"),
@@ -145,6 +165,20 @@ int64_t rm_run_column_of(const struct resmon_run *run, uint32_t metric, const ch
 {
     const struct rm_metric *row = rm_metric_of(metric);
     return row != NULL ? rm_run_find_column(run, rm_metric_name(row), instance) : -1;
+}
+
+/* Those of nodes follow that of all, in their order, but for nodes that have none. */
+int64_t rm_run_node_column(const struct resmon_run *run, int64_t all, size_t node)
+{
+    size_t first = (size_t)all + 1;
+    for (size_t at = all >= 0 ? first + node + 1 : 0; at > first; at--) {
+        const resmon_column *column = at <= run->column_count ? &run->columns[at - 1] : NULL;
+        if (column != NULL && strcmp(column->instance, run->nodes[node].name) == 0 &&
+            strcmp(column->metric, run->columns[all].metric) == 0) {
+            return (int64_t)at - 1;
+        }
+    }
+    return -1;
 }
 
 const resmon_column *rm_run_statistics_of(const struct resmon_run *run, uint32_t metric,

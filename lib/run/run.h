@@ -83,6 +83,11 @@ struct resmon_run {
     size_t counter_count;
     resmon_run_process *processes; /* that were joined */
     size_t process_count;
+    resmon_run_node *nodes; /* of a merged run (lib/merge) */
+    size_t node_count;
+    resmon_run_rank *ranks; /* by rank */
+    size_t rank_count;
+    double *rank_walls;            /* [scope][rank], ns; NaN: the rank was not in it */
     struct rm_run_thread *threads; /* by id */
     size_t thread_count;
     const char **event_names;
@@ -107,12 +112,21 @@ struct resmon_run *rm_run_ref(const struct resmon_run *run);
 /** Gives a reference back; the last one frees. */
 void rm_run_free(struct resmon_run *run);
 
+/** The wall times of the ranks in a scope, rank_count of them. */
+static inline double *rm_run_rank_walls(const struct resmon_run *run, size_t scope)
+{
+    return run->rank_walls + scope * run->rank_count;
+}
+
 /** How many of the dropped scope instances were dropped although their call path is in the tree. */
 static inline uint64_t rm_run_scopes_past_bounds(const resmon_run_info *info)
 {
     return info->dropped_scopes > info->dropped_paths ? info->dropped_scopes - info->dropped_paths
                                                       : 0;
 }
+
+/** Adds what the scopes of a part cost, and what was dropped of them. */
+void rm_run_add_costs(resmon_run_info *info, const resmon_run_info *part);
 
 /** Sets what the costs are together. */
 void rm_run_sum_costs(resmon_run_info *info);
@@ -162,6 +176,9 @@ const struct rm_fact *rm_run_fact(const struct resmon_run *run, const char *grou
 const char *rm_run_fact_text(const struct resmon_run *run, const char *group, const char *key);
 double rm_run_fact_number(const struct resmon_run *run, const char *group, const char *key);
 
+/** The process that it is of; 0: it is not known, as in a document that was changed. */
+int64_t rm_run_pid(const struct resmon_run *run);
+
 /** What people call it: the name that it was given, else the program or script; "run" where neither
  * is known. */
 const char *rm_run_title(const struct resmon_run *run);
@@ -178,6 +195,10 @@ int64_t rm_run_find_column(const struct resmon_run *run, const char *metric, con
 
 /** The column of a metric by its id, and instance (NULL: the first of the metric), or -1. */
 int64_t rm_run_column_of(const struct resmon_run *run, uint32_t metric, const char *instance);
+
+/** Of a merged run: the column of node `node` of the metric whose column of all nodes is `all`; -1:
+ * there is none, or `all` is none. */
+int64_t rm_run_node_column(const struct resmon_run *run, int64_t all, size_t node);
 
 /** The statistics of a metric's column; NULL where it was never read. */
 const resmon_column *rm_run_statistics_of(const struct resmon_run *run, uint32_t metric,

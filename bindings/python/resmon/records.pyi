@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 from datetime import datetime
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 class Estimate(float):
     low: float
@@ -67,6 +67,63 @@ class Usage(Record):
     read_bytes: float
     write_bytes: float
     # end
+
+class Node(Record):
+    # members of node
+    name: str
+    state: str
+    index: int
+    start_s: float
+    duration_s: float
+    host_start_s: float
+    host_duration_s: float
+    clock_error_s: float
+    ranks: int
+    cpus: float
+    memory_bytes: float
+    gpus: float
+    cpu_model: str
+    gpu_model: str
+    kernel: str
+    # end
+
+class Rank(Record):
+    # members of rank
+    rank: int
+    node: int
+    local_rank: int
+    pid: int
+    name: str
+    state: str
+    start_s: float
+    duration_s: float
+    cpu_s: float
+    cpu_user_s: float
+    cpu_system_s: float
+    rss_peak_bytes: float
+    rss_peak_provenance: str
+    read_bytes: float
+    write_bytes: float
+    energy_j: float
+    reason: str
+    exit_status: int
+    signal_number: int
+    text: str
+    # end
+
+class Spread(Record):
+    # members of spread
+    ranks: int
+    mean_s: float
+    min_s: float
+    max_s: float
+    min_rank: int
+    max_rank: int
+    imbalance: float
+    lost_s: float
+    # end
+    path: str
+    walls_s: List[float]
 
 class Process(Record):
     # members of process
