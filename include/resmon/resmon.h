@@ -17,6 +17,7 @@
 #include <resmon/end.h>
 #include <resmon/energy.h>
 #include <resmon/job.h>
+#include <resmon/merge.h>
 #include <resmon/metric.h>
 #include <resmon/mlflow.h>
 #include <resmon/monitor.h>

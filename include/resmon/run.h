@@ -118,6 +118,20 @@ RESMON_API size_t resmon_run_process_count(const resmon_run *run);
 RESMON_API resmon_status resmon_run_get_process(const resmon_run *run, size_t index,
                                                 resmon_run_process *ret_process);
 
+/** How many nodes a merged run has (<resmon/merge.h>); 0 of others.  Any thread.  Since 0.1. */
+RESMON_API size_t resmon_run_node_count(const resmon_run *run);
+
+/** Node `index`, as its job counts them; RESMON_ENOENT past the end.  Any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_get_node(const resmon_run *run, size_t index,
+                                             resmon_run_node *ret_node);
+
+/** How many ranks a merged run has; 0 of others.  Any thread.  Since 0.1. */
+RESMON_API size_t resmon_run_rank_count(const resmon_run *run);
+
+/** Rank `index`, in their order; RESMON_ENOENT past the end.  Any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_get_rank(const resmon_run *run, size_t index,
+                                             resmon_run_rank *ret_rank);
+
 RESMON_API size_t resmon_run_source_count(const resmon_run *run);
 
 /** Source `index`; RESMON_ENOENT past the end.  Any thread.  Since 0.1. */
@@ -161,6 +175,15 @@ RESMON_API size_t resmon_run_scope_count(const resmon_run *run);
 /** Scope `index` in preorder: parents before children.  RESMON_ENOENT past the end.  Since 0.1. */
 RESMON_API resmon_status resmon_run_get_scope(const resmon_run *run, size_t index,
                                               resmon_run_scope *ret_scope);
+
+/** How evenly the ranks of a merged run took their time in scope `index`; `ranks` is 0 in others.
+ * RESMON_ENOENT past the end.  Any thread.  Since 0.1. */
+RESMON_API resmon_status resmon_run_get_scope_spread(const resmon_run *run, size_t index,
+                                                     resmon_scope_spread *ret_spread);
+
+/** Wall times of scope `index` (wall_ns and open_ns) by rank, as many as there are ranks; NaN of
+ * those that were not in it.  NULL: no such scope, or no merged run.  Any thread.  Since 0.1. */
+RESMON_API const double *resmon_run_scope_walls(const resmon_run *run, size_t index);
 
 /** How many names the scopes of a run have.  Any thread.  Since 0.1. */
 RESMON_API size_t resmon_run_scope_name_count(const resmon_run *run);

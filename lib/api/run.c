@@ -30,6 +30,7 @@
 #include "run/node_summary.h"
 #include "run/record.h"
 #include "run/run.h"
+#include "run/spread.h"
 #include "sink/emissions.h"
 #include "sink/sinks.h"
 #include "stack/naming.h"
@@ -356,6 +357,26 @@ resmon_status resmon_run_get_process(const resmon_run *run, size_t index,
     return GIVE(run, index, processes, process_count, resmon_run_process, ret_process, "process");
 }
 
+size_t resmon_run_node_count(const resmon_run *run)
+{
+    return run != NULL ? run->node_count : 0;
+}
+
+resmon_status resmon_run_get_node(const resmon_run *run, size_t index, resmon_run_node *ret_node)
+{
+    return GIVE(run, index, nodes, node_count, resmon_run_node, ret_node, "node");
+}
+
+size_t resmon_run_rank_count(const resmon_run *run)
+{
+    return run != NULL ? run->rank_count : 0;
+}
+
+resmon_status resmon_run_get_rank(const resmon_run *run, size_t index, resmon_run_rank *ret_rank)
+{
+    return GIVE(run, index, ranks, rank_count, resmon_run_rank, ret_rank, "rank");
+}
+
 size_t resmon_run_source_count(const resmon_run *run)
 {
     return run != NULL ? run->source_count : 0;
@@ -375,6 +396,24 @@ size_t resmon_run_scope_count(const resmon_run *run)
 resmon_status resmon_run_get_scope(const resmon_run *run, size_t index, resmon_run_scope *ret_scope)
 {
     return GIVE(run, index, scopes, scope_count, resmon_run_scope, ret_scope, "scope");
+}
+
+resmon_status resmon_run_get_scope_spread(const resmon_run *run, size_t index,
+                                          resmon_scope_spread *ret_spread)
+{
+    resmon_status status = check(run, index, resmon_run_scope_count(run), "scope");
+    if (status != RESMON_OK) {
+        return status;
+    }
+    const resmon_scope_spread spread = rm_run_spread(run, index);
+    return rm_struct_give(&spread, RM_STRUCT_SIZE(resmon_scope_spread), ret_spread);
+}
+
+const double *resmon_run_scope_walls(const resmon_run *run, size_t index)
+{
+    return index < resmon_run_scope_count(run) && run->rank_walls != NULL
+               ? rm_run_rank_walls(run, index)
+               : NULL;
 }
 
 size_t resmon_run_scope_name_count(const resmon_run *run)

@@ -97,7 +97,8 @@ static const uint16_t details[] = {
 };
 
 static const char *const view_names[RM_VIEW_COUNT] = {
-    "summary", "trace", "mlflow", "node", "headline", "plot", "chart", "compare", "spark", "detail",
+    "summary", "trace",   "mlflow", "node", "headline", "plot",
+    "chart",   "compare", "spark",  "job",  "detail",
 };
 
 /* ---- metrics without a row ---------------------------------------------------------------- */

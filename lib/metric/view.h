@@ -25,6 +25,7 @@ enum rm_view {
     RM_VIEW_CHART,
     RM_VIEW_COMPARE,
     RM_VIEW_SPARK,
+    RM_VIEW_JOB,
     RM_VIEW_DETAIL,
     RM_VIEW_COUNT
 };

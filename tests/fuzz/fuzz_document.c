@@ -44,6 +44,25 @@ static void report(const resmon_run *run)
     resmon_text_free(text);
 }
 
+/* By itself, and with what it became: that is there already. */
+static void merge(const resmon_run *run)
+{
+    resmon_merge *merge = NULL;
+    resmon_run *merged = NULL;
+    if (resmon_merge_new(&merge) != RESMON_OK) {
+        return;
+    }
+    resmon_status status = resmon_merge_add(merge, run);
+    PROMISE(status == RESMON_OK || status == RESMON_ENOMEM || status == RESMON_EINVAL ||
+            status == RESMON_EFORMAT);
+    if (status == RESMON_OK && resmon_merge_run(merge, &merged) == RESMON_OK) {
+        report(merged);
+        PROMISE(resmon_merge_add(merge, merged) != RESMON_OK);
+    }
+    resmon_run_free(merged);
+    resmon_merge_free(merge);
+}
+
 /* Beside itself, too: whatever is in it, its page has no markup of its own. */
 static void make_pages(const resmon_run *run)
 {
@@ -142,6 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     visit(run);
     visit_stacks(run);
     report(run);
+    merge(run);
     make_pages(run);
     export_arrow(run);
     print_and_parse(run);

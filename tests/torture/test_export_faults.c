@@ -340,6 +340,33 @@ static void test_groups(void **state)
     }
 }
 
+/* ---- the run of a job ----------------------------------------------------------------------- */
+
+/* The same process twice is refused, and its run stays the only one. */
+static resmon_status merge_runs(void)
+{
+    resmon_merge *merge = NULL;
+    resmon_run *merged = NULL;
+    resmon_status status = resmon_merge_new(&merge);
+    status = status == RESMON_OK ? resmon_merge_add(merge, run) : status;
+    if (status == RESMON_OK && resmon_merge_add(merge, run) == RESMON_OK) {
+        fail_msg("a process was taken twice");
+    }
+    status = status == RESMON_OK ? resmon_merge_run(merge, &merged) : status;
+    if (status != RESMON_OK) {
+        assert_clear(status, RESMON_ENOMEM);
+    }
+    resmon_merge_free(merge);
+    resmon_run_free(merged);
+    return status;
+}
+
+static void test_merging(void **state)
+{
+    (void)state;
+    fail_each(merge_runs, RM_FAULT_ALLOC, 20);
+}
+
 /* ---- the run that all of them work on ------------------------------------------------------- */
 
 static int record(const char *path)
@@ -411,6 +438,7 @@ int main(void)
         cmocka_unit_test(test_arrow),      cmocka_unit_test(test_arrow_of_many_columns),
         cmocka_unit_test(test_recordings), cmocka_unit_test(test_documents),
         cmocka_unit_test(test_pages),      cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_merging),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

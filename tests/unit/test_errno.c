@@ -42,6 +42,7 @@ static struct {
     resmon_bench *bench, *made_bench;
     resmon_diff *diff, *made_diff;
     resmon_trend *trend, *made_trend;
+    resmon_merge *merge, *made_merge;
     resmon_site *site;
     resmon_timed timed;
     resmon_task *task;
@@ -353,6 +354,17 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_option_bits, (void)resmon_option_bits("scopes", "cpu", &(uint64_t){0}))              \
     R(resmon_option_text, (void)resmon_option_text(&it.text); free_text())                        \
     R(resmon_monitor_join, (void)resmon_monitor_join(it.other, "/nonexistent/run.rec"))           \
+    R(resmon_merge_new, (void)resmon_merge_new(&it.made_merge))                                   \
+    R(resmon_merge_free, resmon_merge_free(it.made_merge); it.made_merge = NULL)                  \
+    R(resmon_merge_add, (void)resmon_merge_add(it.merge, it.run))                                 \
+    R(resmon_merge_run, (void)resmon_merge_run(it.merge, &it.made); free_made())                  \
+    R(resmon_run_node_count, (void)resmon_run_node_count(it.run))                                 \
+    R(resmon_run_get_node, (void)resmon_run_get_node(it.run, 0, OUT(resmon_run_node)))            \
+    R(resmon_run_rank_count, (void)resmon_run_rank_count(it.run))                                 \
+    R(resmon_run_get_rank, (void)resmon_run_get_rank(it.run, 0, OUT(resmon_run_rank)))            \
+    R(resmon_run_get_scope_spread,                                                                \
+      (void)resmon_run_get_scope_spread(it.run, 0, OUT(resmon_scope_spread)))                     \
+    R(resmon_run_scope_walls, (void)resmon_run_scope_walls(it.run, 0))                            \
     R(resmon_run_process_count, (void)resmon_run_process_count(it.run))                           \
     R(resmon_run_get_process, (void)resmon_run_get_process(it.run, 0, OUT(resmon_run_process)))   \
     R(resmon_sink_kind_count, (void)resmon_sink_kind_count())                                     \
@@ -514,6 +526,7 @@ static void set_up(void)
     assert_ok(resmon_bench_add(it.bench, "a", it.run));
     assert_ok(resmon_diff_make(it.bench, 0, it.bench, 0, NULL, &it.diff));
     assert_ok(resmon_trend_new(&it.trend));
+    assert_ok(resmon_merge_new(&it.merge));
     assert_ok(resmon_bench_text(it.bench, "json", &it.text));
     FILE *file = fopen(it.path[6], "w");
     assert_true(file != NULL && fputs(it.text, file) != EOF && fclose(file) == 0);
