@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,6 +85,26 @@ void rm_buffer_spaces(struct rm_buffer *buffer, size_t count)
 char *rm_buffer_room(struct rm_buffer *buffer, size_t most)
 {
     return reserve(buffer, most) == 0 ? buffer->text + buffer->length : NULL;
+}
+
+void rm_buffer_base64(struct rm_buffer *buffer, const void *bytes, size_t length, bool is_for_url)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+                      for_url[] =
+                          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const char *digits = is_for_url ? for_url : plain;
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < length; i += 3) {
+        size_t count = length - i < 3 ? length - i : 3;
+        uint32_t bits = 0;
+        for (size_t k = 0; k < 3; k++) {
+            bits = bits << 8 | (k < count ? at[i + k] : 0U);
+        }
+        for (size_t k = 0; k <= count; k++) {
+            rm_buffer_add(buffer, &digits[bits >> (18 - 6 * k) & 63], 1);
+        }
+        rm_buffer_add(buffer, "==", is_for_url ? 0 : 3 - count);
+    }
 }
 
 void rm_buffer_percent(struct rm_buffer *buffer, const char *text)

@@ -6,6 +6,7 @@
 #ifndef RM_BASE_BUFFER_H
 #define RM_BASE_BUFFER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <resmon/status.h>
@@ -49,6 +50,9 @@ void rm_buffer_json(struct rm_buffer *buffer, const char *text);
 
 /** Adds text as a part of a URL: everything but letters, digits and "-._~" percent-encoded. */
 void rm_buffer_percent(struct rm_buffer *buffer, const char *text);
+
+/** Adds bytes in base64 (RFC 4648): `is_for_url` with '-' and '_' and without '=' at its end. */
+void rm_buffer_base64(struct rm_buffer *buffer, const void *bytes, size_t length, bool is_for_url);
 
 /** An output that adds to `buffer`. */
 struct rm_output rm_buffer_output(struct rm_buffer *buffer);

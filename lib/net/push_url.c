@@ -37,25 +37,6 @@ static resmon_status check_base(const char *base)
     return RESMON_OK;
 }
 
-static void add_base64(struct rm_buffer *url, const char *value)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    size_t length = strlen(value);
-    for (size_t at = 0; at < length; at += 3) {
-        size_t count = length - at < 3 ? length - at : 3;
-        uint32_t bits = 0;
-        for (size_t i = 0; i < 3; i++) {
-            bits = bits << 8 | (i < count ? (unsigned char)value[at + i] : 0U);
-        }
-        for (size_t i = 0; i <= count; i++) {
-            rm_buffer_add(url, &digits[bits >> (18 - 6 * i) & 63], 1);
-        }
-    }
-    if (length == 0) {
-        rm_buffer_add(url, "=", 1); /* a segment must not be empty */
-    }
-}
-
 /* "." and ".." would be resolved on the way. */
 static bool is_segment(const char *value)
 {
@@ -72,7 +53,8 @@ static void add_pair(struct rm_buffer *url, const char *name, const char *value)
     if (is_plain) {
         rm_buffer_percent(url, value);
     } else {
-        add_base64(url, value);
+        rm_buffer_base64(url, value, strlen(value), true);
+        rm_buffer_puts(url, value[0] == '\0' ? "=" : ""); /* a segment must not be empty */
     }
 }
 

@@ -254,6 +254,36 @@ static void test_room_that_is_written_to_directly(void **state)
     rm_buffer_free(&buffer);
 }
 
+/* RFC 4648, section 10; and the two digits that differ. */
+static void test_base64(void **state)
+{
+    static const struct {
+        const char *bytes, *plain, *for_url;
+    } cases[] = {
+        {"", "", ""},
+        {"f", "Zg==", "Zg"},
+        {"fo", "Zm8=", "Zm8"},
+        {"foo", "Zm9v", "Zm9v"},
+        {"foob", "Zm9vYg==", "Zm9vYg"},
+        {"fooba", "Zm9vYmE=", "Zm9vYmE"},
+        {"foobar", "Zm9vYmFy", "Zm9vYmFy"},
+        {"\xfb\xff\xbf", "+/+/", "-_-_"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rm_buffer buffer;
+        rm_buffer_init(&buffer, 100);
+        rm_buffer_puts(&buffer, ">");
+        rm_buffer_base64(&buffer, cases[i].bytes, strlen(cases[i].bytes), false);
+        rm_buffer_puts(&buffer, " ");
+        rm_buffer_base64(&buffer, cases[i].bytes, strlen(cases[i].bytes), true);
+        char wanted[64];
+        (void)snprintf(wanted, sizeof wanted, ">%s %s", cases[i].plain, cases[i].for_url);
+        assert_string_equal(buffer.text, wanted);
+        rm_buffer_free(&buffer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +299,7 @@ int main(void)
         cmocka_unit_test(test_no_memory_for_a_buffer_sticks_too),
         cmocka_unit_test(test_tiny_and_absurd_bounds),
         cmocka_unit_test(test_room_that_is_written_to_directly),
+        cmocka_unit_test(test_base64),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
