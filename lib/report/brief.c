@@ -15,6 +15,7 @@
 #include "metric/view.h"
 #include "report/heading.h"
 #include "report/hot.h"
+#include "report/job.h"
 #include "report/memory_limit.h"
 #include "report/missing.h"
 #include "report/phases.h"
@@ -266,7 +267,10 @@ static void write_memory(struct page *page)
     if (!begin_figure(page, "memory", text, !isnan(headline->rss_peak_bytes), "proc_mem")) {
         return;
     }
-    rm_rows_clause(&page->rows, "peak RSS%s, %s", is_of_largest ? " of the largest process" : "",
+    rm_rows_clause(&page->rows, "peak RSS%s, %s",
+                   page->run->rank_count > 0 ? " of the largest rank"
+                   : is_of_largest           ? " of the largest process"
+                                             : "",
                    is_exact ? "exact" : "as samples saw it");
     if (scope != NULL) {
         rm_columns_shorten(name, sizeof name, scope, NAME_COLUMNS);
@@ -276,7 +280,8 @@ static void write_memory(struct page *page)
     }
     if (headline->tree_rss_max_bytes > OTHERS_FACTOR * headline->rss_peak_bytes) {
         rm_human_bytes(tree, headline->tree_rss_max_bytes);
-        rm_rows_clause(&page->rows, "with children %s, as samples saw it", tree);
+        rm_rows_clause(&page->rows, "%s %s, as samples saw it",
+                       page->run->rank_count > 0 ? "all together" : "with children", tree);
     }
     rm_rows_end(&page->rows);
 }
@@ -366,7 +371,10 @@ static void write_gpus(struct page *page)
     bool has_any = false;
     for (size_t i = 0; i < run->column_count; i++) {
         const resmon_column *use = &run->columns[i];
-        if (strcmp(use->metric, rm_metric_name(rm_metric_of(RM_GPU_UTIL))) != 0 || use->n == 0) {
+        bool is_of_all =
+            use->level == RESMON_LEVEL_JOB; /* a merged run has one of each node, too */
+        if (strcmp(use->metric, rm_metric_name(rm_metric_of(RM_GPU_UTIL))) != 0 || use->n == 0 ||
+            is_of_all != (run->node_count > 0)) {
             continue;
         }
         const resmon_column *memory = rm_run_statistics_of(run, RM_GPU_MEM_USED, use->instance);
@@ -377,8 +385,8 @@ static void write_gpus(struct page *page)
             rm_rows_begin(&page->rows, "GPU", NULL);
             has_any = true;
         }
-        rm_rows_clause(&page->rows, "%s: %s in use on average, memory %s at most", use->instance,
-                       percent, bytes);
+        rm_rows_clause(&page->rows, "%s%s%s in use on average, memory %s at most", use->instance,
+                       is_of_all ? "" : ": ", percent, bytes);
     }
     if (has_any) {
         rm_rows_end(&page->rows);
@@ -577,10 +585,12 @@ void rm_report_brief(struct rm_buffer *buffer, const struct resmon_run *run,
     write_figures(&page);
     write_slowest(&page);
     write_profile(&page, terms->sources);
+    rm_report_job_rows(&page.rows, run);
     if (!page.rows.is_tabbed) {
         rm_report_phases_briefly(buffer, run, terms->width);
         rm_report_processes(buffer, run, terms->width);
         rm_buffer_puts(buffer, "\n");
+        rm_report_job(buffer, run, terms->width, RM_REPORT_JOB_BRIEF);
     }
     write_remarks(&page);
     write_missing(&page);

@@ -10,6 +10,7 @@
 #include "report/energy.h"
 #include "report/figures.h"
 #include "report/heading.h"
+#include "report/job.h"
 #include "report/missing.h"
 #include "report/phases.h"
 #include "report/processes.h"
@@ -22,6 +23,7 @@ static void write_full(struct rm_buffer *buffer, const struct resmon_run *run,
     rm_report_heading(buffer, run);
     rm_report_phases(buffer, run, terms->width);
     rm_report_processes(buffer, run, terms->width);
+    rm_report_job(buffer, run, terms->width, RM_REPORT_JOB_FULL);
     rm_report_counters(buffer, run, terms->width);
     rm_report_figures(buffer, run, terms->width);
     rm_report_energy(buffer, run);
