@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "page/counters.h"
+#include "page/heat.h"
 #include "page/html_charts.h"
 #include "page/html_file.h"
 #include "page/html_flame.h"
 #include "page/html_parts.h"
+#include "page/job.h"
 #include "page/names.h"
 #include "page/scopes.h"
 #include "page/tables.h"
@@ -146,6 +148,10 @@ static void put_nodes_folded(struct writing *writing, const struct rm_subject *s
 static void put_body(struct writing *writing, struct rm_subject *subject, size_t number)
 {
     size_t boxes = part_of(BOXES, writing->count, LEAST_BOXES, MOST_BOXES);
+    put_table(writing, rm_job_nodes(subject));
+    rm_heat_put(writing->out, subject);
+    put_table(writing, rm_job_scopes(subject));
+    put_table(writing, rm_job_ranks(subject));
     put_table(writing, rm_scopes_table(subject));
     rm_html_charts_put(&writing->charts, number);
     put_quiet(writing, subject);
