@@ -7,6 +7,7 @@
 
 #include <resmon/resmon.h>
 
+#include "job_files.h"
 #include "output.h"
 #include "say.h"
 
@@ -18,10 +19,31 @@ static bool is_of_monitor(const char *key)
     return strcmp(key, "summary") != 0 && strcmp(key, "lines") != 0 && !cli_is_of_scopes(key);
 }
 
-static resmon_status make(const struct cli_arguments *arguments, pid_t pid, const char *command,
-                          resmon_monitor **ret_monitor)
+/* In the directory of a job there is a recording, until the run is over. */
+static bool add_recording(const struct cli_arguments *arguments, struct cli_text *text)
 {
-    struct cli_text text = {.text = NULL};
+    const char *directory = cli_observe_directory(arguments);
+    struct cli_job_place place;
+    char path[CLI_JOB_PATH_BYTES];
+    if (directory == NULL) {
+        return true;
+    }
+    if (cli_said_of(arguments, "record") != NULL) {
+        cli_say(arguments->command->name,
+                "either --record, or a directory: that has a recording of its own");
+        return false;
+    }
+    if (!cli_job_settle(arguments->command->name, directory, &place)) {
+        return false;
+    }
+    cli_job_path(&place, ".rec", path);
+    cli_text_add(text, "record", path);
+    return true;
+}
+
+static resmon_status make(const struct cli_arguments *arguments, pid_t pid, const char *command,
+                          struct cli_text text, resmon_monitor **ret_monitor)
+{
     char number[32];
     for (size_t i = 0; i < arguments->of_library_count; i++) {
         const struct cli_said *said = &arguments->of_library[i];
@@ -46,7 +68,8 @@ static resmon_status add_outputs(const struct cli_arguments *arguments, resmon_m
 {
     const char *path;
     for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        resmon_status status = cli_output_is_late(path) ? RESMON_OK : cli_output_add(monitor, path);
+        bool is_no_sink = cli_output_is_late(path) || cli_job_is_directory(path);
+        resmon_status status = is_no_sink ? RESMON_OK : cli_output_add(monitor, path);
         if (status != RESMON_OK) {
             return status;
         }
@@ -70,7 +93,12 @@ resmon_monitor *cli_observe_make(const struct cli_arguments *arguments, pid_t pi
                                  const char *command)
 {
     resmon_monitor *monitor = NULL;
-    resmon_status status = make(arguments, pid, command, &monitor);
+    struct cli_text text = {.text = NULL};
+    if (!add_recording(arguments, &text)) {
+        cli_text_free(&text);
+        return NULL;
+    }
+    resmon_status status = make(arguments, pid, command, text, &monitor);
     status = status == RESMON_OK ? add_outputs(arguments, monitor) : status;
     if (status != RESMON_OK) {
         cli_say(arguments->command->name, "%s", resmon_last_error());
@@ -123,6 +151,33 @@ static void print(const struct cli_arguments *arguments, resmon_monitor *monitor
     }
 }
 
+const char *cli_observe_directory(const struct cli_arguments *arguments)
+{
+    const char *path, *found = NULL;
+    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
+        found = cli_job_is_directory(path) ? path : found;
+    }
+    return found;
+}
+
+/* The document of the run takes the place of its recording, which has no scopes of other programs.
+ */
+static bool settle_in_directory(const char *verb, const resmon_run *run, const char *directory)
+{
+    struct cli_job_place place;
+    char recording[CLI_JOB_PATH_BYTES], document[CLI_JOB_PATH_BYTES];
+    if (!cli_job_settle(verb, directory, &place)) {
+        return false;
+    }
+    cli_job_path(&place, ".rec", recording);
+    cli_job_path(&place, ".json", document);
+    bool is_written = cli_output_write(verb, run, document, NULL);
+    if (is_written) {
+        (void)unlink(recording);
+    }
+    return is_written;
+}
+
 bool cli_observe_finish(const struct cli_arguments *arguments, resmon_monitor *monitor)
 {
     const char *verb = arguments->command->name;
@@ -135,7 +190,11 @@ bool cli_observe_finish(const struct cli_arguments *arguments, resmon_monitor *m
         return false;
     }
     for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        is_well &= !cli_output_is_late(path) || cli_output_write(verb, run, path, NULL);
+        if (cli_job_is_directory(path)) {
+            is_well &= settle_in_directory(verb, run, path);
+        } else if (cli_output_is_late(path)) {
+            is_well &= cli_output_write(verb, run, path, NULL);
+        }
     }
     print(arguments, monitor, run, is_well);
     resmon_run_free(run);

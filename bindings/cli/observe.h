@@ -22,6 +22,9 @@ resmon_monitor *cli_observe_make(const struct cli_arguments *arguments, pid_t pi
 /** Stops the monitor, writes what was asked for, and prints.  False: not all of it could be. */
 bool cli_observe_finish(const struct cli_arguments *arguments, resmon_monitor *monitor);
 
+/** The output that is the directory of a job (job_files.h); NULL: none. */
+const char *cli_observe_directory(const struct cli_arguments *arguments);
+
 /** The last that was said of an option of the library; NULL: nothing. */
 const struct cli_said *cli_said_of(const struct cli_arguments *arguments, const char *key);
 

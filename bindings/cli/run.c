@@ -9,6 +9,7 @@
 
 #include "arguments.h"
 #include "gather.h"
+#include "gather_job.h"
 #include "launch.h"
 #include "observe.h"
 #include "say.h"
@@ -119,7 +120,10 @@ static void finish(struct observing *observing)
     cli_gather_end(&observing->gather, observing->monitor);
     (void)resmon_monitor_stop(observing->monitor);
     cli_launch_reap(&observing->launch); /* it was sampled once more */
-    (void)cli_observe_finish(observing->arguments, observing->monitor);
+    const char *directory = cli_observe_directory(observing->arguments);
+    if (cli_observe_finish(observing->arguments, observing->monitor) && directory != NULL) {
+        cli_gather_job(observing->arguments, directory);
+    }
 }
 
 /* ---- the verb ----------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* resmon show: one table of a run. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -221,6 +222,77 @@ static void add_processes(struct cli_table *table, const resmon_run *run, const 
     }
 }
 
+/* ---- nodes and ranks of a merged run ------------------------------------------------------ */
+
+static const struct cli_column node_columns[] = {
+    TEXT("name", "node"),     TEXT("state", "state"),
+    FIGURE("ranks", "ranks"), FIGURE("start_s", "began"),
+    FIGURE("wall_s", "wall"), FIGURE("clock_error_s", "clock off by"),
+    FIGURE("cpus", "CPUs"),   FIGURE("memory_bytes", "memory"),
+    FIGURE("gpus", "GPUs"),   TEXT("cpu_model", "processors"),
+};
+
+/* What is not known of one that is missing. */
+static double seconds_of(int64_t ns, bool is_known)
+{
+    return is_known ? (double)ns * 1e-9 : (double)NAN;
+}
+
+static void add_nodes(struct cli_table *table, const resmon_run *run, const char *match)
+{
+    for (size_t i = 0; i < resmon_run_node_count(run); i++) {
+        resmon_run_node node = {.struct_size = sizeof node};
+        if (resmon_run_get_node(run, i, &node) != RESMON_OK || strstr(node.name, match) == NULL) {
+            continue;
+        }
+        bool is_there = node.duration_ns >= 0;
+        cli_table_text(table, node.name);
+        cli_table_text(table, node.state);
+        cli_table_value(table, (double)node.ranks, NULL);
+        cli_table_value(table, seconds_of(node.start_ns, is_there), "s");
+        cli_table_value(table, seconds_of(node.duration_ns, is_there), "s");
+        cli_table_value(table, node.clock_error_ns * 1e-9, "s");
+        cli_table_value(table, node.cpus, NULL);
+        cli_table_value(table, node.memory_bytes, "B");
+        cli_table_value(table, node.gpus, NULL);
+        cli_table_text(table, node.cpu_model);
+    }
+}
+
+static const struct cli_column rank_columns[] = {
+    FIGURE("rank", "rank"),          TEXT("node", "node"),
+    TEXT("name", "program"),         FIGURE("pid", "pid"),
+    FIGURE("start_s", "began"),      FIGURE("wall_s", "wall"),
+    FIGURE("cpu_s", "CPU"),          FIGURE("rss_peak_bytes", "peak RSS"),
+    FIGURE("energy_j", "energy"),    TEXT("end", "end"),
+    FIGURE("exit_status", "status"), FIGURE("signal", "signal"),
+};
+
+static void add_ranks(struct cli_table *table, const resmon_run *run, const char *match)
+{
+    for (size_t i = 0; i < resmon_run_rank_count(run); i++) {
+        resmon_run_rank rank = {.struct_size = sizeof rank};
+        resmon_run_node node = {.struct_size = sizeof node};
+        if (resmon_run_get_rank(run, i, &rank) != RESMON_OK ||
+            resmon_run_get_node(run, (size_t)rank.node, &node) != RESMON_OK ||
+            strstr(node.name, match) == NULL) {
+            continue;
+        }
+        cli_table_value(table, (double)rank.rank, NULL);
+        cli_table_text(table, node.name);
+        cli_table_text(table, rank.name);
+        cli_table_value(table, (double)rank.pid, NULL);
+        cli_table_value(table, (double)rank.start_ns * 1e-9, "s");
+        cli_table_value(table, (double)rank.duration_ns * 1e-9, "s");
+        cli_table_value(table, rank.cpu_s, "s");
+        cli_table_value(table, rank.rss_peak_bytes, "B");
+        cli_table_value(table, rank.energy_j, "J");
+        cli_table_text(table, resmon_end_name(rank.reason));
+        cli_table_value(table, rank.exit_status, NULL);
+        cli_table_value(table, rank.signal_number, NULL);
+    }
+}
+
 /* ---- the verb ----------------------------------------------------------------------------- */
 
 #define SHOWN(name, what)                                                                 \
@@ -236,7 +308,7 @@ static const struct {
 } tables[] = {
     SHOWN(metrics, metric),    SHOWN(scopes, scope), SHOWN(tags, tag),
     SHOWN(sources, source),    SHOWN(facts, fact),   SHOWN(energy, energy),
-    SHOWN(processes, process),
+    SHOWN(processes, process), SHOWN(nodes, node),   SHOWN(ranks, rank),
 };
 
 #define TABLES (sizeof tables / sizeof *tables)
@@ -251,7 +323,7 @@ static size_t find_table(const struct cli_arguments *arguments)
     if (i == TABLES) {
         cli_say("show",
                 "there is no table '%.32s': metrics, scopes, tags, sources, facts, energy, "
-                "processes",
+                "processes, nodes, ranks",
                 name);
     }
     return i;

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* scandir() */
+#include "job_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <resmon/job.h>
+#include <resmon/merge.h>
+
+#include "say.h"
+
+#define RECORDING ".rec"
+#define DOCUMENT  ".json"
+#define MOST_SAID 20 /* files that are left out, by name */
+
+/* ---- our own place -------------------------------------------------------------------------- */
+
+bool cli_job_is_directory(const char *output)
+{
+    size_t length = strlen(output);
+    return length > 0 && output[length - 1] == '/';
+}
+
+/* What may stand in a name, as in the paths of outputs. */
+static void clean(char *text)
+{
+    for (char *at = text; *at != '\0'; at++) {
+        bool is_plain = (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
+                        (*at >= 'A' && *at <= 'Z') || strchr("_+=-", *at) != NULL;
+        *at = is_plain ? *at : '_'; /* a point would end a part of the name */
+    }
+}
+
+static bool make_names(struct cli_job_place *place)
+{
+    resmon_job *job = NULL;
+    resmon_job_info info = {.struct_size = sizeof info};
+    char node[128];
+    if (resmon_job_detect(&job) != RESMON_OK || resmon_job_get_info(job, &info) != RESMON_OK) {
+        resmon_job_free(job);
+        return false;
+    }
+    (void)snprintf(place->job, sizeof place->job, "%.120s%s%.0lld",
+                   info.id[0] != '\0' ? info.id : "nojob", info.restarts > 0 ? "-restart" : "",
+                   (long long)(info.restarts > 0 ? info.restarts : 0));
+    (void)snprintf(node, sizeof node, "%.100s", info.node_name);
+    clean(place->job);
+    clean(node);
+    (void)snprintf(place->stem, sizeof place->stem, "%s.%s.r%lld.p%ld", place->job, node,
+                   (long long)(info.rank >= 0 ? info.rank : 0), (long)getpid());
+    place->ranks = info.rank_count > 0 ? (size_t)info.rank_count : 0;
+    place->is_first = info.system[0] != '\0' && info.rank == 0;
+    resmon_job_free(job);
+    return true;
+}
+
+bool cli_job_settle(const char *verb, const char *output, struct cli_job_place *place)
+{
+    size_t length = strlen(output) - 1;
+    if (length >= sizeof place->directory || strchr(output, '%') != NULL) {
+        cli_say(verb, "%s cannot be the directory of a job: its name is too long, or has a '%%'",
+                output);
+        return false;
+    }
+    (void)snprintf(place->directory, sizeof place->directory, "%.*s", (int)length, output);
+    if (length == 0) {
+        (void)snprintf(place->directory, sizeof place->directory, "/");
+    }
+    if (mkdir(place->directory, 0777) != 0 && errno != EEXIST) {
+        cli_say(verb, "%s cannot be made: %s", output, strerror(errno));
+        return false;
+    }
+    if (!make_names(place)) {
+        cli_say(verb, "%s", resmon_last_error());
+        return false;
+    }
+    return true;
+}
+
+void cli_job_path(const struct cli_job_place *place, const char *ending,
+                  char path[CLI_JOB_PATH_BYTES])
+{
+    (void)snprintf(path, CLI_JOB_PATH_BYTES, "%s/%s%s", place->directory, place->stem, ending);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+struct found {
+    char *path;
+    struct timespec changed;
+};
+
+static bool ends_in(const char *name, const char *ending)
+{
+    size_t length = strlen(name), more = strlen(ending);
+    return length > more && strcmp(name + length - more, ending) == 0;
+}
+
+/* "4711" is the job of "4711.n1.r3.p815.rec"; "4711.json" was made of all of them. */
+static bool is_of_job(const char *name, const char *job)
+{
+    size_t length = strlen(job);
+    return strncmp(name, job, length) == 0 && strcmp(name + length, DOCUMENT) != 0 &&
+           (name[length] == '.' || strncmp(name + length, "-restart", 8) == 0);
+}
+
+static char *path_in(const char *directory, const char *name)
+{
+    size_t room = strlen(directory) + strlen(name) + 2;
+    char *path = cli_grow(NULL, room);
+    (void)snprintf(path, room, "%s/%s", directory, name);
+    return path;
+}
+
+/* That a process that is over has left beside its document. */
+static bool is_old_recording(const char *path)
+{
+    struct stat info;
+    size_t stem = strlen(path) - (sizeof RECORDING - 1);
+    char *document = cli_grow(NULL, stem + sizeof DOCUMENT);
+    (void)snprintf(document, stem + sizeof DOCUMENT, "%.*s" DOCUMENT, (int)stem, path);
+    bool is_old = ends_in(path, RECORDING) && stat(document, &info) == 0;
+    free(document);
+    return is_old;
+}
+
+static int latest_first(const void *left, const void *right)
+{
+    const struct found *a = left, *b = right;
+    if (a->changed.tv_sec != b->changed.tv_sec) {
+        return a->changed.tv_sec > b->changed.tv_sec ? -1 : 1;
+    }
+    if (a->changed.tv_nsec != b->changed.tv_nsec) {
+        return a->changed.tv_nsec > b->changed.tv_nsec ? -1 : 1;
+    }
+    return strcmp(a->path, b->path);
+}
+
+static int is_run(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' &&
+           (ends_in(entry->d_name, RECORDING) || ends_in(entry->d_name, DOCUMENT));
+}
+
+void cli_job_add(struct cli_job_files *files, const char *path)
+{
+    files->paths = cli_grow(files->paths, (files->count + 1) * sizeof *files->paths);
+    files->paths[files->count] = cli_grow(NULL, strlen(path) + 1);
+    (void)memcpy(files->paths[files->count++], path, strlen(path) + 1);
+    files->recordings += ends_in(path, RECORDING) ? 1 : 0;
+}
+
+bool cli_job_list(const char *verb, const char *directory, const char *job,
+                  struct cli_job_files *files)
+{
+    struct dirent **entries = NULL;
+    struct stat info;
+    int count = scandir(directory, &entries, is_run, NULL);
+    size_t found_count = 0;
+    if (count < 0) {
+        cli_say(verb, "%s cannot be read: %s", directory, strerror(errno));
+        return false;
+    }
+    struct found *found = cli_grow(NULL, ((size_t)count + 1) * sizeof *found);
+    for (int i = 0; i < count; i++) {
+        char *path = path_in(directory, entries[i]->d_name);
+        if ((job == NULL || is_of_job(entries[i]->d_name, job)) && stat(path, &info) == 0 &&
+            S_ISREG(info.st_mode) && !is_old_recording(path)) {
+            found[found_count++] = (struct found){path, info.st_mtim};
+        } else {
+            free(path);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    qsort(found, found_count, sizeof *found, latest_first);
+    for (size_t i = 0; i < found_count; i++) {
+        cli_job_add(files, found[i].path);
+        free(found[i].path);
+    }
+    free(found);
+    return true;
+}
+
+void cli_job_files_free(struct cli_job_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        free(files->paths[i]);
+    }
+    free(files->paths);
+    *files = (struct cli_job_files){.count = 0};
+}
+
+/* ---- merging -------------------------------------------------------------------------------- */
+
+struct merging {
+    const char *verb;
+    resmon_merge *merge;
+    bool is_quiet;
+    bool has_merged; /* runs that were merged before were passed over, as others may be parts of
+                        them */
+    size_t added, left_out;
+};
+
+static void leave_out(struct merging *merging, const char *path)
+{
+    merging->left_out++;
+    if (!merging->is_quiet && merging->left_out <= MOST_SAID) {
+        cli_say(merging->verb, "%s is left out: %s", path, resmon_last_error());
+    }
+}
+
+/* False: there is no memory for more. */
+static bool add_file(struct merging *merging, const char *path, bool is_merged)
+{
+    resmon_run *run = NULL;
+    resmon_status status = resmon_run_load(path, &run);
+    if (status == RESMON_OK && (resmon_run_node_count(run) > 0) != is_merged) {
+        merging->has_merged = merging->has_merged || !is_merged;
+        resmon_run_free(run);
+        return true;
+    }
+    status = status == RESMON_OK ? resmon_merge_add(merging->merge, run) : status;
+    resmon_run_free(run);
+    if (status == RESMON_OK) {
+        merging->added++;
+    } else {
+        leave_out(merging, path);
+    }
+    return status != RESMON_ENOMEM;
+}
+
+/* Runs of processes first.  A merged run that has some of them is what was made of them before, and
+ * no part of this: that needs no word. */
+static bool add_files(struct merging *merging, const struct cli_job_files *files)
+{
+    bool is_well = true;
+    for (size_t i = 0; i < files->count && is_well; i++) {
+        is_well = add_file(merging, files->paths[i], false);
+    }
+    merging->is_quiet = merging->added > 0;
+    for (size_t i = 0; i < files->count && is_well && merging->has_merged; i++) {
+        is_well = add_file(merging, files->paths[i], true);
+    }
+    merging->is_quiet = false;
+    return is_well;
+}
+
+static resmon_run *make(struct merging *merging)
+{
+    resmon_run *run = NULL;
+    if (merging->added == 0) {
+        cli_say(merging->verb, "there is no run to merge");
+    } else if (resmon_merge_run(merging->merge, &run) != RESMON_OK) {
+        cli_say(merging->verb, "%s", resmon_last_error());
+    }
+    return run;
+}
+
+resmon_run *cli_job_merge(const char *verb, const struct cli_job_files *files)
+{
+    struct merging merging = {.verb = verb};
+    bool is_well = resmon_merge_new(&merging.merge) == RESMON_OK && add_files(&merging, files);
+    if (!is_well) {
+        cli_say(verb, "%s", resmon_last_error());
+    }
+    if (merging.left_out > MOST_SAID) {
+        cli_say(verb, "and %zu more files are left out", merging.left_out - MOST_SAID);
+    }
+    resmon_run *run = is_well ? make(&merging) : NULL;
+    resmon_merge_free(merging.merge);
+    return run;
+}

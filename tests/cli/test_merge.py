@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""A job: `resmon run -o DIRECTORY/` in each of its tasks, and `resmon merge`."""
+import collections
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import unittest
+
+import place
+
+HELLO = os.environ.get("RESMON_EXAMPLES", "") + "/hello"
+
+
+def task(rank, local_rank, node, ranks=6, nodes=3, job="4711"):
+    """What Slurm says to a task of a job step."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "RESMON_JOB"))}
+    environment.update({
+        "SLURM_JOB_ID": job, "SLURM_STEP_ID": "0", "SLURM_CLUSTER_NAME": "made", "SLURM_JOB_NAME": "train",
+        "SLURM_JOB_NODELIST": f"n[1-{nodes}]", "SLURM_JOB_NUM_NODES": str(nodes), "SLURM_NNODES": str(nodes),
+        "SLURM_STEP_NODELIST": f"n[1-{nodes}]", "SLURM_STEP_NUM_NODES": str(nodes), "SLURM_STEP_NUM_TASKS": str(ranks),
+        "SLURM_NTASKS": str(ranks), "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(local_rank),
+        "SLURM_NODEID": str(node - 1), "SLURMD_NODENAME": f"n{node}",
+        "SLURM_STEP_TASKS_PER_NODE": f"{ranks // nodes}(x{nodes})", "TMPDIR": os.getcwd(), "TZ": "UTC",
+    })
+    return environment
+
+
+@place.needs_json
+class Job(place.Case):
+    def start(self, *command, environment, options=()):
+        """`resmon run -o job/ -- COMMAND` as a task, on its way."""
+        words = [place.RESMON, "run", "-o", "job/", *options, "--", *command]
+        process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def merged(self, *words):
+        done = place.run("merge", *words, "-o", "merged.json")
+        self.assertEqual(done.code, 0, done.err)
+        return json.loads(pathlib.Path("merged.json").read_text(encoding="utf-8")), done
+
+    def test_all_ranks_of_all_nodes(self):
+        if not os.path.exists(HELLO):
+            self.skipTest("the examples are not built")
+        started = [self.start(HELLO, environment=task(2 * (node - 1) + local, local, node))
+                   for node in (1, 2, 3) for local in (0, 1)]
+        said = [process.communicate()[1].decode() for process in started]
+        self.assertEqual([process.returncode for process in started], [0] * 6, said)
+        # The first rank has made one run of all.
+        names = sorted(path.name for path in pathlib.Path("job").iterdir())
+        self.assertEqual(len(names), 7, names)
+        job = json.loads(pathlib.Path("job/4711.json").read_text(encoding="utf-8"))
+        self.assertEqual([node["name"] for node in job["nodes"]], ["n1", "n2", "n3"])
+        self.assertEqual([node["state"] for node in job["nodes"]], ["stopped"] * 3)
+        self.assertEqual([(rank["rank"], rank["node"]) for rank in job["ranks"]],
+                         [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (5, 2)])
+        self.assertIn("nodes", said[0])
+        self.assertEqual(said[1:], [""] * 5)
+        parts = [json.loads(path.read_text(encoding="utf-8")) for path in pathlib.Path("job").glob("*.n?.r?.*.json")]
+        # Scopes: calls add up, and each rank has its time.
+        [main] = job["scopes"]
+        [rounds] = [scope for scope in main["children"] if scope["name"] == "round"]
+        self.assertEqual(rounds["calls"], 18)
+        walls = {part["job"]["rank"]: part["scopes"][0]["wall_ns"] for part in parts}
+        self.assertEqual(main["over_ranks"]["wall_ns"], [walls[rank] for rank in range(6)])
+        self.assertEqual(main["over_ranks"]["ranks"], 6)
+        self.assertAlmostEqual(main["over_ranks"]["imbalance"], max(walls.values()) * 6 / sum(walls.values()) - 1)
+        # One process of each node has the machine's figures; CPU time is of all.
+        hosts = [part for part in parts if part["job"]["reports_host"]]
+        self.assertEqual(len(hosts), 3)
+        self.check_sum(job, hosts, "node.disk.read_bytes")
+        self.check_sum(job, parts, "tree.cpu.time")
+        if job["energy"] is not None and job["energy"]["node"]["joules"] is not None:
+            self.assertAlmostEqual(job["energy"]["node"]["joules"], sum(part["energy"]["node"]["joules"] for part in hosts))
+        # The same again, by hand, of the directory that has the result, too.
+        again, done = self.merged("job")
+        self.assertEqual(again["ranks"], job["ranks"])
+        self.assertNotIn("left out", done.err)
+
+    def check_sum(self, job, parts, metric):
+        """The column of all nodes, and those of each, are what the parts have."""
+        def last(document, instance):
+            for column, statistics in zip(document["columns"], document["summary"]["columns"]):
+                if column["metric"] == metric and instance in (column["instance"], None) and statistics["n"]:
+                    return statistics["last"]
+            return 0
+        wanted = collections.Counter()
+        for part in parts:
+            wanted[part["job"]["node_name"]] += last(part, None)
+        self.assertAlmostEqual(last(job, ""), sum(wanted.values()))
+        for node, amount in wanted.items():
+            self.assertAlmostEqual(last(job, node), amount)
+
+    def test_a_node_that_dies_and_one_that_never_came(self):
+        os.mkfifo("stop")
+        first = self.start("sh", "-c", "read line <stop; exit 0", environment=task(0, 0, 1, ranks=4, nodes=4))
+        second = self.start("sleep", "1000", environment=task(1, 0, 2, ranks=4, nodes=4))
+        third = self.start("sh", "-c", "exit 3", environment=task(2, 0, 3, ranks=4, nodes=4), options=("--interval=20ms",))
+        self.assertEqual(third.wait(), 3)
+        place.until(lambda: len(list(pathlib.Path("job").glob("*.rec"))) == 2)
+        os.killpg(second.pid, signal.SIGKILL)
+        second.wait()
+        job, done = self.merged("job")
+        self.assertEqual({node["name"]: node["state"] for node in job["nodes"]},
+                         {"n1": "running", "n2": "interrupted", "n3": "stopped", "n4": "missing"})
+        self.assertEqual([rank["reason"] for rank in job["ranks"]], ["running", "unknown", "failed"])
+        self.assertEqual(job["run"]["state"], "interrupted")
+        self.assertEqual((job["run"]["end"]["reason"], job["run"]["end"]["exit_status"]), ("failed", 3))
+        for said in ("missing: n4", "interrupted: n2", "still running: n1", "of 4", "rank 2 on n3 failed"):
+            self.assertIn(said, done.out)
+        # What there is, is merged when the first rank is over, which does not wait for ever.
+        with open("stop", "w", encoding="ascii"):
+            pass
+        said = first.communicate()[1].decode()
+        self.assertEqual(first.returncode, 0)
+        self.assertIn("of 4 ranks 3 have files in job, and 1 of these have not ended, or were killed", said)
+        job = json.loads(pathlib.Path("job/4711.json").read_text(encoding="utf-8"))
+        self.assertEqual([node["state"] for node in job["nodes"]], ["stopped", "interrupted", "stopped", "missing"])
+
+    def test_what_does_not_belong_is_named(self):
+        os.mkdir("job")
+        for job, name in (("4711", "one"), ("4711", "two"), ("12", "foreign")):
+            rank = int(name == "two")
+            done = place.run("run", "-q", "-o", f"job/{name}.json", "--", "true", env=task(rank, rank, 1, 2, 1, job))
+            self.assertEqual(done.code, 0, done.err)
+        document = json.loads(pathlib.Path("job/one.json").read_text(encoding="utf-8"))
+        document["version"] = 99
+        pathlib.Path("job/future.json").write_text(json.dumps(document), encoding="utf-8")
+        pathlib.Path("job/cut.json").write_bytes(pathlib.Path("job/one.json").read_bytes()[:5000])
+        pathlib.Path("job/copy.json").write_bytes(pathlib.Path("job/one.json").read_bytes())
+        pathlib.Path("job/other.json").write_text('{"no": "run"}', encoding="utf-8")
+        pathlib.Path("job/empty.rec").write_bytes(b"")
+        latest = pathlib.Path("job/two.json").stat().st_mtime + 100
+        os.utime("job/two.json", (latest, latest))  # of its job is the directory
+        job, done = self.merged("job")
+        self.assertEqual([rank["rank"] for rank in job["ranks"]], [0, 1])
+        lines = [line for line in done.err.splitlines() if "is left out" in line]
+        self.assertEqual(len(lines), 6, done.err)
+        for name, why in (("foreign", "of another job: id 12, where the others have 4711"), ("future", "version 99"),
+                          ("cut", "JSON"), ("other", "not a run document"), ("empty", "is empty")):
+            [line] = [line for line in lines if f"job/{name}." in line]
+            self.assertIn(why, line)
+        self.assertEqual(sum("is there already" in line for line in lines), 1)  # of two that are the same
+
+    def test_results(self):
+        for rank in (0, 1):
+            done = place.run("run", "-q", "-o", f"r{rank}.json", "--", "true", env=task(rank, 0, rank + 1, 2, 2))
+            self.assertEqual(done.code, 0, done.err)
+        done = place.run("merge", "-q", "r0.json", "r1.json", "-o", "job.json", "-o", "job.csv", "-o", "job.txt")
+        self.assertEqual((done.code, done.out), (0, ""), done.err)
+        self.assertIn("node.mem.used[n2]", pathlib.Path("job.csv").read_text(encoding="utf-8").splitlines()[0])
+        self.assertIn("nodes", pathlib.Path("job.txt").read_text(encoding="utf-8"))
+        ranks = json.loads(place.run("show", "job.json", "ranks", "--json").out)
+        self.assertEqual([(row["rank"], row["node"]) for row in ranks], [(0, "n1"), (1, "n2")])
+        nodes = json.loads(place.run("show", "job.json", "nodes", "--json").out)
+        self.assertEqual([row["state"] for row in nodes], ["stopped", "stopped"])
+        # A merged run merges with another rank.
+        done = place.run("run", "-q", "-o", "r2.json", "--", "true", env=task(2, 1, 2, 3, 2))
+        merged, done = self.merged("job.json", "r2.json")
+        self.assertEqual([rank["rank"] for rank in merged["ranks"]], [0, 1, 2])
+        self.assertEqual([node["ranks"] for node in merged["nodes"]], [1, 2])
+
+    def test_nothing_to_merge(self):
+        os.mkdir("job")
+        done = place.run("merge", "job")
+        self.assertEqual((done.code, done.out), (1, ""))
+        self.assertIn("there is no run to merge", done.err)
+        self.assertIn("nowhere", place.run("merge", "nowhere").err)
+        self.assertEqual(place.run("merge").code, 2)
+
+    def test_outside_of_a_job(self):
+        done = place.run("run", "-o", "job/", "--", "true", env={"PATH": os.environ["PATH"]})
+        self.assertEqual((done.code, done.err), (0, ""))
+        [path] = pathlib.Path("job").iterdir()
+        self.assertRegex(path.name, r"^nojob\.[^.]+\.r0\.p\d+\.json$")
+        done = place.run("run", "--record=x", "-o", "job/", "--", "true")
+        self.assertEqual(done.code, 125)
+        self.assertIn("either --record, or a directory", done.err)
+
+
+if __name__ == "__main__":
+    place.main()
