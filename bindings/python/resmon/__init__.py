@@ -38,6 +38,7 @@ _HOMES = {
     "reports": ("report",),
     "diagnosis": ("doctor",),
     "jobs": ("job", "hostlist"),
+    "merging": ("merge",),
     "baseline": ("measure_idle", "compare"),
     "benches": ("bench", "diff", "trend", "Bench", "Diff", "Trend"),
     "options": ("keywords",),

@@ -41,6 +41,7 @@ from .jobs import job as job
 from .lines import print_lines as print_lines
 from .lines import profile_lines as profile_lines
 from .lines import profile_memory as profile_memory
+from .merging import merge as merge
 from .monitor import Monitor as Monitor
 from .options import keywords as keywords
 from .plots import plot as plot

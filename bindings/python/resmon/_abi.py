@@ -90,6 +90,7 @@ RunInfo, RunFactEntry, RunTag, RunSource = map(_record, ("RunInfo", "RunFactEntr
 RunScope, RunLine, RunCounter, RunEvent = map(_record, ("RunScope", "RunLine", "RunCounter", "RunEvent"))
 Column, EnergyPart, Energy, RunEnd, RunUsage, RunProcess, Headline = map(
     _record, ("Column", "EnergyPart", "Energy", "RunEnd", "RunUsage", "RunProcess", "Headline"))
+RunNode, RunRank, ScopeSpread = map(_record, ("RunNode", "RunRank", "ScopeSpread"))
 RunStack, RunFrame, RunStackInfo, RunPeakStack = map(_record, ("RunStack", "RunFrame", "RunStackInfo", "RunPeakStack"))
 Energy._meanings_["basis"] = BASES
 SERIES = {"last": 0, "min": 1, "max": 2, "mean": 3, "value": 4}

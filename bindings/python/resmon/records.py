@@ -169,6 +169,27 @@ class Process(Record):
     _shown = ("name", "pid", "reason", "duration_s")
 
 
+class Node(Record):
+    """A node of several whose runs were merged; its columns have its name as instance."""
+
+    __slots__ = _slots(_abi.RunNode)
+    _shown = ("name", "state", "ranks", "duration_s", "cpus")
+
+
+class Rank(Record):
+    """A process of several whose runs were merged, with its children; ``node`` is an index of the run's ``nodes``."""
+
+    __slots__ = _slots(_abi.RunRank)
+    _shown = ("rank", "node", "name", "duration_s", "cpu_s", "rss_peak_bytes", "reason")
+
+
+class Spread(Record):
+    """A scope over the ranks that were in it; ``walls_s`` has the wall time of each rank, NaN of one that was not."""
+
+    __slots__ = _slots(_abi.ScopeSpread, "path", "walls_s")
+    _shown = ("path", "ranks", "min_s", "mean_s", "max_s", "max_rank", "imbalance", "lost_s")
+
+
 def _signal_name(number):
     import signal
     try:

@@ -82,6 +82,23 @@ class Recorded:
         return list(_all(run, lib.run_process_count, lib.run_get_process, _abi.RunProcess, records.Process))
 
     @property
+    def nodes(self):
+        """The nodes of a merged run (:func:`resmon.merge`); empty of others."""
+        run = self._get_run()
+        return list(_all(run, lib.run_node_count, lib.run_get_node, _abi.RunNode, records.Node))
+
+    @property
+    def ranks(self):
+        """The ranks of a merged run, in their order; empty of others."""
+        run = self._get_run()
+        return list(_all(run, lib.run_rank_count, lib.run_get_rank, _abi.RunRank, records.Rank))
+
+    @property
+    def over_ranks(self):
+        """How evenly the ranks of a merged run took their time: a Spread for each scope, by its path."""
+        return self._get_run()._spreads()
+
+    @property
     def tags(self):
         """The marks that the program set."""
         run = self._get_run()
@@ -369,6 +386,15 @@ class Run(Recorded):
                 scope.path = (scopes[scope.parent].path + "/" if scope.parent >= 0 else "") + scope.name
             return Scopes(scopes)
         return self._cached("scopes", make)
+
+    def _spreads(self):
+        struct, found, ranks = _abi.ScopeSpread(), {}, lib.run_rank_count(self)
+        for index, scope in enumerate(self._scopes() if ranks else ()):
+            lib.run_get_scope_spread(self, index, byref(struct))
+            spread = found[scope.path] = records.Spread.of(struct)
+            spread.path = scope.path
+            spread.walls_s = [wall / 1e9 for wall in lib.run_scope_walls(self, index)[:ranks]]
+        return found
 
     def _scopes_by_name(self):
         def make():

@@ -3,7 +3,7 @@ from os import PathLike
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from .plots import Plot
-from .records import Column, Counter, End, Energy, Info, Line, Metric, PeakStack, Process, StackInfo, Usage
+from .records import Column, Counter, End, Energy, Info, Line, Metric, Node, PeakStack, Process, Rank, Spread, StackInfo, Usage
 from .results import Events, Scopes, Sources, Summary, Tags
 from .stacks import Functions, Stacks
 
@@ -16,6 +16,12 @@ class Recorded:
     def end(self) -> End: ...
     @property
     def processes(self) -> List[Process]: ...
+    @property
+    def nodes(self) -> List[Node]: ...
+    @property
+    def ranks(self) -> List[Rank]: ...
+    @property
+    def over_ranks(self) -> Dict[str, Spread]: ...
     @property
     def usage(self) -> Optional[Usage]: ...
     @property

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""The runs of a job's nodes and ranks as one."""
+import os
+import warnings
+from ctypes import byref, c_void_p
+
+from ._library import lib
+from .errors import Error, NotFoundError, OutOfMemoryError, ResmonWarning
+from .run import Recorded, Run, load
+
+
+def merge(*runs):
+    """The runs of a job's nodes and ranks as one: runs, files of runs, or the directory of ``resmon run -o DIRECTORY/``.
+    What does not belong to the job of the first one, or cannot be read, is left out with a warning; of a directory that
+    is the job that was written to last."""
+    handle, merged, count = c_void_p(), c_void_p(), 0
+    lib.merge_new(byref(handle))
+    try:
+        for run in runs:
+            for one in _files_of(run):
+                count += _add(handle, one, one is not run)
+        if not count:
+            raise NotFoundError("there is no run to merge")
+        lib.merge_run(handle, byref(merged))
+        return Run._own(merged)
+    finally:
+        lib.merge_free(handle)
+
+
+def _files_of(run):
+    """The files in a directory, as the command takes them: the latest first, and of a process that is over its document."""
+    if isinstance(run, Recorded) or not os.path.isdir(run):
+        return [run]
+    directory = os.fspath(run)
+    names = {name for name in os.listdir(directory) if name.endswith((".rec", ".json")) and not name.startswith(".")}
+    names = {name for name in names if name.endswith(".json") or name[:-4] + ".json" not in names}
+    return sorted((os.path.join(directory, name) for name in names), key=os.path.getmtime, reverse=True)
+
+
+def _add(handle, run, is_in_directory):
+    """Whether the run is added; a merged one in a directory was made of the others."""
+    try:
+        loaded = run if isinstance(run, Recorded) else load(run)
+        if is_in_directory and loaded.nodes:
+            return False
+        lib.merge_add(handle, loaded._get_run()._as_parameter_)
+    except OutOfMemoryError:
+        raise
+    except Error as error:
+        warnings.warn(f"{run} is left out: {error}", ResmonWarning, stacklevel=3)
+        return False
+    return True
