@@ -105,6 +105,39 @@ void rm_merge_statistics_add(struct rm_merge_column *column, const resmon_column
     column->parts += parts;
 }
 
+/* Means are weighted with the times that they are over. */
+static void follow(resmon_column *sum, const resmon_column *more, int order)
+{
+    bool is_counter = sum->kind == RESMON_COUNTER;
+    double times = sum->duration_s + more->duration_s;
+    sum->n += more->n;
+    sum->resets += more->resets;
+    sum->first = order < 0 ? more->first : sum->first;
+    sum->last = is_counter ? sum->last + more->last : order > 0 ? more->last : sum->last;
+    sum->min = rm_lesser(more->min, sum->min);
+    sum->max = rm_greater(more->max, sum->max);
+    if (times > 0.0) {
+        sum->mean = (sum->mean * sum->duration_s + more->mean * more->duration_s) / times;
+    }
+    sum->integral += more->integral;
+    sum->duration_s = times;
+    sum->p50 = sum->p95 = RM_NAN;
+    for (size_t i = 0; i < RM_ARRAY_LEN(sum->over_s); i++) {
+        sum->over_s[i] += more->over_s[i];
+    }
+}
+
+void rm_merge_statistics_follow(struct rm_merge_column *column, const resmon_column *more,
+                                int order)
+{
+    if (column->parts == 0) {
+        column->statistics = *more;
+    } else {
+        follow(&column->statistics, more, order);
+    }
+    column->parts = 1;
+}
+
 resmon_column rm_merge_statistics_of(const struct rm_merge_metric *metric,
                                      const struct resmon_run *run,
                                      const struct rm_merge_devices *devices)

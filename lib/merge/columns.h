@@ -41,6 +41,11 @@ struct rm_merge_column {
 void rm_merge_statistics_add(struct rm_merge_column *column, const resmon_column *more,
                              uint64_t parts);
 
+/** The same of a part that is not beside those that were added, but before them (`order` below 0),
+ * after them (above 0) or between: of a machine whose figures one process had after the other. */
+void rm_merge_statistics_follow(struct rm_merge_column *column, const resmon_column *more,
+                                int order);
+
 /* The columns of a metric in a run that is no merged one; of a merged one, that of a node. */
 struct rm_merge_devices {
     size_t columns[RM_MERGE_DEVICES];

@@ -18,9 +18,18 @@
 #define RM_MERGE_WIDTH INT64_C(1000000)  /* of a cell, times a power of two; ns */
 #define RM_MERGE_TAGS  4096U
 
+#define RM_MERGE_WATCHES 16 /* of a machine, one after the other */
+
+/* From when to when a run has the figures of a machine. */
+struct rm_merge_watch {
+    int64_t from_ns, to_ns;
+};
+
 /* Times are in ns since 1970 where those of the records are since the start of a run. */
 struct rm_merge_node {
     resmon_run_node node;
+    struct rm_merge_watch watches[RM_MERGE_WATCHES];
+    size_t watch_count;
     struct rm_grid_span span; /* of the cells below */
     struct rm_merge_column columns[RM_MERGE_COLUMNS];
 };

@@ -631,6 +631,31 @@ static void test_a_machine_counts_once(void **state)
     }
 }
 
+/* One process after the other had the figures of the machine: in any order they are one. */
+static void test_a_machine_is_watched_on(void **state)
+{
+    (void)state;
+    struct made made[3] = {a_rank("n1", 0, 0, 0), a_rank("n1", 0, 1, 0), a_rank("n1", 0, 2, 0)};
+    made[1].start_ms = made[0].start_ms + (int64_t)made[0].rows * made[0].interval_ms + 3;
+    made[2].start_ms = made[1].start_ms + (int64_t)made[1].rows * made[1].interval_ms;
+    struct resmon_run *wanted = merged(made, 3);
+    double energy = 0.0, highest = 0.0;
+    for (size_t i = 0; i < 3; i++) {
+        struct resmon_run *part = make(&made[i]);
+        energy += column_of(part, RM_NODE_ENERGY_CPU, NULL)->last;
+        highest = rm_greater(column_of(part, RM_NODE_CPU_PERCENT, NULL)->max, highest);
+        rm_run_free(part);
+    }
+    assert_close(column_of(wanted, RM_NODE_ENERGY_CPU, "n1")->last, energy);
+    assert_close(column_of(wanted, RM_NODE_CPU_PERCENT, "n1")->max, highest);
+    assert_int_equal(wanted->nodes[0].host_duration_ns, wanted->nodes[0].duration_ns);
+    const struct made other[3] = {made[2], made[0], made[1]};
+    struct resmon_run *run = merged(other, 3);
+    assert_same(run, wanted);
+    rm_run_free(run);
+    rm_run_free(wanted);
+}
+
 static void test_the_worst_end_is_that_of_the_job(void **state)
 {
     (void)state;
@@ -656,6 +681,7 @@ int main(void)
         cmocka_unit_test(test_ranks_in_a_scope),
         cmocka_unit_test(test_what_does_not_belong),
         cmocka_unit_test(test_a_machine_counts_once),
+        cmocka_unit_test(test_a_machine_is_watched_on),
         cmocka_unit_test(test_the_worst_end_is_that_of_the_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
