@@ -8,10 +8,11 @@
 #include <resmon/resmon.h>
 
 #include "job_files.h"
+#include "observe.h"
 #include "output.h"
 #include "say.h"
 
-#define TRIES   40 /* to find that all ranks have ended, */
+#define TRIES   20 /* to find that all ranks have ended, */
 #define WAIT_NS 250000000L
 
 /* All ranks of the job that have files, once all have ended; or those of now. */
@@ -40,6 +41,56 @@ static void say_missing(const struct cli_job_place *place, const resmon_run *run
             place->ranks, ranks, place->directory, files->recordings, place->directory);
     }
 }
+
+/* ---- the machine --------------------------------------------------------------------------- */
+
+/* "interval=50ms,domains=...": the machine's figures alone, as often as the user wanted them. */
+static resmon_monitor *watch_machine(const struct cli_arguments *arguments, const char *recording)
+{
+    const struct cli_said *interval = cli_said_of(arguments, "interval");
+    struct cli_text text = {.text = NULL};
+    resmon_monitor *monitor = NULL;
+    cli_text_add(&text, "domains", "cgroup+node+cpu+memory+psi+disk+net+energy+gpu");
+    cli_text_add(&text, "scopes", "none");
+    cli_text_add(&text, "record", recording);
+    if (interval != NULL) {
+        cli_text_add(&text, interval->key, interval->value);
+    }
+    if (resmon_monitor_new_text(text.text, &monitor) != RESMON_OK ||
+        resmon_monitor_start(monitor) != RESMON_OK) {
+        cli_say("run", "the machine is watched no longer: %s", resmon_last_error());
+        resmon_monitor_free(monitor);
+        monitor = NULL;
+    }
+    cli_text_free(&text);
+    return monitor;
+}
+
+void cli_gather_machine(const struct cli_arguments *arguments, const struct cli_node_ranks *ranks)
+{
+    const struct timespec wait = {.tv_nsec = WAIT_NS};
+    const struct cli_job_place *place = &ranks->place;
+    char recording[CLI_JOB_PATH_BYTES], document[CLI_JOB_PATH_BYTES];
+    resmon_run *run = NULL;
+    cli_job_path(place, ".node.rec", recording);
+    cli_job_path(place, ".node.json", document);
+    if (!place->leads || !cli_node_ranks_are_left(ranks)) {
+        return;
+    }
+    resmon_monitor *monitor = watch_machine(arguments, recording);
+    while (monitor != NULL && cli_node_ranks_are_left(ranks)) {
+        (void)nanosleep(&wait, NULL);
+    }
+    if (monitor != NULL && resmon_monitor_stop(monitor) == RESMON_OK &&
+        resmon_monitor_snapshot(monitor, &run) == RESMON_OK &&
+        cli_output_write("run", run, document, NULL)) {
+        (void)unlink(recording);
+    }
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+}
+
+/* ---- the job -------------------------------------------------------------------------------- */
 
 void cli_gather_job(const struct cli_arguments *arguments, const char *directory)
 {

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns making one run of a job when it is over: by the first of its ranks, which waits a while for
- * the others.
+ * Owns what is done of a job when our own command is over: the machine is watched on as long as
+ * other ranks are on it, and the first of all ranks, which waits a while for the others, makes one
+ * run of them.
  */
 #ifndef RESMON_CLI_GATHER_JOB_H
 #define RESMON_CLI_GATHER_JOB_H
 
 #include "arguments.h"
+#include "node_ranks.h"
+
+/** Of the first of several ranks on a node: watches the machine until the others have ended. */
+void cli_gather_machine(const struct cli_arguments *arguments, const struct cli_node_ranks *ranks);
 
 /** Our own run is over, and its file in the directory.  Of another rank than the first, and without
  * a job, nothing is done. */

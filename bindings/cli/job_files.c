@@ -41,7 +41,6 @@ static bool make_names(struct cli_job_place *place)
 {
     resmon_job *job = NULL;
     resmon_job_info info = {.struct_size = sizeof info};
-    char node[128];
     if (resmon_job_detect(&job) != RESMON_OK || resmon_job_get_info(job, &info) != RESMON_OK) {
         resmon_job_free(job);
         return false;
@@ -49,12 +48,15 @@ static bool make_names(struct cli_job_place *place)
     (void)snprintf(place->job, sizeof place->job, "%.120s%s%.0lld",
                    info.id[0] != '\0' ? info.id : "nojob", info.restarts > 0 ? "-restart" : "",
                    (long long)(info.restarts > 0 ? info.restarts : 0));
-    (void)snprintf(node, sizeof node, "%.100s", info.node_name);
+    (void)snprintf(place->node, sizeof place->node, "%.100s", info.node_name);
+    (void)snprintf(place->key, sizeof place->key, "%.250s", info.key);
     clean(place->job);
-    clean(node);
-    (void)snprintf(place->stem, sizeof place->stem, "%s.%s.r%lld.p%ld", place->job, node,
+    clean(place->node);
+    clean(place->key);
+    (void)snprintf(place->stem, sizeof place->stem, "%s.%s.r%lld.p%ld", place->job, place->node,
                    (long long)(info.rank >= 0 ? info.rank : 0), (long)getpid());
     place->ranks = info.rank_count > 0 ? (size_t)info.rank_count : 0;
+    place->leads = info.local_rank == 0 && info.local_rank_count != 1 && info.key[0] != '\0';
     place->is_first = info.system[0] != '\0' && info.rank == 0;
     resmon_job_free(job);
     return true;

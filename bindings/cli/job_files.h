@@ -19,8 +19,11 @@ struct cli_job_place {
     char directory[CLI_JOB_PATH_BYTES - 512];
     char job[256];  /* as it stands in names; "nojob" */
     char stem[512]; /* of our own: "4711.n1.r3.p815" */
-    bool is_first;  /* of the job's ranks, and there are others */
-    size_t ranks;   /* 0: not known */
+    char key[256];  /* of the job step */
+    char node[128];
+    bool is_first; /* of the job's ranks */
+    bool leads;    /* the first of several on its node */
+    size_t ranks;  /* 0: not known */
 };
 
 /** Whether an output is a directory: it ends in '/'. */

@@ -20,6 +20,8 @@ struct observing {
     struct cli_launch launch;
     struct cli_kept kept;
     struct cli_gather gather;
+    struct cli_node_ranks ranks;
+    const char *directory;   /* of a job; NULL: none */
     resmon_monitor *monitor; /* NULL: there is none */
 };
 
@@ -54,6 +56,11 @@ static bool start_observing(struct observing *observing)
     free(command);
     if (observing->monitor == NULL) {
         return false;
+    }
+    observing->directory = cli_observe_directory(observing->arguments);
+    if (observing->directory != NULL &&
+        cli_job_settle("run", observing->directory, &observing->ranks.place)) {
+        cli_node_ranks_enter(&observing->ranks);
     }
     if (resmon_monitor_start(observing->monitor) != RESMON_OK) {
         cli_say("run", "%s; the command runs unobserved", resmon_last_error());
@@ -110,6 +117,16 @@ static void note_end(struct observing *observing)
     }
 }
 
+/* A rank that failed ends at once: its launcher may end the others for it. */
+static void gather(struct observing *observing)
+{
+    if (cli_launch_end(&observing->launch).reason == RESMON_END_FINISHED) {
+        cli_gather_machine(observing->arguments, &observing->ranks);
+    }
+    cli_node_ranks_leave(&observing->ranks);
+    cli_gather_job(observing->arguments, observing->directory);
+}
+
 static void finish(struct observing *observing)
 {
     if (observing->monitor == NULL) {
@@ -120,9 +137,11 @@ static void finish(struct observing *observing)
     cli_gather_end(&observing->gather, observing->monitor);
     (void)resmon_monitor_stop(observing->monitor);
     cli_launch_reap(&observing->launch); /* it was sampled once more */
-    const char *directory = cli_observe_directory(observing->arguments);
-    if (cli_observe_finish(observing->arguments, observing->monitor) && directory != NULL) {
-        cli_gather_job(observing->arguments, directory);
+    bool is_well = cli_observe_finish(observing->arguments, observing->monitor);
+    resmon_monitor_free(observing->monitor); /* others of the node may have what it had */
+    observing->monitor = NULL;
+    if (is_well && observing->directory != NULL) {
+        gather(observing);
     }
 }
 
@@ -227,7 +246,7 @@ static bool ask_programs(const struct cli_arguments *arguments, struct cli_text 
 
 int cli_run(const struct cli_arguments *arguments)
 {
-    struct observing observing = {.arguments = arguments, .kept = {.fd = -1}};
+    struct observing observing = {.arguments = arguments, .kept = {.fd = -1}, .ranks = {.fd = -1}};
     struct cli_text asked = {.text = NULL};
     if (!cli_needs_words(arguments, 1, (size_t)-1)) {
         return cli_wrong(arguments->command);

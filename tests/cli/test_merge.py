@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 import unittest
 
 import place
@@ -52,7 +53,7 @@ class Job(place.Case):
         said = [process.communicate()[1].decode() for process in started]
         self.assertEqual([process.returncode for process in started], [0] * 6, said)
         # The first rank has made one run of all.
-        names = sorted(path.name for path in pathlib.Path("job").iterdir())
+        names = sorted(path.name for path in pathlib.Path("job").iterdir() if ".node." not in path.name)
         self.assertEqual(len(names), 7, names)
         job = json.loads(pathlib.Path("job/4711.json").read_text(encoding="utf-8"))
         self.assertEqual([node["name"] for node in job["nodes"]], ["n1", "n2", "n3"])
@@ -66,13 +67,14 @@ class Job(place.Case):
         [main] = job["scopes"]
         [rounds] = [scope for scope in main["children"] if scope["name"] == "round"]
         self.assertEqual(rounds["calls"], 18)
-        walls = {part["job"]["rank"]: part["scopes"][0]["wall_ns"] for part in parts}
+        walls = {part["job"]["rank"]: part["scopes"][0]["wall_ns"] for part in parts if part["scopes"]}
         self.assertEqual(main["over_ranks"]["wall_ns"], [walls[rank] for rank in range(6)])
         self.assertEqual(main["over_ranks"]["ranks"], 6)
         self.assertAlmostEqual(main["over_ranks"]["imbalance"], max(walls.values()) * 6 / sum(walls.values()) - 1)
         # One process of each node has the machine's figures; CPU time is of all.
         hosts = [part for part in parts if part["job"]["reports_host"]]
-        self.assertEqual(len(hosts), 3)
+        parts = [part for part in parts if part["scopes"]]  # and not those of a machine that was watched on
+        self.assertEqual(len({part["job"]["node_name"] for part in hosts}), 3)
         self.check_sum(job, hosts, "node.disk.read_bytes")
         self.check_sum(job, parts, "tree.cpu.time")
         if job["energy"] is not None and job["energy"]["node"]["joules"] is not None:
@@ -81,6 +83,28 @@ class Job(place.Case):
         again, done = self.merged("job")
         self.assertEqual(again["ranks"], job["ranks"])
         self.assertNotIn("left out", done.err)
+
+    def test_a_machine_is_watched_until_its_last_rank_ends(self):
+        """The first rank of the node is over at once; its machine's figures go on for the other one."""
+        os.mkfifo("stop")
+        second = self.start("sh", "-c", "read line <stop; exit 0", environment=task(1, 1, 1, 2, 1), options=("--interval=20ms",))
+        place.until(lambda: list(pathlib.Path("job").glob("*.r1.*.rec")))
+        first = self.start("true", environment=task(0, 0, 1, 2, 1), options=("--interval=20ms",))
+        place.until(lambda: list(pathlib.Path("job").glob("*.r0.*.node.rec")))
+        time.sleep(0.3)
+        with open("stop", "w", encoding="ascii"):
+            pass
+        self.assertEqual((second.wait(), first.wait()), (0, 0))
+        job = json.loads(pathlib.Path("job/4711.json").read_text(encoding="utf-8"))
+        [node] = job["nodes"]
+        self.assertEqual(node["ranks"], 2)
+        self.assertEqual([rank["rank"] for rank in job["ranks"]], [0, 1])
+        self.assertGreater(node["host_duration_ns"], 3e8)
+        self.assertGreater(node["host_duration_ns"], job["ranks"][0]["duration_ns"])
+        parts = [json.loads(path.read_text(encoding="utf-8")) for path in pathlib.Path("job").glob("*.r0.*.json")]
+        self.assertEqual(len(parts), 2)
+        self.check_sum(job, parts, "node.disk.read_bytes")
+        self.assertEqual([path.name for path in pathlib.Path(".").glob("resmon-*.ranks")], [])
 
     def check_sum(self, job, parts, metric):
         """The column of all nodes, and those of each, are what the parts have."""
