@@ -222,6 +222,10 @@ typedef struct resmon_run_node {
     double cpus;
     /** of the machine; NaN: not known */
     double memory_bytes;
+    /** CPUs that the job has of it; NaN: the batch system does not say */
+    double allotted_cpus;
+    /** memory that the job has of it; NaN: the same */
+    double allotted_bytes;
     /** of the machine; NaN: none, or not known */
     double gpus;
     /** as the machine calls it */

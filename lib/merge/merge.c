@@ -101,6 +101,8 @@ static resmon_run_node node_of_run(const struct resmon_run *run)
         .ranks = is_of_machine(run) ? 0 : 1,
         .cpus = rm_run_fact_number(run, "machine", "cpus"),
         .memory_bytes = rm_run_fact_number(run, "machine", "memory_bytes"),
+        .allotted_cpus = rm_run_fact_number(run, "job", "node_cpus"),
+        .allotted_bytes = rm_run_fact_number(run, "job", "node_memory_bytes"),
         .gpus = rm_run_fact_number(run, "machine", "gpus"),
         .cpu_model = rm_run_fact_text(run, "machine", "cpu_model"),
         .gpu_model = rm_run_fact_text(run, "machine", "gpu_model"),

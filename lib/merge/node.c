@@ -44,7 +44,8 @@ static bool new_node(struct rm_merge *merge, const resmon_run_node *from)
     }
     merge->nodes = nodes;
     struct rm_merge_node *node = &nodes[merge->node_count];
-    *node = (struct rm_merge_node){.node = *from};
+    memset(node, 0, sizeof *node); /* it is too large to be made on the stack */
+    node->node = *from;
     if (!own_node(merge, &node->node)) {
         return false;
     }
@@ -149,6 +150,8 @@ static bool take_node(struct rm_merge *merge, resmon_run_node *node, const resmo
     node->clock_error_ns = fmax(node->clock_error_ns, more->clock_error_ns);
     take_known(&node->cpus, more->cpus);
     take_known(&node->memory_bytes, more->memory_bytes);
+    take_known(&node->allotted_cpus, more->allotted_cpus);
+    take_known(&node->allotted_bytes, more->allotted_bytes);
     take_known(&node->gpus, more->gpus);
     if (badness(more->state) > badness(node->state)) {
         node->state = more->state;

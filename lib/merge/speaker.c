@@ -64,6 +64,8 @@ static bool is_of_one(const struct rm_fact *fact)
         {"job", "rank"},
         {"job", "local_rank"},
         {"job", "local_rank_count"},
+        {"job", "node_cpus"},
+        {"job", "node_memory_bytes"},
         {"job", "reports_host"},
         {"job", "reports_host_reason"},
         {"settings", "record"},

@@ -87,6 +87,8 @@ STRUCTS = {
         ("ranks", "COUNT"),
         ("cpus", "NUMBER"),
         ("memory_bytes", "NUMBER"),
+        ("allotted_cpus", "NUMBER"),
+        ("allotted_bytes", "NUMBER"),
         ("gpus", "NUMBER"),
         ("cpu_model", "TEXT"),
         ("gpu_model", "TEXT"),

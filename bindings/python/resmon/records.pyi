@@ -81,6 +81,8 @@ class Node(Record):
     ranks: int
     cpus: float
     memory_bytes: float
+    allotted_cpus: float
+    allotted_bytes: float
     gpus: float
     cpu_model: str
     gpu_model: str
