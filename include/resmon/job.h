@@ -81,7 +81,11 @@ typedef struct resmon_job_info {
                                 another system starts by itself it is not known */
     int64_t rank_count; /**< ranks of the step; where PBS and OAR give no rank, slots of the job */
     int64_t local_rank; /**< among the ranks on this node */
-    int64_t local_rank_count; /**< ranks on this node */
+    int64_t local_rank_count;  /**< ranks on this node */
+    int64_t node_cpus;         /**< CPUs of this node that the job has (Slurm, PBS, Torque) */
+    int64_t node_memory_bytes; /**< memory of this node that the job has (Slurm, where it is asked
+                                  for) */
+    int64_t time_limit_s;      /**< how long the job may run (Slurm 22.05 and later, Torque) */
 } resmon_job_info;
 
 /** RESMON_EINVAL on NULL or a short struct_size.  Any thread.  Since 0.1. */

@@ -118,6 +118,33 @@ static void look_round(struct scene *scene)
     }
 }
 
+/* ---- what the job may use ------------------------------------------------------------------- */
+
+#define MEGABYTE   INT64_C(1048576)
+#define MOST_BYTES (INT64_MAX / MEGABYTE)
+
+static int64_t memory_of(int64_t megabytes, int64_t times)
+{
+    return megabytes > 0 && times > 0 && megabytes < MOST_BYTES / times
+               ? megabytes * times * MEGABYTE
+               : -1;
+}
+
+static void read_limits(struct scene *scene)
+{
+    resmon_job_info *info = &scene->job->info;
+    int64_t start = number(scene, scene->base, RM_JOB_START);
+    int64_t end = number(scene, scene->base, RM_JOB_END);
+    info->node_cpus = number(scene, scene->base, RM_JOB_NODE_CPUS);
+    info->node_memory_bytes = memory_of(number(scene, scene->base, RM_JOB_NODE_MEGABYTES), 1);
+    if (info->node_memory_bytes < 0) {
+        info->node_memory_bytes =
+            memory_of(number(scene, scene->base, RM_JOB_CPU_MEGABYTES), info->node_cpus);
+    }
+    info->time_limit_s =
+        start > 0 && end > start ? end - start : number(scene, scene->base, RM_JOB_TIME_LIMIT);
+}
+
 /* ---- the job ---------------------------------------------------------------------------- */
 
 static void read_job(struct scene *scene)
@@ -396,6 +423,7 @@ static void read_all(struct scene *scene)
     resmon_job_info *info = &scene->job->info;
     look_round(scene);
     read_job(scene);
+    read_limits(scene);
     read_hosts(scene);
     find_rank(scene);
     override_rank(scene);
@@ -434,6 +462,9 @@ resmon_status rm_job_detect(const struct rm_job_environment *environment,
         .rank_count = -1,
         .local_rank = -1,
         .local_rank_count = -1,
+        .node_cpus = -1,
+        .node_memory_bytes = -1,
+        .time_limit_s = -1,
     };
     read_all(&scene);
     if (scene.status != RESMON_OK) {

@@ -28,6 +28,12 @@ enum rm_job_field {
     RM_JOB_RANK_COUNT,
     RM_JOB_LOCAL_RANK,
     RM_JOB_LOCAL_RANK_COUNT,
+    RM_JOB_NODE_CPUS,
+    RM_JOB_NODE_MEGABYTES, /* of 2^20 bytes, as batch systems have them */
+    RM_JOB_CPU_MEGABYTES,  /* of each CPU */
+    RM_JOB_START,          /* s since 1970 */
+    RM_JOB_END,            /* when it would be ended */
+    RM_JOB_TIME_LIMIT,     /* s */
     RM_JOB_FIELDS
 };
 

@@ -215,6 +215,9 @@ void rm_facts_record_job(struct rm_block *block, const struct resmon_job *job,
         {"rank_count", info->rank_count},
         {"local_rank", info->local_rank},
         {"local_rank_count", info->local_rank_count},
+        {"node_cpus", info->node_cpus},
+        {"node_memory_bytes", info->node_memory_bytes},
+        {"time_limit_s", info->time_limit_s},
     };
     for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
         rm_facts_add_text(block, "job", texts[i].key,

@@ -100,9 +100,10 @@ static void check_info(const resmon_job_info *info)
     const char *const texts[] = {info->system,    info->launcher, info->id,    info->step,
                                  info->array_id,  info->name,     info->queue, info->cluster,
                                  info->node_name, info->key,      info->remark};
-    const int64_t numbers[] = {info->array_index, info->restarts,        info->node_index,
-                               info->rank,        info->local_rank,      info->node_count,
-                               info->rank_count,  info->local_rank_count};
+    const int64_t numbers[] = {
+        info->array_index, info->restarts,          info->node_index,  info->rank,
+        info->local_rank,  info->node_count,        info->rank_count,  info->local_rank_count,
+        info->node_cpus,   info->node_memory_bytes, info->time_limit_s};
     for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
         char clean[256];
         PROMISE(texts[i] != NULL && rm_text_set(clean, sizeof clean, texts[i]) < sizeof clean);

@@ -598,6 +598,49 @@ static int tear_down(void **state)
     return system(command);
 }
 
+/* What batch systems say of CPUs, memory and time: of Slurm by node, or for each CPU. */
+static void test_what_the_job_may_use(void **state)
+{
+    static const struct {
+        const char *variables[8];
+        int64_t cpus, bytes, seconds;
+    } cases[] = {
+        {{"SLURM_JOB_ID=1", "SLURM_CPUS_ON_NODE=16", "SLURM_MEM_PER_NODE=2000",
+          "SLURM_JOB_START_TIME=1764000000", "SLURM_JOB_END_TIME=1764003600"},
+         16,
+         2000 * INT64_C(1048576),
+         3600},
+        {{"SLURM_JOB_ID=1", "SLURM_CPUS_ON_NODE=4", "SLURM_MEM_PER_CPU=100"},
+         4,
+         400 * INT64_C(1048576),
+         -1},
+        {{"SLURM_JOB_ID=1", "SLURM_MEM_PER_CPU=100"}, -1, -1, -1},
+        {{"SLURM_JOB_ID=1", "SLURM_MEM_PER_NODE=0", "SLURM_JOB_START_TIME=7",
+          "SLURM_JOB_END_TIME=7"},
+         -1,
+         -1,
+         -1},
+        {{"SLURM_JOB_ID=1", "SLURM_CPUS_ON_NODE=9000000000",
+          "SLURM_MEM_PER_CPU=9223372036854775807"},
+         INT64_C(9000000000),
+         -1,
+         -1},
+        {{"PBS_JOBID=1", "PBS_NUM_NODES=1", "PBS_NUM_PPN=8", "PBS_WALLTIME=600"}, 8, -1, 600},
+        {{"PBS_JOBID=1", "NCPUS=8"}, 8, -1, -1},
+        {{"OMPI_COMM_WORLD_RANK=1"}, -1, -1, -1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        resmon_job_info info = {.struct_size = sizeof info};
+        resmon_job *job = detect(cases[i].variables, NULL);
+        assert_ok(resmon_job_get_info(job, &info));
+        assert_int_equal(info.node_cpus, cases[i].cpus);
+        assert_int_equal(info.node_memory_bytes, cases[i].bytes);
+        assert_int_equal(info.time_limit_s, cases[i].seconds);
+        resmon_job_free(job);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -617,6 +660,7 @@ int main(void)
         cmocka_unit_test(test_many_slots_are_few_hosts),
         cmocka_unit_test(test_bad_arguments),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_what_the_job_may_use),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -23,6 +23,9 @@ class Job(Record):
     rank_count: int
     local_rank: int
     local_rank_count: int
+    node_cpus: int
+    node_memory_bytes: int
+    time_limit_s: int
     hosts: List[str]
     def __bool__(self) -> bool: ...
 
