@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <resmon/merge.h>
 #include <resmon/report.h>
 
 #include "arguments.h"
@@ -19,7 +20,9 @@ static char *text_of(const struct cli_arguments *arguments, const resmon_run *ru
         .detail = cli_has(arguments, "full") ? RESMON_REPORT_FULL : RESMON_REPORT_BRIEF,
         .width = width > 0.0 ? (uint64_t)width : cli_columns(STDOUT_FILENO),
     };
-    resmon_status status = cli_has(arguments, "lines")
+    const char *form = cli_value(arguments, "form");
+    resmon_status status = form != NULL ? resmon_job_text(run, form, &text)
+                           : cli_has(arguments, "lines")
                                ? resmon_report_lines(run, cli_value(arguments, "lines"), &text)
                                : resmon_report_text(run, &options, &text);
     if (status != RESMON_OK) {

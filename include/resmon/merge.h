@@ -66,6 +66,17 @@ RESMON_API resmon_status resmon_merge_add(resmon_merge *merge, const resmon_run 
  */
 RESMON_API resmon_status resmon_merge_run(resmon_merge *merge, resmon_run **ret_run);
 
+/**
+ * A merged run in the words of tools that clusters have: `form` "seff", what Slurm's seff prints of
+ * a job (CPU time and efficiency, wall time, memory); "jobstats", the line "JS1:..." that
+ * Princeton's jobstats keeps in Slurm's AdminComment, and reportseff reads (GPUs of a node are one
+ * there, with the sum of their memory and the mean of their use).  What the job was given is known
+ * where the batch system says it (node_cpus and node_memory_bytes in <resmon/job.h>).
+ * Free `ret_text` with resmon_text_free() of <resmon/report.h>.  RESMON_EINVAL: NULL, no such form,
+ * or no merged run; RESMON_ENOMEM.  Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_job_text(const resmon_run *run, const char *form, char **ret_text);
+
 RESMON_END_DECLS
 
 #endif

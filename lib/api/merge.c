@@ -5,11 +5,17 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/compiler.h"
 #include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "format/jobstats.h"
 #include "job/hostlist.h"
 #include "merge/merge.h"
+#include "report/seff.h"
+
+#define LARGEST_TEXT ((size_t)64 << 20)
 
 struct resmon_merge {
     struct rm_merge merge;
@@ -95,4 +101,51 @@ resmon_status resmon_merge_run(resmon_merge *merge, resmon_run **ret_run)
     }
     struct making making = {&merge->merge, ret_run};
     return rm_thread_call(make_here, &making);
+}
+
+/* ---- in the words of others ----------------------------------------------------------------- */
+
+static resmon_status write_seff(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    rm_seff_write(buffer, run);
+    return RESMON_OK;
+}
+
+static const struct form {
+    const char *name;
+    resmon_status (*write)(struct rm_buffer *buffer, const struct resmon_run *run);
+} forms[] = {{"seff", write_seff}, {"jobstats", rm_jobstats_write}};
+
+static const struct form *find_form(const char *name)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(forms); i++) {
+        if (strcmp(forms[i].name, name) == 0) {
+            return &forms[i];
+        }
+    }
+    return NULL;
+}
+
+resmon_status resmon_job_text(const resmon_run *run, const char *form, char **ret_text)
+{
+    RM_KEEP_ERRNO;
+    struct rm_buffer buffer;
+    if (run == NULL || form == NULL || ret_text == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_job_text: an argument is NULL");
+    }
+    const struct form *found = find_form(form);
+    if (found == NULL || run->node_count == 0) {
+        return found == NULL
+                   ? rm_error(RESMON_EINVAL, "there is no form '%.32s': seff, jobstats", form)
+                   : rm_error(RESMON_EINVAL, "the run is no merged one: resmon merge makes it");
+    }
+    rm_buffer_init(&buffer, LARGEST_TEXT);
+    resmon_status status = found->write(&buffer, run);
+    status = status == RESMON_OK ? buffer.status : status;
+    if (status != RESMON_OK) {
+        rm_buffer_free(&buffer);
+        return status;
+    }
+    *ret_text = buffer.text;
+    return RESMON_OK;
 }

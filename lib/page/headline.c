@@ -29,8 +29,8 @@ static const struct figure {
 };
 
 /* Rows of the brief report that the tiles have not. */
-static const char *const answers[] = {"nodes", "ranks", "GPU",  "limit",   "slowest",
-                                      "hot",   "grown", "note", "missing", "cost"};
+static const char *const answers[] = {"advice", "nodes", "ranks", "GPU",     "limit", "slowest",
+                                      "hot",    "grown", "note",  "missing", "cost"};
 
 static double value_of(const struct rm_subject *subject, const struct figure *figure)
 {

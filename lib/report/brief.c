@@ -13,6 +13,7 @@
 #include "base/human.h"
 #include "base/text.h"
 #include "metric/view.h"
+#include "report/advice.h"
 #include "report/heading.h"
 #include "report/hot.h"
 #include "report/job.h"
@@ -467,6 +468,24 @@ static void write_profile(struct page *page, const struct rm_source_lines *sourc
 
 /* ---- what to know of the figures -------------------------------------------------------- */
 
+/* A line each, which may be broken, and is never cut. */
+static void put_advice(const struct rm_sentences *sentences, const char *text)
+{
+    struct rm_rows *rows = sentences->context;
+    if (rows->is_tabbed) {
+        rm_rows_remark(rows, "advice", text);
+    } else {
+        rm_buffer_printf(rows->buffer, "  %-8s   %s\n", "advice", text);
+    }
+}
+
+static void write_advice(struct page *page)
+{
+    const struct rm_sentences sentences = {put_advice, &page->rows};
+    rm_advice_say(page->run, &sentences);
+    rm_rows_end(&page->rows);
+}
+
 /* What made the run slower than it would be alone, or its figures less sure. */
 static void write_remarks(struct page *page)
 {
@@ -592,6 +611,7 @@ void rm_report_brief(struct rm_buffer *buffer, const struct resmon_run *run,
         rm_buffer_puts(buffer, "\n");
         rm_report_job(buffer, run, terms->width, RM_REPORT_JOB_BRIEF);
     }
+    write_advice(&page);
     write_remarks(&page);
     write_missing(&page);
     write_cost(&page);

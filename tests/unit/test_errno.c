@@ -358,6 +358,7 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_merge_free, resmon_merge_free(it.made_merge); it.made_merge = NULL)                  \
     R(resmon_merge_add, (void)resmon_merge_add(it.merge, it.run))                                 \
     R(resmon_merge_run, (void)resmon_merge_run(it.merge, &it.made); free_made())                  \
+    R(resmon_job_text, (void)resmon_job_text(it.run, "seff", &it.text); free_text())              \
     R(resmon_run_node_count, (void)resmon_run_node_count(it.run))                                 \
     R(resmon_run_get_node, (void)resmon_run_get_node(it.run, 0, OUT(resmon_run_node)))            \
     R(resmon_run_rank_count, (void)resmon_run_rank_count(it.run))                                 \

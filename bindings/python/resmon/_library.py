@@ -101,7 +101,7 @@ _STATUS_FUNCTIONS = {
     "run_get_process": (_RUN, c_size_t, POINTER(_abi.RunProcess)),
     "run_get_node": (_RUN, c_size_t, POINTER(_abi.RunNode)), "run_get_rank": (_RUN, c_size_t, POINTER(_abi.RunRank)),
     "run_get_scope_spread": (_RUN, c_size_t, POINTER(_abi.ScopeSpread)),
-    "merge_new": (_OUT,), "merge_add": (c_void_p, _RUN), "merge_run": (c_void_p, _OUT),
+    "job_text": (_RUN, c_char_p, _OUT), "merge_new": (_OUT,), "merge_add": (c_void_p, _RUN), "merge_run": (c_void_p, _OUT),
     "monitor_set_end": (MONITOR, POINTER(_abi.RunEnd)), "program_set_end": (POINTER(_abi.RunEnd),),
     "program_finish": (c_int32,), "program_end_on_signals": (),
     "run_get_fact": (_RUN, c_size_t, POINTER(_abi.RunFactEntry)), "run_get_tag": (_RUN, c_size_t, POINTER(_abi.RunTag)),

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/jobstats.h"
+
+#include <math.h>
+
+#include "base/compiler.h"
+#include "format/json_writer.h"
+#include "metric/metric.h"
+#include "os/gzip.h"
+#include "run/job_use.h"
+
+#define SHORT_S    60.0 /* two of its samples */
+#define MOST_BYTES ((size_t)64 << 20)
+
+static double of_node(const struct resmon_run *run, uint32_t metric, size_t node, bool is_highest)
+{
+    int64_t index = rm_run_node_column(run, rm_run_column_of(run, metric, ""), node);
+    const resmon_column *column = index >= 0 ? &run->columns[index] : NULL;
+    return column == NULL || column->n == 0 ? RM_NAN : is_highest ? column->max : column->mean;
+}
+
+/* What is not known is left out. */
+static void put_known(struct rm_json_writer *writer, const char *key, double value)
+{
+    if (!isnan(value)) {
+        rm_json_put_double(writer, key, value);
+    }
+}
+
+/* Its GPUs have one figure here: the sum of their memory, the mean of their use. */
+static void put_gpu(struct rm_json_writer *writer, const char *key, double value)
+{
+    rm_json_open_object(writer, key);
+    put_known(writer, "0", value);
+    rm_json_close_object(writer);
+}
+
+/* Where the batch system does not say what the job had, it had the node. */
+static void put_node(struct rm_json_writer *writer, const struct resmon_run *run, size_t index)
+{
+    const struct rm_node_use use = rm_node_use_of(run, index);
+    const resmon_run_node *node = &run->nodes[index];
+    double gpu_use = of_node(run, RM_GPU_UTIL, index, false);
+    rm_json_open_object(writer, node->name);
+    put_known(writer, "total_memory", isnan(use.bytes) ? node->memory_bytes : use.bytes);
+    put_known(writer, "used_memory", use.used_bytes);
+    put_known(writer, "total_time", use.cpu_s);
+    put_known(writer, "cpus", isnan(use.cpus) ? node->cpus : use.cpus);
+    if (!isnan(gpu_use)) {
+        put_gpu(writer, "gpu_total_memory", of_node(run, RM_GPU_MEM_TOTAL, index, true));
+        put_gpu(writer, "gpu_used_memory", of_node(run, RM_GPU_MEM_USED, index, true));
+        put_gpu(writer, "gpu_utilization", gpu_use);
+    }
+    rm_json_close_object(writer);
+}
+
+static resmon_status put_job(struct rm_buffer *json, const struct resmon_run *run)
+{
+    struct rm_json_writer writer;
+    const struct rm_output output = rm_buffer_output(json);
+    double gpus = rm_run_fact_number(run, "machine", "gpus");
+    rm_json_start(&writer, &output);
+    rm_json_open_object(&writer, NULL);
+    rm_json_open_object(&writer, "nodes");
+    for (size_t i = 0; i < run->node_count; i++) {
+        if (run->nodes[i].duration_ns >= 0) {
+            put_node(&writer, run, i);
+        }
+    }
+    rm_json_close_object(&writer);
+    rm_json_put_double(&writer, "total_time", round((double)run->info.duration_ns * 1e-9));
+    rm_json_put_double(&writer, "gpus", isnan(gpus) ? 0.0 : gpus);
+    rm_json_close_object(&writer);
+    return rm_json_finish(&writer);
+}
+
+resmon_status rm_jobstats_write(struct rm_buffer *buffer, const struct resmon_run *run)
+{
+    struct rm_buffer json, packed;
+    rm_buffer_init(&json, MOST_BYTES);
+    rm_buffer_init(&packed, MOST_BYTES);
+    rm_buffer_puts(buffer, "JS1:");
+    if ((double)run->info.duration_ns * 1e-9 < SHORT_S) {
+        rm_buffer_puts(buffer, "Short\n");
+        return RESMON_OK;
+    }
+    const struct rm_output output = rm_buffer_output(&packed);
+    resmon_status status = put_job(&json, run);
+    status = status == RESMON_OK ? rm_gzip(&output, json.text, json.length) : status;
+    if (status == RESMON_OK) {
+        rm_buffer_base64(buffer, packed.text, packed.length, false);
+        rm_buffer_puts(buffer, "\n");
+    }
+    rm_buffer_free(&json);
+    rm_buffer_free(&packed);
+    return status;
+}

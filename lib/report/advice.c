@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/advice.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/compiler.h"
+#include "base/human.h"
+#include "metric/metric.h"
+#include "run/job_use.h"
+#include "run/spread.h"
+
+/* The limits, as constants. */
+#define RM_ADVICE_LIMIT(name, value, help) static const double name = (value);
+#include "report/advice.def"
+#undef RM_ADVICE_LIMIT
+
+struct situation {
+    const struct resmon_run *run;
+    const struct rm_sentences *sentences;
+    struct rm_job_use use;
+};
+
+static const resmon_column *of_job(const struct resmon_run *run, uint32_t metric)
+{
+    return rm_run_statistics_of(run, metric, "");
+}
+
+static const resmon_column *of_node(const struct resmon_run *run, uint32_t metric, size_t node)
+{
+    int64_t column = rm_run_node_column(run, rm_run_column_of(run, metric, ""), node);
+    return column >= 0 && run->columns[column].n > 0 ? &run->columns[column] : NULL;
+}
+
+/* "19 %", and "0.8 %" of little. */
+static void print_share(char text[RM_HUMAN_BYTES], double share)
+{
+    rm_human_fixed(text, 100.0 * share, share < 0.1 ? 1 : 0);
+}
+
+/* ---- rules ---------------------------------------------------------------------------------- */
+
+static void judge_cpu(const struct situation *situation)
+{
+    double used = situation->use.cpu_s, all = situation->use.cpu_capacity_s;
+    double busy = used / situation->use.seconds;
+    char used_text[RM_HUMAN_BYTES], all_text[RM_HUMAN_BYTES], share[RM_HUMAN_BYTES];
+    char busy_text[RM_HUMAN_BYTES], cpus[RM_HUMAN_BYTES];
+    if (!(used < CPU_LOW * all)) {
+        return;
+    }
+    rm_human_fixed(busy_text, busy, 2);
+    rm_human_count(cpus, situation->use.cpus);
+    if (situation->use.cpus > 1.0 && busy >= SERIAL_FROM && busy <= SERIAL_TO) {
+        rm_sentences_say(situation->sentences,
+                         "CPU: %s of %s CPUs was busy on average: the program seems to be serial, "
+                         "and would take as long with one",
+                         busy_text, cpus);
+        return;
+    }
+    rm_human_seconds(used_text, used);
+    rm_human_seconds(all_text, all);
+    print_share(share, used / all);
+    rm_sentences_say(situation->sentences,
+                     "CPU: %s of the %s that %s CPUs had were used, %s %%%s: %s of them were busy "
+                     "on average",
+                     used_text, all_text, cpus, share,
+                     used < CPU_BAD * all ? ", which is little" : "", busy_text);
+}
+
+/* Of the node that used most. */
+static void judge_memory(const struct situation *situation)
+{
+    char used[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES], percent[RM_HUMAN_BYTES], next[RM_HUMAN_BYTES];
+    if (!situation->use.has_fullest) {
+        return;
+    }
+    const struct rm_node_use node = rm_node_use_of(situation->run, situation->use.fullest);
+    double share = node.used_bytes / node.bytes;
+    rm_human_bytes(used, node.used_bytes);
+    rm_human_bytes(all, node.bytes);
+    rm_human_bytes(next, MEMORY_ROOM * node.used_bytes);
+    if (share < MEMORY_LOW || share > MEMORY_FULL) {
+        print_share(percent, share);
+        rm_sentences_say(situation->sentences,
+                         "memory: at most %s of %s for a node were in use (on %.64s), %s %%: ask "
+                         "for %s next time, %.1f times as much as that",
+                         used, all, situation->run->nodes[situation->use.fullest].name, percent,
+                         next, MEMORY_ROOM);
+    }
+}
+
+static void judge_gpu(const struct situation *situation)
+{
+    const resmon_column *use = of_job(situation->run, RM_GPU_UTIL);
+    char percent[RM_HUMAN_BYTES], gpus[RM_HUMAN_BYTES];
+    if (use == NULL || !(use->mean < 100.0 * GPU_LOW)) {
+        return;
+    }
+    print_share(percent, use->mean / 100.0);
+    rm_human_count(gpus, rm_run_fact_number(situation->run, "machine", "gpus"));
+    rm_sentences_say(situation->sentences, "GPUs: the %s had work for %s %% of the time%s", gpus,
+                     percent, use->mean < 100.0 * GPU_BAD ? ", which is little" : "");
+}
+
+static void judge_time(const struct situation *situation)
+{
+    double limit = rm_run_fact_number(situation->run, "job", "time_limit_s");
+    double share = situation->use.seconds / limit;
+    char used[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES], percent[RM_HUMAN_BYTES], next[RM_HUMAN_BYTES];
+    if (!(share < TIME_LOW) || situation->run->end.reason != RESMON_END_FINISHED) {
+        return;
+    }
+    rm_human_seconds(used, situation->use.seconds);
+    rm_human_seconds(all, limit);
+    rm_human_seconds(next, TIME_ROOM * situation->use.seconds);
+    print_share(percent, share);
+    rm_sentences_say(
+        situation->sentences,
+        "time: %s of %s were used, %s %%: with a limit of %s it may be started sooner%s", used, all,
+        percent, next, share < TIME_BAD ? ", by much" : "");
+}
+
+static void judge_io(const struct situation *situation)
+{
+    const resmon_column *waited = of_job(situation->run, RM_NODE_PSI_IO_SOME);
+    char percent[RM_HUMAN_BYTES];
+    if (waited != NULL && waited->mean > IO_WAIT) {
+        print_share(percent, waited->mean);
+        rm_sentences_say(situation->sentences,
+                         "I/O: some task of a node waited for it in %s %% of the time", percent);
+    }
+}
+
+static void judge_imbalance(const struct situation *situation)
+{
+    const struct resmon_run *run = situation->run;
+    resmon_scope_spread worst = {.lost_ns = 0.0};
+    size_t scope = 0;
+    char longest[RM_HUMAN_BYTES], mean[RM_HUMAN_BYTES], lost[RM_HUMAN_BYTES], by[RM_HUMAN_BYTES];
+    for (size_t i = 0; i < run->scope_count; i++) {
+        const resmon_scope_spread spread = rm_run_spread(run, i);
+        bool is_inside = run->scopes[i].parent == (int64_t)scope;
+        if (spread.imbalance > IMBALANCE && (spread.lost_ns > worst.lost_ns ||
+                                             (is_inside && spread.lost_ns > 0.9 * worst.lost_ns))) {
+            worst = spread;
+            scope = i;
+        }
+    }
+    double all_ns = situation->use.seconds * 1e9 * (double)run->rank_count;
+    if (worst.lost_ns > LOST * all_ns) {
+        const resmon_run_rank *rank = &run->ranks[worst.max_rank];
+        rm_human_seconds(longest, worst.max_ns * 1e-9);
+        rm_human_seconds(mean, worst.mean_ns * 1e-9);
+        rm_human_seconds(lost, worst.lost_ns * 1e-9);
+        rm_human_fixed(by, worst.imbalance, 2);
+        rm_sentences_say(situation->sentences,
+                         "imbalance: in %.64s rank %" PRId64
+                         " on %.64s took %s, the mean of %" PRIu64
+                         " is %s (%s more): if all wait for it, %s of the ranks' time are lost",
+                         run->scopes[scope].name, rank->rank, run->nodes[rank->node].name, longest,
+                         worst.ranks, mean, by, lost);
+    }
+}
+
+static void judge_swap(const struct situation *situation)
+{
+    char bytes[RM_HUMAN_BYTES];
+    for (size_t i = 0; i < situation->run->node_count; i++) {
+        const resmon_column *swap = of_node(situation->run, RM_NODE_SWAP_USED, i);
+        if (swap != NULL && swap->max - swap->first > SWAP_BYTES) {
+            rm_human_bytes(bytes, swap->max - swap->first);
+            rm_sentences_say(situation->sentences,
+                             "swap: %s went out of memory on %.64s, which slows all down", bytes,
+                             situation->run->nodes[i].name);
+            return;
+        }
+    }
+}
+
+static void judge_throttling(const struct situation *situation)
+{
+    const resmon_column *held = of_job(situation->run, RM_CG_CPU_THROTTLED_TIME);
+    char text[RM_HUMAN_BYTES], used[RM_HUMAN_BYTES];
+    if (held != NULL && held->last > THROTTLED * situation->use.cpu_s) {
+        rm_human_seconds(text, held->last);
+        rm_human_seconds(used, situation->use.cpu_s);
+        rm_sentences_say(situation->sentences,
+                         "quota: threads that could have run were held back for %s, beside %s of "
+                         "CPU time: there are more threads than CPUs",
+                         text, used);
+    }
+}
+
+static void (*const rules[])(const struct situation *situation) = {
+    judge_cpu, judge_memory,    judge_gpu,  judge_time,
+    judge_io,  judge_imbalance, judge_swap, judge_throttling,
+};
+
+void rm_advice_say(const struct resmon_run *run, const struct rm_sentences *sentences)
+{
+    const struct situation situation = {run, sentences, rm_job_use_of(run)};
+    if (run->node_count == 0 || situation.use.seconds < SHORT_S) {
+        return;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(rules); i++) {
+        rules[i](&situation);
+    }
+}

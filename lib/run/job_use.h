@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns what a job had and what it used of it, as its merged run has it.  Pure.
+ */
+#ifndef RM_RUN_JOB_USE_H
+#define RM_RUN_JOB_USE_H
+
+#include "run/run.h"
+
+/* NaN: not known. */
+struct rm_node_use {
+    double cpus, bytes; /* that the job had of the node; of a node that is missing 0 */
+    double cpu_s;       /* CPU time of its processes there */
+    double used_bytes;  /* memory at its highest */
+    double seconds;     /* that the job was there; 0: missing */
+};
+
+struct rm_job_use {
+    double seconds;
+    double cpus, cpu_capacity_s; /* of all nodes; each CPU for the time of its node */
+    double cpu_s;
+    double bytes, used_bytes; /* sums over nodes */
+    size_t fullest; /* node that used most memory of those where it is known what it had */
+    bool has_fullest;
+};
+
+struct rm_node_use rm_node_use_of(const struct resmon_run *run, size_t node);
+struct rm_job_use rm_job_use_of(const struct resmon_run *run);
+
+#endif
