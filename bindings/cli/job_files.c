@@ -62,6 +62,22 @@ static bool make_names(struct cli_job_place *place)
     return true;
 }
 
+/* With those above it; other tasks may be at it, too. */
+static bool make_directories(char *path)
+{
+    for (char *slash = path; (slash = strchr(slash + 1, '/')) != NULL;) {
+        *slash = '\0';
+        bool is_made = mkdir(path, 0777) == 0 || errno == EEXIST;
+        *slash = '/';
+        if (!is_made) {
+            return false;
+        }
+    }
+    struct stat info;
+    return mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &info) == 0 &&
+                                      (S_ISDIR(info.st_mode) || (errno = ENOTDIR, false)));
+}
+
 bool cli_job_settle(const char *verb, const char *output, struct cli_job_place *place)
 {
     size_t length = strlen(output) - 1;
@@ -74,7 +90,7 @@ bool cli_job_settle(const char *verb, const char *output, struct cli_job_place *
     if (length == 0) {
         (void)snprintf(place->directory, sizeof place->directory, "/");
     }
-    if (mkdir(place->directory, 0777) != 0 && errno != EEXIST) {
+    if (!make_directories(place->directory)) {
         cli_say(verb, "%s cannot be made: %s", output, strerror(errno));
         return false;
     }

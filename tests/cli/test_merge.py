@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A job: `resmon run -o DIRECTORY/` in each of its tasks, and `resmon merge`."""
+import base64
 import collections
+import gzip
 import json
 import os
 import pathlib
@@ -189,6 +191,37 @@ class Job(place.Case):
         self.assertEqual([rank["rank"] for rank in merged["ranks"]], [0, 1, 2])
         self.assertEqual([node["ranks"] for node in merged["nodes"]], [1, 2])
 
+    def test_in_the_words_of_others(self):
+        for rank in (0, 1):
+            done = place.run("run", "-q", "-o", f"r{rank}.json", "--", "true", env=task(rank, 0, rank + 1, 2, 2))
+        job, done = self.merged("r0.json", "r1.json")
+        self.assertEqual(place.run("report", "--form=jobstats", "merged.json").out, "JS1:Short\n")
+        # The same as if it had lasted for an hour.
+        job["run"]["duration_ns"] = int(3600e9)
+        for node in job["nodes"]:
+            node.update(start_ns=0, duration_ns=int(3600e9), allotted_cpus=4, allotted_bytes=8 << 30)
+        for column, figures in zip(job["columns"], job["summary"]["columns"]):
+            if column["metric"] == "tree.cpu.time":
+                figures["last"] = 14400 if column["instance"] == "" else 7200
+            elif column["metric"] in ("cg.mem.working_set", "tree.mem.rss"):
+                figures["max"] = 2 << 30
+        pathlib.Path("hour.json").write_text(json.dumps(job), encoding="utf-8")
+        done = place.run("report", "--form=seff", "hour.json")
+        self.assertEqual(done.out.splitlines(), [
+            "Job ID: 4711", "Cluster: made", "State: COMPLETED (exit code 0)", "Nodes: 2", "Cores: 8",
+            "CPU Utilized: 04:00:00", "CPU Efficiency: 50.00% of 08:00:00 core-walltime", "Job Wall-clock time: 01:00:00",
+            "Memory Utilized: 4.00 GB", "Memory Efficiency: 25.00% of 16.00 GB"], done.err)
+        done = place.run("report", "--form=jobstats", "hour.json")
+        self.assertTrue(done.out.startswith("JS1:"), done.err)
+        stats = json.loads(gzip.decompress(base64.b64decode(done.out[4:])))
+        self.assertEqual((stats["total_time"], stats["gpus"]), (3600, 0))
+        self.assertEqual(stats["nodes"], {name: {"total_memory": 8 << 30, "used_memory": 2 << 30, "total_time": 7200, "cpus": 4}
+                                          for name in ("n1", "n2")})
+        self.assertIn("CPU: 4 h 00 min of the 8 h 00 min that 8 CPUs had were used, 50 %",
+                      " ".join(place.run("report", "hour.json").out.split()))
+        self.assertIn("no merged one", place.run("report", "--form=seff", "r0.json").err)
+        self.assertIn("seff, jobstats", place.run("report", "--form=xml", "hour.json").err)
+
     def test_nothing_to_merge(self):
         os.mkdir("job")
         done = place.run("merge", "job")
@@ -202,6 +235,12 @@ class Job(place.Case):
         self.assertEqual((done.code, done.err), (0, ""))
         [path] = pathlib.Path("job").iterdir()
         self.assertRegex(path.name, r"^nojob\.[^.]+\.r0\.p\d+\.json$")
+        done = place.run("run", "-q", "-o", "runs/of/today/", "--", "true")
+        self.assertEqual((done.code, len(list(pathlib.Path("runs/of/today").iterdir()))), (0, 1), done.err)
+        pathlib.Path("file").touch()
+        done = place.run("run", "-o", "file/", "--", "true")
+        self.assertEqual(done.code, 125)
+        self.assertIn("file/ cannot be made: Not a directory", done.err)
         done = place.run("run", "--record=x", "-o", "job/", "--", "true")
         self.assertEqual(done.code, 125)
         self.assertIn("either --record, or a directory", done.err)
