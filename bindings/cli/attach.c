@@ -105,6 +105,7 @@ static int observe(const struct cli_arguments *arguments, pid_t pid, double seco
     }
     wait_for(&target, seconds > 0.0 ? now() + seconds : 1e300, &mask);
     bool is_well = cli_observe_finish(arguments, monitor);
+    cli_observe_leave(arguments);
     resmon_monitor_free(monitor);
     if (target.fd >= 0) {
         (void)close(target.fd);

@@ -136,7 +136,7 @@ static char *path_in(const char *directory, const char *name)
     return path;
 }
 
-/* That a process that is over has left beside its document. */
+/* Beside the document of a process that has not done all: it watches the machine on, for one. */
 static bool is_old_recording(const char *path)
 {
     struct stat info;
@@ -188,8 +188,11 @@ bool cli_job_list(const char *verb, const char *directory, const char *job,
     struct found *found = cli_grow(NULL, ((size_t)count + 1) * sizeof *found);
     for (int i = 0; i < count; i++) {
         char *path = path_in(directory, entries[i]->d_name);
-        if ((job == NULL || is_of_job(entries[i]->d_name, job)) && stat(path, &info) == 0 &&
-            S_ISREG(info.st_mode) && !is_old_recording(path)) {
+        bool is_wanted = (job == NULL || is_of_job(entries[i]->d_name, job)) &&
+                         stat(path, &info) == 0 && S_ISREG(info.st_mode);
+        bool is_old = is_wanted && is_old_recording(path);
+        files->recordings += is_old ? 1 : 0;
+        if (is_wanted && !is_old) {
             found[found_count++] = (struct found){path, info.st_mtim};
         } else {
             free(path);

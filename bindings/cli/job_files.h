@@ -40,7 +40,7 @@ void cli_job_path(const struct cli_job_place *place, const char *ending,
 struct cli_job_files {
     char **paths;
     size_t count;
-    size_t recordings; /* of them, those of processes that have not ended, or were killed */
+    size_t recordings; /* of processes that have not done all, or were killed */
 };
 
 /** Adds those in a directory, of this job (NULL: of any); false, and a line that says why.  The

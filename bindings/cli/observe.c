@@ -165,17 +165,27 @@ const char *cli_observe_directory(const struct cli_arguments *arguments)
 static bool settle_in_directory(const char *verb, const resmon_run *run, const char *directory)
 {
     struct cli_job_place place;
-    char recording[CLI_JOB_PATH_BYTES], document[CLI_JOB_PATH_BYTES];
+    char document[CLI_JOB_PATH_BYTES];
     if (!cli_job_settle(verb, directory, &place)) {
         return false;
     }
-    cli_job_path(&place, ".rec", recording);
     cli_job_path(&place, ".json", document);
-    bool is_written = cli_output_write(verb, run, document, NULL);
-    if (is_written) {
-        (void)unlink(recording);
+    return cli_output_write(verb, run, document, NULL);
+}
+
+void cli_observe_leave(const struct cli_arguments *arguments)
+{
+    const char *directory = cli_observe_directory(arguments);
+    struct cli_job_place place;
+    char path[CLI_JOB_PATH_BYTES];
+    if (directory == NULL || !cli_job_settle(arguments->command->name, directory, &place)) {
+        return;
     }
-    return is_written;
+    cli_job_path(&place, ".json", path);
+    if (access(path, F_OK) == 0) {
+        cli_job_path(&place, ".rec", path);
+        (void)unlink(path);
+    }
 }
 
 bool cli_observe_finish(const struct cli_arguments *arguments, resmon_monitor *monitor)

@@ -22,6 +22,10 @@ resmon_monitor *cli_observe_make(const struct cli_arguments *arguments, pid_t pi
 /** Stops the monitor, writes what was asked for, and prints.  False: not all of it could be. */
 bool cli_observe_finish(const struct cli_arguments *arguments, resmon_monitor *monitor);
 
+/** All is done that this process does for its job: its recording goes, by which others saw that it
+ * was not, if its document is there. */
+void cli_observe_leave(const struct cli_arguments *arguments);
+
 /** The output that is the directory of a job (job_files.h); NULL: none. */
 const char *cli_observe_directory(const struct cli_arguments *arguments);
 

@@ -124,6 +124,7 @@ static void gather(struct observing *observing)
         cli_gather_machine(observing->arguments, &observing->ranks);
     }
     cli_node_ranks_leave(&observing->ranks);
+    cli_observe_leave(observing->arguments);
     cli_gather_job(observing->arguments, observing->directory);
 }
 
