@@ -540,10 +540,12 @@ static void write_cost(struct page *page)
     double share = (double)info->library_cpu_ns / (double)info->duration_ns;
     char text[RM_HUMAN_BYTES], part[RM_HUMAN_BYTES];
     rm_human_seconds(text, (double)info->library_cpu_ns * 1e-9);
-    rm_human_fixed(part, 100.0 * share, 2);
+    size_t ranks = page->run->rank_count;
+    rm_human_fixed(part, 100.0 * share / (ranks > 0 ? (double)ranks : 1.0), 2);
     rm_rows_begin(&page->rows, "cost", text);
     if (info->duration_ns > 0) {
-        rm_rows_clause(&page->rows, "of CPU time for observing, %s %% of one CPU", part);
+        rm_rows_clause(&page->rows, "of CPU time for observing, %s %% of one CPU%s", part,
+                       ranks > 1 ? " for each rank" : "");
     } else {
         rm_rows_clause(&page->rows, "of CPU time for observing");
     }

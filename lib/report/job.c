@@ -69,18 +69,28 @@ static void add_node_hours(struct rm_rows *rows, const struct resmon_run *run)
 }
 
 /* The process that has the machine's figures ended before others of its node. */
+static bool is_half_watched(const resmon_run_node *node)
+{
+    return node->host_duration_ns >= 0 &&
+           (double)node->host_duration_ns < WATCHED_SHARE * (double)node->duration_ns;
+}
+
 static void add_half_watched(struct rm_rows *rows, const struct resmon_run *run)
 {
     char watched[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES];
+    const resmon_run_node *first = NULL;
+    size_t count = 0;
     for (size_t i = 0; i < run->node_count; i++) {
-        const resmon_run_node *node = &run->nodes[i];
-        if (node->host_duration_ns >= 0 &&
-            (double)node->host_duration_ns < WATCHED_SHARE * (double)node->duration_ns) {
-            rm_human_seconds(watched, (double)node->host_duration_ns * 1e-9);
-            rm_human_seconds(all, (double)node->duration_ns * 1e-9);
-            rm_rows_clause(rows, "%.64s was watched for %s of %s, as its first process ended then",
-                           node->name, watched, all);
+        if (is_half_watched(&run->nodes[i])) {
+            first = first != NULL ? first : &run->nodes[i];
+            count++;
         }
+    }
+    if (count > 0) {
+        rm_human_seconds(watched, (double)first->host_duration_ns * 1e-9);
+        rm_human_seconds(all, (double)first->duration_ns * 1e-9);
+        rm_rows_clause(rows, "%.64s%s watched for %s of %s only, as its first process ended then",
+                       first->name, count > 1 ? " and others were" : " was", watched, all);
     }
 }
 
