@@ -44,7 +44,8 @@ static void report(const resmon_run *run)
     resmon_text_free(text);
 }
 
-/* By itself, and with what it became: that is there already. */
+/* A merge of the run by itself refuses what it became: its ranks are there already.  Machines alone
+ * have no process that could come twice. */
 static void merge(const resmon_run *run)
 {
     resmon_merge *merge = NULL;
@@ -57,7 +58,8 @@ static void merge(const resmon_run *run)
             status == RESMON_EFORMAT);
     if (status == RESMON_OK && resmon_merge_run(merge, &merged) == RESMON_OK) {
         report(merged);
-        PROMISE(resmon_merge_add(merge, merged) != RESMON_OK);
+        resmon_status again = resmon_merge_add(merge, merged);
+        PROMISE(again != RESMON_OK || resmon_run_rank_count(merged) == 0);
     }
     resmon_run_free(merged);
     resmon_merge_free(merge);
