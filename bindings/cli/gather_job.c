@@ -36,9 +36,9 @@ static void say_missing(const struct cli_job_place *place, const resmon_run *run
     if (ranks < place->ranks || files->recordings > 0) {
         cli_say(
             "run",
-            "of %zu ranks %zu have files in %s, and %zu of these have not ended, or were killed: "
+            "%zu of %zu ranks have files in %s, and %zu recordings there go on, or were killed: "
             "resmon merge %s makes it anew",
-            place->ranks, ranks, place->directory, files->recordings, place->directory);
+            ranks, place->ranks, place->directory, files->recordings, place->directory);
     }
 }
 

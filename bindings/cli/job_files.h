@@ -40,18 +40,18 @@ void cli_job_path(const struct cli_job_place *place, const char *ending,
 struct cli_job_files {
     char **paths;
     size_t count;
-    size_t recordings; /* of processes that have not done all, or were killed */
+    size_t recordings; /* of processes that go on, or were killed */
 };
 
-/** Adds those in a directory, of this job (NULL: of any); false, and a line that says why.  The
+/** Adds the files of a directory, of this job (NULL: of any); false, and a line that says why.  The
  * recording of one that is over is left out. */
 bool cli_job_list(const char *verb, const char *directory, const char *job,
                   struct cli_job_files *files);
 void cli_job_add(struct cli_job_files *files, const char *path);
 void cli_job_files_free(struct cli_job_files *files);
 
-/** All of them as one run; those that do not belong to it are left out, with a line for each. NULL,
- * and a line that says why: there is nothing. */
+/** Merges the files into one run; files that do not belong to it are left out, with a line for
+ * each. NULL, and a line that says why: there is nothing. */
 resmon_run *cli_job_merge(const char *verb, const struct cli_job_files *files);
 
 #endif

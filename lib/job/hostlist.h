@@ -18,7 +18,8 @@
  */
 resmon_status rm_hostlist_add_slurm(struct rm_hosts *hosts, struct rm_text text);
 
-/** The same backwards: names that stand beside each other and differ in a number become a bracket.
+/** Writes a host list of names: those that stand beside each other and differ in a number become a
+ * bracket.
  * Added to the buffer, whose status tells a failure. */
 void rm_hostlist_fold(const struct rm_hosts *hosts, struct rm_buffer *buffer);
 

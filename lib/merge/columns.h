@@ -41,8 +41,9 @@ struct rm_merge_column {
 void rm_merge_statistics_add(struct rm_merge_column *column, const resmon_column *more,
                              uint64_t parts);
 
-/** The same of a part that is not beside those that were added, but before them (`order` below 0),
- * after them (above 0) or between: of a machine whose figures one process had after the other. */
+/** Adds the statistics of a part that is not beside those that were added, but before them (`order`
+ * below 0), after them (above 0) or between: of a machine whose figures one process had after the
+ * other. */
 void rm_merge_statistics_follow(struct rm_merge_column *column, const resmon_column *more,
                                 int order);
 

@@ -146,7 +146,7 @@ static bool is_there(const struct rm_merge *merge, const struct rm_merge_parts *
                      const resmon_run_rank *rank, const char *node)
 {
     for (size_t i = 0; i < merge->rank_count; i++) {
-        const resmon_run_rank *other = &merge->ranks[i].rank;
+        const resmon_run_rank *other = &merge->ranks[i];
         if (other->rank == rank->rank && other->pid == rank->pid &&
             other->start_ns == parts->start_ns + rank->start_ns &&
             strcmp(merge->nodes[other->node].node.name, node) == 0) {
@@ -200,13 +200,13 @@ static resmon_status check_ranks(struct rm_merge *merge, const struct rm_merge_p
 static bool add_rank(struct rm_merge *merge, const struct rm_merge_parts *parts,
                      const resmon_run_rank *from)
 {
-    struct rm_merge_rank *ranks =
+    resmon_run_rank *ranks =
         rm_grow(merge->ranks, merge->rank_count, &merge->rank_room, sizeof *ranks);
     if (ranks == NULL) {
         return false;
     }
     merge->ranks = ranks;
-    resmon_run_rank *rank = &ranks[merge->rank_count].rank;
+    resmon_run_rank *rank = &ranks[merge->rank_count];
     *rank = *from;
     rank->node = parts->node_of[from->node];
     rank->start_ns += parts->start_ns;

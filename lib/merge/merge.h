@@ -34,10 +34,6 @@ struct rm_merge_node {
     struct rm_merge_column columns[RM_MERGE_COLUMNS];
 };
 
-struct rm_merge_rank {
-    resmon_run_rank rank; /* .node: index of rm_merge.nodes */
-};
-
 /* That a rank was in a scope, and how long. */
 struct rm_merge_wall {
     uint32_t path, rank; /* indexes */
@@ -59,12 +55,12 @@ struct rm_merge_speaker {
 struct rm_merge {
     struct rm_arena strings;
     struct rm_merge_metrics metrics;
-    int64_t width_ns; /* of cells; 0: there are none */
+    int64_t width_ns; /* of cells: RM_MERGE_WIDTH, doubled as often as they need it */
     int64_t least_width_ns;
     struct rm_grid_span span; /* of all nodes */
     struct rm_merge_node *nodes;
     size_t node_count, node_room;
-    struct rm_merge_rank *ranks;
+    resmon_run_rank *ranks; /* .node: index of `nodes` */
     size_t rank_count, rank_room;
     struct rm_scope_paths paths;
     struct rm_merge_wall *walls;

@@ -63,7 +63,7 @@ static int badness(const char *state)
     return found;
 }
 
-/* Those of the machine, which are taken anew. */
+/* Drops the machine's figures of a node, which are taken anew. */
 static void forget_host(struct rm_merge *merge, struct rm_merge_node *node)
 {
     for (size_t i = 0; i < merge->metrics.count; i++) {

@@ -95,7 +95,7 @@ static bool sort_ranks(struct making *making)
     making->place_of_rank = rm_alloc(count + 1, sizeof *making->place_of_rank);
     bool is_sorted = sorted != NULL && making->ranks != NULL && making->place_of_rank != NULL;
     for (size_t i = 0; i < count && is_sorted; i++) {
-        const resmon_run_rank *rank = &merge->ranks[i].rank;
+        const resmon_run_rank *rank = &merge->ranks[i];
         sorted[i] = (struct ranked){rank, making->place_of_node[rank->node], (uint32_t)i};
     }
     if (is_sorted) {
@@ -167,7 +167,7 @@ static bool put_nodes_and_ranks(struct making *making)
         is_put = put_node(making, &merge->nodes[making->nodes[i]].node);
     }
     for (size_t i = 0; i < merge->rank_count && is_put; i++) {
-        is_put = put_rank(making, &merge->ranks[making->ranks[i]].rank);
+        is_put = put_rank(making, &merge->ranks[making->ranks[i]]);
     }
     return is_put;
 }

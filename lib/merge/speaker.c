@@ -45,7 +45,7 @@ resmon_status rm_merge_speaker_check(const struct rm_merge *merge, const struct 
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-/* Those of one process or node, which nobody can say for all; key "": the whole group. */
+/* Facts of one process or node, which nobody can say for all; key "": the whole group. */
 static bool is_of_one(const struct rm_fact *fact)
 {
     static const struct {

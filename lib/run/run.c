@@ -167,7 +167,7 @@ int64_t rm_run_column_of(const struct resmon_run *run, uint32_t metric, const ch
     return row != NULL ? rm_run_find_column(run, rm_metric_name(row), instance) : -1;
 }
 
-/* Those of nodes follow that of all, in their order, but for nodes that have none. */
+/* Columns of nodes follow that of all nodes, in the nodes' order; a node may have none. */
 int64_t rm_run_node_column(const struct resmon_run *run, int64_t all, size_t node)
 {
     size_t first = (size_t)all + 1;

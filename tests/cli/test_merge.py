@@ -81,7 +81,7 @@ class Job(place.Case):
         self.check_sum(job, parts, "tree.cpu.time")
         if job["energy"] is not None and job["energy"]["node"]["joules"] is not None:
             self.assertAlmostEqual(job["energy"]["node"]["joules"], sum(part["energy"]["node"]["joules"] for part in hosts))
-        # The same again, by hand, of the directory that has the result, too.
+        # A merge by hand of the directory that has the first rank's result makes the same run.
         again, done = self.merged("job")
         self.assertEqual(again["ranks"], job["ranks"])
         self.assertNotIn("left out", done.err)
@@ -144,7 +144,7 @@ class Job(place.Case):
             pass
         said = first.communicate()[1].decode()
         self.assertEqual(first.returncode, 0)
-        self.assertIn("of 4 ranks 3 have files in job, and 1 of these have not ended, or were killed", said)
+        self.assertIn("3 of 4 ranks have files in job, and 1 recordings there go on, or were killed", said)
         job = json.loads(pathlib.Path("job/4711.json").read_text(encoding="utf-8"))
         self.assertEqual([node["state"] for node in job["nodes"]], ["stopped", "interrupted", "stopped", "missing"])
 
@@ -196,7 +196,7 @@ class Job(place.Case):
             done = place.run("run", "-q", "-o", f"r{rank}.json", "--", "true", env=task(rank, 0, rank + 1, 2, 2))
         job, done = self.merged("r0.json", "r1.json")
         self.assertEqual(place.run("report", "--form=jobstats", "merged.json").out, "JS1:Short\n")
-        # The same as if it had lasted for an hour.
+        # The job as if it had lasted for an hour.
         job["run"]["duration_ns"] = int(3600e9)
         for node in job["nodes"]:
             node.update(start_ns=0, duration_ns=int(3600e9), allotted_cpus=4, allotted_bytes=8 << 30)

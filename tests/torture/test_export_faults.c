@@ -342,7 +342,7 @@ static void test_groups(void **state)
 
 /* ---- the run of a job ----------------------------------------------------------------------- */
 
-/* The same process twice is refused, and its run stays the only one. */
+/* A merge refuses a process that comes twice, and its run stays the only one. */
 static resmon_status merge_runs(void)
 {
     resmon_merge *merge = NULL;
