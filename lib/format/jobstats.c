@@ -12,11 +12,9 @@
 #define SHORT_S    60.0 /* two of its samples */
 #define MOST_BYTES ((size_t)64 << 20)
 
-static double of_node(const struct resmon_run *run, uint32_t metric, size_t node, bool is_highest)
+static double highest_of(const resmon_column *column)
 {
-    int64_t index = rm_run_node_column(run, rm_run_column_of(run, metric, ""), node);
-    const resmon_column *column = index >= 0 ? &run->columns[index] : NULL;
-    return column == NULL || column->n == 0 ? RM_NAN : is_highest ? column->max : column->mean;
+    return column != NULL ? column->max : RM_NAN;
 }
 
 /* What is not known is left out. */
@@ -40,16 +38,18 @@ static void put_node(struct rm_json_writer *writer, const struct resmon_run *run
 {
     const struct rm_node_use use = rm_node_use_of(run, index);
     const resmon_run_node *node = &run->nodes[index];
-    double gpu_use = of_node(run, RM_GPU_UTIL, index, false);
+    const resmon_column *gpu_use = rm_run_node_statistics(run, RM_GPU_UTIL, index);
     rm_json_open_object(writer, node->name);
     put_known(writer, "total_memory", isnan(use.bytes) ? node->memory_bytes : use.bytes);
     put_known(writer, "used_memory", use.used_bytes);
     put_known(writer, "total_time", use.cpu_s);
     put_known(writer, "cpus", isnan(use.cpus) ? node->cpus : use.cpus);
-    if (!isnan(gpu_use)) {
-        put_gpu(writer, "gpu_total_memory", of_node(run, RM_GPU_MEM_TOTAL, index, true));
-        put_gpu(writer, "gpu_used_memory", of_node(run, RM_GPU_MEM_USED, index, true));
-        put_gpu(writer, "gpu_utilization", gpu_use);
+    if (gpu_use != NULL) {
+        put_gpu(writer, "gpu_total_memory",
+                highest_of(rm_run_node_statistics(run, RM_GPU_MEM_TOTAL, index)));
+        put_gpu(writer, "gpu_used_memory",
+                highest_of(rm_run_node_statistics(run, RM_GPU_MEM_USED, index)));
+        put_gpu(writer, "gpu_utilization", gpu_use->mean);
     }
     rm_json_close_object(writer);
 }

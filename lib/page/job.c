@@ -52,36 +52,28 @@ static const char *const node_headers[] = {
 
 enum { NODE_COLUMNS = RM_ARRAY_LEN(node_headers), FIRST_FIGURE = 9 };
 
-static double figure_of(const struct resmon_run *run, size_t figure_index, int64_t all, size_t node)
+static double figure_of(const struct resmon_run *run, const struct node_figure *figure, size_t node)
 {
-    const struct node_figure *figure = &node_figures[figure_index];
-    int64_t index = rm_run_node_column(run, all, node);
-    const resmon_column *column = index >= 0 ? &run->columns[index] : NULL;
-    return column == NULL || column->n == 0 ? RM_NAN
-           : figure->of == MEAN             ? column->mean
-           : figure->of == HIGHEST          ? column->max
-                                            : column->last;
+    const resmon_column *column = rm_run_node_statistics(run, figure->metric, node);
+    return column == NULL          ? RM_NAN
+           : figure->of == MEAN    ? column->mean
+           : figure->of == HIGHEST ? column->max
+                                   : column->last;
 }
 
-/* What the figures of all nodes need. */
-struct node_figures {
-    int64_t all[RM_ARRAY_LEN(node_figures)]; /* columns */
-    double most[RM_ARRAY_LEN(node_figures)];
-};
-
-static void find_figures(const struct resmon_run *run, struct node_figures *figures)
+/* What whole bars stand for. */
+static void find_most(const struct resmon_run *run, double most[RM_ARRAY_LEN(node_figures)])
 {
     for (size_t f = 0; f < RM_ARRAY_LEN(node_figures); f++) {
-        figures->all[f] = rm_run_column_of(run, node_figures[f].metric, "");
-        figures->most[f] = 0.0;
+        most[f] = 0.0;
         for (size_t i = 0; i < run->node_count; i++) {
-            figures->most[f] = fmax(figures->most[f], figure_of(run, f, figures->all[f], i));
+            most[f] = fmax(most[f], figure_of(run, &node_figures[f], i));
         }
     }
 }
 
 static void add_node(const struct rm_subject *subject, struct rm_page_table *table, size_t index,
-                     const struct node_figures *figures)
+                     const double most[RM_ARRAY_LEN(node_figures)])
 {
     const resmon_run_node *node = &subject->run->nodes[index];
     struct rm_page *page = subject->page;
@@ -99,15 +91,16 @@ static void add_node(const struct rm_subject *subject, struct rm_page_table *tab
     rm_page_set(&cells[7], rm_page_shown(page, node->cpu_model));
     rm_page_set_value(page, &cells[8], node->memory_bytes, "B", why);
     for (size_t i = 0; i < RM_ARRAY_LEN(node_figures); i++) {
-        set_bar(page, &cells[FIRST_FIGURE + i], figure_of(subject->run, i, figures->all[i], index),
-                node_figures[i].unit, figures->most[i], why);
+        const struct node_figure *figure = &node_figures[i];
+        set_bar(page, &cells[FIRST_FIGURE + i], figure_of(subject->run, figure, index),
+                figure->unit, most[i], why);
     }
 }
 
 struct rm_page_table *rm_job_nodes(const struct rm_subject *subject)
 {
     const struct resmon_run *run = subject->run;
-    struct node_figures figures;
+    double most[RM_ARRAY_LEN(node_figures)];
     size_t count = run->node_count < MOST_NODES ? run->node_count : MOST_NODES;
     if (count == 0) {
         return NULL;
@@ -118,9 +111,9 @@ struct rm_page_table *rm_job_nodes(const struct rm_subject *subject)
         return NULL;
     }
     rm_page_headers(table, node_headers);
-    find_figures(run, &figures);
+    find_most(run, most);
     for (size_t i = 0; i < count; i++) {
-        add_node(subject, table, i, &figures);
+        add_node(subject, table, i, most);
     }
     return table;
 }
@@ -211,22 +204,15 @@ static const char *const scope_headers[] = {"phase", "slowest", "ranks",     "le
 
 enum { SCOPE_COLUMNS = RM_ARRAY_LEN(scope_headers) };
 
-static const char *rank_name(const struct rm_subject *subject, int64_t index)
-{
-    const resmon_run_rank *rank = &subject->run->ranks[index];
-    const char *node = rm_page_shown(subject->page, subject->run->nodes[rank->node].name);
-    return rank->rank >= 0
-               ? rm_page_print(subject->page, "rank %" PRId64 " on %s", rank->rank, node)
-               : rm_page_print(subject->page, "process %" PRId64 " on %s", rank->pid, node);
-}
-
 static void add_scope(const struct rm_subject *subject, struct rm_page_table *table, size_t scope,
                       const resmon_scope_spread *spread, double most_lost_ns)
 {
     struct rm_page *page = subject->page;
     struct rm_page_cell *cells = rm_page_row(page, table);
+    char rank[RM_RANK_NAME_BYTES];
+    rm_rank_describe(subject->run, (size_t)spread->max_rank, rank);
     rm_page_set(&cells[0], rm_scopes_name(page, &subject->run->scopes[scope], false));
-    rm_page_set(&cells[1], rank_name(subject, spread->max_rank));
+    rm_page_set(&cells[1], rm_page_shown(page, rank));
     rm_page_set(&cells[2], count_text(page, spread->ranks));
     rm_page_set_value(page, &cells[3], spread->min_ns / 1e9, "s", "");
     rm_page_set_value(page, &cells[4], spread->mean_ns / 1e9, "s", "");

@@ -26,12 +26,6 @@ static const resmon_column *of_job(const struct resmon_run *run, uint32_t metric
     return rm_run_statistics_of(run, metric, "");
 }
 
-static const resmon_column *of_node(const struct resmon_run *run, uint32_t metric, size_t node)
-{
-    int64_t column = rm_run_node_column(run, rm_run_column_of(run, metric, ""), node);
-    return column >= 0 && run->columns[column].n > 0 ? &run->columns[column] : NULL;
-}
-
 /* "19 %", and "0.8 %" of little. */
 static void print_share(char text[RM_HUMAN_BYTES], double share)
 {
@@ -135,31 +129,21 @@ static void judge_io(const struct situation *situation)
 static void judge_imbalance(const struct situation *situation)
 {
     const struct resmon_run *run = situation->run;
-    resmon_scope_spread worst = {.lost_ns = 0.0};
-    size_t scope = 0;
-    char longest[RM_HUMAN_BYTES], mean[RM_HUMAN_BYTES], lost[RM_HUMAN_BYTES], by[RM_HUMAN_BYTES];
-    for (size_t i = 0; i < run->scope_count; i++) {
-        const resmon_scope_spread spread = rm_run_spread(run, i);
-        bool is_inside = run->scopes[i].parent == (int64_t)scope;
-        if (spread.imbalance > IMBALANCE && (spread.lost_ns > worst.lost_ns ||
-                                             (is_inside && spread.lost_ns > 0.9 * worst.lost_ns))) {
-            worst = spread;
-            scope = i;
-        }
-    }
+    resmon_scope_spread worst;
+    char rank[RM_RANK_NAME_BYTES], longest[RM_HUMAN_BYTES], mean[RM_HUMAN_BYTES];
+    char lost[RM_HUMAN_BYTES], by[RM_HUMAN_BYTES];
     double all_ns = situation->use.seconds * 1e9 * (double)run->rank_count;
-    if (worst.lost_ns > LOST * all_ns) {
-        const resmon_run_rank *rank = &run->ranks[worst.max_rank];
+    int64_t scope = rm_run_most_uneven(run, IMBALANCE, &worst);
+    if (scope >= 0 && worst.lost_ns > LOST * all_ns) {
+        rm_rank_describe(run, (size_t)worst.max_rank, rank);
         rm_human_seconds(longest, worst.max_ns * 1e-9);
         rm_human_seconds(mean, worst.mean_ns * 1e-9);
         rm_human_seconds(lost, worst.lost_ns * 1e-9);
         rm_human_fixed(by, worst.imbalance, 2);
         rm_sentences_say(situation->sentences,
-                         "imbalance: in %.64s rank %" PRId64
-                         " on %.64s took %s, the mean of %" PRIu64
+                         "imbalance: in %.64s %s took %s, the mean of %" PRIu64
                          " is %s (%s more): if all wait for it, %s of the ranks' time are lost",
-                         run->scopes[scope].name, rank->rank, run->nodes[rank->node].name, longest,
-                         worst.ranks, mean, by, lost);
+                         run->scopes[scope].name, rank, longest, worst.ranks, mean, by, lost);
     }
 }
 
@@ -167,7 +151,7 @@ static void judge_swap(const struct situation *situation)
 {
     char bytes[RM_HUMAN_BYTES];
     for (size_t i = 0; i < situation->run->node_count; i++) {
-        const resmon_column *swap = of_node(situation->run, RM_NODE_SWAP_USED, i);
+        const resmon_column *swap = rm_run_node_statistics(situation->run, RM_NODE_SWAP_USED, i);
         if (swap != NULL && swap->max - swap->first > SWAP_BYTES) {
             rm_human_bytes(bytes, swap->max - swap->first);
             rm_sentences_say(situation->sentences,

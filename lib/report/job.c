@@ -17,8 +17,7 @@
 #include "run/spread.h"
 
 #define MOST_NAMES    4    /* of nodes, in a row */
-#define UNEVEN        0.05 /* an imbalance that is worth a word, */
-#define LOST_SHARE    0.01 /* where it costs so much of the ranks' time */
+#define UNEVEN        0.05 /* an imbalance that is worth a word */
 #define WATCHED_SHARE 0.95
 #define NAME_COLUMNS  32
 #define NAME_BYTES    160
@@ -129,18 +128,6 @@ static void write_nodes_row(struct rm_rows *rows, const struct resmon_run *run)
     rm_rows_end(rows);
 }
 
-/* "rank 3 on n2" */
-static void name_rank(const struct resmon_run *run, size_t index, char text[NAME_BYTES])
-{
-    const resmon_run_rank *rank = &run->ranks[index];
-    const char *node = run->nodes[rank->node].name;
-    if (rank->rank >= 0) {
-        (void)snprintf(text, NAME_BYTES, "rank %" PRId64 " on %.64s", rank->rank, node);
-    } else {
-        (void)snprintf(text, NAME_BYTES, "process %" PRId64 " on %.64s", rank->pid, node);
-    }
-}
-
 static size_t failed_ranks(const struct resmon_run *run)
 {
     size_t count = 0;
@@ -162,77 +149,27 @@ static size_t worst_rank(const struct resmon_run *run)
 
 /* ---- how evenly ----------------------------------------------------------------------------- */
 
-struct uneven {
-    size_t scope;
-    resmon_scope_spread spread;
-};
-
-static int by_loss(const void *left, const void *right)
-{
-    const struct uneven *a = left, *b = right;
-    if (a->spread.lost_ns != b->spread.lost_ns) {
-        return a->spread.lost_ns > b->spread.lost_ns ? -1 : 1;
-    }
-    return a->scope < b->scope ? -1 : 1;
-}
-
-/* Scopes that several ranks were in, those that lost most first; NULL: none, or no memory. */
-static struct uneven *list_scopes(const struct resmon_run *run, size_t *ret_count)
-{
-    struct uneven *list = rm_alloc(run->scope_count, sizeof *list);
-    *ret_count = 0;
-    for (size_t i = 0; i < run->scope_count && list != NULL; i++) {
-        const resmon_scope_spread spread = rm_run_spread(run, i);
-        if (spread.ranks > 1) {
-            list[(*ret_count)++] = (struct uneven){i, spread};
-        }
-    }
-    if (*ret_count > 0) {
-        qsort(list, *ret_count, sizeof *list, by_loss);
-    }
-    return list;
-}
-
-/* An outer scope loses what those inside of it do: of two that lost as much, the inner one says
- * where. */
-static const struct uneven *worst_scope(const struct resmon_run *run, const struct uneven *list,
-                                        size_t count)
-{
-    const struct uneven *worst = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct uneven *one = &list[i];
-        double all_ns = one->spread.mean_ns * (double)one->spread.ranks;
-        bool matters = one->spread.imbalance > UNEVEN && one->spread.lost_ns > LOST_SHARE * all_ns;
-        bool is_inside = worst != NULL && one->spread.lost_ns > 0.9 * worst->spread.lost_ns &&
-                         run->scopes[one->scope].parent == (int64_t)worst->scope;
-        worst = matters && (worst == NULL || is_inside) ? one : worst;
-    }
-    return worst;
-}
-
 static void add_imbalance(struct rm_rows *rows, const struct resmon_run *run)
 {
-    size_t count;
-    struct uneven *list = list_scopes(run, &count);
-    const struct uneven *worst = worst_scope(run, list, count);
-    if (worst != NULL) {
-        char name[NAME_BYTES], rank[NAME_BYTES], longest[RM_HUMAN_BYTES], mean[RM_HUMAN_BYTES];
-        char lost[RM_HUMAN_BYTES];
-        rm_columns_shorten(name, sizeof name, run->scopes[worst->scope].name, NAME_COLUMNS);
-        name_rank(run, (size_t)worst->spread.max_rank, rank);
-        rm_human_seconds(longest, worst->spread.max_ns * 1e-9);
-        rm_human_seconds(mean, worst->spread.mean_ns * 1e-9);
-        rm_human_seconds(lost, worst->spread.lost_ns * 1e-9);
+    resmon_scope_spread worst;
+    char name[NAME_BYTES], rank[RM_RANK_NAME_BYTES], longest[RM_HUMAN_BYTES], mean[RM_HUMAN_BYTES];
+    char lost[RM_HUMAN_BYTES];
+    int64_t scope = rm_run_most_uneven(run, UNEVEN, &worst);
+    if (scope >= 0) {
+        rm_columns_shorten(name, sizeof name, run->scopes[scope].name, NAME_COLUMNS);
+        rm_rank_describe(run, (size_t)worst.max_rank, rank);
+        rm_human_seconds(longest, worst.max_ns * 1e-9);
+        rm_human_seconds(mean, worst.mean_ns * 1e-9);
+        rm_human_seconds(lost, worst.lost_ns * 1e-9);
         rm_rows_clause(rows, "slowest in %s: %s, %s where the mean is %s", name, rank, longest,
                        mean);
         rm_rows_clause(rows, "%s lost by waiting for it, if all wait", lost);
     }
-    rm_free(list);
 }
 
 static void write_ranks_row(struct rm_rows *rows, const struct resmon_run *run)
 {
-    char text[RM_HUMAN_BYTES], expected[RM_HUMAN_BYTES], rank[NAME_BYTES], end[64];
+    char text[RM_HUMAN_BYTES], expected[RM_HUMAN_BYTES], rank[RM_RANK_NAME_BYTES], end[64];
     double all = rm_run_fact_number(run, "job", "rank_count");
     size_t failed = failed_ranks(run);
     rm_human_count(text, (double)run->rank_count);
@@ -242,7 +179,7 @@ static void write_ranks_row(struct rm_rows *rows, const struct resmon_run *run)
         rm_rows_clause(rows, "of %s", expected);
     }
     if (failed > 0 && run->rank_count > 0) {
-        name_rank(run, worst_rank(run), rank);
+        rm_rank_describe(run, worst_rank(run), rank);
         rm_end_describe(run, end);
         rm_rows_clause(rows, "%zu ended badly: %s %s", failed, rank, end);
     }
@@ -275,14 +212,6 @@ static void set_figure(cell target, void (*print)(char text[RM_HUMAN_BYTES], dou
     set(target, text);
 }
 
-static const resmon_column *of_node(const struct resmon_run *run, uint32_t metric,
-                                    const resmon_run_node *node)
-{
-    int64_t index =
-        rm_run_node_column(run, rm_run_column_of(run, metric, ""), (size_t)(node - run->nodes));
-    return index >= 0 && run->columns[index].n > 0 ? &run->columns[index] : NULL;
-}
-
 static double mean_of(const resmon_column *column)
 {
     return column != NULL ? column->mean : RM_NAN;
@@ -298,25 +227,27 @@ static double total_of(const resmon_column *column)
     return column != NULL ? column->last : RM_NAN;
 }
 
-static void add_node(struct rm_table *table, const struct resmon_run *run,
-                     const resmon_run_node *node)
+static void add_node(struct rm_table *table, const struct resmon_run *run, size_t index)
 {
+    const resmon_run_node *node = &run->nodes[index];
     cell *row = rm_table_row(table);
     if (row == NULL) {
         return;
     }
     bool is_there = node->duration_ns >= 0;
-    double cpu_j = total_of(of_node(run, RM_NODE_ENERGY_CPU, node));
-    double ram_j = total_of(of_node(run, RM_NODE_ENERGY_RAM, node));
-    double gpu_j = total_of(of_node(run, RM_NODE_ENERGY_GPU, node));
+    double cpu_j = total_of(rm_run_node_statistics(run, RM_NODE_ENERGY_CPU, index));
+    double ram_j = total_of(rm_run_node_statistics(run, RM_NODE_ENERGY_RAM, index));
+    double gpu_j = total_of(rm_run_node_statistics(run, RM_NODE_ENERGY_GPU, index));
     set(row[0], node->name);
     set(row[1], node->state);
     set_figure(row[2], rm_human_count, (double)node->ranks);
     set_figure(row[3], rm_human_seconds, is_there ? (double)node->start_ns * 1e-9 : RM_NAN);
     set_figure(row[4], rm_human_seconds, is_there ? (double)node->duration_ns * 1e-9 : RM_NAN);
-    set_figure(row[5], rm_human_percent, mean_of(of_node(run, RM_NODE_CPU_PERCENT, node)));
-    set_figure(row[6], rm_human_bytes, highest_of(of_node(run, RM_NODE_MEM_USED, node)));
-    set_figure(row[7], rm_human_percent, mean_of(of_node(run, RM_GPU_UTIL, node)));
+    set_figure(row[5], rm_human_percent,
+               mean_of(rm_run_node_statistics(run, RM_NODE_CPU_PERCENT, index)));
+    set_figure(row[6], rm_human_bytes,
+               highest_of(rm_run_node_statistics(run, RM_NODE_MEM_USED, index)));
+    set_figure(row[7], rm_human_percent, mean_of(rm_run_node_statistics(run, RM_GPU_UTIL, index)));
     set_figure(row[8], rm_human_joules,
                isnan(cpu_j) ? RM_NAN
                             : cpu_j + (isnan(ram_j) ? 0.0 : ram_j) + (isnan(gpu_j) ? 0.0 : gpu_j));
@@ -334,12 +265,11 @@ static void write_nodes(struct rm_buffer *buffer, const struct resmon_run *run, 
     table.width = width;
     for (int is_well = 0; is_well < 2; is_well++) {
         for (size_t i = 0; i < run->node_count && left > 0; i++) {
-            const resmon_run_node *node = &run->nodes[i];
             bool is_shown = run->node_count <= most
                                 ? is_well == 0
-                                : (strcmp(node->state, "stopped") == 0) == (is_well == 1);
+                                : (strcmp(run->nodes[i].state, "stopped") == 0) == (is_well == 1);
             if (is_shown) {
-                add_node(&table, run, node);
+                add_node(&table, run, i);
                 left--;
             }
         }
@@ -351,17 +281,48 @@ static void write_nodes(struct rm_buffer *buffer, const struct resmon_run *run, 
     rm_buffer_puts(buffer, "\n");
 }
 
+struct uneven {
+    size_t scope;
+    resmon_scope_spread spread;
+};
+
+static int by_loss(const void *left, const void *right)
+{
+    const struct uneven *a = left, *b = right;
+    if (a->spread.lost_ns != b->spread.lost_ns) {
+        return a->spread.lost_ns > b->spread.lost_ns ? -1 : 1;
+    }
+    return a->scope < b->scope ? -1 : 1;
+}
+
+/* Scopes that several ranks were in, those that lost most first; NULL: none, or no memory. */
+static struct uneven *list_scopes(const struct resmon_run *run, size_t *ret_count)
+{
+    struct uneven *list = rm_alloc(run->scope_count, sizeof *list);
+    *ret_count = 0;
+    for (size_t i = 0; i < run->scope_count && list != NULL; i++) {
+        const resmon_scope_spread spread = rm_run_spread(run, i);
+        if (spread.ranks > 1) {
+            list[(*ret_count)++] = (struct uneven){i, spread};
+        }
+    }
+    if (*ret_count > 0) {
+        qsort(list, *ret_count, sizeof *list, by_loss);
+    }
+    return list;
+}
+
 static void add_scope(struct rm_table *table, const struct resmon_run *run,
                       const struct uneven *one)
 {
     cell *row = rm_table_row(table);
     const resmon_scope_spread *spread = &one->spread;
-    char rank[NAME_BYTES], name[NAME_BYTES];
+    char rank[RM_RANK_NAME_BYTES], name[NAME_BYTES];
     if (row == NULL) {
         return;
     }
     rm_columns_shorten(name, RM_TABLE_CELL_BYTES, run->scopes[one->scope].name, NAME_COLUMNS);
-    name_rank(run, (size_t)spread->max_rank, rank);
+    rm_rank_describe(run, (size_t)spread->max_rank, rank);
     set(row[0], name);
     set_figure(row[1], rm_human_count, (double)spread->ranks);
     set_figure(row[2], rm_human_seconds, spread->min_ns * 1e-9);

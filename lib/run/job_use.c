@@ -7,24 +7,18 @@
 #include "metric/metric.h"
 #include "run/headline.h"
 
-static const resmon_column *column_of(const struct resmon_run *run, uint32_t metric, size_t node)
-{
-    int64_t column = rm_run_node_column(run, rm_run_column_of(run, metric, ""), node);
-    return column >= 0 && run->columns[column].n > 0 ? &run->columns[column] : NULL;
-}
-
 /* Of the control group without pages of files that can be had back, else of processes. */
 static double memory_of(const struct resmon_run *run, size_t node)
 {
-    const resmon_column *group = column_of(run, RM_CG_MEM_WORKING_SET, node);
-    const resmon_column *tree = column_of(run, RM_TREE_MEM_RSS, node);
+    const resmon_column *group = rm_run_node_statistics(run, RM_CG_MEM_WORKING_SET, node);
+    const resmon_column *tree = rm_run_node_statistics(run, RM_TREE_MEM_RSS, node);
     return group != NULL ? group->max : tree != NULL ? tree->max : RM_NAN;
 }
 
 static double cpu_of(const struct resmon_run *run, size_t node)
 {
-    const resmon_column *tree = column_of(run, RM_TREE_CPU_TIME, node);
-    const resmon_column *process = column_of(run, RM_PROC_CPU_TIME, node);
+    const resmon_column *tree = rm_run_node_statistics(run, RM_TREE_CPU_TIME, node);
+    const resmon_column *process = rm_run_node_statistics(run, RM_PROC_CPU_TIME, node);
     return tree != NULL ? tree->last : process != NULL ? process->last : RM_NAN;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/run.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -188,6 +189,13 @@ const resmon_column *rm_run_statistics_of(const struct resmon_run *run, uint32_t
     return column >= 0 && run->columns[column].n > 0 ? &run->columns[column] : NULL;
 }
 
+const resmon_column *rm_run_node_statistics(const struct resmon_run *run, uint32_t metric,
+                                            size_t node)
+{
+    int64_t column = rm_run_node_column(run, rm_run_column_of(run, metric, ""), node);
+    return column >= 0 && run->columns[column].n > 0 ? &run->columns[column] : NULL;
+}
+
 double rm_run_life_rss(const struct resmon_run *run)
 {
     const resmon_column *peak = rm_run_statistics_of(run, RM_PROC_MEM_PEAK_RSS, NULL);
@@ -249,4 +257,13 @@ void rm_end_describe(const struct resmon_run *run, char text[64])
                    is_said ? rm_word_of(RM_TYPE_END, end.reason) : run->info.state,
                    is_said && end.signal_number != 0 ? " by " : "",
                    is_said && end.signal_number != 0 ? signal_name : "");
+}
+
+void rm_rank_describe(const struct resmon_run *run, size_t index, char text[RM_RANK_NAME_BYTES])
+{
+    const resmon_run_rank *rank = &run->ranks[index];
+    bool has_rank = rank->rank >= 0;
+    (void)snprintf(text, RM_RANK_NAME_BYTES, "%s %" PRId64 " on %.64s",
+                   has_rank ? "rank" : "process", has_rank ? rank->rank : rank->pid,
+                   run->nodes[rank->node].name);
 }

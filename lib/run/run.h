@@ -168,6 +168,11 @@ static inline bool rm_run_has_usage(const struct resmon_run *run)
 /** "failed", "killed by SIGTERM", else the run's state: for the middle of a sentence. */
 void rm_end_describe(const struct resmon_run *run, char text[64]);
 
+#define RM_RANK_NAME_BYTES 96
+
+/** Of a merged run: "rank 3 on n2", and "process 815 on n2" of a run without a rank. */
+void rm_rank_describe(const struct resmon_run *run, size_t rank, char text[RM_RANK_NAME_BYTES]);
+
 /** A time of the run as real time; what cannot be told is the last moment that can. */
 int64_t rm_run_realtime_ns(const struct resmon_run *run, int64_t t_ns);
 
@@ -203,6 +208,10 @@ int64_t rm_run_node_column(const struct resmon_run *run, int64_t all, size_t nod
 /** The statistics of a metric's column; NULL where it was never read. */
 const resmon_column *rm_run_statistics_of(const struct resmon_run *run, uint32_t metric,
                                           const char *instance);
+
+/** The same of one node of a merged run. */
+const resmon_column *rm_run_node_statistics(const struct resmon_run *run, uint32_t metric,
+                                            size_t node);
 
 /* How a block is to be seen. */
 struct rm_decode {

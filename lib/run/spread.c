@@ -40,3 +40,22 @@ resmon_scope_spread rm_run_spread(const struct resmon_run *run, size_t scope)
     spread.lost_ns = (double)spread.ranks * (spread.max_ns - spread.mean_ns);
     return spread;
 }
+
+#define AS_MUCH 0.9 /* of what the outer scope lost */
+
+int64_t rm_run_most_uneven(const struct resmon_run *run, double imbalance,
+                           resmon_scope_spread *ret_spread)
+{
+    int64_t worst = -1;
+    rm_record_clear(RM_RECORD_spread, ret_spread);
+    for (size_t i = 0; i < run->scope_count; i++) {
+        const resmon_scope_spread spread = rm_run_spread(run, i);
+        bool is_inside = worst >= 0 && run->scopes[i].parent == worst;
+        double least_ns = worst < 0 ? 0.0 : (is_inside ? AS_MUCH : 1.0) * ret_spread->lost_ns;
+        if (spread.imbalance > imbalance && spread.lost_ns > least_ns) {
+            *ret_spread = spread;
+            worst = (int64_t)i;
+        }
+    }
+    return worst;
+}

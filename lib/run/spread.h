@@ -10,4 +10,10 @@
 /** Of a scope of the run; `ranks` is 0 where the run has no ranks. */
 resmon_scope_spread rm_run_spread(const struct resmon_run *run, size_t scope);
 
+/** The scope of more than `imbalance` that lost most, and how evenly it was taken; -1: there is
+ * none. An outer scope loses what those inside of it do: of two that lost about as much, it is the
+ * inner one, which says where. */
+int64_t rm_run_most_uneven(const struct resmon_run *run, double imbalance,
+                           resmon_scope_spread *ret_spread);
+
 #endif
