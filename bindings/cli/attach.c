@@ -93,20 +93,20 @@ static int observe(const struct cli_arguments *arguments, pid_t pid, double seco
     if (pid != 0) {
         target.fd = (int)syscall(SYS_pidfd_open, pid, 0U);
     }
-    resmon_monitor *monitor = cli_observe_make(arguments, pid, NULL);
-    if (monitor == NULL) {
+    struct cli_observing observing = {.arguments = arguments};
+    if (!cli_observe_make(&observing, pid, NULL)) {
         return CLI_USAGE;
     }
-    target.monitor = monitor;
-    if (resmon_monitor_start(monitor) != RESMON_OK) {
+    target.monitor = observing.monitor;
+    if (resmon_monitor_start(observing.monitor) != RESMON_OK) {
         cli_say("attach", "%s", resmon_last_error());
-        resmon_monitor_free(monitor);
+        cli_observe_free(&observing);
         return CLI_FAILED;
     }
     wait_for(&target, seconds > 0.0 ? now() + seconds : 1e300, &mask);
-    bool is_well = cli_observe_finish(arguments, monitor);
-    cli_observe_leave(arguments);
-    resmon_monitor_free(monitor);
+    bool is_well = cli_observe_finish(&observing);
+    cli_observe_leave(&observing);
+    cli_observe_free(&observing);
     if (target.fd >= 0) {
         (void)close(target.fd);
     }

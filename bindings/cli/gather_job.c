@@ -8,7 +8,6 @@
 #include <resmon/resmon.h>
 
 #include "job_files.h"
-#include "observe.h"
 #include "output.h"
 #include "say.h"
 
@@ -66,10 +65,10 @@ static resmon_monitor *watch_machine(const struct cli_arguments *arguments, cons
     return monitor;
 }
 
-void cli_gather_machine(const struct cli_arguments *arguments, const struct cli_node_ranks *ranks)
+void cli_gather_machine(const struct cli_observing *observing, const struct cli_node_ranks *ranks)
 {
     const struct timespec wait = {.tv_nsec = WAIT_NS};
-    const struct cli_job_place *place = &ranks->place;
+    const struct cli_job_place *place = &observing->place;
     char recording[CLI_JOB_PATH_BYTES], document[CLI_JOB_PATH_BYTES];
     resmon_run *run = NULL;
     cli_job_path(place, ".node.rec", recording);
@@ -77,7 +76,7 @@ void cli_gather_machine(const struct cli_arguments *arguments, const struct cli_
     if (!place->leads || !cli_node_ranks_are_left(ranks)) {
         return;
     }
-    resmon_monitor *monitor = watch_machine(arguments, recording);
+    resmon_monitor *monitor = watch_machine(observing->arguments, recording);
     while (monitor != NULL && cli_node_ranks_are_left(ranks)) {
         (void)nanosleep(&wait, NULL);
     }
@@ -92,21 +91,21 @@ void cli_gather_machine(const struct cli_arguments *arguments, const struct cli_
 
 /* ---- the job -------------------------------------------------------------------------------- */
 
-void cli_gather_job(const struct cli_arguments *arguments, const char *directory)
+void cli_gather_job(const struct cli_observing *observing)
 {
-    struct cli_job_place place;
+    const struct cli_job_place *place = &observing->place;
     struct cli_job_files files = {.count = 0};
     char path[CLI_JOB_PATH_BYTES];
-    if (!cli_job_settle("run", directory, &place) || !place.is_first) {
+    if (!place->is_first) {
         return;
     }
-    wait_for_all(&place, &files);
+    wait_for_all(place, &files);
     resmon_run *run = cli_job_merge("run", &files);
     if (run != NULL) {
-        (void)snprintf(path, sizeof path, "%s/%s.json", place.directory, place.job);
+        (void)snprintf(path, sizeof path, "%s/%s.json", place->directory, place->job);
         (void)cli_output_write("run", run, path, NULL);
-        say_missing(&place, run, &files);
-        if (!cli_has(arguments, "quiet")) {
+        say_missing(place, run, &files);
+        if (!cli_has(observing->arguments, "quiet")) {
             cli_output_print(run, false, cli_columns(STDERR_FILENO));
         }
         resmon_run_free(run);

@@ -7,14 +7,14 @@
 #ifndef RESMON_CLI_GATHER_JOB_H
 #define RESMON_CLI_GATHER_JOB_H
 
-#include "arguments.h"
 #include "node_ranks.h"
+#include "observe.h"
 
 /** Of the first of several ranks on a node: watches the machine until the others have ended. */
-void cli_gather_machine(const struct cli_arguments *arguments, const struct cli_node_ranks *ranks);
+void cli_gather_machine(const struct cli_observing *observing, const struct cli_node_ranks *ranks);
 
 /** Our own run is over, and its file in the directory.  Of another rank than the first, and without
  * a job, nothing is done. */
-void cli_gather_job(const struct cli_arguments *arguments, const char *directory);
+void cli_gather_job(const struct cli_observing *observing);
 
 #endif

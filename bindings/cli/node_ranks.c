@@ -8,15 +8,14 @@
 
 #include "store.h"
 
-void cli_node_ranks_enter(struct cli_node_ranks *ranks)
+void cli_node_ranks_enter(struct cli_node_ranks *ranks, const struct cli_job_place *place)
 {
     ranks->fd = -1;
-    if (ranks->place.key[0] == '\0') {
+    if (place->key[0] == '\0') {
         return;
     }
     (void)snprintf(ranks->path, sizeof ranks->path, "%.512s/resmon-%lu-%s-%s.ranks",
-                   cli_store_temporary(), (unsigned long)geteuid(), ranks->place.key,
-                   ranks->place.node);
+                   cli_store_temporary(), (unsigned long)geteuid(), place->key, place->node);
     ranks->fd = open(ranks->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (ranks->fd >= 0 && flock(ranks->fd, LOCK_SH | LOCK_NB) != 0) {
         (void)close(ranks->fd);

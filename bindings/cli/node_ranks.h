@@ -8,16 +8,15 @@
 
 #include <stdbool.h>
 
-#include "job_files.h"
+#include "job_place.h"
 
 struct cli_node_ranks {
-    struct cli_job_place place;
     char path[CLI_JOB_PATH_BYTES];
     int fd; /* below 0: nothing is known */
 };
 
 /** Before our command begins: from now on we are one of them. */
-void cli_node_ranks_enter(struct cli_node_ranks *ranks);
+void cli_node_ranks_enter(struct cli_node_ranks *ranks, const struct cli_job_place *place);
 
 /** Whether there are others. */
 bool cli_node_ranks_are_left(const struct cli_node_ranks *ranks);

@@ -7,7 +7,6 @@
 
 #include <resmon/resmon.h>
 
-#include "job_files.h"
 #include "output.h"
 #include "say.h"
 
@@ -19,24 +18,33 @@ static bool is_of_monitor(const char *key)
     return strcmp(key, "summary") != 0 && strcmp(key, "lines") != 0 && !cli_is_of_scopes(key);
 }
 
-/* In the directory of a job there is a recording, until the run is over. */
-static bool add_recording(const struct cli_arguments *arguments, struct cli_text *text)
+/* The output that is the directory of a job; NULL: none. */
+static const char *directory_of(const struct cli_arguments *arguments)
 {
-    const char *directory = cli_observe_directory(arguments);
-    struct cli_job_place place;
+    const char *path, *found = NULL;
+    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
+        found = cli_job_is_directory(path) ? path : found;
+    }
+    return found;
+}
+
+/* In the directory of a job there is a recording, until the run is over. */
+static bool settle(struct cli_observing *observing, struct cli_text *text)
+{
+    const char *verb = observing->arguments->command->name;
+    const char *directory = directory_of(observing->arguments);
     char path[CLI_JOB_PATH_BYTES];
     if (directory == NULL) {
         return true;
     }
-    if (cli_said_of(arguments, "record") != NULL) {
-        cli_say(arguments->command->name,
-                "either --record, or a directory: that has a recording of its own");
+    if (cli_said_of(observing->arguments, "record") != NULL) {
+        cli_say(verb, "either --record, or a directory: that has a recording of its own");
         return false;
     }
-    if (!cli_job_settle(arguments->command->name, directory, &place)) {
+    if (!cli_job_settle(verb, directory, &observing->place)) {
         return false;
     }
-    cli_job_path(&place, ".rec", path);
+    cli_job_path(&observing->place, ".rec", path);
     cli_text_add(text, "record", path);
     return true;
 }
@@ -89,24 +97,29 @@ static void say_remarks(const char *verb, resmon_monitor *monitor)
     resmon_text_free(text);
 }
 
-resmon_monitor *cli_observe_make(const struct cli_arguments *arguments, pid_t pid,
-                                 const char *command)
+bool cli_observe_make(struct cli_observing *observing, pid_t pid, const char *command)
 {
-    resmon_monitor *monitor = NULL;
+    const struct cli_arguments *arguments = observing->arguments;
     struct cli_text text = {.text = NULL};
-    if (!add_recording(arguments, &text)) {
+    if (!settle(observing, &text)) {
         cli_text_free(&text);
-        return NULL;
+        return false;
     }
-    resmon_status status = make(arguments, pid, command, text, &monitor);
-    status = status == RESMON_OK ? add_outputs(arguments, monitor) : status;
+    resmon_status status = make(arguments, pid, command, text, &observing->monitor);
+    status = status == RESMON_OK ? add_outputs(arguments, observing->monitor) : status;
     if (status != RESMON_OK) {
         cli_say(arguments->command->name, "%s", resmon_last_error());
-        resmon_monitor_free(monitor);
-        return NULL;
+        cli_observe_free(observing);
+        return false;
     }
-    say_remarks(arguments->command->name, monitor);
-    return monitor;
+    say_remarks(arguments->command->name, observing->monitor);
+    return true;
+}
+
+void cli_observe_free(struct cli_observing *observing)
+{
+    resmon_monitor_free(observing->monitor);
+    observing->monitor = NULL;
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */
@@ -151,62 +164,49 @@ static void print(const struct cli_arguments *arguments, resmon_monitor *monitor
     }
 }
 
-const char *cli_observe_directory(const struct cli_arguments *arguments)
-{
-    const char *path, *found = NULL;
-    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        found = cli_job_is_directory(path) ? path : found;
-    }
-    return found;
-}
-
 /* The document of the run takes the place of its recording, which has no scopes of other programs.
  */
-static bool settle_in_directory(const char *verb, const resmon_run *run, const char *directory)
+static bool write_in_place(const struct cli_observing *observing, const resmon_run *run)
 {
-    struct cli_job_place place;
     char document[CLI_JOB_PATH_BYTES];
-    if (!cli_job_settle(verb, directory, &place)) {
-        return false;
-    }
-    cli_job_path(&place, ".json", document);
-    return cli_output_write(verb, run, document, NULL);
+    cli_job_path(&observing->place, ".json", document);
+    return cli_output_write(observing->arguments->command->name, run, document, NULL);
 }
 
-void cli_observe_leave(const struct cli_arguments *arguments)
+void cli_observe_leave(const struct cli_observing *observing)
 {
-    const char *directory = cli_observe_directory(arguments);
-    struct cli_job_place place;
     char path[CLI_JOB_PATH_BYTES];
-    if (directory == NULL || !cli_job_settle(arguments->command->name, directory, &place)) {
+    if (observing->place.directory[0] == '\0') {
         return;
     }
-    cli_job_path(&place, ".json", path);
+    cli_job_path(&observing->place, ".json", path);
     if (access(path, F_OK) == 0) {
-        cli_job_path(&place, ".rec", path);
+        cli_job_path(&observing->place, ".rec", path);
         (void)unlink(path);
     }
 }
 
-bool cli_observe_finish(const struct cli_arguments *arguments, resmon_monitor *monitor)
+bool cli_observe_finish(const struct cli_observing *observing)
 {
+    const struct cli_arguments *arguments = observing->arguments;
     const char *verb = arguments->command->name;
     const char *path;
     resmon_run *run = NULL;
-    (void)resmon_monitor_stop(monitor);
-    bool is_well = check_outputs(verb, monitor);
-    if (resmon_monitor_snapshot(monitor, &run) != RESMON_OK) {
+    (void)resmon_monitor_stop(observing->monitor);
+    bool is_well = check_outputs(verb, observing->monitor);
+    if (resmon_monitor_snapshot(observing->monitor, &run) != RESMON_OK) {
         cli_say(verb, "no result: %s", resmon_last_error());
         return false;
     }
     for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        if (cli_job_is_directory(path)) {
-            is_well &= settle_in_directory(verb, run, path);
-        } else if (cli_output_is_late(path)) {
+        if (cli_output_is_late(path)) {
             is_well &= cli_output_write(verb, run, path, NULL);
         }
     }
-    print(arguments, monitor, run, is_well);
+    if (observing->place.directory[0] != '\0') {
+        is_well &= write_in_place(observing, run);
+    }
+    print(arguments, observing->monitor, run, is_well);
     resmon_run_free(run);
     return is_well;
 }

@@ -15,14 +15,12 @@
 #include "say.h"
 #include "watch.h"
 
-struct observing {
-    const struct cli_arguments *arguments;
+struct running {
+    struct cli_observing observing;
     struct cli_launch launch;
     struct cli_kept kept;
     struct cli_gather gather;
     struct cli_node_ranks ranks;
-    const char *directory;   /* of a job; NULL: none */
-    resmon_monitor *monitor; /* NULL: there is none */
 };
 
 /* ---- the monitor -------------------------------------------------------------------------- */
@@ -49,23 +47,18 @@ static char *command_line(const struct cli_arguments *arguments)
 
 /* False: what was asked for is wrong, and the command does not run.  Where observing turns out not
  * to be possible here, it runs without. */
-static bool start_observing(struct observing *observing)
+static bool start_observing(struct running *running)
 {
-    char *command = command_line(observing->arguments);
-    observing->monitor = cli_observe_make(observing->arguments, observing->launch.pid, command);
+    char *command = command_line(running->observing.arguments);
+    bool is_made = cli_observe_make(&running->observing, running->launch.pid, command);
     free(command);
-    if (observing->monitor == NULL) {
+    if (!is_made) {
         return false;
     }
-    observing->directory = cli_observe_directory(observing->arguments);
-    if (observing->directory != NULL &&
-        cli_job_settle("run", observing->directory, &observing->ranks.place)) {
-        cli_node_ranks_enter(&observing->ranks);
-    }
-    if (resmon_monitor_start(observing->monitor) != RESMON_OK) {
+    cli_node_ranks_enter(&running->ranks, &running->observing.place);
+    if (resmon_monitor_start(running->observing.monitor) != RESMON_OK) {
         cli_say("run", "%s; the command runs unobserved", resmon_last_error());
-        resmon_monitor_free(observing->monitor);
-        observing->monitor = NULL;
+        cli_observe_free(&running->observing);
     }
     return true;
 }
@@ -107,111 +100,110 @@ static void say_usage(const struct cli_launch *launch)
 }
 
 /* Nothing that comes after it is of its run. */
-static void note_end(struct observing *observing)
+static void note_end(struct running *running)
 {
-    const resmon_run_end end = cli_launch_end(&observing->launch);
-    const resmon_run_usage usage = usage_of(&observing->launch);
-    if (observing->monitor != NULL) {
-        (void)resmon_monitor_set_usage(observing->monitor, &usage);
-        (void)resmon_monitor_set_end(observing->monitor, &end);
+    const resmon_run_end end = cli_launch_end(&running->launch);
+    const resmon_run_usage usage = usage_of(&running->launch);
+    if (running->observing.monitor != NULL) {
+        (void)resmon_monitor_set_usage(running->observing.monitor, &usage);
+        (void)resmon_monitor_set_end(running->observing.monitor, &end);
     }
 }
 
 /* A rank that failed ends at once: its launcher may end the others for it. */
-static void gather(struct observing *observing)
+static void gather(struct running *running)
 {
-    if (cli_launch_end(&observing->launch).reason == RESMON_END_FINISHED) {
-        cli_gather_machine(observing->arguments, &observing->ranks);
+    if (cli_launch_end(&running->launch).reason == RESMON_END_FINISHED) {
+        cli_gather_machine(&running->observing, &running->ranks);
     }
-    cli_node_ranks_leave(&observing->ranks);
-    cli_observe_leave(observing->arguments);
-    cli_gather_job(observing->arguments, observing->directory);
+    cli_node_ranks_leave(&running->ranks);
+    cli_observe_leave(&running->observing);
+    cli_gather_job(&running->observing);
 }
 
-static void finish(struct observing *observing)
+static void finish(struct running *running)
 {
-    if (observing->monitor == NULL) {
-        say_usage(&observing->launch);
-        cli_launch_reap(&observing->launch);
+    if (running->observing.monitor == NULL) {
+        say_usage(&running->launch);
+        cli_launch_reap(&running->launch);
         return;
     }
-    cli_gather_end(&observing->gather, observing->monitor);
-    (void)resmon_monitor_stop(observing->monitor);
-    cli_launch_reap(&observing->launch); /* it was sampled once more */
-    bool is_well = cli_observe_finish(observing->arguments, observing->monitor);
-    resmon_monitor_free(observing->monitor); /* others of the node may have what it had */
-    observing->monitor = NULL;
-    if (is_well && observing->directory != NULL) {
-        gather(observing);
+    cli_gather_end(&running->gather, running->observing.monitor);
+    (void)resmon_monitor_stop(running->observing.monitor);
+    cli_launch_reap(&running->launch); /* it was sampled once more */
+    bool is_well = cli_observe_finish(&running->observing);
+    cli_observe_free(&running->observing); /* others of the node may have what it had */
+    if (is_well) {
+        gather(running);
     }
 }
 
 /* ---- the verb ----------------------------------------------------------------------------- */
 
 /* Of a command that did not begin; its run says so. */
-static void say_failure(struct observing *observing)
+static void say_failure(struct running *running)
 {
-    const char *why = strerror(observing->launch.error);
+    const char *why = strerror(running->launch.error);
     const resmon_run_end end = {.struct_size = sizeof end,
                                 .reason = RESMON_END_FAILED,
-                                .exit_status = cli_launch_status(&observing->launch),
+                                .exit_status = cli_launch_status(&running->launch),
                                 .text = why};
-    cli_say("run", "%s: %s", observing->arguments->words[0], why);
-    if (observing->monitor != NULL) {
-        (void)resmon_monitor_set_end(observing->monitor, &end);
+    cli_say("run", "%s: %s", running->observing.arguments->words[0], why);
+    if (running->observing.monitor != NULL) {
+        (void)resmon_monitor_set_end(running->observing.monitor, &end);
     }
 }
 
-static int give_up(struct observing *observing)
+static int give_up(struct running *running)
 {
-    cli_launch_cancel(&observing->launch);
+    cli_launch_cancel(&running->launch);
     return CLI_RUN_FAILED;
 }
 
-static int fail(struct observing *observing)
+static int fail(struct running *running)
 {
-    say_failure(observing);
-    cli_launch_reap(&observing->launch);
-    return cli_launch_status(&observing->launch);
+    say_failure(running);
+    cli_launch_reap(&running->launch);
+    return cli_launch_status(&running->launch);
 }
 
 /* Below a page, if there is a monitor to make it of. */
-static bool wait_below_page(struct observing *observing, struct cli_watch *watch)
+static bool wait_below_page(struct running *running, struct cli_watch *watch)
 {
-    cli_launch_go(&observing->launch, observing->gather.variable);
-    if (observing->launch.error == 0) {
+    cli_launch_go(&running->launch, running->gather.variable);
+    if (running->launch.error == 0) {
         cli_watch_wait(watch);
-        note_end(observing);
+        note_end(running);
     }
     cli_watch_close(watch);
-    return observing->launch.error == 0;
+    return running->launch.error == 0;
 }
 
-static bool wait_plain(struct observing *observing)
+static bool wait_plain(struct running *running)
 {
-    cli_launch_go(&observing->launch, observing->gather.variable);
-    if (observing->launch.error == 0) {
-        cli_launch_wait(&observing->launch);
-        note_end(observing);
+    cli_launch_go(&running->launch, running->gather.variable);
+    if (running->launch.error == 0) {
+        cli_launch_wait(&running->launch);
+        note_end(running);
     }
-    return observing->launch.error == 0;
+    return running->launch.error == 0;
 }
 
-static int observe(struct observing *observing)
+static int observe(struct running *running)
 {
-    struct cli_watch watch = {.launch = &observing->launch, .gather = &observing->gather};
-    if (!start_observing(observing)) {
-        return give_up(observing);
+    struct cli_watch watch = {.launch = &running->launch, .gather = &running->gather};
+    if (!start_observing(running)) {
+        return give_up(running);
     }
-    watch.monitor = observing->monitor;
-    bool is_live = observing->launch.kept != NULL;
+    watch.monitor = running->observing.monitor;
+    bool is_live = running->launch.kept != NULL;
     if (is_live && !cli_watch_open(&watch)) {
-        return give_up(observing);
+        return give_up(running);
     }
-    if (!(is_live ? wait_below_page(observing, &watch) : wait_plain(observing))) {
-        return fail(observing);
+    if (!(is_live ? wait_below_page(running, &watch) : wait_plain(running))) {
+        return fail(running);
     }
-    finish(observing);
+    finish(running);
     return -1;
 }
 
@@ -247,7 +239,8 @@ static bool ask_programs(const struct cli_arguments *arguments, struct cli_text 
 
 int cli_run(const struct cli_arguments *arguments)
 {
-    struct observing observing = {.arguments = arguments, .kept = {.fd = -1}, .ranks = {.fd = -1}};
+    struct running running = {
+        .observing.arguments = arguments, .kept = {.fd = -1}, .ranks = {.fd = -1}};
     struct cli_text asked = {.text = NULL};
     if (!cli_needs_words(arguments, 1, (size_t)-1)) {
         return cli_wrong(arguments->command);
@@ -255,16 +248,16 @@ int cli_run(const struct cli_arguments *arguments)
     if (!ask_programs(arguments, &asked)) {
         return CLI_RUN_FAILED;
     }
-    if (!cli_launch_prepare(&observing.launch, arguments->words,
-                            cli_has(arguments, "live") ? &observing.kept : NULL)) {
+    if (!cli_launch_prepare(&running.launch, arguments->words,
+                            cli_has(arguments, "live") ? &running.kept : NULL)) {
         return CLI_RUN_FAILED;
     }
-    cli_gather_begin(&observing.gather, asked.text);
+    cli_gather_begin(&running.gather, asked.text);
     cli_text_free(&asked);
     (void)umask(077); /* command lines hold secrets; the command has the mask of its caller */
-    int result = observe(&observing);
-    cli_gather_end(&observing.gather, NULL);
-    cli_kept_close(&observing.kept);
-    resmon_monitor_free(observing.monitor);
-    return result >= 0 ? result : cli_launch_status(&observing.launch);
+    int result = observe(&running);
+    cli_gather_end(&running.gather, NULL);
+    cli_kept_close(&running.kept);
+    cli_observe_free(&running.observing);
+    return result >= 0 ? result : cli_launch_status(&running.launch);
 }
