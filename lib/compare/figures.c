@@ -62,6 +62,19 @@ static double others_of(const struct resmon_run *run, double own_s)
     return isnan(sum_s) || isnan(own_s) ? RM_NAN : fmax(sum_s - own_s, 0.0);
 }
 
+static double mean_of(const struct resmon_run *run, uint32_t metric)
+{
+    const resmon_column *column = rm_run_statistics_of(run, metric, NULL);
+    return column != NULL ? column->mean : RM_NAN;
+}
+
+/* The fastest CPU is most likely that of a program with one thread. */
+static double clock_of(const struct resmon_run *run)
+{
+    double own_hz = mean_of(run, RM_PERF_CLOCK);
+    return isnan(own_hz) ? mean_of(run, RM_NODE_CPU_FREQUENCY_MAX) : own_hz;
+}
+
 struct rm_run_figures rm_run_figures_of(const struct resmon_run *run)
 {
     struct rm_run_figures figures = {.headline = rm_run_headline(run)};
@@ -73,6 +86,8 @@ struct rm_run_figures rm_run_figures_of(const struct resmon_run *run)
     figures.others_s = others_of(run, figures.headline.cpu_s);
     figures.steal_s = growth_of(run, RM_NODE_CPU_STEAL);
     figures.throttled_s = growth_of(run, RM_CG_CPU_THROTTLED_TIME);
+    figures.heat_s = growth_of(run, RM_NODE_CPU_THROTTLED_TIME);
+    figures.clock_hz = clock_of(run);
     figures.cpu_wait_s = growth_of(run, RM_NODE_PSI_CPU_SOME);
     figures.io_wait_s = growth_of(run, RM_NODE_PSI_IO_FULL);
     figures.is_peak_exact = figures.headline.rss_peak_provenance == RESMON_PROVENANCE_MEASURED;

@@ -14,8 +14,10 @@ struct rm_run_figures {
     resmon_headline headline;
     resmon_run_usage usage; /* NaN: the run knows none */
     double instructions;
-    double others_s, steal_s;     /* CPU time of the machine that others had, and nobody */
-    double throttled_s;           /* time that the group's runnable threads were held back */
+    double others_s, steal_s; /* CPU time of the machine that others had, and nobody */
+    double throttled_s;       /* time that the group's runnable threads were held back */
+    double heat_s;            /* that processors were slowed by heat, mean over CPUs */
+    double clock_hz;          /* of the run's own time on CPUs, else of the machine's fastest CPU */
     double cpu_wait_s, io_wait_s; /* in which somebody waited for CPUs, or all for I/O (PSI) */
     bool is_peak_exact;
 };

@@ -162,6 +162,26 @@ static void judge_swap(const struct situation *situation)
     }
 }
 
+static void judge_heat(const struct situation *situation)
+{
+    char slowed[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES];
+    for (size_t i = 0; i < situation->run->node_count; i++) {
+        const resmon_run_node *node = &situation->run->nodes[i];
+        const resmon_column *heat =
+            rm_run_node_statistics(situation->run, RM_NODE_CPU_THROTTLED_TIME, i);
+        double seconds = (double)node->duration_ns * 1e-9;
+        if (heat != NULL && heat->last > HEAT * seconds) {
+            rm_human_seconds(slowed, heat->last);
+            rm_human_seconds(all, seconds);
+            rm_sentences_say(situation->sentences,
+                             "heat: the processors of %.64s were slowed down for %s of %s: who "
+                             "runs the machines should look at its cooling",
+                             node->name, slowed, all);
+            return;
+        }
+    }
+}
+
 static void judge_throttling(const struct situation *situation)
 {
     const resmon_column *held = of_job(situation->run, RM_CG_CPU_THROTTLED_TIME);
@@ -177,8 +197,8 @@ static void judge_throttling(const struct situation *situation)
 }
 
 static void (*const rules[])(const struct situation *situation) = {
-    judge_cpu, judge_memory,    judge_gpu,  judge_time,
-    judge_io,  judge_imbalance, judge_swap, judge_throttling,
+    judge_cpu,       judge_memory, judge_gpu,  judge_time,       judge_io,
+    judge_imbalance, judge_swap,   judge_heat, judge_throttling,
 };
 
 void rm_advice_say(const struct resmon_run *run, const struct rm_sentences *sentences)

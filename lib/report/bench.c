@@ -148,25 +148,29 @@ static resmon_status write_table(struct rm_buffer *buffer, const struct rm_group
 
 /* ---- runs that lie far away --------------------------------------------------------------- */
 
-static const struct {
+/* A cause is more than usual of a figure, or less of it. */
+static const struct cause {
     enum rm_figure_id id;
+    enum { MORE = 1, LESS = -1 } sign;
     const char *what;
-} causes[] = {{RM_FIGURE_steal, "the hypervisor kept the CPUs for"},
-              {RM_FIGURE_throttled, "the quota of the control group held it back for"},
-              {RM_FIGURE_others, "other programs took CPU time of"},
-              {RM_FIGURE_cpu_wait, "somebody waited for CPUs for"},
-              {RM_FIGURE_io_wait, "all waited for I/O for"},
-              {RM_FIGURE_from_storage, "it read from storage"}};
+} causes[] = {{RM_FIGURE_steal, MORE, "the hypervisor kept the CPUs for"},
+              {RM_FIGURE_throttled, MORE, "the quota of the control group held it back for"},
+              {RM_FIGURE_heat, MORE, "heat slowed the processors down for"},
+              {RM_FIGURE_clock, LESS, "the CPU's clock was"},
+              {RM_FIGURE_others, MORE, "other programs took CPU time of"},
+              {RM_FIGURE_cpu_wait, MORE, "somebody waited for CPUs for"},
+              {RM_FIGURE_io_wait, MORE, "all waited for I/O for"},
+              {RM_FIGURE_from_storage, MORE, "it read from storage"}};
 
-/* Whether a figure was higher in that run than it usually is. */
-static bool stands_out(const struct rm_group_row *row, size_t run)
+/* Whether the figure of a cause was another one in that run than it usually is. */
+static bool stands_out(const struct cause *cause, const struct rm_group_row *row, size_t run)
 {
     struct summary summary;
     if (row == NULL || run >= row->count || isnan(row->values[run]) ||
         summarize(row, &summary) != RESMON_OK) {
         return false;
     }
-    double more = row->values[run] - summary.median.value;
+    double more = cause->sign * (row->values[run] - summary.median.value);
     return more > 2.0 * fmax(summary.spread, 0.02 * fabs(summary.median.value)) && more > 0.0;
 }
 
@@ -177,7 +181,7 @@ static void say_causes(char text[RM_SENTENCE_BYTES], const struct rm_group *grou
     for (size_t i = 0; i < RM_ARRAY_LEN(causes); i++) {
         char value[RM_HUMAN_BYTES];
         const struct rm_group_row *row = rm_group_find(group, "", causes[i].id);
-        if (stands_out(row, run)) {
+        if (stands_out(&causes[i], row, run)) {
             rm_human_value(value, row->values[run], rm_figures[causes[i].id].unit, false);
             used += (size_t)snprintf(text + used, RM_SENTENCE_BYTES - used, "%s %s %s",
                                      used > 0 ? "," : ":", causes[i].what, value);

@@ -34,6 +34,7 @@
 #define BUSY_SHARE    0.25  /* of the machine's capacity, used by others */
 #define STEAL_SHARE   0.02  /* of the machine's capacity, taken by the hypervisor */
 #define HELD_SHARE    0.05  /* of the wall time, held back by a quota */
+#define HEAT_SHARE    0.02  /* the same, slowed by heat */
 #define SLOW_SHARE    0.05  /* of the run, in one phase itself */
 #define HOT_SHARE     0.01  /* of the samples, in one function */
 #define NOT_WAITED_S  0.01  /* of children, beyond rounding */
@@ -496,6 +497,7 @@ static void write_remarks(struct page *page)
         mean_of(run, RM_NODE_CPU_PERCENT_EX_STEAL) / 100.0 - page->headline.cpu_s / (wall * cpus);
     double steal = last_of(run, RM_NODE_CPU_STEAL) / (wall * cpus);
     double held = last_of(run, RM_CG_CPU_THROTTLED_TIME); /* summed over CPUs */
+    double heat = last_of(run, RM_NODE_CPU_THROTTLED_TIME);
     double swapped = last_of(run, RM_PROC_MEM_SWAP);
     const struct {
         double value, least, shown;
@@ -508,6 +510,8 @@ static void write_remarks(struct page *page)
          " of the CPU time went to other virtual machines (steal)"},
         {held, HELD_SHARE * wall, held, rm_human_seconds,
          " in which a CPU quota held its threads back, summed over CPUs"},
+        {heat, HEAT_SHARE * wall, heat, rm_human_seconds,
+         " in which heat slowed the processors down"},
         {swapped, 0.0, swapped, rm_human_bytes, " of its memory were swapped out at the end"},
         {(double)run->info.dropped_scopes, 0.0, (double)run->info.dropped_scopes, rm_human_count,
          " scope instances had no room"},

@@ -17,7 +17,7 @@ struct job {
     double seconds, cpu_s, cpus, limit_s;
     double memory_bytes, allotted_bytes;
     double gpu_percent; /* NaN: there are none */
-    double io_share, swap_bytes, throttled_s;
+    double io_share, swap_bytes, throttled_s, heat_s;
     double longest_s, mean_s; /* of the ranks in a phase */
     int32_t reason;
 };
@@ -32,6 +32,7 @@ static const struct job well = {.seconds = 1000,
                                 .io_share = 0.05,
                                 .swap_bytes = 0,
                                 .throttled_s = 0,
+                                .heat_s = 0,
                                 .longest_s = 900,
                                 .mean_s = 850,
                                 .reason = RESMON_END_FINISHED};
@@ -100,6 +101,7 @@ static struct resmon_run *make(const struct job *job)
     add_column(run, RM_NODE_PSI_IO_SOME, job->io_share, 0, 0);
     add_column(run, RM_NODE_SWAP_USED, 0, 0, job->swap_bytes);
     add_column(run, RM_CG_CPU_THROTTLED_TIME, 0, job->throttled_s, 0);
+    add_column(run, RM_NODE_CPU_THROTTLED_TIME, 0, job->heat_s, 0);
     if (!isnan(job->gpu_percent)) {
         add_column(run, RM_GPU_UTIL, job->gpu_percent, 0, 0);
     }
@@ -217,6 +219,11 @@ static void test_what_held_it_up(void **state)
     job.throttled_s = 3000;
     SAYS(job, "quota: threads that could have run were held back for 50 min",
          "more threads than CPUs");
+    job = well;
+    job.heat_s = 120;
+    SAYS(job, "heat: the processors of n1 were slowed down for 2 min 00 s of 16 min 40 s");
+    job.heat_s = 50;
+    assert_string_equal(advice(&job), "");
 }
 
 static void test_imbalance(void **state)
