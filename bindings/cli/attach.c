@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon attach: a process that runs already, with its children, or a control group, until it ends
- * or we are told. */
+/* resmon attach: a process that runs already, with its children, a control group or a job's part of
+ * this machine, until it ends or we are told. */
 #define _GNU_SOURCE /* the system call pidfd_open, ppoll */
 #include <errno.h>
 #include <poll.h>
@@ -16,8 +16,8 @@
 #include <resmon/resmon.h>
 
 #include "duration.h"
+#include "gather_job.h"
 #include "group.h"
-#include "observe.h"
 #include "say.h"
 
 static double now(void)
@@ -53,64 +53,103 @@ static sigset_t take_signals(void)
     return before;
 }
 
+#define LOOK_S 0.1 /* at what no descriptor tells */
+
 /* What is waited for. */
 struct target {
-    pid_t pid; /* 0: a control group */
-    int fd;    /* of the process; below 0: kernels before 5.3 have no pidfd, and a group has none */
-    resmon_monitor *monitor;
+    pid_t pid; /* 0: a control group, or a machine */
+    int fd;    /* of the process; below 0: kernels before 5.3 have no pidfd, and others have none */
+    const char *job_group; /* of a job: it goes with the job; NULL: none */
+    bool is_machine;       /* which has no end */
+    bool ends_with_input;  /* somebody holds the other end of a pipe */
+    struct cli_observing observing;
 };
 
 static bool goes_on(const struct target *target)
 {
-    return target->fd >= 0 || (target->pid != 0 ? kill(target->pid, 0) == 0 || errno != ESRCH
-                                                : !cli_group_is_empty(target->monitor));
+    if (target->pid != 0) {
+        return target->fd >= 0 || kill(target->pid, 0) == 0 || errno != ESRCH;
+    }
+    if (target->job_group != NULL) {
+        return access(target->job_group, F_OK) == 0;
+    }
+    return target->is_machine || !cli_group_is_empty(target->observing.monitor);
 }
 
-/* Without a descriptor it is looked at, ten times a second. */
+static bool is_stopped(const struct target *target)
+{
+    const struct cli_job_place *place = &target->observing.place;
+    return place->directory[0] != '\0' && cli_job_is_stopped(place);
+}
+
+/* Until something tells, or that time has passed.  True: it has ended. */
+static bool wait_a_little(const struct target *target, double seconds, const sigset_t *mask)
+{
+    struct pollfd polls[] = {
+        {.fd = target->fd, .events = POLLIN},
+        {.fd = target->ends_with_input ? STDIN_FILENO : -1}}; /* its end: POLLHUP */
+    const struct timespec wait = {(time_t)seconds,
+                                  (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    return ppoll(polls, 2, &wait, mask) > 0;
+}
+
+/* What no descriptor tells is looked at ten times a second; the directory once, which may be far.
+ */
 static void wait_for(const struct target *target, double until, const sigset_t *mask)
 {
+    bool has_directory = target->observing.place.directory[0] != '\0';
+    bool is_told_all = target->fd >= 0 || target->is_machine;
+    double step = !is_told_all ? LOOK_S : has_directory ? 1.0 : 1e6;
+    double next_look = now();
     while (is_told == 0 && goes_on(target)) {
         double left = until - now();
-        double most = target->fd >= 0 ? left : left < 0.1 ? left : 0.1;
-        struct pollfd poll = {.fd = target->fd, .events = POLLIN};
-        if (left <= 0.0) {
+        if (left <= 0.0 || wait_a_little(target, left < step ? left : step, mask)) {
             return;
         }
-        most = most < 1e6 ? most : 1e6;
-        const struct timespec wait = {(time_t)most, (long)((most - (double)(time_t)most) * 1e9)};
-        if (ppoll(&poll, 1, &wait, mask) > 0) {
-            return; /* it has ended */
+        if (now() >= next_look) {
+            next_look = now() + 1.0;
+            if (is_stopped(target)) {
+                return;
+            }
         }
     }
 }
 
 /* ---- the verb ----------------------------------------------------------------------------- */
 
-static int observe(const struct cli_arguments *arguments, pid_t pid, double seconds)
+/* A job that ends by itself has nobody else who makes one run of it. */
+static bool finish(struct target *target)
+{
+    struct cli_observing *observing = &target->observing;
+    bool is_well = cli_observe_finish(observing);
+    cli_observe_leave(observing);
+    cli_observe_free(observing);
+    if (is_well && cli_has(observing->arguments, "job") && !is_stopped(target)) {
+        cli_gather_job(observing);
+    }
+    if (target->fd >= 0) {
+        (void)close(target->fd);
+    }
+    return is_well;
+}
+
+static int observe(struct target *target, const struct cli_arguments *arguments, double seconds)
 {
     const sigset_t mask = take_signals();
-    struct target target = {.pid = pid, .fd = -1};
-    if (pid != 0) {
-        target.fd = (int)syscall(SYS_pidfd_open, pid, 0U);
-    }
-    struct cli_observing observing = {.arguments = arguments};
-    if (!cli_observe_make(&observing, pid, NULL)) {
+    struct cli_observing *observing = &target->observing;
+    observing->arguments = arguments;
+    target->fd = target->pid != 0 ? (int)syscall(SYS_pidfd_open, target->pid, 0U) : -1;
+    target->ends_with_input = cli_has(arguments, "until-eof");
+    if (!cli_observe_make(observing, target->pid, NULL)) {
         return CLI_USAGE;
     }
-    target.monitor = observing.monitor;
-    if (resmon_monitor_start(observing.monitor) != RESMON_OK) {
+    if (resmon_monitor_start(observing->monitor) != RESMON_OK) {
         cli_say("attach", "%s", resmon_last_error());
-        cli_observe_free(&observing);
+        cli_observe_free(observing);
         return CLI_FAILED;
     }
-    wait_for(&target, seconds > 0.0 ? now() + seconds : 1e300, &mask);
-    bool is_well = cli_observe_finish(&observing);
-    cli_observe_leave(&observing);
-    cli_observe_free(&observing);
-    if (target.fd >= 0) {
-        (void)close(target.fd);
-    }
-    return is_well ? 0 : CLI_FAILED;
+    wait_for(target, seconds > 0.0 ? now() + seconds : 1e300, &mask);
+    return finish(target) ? 0 : CLI_FAILED;
 }
 
 /* A process, by its number; 0, and a line that says why: it is none. */
@@ -125,23 +164,52 @@ static pid_t process_of(const char *word)
     return (pid_t)pid;
 }
 
-static int observe_job(const struct cli_arguments *arguments, const char *id, double seconds)
+static void add(struct cli_arguments *arguments, const char *key, const char *value)
 {
-    char *path = NULL;
-    if (resmon_job_cgroup(id, &path) != RESMON_OK) {
-        cli_say("attach", "%s", resmon_last_error());
-        return CLI_FAILED;
-    }
-    struct cli_arguments of_group = *arguments;
-    struct cli_said *said = cli_grow(NULL, (arguments->of_library_count + 1) * sizeof *said);
+    size_t room = (arguments->of_library_count + 1) * sizeof *arguments->of_library;
+    struct cli_said *said = cli_grow(NULL, room);
     if (arguments->of_library_count > 0) {
         memcpy(said, arguments->of_library, arguments->of_library_count * sizeof *said);
     }
-    said[arguments->of_library_count] = (struct cli_said){"cgroup", path};
-    of_group.of_library = said;
-    of_group.of_library_count++;
-    int result = observe(&of_group, 0, seconds);
-    free(said);
+    said[arguments->of_library_count++] = (struct cli_said){key, value};
+    arguments->of_library = said; /* until the command ends */
+}
+
+/* A name that the environment does not say, as on a node that one came to by ssh. */
+static void name_job(const char *id)
+{
+    resmon_job *job = NULL;
+    resmon_job_info info = {.struct_size = sizeof info};
+    if (resmon_job_detect(&job) == RESMON_OK && resmon_job_get_info(job, &info) == RESMON_OK &&
+        strcmp(info.id, id) != 0) {
+        (void)setenv("RESMON_JOB_ID", id, 1);
+    }
+    resmon_job_free(job);
+}
+
+/* Into the directory of a job, whose ranks may have their own figures there: that of the machine
+ * and of the job's group, which is no sum of processes. */
+static int observe_job(const struct cli_arguments *arguments, const char *id, double seconds)
+{
+    char *path = NULL;
+    struct cli_arguments more = *arguments;
+    bool has_directory = cli_observe_directory(arguments) != NULL;
+    bool has_group = resmon_job_cgroup(id, &path) == RESMON_OK;
+    if (!has_group && !has_directory) {
+        cli_say("attach", "%s", resmon_last_error());
+        return CLI_FAILED;
+    }
+    if (has_group) {
+        add(&more, "cgroup", path);
+    } else {
+        cli_say("attach", "%s: the machine alone is watched", resmon_last_error());
+    }
+    if (has_directory && cli_said_of(arguments, "domains") == NULL) {
+        add(&more, "domains", has_group ? CLI_MACHINE_DOMAINS("cgroup+") : CLI_MACHINE_DOMAINS(""));
+    }
+    name_job(id);
+    struct target target = {.job_group = path, .is_machine = !has_group};
+    int result = observe(&target, &more, seconds);
     resmon_text_free(path);
     return result;
 }
@@ -163,5 +231,7 @@ int cli_attach(const struct cli_arguments *arguments)
         return cli_wrong(arguments->command);
     }
     (void)umask(077); /* command lines hold secrets */
-    return job != NULL ? observe_job(arguments, job, seconds) : observe(arguments, pid, seconds);
+    struct target target = {.pid = pid};
+    return job != NULL ? observe_job(arguments, job, seconds)
+                       : observe(&target, arguments, seconds);
 }

@@ -15,26 +15,29 @@
 #define WAIT_NS 250000000L
 
 /* All ranks of the job that have files, once all have ended; or those of now. */
-static void wait_for_all(const struct cli_job_place *place, struct cli_job_files *files)
+static void wait_for_all(const char *verb, const struct cli_job_place *place,
+                         struct cli_job_files *files)
 {
     const struct timespec wait = {.tv_nsec = WAIT_NS};
     for (int tries = 0; tries < TRIES; tries++) {
         cli_job_files_free(files);
-        if (!cli_job_list("run", place->directory, place->job, files) ||
-            (files->count >= place->ranks && files->recordings == 0)) {
+        if (!cli_job_list(verb, place->directory, place->job, files) ||
+            (files->count >= place->ranks && files->recordings == 0 &&
+             (!place->is_monitor || files->monitors == 0))) {
             return;
         }
         (void)nanosleep(&wait, NULL);
     }
 }
 
-static void say_missing(const struct cli_job_place *place, const resmon_run *run,
+static void say_missing(const char *verb, const struct cli_job_place *place, const resmon_run *run,
                         const struct cli_job_files *files)
 {
     size_t ranks = resmon_run_rank_count(run);
-    if (ranks < place->ranks || files->recordings > 0) {
+    bool is_short = ranks > 0 && ranks < place->ranks; /* of machines alone there are none */
+    if (is_short || files->recordings > 0) {
         cli_say(
-            "run",
+            verb,
             "%zu of %zu ranks have files in %s, and %zu recordings there go on, or were killed: "
             "resmon merge %s makes it anew",
             ranks, place->ranks, place->directory, files->recordings, place->directory);
@@ -49,7 +52,7 @@ static resmon_monitor *watch_machine(const struct cli_arguments *arguments, cons
     const struct cli_said *interval = cli_said_of(arguments, "interval");
     struct cli_text text = {.text = NULL};
     resmon_monitor *monitor = NULL;
-    cli_text_add(&text, "domains", "cgroup+node+cpu+memory+psi+disk+net+energy+gpu");
+    cli_text_add(&text, "domains", CLI_MACHINE_DOMAINS("cgroup+"));
     cli_text_add(&text, "scopes", "none");
     cli_text_add(&text, "record", recording);
     if (interval != NULL) {
@@ -91,24 +94,31 @@ void cli_gather_machine(const struct cli_observing *observing, const struct cli_
 
 /* ---- the job -------------------------------------------------------------------------------- */
 
+bool cli_gather_files(const char *verb, const struct cli_job_place *place,
+                      const struct cli_job_files *files, bool is_quiet)
+{
+    char path[CLI_JOB_PATH_BYTES];
+    resmon_run *run = cli_job_merge(verb, files);
+    if (run == NULL) {
+        return false;
+    }
+    (void)snprintf(path, sizeof path, "%s/%s.json", place->directory, place->job);
+    bool is_written = cli_output_write(verb, run, path, NULL);
+    say_missing(verb, place, run, files);
+    if (!is_quiet) {
+        cli_output_print(run, false, cli_columns(STDERR_FILENO));
+    }
+    resmon_run_free(run);
+    return is_written;
+}
+
 void cli_gather_job(const struct cli_observing *observing)
 {
-    const struct cli_job_place *place = &observing->place;
     struct cli_job_files files = {.count = 0};
-    char path[CLI_JOB_PATH_BYTES];
-    if (!place->is_first) {
-        return;
+    if (observing->place.is_first) {
+        wait_for_all(observing->arguments->command->name, &observing->place, &files);
+        (void)cli_gather_files(observing->arguments->command->name, &observing->place, &files,
+                               cli_has(observing->arguments, "quiet"));
+        cli_job_files_free(&files);
     }
-    wait_for_all(place, &files);
-    resmon_run *run = cli_job_merge("run", &files);
-    if (run != NULL) {
-        (void)snprintf(path, sizeof path, "%s/%s.json", place->directory, place->job);
-        (void)cli_output_write("run", run, path, NULL);
-        say_missing(place, run, &files);
-        if (!cli_has(observing->arguments, "quiet")) {
-            cli_output_print(run, false, cli_columns(STDERR_FILENO));
-        }
-        resmon_run_free(run);
-    }
-    cli_job_files_free(&files);
 }

@@ -7,6 +7,7 @@
 #ifndef RESMON_CLI_GATHER_JOB_H
 #define RESMON_CLI_GATHER_JOB_H
 
+#include "job_files.h"
 #include "node_ranks.h"
 #include "observe.h"
 
@@ -16,5 +17,10 @@ void cli_gather_machine(const struct cli_observing *observing, const struct cli_
 /** Our own run is over, and its file in the directory.  Of another rank than the first, and without
  * a job, nothing is done. */
 void cli_gather_job(const struct cli_observing *observing);
+
+/** Makes one run of the files, "4711.json" beside them; and prints it, unless `is_quiet`.  False,
+ * and a line that says why: there is none. */
+bool cli_gather_files(const char *verb, const struct cli_job_place *place,
+                      const struct cli_job_files *files, bool is_quiet);
 
 #endif

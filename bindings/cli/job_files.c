@@ -11,6 +11,7 @@
 
 #include <resmon/merge.h>
 
+#include "job_place.h"
 #include "say.h"
 
 #define RECORDING ".rec"
@@ -76,12 +77,18 @@ static int is_run(const struct dirent *entry)
            (ends_in(entry->d_name, RECORDING) || ends_in(entry->d_name, DOCUMENT));
 }
 
+static void count_recording(struct cli_job_files *files, const char *path)
+{
+    size_t *count = cli_job_is_monitor(path) ? &files->monitors : &files->recordings;
+    *count += ends_in(path, RECORDING) ? 1 : 0;
+}
+
 void cli_job_add(struct cli_job_files *files, const char *path)
 {
     files->paths = cli_grow(files->paths, (files->count + 1) * sizeof *files->paths);
     files->paths[files->count] = cli_grow(NULL, strlen(path) + 1);
     (void)memcpy(files->paths[files->count++], path, strlen(path) + 1);
-    files->recordings += ends_in(path, RECORDING) ? 1 : 0;
+    count_recording(files, path);
 }
 
 bool cli_job_list(const char *verb, const char *directory, const char *job,
@@ -101,7 +108,9 @@ bool cli_job_list(const char *verb, const char *directory, const char *job,
         bool is_wanted = (job == NULL || is_of_job(entries[i]->d_name, job)) &&
                          stat(path, &info) == 0 && S_ISREG(info.st_mode);
         bool is_old = is_wanted && is_old_recording(path);
-        files->recordings += is_old ? 1 : 0;
+        if (is_old) {
+            count_recording(files, path);
+        }
         if (is_wanted && !is_old) {
             found[found_count++] = (struct found){path, info.st_mtim};
         } else {

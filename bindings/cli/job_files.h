@@ -15,7 +15,8 @@
 struct cli_job_files {
     char **paths;
     size_t count;
-    size_t recordings; /* of processes that go on, or were killed */
+    size_t recordings; /* of ranks that go on, or were killed, */
+    size_t monitors;   /* and of monitors */
 };
 
 /** Adds the files of a directory, of this job (NULL: of any); false, and a line that says why.  The

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "job_place.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,9 @@
 #include <resmon/job.h>
 
 #include "say.h"
+
+#define STOP    ".stop"
+#define MONITOR ".monitor."
 
 bool cli_job_is_directory(const char *output)
 {
@@ -43,8 +47,12 @@ static bool make_names(struct cli_job_place *place)
     clean(place->job);
     clean(place->node);
     clean(place->key);
-    (void)snprintf(place->stem, sizeof place->stem, "%s.%s.r%lld.p%ld", place->job, place->node,
-                   (long long)(info.rank >= 0 ? info.rank : 0), (long)getpid());
+    char who[32] = MONITOR;
+    if (!place->is_monitor) {
+        (void)snprintf(who, sizeof who, ".r%lld.", (long long)(info.rank >= 0 ? info.rank : 0));
+    }
+    (void)snprintf(place->stem, sizeof place->stem, "%s.%s%sp%ld", place->job, place->node, who,
+                   (long)getpid());
     place->ranks = info.rank_count > 0 ? (size_t)info.rank_count : 0;
     place->leads = info.local_rank == 0 && info.local_rank_count != 1 && info.key[0] != '\0';
     place->is_first = info.system[0] != '\0' && info.rank == 0;
@@ -70,7 +78,10 @@ static bool make_directories(char *path)
 
 bool cli_job_settle(const char *verb, const char *output, struct cli_job_place *place)
 {
-    size_t length = strlen(output) - 1;
+    size_t length = strlen(output);
+    while (length > 0 && output[length - 1] == '/') {
+        length--;
+    }
     if (length >= sizeof place->directory || strchr(output, '%') != NULL) {
         cli_say(verb, "%s cannot be the directory of a job: its name is too long, or has a '%%'",
                 output);
@@ -91,8 +102,34 @@ bool cli_job_settle(const char *verb, const char *output, struct cli_job_place *
     return true;
 }
 
+bool cli_job_is_monitor(const char *name)
+{
+    return strstr(name, MONITOR) != NULL;
+}
+
 void cli_job_path(const struct cli_job_place *place, const char *ending,
                   char path[CLI_JOB_PATH_BYTES])
 {
     (void)snprintf(path, CLI_JOB_PATH_BYTES, "%s/%s%s", place->directory, place->stem, ending);
+}
+
+void cli_job_stop_path(const struct cli_job_place *place, char path[CLI_JOB_PATH_BYTES])
+{
+    (void)snprintf(path, CLI_JOB_PATH_BYTES, "%s/%s" STOP, place->directory, place->job);
+}
+
+bool cli_job_is_stopped(const struct cli_job_place *place)
+{
+    char name[sizeof place->job + sizeof STOP];
+    bool is_there = false;
+    const struct dirent *entry;
+    DIR *directory = opendir(place->directory);
+    (void)snprintf(name, sizeof name, "%s" STOP, place->job);
+    while (directory != NULL && !is_there && (entry = readdir(directory)) != NULL) {
+        is_there = strcmp(entry->d_name, name) == 0;
+    }
+    if (directory != NULL) {
+        (void)closedir(directory);
+    }
+    return is_there;
 }

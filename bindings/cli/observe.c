@@ -18,8 +18,7 @@ static bool is_of_monitor(const char *key)
     return strcmp(key, "summary") != 0 && strcmp(key, "lines") != 0 && !cli_is_of_scopes(key);
 }
 
-/* The output that is the directory of a job; NULL: none. */
-static const char *directory_of(const struct cli_arguments *arguments)
+const char *cli_observe_directory(const struct cli_arguments *arguments)
 {
     const char *path, *found = NULL;
     for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
@@ -32,7 +31,7 @@ static const char *directory_of(const struct cli_arguments *arguments)
 static bool settle(struct cli_observing *observing, struct cli_text *text)
 {
     const char *verb = observing->arguments->command->name;
-    const char *directory = directory_of(observing->arguments);
+    const char *directory = cli_observe_directory(observing->arguments);
     char path[CLI_JOB_PATH_BYTES];
     if (directory == NULL) {
         return true;
@@ -41,6 +40,7 @@ static bool settle(struct cli_observing *observing, struct cli_text *text)
         cli_say(verb, "either --record, or a directory: that has a recording of its own");
         return false;
     }
+    observing->place.is_monitor = cli_has(observing->arguments, "job");
     if (!cli_job_settle(verb, directory, &observing->place)) {
         return false;
     }

@@ -14,6 +14,9 @@
 #include "arguments.h"
 #include "job_place.h"
 
+/* What is of the machine, and of no process. */
+#define CLI_MACHINE_DOMAINS(more) more "node+cpu+memory+psi+disk+net+energy+gpu"
+
 struct cli_observing {
     const struct cli_arguments *arguments;
     resmon_monitor *monitor;    /* NULL: there is none */
@@ -33,6 +36,9 @@ bool cli_observe_finish(const struct cli_observing *observing);
 void cli_observe_leave(const struct cli_observing *observing);
 
 void cli_observe_free(struct cli_observing *observing);
+
+/** The output that is the directory of a job; NULL: none. */
+const char *cli_observe_directory(const struct cli_arguments *arguments);
 
 /** The last that was said of an option of the library; NULL: nothing. */
 const struct cli_said *cli_said_of(const struct cli_arguments *arguments, const char *key);

@@ -191,6 +191,8 @@ void rm_report_job_rows(struct rm_rows *rows, const struct resmon_run *run)
 {
     if (run->node_count > 0) {
         write_nodes_row(rows, run);
+    }
+    if (run->rank_count > 0) {
         write_ranks_row(rows, run);
     }
 }

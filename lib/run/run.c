@@ -129,7 +129,10 @@ int64_t rm_run_pid(const struct resmon_run *run)
 
 const char *rm_run_title(const struct resmon_run *run)
 {
+    bool is_of_machines = run->node_count > 0 && run->rank_count == 0; /* the program is ours */
     const char *names[] = {rm_run_fact_text(run, "run", "name"),
+                           is_of_machines ? rm_run_fact_text(run, "job", "name") : "",
+                           is_of_machines ? rm_run_fact_text(run, "job", "id") : "",
                            rm_run_fact_text(run, "run", "program"),
                            rm_text_base_name(rm_run_fact_text(run, "run", "executable"))};
     for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
