@@ -119,6 +119,65 @@ class Jobs(unittest.TestCase):
             self.assertIn((rank["reason"], rank["signal"]), {("killed", 15), ("unknown", 0), ("killed", 9)})
         self.assertIn("nodes", said)
 
+    def batch(self, *lines, words=("-N4", "--ntasks-per-node=2")):
+        """Runs a batch script to its end; what it printed."""
+        pathlib.Path("script").write_text("\n".join(("#!/bin/sh", *lines, "")), encoding="ascii")
+        self.run_it("sbatch", "--wait", *words, "--output=out", "script", code=None)
+        return pathlib.Path("out").read_text(encoding="utf-8")
+
+    def test_monitors_of_a_batch_script(self):
+        said = self.batch(f"{RESMON} job start --interval=50ms", "srun sh -c 'sleep 1'", f"{RESMON} job stop")
+        self.assertIn("4 nodes are watched", said)
+        [path] = [path for path in pathlib.Path("resmon").glob("*.json") if path.name.count(".") == 1]
+        job = json.loads(path.read_text(encoding="utf-8"))
+        self.assertEqual([node["name"] for node in job["nodes"]], ["n1", "n2", "n3", "n4"])
+        self.assertEqual((job["ranks"], [node["ranks"] for node in job["nodes"]]), ([], [0] * 4))
+        for node in job["nodes"]:
+            self.assertGreater(node["host_duration_ns"], 1e9)
+        self.assertFalse(list(pathlib.Path("resmon").glob("*.rec")) + list(pathlib.Path("resmon").glob("*.stop")))
+        self.assertRegex(said, r"script took [0-9.]+ s")
+        self.assertRegex(said, r"(?m)^  nodes +4 ")
+        self.assertNotRegex(said, r"(?m)^  ranks ")
+
+    def test_monitors_beside_ranks(self):
+        """Both in one directory: the machine's figures are those of the monitors, and ranks have theirs."""
+        self.batch(f"{RESMON} job start -o job -q --interval=50ms", f"srun {RESMON} run -q -o job/ -- {HELLO}", "sleep 1", f"{RESMON} job stop -o job -q")
+        [path] = [path for path in pathlib.Path("job").glob("*.json") if path.name.count(".") == 1]
+        job = json.loads(path.read_text(encoding="utf-8"))
+        self.check(job, ["n1", "n2", "n3", "n4"], 8)
+        self.assertEqual([node["ranks"] for node in job["nodes"]], [2] * 4)
+        for node in job["nodes"]:
+            self.assertGreater(node["host_duration_ns"], 1e9)
+
+    def test_monitors_of_a_job_that_is_cancelled(self):
+        """Nobody stops them: they end in the time that Slurm leaves them, and the first makes one run."""
+        self.batch(f"{RESMON} job start --interval=50ms", "scancel $SLURM_JOB_ID", "sleep 100")
+        until(lambda: not list(pathlib.Path("resmon").glob("*.rec")) and len(list(pathlib.Path("resmon").glob("*.n?.*.json"))) == 4)
+        until(lambda: [path for path in pathlib.Path("resmon").glob("*.json") if path.name.count(".") == 1])
+        job, said = self.merged("resmon")
+        self.assertEqual({node["state"] for node in job["nodes"]}, {"stopped"})
+
+    def test_two_jobs_on_a_node(self):
+        """In one directory, at one time: each has its own run."""
+        pathlib.Path("script").write_text(f"#!/bin/sh\nsrun {RESMON} run -q -o job/ --interval=50ms -- sleep 1\n", encoding="ascii")
+        jobs = [subprocess.Popen(["sbatch", "--wait", "-w", "n1", "-n1", "--output=out.%j", "script"], stdout=subprocess.DEVNULL) for _ in range(2)]
+        self.assertEqual([job.wait(100) for job in jobs], [0, 0])
+        merged = [json.loads(path.read_text(encoding="utf-8")) for path in pathlib.Path("job").iterdir() if path.name.count(".") == 1]
+        self.assertEqual([(len(job["ranks"]), [node["name"] for node in job["nodes"]]) for job in merged], [(1, ["n1"])] * 2)
+        self.assertEqual(len({job["job"]["id"] for job in merged}), 2)
+
+    def test_a_heterogeneous_job(self):
+        """Two parts with other tasks; monitors are on the nodes of both."""
+        pathlib.Path("script").write_text("\n".join((
+            "#!/bin/sh", f"{RESMON} job start --interval=50ms", f"srun -n2 {RESMON} run -q -o resmon/ -- {HELLO} : -n1 {RESMON} run -q -o resmon/ -- sleep 0.2",
+            f"{RESMON} job stop -q", "")), encoding="ascii")
+        self.run_it("sbatch", "--wait", "-N2", "-n4", "--output=out", ":", "-N1", "-n2", "script")
+        self.assertIn("3 nodes are watched", pathlib.Path("out").read_text(encoding="utf-8"))
+        [path] = [path for path in pathlib.Path("resmon").glob("*.json") if path.name.count(".") == 1]
+        job = json.loads(path.read_text(encoding="utf-8"))
+        self.assertEqual(sorted(node["name"] for node in job["nodes"]), ["n1", "n2", "n3"])
+        self.assertEqual([(rank["rank"], rank["name"]) for rank in job["ranks"]], [(0, "hello"), (1, "hello"), (2, "sleep")])
+
     def launch(self, *launcher):
         if not shutil.which(launcher[0]):
             self.skipTest(f"there is no {launcher[0]}")
