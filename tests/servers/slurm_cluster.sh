@@ -9,6 +9,7 @@
 # directory, the ports are free ones: several clusters can run side by side, and beside a real one.
 # All nodes share this machine's /proc and host name, and only SLURMD_NODENAME tells them apart; with
 # CLUSTER_HOST_NAMES=1 each has its own host name, as real ones have, which all of them can resolve.
+# CLUSTER_TASK_PROLOG is a TaskProlog.
 set -eu
 
 skip() {
@@ -16,7 +17,7 @@ skip() {
     exit 77
 }
 
-[ $# -ge 1 ] || { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ -n "${RESMON_TEST_LIVE:-}" ] || { echo "live: slurm_cluster: needs a Slurm that is installed" >&2; exit 77; }
 export PATH="${PATH:-/usr/bin:/bin}:/usr/sbin:/sbin"
 umask 022
@@ -127,6 +128,7 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 MailProg=/bin/true
 KillWait=1
+${CLUSTER_TASK_PROLOG:+TaskProlog=$CLUSTER_TASK_PROLOG}
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 MpiDefault=none
