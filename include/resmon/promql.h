@@ -56,21 +56,25 @@ RESMON_API resmon_status resmon_promql_pod_peak(const resmon_promql_options *opt
                                                 const char *kube_namespace, const char *pod,
                                                 double window_s, resmon_pod_peak *ret_peak);
 
-/** Energy of a pod by component, in J.  NaN: no such series.  Since 0.1. */
+/** Energy of a pod, or of several, by component, in J.  NaN: no such series.  Since 0.1. */
 typedef struct resmon_pod_energy {
     size_t struct_size;
-    double total_j;
+    double total_j; /**< as Kepler before 0.10 says it; later ones do not: package + DRAM + GPU, of
+                         those that are known */
     double core_j;
     double uncore_j;
-    double package_j;
+    double package_j; /**< with core and uncore */
     double dram_j;
-    double other_j;
+    double other_j; /**< before 0.10 only */
     double gpu_j;
+    double mean_w; /**< total_j by the length of the window, in W */
 } resmon_pod_energy;
 
 /**
- * Energy of the pod between two times, from the kepler_container_*_joules_total counters of Kepler
- * (before 0.10): the increase over the window, so that dividing by its length gives the mean power.
+ * Energy of the pod between two times, from the counters of Kepler: kepler_pod_cpu_joules_total and
+ * kepler_container_gpu_joules_total since 0.10, kepler_container_*_joules_total before, whichever
+ * the server has: the increase over the window.  Kepler since 0.10 gives pods their share of what
+ * the node draws beyond idling; before, a share of idling, too.
  * Failures as resmon_promql_value(); RESMON_ENOENT when none is known.
  * Thread class: any thread.  Since 0.1.
  */
@@ -78,6 +82,18 @@ RESMON_API resmon_status resmon_promql_pod_energy(const resmon_promql_options *o
                                                   const char *kube_namespace, const char *pod,
                                                   double from_unix_s, double to_unix_s,
                                                   resmon_pod_energy *ret_energy);
+
+/**
+ * The same of all pods of the namespace that have a label of this value in the window, together:
+ * "job-name" has the pods of a Kubernetes job.  Labels are those of kube_pod_labels: of
+ * kube-state-metrics, which has the labels that it was started with
+ * (--metric-labels-allowlist=pods=[job-name]).
+ * Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_promql_pods_energy(const resmon_promql_options *options,
+                                                   const char *kube_namespace, const char *label,
+                                                   const char *value, double from_unix_s,
+                                                   double to_unix_s, resmon_pod_energy *ret_energy);
 
 RESMON_END_DECLS
 

@@ -40,22 +40,90 @@ resmon_status resmon_promql_value(const resmon_promql_options *options, const ch
 /* ---- queries from parts ----------------------------------------------------------------- */
 
 /* A query with places: %n the namespace, %p the pod, %w a window in seconds, %s the step of a
- * subquery, which looks at whole multiples of it alone. */
+ * subquery, which looks at whole multiples of it alone; of Kepler's series, which have pod_name, %q
+ * a matcher of the pod, and %j what is left of them by a label of the pods. */
 struct places {
-    const char *kube_namespace, *pod;
+    const char *kube_namespace;
+    const char *pod; /* NULL: by the label */
+    const char *label, *value;
     double window_s;
 };
 
-static void fill_place(struct rm_buffer *query, char place, const struct places *places)
+static void put_seconds(struct rm_buffer *query, double seconds)
 {
     char number[RM_NUMBER_BYTES];
-    double step_s = fmin(fmax(floor(places->window_s / 60.0), 1.0), LONGEST_STEP_S);
-    if (place == 'w' || place == 's') {
-        double seconds = place == 'w' ? ceil(places->window_s) : step_s;
-        rm_buffer_add(query, number, rm_number_double(number, seconds));
-        rm_buffer_add(query, "s", 1);
-    } else {
-        rm_label_quote(query, place == 'n' ? places->kube_namespace : places->pod);
+    rm_buffer_add(query, number, rm_number_double(number, seconds));
+    rm_buffer_add(query, "s", 1);
+}
+
+static void put_window(struct rm_buffer *query, const struct places *places)
+{
+    put_seconds(query, ceil(places->window_s));
+}
+
+static void put_step(struct rm_buffer *query, const struct places *places)
+{
+    put_seconds(query, fmin(fmax(floor(places->window_s / 60.0), 1.0), LONGEST_STEP_S));
+}
+
+static void put_namespace(struct rm_buffer *query, const struct places *places)
+{
+    rm_label_quote(query, places->kube_namespace);
+}
+
+static void put_pod(struct rm_buffer *query, const struct places *places)
+{
+    rm_label_quote(query, places->pod);
+}
+
+static void put_matcher(struct rm_buffer *query, const struct places *places)
+{
+    if (places->pod != NULL) {
+        rm_buffer_puts(query, ",pod_name=");
+        put_pod(query, places);
+    }
+}
+
+/* kube-state-metrics has "label_job_name" of "job-name". */
+static void put_label(struct rm_buffer *query, const struct places *places)
+{
+    rm_buffer_puts(query, "label_");
+    for (const char *at = places->label; *at != '\0'; at++) {
+        bool is_plain =
+            (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9');
+        rm_buffer_add(query, is_plain ? at : "_", 1);
+    }
+    rm_buffer_puts(query, "=");
+    rm_label_quote(query, places->value);
+}
+
+static void put_join(struct rm_buffer *query, const struct places *places)
+{
+    if (places->pod != NULL) {
+        return;
+    }
+    rm_buffer_puts(query, " and on(pod_name) label_replace(max_over_time("
+                          "kube_pod_labels{namespace=");
+    put_namespace(query, places);
+    rm_buffer_puts(query, ",");
+    put_label(query, places);
+    rm_buffer_puts(query, "}[");
+    put_window(query, places);
+    rm_buffer_puts(query, "]),\"pod_name\",\"$1\",\"pod\",\"(.*)\")");
+}
+
+static const struct {
+    char letter;
+    void (*put)(struct rm_buffer *query, const struct places *places);
+} letters[] = {{'n', put_namespace}, {'p', put_pod},     {'w', put_window},
+               {'s', put_step},      {'q', put_matcher}, {'j', put_join}};
+
+static void fill_place(struct rm_buffer *query, char place, const struct places *places)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(letters); i++) {
+        if (letters[i].letter == place) {
+            letters[i].put(query, places);
+        }
     }
 }
 
@@ -117,7 +185,8 @@ resmon_status resmon_promql_pod_peak(const resmon_promql_options *options,
         "{namespace=%n,pod=%p,container!=\"\"}[%w])",
     };
     double values[RM_ARRAY_LEN(patterns)];
-    const struct places places = {kube_namespace, pod, window_s};
+    const struct places places = {
+        .kube_namespace = kube_namespace, .pod = pod, .window_s = window_s};
     if (kube_namespace == NULL || pod == NULL || ret_peak == NULL) {
         return null_argument(__func__);
     }
@@ -132,33 +201,43 @@ resmon_status resmon_promql_pod_peak(const resmon_promql_options *options,
     return rm_struct_give(&peak, RM_STRUCT_SIZE(resmon_pod_peak), ret_peak);
 }
 
-#define KEPLER(component)                                                             \
-    "sum(increase(kepler_container_" component "joules_total{container_namespace=%n," \
-    "pod_name=%p}[%w]))"
+/* Kepler before 0.10, by component; and since, by zone: of its containers on GPUs the pods are
+ * known by their id only. */
+#define BEFORE(component)                                                               \
+    "sum(increase(kepler_container_" component "joules_total{container_namespace=%n%q}" \
+    "[%w])%j)"
+#define SINCE(zone) \
+    "sum(increase(kepler_pod_cpu_joules_total{pod_namespace=%n,zone=\"" zone "\"%q}[%w])%j)"
+#define SINCE_GPU                                                                       \
+    "sum(increase(kepler_container_gpu_joules_total{pod_id!=\"\"}[%w]) and on(pod_id) " \
+    "(max_over_time(kepler_pod_cpu_joules_total{pod_namespace=%n%q}[%w])%j))"
 
-resmon_status resmon_promql_pod_energy(const resmon_promql_options *options,
-                                       const char *kube_namespace, const char *pod,
-                                       double from_unix_s, double to_unix_s,
-                                       resmon_pod_energy *ret_energy)
+static double known(double joules)
 {
-    RM_KEEP_ERRNO;
+    return isnan(joules) ? 0.0 : joules;
+}
+
+static resmon_status ask_energy(const resmon_promql_options *options, const struct places *places,
+                                double to_unix_s, resmon_pod_energy *ret_energy)
+{
     static const char *const patterns[] = {
-        KEPLER(""),      KEPLER("core_"),  KEPLER("uncore_"), KEPLER("package_"),
-        KEPLER("dram_"), KEPLER("other_"), KEPLER("gpu_"),
+        BEFORE(""),
+        BEFORE("core_") " or " SINCE("core"),
+        BEFORE("uncore_") " or " SINCE("uncore"),
+        BEFORE("package_") " or " SINCE("package"),
+        BEFORE("dram_") " or " SINCE("dram"),
+        BEFORE("other_"),
+        BEFORE("gpu_") " or " SINCE_GPU,
     };
     double values[RM_ARRAY_LEN(patterns)];
-    const struct places places = {kube_namespace, pod, to_unix_s - from_unix_s};
-    if (kube_namespace == NULL || pod == NULL || ret_energy == NULL) {
-        return null_argument(__func__);
-    }
-    resmon_status status = check_window(to_unix_s - from_unix_s);
+    resmon_status status = check_window(places->window_s);
     if (status == RESMON_OK) {
-        status = ask_all(options, patterns, RM_ARRAY_LEN(patterns), &places, to_unix_s, values);
+        status = ask_all(options, patterns, RM_ARRAY_LEN(patterns), places, to_unix_s, values);
     }
     if (status != RESMON_OK) {
         return status;
     }
-    const resmon_pod_energy energy = {
+    resmon_pod_energy energy = {
         .total_j = values[0],
         .core_j = values[1],
         .uncore_j = values[2],
@@ -167,5 +246,39 @@ resmon_status resmon_promql_pod_energy(const resmon_promql_options *options,
         .other_j = values[5],
         .gpu_j = values[6],
     };
+    if (isnan(energy.total_j)) {
+        energy.total_j = energy.package_j + known(energy.dram_j) + known(energy.gpu_j);
+    }
+    energy.mean_w = energy.total_j / places->window_s;
     return rm_struct_give(&energy, RM_STRUCT_SIZE(resmon_pod_energy), ret_energy);
+}
+
+resmon_status resmon_promql_pod_energy(const resmon_promql_options *options,
+                                       const char *kube_namespace, const char *pod,
+                                       double from_unix_s, double to_unix_s,
+                                       resmon_pod_energy *ret_energy)
+{
+    RM_KEEP_ERRNO;
+    const struct places places = {
+        .kube_namespace = kube_namespace, .pod = pod, .window_s = to_unix_s - from_unix_s};
+    if (kube_namespace == NULL || pod == NULL || ret_energy == NULL) {
+        return null_argument(__func__);
+    }
+    return ask_energy(options, &places, to_unix_s, ret_energy);
+}
+
+resmon_status resmon_promql_pods_energy(const resmon_promql_options *options,
+                                        const char *kube_namespace, const char *label,
+                                        const char *value, double from_unix_s, double to_unix_s,
+                                        resmon_pod_energy *ret_energy)
+{
+    RM_KEEP_ERRNO;
+    const struct places places = {.kube_namespace = kube_namespace,
+                                  .label = label,
+                                  .value = value,
+                                  .window_s = to_unix_s - from_unix_s};
+    if (kube_namespace == NULL || label == NULL || value == NULL || ret_energy == NULL) {
+        return null_argument(__func__);
+    }
+    return ask_energy(options, &places, to_unix_s, ret_energy);
 }

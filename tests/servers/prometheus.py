@@ -189,6 +189,17 @@ def check_push(directory):
 POD = {"namespace": "jupyter\"hub", "pod": "a\\b-0"}  # names that a query must not break at
 
 
+def later_kepler():
+    """Three pods as Kepler has them since 0.10: the first has a GPU, whose series know its id only."""
+    for i in range(3):
+        own = f'pod_id="{i}",pod_name="train-{i}",pod_namespace="batch",state="running"'
+        for zone, watts in (("package", 20.0), ("core", 12.0), ("dram", 3.0)):
+            yield "kepler_pod_cpu_joules", "counter", f'{own},zone="{zone}"', "_total", lambda t, watts=watts: watts * t
+    for pod, watts in (("0", 100.0), ("7", 1000.0), ("", 10000.0)):
+        own = f'container_id="c{pod}",pod_id="{pod}",state="running"'
+        yield "kepler_container_gpu_joules", "counter", own, "_total", lambda t, watts=watts: watts * t
+
+
 def pod_series(begin):
     """An hour of a pod, every 15 s: 0.5 cores, 1.75 for ten minutes, with 45 W of which 44 are the package's."""
     quote = lambda text: text.replace("\\", "\\\\").replace('"', '\\"')
@@ -203,6 +214,10 @@ def pod_series(begin):
          lambda t: 1 << 30 if 600 <= t < 660 else 1 << 20),
         ("kepler_container_joules", "counter", kepler, "_total", lambda t: 45.0 * t),
         ("kepler_container_package_joules", "counter", kepler, "_total", lambda t: 44.0 * t),
+        *later_kepler(),
+        ("kube_pod_labels", "gauge", labels + ',label_app_name="jupyter"', "", lambda t: 1),
+        *(("kube_pod_labels", "gauge", f'namespace="batch",pod="train-{i}",label_job_name="{job}"', "", lambda t: 1)
+          for i, job in enumerate(("train", "train", "other"))),
     ]
     lines, before = [], None
     for name, kind, own, suffix, value in families:
@@ -210,6 +225,13 @@ def pod_series(begin):
         lines += [f"{name}{suffix}{{{own}}} {value(t):.17g} {begin + t}" for t in times]
         before = name
     return "\n".join(lines + ["# EOF", ""])
+
+
+def check_watts(energy, watts):
+    """Each component over 2400 s, and none that the series do not have."""
+    for name, joules in zip(("total", "core", "uncore", "package", "dram", "other", "gpu"), energy):
+        assert math.isclose(joules, 2400 * watts[name], rel_tol=1e-9) if name in watts else math.isnan(joules), (name, energy)
+    assert math.isclose(energy[7], watts["total"], rel_tol=1e-9), energy
 
 
 def check_pod(directory):
@@ -224,19 +246,25 @@ def check_pod(directory):
     command = [prometheus, f"--config.file={directory}/none.yml", f"--web.listen-address={base[7:]}",
                f"--storage.tsdb.path={directory}/pod-data", "--storage.tsdb.retention.time=30d"]
     with server(command, f"{base}/-/ready", f"{directory}/pod.log"):
-        ask = [writer, "pod", base, POD["namespace"], POD["pod"], str(begin + 600), str(begin + 3000)]
+        times = (str(begin + 600), str(begin + 3000))
         environment = {**os.environ, "NO_PROXY": "*"}
-        peak, energy = (tuple(map(float, line.split()))
-                        for line in run(*ask, env=environment).splitlines())
+
+        def ask(what, *words):
+            return tuple(map(float, run(writer, what, base, *words, env=environment).split()))
+
+        peak = ask("peak", POD["namespace"], POD["pod"])
         assert math.isclose(peak[0], 1.75, rel_tol=1e-9) and peak[1] == 1 << 30, peak
-        assert math.isclose(energy[0], 45.0 * 2400, rel_tol=1e-9), energy
-        assert math.isclose(energy[3], 44.0 * 2400, rel_tol=1e-9), energy
-        assert all(math.isnan(energy[i]) for i in (1, 2, 4, 5, 6)), energy
+        check_watts(ask("pod", POD["namespace"], POD["pod"], *times), {"total": 45, "package": 44})
+        check_watts(ask("pod", "batch", "train-0", *times), {"total": 123, "core": 12, "package": 20, "dram": 3, "gpu": 100})
+        check_watts(ask("pod", "batch", "train-1", *times), {"total": 23, "core": 12, "package": 20, "dram": 3})
+        check_watts(ask("pods", "batch", "job-name", "train", *times),
+                    {"total": 146, "core": 24, "package": 40, "dram": 6, "gpu": 100})
+        check_watts(ask("pods", POD["namespace"], "app.name", "jupyter", *times), {"total": 45, "package": 44})
         for namespace in ("jupyterhub", '" or vector(1) or x{a="', "\\"):
-            ask[3] = namespace
-            result = subprocess.run(ask, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+            result = subprocess.run([writer, "pod", base, namespace, POD["pod"], *times], env=environment,
+                                    stderr=subprocess.PIPE, text=True, check=False)
             assert result.returncode != 0 and "no such series" in result.stderr, (namespace, result)
-    print(f"pod: {peak[0]} cores, {peak[1]:.0f} B, {energy[0]:.0f} J")
+    print(f"pod: {peak[0]} cores, {peak[1]:.0f} B; energy of pods by both kinds of names of Kepler, and by a label")
 
 
 def file_count(directory):

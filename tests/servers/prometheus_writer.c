@@ -174,20 +174,49 @@ static int push(const char *to, const char *directory)
     return result;
 }
 
-static int pod(char **arguments)
+static void print_energy(const resmon_pod_energy *energy)
+{
+    (void)printf("%.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g\n", energy->total_j,
+                 energy->core_j, energy->uncore_j, energy->package_j, energy->dram_j,
+                 energy->other_j, energy->gpu_j, energy->mean_w);
+}
+
+/* URL NAMESPACE POD */
+static int peak(char **arguments)
 {
     const resmon_promql_options options = {.struct_size = sizeof options, .url = arguments[0]};
     resmon_pod_peak peak = {.struct_size = sizeof peak};
-    resmon_pod_energy energy = {.struct_size = sizeof energy};
-    double from = strtod(arguments[3], NULL), to = strtod(arguments[4], NULL);
-    if (resmon_promql_pod_peak(&options, arguments[1], arguments[2], 864000, &peak) != RESMON_OK ||
-        resmon_promql_pod_energy(&options, arguments[1], arguments[2], from, to, &energy) !=
-            RESMON_OK) {
-        return failed("pod");
+    if (resmon_promql_pod_peak(&options, arguments[1], arguments[2], 864000, &peak) != RESMON_OK) {
+        return failed("peak");
     }
     (void)printf("%.17g %.17g\n", peak.cpu_cores, peak.memory_bytes);
-    (void)printf("%.17g %.17g %.17g %.17g %.17g %.17g %.17g\n", energy.total_j, energy.core_j,
-                 energy.uncore_j, energy.package_j, energy.dram_j, energy.other_j, energy.gpu_j);
+    return 0;
+}
+
+/* URL NAMESPACE POD FROM TO */
+static int pod(char **arguments)
+{
+    const resmon_promql_options options = {.struct_size = sizeof options, .url = arguments[0]};
+    resmon_pod_energy energy = {.struct_size = sizeof energy};
+    if (resmon_promql_pod_energy(&options, arguments[1], arguments[2], strtod(arguments[3], NULL),
+                                 strtod(arguments[4], NULL), &energy) != RESMON_OK) {
+        return failed("pod");
+    }
+    print_energy(&energy);
+    return 0;
+}
+
+/* URL NAMESPACE LABEL VALUE FROM TO */
+static int pods(char **arguments)
+{
+    const resmon_promql_options options = {.struct_size = sizeof options, .url = arguments[0]};
+    resmon_pod_energy energy = {.struct_size = sizeof energy};
+    if (resmon_promql_pods_energy(&options, arguments[1], arguments[2], arguments[3],
+                                  strtod(arguments[4], NULL), strtod(arguments[5], NULL),
+                                  &energy) != RESMON_OK) {
+        return failed("pods");
+    }
+    print_energy(&energy);
     return 0;
 }
 
@@ -217,6 +246,12 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && strcmp(argv[1], "live") == 0) {
         return live(argv[2]);
+    }
+    if (argc == 5 && strcmp(argv[1], "peak") == 0) {
+        return peak(argv + 2);
+    }
+    if (argc == 8 && strcmp(argv[1], "pods") == 0) {
+        return pods(argv + 2);
     }
     if (argc == 7 && strcmp(argv[1], "pod") == 0) {
         return pod(argv + 2);

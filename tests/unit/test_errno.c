@@ -276,6 +276,12 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
             .struct_size = sizeof options, .url = URI, .timeout_ms = 20};                         \
         (void)resmon_promql_pod_energy(&options, "a", "b", 0.0, 1.0, OUT(resmon_pod_energy));     \
     })                                                                                            \
+    R(resmon_promql_pods_energy, {                                                                \
+        resmon_promql_options options = {                                                         \
+            .struct_size = sizeof options, .url = URI, .timeout_ms = 20};                         \
+        (void)resmon_promql_pods_energy(&options, "a", "b", "c", 0.0, 1.0,                        \
+                                        OUT(resmon_pod_energy));                                  \
+    })                                                                                            \
     R(resmon_site_intern, (void)resmon_site_intern("a name", &it.site))                           \
     R(resmon_site_intern_at, (void)resmon_site_intern_at("a name", "f.c", "f", 1, &it.site))
 

@@ -143,6 +143,8 @@ _STATUS_FUNCTIONS = {
     "promql_value": (POINTER(_abi.PromqlOptions), c_char_p, c_double, POINTER(c_double)),
     "promql_pod_peak": (POINTER(_abi.PromqlOptions), c_char_p, c_char_p, c_double, POINTER(_abi.PodPeak)),
     "promql_pod_energy": (POINTER(_abi.PromqlOptions), c_char_p, c_char_p, c_double, c_double, POINTER(_abi.PodEnergy)),
+    "promql_pods_energy": (POINTER(_abi.PromqlOptions), c_char_p, c_char_p, c_char_p, c_double, c_double,
+                           POINTER(_abi.PodEnergy)),
     "job_detect": (_OUT,), "job_get_info": (c_void_p, POINTER(_abi.JobInfo)), "hostlist_expand": (c_char_p, _OUT),
     "comparison_text": (POINTER(_abi.Comparison), _OUT),
     "bench_new": (_OUT,), "bench_load": (c_char_p, _OUT), "bench_add": (c_void_p, c_char_p, _RUN),

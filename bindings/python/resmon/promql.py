@@ -17,7 +17,7 @@ class PodPeak(records.Record):
 
 
 class PodEnergy(records.Record):
-    """Energy of a pod by component, in J, from Kepler's counters."""
+    """Energy of a pod, or of several, by component, in J, from Kepler's counters; mean_w in W."""
 
     __slots__ = records._slots(_abi.PodEnergy)
 
@@ -44,8 +44,16 @@ def pod_peak(url, namespace, pod, window=864000.0, **options):
 
 
 def pod_energy(url, namespace, pod, begin, end, **options):
-    """The energy of a pod between two Unix times."""
+    """The energy of a pod between two Unix times, and its mean power (mean_w)."""
     struct = _abi.PodEnergy()
     lib.promql_pod_energy(_options(url, **options), encoded(namespace, "namespace"), encoded(pod, "pod"), begin, end,
                           byref(struct))
+    return PodEnergy.of(struct)
+
+
+def pods_energy(url, namespace, label, value, begin, end, **options):
+    """The energy of all pods that have this value of a label, "job-name" for one, as kube-state-metrics knows it."""
+    struct = _abi.PodEnergy()
+    lib.promql_pods_energy(_options(url, **options), encoded(namespace, "namespace"), encoded(label, "label"),
+                           encoded(value, "value"), begin, end, byref(struct))
     return PodEnergy.of(struct)
