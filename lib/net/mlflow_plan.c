@@ -18,16 +18,18 @@
 #include "run/energy.h"
 #include "run/node_summary.h"
 
-#define LONGEST_KEY   250
-#define SYSTEM        "system/" /* of keys in the tab "System metrics" */
-#define FIGURE_ROOM   57        /* of a key: for "system/resmon/scope/", a number and a figure */
-#define COUNTER_ROOM  97        /* the same, for that of a performance counter */
-#define MOST_SCOPES   128
-#define OTHER_ROOM    19  /* of a key: for "system/resmon/run/" */
-#define VALUE_BYTES   512 /* of a parameter or tag of ours */
-#define SCOPE_FIGURES 8
-#define ENERGY_POINTS 5
-#define MEGA          1e6
+#define LONGEST_KEY    250
+#define MOST_NODES     4096      /* of a merged run */
+#define MOST_NODE_TAGS 64        /* a server takes 100 tags in a request */
+#define SYSTEM         "system/" /* of keys in the tab "System metrics" */
+#define FIGURE_ROOM    57        /* of a key: for "system/resmon/scope/", a number and a figure */
+#define COUNTER_ROOM   97        /* the same, for that of a performance counter */
+#define MOST_SCOPES    128
+#define OTHER_ROOM     19  /* of a key: for "system/resmon/run/" */
+#define VALUE_BYTES    512 /* of a parameter or tag of ours */
+#define SCOPE_FIGURES  8
+#define ENERGY_POINTS  5
+#define MEGA           1e6
 
 /* ---- names ------------------------------------------------------------------------------ */
 
@@ -114,11 +116,16 @@ struct rm_mlflow_place rm_mlflow_place_of(const struct rm_mlflow_config *config,
 
 /* ---- the summary ------------------------------------------------------------------------ */
 
-static void add_point(struct rm_mlflow_plan *plan, const char *key, double value)
+static void add_point_of(struct rm_mlflow_plan *plan, const char *key, double value, int64_t node)
 {
     if (isfinite(value)) {
-        plan->points[plan->point_count++] = (struct rm_mlflow_point){key, value};
+        plan->points[plan->point_count++] = (struct rm_mlflow_point){key, value, node};
     }
+}
+
+static void add_point(struct rm_mlflow_plan *plan, const char *key, double value)
+{
+    add_point_of(plan, key, value, plan->place.node_index);
 }
 
 static const char *copy_key(struct rm_mlflow_plan *plan, const char *key)
@@ -382,17 +389,34 @@ static size_t run_point_count(const struct resmon_run *run)
     return count;
 }
 
+/* Of a merged run those of each node, as if each had sent its own. */
+static size_t nodes_of(const struct resmon_run *run)
+{
+    return run->node_count < MOST_NODES ? run->node_count : MOST_NODES;
+}
+
+static void add_node_points(struct rm_mlflow_plan *plan)
+{
+    for (size_t i = 0; i < RM_NODE_SUMMARY_KEYS; i++) {
+        if (plan->run->node_count == 0) {
+            add_point(plan, rm_node_summary_key(i), rm_node_summary_value(plan->run, i));
+        }
+        for (size_t node = 0; node < nodes_of(plan->run); node++) {
+            add_point_of(plan, rm_node_summary_key(i), rm_node_summary_value_of(plan->run, i, node),
+                         (int64_t)node);
+        }
+    }
+}
+
 static resmon_status add_summary(struct rm_mlflow_plan *plan)
 {
-    size_t most = RM_NODE_SUMMARY_KEYS + run_point_count(plan->run) + ENERGY_POINTS +
-                  MOST_SCOPES * (SCOPE_FIGURES + RM_SCOPE_COUNTERS);
+    size_t most = RM_NODE_SUMMARY_KEYS * (1 + nodes_of(plan->run)) + run_point_count(plan->run) +
+                  ENERGY_POINTS + MOST_SCOPES * (SCOPE_FIGURES + RM_SCOPE_COUNTERS);
     plan->points = rm_arena_alloc(&plan->arena, most, sizeof *plan->points);
     if (plan->points == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
-    for (size_t i = 0; i < RM_NODE_SUMMARY_KEYS; i++) {
-        add_point(plan, rm_node_summary_key(i), rm_node_summary_value(plan->run, i));
-    }
+    add_node_points(plan);
     if (!add_run_points(plan)) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
@@ -440,18 +464,39 @@ static double divisor_of(const struct resmon_run *run, const struct rm_view_row 
     return row->of != NULL ? whole_of(run, row->of, instance) / 100.0 : row->divisor;
 }
 
-static resmon_status add_node_series(struct rm_mlflow_plan *plan, const char *node)
+/* `node` -1: of the run as a whole. */
+static int64_t column_of(const struct resmon_run *run, uint32_t metric, int64_t node)
+{
+    int64_t column = rm_run_column_of(run, metric, NULL);
+    return node >= 0 ? rm_run_node_column(run, column, (size_t)node) : column;
+}
+
+static resmon_status add_node_series(struct rm_mlflow_plan *plan, const char *name, int64_t node)
 {
     resmon_status status = RESMON_OK;
     struct rm_view_row row;
     for (size_t at = 0; status == RESMON_OK && rm_view_next(RM_VIEW_MLFLOW, "node", &at, &row);) {
-        int64_t column = rm_run_column_of(plan->run, row.metric->id, NULL);
+        int64_t column = column_of(plan->run, row.metric->id, node);
         double divisor = divisor_of(plan->run, &row, NULL);
         char key[LONGEST_KEY];
         if (column >= 0 && divisor > 0.0) {
-            (void)snprintf(key, sizeof key, "%s/%s", node, row.label);
+            (void)snprintf(key, sizeof key, "%s/%s", name, row.label);
             status = add_one_series(plan, key, (size_t)column, row.series, divisor);
         }
+    }
+    return status;
+}
+
+/* Of all nodes, and of the first ones, as far as there is room. */
+static resmon_status add_merged_series(struct rm_mlflow_plan *plan)
+{
+    char name[32] = "job";
+    resmon_status status = add_node_series(plan, name, -1);
+    for (size_t i = 0; i < plan->run->node_count && status == RESMON_OK &&
+                       plan->series_count < RM_MLFLOW_SERIES_KEYS;
+         i++) {
+        (void)snprintf(name, sizeof name, "node_%zu", i);
+        status = add_node_series(plan, name, (int64_t)i);
     }
     return status;
 }
@@ -502,12 +547,15 @@ static resmon_status add_series(struct rm_mlflow_plan *plan)
 {
     char node[128];
     const struct resmon_run *run = plan->run;
+    if (run->node_count > 0) {
+        return add_merged_series(plan);
+    }
     if (plan->config->node_id[0] != '\0') {
         rm_mlflow_clean_name(node, sizeof node, plan->config->node_id);
     } else {
         (void)snprintf(node, sizeof node, "node_%" PRId64, plan->place.node_index);
     }
-    resmon_status status = add_node_series(plan, node);
+    resmon_status status = add_node_series(plan, node, -1);
     for (size_t i = 0; i < run->column_count && status == RESMON_OK; i++) {
         if (is_whole_gpu(&run->columns[i])) {
             status = add_gpu_series(plan, node, run->columns[i].instance);
@@ -632,35 +680,44 @@ static void put_params(struct rm_buffer *body, const struct rm_mlflow_plan *plan
     rm_buffer_puts(body, "]");
 }
 
+static void put_node_tag(struct rm_buffer *body, int64_t node, const char *name, const char *value)
+{
+    char key[64];
+    (void)snprintf(key, sizeof key, "resmon.node.%" PRId64 "%s%s", node, name[0] != '\0' ? "." : "",
+                   name);
+    put_pair(body, key, value);
+}
+
 /* What each node says of itself. */
+static void put_own_tags(struct rm_buffer *body, const struct rm_mlflow_plan *plan)
+{
+    static const char *const facts[] = {"cpu_model", "cpus", "memory_bytes", "kernel", "os"};
+    int64_t node = plan->place.node_index;
+    put_node_tag(body, node, "", plan->place.node_name);
+    for (size_t i = 0; i < RM_ARRAY_LEN(facts); i++) {
+        put_node_tag(body, node, facts[i], rm_run_fact_text(plan->run, "machine", facts[i]));
+    }
+}
+
 static void put_tags(struct rm_buffer *body, const struct rm_mlflow_plan *plan)
 {
-    static const struct {
-        const char *key, *fact;
-    } rows[] = {
-        {"cpu_model", "cpu_model"}, {"cpus", "cpus"}, {"memory_bytes", "memory_bytes"},
-        {"kernel", "kernel"},       {"os", "os"},
-    };
-    char key[64];
+    const struct resmon_run *run = plan->run;
     rm_buffer_puts(body, "\"tags\":[");
-    (void)snprintf(key, sizeof key, "resmon.node.%" PRId64, plan->place.node_index);
-    put_pair(body, key, plan->place.node_name);
-    for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
-        (void)snprintf(key, sizeof key, "resmon.node.%" PRId64 ".%s", plan->place.node_index,
-                       rows[i].key);
-        put_pair(body, key, rm_run_fact_text(plan->run, "machine", rows[i].fact));
+    if (run->node_count == 0) {
+        put_own_tags(body, plan);
+    }
+    for (size_t i = 0; i < run->node_count && i < MOST_NODE_TAGS; i++) {
+        put_node_tag(body, (int64_t)i, "", run->nodes[i].name);
     }
     if (plan->scopes_left_out > 0) {
         char count[32];
         (void)snprintf(count, sizeof count, "%zu", plan->scopes_left_out);
-        (void)snprintf(key, sizeof key, "resmon.node.%" PRId64 ".scopes_left_out",
-                       plan->place.node_index);
-        put_pair(body, key, count);
+        put_node_tag(body, plan->place.node_index, "scopes_left_out", count);
     }
     rm_buffer_puts(body, "]");
 }
 
-#define MOST_PAIRS 20 /* parameters and tags of ours in one request */
+#define MOST_PAIRS (20 + MOST_NODE_TAGS) /* parameters and tags of ours in one request */
 
 static bool make_summary(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
                          size_t most, struct rm_buffer *body)
@@ -675,7 +732,7 @@ static bool make_summary(const struct rm_mlflow_plan *plan, struct rm_mlflow_cur
     for (; cursor->index < end; cursor->index++) {
         const struct rm_mlflow_point *point = &plan->points[cursor->index];
         put_metric(body, is_of_model ? "" : SYSTEM, point->key, point->value,
-                   rm_run_realtime_ns(run, run->info.duration_ns), plan->place.node_index);
+                   rm_run_realtime_ns(run, run->info.duration_ns), point->step);
     }
     rm_buffer_puts(body, "]");
     if (is_last) {
@@ -785,12 +842,24 @@ static bool make_artifact(const struct rm_mlflow_plan *plan, struct rm_mlflow_cu
                           size_t most, struct rm_buffer *body)
 {
     (void)most;
-    *cursor = (struct rm_mlflow_cursor){.stage = RM_MLFLOW_STAGE_NOTE};
+    *cursor = (struct rm_mlflow_cursor){.stage = RM_MLFLOW_STAGE_PAGE};
     if ((plan->config->flags & RESMON_MLFLOW_NO_ARTIFACT) != 0) {
         return false;
     }
     resmon_status status = rm_document_print(plan->run, body);
     body->status = body->status == RESMON_OK ? status : body->status;
+    return true;
+}
+
+static bool make_page(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
+                      size_t most, struct rm_buffer *body)
+{
+    (void)most;
+    *cursor = (struct rm_mlflow_cursor){.stage = RM_MLFLOW_STAGE_NOTE};
+    if (plan->page == NULL || (plan->config->flags & RESMON_MLFLOW_NO_ARTIFACT) != 0) {
+        return false;
+    }
+    rm_buffer_add(body, plan->page->text, plan->page->length);
     return true;
 }
 
@@ -847,6 +916,7 @@ static const struct {
     [RM_MLFLOW_STAGE_PARAMS] = {RM_MLFLOW_PARAMS, make_params},
     [RM_MLFLOW_STAGE_SERIES] = {RM_MLFLOW_LOG_BATCH, make_series},
     [RM_MLFLOW_STAGE_ARTIFACT] = {RM_MLFLOW_ARTIFACT, make_artifact},
+    [RM_MLFLOW_STAGE_PAGE] = {RM_MLFLOW_ARTIFACT, make_page},
     [RM_MLFLOW_STAGE_NOTE] = {RM_MLFLOW_NOTE, make_note},
     [RM_MLFLOW_STAGE_UPDATE] = {RM_MLFLOW_UPDATE, make_update},
 };
@@ -861,10 +931,11 @@ resmon_status rm_mlflow_plan_next(const struct rm_mlflow_plan *plan,
         enum rm_mlflow_stage stage = cursor->stage;
         rm_buffer_clear(body);
         *ret_has_item = stages[stage].make(plan, cursor, most, body);
-        *ret_item = (struct rm_mlflow_item){.call = stages[stage].call,
-                                            .path = plan->artifact,
-                                            .body = body->text,
-                                            .length = body->length};
+        *ret_item = (struct rm_mlflow_item){
+            .call = stages[stage].call,
+            .path = stage == RM_MLFLOW_STAGE_PAGE ? "resmon/report.html" : plan->artifact,
+            .body = body->text,
+            .length = body->length};
         if (body->status != RESMON_OK) {
             return body->status;
         }

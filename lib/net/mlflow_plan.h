@@ -38,6 +38,7 @@ enum rm_mlflow_stage {
                                rest along */
     RM_MLFLOW_STAGE_SERIES,
     RM_MLFLOW_STAGE_ARTIFACT,
+    RM_MLFLOW_STAGE_PAGE,
     RM_MLFLOW_STAGE_NOTE,
     RM_MLFLOW_STAGE_UPDATE,
     RM_MLFLOW_STAGE_END
@@ -46,6 +47,7 @@ enum rm_mlflow_stage {
 struct rm_mlflow_point {
     const char *key;
     double value;
+    int64_t step; /* which node it is of */
 };
 
 struct rm_mlflow_series {
@@ -61,8 +63,10 @@ struct rm_mlflow_plan {
     const struct rm_mlflow_config *config;
     const struct resmon_run *run;
     struct rm_mlflow_place place;
-    bool is_made;     /* the run is ours: parameters are free, and it is finished */
-    const char *note; /* description of the run, in Markdown, of who made the plan; NULL: none */
+    bool is_made; /* the run is ours: parameters are free, and it is finished */
+    /* Of who made the plan; NULL: none. */
+    const char *note;             /* description of the run, in Markdown */
+    const struct rm_buffer *page; /* about it, in HTML */
     struct rm_arena arena;
     struct rm_mlflow_point *points; /* of the summary */
     size_t point_count;

@@ -21,16 +21,31 @@ const char *rm_node_summary_key(size_t index)
     return rm_node_summary_row(index).label;
 }
 
-/* Mean number of online CPUs times the length of the run. */
-static double cpu_hours(const struct resmon_run *run, const resmon_column *online)
+/* Whose figures: a run's, or those of a node of a merged one. */
+struct owner {
+    const struct resmon_run *run;
+    bool is_node;
+    size_t node;
+};
+
+static const resmon_column *statistics_of(const struct owner *owner, uint32_t metric)
 {
-    return online->mean * (double)run->info.duration_ns / 1e9 / 3600.0;
+    return owner->is_node ? rm_run_node_statistics(owner->run, metric, owner->node)
+                          : rm_run_statistics_of(owner->run, metric, NULL);
 }
 
-double rm_node_summary_value(const struct resmon_run *run, size_t index)
+/* Mean number of online CPUs times how long they were watched. */
+static double cpu_hours(const struct owner *owner, const resmon_column *online)
+{
+    int64_t duration_ns = owner->is_node ? owner->run->nodes[owner->node].host_duration_ns
+                                         : owner->run->info.duration_ns;
+    return online->mean * (double)duration_ns / 1e9 / 3600.0;
+}
+
+static double value_of(const struct owner *owner, size_t index)
 {
     const struct rm_view_row row = rm_node_summary_row(index);
-    const resmon_column *stats = rm_run_statistics_of(run, row.metric->id, NULL);
+    const resmon_column *stats = statistics_of(owner, row.metric->id);
     if (stats == NULL) {
         return RM_NAN;
     }
@@ -42,14 +57,26 @@ double rm_node_summary_value(const struct resmon_run *run, size_t index)
     case RESMON_SERIES_LAST:
         return stats->last / row.divisor;
     case RESMON_VIEW_CPU_HOURS:
-        return cpu_hours(run, stats);
+        return cpu_hours(owner, stats);
     case RESMON_VIEW_UNUSED_CPU_HOURS: {
-        const resmon_column *busy = rm_run_statistics_of(run, RM_NODE_CPU_CORE_AVG, NULL);
-        return busy != NULL ? cpu_hours(run, stats) * (100.0 - busy->mean) / 100.0 : RM_NAN;
+        const resmon_column *busy = statistics_of(owner, RM_NODE_CPU_CORE_AVG);
+        return busy != NULL ? cpu_hours(owner, stats) * (100.0 - busy->mean) / 100.0 : RM_NAN;
     }
     default:
         return stats->duration_s > 0.0
                    ? 100.0 * stats->over_s[row.series - RESMON_VIEW_OVER_20] / stats->duration_s
                    : RM_NAN;
     }
+}
+
+double rm_node_summary_value(const struct resmon_run *run, size_t index)
+{
+    const struct owner owner = {.run = run};
+    return value_of(&owner, index);
+}
+
+double rm_node_summary_value_of(const struct resmon_run *run, size_t index, size_t node)
+{
+    const struct owner owner = {.run = run, .is_node = true, .node = node};
+    return value_of(&owner, index);
 }

@@ -397,10 +397,13 @@ static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run
         return lose(status);
     }
     char *note = plan->place.is_first ? rm_mlflow_note_of(run) : NULL;
+    struct rm_buffer page;
     plan->note = note;
+    plan->page = rm_mlflow_page_of(run, &page) ? &page : NULL;
     status = is_spooled(mlflow) ? spool_all(mlflow, plan, &cursor)
                                 : send_all(mlflow, plan, &cursor, deadline_ns);
     rm_mlflow_plan_free(plan);
+    rm_buffer_free(&page);
     rm_free(note);
     rm_free(plan);
     return status;

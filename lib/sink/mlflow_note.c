@@ -7,12 +7,15 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "page/form.h"
 #include "report/report.h"
+#include "run/run.h"
 
-#define LONGEST 4900   /* bytes: MLflow 2 takes 5000 in a tag */
-#define COLUMNS 90     /* the page shows without a scroll bar */
-#define AS_IS   "    " /* Markdown shows a line behind it with all its spaces */
-#define LAST    AS_IS "..\n"
+#define LONGEST      4900 /* bytes: MLflow 2 takes 5000 in a tag */
+#define LARGEST_PAGE ((size_t)64 << 20)
+#define COLUMNS      90     /* the page shows without a scroll bar */
+#define AS_IS        "    " /* Markdown shows a line behind it with all its spaces */
+#define LAST         AS_IS "..\n"
 
 /* Line by line, as long as there is room. */
 static void put_lines(struct rm_buffer *note, const char *text)
@@ -44,4 +47,11 @@ char *rm_mlflow_note_of(const struct resmon_run *run)
     char *text = note.status == RESMON_OK && note.length > 0 ? rm_strdup(note.text) : NULL;
     rm_buffer_free(&note);
     return text;
+}
+
+bool rm_mlflow_page_of(const struct resmon_run *run, struct rm_buffer *page)
+{
+    const struct rm_page_terms terms = {.runs = &run, .count = 1};
+    rm_buffer_init(page, LARGEST_PAGE);
+    return run->node_count > 0 && rm_page_write(page, RESMON_PAGE_HTML, &terms) == RESMON_OK;
 }

@@ -763,6 +763,83 @@ static void test_a_node_has_a_name_of_its_own(void **state)
     rm_run_free(run);
 }
 
+/* ---- merged runs ---------------------------------------------------------------------------- */
+
+/* Two nodes, of which each has a share of memory and of CPU time, beside those of both. */
+static struct resmon_run *merged_run(void)
+{
+    static const char *const instances[] = {"", "n1", "n2"};
+    struct resmon_run *run = random_run(3, 0, 7);
+    run->nodes = rm_arena_alloc(&run->strings, 2, sizeof *run->nodes);
+    assert_non_null(run->nodes);
+    run->node_count = 2;
+    for (size_t i = 0; i < 2; i++) {
+        rm_record_clear(RM_RECORD_node, &run->nodes[i]);
+        run->nodes[i].name = instances[i + 1];
+        run->nodes[i].host_duration_ns = INT64_C(3600000000000);
+    }
+    for (size_t i = 0; i < COLUMNS; i++) {
+        resmon_column *column = &run->columns[i];
+        column->metric = i < 3 ? "node.mem.percent" : "node.cpu.online";
+        column->instance = instances[i % 3];
+        column->n = 3;
+        column->max = 10.0 + (double)(i % 3);
+        column->mean = 4.0 + (double)(i % 3);
+    }
+    return run;
+}
+
+static double point_at(const struct rm_mlflow_plan *plan, const char *key, int64_t step)
+{
+    double value = (double)NAN;
+    for (size_t i = 0; i < plan->point_count; i++) {
+        if (strcmp(plan->points[i].key, key) == 0 && plan->points[i].step == step) {
+            assert_true(isnan(value));
+            value = plan->points[i].value;
+        }
+    }
+    return value;
+}
+
+/* As if each node had sent its own figures; and a page for all. */
+static void test_a_merged_run_has_the_figures_of_each_node(void **state)
+{
+    (void)state;
+    struct resmon_run *run = merged_run();
+    struct rm_mlflow_cursor cursor = {0};
+    struct rm_mlflow_item item;
+    struct rm_mlflow_plan plan;
+    struct rm_buffer body, page;
+    bool has_item = false;
+    init_config(RESMON_MLFLOW_SERIES);
+    assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
+    assert_float_equal(point_at(&plan, "max_t_mem_percent", 0), 11.0, 0.0);
+    assert_float_equal(point_at(&plan, "max_t_mem_percent", 1), 12.0, 0.0);
+    assert_float_equal(point_at(&plan, "node_cpu_hours", 0), 5.0, 1e-9);
+    assert_float_equal(point_at(&plan, "node_cpu_hours", 1), 6.0, 1e-9);
+    assert_float_equal(point_at(&plan, "resmon/run/wall_seconds", 0), 1.5, 1e-9);
+    assert_int_equal(plan.series_count, 3);
+    assert_head(&plan.series[0], "system/job/system_memory_usage_percentage");
+    assert_head(&plan.series[1], "system/node_0/system_memory_usage_percentage");
+    assert_head(&plan.series[2], "system/node_1/system_memory_usage_percentage");
+    rm_buffer_init(&body, 1 << 20);
+    assert_ok(rm_mlflow_plan_next(&plan, &cursor, 1000, &body, &item, &has_item));
+    assert_non_null(strstr(body.text, "{\"key\":\"resmon.node.0\",\"value\":\"n1\"},"
+                                      "{\"key\":\"resmon.node.1\",\"value\":\"n2\"}"));
+    rm_buffer_init(&page, 64);
+    rm_buffer_puts(&page, "<!DOCTYPE html>");
+    plan.page = &page;
+    cursor = (struct rm_mlflow_cursor){.stage = RM_MLFLOW_STAGE_PAGE};
+    assert_ok(rm_mlflow_plan_next(&plan, &cursor, 1000, &body, &item, &has_item));
+    assert_true(has_item && item.call == RM_MLFLOW_ARTIFACT);
+    assert_string_equal(item.path, "resmon/report.html");
+    assert_int_equal(item.length, strlen("<!DOCTYPE html>"));
+    rm_buffer_free(&page);
+    rm_buffer_free(&body);
+    rm_mlflow_plan_free(&plan);
+    rm_run_free(run);
+}
+
 /* ---- hostile runs --------------------------------------------------------------------------- */
 
 static void test_a_hostile_run_is_valid_json(void **state)
@@ -938,6 +1015,7 @@ int main(void)
         cmocka_unit_test(test_counters_of_scopes),
         cmocka_unit_test(test_the_status_says_how_it_ended),
         cmocka_unit_test(test_a_node_has_a_name_of_its_own),
+        cmocka_unit_test(test_a_merged_run_has_the_figures_of_each_node),
         cmocka_unit_test(test_a_hostile_run_is_valid_json),
         cmocka_unit_test(test_any_allocation_may_fail),
         cmocka_unit_test(test_what_makes_a_run),
