@@ -62,6 +62,7 @@ typedef struct resmon_job_info {
     const char *name;      /**< of the job */
     const char *queue;     /**< or partition */
     const char *cluster;   /**< name of the cluster */
+    const char *user;      /**< whose job it is (Slurm, PBS, Torque, OAR, LSF) */
     const char *node_name; /**< as the batch system calls the node, else the host name */
     const char *key;       /**< the same in all processes of a job step (with mpirun: of that
                                 mpirun) and in no others, with the array task and the restart if

@@ -226,6 +226,12 @@ typedef struct resmon_run_node {
     double allotted_cpus;
     /** memory that the job has of it; NaN: the same */
     double allotted_bytes;
+    /** CPU time of the job's processes there; of the job's control group where no process was
+     * observed; NaN: not known */
+    double cpu_s;
+    /** memory of the job there at its highest: of its control group, without what can be had back,
+     * else of its processes; NaN: not known */
+    double used_bytes;
     /** of the machine; NaN: none, or not known */
     double gpus;
     /** as the machine calls it */

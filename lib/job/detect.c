@@ -158,6 +158,7 @@ static void read_job(struct scene *scene)
     info->name = text(scene, RM_JOB_NAME);
     info->queue = text(scene, RM_JOB_QUEUE);
     info->cluster = text(scene, RM_JOB_CLUSTER);
+    info->user = text(scene, RM_JOB_USER);
     info->array_index = number(scene, scene->base, RM_JOB_ARRAY_INDEX);
     if (info->array_index == 0 && scene->base->counts_arrays_from_1) {
         info->array_index = -1;
@@ -451,6 +452,7 @@ resmon_status rm_job_detect(const struct rm_job_environment *environment,
         .name = "",
         .queue = "",
         .cluster = "",
+        .user = "",
         .node_name = "",
         .key = "",
         .remark = "",

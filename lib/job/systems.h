@@ -18,6 +18,7 @@ enum rm_job_field {
     RM_JOB_NAME,
     RM_JOB_QUEUE,
     RM_JOB_CLUSTER,
+    RM_JOB_USER,
     RM_JOB_NODE_NAME,
     /* numbers, 0 or more */
     RM_JOB_ARRAY_INDEX,

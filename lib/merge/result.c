@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "merge/whole_column.h"
+#include "run/job_use.h"
 #include "run/record.h"
 #include "run/scope_names.h"
 #include "store/bucket.h"
@@ -545,6 +546,9 @@ bool rm_merge_fill(struct rm_merge *merge, struct resmon_run *run)
                   put_info(&making) && put_facts(&making) && put_sources(&making) &&
                   put_tags(&making) && put_scopes(&making) && put_times(&making) &&
                   put_columns(&making);
+    if (is_put) {
+        rm_run_find_node_use(run);
+    }
     rm_free(making.nodes);
     rm_free(making.ranks);
     rm_free(making.place_of_node);

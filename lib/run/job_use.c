@@ -17,9 +17,20 @@ static double memory_of(const struct resmon_run *run, size_t node)
 
 static double cpu_of(const struct resmon_run *run, size_t node)
 {
-    const resmon_column *tree = rm_run_node_statistics(run, RM_TREE_CPU_TIME, node);
-    const resmon_column *process = rm_run_node_statistics(run, RM_PROC_CPU_TIME, node);
-    return tree != NULL ? tree->last : process != NULL ? process->last : RM_NAN;
+    static const uint32_t metrics[] = {RM_TREE_CPU_TIME, RM_PROC_CPU_TIME, RM_CG_CPU_TIME};
+    const resmon_column *column = NULL;
+    for (size_t i = 0; i < RM_ARRAY_LEN(metrics) && column == NULL; i++) {
+        column = rm_run_node_statistics(run, metrics[i], node);
+    }
+    return column != NULL ? column->last : RM_NAN;
+}
+
+void rm_run_find_node_use(struct resmon_run *run)
+{
+    for (size_t i = 0; i < run->node_count; i++) {
+        run->nodes[i].cpu_s = cpu_of(run, i);
+        run->nodes[i].used_bytes = memory_of(run, i);
+    }
 }
 
 struct rm_node_use rm_node_use_of(const struct resmon_run *run, size_t index)
@@ -30,16 +41,27 @@ struct rm_node_use rm_node_use_of(const struct resmon_run *run, size_t index)
     }
     return (struct rm_node_use){.cpus = node->allotted_cpus,
                                 .bytes = node->allotted_bytes,
-                                .cpu_s = cpu_of(run, index),
-                                .used_bytes = memory_of(run, index),
+                                .cpu_s = node->cpu_s,
+                                .used_bytes = node->used_bytes,
                                 .seconds = (double)node->duration_ns * 1e-9};
+}
+
+/* Of a run of machines alone, what their control groups had. */
+static double cpu_of_all(const struct resmon_run *run)
+{
+    double sum_s = rm_run_headline(run).cpu_s, groups_s = 0.0;
+    bool is_known = false;
+    for (size_t i = 0; i < run->node_count && isnan(sum_s); i++) {
+        is_known |= !isnan(run->nodes[i].cpu_s);
+        groups_s += isnan(run->nodes[i].cpu_s) ? 0.0 : run->nodes[i].cpu_s;
+    }
+    return is_known ? groups_s : sum_s;
 }
 
 struct rm_job_use rm_job_use_of(const struct resmon_run *run)
 {
-    const resmon_headline headline = rm_run_headline(run);
     struct rm_job_use use = {.seconds = (double)run->info.duration_ns * 1e-9,
-                             .cpu_s = headline.cpu_s};
+                             .cpu_s = cpu_of_all(run)};
     double most = RM_NAN;
     for (size_t i = 0; i < run->node_count; i++) {
         const struct rm_node_use node = rm_node_use_of(run, i);

@@ -24,6 +24,9 @@ struct rm_job_use {
     bool has_fullest;
 };
 
+/** Says of each node what the job used there (cpu_s, used_bytes), by its columns. */
+void rm_run_find_node_use(struct resmon_run *run);
+
 struct rm_node_use rm_node_use_of(const struct resmon_run *run, size_t node);
 struct rm_job_use rm_job_use_of(const struct resmon_run *run);
 

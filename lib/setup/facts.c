@@ -201,7 +201,7 @@ void rm_facts_record_job(struct rm_block *block, const struct resmon_job *job,
         {"system", info->system},       {"launcher", info->launcher}, {"id", info->id},
         {"step", info->step},           {"array_id", info->array_id}, {"name", info->name},
         {"queue", info->queue},         {"cluster", info->cluster},   {"key", info->key},
-        {"node_name", info->node_name}, {"remark", info->remark},
+        {"node_name", info->node_name}, {"remark", info->remark},     {"user", info->user},
     };
     const struct {
         const char *key;

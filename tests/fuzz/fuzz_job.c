@@ -97,9 +97,9 @@ static const char *variable(void *context, const char *name)
 
 static void check_info(const resmon_job_info *info)
 {
-    const char *const texts[] = {info->system,    info->launcher, info->id,    info->step,
-                                 info->array_id,  info->name,     info->queue, info->cluster,
-                                 info->node_name, info->key,      info->remark};
+    const char *const texts[] = {info->system,    info->launcher, info->id,     info->step,
+                                 info->array_id,  info->name,     info->queue,  info->cluster,
+                                 info->node_name, info->key,      info->remark, info->user};
     const int64_t numbers[] = {
         info->array_index, info->restarts,          info->node_index,  info->rank,
         info->local_rank,  info->node_count,        info->rank_count,  info->local_rank_count,

@@ -7,6 +7,7 @@
 
 #include "metric/metric.h"
 #include "report/advice.h"
+#include "run/job_use.h"
 #include "run/record.h"
 #include "run/run.h"
 
@@ -105,6 +106,7 @@ static struct resmon_run *make(const struct job *job)
     if (!isnan(job->gpu_percent)) {
         add_column(run, RM_GPU_UTIL, job->gpu_percent, 0, 0);
     }
+    rm_run_find_node_use(run);
     return run;
 }
 

@@ -404,13 +404,15 @@ static void test_long_and_dirty_texts(void **state)
     memset(name + strlen(name), 'n', 4000);
     memset(id + strlen(id), 'i', 4000);
     memset(step + strlen(step), 's', 4000);
-    const char *const variables[] = {name, id, step, "SLURM_JOB_PARTITION=a\nb\x7f\xffz", NULL};
+    const char *const variables[] = {
+        name, id, step, "SLURM_JOB_PARTITION=a\nb\x7f\xffz", "SLURM_JOB_USER=alice", NULL};
     resmon_job *job = detect(variables, "n2");
     resmon_job_info info = info_of(job);
     assert_int_equal(strlen(info.name), 255);
     assert_int_equal(strlen(info.id), 255);
     assert_int_equal(strlen(info.key), 255);
     assert_string_equal(info.queue, "a?b??z");
+    assert_string_equal(info.user, "alice");
     /* What is cut off the key still tells jobs apart. */
     step[100] = 't';
     resmon_job *other = detect(variables, "n2");

@@ -178,6 +178,6 @@ PromqlOptions = _sized("PromqlOptions", "U flags", "s url token ca_path", "U tim
 PROMQL_INSECURE_TLS = 1
 PodPeak = _sized("PodPeak", "d cpu_cores memory_bytes")
 PodEnergy = _sized("PodEnergy", "d total_j core_j uncore_j package_j dram_j other_j gpu_j mean_w")
-JobInfo = _sized("JobInfo", "s system launcher id step array_id name queue cluster node_name key remark",
+JobInfo = _sized("JobInfo", "s system launcher id step array_id name queue cluster user node_name key remark",
                  "I array_index restarts node_index node_count rank rank_count local_rank local_rank_count "
                  "node_cpus node_memory_bytes time_limit_s")

@@ -89,6 +89,8 @@ STRUCTS = {
         ("memory_bytes", "NUMBER"),
         ("allotted_cpus", "NUMBER"),
         ("allotted_bytes", "NUMBER"),
+        ("cpu_s", "NUMBER"),
+        ("used_bytes", "NUMBER"),
         ("gpus", "NUMBER"),
         ("cpu_model", "TEXT"),
         ("gpu_model", "TEXT"),

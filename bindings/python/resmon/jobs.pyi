@@ -12,6 +12,7 @@ class Job(Record):
     name: str
     queue: str
     cluster: str
+    user: str
     node_name: str
     key: str
     remark: str

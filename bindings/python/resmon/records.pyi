@@ -83,6 +83,8 @@ class Node(Record):
     memory_bytes: float
     allotted_cpus: float
     allotted_bytes: float
+    cpu_s: float
+    used_bytes: float
     gpus: float
     cpu_model: str
     gpu_model: str
