@@ -39,6 +39,7 @@ _HOMES = {
     "diagnosis": ("doctor",),
     "jobs": ("job", "hostlist"),
     "merging": ("merge",),
+    "datasets": ("dataset", "Dataset"),
     "baseline": ("measure_idle", "compare"),
     "benches": ("bench", "diff", "trend", "Bench", "Diff", "Trend"),
     "options": ("keywords",),

@@ -13,6 +13,8 @@ from .benches import Trend as Trend
 from .benches import bench as bench
 from .benches import diff as diff
 from .benches import trend as trend
+from .datasets import Dataset as Dataset
+from .datasets import dataset as dataset
 from .diagnosis import doctor as doctor
 from .errors import AccessError as AccessError
 from .errors import ArgumentError as ArgumentError

@@ -81,6 +81,18 @@ def test_cells_and_lines(tmp_path):
     assert "cells.append(row[column])" in shown and "passing = len(bytearray(96" in shown
 
 
+def test_cluster_month(tmp_path):
+    for package in ("duckdb", "pyarrow"):
+        pytest.importorskip(package, reason=f"notebooks: {package} is not installed")
+    outputs = executed(read("cluster_month.ipynb"), tmp_path)
+    texts = "".join(output.get("text", "") for output in outputs)
+    assert texts.splitlines() == ["40 runs are new", "0 runs are new", "40 runs, 80 scopes"]
+    waste, joules = (output["data"]["text/plain"] for output in outputs if "wasted" in str(output) or "joules" in str(output))
+    assert "ann" in waste and "1024.0" in waste and "convert" in joules
+    [figure] = images(outputs)
+    assert is_drawn(figure)
+
+
 def test_live_is_renewed_while_the_cell_runs(tmp_path):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(
         "import resmon, time\nm = resmon.Monitor(interval=0.02)\nm.live(0.1)\nend = time.perf_counter() + 1.5\n"
