@@ -9,6 +9,7 @@
 
 #include "arguments.h"
 #include "output.h"
+#include "python.h"
 #include "runs.h"
 #include "say.h"
 #include "store.h"
@@ -69,6 +70,9 @@ int cli_export(const struct cli_arguments *arguments)
     if (output == NULL) {
         cli_say("export", "where to?  -o FILE is missing");
         return cli_wrong(arguments->command);
+    }
+    if (cli_has(arguments, "dataset")) {
+        return cli_python_add_to_dataset(arguments->words, count, output) ? 0 : CLI_FAILED;
     }
     if (form_of(format) != NULL) {
         return save_bench(arguments, form_of(format), output) ? 0 : CLI_FAILED;

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns reports as PDF: they are drawn by the Python package resmon, with matplotlib, from the
- * page's data.
+ * Owns what the Python package resmon does for the command, with packages that are Python's:
+ * reports as PDF (matplotlib), from the page's data, and datasets (pyarrow).
  */
-#ifndef RESMON_CLI_PDF_H
-#define RESMON_CLI_PDF_H
+#ifndef RESMON_CLI_PYTHON_H
+#define RESMON_CLI_PYTHON_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /** "report.pdf". */
-bool cli_pdf_is_named(const char *path);
+bool cli_python_is_pdf(const char *path);
 
-/** Of runs in files.  False, and a line that says why. */
-bool cli_pdf_write(char *const *files, size_t count, const char *path);
+/** A report of runs in files.  False, and a line that says why. */
+bool cli_python_write_pdf(char *const *files, size_t count, const char *path);
+
+/** Adds runs in files and directories to the dataset in a directory.  False, and a line that says
+ * why. */
+bool cli_python_add_to_dataset(char *const *sources, size_t count, const char *directory);
 
 #endif

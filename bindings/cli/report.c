@@ -9,7 +9,7 @@
 
 #include "arguments.h"
 #include "output.h"
-#include "pdf.h"
+#include "python.h"
 #include "say.h"
 
 static char *text_of(const struct cli_arguments *arguments, const resmon_run *run, double width)
@@ -75,8 +75,9 @@ int cli_report(const struct cli_arguments *arguments)
         !cli_number(arguments, "width", RESMON_REPORT_LEAST_WIDTH, 1000, &width)) {
         return cli_wrong(arguments->command);
     }
-    if (output != NULL && cli_pdf_is_named(output)) {
-        return cli_pdf_write(arguments->words, arguments->word_count, output) ? 0 : CLI_FAILED;
+    if (output != NULL && cli_python_is_pdf(output)) {
+        return cli_python_write_pdf(arguments->words, arguments->word_count, output) ? 0
+                                                                                     : CLI_FAILED;
     }
     if (output != NULL && cli_output_is_page(output, &form)) {
         return write_page(arguments, output, form) ? 0 : CLI_FAILED;

@@ -78,6 +78,22 @@ class Files(place.Case):
             self.assertIn(words, done.err)
             self.assertFalse(os.path.exists("none.pdf"))
 
+    @unittest.skipUnless(os.path.exists(LIBRARY) and place.can_be_loaded, "Python cannot load this library")
+    def test_dataset(self):
+        """It is written by the Python package, where that and pyarrow are there."""
+        environment = {**os.environ, "PYTHONPATH": os.environ["RESMON_PACKAGE"], "RESMON_LIBRARY": LIBRARY}
+        pathlib.Path("damaged.json").write_text("{", encoding="ascii")
+        done = place.run("export", "--dataset", "run.json", "damaged.json", "-o", "stored", env=environment)
+        if done.code == 0:
+            self.assertEqual(done.out, "1 runs are new in stored\n")
+            self.assertIn("resmon export: damaged.json is left out", done.err)
+            self.assertTrue(list(pathlib.Path("stored/runs").rglob("*.parquet")))
+        else:
+            self.assertIn("pip install pyarrow", done.err)
+        done = place.run("export", "--dataset", "run.json", "-o", "none", env={**environment, "PYTHONPATH": "", "RESMON_LIBRARY": ""})
+        self.assertEqual((done.code, done.out), (1, ""))
+        self.assertIn("a dataset is written by the Python package resmon", done.err)
+
     def test_show(self):
         for table, key in (("metrics", "name"), ("facts", "key"), ("sources", "source")):
             done = place.run("show", "run.json", table, "--json")
