@@ -5,8 +5,8 @@
 run.py WHAT SOURCES OUT
 
 WHAT: "wheel" builds it, and looks at what is in it; "packages" makes an environment with all of packages.txt;
-"full" runs bindings/python/tests there; "system" runs them with pytest alone, "3.9" ... "3.13" what of them matters
-under that Python; "outside" uses the wheel in an environment that has nothing else.  OUT is a directory of the build;
+"full" runs bindings/python/tests there; "engines" those of Dask, Ray and Spark, with engines.txt; "system" runs them with
+pytest alone, "3.9" ... "3.13" what of them matters under that Python; "outside" uses the wheel in an environment that has nothing else.  OUT is a directory of the build;
 what is in it is used again.  77: it cannot be had here.
 """
 import contextlib
@@ -218,10 +218,13 @@ def interpreter_of(version):
 
 def chosen_tests(place, name):
     tests = place.sources / "bindings/python/tests"
+    if name == "engines":
+        return [tests / "test_engines.py"]
     if name in BETWEEN:
         return [tests / f"{module}.py" for module in OF_THE_VERSION]
     # Reports are looked at in a browser, whichever Python has written them.
-    return [tests] if name in ("full", "system") else [tests, f"--ignore={tests / 'test_reports.py'}"]
+    others = [f"--ignore={tests / 'test_engines.py'}"]
+    return [tests, *others] if name in ("full", "system") else [tests, *others, f"--ignore={tests / 'test_reports.py'}"]
 
 
 def run_tests(place, name, make_environment):
@@ -245,12 +248,16 @@ def run_tests(place, name, make_environment):
         return process.returncode
 
 
-def full_environment(place):
+def listed_environment(place, name, file):
+    """With the packages of a file."""
     if sys.version_info < PACKAGES_SINCE:
-        skip(f"packages.txt is for Python {'.'.join(map(str, PACKAGES_SINCE))} or newer; RESMON_PYTHON names the "
-             "interpreter")
-    lines = (HERE / "packages.txt").read_text(encoding="ascii").splitlines()
-    return place.environment("full", sys.executable, [line for line in lines if not line.startswith("#")])
+        skip(f"{file} is for Python {'.'.join(map(str, PACKAGES_SINCE))} or newer; RESMON_PYTHON names the interpreter")
+    lines = (HERE / file).read_text(encoding="ascii").splitlines()
+    return place.environment(name, sys.executable, [line for line in lines if not line.startswith("#")])
+
+
+def full_environment(place):
+    return listed_environment(place, "full", "packages.txt")
 
 
 def run_outside(place):
@@ -271,6 +278,8 @@ def main(what, sources, out):
         return 0
     if what == "full":
         return run_tests(place, what, lambda: full_environment(place))
+    if what == "engines":
+        return run_tests(place, what, lambda: listed_environment(place, what, "engines.txt"))
     if what == "outside":
         return run_outside(place)
     interpreter = (lambda: sys.executable) if what == "system" else (lambda: interpreter_of(what))

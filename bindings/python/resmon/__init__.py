@@ -64,7 +64,7 @@ def __getattr__(name):
     return value
 
 
-_MODULES = frozenset((*_HOMES, "carbon", "compat", "formats", "exports", "mlflow", "promql"))
+_MODULES = frozenset((*_HOMES, "carbon", "compat", "engines", "formats", "exports", "mlflow", "promql"))
 
 
 def __dir__():
