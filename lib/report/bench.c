@@ -148,19 +148,19 @@ static resmon_status write_table(struct rm_buffer *buffer, const struct rm_group
 
 /* ---- runs that lie far away --------------------------------------------------------------- */
 
-/* A cause is more than usual of a figure, or less of it. */
+/* A cause is more than usual of a figure (1), or less of it (-1). */
 static const struct cause {
     enum rm_figure_id id;
-    enum { MORE = 1, LESS = -1 } sign;
+    double sign;
     const char *what;
-} causes[] = {{RM_FIGURE_steal, MORE, "the hypervisor kept the CPUs for"},
-              {RM_FIGURE_throttled, MORE, "the quota of the control group held it back for"},
-              {RM_FIGURE_heat, MORE, "heat slowed the processors down for"},
-              {RM_FIGURE_clock, LESS, "the CPU's clock was"},
-              {RM_FIGURE_others, MORE, "other programs took CPU time of"},
-              {RM_FIGURE_cpu_wait, MORE, "somebody waited for CPUs for"},
-              {RM_FIGURE_io_wait, MORE, "all waited for I/O for"},
-              {RM_FIGURE_from_storage, MORE, "it read from storage"}};
+} causes[] = {{RM_FIGURE_steal, 1, "the hypervisor kept the CPUs for"},
+              {RM_FIGURE_throttled, 1, "the quota of the control group held it back for"},
+              {RM_FIGURE_heat, 1, "heat slowed the processors down for"},
+              {RM_FIGURE_clock, -1, "the CPU's clock was"},
+              {RM_FIGURE_others, 1, "other programs took CPU time of"},
+              {RM_FIGURE_cpu_wait, 1, "somebody waited for CPUs for"},
+              {RM_FIGURE_io_wait, 1, "all waited for I/O for"},
+              {RM_FIGURE_from_storage, 1, "it read from storage"}};
 
 /* Whether the figure of a cause was another one in that run than it usually is. */
 static bool stands_out(const struct cause *cause, const struct rm_group_row *row, size_t run)
