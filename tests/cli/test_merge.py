@@ -199,12 +199,10 @@ class Job(place.Case):
         # The job as if it had lasted for an hour.
         job["run"]["duration_ns"] = int(3600e9)
         for node in job["nodes"]:
-            node.update(start_ns=0, duration_ns=int(3600e9), allotted_cpus=4, allotted_bytes=8 << 30)
+            node.update(start_ns=0, duration_ns=int(3600e9), allotted_cpus=4, allotted_bytes=8 << 30, cpu_s=7200, used_bytes=2 << 30)
         for column, figures in zip(job["columns"], job["summary"]["columns"]):
             if column["metric"] == "tree.cpu.time":
                 figures["last"] = 14400 if column["instance"] == "" else 7200
-            elif column["metric"] in ("cg.mem.working_set", "tree.mem.rss"):
-                figures["max"] = 2 << 30
         pathlib.Path("hour.json").write_text(json.dumps(job), encoding="utf-8")
         done = place.run("report", "--form=seff", "hour.json")
         self.assertEqual(done.out.splitlines(), [

@@ -2,6 +2,7 @@
 """Dask, Ray and Spark from PyPI, each as a cluster of this machine: workers are ranks, tasks scopes."""
 import os
 import shutil
+import sys
 import time
 
 import pytest
@@ -18,14 +19,18 @@ def check(directory, tasks, workers=2):
     return run
 
 
-def work(number):
-    end = time.perf_counter() + 0.02
-    while time.perf_counter() < end:
-        number += 1
-    return number
+@pytest.fixture
+def work():
+    """A task that workers get with its code: none of them can import this file."""
+    def work(number):
+        end = time.perf_counter() + 0.02
+        while time.perf_counter() < end:
+            number += 1
+        return number
+    return work
 
 
-def test_dask(tmp_path):
+def test_dask(tmp_path, work):
     distributed = pytest.importorskip("distributed", reason="engines: distributed is not installed")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None, local_directory=tmp_path) as cluster:
         with distributed.Client(cluster) as client:
@@ -41,7 +46,7 @@ def test_dask(tmp_path):
     assert 0.8 <= run.scopes["work"].wall_s < 60 and run.scopes["work"].threads >= 2
 
 
-def test_dask_in_one_process(tmp_path):
+def test_dask_in_one_process(tmp_path, work):
     """Two workers, and one monitor."""
     distributed = pytest.importorskip("distributed", reason="engines: distributed is not installed")
     with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
@@ -51,7 +56,7 @@ def test_dask_in_one_process(tmp_path):
     assert run.facts["job"]["id"] == "mine"
 
 
-def test_ray(tmp_path, monkeypatch):
+def test_ray(tmp_path, monkeypatch, work):
     ray = pytest.importorskip("ray", reason="engines: ray is not installed")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     environment = resmon.engines.ray.runtime_env(str(tmp_path / "job"), interval=0.01)
@@ -76,7 +81,8 @@ def test_ray(tmp_path, monkeypatch):
     assert len(run.ranks) >= 2 and run.scopes["work"].wall_s >= 0.4
 
 
-def test_spark(tmp_path):
+def test_spark(tmp_path, monkeypatch, work):
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     pyspark = pytest.importorskip("pyspark", reason="engines: pyspark is not installed")
     if not shutil.which("java") and "JAVA_HOME" not in os.environ:
         pytest.skip("engines: Spark needs Java, which is not here")
