@@ -162,6 +162,30 @@ static void judge_swap(const struct situation *situation)
     }
 }
 
+/* Of the node with most of it elsewhere. */
+static void judge_numa(const struct situation *situation)
+{
+    char percent[RM_HUMAN_BYTES];
+    double most = NUMA;
+    const char *name = NULL;
+    for (size_t i = 0; i < situation->run->node_count; i++) {
+        const resmon_column *local = rm_run_node_statistics(situation->run, RM_NODE_NUMA_LOCAL, i);
+        const resmon_column *other = rm_run_node_statistics(situation->run, RM_NODE_NUMA_OTHER, i);
+        if (local != NULL && other != NULL && other->last > most * (local->last + other->last)) {
+            most = other->last / (local->last + other->last);
+            name = situation->run->nodes[i].name;
+        }
+    }
+    if (name != NULL) {
+        print_share(percent, most);
+        rm_sentences_say(situation->sentences,
+                         "NUMA: %s %% of the memory that was allocated on %.64s is on another NUMA "
+                         "node than the CPU that asked for it: bind ranks to NUMA nodes "
+                         "(srun --cpu-bind=ldoms, mpirun --bind-to numa)",
+                         percent, name);
+    }
+}
+
 static void judge_heat(const struct situation *situation)
 {
     char slowed[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES];
@@ -197,8 +221,8 @@ static void judge_throttling(const struct situation *situation)
 }
 
 static void (*const rules[])(const struct situation *situation) = {
-    judge_cpu,       judge_memory, judge_gpu,  judge_time,       judge_io,
-    judge_imbalance, judge_swap,   judge_heat, judge_throttling,
+    judge_cpu,       judge_memory, judge_gpu,  judge_time, judge_io,
+    judge_imbalance, judge_swap,   judge_numa, judge_heat, judge_throttling,
 };
 
 void rm_advice_say(const struct resmon_run *run, const struct rm_sentences *sentences)

@@ -18,7 +18,7 @@ struct job {
     double seconds, cpu_s, cpus, limit_s;
     double memory_bytes, allotted_bytes;
     double gpu_percent; /* NaN: there are none */
-    double io_share, swap_bytes, throttled_s, heat_s;
+    double io_share, swap_bytes, throttled_s, heat_s, numa_share;
     double longest_s, mean_s; /* of the ranks in a phase */
     int32_t reason;
 };
@@ -34,6 +34,7 @@ static const struct job well = {.seconds = 1000,
                                 .swap_bytes = 0,
                                 .throttled_s = 0,
                                 .heat_s = 0,
+                                .numa_share = 0.1,
                                 .longest_s = 900,
                                 .mean_s = 850,
                                 .reason = RESMON_END_FINISHED};
@@ -103,6 +104,8 @@ static struct resmon_run *make(const struct job *job)
     add_column(run, RM_NODE_SWAP_USED, 0, 0, job->swap_bytes);
     add_column(run, RM_CG_CPU_THROTTLED_TIME, 0, job->throttled_s, 0);
     add_column(run, RM_NODE_CPU_THROTTLED_TIME, 0, job->heat_s, 0);
+    add_column(run, RM_NODE_NUMA_LOCAL, 0, 1e6 * (1.0 - job->numa_share), 0);
+    add_column(run, RM_NODE_NUMA_OTHER, 0, 1e6 * job->numa_share, 0);
     if (!isnan(job->gpu_percent)) {
         add_column(run, RM_GPU_UTIL, job->gpu_percent, 0, 0);
     }
@@ -225,6 +228,11 @@ static void test_what_held_it_up(void **state)
     job.heat_s = 120;
     SAYS(job, "heat: the processors of n1 were slowed down for 2 min 00 s of 16 min 40 s");
     job.heat_s = 50;
+    assert_string_equal(advice(&job), "");
+    job = well;
+    job.numa_share = 0.4;
+    SAYS(job, "NUMA: 40 % of the memory that was allocated on n1", "bind ranks to NUMA nodes");
+    job.numa_share = 0.2;
     assert_string_equal(advice(&job), "");
 }
 
