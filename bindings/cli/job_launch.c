@@ -124,7 +124,7 @@ static void wait_for_all(void)
 
 static void start_steps(const resmon_job *job, char *const *words)
 {
-    char part[16];
+    char part[24];
     if (part_count() == 0) {
         exec_srun(cli_job_launch_count(job), NULL, words);
     }
@@ -180,17 +180,13 @@ static void put_word(struct line *line, const char *word)
     put(line, "'", 1);
 }
 
-/* Remote shells pass no variables on: those that tell what the job is. */
+/* Remote shells pass no variables on: those that tell what the job is, but for a process's own
+ * place among its ranks, and what csh does not keep. */
 static void put_variables(struct line *line)
 {
-    static const char *const prefixes[] = {"PBS_",  "OAR_",   "LSB_",
-                                           "FLUX_", "SLURM_", "RESMON_JOB_ID="};
     for (char **at = environ; *at != NULL; at++) {
-        for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-            if (strncmp(*at, prefixes[i], strlen(prefixes[i])) == 0 &&
-                strpbrk(*at, "\n!") == NULL) { /* which csh does not keep */
-                put_word(line, *at);
-            }
+        if (resmon_job_is_shared_variable(*at) && strpbrk(*at, "\n!") == NULL) {
+            put_word(line, *at);
         }
     }
 }

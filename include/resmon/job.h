@@ -23,6 +23,7 @@
 #ifndef RESMON_JOB_H
 #define RESMON_JOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -106,6 +107,15 @@ RESMON_API const char *resmon_job_host(const resmon_job *job, size_t index);
  * NULL, or no id; RESMON_ENOMEM.  Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_job_cgroup(const char *id, char **ret_path);
+
+/**
+ * Whether a variable of the environment is one that jobs are told by, and the same for all of a
+ * job's processes: of a batch system, a launcher, or RESMON_JOB_ID and the like; none of those that
+ * say which node or rank a process is.  Whoever starts a process of the job elsewhere passes these
+ * on, and no others: some variables of batch systems are secrets.  `name` may have its value behind
+ * it ("SLURM_JOB_ID=4711").  False on NULL.  Thread class: any thread.  Since 0.1.
+ */
+RESMON_API bool resmon_job_is_shared_variable(const char *name);
 
 /** The names that a host list stands for.  Since 0.1. */
 typedef struct resmon_hostlist resmon_hostlist;

@@ -84,16 +84,16 @@ RESMON_API resmon_status resmon_promql_pod_energy(const resmon_promql_options *o
                                                   resmon_pod_energy *ret_energy);
 
 /**
- * The same of all pods of the namespace that have a label of this value in the window, together:
- * "job-name" has the pods of a Kubernetes job.  Labels are those of kube_pod_labels: of
- * kube-state-metrics, which has the labels that it was started with
- * (--metric-labels-allowlist=pods=[job-name]).
+ * The same of all pods of the namespace that had a label of this value in the window, together, by
+ * a selector as kubectl -l takes it: "job-name=train" has the pods of a Kubernetes job.  Labels are
+ * those of kube_pod_labels: of kube-state-metrics, which has the labels that it was started with
+ * (--metric-labels-allowlist=pods=[job-name]).  RESMON_EINVAL: that is no selector of one label.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_promql_pods_energy(const resmon_promql_options *options,
-                                                   const char *kube_namespace, const char *label,
-                                                   const char *value, double from_unix_s,
-                                                   double to_unix_s, resmon_pod_energy *ret_energy);
+                                                   const char *kube_namespace, const char *selector,
+                                                   double from_unix_s, double to_unix_s,
+                                                   resmon_pod_energy *ret_energy);
 
 RESMON_END_DECLS
 

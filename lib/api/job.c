@@ -11,6 +11,7 @@
 #include "job/detect.h"
 #include "job/hostlist.h"
 #include "job/job_cgroup.h"
+#include "job/systems.h"
 
 struct resmon_hostlist {
     struct rm_hosts hosts;
@@ -59,6 +60,11 @@ resmon_status resmon_job_cgroup(const char *id, char **ret_path)
             *ret_path != NULL ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for a path");
     }
     return status;
+}
+
+bool resmon_job_is_shared_variable(const char *name)
+{
+    return name != NULL && rm_job_is_shared_variable(name);
 }
 
 resmon_status resmon_hostlist_expand(const char *text, resmon_hostlist **ret_list)

@@ -44,8 +44,8 @@ resmon_status resmon_promql_value(const resmon_promql_options *options, const ch
  * a matcher of the pod, and %j what is left of them by a label of the pods. */
 struct places {
     const char *kube_namespace;
-    const char *pod; /* NULL: by the label */
-    const char *label, *value;
+    const char *pod;      /* NULL: by the label */
+    const char *selector; /* "job-name=train" */
     double window_s;
 };
 
@@ -87,14 +87,15 @@ static void put_matcher(struct rm_buffer *query, const struct places *places)
 /* kube-state-metrics has "label_job_name" of "job-name". */
 static void put_label(struct rm_buffer *query, const struct places *places)
 {
+    const char *at = places->selector;
     rm_buffer_puts(query, "label_");
-    for (const char *at = places->label; *at != '\0'; at++) {
+    for (; *at != '='; at++) {
         bool is_plain =
             (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9');
         rm_buffer_add(query, is_plain ? at : "_", 1);
     }
     rm_buffer_puts(query, "=");
-    rm_label_quote(query, places->value);
+    rm_label_quote(query, at + 1);
 }
 
 static void put_join(struct rm_buffer *query, const struct places *places)
@@ -268,17 +269,19 @@ resmon_status resmon_promql_pod_energy(const resmon_promql_options *options,
 }
 
 resmon_status resmon_promql_pods_energy(const resmon_promql_options *options,
-                                        const char *kube_namespace, const char *label,
-                                        const char *value, double from_unix_s, double to_unix_s,
+                                        const char *kube_namespace, const char *selector,
+                                        double from_unix_s, double to_unix_s,
                                         resmon_pod_energy *ret_energy)
 {
     RM_KEEP_ERRNO;
     const struct places places = {.kube_namespace = kube_namespace,
-                                  .label = label,
-                                  .value = value,
+                                  .selector = selector,
                                   .window_s = to_unix_s - from_unix_s};
-    if (kube_namespace == NULL || label == NULL || value == NULL || ret_energy == NULL) {
+    if (kube_namespace == NULL || selector == NULL || ret_energy == NULL) {
         return null_argument(__func__);
+    }
+    if (selector[0] == '=' || strchr(selector, '=') == NULL) {
+        return rm_error(RESMON_EINVAL, "'%.64s' selects no pods: LABEL=VALUE does", selector);
     }
     return ask_energy(options, &places, to_unix_s, ret_energy);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/systems.h"
 
+#include <string.h>
+
 /* ---- batch systems ---------------------------------------------------------------------- */
 
 static const struct rm_job_system slurm = {
@@ -248,3 +250,57 @@ const struct rm_job_system rm_job_overrides = {
             [RM_JOB_LOCAL_RANK] = {"RESMON_LOCAL_RANK"},
         },
 };
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+/* "PBS_VERSION" of "PBS_VERSION=TORQUE-": up to what it is compared with, or to its value. */
+static bool is_named(const char *name, const char *wanted)
+{
+    size_t length = strcspn(name, "=");
+    return wanted != NULL && strcspn(wanted, "=!") == length && strncmp(name, wanted, length) == 0;
+}
+
+static bool is_one_of(const char *name, const char *const wanted[RM_JOB_ALTERNATIVES])
+{
+    bool is_found = false;
+    for (size_t i = 0; i < RM_JOB_ALTERNATIVES; i++) {
+        is_found |= is_named(name, wanted[i]);
+    }
+    return is_found;
+}
+
+/* Which node or process it is. */
+static bool is_of_one(enum rm_job_field field)
+{
+    return field == RM_JOB_NODE_NAME || field == RM_JOB_NODE_INDEX || field == RM_JOB_RANK ||
+           field == RM_JOB_LOCAL_RANK || field == RM_JOB_LOCAL_RANK_COUNT;
+}
+
+static bool is_shared_by(const struct rm_job_system *system, const char *name)
+{
+    bool is_found = is_one_of(name, system->tasks_of_nodes), is_own = false;
+    for (size_t i = 0; i < RM_JOB_FIELDS; i++) {
+        bool is_named_so = is_one_of(name, system->fields[i]);
+        is_own |= is_named_so && is_of_one((enum rm_job_field)i);
+        is_found |= is_named_so;
+    }
+    for (size_t i = 0; i < RM_JOB_GROUPS; i++) {
+        is_found |= is_one_of(name, system->detect[i]);
+    }
+    for (size_t i = 0; i < RM_JOB_ALTERNATIVES; i++) {
+        is_found |= is_named(name, system->hosts[i].name);
+    }
+    return is_found && !is_own;
+}
+
+bool rm_job_is_shared_variable(const char *name)
+{
+    bool is_found = is_shared_by(&rm_job_overrides, name);
+    for (size_t i = 0; rm_job_batches[i] != NULL; i++) {
+        is_found |= is_shared_by(rm_job_batches[i], name);
+    }
+    for (size_t i = 0; rm_job_launchers[i] != NULL; i++) {
+        is_found |= is_shared_by(rm_job_launchers[i], name);
+    }
+    return is_found;
+}

@@ -73,6 +73,10 @@ extern const struct rm_job_system *const rm_job_batches[];
 /** Launchers, nearest to the process first, then NULL. */
 extern const struct rm_job_system *const rm_job_launchers[];
 
+/** Whether one of them, or rm_job_overrides, looks at a variable of this name, of which all
+ * processes of a job have the same; a value may stand behind it. */
+bool rm_job_is_shared_variable(const char *name);
+
 /** The variables RESMON_*, which win over all. */
 extern const struct rm_job_system rm_job_overrides;
 

@@ -39,6 +39,7 @@ class Monitors(place.Case):
         pathlib.Path("nodes").write_text("n1\nn1\nn2\nn3\n", encoding="ascii")
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith(("SLURM", "PBS", "OAR", "LSB", "FLUX", "RESMON_"))}
+        self.environment.update(PBS_JOBCOOKIE="a-secret", SLURM_JWT="a-secret")
         self.environment.update(PATH=f"{self.room}/bin:{os.environ['PATH']}", PBS_JOBID="77.server", PBS_JOBNAME="it's a job",
                                 PBS_NODEFILE=f"{self.room}/nodes", TMPDIR=str(self.room))
         self.addCleanup(self.kill_all)
@@ -69,6 +70,14 @@ class Monitors(place.Case):
         self.assertIn("it's a job took", done.err)
         self.assertNotIn(" ranks have files", done.err)
         self.assertEqual(sorted(path.suffix for path in pathlib.Path("resmon").iterdir()), [".json"] * 4 + [".log"])
+
+    def test_nothing_else_is_passed_on(self):
+        """Variables of batch systems that are secrets would be seen by all users in the command line."""
+        pathlib.Path("bin/ssh").write_text('#!/bin/sh\necho "$@" >>said\n', encoding="ascii")
+        self.job("start", code=1)
+        said = pathlib.Path("said").read_text(encoding="utf-8")
+        self.assertIn("'PBS_JOBID=77.server'", said)
+        self.assertNotIn("a-secret", said)
 
     def test_a_second_time(self):
         """Both times are of one run."""

@@ -257,9 +257,9 @@ def check_pod(directory):
         check_watts(ask("pod", POD["namespace"], POD["pod"], *times), {"total": 45, "package": 44})
         check_watts(ask("pod", "batch", "train-0", *times), {"total": 123, "core": 12, "package": 20, "dram": 3, "gpu": 100})
         check_watts(ask("pod", "batch", "train-1", *times), {"total": 23, "core": 12, "package": 20, "dram": 3})
-        check_watts(ask("pods", "batch", "job-name", "train", *times),
+        check_watts(ask("pods", "batch", "job-name=train", *times),
                     {"total": 146, "core": 24, "package": 40, "dram": 6, "gpu": 100})
-        check_watts(ask("pods", POD["namespace"], "app.name", "jupyter", *times), {"total": 45, "package": 44})
+        check_watts(ask("pods", POD["namespace"], "app.name=jupyter", *times), {"total": 45, "package": 44})
         for namespace in ("jupyterhub", '" or vector(1) or x{a="', "\\"):
             result = subprocess.run([writer, "pod", base, namespace, POD["pod"], *times], env=environment,
                                     stderr=subprocess.PIPE, text=True, check=False)

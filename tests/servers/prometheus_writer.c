@@ -206,14 +206,13 @@ static int pod(char **arguments)
     return 0;
 }
 
-/* URL NAMESPACE LABEL VALUE FROM TO */
+/* URL NAMESPACE LABEL=VALUE FROM TO */
 static int pods(char **arguments)
 {
     const resmon_promql_options options = {.struct_size = sizeof options, .url = arguments[0]};
     resmon_pod_energy energy = {.struct_size = sizeof energy};
-    if (resmon_promql_pods_energy(&options, arguments[1], arguments[2], arguments[3],
-                                  strtod(arguments[4], NULL), strtod(arguments[5], NULL),
-                                  &energy) != RESMON_OK) {
+    if (resmon_promql_pods_energy(&options, arguments[1], arguments[2], strtod(arguments[3], NULL),
+                                  strtod(arguments[4], NULL), &energy) != RESMON_OK) {
         return failed("pods");
     }
     print_energy(&energy);
@@ -250,7 +249,7 @@ int main(int argc, char **argv)
     if (argc == 5 && strcmp(argv[1], "peak") == 0) {
         return peak(argv + 2);
     }
-    if (argc == 8 && strcmp(argv[1], "pods") == 0) {
+    if (argc == 7 && strcmp(argv[1], "pods") == 0) {
         return pods(argv + 2);
     }
     if (argc == 7 && strcmp(argv[1], "pod") == 0) {

@@ -249,6 +249,7 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_job_host_count, (void)resmon_job_host_count(it.job))                                 \
     R(resmon_job_host, (void)resmon_job_host(it.job, 0))                                          \
     R(resmon_job_cgroup, (void)resmon_job_cgroup("7", &it.text); free_text())                     \
+    R(resmon_job_is_shared_variable, (void)resmon_job_is_shared_variable("PBS_JOBID"))            \
     R(resmon_hostlist_expand, (void)resmon_hostlist_expand("n[1-3]", &it.made_hosts))             \
     R(resmon_hostlist_free, resmon_hostlist_free(it.made_hosts); it.made_hosts = NULL)            \
     R(resmon_hostlist_count, (void)resmon_hostlist_count(it.hosts))                               \
@@ -279,8 +280,7 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_promql_pods_energy, {                                                                \
         resmon_promql_options options = {                                                         \
             .struct_size = sizeof options, .url = URI, .timeout_ms = 20};                         \
-        (void)resmon_promql_pods_energy(&options, "a", "b", "c", 0.0, 1.0,                        \
-                                        OUT(resmon_pod_energy));                                  \
+        (void)resmon_promql_pods_energy(&options, "a", "b=c", 0.0, 1.0, OUT(resmon_pod_energy));  \
     })                                                                                            \
     R(resmon_site_intern, (void)resmon_site_intern("a name", &it.site))                           \
     R(resmon_site_intern_at, (void)resmon_site_intern_at("a name", "f.c", "f", 1, &it.site))

@@ -397,6 +397,25 @@ static void test_garbage_of_launchers_and_contradictions(void **state)
     CHECK_CASES(cases);
 }
 
+/* Those that are looked at, and none of the others, of which some are secrets. */
+static void test_names_of_variables(void **state)
+{
+    static const char *const ours[] = {
+        "SLURM_JOB_ID",         "SLURM_JOB_ID=4711", "PBS_VERSION",       "PBS_NODEFILE=/x",
+        "OMPI_COMM_WORLD_SIZE", "RESMON_JOB_ID",     "LSB_DJOB_HOSTFILE", "SLURM_TASKS_PER_NODE=2"};
+    static const char *const others[] = {
+        "SLURM_JWT=secret", "PBS_JOBCOOKIE",  "SLURM_JOB", "SLURM_JOB_IDX", "", "=",
+        "PATH=/bin",        "RESMON=summary", "HOME"};
+    (void)state;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        assert_true(resmon_job_is_shared_variable(ours[i]));
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_false(resmon_job_is_shared_variable(others[i]));
+    }
+    assert_false(resmon_job_is_shared_variable(NULL));
+}
+
 static void test_long_and_dirty_texts(void **state)
 {
     (void)state;
@@ -654,6 +673,7 @@ int main(void)
         cmocka_unit_test(test_no_job_is_a_plain_process),
         cmocka_unit_test(test_a_garbled_number_is_not_set),
         cmocka_unit_test(test_garbage_of_launchers_and_contradictions),
+        cmocka_unit_test(test_names_of_variables),
         cmocka_unit_test(test_long_and_dirty_texts),
         cmocka_unit_test(test_hosts_are_listed_once_and_in_order),
         cmocka_unit_test(test_a_host_is_found_by_its_full_or_short_name),

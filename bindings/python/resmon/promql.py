@@ -51,9 +51,9 @@ def pod_energy(url, namespace, pod, begin, end, **options):
     return PodEnergy.of(struct)
 
 
-def pods_energy(url, namespace, label, value, begin, end, **options):
-    """The energy of all pods that have this value of a label, "job-name" for one, as kube-state-metrics knows it."""
+def pods_energy(url, namespace, selector, begin, end, **options):
+    """The energy of all pods that a label selects, "job-name=train" for one, as kube-state-metrics knows it."""
     struct = _abi.PodEnergy()
-    lib.promql_pods_energy(_options(url, **options), encoded(namespace, "namespace"), encoded(label, "label"),
-                           encoded(value, "value"), begin, end, byref(struct))
+    lib.promql_pods_energy(_options(url, **options), encoded(namespace, "namespace"), encoded(selector, "selector"), begin, end,
+                           byref(struct))
     return PodEnergy.of(struct)
