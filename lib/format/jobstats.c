@@ -25,6 +25,16 @@ static void put_known(struct rm_json_writer *writer, const char *key, double val
     }
 }
 
+/* What was used, and of how much: readers divide by it, and want both or none. */
+static void put_use(struct rm_json_writer *writer, const char *used_key, double used,
+                    const char *of_key, double of)
+{
+    if (!isnan(used) && of > 0.0) {
+        rm_json_put_double(writer, of_key, of);
+        rm_json_put_double(writer, used_key, used);
+    }
+}
+
 /* Its GPUs have one figure here: the sum of their memory, the mean of their use. */
 static void put_gpu(struct rm_json_writer *writer, const char *key, double value)
 {
@@ -40,10 +50,9 @@ static void put_node(struct rm_json_writer *writer, const struct resmon_run *run
     const resmon_run_node *node = &run->nodes[index];
     const resmon_column *gpu_use = rm_run_node_statistics(run, RM_GPU_UTIL, index);
     rm_json_open_object(writer, node->name);
-    put_known(writer, "total_memory", isnan(use.bytes) ? node->memory_bytes : use.bytes);
-    put_known(writer, "used_memory", use.used_bytes);
-    put_known(writer, "total_time", use.cpu_s);
-    put_known(writer, "cpus", isnan(use.cpus) ? node->cpus : use.cpus);
+    put_use(writer, "used_memory", use.used_bytes, "total_memory",
+            isnan(use.bytes) ? node->memory_bytes : use.bytes);
+    put_use(writer, "total_time", use.cpu_s, "cpus", isnan(use.cpus) ? node->cpus : use.cpus);
     if (gpu_use != NULL) {
         put_gpu(writer, "gpu_total_memory",
                 highest_of(rm_run_node_statistics(run, RM_GPU_MEM_TOTAL, index)));

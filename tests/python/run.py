@@ -5,9 +5,10 @@
 run.py WHAT SOURCES OUT
 
 WHAT: "wheel" builds it, and looks at what is in it; "packages" makes an environment with all of packages.txt;
-"full" runs bindings/python/tests there; "engines" those of Dask, Ray and Spark, with engines.txt; "system" runs them with
-pytest alone, "3.9" ... "3.13" what of them matters under that Python; "outside" uses the wheel in an environment that has nothing else.  OUT is a directory of the build;
-what is in it is used again.  77: it cannot be had here.
+"full" runs bindings/python/tests there; "engines" those beside Dask, Ray, Spark and reportseff, with engines.txt;
+"system" runs them with pytest alone, "3.9" ... "3.13" what of them matters under that Python; "outside" uses the wheel
+in an environment that has nothing else.  OUT is a directory of the build; what is in it is used again.  77: it cannot be
+had here.
 """
 import contextlib
 import fcntl
@@ -35,6 +36,8 @@ PACKAGES_SINCE = (3, 11)
 BETWEEN = ("3.10", "3.11", "3.12")
 OF_THE_VERSION = ("test_import", "test_library", "test_monitor", "test_scopes", "test_tasks", "test_lines",
                   "test_run")
+# What needs whole systems, or commands, of others: engines.txt has them.
+BESIDE_OTHERS = ("test_engines", "test_reportseff")
 # What a wheel holds besides the files of bindings/python/resmon.
 BUILT = {"resmon/libresmon.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson", "resmon/LICENSE.uplot",
          "resmon/bin/resmon"}
@@ -218,12 +221,13 @@ def interpreter_of(version):
 
 def chosen_tests(place, name):
     tests = place.sources / "bindings/python/tests"
+    beside = [tests / f"{module}.py" for module in BESIDE_OTHERS]
     if name == "engines":
-        return [tests / "test_engines.py"]
+        return beside
     if name in BETWEEN:
         return [tests / f"{module}.py" for module in OF_THE_VERSION]
     # Reports are looked at in a browser, whichever Python has written them.
-    others = [f"--ignore={tests / 'test_engines.py'}"]
+    others = [f"--ignore={path}" for path in beside]
     return [tests, *others] if name in ("full", "system") else [tests, *others, f"--ignore={tests / 'test_reports.py'}"]
 
 
