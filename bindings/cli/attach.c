@@ -70,8 +70,8 @@ static bool goes_on(const struct target *target)
     if (target->pid != 0) {
         return target->fd >= 0 || kill(target->pid, 0) == 0 || errno != ESRCH;
     }
-    if (target->job_group != NULL) {
-        return access(target->job_group, F_OK) == 0;
+    if (target->job_group != NULL && access(target->job_group, F_OK) != 0) {
+        return false;
     }
     return target->is_machine || !cli_group_is_empty(target->observing.monitor);
 }
@@ -164,17 +164,6 @@ static pid_t process_of(const char *word)
     return (pid_t)pid;
 }
 
-static void add(struct cli_arguments *arguments, const char *key, const char *value)
-{
-    size_t room = (arguments->of_library_count + 1) * sizeof *arguments->of_library;
-    struct cli_said *said = cli_grow(NULL, room);
-    if (arguments->of_library_count > 0) {
-        memcpy(said, arguments->of_library, arguments->of_library_count * sizeof *said);
-    }
-    said[arguments->of_library_count++] = (struct cli_said){key, value};
-    arguments->of_library = said; /* until the command ends */
-}
-
 /* A name that the environment does not say, as on a node that one came to by ssh. */
 static void name_job(const char *id)
 {
@@ -187,29 +176,45 @@ static void name_job(const char *id)
     resmon_job_free(job);
 }
 
-/* Into the directory of a job, whose ranks may have their own figures there: that of the machine
- * and of the job's group, which is no sum of processes. */
+/* What the command line says, and what it means for a job: its group, and in a directory, where
+ * ranks may have their own figures, those of the machine and of the group, which is no sum of
+ * processes. */
+static struct cli_said *said_of_job(struct cli_arguments *arguments, const char *group)
+{
+    size_t count = arguments->of_library_count;
+    struct cli_said *said = cli_grow(NULL, (count + 2) * sizeof *said);
+    if (count > 0) {
+        memcpy(said, arguments->of_library, count * sizeof *said);
+    }
+    if (group != NULL) {
+        said[count++] = (struct cli_said){"cgroup", group};
+    }
+    if (cli_observe_directory(arguments) != NULL && cli_said_of(arguments, "domains") == NULL) {
+        said[count++] = (struct cli_said){"domains", group != NULL ? CLI_MACHINE_DOMAINS("cgroup+")
+                                                                   : CLI_MACHINE_DOMAINS("")};
+    }
+    arguments->of_library = said;
+    arguments->of_library_count = count;
+    return said;
+}
+
 static int observe_job(const struct cli_arguments *arguments, const char *id, double seconds)
 {
     char *path = NULL;
     struct cli_arguments more = *arguments;
-    bool has_directory = cli_observe_directory(arguments) != NULL;
-    bool has_group = resmon_job_cgroup(id, &path) == RESMON_OK;
-    if (!has_group && !has_directory) {
-        cli_say("attach", "%s", resmon_last_error());
-        return CLI_FAILED;
+    if (resmon_job_cgroup(id, &path) != RESMON_OK) {
+        bool has_directory = cli_observe_directory(arguments) != NULL;
+        cli_say("attach", "%s%s", resmon_last_error(),
+                has_directory ? ": the machine alone is watched" : "");
+        if (!has_directory) {
+            return CLI_FAILED;
+        }
     }
-    if (has_group) {
-        add(&more, "cgroup", path);
-    } else {
-        cli_say("attach", "%s: the machine alone is watched", resmon_last_error());
-    }
-    if (has_directory && cli_said_of(arguments, "domains") == NULL) {
-        add(&more, "domains", has_group ? CLI_MACHINE_DOMAINS("cgroup+") : CLI_MACHINE_DOMAINS(""));
-    }
+    struct cli_said *said = said_of_job(&more, path);
+    struct target target = {.job_group = path, .is_machine = path == NULL};
     name_job(id);
-    struct target target = {.job_group = path, .is_machine = !has_group};
     int result = observe(&target, &more, seconds);
+    free(said);
     resmon_text_free(path);
     return result;
 }

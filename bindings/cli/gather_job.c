@@ -7,7 +7,7 @@
 
 #include <resmon/resmon.h>
 
-#include "job_files.h"
+#include "job_merge.h"
 #include "output.h"
 #include "say.h"
 

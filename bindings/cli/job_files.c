@@ -9,14 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <resmon/merge.h>
-
 #include "job_place.h"
 #include "say.h"
 
 #define RECORDING ".rec"
 #define DOCUMENT  ".json"
-#define MOST_SAID 20 /* files that are left out, by name */
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
@@ -135,85 +132,4 @@ void cli_job_files_free(struct cli_job_files *files)
     }
     free(files->paths);
     *files = (struct cli_job_files){.count = 0};
-}
-
-/* ---- merging -------------------------------------------------------------------------------- */
-
-struct merging {
-    const char *verb;
-    resmon_merge *merge;
-    bool is_quiet;
-    bool has_merged; /* runs that were merged before were passed over, as others may be parts of
-                        them */
-    size_t added, left_out;
-};
-
-static void leave_out(struct merging *merging, const char *path)
-{
-    merging->left_out++;
-    if (!merging->is_quiet && merging->left_out <= MOST_SAID) {
-        cli_say(merging->verb, "%s is left out: %s", path, resmon_last_error());
-    }
-}
-
-/* False: there is no memory for more. */
-static bool add_file(struct merging *merging, const char *path, bool is_merged)
-{
-    resmon_run *run = NULL;
-    resmon_status status = resmon_run_load(path, &run);
-    if (status == RESMON_OK && (resmon_run_node_count(run) > 0) != is_merged) {
-        merging->has_merged = merging->has_merged || !is_merged;
-        resmon_run_free(run);
-        return true;
-    }
-    status = status == RESMON_OK ? resmon_merge_add(merging->merge, run) : status;
-    resmon_run_free(run);
-    if (status == RESMON_OK) {
-        merging->added++;
-    } else {
-        leave_out(merging, path);
-    }
-    return status != RESMON_ENOMEM;
-}
-
-/* Runs of processes first.  A merged run that has some of them is what was made of them before, and
- * no part of this: that needs no word. */
-static bool add_files(struct merging *merging, const struct cli_job_files *files)
-{
-    bool is_well = true;
-    for (size_t i = 0; i < files->count && is_well; i++) {
-        is_well = add_file(merging, files->paths[i], false);
-    }
-    merging->is_quiet = merging->added > 0;
-    for (size_t i = 0; i < files->count && is_well && merging->has_merged; i++) {
-        is_well = add_file(merging, files->paths[i], true);
-    }
-    merging->is_quiet = false;
-    return is_well;
-}
-
-static resmon_run *make(struct merging *merging)
-{
-    resmon_run *run = NULL;
-    if (merging->added == 0) {
-        cli_say(merging->verb, "there is no run to merge");
-    } else if (resmon_merge_run(merging->merge, &run) != RESMON_OK) {
-        cli_say(merging->verb, "%s", resmon_last_error());
-    }
-    return run;
-}
-
-resmon_run *cli_job_merge(const char *verb, const struct cli_job_files *files)
-{
-    struct merging merging = {.verb = verb};
-    bool is_well = resmon_merge_new(&merging.merge) == RESMON_OK && add_files(&merging, files);
-    if (!is_well) {
-        cli_say(verb, "%s", resmon_last_error());
-    }
-    if (merging.left_out > MOST_SAID) {
-        cli_say(verb, "and %zu more files are left out", merging.left_out - MOST_SAID);
-    }
-    resmon_run *run = is_well ? make(&merging) : NULL;
-    resmon_merge_free(merging.merge);
-    return run;
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the directory of a job (job_place.h): which of its files belong
- * together, and the one run that they make.
+ * together.
  */
 #ifndef RESMON_CLI_JOB_FILES_H
 #define RESMON_CLI_JOB_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
-
-#include <resmon/run.h>
 
 /* Files of runs, those that were written last first. */
 struct cli_job_files {
@@ -25,9 +23,5 @@ bool cli_job_list(const char *verb, const char *directory, const char *job,
                   struct cli_job_files *files);
 void cli_job_add(struct cli_job_files *files, const char *path);
 void cli_job_files_free(struct cli_job_files *files);
-
-/** Merges the files into one run; files that do not belong to it are left out, with a line for
- * each. NULL, and a line that says why: there is nothing. */
-resmon_run *cli_job_merge(const char *verb, const struct cli_job_files *files);
 
 #endif

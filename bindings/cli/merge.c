@@ -8,7 +8,7 @@
 #include <resmon/resmon.h>
 
 #include "arguments.h"
-#include "job_files.h"
+#include "job_merge.h"
 #include "output.h"
 #include "say.h"
 
