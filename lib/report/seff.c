@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/compiler.h"
+#include "metric/metric.h"
 #include "run/job_use.h"
 
 #define GIGABYTE 1073741824.0
@@ -40,18 +41,40 @@ static void put_gigabytes(struct rm_buffer *buffer, double bytes)
     rm_buffer_puts(buffer, " GB");
 }
 
+/* Whether the kernel killed a process of the job for lack of memory. */
+static bool is_out_of_memory(const struct resmon_run *run)
+{
+    const resmon_column *kills = rm_run_statistics_of(run, RM_CG_MEM_EVENTS_OOM_KILL, "");
+    return kills != NULL && kills->last > 0.0;
+}
+
+/* Within the minute in which Slurm ends a job that is over its time. */
+static bool is_over_time(const struct resmon_run *run)
+{
+    double limit_s = rm_run_fact_number(run, "job", "time_limit_s");
+    return (double)run->info.duration_ns * 1e-9 > limit_s - 60.0;
+}
+
+/* Signals do not say who sent them. */
+static const char *state_of_killed(const struct resmon_run *run)
+{
+    return is_out_of_memory(run) ? "OUT_OF_MEMORY" : is_over_time(run) ? "TIMEOUT" : "CANCELLED";
+}
+
 /* The words of sacct. */
 static void put_state(struct rm_buffer *buffer, const struct resmon_run *run)
 {
     static const char *const states[] = {
         [RESMON_END_UNKNOWN] = "NODE_FAIL",     [RESMON_END_RUNNING] = "RUNNING",
         [RESMON_END_FINISHED] = "COMPLETED",    [RESMON_END_FAILED] = "FAILED",
-        [RESMON_END_INTERRUPTED] = "CANCELLED", [RESMON_END_KILLED] = "CANCELLED",
+        [RESMON_END_INTERRUPTED] = "CANCELLED",
     };
     int32_t reason = run->end.reason;
     bool is_known = reason >= 0 && (size_t)reason < RM_ARRAY_LEN(states);
-    rm_buffer_printf(buffer, "State: %s (exit code %d)\n", is_known ? states[reason] : "UNKNOWN",
-                     run->end.exit_status);
+    const char *state = reason == RESMON_END_KILLED ? state_of_killed(run)
+                        : is_known                  ? states[reason]
+                                                    : "UNKNOWN";
+    rm_buffer_printf(buffer, "State: %s (exit code %d)\n", state, run->end.exit_status);
 }
 
 static void put_cpu(struct rm_buffer *buffer, const struct rm_job_use *use)
@@ -95,7 +118,8 @@ void rm_seff_write(struct rm_buffer *buffer, const struct resmon_run *run)
     put_state(buffer, run);
     rm_buffer_printf(buffer, "Nodes: %zu\n", run->node_count);
     if (use.cpus > 0.0) {
-        rm_buffer_printf(buffer, "Cores: %.0f\n", use.cpus);
+        rm_buffer_printf(buffer, "Cores per node: %.0f\n",
+                         floor(use.cpus / (double)run->node_count));
     }
     put_cpu(buffer, &use);
     rm_buffer_puts(buffer, "Job Wall-clock time: ");

@@ -206,9 +206,18 @@ class Job(place.Case):
         pathlib.Path("hour.json").write_text(json.dumps(job), encoding="utf-8")
         done = place.run("report", "--form=seff", "hour.json")
         self.assertEqual(done.out.splitlines(), [
-            "Job ID: 4711", "Cluster: made", "State: COMPLETED (exit code 0)", "Nodes: 2", "Cores: 8",
+            "Job ID: 4711", "Cluster: made", "State: COMPLETED (exit code 0)", "Nodes: 2", "Cores per node: 4",
             "CPU Utilized: 04:00:00", "CPU Efficiency: 50.00% of 08:00:00 core-walltime", "Job Wall-clock time: 01:00:00",
             "Memory Utilized: 4.00 GB", "Memory Efficiency: 25.00% of 16.00 GB"], done.err)
+        job["run"]["end"].update(reason="killed", signal=9)
+        for state, kills, limit_s in (("CANCELLED", 0, 86400), ("TIMEOUT", 0, 3630), ("OUT_OF_MEMORY", 1, 3630)):
+            for column, figures in zip(job["columns"], job["summary"]["columns"]):
+                if column["metric"] == "cg.mem.events.oom_kill":
+                    figures.update(n=1, last=kills)
+            job["job"]["time_limit_s"] = limit_s
+            pathlib.Path("killed.json").write_text(json.dumps(job), encoding="utf-8")
+            if state != "OUT_OF_MEMORY" or "cg.mem.events.oom_kill" in [column["metric"] for column in job["columns"]]:
+                self.assertIn(f"State: {state} (exit code 0)", place.run("report", "--form=seff", "killed.json").out)
         done = place.run("report", "--form=jobstats", "hour.json")
         self.assertTrue(done.out.startswith("JS1:"), done.err)
         stats = json.loads(gzip.decompress(base64.b64decode(done.out[4:])))
