@@ -7,6 +7,7 @@
 #include "base/compiler.h"
 #include "metric/metric.h"
 #include "page/scopes.h"
+#include "run/job_use.h"
 #include "run/record.h"
 #include "run/spread.h"
 
@@ -114,6 +115,12 @@ struct rm_page_table *rm_job_nodes(const struct rm_subject *subject)
     find_most(run, most);
     for (size_t i = 0; i < count; i++) {
         add_node(subject, table, i, most);
+    }
+    char differences[RM_DIFFERENCES_BYTES];
+    rm_run_node_differences(run, differences);
+    if (differences[0] != '\0') {
+        rm_page_note(table,
+                     rm_page_print(subject->page, "These machines differ in: %s.", differences));
     }
     return table;
 }

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "metric/metric.h"
 #include "report/table.h"
+#include "run/job_use.h"
 #include "run/spread.h"
 
 #define MOST_NAMES    4    /* of nodes, in a row */
@@ -106,6 +107,15 @@ static void add_clocks(struct rm_rows *rows, const struct resmon_run *run)
     }
 }
 
+static void add_differences(struct rm_rows *rows, const struct resmon_run *run)
+{
+    char text[RM_DIFFERENCES_BYTES];
+    rm_run_node_differences(run, text);
+    if (text[0] != '\0') {
+        rm_rows_clause(rows, "machines differ in: %s", text);
+    }
+}
+
 static void write_nodes_row(struct rm_rows *rows, const struct resmon_run *run)
 {
     static const struct {
@@ -124,6 +134,7 @@ static void write_nodes_row(struct rm_rows *rows, const struct resmon_run *run)
     }
     add_node_hours(rows, run);
     add_half_watched(rows, run);
+    add_differences(rows, run);
     add_clocks(rows, run);
     rm_rows_end(rows);
 }

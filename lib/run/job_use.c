@@ -2,6 +2,8 @@
 #include "run/job_use.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "metric/metric.h"
@@ -76,4 +78,67 @@ struct rm_job_use rm_job_use_of(const struct resmon_run *run)
         }
     }
     return use;
+}
+
+/* ---- machines ------------------------------------------------------------------------------- */
+
+static bool is_other_text(const char *a, const char *b)
+{
+    return a[0] != '\0' && b[0] != '\0' && strcmp(a, b) != 0;
+}
+
+/* A machine's memory is a little less or more by what its firmware keeps. */
+static bool is_other_size(double a, double b)
+{
+    return fabs(a - b) > 0.05 * fmax(a, b); /* of what is not known: false */
+}
+
+static bool has_other_model(const resmon_run_node *a, const resmon_run_node *b)
+{
+    return is_other_text(a->cpu_model, b->cpu_model);
+}
+
+static bool has_other_cpus(const resmon_run_node *a, const resmon_run_node *b)
+{
+    return fabs(a->cpus - b->cpus) > 0.5;
+}
+
+static bool has_other_memory(const resmon_run_node *a, const resmon_run_node *b)
+{
+    return is_other_size(a->memory_bytes, b->memory_bytes);
+}
+
+static bool has_other_gpus(const resmon_run_node *a, const resmon_run_node *b)
+{
+    return is_other_text(a->gpu_model, b->gpu_model);
+}
+
+static bool has_other_kernel(const resmon_run_node *a, const resmon_run_node *b)
+{
+    return is_other_text(a->kernel, b->kernel);
+}
+
+static const struct {
+    const char *name;
+    bool (*differs)(const resmon_run_node *a, const resmon_run_node *b);
+} differences[] = {
+    {"CPU model", has_other_model}, {"number of CPUs", has_other_cpus},
+    {"memory", has_other_memory},   {"GPUs", has_other_gpus},
+    {"kernel", has_other_kernel},
+};
+
+void rm_run_node_differences(const struct resmon_run *run, char text[RM_DIFFERENCES_BYTES])
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t d = 0; d < RM_ARRAY_LEN(differences); d++) {
+        bool differs = false;
+        for (size_t i = 1; i < run->node_count; i++) {
+            differs |= differences[d].differs(&run->nodes[0], &run->nodes[i]);
+        }
+        if (differs) {
+            length += (size_t)snprintf(text + length, RM_DIFFERENCES_BYTES - length, "%s%s",
+                                       length > 0 ? ", " : "", differences[d].name);
+        }
+    }
 }

@@ -27,6 +27,11 @@ struct rm_job_use {
 /** Says of each node what the job used there (cpu_s, used_bytes), by its columns. */
 void rm_run_find_node_use(struct resmon_run *run);
 
+#define RM_DIFFERENCES_BYTES 128
+
+/** In what the machines of the nodes differ, "CPU model, kernel"; "": in nothing that is known. */
+void rm_run_node_differences(const struct resmon_run *run, char text[RM_DIFFERENCES_BYTES]);
+
 struct rm_node_use rm_node_use_of(const struct resmon_run *run, size_t node);
 struct rm_job_use rm_job_use_of(const struct resmon_run *run);
 

@@ -249,6 +249,29 @@ static void test_imbalance(void **state)
     assert_string_equal(advice(&job), "");
 }
 
+static void test_machines_that_differ(void **state)
+{
+    char text[RM_DIFFERENCES_BYTES];
+    struct resmon_run *run = make(&well);
+    (void)state;
+    run->nodes[0].cpu_model = run->nodes[1].cpu_model = "EPYC";
+    run->nodes[0].gpu_model = run->nodes[1].gpu_model = "";
+    run->nodes[0].kernel = run->nodes[1].kernel = "6.1";
+    run->nodes[0].memory_bytes = 64 * GIB;
+    run->nodes[1].memory_bytes = 62 * GIB;
+    rm_run_node_differences(run, text);
+    assert_string_equal(text, "");
+    run->nodes[1].cpu_model = "Xeon";
+    run->nodes[1].memory_bytes = 128 * GIB;
+    run->nodes[0].cpus = 64;
+    run->nodes[1].cpus = 128;
+    run->nodes[1].gpu_model = "2 x H100"; /* the other one may not know its own */
+    run->nodes[1].kernel = "5.14";
+    rm_run_node_differences(run, text);
+    assert_string_equal(text, "CPU model, number of CPUs, memory, kernel");
+    rm_run_free(run);
+}
+
 static void test_short_jobs_get_none(void **state)
 {
     struct job job = well;
@@ -270,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_time),
         cmocka_unit_test(test_what_held_it_up),
         cmocka_unit_test(test_imbalance),
+        cmocka_unit_test(test_machines_that_differ),
         cmocka_unit_test(test_short_jobs_get_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
