@@ -3,6 +3,10 @@
  * resmon/trace.h - runs as a trace: who was in which scope when, beside what the process and its
  * machine were doing.
  *
+ * A path that ends in ".tar" is an archive with a trace for each node and a manifest, which
+ * Perfetto shows as so many machines on one time (version 1 of the manifest; Perfetto 58 and
+ * later).
+ *
  * The file is Chrome's trace event JSON, which Perfetto (ui.perfetto.dev), chrome://tracing,
  * speedscope and the Firefox profiler open.  Scopes are slices of their threads; for them the
  * monitor must keep events (events in <resmon/monitor.h>; 4096 with resmon_monitor_add_trace()).

@@ -18,7 +18,6 @@
 #include "base/text.h"
 #include "format/json_writer.h"
 #include "metric/view.h"
-#include "os/outfile.h"
 
 /* Above every id that Linux gives (PID_MAX_LIMIT): for runs whose ids collide. */
 #define FIRST_FREE_PID 4194305U
@@ -217,7 +216,7 @@ static void put_counters(const struct process *process)
 /* ---- the file --------------------------------------------------------------------------- */
 
 /* The earliest start; a run that does not know its own stands at the front. */
-static int64_t epoch_of(const struct resmon_run *const *runs, size_t count)
+int64_t rm_trace_epoch(const struct resmon_run *const *runs, size_t count)
 {
     int64_t epoch_ns = INT64_MAX;
     for (size_t i = 0; i < count; i++) {
@@ -280,9 +279,8 @@ struct traced {
     int64_t epoch_ns;
 };
 
-static resmon_status write_trace(const struct rm_output *output, const void *what)
+static resmon_status write_trace(const struct rm_output *output, const struct traced *traced)
 {
-    const struct traced *traced = what;
     struct rm_json_writer json;
     rm_json_start(&json, output);
     put_head(&json, traced->epoch_ns, traced->count);
@@ -298,13 +296,14 @@ static resmon_status write_trace(const struct rm_output *output, const void *wha
     return rm_json_finish(&json);
 }
 
-resmon_status rm_trace_save(const struct resmon_run *const *runs, size_t count, const char *path)
+resmon_status rm_trace_write(const struct rm_output *output, const struct resmon_run *const *runs,
+                             size_t count)
 {
     struct process *processes = rm_alloc(count, sizeof *processes);
     if (processes == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a trace");
     }
-    const struct traced traced = {processes, count, epoch_of(runs, count)};
+    const struct traced traced = {processes, count, rm_trace_epoch(runs, count)};
     for (size_t i = 0; i < count; i++) {
         int64_t start_ns = runs[i]->info.start_realtime_ns;
         processes[i] = (struct process){
@@ -313,7 +312,7 @@ resmon_status rm_trace_save(const struct resmon_run *const *runs, size_t count, 
         };
     }
     choose_pids(processes, count);
-    resmon_status status = rm_outfile_save(path, write_trace, &traced);
+    resmon_status status = write_trace(output, &traced);
     rm_free(processes);
     return status;
 }

@@ -10,9 +10,18 @@
 
 #include <resmon/trace.h>
 
+#include "base/output.h"
 #include "run/run.h"
 
-/** Writes `count` runs to `path` (expanded by the caller). */
+/** When the first of them began, which is 0 in their trace; 0: it is not known. */
+int64_t rm_trace_epoch(const struct resmon_run *const *runs, size_t count);
+
+/** Writes one trace of `count` runs. */
+resmon_status rm_trace_write(const struct rm_output *output, const struct resmon_run *const *runs,
+                             size_t count);
+
+/** Writes them to `path` (expanded by the caller): one ending in ".tar" is an archive with a trace
+ * of each machine, by format/trace_archive.h. */
 resmon_status rm_trace_save(const struct resmon_run *const *runs, size_t count, const char *path);
 
 #endif

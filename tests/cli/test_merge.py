@@ -6,8 +6,10 @@ import gzip
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
+import tarfile
 import time
 import unittest
 
@@ -190,6 +192,30 @@ class Job(place.Case):
         merged, done = self.merged("job.json", "r2.json")
         self.assertEqual([rank["rank"] for rank in merged["ranks"]], [0, 1, 2])
         self.assertEqual([node["ranks"] for node in merged["nodes"]], [1, 2])
+
+    def test_an_archive_of_traces(self):
+        """What tar knows, with what Perfetto's manifest says of each: a trace for each machine, behind the earliest."""
+        for rank, node in ((0, 2), (1, 1), (2, 2)):
+            done = place.run("run", "-q", "-o", f"r{rank}.json", "--", "true", env=task(rank, 0, node, 3, 2))
+            self.assertEqual(done.code, 0, done.err)
+        done = place.run("export", "r1.json", "r2.json", "r0.json", "-o", "job.trace.tar")
+        self.assertEqual(done.code, 0, done.err)
+        with tarfile.open("job.trace.tar", "r:") as archive:
+            members = {member.name: json.loads(archive.extractfile(member).read()) for member in archive.getmembers()}
+        self.assertEqual(list(members), ["perfetto_manifest.json", "machine-1.json", "machine-2.json"])
+        manifest = members["perfetto_manifest.json"]["perfetto_manifest"]
+        first, second = manifest["files"]
+        self.assertEqual(manifest["version"], 1)
+        self.assertEqual((first["path"], first["machine"]["name"]), ("machine-1.json", "n1"))
+        self.assertEqual(second, {"path": "machine-2.json", "machine": {"name": "n2"}})  # of the earliest run
+        starts = [int(members[name]["otherData"]["start_realtime_ns"]) for name in ("machine-1.json", "machine-2.json")]
+        self.assertEqual(first["clocks"], {"sync_to": {"file": "machine-2.json"}, "offset_ns": starts[0] - starts[1]})
+        self.assertGreater(starts[0], starts[1])
+        processes = [sum(event["name"] == "process_name" for event in members[name]["traceEvents"])
+                     for name in ("machine-1.json", "machine-2.json")]
+        self.assertEqual(processes, [1, 2])
+        if shutil.which("tar"):
+            self.assertEqual(subprocess.run(["tar", "tf", "job.trace.tar"], capture_output=True, text=True, check=True).stdout.split(), list(members))
 
     def test_in_the_words_of_others(self):
         for rank in (0, 1):
