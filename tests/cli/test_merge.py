@@ -82,7 +82,7 @@ class Job(place.Case):
         self.check_sum(job, hosts, "node.disk.read_bytes")
         self.check_sum(job, parts, "tree.cpu.time")
         if job["energy"] is not None and job["energy"]["node"]["joules"] is not None:
-            self.assertAlmostEqual(job["energy"]["node"]["joules"], sum(part["energy"]["node"]["joules"] for part in hosts))
+            self.assertAlmostEqual(job["energy"]["node"]["joules"], sum(part["energy"]["node"]["joules"] or 0 for part in hosts))
         # A merge by hand of the directory that has the first rank's result makes the same run.
         again, done = self.merged("job")
         self.assertEqual(again["ranks"], job["ranks"])
