@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Collector node_throttle: time in which processors are slowed by heat, as Intel's tell it.
- * /sys/devices/system/cpu/cpuN/thermal_throttle, from Linux 5.7 on; of more than 64 CPUs, 64 are
- * read.  Each CPU has the time of its package; it grows when the package has cooled down.
+ * /sys/devices/system/cpu/cpuN/thermal_throttle; of more than 64 CPUs, 64 are read.  Each CPU has
+ * the time of its package; it grows when the package has cooled down.
  */
 #include "base/alloc.h"
 #include "collect/collect.h"

@@ -89,6 +89,17 @@ static void take_ranks(const struct resmon_run *run, resmon_headline *headline)
     }
 }
 
+/* Of a merged run of machines alone: what their control groups had, as far as it is known. */
+static double cpu_of_nodes(const struct resmon_run *run)
+{
+    double sum_s = RM_NAN;
+    for (size_t i = 0; i < run->node_count; i++) {
+        const double cpu_s = run->nodes[i].cpu_s;
+        sum_s = isnan(sum_s) ? cpu_s : sum_s + (isnan(cpu_s) ? 0.0 : cpu_s);
+    }
+    return sum_s;
+}
+
 resmon_headline rm_run_headline(const struct resmon_run *run)
 {
     const resmon_energy energy = rm_run_energy(run);
@@ -113,6 +124,9 @@ resmon_headline rm_run_headline(const struct resmon_run *run)
     }
     if (run->rank_count > 0) {
         take_ranks(run, &headline);
+    }
+    if (isnan(headline.cpu_s)) {
+        headline.cpu_s = cpu_of_nodes(run);
     }
     return headline;
 }

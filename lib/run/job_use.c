@@ -48,22 +48,10 @@ struct rm_node_use rm_node_use_of(const struct resmon_run *run, size_t index)
                                 .seconds = (double)node->duration_ns * 1e-9};
 }
 
-/* Of a run of machines alone, what their control groups had. */
-static double cpu_of_all(const struct resmon_run *run)
-{
-    double sum_s = rm_run_headline(run).cpu_s, groups_s = 0.0;
-    bool is_known = false;
-    for (size_t i = 0; i < run->node_count && isnan(sum_s); i++) {
-        is_known |= !isnan(run->nodes[i].cpu_s);
-        groups_s += isnan(run->nodes[i].cpu_s) ? 0.0 : run->nodes[i].cpu_s;
-    }
-    return is_known ? groups_s : sum_s;
-}
-
 struct rm_job_use rm_job_use_of(const struct resmon_run *run)
 {
     struct rm_job_use use = {.seconds = (double)run->info.duration_ns * 1e-9,
-                             .cpu_s = cpu_of_all(run)};
+                             .cpu_s = rm_run_headline(run).cpu_s};
     double most = RM_NAN;
     for (size_t i = 0; i < run->node_count; i++) {
         const struct rm_node_use node = rm_node_use_of(run, i);

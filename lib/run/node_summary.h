@@ -24,7 +24,7 @@ const char *rm_node_summary_key(size_t index);
 /** Its value; NaN when what it is made from was not measured. */
 double rm_node_summary_value(const struct resmon_run *run, size_t index);
 
-/** The same of one node of a merged run. */
+/** The value of figure `index` on one node of a merged run; NaN likewise. */
 double rm_node_summary_value_of(const struct resmon_run *run, size_t index, size_t node);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Jobs merged: 1,000 nodes of 400 rows x 100 columns, and 10,000 ranks with 50 scopes each; how it
- * grows with the nodes, and what it takes with their files, as documents and as recordings are
- * read.
+ * grows with the nodes, and what it takes with the parsing of their documents.
  */
 #include <stdio.h>
 #include <stdlib.h>

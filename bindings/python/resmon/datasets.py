@@ -84,7 +84,7 @@ def _row_of_run(run, path):
         "exit_status": end.exit_status, "signal": end.signal, "program": own.get("program"), "label": run.info.label or None,
         "system": job.get("system"), "cluster": job.get("cluster"), "job_id": job.get("id"), "array_id": job.get("array_id"),
         "queue": job.get("queue"), "restarts": job.get("restarts"), "nodes": len(nodes) or 1, "ranks": len(run.ranks) or None,
-        "wall_s": headline["wall_s"], "cpu_s": _sum([node.cpu_s for node in nodes]) if nodes and not run.ranks else headline["cpu_s"],
+        "wall_s": headline["wall_s"], "cpu_s": headline["cpu_s"],
         "cpu_user_s": headline["cpu_user_s"], "cpu_system_s": headline["cpu_system_s"],
         "allotted_cpus": _sum([node.allotted_cpus for node in nodes]) if nodes else job.get("node_cpus", math.nan),
         "allotted_bytes": _sum([node.allotted_bytes for node in nodes]) if nodes else job.get("node_memory_bytes", math.nan),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Workers of Dask, Ray and Spark as the ranks of one run, and their tasks as scopes.
 
-A monitor in each worker process keeps a recording in a directory that all nodes see; it survives whatever ends the worker.
+A monitor in each worker process keeps a recording in a directory that all nodes see.  It survives whatever ends the worker:
+all of it on a file system of this machine, on one of the network what was copied last, a minute ago at most.
 ``resmon.merge(directory)`` makes one run of them, also while they work::
 
     client.register_plugin(resmon.engines.dask.Plugin("job"))        # Dask: nothing else

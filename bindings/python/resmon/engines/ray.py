@@ -17,7 +17,7 @@ __all__ = ["runtime_env", "task"]
 def runtime_env(directory, job=None, **options):
     """For ray.init(): recordings of all workers, in a directory that all nodes see. Options are those of a Monitor.
 
-    Ray ends its workers by a signal: their runs are "interrupted", and have all until then.
+    Ray ends its workers by a signal: their runs are "interrupted", and end with what was recorded last.
     """
     name = job or new_job("ray")
 

@@ -18,7 +18,7 @@ def observed(function, directory, job=None, name=None, **options):
     is in a directory that all nodes see.
 
     What it returns as an iterator is in the scope until Spark has taken the last row. Spark ends its workers by a signal:
-    their runs are "interrupted", and have all until then. Options are those of a Monitor.
+    their runs are "interrupted", and end with what was recorded last. Options are those of a Monitor.
     """
     job, name = job or _job, name or name_of(function)
 
