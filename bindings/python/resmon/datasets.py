@@ -4,6 +4,7 @@ import hashlib
 import math
 import os
 import pwd
+import re
 import uuid
 import warnings
 
@@ -13,6 +14,7 @@ from .run import load
 
 PARTITIONS = ("date", "user", "job_name")
 _BATCH = 250  # runs that are in memory at a time
+_PART = re.compile(r"(.+)\.(r\d+|monitor)\.p\d+\.")  # JOB.NODE.rRANK.pPID of `resmon job`; JOB may have dots
 _NO_VALUE = "unknown"  # of what a dataset is divided by
 
 # Tables: name and type of each column.  A column keeps both for ever; new ones come last.
@@ -140,8 +142,10 @@ def _rows_of(run, path):
 
 def _is_part(name, names):
     """Whether "4711.n1.r3.p815.json" is in "4711.json", and a recording in the document beside it."""
-    stem = name.rpartition(".")[0]
-    return (name.endswith(".rec") and f"{stem}.json" in names) or f"{name.partition('.')[0]}.json" in names - {name}
+    part = _PART.match(name)
+    words = part[1].split(".") if part else []
+    jobs = {".".join(words[:count]) + ".json" for count in range(1, len(words))}
+    return bool(jobs & names) or (name.endswith(".rec") and f"{name[:-4]}.json" in names)
 
 
 def _files_in(sources):

@@ -95,6 +95,19 @@ def test_what_others_read(jobs, tmp_path):
     assert joined == [("4711", "train"), ("4711", "train/step")]
 
 
+def test_which_files_are_parts(jobs, tmp_path):
+    """Those that `resmon job` named: of PBS, a job has dots; a run of the user's own, named likewise, is none."""
+    room = tmp_path / "names"
+    room.mkdir()
+    run = (jobs / "alone/run.json").read_text(encoding="utf-8")
+    for count, name in enumerate(("12.pbs.json", "12.pbs.n1.r0.p5.json", "12.pbs.n1.monitor.p6.json", "a.json", "a.1.json")):
+        own = json.loads(run)
+        own["run"]["pid"] = 1000 + count
+        (room / name).write_text(json.dumps(own))
+    files = resmon.dataset(room).runs["file"].to_pylist()
+    assert sorted(os.path.basename(file) for file in files) == ["12.pbs.json", "a.1.json", "a.json"]
+
+
 def test_a_schema_that_stays():
     """Who has a dataset wants the columns that it has: new ones come behind them."""
     assert [name for name, _ in resmon.datasets.TABLES["runs"]][:8] == ["run_id", "date", "user", "job_name", "file", "start", "state", "end_reason"]
