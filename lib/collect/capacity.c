@@ -222,9 +222,10 @@ static void take_quota(void *context, const char *path)
     }
 }
 
-static double limit_of(const struct rm_cgroup_place *place, const struct rm_root *root,
-                       struct rm_scratch *scratch)
+double rm_capacity_memory_limit(const struct rm_cgroup *cgroup, const struct rm_root *root,
+                                struct rm_scratch *scratch)
 {
+    const struct rm_cgroup_place *place = &cgroup->places[RM_CGROUP_MEMORY];
     uint64_t limit;
     if (place->version == 2) {
         uint64_t max = rm_cgroup_tightest(place, root, scratch, "memory.max");
@@ -245,5 +246,5 @@ void rm_capacity_read_cgroup(struct rm_capacity *capacity, const struct rm_root 
     struct quota_search search = {root, scratch, cpu->version, RM_NAN};
     rm_cgroup_visit_ancestors(cpu, take_quota, &search);
     capacity->cgroup_cpus = search.cpus;
-    capacity->cgroup_bytes = limit_of(&cgroup->places[RM_CGROUP_MEMORY], root, scratch);
+    capacity->cgroup_bytes = rm_capacity_memory_limit(cgroup, root, scratch);
 }

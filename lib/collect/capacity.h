@@ -27,4 +27,8 @@ void rm_capacity_read(struct rm_capacity *capacity, const struct rm_root *root,
 void rm_capacity_read_cgroup(struct rm_capacity *capacity, const struct rm_root *root,
                              struct rm_scratch *scratch, const struct rm_cgroup *cgroup);
 
+/** The tightest limit of memory of the group and its ancestors; NaN: there is none. */
+double rm_capacity_memory_limit(const struct rm_cgroup *cgroup, const struct rm_root *root,
+                                struct rm_scratch *scratch);
+
 #endif

@@ -4,7 +4,7 @@
  * .events; version 1: memory.usage_in_bytes, .stat, .max_usage_in_bytes, .failcnt, .oom_control.
  *
  * The limit, its use in percent and the events are those of the group with the limit that leaves
- * the least: this one, or one above it.  Which group that is may change.
+ * the least: the process's own, or one above it.  Which group that is may change.
  */
 #include <stdio.h>
 #include <string.h>
@@ -281,8 +281,10 @@ static void open_kills(struct rm_collect *collect, struct state *state,
                    : place->has_local_events ? &v2_local_kills
                                              : NULL;
     if (state->kills != NULL) {
-        (void)rm_collect_open_cgroup(collect, &state->kills_file, RM_CGROUP_MEMORY,
-                                     state->kills->name);
+        char path[RM_FILE_PATH_BYTES];
+        if (rm_cgroup_file(place, state->kills->name, path) == RESMON_OK) {
+            (void)rm_file_open(&state->kills_file, &collect->root, path);
+        }
     }
 }
 

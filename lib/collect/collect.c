@@ -132,6 +132,7 @@ static resmon_status begin(struct rm_collect *collect, const char *fs_root, uint
         .perf_open = rm_perf_open,
         .found = {.cpu_j = RM_NAN, .ram_j = RM_NAN, .gpu_tree_j = RM_NAN},
         .gpus = {.status = RESMON_ENODEV, .why = "this machine has no GPU that is known here"},
+        .job_bytes = RM_NAN,
         .cpu_watts = RM_NAN,
         .ram_watts = RM_NAN,
         .tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK),
@@ -261,10 +262,15 @@ resmon_status rm_collect_open_proc(const struct rm_collect *collect, struct rm_f
     return rm_file_open(file, &collect->root, path);
 }
 
+const struct rm_cgroup *rm_collect_used_group(const struct rm_collect *collect)
+{
+    return collect->has_job_group ? &collect->job_group : &collect->cgroup;
+}
+
 resmon_status rm_collect_open_cgroup(const struct rm_collect *collect, struct rm_file *file,
                                      enum rm_cgroup_controller controller, const char *name)
 {
-    const struct rm_cgroup_place *place = &collect->cgroup.places[controller];
+    const struct rm_cgroup_place *place = &rm_collect_used_group(collect)->places[controller];
     char path[RM_FILE_PATH_BYTES];
     *file = (struct rm_file){0};
     resmon_status status = rm_cgroup_file(place, name, path);

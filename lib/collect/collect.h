@@ -91,9 +91,12 @@ struct rm_collect {
     uint64_t flags;          /* RESMON_FLAG_* */
     double tick_s;           /* a clock tick of /proc/stat and /proc/PID/stat */
     double page_bytes;
-    struct rm_cgroup cgroup;
+    struct rm_cgroup cgroup; /* of the process; limits are looked for from here upwards */
     bool has_cgroup;
-    bool is_group; /* it is observed, in place of a process: its members are the tree */
+    struct rm_cgroup job_group; /* where this process speaks for a job: whose use counts */
+    bool has_job_group;
+    double job_bytes; /* the limit of memory that the job has here; NaN: none, or not known */
+    bool is_group;    /* it is observed, in place of a process: its members are the tree */
     struct rm_cgroup_members members; /* of that, at the latest look */
     struct rm_capacity capacity;
     const char *energy_path;      /* below which the zones are; NULL: below `root` */
@@ -200,8 +203,11 @@ resmon_status rm_collect_open_proc(const struct rm_collect *collect, struct rm_f
 /** Threads of the library among those of the process: 0 of another process. */
 double rm_collect_own_threads(const struct rm_collect *collect);
 
-/** Opens a file of the process's control group; the error text knows the root group, which has no
- * accounting of its own. */
+/** The control group whose use counts: the process's own, or all of its job. */
+const struct rm_cgroup *rm_collect_used_group(const struct rm_collect *collect);
+
+/** Opens a file of that; the error text knows the root group, which has no accounting of its own.
+ */
 resmon_status rm_collect_open_cgroup(const struct rm_collect *collect, struct rm_file *file,
                                      enum rm_cgroup_controller controller, const char *name);
 

@@ -19,6 +19,8 @@
 #include "engine/recorder.h"
 #include "engine/sampling.h"
 #include "engine/stacks.h"
+#include "job/detect.h"
+#include "job/leader.h"
 #include "job/path_pattern.h"
 #include "os/clocksource.h"
 #include "os/file_system.h"
@@ -56,7 +58,8 @@ struct resmon_monitor {
     struct rm_sampling sampling;
     struct rm_stacks *stacks; /* NULL: none are taken */
     struct rm_delivery delivery;
-    struct rm_leader leader;    /* of the host, in a job */
+    struct resmon_job *job;     /* that this process is in; NULL: none */
+    struct rm_leader leader;    /* of its host */
     const char *record_system;  /* the file system of a recording that is copied out; NULL: none */
     pthread_mutex_t label_lock; /* guards the label, the end and new facts in the block */
     pthread_mutex_t naming_lock;
@@ -445,18 +448,36 @@ static resmon_status start_delivery(resmon_monitor *monitor)
     return status;
 }
 
-/* One process of a job speaks for its host: that is settled here, for as long as the monitor is. */
-static resmon_status record_job(resmon_monitor *monitor)
+static bool is_in_job(const resmon_monitor *monitor)
 {
-    struct resmon_job *job = NULL;
-    resmon_status status = rm_job_detect(&rm_job_own_environment, &job);
-    if (status == RESMON_OK && job->info.system[0] != '\0') {
-        rm_leader_take(&monitor->leader, job, NULL);
-        rm_facts_record_job(&monitor->block, job, &monitor->leader);
-        monitor->sampling.sampler.collect.leaves_host = !rm_leader_leads(&monitor->leader);
+    return monitor->job->info.system[0] != '\0';
+}
+
+/* One process of a job speaks for its host, and for all that the job has there: that is settled
+ * here, for as long as the monitor is. */
+static resmon_status enter_job(resmon_monitor *monitor)
+{
+    resmon_status status = rm_job_detect(&rm_job_own_environment, &monitor->job);
+    if (status == RESMON_OK && is_in_job(monitor)) {
+        rm_leader_take(&monitor->leader, monitor->job, NULL);
     }
-    rm_job_free(job);
     return status;
+}
+
+static resmon_status open_sampling(resmon_monitor *monitor)
+{
+    bool leads = is_in_job(monitor) && rm_leader_leads(&monitor->leader);
+    return rm_sampling_open(&monitor->sampling, &monitor->options,
+                            leads ? monitor->job->info.id : NULL);
+}
+
+static void record_job(resmon_monitor *monitor)
+{
+    struct rm_collect *collect = &monitor->sampling.sampler.collect;
+    if (is_in_job(monitor)) {
+        rm_facts_record_job(&monitor->block, monitor->job, &monitor->leader, collect);
+        collect->leaves_host = !rm_leader_leads(&monitor->leader);
+    }
 }
 
 static uint64_t others_cpu_ns(void *monitor_)
@@ -478,10 +499,7 @@ static resmon_status begin_record(resmon_monitor *monitor)
     }
     rm_facts_record(&monitor->block, &monitor->options, &monitor->sampling.sampler.collect);
     rm_facts_add_text(&monitor->block, "settings", "record_file_system", monitor->record_system);
-    resmon_status status = record_job(monitor);
-    if (status != RESMON_OK) {
-        return status;
-    }
+    record_job(monitor);
     struct rm_identity writer = rm_identity_self();
     rm_facts_record_observer(&monitor->block, &writer);
     header->writer_pid = writer.pid;
@@ -523,7 +541,10 @@ static resmon_status start_all(resmon_monitor *monitor)
 {
     (void)rm_clocksource_choose();
     rm_address_space_save();
-    resmon_status status = rm_sampling_open(&monitor->sampling, &monitor->options);
+    resmon_status status = enter_job(monitor);
+    if (status == RESMON_OK) {
+        status = open_sampling(monitor);
+    }
     if (status == RESMON_OK) {
         status = make_block(monitor);
     }
@@ -747,6 +768,7 @@ void rm_monitor_free(resmon_monitor *monitor)
     }
     rm_recorder_free(monitor->recorder, inherited);
     rm_leader_free(&monitor->leader);
+    rm_job_free(monitor->job);
     rm_options_free(&monitor->options);
     for (size_t i = 0; i < monitor->part_count; i++) {
         rm_run_free(monitor->parts[i]);

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "collect/order.h"
+#include "job/job_cgroup.h"
 #include "scope/peak.h"
 #include "store/tags.h"
 
@@ -137,6 +138,19 @@ void rm_sampler_prepare(struct rm_sampler *sampler, const struct rm_options *opt
     }
 }
 
+/* Of a control group that was asked for the use counts as it is. */
+static void find_job_group(struct rm_sampler *sampler)
+{
+    struct rm_collect *collect = &sampler->collect;
+    struct rm_cgroup group;
+    if (sampler->job_id != NULL && collect->has_cgroup &&
+        rm_job_cgroup_around(&collect->cgroup, sampler->job_id, &group)) {
+        collect->job_bytes = rm_capacity_memory_limit(&group, &collect->root, &collect->scratch);
+        collect->job_group = group;
+        collect->has_job_group = !collect->is_group;
+    }
+}
+
 resmon_status rm_sampler_open(struct rm_sampler *sampler)
 {
     const struct rm_options *options = sampler->options;
@@ -149,6 +163,7 @@ resmon_status rm_sampler_open(struct rm_sampler *sampler)
     if (status != RESMON_OK) {
         return status;
     }
+    find_job_group(sampler);
     sampler->collect.folded_peak = &rm_peak_folded;
     sampler->collect.counters.wanted = &options->counters;
     status = show_gpus(sampler);

@@ -50,6 +50,7 @@ struct rm_stacks_cost {
 
 struct rm_sampler {
     const struct rm_options *options;
+    const char *job_id;   /* for whose part of this machine it speaks; NULL: none's */
     struct rm_gpus *gpus; /* NULL: none, for the reason below */
     resmon_status gpus_status;
     char gpus_why[160];

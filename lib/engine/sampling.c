@@ -117,11 +117,13 @@ static void unlock_again(struct rm_sampling *sampling, int cancel_state)
     (void)pthread_setcancelstate(cancel_state, NULL);
 }
 
-resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_options *options)
+resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_options *options,
+                               const char *job_id)
 {
     *sampling = (struct rm_sampling){.stage = RM_SAMPLING_OPENING};
     (void)pthread_mutex_init(&sampling->lock, NULL);
     rm_sampler_prepare(&sampling->sampler, options);
+    sampling->sampler.job_id = job_id;
     rm_last_thread_watch();
     const struct rm_thread_work work = {"rm-sample", RM_STACK_SMALL, run_thread, sampling};
     resmon_status status = rm_thread_start(&sampling->thread, &work);

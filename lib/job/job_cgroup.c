@@ -25,24 +25,40 @@ static const struct pattern {
     bool is_start; /* of a longer name */
 } patterns[] = {{"job_%s", false}, {"job.%s.", true}, {"%s.", true}, {"%s", false}};
 
+typedef char job_names[RM_ARRAY_LEN(patterns)][LONGEST_NAME];
+
 struct search {
     const struct rm_root *root;
-    char names[RM_ARRAY_LEN(patterns)][LONGEST_NAME];
+    job_names names;
     char path[RM_FILE_PATH_BYTES];
     unsigned depth;
     bool is_found;
 };
 
-static bool is_of_job(const struct search *search, const char *name)
+static void make_names(job_names names, const char *id)
 {
     for (size_t i = 0; i < RM_ARRAY_LEN(patterns); i++) {
-        size_t length = strlen(search->names[i]);
-        bool begins = strncmp(name, search->names[i], length) == 0;
+        const char *mark = strstr(patterns[i].format, "%s");
+        (void)snprintf(names[i], LONGEST_NAME, "%.*s%s%s", (int)(mark - patterns[i].format),
+                       patterns[i].format, id, mark + 2);
+    }
+}
+
+static bool is_of_job(job_names names, const char *name)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(patterns); i++) {
+        size_t length = strlen(names[i]);
+        bool begins = strncmp(name, names[i], length) == 0;
         if (begins && (patterns[i].is_start || name[length] == '\0')) {
             return true;
         }
     }
     return false;
+}
+
+static bool is_id(const char *id)
+{
+    return id[0] != '\0' && strlen(id) <= LONGEST_ID && strchr(id, '/') == NULL;
 }
 
 /* Ids of LSF and PBS are numbers as any other: only groups that the batch system keeps. */
@@ -57,6 +73,51 @@ static bool is_of_batch_system(const char *path)
     return false;
 }
 
+/* ---- of a process --------------------------------------------------------------------------- */
+
+#define SLURM_JOB "job_"
+
+static bool is_any_slurm_job(const char *name)
+{
+    const char *digits = name + sizeof SLURM_JOB - 1;
+    return strncmp(name, SLURM_JOB, sizeof SLURM_JOB - 1) == 0 && digits[0] != '\0' &&
+           digits[strspn(digits, "0123456789")] == '\0';
+}
+
+/* Cuts a path behind the name of a job's group; false: there is none in it. */
+static bool cut(struct rm_cgroup_place *place, job_names names, bool is_any_good)
+{
+    char part[RM_CGROUP_PATH_BYTES];
+    size_t end = place->mount_length;
+    while (place->path[end] != '\0') {
+        size_t begin = end + (place->path[end] == '/' ? 1 : 0);
+        end = begin + strcspn(place->path + begin, "/");
+        (void)snprintf(part, sizeof part, "%.*s", (int)end, place->path);
+        const char *name = part + begin;
+        if (is_of_batch_system(part) &&
+            (is_of_job(names, name) || (is_any_good && is_any_slurm_job(name)))) {
+            place->path[end] = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rm_job_cgroup_around(const struct rm_cgroup *own, const char *id, struct rm_cgroup *ret_group)
+{
+    job_names names;
+    bool is_any = false;
+    *ret_group = *own;
+    make_names(names, is_id(id) ? id : "none");
+    for (size_t i = 0; i < RM_CGROUP_CONTROLLERS; i++) {
+        struct rm_cgroup_place *place = &ret_group->places[i];
+        is_any |= place->version != 0 && !place->is_outside && cut(place, names, true);
+    }
+    return is_any;
+}
+
+/* ---- on this node --------------------------------------------------------------------------- */
+
 static bool look_at(void *context, const char *name)
 {
     struct search *search = context;
@@ -67,7 +128,7 @@ static bool look_at(void *context, const char *name)
         search->path[length] = '\0';
         return true;
     }
-    search->is_found = is_of_batch_system(search->path) && is_of_job(search, name);
+    search->is_found = is_of_batch_system(search->path) && is_of_job(search->names, name);
     if (!search->is_found && search->depth < MOST_DEPTH) {
         search->depth++;
         (void)rm_dir_visit_below(search->root, search->path, look_at, search);
@@ -79,12 +140,26 @@ static bool look_at(void *context, const char *name)
     return !search->is_found;
 }
 
+/* We may be in it ourselves: then it is this one, also where several nodes are one machine. */
+static bool is_within(struct search *search, const struct rm_cgroup_place *own)
+{
+    struct rm_cgroup_place place = *own;
+    if (place.version == 0 || place.is_outside || !cut(&place, search->names, false)) {
+        return false;
+    }
+    (void)snprintf(search->path, sizeof search->path, "%s", place.path);
+    return true;
+}
+
 static resmon_status find(struct search *search, struct rm_scratch *scratch, const char *id)
 {
     struct rm_cgroup own;
     resmon_status status = rm_cgroup_find(&own, search->root, scratch, "proc/self");
     if (status != RESMON_OK) {
         return status;
+    }
+    for (size_t i = 0; i < RM_CGROUP_CONTROLLERS && !search->is_found; i++) {
+        search->is_found = is_within(search, &own.places[i]);
     }
     for (size_t i = 0; i < RM_CGROUP_CONTROLLERS && !search->is_found; i++) {
         const struct rm_cgroup_place *place = &own.places[i];
@@ -106,15 +181,10 @@ resmon_status rm_job_cgroup(const char *fs_root, const char *id, char ret_path[R
     struct rm_root root;
     struct rm_scratch scratch = {0};
     struct search search = {.root = &root};
-    if (id[0] == '\0' || strlen(id) > LONGEST_ID || strchr(id, '/') != NULL) {
+    if (!is_id(id)) {
         return rm_error(RESMON_EINVAL, "'%.64s' is no id of a job", id);
     }
-    for (size_t i = 0; i < RM_ARRAY_LEN(patterns); i++) {
-        char *name = search.names[i];
-        const char *mark = strstr(patterns[i].format, "%s");
-        (void)snprintf(name, LONGEST_NAME, "%.*s%s%s", (int)(mark - patterns[i].format),
-                       patterns[i].format, id, mark + 2);
-    }
+    make_names(search.names, id);
     resmon_status status = rm_root_open(&root, fs_root);
     if (status != RESMON_OK) {
         return status;

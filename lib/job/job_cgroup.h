@@ -11,4 +11,9 @@
  * no id. */
 resmon_status rm_job_cgroup(const char *fs_root, const char *id, char ret_path[RM_FILE_PATH_BYTES]);
 
+/** The groups of the job that a process is in, whose own groups are `own`: those that the batch
+ * system gave to steps and tasks are below it.  `id` of that job; a Slurm job of any id counts, as
+ * the parts of a heterogeneous one have others.  False: no group is one of a job. */
+bool rm_job_cgroup_around(const struct rm_cgroup *own, const char *id, struct rm_cgroup *ret_group);
+
 #endif

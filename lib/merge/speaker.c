@@ -68,6 +68,7 @@ static bool is_of_one(const struct rm_fact *fact)
         {"job", "node_memory_bytes"},
         {"job", "reports_host"},
         {"job", "reports_host_reason"},
+        {"job", "cgroup"},
         {"settings", "record"},
         {"settings", RM_FACT_MERGED_INTERVAL},
         {"machine", "host_name"},

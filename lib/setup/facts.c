@@ -190,9 +190,26 @@ static void record_hosts(struct rm_block *block, const struct rm_hosts *hosts)
     rm_buffer_free(&buffer);
 }
 
+/* By that of its memory, which batch systems limit first. */
+static void record_group(struct rm_block *block, const struct rm_collect *collect)
+{
+    const struct rm_cgroup_place *place = &collect->job_group.places[RM_CGROUP_MEMORY];
+    char path[RM_CGROUP_PATH_BYTES + 1];
+    if (collect->has_job_group && place->version != 0) {
+        (void)snprintf(path, sizeof path, "/%s", place->path);
+        rm_facts_add_text(block, "job", "cgroup", path);
+    }
+}
+
+/* What the batch system says; else what it has the kernel see to. */
+static double memory_of_job(const resmon_job_info *info, const struct rm_collect *collect)
+{
+    return info->node_memory_bytes >= 0 ? (double)info->node_memory_bytes : collect->job_bytes;
+}
+
 /* Only what is known.  The job is that of the process that observes. */
 void rm_facts_record_job(struct rm_block *block, const struct resmon_job *job,
-                         const struct rm_leader *leader)
+                         const struct rm_leader *leader, const struct rm_collect *collect)
 {
     const resmon_job_info *info = &job->info;
     const struct {
@@ -216,7 +233,6 @@ void rm_facts_record_job(struct rm_block *block, const struct resmon_job *job,
         {"local_rank", info->local_rank},
         {"local_rank_count", info->local_rank_count},
         {"node_cpus", info->node_cpus},
-        {"node_memory_bytes", info->node_memory_bytes},
         {"time_limit_s", info->time_limit_s},
     };
     for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
@@ -227,9 +243,11 @@ void rm_facts_record_job(struct rm_block *block, const struct resmon_job *job,
         rm_facts_add_number(block, "job", numbers[i].key,
                             numbers[i].value >= 0 ? (double)numbers[i].value : RM_NAN);
     }
+    rm_facts_add_number(block, "job", "node_memory_bytes", memory_of_job(info, collect));
     rm_facts_add_number(block, "job", "reports_host", rm_leader_leads(leader) ? 1.0 : 0.0);
     rm_facts_add_text(block, "job", "reports_host_reason",
                       leader->reason[0] != '\0' ? leader->reason : NULL);
+    record_group(block, collect);
     record_hosts(block, &job->hosts);
 }
 

@@ -20,7 +20,7 @@ void rm_facts_record_observer(struct rm_block *block, const struct rm_identity *
 
 /** The facts of the job of a process that is in one. */
 void rm_facts_record_job(struct rm_block *block, const struct resmon_job *job,
-                         const struct rm_leader *leader);
+                         const struct rm_leader *leader, const struct rm_collect *collect);
 
 /** How far the clock of the machine may be wrong, when the run begins; and when it ends, with by
  * how much it was set meanwhile. */
