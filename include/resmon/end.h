@@ -14,6 +14,10 @@
  *     SIGINT, with `signals`              INTERRUPTED    signal_number SIGINT   KILLED
  *     another signal, with `signals`      KILLED         signal_number          KILLED
  *     any other way                       UNKNOWN                               KILLED, when pushed
+ *
+ * `resmon run`, as the parent, knows all of these, SIGKILL too.  Where the kernel has killed
+ * processes in the program's control group meanwhile (cg.mem.events.oom_kill), the text of a
+ * SIGKILL is "out of memory".
  */
 #ifndef RESMON_END_H
 #define RESMON_END_H

@@ -122,7 +122,7 @@ typedef struct resmon_run_info {
 /** How a program ended.  Since 0.1. */
 typedef struct resmon_run_end {
     size_t struct_size;
-    /** in words ("ValueError: no such column"); "": none.  255 bytes are kept */
+    /** in words ("ValueError: no such column", "out of memory"); "": none.  255 bytes are kept */
     const char *text;
     /** how: RESMON_END_* */
     int32_t reason;

@@ -231,7 +231,7 @@ const char *rm_subject_outcome(struct rm_page *page, const struct resmon_run *ru
     if (end.reason < RESMON_END_FAILED) {
         return rm_page_print(page, "%s", run->info.state);
     }
-    if (end.text[0] != '\0') {
+    if (end.text[0] != '\0' && !rm_end_is_out_of_memory(&end)) {
         return rm_page_print(page, "%s: %s", state, end.text);
     }
     return end.exit_status != 0 ? rm_page_print(page, "%s: exit status %d", state, end.exit_status)

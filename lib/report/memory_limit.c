@@ -43,7 +43,7 @@ static void add_events(const struct resmon_run *run, char *text, size_t room)
         if (count > 0.0) {
             char number[RM_HUMAN_BYTES];
             rm_human_count(number, count);
-            (void)snprintf(text + length, room - length, "; +%s %s", number, row.label);
+            (void)snprintf(text + length, room - length, "%s: %s; ", row.label, number);
         }
     }
 }
@@ -74,9 +74,11 @@ bool rm_report_memory_limit_clause(const struct resmon_run *run, char *text, siz
     rm_human_bytes(bytes, limit->last);
     rm_human_percent(last, percent->last);
     rm_human_percent(most, percent->max);
-    (void)snprintf(text, room, "%s, %s of it in use %s, %s at most", bytes, last,
-                   is_killed ? "at the last sample" : "at the end", most);
+    (void)snprintf(text, room, "%s; ", bytes);
     add_events(run, text, room);
+    size_t length = strlen(text);
+    (void)snprintf(text + length, room - length, "%s in use at most, %s %s", most, last,
+                   is_killed ? "at the last sample" : "at the end");
     return true;
 }
 

@@ -45,7 +45,7 @@ static void put_gigabytes(struct rm_buffer *buffer, double bytes)
 static bool is_out_of_memory(const struct resmon_run *run)
 {
     const resmon_column *kills = rm_run_statistics_of(run, RM_CG_MEM_EVENTS_OOM_KILL, "");
-    return kills != NULL && kills->last > 0.0;
+    return rm_end_is_out_of_memory(&run->end) || (kills != NULL && kills->last > 0.0);
 }
 
 /* Within the minute in which Slurm ends a job that is over its time. */

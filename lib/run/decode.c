@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Run block -> run.  Trusts nothing in the block that rm_block_attach() did not check. */
+#include <signal.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -314,6 +315,16 @@ static void decode_run_facts(const struct rm_block *block, const struct rm_decod
     run->info.dropped_lines = RM_LOAD(&header->dropped_lines);
 }
 
+/* A parent sees the signal alone; the group's count tells whose it was. */
+static void tell_lack_of_memory(struct resmon_run *run)
+{
+    const resmon_column *kills = rm_run_statistics_of(run, RM_CG_MEM_EVENTS_OOM_KILL, NULL);
+    bool is_killed = run->end.reason == RESMON_END_KILLED && run->end.signal_number == SIGKILL;
+    if (is_killed && run->end.text[0] == '\0' && kills != NULL && kills->last > 0.0) {
+        run->end.text = RM_END_OUT_OF_MEMORY;
+    }
+}
+
 static double ns_per_tick_of(const struct rm_block *block, const struct rm_decode *how)
 {
     const struct rm_commit *state = rm_series_state(block);
@@ -333,6 +344,7 @@ static resmon_status decode_parts(const struct rm_block *block, const struct rm_
     }
     if (status == RESMON_OK && (how->parts & (RM_PART_SUMMARY | RM_PART_SERIES)) != 0) {
         status = decode_columns(block, run);
+        tell_lack_of_memory(run);
     }
     if (status == RESMON_OK && (how->parts & RM_PART_SERIES) != 0) {
         status = decode_rows(block, run);

@@ -250,16 +250,22 @@ static void put_signal_name(int number, char name[SIGNAL_NAME_BYTES])
     }
 }
 
+bool rm_end_is_out_of_memory(const resmon_run_end *end)
+{
+    return end->reason == RESMON_END_KILLED && strcmp(end->text, RM_END_OUT_OF_MEMORY) == 0;
+}
+
 void rm_end_describe(const struct resmon_run *run, char text[64])
 {
     const resmon_run_end end = rm_run_end(run);
     char signal_name[SIGNAL_NAME_BYTES];
     put_signal_name(end.signal_number, signal_name);
     bool is_said = end.reason >= RESMON_END_FAILED;
-    (void)snprintf(text, 64, "%s%s%s",
+    (void)snprintf(text, 64, "%s%s%s%s",
                    is_said ? rm_word_of(RM_TYPE_END, end.reason) : run->info.state,
                    is_said && end.signal_number != 0 ? " by " : "",
-                   is_said && end.signal_number != 0 ? signal_name : "");
+                   is_said && end.signal_number != 0 ? signal_name : "",
+                   rm_end_is_out_of_memory(&end) ? " (" RM_END_OUT_OF_MEMORY ")" : "");
 }
 
 void rm_rank_describe(const struct resmon_run *run, size_t index, char text[RM_RANK_NAME_BYTES])

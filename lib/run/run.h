@@ -165,7 +165,14 @@ static inline bool rm_run_has_usage(const struct resmon_run *run)
     return run->usage.user_s + run->usage.system_s > 0.0;
 }
 
-/** "failed", "killed by SIGTERM", else the run's state: for the middle of a sentence. */
+/* The text of the end of a program that the kernel killed for lack of memory, which it says of a
+ * control group, and not of a process: by SIGKILL, where oom_kill of its group has risen. */
+#define RM_END_OUT_OF_MEMORY "out of memory"
+
+bool rm_end_is_out_of_memory(const resmon_run_end *end);
+
+/** "failed", "killed by SIGKILL (out of memory)", else the run's state: for the middle of a
+ * sentence. */
 void rm_end_describe(const struct resmon_run *run, char text[64]);
 
 #define RM_RANK_NAME_BYTES 96

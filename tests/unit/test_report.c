@@ -175,10 +175,10 @@ static void test_memory_limit(void **state)
     rm_buffer_init(&buffer, SIZE_MAX);
     rm_report_write(&buffer, &run, &in_full);
     assert_non_null(strstr(buffer.text,
-                           "\nmemory limit of the control group: 512.0 MiB, 98.0 % of it in "
-                           "use at the last sample, 98.0 % at most; +6901 times at "
-                           "the limit (max, failcnt); +1 processes killed "
-                           "(oom_kill)\n  limit, percent and events of the group "
+                           "\nmemory limit of the control group: 512.0 MiB; times at the limit "
+                           "(max, failcnt): 6901; processes killed for lack of it (oom_kill): 1; "
+                           "98.0 % in use at most, 98.0 % at the last sample\n  limit, percent and "
+                           "events of the group "
                            "/outer\n"));
     rm_buffer_free(&buffer);
 }
