@@ -28,12 +28,35 @@ static bool ends_in(const char *name, const char *ending)
     return length > more && strcmp(name + length - more, ending) == 0;
 }
 
-/* "4711" is the job of "4711.n1.r3.p815.rec"; "4711.json" was made of all of them. */
-static bool is_of_job(const char *name, const char *job)
+#define RESTART      "-restart"
+#define FIRST_START  RESTART "0" /* which no name of a file has */
+#define LENGTH(text) (sizeof(text) - 1)
+
+/* "4711" is the job of "4711.n1.r3.p815.rec", and of "4711-restart1.n1.r3.p815.rec": as much of the
+ * name as is the same for all of one start; 0: it is of another job.  "4711.json" was made of all.
+ */
+static size_t start_length(const char *name, const char *job)
 {
     size_t length = strlen(job);
-    return strncmp(name, job, length) == 0 && strcmp(name + length, DOCUMENT) != 0 &&
-           (name[length] == '.' || strncmp(name + length, "-restart", 8) == 0);
+    bool is_first_wanted = ends_in(job, FIRST_START);
+    length -= is_first_wanted ? LENGTH(FIRST_START) : 0;
+    bool begins = strncmp(name, job, length) == 0;
+    if (begins && !is_first_wanted && strncmp(name + length, RESTART, LENGTH(RESTART)) == 0) {
+        length += LENGTH(RESTART);
+        length += strspn(name + length, "0123456789");
+    }
+    return begins && name[length] == '.' && strcmp(name + length, DOCUMENT) != 0 ? length : 0;
+}
+
+static bool is_of_start(const char *name, const char *other, const char *job)
+{
+    size_t length = start_length(name, job);
+    return length == start_length(other, job) && strncmp(name, other, length) == 0;
+}
+
+static const char *name_of(const char *path)
+{
+    return strrchr(path, '/') + 1;
 }
 
 static char *path_in(const char *directory, const char *name)
@@ -102,7 +125,7 @@ bool cli_job_list(const char *verb, const char *directory, const char *job,
     struct found *found = cli_grow(NULL, ((size_t)count + 1) * sizeof *found);
     for (int i = 0; i < count; i++) {
         char *path = path_in(directory, entries[i]->d_name);
-        bool is_wanted = (job == NULL || is_of_job(entries[i]->d_name, job)) &&
+        bool is_wanted = (job == NULL || start_length(entries[i]->d_name, job) > 0) &&
                          stat(path, &info) == 0 && S_ISREG(info.st_mode);
         bool is_old = is_wanted && is_old_recording(path);
         if (is_old) {
@@ -118,7 +141,11 @@ bool cli_job_list(const char *verb, const char *directory, const char *job,
     free(entries);
     qsort(found, found_count, sizeof *found, latest_first);
     for (size_t i = 0; i < found_count; i++) {
-        cli_job_add(files, found[i].path);
+        if (job == NULL || is_of_start(name_of(found[i].path), name_of(found[0].path), job)) {
+            cli_job_add(files, found[i].path);
+        }
+    }
+    for (size_t i = 0; i < found_count; i++) {
         free(found[i].path);
     }
     free(found);

@@ -175,6 +175,19 @@ class Job(place.Case):
             self.assertIn(why, line)
         self.assertEqual(sum("is there already" in line for line in lines), 1)  # of two that are the same
 
+    def test_starts_of_a_job(self):
+        """A job that was requeued: of its last start, or of the one that is named."""
+        for restarts, program in ((0, "false"), (1, "true"), (10, "true")):
+            more = {"SLURM_RESTART_COUNT": str(restarts)} if restarts else {}
+            for job in ("4711", "471"):
+                place.run("run", "-q", "-o", "job/", "--", program, env={**task(0, 0, 1, 1, 1, job), **more})
+        for name, restarts in (("4711", 10), ("4711-restart0", 0), ("4711-restart1", 1), ("4711-restart10", 10)):
+            job, done = self.merged("job", "--job", name)
+            self.assertEqual((job["job"]["id"], job["job"].get("restarts", 0), len(job["ranks"])), ("4711", restarts, 1), name)
+            self.assertEqual(job["ranks"][0]["reason"], "finished" if restarts else "failed")
+            self.assertEqual(done.err, "")
+        self.assertIn("there is no run to merge", place.run("merge", "job", "--job", "4711-restart2").err)
+
     def test_results(self):
         for rank in (0, 1):
             done = place.run("run", "-q", "-o", f"r{rank}.json", "--", "true", env=task(rank, 0, rank + 1, 2, 2))

@@ -9,7 +9,9 @@
 # directory, the ports are free ones: several clusters can run side by side, and beside a real one.
 # All nodes share this machine's /proc and host name, and only SLURMD_NODENAME tells them apart; with
 # CLUSTER_HOST_NAMES=1 each has its own host name, as real ones have, which all of them can resolve.
-# CLUSTER_TASK_PROLOG is a TaskProlog.
+# CLUSTER_TASK_PROLOG is a TaskProlog.  With CLUSTER_CONTROL_GROUPS=1 jobs, steps and tasks have groups
+# of their own, with a limit of memory (100 MB for each CPU, or as --mem says), and the
+# command has CLUSTER_HAS_GROUPS=1; where the kernel cannot, they have none.
 set -eu
 
 skip() {
@@ -25,6 +27,11 @@ umask 022
 for program in munged slurmctld slurmd srun sinfo; do
     command -v $program >/dev/null || skip "there is no $program (Debian: slurm-wlm and munge)"
 done
+
+# The hierarchy of version 1: Slurm's plugin for version 2 wants systemd.
+groups=/sys/fs/cgroup/memory
+[ -n "${CLUSTER_CONTROL_GROUPS:-}" ] && [ -w $groups/memory.limit_in_bytes ] && [ -w $groups/cgroup.procs ] || groups=
+[ -z "$groups" ] || export CLUSTER_HAS_GROUPS=1
 
 [ -z "${CLUSTER_HOST_NAMES:-}" ] || unshare --uts --mount true 2>/dev/null || skip "no host names of our own: unshare --uts"
 
@@ -73,6 +80,7 @@ stop_daemons() {
         wait "$daemon" 2>/dev/null || true
     done
     daemons=
+    [ -z "$groups" ] || find $groups/slurm_n[1-4] -depth -type d -exec rmdir {} + 2>/dev/null || true
 }
 
 tear_down() {
@@ -122,15 +130,17 @@ SlurmctldPidFile=$work/slurmctld.pid
 SlurmdPidFile=$work/slurmd.%n.pid
 SlurmctldLogFile=$work/log/slurmctld
 SlurmdLogFile=$work/log/slurmd.%n
-# What would need an accounting daemon, a control group of its own, mail or patience.
+# What would need an accounting daemon, mail or patience.
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin=task/$([ -n "$groups" ] && echo cgroup || echo none)
 JobAcctGatherType=jobacct_gather/none
 MailProg=/bin/true
 KillWait=1
 ${CLUSTER_TASK_PROLOG:+TaskProlog=$CLUSTER_TASK_PROLOG}
 SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
+SelectTypeParameters=CR_Core${groups:+_Memory}
+${groups:+DefMemPerCPU=100}
+${groups:+FirstJobId=$(($$ % 1000000 + 1))}
 MpiDefault=none
 ReturnToService=2
 # Two CPUs a node, whatever this machine has.
@@ -141,9 +151,12 @@ NodeName=n3 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$4 CPUs=2 RealMemory=
 NodeName=n4 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$5 CPUs=2 RealMemory=1000
 PartitionName=debug Nodes=n[1-4] Default=YES MaxTime=10 State=UP
 END
-    # slurmd wants a plugin for control groups that nothing uses here.  This one starts whatever is
+    # slurmd wants a plugin for control groups even where nothing uses one.  This one starts whatever is
     # mounted, and that for version 2 only where systemd runs.
-    echo CgroupPlugin=cgroup/v1 >"$work/cgroup.conf"
+    {
+        echo CgroupPlugin=cgroup/v1
+        [ -z "$groups" ] || printf '%s\n' ConstrainRAMSpace=yes ConstrainSwapSpace=yes AllowedSwapSpace=0
+    } >"$work/cgroup.conf"
 }
 
 # daemon NAME COMMAND...: in its foreground, so that its pid is known, and away from a terminal's signals.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Jobs on the four Slurm nodes and under MPI's launchers, with a directory that gathers them:
 
-    CLUSTER_HOST_NAMES=1 sh slurm_cluster.sh python3 test_jobs.py RESMON HELLO
+    CLUSTER_HOST_NAMES=1 CLUSTER_CONTROL_GROUPS=1 sh slurm_cluster.sh python3 test_jobs.py RESMON HELLO
 """
 import json
 import os
@@ -177,6 +177,71 @@ class Jobs(unittest.TestCase):
         job = json.loads(path.read_text(encoding="utf-8"))
         self.assertEqual(sorted(node["name"] for node in job["nodes"]), ["n1", "n2", "n3"])
         self.assertEqual([(rank["rank"], rank["name"]) for rank in job["ranks"]], [(0, "hello"), (1, "hello"), (2, "sleep")])
+
+    def test_requeue(self):
+        """Both starts of the job are runs of their own in the directory."""
+        pathlib.Path("script").write_text("\n".join((
+            "#!/bin/sh", f"srun {RESMON} run -q -o job/ --interval=50ms -- sh -c 'sleep ${{SLURM_RESTART_COUNT:+0.}}100'", "")), encoding="ascii")
+        job = self.run_it("sbatch", "--parsable", "--requeue", "-N2", "--ntasks-per-node=1", "--output=out", "script").stdout.strip()
+        until(lambda: len(list(pathlib.Path("job").glob("*.rec"))) == 2)
+        self.run_it("scontrol", "requeue", job)
+        until(lambda: "JobState=PENDING" in self.run_it("scontrol", "show", "job", job).stdout)
+        self.run_it("scontrol", "update", f"JobId={job}", "StartTime=now")  # which is in two minutes otherwise
+        until(lambda: pathlib.Path(f"job/{job}-restart1.json").exists())
+        again, _ = self.merged("job", "--job", job)
+        self.assertEqual((again["job"]["id"], again["job"]["restarts"], len(again["ranks"])), (job, 1, 2))
+        self.assertEqual({rank["reason"] for rank in again["ranks"]}, {"finished"})
+        first, _ = self.merged("job", "--job", f"{job}-restart0")
+        self.assertEqual((first["job"]["id"], first["job"].get("restarts", 0), len(first["ranks"])), (job, 0, 2))
+        self.assertNotIn("finished", {rank["reason"] for rank in first["ranks"]})
+
+    def grouped(self):
+        if not os.environ.get("CLUSTER_HAS_GROUPS"):
+            self.skipTest("jobs have no control groups here: /sys/fs/cgroup/memory cannot be written")
+
+    def test_a_rank_that_runs_out_of_memory(self):
+        """The kernel kills it at the job's limit; the others go on, and all that is said names the reason."""
+        self.grouped()
+        program = "import os,time\nif os.environ['SLURM_PROCID'] == '2':\n  a = []\n  while True: a.append(bytearray(1 << 20)); time.sleep(0.003)\ntime.sleep(2)"
+        srun = self.run_it("srun", "-N2", "--ntasks-per-node=2", "--mem=120", "--kill-on-bad-exit=0", "--wait=0", RESMON, "run", "-o", "job/",
+                           "--interval=50ms", "--", sys.executable, "-c", program, code=None)
+        self.assertIn("Out Of Memory", srun.stderr)
+        [path] = [path for path in pathlib.Path("job").iterdir() if path.name.count(".") == 1]
+        job = json.loads(path.read_text(encoding="utf-8"))
+        self.assertEqual([(rank["reason"], rank["signal"], rank["text"]) for rank in job["ranks"]],
+                         [("killed", 9, "out of memory") if rank == 2 else ("finished", 0, "") for rank in range(4)])
+        said = self.run_it(RESMON, "report", path).stdout
+        self.assertIn("was killed by SIGKILL (out of memory) after", said)
+        self.assertIn("1 ended badly: rank 2 on n2 killed by SIGKILL (out of memory)", said)
+        self.assertIn("State: OUT_OF_MEMORY", self.run_it(RESMON, "report", "--form=seff", path).stdout)
+        [own] = pathlib.Path("job").glob("*.r2.*[0-9].json")
+        self.assertRegex(self.run_it(RESMON, "report", own).stdout, r"limit +of memory: 120.0 MiB; processes killed for lack of it \(oom_kill\): 1;")
+
+    def test_memory_of_a_node_is_that_of_all_its_ranks(self):
+        self.grouped()
+        program = "import time\na = bytearray(50 << 20)\ntime.sleep(1)"
+        self.run_it("srun", "-N2", "--ntasks-per-node=2", "--mem=200", RESMON, "run", "-q", "-o", "job/", "--interval=50ms", "--", sys.executable, "-c", program)
+        [path] = [path for path in pathlib.Path("job").iterdir() if path.name.count(".") == 1]
+        job = json.loads(path.read_text(encoding="utf-8"))
+        for node in job["nodes"]:
+            self.assertGreater(node["used_bytes"], 100 << 20)
+            self.assertLess(node["used_bytes"], 200 << 20)
+            self.assertEqual(node["allotted_bytes"], 200 << 20)  # which srun does not tell its tasks
+        for part in pathlib.Path("job").glob("*.r?.*.json"):
+            facts = json.loads(part.read_text(encoding="utf-8"))["job"] if part.name.count(".") == 4 else {}
+            if facts.get("reports_host"):
+                self.assertEqual(facts["cgroup"], f"/sys/fs/cgroup/memory/slurm_{facts['node_name']}/uid_0/job_{facts['id']}")
+
+    def test_monitors_observe_the_group_of_the_job(self):
+        self.grouped()
+        self.batch(f"{RESMON} job start -q --interval=50ms", f"srun {sys.executable} -c 'import time; a = bytearray(50 << 20); time.sleep(1)'",
+                   f"{RESMON} job stop -q", words=("-N2", "--ntasks-per-node=1", "--mem=200"))
+        parts = [json.loads(path.read_text(encoding="utf-8")) for path in pathlib.Path("resmon").glob("*.monitor.*.json")]
+        self.assertEqual(len(parts), 2)
+        for part in parts:  # which watch the machine and the group, and no processes
+            self.assertEqual(part["run"]["cgroup"], f"/sys/fs/cgroup/memory/slurm_{part['job']['node_name']}/uid_0/job_{part['job']['id']}")
+            most = {column["metric"]: figures.get("max") for column, figures in zip(part["columns"], part["summary"]["columns"]) if column["instance"] == ""}
+            self.assertGreater(most["cg.mem.current"], 50 << 20)
 
     def launch(self, *launcher):
         if not shutil.which(launcher[0]):
