@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/hash.h"
 #include "base/io_field.h"
 #include "base/status.h"
 #include "run/record.h"
@@ -52,6 +53,8 @@ struct merger {
     struct open_tasks (*tasks)[2]; /* by path: inside of the scope above, and beside it */
     uint32_t path_count;
     uint32_t path_room;
+    uint32_t *slots; /* paths by parent and name, open addressing; 0: free */
+    size_t slot_count;
     uint32_t *path_of_node; /* by index of the node */
     uint32_t node_count;
     struct rm_scope_energy none; /* what a path begins with: NaN where energy is not known */
@@ -66,18 +69,44 @@ static uint32_t index_of(const struct merger *m, rm_node_ref ref)
     return ref % size == 0 && ref / size < m->node_count ? ref / size : 0;
 }
 
+/* Half of the slots are free at least. */
+static size_t slots_for(uint64_t paths)
+{
+    size_t count = 16;
+    while (count < 2 * paths) {
+        count *= 2;
+    }
+    return count;
+}
+
+static bool is_of(const struct path *path, uint32_t parent, const struct rm_site_record *site)
+{
+    return path->parent == parent &&
+           (path->site == site || strcmp(path->site->name, site->name) == 0);
+}
+
+/* The slot of the child of path `parent` with the site's name; a free one where there is none. */
+static uint32_t *slot_of(const struct merger *m, uint32_t parent, const struct rm_site_record *site)
+{
+    uint64_t hash = rm_hash_bytes(RM_HASH_START, site->name, strlen(site->name));
+    size_t at = rm_hash_u64(hash, parent);
+    for (;; at++) {
+        uint32_t *slot = &m->slots[at & (m->slot_count - 1)];
+        if (*slot == 0 || is_of(&m->paths[*slot], parent, site)) {
+            return slot;
+        }
+    }
+}
+
 /* The child of path `parent` with the site's name, made if needed; 0 when there is no room. */
 static uint32_t child_path(struct merger *m, uint32_t parent, const struct rm_site_record *site)
 {
-    for (uint32_t c = m->paths[parent].first_child; c != 0; c = m->paths[c].next) {
-        if (m->paths[c].site == site || strcmp(m->paths[c].site->name, site->name) == 0) {
-            return c;
-        }
-    }
-    if (m->path_count >= m->path_room) {
-        return 0;
+    uint32_t *slot = slot_of(m, parent, site);
+    if (*slot != 0 || m->path_count >= m->path_room) {
+        return *slot;
     }
     uint32_t fresh = m->path_count++;
+    *slot = fresh;
     m->paths[fresh] = (struct path){.site = site, .parent = parent, .energy = m->none};
     if (m->paths[parent].first_child == 0) {
         m->paths[parent].first_child = fresh;
@@ -537,7 +566,9 @@ resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm
     m.path_of_node = rm_arena_alloc(&run->working, m.node_count, sizeof *m.path_of_node);
     resmon_status status;
     m.tasks = rm_arena_alloc(&run->working, m.path_room, sizeof *m.tasks);
-    if (m.paths == NULL || m.path_of_node == NULL || m.tasks == NULL) {
+    m.slot_count = slots_for(m.path_room);
+    m.slots = rm_arena_alloc(&run->working, m.slot_count, sizeof *m.slots);
+    if (m.paths == NULL || m.path_of_node == NULL || m.tasks == NULL || m.slots == NULL) {
         status = out_of_memory();
     } else {
         m.path_count = 1;
@@ -560,7 +591,8 @@ resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm
 size_t rm_run_scopes_working(uint64_t nodes)
 {
     size_t each = sizeof(struct path) + sizeof(uint32_t) + sizeof(struct open_tasks[2]);
-    return (nodes + 1) * each + (size_t)4 * RM_ARENA_SLACK;
+    return (nodes + 1) * each + slots_for(nodes + 1) * sizeof(uint32_t) +
+           (size_t)5 * RM_ARENA_SLACK;
 }
 
 size_t rm_run_scopes_result(uint64_t nodes)

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
+#include "base/hash.h"
 #include "run/scope_sum.h"
 
 /* ---- adding ------------------------------------------------------------------------------- */
@@ -40,34 +41,36 @@ static bool own_names(struct rm_arena *strings, resmon_run_scope *scope)
     return scope->name != NULL && scope->file != NULL && scope->function != NULL;
 }
 
+static uint64_t hash_of(uint32_t parent, const char *name)
+{
+    return rm_hash_u64(rm_hash_bytes(RM_HASH_START, name, strlen(name)), parent);
+}
+
 /* 0: no memory. */
 static uint32_t new_path(struct rm_scope_paths *paths, uint32_t parent,
                          const resmon_run_scope *scope)
 {
     struct rm_scope_path fresh = {
         .sum = rm_scope_sum_begin(scope), .parent = parent, .order = INT64_MAX};
-    if (!make_room(paths) || !own_names(&paths->strings, &fresh.sum)) {
+    if (!make_room(paths) || !rm_map_reserve(&paths->map, paths->count + 1) ||
+        !own_names(&paths->strings, &fresh.sum)) {
         return 0;
     }
     uint32_t at = (uint32_t)paths->count++;
-    struct rm_scope_path *above = &paths->paths[parent];
     fresh.sum.depth = scope->depth;
     fresh.sum.wall_stddev_ns = RM_NAN;
     paths->paths[at] = fresh;
-    if (above->first == 0) {
-        above->first = at;
-    } else {
-        paths->paths[above->last].next = at;
-    }
-    above->last = at;
+    rm_map_add(&paths->map, hash_of(parent, fresh.sum.name), at);
     return at;
 }
 
 static uint32_t path_below(struct rm_scope_paths *paths, uint32_t parent,
                            const resmon_run_scope *scope)
 {
-    for (uint32_t at = paths->paths[parent].first; at != 0; at = paths->paths[at].next) {
-        if (strcmp(paths->paths[at].sum.name, scope->name) == 0) {
+    struct rm_map_search search = {.hash = hash_of(parent, scope->name)};
+    for (uint32_t at; rm_map_next(&paths->map, &search, &at);) {
+        const struct rm_scope_path *path = &paths->paths[at];
+        if (path->parent == parent && strcmp(path->sum.name, scope->name) == 0) {
             return at;
         }
     }
@@ -171,7 +174,6 @@ static bool sort_paths(struct rm_scope_paths *paths)
         struct rm_scope_path *path = sorted[i - 1], *above = &paths->paths[path->parent];
         path->next = above->first;
         above->first = (uint32_t)(path - paths->paths);
-        above->last = path->next == 0 ? above->first : above->last;
     }
     rm_free(sorted);
     return true;
@@ -207,6 +209,7 @@ void rm_scope_paths_free(struct rm_scope_paths *paths)
 {
     rm_free(paths->paths);
     rm_free(paths->path_of);
+    rm_map_free(&paths->map);
     rm_arena_free(&paths->strings);
     *paths = (struct rm_scope_paths){0};
 }

@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "run/run.h"
 
 struct rm_scope_path {
     resmon_run_scope sum;
     double squares;       /* of the calls' differences from their mean, added up */
     uint32_t parent;      /* as those below, an index; 0: none */
-    uint32_t first, last; /* children */
-    uint32_t next;        /* of the same parent */
+    uint32_t first, next; /* child, and sibling: set by rm_scope_paths_put() */
     int64_t order;        /* the lowest of the runs that have it, */
     size_t position;      /* and where it stands in that one */
     int64_t index;        /* where it went to, by rm_scope_paths_put() */
@@ -27,6 +27,7 @@ struct rm_scope_paths {
     struct rm_arena strings;
     struct rm_scope_path *paths; /* [0] is above those at the top */
     size_t count, room;
+    struct rm_map map; /* of them by parent and name */
     uint32_t *path_of; /* by scope of the run that was added last */
     size_t path_of_room;
 };

@@ -287,12 +287,28 @@ static RM_COLD uint64_t begin_slow(resmon_site *site, uint32_t forced)
     if (self.top == self.limit) {
         return begin_void();
     }
-    struct rm_scope_node *node = rm_session_child(self.thread->session, self.current, site, number);
+    struct rm_scope_node *node = rm_session_child(self.thread, self.current, site, number);
     if (node == NULL) {
         return begin_uncounted(); /* it is among the dropped paths */
     }
     rm_node_ref ref = RM_LOAD(&self.current->last_child);
     return begin_special(node, ref, forced);
+}
+
+/* Phases mostly come in the order in which they came first: the child behind the one visited last,
+ * or the first again, needs no look-up. */
+static RM_NOINLINE uint64_t begin_next(resmon_site *site)
+{
+    rm_node_ref last = RM_LOAD(&self.current->last_child);
+    rm_node_ref behind = last != 0 ? RM_LOAD(&node_at(last)->next) : 0;
+    rm_node_ref ref = behind != 0 ? behind : RM_LOAD(&self.current->first_child);
+    struct rm_scope_node *node = node_at(ref);
+    if (ref == 0 || node->site != RM_LOAD(&site->id) || node->kind != RM_NODE_PLAIN ||
+        self.top == self.limit || !rm_node_is_visited(node)) {
+        return begin_slow(site, 0);
+    }
+    RM_STORE(&self.current->last_child, ref);
+    return self.special != 0 ? begin_special(node, ref, 0) : push(node, ref, 0);
 }
 
 uint64_t resmon_scope_begin(resmon_site *site)
@@ -308,7 +324,7 @@ uint64_t resmon_scope_begin(resmon_site *site)
     struct rm_scope_node *node = node_at(ref);
     if (RM_UNLIKELY(RM_LOAD(&node->site) != RM_LOAD(&site->id) || ref == 0 ||
                     self.top == self.limit)) {
-        return begin_slow(site, 0);
+        return begin_next(site);
     }
     if (RM_UNLIKELY(self.special != 0)) {
         return begin_special(node, ref, 0);
@@ -357,8 +373,9 @@ static uint64_t begin_hung(const resmon_site *site, uint32_t path, uint32_t kind
     struct rm_scope_session *session = self.thread->session;
     struct rm_scope_node *parent = rm_session_follow(self.thread, path);
     struct rm_scope_node *node =
-        parent != NULL ? rm_session_child_of_kind(session, parent, site, RM_LOAD(&site->id), kind)
-                       : NULL;
+        parent != NULL
+            ? rm_session_child_of_kind(self.thread, parent, site, RM_LOAD(&site->id), kind)
+            : NULL;
     if (node == NULL) {
         return begin_uncounted(); /* it is among the dropped paths */
     }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fork.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -89,28 +90,63 @@ static void give_node_back(struct rm_scope_session *session, struct rm_scope_nod
     session->free_count++;
 }
 
-static void link_child(struct rm_scope_session *session, struct rm_scope_node *parent,
-                       struct rm_scope_node *child, uint32_t site, uint32_t kind)
+/* ---- children --------------------------------------------------------------------------- */
+
+static uint64_t hash_of(rm_node_ref parent, uint32_t site, uint32_t kind)
+{
+    return rm_hash_u64(rm_hash_u64(RM_HASH_START, parent), (uint64_t)kind << 32 | site);
+}
+
+static void note_child(const struct rm_scope_session *session, struct rm_node_index *index,
+                       const struct rm_scope_node *child)
+{
+    if (!rm_map_reserve(&index->map, (uint64_t)index->map.count + 1)) {
+        index->lacks_some = true;
+        return;
+    }
+    rm_map_add(&index->map, hash_of(child->parent, child->site, child->kind),
+               (uint32_t)(ref_of(session, child) / sizeof *child));
+}
+
+static void link_child(const struct rm_scope_session *session, struct rm_node_index *index,
+                       struct rm_scope_node *parent, struct rm_scope_node *child, uint32_t site,
+                       uint32_t kind)
 {
     RM_STORE(&child->site, site);
     RM_STORE(&child->kind, kind);
     RM_STORE(&child->parent, ref_of(session, parent));
+    note_child(session, index, child);
     /* At the end, so that phases are listed in the order in which they came. */
-    rm_node_ref *link = &parent->first_child;
-    while (*link != 0) {
-        link = &rm_node_at(&session->block, *link)->next;
-    }
+    rm_node_ref *link = parent->newest_child != 0
+                            ? &rm_node_at(&session->block, parent->newest_child)->next
+                            : &parent->first_child;
+    parent->newest_child = ref_of(session, child);
     RM_STORE_RELEASE(link, ref_of(session, child));
 }
 
+static bool is_of(const struct rm_scope_node *node, rm_node_ref parent, uint32_t site,
+                  uint32_t kind)
+{
+    return node->parent == parent && node->site == site && node->kind == kind;
+}
+
 static struct rm_scope_node *find_child(const struct rm_scope_session *session,
+                                        const struct rm_node_index *index,
                                         const struct rm_scope_node *parent, uint32_t site,
                                         uint32_t kind)
 {
-    rm_node_ref ref = RM_LOAD(&parent->first_child);
+    rm_node_ref above = ref_of(session, parent);
+    struct rm_map_search search = {.hash = hash_of(above, site, kind)};
+    for (uint32_t i; rm_map_next(&index->map, &search, &i);) {
+        struct rm_scope_node *node = rm_node_at(&session->block, rm_node_ref_of(i));
+        if (is_of(node, above, site, kind)) {
+            return node;
+        }
+    }
+    rm_node_ref ref = index->lacks_some ? RM_LOAD(&parent->first_child) : 0;
     while (ref != 0) {
         struct rm_scope_node *child = rm_node_at(&session->block, ref);
-        if (child->site == site && child->kind == kind) {
+        if (is_of(child, above, site, kind)) {
             return child;
         }
         ref = child->next;
@@ -155,10 +191,11 @@ static bool is_too_deep(const struct rm_scope_session *session, const struct rm_
 }
 
 /* A child that only leads to others has no site that would have to be described, nor threads. */
-static struct rm_scope_node *make_child(struct rm_scope_session *session,
+static struct rm_scope_node *make_child(struct rm_scope_thread *thread,
                                         struct rm_scope_node *parent, const resmon_site *site,
                                         uint32_t number, uint32_t kind)
 {
+    struct rm_scope_session *session = thread->session;
     struct rm_scope_node *child = NULL;
     (void)pthread_mutex_lock(&session->lock);
     if ((site == NULL || describe_site(session, site, number)) && !is_too_deep(session, parent)) {
@@ -166,7 +203,7 @@ static struct rm_scope_node *make_child(struct rm_scope_session *session,
     }
     if (child != NULL) {
         child->meters[0].threads = site != NULL ? 1 : 0;
-        link_child(session, parent, child, number, kind);
+        link_child(session, &thread->tree, parent, child, number, kind);
     } else {
         RM_STORE(&session->block.header->dropped_paths, session->block.header->dropped_paths + 1);
     }
@@ -177,22 +214,22 @@ static struct rm_scope_node *make_child(struct rm_scope_session *session,
 /* The first visit of what only led to others so far. */
 static void visit(struct rm_scope_node *node)
 {
-    if (node->meters[node->meter_version & 1].threads == 0) {
+    if (!rm_node_is_visited(node)) {
         struct rm_scope_meters meters = rm_node_meters(node);
         meters.threads = 1;
         rm_node_publish_meters(node, &meters);
     }
 }
 
-struct rm_scope_node *rm_session_child_of_kind(struct rm_scope_session *session,
+struct rm_scope_node *rm_session_child_of_kind(struct rm_scope_thread *thread,
                                                struct rm_scope_node *parent,
                                                const resmon_site *site, uint32_t number,
                                                uint32_t kind)
 {
     /* Only this thread adds to its tree: no lock for looking. */
-    struct rm_scope_node *child = find_child(session, parent, number, kind);
+    struct rm_scope_node *child = find_child(thread->session, &thread->tree, parent, number, kind);
     if (child == NULL) {
-        return make_child(session, parent, site, number, kind);
+        return make_child(thread, parent, site, number, kind);
     }
     if (site != NULL) {
         visit(child);
@@ -200,14 +237,13 @@ struct rm_scope_node *rm_session_child_of_kind(struct rm_scope_session *session,
     return child;
 }
 
-struct rm_scope_node *rm_session_child(struct rm_scope_session *session,
-                                       struct rm_scope_node *parent, const resmon_site *site,
-                                       uint32_t number)
+struct rm_scope_node *rm_session_child(struct rm_scope_thread *thread, struct rm_scope_node *parent,
+                                       const resmon_site *site, uint32_t number)
 {
     struct rm_scope_node *child =
-        rm_session_child_of_kind(session, parent, site, number, RM_NODE_PLAIN);
+        rm_session_child_of_kind(thread, parent, site, number, RM_NODE_PLAIN);
     if (child != NULL) {
-        RM_STORE(&parent->last_child, ref_of(session, child));
+        RM_STORE(&parent->last_child, ref_of(thread->session, child));
     }
     return child;
 }
@@ -226,7 +262,7 @@ static struct rm_scope_node *lead(struct rm_scope_thread *thread, uint32_t path)
     }
     struct rm_scope_node *parent = lead(thread, entry->parent);
     return parent != NULL
-               ? rm_session_child_of_kind(session, parent, NULL, entry->site, RM_NODE_PLAIN)
+               ? rm_session_child_of_kind(thread, parent, NULL, entry->site, RM_NODE_PLAIN)
                : NULL;
 }
 
@@ -370,6 +406,7 @@ static void unref(struct rm_scope_session *session)
     rm_metering_close(&session->metering);
     rm_kept_close(&session->rss);
     rm_scope_paths_close(&session->paths);
+    rm_map_free(&session->retired.map);
     (void)pthread_mutex_destroy(&session->lock);
     session->release(session->context);
     rm_free(session);
@@ -418,7 +455,8 @@ static uint64_t count_missing(const struct rm_scope_session *session,
     for (rm_node_ref ref = from->first_child; ref != 0;
          ref = rm_node_at(&session->block, ref)->next) {
         const struct rm_scope_node *source = rm_node_at(&session->block, ref);
-        const struct rm_scope_node *target = find_child(session, to, source->site, source->kind);
+        const struct rm_scope_node *target =
+            find_child(session, &session->retired, to, source->site, source->kind);
         count +=
             target != NULL ? count_missing(session, source, target) : count_nodes(session, source);
     }
@@ -431,13 +469,14 @@ static void move_children(struct rm_scope_session *session, struct rm_scope_node
     for (rm_node_ref ref = from->first_child; ref != 0;
          ref = rm_node_at(&session->block, ref)->next) {
         struct rm_scope_node *source = rm_node_at(&session->block, ref);
-        struct rm_scope_node *target = find_child(session, to, source->site, source->kind);
+        struct rm_scope_node *target =
+            find_child(session, &session->retired, to, source->site, source->kind);
         if (target == NULL) {
             target = take_node(session);
             if (target == NULL) {
                 return; /* cannot be: room was made sure of */
             }
-            link_child(session, to, target, source->site, source->kind);
+            link_child(session, &session->retired, to, target, source->site, source->kind);
         }
         rm_node_move(&session->block, ref, ref_of(session, target));
         move_children(session, source, target);
@@ -488,6 +527,7 @@ void rm_session_detach(struct rm_scope_thread *thread)
     }
     (void)pthread_mutex_unlock(&session->lock);
     rm_thread_counters_close(&thread->counters);
+    rm_map_free(&thread->tree.map);
     rm_free(thread->meter_frames);
     rm_free(thread);
     unref(session);
@@ -609,12 +649,14 @@ void rm_session_forget(struct rm_scope_session *session)
 {
     rm_metering_close(&session->metering);
     rm_scope_paths_close(&session->paths);
+    rm_map_free(&session->retired.map);
     session->release(session->context);
     rm_free(session);
 }
 
 void rm_session_forget_thread(struct rm_scope_thread *thread)
 {
+    rm_map_free(&thread->tree.map);
     rm_free(thread->meter_frames);
     rm_free(thread);
 }

@@ -15,11 +15,18 @@
 
 #include <resmon/scope.h>
 
+#include "base/map.h"
 #include "scope/meter.h"
 #include "scope/path.h"
 #include "store/block.h"
 #include "store/events.h"
 #include "store/scope_tree.h"
+
+/* The nodes of a tree by the node above, site and kind. */
+struct rm_node_index {
+    struct rm_map map;
+    bool lacks_some; /* for want of memory: siblings are looked through */
+};
 
 struct rm_scope_session {
     uint32_t number;
@@ -40,6 +47,7 @@ struct rm_scope_session {
     struct rm_kept rss;     /* the process's RSS, for lines */
     rm_node_ref free_nodes; /* chained by `next` */
     uint64_t free_count;
+    struct rm_node_index retired;
 };
 
 /** A thread's part in a session; on the heap, known to its thread only. */
@@ -49,7 +57,8 @@ struct rm_scope_thread {
     struct rm_meter_frame *meter_frames;   /* depth + 1 of them */
     struct rm_event_writer events;
     struct rm_thread_counters counters;
-    uint32_t led_path; /* where a handle led last, and its node; 0: nowhere yet */
+    struct rm_node_index tree; /* of `record` */
+    uint32_t led_path;         /* where a handle led last, and its node; 0: nowhere yet */
     rm_node_ref led_node;
 };
 
@@ -101,13 +110,13 @@ void rm_session_name_thread(struct rm_scope_thread *thread);
 /** The thread's tree moves to the retired; its reference is given back. */
 void rm_session_detach(struct rm_scope_thread *thread);
 
-/** The child of `parent` for a site, made if needed; NULL when there is no room (counted). */
-struct rm_scope_node *rm_session_child(struct rm_scope_session *session,
-                                       struct rm_scope_node *parent, const resmon_site *site,
-                                       uint32_t number);
+/** The child of `parent` in the thread's tree for a site, made if needed; NULL when there is no
+ * room (counted). */
+struct rm_scope_node *rm_session_child(struct rm_scope_thread *thread, struct rm_scope_node *parent,
+                                       const resmon_site *site, uint32_t number);
 
 /** The child of `parent` that is of kind RM_NODE_*, made if needed; NULL when there is no room. */
-struct rm_scope_node *rm_session_child_of_kind(struct rm_scope_session *session,
+struct rm_scope_node *rm_session_child_of_kind(struct rm_scope_thread *thread,
                                                struct rm_scope_node *parent,
                                                const resmon_site *site, uint32_t number,
                                                uint32_t kind);

@@ -57,7 +57,7 @@ static struct rm_scope_node *node_for(const struct resmon_task *task,
         return NULL;
     }
     struct rm_scope_node *parent = rm_session_follow(thread, task->above);
-    return parent != NULL ? rm_session_child_of_kind(thread->session, parent, task->site,
+    return parent != NULL ? rm_session_child_of_kind(thread, parent, task->site,
                                                      rm_site_number(task->site), task->kind)
                           : NULL;
 }

@@ -76,6 +76,7 @@ struct rm_scope_node {
     uint64_t ended_at_exit; /* instances that the end of the program ended */
     struct rm_scope_wall wall[2];
     struct rm_scope_meters meters[2];
+    rm_node_ref newest_child; /* behind which the next is linked; of whoever links */
 } __attribute__((aligned(64)));
 
 /* One open scope. */
@@ -139,6 +140,12 @@ void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_me
 
 /** What is `away` in the published meter record. */
 uint64_t rm_node_away(const struct rm_scope_node *node);
+
+/** Whether a thread has been in it, and not only on the way to what is below. */
+static inline int rm_node_is_visited(const struct rm_scope_node *node)
+{
+    return node->meters[node->meter_version & 1].threads != 0;
+}
 
 /** For instances without a frame: adds a finished one; opens one that began at `start`, or closes
  * it.  The node's owner only. */

@@ -256,6 +256,58 @@ static double in_two_threads(bench_fn run, size_t count)
     return (own + part.ns) / 2.0;
 }
 
+/* Many children of one scope, each as often as the others. */
+enum { CHILDREN = 10000 };
+static resmon_site *children[CHILDREN];
+
+static void make_children(void)
+{
+    char name[32];
+    for (size_t i = 0; i < CHILDREN; i++) {
+        (void)snprintf(name, sizeof name, "child %zu", i);
+        if (resmon_site_intern(name, &children[i]) != RESMON_OK) {
+            abort();
+        }
+    }
+}
+
+static double visit_children(size_t count, size_t step)
+{
+    double start = bench_now_ns();
+    for (size_t i = 0, at = 0; i < count; i++) {
+        resmon_scope_end(resmon_scope_begin(children[at]));
+        at += step;
+        at -= at >= CHILDREN ? CHILDREN : 0;
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
+static double children_in_order(void *context, size_t count)
+{
+    (void)context;
+    return visit_children(count, 1);
+}
+
+/* As good as in random order: far from each other, and never the one behind. */
+static double children_apart(void *context, size_t count)
+{
+    (void)context;
+    return visit_children(count, 6007);
+}
+
+static double snapshots(void *monitor, size_t count)
+{
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        resmon_run *run;
+        if (resmon_monitor_scopes(monitor, &run) != RESMON_OK) {
+            exit(2);
+        }
+        resmon_run_free(run);
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
 static double floor_clock_2(void *context, size_t count)
 {
     (void)context;
@@ -299,6 +351,27 @@ static void bench_events(struct bench *bench, size_t count)
         exit(2);
     }
     resmon_run_free(run);
+    resmon_monitor_free(monitor);
+}
+
+static void bench_children(struct bench *bench)
+{
+    resmon_monitor_options options = {
+        .struct_size = sizeof options, .interval_ms = 10000, .scope_paths = 2 * CHILDREN};
+    resmon_monitor *monitor;
+    make_children();
+    if (resmon_monitor_new(&options, &monitor) != RESMON_OK ||
+        resmon_monitor_start(monitor) != RESMON_OK) {
+        exit(2);
+    }
+    bench_value(bench, "first visits of 10,000 children, each", visit_children(CHILDREN, 1) / 1e3,
+                "us", 0.0);
+    bench_ratio(bench, "scope, one of 10,000 children, in order", floor_clock, children_in_order,
+                NULL, 200000, 0.0);
+    bench_ratio(bench, "scope, one of 10,000 children, at random", floor_clock, children_apart,
+                NULL, 200000, 0.0);
+    bench_value(bench, "scopes of a run with 10,000 of them",
+                bench_median(bench, snapshots, monitor, 3) / 1e6, "ms", 0.0);
     resmon_monitor_free(monitor);
 }
 
@@ -381,6 +454,7 @@ int main(int argc, char **argv)
     bench_ratio(&bench, "scope, wall + I/O", floor_clock, scopes, NULL, 20000, 0.0);
     resmon_monitor_free(monitor);
 
+    bench_children(&bench);
     bench_growth(&bench);
     bench_start_stop(&bench);
     return bench_end(&bench);

@@ -1186,6 +1186,56 @@ static void test_a_name_is_one_site_for_ever(void **state)
     assert_null(made);
 }
 
+enum { CHILDREN = 500 };
+
+/* Each once, in an order of its own: a multiple of a number that has no divisor with them. */
+static void visit_children(size_t step)
+{
+    char name[32];
+    uint64_t outer = begin("with children");
+    for (size_t i = 0; i < CHILDREN; i++) {
+        (void)snprintf(name, sizeof name, "child %zu", i * step % CHILDREN);
+        resmon_scope_end(begin(name));
+    }
+    resmon_scope_end(outer);
+}
+
+static void *visit_backwards(void *unused)
+{
+    (void)unused;
+    visit_children(CHILDREN - 1);
+    return NULL;
+}
+
+/* Whatever the order of later visits, and from whichever thread: listed as they came first. */
+static void test_many_children(void **state)
+{
+    (void)state;
+    resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_paths = 4 * CHILDREN});
+    visit_children(1);
+    for (int i = 0; i < 2;
+         i++) { /* their trees go to that of the ended, the second over the first */
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, visit_backwards, NULL), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    visit_children(1);
+    visit_children(7);
+    visit_children(493);
+    resmon_run *run = finished(monitor);
+    assert_int_equal(run->info.dropped_paths, 0);
+    assert_int_equal(run->scope_count, CHILDREN + 1);
+    assert_int_equal(run->scopes[0].calls, 6);
+    for (size_t i = 0; i < CHILDREN; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "child %zu", i);
+        assert_string_equal(run->scopes[i + 1].name, name);
+        assert_int_equal(run->scopes[i + 1].calls, 6);
+        assert_int_equal(run->scopes[i + 1].threads, 3);
+    }
+    resmon_run_free(run);
+}
+
 /* Last of all tests: it uses up numbers of sites. */
 static void test_as_many_names_as_paths_are_measured(void **state)
 {
@@ -1255,6 +1305,7 @@ int main(void)
         cmocka_unit_test(test_io_of_the_library_is_not_the_programs),
         cmocka_unit_test(test_an_end_without_a_begin_is_stale),
         cmocka_unit_test(test_a_name_is_one_site_for_ever),
+        cmocka_unit_test(test_many_children),
         cmocka_unit_test(test_as_many_names_as_paths_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
