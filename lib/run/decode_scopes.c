@@ -28,7 +28,6 @@ struct path {
     const struct rm_site_record *site;
     uint32_t parent, first_child, last_child, next; /* indexes; 0: none; path 0 is the root */
     int64_t listed;                                 /* index of its scope in the run */
-    uint64_t first_ticks;
     struct rm_scope_wall wall;
     struct rm_scope_meters meters;
     struct rm_scope_energy energy;
@@ -107,7 +106,8 @@ static uint32_t child_path(struct merger *m, uint32_t parent, const struct rm_si
     }
     uint32_t fresh = m->path_count++;
     *slot = fresh;
-    m->paths[fresh] = (struct path){.site = site, .parent = parent, .energy = m->none};
+    m->paths[fresh] = (struct path){
+        .site = site, .parent = parent, .wall = {.min = UINT64_MAX}, .energy = m->none};
     if (m->paths[parent].first_child == 0) {
         m->paths[parent].first_child = fresh;
     } else {
@@ -203,14 +203,9 @@ static void add_node(struct merger *m, uint32_t index, const struct rm_scope_nod
     }
     path->ended_at_exit += RM_LOAD(&node->ended_at_exit);
     if (!moved.wall) {
-        uint64_t first = RM_LOAD(&node->first_ticks);
-        if (path->wall.calls == 0) {
-            path->first_ticks = first;
-        }
-        path->wall =
-            rm_scope_wall_merge(&path->wall, path->first_ticks, &wall, first, path->first_ticks);
-        path->beside_ticks += rm_node_is_beside(node) ? wall.total : 0;
-        path->task_calls += rm_node_is_task(node) ? wall.calls : 0;
+        path->wall = rm_scope_wall_merge(&path->wall, &wall);
+        path->beside_ticks += rm_node_is_beside(node) ? wall.sums.total : 0;
+        path->task_calls += rm_node_is_task(node) ? wall.sums.calls : 0;
     }
 }
 
@@ -322,17 +317,6 @@ static void merge_threads(struct merger *m, const struct rm_decode *how)
     add_open_tasks(m, now);
 }
 
-static double stddev_of(const struct path *path)
-{
-    double n = (double)path->wall.calls;
-    if (path->wall.calls < 2) {
-        return RM_NAN;
-    }
-    double sum = rm_scope_wall_sum(&path->wall, path->first_ticks);
-    double variance = (path->wall.square_sum - sum * sum / n) / (n - 1.0);
-    return variance > 0.0 ? sqrt(variance) : 0.0;
-}
-
 /* A meter that was taken at some of the calls stands for all of them. */
 static int32_t provenance_of(uint64_t metered, uint64_t calls)
 {
@@ -344,7 +328,7 @@ static int32_t provenance_of(uint64_t metered, uint64_t calls)
 
 static struct rm_tally_all all_of(const struct path *path)
 {
-    return (struct rm_tally_all){path->wall.calls, path->wall.total};
+    return (struct rm_tally_all){path->wall.sums.calls, path->wall.sums.total};
 }
 
 static resmon_estimate estimate(const struct path *path, size_t field)
@@ -470,7 +454,7 @@ static resmon_status fill_scope(const struct merger *m, struct resmon_run *run,
                                 resmon_run_scope *scope, const struct path *path,
                                 double ns_per_tick)
 {
-    int has_calls = path->wall.calls > 0;
+    int has_calls = path->wall.sums.calls > 0;
     rm_record_clear(RM_RECORD_scope, scope);
     scope->name = rm_arena_text(&run->strings, path->site->name, RM_SITE_NAME_BYTES);
     scope->file = rm_arena_text(&run->strings, path->site->file, RM_SITE_FILE_BYTES);
@@ -480,20 +464,20 @@ static resmon_status fill_scope(const struct merger *m, struct resmon_run *run,
     }
     scope->line = path->site->line;
     scope->threads = path->meters.threads;
-    scope->calls = path->wall.calls;
-    scope->folded = path->wall.folded;
+    scope->calls = path->wall.sums.calls;
+    scope->folded = path->meters.folded;
     scope->open = path->open;
     scope->ended_at_exit = path->ended_at_exit;
     scope->failed = path->meters.failed;
-    scope->wall_ns = (double)path->wall.total * ns_per_tick;
+    scope->wall_ns = (double)path->wall.sums.total * ns_per_tick;
     scope->wall_min_ns = has_calls ? (double)path->wall.min * ns_per_tick : RM_NAN;
     scope->wall_max_ns = has_calls ? (double)path->wall.max * ns_per_tick : RM_NAN;
-    scope->wall_stddev_ns = stddev_of(path) * ns_per_tick;
+    scope->wall_stddev_ns = sqrt(rm_scope_wall_variance(&path->wall)) * ns_per_tick;
     scope->open_ns = (double)path->open_ticks * ns_per_tick;
     scope->concurrent_ns = (double)path->beside_ticks * ns_per_tick;
     scope->self_ns = scope->wall_ns + scope->open_ns - (double)path->meters.away * ns_per_tick;
     fill_meters(scope, path);
-    bool is_task = path->task_calls > 0 && path->task_calls == path->wall.calls + path->open;
+    bool is_task = path->task_calls > 0 && path->task_calls == path->wall.sums.calls + path->open;
     scope->energy_j = is_task ? RM_NAN : path->energy.joules;
     scope->energy_uncertainty_j = is_task ? RM_NAN : path->energy.doubt;
     return fill_counts(m->block, run, scope, path);
@@ -580,7 +564,7 @@ resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm
     }
     uint64_t ticks = 0;
     for (uint32_t i = 1; m.paths != NULL && i < m.path_count; i++) {
-        ticks += (m.paths[i].wall.calls + m.paths[i].wall.folded) * header->scope_cost_ticks;
+        ticks += (m.paths[i].wall.sums.calls + m.paths[i].meters.folded) * header->scope_cost_ticks;
         ticks += m.paths[i].meters.cost_ticks + m.paths[i].counts.cost_ticks +
                  m.paths[i].tallies.cost_ticks;
     }

@@ -121,7 +121,7 @@ static struct rm_tally_call call_of(const struct rm_scope_node *node,
                                     const struct rm_meter_frame *frame, size_t meter,
                                     uint64_t ticks)
 {
-    const struct rm_scope_wall *wall = &node->wall[node->wall_version & 1];
+    const struct rm_wall_sums *wall = rm_node_own_sums(node);
     return (struct rm_tally_call){
         .chance = frame->chance[meter], .ticks = ticks, .all = {wall->calls, wall->total}};
 }
@@ -239,7 +239,7 @@ void rm_metering_close(struct rm_metering *metering)
  * is made of the instances without it: where there are some, a peak is the least that it was. */
 static bool is_affordable(const struct rm_metering *metering, const struct rm_scope_node *node)
 {
-    const struct rm_scope_wall *wall = &node->wall[node->wall_version & 1];
+    const struct rm_wall_sums *wall = rm_node_own_sums(node);
     return (double)node->spent <=
            (double)metering->terms.free_ticks + metering->terms.share * (double)wall->total;
 }
@@ -262,7 +262,7 @@ static struct rm_pace *pace_of(const struct rm_metering *metering, rm_node_ref r
 static bool is_drawn(const struct rm_metering *metering, const struct rm_scope_node *node,
                      struct rm_meter_frame *frame, size_t meter, struct rm_pace *pace)
 {
-    const struct rm_scope_wall *wall = &node->wall[node->wall_version & 1];
+    const struct rm_wall_sums *wall = rm_node_own_sums(node);
     if (pace->random == 0) {
         rm_pace_seed(pace, rm_clock_ticks() + ((uint64_t)frame->node << 24) + meter);
     }

@@ -24,22 +24,31 @@
 #include "scope/site.h"
 #include "scope/timed.h"
 
-/* What makes a begin or an end special, in one word that is 0 almost always. */
-#define SPECIAL_METERS 1U /* the session has meters besides wall */
-#define SPECIAL_VOID   2U /* inside of an instance that is not measured */
-#define SPECIAL_EVENTS 4U /* each instance is kept by itself, too */
+/* What makes a begin or an end special, beside the session's number: none is, almost always. */
+#define SPECIAL_METERS (UINT64_C(1) << 32) /* the session has meters besides wall */
+#define SPECIAL_VOID   (UINT64_C(2) << 32) /* inside of an instance that is not measured */
+#define SPECIAL_EVENTS (UINT64_C(4) << 32) /* each instance is kept by itself, too */
+#define NO_SESSION     UINT32_MAX          /* which no session has as its number */
 
 static RM_THREAD_LOCAL struct {
-    uint32_t session; /* number; 0: not attached */
-    uint32_t special;
+    uint64_t gate; /* the session's number and what is special: compared as one with the session
+                      that has the scopes */
     struct rm_scope_node *current;
     struct rm_scope_frame *top;   /* the innermost open frame; frames[0] when none is */
     struct rm_scope_frame *limit; /* the last that there is */
+    struct rm_scope_node *next;   /* the child of `current` that is expected: that visited last */
+    rm_node_ref next_ref;
+    uint32_t next_site; /* UINT32_MAX: there is none */
     unsigned char *nodes;
     uint64_t next_token;
     struct rm_scope_thread *thread;
     uint64_t void_depth; /* open instances that are not measured */
-} self;
+} self = {.gate = NO_SESSION};
+
+static inline uint32_t own_session(void)
+{
+    return (uint32_t)self.gate;
+}
 
 static pthread_key_t exit_key; /* its destructor detaches a thread that ends */
 static bool has_exit_key; /* else every key of the process is taken, and no scope is measured */
@@ -51,30 +60,35 @@ static inline struct rm_scope_node *node_at(rm_node_ref ref)
     return (struct rm_scope_node *)(void *)(self.nodes + ref);
 }
 
-/* The new record is written beside the current one and published by its version. */
-static inline void record_wall(struct rm_scope_node *node, uint64_t ticks, uint64_t folded)
+/* The new sums are written beside the current ones and published by their version. */
+static inline void record_wall(struct rm_scope_node *node, uint64_t ticks)
 {
     uint32_t version = RM_LOAD(&node->wall_version);
-    const struct rm_scope_wall *old = &node->wall[version & 1];
-    struct rm_scope_wall *new = &node->wall[(version + 1) & 1];
-    uint64_t calls = RM_LOAD(&old->calls);
-    uint64_t min = RM_LOAD(&old->min);
-    uint64_t max = RM_LOAD(&old->max);
-    if (RM_UNLIKELY(calls == 0)) {
-        RM_STORE(&node->first_ticks, ticks);
+    const struct rm_wall_sums *old = &node->sums[version & 1];
+    struct rm_wall_sums *new = &node->sums[(version + 1) & 1];
+    uint64_t calls = RM_LOAD(&old->calls) + 1;
+    uint64_t total = RM_LOAD(&old->total) + ticks;
+    const struct rm_wide before = {RM_LOAD(&old->squares.low), RM_LOAD(&old->squares.high)};
+    const struct rm_wide squares = rm_wide_add(before, rm_wide_product(ticks, ticks));
+    if (RM_UNLIKELY(ticks < RM_LOAD(&node->min))) {
+        RM_STORE(&node->min, ticks);
     }
-    double apart = (double)(int64_t)(ticks - RM_LOAD(&node->first_ticks));
-    double square_sum;
-    __atomic_load(&old->square_sum, &square_sum, __ATOMIC_RELAXED);
-    square_sum += apart * apart;
+    if (RM_UNLIKELY(ticks > RM_LOAD(&node->max))) {
+        RM_STORE(&node->max, ticks);
+    }
     RM_FENCE_BEFORE_REFILL();
-    RM_STORE(&new->calls, calls + 1);
-    RM_STORE(&new->folded, RM_LOAD(&old->folded) + folded);
-    RM_STORE(&new->total, RM_LOAD(&old->total) + ticks);
-    RM_STORE(&new->min, ticks < min ? ticks : min);
-    RM_STORE(&new->max, ticks > max ? ticks : max);
-    __atomic_store(&new->square_sum, &square_sum, __ATOMIC_RELAXED);
+    RM_STORE(&new->calls, calls);
+    RM_STORE(&new->total, total);
+    RM_STORE(&new->squares.low, squares.low);
+    RM_STORE(&new->squares.high, squares.high);
     RM_STORE_RELEASE(&node->wall_version, version + 1);
+}
+
+static void record_folded(struct rm_scope_node *node, uint64_t folded)
+{
+    struct rm_scope_meters meters = rm_node_meters(node);
+    meters.folded += folded;
+    rm_node_publish_meters(node, &meters);
 }
 
 /* The instance in the innermost frame, before that is popped.  Whoever starts a thread names it a
@@ -92,8 +106,11 @@ static inline void record_event(const struct rm_scope_frame *frame, uint64_t tic
 
 static inline void record_instance(const struct rm_scope_frame *frame, uint64_t ticks)
 {
-    record_wall(self.current, ticks, frame->folded_total);
-    if ((self.special & SPECIAL_EVENTS) != 0) {
+    if (frame->folded_total > 0) {
+        record_folded(self.current, frame->folded_total);
+    }
+    record_wall(self.current, ticks);
+    if ((self.gate & SPECIAL_EVENTS) != 0) {
         record_event(frame, ticks);
     }
 }
@@ -101,6 +118,20 @@ static inline void record_instance(const struct rm_scope_frame *frame, uint64_t 
 static struct rm_meter_frame *meter_frame_of(const struct rm_scope_frame *frame)
 {
     return &self.thread->meter_frames[frame - self.thread->record->frames];
+}
+
+static inline void expect(rm_node_ref ref, struct rm_scope_node *node)
+{
+    self.next = node;
+    self.next_ref = ref;
+    self.next_site = RM_LOAD(&node->site);
+}
+
+/* The child that was visited last; slot 0 where there is none. */
+static inline void expect_last(const struct rm_scope_node *node)
+{
+    rm_node_ref ref = RM_LOAD(&node->last_child);
+    expect(ref, node_at(ref));
 }
 
 /* Opens a frame for `node`; its start is the last thing to be taken, unless meters just took `now`.
@@ -112,6 +143,7 @@ static inline uint64_t push(struct rm_scope_node *node, rm_node_ref ref, uint64_
     RM_STORE(&frame->node, ref);
     self.top = frame;
     self.current = node;
+    expect_last(node);
     RM_STORE(&frame->start, now != 0 ? now : rm_clock_ticks());
     RM_STORE_RELEASE(&frame->token, token);
     return token;
@@ -138,6 +170,7 @@ static void leave(struct rm_scope_frame *frame, uint64_t ticks)
         rm_node_publish_meters(below, &meters);
     }
     pop(frame);
+    expect_last(self.current);
 }
 
 /* ---- attaching -------------------------------------------------------------------------- */
@@ -146,8 +179,7 @@ static void detach(void)
 {
     struct rm_scope_thread *thread = self.thread;
     self.thread = NULL;
-    self.session = 0;
-    self.special = 0;
+    self.gate = NO_SESSION;
     if (thread != NULL) {
         (void)pthread_setspecific(exit_key, NULL);
         rm_session_detach(thread);
@@ -175,7 +207,7 @@ static void on_thread_exit(void *unused)
     if (self.thread == NULL) {
         return;
     }
-    if (self.thread->record != NULL && self.session == RM_LOAD(&resmon_scope_session)) {
+    if (self.thread->record != NULL && own_session() == RM_LOAD(&resmon_scope_session)) {
         close_frames_above(self.thread->record->frames, rm_clock_ticks());
     }
     detach();
@@ -189,8 +221,7 @@ static void forget_thread(void)
         rm_session_forget_thread(self.thread);
     }
     self.thread = NULL;
-    self.session = 0;
-    self.special = 0;
+    self.gate = NO_SESSION;
     self.void_depth = 0;
 }
 
@@ -222,21 +253,21 @@ static RM_COLD bool attach(void)
         return false;
     }
     self.thread = thread;
-    self.session = number;
     self.void_depth = 0;
     /* Tokens of different threads never meet: a thread counts in a range of its own. */
     self.next_token = (__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED) & 0x7fffff) << 40 | 1;
     (void)pthread_setspecific(exit_key, thread);
     if (thread->record == NULL) {
-        self.special = SPECIAL_VOID;
+        self.gate = number | SPECIAL_VOID;
         return true;
     }
-    self.special = (session->metering.meters != 0 ? SPECIAL_METERS : 0) |
-                   (thread->events.ring != NULL ? SPECIAL_EVENTS : 0);
+    self.gate = number | (session->metering.meters != 0 ? SPECIAL_METERS : 0) |
+                (thread->events.ring != NULL ? SPECIAL_EVENTS : 0);
     self.nodes = session->block.base + session->block.header->sections[RM_SECTION_NODES].offset;
     self.top = thread->record->frames;
     self.limit = self.top + session->block.header->sizes.depth;
     self.current = node_at(thread->record->root);
+    expect_last(self.current);
     return true;
 }
 
@@ -245,7 +276,7 @@ static RM_COLD bool attach(void)
 static uint64_t begin_uncounted(void)
 {
     self.void_depth++;
-    self.special |= SPECIAL_VOID;
+    self.gate |= SPECIAL_VOID;
     return RM_SCOPE_VOID;
 }
 
@@ -259,7 +290,7 @@ static uint64_t begin_void(void)
 static uint64_t begin_special(struct rm_scope_node *node, rm_node_ref ref, uint32_t forced)
 {
     uint64_t now = 0;
-    if (((self.special & SPECIAL_METERS) | forced) != 0) {
+    if (((self.gate & SPECIAL_METERS) | forced) != 0) {
         RM_KEEP_ERRNO;
         now = rm_meters_begin(&self.thread->session->metering, node, meter_frame_of(self.top + 1),
                               forced);
@@ -273,14 +304,14 @@ static RM_COLD uint64_t begin_slow(resmon_site *site, uint32_t forced)
     RM_KEEP_ERRNO;
     uint32_t number = rm_site_number(site);
     uint32_t session = RM_LOAD(&resmon_scope_session); /* it may have ended meanwhile */
-    if (session == 0 || (self.session != session && !attach())) {
+    if (session == 0 || (own_session() != session && !attach())) {
         return 0;
     }
-    if ((self.special & SPECIAL_VOID) != 0) {
+    if ((self.gate & SPECIAL_VOID) != 0) {
         return begin_void();
     }
     if (self.current->site == number && self.top->token != RM_ROOT_TOKEN) {
-        self.top->folds++; /* direct recursion */
+        self.top->folds = (self.top->folds | RM_FRAME_FOLDED) + 1; /* direct recursion */
         self.top->folded_total++;
         return self.top->token;
     }
@@ -299,37 +330,39 @@ static RM_COLD uint64_t begin_slow(resmon_site *site, uint32_t forced)
  * or the first again, needs no look-up. */
 static RM_NOINLINE uint64_t begin_next(resmon_site *site)
 {
-    rm_node_ref last = RM_LOAD(&self.current->last_child);
-    rm_node_ref behind = last != 0 ? RM_LOAD(&node_at(last)->next) : 0;
+    rm_node_ref behind = self.next_ref != 0 ? RM_LOAD(&self.next->next) : 0;
     rm_node_ref ref = behind != 0 ? behind : RM_LOAD(&self.current->first_child);
     struct rm_scope_node *node = node_at(ref);
-    if (ref == 0 || node->site != RM_LOAD(&site->id) || node->kind != RM_NODE_PLAIN ||
-        self.top == self.limit || !rm_node_is_visited(node)) {
+    if (node->site != RM_LOAD(&site->id) || node->kind != RM_NODE_PLAIN || self.top == self.limit ||
+        !rm_node_is_visited(node)) {
         return begin_slow(site, 0);
     }
     RM_STORE(&self.current->last_child, ref);
-    return self.special != 0 ? begin_special(node, ref, 0) : push(node, ref, 0);
+    return push(node, ref, 0);
+}
+
+/* Where this thread has not attached, or where scopes are more than their wall time. */
+static RM_NOINLINE uint64_t begin_unusual(resmon_site *site, uint32_t session)
+{
+    if (session == 0 || own_session() != session) {
+        return session == 0 ? 0 : begin_slow(site, 0);
+    }
+    bool is_expected = self.next_site == RM_LOAD(&site->id) && self.top != self.limit;
+    return is_expected && (self.gate & SPECIAL_VOID) == 0
+               ? begin_special(self.next, self.next_ref, 0)
+               : begin_slow(site, 0);
 }
 
 uint64_t resmon_scope_begin(resmon_site *site)
 {
     uint32_t session = RM_LOAD(&resmon_scope_session);
-    if (RM_UNLIKELY(self.session != session || session == 0)) {
-        return session == 0 ? 0 : begin_slow(site, 0);
+    if (RM_UNLIKELY(self.gate != session)) {
+        return begin_unusual(site, session);
     }
-    if (RM_UNLIKELY((self.special & SPECIAL_VOID) != 0)) {
-        return begin_void();
-    }
-    rm_node_ref ref = RM_LOAD(&self.current->last_child);
-    struct rm_scope_node *node = node_at(ref);
-    if (RM_UNLIKELY(RM_LOAD(&node->site) != RM_LOAD(&site->id) || ref == 0 ||
-                    self.top == self.limit)) {
+    if (RM_UNLIKELY(self.next_site != RM_LOAD(&site->id) || self.top == self.limit)) {
         return begin_next(site);
     }
-    if (RM_UNLIKELY(self.special != 0)) {
-        return begin_special(node, ref, 0);
-    }
-    return push(node, ref, 0);
+    return push(self.next, self.next_ref, 0);
 }
 
 uint64_t rm_scope_begin_forced(resmon_site *site, uint32_t meters)
@@ -347,7 +380,7 @@ static bool is_at_top(void)
 uint64_t resmon_scope_here(void)
 {
     uint32_t session = RM_LOAD(&resmon_scope_session);
-    if (session == 0 || self.session != session || self.thread->record == NULL || is_at_top()) {
+    if (session == 0 || own_session() != session || self.thread->record == NULL || is_at_top()) {
         return 0;
     }
     RM_KEEP_ERRNO;
@@ -392,10 +425,10 @@ uint64_t resmon_scope_begin_under(resmon_site *site, uint64_t under, uint64_t fl
         return 0;
     }
     RM_KEEP_ERRNO;
-    if (self.session != session && !attach()) {
+    if (own_session() != session && !attach()) {
         return 0;
     }
-    if ((self.special & SPECIAL_VOID) != 0) {
+    if ((self.gate & SPECIAL_VOID) != 0) {
         return begin_void();
     }
     uint32_t path = rm_session_path(self.thread->session, under);
@@ -414,7 +447,7 @@ uint64_t resmon_scope_begin_under(resmon_site *site, uint64_t under, uint64_t fl
 struct rm_scope_thread *rm_scope_attached(void)
 {
     uint32_t session = RM_LOAD(&resmon_scope_session);
-    return session != 0 && (self.session == session || attach()) ? self.thread : NULL;
+    return session != 0 && (own_session() == session || attach()) ? self.thread : NULL;
 }
 
 /* ---- end -------------------------------------------------------------------------------- */
@@ -440,14 +473,14 @@ static RM_COLD void end_slow(uint64_t token, uint64_t now)
         return;
     }
     struct rm_block_header *header = self.thread->session->block.header;
-    if (self.session != RM_LOAD(&resmon_scope_session)) {
+    if (own_session() != RM_LOAD(&resmon_scope_session)) {
         (void)RM_FETCH_ADD(&header->stale_ends, 1);
         return; /* its monitor has stopped */
     }
     if (token == RM_SCOPE_VOID) {
         self.void_depth -= self.void_depth > 0 ? 1 : 0;
         if (self.void_depth == 0 && self.thread->record != NULL) {
-            self.special &= ~SPECIAL_VOID;
+            self.gate &= ~SPECIAL_VOID;
         }
         return;
     }
@@ -461,7 +494,7 @@ static RM_COLD void end_slow(uint64_t token, uint64_t now)
     }
     close_frames_above(frame, now);
     self.void_depth = 0;
-    self.special &= ~SPECIAL_VOID;
+    self.gate &= ~SPECIAL_VOID;
     if ((frame->folds & ~RM_FRAME_MARKS) > 0) {
         frame->folds--;
         return;
@@ -473,8 +506,7 @@ void resmon_scope_fail(uint64_t token)
 {
     RM_KEEP_ERRNO;
     bool is_here = token != 0 && token != RM_SCOPE_VOID && self.thread != NULL &&
-                   self.session != 0 && self.session == RM_LOAD(&resmon_scope_session) &&
-                   self.thread->record != NULL;
+                   own_session() == RM_LOAD(&resmon_scope_session) && self.thread->record != NULL;
     struct rm_scope_frame *frame = is_here ? self.top : NULL;
     while (frame != NULL && frame->token != RM_ROOT_TOKEN && frame->token != token) {
         frame--;
@@ -486,40 +518,51 @@ void resmon_scope_fail(uint64_t token)
     }
 }
 
+/* The node of the frame that is popped is the child of `current` then, unless it is hung. */
+static inline void pop_expecting(struct rm_scope_frame *frame, struct rm_scope_node *node)
+{
+    rm_node_ref ref = RM_LOAD(&frame->node);
+    pop(frame);
+    if (RM_UNLIKELY(RM_LOAD(&node->kind) != RM_NODE_PLAIN)) {
+        expect_last(self.current);
+    } else {
+        expect(ref, node);
+    }
+}
+
 /* What resmon_scope_end() does not do at once: the usual end with an event, and all others. */
-static void end_special(uint64_t token, uint64_t now)
+static RM_NOINLINE void end_special(uint64_t token, uint64_t now)
 {
     struct rm_scope_frame *frame = self.top;
-    if (RM_UNLIKELY(self.session == 0 || self.session != RM_LOAD(&resmon_scope_session) ||
-                    self.special != SPECIAL_EVENTS || RM_LOAD(&frame->token) != token ||
-                    frame->folds != 0 || frame->folded_total != 0)) {
+    if (RM_UNLIKELY(self.gate != (RM_LOAD(&resmon_scope_session) | SPECIAL_EVENTS) ||
+                    RM_LOAD(&frame->token) != token || frame->folds != 0)) {
         end_slow(token, now);
         return;
     }
     uint64_t ticks = now - RM_LOAD(&frame->start);
-    record_wall(self.current, ticks, 0);
+    record_wall(self.current, ticks);
     record_event(frame, ticks);
-    pop(frame);
+    pop_expecting(frame, self.current);
 }
 
 void resmon_scope_end(uint64_t token)
 {
-    uint64_t now = rm_clock_ticks();
     struct rm_scope_frame *frame = self.top;
-    if (RM_UNLIKELY(self.session == 0 || self.session != RM_LOAD(&resmon_scope_session) ||
-                    self.special != 0 || RM_LOAD(&frame->token) != token || frame->folds != 0 ||
-                    frame->folded_total != 0)) {
+    struct rm_scope_node *node = self.current;
+    uint64_t now = rm_clock_ticks();
+    if (RM_UNLIKELY(self.gate != RM_LOAD(&resmon_scope_session) ||
+                    RM_LOAD(&frame->token) != token || frame->folds != 0)) {
         end_special(token, now);
         return;
     }
-    record_wall(self.current, now - RM_LOAD(&frame->start), 0);
-    pop(frame);
+    record_wall(node, now - RM_LOAD(&frame->start));
+    pop_expecting(frame, node);
 }
 
 bool rm_scope_end_forced(uint64_t token, uint64_t *ret_rss_peak)
 {
-    if (self.thread == NULL || self.thread->record == NULL || self.session == 0 ||
-        self.session != RM_LOAD(&resmon_scope_session) || self.top->token != token) {
+    if (self.thread == NULL || self.thread->record == NULL ||
+        own_session() != RM_LOAD(&resmon_scope_session) || self.top->token != token) {
         resmon_scope_end(token);
         return false;
     }
@@ -535,7 +578,7 @@ bool rm_scope_end_forced(uint64_t token, uint64_t *ret_rss_peak)
 void rm_scope_end_with_program(const struct rm_block *block)
 {
     uint32_t session = RM_LOAD(&resmon_scope_session);
-    if (session == 0 || self.session != session || self.thread->record == NULL ||
+    if (session == 0 || own_session() != session || self.thread->record == NULL ||
         self.thread->session->block.base != block->base) {
         return;
     }
@@ -547,6 +590,7 @@ void rm_scope_end_with_program(const struct rm_block *block)
             end_frame(self.top, now);
         } else {
             pop(self.top);
+            expect_last(self.current);
         }
     }
 }
@@ -567,7 +611,7 @@ static bool is_of_one_function(const struct rm_scope_frame *outer,
 bool rm_scope_line_place(struct rm_line_place *ret_place)
 {
     uint32_t session = RM_LOAD(&resmon_scope_session);
-    if (session == 0 || (self.session != session && !attach()) || self.thread->record == NULL) {
+    if (session == 0 || (own_session() != session && !attach()) || self.thread->record == NULL) {
         return false;
     }
     const struct rm_scope_frame *outermost = self.thread->record->frames;
@@ -677,7 +721,7 @@ uint32_t rm_scope_sites_then(const struct rm_block *block, uint32_t thread, int6
 
 uint64_t rm_scope_measure_cost(bool keeps_events)
 {
-    struct rm_scope_node node = {.wall = {{.min = UINT64_MAX}}};
+    struct rm_scope_node node = {.min = UINT64_MAX};
     struct rm_event_ring ring = {0};
     struct rm_event event;
     struct rm_event_writer writer = {.ring = &ring};
@@ -686,7 +730,7 @@ uint64_t rm_scope_measure_cost(bool keeps_events)
     for (int i = 0; i < ROUNDS; i++) {
         uint64_t start = rm_clock_ticks();
         uint64_t ticks = rm_clock_ticks() - start;
-        record_wall(&node, ticks, 0);
+        record_wall(&node, ticks);
         if (keeps_events) {
             writer.next = &event;
             rm_events_add(&writer, start, ticks, 0, 0);

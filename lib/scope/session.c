@@ -71,7 +71,7 @@ static struct rm_scope_node *take_node(struct rm_scope_session *session)
     } else {
         return NULL;
     }
-    node->wall[0].min = UINT64_MAX;
+    node->min = UINT64_MAX;
     rm_scope_path_note(&session->paths, ref_of(session, node) / sizeof *node, 0);
     rm_facets_clear(&session->block, ref_of(session, node));
     return node;
@@ -551,7 +551,8 @@ static struct rm_scope_session *session_new(const struct rm_block *block,
 static bool set_up_trees(struct rm_scope_session *session, uint64_t cost_ticks)
 {
     struct rm_block_header *header = session->block.header;
-    header->node_count = 1; /* slot 0 stands for "none" */
+    header->node_count = 1;                            /* slot 0 stands for "none" */
+    rm_node_at(&session->block, 0)->site = UINT32_MAX; /* nor is it any site's */
     struct rm_scope_node *retired = take_node(session);
     if (retired == NULL) {
         return false;
@@ -576,7 +577,8 @@ static bool take_over(struct rm_scope_session *session, bool insists)
     bool is_free = before == NULL || (insists && before->yields);
     if (is_free) {
         owner = session;
-        last_number = last_number == UINT32_MAX ? 1 : last_number + 1;
+        last_number =
+            last_number >= UINT32_MAX - 1 ? 1 : last_number + 1; /* scope.c has the last */
         session->number = last_number;
         RM_STORE_RELEASE(&resmon_scope_session, session->number);
         if (before != NULL) {

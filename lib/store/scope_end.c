@@ -24,7 +24,7 @@ static uint64_t ticks_of_children(const struct rm_block *block, const struct rm_
     uint64_t ticks = rm_node_away(node);
     const struct rm_scope_node *child = node_of(block, RM_LOAD_ACQUIRE(&node->first_child));
     for (; child != NULL && *visits_left > 0; --*visits_left) {
-        ticks += child->kind == RM_NODE_PLAIN ? rm_node_wall(child).total : 0;
+        ticks += child->kind == RM_NODE_PLAIN ? rm_node_wall(child).sums.total : 0;
         child = node_of(block, RM_LOAD_ACQUIRE(&child->next));
     }
     return ticks;
@@ -43,7 +43,7 @@ static uint64_t end_of_frame(const struct rm_block *block, const struct rm_scope
         return 0;
     }
     uint64_t inside = ticks_of_children(block, node, visits_left);
-    uint64_t finished = rm_node_wall(node).total;
+    uint64_t finished = rm_node_wall(node).sums.total;
     uint64_t more = inside > finished ? inside - finished : 0;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     bool is_same = RM_LOAD(&frame->token) == token;

@@ -43,7 +43,7 @@ static void take_totals(const struct rm_block *block, rm_node_ref ref,
     while (ref != 0) {
         const struct rm_scope_node *node = rm_node_at(block, ref);
         struct rm_scope_energy_record *record = record_of(block, ref);
-        uint64_t total = rm_node_is_task(node) ? 0 : rm_node_wall(node).total;
+        uint64_t total = rm_node_is_task(node) ? 0 : rm_node_wall(node).sums.total;
         record->slice = total - rm_node_away(node);
         if (parent != NULL && node->kind == RM_NODE_PLAIN) {
             parent->slice -= total;

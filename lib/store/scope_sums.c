@@ -14,7 +14,7 @@ static bool is_exact(const struct rm_scope_sums *sums, size_t sum)
     bool is_counter = sum >= RM_FIELDS;
     const struct rm_tally *tally =
         is_counter ? &sums->counts.tally : &sums->tallies.tallies[rm_tally_of_field(sum)];
-    return tally->calls > 0 && tally->calls >= sums->wall.calls &&
+    return tally->calls > 0 && tally->calls >= sums->wall.sums.calls &&
            !(is_counter && rm_scope_counts_is_shared(&sums->counts));
 }
 
@@ -28,7 +28,7 @@ struct rm_scope_sums rm_scope_sums_of(const struct rm_block *block, rm_node_ref 
     struct rm_scope_sums sums = {.tallies = rm_scope_tallies_of(block, ref),
                                  .counts = rm_scope_counts_of(block, ref)};
     sums.wall = rm_node_wall(rm_node_at(block, ref));
-    const struct rm_tally_all all = {sums.wall.calls, sums.wall.total};
+    const struct rm_tally_all all = {sums.wall.sums.calls, sums.wall.sums.total};
     rm_tallies_settle(&sums.tallies, all);
     rm_scope_counts_settle(&sums.counts, all);
     return sums;

@@ -25,8 +25,12 @@ const struct rm_site_record *rm_site_at(const struct rm_block *block, uint32_t s
 
 struct rm_scope_wall rm_node_wall(const struct rm_scope_node *node)
 {
-    struct rm_scope_wall wall = {0};
-    rm_published_read(&wall, node->wall, sizeof wall, &node->wall_version);
+    struct rm_scope_wall wall = {.sums = {.calls = 0}, .min = UINT64_MAX};
+    rm_published_read(&wall.sums, node->sums, sizeof wall.sums, &node->wall_version);
+    if (wall.sums.calls > 0) {
+        wall.min = RM_LOAD(&node->min);
+        wall.max = RM_LOAD(&node->max);
+    }
     return wall;
 }
 
@@ -37,9 +41,11 @@ struct rm_scope_meters rm_node_meters(const struct rm_scope_node *node)
     return meters;
 }
 
-static void publish_wall(struct rm_scope_node *node, const struct rm_scope_wall *wall)
+void rm_node_publish_wall(struct rm_scope_node *node, const struct rm_scope_wall *wall)
 {
-    rm_published_write(node->wall, wall, sizeof *wall, &node->wall_version);
+    RM_STORE(&node->min, wall->min);
+    RM_STORE(&node->max, wall->max);
+    rm_published_write(node->sums, &wall->sums, sizeof wall->sums, &node->wall_version);
 }
 
 void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_meters *totals)
@@ -54,13 +60,11 @@ uint64_t rm_node_away(const struct rm_scope_node *node)
 
 void rm_node_add_instance(struct rm_scope_node *node, uint64_t ticks)
 {
-    const struct rm_scope_wall one = {.calls = 1, .total = ticks, .min = ticks, .max = ticks};
+    const struct rm_scope_wall one = {
+        .sums = {1, ticks, rm_wide_product(ticks, ticks)}, .min = ticks, .max = ticks};
     struct rm_scope_wall wall = rm_node_wall(node);
-    if (wall.calls == 0) {
-        RM_STORE(&node->first_ticks, ticks);
-    }
-    wall = rm_scope_wall_merge(&wall, node->first_ticks, &one, ticks, node->first_ticks);
-    publish_wall(node, &wall);
+    wall = rm_scope_wall_merge(&wall, &one);
+    rm_node_publish_wall(node, &wall);
 }
 
 void rm_node_open_task(struct rm_scope_node *node, uint64_t start)
@@ -86,34 +90,31 @@ void rm_node_count_failure(struct rm_scope_node *node)
     rm_node_publish_meters(node, &meters);
 }
 
-/* Sum of squares about another point: sum (x - b)^2 = sum (x - a)^2 + 2 (a - b) S + n (a - b)^2,
- * with S = sum (x - a). */
-static double about_point(const struct rm_scope_wall *wall, uint64_t from, uint64_t to)
+/* With a = floor(total / n) and the rest r: sum (x - a)^2 = sum x^2 - a (total + r), a whole
+ * number; and sum (x - mean)^2 is r^2 / n less.  The difference of the large numbers is exact. */
+double rm_scope_wall_variance(const struct rm_scope_wall *wall)
 {
-    double shift = (double)from - (double)to;
-    double sum = rm_scope_wall_sum(wall, from);
-    return wall->square_sum + 2.0 * shift * sum + (double)wall->calls * shift * shift;
+    uint64_t n = wall->sums.calls;
+    if (n < 2) {
+        return RM_NAN;
+    }
+    uint64_t about = wall->sums.total / n, rest = wall->sums.total % n;
+    struct rm_wide apart =
+        rm_wide_subtract(wall->sums.squares, rm_wide_product(about, wall->sums.total + rest));
+    double squares = rm_wide_double(apart) - (double)rest * ((double)rest / (double)n);
+    return squares > 0.0 ? squares / (double)(n - 1) : 0.0;
 }
 
-struct rm_scope_wall rm_scope_wall_merge(const struct rm_scope_wall *a, uint64_t a_first,
-                                         const struct rm_scope_wall *b, uint64_t b_first,
-                                         uint64_t about)
+struct rm_scope_wall rm_scope_wall_merge(const struct rm_scope_wall *a,
+                                         const struct rm_scope_wall *b)
 {
-    struct rm_scope_wall sum = {
-        .calls = a->calls + b->calls,
-        .folded = a->folded + b->folded,
-        .total = a->total + b->total,
+    return (struct rm_scope_wall){
+        .sums = {.calls = a->sums.calls + b->sums.calls,
+                 .total = a->sums.total + b->sums.total,
+                 .squares = rm_wide_add(a->sums.squares, b->sums.squares)},
+        .min = a->min < b->min ? a->min : b->min,
         .max = a->max > b->max ? a->max : b->max,
-        .square_sum = about_point(a, a_first, about) + about_point(b, b_first, about),
     };
-    if (a->calls == 0) {
-        sum.min = b->min;
-    } else if (b->calls == 0) {
-        sum.min = a->min;
-    } else {
-        sum.min = a->min < b->min ? a->min : b->min;
-    }
-    return sum;
 }
 
 struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
@@ -129,6 +130,7 @@ struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
         .tasks_open = a->tasks_open + b->tasks_open,
         .task_starts = a->task_starts + b->task_starts,
         .failed = a->failed + b->failed,
+        .folded = a->folded + b->folded,
     };
 }
 
@@ -145,13 +147,9 @@ void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target
     struct rm_scope_wall to_wall = rm_node_wall(to);
     struct rm_scope_meters from_meters = rm_node_meters(from);
     struct rm_scope_meters to_meters = rm_node_meters(to);
-    if (to_wall.calls == 0) {
-        RM_STORE(&to->first_ticks, from->first_ticks);
-    }
-    struct rm_scope_wall wall = rm_scope_wall_merge(&to_wall, to->first_ticks, &from_wall,
-                                                    from->first_ticks, to->first_ticks);
+    struct rm_scope_wall wall = rm_scope_wall_merge(&to_wall, &from_wall);
     struct rm_scope_meters meters = rm_scope_meters_merge(&to_meters, &from_meters);
-    const struct rm_tally_all from_all = {from_wall.calls, from_wall.total};
+    const struct rm_tally_all from_all = {from_wall.sums.calls, from_wall.sums.total};
 
     RM_STORE(&header->journal.source, source);
     RM_STORE(&header->journal.target, target);
@@ -162,12 +160,12 @@ void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target
     }
     RM_STORE_RELEASE(&header->journal.wall_version,
                      (UINT64_C(1) << 32) | (uint32_t)(to->wall_version + 1));
-    publish_wall(to, &wall);
+    rm_node_publish_wall(to, &wall);
     rm_node_publish_meters(to, &meters);
     for (int kind = 0; kind < RM_FACETS; kind++) {
         rm_facet_move(block, (enum rm_facet_kind)kind, source, target, from_all);
     }
-    publish_wall(from, &(struct rm_scope_wall){.min = UINT64_MAX});
+    rm_node_publish_wall(from, &(struct rm_scope_wall){.min = UINT64_MAX});
     rm_node_publish_meters(from, &(struct rm_scope_meters){0});
     RM_STORE_RELEASE(&header->journal.wall_version, 0);
 }

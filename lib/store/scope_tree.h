@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "base/compiler.h"
+#include "base/wide.h"
 #include "store/block.h"
 
 #define RM_SITE_NAME_BYTES     64
@@ -26,14 +28,18 @@ struct rm_site_record {
     uint32_t is_set; /* release, after the texts */
 };
 
+/* What each instance adds to: two copies are a cache line. */
+struct rm_wall_sums {
+    uint64_t calls;         /* outermost instances */
+    uint64_t total;         /* ticks */
+    struct rm_wide squares; /* of durations in ticks, added up */
+};
+
 /* Wall time, in ticks. */
 struct rm_scope_wall {
-    uint64_t calls;  /* outermost instances */
-    uint64_t folded; /* direct recursions, which are inside an outermost one */
-    uint64_t total;
-    uint64_t min;
+    struct rm_wall_sums sums;
+    uint64_t min; /* UINT64_MAX without calls */
     uint64_t max;
-    double square_sum; /* of (duration - first duration of the node)^2 */
 };
 
 /* What the meter of peaks found, with its own number of metered instances (those that sum have
@@ -49,6 +55,7 @@ struct rm_scope_meters {
     uint64_t tasks_open;  /* begun here, less ended here: of all threads together, those open */
     uint64_t task_starts; /* the sum of their starts in ticks, in the same way */
     uint64_t failed;      /* instances that an error ended, or will end */
+    uint64_t folded;      /* direct recursions, which are inside of an outermost instance */
 };
 
 /* How the instances of a node lie to those of the node above. */
@@ -69,12 +76,12 @@ struct rm_scope_node {
     rm_node_ref first_child; /* release */
     rm_node_ref next;        /* release */
     rm_node_ref last_child;  /* the owner's cache of the plain child visited last; 0: none yet */
-    uint32_t wall_version;
+    uint32_t wall_version;   /* of `sums` */
     uint32_t meter_version;
-    uint64_t first_ticks;   /* duration of the first instance: the variance is taken about it */
+    uint64_t min, max;      /* ticks of an instance: those in `sums`, or of the next one already */
     uint64_t spent;         /* ticks that the meter of peaks has cost here; the owner's alone */
     uint64_t ended_at_exit; /* instances that the end of the program ended */
-    struct rm_scope_wall wall[2];
+    struct rm_wall_sums sums[2];
     struct rm_scope_meters meters[2];
     rm_node_ref newest_child; /* behind which the next is linked; of whoever links */
 } __attribute__((aligned(64)));
@@ -91,7 +98,8 @@ struct rm_scope_frame {
 /* In `folds`: its node is hung, and there is a frame below, whose time goes there meanwhile. */
 #define RM_FRAME_ASIDE  0x80000000U
 #define RM_FRAME_FAILED 0x40000000U /* it is counted among those that failed */
-#define RM_FRAME_MARKS  (RM_FRAME_ASIDE | RM_FRAME_FAILED)
+#define RM_FRAME_FOLDED 0x20000000U /* `folded_total` is not 0 */
+#define RM_FRAME_MARKS  (RM_FRAME_ASIDE | RM_FRAME_FAILED | RM_FRAME_FOLDED)
 
 /* Frame 0 stands for the thread itself, with a token that no scope has. */
 #define RM_ROOT_TOKEN UINT64_MAX
@@ -135,7 +143,14 @@ void rm_node_count_failure(struct rm_scope_node *node);
 struct rm_scope_wall rm_node_wall(const struct rm_scope_node *node);
 struct rm_scope_meters rm_node_meters(const struct rm_scope_node *node);
 
-/** Publishes new meter totals; the node's owner only. */
+/** Of the latest sums, for the node's owner. */
+static inline const struct rm_wall_sums *rm_node_own_sums(const struct rm_scope_node *node)
+{
+    return &node->sums[RM_LOAD(&node->wall_version) & 1];
+}
+
+/** Publishes new wall times, or meter totals; the node's owner only. */
+void rm_node_publish_wall(struct rm_scope_node *node, const struct rm_scope_wall *wall);
 void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_meters *totals);
 
 /** What is `away` in the published meter record. */
@@ -165,16 +180,11 @@ static inline int rm_node_is_task(const struct rm_scope_node *node)
     return node->kind == RM_NODE_TASK || node->kind == RM_NODE_TASK_INSIDE;
 }
 
-/** Sum of (duration - point): small, and exact where doubles of the two totals would not be. */
-static inline double rm_scope_wall_sum(const struct rm_scope_wall *wall, uint64_t point)
-{
-    return (double)(int64_t)(wall->total - wall->calls * point);
-}
+/** The variance of the durations, in ticks^2; NaN of fewer than two. */
+double rm_scope_wall_variance(const struct rm_scope_wall *wall);
 
-/** `a` and `b`, about their first durations, as one about `about`. */
-struct rm_scope_wall rm_scope_wall_merge(const struct rm_scope_wall *a, uint64_t a_first,
-                                         const struct rm_scope_wall *b, uint64_t b_first,
-                                         uint64_t about);
+struct rm_scope_wall rm_scope_wall_merge(const struct rm_scope_wall *a,
+                                         const struct rm_scope_wall *b);
 struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
                                              const struct rm_scope_meters *b);
 

@@ -204,7 +204,7 @@ static double divide_energy(void *context, size_t count)
     double ns = 0.0;
     for (size_t i = 0; i < count; i++) {
         for (uint64_t n = 2 + THREADS; n < 2 + THREADS + SCOPES; n++) {
-            rm_node_at(block, rm_node_ref_of(n))->wall[0].total += 1000;
+            rm_node_at(block, rm_node_ref_of(n))->sums[0].total += 1000;
         }
         double start = bench_now_ns();
         rm_scope_energy_divide(block, &slice);

@@ -161,16 +161,18 @@ static void run_metered_scopes(void)
 #define CALLS 5
 #define TICKS 700
 
-static struct rm_scope_node *grow_node(struct rm_scope_session *session,
-                                       struct rm_scope_node *parent, resmon_site *site)
+static struct rm_scope_node *grow_node(struct rm_scope_thread *thread, struct rm_scope_node *parent,
+                                       resmon_site *site)
 {
-    struct rm_scope_node *node = rm_session_child(session, parent, site, rm_site_number(site));
+    struct rm_scope_node *node = rm_session_child(thread, parent, site, rm_site_number(site));
     if (node == NULL) {
         _exit(82);
     }
-    node->first_ticks = TICKS / CALLS;
-    node->wall[node->wall_version & 1] = (struct rm_scope_wall){
-        .calls = CALLS, .folded = 1, .total = TICKS, .min = 100, .max = 200, .square_sum = 9.0};
+    node->min = 100;
+    node->max = 200;
+    node->sums[node->wall_version & 1] = (struct rm_wall_sums){
+        .calls = CALLS, .total = TICKS, .squares = {.low = TICKS * TICKS / CALLS + 9}};
+    node->meters[node->meter_version & 1].folded = 1;
     struct rm_tallies_record *record =
         rm_scope_tallies_record(&block, rm_node_ref_to(&block, node));
     record->copies[record->version & 1] =
@@ -188,10 +190,10 @@ static struct rm_scope_thread *grow_thread(struct rm_scope_session *session)
         _exit(83);
     }
     struct rm_scope_node *root = rm_node_at(&block, thread->record->root);
-    struct rm_scope_node *a = grow_node(session, root, &sites[0]);
-    (void)grow_node(session, a, &sites[1]);
-    (void)grow_node(session, a, &sites[2]);
-    (void)grow_node(session, root, &sites[2]);
+    struct rm_scope_node *a = grow_node(thread, root, &sites[0]);
+    (void)grow_node(thread, a, &sites[1]);
+    (void)grow_node(thread, a, &sites[2]);
+    (void)grow_node(thread, root, &sites[2]);
     return thread;
 }
 
@@ -244,7 +246,8 @@ static bool check_visits(const resmon_run *run, struct verdict *verdict)
             return object(verdict, "%s: %llu calls, %llu open", scope.name,
                           (unsigned long long)scope.calls, (unsigned long long)scope.open);
         }
-        if (i == 1 && scope.folded != scope.calls) {
+        /* That of an instance is there a moment before the instance. */
+        if (i == 1 && scope.folded != scope.calls && scope.folded != scope.calls + 1) {
             return object(verdict, "b: %llu calls, %llu folded", (unsigned long long)scope.calls,
                           (unsigned long long)scope.folded);
         }

@@ -149,8 +149,9 @@ static struct rm_scope_node *link_node(struct rm_block *block, uint64_t index, u
     struct rm_scope_node *node = rm_block_record(block, RM_SECTION_NODES, index);
     struct rm_scope_node *above = rm_block_record(block, RM_SECTION_NODES, parent);
     node->site = site;
-    node->first_ticks = 100;
-    node->wall[0] = (struct rm_scope_wall){.calls = 3, .total = 300, .min = 90, .max = 110};
+    node->sums[0] = (struct rm_wall_sums){.calls = 3, .total = 300, .squares = {.low = 30200}};
+    node->min = 90;
+    node->max = 110;
     node->meters[0] = (struct rm_scope_meters){.threads = 1, .rss_calls = 3, .rss_peak = 30};
     node->next = above->first_child;
     above->first_child = rm_node_ref_of(index);

@@ -61,7 +61,7 @@ static struct made *new_made(double share)
     rm_node_at(&made->block, rm_node_ref_of(1))->first_child = rm_node_ref_of(2);
     made->node = rm_node_at(&made->block, rm_node_ref_of(2));
     made->node->site = 1;
-    made->node->wall[0].min = UINT64_MAX;
+    made->node->min = UINT64_MAX;
     made->metering = (struct rm_metering){
         .meters = (uint32_t)RESMON_METER_PERF,
         .terms = {.share = share},

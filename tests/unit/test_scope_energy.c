@@ -52,7 +52,7 @@ static void add_child(struct rm_block *block, uint64_t parent, uint64_t index)
 
 static void pass(struct rm_block *block, uint64_t node, uint64_t ticks)
 {
-    struct rm_scope_wall *wall = &node_at(block, node)->wall[0];
+    struct rm_wall_sums *wall = &node_at(block, node)->sums[0];
     wall->calls++;
     wall->total += ticks;
 }

@@ -56,7 +56,7 @@ static struct rm_scope_node *add_child(struct rm_block *block, uint64_t parent, 
     node->site = site;
     node->next = above->first_child;
     node->meters[0].threads = 1;
-    node->wall[0].min = UINT64_MAX;
+    node->min = UINT64_MAX;
     above->first_child = rm_node_ref_of(index);
     return node;
 }
@@ -64,16 +64,12 @@ static struct rm_scope_node *add_child(struct rm_block *block, uint64_t parent, 
 /* As the scope's writer does. */
 static void record(struct rm_scope_node *node, uint64_t ticks)
 {
-    struct rm_scope_wall *wall = &node->wall[node->wall_version & 1];
-    if (wall->calls == 0) {
-        node->first_ticks = ticks;
-    }
-    double apart = (double)(int64_t)(ticks - node->first_ticks);
-    wall->calls++;
-    wall->total += ticks;
-    wall->min = ticks < wall->min ? ticks : wall->min;
-    wall->max = ticks > wall->max ? ticks : wall->max;
-    wall->square_sum += apart * apart;
+    struct rm_wall_sums *sums = &node->sums[node->wall_version & 1];
+    sums->calls++;
+    sums->total += ticks;
+    sums->squares = rm_wide_add(sums->squares, rm_wide_product(ticks, ticks));
+    node->min = ticks < node->min ? ticks : node->min;
+    node->max = ticks > node->max ? ticks : node->max;
 }
 
 static resmon_run *decoded(const struct rm_block *block)
@@ -148,48 +144,57 @@ static void test_the_deviation_survives_a_slow_first_call(void **state)
     free_block(&block);
 }
 
-static void test_merging_about_any_point_keeps_the_sum_of_squares(void **state)
+static void test_merging_keeps_the_variance(void **state)
 {
     (void)state;
-    static const uint64_t a_durations[] = {1000000003, 999999990, 1000000010, 1000000000};
-    static const uint64_t b_durations[] = {1000000007, 999999995};
-    struct rm_scope_node a = {.wall = {{.min = UINT64_MAX}}}, b = a;
-    for (size_t i = 0; i < 4; i++) {
-        record(&a, a_durations[i]);
-    }
-    for (size_t i = 0; i < 2; i++) {
-        record(&b, b_durations[i]);
-    }
-    static const uint64_t points[] = {1000000000, 999999990, 1000000012};
-    for (size_t p = 0; p < 3; p++) {
-        struct rm_scope_wall sum =
-            rm_scope_wall_merge(&a.wall[0], a.first_ticks, &b.wall[0], b.first_ticks, points[p]);
-        double squares = 0.0;
-        for (size_t i = 0; i < 6; i++) {
-            uint64_t duration = i < 4 ? a_durations[i] : b_durations[i - 4];
-            double apart = (double)duration - (double)points[p];
-            squares += apart * apart;
+    static const uint64_t durations[] = {1000000003, 999999990,  1000000010,
+                                         1000000000, 1000000007, 999999995};
+    enum { COUNT = sizeof durations / sizeof durations[0] };
+    for (size_t first = 0; first <= COUNT;
+         first++) { /* so many in the one, the rest in the other */
+        struct rm_scope_node a = {.min = UINT64_MAX}, b = a;
+        for (size_t i = 0; i < COUNT; i++) {
+            record(i < first ? &a : &b, durations[i]);
         }
-        assert_int_equal(sum.calls, 6);
-        assert_int_equal(sum.total, a.wall[0].total + b.wall[0].total);
+        struct rm_scope_wall of_a = rm_node_wall(&a), of_b = rm_node_wall(&b);
+        struct rm_scope_wall sum = rm_scope_wall_merge(&of_a, &of_b);
+        double exact = exact_deviation(durations, COUNT);
+        assert_int_equal(sum.sums.calls, COUNT);
+        assert_int_equal(sum.sums.total, UINT64_C(6000000005));
         assert_int_equal(sum.min, 999999990);
         assert_int_equal(sum.max, 1000000010);
-        assert_near(sum.square_sum, squares, 1e-6);
+        assert_near(rm_scope_wall_variance(&sum), exact * exact, 1e-12 * exact * exact);
     }
+}
+
+/* Months of ticks, a difference of one: no digit is lost. */
+static void test_the_variance_of_long_durations(void **state)
+{
+    (void)state;
+    const uint64_t ticks = UINT64_C(1) << 54;
+    struct rm_scope_node node = {.min = UINT64_MAX};
+    record(&node, ticks);
+    struct rm_scope_wall wall = rm_node_wall(&node);
+    assert_true(isnan(rm_scope_wall_variance(&wall)));
+    record(&node, ticks + 2);
+    wall = rm_node_wall(&node);
+    assert_true(rm_scope_wall_variance(&wall) == 2.0);
+    record(&node, ticks + 1);
+    wall = rm_node_wall(&node);
+    assert_true(rm_scope_wall_variance(&wall) == 1.0);
+    wall.sums.squares = (struct rm_wide){0, 0}; /* of a damaged file: no number below 0 */
+    (void)rm_scope_wall_variance(&wall);
 }
 
 static void test_merging_with_nothing_changes_nothing(void **state)
 {
     (void)state;
     struct rm_scope_wall some = {
-        .calls = 2, .folded = 1, .total = 30, .min = 10, .max = 20, .square_sum = 100.0};
-    struct rm_scope_wall none = {0};
-    struct rm_scope_wall fresh = {.min = UINT64_MAX};
-    struct rm_scope_wall merged = rm_scope_wall_merge(&some, 10, &none, 0, 10);
+        .sums = {.calls = 2, .total = 30, .squares = {500, 0}}, .min = 10, .max = 20};
+    struct rm_scope_wall none = {.min = UINT64_MAX};
+    struct rm_scope_wall merged = rm_scope_wall_merge(&some, &none);
     assert_memory_equal(&merged, &some, sizeof merged);
-    merged = rm_scope_wall_merge(&none, 0, &some, 10, 10);
-    assert_memory_equal(&merged, &some, sizeof merged);
-    merged = rm_scope_wall_merge(&fresh, 999, &some, 10, 10);
+    merged = rm_scope_wall_merge(&none, &some);
     assert_memory_equal(&merged, &some, sizeof merged);
     struct rm_scope_meters meters = {
         .threads = 1, .rss_calls = 6, .rss_peak = 7, .rss_sampled = 8, .cost_ticks = 9};
@@ -392,7 +397,7 @@ static void prepare_move(struct move *move, int target_is_empty)
     for (uint64_t i = 0; i < 8; i++) {
         record(source, 1000000100 - 7 * i);
     }
-    source->wall[source->wall_version & 1].folded = 2;
+    meters.folded = 2;
     rm_node_publish_meters(source, &meters);
     set_tallies(&move->block, 5, &source_tallies);
     if (!target_is_empty) {
@@ -471,9 +476,9 @@ static void assert_moved(const struct move *move)
 {
     const struct rm_scope_node *source = rm_node_at(&move->block, move->source);
     const struct rm_scope_node *target = rm_node_at(&move->block, move->target);
-    assert_int_equal(rm_node_wall(target).calls, move->before.calls);
-    assert_int_equal(rm_node_wall(source).calls, 0);
-    assert_int_equal(rm_node_wall(source).total, 0);
+    assert_int_equal(rm_node_wall(target).sums.calls, move->before.calls);
+    assert_int_equal(rm_node_wall(source).sums.calls, 0);
+    assert_int_equal(rm_node_wall(source).sums.total, 0);
     struct rm_tallies there = rm_scope_tallies_of(&move->block, move->target);
     struct rm_tallies gone = rm_scope_tallies_of(&move->block, move->source);
     assert_near((double)there.fields[RM_FIELD_CPU_NS].sum, move->before.cpu_ns.value, 0.0);
@@ -544,15 +549,17 @@ static void test_killed_at_each_step_of_a_move_as_documented(void **state)
                 rm_facet_next_version(&move.block, (enum rm_facet_kind)kind, move.target);
         }
         /* The copies that are not current: torn, until their version says otherwise. */
-        memset(&to->wall[wall_version & 1], 0xa5, sizeof a);
+        memset(&to->sums[wall_version & 1], 0xa5, sizeof a.sums);
         memset(&to->meters[meter_version & 1], 0xa5, sizeof c);
         if (killed_at >= 1) {
             header->journal.wall_version = UINT64_C(1) << 32 | wall_version;
             assert_journal(&move, 0, 0, 0, 0, 0);
         }
         if (killed_at >= 2) {
-            to->wall[wall_version & 1] =
-                rm_scope_wall_merge(&a, to->first_ticks, &b, from->first_ticks, to->first_ticks);
+            const struct rm_scope_wall both = rm_scope_wall_merge(&a, &b);
+            to->min = both.min;
+            to->max = both.max;
+            to->sums[wall_version & 1] = both.sums;
             to->wall_version = wall_version;
             assert_journal(&move, 1, 0, 0, 0, 0);
         }
@@ -563,11 +570,11 @@ static void test_killed_at_each_step_of_a_move_as_documented(void **state)
         }
         for (int kind = 0; kind < RM_FACETS && killed_at >= 4 + kind; kind++) {
             rm_facet_move(&move.block, (enum rm_facet_kind)kind, move.source, move.target,
-                          (struct rm_tally_all){b.calls, b.total});
+                          (struct rm_tally_all){b.sums.calls, b.sums.total});
             assert_journal(&move, 1, 1, 1, kind >= RM_FACET_COUNTS, kind >= RM_FACET_TALLIES);
         }
         if (killed_at >= 7) {
-            from->wall[from->wall_version & 1] = (struct rm_scope_wall){.min = UINT64_MAX};
+            from->sums[from->wall_version & 1] = (struct rm_wall_sums){.calls = 0};
             from->meters[from->meter_version & 1] = (struct rm_scope_meters){0};
         }
         assert_nothing_lost(&move);
@@ -959,7 +966,7 @@ static void test_a_hostile_tree_has_an_end(void **state)
     struct rm_scope_node *circle = add_child(&block, 2, 4, 1);
     circle->first_child = rm_node_ref_of(4);
     circle->next = rm_node_ref_of(4);
-    circle->wall[0].total = UINT64_MAX;
+    circle->sums[0].total = UINT64_MAX;
     for (uint64_t i = 1; i <= 4; i++) {
         open_frame(&block, 0, i, 4, UINT64_MAX - i);
         open_frame(&block, 1, i, i == 2 ? 1000 : 4, 7);
@@ -977,7 +984,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_deviation_of_long_scopes_that_hardly_differ),
         cmocka_unit_test(test_the_deviation_survives_a_slow_first_call),
-        cmocka_unit_test(test_merging_about_any_point_keeps_the_sum_of_squares),
+        cmocka_unit_test(test_merging_keeps_the_variance),
+        cmocka_unit_test(test_the_variance_of_long_durations),
         cmocka_unit_test(test_merging_with_nothing_changes_nothing),
         cmocka_unit_test(test_the_share_of_time_in_which_counters_ran),
         cmocka_unit_test(test_what_some_calls_counted_stands_for_all),
