@@ -356,7 +356,7 @@ static RM_NOINLINE uint64_t begin_unusual(resmon_site *site, uint32_t session)
 uint64_t resmon_scope_begin(resmon_site *site)
 {
     uint32_t session = RM_LOAD(&resmon_scope_session);
-    if (RM_UNLIKELY(self.gate != session)) {
+    if (RM_UNLIKELY((self.gate & ~SPECIAL_EVENTS) != session)) {
         return begin_unusual(site, session);
     }
     if (RM_UNLIKELY(self.next_site != RM_LOAD(&site->id) || self.top == self.limit)) {

@@ -90,11 +90,13 @@ static void give_node_back(struct rm_scope_session *session, struct rm_scope_nod
     session->free_count++;
 }
 
+#define FEW 4 /* siblings that are found sooner without a hash */
+
 /* ---- children --------------------------------------------------------------------------- */
 
 static uint64_t hash_of(rm_node_ref parent, uint32_t site, uint32_t kind)
 {
-    return rm_hash_u64(rm_hash_u64(RM_HASH_START, parent), (uint64_t)kind << 32 | site);
+    return rm_hash_u64(RM_HASH_START, (uint64_t)parent << 32 | kind << 24 | site);
 }
 
 static void note_child(const struct rm_scope_session *session, struct rm_node_index *index,
@@ -121,13 +123,23 @@ static void link_child(const struct rm_scope_session *session, struct rm_node_in
                             ? &rm_node_at(&session->block, parent->newest_child)->next
                             : &parent->first_child;
     parent->newest_child = ref_of(session, child);
+    parent->child_count++;
     RM_STORE_RELEASE(link, ref_of(session, child));
 }
 
-static bool is_of(const struct rm_scope_node *node, rm_node_ref parent, uint32_t site,
-                  uint32_t kind)
+static struct rm_scope_node *look_through(const struct rm_scope_session *session,
+                                          const struct rm_scope_node *parent, uint32_t site,
+                                          uint32_t kind)
 {
-    return node->parent == parent && node->site == site && node->kind == kind;
+    rm_node_ref ref = RM_LOAD(&parent->first_child);
+    while (ref != 0) {
+        struct rm_scope_node *child = rm_node_at(&session->block, ref);
+        if (child->site == site && child->kind == kind) {
+            return child;
+        }
+        ref = child->next;
+    }
+    return NULL;
 }
 
 static struct rm_scope_node *find_child(const struct rm_scope_session *session,
@@ -135,21 +147,16 @@ static struct rm_scope_node *find_child(const struct rm_scope_session *session,
                                         const struct rm_scope_node *parent, uint32_t site,
                                         uint32_t kind)
 {
+    if (parent->child_count <= FEW || index->lacks_some) {
+        return look_through(session, parent, site, kind);
+    }
     rm_node_ref above = ref_of(session, parent);
     struct rm_map_search search = {.hash = hash_of(above, site, kind)};
     for (uint32_t i; rm_map_next(&index->map, &search, &i);) {
-        struct rm_scope_node *node = rm_node_at(&session->block, rm_node_ref_of(i));
-        if (is_of(node, above, site, kind)) {
-            return node;
-        }
-    }
-    rm_node_ref ref = index->lacks_some ? RM_LOAD(&parent->first_child) : 0;
-    while (ref != 0) {
-        struct rm_scope_node *child = rm_node_at(&session->block, ref);
-        if (is_of(child, above, site, kind)) {
+        struct rm_scope_node *child = rm_node_at(&session->block, rm_node_ref_of(i));
+        if (child->parent == above && child->site == site && child->kind == kind) {
             return child;
         }
-        ref = child->next;
     }
     return NULL;
 }

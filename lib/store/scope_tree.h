@@ -83,7 +83,8 @@ struct rm_scope_node {
     uint64_t ended_at_exit; /* instances that the end of the program ended */
     struct rm_wall_sums sums[2];
     struct rm_scope_meters meters[2];
-    rm_node_ref newest_child; /* behind which the next is linked; of whoever links */
+    rm_node_ref newest_child; /* behind which the next is linked; of whoever links, as */
+    uint32_t child_count;
 } __attribute__((aligned(64)));
 
 /* One open scope. */
