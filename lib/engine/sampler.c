@@ -36,13 +36,22 @@ static void set_reason(struct rm_source_record *record, resmon_status status, co
     (void)rm_text_set(record->reason, sizeof record->reason, reason);
 }
 
+static int64_t least_interval(const struct rm_sampler *sampler,
+                              const struct rm_collector *collector)
+{
+    bool is_asked_for = sampler->options->said.interval_ms != 0;
+    return is_asked_for || collector->own_interval_ns < collector->min_interval_ns
+               ? collector->min_interval_ns
+               : collector->own_interval_ns;
+}
+
 static void open_source(struct rm_sampler *sampler, struct rm_sampler_source *source)
 {
     struct rm_collect *collect = &sampler->collect;
     struct rm_source_record *record = &source->record;
     (void)rm_text_set(record->name, sizeof record->name, source->collector->name);
     source->schedule =
-        rm_schedule_new(source->collector->min_interval_ns, sampler->options->interval_ns);
+        rm_schedule_new(least_interval(sampler, source->collector), sampler->options->interval_ns);
     record->every = source->schedule.every;
     size_t bytes = source->collector->state_bytes;
     source->state = rm_alloc(1, bytes > 0 ? bytes : 1);
@@ -221,7 +230,8 @@ resmon_status rm_sampler_begin(struct rm_sampler *sampler, const struct rm_block
     sampler->block = *block;
     sampler->output = *output;
     sampler->values = rm_alloc(sampler->column_count + 1, sizeof *sampler->values);
-    if (sampler->values == NULL) {
+    sampler->notes = rm_alloc(sampler->column_count + 1, sizeof *sampler->notes);
+    if (sampler->values == NULL || sampler->notes == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a sample");
     }
     if (output->row != NULL) {
@@ -432,6 +442,7 @@ void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_
         .clock = rm_clock_read_pair(),
         .values = sampler->values,
         .ret_values = sampler->delivered,
+        .notes = sampler->notes,
     };
     (void)pthread_mutex_lock(&sampler->store_lock);
     publish_sources(sampler);
@@ -465,5 +476,6 @@ void rm_sampler_close(struct rm_sampler *sampler)
     rm_free(sampler->gpu_readings);
     rm_free(sampler->sources);
     rm_free(sampler->values);
+    rm_free(sampler->notes);
     rm_free(sampler->delivered);
 }

@@ -69,6 +69,7 @@ struct rm_sampler {
     int64_t others_ns;   /* of delivery and GPUs, at the latest sample, which came at */
     int64_t taken_ns;
     double *values;    /* one per column */
+    uint8_t *notes;    /* of the series, one per column */
     double *delivered; /* the row for sinks: counters as growth; NULL: no sink wants rows */
     struct rm_sampler_output output;
     uint64_t tags_sent;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/series.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <resmon/metric.h>
@@ -66,20 +68,47 @@ static void halve(struct rm_block *block, const struct rm_commit *old)
     memcpy(row_at(block, 0), spare, block->header->sections[RM_SECTION_ROWS].record_bytes);
 }
 
+/* Most columns are not read at most samples.  Of such a one both states say the same soon, and
+ * nothing of it has to be written, nor looked at: what is known of it stands in a byte. */
+#define NOTE_SAME  1U /* it is the same in both states */
+#define NOTE_EMPTY 2U /* and has nothing in the open bucket */
+
+static bool may_be_left(uint8_t note, double value, int starts_bucket)
+{
+    return (note & NOTE_SAME) != 0 && !isfinite(value) &&
+           (!starts_bucket || (note & NOTE_EMPTY) != 0);
+}
+
+static bool is_empty(const struct rm_cell *cell)
+{
+    return isnan(cell->last) && cell->weight == 0.0;
+}
+
+/* What was not read changes nothing, but in rm_stats_take() before the first reading of an
+ * interval, and where a bucket begins after one that has something. */
+static uint8_t note_of(const struct rm_column_state *old, const struct rm_column_state *new,
+                       double value, struct rm_counting counting, int starts_bucket)
+{
+    bool is_same = !isfinite(value) && (!counting.is_interval || new->stats.n > 0) &&
+                   (!starts_bucket || is_empty(&old->open));
+    return (uint8_t)((is_same ? NOTE_SAME : 0U) | (is_empty(&new->open) ? NOTE_EMPTY : 0U));
+}
+
 /* Writes the full open bucket behind the complete rows: invisible until the commit. */
 static void flush_open(struct rm_block *block, const struct rm_commit *old,
-                       const struct rm_column_state *columns)
+                       const struct rm_column_state *columns, const uint8_t *notes)
 {
     struct rm_row *row = row_at(block, old->rows);
     row->span = old->open;
     for (uint64_t c = 0; c < block->header->sizes.columns; c++) {
-        row->cells[c] = columns[c].open;
+        bool is_known = notes != NULL && (notes[c] & NOTE_EMPTY) != 0;
+        row->cells[c] = is_known ? rm_cell_empty() : columns[c].open;
     }
 }
 
 /* Decides what becomes of a full open bucket; true when the next sample starts a new one. */
 static int make_room(struct rm_block *block, const struct rm_commit *old, struct rm_commit *new,
-                     const struct rm_column_state *columns)
+                     const struct rm_column_state *columns, const uint8_t *notes)
 {
     if (old->open.n < old->stride) {
         return old->open.n == 0;
@@ -91,9 +120,16 @@ static int make_room(struct rm_block *block, const struct rm_commit *old, struct
         new->halvings = old->halvings + 1;
         return 0; /* at the double stride, the open bucket is half full */
     }
-    flush_open(block, old, columns);
+    flush_open(block, old, columns, notes);
     new->rows = old->rows + 1;
     return 1;
+}
+
+static void note_value(const struct rm_sample *sample, uint64_t column, double value)
+{
+    if (sample->ret_values != NULL) {
+        sample->ret_values[column] = value;
+    }
 }
 
 static void add_values(struct rm_block *block, const struct rm_sample *sample,
@@ -103,6 +139,11 @@ static void add_values(struct rm_block *block, const struct rm_sample *sample,
     const struct rm_column *columns = rm_block_record(block, RM_SECTION_COLUMNS, 0);
     struct rm_sketch *sketches = rm_block_record(block, RM_SECTION_SKETCHES, 0);
     for (uint64_t c = 0; c < block->header->sizes.columns; c++) {
+        if (sample->notes != NULL &&
+            may_be_left(sample->notes[c], sample->values[c], starts_bucket)) {
+            note_value(sample, c, RM_NAN);
+            continue;
+        }
         struct rm_counting counting = {columns[c].kind == RESMON_COUNTER,
                                        columns[c].is_interval != 0, columns[c].wrap,
                                        columns[c].most_rate};
@@ -113,8 +154,10 @@ static void add_values(struct rm_block *block, const struct rm_sample *sample,
         if (!isnan(reading.quantity)) {
             rm_sketch_add(&sketches[c], reading.quantity);
         }
-        if (sample->ret_values != NULL) {
-            sample->ret_values[c] = reading.cell.last;
+        note_value(sample, c, reading.cell.last);
+        if (sample->notes != NULL) {
+            sample->notes[c] =
+                note_of(&old[c], &new[c], sample->values[c], counting, starts_bucket);
         }
     }
 }
@@ -128,7 +171,7 @@ void rm_series_add(struct rm_block *block, const struct rm_sample *sample,
     const struct rm_column_state *old_columns = rm_series_columns(old);
     RM_FENCE_BEFORE_REFILL();
     *new = *old;
-    int starts_bucket = make_room(block, old, new, old_columns);
+    int starts_bucket = make_room(block, old, new, old_columns, sample->notes);
     if (starts_bucket) {
         new->open = (struct rm_span){.t_first = sample->t_ns};
     }

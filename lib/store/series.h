@@ -74,6 +74,8 @@ struct rm_sample {
     struct rm_clock_pair clock;
     const double *values; /* one per column, as read */
     double *ret_values;   /* for delivery: counters as growth since start; NULL: not wanted */
+    uint8_t *notes; /* one per column, the writer's from sample to sample, zeroed at first; NULL:
+                       each column is written anew, also those that were not read */
 };
 
 /** Prepares the states of a freshly formatted block. */

@@ -211,7 +211,17 @@ struct source {
     struct random random;
     int64_t t;
     double counter, restless;
+    uint64_t samples;
+    uint8_t notes[COLUMNS]; /* of the series that its samples go to */
 };
+
+/* Now and then, and for some hundred samples almost always. */
+static bool is_gap(struct source *s, uint32_t one_in)
+{
+    bool is_rarely_read = s->samples / 300 % 2 == 1;
+    return is_rarely_read ? random_below(&s->random, 20) != 0
+                          : random_below(&s->random, one_in) == 0;
+}
 
 /* Twelve decades, both signs. */
 static double random_level(struct random *random)
@@ -231,10 +241,10 @@ static int64_t next_sample(struct source *s, double values[COLUMNS])
         s->restless = floor(s->restless * 0.9); /* a reset, not a wrap */
     }
     values[GAUGE] = random_level(random);
-    values[GAUGE_WITH_GAPS] = random_below(random, 4) == 0 ? NAN : random_level(random);
-    values[INTERVAL_GAUGE] =
-        s->t == 0 || random_below(random, 5) == 0 ? NAN : 100.0 * random_unit(random);
-    values[COUNTER] = random_below(random, 6) == 0 ? NAN : s->counter;
+    s->samples++;
+    values[GAUGE_WITH_GAPS] = is_gap(s, 4) ? NAN : random_level(random);
+    values[INTERVAL_GAUGE] = s->t == 0 || is_gap(s, 5) ? NAN : 100.0 * random_unit(random);
+    values[COUNTER] = is_gap(s, 6) ? NAN : s->counter;
     values[RESTLESS_COUNTER] = s->restless;
     return s->t;
 }
@@ -264,8 +274,11 @@ static void add_sample(struct rm_block *block, struct history *h, struct source 
     double values[COLUMNS], delivered[COLUMNS];
     int64_t t = next_sample(source, values);
     remember(h, t, values);
-    struct rm_sample sample = {
-        .t_ns = t, .clock = {(uint64_t)t, t}, .values = values, .ret_values = delivered};
+    struct rm_sample sample = {.t_ns = t,
+                               .clock = {(uint64_t)t, t},
+                               .values = values,
+                               .ret_values = delivered,
+                               .notes = source->notes};
     rm_series_add(block, &sample, &cost);
     for (int c = 0; c < COLUMNS; c++) {
         assert_same(delivered[c], h->adds[h->samples - 1][c].last, "delivered value", c,
@@ -408,7 +421,8 @@ static void add_next(void *context)
     struct stepped *s = context;
     const struct rm_sampler_cost cost = {0};
     size_t last = s->history->samples - 1;
-    struct rm_sample sample = {.t_ns = s->history->t[last], .values = s->history->values[last]};
+    struct rm_sample sample = {
+        .t_ns = s->history->t[last], .values = s->history->values[last], .notes = s->source.notes};
     rm_series_add(&s->block, &sample, &cost);
 }
 
