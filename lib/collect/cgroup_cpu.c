@@ -143,6 +143,7 @@ static void close_cpu(void *state_)
 const struct rm_collector rm_collect_cgroup_cpu = {
     .name = "cgroup_cpu",
     .domain = RESMON_DOMAIN_CGROUP,
+    .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_cpu,

@@ -135,6 +135,7 @@ static void close_io(void *state_)
 const struct rm_collector rm_collect_cgroup_io = {
     .name = "cgroup_io",
     .domain = RESMON_DOMAIN_CGROUP,
+    .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_io,

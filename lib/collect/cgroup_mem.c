@@ -338,6 +338,7 @@ static void close_memory(void *state_)
 const struct rm_collector rm_collect_cgroup_mem = {
     .name = "cgroup_mem",
     .domain = RESMON_DOMAIN_CGROUP,
+    .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_memory,

@@ -35,6 +35,7 @@ static void close_pids(void *file)
 const struct rm_collector rm_collect_cgroup_pids = {
     .name = "cgroup_pids",
     .domain = RESMON_DOMAIN_CGROUP,
+    .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct rm_file),
     .open = open_pids,

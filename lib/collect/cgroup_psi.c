@@ -42,6 +42,7 @@ static resmon_status open_pressure(struct rm_collect *collect, void *state)
 const struct rm_collector rm_collect_cgroup_psi = {
     .name = "cgroup_psi",
     .domain = RESMON_DOMAIN_CGROUP,
+    .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct rm_pressure),
     .open = open_pressure,

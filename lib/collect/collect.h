@@ -91,12 +91,12 @@ struct rm_collect {
     uint64_t flags;          /* RESMON_FLAG_* */
     double tick_s;           /* a clock tick of /proc/stat and /proc/PID/stat */
     double page_bytes;
-    struct rm_cgroup cgroup; /* of the process; limits are looked for from here upwards */
-    bool has_cgroup;
+    struct rm_cgroup cgroup;    /* of the process; limits are looked for from here upwards */
     struct rm_cgroup job_group; /* where this process speaks for a job: whose use counts */
+    bool has_cgroup;
     bool has_job_group;
-    double job_bytes; /* the limit of memory that the job has here; NaN: none, or not known */
     bool is_group;    /* it is observed, in place of a process: its members are the tree */
+    double job_bytes; /* the limit of memory that the job has here; NaN: none, or not known */
     struct rm_cgroup_members members; /* of that, at the latest look */
     struct rm_capacity capacity;
     const char *energy_path;      /* below which the zones are; NULL: below `root` */
@@ -130,7 +130,8 @@ struct rm_collector {
     const char *name;
     uint64_t domain;         /* RESMON_DOMAIN_* that switches it on */
     uint64_t needs_flag;     /* RESMON_FLAG_* without which it stays off; 0: none */
-    int64_t min_interval_ns; /* never read more often than this */
+    int64_t min_interval_ns; /* never read more often than this, */
+    int64_t own_interval_ns; /* and where nobody has said an interval than this: it moves slowly */
     bool comes_when_asked;   /* but for samples that are asked for, which are exact cuts of a run */
     const uint16_t *metrics; /* the columns of one instance: values[0], values[1], ... */
     size_t metric_count;

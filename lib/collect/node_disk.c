@@ -170,6 +170,7 @@ static void close_disks(void *state_)
 const struct rm_collector rm_collect_node_disk = {
     .name = "node_disk",
     .domain = RESMON_DOMAIN_DISK,
+    .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_disks,

@@ -156,6 +156,7 @@ static void close_meminfo(void *state_)
 const struct rm_collector rm_collect_node_mem = {
     .name = "node_mem",
     .domain = RESMON_DOMAIN_MEMORY,
+    .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_meminfo,

@@ -191,6 +191,7 @@ static void close_interfaces(void *state_)
 const struct rm_collector rm_collect_node_net = {
     .name = "node_net",
     .domain = RESMON_DOMAIN_NET,
+    .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_interfaces,

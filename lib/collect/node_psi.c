@@ -35,6 +35,7 @@ static resmon_status open_pressure(struct rm_collect *collect, void *state)
 const struct rm_collector rm_collect_node_psi = {
     .name = "node_psi",
     .domain = RESMON_DOMAIN_PSI,
+    .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct rm_pressure),
     .open = open_pressure,

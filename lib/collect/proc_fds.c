@@ -27,6 +27,7 @@ static resmon_status open_count(struct rm_collect *collect, void *state)
 const struct rm_collector rm_collect_proc_fds = {
     .name = "proc_fds",
     .domain = RESMON_DOMAIN_PROCESS,
+    .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(metrics),
     .open = open_count,
     .read = read_count,

@@ -93,14 +93,15 @@ def power(times, growth):
 
 
 def _bridged(times, values):
-    """Points without the readings that were left out now and then; a gap where there is none for long."""
-    points, missing = [], 0
-    for time, value in zip(times, values):
-        if math.isfinite(value):
-            if missing > 3:
-                points.append((time, math.nan))
-            points.append((time, value))
-        missing = 0 if math.isfinite(value) else missing + 1
+    """Points without the rows in which it is not read; a gap where there is none for long, as it is read."""
+    known = [row for row, value in enumerate(values) if math.isfinite(value)]
+    steps = sorted(row - before for before, row in zip(known, known[1:]))
+    longest = 4 * steps[len(steps) // 2] if steps else 0
+    points = []
+    for before, row in zip(known[:1] + known, known):
+        if row - before > longest:
+            points.append((times[row], math.nan))
+        points.append((times[row], values[row]))
     return [time for time, _ in points], [value for _, value in points]
 
 
