@@ -11,7 +11,7 @@
 #include "os/dir.h"
 #include "os/own_io.h"
 
-static const char *const file_names[RM_TREE_FILES] = {"stat", "statm", "io"};
+static const char *const file_names[RM_TREE_FILES] = {"stat", "statm", "io", "fd"};
 
 static const struct rm_key io_keys[] = {
     RM_KEY("rchar:", RM_TREE_READ_CHARS),
@@ -32,19 +32,41 @@ static void close_member(struct rm_process_tree *tree, struct rm_tree_member *me
     }
 }
 
-/* Reads a file of the member, kept open as long as the bound allows. */
+static bool is_kept(struct rm_process_tree *tree, struct rm_tree_member *member, int file)
+{
+    struct rm_kept *kept = &member->kept[file];
+    if (kept->is_open && !rm_kept_is_ours(kept)) {
+        *kept = (struct rm_kept){0}; /* the program has closed it */
+        tree->open_files--;
+    }
+    return kept->is_open;
+}
+
+/* As long as the bound allows. */
+static void keep_or_close(struct rm_process_tree *tree, struct rm_tree_member *member, int file,
+                          int fd, bool is_worth_it)
+{
+    if (is_worth_it && tree->open_files < tree->open_bound) {
+        rm_kept_take(&member->kept[file], fd);
+        tree->open_files++;
+    } else {
+        (void)close(fd);
+    }
+}
+
+static void path_of(const struct rm_tree_member *member, int file, char path[64])
+{
+    (void)snprintf(path, 64, "proc/%llu/%s", (unsigned long long)member->pid, file_names[file]);
+}
+
+/* Kept open as long as the bound allows. */
 static resmon_status read_member_file(struct rm_process_tree *tree, struct rm_collect *collect,
                                       struct rm_tree_member *member, int file,
                                       struct rm_text *ret_text)
 {
     char path[64];
-    (void)snprintf(path, sizeof path, "proc/%llu/%s", (unsigned long long)member->pid,
-                   file_names[file]);
-    if (member->kept[file].is_open && !rm_kept_is_ours(&member->kept[file])) {
-        member->kept[file] = (struct rm_kept){0}; /* the program has closed it */
-        tree->open_files--;
-    }
-    if (member->kept[file].is_open) {
+    path_of(member, file, path);
+    if (is_kept(tree, member, file)) {
         return rm_fd_read(member->kept[file].fd, path, &collect->scratch, ret_text);
     }
     int fd;
@@ -53,13 +75,41 @@ static resmon_status read_member_file(struct rm_process_tree *tree, struct rm_co
         return status;
     }
     status = rm_fd_read(fd, path, &collect->scratch, ret_text);
-    if (status == RESMON_OK && tree->open_files < tree->open_bound) {
-        rm_kept_take(&member->kept[file], fd);
-        tree->open_files++;
-    } else {
-        (void)close(fd);
-    }
+    keep_or_close(tree, member, file, fd, status == RESMON_OK);
     return status;
+}
+
+/* Asking the open directory spares the way to it, which is most of the cost. */
+static bool ask_for_fds(struct rm_process_tree *tree, const struct rm_collect *collect,
+                        struct rm_tree_member *member, uint64_t *ret_count)
+{
+    char path[64];
+    int fd;
+    if (tree->lists_fds || !collect->root.is_live) {
+        return false;
+    }
+    if (!is_kept(tree, member, RM_TREE_FD_DIRECTORY)) {
+        path_of(member, RM_TREE_FD_DIRECTORY, path);
+        if (tree->open_files >= tree->open_bound ||
+            rm_fd_open(&collect->root, path, &fd) != RESMON_OK) {
+            return false;
+        }
+        keep_or_close(tree, member, RM_TREE_FD_DIRECTORY, fd, true);
+    }
+    return rm_fd_count_kept(&member->kept[RM_TREE_FD_DIRECTORY], ret_count);
+}
+
+static bool count_fds(struct rm_process_tree *tree, const struct rm_collect *collect,
+                      struct rm_tree_member *member, uint64_t *ret_count)
+{
+    char dir[32];
+    if (ask_for_fds(tree, collect, member, ret_count)) {
+        return true;
+    }
+    (void)snprintf(dir, sizeof dir, "proc/%llu", (unsigned long long)member->pid);
+    bool is_counted = rm_fd_count(&collect->root, dir, ret_count) == RESMON_OK;
+    tree->lists_fds |= is_counted && *ret_count > 0 && member->kept[RM_TREE_FD_DIRECTORY].is_open;
+    return is_counted;
 }
 
 static double cpu_seconds(const struct rm_collect *collect, const struct rm_tree_member *member,
@@ -117,7 +167,6 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
     uint64_t count, found;
     uint64_t io[RM_TREE_IO_FIELDS] = {0};
     uint64_t ours[RM_IO_FIELDS];
-    char dir[32];
     if (read_member_file(tree, collect, member, RM_TREE_STATM, &text) == RESMON_OK &&
         rm_pid_statm_parse(text, &statm) && (statm.size > 0 || member->is_zombie)) {
         /* Not from stat, whose rss leaves out what the CPUs have not yet added up (proc(5)). */
@@ -138,10 +187,9 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
             member->io[f] = now;
         }
     }
-    (void)snprintf(dir, sizeof dir, "proc/%llu", (unsigned long long)member->pid);
     if (member->is_zombie) {
         member->fds = 0.0; /* closed, but the directory is then root's alone */
-    } else if (rm_fd_count(&collect->root, dir, &count) == RESMON_OK) {
+    } else if (count_fds(tree, collect, member, &count)) {
         member->fds = (double)count;
         tree->has_fds = true;
     }

@@ -31,7 +31,7 @@ enum {
     RM_TREE_IO_FIELDS
 };
 
-enum { RM_TREE_STAT, RM_TREE_STATM, RM_TREE_IO, RM_TREE_FILES };
+enum { RM_TREE_STAT, RM_TREE_STATM, RM_TREE_IO, RM_TREE_FD_DIRECTORY, RM_TREE_FILES };
 
 struct rm_tree_member {
     uint64_t pid; /* as /proc has it */
@@ -67,6 +67,7 @@ struct rm_process_tree {
     bool has_missed;         /* the last look for children failed somewhere: look again */
     bool is_full;            /* processes were left out */
     bool has_fds;            /* somebody's descriptors could be counted */
+    bool lists_fds;          /* the kernel does not tell how many a directory of them has */
     uint64_t io_found;       /* bit f: somebody's io[f] could be read */
     struct rm_file loadavg;
     uint64_t newest_pid; /* of the machine at the last look for children; unchanged: no new ones */

@@ -78,6 +78,14 @@ static bool count_entry(void *context, const char *name)
     return true;
 }
 
+bool rm_fd_count_kept(const struct rm_kept *directory, uint64_t *ret_count)
+{
+    struct stat info;
+    bool is_told = fstat(rm_kept_fd(directory), &info) == 0 && info.st_size > 0;
+    *ret_count = is_told ? (uint64_t)info.st_size : 0;
+    return is_told;
+}
+
 resmon_status rm_fd_count(const struct rm_root *root, const char *proc_dir, uint64_t *ret_count)
 {
     char path[RM_FILE_PATH_BYTES];
