@@ -18,6 +18,7 @@
 struct rm_budget {
     void (*look)(struct rm_memory_room *ret_room); /* NULL: nothing limits */
     size_t addresses;  /* that will be asked for in the module at hand */
+    bool is_light;     /* little of the run was in that: a debug file of its own is not worth it */
     bool has_no_lines; /* debug information is not read at all */
 };
 

@@ -23,6 +23,10 @@ struct rm_naming {
     struct rm_named_modules modules;
 };
 
+/* Of what was sampled: where less was in a module, its functions have names, and lines only where
+ * the module itself has them.  The debug file of the C library takes some 30 ms to unpack. */
+#define LIGHT_SHARE 0.05
+
 /* libdw was seen to take a third of that. */
 #define LEAST_STACK_BYTES ((size_t)512 * 1024)
 
@@ -80,6 +84,8 @@ struct work {
     struct resmon_run *run;
     struct rm_run_profile *profile;
     struct key *keys; /* of all places */
+    double *shares;   /* of all samples: by module and kind, those that were innermost in it */
+    bool has_shares;  /* there were samples */
     struct rm_place_map map;
     struct rm_shown_texts functions, files;
     size_t nameless; /* places that got no name */
@@ -172,6 +178,47 @@ static resmon_status symbols_of(struct work *work, int64_t module, struct rm_sym
     return rm_named_modules_get(&work->naming->modules, &origin, ret_symbols);
 }
 
+static int64_t innermost_module(const struct rm_run_profile *profile,
+                                const struct rm_run_stack *stack)
+{
+    return stack->depth > 0 ? profile->places[profile->frames[stack->first]].module : -1;
+}
+
+static void add_shares(struct work *work, size_t kind)
+{
+    const struct rm_run_profile *profile = work->profile;
+    double total = 0.0;
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        total += profile->stacks[i].weight[kind];
+    }
+    work->has_shares |= total > 0.0;
+    for (size_t i = 0; i < profile->stack_count && total > 0.0; i++) {
+        int64_t module = innermost_module(profile, &profile->stacks[i]);
+        if (module >= 0) {
+            work->shares[(size_t)module * RM_STACK_KINDS + kind] +=
+                profile->stacks[i].weight[kind] / total;
+        }
+    }
+}
+
+static resmon_status find_shares(struct work *work)
+{
+    work->shares = rm_alloc(work->profile->module_count * RM_STACK_KINDS + 1, sizeof *work->shares);
+    for (size_t kind = 0; kind < RM_STACK_KINDS && work->shares != NULL; kind++) {
+        add_shares(work, kind);
+    }
+    return work->shares != NULL ? RESMON_OK : no_memory();
+}
+
+static bool is_light(const struct work *work, int64_t module)
+{
+    bool is_heavy = !work->has_shares;
+    for (size_t kind = 0; kind < RM_STACK_KINDS && module >= 0; kind++) {
+        is_heavy |= work->shares[(size_t)module * RM_STACK_KINDS + kind] >= LIGHT_SHARE;
+    }
+    return !is_heavy;
+}
+
 /* The places keys[from ... past - 1], which are all of one module. */
 static resmon_status name_module(struct work *work, size_t from, size_t past)
 {
@@ -179,6 +226,7 @@ static resmon_status name_module(struct work *work, size_t from, size_t past)
     struct rm_symbols *symbols = NULL;
     size_t nameless = work->nameless;
     work->naming->budget.addresses = past - from;
+    work->naming->budget.is_light = is_light(work, keys[from].module);
     resmon_status status = symbols_of(work, keys[from].module, &symbols);
     for (size_t i = from; status == RESMON_OK && i < past; i++) {
         if (i > from && keys[i].address == keys[i - 1].address) {
@@ -230,6 +278,7 @@ static resmon_status name_places(struct work *work)
 {
     size_t count = work->profile->place_count, past = 0;
     resmon_status status = sort_places(work);
+    status = status == RESMON_OK ? find_shares(work) : status;
     for (size_t from = 0; status == RESMON_OK && from < count; from = past) {
         for (past = from + 1; past < count && work->keys[past].module == work->keys[from].module;
              past++) {
@@ -324,6 +373,7 @@ static resmon_status fill(struct rm_naming *naming, struct resmon_run *run)
     }
     rm_named_modules_end(&naming->modules);
     rm_free(work.keys);
+    rm_free(work.shares);
     rm_place_map_free(&work.map);
     rm_shown_texts_free(&work.functions);
     rm_shown_texts_free(&work.files);

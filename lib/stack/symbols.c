@@ -206,6 +206,11 @@ static resmon_status read_debug(struct rm_symbols *symbols, struct files *files)
                                         "%s",
                                         symbols->path));
     }
+    bool is_light = symbols->budget != NULL && symbols->budget->is_light;
+    if (is_light && elf == &files->debug.elf && symbols->is_read) {
+        symbols->is_poor = true;
+        return RESMON_OK;
+    }
     resmon_status status =
         check_budget(symbols, measure_debug(symbols, elf), "the debug information of");
     if (status == RESMON_OK) {

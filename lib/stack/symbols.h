@@ -25,7 +25,7 @@ struct rm_symbols_origin {
     int64_t mapped_ns;        /* real time: without a build-id, a file that was changed since is
                                  another one; 0: not known */
     const char *debug_root;   /* NULL: "/usr/lib/debug" */
-    struct rm_budget *budget; /* lives on; NULL: there is memory for all */
+    struct rm_budget *budget; /* lives on; NULL: there is memory, and reason, for all */
 };
 
 struct rm_symbols;

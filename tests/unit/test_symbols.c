@@ -782,6 +782,55 @@ static void test_debug_files_by_build_id(void **state)
     rm_run_free(run);
 }
 
+/* All but `percent` of the samples were in code that was made at run time. */
+static struct resmon_run *run_partly_in(const struct known *known, const char *path, double percent)
+{
+    struct resmon_run *run = run_of(known, path);
+    struct rm_run_profile *profile = &run->profile;
+    uint32_t *frames = made_array(run, NAMED_CALLS + 1, sizeof *frames);
+    struct rm_run_place *places = made_array(run, NAMED_CALLS + 1, sizeof *places);
+    memcpy(frames, profile->frames, NAMED_CALLS * sizeof *frames);
+    memcpy(places, profile->places, NAMED_CALLS * sizeof *places);
+    frames[NAMED_CALLS] = NAMED_CALLS;
+    places[NAMED_CALLS] = (struct rm_run_place){.function = "", .file = "", .module = -1};
+    profile->frames = frames;
+    profile->places = places;
+    profile->frame_count = profile->place_count = NAMED_CALLS + 1;
+    profile->stacks[0].weight[RESMON_STACK_CPU] = percent;
+    profile->stacks[1] = (struct rm_run_stack){.scope = -1, .first = NAMED_CALLS, .depth = 1};
+    profile->stacks[1].weight[RESMON_STACK_CPU] = 100.0 - percent;
+    return run;
+}
+
+/* Its functions have names all the same; and where the lines are in the file itself, they are read.
+ */
+static void test_a_debug_file_is_read_where_the_run_was(void **state)
+{
+    static const struct {
+        double percent;
+        bool is_stripped, has_lines;
+    } cases[] = {{4.0, true, false}, {6.0, true, true}, {4.0, false, true}};
+    (void)state;
+    if (lacks_binutils()) {
+        skip();
+    }
+    const struct known *known = strip();
+    command("cd %s/debug && mkdir -p .build-id/%.2s && mv ../named.debug .build-id/%.2s/%s.debug",
+            directory, known->build_id, known->build_id, known->build_id + 2);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rm_naming *naming = NULL;
+        const char *path = cases[i].is_stripped ? made_path("stripped") : known->path;
+        struct resmon_run *run = run_partly_in(known, path, cases[i].percent);
+        assert_ok(rm_naming_new(made_path("debug"), &naming));
+        assert_ok(rm_naming_fill(naming, run));
+        assert_string_not_equal(frame_at(run, 0)->function, "");
+        assert_int_equal(frame_at(run, 0)->line != 0, cases[i].has_lines);
+        assert_string_equal(run->profile.kinds[RESMON_STACK_CPU].reason, "");
+        rm_naming_free(naming);
+        rm_run_free(run);
+    }
+}
+
 static void test_debug_files_by_name(void **state)
 {
     (void)state;
@@ -1339,6 +1388,7 @@ int main(void)
         cmocka_unit_test(test_what_is_missing_is_said),
         cmocka_unit_test(test_names_end_with_their_functions),
         cmocka_unit_test(test_debug_files_by_build_id),
+        cmocka_unit_test(test_a_debug_file_is_read_where_the_run_was),
         cmocka_unit_test(test_debug_files_by_name),
         cmocka_unit_test(test_replaced_files_name_nothing),
         cmocka_unit_test(test_files_without_build_ids),
