@@ -294,6 +294,8 @@ benches() {
     bench_python || failed="$failed bench_python"
     "$RESMON_PYTHON" "$root/tests/bench/bench_command.py" "$root/build/release/bin/resmon" --check ||
         failed="$failed bench_command"
+    "$RESMON_PYTHON" "$root/tests/bench/bench_short.py" "$root/build/release/libresmon.so" "$root/include" --check ||
+        failed="$failed bench_short"
     [ -z "$failed" ] || die "past a target:$failed"
 }
 
