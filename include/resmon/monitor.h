@@ -95,9 +95,10 @@ typedef struct resmon_monitor resmon_monitor;
  */
 typedef struct resmon_monitor_options {
     size_t struct_size;
-    uint64_t interval_ms;   /**< between samples, 1 ... 86400000; see max_overhead.  Default 100,
-                                 and of what the machine and the control group have 1000, where
-                                 no sample is asked for */
+    uint64_t interval_ms;   /**< between samples, 1 ... 86400000; see max_overhead.  Default 100;
+                                 sources of the machine, of the control group and of
+                                 descriptors are read each 1000 then, and at samples that are
+                                 asked for */
     size_t rows;            /**< rows of the table, even, 2 ... 1048576; default 400 */
     uint64_t domains;       /**< RESMON_DOMAIN_*; default RESMON_DOMAIN_ALL */
     uint64_t flags;         /**< RESMON_FLAG_* */

@@ -131,7 +131,8 @@ struct rm_collector {
     uint64_t domain;         /* RESMON_DOMAIN_* that switches it on */
     uint64_t needs_flag;     /* RESMON_FLAG_* without which it stays off; 0: none */
     int64_t min_interval_ns; /* never read more often than this, */
-    int64_t own_interval_ns; /* and where nobody has said an interval than this: it moves slowly */
+    int64_t own_interval_ns; /* nor more often than this, where the options leave the interval open:
+                                what it reads moves slowly */
     bool comes_when_asked;   /* but for samples that are asked for, which are exact cuts of a run */
     const uint16_t *metrics; /* the columns of one instance: values[0], values[1], ... */
     size_t metric_count;

@@ -147,7 +147,8 @@ void rm_sampler_prepare(struct rm_sampler *sampler, const struct rm_options *opt
     }
 }
 
-/* Of a control group that was asked for the use counts as it is. */
+/* The groups of the job that this process speaks for; a group that was asked for stays what is
+ * observed. */
 static void find_job_group(struct rm_sampler *sampler)
 {
     struct rm_collect *collect = &sampler->collect;

@@ -23,8 +23,8 @@ resmon_status rm_dir_visit_below(const struct rm_root *root, const char *path,
  * older ones list them. */
 resmon_status rm_fd_count(const struct rm_root *root, const char *proc_dir, uint64_t *ret_count);
 
-/** The same of a directory that is kept open; false: the kernel does not tell, or the process has
- * ended. */
+/** Open descriptors of a process, by its directory "fd" that is kept open; false: the kernel does
+ * not tell, or the process has ended. */
 bool rm_fd_count_kept(const struct rm_kept *directory, uint64_t *ret_count);
 
 #endif

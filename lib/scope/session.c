@@ -90,9 +90,9 @@ static void give_node_back(struct rm_scope_session *session, struct rm_scope_nod
     session->free_count++;
 }
 
-#define FEW 4 /* siblings that are found sooner without a hash */
-
 /* ---- children --------------------------------------------------------------------------- */
+
+#define FEW 4 /* siblings that are found sooner without a hash */
 
 static uint64_t hash_of(rm_node_ref parent, uint32_t site, uint32_t kind)
 {

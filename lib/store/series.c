@@ -125,7 +125,7 @@ static int make_room(struct rm_block *block, const struct rm_commit *old, struct
     return 1;
 }
 
-static void note_value(const struct rm_sample *sample, uint64_t column, double value)
+static void deliver(const struct rm_sample *sample, uint64_t column, double value)
 {
     if (sample->ret_values != NULL) {
         sample->ret_values[column] = value;
@@ -141,7 +141,7 @@ static void add_values(struct rm_block *block, const struct rm_sample *sample,
     for (uint64_t c = 0; c < block->header->sizes.columns; c++) {
         if (sample->notes != NULL &&
             may_be_left(sample->notes[c], sample->values[c], starts_bucket)) {
-            note_value(sample, c, RM_NAN);
+            deliver(sample, c, RM_NAN);
             continue;
         }
         struct rm_counting counting = {columns[c].kind == RESMON_COUNTER,
@@ -154,7 +154,7 @@ static void add_values(struct rm_block *block, const struct rm_sample *sample,
         if (!isnan(reading.quantity)) {
             rm_sketch_add(&sketches[c], reading.quantity);
         }
-        note_value(sample, c, reading.cell.last);
+        deliver(sample, c, reading.cell.last);
         if (sample->notes != NULL) {
             sample->notes[c] =
                 note_of(&old[c], &new[c], sample->values[c], counting, starts_bucket);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct bench bench_begin(int argc, char **argv, const char *name)
 {
@@ -146,6 +147,17 @@ double bench_resident_bytes(void)
     }
     fclose(file);
     return kib * 1024.0;
+}
+
+void bench_read_bare(int fd)
+{
+    static char bytes[256 * 1024];
+    size_t length = 0;
+    ssize_t got;
+    do {
+        got = pread(fd, bytes + length, sizeof bytes - length, (off_t)length);
+        length += got > 0 ? (size_t)got : 0;
+    } while (got >= 2048);
 }
 
 double bench_now_ns(void)

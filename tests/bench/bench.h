@@ -54,6 +54,10 @@ double bench_median(struct bench *bench, bench_fn ours, void *context, size_t co
 /** Runs tests/bench/psutil_peer.py with `arguments` and prints what it took beside `ours_ns`. */
 void bench_psutil(const char *arguments, double ours_ns);
 
+/** Reads a file of the kernel as libresmon does, and looks at nothing: one pread(), and a second
+ * where the first filled the kernel's buffer. */
+void bench_read_bare(int fd);
+
 /** CLOCK_MONOTONIC in ns; resident memory of this process, from its page tables. */
 double bench_now_ns(void);
 double bench_resident_bytes(void);

@@ -118,17 +118,6 @@ static double our_samples(size_t ticks)
     return after - before;
 }
 
-static void read_bare(int fd)
-{
-    static char bytes[256 * 1024];
-    size_t length = 0;
-    ssize_t got;
-    do {
-        got = pread(fd, bytes + length, sizeof bytes - length, (off_t)length);
-        length += got > 0 ? (size_t)got : 0;
-    } while (got >= 2048);
-}
-
 static double bare_reads(size_t ticks)
 {
     struct timespec next;
@@ -145,7 +134,7 @@ static double bare_reads(size_t ticks)
         (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
         for (size_t i = 0; i < file_count; i++) {
             if (files[i].fd >= 0 && (!files[i].is_slow || tick % SECOND == 0)) {
-                read_bare(files[i].fd);
+                bench_read_bare(files[i].fd);
             }
         }
     }

@@ -39,17 +39,6 @@ struct setup {
     struct rm_mapping mapping;
 };
 
-static void read_bare(int fd)
-{
-    static char bytes[256 * 1024];
-    size_t length = 0;
-    ssize_t got;
-    do {
-        got = pread(fd, bytes + length, sizeof bytes - length, (off_t)length);
-        length += got > 0 ? (size_t)got : 0;
-    } while (got >= 2048);
-}
-
 static double floor_reads(void *context, size_t count)
 {
     struct setup *setup = context;
@@ -61,7 +50,7 @@ static double floor_reads(void *context, size_t count)
         struct statvfs space;
         for (size_t f = 0; f < FILE_COUNT; f++) {
             if (setup->fds[f] >= 0) {
-                read_bare(setup->fds[f]);
+                bench_read_bare(setup->fds[f]);
             }
         }
         if (getrusage(RUSAGE_SELF, &usage) != 0 || clock_gettime(setup->clock, &cpu) != 0 ||

@@ -246,7 +246,7 @@ static bool check_visits(const resmon_run *run, struct verdict *verdict)
             return object(verdict, "%s: %llu calls, %llu open", scope.name,
                           (unsigned long long)scope.calls, (unsigned long long)scope.open);
         }
-        /* That of an instance is there a moment before the instance. */
+        /* A recursion is counted a moment before the instance that it was inside of. */
         if (i == 1 && scope.folded != scope.calls && scope.folded != scope.calls + 1) {
             return object(verdict, "b: %llu calls, %llu folded", (unsigned long long)scope.calls,
                           (unsigned long long)scope.folded);

@@ -762,15 +762,22 @@ static void test_names_end_with_their_functions(void **state)
     }
 }
 
+/* Where distributions have it. */
+static const struct known *strip_with_debug_file(void)
+{
+    const struct known *known = strip();
+    command("cd %s/debug && mkdir -p .build-id/%.2s && mv ../named.debug .build-id/%.2s/%s.debug",
+            directory, known->build_id, known->build_id, known->build_id + 2);
+    return known;
+}
+
 static void test_debug_files_by_build_id(void **state)
 {
     (void)state;
     if (lacks_binutils()) {
         skip();
     }
-    const struct known *known = strip();
-    command("cd %s/debug && mkdir -p .build-id/%.2s && mv ../named.debug .build-id/%.2s/%s.debug",
-            directory, known->build_id, known->build_id, known->build_id + 2);
+    const struct known *known = strip_with_debug_file();
     struct resmon_run *run = fill_with(known, made_path("stripped"));
     assert_named(run, known);
     rm_run_free(run);
@@ -814,9 +821,7 @@ static void test_a_debug_file_is_read_where_the_run_was(void **state)
     if (lacks_binutils()) {
         skip();
     }
-    const struct known *known = strip();
-    command("cd %s/debug && mkdir -p .build-id/%.2s && mv ../named.debug .build-id/%.2s/%s.debug",
-            directory, known->build_id, known->build_id, known->build_id + 2);
+    const struct known *known = strip_with_debug_file();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct rm_naming *naming = NULL;
         const char *path = cases[i].is_stripped ? made_path("stripped") : known->path;
