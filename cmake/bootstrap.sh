@@ -283,11 +283,21 @@ bench_python() {
     RESMON_LIBRARY=$root/build/release/libresmon.so "$python" "$root/tests/bench/bench_python.py" --check
 }
 
+# With a "+" where files differ from it, but for what benches themselves have written.
+commit_of_tree() {
+    commit=$(git rev-parse --short HEAD 2>/dev/null) || commit=unknown
+    git diff --quiet HEAD -- . ':!tests/bench/history.csv' 2>/dev/null || commit=$commit+
+    echo "$commit"
+}
+
 benches() {
     # shellcheck disable=SC2086
     install_missing $build_packages libcmocka-dev python3 python3-psutil python3-venv
     build release -DRESMON_BUILD_TESTS=ON
     failed=""
+    RESMON_BENCH_FIGURES=$root/build/bench-figures.csv
+    export RESMON_BENCH_FIGURES
+    : >"$RESMON_BENCH_FIGURES"
     for bench in "$root"/build/release/tests/bench/bench_*; do
         "$bench" --check || failed="$failed $(basename "$bench")"
     done
@@ -296,6 +306,8 @@ benches() {
         failed="$failed bench_command"
     "$RESMON_PYTHON" "$root/tests/bench/bench_short.py" "$root/build/release/libresmon.so" "$root/include" --check ||
         failed="$failed bench_short"
+    "$RESMON_PYTHON" "$root/tests/bench/history.py" "$RESMON_BENCH_FIGURES" "$root/tests/bench/history.csv" \
+        "$(commit_of_tree)" || failed="$failed history"
     [ -z "$failed" ] || die "past a target:$failed"
 }
 

@@ -4,8 +4,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+
+/* The model of the processors where the kernel names it, or else their architecture. */
+static void print_host(void)
+{
+    char line[256], model[128] = "";
+    struct utsname names;
+    (void)uname(&names);
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    while (file != NULL && model[0] == '\0' && fgets(line, sizeof line, file) != NULL) {
+        (void)sscanf(line, "model name : %127[^\n]", model);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    printf("%s, %ld CPUs, Linux %s", model[0] != '\0' ? model : names.machine,
+           sysconf(_SC_NPROCESSORS_ONLN), names.release);
+}
 
 struct bench bench_begin(int argc, char **argv, const char *name)
 {
@@ -20,7 +38,9 @@ struct bench bench_begin(int argc, char **argv, const char *name)
             exit(2);
         }
     }
-    printf("%s\n", name);
+    printf("%s (", name);
+    print_host();
+    printf(")\n");
     return bench;
 }
 
@@ -40,6 +60,19 @@ double bench_middle(double *values, size_t count)
 static size_t rounds(const struct bench *bench)
 {
     return bench->is_quick ? 5 : 31;
+}
+
+/* A row of figures.py, where it wants one. */
+static void note(const struct bench *bench, const char *what, double value, const char *unit)
+{
+    const char *path = getenv("RESMON_BENCH_FIGURES");
+    FILE *file = path != NULL ? fopen(path, "ae") : NULL;
+    if (path != NULL &&
+        (file == NULL || fprintf(file, "%s,\"%s\",%.4g,%s\n", bench->name, what, value, unit) < 0 ||
+         fclose(file) != 0)) {
+        perror(path);
+        exit(2);
+    }
 }
 
 static void judge(struct bench *bench, double value, double bound)
@@ -80,6 +113,7 @@ void bench_ratio(struct bench *bench, const char *what, bench_fn floor, bench_fn
         printf("  (target %.2f)", target);
     }
     judge(bench, times.ratio, target);
+    note(bench, what, times.ratio, "ratio");
 }
 
 void bench_speed(struct bench *bench, const char *what, bench_fn floor, bench_fn ours,
@@ -93,6 +127,7 @@ void bench_speed(struct bench *bench, const char *what, bench_fn floor, bench_fn
         printf("  (at least %.0f MB/s)", least);
     }
     judge(bench, times.ours, least > 0.0 ? scale / least : 0.0);
+    note(bench, what, scale / times.ours, "MB/s");
 }
 
 void bench_count(struct bench *bench, const char *what, size_t count, size_t wanted)
@@ -120,6 +155,7 @@ void bench_value(struct bench *bench, const char *what, double value, const char
         printf("  (target %.4g)", bound);
     }
     judge(bench, value, bound);
+    note(bench, what, value, unit);
 }
 
 int bench_end(struct bench *bench)

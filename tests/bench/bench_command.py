@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from lines import end, figure, quieter, shown
+from lines import end, figure, line, quieter, say_host, shown
 
 RESMON = os.path.abspath(sys.argv[1])
 
@@ -63,7 +63,7 @@ def pair(seconds, words, options, repeat):
 
 def bench_short():
     alone, observed = pair(wall, ["sleep", "0.02"], [], 80)
-    figure("a command of 20 ms takes longer by", shown(observed - alone), observed - alone <= 0.005, "5 ms")
+    line("a command of 20 ms takes longer by", observed - alone, target=0.005)
 
 
 def bench_memory():
@@ -71,13 +71,12 @@ def bench_memory():
         time.sleep(1)
         status = pathlib.Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
     mib = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) / 1024
-    figure("memory of the command itself", f"{mib:.2f} MiB", mib <= 8, "8 MiB")
+    figure("memory of the command itself", mib, "MiB", 8)
 
 
 def bench_ratio(what, seconds, words, options, target=None):
     alone, observed = pair(seconds, words, options, 9)
-    is_met = target is None or observed / alone <= target
-    figure(what, f"{observed / alone:.4f} x {shown(alone)}", is_met, target)
+    figure(what, observed / alone, "ratio", target, f"to {shown(alone)}")
 
 
 def bench_make():
@@ -98,6 +97,7 @@ def bench_stacks():
 
 
 def main():
+    say_host()
     with tempfile.TemporaryDirectory(prefix="resmon-bench-") as directory:
         os.chdir(directory)
         bench_short()

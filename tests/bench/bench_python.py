@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from lines import end, figure, line, seconds_of
+from lines import end, figure, line, say_host, seconds_of
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bindings/python"))
 import resmon  # noqa: E402
@@ -178,10 +178,11 @@ def bench_tables(numpy, pyarrow):
         for column in run.columns:
             values = table[column.name].chunk(0).buffers()[1]
             copies += values.address != numpy.frombuffer(run.series(column.name)).ctypes.data
-        figure("columns that were copied on the way to Arrow", copies, copies == 0, 0)
+        figure("columns that were copied on the way to Arrow", copies, target=0)
 
 
 def main():
+    say_host()
     # Before the others and their threads are in this process, which a monitor looks into when it starts.
     started_s = seconds_of(start_stop, repeat=61)
     peers = {name: peer(name) for name in ("psutil", "memory_profiler", "codecarbon", "mlflow.system_metrics")}

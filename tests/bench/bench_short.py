@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from lines import end, figure, quieter, shown
+from lines import end, line, quieter, say_host
 
 LIBRARY, INCLUDE = (os.path.abspath(path) for path in sys.argv[1:3])
 RUNS = 40
@@ -55,11 +55,9 @@ def main():
                 taken.append(wall("./program", value))
         alone = quieter(times[""])
         for what, value, target in CASES:
-            more = quieter(times[value]) - alone
-            figure(f"a program of 20 ms takes longer by, for {what}", shown(more), target is None or more <= target,
-                   shown(target) if target else None)
+            line(f"a program of 20 ms takes longer by, for {what}", quieter(times[value]) - alone, target=target)
 
 
-print("bench_short")
+say_host()
 main()
 end()

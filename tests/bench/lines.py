@@ -1,10 +1,35 @@
 # SPDX-License-Identifier: MIT
 """What benches in Python measure with and print: a line for each figure, beside its floor and its target."""
+import csv
+import os
+import pathlib
+import platform
 import statistics
 import sys
 import time
 
 failures = []
+
+
+def host():
+    """What figures hang on: the processors, how many of them, and the kernel."""
+    lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.machine(), os.cpu_count(), platform.release()
+
+
+def say_host():
+    """The first line: which bench this is, and where it runs."""
+    model, count, release = host()
+    print(f"{pathlib.Path(sys.argv[0]).stem} ({model}, {count} CPUs, Linux {release})", flush=True)
+
+
+def note(what, value, unit):
+    """A row of figures.py, where it wants one."""
+    path = os.environ.get("RESMON_BENCH_FIGURES")
+    if path:
+        with open(path, "a", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerow([pathlib.Path(sys.argv[0]).stem, what, f"{value:.4g}", unit])
 
 
 def quieter(times):
@@ -46,12 +71,14 @@ def line(what, took, floor=None, floor_name="", target=None, peers=()):
         parts.append(f"target {shown(target)}: {check(what, took <= target)}")
     parts.extend(f"{name} {shown(value)}" for name, value in peers if value is not None)
     print("; ".join(parts), flush=True)
+    note(what, took, "s")
 
 
-def figure(what, text, is_met=True, target=None):
+def figure(what, value, unit="", target=None, beside=""):
     """One line of anything else."""
-    wanted = f"; target {target}: {check(what, is_met)}" if target is not None else ""
-    print(f"{what:<46} {text:>9}{wanted}", flush=True)
+    wanted = f"; target {target:g} {unit}: {check(what, value <= target)}" if target is not None else ""
+    print(f"{what:<46} {value:>8.4g} {unit} {beside}{wanted}", flush=True)
+    note(what, value, unit)
 
 
 def end():
