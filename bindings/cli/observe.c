@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <resmon/resmon.h>
@@ -97,6 +98,18 @@ static void say_remarks(const char *verb, resmon_monitor *monitor)
     resmon_text_free(text);
 }
 
+/* Of the processes that are observed, files stay open from one sample to the next: as many as the
+ * library keeps at most, and some.  These are ours alone, and the command has begun before. */
+static void raise_file_limit(void)
+{
+    static const rlim_t wanted = 10000;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
+        limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 bool cli_observe_make(struct cli_observing *observing, pid_t pid, const char *command)
 {
     const struct cli_arguments *arguments = observing->arguments;
@@ -105,6 +118,7 @@ bool cli_observe_make(struct cli_observing *observing, pid_t pid, const char *co
         cli_text_free(&text);
         return false;
     }
+    raise_file_limit();
     resmon_status status = make(arguments, pid, command, text, &observing->monitor);
     status = status == RESMON_OK ? add_outputs(arguments, observing->monitor) : status;
     if (status != RESMON_OK) {

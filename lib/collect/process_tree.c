@@ -183,9 +183,10 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
         tree->io_found |= found;
         for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
             double now = (found >> f & 1) != 0 ? (double)io[f] : member->io[f];
-            member->io_growth[f] += now - member->io[f];
+            member->io_growth[f] += member->has_io ? now - member->io[f] : 0.0;
             member->io[f] = now;
         }
+        member->has_io = true;
     }
     if (member->is_zombie) {
         member->fds = 0.0; /* closed, but the directory is then root's alone */
@@ -234,7 +235,9 @@ static resmon_status update_member(struct rm_process_tree *tree, struct rm_colle
     member->own_threads = is_own ? rm_collect_own_threads(collect) : 0.0;
     member->vms = (double)stat.vsize;
     member->rss = (double)stat.rss * collect->page_bytes; /* should statm not be readable */
-    read_details(tree, collect, member);
+    if (tree->reads_details) {
+        read_details(tree, collect, member);
+    }
     return RESMON_OK;
 }
 
@@ -652,25 +655,25 @@ uint64_t rm_tree_child_above(const struct rm_process_tree *tree,
     return 0;
 }
 
+/* The kernel keeps a page for each of them. */
+#define MOST_FILES 8192
+
+/* A thread with descriptors of its own leaves some to the other collectors; others leave the
+ * program most of them. */
 static size_t share_of_descriptors(void)
 {
+    static const rlim_t others = 128;
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
         return 0;
     }
-    return (size_t)(limit.rlim_cur < 65536 ? limit.rlim_cur : 65536) / 4;
+    rlim_t rest = limit.rlim_cur > others ? limit.rlim_cur - others : 0;
+    rlim_t share = rm_kept_is_isolated() ? rest : limit.rlim_cur / 4;
+    return (size_t)(share < MOST_FILES ? share : MOST_FILES);
 }
 
-resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *collect,
-                           bool keeps_files)
+static resmon_status find_members(struct rm_process_tree *tree, struct rm_collect *collect)
 {
-    *tree = (struct rm_process_tree){0};
-    tree->open_bound = keeps_files ? share_of_descriptors() : 0;
-    tree->generation = collect->root.generation;
-    (void)rm_file_open(&tree->loadavg, &collect->root, "proc/loadavg");
-    if (!make_room(tree)) {
-        return rm_error(RESMON_ENOMEM, "out of memory for a process tree");
-    }
     if (collect->is_group) {
         (void)has_forked(tree, collect);
         return find_group_members(tree, collect);
@@ -685,6 +688,20 @@ resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *coll
     (void)has_forked(tree, collect);
     find_children(tree, collect);
     return RESMON_OK;
+}
+
+resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *collect,
+                           bool wants_details)
+{
+    *tree = (struct rm_process_tree){.open_bound = wants_details ? share_of_descriptors() : 0};
+    tree->generation = collect->root.generation;
+    (void)rm_file_open(&tree->loadavg, &collect->root, "proc/loadavg");
+    if (!make_room(tree)) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a process tree");
+    }
+    resmon_status status = find_members(tree, collect);
+    tree->reads_details = wants_details; /* with the first reading, then */
+    return status;
 }
 
 void rm_tree_close(struct rm_process_tree *tree)

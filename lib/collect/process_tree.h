@@ -42,6 +42,7 @@ struct rm_tree_member {
     bool is_alive;
     bool is_zombie;
     bool has_left; /* the control group that is observed */
+    bool has_io;   /* `io` was read: it grows from there on */
     struct rm_kept kept[RM_TREE_FILES];
     double own_s;           /* CPU time */
     double waited_s;        /* of children that were waited for */
@@ -62,7 +63,8 @@ struct rm_process_tree {
     struct rm_map by_pid; /* of `members` */
     size_t open_files;
     uint32_t generation;     /* of the root that members' files were opened below */
-    size_t open_bound;       /* a share of RLIMIT_NOFILE: the program needs its own */
+    size_t open_bound;       /* of those, a share of RLIMIT_NOFILE */
+    bool reads_details;      /* also memory, I/O and descriptors of members, and not CPU alone */
     bool has_children_files; /* else /proc is scanned */
     bool has_missed;         /* the last look for children failed somewhere: look again */
     bool is_full;            /* processes were left out */
@@ -76,9 +78,10 @@ struct rm_process_tree {
     double exited, uncounted;
 };
 
-/** Finds the tree below collect->proc_pid; keeps files of members open if it is read often. */
+/** Finds the tree below collect->proc_pid.  Without details, only who is in it and their CPU time
+ * are read, and no file is kept open. */
 resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *collect,
-                           bool keeps_files);
+                           bool wants_details);
 
 /** Brings members and figures up to date; RESMON_ESRCH when the root has ended, or the group. */
 resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *collect);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a reading of a process tree of 64 children costs, against the same system calls bare.
+ * What a reading of a process tree costs, against the same system calls bare, on files that are all
+ * kept open.  The library keeps a share of those that a program may have open, which is 1024 where
+ * nobody has said otherwise.
  */
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -14,53 +19,73 @@
 #include "bench.h"
 #include "collect/collect.h"
 #include "collect/process_tree.h"
+#include "os/kept.h"
 
-#define CHILDREN 64
-#define MEMBERS  (CHILDREN + 1)
+#define MOST_MEMBERS 2001
+#define USUAL_LIMIT  1024
 
-static const char *const names[] = {"stat", "statm", "io"};
+static const char *const names[] = {"stat", "statm", "io", "fd"};
+#define FD_DIRECTORY 3
+
+struct member {
+    pid_t pid;
+    clockid_t clock;
+    int fds[RM_ARRAY_LEN(names)];
+};
 
 struct setup {
-    int fds[MEMBERS][3];
+    struct member members[MOST_MEMBERS];
+    size_t count;
     int loadavg;
-    int root;
-    clockid_t clocks[MEMBERS];
-    pid_t pids[MEMBERS];
     struct rm_collect collect;
     struct rm_process_tree tree;
 };
 
 static double floor_reads(void *context, size_t count)
 {
-    struct setup *setup = context;
-    static char bytes[16384];
+    const struct setup *setup = context;
     double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
-        for (size_t m = 0; m < MEMBERS; m++) {
+        for (const struct member *m = setup->members; m < setup->members + setup->count; m++) {
             struct timespec cpu;
             struct stat info;
-            char path[64];
-            for (size_t f = 0; f < 3; f++) {
-                if (pread(setup->fds[m][f], bytes, sizeof bytes, 0) <= 0) {
-                    abort();
-                }
+            for (size_t f = 0; f < FD_DIRECTORY; f++) {
+                bench_read_bare(m->fds[f]);
             }
-            (void)snprintf(path, sizeof path, "proc/%ld/fd", (long)setup->pids[m]);
-            if (clock_gettime(setup->clocks[m], &cpu) != 0 ||
-                fstatat(setup->root, path, &info, 0) != 0) {
+            if (clock_gettime(m->clock, &cpu) != 0 || fstat(m->fds[FD_DIRECTORY], &info) != 0) {
                 abort();
             }
         }
-        if (pread(setup->loadavg, bytes, sizeof bytes, 0) <= 0) {
-            abort();
-        }
+        bench_read_bare(setup->loadavg);
     }
     return (bench_now_ns() - start) / (double)count;
 }
 
-static double our_updates(void *context, size_t count)
+/* ---- ours, on a thread with descriptors of its own, as the library samples --------------------
+ */
+
+static double open_tree(struct setup *setup, size_t unused)
 {
-    struct setup *setup = context;
+    double start = bench_now_ns();
+    (void)unused;
+    if (rm_collect_init(&setup->collect, NULL, 0, 0) != RESMON_OK ||
+        rm_tree_open(&setup->tree, &setup->collect, true) != RESMON_OK) {
+        fprintf(stderr, "cannot set up: %s\n", resmon_last_error());
+        exit(2);
+    }
+    return bench_now_ns() - start;
+}
+
+static double close_tree(struct setup *setup, size_t unused)
+{
+    (void)unused;
+    rm_tree_close(&setup->tree);
+    rm_collect_free(&setup->collect);
+    return 0.0;
+}
+
+static double update_tree(struct setup *setup, size_t count)
+{
     double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
         if (rm_tree_update(&setup->tree, &setup->collect) != RESMON_OK) {
@@ -70,57 +95,149 @@ static double our_updates(void *context, size_t count)
     return (bench_now_ns() - start) / (double)count;
 }
 
-static void start_children(struct setup *setup)
+static struct {
+    sem_t given, done;
+    double (*work)(struct setup *setup, size_t count);
+    struct setup *setup;
+    size_t count;
+    double ns;
+} sampler;
+
+static void *run_sampler(void *unused)
 {
-    setup->pids[0] = getpid();
-    for (size_t m = 1; m < MEMBERS; m++) {
-        setup->pids[m] = fork();
-        if (setup->pids[m] == 0) {
+    rm_kept_isolate_thread();
+    for (;;) {
+        while (sem_wait(&sampler.given) != 0) {
+        }
+        sampler.ns = sampler.work(sampler.setup, sampler.count);
+        (void)sem_post(&sampler.done);
+    }
+    return unused;
+}
+
+static double on_sampler(double (*work)(struct setup *setup, size_t count), struct setup *setup,
+                         size_t count)
+{
+    sampler.work = work;
+    sampler.setup = setup;
+    sampler.count = count;
+    (void)sem_post(&sampler.given);
+    while (sem_wait(&sampler.done) != 0) {
+    }
+    return sampler.ns;
+}
+
+static double our_updates(void *setup, size_t count)
+{
+    return on_sampler(update_tree, setup, count);
+}
+
+/* ---- the processes ----------------------------------------------------------------------------
+ */
+
+static void start_children(struct setup *setup, size_t children)
+{
+    setup->members[0].pid = getpid();
+    for (size_t m = 1; m <= children; m++) {
+        setup->members[m].pid = fork();
+        if (setup->members[m].pid == 0) {
             for (;;) {
                 pause();
             }
         }
+    }
+    setup->count = children + 1;
+}
+
+static void end_children(struct setup *setup)
+{
+    for (size_t m = 1; m < setup->count; m++) {
+        (void)kill(setup->members[m].pid, SIGKILL);
+        (void)waitpid(setup->members[m].pid, NULL, 0);
     }
 }
 
 static void open_files(struct setup *setup)
 {
     char path[64];
-    setup->root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     setup->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-    for (size_t m = 0; m < MEMBERS; m++) {
-        for (size_t f = 0; f < 3; f++) {
-            (void)snprintf(path, sizeof path, "/proc/%ld/%s", (long)setup->pids[m], names[f]);
-            setup->fds[m][f] = open(path, O_RDONLY | O_CLOEXEC);
+    for (struct member *m = setup->members; m < setup->members + setup->count; m++) {
+        for (size_t f = 0; f < RM_ARRAY_LEN(names); f++) {
+            (void)snprintf(path, sizeof path, "/proc/%ld/%s", (long)m->pid, names[f]);
+            m->fds[f] = open(path, O_RDONLY | O_CLOEXEC);
+            if (m->fds[f] < 0) {
+                perror(path);
+                exit(2);
+            }
         }
-        if (clock_getcpuclockid(setup->pids[m], &setup->clocks[m]) != 0) {
+        if (clock_getcpuclockid(m->pid, &m->clock) != 0) {
             abort();
         }
     }
+}
+
+static void close_files(const struct setup *setup)
+{
+    (void)close(setup->loadavg);
+    for (const struct member *m = setup->members; m < setup->members + setup->count; m++) {
+        for (size_t f = 0; f < RM_ARRAY_LEN(names); f++) {
+            (void)close(m->fds[f]);
+        }
+    }
+}
+
+static void limit_files(rlim_t most)
+{
+    struct rlimit limit;
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+struct size {
+    const char *reading, *opening; /* what these figures are called */
+    size_t children;
+    size_t count; /* of readings, each time */
+    double target;
+};
+
+static const struct size sizes[] = {
+    {"process tree of 64 children", "finding 64 children", 64, 200, 1.5},
+    {"process tree of 500 children", "finding 500 children", 500, 20, 0.0},
+    {"process tree of 2,000 children", "finding 2,000 children", 2000, 5, 0.0},
+};
+
+static void bench_size(struct bench *bench, struct setup *setup, const struct size *size)
+{
+    limit_files(USUAL_LIMIT);
+    start_children(setup, size->children);
+    bench_value(bench, size->opening, on_sampler(open_tree, setup, 1) / 1e6, "ms", 0.0);
+    (void)our_updates(setup, 1);
+    printf("  %zu processes, %zu files kept open\n", setup->tree.count, setup->tree.open_files);
+    limit_files(RLIM_INFINITY);
+    open_files(setup);
+    bench_ratio(bench, size->reading, floor_reads, our_updates, setup, size->count, size->target);
+    if (size == sizes) {
+        char arguments[64];
+        (void)snprintf(arguments, sizeof arguments, "tree %ld", (long)getpid());
+        bench_psutil(arguments, bench_median(bench, our_updates, setup, 20));
+    }
+    close_files(setup);
+    (void)on_sampler(close_tree, setup, 1);
+    end_children(setup);
 }
 
 int main(int argc, char **argv)
 {
     struct bench bench = bench_begin(argc, argv, "bench_tree");
     static struct setup setup;
-    start_children(&setup);
-    open_files(&setup);
-    if (rm_collect_init(&setup.collect, NULL, 0, 0) != RESMON_OK ||
-        rm_tree_open(&setup.tree, &setup.collect, true) != RESMON_OK) {
-        fprintf(stderr, "cannot set up: %s\n", resmon_last_error());
-        return 2;
+    pthread_t thread;
+    if (sem_init(&sampler.given, 0, 0) != 0 || sem_init(&sampler.done, 0, 0) != 0 ||
+        pthread_create(&thread, NULL, run_sampler, NULL) != 0) {
+        abort();
     }
-    (void)our_updates(&setup, 1);
-    printf("  %zu processes, %zu files kept open\n", setup.tree.count, setup.tree.open_files);
-    bench_ratio(&bench, "process tree of 64 children", floor_reads, our_updates, &setup, 200, 1.5);
-    char arguments[64];
-    (void)snprintf(arguments, sizeof arguments, "tree %ld", (long)getpid());
-    bench_psutil(arguments, bench_median(&bench, our_updates, &setup, 20));
-    for (size_t m = 1; m < MEMBERS; m++) {
-        (void)kill(setup.pids[m], SIGKILL);
-        (void)waitpid(setup.pids[m], NULL, 0);
+    for (size_t i = 0; i < RM_ARRAY_LEN(sizes); i++) {
+        bench_size(&bench, &setup, &sizes[i]);
     }
-    rm_tree_close(&setup.tree);
-    rm_collect_free(&setup.collect);
     return bench_end(&bench);
 }
