@@ -150,6 +150,8 @@ static resmon_status begin(struct rm_collect *collect, const char *fs_root, uint
 
 static void end_init(struct rm_collect *collect)
 {
+    rm_cpu_model_read(&collect->cpu, &collect->root, &collect->scratch);
+    rm_host_read(&collect->host, &collect->root, &collect->scratch, collect->proc_dir);
     read_capacity(collect);
     collect->capacity_ns = rm_clock_monotonic_ns();
 }

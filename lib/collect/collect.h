@@ -28,10 +28,12 @@
 #include "carbon/cpu_power.h"
 #include "collect/capacity.h"
 #include "collect/counter_set.h"
+#include "collect/cpu_model.h"
 #include "collect/energy_zones.h"
 #include "metric/metric.h"
 #include "os/cgroup_members.h"
 #include "os/file.h"
+#include "os/host.h"
 #include "os/nvml.h"
 #include "os/pid_view.h"
 
@@ -99,6 +101,8 @@ struct rm_collect {
     double job_bytes; /* the limit of memory that the job has here; NaN: none, or not known */
     struct rm_cgroup_members members; /* of that, at the latest look */
     struct rm_capacity capacity;
+    struct rm_cpu_model cpu;
+    struct rm_host host;          /* and the program that is observed */
     const char *energy_path;      /* below which the zones are; NULL: below `root` */
     struct rm_root energy_root;   /* that, if it is given */
     struct rm_energy_zones zones; /* opened by rm_collect_open_zones() */

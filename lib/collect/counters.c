@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "collect/collect.h"
-#include "collect/cpu_model.h"
 #include "os/dir.h"
 
 const struct rm_counter_ops rm_counter_ops_live = {rm_perf_open_task, rm_perf_start, rm_perf_read,
@@ -132,7 +131,6 @@ static void look_at_pmu(struct rm_counters *counters)
 resmon_status rm_counters_open(struct rm_collect *collect)
 {
     struct rm_counters *counters = &collect->counters;
-    struct rm_cpu_model model;
     if (counters->is_open) {
         return RESMON_OK;
     }
@@ -143,8 +141,8 @@ resmon_status rm_counters_open(struct rm_collect *collect)
     if (counters->ops == NULL) {
         counters->ops = collect->root.is_live ? &rm_counter_ops_live : &rm_counter_ops_none;
     }
-    rm_cpu_model_read(&model, &collect->root, &collect->scratch);
-    counters->arch = rm_arch_of(model.kind.vendor, model.kind.family, model.kind.model);
+    const struct rm_cpu_kind *kind = &collect->cpu.kind;
+    counters->arch = rm_arch_of(kind->vendor, kind->family, kind->model);
     look_at_pmu(counters);
     list_tasks(collect);
     counters->is_open = true;

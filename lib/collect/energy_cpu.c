@@ -10,7 +10,6 @@
 
 #include "carbon/cpu_power.h"
 #include "collect/collect.h"
-#include "collect/cpu_model.h"
 
 static const uint16_t metrics[] = {RM_NODE_ENERGY_CPU};
 
@@ -159,15 +158,13 @@ static double choose_tdp_by_name(struct rm_collect *collect, const struct rm_cpu
 static void choose_model(struct rm_collect *collect, char *text, size_t capacity)
 {
     struct rm_found_power *power = &collect->found.cpu_power;
-    struct rm_cpu_model model;
     power->cpus = collect->capacity.host_cpus > 0.0 ? collect->capacity.host_cpus : 1.0;
     double tdp_w = choose_tdp(collect, text, capacity);
     if (!(tdp_w > 0.0)) {
-        rm_cpu_model_read(&model, &collect->root, &collect->scratch);
-        if (choose_vcpus(power, &model, text, capacity)) {
+        if (choose_vcpus(power, &collect->cpu, text, capacity)) {
             return;
         }
-        tdp_w = choose_tdp_by_name(collect, &model, power->cpus, text, capacity);
+        tdp_w = choose_tdp_by_name(collect, &collect->cpu, power->cpus, text, capacity);
     }
     power->watts = rm_cpu_power_of_tdp(tdp_w);
 }

@@ -10,7 +10,6 @@
 
 #include "carbon/ram_power.h"
 #include "collect/collect.h"
-#include "collect/cpu_model.h"
 #include "collect/memory_modules.h"
 
 static const uint16_t metrics[] = {RM_NODE_ENERGY_RAM};
@@ -26,7 +25,6 @@ struct state {
 
 static resmon_status choose_model(struct rm_collect *collect, struct state *state)
 {
-    struct rm_cpu_model cpu;
     double gib = collect->capacity.host_bytes / GIB;
     if (collect->ram_watts >= 0.0) {
         state->watts = collect->ram_watts;
@@ -34,16 +32,15 @@ static resmon_status choose_model(struct rm_collect *collect, struct state *stat
                        state->watts);
         return RESMON_OK;
     }
-    rm_cpu_model_read(&cpu, &collect->root, &collect->scratch);
     unsigned modules = rm_memory_modules(&collect->root, &collect->scratch);
     if (modules > 0) {
-        state->watts = rm_ram_watts(modules, cpu.is_arm);
+        state->watts = rm_ram_watts(modules, collect->cpu.is_arm);
         (void)snprintf(state->model, sizeof state->model,
                        "a model: %u modules (EDAC), %.4g W together", modules, state->watts);
     } else if (gib > 0.0) {
         double installed = rm_ram_installed(gib);
         modules = rm_ram_modules(installed);
-        state->watts = rm_ram_watts(modules, cpu.is_arm);
+        state->watts = rm_ram_watts(modules, collect->cpu.is_arm);
         (void)snprintf(state->model, sizeof state->model,
                        "a model: %.4g GiB, likely of %u modules, %.4g W together", installed,
                        modules, state->watts);

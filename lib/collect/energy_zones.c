@@ -502,7 +502,9 @@ resmon_status rm_energy_zones_open(struct rm_energy_zones *zones, const struct r
     struct walk walk = {zones, root, scratch};
     rm_powercap_visit(root, visit_zone, &walk);
     close_unreadable(zones, scratch);
-    drop_doubles(zones, mirrors_dies(root, scratch));
+    if (zones->count > 0) {
+        drop_doubles(zones, mirrors_dies(root, scratch));
+    }
     drop_unreadable(zones);
     if (count_of(zones, RM_ZONE_PACKAGE) == 0) {
         open_pmu(&walk);

@@ -9,7 +9,6 @@
  */
 #include "collect/collect.h"
 #include "collect/cpu_files.h"
-#include "collect/cpu_model.h"
 
 enum { AVG, MIN, MAX };
 
@@ -45,10 +44,8 @@ static bool read_version(struct rm_collect *collect, struct version *ret_version
  * (arch/x86/kernel/cpu/aperfmperf.c; changed by 7d84c1ebf9dd). */
 static resmon_status check_cost(struct rm_collect *collect)
 {
-    struct rm_cpu_model model;
     struct version version;
-    rm_cpu_model_read(&model, &collect->root, &collect->scratch);
-    if (!model.is_arm && read_version(collect, &version) &&
+    if (!collect->cpu.is_arm && read_version(collect, &version) &&
         is_before(version, (struct version){5, 18}) &&
         !is_before(version, (struct version){4, 13})) {
         return rm_error(RESMON_ENOTSUP, "Linux before 5.18 waits 10 ms for each CPU's frequency");

@@ -64,7 +64,8 @@ static const struct rm_key keys[] = {
 
 struct state {
     struct rm_file file;
-    double low_bytes; /* sum of the zones' low watermarks; for kernels without MemAvailable */
+    double low_bytes; /* sum of the zones' low watermarks; for kernels without MemAvailable, */
+    bool has_low;     /* where it was read */
 };
 
 /* "        low      12345" lines of /proc/zoneinfo, in pages. */
@@ -95,10 +96,13 @@ static double estimate_available(const double bytes[M_COUNT], double low)
     return available < 0.0 ? 0.0 : available; /* fmax() would make 0 of unknown */
 }
 
-static double available_of(const struct state *state, const double bytes[M_COUNT])
+static double available_of(struct rm_collect *collect, struct state *state,
+                           const double bytes[M_COUNT])
 {
     double available = bytes[M_AVAILABLE];
     if (isnan(available) || available <= 0.0) {
+        state->low_bytes = state->has_low ? state->low_bytes : read_low_watermarks(collect);
+        state->has_low = true;
         available = estimate_available(bytes, state->low_bytes);
     }
     /* Inside a container that fakes meminfo it may exceed the total. */
@@ -122,7 +126,7 @@ static resmon_status read_meminfo(struct rm_collect *collect, void *state_, doub
     for (unsigned slot = 0; slot < M_COUNT; slot++) {
         bytes[slot] = rm_found(found, kib, slot) * 1024.0;
     }
-    double available = available_of(state, bytes);
+    double available = available_of(collect, state, bytes);
     values[TOTAL] = bytes[M_TOTAL];
     values[AVAILABLE] = available;
     values[FREE] = bytes[M_FREE];
@@ -144,7 +148,6 @@ static resmon_status read_meminfo(struct rm_collect *collect, void *state_, doub
 static resmon_status open_meminfo(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
-    state->low_bytes = read_low_watermarks(collect);
     return rm_file_open(&state->file, &collect->root, "proc/meminfo");
 }
 

@@ -467,8 +467,10 @@ static resmon_status enter_job(resmon_monitor *monitor)
 static resmon_status open_sampling(resmon_monitor *monitor)
 {
     bool leads = is_in_job(monitor) && rm_leader_leads(&monitor->leader);
-    return rm_sampling_open(&monitor->sampling, &monitor->options,
-                            leads ? monitor->job->info.id : NULL);
+    resmon_status status = rm_sampling_open(&monitor->sampling, &monitor->options,
+                                            leads ? monitor->job->info.id : NULL);
+    (void)rm_clocksource_choose(); /* meanwhile */
+    return status == RESMON_OK ? rm_sampling_wait_open(&monitor->sampling) : status;
 }
 
 static void record_job(resmon_monitor *monitor)
@@ -539,7 +541,6 @@ static const struct rm_collect *others(const resmon_monitor *monitor)
 
 static resmon_status start_all(resmon_monitor *monitor)
 {
-    (void)rm_clocksource_choose();
     rm_address_space_save();
     resmon_status status = enter_job(monitor);
     if (status == RESMON_OK) {

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "collect/cpu_model.h"
 #include "os/file.h"
 #include "os/host.h"
 
@@ -92,6 +93,7 @@ static resmon_status note_machine(struct rm_group *group)
 {
     struct rm_root root;
     struct rm_scratch scratch = {0};
+    struct rm_cpu_model cpu = {.name = ""};
     struct rm_host *host = rm_alloc(1, sizeof *host);
     if (host == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a benchmark");
@@ -99,12 +101,13 @@ static resmon_status note_machine(struct rm_group *group)
     if (rm_root_open(&root, "/") == RESMON_OK) {
         if (rm_scratch_init(&scratch) == RESMON_OK) {
             rm_host_read(host, &root, &scratch, "proc/self");
+            rm_cpu_model_read(&cpu, &root, &scratch);
         }
         rm_scratch_free(&scratch);
         rm_root_close(&root);
     }
     const struct rm_group_machine machine = {
-        host->cpu_model, host->cpu_governor, host->kernel, host->host_name, RM_NAN, RM_NAN};
+        cpu.name, host->cpu_governor, host->kernel, host->host_name, RM_NAN, RM_NAN};
     resmon_status status = rm_group_note_machine(group, &machine);
     rm_free(host);
     return status;

@@ -129,8 +129,12 @@ resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_opt
     resmon_status status = rm_thread_start(&sampling->thread, &work);
     if (status != RESMON_OK) {
         sampling->stage = RM_SAMPLING_NONE;
-        return status;
     }
+    return status;
+}
+
+resmon_status rm_sampling_wait_open(struct rm_sampling *sampling)
+{
     int cancel_state = lock_against_cancel(sampling);
     while (sampling->stage == RM_SAMPLING_OPENING) {
         (void)rm_condition_wait(&sampling->answered, &sampling->lock, RM_WAIT_FOR_EVER);

@@ -41,10 +41,13 @@ struct rm_sampling {
     char open_error[256];
 };
 
-/** Starts the thread and waits until it has opened the sources.  `job_id`: of the job for whose
- * part of this machine they speak; NULL: none. */
+/** Starts the thread, which opens the sources.  `job_id`: of the job for whose part of this machine
+ * they speak; NULL: none. */
 resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_options *options,
                                const char *job_id);
+
+/** Waits until they are open. */
+resmon_status rm_sampling_wait_open(struct rm_sampling *sampling);
 
 /** After rm_sampler_begin(): waits for the first sample, at the block's start; others follow. */
 void rm_sampling_run(struct rm_sampling *sampling);

@@ -51,23 +51,6 @@ static void read_os(struct rm_host *host, const struct rm_root *root, struct rm_
     }
 }
 
-/* x86: "model name\t: AMD EPYC"; other architectures have no such line. */
-static void read_cpu_model(struct rm_host *host, const struct rm_root *root,
-                           struct rm_scratch *scratch)
-{
-    struct rm_text text, line, key;
-    if (rm_file_read_head(root, "proc/cpuinfo", scratch, &text) != RESMON_OK) {
-        return;
-    }
-    while (rm_parse_line(&text, &line)) {
-        if (rm_parse_literal(&line, "model name") && rm_parse_until(&line, ':', &key)) {
-            (void)rm_parse_literal(&line, " ");
-            set(host->cpu_model, sizeof host->cpu_model, line);
-            return;
-        }
-    }
-}
-
 /* Arguments end in '\0'; shown with spaces between.  The executable is known. */
 static void read_command_line(struct rm_host *host, const struct rm_root *root,
                               struct rm_scratch *scratch, const char *proc_dir)
@@ -132,7 +115,6 @@ void rm_host_read(struct rm_host *host, const struct rm_root *root, struct rm_sc
                       sizeof host->kernel);
     }
     read_os(host, root, scratch);
-    read_cpu_model(host, root, scratch);
     read_one_line(root, scratch, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
                   host->cpu_governor, sizeof host->cpu_governor);
     read_one_line(root, scratch, "proc/sys/kernel/random/boot_id", host->boot_id,

@@ -13,9 +13,8 @@ struct rm_host {
     char host_name[RM_HOST_TEXT_BYTES];
     char kernel[RM_HOST_TEXT_BYTES];
     char architecture[64];
-    char os[RM_HOST_TEXT_BYTES];        /* PRETTY_NAME of /etc/os-release */
-    char cpu_model[RM_HOST_TEXT_BYTES]; /* "model name" of /proc/cpuinfo */
-    char cpu_governor[64];              /* who chooses the CPUs' frequency: "performance", ... */
+    char os[RM_HOST_TEXT_BYTES]; /* PRETTY_NAME of /etc/os-release */
+    char cpu_governor[64];       /* who chooses the CPUs' frequency: "performance", ... */
     char boot_id[64];
     char executable[RM_HOST_TEXT_BYTES];
     char program[128]; /* os/program.h */

@@ -92,6 +92,11 @@ static void look_at_groups(struct look *look)
 
 /* ---- the process's own limits, and the machine's ------------------------------------------ */
 
+static bool is_limited(int resource, struct rlimit *ret_limit)
+{
+    return getrlimit(resource, ret_limit) == 0 && ret_limit->rlim_cur != RLIM_INFINITY;
+}
+
 /* The process's own file has nothing any more when the main thread has ended. */
 static void look_at_process(struct look *look)
 {
@@ -104,10 +109,10 @@ static void look_at_process(struct look *look)
         !rm_pid_statm_parse(text, &statm)) {
         return;
     }
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    if (is_limited(RLIMIT_AS, &limit)) {
         take(look, limit.rlim_cur, statm.size * page_bytes, "RLIMIT_AS", "");
     }
-    if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    if (is_limited(RLIMIT_DATA, &limit)) {
         take(look, limit.rlim_cur, statm.data * page_bytes, "RLIMIT_DATA", "");
     }
 }
@@ -152,5 +157,10 @@ void rm_memory_room_look(const char *fs_root, struct rm_memory_room *ret_room)
 
 void rm_memory_room_of_process(const char *fs_root, struct rm_memory_room *ret_room)
 {
-    look_below(fs_root, look_at_process, ret_room);
+    struct rlimit limit;
+    if (is_limited(RLIMIT_AS, &limit) || is_limited(RLIMIT_DATA, &limit)) {
+        look_below(fs_root, look_at_process, ret_room);
+    } else {
+        *ret_room = (struct rm_memory_room){.bytes = UINT64_MAX};
+    }
 }

@@ -13,7 +13,6 @@
 #include "job/detect.h"
 #include "job/hostlist.h"
 #include "os/clocksource.h"
-#include "os/host.h"
 #include "os/wall_clock.h"
 #include "scope/meter.h"
 #include "scope/peak.h"
@@ -53,7 +52,7 @@ static void record_machine(struct rm_block *block, const struct rm_collect *coll
     rm_facts_add_text(block, "machine", "os", host->os);
     rm_facts_add_text(block, "machine", "kernel", host->kernel);
     rm_facts_add_text(block, "machine", "architecture", host->architecture);
-    rm_facts_add_text(block, "machine", "cpu_model", host->cpu_model);
+    rm_facts_add_text(block, "machine", "cpu_model", collect->cpu.name);
     rm_facts_add_text(block, "machine", "cpu_governor",
                       host->cpu_governor[0] != '\0' ? host->cpu_governor : NULL);
     rm_facts_add_text(block, "machine", "boot_id", host->boot_id);
@@ -266,28 +265,10 @@ void rm_facts_record_clock_end(struct rm_block *block)
     rm_facts_add_number(block, "run", RM_FACT_CLOCK_STEP, (double)(by_day_ns - lasted_ns));
 }
 
-/* Through a root of its own: the collector's is open on the sampling thread only. */
-static void read_host(struct rm_host *host, const struct rm_options *options,
-                      const struct rm_collect *collect)
-{
-    struct rm_root root;
-    struct rm_scratch scratch = {0};
-    *host = (struct rm_host){.host_name = ""};
-    if (rm_root_open(&root, options->values.fs_root) != RESMON_OK) {
-        return;
-    }
-    if (rm_scratch_init(&scratch) == RESMON_OK) {
-        rm_host_read(host, &root, &scratch, collect->proc_dir);
-    }
-    rm_scratch_free(&scratch);
-    rm_root_close(&root);
-}
-
 void rm_facts_record(struct rm_block *block, const struct rm_options *options,
                      const struct rm_collect *collect)
 {
-    struct rm_host host;
-    read_host(&host, options, collect);
+    struct rm_host host = collect->host;
     if (collect->is_group) {
         rm_host_set_command(&host, options->values.cgroup);
     }

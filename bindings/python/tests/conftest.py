@@ -74,14 +74,24 @@ class Scripts:
 
     def __init__(self, directory):
         self.directory = directory
+        self.started = []
 
     def start(self, source, *arguments, flags=(), env=None, **options):
         """A Popen; output is piped."""
         path = self.directory / "script.py"
         path.write_text(textwrap.dedent(source), encoding="utf-8")
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": str(self.directory), **options}
-        return subprocess.Popen([sys.executable, "-X", "faulthandler", *flags, str(path), *map(str, arguments)],
-                                env=child_environment(**(env or {})), **options)
+        process = subprocess.Popen([sys.executable, "-X", "faulthandler", *flags, str(path), *map(str, arguments)],
+                                   env=child_environment(**(env or {})), **options)
+        self.started.append(process)
+        return process
+
+    def end(self):
+        """Kills those that a test which failed has left behind."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
 
     def __call__(self, source, *arguments, code=0, **options):
         """Output and errors of a script that ends with such a code."""
@@ -100,7 +110,9 @@ class Scripts:
 @pytest.fixture
 def script(tmp_path):
     """script(source, *arguments, code=0): runs a script, gives its output and errors."""
-    return Scripts(tmp_path)
+    scripts = Scripts(tmp_path)
+    yield scripts
+    scripts.end()
 
 
 @pytest.fixture
