@@ -38,9 +38,9 @@ void rm_energy_division_close(struct rm_energy_division *division)
 static double read_threads(struct rm_energy_division *division)
 {
     const struct rm_block *block = &division->session->block;
+    const struct rm_scope_thread_record *thread;
     double sum_s = 0.0;
-    for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
-        const struct rm_scope_thread_record *thread = rm_block_record(block, RM_SECTION_THREADS, i);
+    for (uint64_t i = 0; (thread = rm_scope_thread_at(block, i)) != NULL; i++) {
         struct rm_thread_cpu *seen = &division->threads[i];
         int64_t cpu_ns;
         division->grown_s[i] = 0.0;

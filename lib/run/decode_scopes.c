@@ -296,9 +296,8 @@ static void merge_threads(struct merger *m, const struct rm_decode *how)
 {
     const struct rm_block_header *header = m->block->header;
     uint64_t now = how->is_live ? how->now.ticks : rm_scope_end_ticks(m->block);
-    for (uint64_t i = 0; i < header->sizes.threads; i++) {
-        const struct rm_scope_thread_record *thread =
-            rm_block_record(m->block, RM_SECTION_THREADS, i);
+    const struct rm_scope_thread_record *thread;
+    for (uint64_t i = 0; (thread = rm_scope_thread_at(m->block, i)) != NULL; i++) {
         uint32_t state = RM_LOAD_ACQUIRE(&thread->state);
         uint32_t root = index_of(m, thread->root);
         if (state == RM_THREAD_FREE || root == 0) {

@@ -670,15 +670,12 @@ uint32_t rm_scope_open_sites(const struct rm_block *block, uint32_t *ret_sites, 
 /* By the clock of its CPU time, which has the number in it. */
 static const struct rm_scope_thread_record *record_of(const struct rm_block *block, uint32_t thread)
 {
-    int64_t clock = rm_thread_cpu_clock_of(thread);
-    for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
-        const struct rm_scope_thread_record *record = rm_block_record(block, RM_SECTION_THREADS, i);
-        uint32_t thread_state = RM_LOAD_ACQUIRE(&record->state);
-        if (thread_state == RM_THREAD_LIVE && RM_LOAD(&record->cpu_clock) == clock) {
+    const int64_t clock = rm_thread_cpu_clock_of(thread);
+    const struct rm_scope_thread_record *record;
+    for (uint64_t i = 0; (record = rm_scope_thread_at(block, i)) != NULL; i++) {
+        if (RM_LOAD_ACQUIRE(&record->state) == RM_THREAD_LIVE &&
+            RM_LOAD(&record->cpu_clock) == clock) {
             return record;
-        }
-        if (thread_state == RM_THREAD_FREE && RM_LOAD(&record->root) == 0) {
-            break; /* never used, nor are those behind it */
         }
     }
     return NULL;

@@ -64,8 +64,8 @@ uint64_t rm_scope_end_ticks(const struct rm_block *block)
     const struct rm_block_sizes *sizes = &block->header->sizes;
     uint64_t visits_left = sizes->nodes;
     uint64_t end = rm_series_state(block)->clock.ticks;
-    for (uint64_t i = 0; i < sizes->threads; i++) {
-        const struct rm_scope_thread_record *thread = rm_block_record(block, RM_SECTION_THREADS, i);
+    const struct rm_scope_thread_record *thread;
+    for (uint64_t i = 0; (thread = rm_scope_thread_at(block, i)) != NULL; i++) {
         uint64_t ended = end_of_events(block, i);
         end = ended > end ? ended : end;
         if (RM_LOAD_ACQUIRE(&thread->state) != RM_THREAD_LIVE) {

@@ -133,12 +133,6 @@ static void give(const struct rm_block *block, rm_node_ref ref, const struct wor
 
 /* ---- all trees -------------------------------------------------------------------------- */
 
-static const struct rm_scope_thread_record *thread_at(const struct rm_block *block, uint64_t slot)
-{
-    const struct rm_scope_thread_record *thread = rm_block_record(block, RM_SECTION_THREADS, slot);
-    return thread->state != RM_THREAD_FREE ? thread : NULL;
-}
-
 static rm_node_ref retired_children(const struct rm_block *block)
 {
     return rm_node_at(block, (rm_node_ref)block->header->retired_root)->first_child;
@@ -147,10 +141,10 @@ static rm_node_ref retired_children(const struct rm_block *block)
 /* Ticks in outermost scopes, over all threads. */
 static uint64_t find_slices(const struct rm_block *block, const struct rm_energy_slice *slice)
 {
+    const struct rm_scope_thread_record *thread;
     uint64_t sum = 0;
-    for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
-        const struct rm_scope_thread_record *thread = thread_at(block, i);
-        if (thread == NULL) {
+    for (uint64_t i = 0; (thread = rm_scope_thread_at(block, i)) != NULL; i++) {
+        if (thread->state == RM_THREAD_FREE) {
             continue;
         }
         rm_node_ref first = rm_node_at(block, thread->root)->first_child;
@@ -168,9 +162,10 @@ static uint64_t find_slices(const struct rm_block *block, const struct rm_energy
 
 static double sum_of_threads(const struct rm_block *block, const struct rm_energy_slice *slice)
 {
+    const struct rm_scope_thread_record *thread;
     double sum_s = 0.0;
-    for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
-        sum_s += thread_at(block, i) != NULL ? slice->thread_cpu_s[i] : 0.0;
+    for (uint64_t i = 0; (thread = rm_scope_thread_at(block, i)) != NULL; i++) {
+        sum_s += thread->state != RM_THREAD_FREE ? slice->thread_cpu_s[i] : 0.0;
     }
     return sum_s;
 }
@@ -186,9 +181,9 @@ void rm_scope_energy_divide(const struct rm_block *block, const struct rm_energy
         .rest_j = slice->cpu_j - own_j + slice->other_j,
         .rest_ticks = in_scopes > (double)slice->elapsed ? in_scopes : (double)slice->elapsed,
     };
-    for (uint64_t i = 0; i < block->header->sizes.threads; i++) {
-        const struct rm_scope_thread_record *thread = thread_at(block, i);
-        if (thread != NULL) {
+    const struct rm_scope_thread_record *thread;
+    for (uint64_t i = 0; (thread = rm_scope_thread_at(block, i)) != NULL; i++) {
+        if (thread->state != RM_THREAD_FREE) {
             worth.own_j = all_s > 0.0 ? slice->cpu_j * (slice->thread_cpu_s[i] / all_s) : 0.0;
             give(block, rm_node_at(block, thread->root)->first_child, &worth);
         }

@@ -9,6 +9,16 @@
 #include "store/published.h"
 #include "store/scope_facets.h"
 
+const struct rm_scope_thread_record *rm_scope_thread_at(const struct rm_block *block, uint64_t slot)
+{
+    if (slot >= block->header->sizes.threads) {
+        return NULL;
+    }
+    const struct rm_scope_thread_record *thread = rm_block_record(block, RM_SECTION_THREADS, slot);
+    bool is_used = RM_LOAD_ACQUIRE(&thread->state) != RM_THREAD_FREE || RM_LOAD(&thread->root) != 0;
+    return is_used ? thread : NULL;
+}
+
 const struct rm_site_record *rm_site_at(const struct rm_block *block, uint32_t site)
 {
     static const struct rm_site_record unknown = {.name = "(unknown)"};

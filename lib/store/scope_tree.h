@@ -117,6 +117,10 @@ struct rm_scope_thread_record {
     struct rm_scope_frame frames[]; /* depth + 1 */
 };
 
+/** The record of a slot; NULL: it was never used, nor were those behind it. */
+const struct rm_scope_thread_record *rm_scope_thread_at(const struct rm_block *block,
+                                                        uint64_t slot);
+
 static inline struct rm_scope_node *rm_node_at(const struct rm_block *block, rm_node_ref ref)
 {
     return (struct rm_scope_node *)(void *)(block->base +
