@@ -75,15 +75,19 @@ static resmon_status decode_sources(const struct rm_block *block, struct resmon_
 }
 
 /* A bin's middle may lie outside of what was seen. */
-static double quantile_of(const struct rm_sketch *sketch, double share, const resmon_column *column)
+static double quantile_of(const struct rm_block *block, uint64_t index, double share,
+                          const resmon_column *column)
 {
-    double found = rm_sketch_quantile(sketch, share, column->min, column->max);
+    double recent[RM_RECENT_SAMPLES];
+    size_t count = rm_series_recent(block, index, recent);
+    double found = rm_sketch_quantile(rm_series_sketch(block, index), recent, count, share,
+                                      column->min, column->max);
     return rm_lesser(rm_greater(found, column->min), column->max);
 }
 
-static void set_statistics(resmon_column *column, const struct rm_stats *stats,
-                           const struct rm_sketch *sketch)
+static void set_statistics(resmon_column *column, const struct rm_block *block, uint64_t index)
 {
+    const struct rm_stats *stats = &rm_series_columns(rm_series_state(block))[index].stats;
     rm_record_clear(RM_RECORD_statistics, column);
     if (stats->n == 0) {
         return;
@@ -96,8 +100,8 @@ static void set_statistics(resmon_column *column, const struct rm_stats *stats,
     column->max = stats->all.max;
     column->mean = rm_cell_mean(&stats->all, column->kind == RESMON_COUNTER);
     column->integral = stats->all.sum;
-    column->p50 = quantile_of(sketch, 0.50, column);
-    column->p95 = quantile_of(sketch, 0.95, column);
+    column->p50 = quantile_of(block, index, 0.50, column);
+    column->p95 = quantile_of(block, index, 0.95, column);
     column->duration_s = stats->all.weight;
     memcpy(column->over_s, stats->over, sizeof column->over_s);
 }
@@ -106,8 +110,6 @@ static resmon_status decode_columns(const struct rm_block *block, struct resmon_
 {
     size_t count = block->header->sizes.columns;
     const struct rm_column *columns = rm_block_record(block, RM_SECTION_COLUMNS, 0);
-    const struct rm_sketch *sketches = rm_block_record(block, RM_SECTION_SKETCHES, 0);
-    const struct rm_column_state *states = rm_series_columns(rm_series_state(block));
     run->columns = rm_arena_alloc(&run->strings, count, sizeof *run->columns);
     if (run->columns == NULL) {
         return out_of_memory();
@@ -127,7 +129,7 @@ static resmon_status decode_columns(const struct rm_block *block, struct resmon_
         if (column->instance == NULL) {
             return out_of_memory();
         }
-        set_statistics(column, &states[i].stats, &sketches[i]);
+        set_statistics(column, block, i);
     }
     run->column_count = count;
     return RESMON_OK;

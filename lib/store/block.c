@@ -81,6 +81,7 @@ static uint64_t lay_out(const struct rm_block_sizes *sizes,
     const uint64_t has_stacks = sizes->stacks > 0 ? 1 : 0;
     const uint64_t shape[RM_SECTION_COUNT][2] = {
         [RM_SECTION_COLUMNS] = {sizeof(struct rm_column), sizes->columns},
+        [RM_SECTION_RECENT] = {sizes->columns * sizeof(double), RM_RECENT_SAMPLES},
         [RM_SECTION_STATES] = {sizeof(struct rm_commit) +
                                    sizes->columns * sizeof(struct rm_column_state),
                                2},

@@ -62,29 +62,30 @@ struct rm_block_sizes {
 
 enum rm_section_id {
     RM_SECTION_COLUMNS = 0,
-    RM_SECTION_STATES = 1, /* two copies of a commit and its column states */
-    RM_SECTION_ROWS = 2,   /* rows, and one spare used while halving */
-    RM_SECTION_SKETCHES = 3,
-    RM_SECTION_SOURCES = 4,
-    RM_SECTION_TAGS = 5,
-    RM_SECTION_FACTS = 6,
-    RM_SECTION_SITES = 7,
-    RM_SECTION_NODES = 8,
-    RM_SECTION_THREADS = 9,
-    RM_SECTION_EVENTS = 10, /* a ring for each thread slot; none where events are not kept */
-    RM_SECTION_SCOPE_ENERGY = 11,
-    RM_SECTION_STACK_RECORD = 12, /* store/stack_record.h; these five are there or not together */
-    RM_SECTION_STACK_NODES = 13,
-    RM_SECTION_STACKS = 14,
-    RM_SECTION_MODULES = 15,
-    RM_SECTION_PEAK_STACKS = 16, /* two halves */
-    RM_SECTION_LINES = 17,
-    RM_SECTION_COUNTERS = 18,       /* what the counters of scopes are */
-    RM_SECTION_SCOPE_COUNTERS = 19, /* a record for each node */
-    RM_SECTION_SCOPE_TALLIES = 20,
-    RM_SECTION_STACK_TEXTS = 21,
-    RM_SECTION_PROCESSES = 22,
-    RM_SECTION_COUNT = 23
+    RM_SECTION_RECENT = 1, /* quantities of samples that are not in the sketches yet */
+    RM_SECTION_STATES = 2, /* two copies of a commit and its column states */
+    RM_SECTION_ROWS = 3,   /* rows, and one spare used while halving */
+    RM_SECTION_SKETCHES = 4,
+    RM_SECTION_SOURCES = 5,
+    RM_SECTION_TAGS = 6,
+    RM_SECTION_FACTS = 7,
+    RM_SECTION_SITES = 8,
+    RM_SECTION_NODES = 9,
+    RM_SECTION_THREADS = 10,
+    RM_SECTION_EVENTS = 11, /* a ring for each thread slot; none where events are not kept */
+    RM_SECTION_SCOPE_ENERGY = 12,
+    RM_SECTION_STACK_RECORD = 13, /* store/stack_record.h; these five are there or not together */
+    RM_SECTION_STACK_NODES = 14,
+    RM_SECTION_STACKS = 15,
+    RM_SECTION_MODULES = 16,
+    RM_SECTION_PEAK_STACKS = 17, /* two halves */
+    RM_SECTION_LINES = 18,
+    RM_SECTION_COUNTERS = 19,       /* what the counters of scopes are */
+    RM_SECTION_SCOPE_COUNTERS = 20, /* a record for each node */
+    RM_SECTION_SCOPE_TALLIES = 21,
+    RM_SECTION_STACK_TEXTS = 22,
+    RM_SECTION_PROCESSES = 23,
+    RM_SECTION_COUNT = 24
 };
 
 struct rm_section {

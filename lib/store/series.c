@@ -125,6 +125,26 @@ static int make_room(struct rm_block *block, const struct rm_commit *old, struct
     return 1;
 }
 
+_Static_assert(RM_RECENT_SAMPLES <= RM_SKETCH_MOST_MORE, "a sketch takes not as many beside it");
+
+static double *recent_at(const struct rm_block *block, uint64_t sample)
+{
+    return rm_block_record(block, RM_SECTION_RECENT, sample % RM_RECENT_SAMPLES);
+}
+
+static void flush_recent(struct rm_block *block)
+{
+    struct rm_sketch *sketches = rm_block_record(block, RM_SECTION_SKETCHES, 0);
+    for (uint64_t c = 0; c < block->header->sizes.columns; c++) {
+        for (uint64_t sample = 0; sample < RM_RECENT_SAMPLES; sample++) {
+            double quantity = recent_at(block, sample)[c];
+            if (!isnan(quantity)) {
+                rm_sketch_add(&sketches[c], quantity);
+            }
+        }
+    }
+}
+
 static void deliver(const struct rm_sample *sample, uint64_t column, double value)
 {
     if (sample->ret_values != NULL) {
@@ -134,11 +154,11 @@ static void deliver(const struct rm_sample *sample, uint64_t column, double valu
 
 static void add_values(struct rm_block *block, const struct rm_sample *sample,
                        const struct rm_column_state *old, struct rm_column_state *new,
-                       int starts_bucket)
+                       double *recent, int starts_bucket)
 {
     const struct rm_column *columns = rm_block_record(block, RM_SECTION_COLUMNS, 0);
-    struct rm_sketch *sketches = rm_block_record(block, RM_SECTION_SKETCHES, 0);
     for (uint64_t c = 0; c < block->header->sizes.columns; c++) {
+        recent[c] = RM_NAN;
         if (sample->notes != NULL &&
             may_be_left(sample->notes[c], sample->values[c], starts_bucket)) {
             deliver(sample, c, RM_NAN);
@@ -151,9 +171,7 @@ static void add_values(struct rm_block *block, const struct rm_sample *sample,
         struct rm_reading reading =
             rm_stats_take(&new[c].stats, counting, sample->values[c], sample->t_ns);
         new[c].open = starts_bucket ? reading.cell : rm_cell_merge(&old[c].open, &reading.cell);
-        if (!isnan(reading.quantity)) {
-            rm_sketch_add(&sketches[c], reading.quantity);
-        }
+        recent[c] = reading.quantity;
         deliver(sample, c, reading.cell.last);
         if (sample->notes != NULL) {
             sample->notes[c] =
@@ -181,13 +199,38 @@ void rm_series_add(struct rm_block *block, const struct rm_sample *sample,
     new->clock = sample->clock;
     new->samples++;
     new->cost = *cost;
-    add_values(block, sample, old_columns, columns_of(new), starts_bucket);
+    add_values(block, sample, old_columns, columns_of(new), recent_at(block, old->samples),
+               starts_bucket);
+    if (new->samples % RM_RECENT_SAMPLES == 0) {
+        flush_recent(block);
+    }
     RM_STORE_RELEASE(&header->commit, header->commit + 1);
 }
 
 const struct rm_commit *rm_series_state(const struct rm_block *block)
 {
     return state_at(block, RM_LOAD_ACQUIRE(&block->header->commit));
+}
+
+size_t rm_series_recent(const struct rm_block *block, uint64_t column,
+                        double ret_values[RM_RECENT_SAMPLES])
+{
+    const uint64_t waiting = rm_series_state(block)->samples % RM_RECENT_SAMPLES;
+    size_t count = 0;
+    for (uint64_t sample = 0; sample < waiting; sample++) {
+        double quantity = recent_at(block, sample)[column];
+        if (!isnan(quantity)) {
+            ret_values[count++] = quantity;
+        }
+    }
+    return count;
+}
+
+const struct rm_sketch *rm_series_sketch(const struct rm_block *block, uint64_t column)
+{
+    return rm_series_state(block)->samples < RM_RECENT_SAMPLES
+               ? NULL
+               : rm_block_record(block, RM_SECTION_SKETCHES, column);
 }
 
 const struct rm_column_state *rm_series_columns(const struct rm_commit *commit)

@@ -9,6 +9,7 @@
 #ifndef RM_STORE_SERIES_H
 #define RM_STORE_SERIES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/clock.h"
@@ -62,6 +63,14 @@ struct rm_column_state {
     struct rm_cell open;
 };
 
+/*
+ * A sketch is as large as three pages, and a column's is touched at one place: so quantities wait
+ * in rows beside each other, and go into the sketches together, at each so manieth sample.  A
+ * program that is killed just then (some 10 us of it) has those of up to 15 samples twice in its
+ * quantiles.
+ */
+#define RM_RECENT_SAMPLES 16
+
 /* A row of the section: a span, then one cell per column. */
 struct rm_row {
     struct rm_span span;
@@ -88,6 +97,13 @@ void rm_series_add(struct rm_block *block, const struct rm_sample *sample,
 /** The published state, and its column states. */
 const struct rm_commit *rm_series_state(const struct rm_block *block);
 const struct rm_column_state *rm_series_columns(const struct rm_commit *commit);
+
+/** The quantities of a column that are not in its sketch yet; how many there are. */
+size_t rm_series_recent(const struct rm_block *block, uint64_t column,
+                        double ret_values[RM_RECENT_SAMPLES]);
+
+/** The sketch of a column; NULL: nothing went into any yet. */
+const struct rm_sketch *rm_series_sketch(const struct rm_block *block, uint64_t column);
 
 /**
  * The rows to read, oldest first: calls `visit` for each complete bucket, also when the block was

@@ -71,25 +71,62 @@ void rm_sketch_add(struct rm_sketch *sketch, double value)
     }
 }
 
-double rm_sketch_quantile(const struct rm_sketch *sketch, double q, double low, double high)
+/* What is counted from one bin to another, and the bins of some values more, in order. */
+struct counted {
+    const struct rm_sketch *sketch; /* NULL: it is empty */
+    size_t first, last;
+    size_t more[RM_SKETCH_MOST_MORE];
+    size_t more_count;
+};
+
+static uint64_t count_in(const struct counted *counted, size_t bin)
 {
-    const size_t first = bin_of(low), last = bin_of(high);
-    uint64_t total = 0;
-    for (size_t i = first; i <= last; i++) {
-        total += RM_LOAD(&sketch->bins[i]);
+    return counted->sketch != NULL ? RM_LOAD(&counted->sketch->bins[bin]) : 0;
+}
+
+/* By insertion: there are few. */
+static void take_more(struct counted *counted, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count && i < RM_SKETCH_MOST_MORE; i++) {
+        size_t at = counted->more_count++;
+        const size_t bin = bin_of(values[i]);
+        for (; at > 0 && counted->more[at - 1] > bin; at--) {
+            counted->more[at] = counted->more[at - 1];
+        }
+        counted->more[at] = bin;
+    }
+}
+
+/* The bin of the value before which there are `rank` others. */
+static size_t bin_at(const struct counted *counted, uint64_t rank)
+{
+    uint64_t seen = 0;
+    size_t more = 0;
+    for (size_t bin = counted->first; bin < counted->last; bin++) {
+        seen += count_in(counted, bin);
+        for (; more < counted->more_count && counted->more[more] <= bin; more++) {
+            seen++;
+        }
+        if (seen > rank) {
+            return bin;
+        }
+    }
+    return counted->last;
+}
+
+double rm_sketch_quantile(const struct rm_sketch *sketch, const double *more, size_t more_count,
+                          double q, double low, double high)
+{
+    struct counted counted = {.sketch = sketch, .first = bin_of(low), .last = bin_of(high)};
+    take_more(&counted, more, more_count);
+    uint64_t total = counted.more_count;
+    for (size_t bin = counted.first; sketch != NULL && bin <= counted.last; bin++) {
+        total += count_in(&counted, bin);
     }
     if (total == 0) {
         return RM_NAN;
     }
     /* Nearest rank: the smallest value that at least q of all do not exceed. */
     double exact = ceil(q * (double)total) - 1.0;
-    uint64_t rank = exact > 0.0 ? (uint64_t)exact : 0;
-    uint64_t seen = 0;
-    for (size_t i = first; i <= last; i++) {
-        seen += RM_LOAD(&sketch->bins[i]);
-        if (seen > rank) {
-            return middle_of(i);
-        }
-    }
-    return middle_of(last);
+    return middle_of(bin_at(&counted, exact > 0.0 ? (uint64_t)exact : 0));
 }

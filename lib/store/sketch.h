@@ -7,6 +7,7 @@
 #ifndef RM_STORE_SKETCH_H
 #define RM_STORE_SKETCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* 38 bins per octave: the widest, at the steep end of the parabola, is 2 * 0.982 % wide. */
@@ -22,8 +23,13 @@ struct rm_sketch {
 /** Counts a finite value.  One store: a reader at any time sees a valid sketch. */
 void rm_sketch_add(struct rm_sketch *sketch, double value);
 
-/** The value at quantile `q` (0 ... 1) of those from `low` to `high`; NaN when nothing was counted
- * there.  Only the bins in between are read: pages that nobody wrote to stay untouched. */
-double rm_sketch_quantile(const struct rm_sketch *sketch, double q, double low, double high);
+/* Values that are not counted yet, and among which quantiles are looked for, too. */
+#define RM_SKETCH_MOST_MORE 16
+
+/** The value at quantile `q` (0 ... 1) of those from `low` to `high` in the sketch (NULL: it is
+ * empty) and of `more`; NaN: there is none.  Only the bins in between are read: pages that nobody
+ * wrote to stay untouched. */
+double rm_sketch_quantile(const struct rm_sketch *sketch, const double *more, size_t more_count,
+                          double q, double low, double high);
 
 #endif

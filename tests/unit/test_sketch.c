@@ -39,7 +39,8 @@ static void check_quantiles(const char *name, double *samples)
     for (size_t percent = 1; percent <= 99; percent++) {
         size_t rank = (percent * SAMPLES + 99) / 100; /* nearest rank, from 1 */
         double exact = as_counted(samples[rank - 1]);
-        double found = rm_sketch_quantile(sketch, (double)percent / 100.0, -INFINITY, INFINITY);
+        double found =
+            rm_sketch_quantile(sketch, NULL, 0, (double)percent / 100.0, -INFINITY, INFINITY);
         if (!(fabs(found - exact) <= 0.01 * exact)) {
             fail_msg("%s: quantile %zu %%: %.17g, exactly %.17g", name, percent, found, exact);
         }
@@ -151,7 +152,7 @@ static double shown(double value)
 {
     struct rm_sketch *sketch = new_sketch();
     rm_sketch_add(sketch, value);
-    double result = rm_sketch_quantile(sketch, 0.5, -INFINITY, INFINITY);
+    double result = rm_sketch_quantile(sketch, NULL, 0, 0.5, -INFINITY, INFINITY);
     free(sketch);
     return result;
 }
@@ -187,7 +188,7 @@ static void test_a_dense_sweep_of_an_octave_stays_within_one_percent(void **stat
         for (int i = 0; i < 2000; i++) {
             double value = ldexp(1.0 + i / 2000.0, octave);
             rm_sketch_add(sketch, value);
-            assert_near(rm_sketch_quantile(sketch, 0.0, -INFINITY, INFINITY), value,
+            assert_near(rm_sketch_quantile(sketch, NULL, 0, 0.0, -INFINITY, INFINITY), value,
                         0.00983 * value);
             memset(sketch, 0, sizeof *sketch);
         }
@@ -212,7 +213,7 @@ static void test_nothing_counted_has_no_quantile(void **state)
 {
     (void)state;
     struct rm_sketch *sketch = new_sketch();
-    assert_true(isnan(rm_sketch_quantile(sketch, 0.5, -INFINITY, INFINITY)));
+    assert_true(isnan(rm_sketch_quantile(sketch, NULL, 0, 0.5, -INFINITY, INFINITY)));
     free(sketch);
 }
 
@@ -223,8 +224,8 @@ static void test_the_ends_are_the_least_and_the_greatest(void **state)
     for (int i = 1; i <= 100; i++) {
         rm_sketch_add(sketch, i);
     }
-    assert_near(rm_sketch_quantile(sketch, 0.0, -INFINITY, INFINITY), 1.0, 0.01);
-    assert_near(rm_sketch_quantile(sketch, 1.0, -INFINITY, INFINITY), 100.0, 1.0);
+    assert_near(rm_sketch_quantile(sketch, NULL, 0, 0.0, -INFINITY, INFINITY), 1.0, 0.01);
+    assert_near(rm_sketch_quantile(sketch, NULL, 0, 1.0, -INFINITY, INFINITY), 100.0, 1.0);
     free(sketch);
 }
 
@@ -246,9 +247,46 @@ static void test_a_full_bin_halves_all_and_keeps_the_proportions(void **state)
         total += sketch->bins[i];
     }
     assert_int_equal(total, (uint64_t)UINT32_MAX / 4 + UINT32_MAX / 2);
-    assert_true(rm_sketch_quantile(sketch, 0.33, -INFINITY, INFINITY) == 0.0);
-    assert_near(rm_sketch_quantile(sketch, 0.34, -INFINITY, INFINITY), 1000.0, 10.0);
+    assert_true(rm_sketch_quantile(sketch, NULL, 0, 0.33, -INFINITY, INFINITY) == 0.0);
+    assert_near(rm_sketch_quantile(sketch, NULL, 0, 0.34, -INFINITY, INFINITY), 1000.0, 10.0);
     free(sketch);
+}
+
+/* However many of the values wait beside the sketch, in whatever order. */
+static void test_values_that_wait_are_as_those_counted(void **state)
+{
+    (void)state;
+    struct random random = {21};
+    for (size_t waiting = 0; waiting <= RM_SKETCH_MOST_MORE; waiting++) {
+        struct rm_sketch *all = new_sketch(), *rest = new_sketch();
+        double more[RM_SKETCH_MOST_MORE], low = INFINITY, high = -INFINITY;
+        for (size_t i = 0; i < 40; i++) {
+            double value = i % 5 == 0 ? 0.0 : lognormal(&random, 1e3);
+            low = fmin(low, value);
+            high = fmax(high, value);
+            rm_sketch_add(all, value);
+            if (i < waiting) {
+                more[i] = value;
+            } else {
+                rm_sketch_add(rest, value);
+            }
+        }
+        for (int percent = 0; percent <= 100; percent++) {
+            double q = percent / 100.0;
+            assert_true(rm_sketch_quantile(all, NULL, 0, q, low, high) ==
+                        rm_sketch_quantile(rest, more, waiting, q, low, high));
+        }
+        free(all);
+        free(rest);
+    }
+}
+
+static void test_no_sketch_is_an_empty_one(void **state)
+{
+    (void)state;
+    const double more[] = {100.0, 1.0, 10.0};
+    assert_near(rm_sketch_quantile(NULL, more, 3, 0.5, 1.0, 100.0), 10.0, 0.1);
+    assert_true(isnan(rm_sketch_quantile(NULL, NULL, 0, 0.5, 1.0, 100.0)));
 }
 
 int main(void)
@@ -261,6 +299,8 @@ int main(void)
         cmocka_unit_test(test_nothing_counted_has_no_quantile),
         cmocka_unit_test(test_the_ends_are_the_least_and_the_greatest),
         cmocka_unit_test(test_a_full_bin_halves_all_and_keeps_the_proportions),
+        cmocka_unit_test(test_values_that_wait_are_as_those_counted),
+        cmocka_unit_test(test_no_sketch_is_an_empty_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
