@@ -77,6 +77,25 @@ void rm_collect_begin(struct rm_collect *collect, int64_t now_ns)
     }
 }
 
+void rm_collect_leave(struct rm_collect *collect, enum rm_own_file file, const struct rm_text *text)
+{
+    struct rm_own_text *own = &collect->own_texts[file];
+    own->length = rm_text_left(text);
+    own->sample_ns = 0;
+    if (own->length <= sizeof own->bytes) {
+        memcpy(own->bytes, text->at, own->length);
+        own->sample_ns = collect->now_ns;
+    }
+}
+
+bool rm_collect_take(const struct rm_collect *collect, enum rm_own_file file,
+                     struct rm_text *ret_text)
+{
+    const struct rm_own_text *own = &collect->own_texts[file];
+    *ret_text = rm_text_of(own->bytes, own->length);
+    return own->sample_ns != 0 && own->sample_ns == collect->now_ns;
+}
+
 void rm_collect_remark(struct rm_collect *collect, const char *text)
 {
     if (collect->remark[0] == '\0') {

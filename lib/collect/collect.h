@@ -35,6 +35,7 @@
 #include "os/file.h"
 #include "os/host.h"
 #include "os/nvml.h"
+#include "os/own_io.h"
 #include "os/pid_view.h"
 
 /* The process tree's share of the machine's energy so far, at its last division. */
@@ -64,6 +65,15 @@ struct rm_found {
     struct rm_found_power cpu_power; /* also where cpu_j is measured */
     double gpu_tree_j;               /* the process tree's share of the GPUs'; NaN: not known */
     struct rm_shared_energy shared;
+};
+
+/* What the collectors of one process read, for the tree of one that has no descendants. */
+enum rm_own_file { RM_OWN_STAT, RM_OWN_STATM, RM_OWN_IO, RM_OWN_FILES };
+
+struct rm_own_text {
+    int64_t sample_ns; /* the sample that it was read for */
+    size_t length;
+    char bytes[768];
 };
 
 /* GPUs, which another thread reads. */
@@ -112,6 +122,8 @@ struct rm_collect {
     struct rm_collect_gpus gpus;
     double cpu_watts, ram_watts; /* of machines without counters, as given; NaN: not */
     struct rm_found found;
+    struct rm_own_text own_texts[RM_OWN_FILES];
+    uint64_t own_io[RM_IO_FIELDS]; /* what the library itself had done just before the latter */
     const resmon_run_usage *usage; /* atomic: of the process, which has ended; NULL: not known */
     const uint64_t *folded_peak; /* RSS peak that was folded away by resets of the kernel's mark */
     int64_t now_ns;              /* CLOCK_MONOTONIC stamp of the sample being taken */
@@ -188,6 +200,12 @@ resmon_status rm_collect_open(struct rm_collect *collect, const struct rm_collec
 
 /** Before the sources are read: sees after what they share, for a sample at `now_ns`. */
 void rm_collect_begin(struct rm_collect *collect, int64_t now_ns);
+
+/** Leaves a text of the process's own files for this sample; and takes it, if it is there. */
+void rm_collect_leave(struct rm_collect *collect, enum rm_own_file file,
+                      const struct rm_text *text);
+bool rm_collect_take(const struct rm_collect *collect, enum rm_own_file file,
+                     struct rm_text *ret_text);
 
 /** Leaves a remark; the first of a reading stays. */
 void rm_collect_remark(struct rm_collect *collect, const char *text);

@@ -140,6 +140,7 @@ static resmon_status read_stat(struct rm_collect *collect, void *state_, double 
     if (status != RESMON_OK) {
         return status;
     }
+    rm_collect_leave(collect, RM_OWN_STAT, &text);
     if (!rm_pid_stat_parse(text, &stat)) {
         return rm_collect_garbled(&state->stat);
     }

@@ -5,7 +5,6 @@
  * library itself did.
  */
 #include "collect/collect.h"
-#include "os/own_io.h"
 
 enum { READ_CHARS, WRITE_CHARS, READ_COUNT, WRITE_COUNT, READ_BYTES, WRITE_BYTES, CANCELLED };
 
@@ -52,18 +51,18 @@ static resmon_status read_io(struct rm_collect *collect, void *state_, double *v
     struct state *state = state_;
     struct rm_text text;
     uint64_t numbers[RM_ARRAY_LEN(metrics)] = {0};
-    uint64_t ours[RM_IO_FIELDS];
-    rm_own_io_ours(ours);
+    rm_own_io_ours(collect->own_io);
     resmon_status status = rm_collect_read(collect, &state->file, &text);
     if (status != RESMON_OK) {
         return status;
     }
+    rm_collect_leave(collect, RM_OWN_IO, &text);
     uint64_t found = rm_parse_keys(text, keys, RM_ARRAY_LEN(keys), numbers);
     for (unsigned slot = 0; slot < RM_ARRAY_LEN(metrics); slot++) {
         values[slot] = rm_found(found, numbers, slot);
     }
     if (collect->is_self) {
-        take_ours_out(state, ours, values);
+        take_ours_out(state, collect->own_io, values);
     }
     return found != 0 ? RESMON_OK : rm_collect_garbled(&state->file);
 }

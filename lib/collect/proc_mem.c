@@ -71,6 +71,7 @@ static resmon_status read_statm(struct rm_collect *collect, struct state *state,
     if (status != RESMON_OK) {
         return status;
     }
+    rm_collect_leave(collect, RM_OWN_STATM, &text);
     if (!rm_pid_statm_parse(text, &statm)) {
         return rm_collect_garbled(&state->statm);
     }

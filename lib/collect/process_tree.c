@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "os/dir.h"
-#include "os/own_io.h"
 
 static const char *const file_names[RM_TREE_FILES] = {"stat", "statm", "io", "fd"};
 
@@ -59,12 +58,28 @@ static void path_of(const struct rm_tree_member *member, int file, char path[64]
     (void)snprintf(path, 64, "proc/%llu/%s", (unsigned long long)member->pid, file_names[file]);
 }
 
+_Static_assert((int)RM_TREE_STAT == (int)RM_OWN_STAT && (int)RM_TREE_STATM == (int)RM_OWN_STATM &&
+                   (int)RM_TREE_IO == (int)RM_OWN_IO,
+               "files have other numbers");
+
+/* Where nobody else is in the tree, nothing hangs on the order in which its files are read, and
+ * those that another collector has read for this sample will do. */
+static bool take_read_file(const struct rm_process_tree *tree, const struct rm_collect *collect,
+                           const struct rm_tree_member *member, int file, struct rm_text *ret_text)
+{
+    return tree->count == 1 && !collect->is_group && member->pid == (uint64_t)collect->proc_pid &&
+           rm_collect_take(collect, (enum rm_own_file)file, ret_text);
+}
+
 /* Kept open as long as the bound allows. */
 static resmon_status read_member_file(struct rm_process_tree *tree, struct rm_collect *collect,
                                       struct rm_tree_member *member, int file,
                                       struct rm_text *ret_text)
 {
     char path[64];
+    if (take_read_file(tree, collect, member, file, ret_text)) {
+        return RESMON_OK;
+    }
     path_of(member, file, path);
     if (is_kept(tree, member, file)) {
         return rm_fd_read(member->kept[file].fd, path, &collect->scratch, ret_text);
@@ -122,18 +137,6 @@ static double cpu_seconds(const struct rm_collect *collect, const struct rm_tree
     return (double)(stat->utime + stat->stime) * collect->tick_s;
 }
 
-static bool read_member_io(struct rm_process_tree *tree, struct rm_collect *collect,
-                           struct rm_tree_member *member, uint64_t io[RM_TREE_IO_FIELDS],
-                           uint64_t *ret_found)
-{
-    struct rm_text text;
-    if (read_member_file(tree, collect, member, RM_TREE_IO, &text) != RESMON_OK) {
-        return false;
-    }
-    *ret_found = rm_parse_keys(text, io_keys, RM_ARRAY_LEN(io_keys), io);
-    return true;
-}
-
 static const enum rm_io_field own_fields[RM_TREE_IO_FIELDS] = {
     [RM_TREE_READ_CHARS] = RM_IO_READ_CHARS,
     [RM_TREE_WRITE_CHARS] = RM_IO_WRITE_CHARS,
@@ -154,6 +157,27 @@ static void take_ours_out(const struct rm_tree_member *member, const uint64_t ou
     }
 }
 
+/* Of our own process less what the library has done. */
+static bool read_member_io(struct rm_process_tree *tree, struct rm_collect *collect,
+                           struct rm_tree_member *member, uint64_t io[RM_TREE_IO_FIELDS],
+                           uint64_t *ret_found)
+{
+    struct rm_text text;
+    uint64_t now[RM_IO_FIELDS];
+    const uint64_t *ours = now;
+    rm_own_io_ours(now);
+    if (take_read_file(tree, collect, member, RM_TREE_IO, &text)) {
+        ours = collect->own_io;
+    } else if (read_member_file(tree, collect, member, RM_TREE_IO, &text) != RESMON_OK) {
+        return false;
+    }
+    *ret_found = rm_parse_keys(text, io_keys, RM_ARRAY_LEN(io_keys), io);
+    if (collect->is_self && member == &tree->members[0]) {
+        take_ours_out(member, ours, io);
+    }
+    return true;
+}
+
 static double waited_seconds(const struct rm_collect *collect, const struct rm_pid_stat *stat)
 {
     return (double)(stat->cutime + stat->cstime) * collect->tick_s;
@@ -166,7 +190,6 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
     struct rm_pid_statm statm;
     uint64_t count, found;
     uint64_t io[RM_TREE_IO_FIELDS] = {0};
-    uint64_t ours[RM_IO_FIELDS];
     if (read_member_file(tree, collect, member, RM_TREE_STATM, &text) == RESMON_OK &&
         rm_pid_statm_parse(text, &statm) && (statm.size > 0 || member->is_zombie)) {
         /* Not from stat, whose rss leaves out what the CPUs have not yet added up (proc(5)). */
@@ -175,11 +198,7 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
         member->shared = (double)statm.shared * collect->page_bytes;
     }
     /* Not readable for another user's process, nor for a zombie: the last figures stay. */
-    rm_own_io_ours(ours);
     if (read_member_io(tree, collect, member, io, &found)) {
-        if (collect->is_self && member == &tree->members[0]) {
-            take_ours_out(member, ours, io);
-        }
         tree->io_found |= found;
         for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
             double now = (found >> f & 1) != 0 ? (double)io[f] : member->io[f];
