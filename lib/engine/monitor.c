@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fork.h"
+#include "base/human.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -152,6 +153,34 @@ static void settle_needs(resmon_monitor *monitor)
     values->events = values->events != 0 ? values->events : (size_t)monitor->needed_events;
 }
 
+static void add_line(char *text, size_t room, const char *line)
+{
+    size_t length = strlen(text);
+    if (line[0] != '\0') {
+        (void)snprintf(text + length, room - length, "%s%s", length > 0 ? "\n" : "", line);
+    }
+}
+
+/* A table that takes as much memory as a program does, said before it is taken. */
+static void remark_on_table(const resmon_monitor *monitor, char *text, size_t room)
+{
+    static const double large_bytes = 64.0 * 1048576.0;
+    char line[160], of_all[RM_HUMAN_BYTES], of_one[RM_HUMAN_BYTES];
+    const struct rm_options *options = &monitor->options;
+    const struct rm_block_header *header = monitor->block.header; /* NULL: before the start */
+    const double row_bytes = header != NULL ? (double)header->sections[RM_SECTION_ROWS].record_bytes
+                                            : (double)rm_sampler_row_bytes(options);
+    const double bytes = (double)options->values.rows * row_bytes;
+    if (bytes >= large_bytes) {
+        rm_human_bytes(of_all, bytes);
+        rm_human_bytes(of_one, row_bytes);
+        (void)snprintf(line, sizeof line,
+                       "rows=%zu takes up to %s of memory as the table fills, %s a row",
+                       options->values.rows, of_all, of_one);
+        add_line(text, room, line);
+    }
+}
+
 void rm_monitor_remarks(const resmon_monitor *monitor, char *text, size_t room)
 {
     resmon_monitor_options values = monitor->options.values;
@@ -163,10 +192,8 @@ void rm_monitor_remarks(const resmon_monitor *monitor, char *text, size_t room)
     const char *of_place = !has_energy && has_place ? "carbon has no effect without domains=energy"
                            : has_energy             ? monitor->options.place_remark
                                                     : "";
-    size_t length = strlen(text);
-    if (of_place[0] != '\0') {
-        (void)snprintf(text + length, room - length, "%s%s", length > 0 ? "\n" : "", of_place);
-    }
+    add_line(text, room, of_place);
+    remark_on_table(monitor, text, room);
 }
 
 void rm_monitor_yield_scopes(resmon_monitor *monitor)

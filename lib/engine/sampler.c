@@ -74,13 +74,22 @@ static void open_source(struct rm_sampler *sampler, struct rm_sampler_source *so
     sampler->column_count += source->columns;
 }
 
-static bool is_wanted(const struct rm_sampler *sampler, const struct rm_collector *collector)
+static bool is_wanted(const struct rm_options *options, const struct rm_collector *collector)
 {
-    uint64_t groups = sampler->options->counters.groups;
-    uint64_t domains = sampler->options->values.domains | (groups != 0 ? RM_DOMAIN_COUNTERS : 0);
-    uint64_t flags = sampler->options->values.flags | RM_FLAG_COUNTERS(groups);
+    uint64_t groups = options->counters.groups;
+    uint64_t domains = options->values.domains | (groups != 0 ? RM_DOMAIN_COUNTERS : 0);
+    uint64_t flags = options->values.flags | RM_FLAG_COUNTERS(groups);
     return (domains & collector->domain) != 0 &&
            (collector->needs_flag == 0 || (flags & collector->needs_flag) != 0);
+}
+
+size_t rm_sampler_row_bytes(const struct rm_options *options)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < rm_collector_count; i++) {
+        columns += is_wanted(options, rm_collectors[i]) ? rm_collectors[i]->metric_count : 0;
+    }
+    return sizeof(struct rm_row) + columns * sizeof(struct rm_cell);
 }
 
 static resmon_status open_sources(struct rm_sampler *sampler)
@@ -88,7 +97,7 @@ static resmon_status open_sources(struct rm_sampler *sampler)
     const struct rm_collector *order[RM_MOST_COLLECTORS];
     resmon_status status = rm_collect_order(rm_collectors, rm_collector_count, order);
     for (size_t i = 0; i < rm_collector_count && status == RESMON_OK; i++) {
-        if (is_wanted(sampler, order[i])) {
+        if (is_wanted(sampler->options, order[i])) {
             struct rm_sampler_source *source = &sampler->sources[sampler->source_count++];
             source->collector = order[i];
             open_source(sampler, source);

@@ -82,6 +82,9 @@ struct rm_sampler {
 /** On a thread that has the program's descriptors, before all others: finds the GPUs. */
 void rm_sampler_prepare(struct rm_sampler *sampler, const struct rm_options *options);
 
+/** What a row of the table takes at most, where no source has more than one instance. */
+size_t rm_sampler_row_bytes(const struct rm_options *options);
+
 /** Opens the collectors; says how many columns and sources the block needs.  To be closed also
  * after a failure. */
 resmon_status rm_sampler_open(struct rm_sampler *sampler);

@@ -110,6 +110,9 @@ static void test_what_has_no_effect(void **state)
         {"domains=process,carbon=FR,idle=none",
          "idle has no effect without domains=energy\ncarbon has no effect without domains=energy"},
         {"interval=50ms,rows=100,carbon=FR,idle=none,smaps", ""},
+        {"rows=1000000,domains=tree",
+         "rows=1000000 takes up to 556.9 MiB of memory as the table fills, 584 B a row"},
+        {"rows=100000,domains=tree", ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         resmon_monitor *monitor = NULL;
