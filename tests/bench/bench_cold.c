@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -141,6 +142,45 @@ static double bare_reads(size_t ticks)
     return process_cpu_ns() - before;
 }
 
+/* ---- as often as can be --------------------------------------------------------------------- */
+
+/* Wakes 10,000 times a second, and does nothing. */
+static double bare_wakes(size_t wakes)
+{
+    struct timespec next;
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    (void)clock_gettime(CLOCK_MONOTONIC, &next);
+    double before = process_cpu_ns();
+    for (size_t i = 0; i < wakes; i++) {
+        next.tv_nsec += 100000;
+        next.tv_sec += next.tv_nsec / 1000000000;
+        next.tv_nsec %= 1000000000;
+        (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+    }
+    return process_cpu_ns() - before;
+}
+
+/* Of this process alone, at the shortest interval, and without a bound. */
+static double our_fastest(size_t samples)
+{
+    const resmon_monitor_options options = {.struct_size = sizeof options,
+                                            .interval_ms = 1,
+                                            .domains = RESMON_DOMAIN_PROCESS,
+                                            .max_overhead = 1.0};
+    resmon_monitor *monitor;
+    if (resmon_monitor_new(&options, &monitor) != RESMON_OK ||
+        resmon_monitor_start(monitor) != RESMON_OK) {
+        fprintf(stderr, "cannot start: %s\n", resmon_last_error());
+        exit(2);
+    }
+    sleep_ticks(SECOND);
+    double before = process_cpu_ns();
+    sleep_ticks(samples * SECOND / 1000);
+    double after = process_cpu_ns();
+    resmon_monitor_free(monitor);
+    return after - before;
+}
+
 /* What a child says: CPU time, and files that it found. */
 struct answer {
     double cpu_ns;
@@ -195,5 +235,9 @@ int main(int argc, char **argv)
     bench_value(&bench, "a sample in a program that does nothing", us, "us", 0.0);
     bench_value(&bench, "the one by the other", bench_middle(ratios, rounds), "", 1.3);
     bench_value(&bench, "of one CPU, by default", us / 1e5 * 100.0, "%", 0.2);
+    bench_value(&bench, "a thread that wakes 10,000 times a second, of one CPU",
+                in_a_child(bare_wakes, 20000) / 2e9 * 100.0, "%", 0.0);
+    bench_value(&bench, "the process alone, 1,000 times a second, of one CPU",
+                in_a_child(our_fastest, 2000) / 2e9 * 100.0, "%", 0.0);
     return bench_end(&bench);
 }

@@ -17,7 +17,9 @@
 #include <resmon/resmon.h>
 
 #include "bench.h"
+#include "collect/collect.h"
 #include "engine/sampler.h"
+#include "isolated.h"
 #include "os/mapping.h"
 #include "setup/options.h"
 
@@ -27,6 +29,8 @@ static const char *const files[] = {
     "/proc/pressure/cpu", "/proc/pressure/memory", "/proc/pressure/io", "/proc/diskstats",
     "/proc/net/dev",
 };
+
+extern const struct rm_collector rm_collect_node_cpu;
 
 #define FILE_COUNT (sizeof files / sizeof files[0])
 
@@ -62,7 +66,7 @@ static double floor_reads(void *context, size_t count)
     return (bench_now_ns() - start) / (double)count;
 }
 
-static double our_samples(void *context, size_t count)
+static double take_samples(void *context, size_t count)
 {
     struct setup *setup = context;
     double start = bench_now_ns();
@@ -70,6 +74,11 @@ static double our_samples(void *context, size_t count)
         rm_sampler_take(&setup->sampler, rm_clock_monotonic_ns(), RM_SAMPLE_ALL);
     }
     return (bench_now_ns() - start) / (double)count;
+}
+
+static double our_samples(void *setup, size_t count)
+{
+    return isolated_call(take_samples, setup, count);
 }
 
 static void check(resmon_status status)
@@ -80,8 +89,21 @@ static void check(resmon_status status)
     }
 }
 
-static void set_up(struct setup *setup)
+static void open_files(struct setup *setup)
 {
+    setup->root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t f = 0; f < FILE_COUNT; f++) {
+        setup->fds[f] = open(files[f], O_RDONLY | O_CLOEXEC);
+    }
+    if (clock_getcpuclockid(getpid(), &setup->clock) != 0) {
+        abort();
+    }
+}
+
+static double set_up(void *context, size_t unused)
+{
+    struct setup *setup = context;
+    (void)unused;
     resmon_monitor_options given = {
         .struct_size = sizeof given,
         .domains = RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_NODE,
@@ -90,13 +112,6 @@ static void set_up(struct setup *setup)
     struct rm_block block;
     struct rm_sampler_output output = {0};
     uint64_t bytes;
-    setup->root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (size_t f = 0; f < FILE_COUNT; f++) {
-        setup->fds[f] = open(files[f], O_RDONLY | O_CLOEXEC);
-    }
-    if (clock_getcpuclockid(getpid(), &setup->clock) != 0) {
-        abort();
-    }
     check(rm_options_read(&given, &setup->options));
     rm_sampler_prepare(&setup->sampler, &setup->options);
     check(rm_sampler_open(&setup->sampler));
@@ -118,18 +133,102 @@ static void set_up(struct setup *setup)
     check(rm_sampler_begin(&setup->sampler, &block, &output));
     printf("  %zu sources, %zu columns\n", setup->sampler.source_count,
            setup->sampler.column_count);
+    return 0.0;
+}
+
+static double tear_down(void *context, size_t unused)
+{
+    struct setup *setup = context;
+    (void)unused;
+    rm_sampler_close_sources(&setup->sampler);
+    rm_sampler_close(&setup->sampler);
+    rm_options_free(&setup->options);
+    rm_mapping_free(&setup->mapping);
+    return 0.0;
+}
+
+/* ---- machines with many processors, as files ------------------------------------------------ */
+
+struct many {
+    struct rm_collect collect;
+    void *state;
+    int fd;
+};
+
+static void make_stat(const char *root, unsigned cpus)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/proc", root);
+    (void)mkdir(path, 0700);
+    (void)snprintf(path, sizeof path, "%s/proc/stat", root);
+    FILE *file = fopen(path, "we");
+    for (unsigned cpu = 0; file != NULL && cpu <= cpus; cpu++) {
+        char name[16] = "";
+        (void)snprintf(name, sizeof name, "%u", cpu - 1);
+        (void)fprintf(file, "cpu%s 366638 3295 163249 16815%u 2190 0 10712 5021 0 0\n",
+                      cpu > 0 ? name : " ", cpu);
+    }
+    if (file == NULL || fprintf(file, "ctxt 4711\nbtime 1\nprocesses 42\nprocs_running 1\n") < 0 ||
+        fclose(file) != 0) {
+        perror(path);
+        exit(2);
+    }
+}
+
+static double floor_stat(void *context, size_t count)
+{
+    const struct many *many = context;
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        bench_read_bare(many->fd);
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
+static double read_stat(void *context, size_t count)
+{
+    struct many *many = context;
+    double values[64];
+    double start = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        check(rm_collect_node_cpu.read(&many->collect, many->state, values));
+    }
+    return (bench_now_ns() - start) / (double)count;
+}
+
+static void bench_many(struct bench *bench, const char *what, unsigned cpus)
+{
+    char root[] = "/tmp/resmon-bench-XXXXXX", path[128];
+    struct many many = {.state = calloc(1, rm_collect_node_cpu.state_bytes)};
+    if (mkdtemp(root) == NULL || many.state == NULL) {
+        abort();
+    }
+    make_stat(root, cpus);
+    (void)snprintf(path, sizeof path, "%s/proc/stat", root);
+    many.fd = open(path, O_RDONLY | O_CLOEXEC);
+    check(rm_collect_init(&many.collect, root, 0, 0));
+    check(rm_collect_node_cpu.open(&many.collect, many.state));
+    bench_ratio(bench, what, floor_stat, read_stat, &many, 200, 0.0);
+    rm_collect_node_cpu.close(many.state);
+    rm_collect_free(&many.collect);
+    free(many.state);
+    (void)close(many.fd);
+    (void)unlink(path);
+    *strrchr(path, '/') = '\0';
+    (void)rmdir(path);
+    (void)rmdir(root);
 }
 
 int main(int argc, char **argv)
 {
     struct bench bench = bench_begin(argc, argv, "bench_sample");
     static struct setup setup;
-    set_up(&setup);
-    bench_ratio(&bench, "full process + node sample", floor_reads, our_samples, &setup, 2000, 1.3);
+    open_files(&setup);
+    (void)isolated_call(set_up, &setup, 1);
+    bench_ratio(&bench, "full process + node sample", floor_reads, our_samples, &setup, 2000, 1.2);
     bench_psutil("sample", bench_median(&bench, our_samples, &setup, 200));
-    rm_sampler_close_sources(&setup.sampler);
-    rm_sampler_close(&setup.sampler);
-    rm_options_free(&setup.options);
-    rm_mapping_free(&setup.mapping);
+    (void)isolated_call(tear_down, &setup, 1);
+    bench_many(&bench, "CPU figures of 128 processors", 128);
+    bench_many(&bench, "CPU figures of 1,024 processors", 1024);
     return bench_end(&bench);
 }

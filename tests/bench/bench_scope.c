@@ -320,6 +320,41 @@ static double scopes_2(void *context, size_t count)
     return in_two_threads(scopes, count);
 }
 
+enum { THREADS = 200 };
+
+/* CPU time of one operation, where far more threads than CPUs do them. */
+static double cpu_in_many_threads(bench_fn run, size_t count)
+{
+    pthread_t threads[THREADS];
+    struct part parts[THREADS];
+    struct timespec begin, end;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    for (size_t i = 0; i < THREADS; i++) {
+        parts[i] = (struct part){run, count, 0.0};
+        if (pthread_create(&threads[i], NULL, run_part, &parts[i]) != 0) {
+            abort();
+        }
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    double ns = (double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec);
+    return ns / (double)(THREADS * count);
+}
+
+static double floor_clock_many(void *context, size_t count)
+{
+    (void)context;
+    return cpu_in_many_threads(floor_clock, count);
+}
+
+static double scopes_many(void *context, size_t count)
+{
+    (void)context;
+    return cpu_in_many_threads(scopes, count);
+}
+
 static resmon_monitor *start_monitor(uint64_t meters, size_t events)
 {
     resmon_monitor_options options = {
@@ -377,7 +412,7 @@ static void bench_children(struct bench *bench)
 
 static void bench_growth(struct bench *bench)
 {
-    size_t count = bench->is_quick ? 1000000 : 10000000;
+    size_t count = bench->is_quick ? 1000000 : 1000000000;
     resmon_monitor *monitor = start_monitor(RESMON_METER_WALL, 0);
     (void)nested_scopes(NULL, 10000);
     (void)bench_resident_bytes(); /* its own code is resident from here on */
@@ -426,6 +461,8 @@ int main(int argc, char **argv)
     bench_ratio(&bench, "scope, wall, alternating children", floor_clock, alternating_scopes, NULL,
                 count, 1.9);
     bench_ratio(&bench, "scope, wall, two threads", floor_clock_2, scopes_2, NULL, count, 1.4);
+    bench_ratio(&bench, "scope, wall, 200 threads", floor_clock_many, scopes_many, NULL, count / 20,
+                1.4);
     uint64_t under;
     {
         RESMON_SCOPE("submits");

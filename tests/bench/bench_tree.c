@@ -5,8 +5,6 @@
  * nobody has said otherwise.
  */
 #include <fcntl.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +17,7 @@
 #include "bench.h"
 #include "collect/collect.h"
 #include "collect/process_tree.h"
-#include "os/kept.h"
+#include "isolated.h"
 
 #define MOST_MEMBERS 2001
 #define USUAL_LIMIT  1024
@@ -64,8 +62,9 @@ static double floor_reads(void *context, size_t count)
 /* ---- ours, on a thread with descriptors of its own, as the library samples --------------------
  */
 
-static double open_tree(struct setup *setup, size_t unused)
+static double open_tree(void *context, size_t unused)
 {
+    struct setup *setup = context;
     double start = bench_now_ns();
     (void)unused;
     if (rm_collect_init(&setup->collect, NULL, 0, 0) != RESMON_OK ||
@@ -76,16 +75,18 @@ static double open_tree(struct setup *setup, size_t unused)
     return bench_now_ns() - start;
 }
 
-static double close_tree(struct setup *setup, size_t unused)
+static double close_tree(void *context, size_t unused)
 {
+    struct setup *setup = context;
     (void)unused;
     rm_tree_close(&setup->tree);
     rm_collect_free(&setup->collect);
     return 0.0;
 }
 
-static double update_tree(struct setup *setup, size_t count)
+static double update_tree(void *context, size_t count)
 {
+    struct setup *setup = context;
     double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
         if (rm_tree_update(&setup->tree, &setup->collect) != RESMON_OK) {
@@ -95,41 +96,9 @@ static double update_tree(struct setup *setup, size_t count)
     return (bench_now_ns() - start) / (double)count;
 }
 
-static struct {
-    sem_t given, done;
-    double (*work)(struct setup *setup, size_t count);
-    struct setup *setup;
-    size_t count;
-    double ns;
-} sampler;
-
-static void *run_sampler(void *unused)
-{
-    rm_kept_isolate_thread();
-    for (;;) {
-        while (sem_wait(&sampler.given) != 0) {
-        }
-        sampler.ns = sampler.work(sampler.setup, sampler.count);
-        (void)sem_post(&sampler.done);
-    }
-    return unused;
-}
-
-static double on_sampler(double (*work)(struct setup *setup, size_t count), struct setup *setup,
-                         size_t count)
-{
-    sampler.work = work;
-    sampler.setup = setup;
-    sampler.count = count;
-    (void)sem_post(&sampler.given);
-    while (sem_wait(&sampler.done) != 0) {
-    }
-    return sampler.ns;
-}
-
 static double our_updates(void *setup, size_t count)
 {
-    return on_sampler(update_tree, setup, count);
+    return isolated_call(update_tree, setup, count);
 }
 
 /* ---- the processes ----------------------------------------------------------------------------
@@ -211,7 +180,7 @@ static void bench_size(struct bench *bench, struct setup *setup, const struct si
 {
     limit_files(USUAL_LIMIT);
     start_children(setup, size->children);
-    bench_value(bench, size->opening, on_sampler(open_tree, setup, 1) / 1e6, "ms", 0.0);
+    bench_value(bench, size->opening, isolated_call(open_tree, setup, 1) / 1e6, "ms", 0.0);
     (void)our_updates(setup, 1);
     printf("  %zu processes, %zu files kept open\n", setup->tree.count, setup->tree.open_files);
     limit_files(RLIM_INFINITY);
@@ -223,7 +192,7 @@ static void bench_size(struct bench *bench, struct setup *setup, const struct si
         bench_psutil(arguments, bench_median(bench, our_updates, setup, 20));
     }
     close_files(setup);
-    (void)on_sampler(close_tree, setup, 1);
+    (void)isolated_call(close_tree, setup, 1);
     end_children(setup);
 }
 
@@ -231,11 +200,6 @@ int main(int argc, char **argv)
 {
     struct bench bench = bench_begin(argc, argv, "bench_tree");
     static struct setup setup;
-    pthread_t thread;
-    if (sem_init(&sampler.given, 0, 0) != 0 || sem_init(&sampler.done, 0, 0) != 0 ||
-        pthread_create(&thread, NULL, run_sampler, NULL) != 0) {
-        abort();
-    }
     for (size_t i = 0; i < RM_ARRAY_LEN(sizes); i++) {
         bench_size(&bench, &setup, &sizes[i]);
     }
