@@ -17,6 +17,7 @@
 #include "bench.h"
 #include "carbon/cpu_power.h"
 #include "collect/energy_zones.h"
+#include "isolated.h"
 #include "os/perf.h"
 #include "store/scope_energy.h"
 
@@ -70,6 +71,26 @@ static void make_zone(struct setup *setup, size_t index)
     setup->fds[index] = open(COUNTER, O_RDONLY | O_CLOEXEC);
 }
 
+static double open_zones(void *context, size_t unused)
+{
+    struct setup *setup = context;
+    (void)unused;
+    check(rm_root_open(&setup->root, setup->directory));
+    check(rm_scratch_init(&setup->scratch));
+    check(rm_energy_zones_open(&setup->zones, &setup->root, &setup->scratch, rm_perf_open_none));
+    return 0.0;
+}
+
+static double close_zones(void *context, size_t unused)
+{
+    struct setup *setup = context;
+    (void)unused;
+    rm_energy_zones_close(&setup->zones);
+    rm_scratch_free(&setup->scratch);
+    rm_root_close(&setup->root);
+    return 0.0;
+}
+
 static void set_up(struct setup *setup)
 {
     (void)snprintf(setup->directory, sizeof setup->directory, "/tmp/resmon-bench-XXXXXX");
@@ -82,17 +103,13 @@ static void set_up(struct setup *setup)
     for (size_t i = 0; i < ZONES; i++) {
         make_zone(setup, i);
     }
-    check(rm_root_open(&setup->root, setup->directory));
-    check(rm_scratch_init(&setup->scratch));
-    check(rm_energy_zones_open(&setup->zones, &setup->root, &setup->scratch, rm_perf_open_none));
+    (void)isolated_call(open_zones, setup, 1);
 }
 
 static void tear_down(struct setup *setup)
 {
     char command[128];
-    rm_energy_zones_close(&setup->zones);
-    rm_scratch_free(&setup->scratch);
-    rm_root_close(&setup->root);
+    (void)isolated_call(close_zones, setup, 1);
     (void)snprintf(command, sizeof command, "rm -r %s", setup->directory);
     if (system(command) != 0) {
         abort();
@@ -114,7 +131,7 @@ static double floor_reads(void *context, size_t count)
     return (bench_now_ns() - start) / (double)count;
 }
 
-static double our_reads(void *context, size_t count)
+static double read_zones(void *context, size_t count)
 {
     struct setup *setup = context;
     double start = bench_now_ns();
@@ -123,6 +140,11 @@ static double our_reads(void *context, size_t count)
         rm_energy_zones_read(&setup->zones, &setup->scratch, setup->now_ns, setup->now_ns);
     }
     return (bench_now_ns() - start) / (double)count;
+}
+
+static double our_reads(void *setup, size_t count)
+{
+    return isolated_call(read_zones, setup, count);
 }
 
 static double look_up_place(void *context, size_t count)
