@@ -87,10 +87,10 @@ static uint32_t classify(void *context, const char *name)
     if (is_loopback(name)) {
         return CLASS_LOOPBACK;
     }
-    bool is_bond = has_attribute(collect, name, "bonding");
-    bool is_member = has_attribute(collect, name, "bonding_slave");
-    bool is_device = has_attribute(collect, name, "device");
-    return is_bond || (is_device && !is_member) ? CLASS_PHYSICAL : 0;
+    bool is_physical = has_attribute(collect, name, "device")
+                           ? !has_attribute(collect, name, "bonding_slave")
+                           : has_attribute(collect, name, "bonding");
+    return is_physical ? CLASS_PHYSICAL : 0;
 }
 
 static void add_growth(double totals[COUNT], uint32_t class, const double growth[I_COUNT])

@@ -61,6 +61,7 @@ struct resmon_monitor {
     struct rm_delivery delivery;
     struct resmon_job *job;     /* that this process is in; NULL: none */
     struct rm_leader leader;    /* of its host */
+    struct rm_identity writer;  /* of the block: this process */
     const char *record_system;  /* the file system of a recording that is copied out; NULL: none */
     pthread_mutex_t label_lock; /* guards the label, the end and new facts in the block */
     pthread_mutex_t naming_lock;
@@ -497,6 +498,7 @@ static resmon_status open_sampling(resmon_monitor *monitor)
     resmon_status status = rm_sampling_open(&monitor->sampling, &monitor->options,
                                             leads ? monitor->job->info.id : NULL);
     (void)rm_clocksource_choose(); /* meanwhile */
+    monitor->writer = rm_identity_self();
     return status == RESMON_OK ? rm_sampling_wait_open(&monitor->sampling) : status;
 }
 
@@ -529,13 +531,13 @@ static resmon_status begin_record(resmon_monitor *monitor)
     rm_facts_record(&monitor->block, &monitor->options, &monitor->sampling.sampler.collect);
     rm_facts_add_text(&monitor->block, "settings", "record_file_system", monitor->record_system);
     record_job(monitor);
-    struct rm_identity writer = rm_identity_self();
-    rm_facts_record_observer(&monitor->block, &writer);
-    header->writer_pid = writer.pid;
-    header->writer_start_ticks = writer.start_ticks;
-    header->writer_boot_hash = writer.boot_hash;
-    header->writer_stack = writer.stack;
-    header->writer_image = writer.image;
+    const struct rm_identity *writer = &monitor->writer;
+    rm_facts_record_observer(&monitor->block, writer);
+    header->writer_pid = writer->pid;
+    header->writer_start_ticks = writer->start_ticks;
+    header->writer_boot_hash = writer->boot_hash;
+    header->writer_stack = writer->stack;
+    header->writer_image = writer->image;
     header->start = rm_clock_read_pair();
     header->start_realtime_ns = rm_clock_realtime_ns();
     rm_facts_record_clock(&monitor->block);
