@@ -21,8 +21,8 @@ static void print_host(void)
     if (file != NULL) {
         (void)fclose(file);
     }
-    printf("%s, %ld CPUs, Linux %s", model[0] != '\0' ? model : names.machine,
-           sysconf(_SC_NPROCESSORS_ONLN), names.release);
+    printf("%s, %ld CPUs, Linux %.*s", model[0] != '\0' ? model : names.machine,
+           sysconf(_SC_NPROCESSORS_ONLN), (int)strcspn(names.release, "-"), names.release);
 }
 
 struct bench bench_begin(int argc, char **argv, const char *name)

@@ -15,7 +15,7 @@ def host():
     """What figures hang on: the processors, how many of them, and the kernel."""
     lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.machine(), os.cpu_count(), platform.release()
+    return models[0] if models else platform.machine(), os.cpu_count(), platform.release().partition("-")[0]
 
 
 def say_host():
