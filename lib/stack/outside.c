@@ -466,12 +466,16 @@ void rm_outside_tell_kinds(const struct rm_outside *outside)
              "above 1)");
     }
     if (outside->terms.events.fault_period > 0) {
+        bool sees_pages = rm_perf_tree_sees_pages(outside->tree);
         tell(outside, RESMON_STACK_MEMORY, RM_TREE_FAULT,
-             rm_perf_tree_sees_pages(outside->tree)
+             sees_pages
                  ? "without pages of files"
                  : "without pages of files; a huge page counts as a small one (before Linux 5.11)",
-             "without pages of files, and those that system calls touch first "
-             "(kernel.perf_event_paranoid above 1)");
+             sees_pages ? "without pages of files, and those that system calls touch first "
+                          "(kernel.perf_event_paranoid above 1)"
+                        : "without pages of files, and those that system calls touch first "
+                          "(kernel.perf_event_paranoid above 1); a huge page counts as a small one "
+                          "(before Linux 5.11)");
         rm_stack_writer_set_kind(outside->writer, RESMON_STACK_FILE, RESMON_ESTATE, "");
     }
 }

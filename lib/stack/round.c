@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/human.h"
 #include "base/text.h"
 #include "os/claimed_signal.h"
 #include "stack/code.h"
@@ -46,14 +45,25 @@ static int64_t cpu_ns_of(const struct rusage *usage)
            ((int64_t)usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
 }
 
+void rm_stack_round_tell_faults(struct rm_stack_round *round)
+{
+    char text[RM_FAULT_REMARKS_BYTES];
+    struct rm_fault_remarks of_files = round->remarks;
+    of_files.huge_bytes = 0;
+    rm_fault_remarks_text(&of_files, text);
+    rm_stack_round_set_kinds(round, RESMON_STACKS_MEMORY, RESMON_OK, text);
+    if (round->remarks.huge_bytes > 0) {
+        rm_fault_remarks_text(&round->remarks, text);
+        rm_stack_writer_set_kind(&round->writer, RESMON_STACK_MEMORY, RESMON_OK, text);
+    }
+}
+
 /* One fault brings 512 small pages. */
 static void tell_huge_pages(struct rm_stack_round *round)
 {
-    char text[96], bytes[RM_HUMAN_BYTES];
-    if (round->weights.huge_bytes > 0 && !round->has_remarked) {
-        rm_human_bytes(bytes, (double)round->weights.huge_bytes);
-        (void)snprintf(text, sizeof text, "about %s of it came in huge pages", bytes);
-        rm_stack_writer_set_kind(&round->writer, RESMON_STACK_MEMORY, RESMON_OK, text);
+    if (round->weights.huge_bytes > round->remarks.huge_bytes) {
+        round->remarks.huge_bytes = round->weights.huge_bytes;
+        rm_stack_round_tell_faults(round);
     }
 }
 
@@ -323,13 +333,13 @@ void rm_stack_round_finish(struct rm_stack_round *round)
     set_totals(round);
 }
 
-static bool has_huge_pages(struct rm_stack_round *round)
+static enum rm_huge_pages find_huge_pages(struct rm_stack_round *round)
 {
     struct rm_text text;
-    struct rm_text before;
     return rm_file_read_once(&round->root, "sys/kernel/mm/transparent_hugepage/enabled",
-                             &round->scratch, &text) == RESMON_OK &&
-           rm_parse_until(&text, '[', &before) && rm_parse_literal(&text, "always]");
+                             &round->scratch, &text) == RESMON_OK
+               ? rm_huge_pages_parse(text)
+               : RM_HUGE_PAGES_NONE;
 }
 
 /* Without /proc there is no telling what a fault in the mapping of a file brings. */
@@ -368,8 +378,8 @@ resmon_status rm_stack_round_open(struct rm_stack_round *round)
     }
     open_pages(round);
     round->has_list = rm_stack_threads_are_listed(round);
-    round->has_huge_pages = has_huge_pages(round);
-    rm_stack_sampler_expect_huge_pages(round->has_huge_pages);
+    round->remarks.huge_pages = find_huge_pages(round);
+    rm_stack_sampler_expect_huge_pages(round->remarks.huge_pages == RM_HUGE_PAGES_ALL);
     return RESMON_OK;
 }
 

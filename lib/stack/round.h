@@ -14,6 +14,7 @@
 #include "os/file.h"
 #include "os/file_mappings.h"
 #include "os/own_pages.h"
+#include "stack/fault_remarks.h"
 #include "stack/fault_weights.h"
 #include "stack/memory_watch.h"
 #include "stack/sampler.h"
@@ -40,14 +41,13 @@ struct rm_stack_round {
     uint64_t seen_adds;     /* of the loader, when modules were looked at */
     uint64_t left_out_most; /* modules without room, when they were most */
     bool has_seen_modules;
-    bool has_faults;     /* came in the latest round: the next one is soon */
-    bool has_huge_pages; /* for all memory, unasked */
+    bool has_faults; /* came in the latest round: the next one is soon */
     bool is_at_peak;
     uint32_t peak_arrived;
     bool is_lost;     /* the program took the signal away */
     bool has_list;    /* of threads */
     uint64_t sampled; /* RESMON_STACKS_* that work for a thread: others' failures are counted */
-    bool has_remarked;
+    struct rm_fault_remarks remarks;
     bool lacks_rss; /* so that pages of files cannot be told */
 };
 
@@ -63,6 +63,9 @@ void rm_stack_round_drain(struct rm_stack_round *round);
 
 /** The last of all, when no more samples come. */
 void rm_stack_round_finish(struct rm_stack_round *round);
+
+/** Says what is so of page faults, which are sampled. */
+void rm_stack_round_tell_faults(struct rm_stack_round *round);
 
 /** Sets what is known about the kinds of `bits` (RESMON_STACKS_*) that are wanted. */
 void rm_stack_round_set_kinds(struct rm_stack_round *round, uint64_t bits, resmon_status status,

@@ -16,15 +16,6 @@
 /* Of new threads between two rounds, which take some 0.1 ms each; those that live find theirs. */
 #define MOST_EARLY_THREADS 16U
 
-/* What is so of page faults in all threads, once. */
-static void remark(struct rm_stack_round *round, const char *reason)
-{
-    if (!round->has_remarked) {
-        round->has_remarked = true;
-        rm_stack_round_set_kinds(round, RESMON_STACKS_MEMORY, RESMON_OK, reason);
-    }
-}
-
 /* As long as it works for no thread, it is the kind's failure; where others are sampled, a remark,
  * and true: this thread is missing. */
 static bool set_kind_status(struct rm_stack_round *round, uint64_t bits, resmon_status status,
@@ -41,6 +32,21 @@ static bool set_kind_status(struct rm_stack_round *round, uint64_t bits, resmon_
     return is_of_others;
 }
 
+static void note_faults(struct rm_stack_round *round, const struct rm_stack_attached *attached)
+{
+    struct rm_fault_remarks *remarks = &round->remarks;
+    if (attached->faults != RESMON_OK) {
+        (void)snprintf(remarks->missing, sizeof remarks->missing, "not of all threads: %s",
+                       attached->faults_error);
+    } else {
+        remarks->lacks_kernel |= attached->lacks_kernel;
+        remarks->lacks_pages |= attached->lacks_pages;
+    }
+    if ((round->sampled & RESMON_STACKS_MEMORY) != 0) {
+        rm_stack_round_tell_faults(round);
+    }
+}
+
 static void set_statuses(struct rm_stack_round *round, const struct rm_stack_attached *attached)
 {
     if (attached->has_ended) {
@@ -52,19 +58,7 @@ static void set_statuses(struct rm_stack_round *round, const struct rm_stack_att
     if (is_missing) {
         rm_stack_writer_lose(&round->writer, RM_LOSS_THREADS, 1);
     }
-    if (attached->faults != RESMON_OK) {
-        round->has_remarked = true;
-        return;
-    }
-    if (attached->lacks_kernel) {
-        remark(round,
-               "page faults in system calls (read() into fresh memory) are not sampled: this "
-               "process may not watch the kernel (kernel.perf_event_paranoid 2)");
-    }
-    if (attached->lacks_pages && round->has_huge_pages) {
-        remark(round, "this kernel does not tell huge pages (Linux 5.11 does), which are on for "
-                      "all memory: 2 MiB that come with one fault count as one small page");
-    }
+    note_faults(round, attached);
 }
 
 static void attach(struct rm_stack_round *round, uint32_t thread)

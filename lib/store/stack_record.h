@@ -66,7 +66,7 @@ struct rm_stack_kind_entry {
     uint32_t has_total;
     uint64_t period;
     uint64_t total;
-    char reason[192];
+    char reason[512];
     uint64_t first, last; /* of what it is growth of, when sampling began, and now; B */
     uint64_t has_levels;
 };
