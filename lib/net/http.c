@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "net/connections.h"
+#include "net/proxy.h"
 #include "os/library.h"
 #include "os/signal_guard.h"
 
@@ -149,6 +150,7 @@ struct rm_http {
     struct rm_http_reply *reply; /* of the exchange under way */
     bool lacks_memory;           /* for it */
     struct rm_connections connections;
+    char route[200]; /* to the server, where that is a proxy's */
     char error[CURL_ERROR_SIZE];
     char trouble[160]; /* how the exchange before failed; "": it did not */
 };
@@ -221,21 +223,18 @@ static resmon_status set_certificates(struct rm_http *http, const struct rm_http
     return is_set ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
 }
 
-/* Read here, on the thread of the user, and not by libcurl on one of ours while the program may be
- * changing its environment. */
-static bool set_proxy(struct rm_http *http, bool is_tls)
+/* What the environment says of proxies is in net/proxy.c.  Read here, on the thread of the user,
+ * and not by libcurl on one of ours while the program may be changing its environment. */
+static bool set_proxy(struct rm_http *http, const char *url)
 {
-    static const char *const for_http[] = {"http_proxy", "all_proxy", "ALL_PROXY", NULL};
-    static const char *const for_https[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
-                                            NULL};
-    const char *proxy = NULL;
-    for (const char *const *name = is_tls ? for_https : for_http; *name != NULL; name++) {
-        proxy = proxy != NULL ? proxy : secure_getenv(*name);
-    }
-    const char *except = secure_getenv("no_proxy");
-    except = except != NULL ? except : secure_getenv("NO_PROXY");
-    return SET(http, CURLOPT_PROXY, proxy != NULL ? proxy : "") &&
-           SET(http, CURLOPT_NOPROXY, except != NULL ? except : "");
+    const struct rm_proxy proxy = rm_proxy_of(url);
+    rm_proxy_describe(&proxy, http->route, sizeof http->route);
+    return SET(http, CURLOPT_PROXY, proxy.address) && SET(http, CURLOPT_NOPROXY, proxy.except);
+}
+
+const char *rm_http_route(const struct rm_http *http)
+{
+    return http->route;
 }
 
 /* https stays https, over all redirects. */
@@ -291,8 +290,8 @@ static resmon_status set_up(struct rm_http *http, const struct rm_http_config *c
         }
     }
     bool is_tls = strncmp(config->url, "https:", 6) == 0;
-    if (!set_manners(http, config) || !set_protocols(http, is_tls) || !set_proxy(http, is_tls) ||
-        !set_credentials(http, config)) {
+    if (!set_manners(http, config) || !set_protocols(http, is_tls) ||
+        !set_proxy(http, config->url) || !set_credentials(http, config)) {
         return rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
     }
     return set_certificates(http, config);
@@ -529,20 +528,21 @@ static resmon_status explain(struct rm_http *http, const struct rm_http_request 
     case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL, of the answer, or of where it sends us */
         return reply->is_sent
                    ? rm_error(RESMON_EFORMAT,
-                              "%s %.*s: no HTTP answer, or a redirect to what is not followed: %s",
-                              SHOWN(request), why)
-                   : rm_error(RESMON_EINVAL, "%s %.*s: %s", SHOWN(request), why);
+                              "%s %.*s%s: no HTTP answer, or a redirect to what is not followed: "
+                              "%s",
+                              SHOWN(request), http->route, why)
+                   : rm_error(RESMON_EINVAL, "%s %.*s%s: %s", SHOWN(request), http->route, why);
     case CURLE_WRITE_ERROR:
         return rm_error(RESMON_EFORMAT, "%s %.*s: the reply is longer than %zu bytes",
                         SHOWN(request), RM_HTTP_LARGEST_REPLY);
     case CURLE_URL_MALFORMAT:
         return rm_error(RESMON_EINVAL, "%s %.*s: %s", SHOWN(request), why);
     case CURLE_OPERATION_TIMEDOUT:
-        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: %s", SHOWN(request), why);
+        return rm_error(RESMON_ETIMEDOUT, "%s %.*s%s: %s", SHOWN(request), http->route, why);
     case CURLE_OUT_OF_MEMORY:
         return rm_error(RESMON_ENOMEM, "%s %.*s: out of memory", SHOWN(request));
     default:
-        return rm_error(RESMON_ENET, "%s %.*s: %s", SHOWN(request), why);
+        return rm_error(RESMON_ENET, "%s %.*s%s: %s", SHOWN(request), http->route, why);
     }
 }
 

@@ -65,6 +65,10 @@ struct rm_http_reply {
  * certificate file that is not there; RESMON_ENOMEM. */
 resmon_status rm_http_open(const struct rm_http_config *config, struct rm_http **ret_http);
 
+/** How requests get to the server, for messages: "", or " by the proxy http://proxy:3128
+ * (http_proxy)".  Without credentials. */
+const char *rm_http_route(const struct rm_http *http);
+
 /** Closes connections and all else that libcurl keeps open: at the end of each call of a sink.  The
  * next exchange opens it again. */
 void rm_http_rest(struct rm_http *http);

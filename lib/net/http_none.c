@@ -15,6 +15,12 @@ resmon_status rm_http_open(const struct rm_http_config *config, struct rm_http *
     return unsupported();
 }
 
+const char *rm_http_route(const struct rm_http *http)
+{
+    (void)http;
+    return "";
+}
+
 void rm_http_rest(struct rm_http *http)
 {
     (void)http;

@@ -111,9 +111,10 @@ static resmon_status refuse(struct rm_mlflow_client *client, const char *call)
     const struct rm_http_reply *reply = &client->reply;
     words_of(reply, code, words);
     client->is_refused = !reply->is_passing;
-    return rm_error(status_of_code(reply->code), "MLflow at %.120s: %s: HTTP %d%s%s%s%s%s",
-                    client->config->uri, call, reply->code, code[0] != '\0' ? " " : "", code,
-                    words[0] != '\0' ? ": " : "", words, remedy_for(reply->code, code, words));
+    return rm_error(status_of_code(reply->code), "MLflow at %.120s%s: %s: HTTP %d%s%s%s%s%s",
+                    client->config->uri, rm_http_route(client->http), call, reply->code,
+                    code[0] != '\0' ? " " : "", code, words[0] != '\0' ? ": " : "", words,
+                    remedy_for(reply->code, code, words));
 }
 
 static bool has_error_code(const struct rm_http_reply *reply, const char *wanted)
@@ -171,9 +172,9 @@ static resmon_status no_server(struct rm_mlflow_client *client)
     (void)rm_text_copy(start, sizeof start, client->reply.body, client->reply.length);
     client->is_refused = true;
     return rm_error(RESMON_EFORMAT,
-                    "MLflow at %.120s: the answer is none of an MLflow server: '%s'; is the "
+                    "MLflow at %.120s%s: the answer is none of an MLflow server: '%s'; is the "
                     "tracking URI right, and is there a login or a proxy before it?",
-                    client->config->uri, start);
+                    client->config->uri, rm_http_route(client->http), start);
 }
 
 /* The text at `outer`.`inner`.`key` of the answer; RESMON_EFORMAT when it is not there. */

@@ -183,12 +183,13 @@ resmon_status rm_promql_value(struct rm_promql *promql, const char *query, doubl
         return status;
     }
     if (code == 401 || code == 403) {
-        return rm_error(RESMON_EACCES, "Prometheus at %.120s: HTTP %d", promql->uri, code);
+        return rm_error(RESMON_EACCES, "Prometheus at %.120s%s: HTTP %d", promql->uri,
+                        rm_http_route(promql->http), code);
     }
     if (rm_json_parse(promql->reply.body, promql->reply.length, &json) != RESMON_OK) {
-        return code == 200
-                   ? rm_error(RESMON_EFORMAT, "Prometheus at %.120s: no JSON", promql->uri)
-                   : rm_error(RESMON_EREMOTE, "Prometheus at %.120s: HTTP %d", promql->uri, code);
+        return code == 200 ? rm_error(RESMON_EFORMAT, "Prometheus at %.120s: no JSON", promql->uri)
+                           : rm_error(RESMON_EREMOTE, "Prometheus at %.120s%s: HTTP %d",
+                                      promql->uri, rm_http_route(promql->http), code);
     }
     status = read_answer(promql, json, ret_value);
     rm_json_free(json);

@@ -86,8 +86,8 @@ static resmon_status refuse(const struct pushgateway *push)
     (void)rm_text_copy(words, sizeof words, push->reply.body, length);
     int code = push->reply.code;
     return rm_error(code == 401 || code == 403 ? RESMON_EACCES : RESMON_EREMOTE,
-                    "the Pushgateway at %.120s: HTTP %d%s%s", push->uri, code,
-                    words[0] != '\0' ? ": " : "", words);
+                    "the Pushgateway at %.120s%s: HTTP %d%s%s", push->uri,
+                    rm_http_route(push->http), code, words[0] != '\0' ? ": " : "", words);
 }
 
 /* PUT replaces the group as a whole, so that it may be repeated. */

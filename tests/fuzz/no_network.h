@@ -84,6 +84,12 @@ resmon_status rm_http_send(struct rm_http *http, const struct rm_http_request *r
     return rm_http_exchange(http, request, deadline_ns, reply);
 }
 
+const char *rm_http_route(const struct rm_http *http)
+{
+    (void)http;
+    return "";
+}
+
 void rm_http_rest(struct rm_http *http)
 {
     (void)http;

@@ -500,7 +500,7 @@ def with_proxy(case, name, uri, no_proxy, is_used):
 
 PROXIES = {"http_proxy": ("http_proxy", "http://mlflow.invalid:5000", None, True),
            "all_proxy": ("all_proxy", "http://mlflow.invalid:5000", None, True),
-           "HTTP_PROXY is not for http": ("HTTP_PROXY", None, None, False),
+           "HTTP_PROXY, as the mlflow package has it": ("HTTP_PROXY", "http://mlflow.invalid:5000", None, True),
            "no_proxy": ("http_proxy", None, "localhost,127.0.0.1", False),
            "no_proxy of another host": ("http_proxy", "http://mlflow.invalid:5000", "127.0.0.1", True)}
 for proxy_name, proxy_words in PROXIES.items():
@@ -512,4 +512,27 @@ def proxy_is_down(case):
     port = free_port()
     line = case.live("http://mlflow.invalid:5000", env={"http_proxy": f"http://proxy:{OTHER}@127.0.0.1:{port}",
                                                         "no_proxy": None})["stop"]
-    assert line["status"] == "RESMON_ENET" and str(port) in line["text"], line
+    assert line["status"] == "RESMON_ENET" and f" by the proxy http://127.0.0.1:{port} (http_proxy)" in line["text"], line
+    assert OTHER not in line["text"], line
+
+
+class Refusing(http.server.BaseHTTPRequestHandler):
+    """A proxy that does not know the way to machines of its users."""
+
+    def do_GET(self):
+        self.send_error(403, "Forbidden by the policy of the site")
+
+    do_POST = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+@case()
+def loopback_goes_to_the_proxy_of_the_site(case):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as proxy:
+        threading.Thread(target=proxy.serve_forever, args=(0.05,), daemon=True).start()
+        line = case.live("http://127.0.0.1:5000", env={"http_proxy": f"http://127.0.0.1:{proxy.server_port}",
+                                                       "no_proxy": None})["stop"]
+        proxy.shutdown()
+    assert line["status"] == "RESMON_EACCES" and f" by the proxy http://127.0.0.1:{proxy.server_port} (http_proxy)" in line["text"], line

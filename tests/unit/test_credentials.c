@@ -78,7 +78,8 @@ static void test_a_proxy_that_cannot_be_read(void **state)
         }
         assert_ok(status);
         assert_status(RESMON_ENET, rm_http_exchange(http, &request, INT64_MAX, &reply));
-        assert_non_null(strstr(resmon_last_error(), "GET http://127.0.0.1:1/x: "));
+        assert_non_null(strstr(resmon_last_error(), "GET http://127.0.0.1:1/x by the proxy "));
+        assert_non_null(strstr(resmon_last_error(), " (http_proxy): "));
         assert_untold();
         rm_http_reply_free(&reply);
         rm_http_close(http);
