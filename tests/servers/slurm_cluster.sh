@@ -118,7 +118,7 @@ free_ports() {
 # configure PORT1 ... PORT5
 configure() {
     cat >"$conf" <<END
-ClusterName=emulated
+ClusterName=emulated$$
 SlurmctldHost=localhost
 SlurmctldPort=$1
 SlurmUser=root

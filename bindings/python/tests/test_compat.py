@@ -108,6 +108,26 @@ def test_emissions_of_the_process_are_a_share(tmp_path):
     assert 0 < shares[1][2] <= shares[1][1]
 
 
+# As QEMU calls processors, and people their runs.
+COMMAS = "Intel Xeon Processor (Skylake, IBRS, no TSX)"
+QUOTES = 'a "run", of two'
+
+
+def test_names_with_commas_are_one_column(tmp_path):
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cpuinfo").write_text(f"processor\t: 0\nmodel name\t: {COMMAS}\n\n", encoding="ascii")
+    path = tmp_path / "emissions.csv"
+    for name in (QUOTES, "plain"):
+        with resmon.Monitor(3600, fs_root=tmp_path, emissions=path, carbon="FR", name=name):
+            pass
+    for row, name in zip(rows_of(path), (QUOTES, "plain")):
+        assert len(row) == 38 and row["cpu_model"] == COMMAS and row["project_name"] == name
+    pandas = pytest.importorskip("pandas", reason="compat: pandas is not installed")
+    frame = pandas.read_csv(path)
+    assert frame.shape == (2, 38)
+    assert list(frame["cpu_model"]) == [COMMAS] * 2 and list(frame["project_name"]) == [QUOTES, "plain"]
+
+
 def test_track_emissions(tmp_path):
     @track_emissions(output_dir=str(tmp_path), country_iso_code="FRA")
     def work(number, by=1):
