@@ -64,10 +64,9 @@ struct rm_column_state {
 };
 
 /*
- * A sketch is as large as three pages, and a column's is touched at one place: so quantities wait
- * in rows beside each other, and go into the sketches together, at each so manieth sample.  A
- * program that is killed just then (some 10 us of it) has those of up to 15 samples twice in its
- * quantiles.
+ * So many samples wait in rows before their quantities go into the sketches, all at once: a sketch
+ * has three pages, and a sample touches one of each column's.  In a program that is killed in the
+ * 10 us of that, quantiles may count up to 15 samples twice.
  */
 #define RM_RECENT_SAMPLES 16
 
