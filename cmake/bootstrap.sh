@@ -6,6 +6,7 @@
 #   sh cmake/bootstrap.sh test               the same, and runs all tests that the code alone decides, as CI does
 #   sh cmake/bootstrap.sh test all           all tests: also those of real time, of this host, and beside real servers
 #   sh cmake/bootstrap.sh bench              the same, and runs the benches with their targets
+#   sh cmake/bootstrap.sh lock               what tests install from PyPI, anew: tests/locks/*.txt of the *.in beside them
 #   sh cmake/bootstrap.sh compare [COMMIT]   benches of that commit (the one before) beside this tree's: a report, no verdict
 #
 # Quiet but for what matters; the full output of each step is in build/log.  Needs root or sudo only
@@ -311,6 +312,22 @@ benches() {
     [ -z "$failed" ] || die "past a target:$failed"
 }
 
+# Each file that the registry has of a version, by its hash: what passes today passes in a year.
+lock() {
+    install_missing python3 python3-venv
+    venv=$root/build/lock-venv
+    [ -x "$venv/bin/uv" ] || {
+        "$RESMON_PYTHON" -m venv "$venv"
+        step "installing uv" "$venv/bin/pip" --quiet --disable-pip-version-check install uv
+    }
+    for list in tests/locks/*.in; do
+        since=$(sed -n 's/^# .* Python \([0-9.]*\) and newer.*/\1/p' "$list")
+        [ -n "$since" ] || die "$list does not say for which Python it is"
+        step "locking $list" "$venv/bin/uv" pip compile --quiet --universal --upgrade --generate-hashes --no-header \
+            --no-emit-index-url --python-version "$since" --output-file "${list%.in}.txt" "$list"
+    done
+}
+
 # Beside the benches of another commit, in turns, so that both see the same machine.  The report is for people: a
 # bench that has become slower fails nothing.
 compared="bench_sample bench_scope bench_store"
@@ -342,7 +359,7 @@ compare() {
 }
 
 usage() {
-    sed -n '3,13s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,14s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 
@@ -363,6 +380,10 @@ test)
 bench)
     [ $# -eq 1 ] || usage
     benches
+    ;;
+lock)
+    [ $# -eq 1 ] || usage
+    lock
     ;;
 compare)
     [ $# -le 2 ] || usage

@@ -4,14 +4,15 @@
 
 run.py WHAT SOURCES OUT
 
-WHAT: "wheel" builds it, and looks at what is in it; "packages" makes an environment with all of packages.txt;
-"full" runs bindings/python/tests there; "engines" those beside Dask, Ray, Spark and reportseff, with engines.txt;
+WHAT: "wheel" builds it, and looks at what is in it; "packages" makes an environment with all of tests/locks/packages.txt;
+"full" runs bindings/python/tests there; "engines" those beside Dask, Ray, Spark and reportseff, with engines.txt there;
 "system" runs them with pytest alone, "3.9" ... "3.13" what of them matters under that Python; "outside" uses the wheel
 in an environment that has nothing else.  OUT is a directory of the build; what is in it is used again.  77: it cannot be
 had here.
 """
 import contextlib
 import fcntl
+import hashlib
 import os
 import pathlib
 import re
@@ -26,9 +27,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "servers"))
 from mlflow_server import checked, skip  # noqa: E402: the directory first
 
-# Newer ones than Debian 12's run under every Python of the tests.
-PIP = "pip>=24.2,<25.3"
-PYTEST = ("pytest>=8,<10",)
+# What is installed from PyPI, and nothing else, each file with its hash: bootstrap.sh lock makes them.
+LOCKS = HERE.parent / "locks"
 REACH = {"PIP_CERT": "--cert", "PIP_PROXY": "--proxy", "PIP_TRUSTED_HOST": "--trusted-host"}
 PACKAGES_SINCE = (3, 11)
 # The oldest and the newest Python run all tests that need no other package; those in between, what a version of Python
@@ -36,7 +36,7 @@ PACKAGES_SINCE = (3, 11)
 BETWEEN = ("3.10", "3.11", "3.12")
 OF_THE_VERSION = ("test_import", "test_library", "test_monitor", "test_scopes", "test_tasks", "test_lines",
                   "test_run")
-# What needs whole systems, or commands, of others: engines.txt has them.
+# What needs whole systems, or commands, of others: tests/locks/engines.in has them.
 BESIDE_OTHERS = ("test_engines", "test_reportseff")
 # What a wheel holds besides the files of bindings/python/resmon.
 BUILT = {"resmon/libresmon.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson", "resmon/LICENSE.uplot",
@@ -80,6 +80,15 @@ def made_once(directory, stamp):
             begun.replace(complete)
 
 
+def locked(name):
+    """Words for pip: what a lock lists, as it was then."""
+    return "--no-deps", "--require-hashes", "-r", LOCKS / f"{name}.txt"
+
+
+def stamp_of(name):
+    return hashlib.sha256((LOCKS / f"{name}.txt").read_bytes()).hexdigest()
+
+
 class Place:
     """The directory of the build, and the interpreters in it."""
 
@@ -89,12 +98,12 @@ class Place:
     def pip(self, *words, python=None):
         """pip of our own, for the environment of `python`."""
         tools = self.out / "tools"
-        with made_once(tools, f"{sys.version} {PIP}") as is_missing:
+        with made_once(tools, f"{sys.version} {stamp_of('pip')}") as is_missing:
             if is_missing:
                 made = subprocess.run([sys.executable, "-m", "venv", tools], capture_output=True, text=True, check=False)
                 if made.returncode != 0:
                     skip("python3 -m venv does not work here (Debian: python3-venv)")
-                checked(self.pip_command(tools, (), "install", PIP))
+                checked(self.pip_command(tools, (), "install", *locked("pip")))
         return checked(self.pip_command(tools, ("--python", python) if python else (), *words))
 
     @staticmethod
@@ -106,18 +115,18 @@ class Place:
         return ["env", *unset, tools / "bin/python", "-m", "pip", "--isolated", "--quiet", "--disable-pip-version-check",
                 *reach, *options, action, *index, *words]
 
-    def environment(self, name, interpreter, packages):
-        """The interpreter of an environment with these packages from PyPI."""
+    def environment(self, name, interpreter, lock=None):
+        """The interpreter of an environment with what is locked under that name; None: nothing."""
         directory = self.out / name
         python = directory / "bin/python"
-        with made_once(directory, f"{interpreter} {' '.join(packages)}") as is_missing:
+        with made_once(directory, f"{interpreter} {stamp_of(lock) if lock else ''}") as is_missing:
             if is_missing:
                 begin = time.monotonic()
                 checked([interpreter, "-m", "venv", "--without-pip", directory])
-                if packages:
+                if lock:
                     # Compiled when first imported: most never are.
-                    self.pip("install", "--no-compile", *packages, python=python)
-                    print(f"{len(packages)} packages: {time.monotonic() - begin:.0f} s", flush=True)
+                    self.pip("install", "--no-compile", *locked(lock), python=python)
+                    print(f"{lock}: {time.monotonic() - begin:.0f} s", flush=True)
         return python
 
     def wheel(self):
@@ -171,14 +180,15 @@ def check_content(wheel, sources):
 
 
 def build_wheel(place):
-    """As `pip wheel ./bindings/python` does, and nothing is left among the sources."""
+    """As `pip wheel ./bindings/python` does, with what builds it locked; nothing is left among the sources."""
     built, new = place.out / "wheel", place.out / "wheel.new"
     for directory in (built, new):
         shutil.rmtree(directory, ignore_errors=True)
     package = place.sources / "bindings/python"
     before = set(package.rglob("*"))
     begin = time.monotonic()
-    place.pip("wheel", "--no-deps", "--wheel-dir", new, package)
+    python = place.environment("build", sys.executable, "build")
+    place.pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", new, package, python=python)
     new.rename(built)  # of a run that is killed nothing counts
     wheel = place.wheel()
     left = {path for path in set(package.rglob("*")) - before if "__pycache__" not in path.parts}
@@ -248,25 +258,23 @@ def run_tests(place, name, make_environment):
                 print(line, end="", flush=True)
                 missing += [line] if re.match("SKIPPED .*(not installed|could not import)", line) else []
         if name == "full" and missing:
-            sys.exit("packages.txt has not all that the tests want:\n" + "".join(missing))
+            sys.exit("tests/locks/packages.in has not all that the tests want:\n" + "".join(missing))
         return process.returncode
 
 
-def listed_environment(place, name, file):
-    """With the packages of a file."""
+def listed_environment(place, name, lock):
     if sys.version_info < PACKAGES_SINCE:
-        skip(f"{file} is for Python {'.'.join(map(str, PACKAGES_SINCE))} or newer; RESMON_PYTHON names the interpreter")
-    lines = (HERE / file).read_text(encoding="ascii").splitlines()
-    return place.environment(name, sys.executable, [line for line in lines if not line.startswith("#")])
+        skip(f"{lock}.txt is for Python {'.'.join(map(str, PACKAGES_SINCE))} or newer; RESMON_PYTHON names the interpreter")
+    return place.environment(name, sys.executable, lock)
 
 
 def full_environment(place):
-    return listed_environment(place, "full", "packages.txt")
+    return listed_environment(place, "full", "packages")
 
 
 def run_outside(place):
     place.wheel()
-    python = place.environment("outside", sys.executable, ())
+    python = place.environment("outside", sys.executable)
     place.install_wheel(python)
     with tempfile.TemporaryDirectory(prefix="run-outside-", dir=place.out) as scratch:
         return subprocess.run([python, "-I", "-c", OUTSIDE], cwd=scratch, env=variables(place, scratch),
@@ -283,11 +291,11 @@ def main(what, sources, out):
     if what == "full":
         return run_tests(place, what, lambda: full_environment(place))
     if what == "engines":
-        return run_tests(place, what, lambda: listed_environment(place, what, "engines.txt"))
+        return run_tests(place, what, lambda: listed_environment(place, what, "engines"))
     if what == "outside":
         return run_outside(place)
     interpreter = (lambda: sys.executable) if what == "system" else (lambda: interpreter_of(what))
-    return run_tests(place, what, lambda: place.environment(what, interpreter(), PYTEST))
+    return run_tests(place, what, lambda: place.environment(what, interpreter(), "pytest"))
 
 
 if __name__ == "__main__":
