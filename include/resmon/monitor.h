@@ -283,8 +283,8 @@ RESMON_API resmon_status resmon_monitor_join(resmon_monitor *monitor, const char
 /**
  * What was asked for and has no effect, a line each: "stack_hz has no effect without stacks=cpu";
  * and what a table of rows takes that is larger than 64 MiB; "" when there is nothing.  Sinks that
- * need stacks count as stacks=.  Free `ret_text` with
- * resmon_text_free().  RESMON_EINVAL, RESMON_ENOMEM.  RESMON=... prints it.
+ * need stacks count as stacks=.  Free `ret_text` with resmon_text_free().  RESMON_EINVAL,
+ * RESMON_ENOMEM.  RESMON=... prints it.
  * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_remarks(const resmon_monitor *monitor, char **ret_text);

@@ -9,8 +9,8 @@
 
 #include "base/compiler.h"
 
-/* Those of a scheme hold before those of all; one in small letters hides the other, also where it
- * is empty. */
+/* Two names of one variable.  The name in small letters hides the other, also where its value is
+ * empty; variables of a scheme hold before those of all schemes. */
 struct pair {
     const char *small, *large;
 };

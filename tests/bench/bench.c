@@ -62,7 +62,7 @@ static size_t rounds(const struct bench *bench)
     return bench->is_quick ? 5 : 31;
 }
 
-/* A row of figures.py, where it wants one. */
+/* A figure as a row for history.py, where RESMON_BENCH_FIGURES names a file. */
 static void note(const struct bench *bench, const char *what, double value, const char *unit)
 {
     const char *path = getenv("RESMON_BENCH_FIGURES");

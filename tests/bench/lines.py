@@ -25,7 +25,7 @@ def say_host():
 
 
 def note(what, value, unit):
-    """A row of figures.py, where it wants one."""
+    """A figure as a row for history.py, where RESMON_BENCH_FIGURES names a file."""
     path = os.environ.get("RESMON_BENCH_FIGURES")
     if path:
         with open(path, "a", encoding="utf-8", newline="") as file:
