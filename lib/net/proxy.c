@@ -33,20 +33,15 @@ static const char *look_up(const struct pair *pair, const char **ret_name)
     return value != NULL ? value : "";
 }
 
-/* Where the host of "http://user:secret@host:80/path" begins, and how long it is. */
+/* Where the host of "http://host:80/path" begins, and how long it is: an address of IPv6 without
+ * its brackets. */
 static const char *host_of(const char *url, size_t *ret_length)
 {
     const char *at = strstr(url, "://");
     at = at != NULL ? at + 3 : url;
-    size_t length = strcspn(at, "/?#");
-    for (size_t i = length; i > 0; i--) {
-        if (at[i - 1] == '@') {
-            at += i;
-            length -= i;
-            break;
-        }
-    }
-    *ret_length = at[0] == '[' ? strcspn(at, "]") : strcspn(at, ":/?#");
+    bool is_bracketed = at[0] == '[';
+    at += is_bracketed ? 1 : 0;
+    *ret_length = strcspn(at, is_bracketed ? "]" : ":/?#");
     return at;
 }
 
@@ -68,10 +63,6 @@ static bool is_excepted(const char *url, const char *except)
 {
     size_t length, part_length;
     const char *host = host_of(url, &length);
-    if (length > 0 && host[0] == '[') { /* an address of IPv6 */
-        host++;
-        length--;
-    }
     if (strcmp(except, "*") == 0) {
         return true;
     }
@@ -101,10 +92,11 @@ void rm_proxy_describe(const struct rm_proxy *proxy, char *text, size_t room)
 {
     text[0] = '\0';
     if (proxy->address[0] != '\0' && !proxy->is_excepted) {
-        size_t length;
-        const char *host = host_of(proxy->address, &length);
         const char *rest = strstr(proxy->address, "://");
         int scheme = rest != NULL ? (int)(rest + 3 - proxy->address) : 0;
+        /* Behind the last "@" of all: a password may have a slash, which ought to be %2F. */
+        const char *last = strrchr(proxy->address, '@');
+        const char *host = last != NULL ? last + 1 : proxy->address + scheme;
         (void)snprintf(text, room, " by the proxy %.*s%.*s (%s)", scheme < 16 ? scheme : 0,
                        proxy->address, (int)strcspn(host, "/?#"), host, proxy->variable);
     }
