@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/compiler.h"
+#include "base/made_time.h"
 
 #define RM_NS_PER_S  INT64_C(1000000000)
 #define RM_NS_PER_MS INT64_C(1000000)
@@ -22,6 +23,9 @@ extern bool rm_clock_has_counter;
 static inline int64_t rm_clock_of_time(clockid_t clock)
 {
     struct timespec now = {0, 0};
+    if (RM_TIME_IS_MADE()) {
+        return rm_made_time_ns(clock);
+    }
     (void)clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * RM_NS_PER_S + now.tv_nsec;
 }
@@ -65,12 +69,15 @@ static inline uint64_t rm_clock_counter(void)
 #endif
 }
 
+/** Whether ticks are the CPU's; else they are nanoseconds. */
+static inline bool rm_clock_ticks_by_counter(void)
+{
+    return RM_LIKELY(RM_LOAD(&rm_clock_has_counter)) && !RM_TIME_IS_MADE();
+}
+
 static inline uint64_t rm_clock_ticks(void)
 {
-    if (RM_LIKELY(RM_LOAD(&rm_clock_has_counter))) {
-        return rm_clock_counter();
-    }
-    return (uint64_t)rm_clock_monotonic_ns();
+    return rm_clock_ticks_by_counter() ? rm_clock_counter() : (uint64_t)rm_clock_monotonic_ns();
 }
 
 /** Whether this CPU's counter is constant and never stops (CPUID 0x80000007 EDX bit 8; always on

@@ -33,6 +33,9 @@ static void futex(uint32_t *word, int operation, uint32_t value, const struct ke
 void rm_condition_signal(struct rm_condition *condition)
 {
     (void)__atomic_add_fetch(&condition->changes, 1, __ATOMIC_SEQ_CST);
+    if (RM_TIME_IS_MADE()) {
+        rm_made_time_tell();
+    }
     if (__atomic_load_n(&condition->waiters, __ATOMIC_SEQ_CST) > 0) {
         futex(&condition->changes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
     }
@@ -54,6 +57,10 @@ static struct kernel_timespec what_is_left(int64_t until_ns)
 
 void rm_condition_wait_past(struct rm_condition *condition, uint32_t mark, int64_t until_ns)
 {
+    if (RM_TIME_IS_MADE()) {
+        rm_made_time_wait(&condition->changes, mark, until_ns);
+        return;
+    }
     const struct kernel_timespec left = what_is_left(until_ns);
     bool is_bounded = until_ns != RM_WAIT_FOR_EVER;
     (void)__atomic_add_fetch(&condition->waiters, 1, __ATOMIC_SEQ_CST);
@@ -61,6 +68,12 @@ void rm_condition_wait_past(struct rm_condition *condition, uint32_t mark, int64
         futex(&condition->changes, FUTEX_WAIT_PRIVATE, mark, is_bounded ? &left : NULL);
     }
     (void)__atomic_sub_fetch(&condition->waiters, 1, __ATOMIC_SEQ_CST);
+}
+
+void rm_condition_nap(int64_t ns)
+{
+    struct rm_condition nothing = {0};
+    rm_condition_wait_past(&nothing, 0, rm_clock_monotonic_ns() + ns);
 }
 
 bool rm_condition_wait(struct rm_condition *condition, pthread_mutex_t *lock, int64_t until_ns)

@@ -32,6 +32,9 @@ uint32_t rm_condition_mark(const struct rm_condition *condition);
  * cancellation point; may return early. */
 void rm_condition_wait_past(struct rm_condition *condition, uint32_t mark, int64_t until_ns);
 
+/** Lets so much time pass; may return early. */
+void rm_condition_nap(int64_t ns);
+
 /** Waits for a change of what `lock` guards, and gives the lock back meanwhile.  False: it is
  * `until_ns`. */
 bool rm_condition_wait(struct rm_condition *condition, pthread_mutex_t *lock, int64_t until_ns);

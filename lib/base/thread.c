@@ -17,6 +17,7 @@
 #include "base/fault.h"
 #include "base/fork.h"
 #include "base/keep_errno.h"
+#include "base/made_time.h"
 #include "base/sanitizer.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -180,6 +181,7 @@ static const struct rm_fork_part at_fork = {.in_child = forget_all};
 
 static void leave(void *place)
 {
+    rm_made_time_count(-1);
     set_place(place, rm_thread_id() | ENDING);
     rm_sanitizer_look_again();
 }
@@ -250,9 +252,13 @@ static int create(pthread_t *ret_thread, const pthread_attr_t *attributes, struc
     rm_fork_take_part(RM_FORK_THREADS, &at_fork);
     uint32_t *place = take_place();
     start->place = place;
+    rm_made_time_count(+1);
     int error = pthread_create(ret_thread, attributes, run_placed, start);
     if (place != NULL) {
         (void)replace(place, BEGINNING, error == 0 ? BEGUN : FREE);
+    }
+    if (error != 0) {
+        rm_made_time_count(-1);
     }
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     return error;
@@ -316,6 +322,7 @@ static void *run_call(void *call_)
     if (call->status != RESMON_OK) {
         (void)rm_text_set(call->text, sizeof call->text, resmon_last_error());
     }
+    rm_made_time_count(+1); /* the caller goes on */
     return NULL;
 }
 
@@ -345,6 +352,7 @@ resmon_status rm_thread_call(resmon_status (*work)(void *context), void *context
     if (rm_thread_start(&thread, &told) != RESMON_OK) {
         return call_here(work, context);
     }
+    rm_made_time_count(-1); /* until then this one works in its place */
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     (void)pthread_join(thread, NULL);
     (void)pthread_setcancelstate(cancel_state, NULL);

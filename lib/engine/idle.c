@@ -9,9 +9,8 @@
 static void sleep_for(double seconds)
 {
     int64_t until_ns = rm_clock_monotonic_ns() + (int64_t)(seconds * (double)RM_NS_PER_S);
-    struct rm_condition nothing = {0};
     while (rm_clock_monotonic_ns() < until_ns) {
-        rm_condition_wait_past(&nothing, 0, until_ns);
+        rm_condition_nap(until_ns - rm_clock_monotonic_ns());
     }
 }
 

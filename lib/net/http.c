@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/condition.h"
 #include "base/deadline.h"
 #include "base/fault.h"
 #include "base/fork.h"
@@ -692,11 +693,10 @@ bool rm_http_pause(int64_t wait_ns, int64_t deadline_ns)
     int64_t until_ns = rm_clock_monotonic_ns() + wait_ns;
     for (int64_t now_ns; (now_ns = rm_clock_monotonic_ns()) < until_ns;) {
         int64_t pause = until_ns - now_ns < step_ns ? until_ns - now_ns : step_ns;
-        const struct timespec step = {pause / RM_NS_PER_S, pause % RM_NS_PER_S};
         if (left_ns(deadline_ns) <= 0 || rm_deadline_ns() != own_ns) {
             return false; /* a deadline that is new: what is to come in the end needs its time */
         }
-        (void)nanosleep(&step, NULL);
+        rm_condition_nap(pause);
     }
     return left_ns(deadline_ns) > 0;
 }

@@ -183,7 +183,7 @@ static uint64_t ticks_of_ns(double ns)
 {
     struct rm_clock_pair from = rm_clock_read_pair();
     struct rm_clock_pair to = from;
-    while (to.ns - from.ns < 20000) {
+    while (rm_clock_ticks_by_counter() && to.ns - from.ns < 20000) {
         to = rm_clock_read_pair();
     }
     return (uint64_t)(ns / rm_clock_ns_per_tick(from, to));

@@ -9,13 +9,13 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../fixtures/fake_nvml.h"
 #include "base/feature.h"
 #include "collect/gpu_share.h"
 #include "engine/gpus.h"
+#include "made_time.h"
 #include "net/mlflow_plan.h"
 #include "os/nvml.h"
 #include "run/run.h"
@@ -32,24 +32,33 @@ static int find_fake(void **state)
     return setenv("RESMON_NVML", FAKE_NVML, 1);
 }
 
-static int reset_fake(void **state)
-{
-    (void)state;
-    *fake = (struct fake_nvml){.gpus = FAKE_GPUS, .watts = {300.0, 150.0, 100.0}};
-    return 0;
-}
-
 static void nap(double seconds)
 {
-    const struct timespec time = {(time_t)seconds, (long)(fmod(seconds, 1.0) * 1e9)};
-    (void)nanosleep(&time, NULL);
+    rm_condition_nap((int64_t)(seconds * 1e9));
 }
 
 static double now_s(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return (double)rm_clock_monotonic_ns() * 1e-9;
+}
+
+static void hang(void)
+{
+    nap(5.0);
+}
+
+static int begin(void **state)
+{
+    *fake = (struct fake_nvml){
+        .gpus = FAKE_GPUS, .hang = hang, .now_s = now_s, .watts = {300.0, 150.0, 100.0}};
+    return made_time_begin(state);
+}
+
+/* When threads that were left behind have come to their ends, too. */
+static int end(void **state)
+{
+    int status = made_time_end(state);
+    return status == 0 && fake->inits == 0 ? 0 : -1;
 }
 
 /* ---- NVML alone ----------------------------------------------------------------------------- */
@@ -126,7 +135,6 @@ static void test_every_figure_is_in_si_units(void **state)
     struct rm_nvml *nvml = opened();
     fake->pcie = 4000;
     for (int round = 0; round < 2; round++) {
-        double before = now_s();
         rm_nvml_read(nvml, 0, &reading);
         for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
             double value = reading.figures[expected[i].figure];
@@ -134,10 +142,10 @@ static void test_every_figure_is_in_si_units(void **state)
                 fail_msg("figure %d is %g, not %g", expected[i].figure, value, expected[i].value);
             }
         }
-        double took = now_s() - before;
-        assert_near(reading.figures[RM_NVML_ENERGY], 300.0 * before, 300.0 * took + 0.01);
-        assert_near(reading.figures[RM_NVML_THROTTLE_ANY], 0.1 * before, 0.1 * took + 1e-4);
-        assert_near(reading.figures[RM_NVML_THROTTLE_POWER], 0.5 * before, 0.5 * took + 1e-4);
+        assert_near(reading.figures[RM_NVML_ENERGY], 300.0 * now_s(), 0.01);
+        assert_near(reading.figures[RM_NVML_THROTTLE_ANY], 0.1 * now_s(), 1e-6);
+        assert_near(reading.figures[RM_NVML_THROTTLE_POWER], 0.5 * now_s(), 1e-6);
+        nap(1.5);
         assert_false(reading.is_lost);
     }
     rm_nvml_read(nvml, 1, &reading); /* no memory info of version 2: with what is reserved */
@@ -225,6 +233,7 @@ static void test_a_foreign_shutdown(void **state)
     fake->inits++; /* the program again */
     rm_nvml_close(nvml);
     assert_int_equal(fake->inits, 1);
+    fake->inits = 0;
 }
 
 /* NVML would give commands to files of the program, and close one. */
@@ -254,6 +263,8 @@ static void test_a_program_that_closes_its_files(void **state)
     assert_int_equal(fake->calls, calls);
     assert_true(device > 0 && fstat(device, &found) == 0 && fstat(file, &own) == 0);
     assert_int_equal(found.st_ino, own.st_ino);
+    assert_int_equal(fake->inits, 1); /* it was not shut down either */
+    fake->inits = 0;
     for (int fd = 0; fd < 64; fd++) {
         if (!was_open[fd]) {
             (void)close(fd);
@@ -329,16 +340,6 @@ static resmon_monitor *started(void)
     return start_with(&(resmon_monitor_options){.interval_ms = 100, .domains = RESMON_DOMAIN_ALL});
 }
 
-/* A thread that was left behind comes to its end. */
-static void wait_for_the_end(void)
-{
-    double end = now_s() + 60.0;
-    while (__atomic_load_n(&fake->inits, __ATOMIC_ACQUIRE) != 0 && now_s() < end) {
-        nap(0.01);
-    }
-    assert_int_equal(fake->inits, 0);
-}
-
 static double last_of(const resmon_run *run, const char *metric, const char *instance)
 {
     int64_t column = rm_run_find_column(run, metric, instance);
@@ -359,38 +360,23 @@ static resmon_status status_of(const resmon_run *run, const char *name, const ch
     return RESMON_OK;
 }
 
-static double soon(resmon_monitor *monitor, const char *metric, double least)
-{
-    double value = NAN;
-    for (double end = now_s() + 60.0; !(value >= least) && now_s() < end;) {
-        resmon_run *run = NULL;
-        assert_ok(resmon_monitor_snapshot(monitor, &run));
-        value = last_of(run, metric, "0");
-        resmon_run_free(run);
-        nap(0.05);
-    }
-    return value;
-}
-
 static void test_a_run_has_the_counters_of_gpus(void **state)
 {
     (void)state;
     fake->pcie = UINT32_MAX - 1000;
     resmon_monitor *monitor = started();
-    assert_near(soon(monitor, "gpu.pcie.sent", 0), 0, 0);
+    nap(0.25);
     (void)__atomic_add_fetch(&fake->pcie, 5000, __ATOMIC_RELAXED); /* past 32 bits */
-    assert_near(soon(monitor, "gpu.pcie.sent", 1), 5000, 0);
+    nap(0.25);
     resmon_run *run = finish(monitor);
     assert_near(last_of(run, "gpu.pcie.sent", "0"), 5000, 0);
     assert_near(last_of(run, "gpu.mem.total", "2:1"), 10000, 0);
     resmon_run_free(run);
-    wait_for_the_end();
 }
 
 static void test_a_run_has_the_energy_of_gpus(void **state)
 {
     (void)state;
-    needs_live("GPUs to answer within 50 ms, and a start and a stop of 0.3 s");
     if (rm_feature_need(RM_FEATURE_ENERGY) != RESMON_OK) {
         print_message("skipped: %s\n", resmon_last_error());
         skip();
@@ -400,22 +386,18 @@ static void test_a_run_has_the_energy_of_gpus(void **state)
     fake->processes[0].sm = 75;
     fake->processes[1].pid = (unsigned)getppid();
     fake->processes[1].sm = 25;
-    fake->pcie = UINT32_MAX - 1000;
-    double begin = now_s();
-    resmon_monitor *monitor = started();
+    /* Without the processors: their time does not go with ours. */
+    resmon_monitor *monitor = start_with(&(resmon_monitor_options){
+        .interval_ms = 100,
+        .domains = RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_GPU | RESMON_DOMAIN_ENERGY});
     {
         RESMON_SCOPE("train");
-        nap(0.5);
-        (void)__atomic_add_fetch(&fake->pcie, 5000, __ATOMIC_RELAXED); /* past 32 bits */
-        nap(0.5);
+        nap(3.95);
     }
     resmon_run *run = finish(monitor);
-    double seconds = now_s() - begin;
     double node = last_of(run, "node.energy.gpu", NULL);
-    assert_true(node <= 550.0 * seconds && node > 550.0 * (seconds - 0.3));
-    assert_near(last_of(run, "gpu.energy", "0"), 300.0 * node / 550.0, 30.0);
-    assert_near(last_of(run, "gpu.pcie.sent", "0"), 5000, 0);
-    assert_near(last_of(run, "gpu.mem.total", "2:1"), 10000, 0);
+    assert_near(node, 550.0 * 3.95, 0.01);
+    assert_near(last_of(run, "gpu.energy", "0"), 300.0 * 3.95, 0.01);
     resmon_energy energy = {.struct_size = sizeof energy};
     assert_ok(resmon_run_get_energy(run, &energy));
     assert_true(energy.node_j >= node);
@@ -424,12 +406,11 @@ static void test_a_run_has_the_energy_of_gpus(void **state)
         print_message("not checked here: shares, in a pid namespace of its own\n");
     } else {
         resmon_run_scope scope = {.struct_size = sizeof scope};
-        assert_near(tree, 0.75 * 300.0 * node / 550.0, 0.02 * node); /* of GPU 0 alone */
+        assert_near(tree, 0.75 * 300.0 * 3.95, 0.01); /* of GPU 0 alone */
         assert_ok(resmon_run_get_scope(run, 0, &scope));
-        assert_true(scope.energy_j > 0.7 * tree && scope.energy_j <= energy.tree_j * (1 + 1e-9));
+        assert_near(scope.energy_j, tree, 0.01);
     }
     resmon_run_free(run);
-    assert_int_equal(fake->inits, 0);
 }
 
 #ifdef RM_HAVE_MLFLOW
@@ -437,7 +418,6 @@ static void test_a_run_has_the_energy_of_gpus(void **state)
 static void test_series_for_mlflow(void **state)
 {
     (void)state;
-    needs_live("GPUs to answer within 50 ms");
     static const char *const names[] = {
         "gpu_0_utilization_percentage",
         "gpu_0_memory_usage_megabytes",
@@ -479,16 +459,6 @@ static void test_series_for_mlflow(void **state)
 }
 #endif
 
-/* However busy the machine is. */
-static bool read_in_a_minute(struct rm_gpus *gpus, struct rm_gpu_reading *readings)
-{
-    bool has_come = false;
-    for (double end = now_s() + 60.0; !has_come && now_s() < end;) {
-        has_come = rm_gpus_read(gpus, readings);
-    }
-    return has_come;
-}
-
 static void test_every_call_may_fail(void **state)
 {
     (void)state;
@@ -505,17 +475,16 @@ static void test_every_call_may_fail(void **state)
     for (size_t c = 0; c < sizeof codes / sizeof *codes; c++) {
         for (unsigned k = 1; k <= calls; k++) {
             struct rm_gpus *gpus = NULL;
-            (void)reset_fake(NULL);
+            assert_int_equal(end(NULL) + begin(NULL), 0);
             fake->fail_at = k;
             fake->code = codes[c];
             resmon_status status = rm_gpus_start(&gpus);
             assert_true(status == RESMON_OK || resmon_last_error()[0] != '\0');
             if (status == RESMON_OK) {
-                assert_true(read_in_a_minute(gpus, readings));
-                assert_true(read_in_a_minute(gpus, readings));
+                assert_true(rm_gpus_read(gpus, readings));
+                assert_true(rm_gpus_read(gpus, readings));
                 rm_gpus_stop(gpus);
             }
-            wait_for_the_end();
         }
     }
 }
@@ -523,23 +492,23 @@ static void test_every_call_may_fail(void **state)
 static void test_a_gpu_that_hangs_delays_nobody(void **state)
 {
     (void)state;
-    needs_live("ten samples within 1.5 s");
     resmon_monitor *monitor = started();
-    __atomic_store_n(&fake->hang_at, __atomic_load_n(&fake->calls, __ATOMIC_RELAXED) + 200,
+    nap(0.35);
+    __atomic_store_n(&fake->hang_at, __atomic_load_n(&fake->calls, __ATOMIC_RELAXED) + 10,
                      __ATOMIC_RELAXED);
-    nap(1.5);
-    double begin = now_s();
+    nap(1.2);
+    double stop_s = now_s();
     resmon_run *run = finish(monitor);
     const char *reason;
-    assert_true(now_s() - begin < 4.0);
+    assert_near(now_s() - stop_s, 2.05, 1e-6); /* for its last reading, and for its thread */
     assert_int_equal(status_of(run, "gpu", &reason), RESMON_ETIMEDOUT);
     assert_non_null(strstr(reason, "in time"));
     assert_true(last_of(run, "gpu.power", "0") > 0.0); /* what was read before */
     resmon_run_info info = {.struct_size = sizeof info};
     assert_ok(resmon_run_get_info(run, &info));
-    assert_true(info.samples >= 10);
+    assert_int_equal(info.samples, 17); /* one each 100 ms, and at both ends */
+    assert_int_equal(info.late_samples, 0);
     resmon_run_free(run);
-    wait_for_the_end();
 }
 
 static void test_without_a_driver(void **state)
@@ -557,24 +526,25 @@ static void test_without_a_driver(void **state)
 
 int main(void)
 {
+#define with_fake(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_gpus_and_their_slices, reset_fake),
-        cmocka_unit_test_setup(test_every_figure_is_in_si_units, reset_fake),
-        cmocka_unit_test_setup(test_what_is_lacking_is_not_asked_for_again, reset_fake),
-        cmocka_unit_test_setup(test_libraries_that_are_none, reset_fake),
-        cmocka_unit_test_setup(test_a_lost_gpu_comes_back, reset_fake),
-        cmocka_unit_test_setup(test_a_foreign_shutdown, reset_fake),
-        cmocka_unit_test_setup(test_a_program_that_closes_its_files, reset_fake),
-        cmocka_unit_test_setup(test_stale_samples_are_of_nobody, reset_fake),
-        cmocka_unit_test_setup(test_shares, reset_fake),
-        cmocka_unit_test_setup(test_a_run_has_the_counters_of_gpus, reset_fake),
-        cmocka_unit_test_setup(test_a_run_has_the_energy_of_gpus, reset_fake),
+        with_fake(test_gpus_and_their_slices),
+        with_fake(test_every_figure_is_in_si_units),
+        with_fake(test_what_is_lacking_is_not_asked_for_again),
+        with_fake(test_libraries_that_are_none),
+        with_fake(test_a_lost_gpu_comes_back),
+        with_fake(test_a_foreign_shutdown),
+        with_fake(test_a_program_that_closes_its_files),
+        with_fake(test_stale_samples_are_of_nobody),
+        with_fake(test_shares),
+        with_fake(test_a_run_has_the_counters_of_gpus),
+        with_fake(test_a_run_has_the_energy_of_gpus),
 #ifdef RM_HAVE_MLFLOW
-        cmocka_unit_test_setup(test_series_for_mlflow, reset_fake),
+        with_fake(test_series_for_mlflow),
 #endif
-        cmocka_unit_test_setup(test_every_call_may_fail, reset_fake),
-        cmocka_unit_test_setup(test_a_gpu_that_hangs_delays_nobody, reset_fake),
-        cmocka_unit_test_setup(test_without_a_driver, reset_fake),
+        with_fake(test_every_call_may_fail),
+        with_fake(test_a_gpu_that_hangs_delays_nobody),
+        with_fake(test_without_a_driver),
     };
     return cmocka_run_group_tests(tests, find_fake, NULL);
 }

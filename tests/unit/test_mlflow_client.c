@@ -19,6 +19,7 @@ int main(void)
 #include "base/deadline.h"
 #include "base/fault.h"
 #include "format/json.h"
+#include "made_time.h"
 #include "net/mlflow_client.h"
 #include "strict_json.h"
 #include "tiny_server.h"
@@ -76,11 +77,11 @@ static void set_wanted(enum rm_mlflow_way way, const char *job, int64_t wait_ns)
     (void)snprintf(wanted.job, sizeof wanted.job, "%s", job);
 }
 
-static int64_t patience_ns = 30 * RM_NS_PER_S;
+#define PATIENCE_NS (30 * RM_NS_PER_S)
 
 static resmon_status find(void)
 {
-    return rm_mlflow_find_run(&client, &wanted, rm_clock_monotonic_ns() + patience_ns);
+    return rm_mlflow_find_run(&client, &wanted, rm_clock_monotonic_ns() + PATIENCE_NS);
 }
 
 static void check_steps(const struct step *steps, size_t count)
@@ -353,13 +354,13 @@ static void test_a_run_of_a_job(void **state)
 static void test_a_run_of_a_job_that_nobody_makes(void **state)
 {
     (void)state;
-    needs_live("the server to answer within 250 ms");
     set_wanted(RM_MLFLOW_AWAIT, "slurm/7", 0);
-    patience_ns = RM_NS_PER_S / 4;
-    CONVERSE(0, RESMON_ETIMEDOUT, "rank 0 of the job slurm/7 has made no run yet",
-             {{"POST " API "runs/search", {.body = "{}"}, SEARCH_JOB}});
+    begin(NULL, 0, 0); /* it answers "{}" */
+    assert_status(RESMON_ETIMEDOUT, find());
+    assert_non_null(strstr(resmon_last_error(), "rank 0 of the job slurm/7 has made no run yet"));
+    assert_int_equal(rm_clock_monotonic_ns(), MADE_TIME_BEGIN + PATIENCE_NS);
+    assert_int_equal(tiny_count(server), 2 * PATIENCE_NS / RM_NS_PER_S); /* twice a second */
     end();
-    patience_ns = 30 * RM_NS_PER_S;
 }
 
 /* ---- items ---------------------------------------------------------------------------------- */
@@ -540,7 +541,7 @@ int main(void)
         cmocka_unit_test(test_a_run_that_is_refused),
         cmocka_unit_test(test_a_yes_that_is_not_understood),
         cmocka_unit_test(test_a_run_of_a_job),
-        cmocka_unit_test(test_a_run_of_a_job_that_nobody_makes),
+        in_made_time(test_a_run_of_a_job_that_nobody_makes),
         cmocka_unit_test(test_items),
         cmocka_unit_test(test_where_artifacts_go),
         cmocka_unit_test(test_words_of_a_server),

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "made_time.h"
 #include "random.h"
 #include "stack/elf_file.h"
 #include "stack/frame_index.h"
@@ -210,9 +211,10 @@ static void append(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
+/* A file that has not what is wanted is looked at again after 50 ms. */
 static void wait_a_look(void)
 {
-    (void)usleep(60000);
+    rm_made_time_pass(50 * RM_NS_PER_MS + 1);
 }
 
 static const char *name_at(struct rm_perf_map *map, const struct rm_root *root, uint64_t address)
@@ -266,7 +268,6 @@ static void test_names_of_made_code(void **state)
 static void test_made_code_is_not_looked_for_all_the_time(void **state)
 {
     (void)state;
-    needs_live("two calls within 50 ms");
     char path[256];
     struct rm_root root;
     (void)snprintf(path, sizeof path, "%s/tmp", directory);
@@ -276,8 +277,9 @@ static void test_made_code_is_not_looked_for_all_the_time(void **state)
     struct rm_perf_map *map = rm_perf_map_new(4243);
     assert_null(name_at(map, &root, 0x1000));
     append(path, "1000 10 first\n");
+    rm_made_time_pass(50 * RM_NS_PER_MS);
     assert_null(name_at(map, &root, 0x1000)); /* looked at a moment ago */
-    wait_a_look();
+    rm_made_time_pass(1);
     assert_string_equal(name_at(map, &root, 0x1000), "first");
     rm_perf_map_free(map);
     rm_root_close(&root);
@@ -301,8 +303,8 @@ int main(void)
         cmocka_unit_test(test_maps_lie_over_each_other),
         cmocka_unit_test(test_processes_come_and_go),
         cmocka_unit_test(test_the_table_is_the_linkers),
-        cmocka_unit_test(test_names_of_made_code),
-        cmocka_unit_test(test_made_code_is_not_looked_for_all_the_time),
+        in_made_time(test_names_of_made_code),
+        in_made_time(test_made_code_is_not_looked_for_all_the_time),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "made_time.h"
 #include "run/run.h"
 #include "sanitizer.h"
 #include "scope/peak.h"
@@ -981,17 +981,20 @@ static void test_io_of_a_scope_counts_what_was_written(void **state)
 static void test_an_expensive_meter_is_taken_one_in_k_and_says_so(void **state)
 {
     (void)state;
-    needs_live("a wall clock that no other program takes time of");
+    rm_made_time_look_costs(200);
     resmon_monitor *monitor =
         started(&(resmon_monitor_options){.scopes = RESMON_METER_CPU, .max_meter_share = 0.01});
     for (int i = 0; i < 10000; i++) {
-        RESMON_SCOPE("empty");
+        RESMON_SCOPE("short");
+        rm_made_time_work(1000);
     }
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *scope = child_of(run, -1, "empty");
+    const resmon_run_scope *scope = child_of(run, -1, "short");
     assert_int_equal(scope->calls, 10000); /* the wall clock is always taken */
-    assert_true(scope->cpu_calls >= 1 && scope->cpu_calls < 5000);
+    /* 100 us are free, and a hundredth of 10 ms: 500 calls with two looks each. */
+    assert_near((double)scope->cpu_calls, 500.0, 50.0);
     assert_int_equal(scope->cpu_provenance, RESMON_PROVENANCE_SAMPLED);
+    assert_near(scope->cpu_ns.value, 10000.0 * 1000.0, 1.0);
     resmon_run_free(run);
 }
 
@@ -1016,14 +1019,12 @@ static void test_a_meter_that_left_calls_out_says_so(void **state)
 static void test_short_calls_do_not_keep_a_meter_from_long_ones(void **state)
 {
     (void)state;
-    needs_live("a wall clock that no other program takes time of");
+    rm_made_time_look_costs(200);
     resmon_monitor *monitor =
         started(&(resmon_monitor_options){.scopes = RESMON_METER_CPU, .max_meter_share = 0.01});
     for (int i = 0; i < 1060; i++) {
         RESMON_SCOPE("mixed");
-        if (i >= 1000) {
-            burn_ns(2000000);
-        }
+        rm_made_time_work(i < 1000 ? 100 : 2000000);
     }
     resmon_run *run = finished(monitor);
     const resmon_run_scope *scope = child_of(run, -1, "mixed");
@@ -1033,10 +1034,8 @@ static void test_short_calls_do_not_keep_a_meter_from_long_ones(void **state)
         (unsigned long long)scope->cpu_calls, (unsigned long long)scope->calls,
         scope->cpu_ns.value / 1e6, scope->cpu_ns.low / 1e6, scope->cpu_ns.high / 1e6,
         scope->wall_ns / 1e6);
-    /* 120 ms; almost nothing, were the long ones left out.  Calls without the meter are taken to
-     * have worked as the metered ones did for their time: a machine that takes the CPU away in some
-     * of them makes it less or more, and never more than the wall time. */
-    assert_true(scope->cpu_ns.value >= 20e6 && scope->cpu_ns.value <= fmax(144e6, scope->wall_ns));
+    /* Almost nothing, were the long ones left out.  The wall time has the looks in it. */
+    assert_near(scope->cpu_ns.value, 120.1e6, 0.5e6);
     resmon_run_free(run);
 }
 
@@ -1297,9 +1296,9 @@ int main(void)
         cmocka_unit_test(test_peak_wrapper_past_the_depth_bound_is_exact),
         cmocka_unit_test(test_cpu_time_of_a_scope_is_that_of_its_thread),
         cmocka_unit_test(test_io_of_a_scope_counts_what_was_written),
-        cmocka_unit_test(test_an_expensive_meter_is_taken_one_in_k_and_says_so),
+        in_made_time(test_an_expensive_meter_is_taken_one_in_k_and_says_so),
         cmocka_unit_test(test_a_meter_that_left_calls_out_says_so),
-        cmocka_unit_test(test_short_calls_do_not_keep_a_meter_from_long_ones),
+        in_made_time(test_short_calls_do_not_keep_a_meter_from_long_ones),
         cmocka_unit_test(test_io_of_some_calls_is_an_estimate_inside_its_bounds),
         cmocka_unit_test(test_estimates_of_siblings_fit_into_what_is_around_them),
         cmocka_unit_test(test_io_of_the_library_is_not_the_programs),
