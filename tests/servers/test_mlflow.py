@@ -169,7 +169,7 @@ def attached(place, _):
     run_id = place.client.create_run(place.client.create_experiment(place.experiment), tags={"theirs": "t"}).info.run_id
     place.client.log_metric(run_id, "loss", 0.5, step=3)
     place.client.log_param(run_id, "resmon.interval_ms", "of others")
-    keys = "mlflow,json=run.json,interval=5ms,rows=65536,stop_timeout=2min"
+    keys = "mlflow,json=run.json,interval=5ms,rows=10000,stop_timeout=2min"
     said = place.observe(keys, {**SERIES, "MLFLOW_RUN_ID": run_id})
     assert said == "", said
     assert place.only_run().run_id == run_id
