@@ -19,15 +19,29 @@
 #include "os/kept.h"
 #include "os/own_io.h"
 
-int rm_perf_open_event(struct perf_event_attr *attributes, int64_t tid, int cpu, int leader)
+#ifdef RM_FAULT_INJECTION
+int (*rm_perf_made_open)(const struct perf_event_attr *attributes, int64_t tid);
+#else
+static int (*const rm_perf_made_open)(const struct perf_event_attr *attributes, int64_t tid) = NULL;
+#endif
+
+static int ask_kernel(struct perf_event_attr *attributes, int64_t tid, int cpu, int leader)
 {
     attributes->size = sizeof *attributes;
+    if (rm_perf_made_open != NULL) {
+        return rm_perf_made_open(attributes, tid);
+    }
+    return (int)syscall(SYS_perf_event_open, attributes, (pid_t)tid, cpu, leader,
+                        PERF_FLAG_FD_CLOEXEC);
+}
+
+int rm_perf_open_event(struct perf_event_attr *attributes, int64_t tid, int cpu, int leader)
+{
     if (RM_FAULT(RM_FAULT_OPEN)) {
         errno = EMFILE;
         return -1;
     }
-    int fd = (int)syscall(SYS_perf_event_open, attributes, (pid_t)tid, cpu, leader,
-                          PERF_FLAG_FD_CLOEXEC);
+    int fd = ask_kernel(attributes, tid, cpu, leader);
     if (fd >= 0) {
         fd = rm_kept_raise(fd);
         rm_kept_tag(fd);
@@ -90,7 +104,8 @@ int rm_perf_open_task(const struct rm_perf_request *request)
 
 bool rm_perf_start(int leader)
 {
-    return ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) == 0;
+    return rm_perf_made_open != NULL ||
+           ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) == 0;
 }
 
 bool rm_perf_is_ours(int fd)

@@ -17,6 +17,12 @@ struct perf_event_attr; /* <linux/perf_event.h> */
  * errno. */
 int rm_perf_open_event(struct perf_event_attr *attributes, int64_t tid, int cpu, int leader);
 
+#ifdef RM_FAULT_INJECTION
+/** What a test has in place of the kernel's perf_event_open(2): a descriptor, or -1 with errno; it
+ * needs no start.  NULL: nothing.  Set while nothing is opened. */
+extern int (*rm_perf_made_open)(const struct perf_event_attr *attributes, int64_t tid);
+#endif
+
 /** A counter of a PMU of the machine, on `cpu`, for all processes; -1 with errno. */
 int rm_perf_open(uint32_t type, uint64_t config, int cpu);
 

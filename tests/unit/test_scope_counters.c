@@ -224,22 +224,55 @@ static void test_the_default_counters_are_there_or_say_why(void **state)
     resmon_run_free(run);
 }
 
-static void test_counters_that_are_there_count(void **state)
+/* ---- a kernel that is made: groups of hardware events ------------------------------------ */
+
+static uint64_t made_running; /* of the 1000 ns from one reading to the next */
+
+/* A descriptor that gives a group of four at each reading, in which each has counted 1000 more. */
+static int open_made(const struct perf_event_attr *attributes, int64_t tid)
 {
-    (void)state;
-    needs_live("counters of this host that run while the scope is open");
+    int ends[2];
+    (void)attributes, (void)tid;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    for (uint64_t k = 1; k <= 100; k++) {
+        const struct rm_perf_group group = {
+            4, 1000 * k, made_running * k, {1000 * k, 1000 * k, 1000 * k, 1000 * k}};
+        const size_t bytes = offsetof(struct rm_perf_group, values) + 4 * sizeof(uint64_t);
+        assert_int_equal(write(ends[1], &group, bytes), bytes);
+    }
+    (void)close(ends[1]);
+    return ends[0];
+}
+
+/* One scope; its counts, or that there are none. */
+static void check_made_group(uint64_t running, double expected)
+{
+    made_running = running;
+    rm_perf_made_open = open_made;
     resmon_monitor *monitor = start_monitor(NULL, NULL);
     {
         RESMON_SCOPE("scope");
-        touch_pages(PAGES);
     }
     resmon_run *run = finish(monitor);
-    for (size_t i = 0; i < resmon_run_counter_count(run); i++) {
+    rm_perf_made_open = NULL;
+    assert_int_equal(resmon_run_counter_count(run), 4);
+    for (size_t i = 0; i < 4; i++) {
         resmon_run_counter counter = {.struct_size = sizeof counter};
         assert_ok(resmon_run_get_counter(run, i, &counter));
-        assert_true((counter.status == RESMON_OK) == !isnan(count_of(run, "scope", i)));
+        double count = count_of(run, "scope", i);
+        assert_int_equal(counter.status, RESMON_OK);
+        assert_true(isnan(expected) ? isnan(count) : count == expected);
     }
+    check_reloaded(run);
     resmon_run_free(run);
+}
+
+static void test_groups_that_run_for_a_part_of_the_time(void **state)
+{
+    (void)state;
+    check_made_group(1000, 1000.0);
+    check_made_group(500, 2000.0);
+    check_made_group(0, (double)NAN); /* another user of the counters has them: not 0 */
 }
 
 static void test_without_the_meter_there_are_no_counters(void **state)
@@ -639,7 +672,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_page_faults_of_scopes_are_the_threads),
         cmocka_unit_test(test_the_default_counters_are_there_or_say_why),
-        cmocka_unit_test(test_counters_that_are_there_count),
+        cmocka_unit_test(test_groups_that_run_for_a_part_of_the_time),
         cmocka_unit_test(test_without_the_meter_there_are_no_counters),
         cmocka_unit_test(test_a_thread_that_ends_leaves_no_descriptor),
         cmocka_unit_test(test_a_child_has_none_of_the_parents),
