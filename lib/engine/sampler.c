@@ -141,11 +141,11 @@ static bool wants_gpus(const struct rm_options *options)
 
 void rm_sampler_prepare(struct rm_sampler *sampler, const struct rm_options *options)
 {
-    *sampler = (struct rm_sampler){
-        .options = options,
-        .rss_column = -1,
-        .gpus_status = RESMON_ENODEV,
-        .cadence = rm_cadence_new(options->interval_ns, options->values.max_overhead)};
+    memset(sampler, 0, sizeof *sampler); /* clang has a value as large as this on the stack */
+    sampler->options = options;
+    sampler->rss_column = -1;
+    sampler->gpus_status = RESMON_ENODEV;
+    sampler->cadence = rm_cadence_new(options->interval_ns, options->values.max_overhead);
     (void)pthread_mutex_init(&sampler->store_lock, NULL);
     (void)rm_text_set(sampler->gpus_why, sizeof sampler->gpus_why,
                       "the GPUs of this machine are not those of the files");
