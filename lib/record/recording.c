@@ -224,9 +224,13 @@ static bool has_magic(const struct rm_infile *file, const char *wanted)
            memcmp(magic, wanted, sizeof magic) == 0;
 }
 
+/* What the two have in common: its writer may just be turning the one into the other. */
 bool rm_recording_is(const struct rm_infile *file)
 {
-    return has_magic(file, RM_BLOCK_MAGIC) || has_magic(file, RM_BLOCK_PART_MAGIC);
+    char magic[RM_BLOCK_MAGIC_COMMON];
+    return file->bytes > sizeof magic &&
+           rm_infile_read(file, 0, magic, sizeof magic) == RESMON_OK &&
+           memcmp(magic, RM_BLOCK_MAGIC, sizeof magic) == 0;
 }
 
 static resmon_status load_block(const struct rm_infile *file, const struct rm_memory_file *live,

@@ -19,10 +19,11 @@
 #include "base/clock.h"
 #include "store/end.h"
 
-#define RM_BLOCK_MAGIC      "RESMONBK"
-#define RM_BLOCK_PART_MAGIC "RESMONPT" /* in its place, while a copy is written */
-#define RM_BLOCK_VERSION    1U
-#define RM_BLOCK_BYTE_ORDER 0x01020304U
+#define RM_BLOCK_MAGIC        "RESMONBK"
+#define RM_BLOCK_PART_MAGIC   "RESMONPT" /* in its place, while a copy is written */
+#define RM_BLOCK_MAGIC_COMMON 6          /* bytes that both begin with */
+#define RM_BLOCK_VERSION      1U
+#define RM_BLOCK_BYTE_ORDER   0x01020304U
 
 /* How many records each section has; chosen at start. */
 struct rm_block_sizes {

@@ -8,6 +8,7 @@
 #include "runs.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -22,6 +23,7 @@
 #include "os/memory_file.h"
 #include "record/block_copy.h"
 #include "record/record_file.h"
+#include "record/recording.h"
 
 static char directory[] = "/tmp/resmon-test-recorder-XXXXXX";
 static char memory[] = "/dev/shm/resmon-test-recorder-XXXXXX";
@@ -407,6 +409,42 @@ static uint64_t image_of(const char *path)
     return header.image;
 }
 
+/* A file whose copies are written is a recording at every instant: its first place is whole and
+ * not, in turn. */
+static void *turn_magic(void *path)
+{
+    static const char *const magics[] = {RM_BLOCK_MAGIC, RM_BLOCK_PART_MAGIC};
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    for (unsigned i = 0; i < 200000; i++) {
+        (void)pwrite(fd, magics[i % 2], 8, 0);
+    }
+    (void)pwrite(fd, "?", 1, 0);
+    (void)close(fd);
+    return NULL;
+}
+
+static void test_a_file_that_is_written_is_a_recording(void **state)
+{
+    (void)state;
+    struct rm_infile file;
+    pthread_t thread;
+    char path[300], first = '\0';
+    (void)snprintf(path, sizeof path, "%s/turning", directory);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0 && write(fd, RM_BLOCK_MAGIC, 9) == 9);
+    assert_ok(rm_infile_open(&file, path, RM_MAX_RUN_BYTES));
+    assert_int_equal(pthread_create(&thread, NULL, turn_magic, path), 0);
+    while (first != '?') {
+        bool is_one = rm_recording_is(&file);
+        assert_int_equal(pread(fd, &first, 1, 0), 1);
+        assert_true(is_one || first == '?');
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    rm_infile_close(&file);
+    (void)close(fd);
+    assert_int_equal(unlink(path), 0);
+}
+
 static void copy_at(struct rm_recorder_pace pace)
 {
     const struct rm_recorder_pace usual = rm_recorder_pace;
@@ -583,6 +621,7 @@ int main(void)
         cmocka_unit_test(test_the_living_are_left_alone),
         cmocka_unit_test(test_names_of_others),
         cmocka_unit_test(test_images_take_turns),
+        cmocka_unit_test(test_a_file_that_is_written_is_a_recording),
         cmocka_unit_test(test_copies_come_now_and_then),
         cmocka_unit_test(test_copies_come_often_where_memory_is_short),
         cmocka_unit_test(test_a_file_on_another_machine),
