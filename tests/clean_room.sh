@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # One test in a clean room: of the environment only what programs need to run, an empty home, an empty directory for
-# temporary files, and nothing of the host that an observed program would look at by itself.
+# temporary files, one for what is kept in memory, and nothing of the host that an observed program would look at by itself.
 #
 #   clean_room.sh [--registries] [--fixed-addresses] -- [NAME=VALUE...] COMMAND...
 #
@@ -35,6 +35,8 @@ shift
 
 room=$(mktemp -d "${TMPDIR:-/tmp}/resmon-room.XXXXXX") && mkdir "$room/home" "$room/tmp" && : >"$room/site.conf" || exit
 chmod 755 "$room" && chmod 1777 "$room/tmp" # some become another user
+# What the library keeps in memory: a test folds no recordings of those beside it.
+memory=$(mktemp -d /dev/shm/resmon-room.XXXXXX 2>/dev/null) && chmod 1777 "$memory" || memory=""
 for name in $(awk 'BEGIN { for (name in ENVIRON) if (name ~ /^[A-Za-z_][A-Za-z_0-9]*$/) print name }'); do
     if is_kept "$name"; then
         eval "value=\$$name"
@@ -42,6 +44,7 @@ for name in $(awk 'BEGIN { for (name in ENVIRON) if (name ~ /^[A-Za-z_][A-Za-z_0
     fi
 done
 [ $registries = yes ] || set -- HOME="$room/home" "$@"
+[ -z "$memory" ] || set -- RESMON_TEST_MEMORY="$memory" "$@"
 # Energy counters that whoever runs the tests has made.
 [ -z "${RESMON_TEST_ENERGY_ROOT:-}" ] || set -- RESMON_ENERGY_ROOT="$RESMON_TEST_ENERGY_ROOT" "$@"
 set -- env -i LANG=C.UTF-8 TMPDIR="$room/tmp" RESMON_NVML=/nonexistent RESMON_SITE_CONF="$room/site.conf" "$@"
@@ -51,7 +54,7 @@ fi
 
 "$@"
 status=$?
-rm -rf "$room" 2>/dev/null
+rm -rf "$room" ${memory:+"$memory"} 2>/dev/null
 # What a signal ended ends by it here too, so that a crash is told from a failure.
 [ $status -le 128 ] || kill -$((status - 128)) $$ 2>/dev/null
 exit $status

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -21,6 +22,16 @@
 #include "os/memory_room.h"
 
 const char *rm_memory_directory = "/dev/shm";
+
+#ifdef RM_FAULT_INJECTION
+/* Tests that run beside each other do not fold each other's recordings.  Before a monitor that the
+ * environment starts. */
+__attribute__((constructor(101))) static void take_directory_of_test(void)
+{
+    const char *directory = secure_getenv("RESMON_TEST_MEMORY");
+    rm_memory_directory = directory != NULL ? directory : rm_memory_directory;
+}
+#endif
 
 #define PREFIX    "resmon-"
 #define MOST_LIST 4096

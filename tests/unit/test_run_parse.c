@@ -157,9 +157,10 @@ static void test_a_copy_of_a_recording_in_use_is_refused(void **state)
 {
     (void)state;
     resmon_run *run = NULL;
+    const char *usual = rm_memory_directory;
     rm_memory_directory = "/nonexistent";
     resmon_monitor *monitor = started(made_path);
-    rm_memory_directory = "/dev/shm";
+    rm_memory_directory = usual;
     struct bytes recording = content_of(made_path);
     assert_status(RESMON_EBUSY, parse(recording.data, recording.length, &run));
     assert_null(run);
