@@ -6,7 +6,7 @@
 #   sh cmake/bootstrap.sh test               the same, and runs all tests that the code alone decides, as CI does
 #   sh cmake/bootstrap.sh test all           all tests: also those of real time, of this host, and beside real servers
 #   sh cmake/bootstrap.sh bench              the same, and runs the benches with their targets
-#   sh cmake/bootstrap.sh lock               what tests install from PyPI, anew: tests/locks/*.txt of the *.in beside them
+#   sh cmake/bootstrap.sh lock               what tests install from PyPI and npm, anew: tests/locks
 #   sh cmake/bootstrap.sh compare [COMMIT]   benches of that commit (the one before) beside this tree's: a report, no verdict
 #
 # Quiet but for what matters; the full output of each step is in build/log.  Needs root or sudo only
@@ -273,14 +273,10 @@ all_tests() {
 
 # The binding beside the tools it replaces, as far as they can be had.
 bench_python() {
-    venv=$root/build/bench-venv
-    if [ ! -e "$venv/complete" ]; then
-        "$RESMON_PYTHON" -m venv "$venv" &&
-            "$venv/bin/pip" --quiet --disable-pip-version-check install -r "$root/tests/bench/packages.txt" &&
-            touch "$venv/complete" || say "the tools to compare Python with cannot be had from PyPI: without them"
-    fi
-    python=$venv/bin/python
-    [ -e "$venv/complete" ] || python=$RESMON_PYTHON
+    python=$("$RESMON_PYTHON" "$root/tests/locked.py" bench "$root/build/bench") || {
+        say "the tools to compare Python with cannot be had from PyPI: without them"
+        python=$RESMON_PYTHON
+    }
     RESMON_LIBRARY=$root/build/release/libresmon.so "$python" "$root/tests/bench/bench_python.py" --check
 }
 
@@ -293,7 +289,7 @@ commit_of_tree() {
 
 benches() {
     # shellcheck disable=SC2086
-    install_missing $build_packages libcmocka-dev python3 python3-psutil python3-venv
+    install_missing $build_packages libcmocka-dev python3 python3-psutil python3-venv strace
     build release -DRESMON_BUILD_TESTS=ON
     failed=""
     RESMON_BENCH_FIGURES=$root/build/bench-figures.csv
@@ -323,8 +319,14 @@ lock() {
     for list in tests/locks/*.in; do
         since=$(sed -n 's/^# .* Python \([0-9.]*\) and newer.*/\1/p' "$list")
         [ -n "$since" ] || die "$list does not say for which Python it is"
+        without=$(sed -n 's/^# without //p' "$list" | tr ' ' '\n' | sed 's/^/--no-emit-package=/')
+        # shellcheck disable=SC2086 # a list of words
         step "locking $list" "$venv/bin/uv" pip compile --quiet --universal --upgrade --generate-hashes --no-header \
-            --no-emit-index-url --python-version "$since" --output-file "${list%.in}.txt" "$list"
+            --no-emit-index-url --python-version "$since" $without --output-file "${list%.in}.txt" "$list"
+    done
+    for package in tests/locks/*/package.json; do
+        step "locking $package" sh -c "cd ${package%/*} && rm -f package-lock.json &&
+            npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund"
     done
 }
 

@@ -11,8 +11,6 @@ in an environment that has nothing else.  OUT is a directory of the build; what 
 had here.
 """
 import contextlib
-import fcntl
-import hashlib
 import os
 import pathlib
 import re
@@ -24,12 +22,9 @@ import time
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "servers"))
-from mlflow_server import checked, skip  # noqa: E402: the directory first
+sys.path.insert(0, str(HERE.parent))
+from locked import Environments, checked, skip  # noqa: E402: the directory first
 
-# What is installed from PyPI, and nothing else, each file with its hash: bootstrap.sh lock makes them.
-LOCKS = HERE.parent / "locks"
-REACH = {"PIP_CERT": "--cert", "PIP_PROXY": "--proxy", "PIP_TRUSTED_HOST": "--trusted-host"}
 PACKAGES_SINCE = (3, 11)
 # The oldest and the newest Python run all tests that need no other package; those in between, what a version of Python
 # can change: the interface by ctypes, functions of all kinds, and the tracing of lines.
@@ -58,76 +53,12 @@ print(f"resmon {resmon.__version__} on Python {sys.version.split()[0]}: {run.sco
 """
 
 
-@contextlib.contextmanager
-def made_once(directory, stamp):
-    """True when `directory` must be made; then it is, for this stamp, unless an exception leaves the block.
-
-    An environment knows its own place, and cannot be made elsewhere and renamed.  What counts is the file "complete", which
-    comes last, whole, and goes first.
-    """
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{directory}.lock", "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        complete, begun = directory / "complete", directory / "complete.new"
-        is_missing = not complete.exists() or complete.read_text(encoding="utf-8") != stamp
-        if is_missing:
-            complete.unlink(missing_ok=True)
-            if directory.exists():
-                shutil.rmtree(directory)  # an error is one: what is left would be mixed with what is new
-        yield is_missing
-        if is_missing:
-            begun.write_text(stamp, encoding="utf-8")
-            begun.replace(complete)
-
-
-def locked(name):
-    """Words for pip: what a lock lists, as it was then."""
-    return "--no-deps", "--require-hashes", "-r", LOCKS / f"{name}.txt"
-
-
-def stamp_of(name):
-    return hashlib.sha256((LOCKS / f"{name}.txt").read_bytes()).hexdigest()
-
-
-class Place:
-    """The directory of the build, and the interpreters in it."""
+class Place(Environments):
+    """The directory of the build, with the interpreters in it, and the sources."""
 
     def __init__(self, sources, out):
-        self.sources, self.out = pathlib.Path(sources).resolve(), pathlib.Path(out).resolve()
-
-    def pip(self, *words, python=None):
-        """pip of our own, for the environment of `python`."""
-        tools = self.out / "tools"
-        with made_once(tools, f"{sys.version} {stamp_of('pip')}") as is_missing:
-            if is_missing:
-                made = subprocess.run([sys.executable, "-m", "venv", tools], capture_output=True, text=True, check=False)
-                if made.returncode != 0:
-                    skip("python3 -m venv does not work here (Debian: python3-venv)")
-                checked(self.pip_command(tools, (), "install", *locked("pip")))
-        return checked(self.pip_command(tools, ("--python", python) if python else (), *words))
-
-    @staticmethod
-    def pip_command(tools, options, action, *words):
-        """Without the settings of this host, in variables and files, but for how the registry is reached."""
-        reach = [word for name, option in REACH.items() if name in os.environ for word in (option, os.environ[name])]
-        index = ("--index-url", os.environ["PIP_INDEX_URL"]) if "PIP_INDEX_URL" in os.environ else ()
-        unset = [f"--unset={name}" for name in os.environ if name.startswith("PIP_")]
-        return ["env", *unset, tools / "bin/python", "-m", "pip", "--isolated", "--quiet", "--disable-pip-version-check",
-                *reach, *options, action, *index, *words]
-
-    def environment(self, name, interpreter, lock=None):
-        """The interpreter of an environment with what is locked under that name; None: nothing."""
-        directory = self.out / name
-        python = directory / "bin/python"
-        with made_once(directory, f"{interpreter} {stamp_of(lock) if lock else ''}") as is_missing:
-            if is_missing:
-                begin = time.monotonic()
-                checked([interpreter, "-m", "venv", "--without-pip", directory])
-                if lock:
-                    # Compiled when first imported: most never are.
-                    self.pip("install", "--no-compile", *locked(lock), python=python)
-                    print(f"{lock}: {time.monotonic() - begin:.0f} s", flush=True)
-        return python
+        super().__init__(out)
+        self.sources = pathlib.Path(sources).resolve()
 
     def wheel(self):
         found = list((self.out / "wheel").glob("resmon-*.whl"))

@@ -8,15 +8,12 @@ COMMAND gets MLFLOW_TRACKING_URI, NO_PROXY and RESMON_MLFLOW_PYTHON (an interpre
 --python it is a script for that interpreter.  Its exit status is ours.  The server is new, and ends with
 us however we end.
 
-MLflow comes from PyPI into build/mlflow-venv, or the directory RESMON_MLFLOW_VENV, once: a half of what
-`pip install mlflow` brings, as tracking needs neither plots nor models.  77: it cannot be had here.
+MLflow comes from PyPI into build/mlflow-venv, or the directory RESMON_MLFLOW_VENV, once: what tests/locks/mlflow.in says.
+77: it cannot be had here.
 """
 import contextlib
-import fcntl
-import json
 import os
 import pathlib
-import re
 import select
 import shutil
 import signal
@@ -28,22 +25,12 @@ import time
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from live import needs_live
+from live import needs_live  # noqa: E402: the directory first
+from locked import Environments, skip  # noqa: E402
 
-VERSION = os.environ.get("RESMON_MLFLOW_VERSION", "3.17.2")
-# What mlflow asks for and its server and client never load when they track runs.
-NOT_NEEDED = {"docker", "gunicorn", "matplotlib", "pyarrow", "scikit-learn", "scipy", "skops", "waitress"}
-UNREACHABLE = ("No matching distribution", "Temporary failure", "NewConnectionError", "ProxyError",
-               "ConnectTimeout", "Read timed out", "Network is unreachable", "Could not fetch URL",
-               "Connection refused", "Max retries exceeded")
 READY_SECONDS = 120
 QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true", "NO_PROXY": "127.0.0.1,localhost",
          "no_proxy": "127.0.0.1,localhost", "GIT_PYTHON_REFRESH": "quiet"}
-
-
-def skip(reason):
-    print(f"skipped: {reason}", flush=True)
-    sys.exit(77)
 
 
 # ---- the environment with mlflow ---------------------------------------------------------------------
@@ -54,66 +41,12 @@ def venv_directory():
     return pathlib.Path(named or pathlib.Path(__file__).resolve().parents[2] / "build/mlflow-venv").absolute()
 
 
-def checked(command):
-    """Its output; ends the program, as skipped where the network is the cause, when it fails."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                          stdin=subprocess.DEVNULL)
-    if done.returncode == 0:
-        return done.stdout
-    why = [line.strip() for line in done.stdout.splitlines() if any(words in line for words in UNREACHABLE)]
-    if why:
-        skip("PyPI cannot be reached: " + why[-1])
-    print(done.stdout[-4000:], file=sys.stderr)
-    sys.exit(f"{' '.join(map(str, command))}: exit status {done.returncode}")
-
-
-def pip(python, *words):
-    return checked([python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", *words])
-
-
-def requirements(python):
-    """What this mlflow asks for without any extra, less what is not needed."""
-    listed = json.loads(checked([python, "-c", "import importlib.metadata as m, json;"
-                                 "print(json.dumps(m.requires('mlflow') or []))"]))
-    plain = [words for words in listed if "extra ==" not in words]
-    return [words for words in plain if re.match(r"[\w.-]+", words)[0].lower() not in NOT_NEEDED]
-
-
-def starts(python):
-    return subprocess.run([python, "-c", "import mlflow.server.fastapi_app"], stdin=subprocess.DEVNULL,
-                          capture_output=True, env={**os.environ, **QUIET}, check=False).returncode == 0
-
-
-def build(directory):
+def interpreter():
+    """Python with what tests/locks/mlflow.txt lists."""
     if sys.version_info < (3, 10):
         skip("MLflow needs Python 3.10 or newer; RESMON_PYTHON names the interpreter")
-    shutil.rmtree(directory, ignore_errors=True)
-    begin = time.monotonic()
-    made = subprocess.run([sys.executable, "-m", "venv", directory], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False)
-    if made.returncode != 0:
-        skip("python3 -m venv does not work here (Debian: python3-venv)")
-    python = directory / "bin/python"
-    pip(python, "--no-deps", f"mlflow=={VERSION}")
-    pip(python, *requirements(python))
-    if not starts(python):
-        # Another version's server may load more.
-        pip(python, f"mlflow=={VERSION}")
-    (directory / "complete").write_text(VERSION)
-    size = checked(["du", "-sm", directory]).split()[0]
-    print(f"MLflow {VERSION} installed in {time.monotonic() - begin:.0f} s, {size} MB", flush=True)
-
-
-def interpreter():
-    """Python with mlflow; built by the first who needs it, others wait."""
     directory = venv_directory()
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{directory}.lock", "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        complete = directory / "complete"
-        if not complete.exists() or complete.read_text() != VERSION:
-            build(directory)
-    return directory / "bin/python"
+    return Environments(directory.parent).environment(directory.name, sys.executable, "mlflow")
 
 
 # ---- the server --------------------------------------------------------------------------------------

@@ -4,33 +4,19 @@
 
 test_codecarbon.py PROGRAM
 
-codecarbon comes from PyPI into build/codecarbon, once, without what its trackers alone need; pandas is that
-of the environment with mlflow (mlflow_server.py).  77: they cannot be had here.
+codecarbon comes from PyPI into build/codecarbon, once: what tests/locks/codecarbon.in says.  77: it cannot be had here.
 """
+import importlib.metadata
+import importlib.util
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 
 import mlflow_server
-
-VERSION = "3.3.0"
-NEEDED = ["psutil", "py-cpuinfo", "rapidfuzz", "prometheus_client", "arrow", "rich", "nvidia-ml-py"]
-
-
-def place():
-    return mlflow_server.venv_directory().parent / f"codecarbon-{VERSION}"
-
-
-def install(python):
-    target = place()
-    if not (target / "complete").exists():
-        shutil.rmtree(target, ignore_errors=True)  # half of it
-        mlflow_server.pip(python, "--no-deps", "--target", target, f"codecarbon=={VERSION}")
-        mlflow_server.pip(python, "--upgrade", "--target", target, *NEEDED)
-        (target / "complete").write_text(VERSION)
+from live import needs_live
+from locked import Environments
 
 
 def observe(program, path):
@@ -67,7 +53,7 @@ def check(program):
             assert list(table.columns) == list(theirs.values.keys()), table.columns
             assert list(table.country_iso_code == "FRA") == [line == 1 for line in lines]
             check_ours(table[table.country_iso_code == "FRA"])
-    print(f"{VERSION}: each adds to the other's file, {len(theirs.values)} columns")
+    print(f"{importlib.metadata.version('codecarbon')}: each adds to the other's file, {len(theirs.values)} columns")
     return 0
 
 
@@ -87,16 +73,11 @@ def near(found, wanted):
 
 
 def main(program):
-    try:
-        import codecarbon  # noqa: F401
+    if importlib.util.find_spec("codecarbon"):
         return check(program)
-    except ImportError:
-        if os.environ.get("PYTHONPATH") == str(place()):
-            raise
-    python = mlflow_server.interpreter()
-    install(python)
-    environment = {**os.environ, "PYTHONPATH": str(place()), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run([python, __file__, program], env=environment, check=False).returncode
+    needs_live("codecarbon", "codecarbon, from PyPI")
+    python = Environments(mlflow_server.venv_directory().parent).environment("codecarbon", sys.executable, "codecarbon")
+    return subprocess.run([python, __file__, program], check=False).returncode
 
 
 if __name__ == "__main__":

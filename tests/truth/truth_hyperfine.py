@@ -6,14 +6,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import venv
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from live import needs_live  # noqa: E402
+from locked import Environments  # noqa: E402
 
 RESMON = os.path.abspath(sys.argv[1])
-PACKAGES = ("matplotlib", "numpy", "scipy")
-MANIFEST = '[package]\nname = "scripts"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nhyperfine = "1.18"\n'
+MANIFEST = '[package]\nname = "scripts"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nhyperfine = "=1.20.0"\n'
 # Without plot_parametrized.py: resmon bench has no parameters.
 SCRIPTS = {
     "advanced_statistics.py": (),
@@ -55,10 +54,7 @@ def main():
         return skipped("there is no cargo to fetch hyperfine with")
     if not fetch_scripts(cargo):
         return skipped("hyperfine cannot be had from Rust's registry")
-    venv.create("venv", with_pip=True)
-    python = os.path.abspath("venv/bin/python")
-    if subprocess.run([python, "-m", "pip", "install", "-q", *PACKAGES], check=False).returncode != 0:
-        return skipped(f"{', '.join(PACKAGES)} cannot be had from PyPI")
+    python = Environments(".").environment("venv", sys.executable, "hyperfine")
     subprocess.run([RESMON, "bench", "-q", "-n", "8", "-o", "bench.json", "--", "true", "--", "sleep", "0.01"], check=True)
     return 0 if all([reads(python, name, options) for name, options in SCRIPTS.items()]) else 1
 

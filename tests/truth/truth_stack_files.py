@@ -10,7 +10,9 @@ import subprocess
 import sys
 import tempfile
 
-from truth_trace_viewers import Unavailable, package, run
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from locked import npm_modules  # noqa: E402: the directory first
+from truth_trace_viewers import run  # noqa: E402
 
 failures = []
 KEPT = pathlib.Path(sys.argv[2]).resolve() / "stacks"
@@ -84,11 +86,11 @@ def speedscope_schema(place):
     try:
         import jsonschema
     except ImportError:
-        raise Unavailable("jsonschema is not installed (Debian: python3-jsonschema)") from None
-    home = package("speedscope", KEPT)
+        raise LookupError("jsonschema is not installed (Debian: python3-jsonschema)") from None
+    home = npm_modules("speedscope", KEPT) / "speedscope"
     found = sorted((home / "dist/release").glob("file-format-schema*.json"))
     if not found:
-        raise Unavailable("npm's speedscope has no schema")
+        raise LookupError("npm's speedscope has no schema")
     validator = jsonschema.Draft7Validator(json.loads(found[0].read_text()))
     for name in SUMS:
         document = json.loads((place / f"{name}.speedscope.json").read_text())
@@ -105,7 +107,7 @@ def speedscope_schema(place):
 
 def gzip(place):
     if shutil.which("gzip") is None:
-        raise Unavailable("gzip is not installed")
+        raise LookupError("gzip is not installed")
     for name in SUMS:
         done = run("gzip", "-t", str(place / f"{name}.pb.gz"))
         check(done.returncode == 0, name, "is no gzip file:", done.stderr)
@@ -126,10 +128,10 @@ def seconds(text):
 
 def pprof(place):
     if shutil.which("go") is None:
-        raise Unavailable("go is not installed")
+        raise LookupError("go is not installed")
     first = pprof_tool(place, "-symbolize=none", "-raw", "few.pb.gz")
     if first.returncode != 0 and "no such tool" in first.stderr:
-        raise Unavailable(f"go has no pprof: {first.stderr.strip()[:200]}")
+        raise LookupError(f"go has no pprof: {first.stderr.strip()[:200]}")
     check(first.returncode == 0, "go tool pprof -raw:", first.stderr[-400:])
     check("samples/count cpu/nanoseconds[dflt] memory/bytes file/bytes" in first.stdout, first.stdout[:400])
     check("scope:[training/epoch]" in first.stdout, "no label in", first.stdout[:800])
@@ -172,7 +174,7 @@ def main():
         for look in (gzip, pprof, speedscope_schema) if is_live else (gzip,):
             try:
                 look(place)
-            except (Unavailable, subprocess.TimeoutExpired) as reason:
+            except (LookupError, subprocess.TimeoutExpired) as reason:
                 missing.append(str(reason))
     for line in missing:
         print("skipped:", line)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Traces in real viewers: the Firefox profiler's importer (npm @firefox-devtools/profiler-cli) and
 speedscope (npm speedscope, in a headless Chromium).  Both are installed by npm into the working
-directory, once.  What cannot be had is said; with neither, the test is skipped.
+directory, once, as tests/locks has them.  What cannot be had is said; with neither, the test is skipped.
 Arguments: made_traces, a directory to work in."""
 import base64
 import json
@@ -14,35 +14,12 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from live import needs_live
-
-PACKAGES = {"profiler": ("@firefox-devtools/profiler-cli", "0.10.0"), "speedscope": ("speedscope", "1.25.0")}
-
-
-class Unavailable(Exception):
-    pass
+from live import needs_live  # noqa: E402: the directory first
+from locked import npm_modules  # noqa: E402
 
 
 def run(*command, **options):
     return subprocess.run(command, capture_output=True, text=True, timeout=100, **options)
-
-
-def package(which, directory):
-    name, version = PACKAGES[which]
-    kept = directory / f"npm-{which}"
-    home = kept / "node_modules" / name
-    if not kept.exists():
-        if not shutil.which("npm") or not shutil.which("node"):
-            raise Unavailable("node and npm are not installed")
-        with tempfile.TemporaryDirectory(prefix="npm-", dir=directory) as half:  # until it is whole
-            result = run("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", half,
-                         f"{name}@{version}")
-            if result.returncode != 0:
-                raise Unavailable(f"npm cannot get {name} {version}")
-            shutil.rmtree(kept, ignore_errors=True)
-            os.rename(half, kept)
-            os.mkdir(half)
-    return home
 
 
 def slices_of(trace):
@@ -52,7 +29,7 @@ def slices_of(trace):
 
 
 def in_firefox_profiler(trace, directory, place):
-    home = package("profiler", directory)
+    home = npm_modules("profiler-cli", directory) / "@firefox-devtools/profiler-cli"
     tool = ["node", str(home / json.loads((home / "package.json").read_text())["bin"]["profiler-cli"])]
     environment = dict(os.environ, PROFILER_CLI_SESSION_DIR=str(place / f"sessions-{trace.stem}"))
     loaded = run(*tool, "load", str(trace), env=environment)
@@ -77,10 +54,10 @@ def in_firefox_profiler(trace, directory, place):
 
 
 def in_speedscope(trace, directory, place):
-    page = package("speedscope", directory) / "dist/release/index.html"
+    page = npm_modules("speedscope", directory) / "speedscope/dist/release/index.html"
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
-        raise Unavailable("chromium is not installed (Debian: chromium)")
+        raise LookupError("chromium is not installed (Debian: chromium)")
     script = place / "profile.js"
     content = base64.b64encode(trace.read_bytes()).decode()
     script.write_text(f"speedscope.loadFileFromBase64({json.dumps(trace.name)},{json.dumps(content)})")
@@ -88,7 +65,7 @@ def in_speedscope(trace, directory, place):
                  "--allow-file-access-from-files", "--virtual-time-budget=20000", "--dump-dom",
                  f"file://{page}#localProfilePath={script}")
     if result.returncode != 0 or "<html" not in result.stdout:
-        raise Unavailable(f"chromium does not run here: {result.stderr[-200:]}")
+        raise LookupError(f"chromium does not run here: {result.stderr[-200:]}")
     _, _, threads = slices_of(trace)
     counted = f"(1/{len(threads)})"
     names = [e["args"]["name"] for e in slices_of(trace)[0] if e["name"] == "process_name"]
@@ -111,7 +88,7 @@ def main():
                 try:
                     failure = look(trace, directory, place)
                     failures += [failure] if failure else []
-                except (Unavailable, subprocess.TimeoutExpired) as reason:
+                except (LookupError, subprocess.TimeoutExpired) as reason:
                     missing.append(f"{look.__name__}: {reason}")
     for line in sorted(set(missing)):
         print("skipped:", line)
