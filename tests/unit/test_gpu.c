@@ -15,6 +15,7 @@
 #include "base/feature.h"
 #include "collect/gpu_share.h"
 #include "engine/gpus.h"
+#include "engine/monitor.h"
 #include "made_time.h"
 #include "net/mlflow_plan.h"
 #include "os/nvml.h"
@@ -413,6 +414,45 @@ static void test_a_run_has_the_energy_of_gpus(void **state)
     resmon_run_free(run);
 }
 
+/* What is open when another monitor takes the scopes has no energy after that. */
+static void test_a_scope_that_was_taken(void **state)
+{
+    (void)state;
+    if (rm_feature_need(RM_FEATURE_ENERGY) != RESMON_OK) {
+        print_message("skipped: %s\n", resmon_last_error());
+        skip();
+    }
+    const resmon_monitor_options options = {.struct_size = sizeof options,
+                                            .interval_ms = 20,
+                                            .domains = RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_GPU |
+                                                       RESMON_DOMAIN_ENERGY};
+    resmon_monitor *first = NULL, *second = NULL;
+    fake->process_count = 1;
+    fake->processes[0].pid = (unsigned)getpid();
+    fake->processes[0].sm = 100;
+    assert_ok(resmon_monitor_new(&options, &first));
+    rm_monitor_yield_scopes(first);
+    assert_ok(resmon_monitor_start(first));
+    {
+        RESMON_SCOPE("open");
+        nap(0.2);
+        second = start_with(&(resmon_monitor_options){.scopes = RESMON_METER_WALL});
+        nap(0.8);
+    }
+    resmon_run_free(finish(second));
+    resmon_run *run = finish(first);
+    double tree = last_of(run, "tree.energy.gpu", NULL);
+    if (isnan(tree)) {
+        print_message("not checked here: shares, in a pid namespace of its own\n");
+    } else {
+        resmon_run_scope scope = {.struct_size = sizeof scope};
+        assert_near(tree, 300.0 * 1.0, 0.01);
+        assert_ok(resmon_run_get_scope(run, 0, &scope));
+        assert_near(scope.energy_j, 300.0 * 0.2, 300.0 * 0.02); /* to the next sample at most */
+    }
+    resmon_run_free(run);
+}
+
 #ifdef RM_HAVE_MLFLOW
 /* In MLflow's "System metrics" by MLflow's own names; slices have none there. */
 static void test_series_for_mlflow(void **state)
@@ -539,6 +579,7 @@ int main(void)
         with_fake(test_shares),
         with_fake(test_a_run_has_the_counters_of_gpus),
         with_fake(test_a_run_has_the_energy_of_gpus),
+        with_fake(test_a_scope_that_was_taken),
 #ifdef RM_HAVE_MLFLOW
         with_fake(test_series_for_mlflow),
 #endif

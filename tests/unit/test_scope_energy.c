@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "engine/monitor.h"
 #include "made_block.h"
 #include "random.h"
 #include "store/scope_energy.h"
@@ -504,41 +503,6 @@ static void test_a_program(void **state)
     resmon_monitor_free(monitor);
 }
 
-/* What is open when another monitor takes the scopes has no energy after that. */
-static void test_scopes_that_were_taken(void **state)
-{
-    (void)state;
-    needs_live("the energy of this host");
-    const resmon_monitor_options options = {.struct_size = sizeof options, .interval_ms = 20};
-    const resmon_monitor_options takes = {
-        .struct_size = sizeof takes, .interval_ms = 20, .scopes = RESMON_METER_WALL};
-    resmon_monitor *first, *second;
-    resmon_run *run;
-    resmon_run_scope scope = {.struct_size = sizeof scope};
-    resmon_energy energy = {.struct_size = sizeof energy};
-    assert_ok(resmon_monitor_new(&options, &first));
-    assert_ok(resmon_monitor_new(&takes, &second));
-    rm_monitor_yield_scopes(first);
-    assert_ok(resmon_monitor_start(first));
-    {
-        RESMON_SCOPE("open");
-        burn(0.2);
-        assert_ok(resmon_monitor_start(second));
-        burn(0.8);
-    }
-    assert_ok(resmon_monitor_stop(second));
-    assert_ok(resmon_monitor_stop(first));
-    assert_ok(resmon_monitor_snapshot(first, &run));
-    assert_ok(resmon_run_get_energy(run, &energy));
-    assert_ok(resmon_run_get_scope(run, 0, &scope));
-    if (!isnan(energy.tree_j)) {
-        assert_true(scope.energy_j > 0.0 && scope.energy_j < 0.5 * energy.tree_j);
-    }
-    resmon_run_free(run);
-    resmon_monitor_free(second);
-    resmon_monitor_free(first);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -552,7 +516,6 @@ int main(void)
         cmocka_unit_test(test_without_room_nothing_is_written),
         cmocka_unit_test(test_nothing_is_made_or_lost),
         cmocka_unit_test(test_a_program),
-        cmocka_unit_test(test_scopes_that_were_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
