@@ -13,6 +13,16 @@ static bool has(const struct rm_collector *const *collectors, size_t count, cons
     return false;
 }
 
+static bool is_placed(const struct rm_collector *one, const struct rm_collector *const *placed,
+                      size_t count)
+{
+    size_t i = 0;
+    while (i < count && placed[i] != one) {
+        i++;
+    }
+    return i < count;
+}
+
 /* Whether all that it comes after are among those that are placed. */
 static bool is_ready(const struct rm_collector *collector, const struct rm_collector *const *placed,
                      size_t count)
@@ -47,7 +57,7 @@ static const struct rm_collector *next_of(const struct rm_collector *const *coll
     const struct rm_collector *next = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct rm_collector *one = collectors[i];
-        if ((next == NULL || one->domain < next->domain) && !has(placed, placed_count, one->name) &&
+        if ((next == NULL || one->domain < next->domain) && !is_placed(one, placed, placed_count) &&
             is_ready(one, placed, placed_count)) {
             next = one;
         }
@@ -59,7 +69,7 @@ static const char *first_left(const struct rm_collector *const *collectors, size
                               const struct rm_collector *const *placed, size_t placed_count)
 {
     size_t i = 0;
-    while (i + 1 < count && has(placed, placed_count, collectors[i]->name)) {
+    while (i + 1 < count && is_placed(collectors[i], placed, placed_count)) {
         i++;
     }
     return collectors[i]->name;

@@ -130,31 +130,52 @@ static const struct preset {
     {RM_VIEW_CHART, MEAN, MEAN, as_is, rates},
 };
 
-static bool is_named(uint32_t id)
+#define MOST_WITHOUT_ROW 512
+#define MOST_ID          4096 /* the highest is below */
+
+/* Of each id, whether some row is of that metric. */
+static void note_rows(bool has_row[MOST_ID])
 {
     for (size_t i = 0; i < RM_ARRAY_LEN(table); i++) {
-        if (table[i].metric == id) {
-            return true;
-        }
+        has_row[table[i].metric % MOST_ID] = true;
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(details); i++) {
-        if (details[i] == id) {
-            return true;
+        has_row[details[i] % MOST_ID] = true;
+    }
+}
+
+/* Places of the metrics without a row.  Looked for once, and by whoever comes meanwhile: all find
+ * the same. */
+static struct {
+    uint16_t places[MOST_WITHOUT_ROW]; /* atomic */
+    size_t count;
+    bool is_known; /* atomic: comes last */
+} without_row;
+
+static void find_without_row(void)
+{
+    const struct rm_metric *metric;
+    bool has_row[MOST_ID] = {false};
+    size_t count = 0;
+    note_rows(has_row);
+    for (size_t i = 0; (metric = rm_metric_row(i)) != NULL && count < MOST_WITHOUT_ROW; i++) {
+        if (!has_row[metric->id % MOST_ID]) {
+            RM_STORE(&without_row.places[count++], (uint16_t)i);
         }
     }
-    return false;
+    RM_STORE(&without_row.count, count);
+    RM_STORE_RELEASE(&without_row.is_known, true);
 }
 
 /* The metric that is the `number`th of those without a row. */
 static const struct rm_metric *metric_without_row(size_t number)
 {
-    const struct rm_metric *metric;
-    for (size_t i = 0; (metric = rm_metric_row(i)) != NULL; i++) {
-        if (!is_named(metric->id) && number-- == 0) {
-            return metric;
-        }
+    if (!RM_LOAD_ACQUIRE(&without_row.is_known)) {
+        find_without_row();
     }
-    return NULL;
+    return number < RM_LOAD(&without_row.count)
+               ? rm_metric_row(RM_LOAD(&without_row.places[number]))
+               : NULL;
 }
 
 static const char *unit_or_own(const char *unit, const struct rm_metric *metric)
@@ -189,10 +210,15 @@ static bool default_row(size_t index, struct rm_view_row *ret_row)
 
 /* ---- look-ups ----------------------------------------------------------------------------- */
 
+static const char *group_of(const struct row *row)
+{
+    return (const char *)&texts + row->texts;
+}
+
 static struct rm_view_row table_row(const struct row *row)
 {
     const struct rm_metric *metric = rm_metric_of(row->metric);
-    const char *group = (const char *)&texts + row->texts;
+    const char *group = group_of(row);
     const char *label = group + strlen(group) + 1;
     const char *unit = label + strlen(label) + 1;
     return (struct rm_view_row){
@@ -236,18 +262,32 @@ bool rm_view_row(size_t index, struct rm_view_row *ret_row)
     return default_row(index - RM_ARRAY_LEN(details), ret_row);
 }
 
+/* Of rows that are looked up in full only then; true past the last one. */
+static bool may_fit(size_t index, enum rm_view view, const char *group)
+{
+    if (index < RM_ARRAY_LEN(table)) {
+        const struct row *row = &table[index];
+        return row->view == view && row->metric != 0 &&
+               (group == NULL || strcmp(group_of(row), group) == 0);
+    }
+    return index - RM_ARRAY_LEN(table) >= RM_ARRAY_LEN(details) || view == RM_VIEW_DETAIL;
+}
+
 bool rm_view_next(enum rm_view view, const char *group, size_t *index, struct rm_view_row *ret_row)
 {
-    struct rm_view_row row;
-    while (rm_view_row(*index, &row)) {
-        (*index)++;
-        if (row.view == view && row.metric != NULL &&
-            (group == NULL || strcmp(row.group, group) == 0)) {
-            *ret_row = row;
-            return true;
+    for (bool fits = false; !fits; (*index)++) {
+        struct rm_view_row row;
+        if (!may_fit(*index, view, group)) {
+            continue;
         }
+        if (!rm_view_row(*index, &row)) {
+            return false;
+        }
+        fits = row.view == view && row.metric != NULL &&
+               (group == NULL || strcmp(row.group, group) == 0);
+        *ret_row = fits ? row : *ret_row;
     }
-    return false;
+    return true;
 }
 
 size_t resmon_view_count(void)
