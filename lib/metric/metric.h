@@ -14,6 +14,7 @@ enum rm_metric_id {
 #define RM_METRIC(id, token, name, unit, kind, level, origin, help) RM_##token = (id),
 #include "metric/metrics.def"
 #undef RM_METRIC
+    RM_METRIC_IDS /* all are below, as they ascend */
 };
 
 /* Set in rm_metric.kind: the gauge is of the time since the reading before. */

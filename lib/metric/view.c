@@ -130,24 +130,21 @@ static const struct preset {
     {RM_VIEW_CHART, MEAN, MEAN, as_is, rates},
 };
 
-#define MOST_WITHOUT_ROW 512
-#define MOST_ID          4096 /* the highest is below */
-
 /* Of each id, whether some row is of that metric. */
-static void note_rows(bool has_row[MOST_ID])
+static void note_rows(bool has_row[RM_METRIC_IDS])
 {
     for (size_t i = 0; i < RM_ARRAY_LEN(table); i++) {
-        has_row[table[i].metric % MOST_ID] = true;
+        has_row[table[i].metric] = true;
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(details); i++) {
-        has_row[details[i] % MOST_ID] = true;
+        has_row[details[i]] = true;
     }
 }
 
 /* Places of the metrics without a row.  Looked for once, and by whoever comes meanwhile: all find
  * the same. */
 static struct {
-    uint16_t places[MOST_WITHOUT_ROW]; /* atomic */
+    uint16_t places[RM_METRIC_IDS]; /* atomic */
     size_t count;
     bool is_known; /* atomic: comes last */
 } without_row;
@@ -155,11 +152,11 @@ static struct {
 static void find_without_row(void)
 {
     const struct rm_metric *metric;
-    bool has_row[MOST_ID] = {false};
+    bool has_row[RM_METRIC_IDS] = {false};
     size_t count = 0;
     note_rows(has_row);
-    for (size_t i = 0; (metric = rm_metric_row(i)) != NULL && count < MOST_WITHOUT_ROW; i++) {
-        if (!has_row[metric->id % MOST_ID]) {
+    for (size_t i = 0; (metric = rm_metric_row(i)) != NULL; i++) {
+        if (!has_row[metric->id]) {
             RM_STORE(&without_row.places[count++], (uint16_t)i);
         }
     }

@@ -375,13 +375,18 @@ static void test_a_run_has_the_counters_of_gpus(void **state)
     resmon_run_free(run);
 }
 
-static void test_a_run_has_the_energy_of_gpus(void **state)
+static void skip_without_energy(void)
 {
-    (void)state;
     if (rm_feature_need(RM_FEATURE_ENERGY) != RESMON_OK) {
         print_message("skipped: %s\n", resmon_last_error());
         skip();
     }
+}
+
+static void test_a_run_has_the_energy_of_gpus(void **state)
+{
+    (void)state;
+    skip_without_energy();
     fake->process_count = 2;
     fake->processes[0].pid = (unsigned)getpid();
     fake->processes[0].sm = 75;
@@ -418,10 +423,7 @@ static void test_a_run_has_the_energy_of_gpus(void **state)
 static void test_a_scope_that_was_taken(void **state)
 {
     (void)state;
-    if (rm_feature_need(RM_FEATURE_ENERGY) != RESMON_OK) {
-        print_message("skipped: %s\n", resmon_last_error());
-        skip();
-    }
+    skip_without_energy();
     const resmon_monitor_options options = {.struct_size = sizeof options,
                                             .interval_ms = 20,
                                             .domains = RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_GPU |

@@ -22,7 +22,7 @@
 #include "run/run.h"
 #include "sanitizer.h"
 #include "stack/handler.h"
-#include "stack/unwind.h"
+#include "stack_tests.h"
 
 #define MIB      ((size_t)1 << 20)
 #define NOINLINE __attribute__((noinline))
@@ -81,21 +81,6 @@ static void skip_without(resmon_run *run, int kind)
         resmon_run_free(run);
         skip();
     }
-}
-
-static int check_that_stacks_can_be_had(void **state)
-{
-    (void)state;
-    if (HAS_THREAD_SANITIZER) {
-        print_message(
-            "skipped: ThreadSanitizer puts signals off and hands out a context of its own\n");
-        exit(77);
-    }
-    if (rm_unwind_open() != RESMON_OK) {
-        print_message("skipped: %s\n", resmon_last_error());
-        exit(77);
-    }
-    return 0;
 }
 
 /* ---- loads ----------------------------------------------------------------------------------- */
@@ -633,15 +618,6 @@ static void test_threads_are_cancelled_while_sampled(void **state)
     resmon_run_free(run);
 }
 
-static uint64_t lost_to_blocking(resmon_monitor *monitor)
-{
-    resmon_run *run = NULL;
-    assert_ok(resmon_monitor_snapshot(monitor, &run));
-    uint64_t lost = run->profile.lost[RM_LOSS_BLOCKED];
-    resmon_run_free(run);
-    return lost;
-}
-
 static void test_a_blocked_signal_is_counted(void **state)
 {
     (void)state;
@@ -649,7 +625,7 @@ static void test_a_blocked_signal_is_counted(void **state)
     bool is_seen = false;
     resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
     assert_int_equal(pthread_create(&thread, NULL, burn_blocked, &is_seen), 0);
-    while (lost_to_blocking(monitor) == 0) { /* it is looked for now and then */
+    while (lost_so_far(monitor, RM_LOSS_BLOCKED) == 0) { /* it is looked for now and then */
         (void)usleep(50000);
     }
     __atomic_store_n(&is_seen, true, __ATOMIC_RELEASE);

@@ -29,7 +29,7 @@
 #include "run/run.h"
 #include "sanitizer.h"
 #include "stack/handler.h"
-#include "stack/unwind.h"
+#include "stack_tests.h"
 
 #define NOINLINE __attribute__((noinline))
 /* Behind a call: it is no tail call then. */
@@ -334,20 +334,6 @@ static void test_handlers_are_jumped_out_of(void **state)
     assert_true(jumps > 1);
     assert_true(samples_of(run, RESMON_STACK_CPU) > 0);
     resmon_run_free(run);
-}
-
-static int check_that_stacks_can_be_had(void **state)
-{
-    (void)state;
-    if (HAS_THREAD_SANITIZER) {
-        print_message("skipped: ThreadSanitizer puts signals off\n");
-        exit(77);
-    }
-    if (rm_unwind_open() != RESMON_OK) {
-        print_message("skipped: %s\n", resmon_last_error());
-        exit(77);
-    }
-    return 0;
 }
 
 int main(void)
