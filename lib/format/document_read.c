@@ -11,6 +11,7 @@
 #include "format/document.h"
 #include "format/document_parts.h"
 #include "format/json.h"
+#include "metric/metric.h"
 #include "run/scope_names.h"
 
 static resmon_status out_of_memory(void)
@@ -156,8 +157,10 @@ static resmon_status read_columns(struct resmon_run *run, const struct rm_json *
     resmon_status status = READ_RECORDS(run, rm_json_get(document, "columns"), RM_RECORD_column,
                                         columns, column_count);
     for (size_t i = 0; status == RESMON_OK && i < run->column_count; i++) {
-        bool says_kind = run->columns[i].kind != 0; /* not what stands in the place of a column */
-        run->columns[i].kind = says_kind ? run->columns[i].kind : RESMON_GAUGE;
+        resmon_column *column = &run->columns[i];
+        column->metric = rm_metric_own_text(column->metric);
+        bool says_kind = column->kind != 0; /* not what stands in the place of a column */
+        column->kind = says_kind ? column->kind : RESMON_GAUGE;
     }
     return status;
 }

@@ -99,6 +99,12 @@ const struct rm_metric *rm_metric_by_name(const char *name)
     return NULL;
 }
 
+const char *rm_metric_own_text(const char *name)
+{
+    const struct rm_metric *row = rm_metric_by_name(name);
+    return row != NULL ? rm_metric_name(row) : name;
+}
+
 static resmon_status fill(const struct rm_metric *row, resmon_metric *ret_metric)
 {
     const resmon_metric result = {

@@ -43,4 +43,7 @@ const struct rm_metric *rm_metric_row(size_t index);
 /** The row with this name, or NULL. */
 const struct rm_metric *rm_metric_by_name(const char *name);
 
+/** The table's own text of a name, which is found by its address; `name` where there is none. */
+const char *rm_metric_own_text(const char *name);
+
 #endif

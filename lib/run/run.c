@@ -168,7 +168,15 @@ int64_t rm_run_find_column(const struct resmon_run *run, const char *metric, con
 int64_t rm_run_column_of(const struct resmon_run *run, uint32_t metric, const char *instance)
 {
     const struct rm_metric *row = rm_metric_of(metric);
-    return row != NULL ? rm_run_find_column(run, rm_metric_name(row), instance) : -1;
+    const char *name = row != NULL ? rm_metric_name(row) : NULL;
+    for (size_t i = 0; name != NULL && i < run->column_count; i++) {
+        const resmon_column *column = &run->columns[i];
+        if (column->metric == name &&
+            (instance == NULL || strcmp(column->instance, instance) == 0)) {
+            return (int64_t)i;
+        }
+    }
+    return -1;
 }
 
 /* Columns of nodes follow that of all nodes, in the nodes' order; a node may have none. */

@@ -66,7 +66,7 @@ struct resmon_run {
     size_t fact_count;
     resmon_run_source *sources;
     size_t source_count;
-    resmon_column *columns;
+    resmon_column *columns; /* `metric` is the table's own text, if that has it */
     size_t column_count;
     int64_t *t_first; /* per row */
     int64_t *t_last;

@@ -18,6 +18,7 @@
 #include "base/compiler.h"
 #include "bench.h"
 #include "http_server.h"
+#include "metric/metric.h"
 #include "run/run.h"
 
 #define POINTS 1000000
@@ -78,8 +79,11 @@ static struct resmon_run *make_run(void)
     run->row_samples = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples));
     run->values = need(rm_arena_alloc(&run->strings, values, sizeof *run->values));
     for (size_t c = 0; c < COLUMNS; c++) {
-        run->columns[c] = (resmon_column){
-            .metric = metrics[c], .unit = "1", .instance = "", .source = "", .n = ROWS};
+        run->columns[c] = (resmon_column){.metric = rm_metric_own_text(metrics[c]),
+                                          .unit = "1",
+                                          .instance = "",
+                                          .source = "",
+                                          .n = ROWS};
     }
     for (size_t i = 0; i < ROWS; i++) {
         run->t_first[i] = run->t_last[i] = (int64_t)i * 100000000;

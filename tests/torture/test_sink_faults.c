@@ -18,6 +18,7 @@
 #include "format/json.h"
 #include "format/openmetrics.h"
 #include "format/trace.h"
+#include "metric/metric.h"
 #include "net/http.h"
 #include "run/record.h"
 #include "sink/sinks.h"
@@ -191,8 +192,11 @@ static struct resmon_run *run_of(size_t rows)
     run->row_samples = rm_arena_alloc(&run->strings, rows, sizeof *run->row_samples);
     run->values = rm_arena_alloc(&run->strings, rows * 4 * RM_SERIES_KINDS, sizeof *run->values);
     for (size_t c = 0; c < 4; c++) {
-        run->columns[c] = (resmon_column){
-            .metric = metrics[c], .unit = "1", .instance = "", .source = "", .kind = RESMON_GAUGE};
+        run->columns[c] = (resmon_column){.metric = rm_metric_own_text(metrics[c]),
+                                          .unit = "1",
+                                          .instance = "",
+                                          .source = "",
+                                          .kind = RESMON_GAUGE};
         rm_record_clear(RM_RECORD_statistics, &run->columns[c]);
         for (size_t r = 0; r < rows; r++) {
             run->t_first[r] = run->t_last[r] = (int64_t)r * 1000000;

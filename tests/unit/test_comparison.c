@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "base/feature.h"
 #include "format/json.h"
+#include "metric/metric.h"
 #include "random.h"
 #include "run/power_spread.h"
 #include "run/record.h"
@@ -66,7 +67,7 @@ static void add_columns(struct resmon_run *run, const struct spec *spec)
     run->column_count = run->source_count = columns;
     run->row_count = rows;
     for (size_t c = 0; c < columns; c++) {
-        run->columns[c] = (resmon_column){.metric = names[c],
+        run->columns[c] = (resmon_column){.metric = rm_metric_own_text(names[c]),
                                           .unit = "J",
                                           .instance = "",
                                           .source = sources[c],
@@ -581,8 +582,11 @@ static void test_a_busy_machine_is_named(void **state)
     struct sides sides = made_sides((struct spec){.cpu_w = 30.0, .seconds = 10.0},
                                     (struct spec){.cpu_w = 20.0, .seconds = 10.0});
     resmon_comparison comparison;
-    resmon_column percent = {
-        .metric = "node.cpu.percent", .instance = "", .source = "node_cpu", .n = 2, .mean = 43.4};
+    resmon_column percent = {.metric = rm_metric_own_text("node.cpu.percent"),
+                             .instance = "",
+                             .source = "node_cpu",
+                             .n = 2,
+                             .mean = 43.4};
     resmon_column columns[3] = {sides.idle[0]->columns[0], sides.idle[0]->columns[1], percent};
     sides.idle[0]->columns = columns;
     sides.idle[0]->column_count = 3;

@@ -21,6 +21,7 @@ int main(void)
 #include "base/fault.h"
 #include "format/json.h"
 #include "made_run.h"
+#include "metric/metric.h"
 #include "net/mlflow_plan.h"
 #include "random.h"
 #include "strict_json.h"
@@ -79,8 +80,8 @@ static struct resmon_run *new_run(size_t rows, size_t scopes)
     run->values =
         rm_arena_alloc(&run->strings, COLUMNS * RM_SERIES_KINDS * rows, sizeof *run->values);
     for (size_t c = 0; c < COLUMNS; c++) {
-        run->columns[c] =
-            (resmon_column){.metric = metrics[c], .unit = "", .instance = "", .source = ""};
+        run->columns[c] = (resmon_column){
+            .metric = rm_metric_own_text(metrics[c]), .unit = "", .instance = "", .source = ""};
         rm_record_clear(RM_RECORD_statistics, &run->columns[c]);
     }
     put_fact(run, "machine", "memory_bytes", "8000000000", RM_FACT_NUMBER);
@@ -780,7 +781,7 @@ static struct resmon_run *merged_run(void)
     }
     for (size_t i = 0; i < COLUMNS; i++) {
         resmon_column *column = &run->columns[i];
-        column->metric = i < 3 ? "node.mem.percent" : "node.cpu.online";
+        column->metric = rm_metric_own_text(i < 3 ? "node.mem.percent" : "node.cpu.online");
         column->instance = instances[i % 3];
         column->n = 3;
         column->max = 10.0 + (double)(i % 3);

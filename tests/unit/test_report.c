@@ -6,6 +6,7 @@
 
 #include <resmon/report.h>
 
+#include "metric/metric.h"
 #include "report/report.h"
 
 static const struct rm_report_terms in_full = {.width = 1000, .detail = RESMON_REPORT_FULL};
@@ -74,8 +75,10 @@ static void test_the_highest_rss(void **state)
     (void)state;
     for (size_t i = 0; i < RM_ARRAY_LEN(cases); i++) {
         resmon_column columns[] = {
-            {.metric = "proc.mem.rss", .instance = "", .kind = RESMON_GAUGE},
-            {.metric = "proc.mem.peak_rss", .instance = "", .kind = RESMON_GAUGE},
+            {.metric = rm_metric_own_text("proc.mem.rss"), .instance = "", .kind = RESMON_GAUGE},
+            {.metric = rm_metric_own_text("proc.mem.peak_rss"),
+             .instance = "",
+             .kind = RESMON_GAUGE},
         };
         columns[0].n = 9;
         columns[0].max = cases[i].sampled * mib;
@@ -141,10 +144,12 @@ static void test_memory_limit(void **state)
     resmon_run_source source = {.name = "cgroup_mem",
                                 .reason = "limit, percent and events of the group /outer"};
     resmon_column columns[] = {
-        {.metric = "cg.mem.limit", .instance = "", .kind = RESMON_GAUGE},
-        {.metric = "cg.mem.percent", .instance = "", .kind = RESMON_GAUGE},
-        {.metric = "cg.mem.events.max", .instance = "", .kind = RESMON_COUNTER},
-        {.metric = "cg.mem.events.oom_kill", .instance = "", .kind = RESMON_COUNTER},
+        {.metric = rm_metric_own_text("cg.mem.limit"), .instance = "", .kind = RESMON_GAUGE},
+        {.metric = rm_metric_own_text("cg.mem.percent"), .instance = "", .kind = RESMON_GAUGE},
+        {.metric = rm_metric_own_text("cg.mem.events.max"), .instance = "", .kind = RESMON_COUNTER},
+        {.metric = rm_metric_own_text("cg.mem.events.oom_kill"),
+         .instance = "",
+         .kind = RESMON_COUNTER},
     };
     columns[0].n = 5;
     columns[0].last = 512.0 * 1048576;
