@@ -424,7 +424,7 @@ static void finish_once(void)
         return;
     }
     if (is_ours()) {
-        rm_monitor_end_scopes(monitor);
+        rm_monitor_end_with_program(monitor);
         if (rm_thread_call(finish, NULL) != RESMON_OK) {
             (void)resmon_monitor_stop(monitor);
             say("no result: ", resmon_last_error(), "");

@@ -4,6 +4,25 @@
 #include <stdint.h>
 #include <string.h>
 
+/* How many bytes at the beginning are printable ASCII.  Eight at a time: most texts are all of it. */
+static size_t plain_length(const char *text, size_t length)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * 0x80;
+    size_t at = 0;
+    for (uint64_t word; at + sizeof word <= length; at += sizeof word) {
+        memcpy(&word, text + at, sizeof word);
+        uint64_t is_low = (word - ones * 0x20) & ~word; /* below ' ' */
+        uint64_t is_high = (word + ones) | word;        /* DEL and above */
+        if (((is_low | is_high) & highs) != 0) {
+            break;
+        }
+    }
+    while (at < length && text[at] >= 0x20 && text[at] < 0x7F) {
+        at++;
+    }
+    return at;
+}
+
 /* Length of the valid UTF-8 sequence at `p` (RFC 3629), or 0. */
 static size_t utf8_length(const unsigned char *p, size_t left)
 {
@@ -40,9 +59,11 @@ static size_t utf8_length(const unsigned char *p, size_t left)
 
 size_t rm_text_copy(char *target, size_t capacity, const char *source, size_t length)
 {
-    size_t out = 0;
-    size_t in = 0;
-    while (in < length && source[in] != '\0') {
+    length = strnlen(source, length);
+    size_t in = plain_length(source, length < capacity ? length : capacity - (capacity > 0));
+    size_t out = in;
+    memmove(target, source, in);
+    while (in < length) {
         size_t step = utf8_length((const unsigned char *)source + in, length - in);
         size_t wide = step == 0 ? 1 : step;
         if (out + wide >= capacity) {
@@ -105,6 +126,9 @@ static void take_direction(char *text)
 void rm_text_clean(char *text)
 {
     size_t left = strlen(text);
+    size_t plain = plain_length(text, left);
+    text += plain;
+    left -= plain;
     while (left > 0) {
         size_t step = utf8_length((const unsigned char *)text, left);
         if (step == 0) {

@@ -67,7 +67,7 @@ static void read_first_processor(struct rm_cpu_model *model, const struct rm_roo
                                  struct rm_scratch *scratch)
 {
     struct rm_text text, line;
-    if (rm_file_read_head(root, "proc/cpuinfo", scratch, &text) != RESMON_OK) {
+    if (rm_file_read_first(root, "proc/cpuinfo", scratch, &text) != RESMON_OK) {
         return;
     }
     while (rm_parse_line(&text, &line) && rm_text_left(&line) > 0) {

@@ -474,7 +474,7 @@ static resmon_status begin(struct rm_energy_zones *zones, rm_perf_open_fn perf_o
 {
     *zones = (struct rm_energy_zones){
         .power_limit_w = RM_NAN, .read_ns = INT64_MIN, .perf_open = perf_open};
-    zones->zones = rm_alloc(RM_MOST_ZONES, sizeof *zones->zones);
+    zones->zones = rm_realloc(NULL, RM_MOST_ZONES, sizeof *zones->zones);
     if (zones->zones == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for energy counters");
     }

@@ -13,22 +13,20 @@ static bool has(const struct rm_collector *const *collectors, size_t count, cons
     return false;
 }
 
-static bool is_placed(const struct rm_collector *one, const struct rm_collector *const *placed,
-                      size_t count)
-{
-    size_t i = 0;
-    while (i < count && placed[i] != one) {
-        i++;
-    }
-    return i < count;
-}
+/* The list, and what of it has its place. */
+struct placing {
+    const struct rm_collector *const *collectors;
+    size_t count;
+    bool is_placed[RM_MOST_COLLECTORS];
+    const struct rm_collector **placed;
+    size_t placed_count;
+};
 
 /* Whether all that it comes after are among those that are placed. */
-static bool is_ready(const struct rm_collector *collector, const struct rm_collector *const *placed,
-                     size_t count)
+static bool is_ready(const struct placing *placing, const struct rm_collector *collector)
 {
     for (size_t i = 0; collector->after != NULL && collector->after[i] != NULL; i++) {
-        if (!has(placed, count, collector->after[i])) {
+        if (!has(placing->placed, placing->placed_count, collector->after[i])) {
             return false;
         }
     }
@@ -49,43 +47,45 @@ static resmon_status check_names(const struct rm_collector *const *collectors, s
     return RESMON_OK;
 }
 
-/* The first in the order of domains, and of the list within one, that waits for none. */
-static const struct rm_collector *next_of(const struct rm_collector *const *collectors,
-                                          size_t count, const struct rm_collector *const *placed,
-                                          size_t placed_count)
+/* The first in the order of domains, and of the list within one, that waits for none; `count`: all
+ * that are left wait. */
+static size_t next_of(const struct placing *placing)
 {
-    const struct rm_collector *next = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct rm_collector *one = collectors[i];
-        if ((next == NULL || one->domain < next->domain) && !is_placed(one, placed, placed_count) &&
-            is_ready(one, placed, placed_count)) {
-            next = one;
+    size_t next = placing->count;
+    for (size_t i = 0; i < placing->count; i++) {
+        const struct rm_collector *one = placing->collectors[i];
+        bool is_before =
+            next == placing->count || one->domain < placing->collectors[next]->domain;
+        if (!placing->is_placed[i] && is_before && is_ready(placing, one)) {
+            next = i;
         }
     }
     return next;
 }
 
-static const char *first_left(const struct rm_collector *const *collectors, size_t count,
-                              const struct rm_collector *const *placed, size_t placed_count)
+static const char *first_left(const struct placing *placing)
 {
     size_t i = 0;
-    while (i + 1 < count && is_placed(collectors[i], placed, placed_count)) {
+    while (placing->is_placed[i]) {
         i++;
     }
-    return collectors[i]->name;
+    return placing->collectors[i]->name;
 }
 
 resmon_status rm_collect_order(const struct rm_collector *const *collectors, size_t count,
                                const struct rm_collector **ret_order)
 {
+    struct placing placing = {.collectors = collectors, .count = count, .placed = ret_order};
     resmon_status status = check_names(collectors, count);
-    for (size_t placed = 0; placed < count && status == RESMON_OK; placed++) {
-        ret_order[placed] = next_of(collectors, count, ret_order, placed);
-        if (ret_order[placed] == NULL) {
-            status = rm_error(RESMON_EINVAL,
-                              "collector %s waits, directly or not, for one that waits for it",
-                              first_left(collectors, count, ret_order, placed));
+    while (status == RESMON_OK && placing.placed_count < count) {
+        size_t next = next_of(&placing);
+        if (next == count) {
+            return rm_error(RESMON_EINVAL,
+                            "collector %s waits, directly or not, for one that waits for it",
+                            first_left(&placing));
         }
+        placing.is_placed[next] = true;
+        ret_order[placing.placed_count++] = collectors[next];
     }
     return status;
 }

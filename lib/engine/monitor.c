@@ -671,23 +671,37 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
     return status;
 }
 
-void rm_monitor_end_scopes(resmon_monitor *monitor)
+/* ---- stop ------------------------------------------------------------------------------- */
+
+static void stop_scopes(resmon_monitor *monitor)
 {
-    if (monitor->session != NULL && RM_LOAD(&monitor->life) == LIFE_RUNNING) {
-        rm_scope_end_with_program(&monitor->block);
+    if (monitor->session != NULL) {
+        rm_session_stop(monitor->session);
     }
 }
 
-/* ---- stop ------------------------------------------------------------------------------- */
+/* The last sample is taken while a thread for the rest is made; but stacks end before scopes. */
+void rm_monitor_end_with_program(resmon_monitor *monitor)
+{
+    if (RM_LOAD(&monitor->life) != LIFE_RUNNING) {
+        return;
+    }
+    if (monitor->session != NULL) {
+        rm_scope_end_with_program(&monitor->block);
+    }
+    if (monitor->stacks == NULL) {
+        stop_scopes(monitor);
+        rm_sampling_ask_for_end(&monitor->sampling);
+    }
+}
 
+/* The sampling thread closes the sources beside what follows: it is waited for in the end. */
 static void finish(resmon_monitor *monitor)
 {
     struct rm_block_header *header = monitor->block.header;
     stop_stacks(monitor); /* before the scopes that they are of */
-    if (monitor->session != NULL) {
-        rm_session_stop(monitor->session);
-    }
-    rm_sampling_stop(&monitor->sampling);
+    stop_scopes(monitor);
+    rm_sampling_end(&monitor->sampling);
     note_own_rss(monitor);
     (void)pthread_mutex_lock(&monitor->label_lock);
     rm_facts_record_clock_end(&monitor->block);

@@ -145,10 +145,15 @@ resmon_status rm_sampling_wait_open(struct rm_sampling *sampling)
                : rm_error(sampling->open_status, "%s", sampling->open_error);
 }
 
-static void wait_for_ticket(struct rm_sampling *sampling)
+/* The number of the sample that is asked for. */
+static uint64_t take_ticket(struct rm_sampling *sampling)
 {
-    uint64_t ticket = ++sampling->requested;
     rm_condition_signal(&sampling->asked);
+    return ++sampling->requested;
+}
+
+static void wait_for_ticket(struct rm_sampling *sampling, uint64_t ticket)
+{
     while (sampling->served < ticket) {
         (void)rm_condition_wait(&sampling->answered, &sampling->lock, RM_WAIT_FOR_EVER);
     }
@@ -158,7 +163,7 @@ void rm_sampling_run(struct rm_sampling *sampling)
 {
     int cancel_state = lock_against_cancel(sampling);
     sampling->stage = RM_SAMPLING_RUNNING;
-    wait_for_ticket(sampling);
+    wait_for_ticket(sampling, take_ticket(sampling));
     unlock_again(sampling, cancel_state);
 }
 
@@ -167,23 +172,35 @@ resmon_status rm_sampling_request(struct rm_sampling *sampling)
     int cancel_state = lock_against_cancel(sampling);
     bool is_running = sampling->stage == RM_SAMPLING_RUNNING;
     if (is_running) {
-        wait_for_ticket(sampling);
+        wait_for_ticket(sampling, take_ticket(sampling));
     }
     unlock_again(sampling, cancel_state);
     return is_running ? RESMON_OK : rm_error(RESMON_ESTATE, "the monitor is not running");
 }
 
-void rm_sampling_end(struct rm_sampling *sampling)
+static void ask_for_end(struct rm_sampling *sampling)
 {
-    int cancel_state = lock_against_cancel(sampling);
-    bool is_running = sampling->stage == RM_SAMPLING_RUNNING;
+    if (sampling->stage == RM_SAMPLING_RUNNING) {
+        (void)take_ticket(sampling);
+    }
     if (sampling->stage != RM_SAMPLING_NONE) {
         sampling->stage = RM_SAMPLING_STOPPING;
         rm_condition_signal(&sampling->asked);
     }
-    if (is_running) {
-        wait_for_ticket(sampling);
-    }
+}
+
+void rm_sampling_ask_for_end(struct rm_sampling *sampling)
+{
+    int cancel_state = lock_against_cancel(sampling);
+    ask_for_end(sampling);
+    unlock_again(sampling, cancel_state);
+}
+
+void rm_sampling_end(struct rm_sampling *sampling)
+{
+    int cancel_state = lock_against_cancel(sampling);
+    ask_for_end(sampling);
+    wait_for_ticket(sampling, sampling->requested);
     unlock_again(sampling, cancel_state);
 }
 

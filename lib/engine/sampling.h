@@ -55,10 +55,14 @@ void rm_sampling_run(struct rm_sampling *sampling);
 /** Waits for a sample that is taken now; RESMON_ESTATE when it is not running. */
 resmon_status rm_sampling_request(struct rm_sampling *sampling);
 
-/** Has the last sample taken, if it is running: the thread ends after it. */
+/** Has the last sample taken, if it is running, and does not wait for it. */
+void rm_sampling_ask_for_end(struct rm_sampling *sampling);
+
+/** The same, if it was not done before, and waits until it is taken: the thread then closes the
+ * sources, and ends. */
 void rm_sampling_end(struct rm_sampling *sampling);
 
-/** The same, if it was not done before, and waits for the thread's end. */
+/** The same, and waits for the thread's end. */
 void rm_sampling_stop(struct rm_sampling *sampling);
 
 /** Stops and frees.  Not in the child of a fork: the thread is not there, nor are its descriptors,

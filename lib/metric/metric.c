@@ -46,6 +46,20 @@ static const struct rm_metric table[] = {
 #undef RM_METRIC
 };
 
+/* ROW_PROC_MEM_RSS and so on: places in the table. */
+enum {
+#define RM_METRIC(id, token, name, unit, kind, level, origin, help) ROW_##token,
+#include "metric/metrics.def"
+#undef RM_METRIC
+};
+
+/* Place + 1 of an id; 0: it is none. */
+static const uint16_t places[RM_METRIC_IDS] = {
+#define RM_METRIC(id, token, name, unit, kind, level, origin, help) [(id)] = ROW_##token + 1,
+#include "metric/metrics.def"
+#undef RM_METRIC
+};
+
 static const char *text_at(uint16_t offset)
 {
     return (const char *)&texts + offset;
@@ -68,20 +82,7 @@ const char *rm_metric_help(const struct rm_metric *metric)
 
 const struct rm_metric *rm_metric_of(uint32_t id)
 {
-    size_t low = 0;
-    size_t high = RM_ARRAY_LEN(table);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table[middle].id == id) {
-            return &table[middle];
-        }
-        if (table[middle].id < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return NULL;
+    return id < RM_ARRAY_LEN(places) && places[id] > 0 ? &table[places[id] - 1] : NULL;
 }
 
 const struct rm_metric *rm_metric_row(size_t index)

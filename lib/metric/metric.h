@@ -34,7 +34,7 @@ const char *rm_metric_name(const struct rm_metric *metric);
 const char *rm_metric_unit(const struct rm_metric *metric);
 const char *rm_metric_help(const struct rm_metric *metric);
 
-/** The row with this id, or NULL: binary search, ids ascend in the table. */
+/** The row with this id, or NULL. */
 const struct rm_metric *rm_metric_of(uint32_t id);
 
 /** Row `index` of the table, or NULL past the end. */

@@ -60,7 +60,7 @@ void rm_root_revive(struct rm_root *root)
 
 resmon_status rm_scratch_init(struct rm_scratch *scratch)
 {
-    scratch->bytes = rm_alloc(SCRATCH_START, 1);
+    scratch->bytes = rm_realloc(NULL, SCRATCH_START, 1); /* nobody reads it before it is written */
     if (scratch->bytes == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for a read buffer");
     }
@@ -252,20 +252,38 @@ resmon_status rm_file_read_once(const struct rm_root *root, const char *path,
     return status;
 }
 
-resmon_status rm_file_read_head(const struct rm_root *root, const char *path,
-                                struct rm_scratch *scratch, struct rm_text *ret_text)
+static bool has_empty_line(const char *bytes, size_t length)
 {
+    const char *end = bytes + length;
+    for (const char *at = bytes; (at = memchr(at, '\n', (size_t)(end - at))) != NULL;) {
+        if (++at < end && *at == '\n') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The kernel makes as many records as a read has room for. */
+resmon_status rm_file_read_first(const struct rm_root *root, const char *path,
+                                 struct rm_scratch *scratch, struct rm_text *ret_text)
+{
+    enum { PIECE = 512, MOST = 4096 };
     int fd;
     resmon_status status = rm_fd_open(root, path, &fd);
     if (status != RESMON_OK) {
         return status;
     }
     rm_kept_mark(fd);
-    ssize_t got = read_at(fd, scratch->bytes, 4096, 0);
-    status = got < 0 ? rm_error_errno(errno, "cannot read /%s", path) : RESMON_OK;
+    size_t length = 0;
+    ssize_t got;
+    do {
+        got = read_at(fd, scratch->bytes + length, PIECE, length);
+        status = got < 0 ? rm_error_errno(errno, "cannot read /%s", path) : RESMON_OK;
+        length += got > 0 ? (size_t)got : 0;
+    } while (got > 0 && length + PIECE <= MOST && !has_empty_line(scratch->bytes, length));
     rm_kept_drop(fd);
     if (status == RESMON_OK) {
-        *ret_text = rm_text_of(scratch->bytes, (size_t)got);
+        *ret_text = rm_text_of(scratch->bytes, length);
     }
     return status;
 }
@@ -290,5 +308,6 @@ resmon_status rm_file_read_u64(const struct rm_root *root, const char *path,
 
 bool rm_file_exists(const struct rm_root *root, const char *path)
 {
-    return faccessat(rm_kept_fd(&root->kept), path, F_OK, 0) == 0;
+    struct stat info;
+    return fstatat(rm_kept_fd(&root->kept), path, &info, AT_SYMLINK_NOFOLLOW) == 0;
 }

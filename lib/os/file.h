@@ -92,15 +92,16 @@ resmon_status rm_fd_open(const struct rm_root *root, const char *path, int *ret_
 resmon_status rm_file_read_once(const struct rm_root *root, const char *path,
                                 struct rm_scratch *scratch, struct rm_text *ret_text);
 
-/** Reads the first 4 KiB, once: of long files whose rest is slow to make (/proc/cpuinfo). */
-resmon_status rm_file_read_head(const struct rm_root *root, const char *path,
-                                struct rm_scratch *scratch, struct rm_text *ret_text);
+/** Reads the first record, to an empty line, or 4 KiB, once: of long files whose rest is slow to
+ * make (/proc/cpuinfo).  What follows may be in the text, too. */
+resmon_status rm_file_read_first(const struct rm_root *root, const char *path,
+                                 struct rm_scratch *scratch, struct rm_text *ret_text);
 
 /** Reads the number that is all of a file, once; "max" reads as UINT64_MAX. */
 resmon_status rm_file_read_u64(const struct rm_root *root, const char *path,
                                struct rm_scratch *scratch, uint64_t *ret_value);
 
-/** Whether `root`/`path` exists. */
+/** Whether `root`/`path` exists; a symbolic link does, whatever it leads to. */
 bool rm_file_exists(const struct rm_root *root, const char *path);
 
 #endif

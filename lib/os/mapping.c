@@ -121,10 +121,10 @@ uint64_t rm_mapping_resident(const struct rm_mapping *mapping)
             return 0;
         }
         for (uint64_t i = 0; i * page_bytes < length; i++) {
-            resident += (pages[i] & 1U) != 0 ? page_bytes : 0;
+            resident += pages[i] & 1U;
         }
     }
-    return resident;
+    return resident * page_bytes;
 }
 
 void rm_mapping_free(struct rm_mapping *mapping)

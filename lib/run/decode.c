@@ -79,6 +79,9 @@ static double quantile_of(const struct rm_block *block, uint64_t index, double s
                           const resmon_column *column)
 {
     double recent[RM_RECENT_SAMPLES];
+    if (column->min == column->max) {
+        return column->min;
+    }
     size_t count = rm_series_recent(block, index, recent);
     double found = rm_sketch_quantile(rm_series_sketch(block, index), recent, count, share,
                                       column->min, column->max);
@@ -88,7 +91,6 @@ static double quantile_of(const struct rm_block *block, uint64_t index, double s
 static void set_statistics(resmon_column *column, const struct rm_block *block, uint64_t index)
 {
     const struct rm_stats *stats = &rm_series_columns(rm_series_state(block))[index].stats;
-    rm_record_clear(RM_RECORD_statistics, column);
     if (stats->n == 0) {
         return;
     }
@@ -110,6 +112,8 @@ static resmon_status decode_columns(const struct rm_block *block, struct resmon_
 {
     size_t count = block->header->sizes.columns;
     const struct rm_column *columns = rm_block_record(block, RM_SECTION_COLUMNS, 0);
+    resmon_column blank = {0};
+    rm_record_clear(RM_RECORD_statistics, &blank);
     run->columns = rm_arena_alloc(&run->strings, count, sizeof *run->columns);
     if (run->columns == NULL) {
         return out_of_memory();
@@ -117,6 +121,7 @@ static resmon_status decode_columns(const struct rm_block *block, struct resmon_
     for (size_t i = 0; i < count; i++) {
         const struct rm_metric *metric = rm_metric_of(columns[i].metric);
         resmon_column *column = &run->columns[i];
+        *column = blank;
         column->metric = metric != NULL ? rm_metric_name(metric) : "unknown";
         column->unit = metric != NULL ? rm_metric_unit(metric) : "1";
         column->level = metric != NULL ? metric->level : RESMON_LEVEL_NODE;
