@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What the variable RESMON adds to a program of 20 ms that libresmon is in, beside the same without it; and, as the floor of
-that, what a thread adds that opens and reads the same files, and reads them again at the end.
+that, what a bare thread adds that makes the same system calls on files, at the same two times.
 
 bench_short.py LIBRARY INCLUDE [--check]: LIBRARY is a libresmon.so, INCLUDE the directory of its headers; --check fails
 past a target.  Runs alternate, so that all see the same machine.  The program is compiled here, by cc.
@@ -40,15 +40,32 @@ FLOOR = f"""
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #define BEGIN
 {WORK}
-static char paths[4096][128]; static int fds[4096], count; static sem_t opened, ends;
-static void read_all(void) {{ static char bytes[65536]; for (int i = 0; i < count; i++) (void)!pread(fds[i], bytes, sizeof bytes, 0); }}
-static void *watch(void *x) {{ for (int i = 0; i < count; i++) fds[i] = open(paths[i], O_RDONLY | O_CLOEXEC);
-  read_all(); sem_post(&opened); sem_wait(&ends); read_all(); return x; }}
-int main(void) {{ pthread_t thread; FILE *list = fopen("files", "r"); if (list == NULL) return 1;
-  while (count < 4096 && fgets(paths[count], 128, list)) paths[count][strcspn(paths[count], "\\n")] = 0, count++;
+struct call {{ char what; int fd, flags; long offset; char path[200]; }};
+static struct call calls[4096]; static int fds[4096], count, root; static sem_t opened, ends; static char bytes[65536];
+static void make(const struct call *c) {{
+  struct stat info; struct statfs system; int *fd = &fds[c->fd];
+  if (c->what == 'o') *fd = openat(root, c->path, c->flags);
+  if (c->what == 'p') (void)!pread(*fd, bytes, 16384, c->offset);
+  if (c->what == 'c') close(*fd);
+  if (c->what == 'f') (void)!fstat(*fd, &info);
+  if (c->what == 's') (void)!fstatat(root, c->path, &info, c->flags);
+  if (c->what == 'l') (void)!readlinkat(root, c->path, bytes, 256);
+  if (c->what == 'd') (void)!syscall(SYS_getdents64, *fd, bytes, 4096);
+  if (c->what == 'y') (void)!fstatfs(*fd, &system); }}
+static void *watch(void *x) {{ int i = 0;
+  syscall(SYS_close_range, 0U, ~0U, 2U); root = dup3(open("/", O_PATH), 100, O_CLOEXEC);
+  for (; i < count && calls[i].what != 'w'; i++) make(&calls[i]);
+  sem_post(&opened); sem_wait(&ends);
+  for (; i < count; i++) make(&calls[i]);
+  return x; }}
+int main(void) {{ pthread_t thread; FILE *list = fopen("calls", "r"); struct call *c = calls; if (list == NULL) return 1;
+  while (count < 4096 && fscanf(list, " %c %d %d %ld %199s", &c->what, &c->fd, &c->flags, &c->offset, c->path) == 5) c++, count++;
   sem_init(&opened, 0, 0); sem_init(&ends, 0, 0); pthread_create(&thread, NULL, watch, NULL);
   sem_wait(&opened); work(); sem_post(&ends); pthread_join(thread, NULL); return 0; }}
 """
@@ -69,28 +86,60 @@ def wall(program, value):
     return time.perf_counter() - begin
 
 
-def build(name, source, *words):
+def build(name, source):
+    """With libresmon, which the floor leaves alone: loading it is in none of the figures."""
     pathlib.Path(f"{name}.c").write_text(source, encoding="ascii")
-    subprocess.run(["cc", "-O1", "-g", "-pthread", f"{name}.c", *words, "-o", name], check=True)
+    subprocess.run(["cc", "-O1", "-g", "-pthread", f"{name}.c", f"-I{INCLUDE}", "-Wl,--no-as-needed", LIBRARY,
+                    f"-Wl,-rpath,{os.path.dirname(LIBRARY)}", "-o", name], check=True)
 
 
-def files_of_the_library():
-    """Those that it opens below its root, as strace sees them; none: there is no strace."""
+FLAGS = {"O_RDONLY": os.O_RDONLY, "O_CLOEXEC": os.O_CLOEXEC, "O_DIRECTORY": os.O_DIRECTORY, "O_NOCTTY": os.O_NOCTTY,
+         "O_NONBLOCK": os.O_NONBLOCK, "AT_SYMLINK_NOFOLLOW": 0x100, "AT_EMPTY_PATH": 0x1000}
+CALLS = (  # what strace shows of a system call, and how the floor is told to make it
+    (r'openat\((?:\d+|AT_FDCWD), "([^"]+)", ([A-Z_|]+)\) += (-?\d+)', lambda path, flags, fd: ("o", fd, flags, 0, path)),
+    (r"pread64\((\d+), .*, (\d+)\) += \d+", lambda fd, offset: ("p", fd, "", offset, "-")),
+    (r"close\((\d+)\)", lambda fd: ("c", fd, "", 0, "-")),
+    (r'newfstatat\((\d+), ""', lambda fd: ("f", fd, "", 0, "-")),
+    (r'newfstatat\((?:\d+|AT_FDCWD), "([^"]+)", .*, ([A-Z_|0]+)\) +=', lambda path, flags: ("s", 0, flags, 0, path)),
+    (r'readlinkat\(\d+, "([^"]+)"', lambda path: ("l", 0, "", 0, path)),
+    (r"getdents64\((\d+),", lambda fd: ("d", fd, "", 0, "-")),
+    (r"fstatfs\((\d+),", lambda fd: ("y", fd, "", 0, "-")),
+    (r"futex\(.*FUTEX_WAIT_PRIVATE, \d+, \{tv_sec", lambda: ("w", 0, "", 0, "-")),
+)
+
+
+def call_of(text):
+    """A system call of the sampling thread as the floor is told; None: it is not about files."""
+    for pattern, told in CALLS:
+        found = re.match(pattern, text)
+        if found:
+            what, fd, flags, offset, path = told(*found.groups())
+            number = sum(FLAGS[flag] for flag in flags.split("|") if flag in FLAGS)
+            path = re.sub(r"^proc/\d+/task/\d+", "proc/thread-self", path)
+            path = re.sub(r"^proc/\d+", "proc/self", path)
+            return f"{what} {max(int(fd), 0) if what != 'o' or int(fd) >= 0 else 4095} {number} {offset} {path}"
+    return None
+
+
+def calls_of_the_library():
+    """Those on files that its sampling thread makes, as strace sees them; none: there is no strace."""
     if shutil.which("strace") is None:
         return []
-    subprocess.run(["strace", "-f", "-qq", "-e", "trace=openat", "-o", "calls", "./program"], stderr=subprocess.DEVNULL, check=True,
+    subprocess.run(["strace", "-ff", "-qq", "-o", "thread", "./program"], stderr=subprocess.DEVNULL, check=True,
                    env={**os.environ, "RESMON": "summary"})
-    found = re.findall(r'openat\(\d+, "([^"]+)", [^)]*\) += \d', pathlib.Path("calls").read_text(encoding="ascii"))
-    return ["/" + re.sub(r"^proc/\d+", "proc/self", path) for path in found if path.startswith(("proc/", "sys/"))]
+    threads = [path.read_text(encoding="utf-8") for path in pathlib.Path(".").glob("thread.*")]
+    ours = next((text for text in threads if "CLOSE_RANGE_UNSHARE" in text), "")
+    calls = [call_of(text) for text in ours.partition("CLOSE_RANGE_UNSHARE")[2].splitlines()[1:]]
+    return [call for call in calls if call is not None]
 
 
 def main():
     with tempfile.TemporaryDirectory(prefix="resmon-short-") as room:
         os.chdir(room)
-        build("program", PROGRAM, f"-I{INCLUDE}", LIBRARY, f"-Wl,-rpath,{os.path.dirname(LIBRARY)}")
+        build("program", PROGRAM)
         build("floor", FLOOR)
-        files = files_of_the_library()
-        pathlib.Path("files").write_text("".join(f"{file}\n" for file in files), encoding="ascii")
+        calls = calls_of_the_library()
+        pathlib.Path("calls").write_text("".join(f"{call}\n" for call in calls), encoding="ascii")
         times = {value: [] for value in ("", *(value for _, value, _ in CASES))}
         floor = []
         for _ in range(RUNS):
@@ -98,8 +147,8 @@ def main():
                 taken.append(wall("./program", value))
             floor.append(wall("./floor", ""))
         alone = quieter(times[""])
-        if files:
-            line(f"a program of 20 ms takes longer by, for a bare thread that opens and reads {len(files)} files twice",
+        if calls:
+            line(f"a program of 20 ms takes longer by, for a bare thread that makes the same {len(calls)} system calls on files",
                  quieter(floor) - alone)
         else:
             print("not measured here: the floor, for want of strace")
