@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* pthread_setname_np, RTLD_DEFAULT */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "base/thread.h"
 
 #include <dlfcn.h>
@@ -196,6 +196,7 @@ static void *run_placed(void *start)
     void *result;
     give_start(start);
     rm_sanitizer_look_away();
+    (void)prctl(PR_SET_NAME, work.name); /* by another thread, it takes a file of /proc */
     is_ours = work.stack == RM_STACK_LIBRARIES;
     set_place(place, rm_thread_id());
     pthread_cleanup_push(leave, place);
@@ -285,7 +286,6 @@ resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work
         }
         return rm_error_errno(error, "cannot create thread %s", work->name);
     }
-    (void)pthread_setname_np(thread, work->name);
     *ret_thread = thread;
     return RESMON_OK;
 }

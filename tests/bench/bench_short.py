@@ -57,19 +57,24 @@ static void make(const struct call *c) {{
   if (c->what == 's') (void)!fstatat(root, c->path, &info, c->flags);
   if (c->what == 'l') (void)!readlinkat(root, c->path, bytes, 256);
   if (c->what == 'd') (void)!syscall(SYS_getdents64, *fd, bytes, 4096);
-  if (c->what == 'y') (void)!fstatfs(*fd, &system); }}
+  if (c->what == 'y') (void)!fstatfs(*fd, &system);
+  if (c->what == 't') {{ int file = open("written.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), room = open(".", O_RDONLY);
+    for (long left = c->offset; left > 0; left -= sizeof bytes)
+      (void)!write(file, bytes, left < (long)sizeof bytes ? (size_t)left : sizeof bytes);
+    fsync(file); close(file); rename("written.tmp", "written"); fsync(room); close(room); }} }}
 static void *watch(void *x) {{ int i = 0;
   syscall(SYS_close_range, 0U, ~0U, 2U); root = dup3(open("/", O_PATH), 100, O_CLOEXEC);
   for (; i < count && calls[i].what != 'w'; i++) make(&calls[i]);
   sem_post(&opened); sem_wait(&ends);
   for (; i < count; i++) make(&calls[i]);
   return x; }}
-int main(void) {{ pthread_t thread; FILE *list = fopen("calls", "r"); struct call *c = calls; if (list == NULL) return 1;
+int main(int argc, char **argv) {{ pthread_t thread; FILE *list = fopen(argv[argc - 1], "r"); struct call *c = calls; if (list == NULL) return 1;
   while (count < 4096 && fscanf(list, " %c %d %d %ld %199s", &c->what, &c->fd, &c->flags, &c->offset, c->path) == 5) c++, count++;
   sem_init(&opened, 0, 0); sem_init(&ends, 0, 0); pthread_create(&thread, NULL, watch, NULL);
   sem_wait(&opened); work(); sem_post(&ends); pthread_join(thread, NULL); return 0; }}
 """
 
+FLOORS = (("files", ""), ("files-and-document", ", and writes a document to the disk (fsync)"))
 CASES = (  # what it is called, what RESMON says, and by how much longer it may take
     ("a summary", "summary", 0.0015),
     ("a document", "json=run.json", 0.0025),
@@ -78,10 +83,10 @@ CASES = (  # what it is called, what RESMON says, and by how much longer it may 
 )
 
 
-def wall(program, value):
+def wall(value, *command):
     environment = {name: text for name, text in os.environ.items() if name != "RESMON"}
     begin = time.perf_counter()
-    subprocess.run([program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True,
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True,
                    env={**environment, **({"RESMON": value} if value else {})})
     return time.perf_counter() - begin
 
@@ -139,18 +144,21 @@ def main():
         build("program", PROGRAM)
         build("floor", FLOOR)
         calls = calls_of_the_library()
-        pathlib.Path("calls").write_text("".join(f"{call}\n" for call in calls), encoding="ascii")
-        times = {value: [] for value in ("", *(value for _, value, _ in CASES))}
-        floor = []
+        pathlib.Path("files").write_text("".join(f"{call}\n" for call in calls), encoding="ascii")
+        wall("json=run.json", "./program")
+        written = f"t 0 0 {os.path.getsize('run.json')} -"
+        pathlib.Path("files-and-document").write_text("".join(f"{call}\n" for call in [*calls, written]), encoding="ascii")
+        cases = {"": ["./program"], **{value: ["./program"] for _, value, _ in CASES},
+                 **({f"floor {i}": ["./floor", name] for i, (name, _) in enumerate(FLOORS)} if calls else {})}
+        times = {case: [] for case in cases}
         for _ in range(RUNS):
-            for value, taken in times.items():
-                taken.append(wall("./program", value))
-            floor.append(wall("./floor", ""))
+            for case, command in cases.items():
+                times[case].append(wall("" if case.startswith("floor") else case, *command))
         alone = quieter(times[""])
-        if calls:
-            line(f"a program of 20 ms takes longer by, for a bare thread that makes the same {len(calls)} system calls on files",
-                 quieter(floor) - alone)
-        else:
+        for i, (_, what) in enumerate(FLOORS if calls else ()):
+            line(f"a program of 20 ms takes longer by, for a bare thread that makes the same {len(calls)} system calls on files"
+                 f"{what}", quieter(times[f"floor {i}"]) - alone)
+        if not calls:
             print("not measured here: the floor, for want of strace")
         for what, value, target in CASES:
             line(f"a program of 20 ms takes longer by, for {what}", quieter(times[value]) - alone, target=target)
