@@ -4,7 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How many bytes at the beginning are printable ASCII.  Eight at a time: most texts are all of it. */
+/* How many bytes at the beginning are printable ASCII, of which most texts are.  Eight at a time.
+ */
 static size_t plain_length(const char *text, size_t length)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * 0x80;

@@ -6,7 +6,6 @@
 
 #include "base/compiler.h"
 #include "base/parse.h"
-#include "os/cgroup_limit.h"
 
 /* Numbers in a list such as "0-3,8,10-11"; calls `visit` for each.  False on garbage. */
 static bool visit_list(struct rm_text list, void (*visit)(void *context, uint64_t number),
@@ -222,29 +221,13 @@ static void take_quota(void *context, const char *path)
     }
 }
 
-double rm_capacity_memory_limit(const struct rm_cgroup *cgroup, const struct rm_root *root,
-                                struct rm_scratch *scratch)
-{
-    const struct rm_cgroup_place *place = &cgroup->places[RM_CGROUP_MEMORY];
-    uint64_t limit;
-    if (place->version == 2) {
-        uint64_t max = rm_cgroup_tightest(place, root, scratch, "memory.max");
-        uint64_t high = rm_cgroup_tightest(place, root, scratch, "memory.high");
-        limit = max < high ? max : high;
-    } else {
-        uint64_t own = rm_cgroup_tightest(place, root, scratch, "memory.limit_in_bytes");
-        uint64_t above = rm_cgroup_hierarchical_limit(place, root, scratch);
-        limit = own < above ? own : above;
-    }
-    return limit >= RM_CGROUP_UNLIMITED ? RM_NAN : (double)limit;
-}
-
 void rm_capacity_read_cgroup(struct rm_capacity *capacity, const struct rm_root *root,
-                             struct rm_scratch *scratch, const struct rm_cgroup *cgroup)
+                             struct rm_scratch *scratch, const struct rm_cgroup *cgroup,
+                             const struct rm_cgroup_limits *limits)
 {
     const struct rm_cgroup_place *cpu = &cgroup->places[RM_CGROUP_CPU];
     struct quota_search search = {root, scratch, cpu->version, RM_NAN};
     rm_cgroup_visit_ancestors(cpu, take_quota, &search);
     capacity->cgroup_cpus = search.cpus;
-    capacity->cgroup_bytes = rm_capacity_memory_limit(cgroup, root, scratch);
+    capacity->cgroup_bytes = rm_cgroup_limits_tightest(limits);
 }

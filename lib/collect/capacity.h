@@ -7,6 +7,7 @@
 #define RM_COLLECT_CAPACITY_H
 
 #include "os/cgroup.h"
+#include "os/cgroup_limit.h"
 #include "os/file.h"
 
 /* NaN: unknown, or no limit. */
@@ -23,12 +24,9 @@ struct rm_capacity {
 void rm_capacity_read(struct rm_capacity *capacity, const struct rm_root *root,
                       struct rm_scratch *scratch, const char *proc_dir);
 
-/** Limits of the control group: cheap enough to look at again now and then. */
+/** Of the control group: cheap enough to look at again now and then. */
 void rm_capacity_read_cgroup(struct rm_capacity *capacity, const struct rm_root *root,
-                             struct rm_scratch *scratch, const struct rm_cgroup *cgroup);
-
-/** The tightest limit of memory of the group and its ancestors; NaN: there is none. */
-double rm_capacity_memory_limit(const struct rm_cgroup *cgroup, const struct rm_root *root,
-                                struct rm_scratch *scratch);
+                             struct rm_scratch *scratch, const struct rm_cgroup *cgroup,
+                             const struct rm_cgroup_limits *limits);
 
 #endif

@@ -92,7 +92,6 @@ struct level_events {
 struct state {
     const struct source_file *table;
     struct rm_file files[FILE_COUNT];
-    struct rm_cgroup_limits limits;
     struct level_events events[RM_CGROUP_MOST_LEVELS];
     const struct source_file *kills; /* NULL: they are among the events of the limit */
     struct rm_file kills_file;
@@ -126,10 +125,10 @@ static resmon_status read_file(struct rm_collect *collect, const struct source_f
 static void open_events(struct rm_collect *collect, struct state *state, size_t level)
 {
     struct level_events *events = &state->events[level];
-    const struct rm_cgroup_level *group = &state->limits.levels[level];
+    const struct rm_cgroup_level *group = &collect->limits.levels[level];
     char path[RM_FILE_PATH_BYTES];
     int length = snprintf(path, sizeof path, "%s/%s", group->path,
-                          limit_events[state->limits.version - 1].name);
+                          limit_events[collect->limits.version - 1].name);
     if (!rm_file_is_open(&events->file) && !group->is_hidden && length < (int)sizeof path) {
         (void)rm_file_open(&events->file, &collect->root, path);
     }
@@ -142,7 +141,7 @@ static void read_events(struct rm_collect *collect, struct state *state, size_t 
     uint64_t found = 0;
     open_events(collect, state, level);
     if (!rm_file_is_open(&events->file) ||
-        read_file(collect, &limit_events[state->limits.version - 1], &events->file, counts,
+        read_file(collect, &limit_events[collect->limits.version - 1], &events->file, counts,
                   &found) != RESMON_OK) {
         found = 0;
     }
@@ -199,10 +198,9 @@ static void read_kills(struct rm_collect *collect, struct state *state, double *
 }
 
 /* For the run's list of sources; the end of a long path tells more than its beginning. */
-static void tell_level(struct rm_collect *collect, const struct state *state,
-                       const struct rm_cgroup_headroom *least)
+static void tell_level(struct rm_collect *collect, const struct rm_cgroup_headroom *least)
 {
-    const struct rm_cgroup_level *group = &state->limits.levels[least->level];
+    const struct rm_cgroup_level *group = &collect->limits.levels[least->level];
     char text[sizeof collect->remark];
     size_t length = strlen(group->path);
     size_t shown = length < 90 ? length : 90;
@@ -222,8 +220,8 @@ static void tell_level(struct rm_collect *collect, const struct state *state,
 
 static void read_all_events(struct rm_collect *collect, struct state *state, size_t tightest)
 {
-    for (size_t i = 0; i < state->limits.count; i++) {
-        if (state->limits.levels[i].limit != UINT64_MAX || i == tightest || i == state->level) {
+    for (size_t i = 0; i < collect->limits.count; i++) {
+        if (collect->limits.levels[i].limit != UINT64_MAX || i == tightest || i == state->level) {
             read_events(collect, state, i);
         }
     }
@@ -232,11 +230,11 @@ static void read_all_events(struct rm_collect *collect, struct state *state, siz
 static void read_limit(struct rm_collect *collect, struct state *state, double *values)
 {
     const struct rm_cgroup_headroom least =
-        rm_cgroup_limits_look(&state->limits, &collect->scratch, collect->now_ns);
+        rm_cgroup_limits_look(&collect->limits, &collect->scratch, collect->now_ns);
     bool has_limit = least.limit != UINT64_MAX;
     read_all_events(collect, state, least.level);
     if (least.level != state->level || has_limit != state->has_limit) {
-        tell_level(collect, state, &least);
+        tell_level(collect, &least);
     }
     state->has_limit = has_limit;
     values[LIMIT] = has_limit ? (double)least.limit : RM_NAN;
@@ -295,6 +293,9 @@ static resmon_status open_memory(struct rm_collect *collect, void *state_)
     if (place->version == 0) {
         return rm_error(RESMON_ENOENT, "no memory controller is mounted");
     }
+    if (collect->limits.count == 0) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the limits of control groups");
+    }
     state->table = files[place->version - 1];
     for (size_t i = 0; i < FILE_COUNT; i++) {
         resmon_status status = rm_collect_open_cgroup(collect, &state->files[i], RM_CGROUP_MEMORY,
@@ -304,21 +305,16 @@ static resmon_status open_memory(struct rm_collect *collect, void *state_)
         }
     }
     open_kills(collect, state, place);
-    resmon_status status = rm_cgroup_limits_open(&state->limits, place, &collect->root,
-                                                 &collect->scratch, collect->now_ns);
-    if (status != RESMON_OK) {
-        return status;
-    }
     const struct rm_cgroup_headroom least =
-        rm_cgroup_limits_look(&state->limits, &collect->scratch, collect->now_ns);
+        rm_cgroup_limits_look(&collect->limits, &collect->scratch, collect->now_ns);
     state->level = least.level;
     state->has_limit = least.limit != UINT64_MAX;
-    for (size_t i = 0; i < state->limits.count; i++) {
-        if (state->limits.levels[i].limit != UINT64_MAX || i == least.level) {
+    for (size_t i = 0; i < collect->limits.count; i++) {
+        if (collect->limits.levels[i].limit != UINT64_MAX || i == least.level) {
             open_events(collect, state, i);
         }
     }
-    tell_level(collect, state, &least);
+    tell_level(collect, &least);
     return RESMON_OK;
 }
 
@@ -332,7 +328,6 @@ static void close_memory(void *state_)
         rm_file_close(&state->events[i].file);
     }
     rm_file_close(&state->kills_file);
-    rm_cgroup_limits_close(&state->limits);
 }
 
 const struct rm_collector rm_collect_cgroup_mem = {

@@ -46,8 +46,9 @@ static void read_capacity(struct rm_collect *collect)
 {
     rm_capacity_read(&collect->capacity, &collect->root, &collect->scratch, collect->proc_dir);
     if (collect->has_cgroup) {
+        rm_cgroup_limits_refresh(&collect->limits, &collect->scratch, collect->now_ns);
         rm_capacity_read_cgroup(&collect->capacity, &collect->root, &collect->scratch,
-                                &collect->cgroup);
+                                &collect->cgroup, &collect->limits);
     }
 }
 
@@ -167,12 +168,22 @@ static resmon_status begin(struct rm_collect *collect, const char *fs_root, uint
     return status;
 }
 
+static void open_limits(struct rm_collect *collect)
+{
+    if (collect->has_cgroup) {
+        (void)rm_cgroup_limits_open(&collect->limits, &collect->cgroup.places[RM_CGROUP_MEMORY],
+                                    &collect->root, &collect->scratch, collect->now_ns);
+    }
+}
+
 static void end_init(struct rm_collect *collect)
 {
+    collect->now_ns = rm_clock_monotonic_ns();
+    open_limits(collect);
     rm_cpu_model_read(&collect->cpu, &collect->root, &collect->scratch);
     rm_host_read(&collect->host, &collect->root, &collect->scratch, collect->proc_dir);
     read_capacity(collect);
-    collect->capacity_ns = rm_clock_monotonic_ns();
+    collect->capacity_ns = collect->now_ns;
 }
 
 resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, int64_t pid,
@@ -270,6 +281,7 @@ void rm_collect_free(struct rm_collect *collect)
 {
     rm_collect_close_zones(collect);
     rm_counters_close(&collect->counters);
+    rm_cgroup_limits_close(&collect->limits);
     rm_cgroup_members_free(&collect->members);
     rm_scratch_free(&collect->scratch);
     rm_root_close(&collect->root);

@@ -103,8 +103,9 @@ struct rm_collect {
     uint64_t flags;          /* RESMON_FLAG_* */
     double tick_s;           /* a clock tick of /proc/stat and /proc/PID/stat */
     double page_bytes;
-    struct rm_cgroup cgroup;    /* of the process; limits are looked for from here upwards */
-    struct rm_cgroup job_group; /* where this process speaks for a job: whose use counts */
+    struct rm_cgroup cgroup;        /* of the process; limits are looked for from here upwards */
+    struct rm_cgroup_limits limits; /* of memory, of it and all above it */
+    struct rm_cgroup job_group;     /* where this process speaks for a job: whose use counts */
     bool has_cgroup;
     bool has_job_group;
     bool is_group;    /* it is observed, in place of a process: its members are the tree */

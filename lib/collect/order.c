@@ -54,8 +54,7 @@ static size_t next_of(const struct placing *placing)
     size_t next = placing->count;
     for (size_t i = 0; i < placing->count; i++) {
         const struct rm_collector *one = placing->collectors[i];
-        bool is_before =
-            next == placing->count || one->domain < placing->collectors[next]->domain;
+        bool is_before = next == placing->count || one->domain < placing->collectors[next]->domain;
         if (!placing->is_placed[i] && is_before && is_ready(placing, one)) {
             next = i;
         }

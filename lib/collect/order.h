@@ -10,8 +10,9 @@
 #include "collect/collect.h"
 
 /**
- * Writes `count` collectors (RM_MOST_COLLECTORS at most) in that order.  RESMON_EINVAL: one names itself, a collector that is
- * not among them, or they wait for each other in a circle; ret_order is then not to be used.
+ * Writes `count` collectors (RM_MOST_COLLECTORS at most) in that order.  RESMON_EINVAL: one names
+ * itself, a collector that is not among them, or they wait for each other in a circle; ret_order is
+ * then not to be used.
  */
 resmon_status rm_collect_order(const struct rm_collector *const *collectors, size_t count,
                                const struct rm_collector **ret_order);

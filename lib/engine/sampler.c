@@ -164,7 +164,8 @@ static void find_job_group(struct rm_sampler *sampler)
     struct rm_cgroup group;
     if (sampler->job_id != NULL && collect->has_cgroup &&
         rm_job_cgroup_around(&collect->cgroup, sampler->job_id, &group)) {
-        collect->job_bytes = rm_capacity_memory_limit(&group, &collect->root, &collect->scratch);
+        collect->job_bytes = rm_cgroup_tightest_limit(&group.places[RM_CGROUP_MEMORY],
+                                                      &collect->root, &collect->scratch);
         collect->job_group = group;
         collect->has_job_group = !collect->is_group;
     }

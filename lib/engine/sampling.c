@@ -38,8 +38,8 @@ static void answer(struct rm_sampling *sampling, uint64_t requested)
 {
     (void)pthread_mutex_lock(&sampling->lock);
     sampling->served = requested;
-    rm_condition_signal(&sampling->answered);
     (void)pthread_mutex_unlock(&sampling->lock);
+    rm_condition_signal(&sampling->answered); /* who wakes finds the lock free */
 }
 
 static void take_samples(struct rm_sampling *sampling)

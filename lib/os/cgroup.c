@@ -343,33 +343,3 @@ void rm_cgroup_visit_ancestors(const struct rm_cgroup_place *place, rm_cgroup_vi
         *slash = '\0';
     }
 }
-
-struct tightest {
-    const struct rm_root *root;
-    struct rm_scratch *scratch;
-    const char *file;
-    uint64_t value;
-};
-
-static void take_tighter(void *context, const char *path)
-{
-    struct tightest *search = context;
-    char file[RM_FILE_PATH_BYTES];
-    uint64_t value;
-    int length = snprintf(file, sizeof file, "%s/%s", path, search->file);
-    if (length < 0 || length >= (int)sizeof file) {
-        return;
-    }
-    if (rm_file_read_u64(search->root, file, search->scratch, &value) == RESMON_OK &&
-        value < search->value) {
-        search->value = value;
-    }
-}
-
-uint64_t rm_cgroup_tightest(const struct rm_cgroup_place *place, const struct rm_root *root,
-                            struct rm_scratch *scratch, const char *file)
-{
-    struct tightest search = {root, scratch, file, UINT64_MAX};
-    rm_cgroup_visit_ancestors(place, take_tighter, &search);
-    return search.value;
-}

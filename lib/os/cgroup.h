@@ -48,13 +48,6 @@ resmon_status rm_cgroup_find_path(struct rm_cgroup *cgroup, const struct rm_root
 resmon_status rm_cgroup_file(const struct rm_cgroup_place *place, const char *file,
                              char target[RM_FILE_PATH_BYTES]);
 
-/**
- * The smallest number in `file` of the group and all its ancestors up to the mount point ("max",
- * negative and absent ones do not count); UINT64_MAX: unlimited.
- */
-uint64_t rm_cgroup_tightest(const struct rm_cgroup_place *place, const struct rm_root *root,
-                            struct rm_scratch *scratch, const char *file);
-
 /** Visits the group's directory and each ancestor's up to the mount point. */
 typedef void (*rm_cgroup_visit_fn)(void *context, const char *path);
 void rm_cgroup_visit_ancestors(const struct rm_cgroup_place *place, rm_cgroup_visit_fn visit,

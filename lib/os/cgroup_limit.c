@@ -53,8 +53,9 @@ static void read_limit(const struct rm_cgroup_limits *limits, struct rm_cgroup_l
     level->limit = lowest < RM_CGROUP_UNLIMITED ? lowest : UINT64_MAX;
 }
 
-uint64_t rm_cgroup_hierarchical_limit(const struct rm_cgroup_place *place,
-                                      const struct rm_root *root, struct rm_scratch *scratch)
+/* What groups above the mounted part of a version 1 hierarchy allow, too; UINT64_MAX: no limit. */
+static uint64_t hierarchical_limit(const struct rm_cgroup_place *place, const struct rm_root *root,
+                                   struct rm_scratch *scratch)
 {
     static const struct rm_key keys[] = {RM_KEY("hierarchical_memory_limit", 0)};
     char path[RM_FILE_PATH_BYTES];
@@ -116,7 +117,7 @@ static void read_hidden(struct rm_cgroup_limits *limits, struct rm_scratch *scra
 {
     struct rm_cgroup_place place = {.version = limits->version};
     (void)snprintf(place.path, sizeof place.path, "%s", limits->levels[0].path);
-    uint64_t limit = rm_cgroup_hierarchical_limit(&place, limits->root, scratch);
+    uint64_t limit = hierarchical_limit(&place, limits->root, scratch);
     struct rm_cgroup_level *last = &limits->levels[limits->count - 1];
     if (limit < lowest_limit(limits) && !last->is_hidden) {
         last = &limits->levels[limits->count++];
@@ -176,6 +177,34 @@ void rm_cgroup_limits_close(struct rm_cgroup_limits *limits)
     *limits = (struct rm_cgroup_limits){0};
 }
 
+void rm_cgroup_limits_refresh(struct rm_cgroup_limits *limits, struct rm_scratch *scratch,
+                              int64_t now_ns)
+{
+    if (limits->count > 0 && now_ns - limits->read_ns >= REFRESH_NS) {
+        read_limits(limits, scratch, now_ns);
+    }
+}
+
+double rm_cgroup_limits_tightest(const struct rm_cgroup_limits *limits)
+{
+    uint64_t tightest = UINT64_MAX;
+    for (size_t i = 0; i < limits->count; i++) {
+        const struct rm_cgroup_level *level = &limits->levels[i];
+        tightest = level->limit < tightest ? level->limit : tightest;
+    }
+    return tightest != UINT64_MAX ? (double)tightest : RM_NAN;
+}
+
+double rm_cgroup_tightest_limit(const struct rm_cgroup_place *place, const struct rm_root *root,
+                                struct rm_scratch *scratch)
+{
+    struct rm_cgroup_limits limits;
+    (void)rm_cgroup_limits_open(&limits, place, root, scratch, 0);
+    double tightest = rm_cgroup_limits_tightest(&limits);
+    rm_cgroup_limits_close(&limits);
+    return tightest;
+}
+
 /* ---- looking ------------------------------------------------------------------------------ */
 
 static uint64_t read_used(struct rm_cgroup_level *level, struct rm_scratch *scratch)
@@ -194,9 +223,7 @@ struct rm_cgroup_headroom rm_cgroup_limits_look(struct rm_cgroup_limits *limits,
 {
     struct rm_cgroup_headroom least = {.limit = UINT64_MAX, .left = UINT64_MAX};
     uint64_t used_below = 0;
-    if (limits->count > 0 && now_ns - limits->read_ns >= REFRESH_NS) {
-        read_limits(limits, scratch, now_ns);
-    }
+    rm_cgroup_limits_refresh(limits, scratch, now_ns);
     for (size_t i = 0; i < limits->count; i++) {
         struct rm_cgroup_level *level = &limits->levels[i];
         uint64_t used = read_used(level, scratch);

@@ -52,8 +52,15 @@ void rm_cgroup_limits_close(struct rm_cgroup_limits *limits);
 struct rm_cgroup_headroom rm_cgroup_limits_look(struct rm_cgroup_limits *limits,
                                                 struct rm_scratch *scratch, int64_t now_ns);
 
-/** What groups above the mounted part of a version 1 hierarchy allow, too; UINT64_MAX: no limit. */
-uint64_t rm_cgroup_hierarchical_limit(const struct rm_cgroup_place *place,
-                                      const struct rm_root *root, struct rm_scratch *scratch);
+/** Reads the limits again, if that was 10 s ago. */
+void rm_cgroup_limits_refresh(struct rm_cgroup_limits *limits, struct rm_scratch *scratch,
+                              int64_t now_ns);
+
+/** The tightest of them in bytes; NaN: there is none. */
+double rm_cgroup_limits_tightest(const struct rm_cgroup_limits *limits);
+
+/** That of a group whose limits are not kept. */
+double rm_cgroup_tightest_limit(const struct rm_cgroup_place *place, const struct rm_root *root,
+                                struct rm_scratch *scratch);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/columns.h"
 #include "base/compiler.h"
 #include "made_profile.h"
+#include "metric/metric.h"
 #include "os/program.h"
 #include "report/wrap.h"
 #include "run/headline.h"
@@ -303,7 +304,7 @@ static void test_what_is_not_the_programs(void **state)
 
 static resmon_column column(const char *metric, double first, double last, double max)
 {
-    return (resmon_column){.metric = metric,
+    return (resmon_column){.metric = rm_metric_own_text(metric),
                            .instance = "",
                            .unit = "",
                            .n = 2,

@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "made_profile.h"
+#include "metric/metric.h"
 #include "report/lines.h"
 
 static char source[] = "/tmp/resmon-test-train-XXXXXX.c";
@@ -159,8 +160,10 @@ static void test_peaks_say_of_which_moment_they_are(void **state)
     assert_has(text, "  whether it was the highest is not known\n");
     resmon_text_free(text);
     run->columns = rm_arena_alloc(&run->strings, 1, sizeof *run->columns);
-    run->columns[0] =
-        (resmon_column){.metric = "proc.mem.peak_rss", .unit = "B", .instance = "", .source = ""};
+    run->columns[0] = (resmon_column){.metric = rm_metric_own_text("proc.mem.peak_rss"),
+                                      .unit = "B",
+                                      .instance = "",
+                                      .source = ""};
     run->columns[0].n = 1;
     run->columns[0].max = 301989888.0;
     run->column_count = 1;

@@ -9,6 +9,7 @@
 #include <resmon/emissions.h>
 #include <resmon/energy.h>
 
+#include "metric/metric.h"
 #include "run/run.h"
 
 #define TEXT(key, value)                   \
@@ -22,7 +23,7 @@
 
 static resmon_column column(const char *metric, double joules)
 {
-    return (resmon_column){.metric = metric,
+    return (resmon_column){.metric = rm_metric_own_text(metric),
                            .instance = "",
                            .kind = RESMON_COUNTER,
                            .n = isnan(joules) ? 0 : 2,
