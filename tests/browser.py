@@ -40,9 +40,8 @@ class Browser:
                  "--disable-background-networking", "--disable-component-update", "--disable-sync",
                  "--disable-default-apps", "--disable-extensions", "--metrics-recording-only",
                  "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-                 "--window-size=1400,1800", f"--user-data-dir={directory}/profile"]
-        if os.geteuid() == 0:
-            flags.append("--no-sandbox")
+                 "--window-size=1400,1800", f"--user-data-dir={directory}/profile",
+                 "--no-sandbox"]  # root has none, nor has who may make no user namespace; pages are ours and of loopback
         wait_for(self.is_up, 30)
         options = {"args": flags, "binary": shutil.which("chromium")}
         answer = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {

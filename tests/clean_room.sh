@@ -33,7 +33,13 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 shift
 
-room=$(mktemp -d "${TMPDIR:-/tmp}/resmon-room.XXXXXX") && mkdir "$room/home" "$room/tmp" && : >"$room/site.conf" || exit
+# Where programs run, which /tmp of a hardened machine (noexec) is not.
+make_room() {
+    room=$(mktemp -d "$1/resmon-room.XXXXXX") || return
+    printf '#!/bin/sh\n' >"$room/runs" && chmod 755 "$room/runs" && "$room/runs" 2>/dev/null || { rm -rf "$room"; return 1; }
+}
+make_room "${TMPDIR:-/tmp}" || make_room "$PWD" || exit
+mkdir "$room/home" "$room/tmp" && : >"$room/site.conf" || exit
 chmod 755 "$room" && chmod 1777 "$room/tmp" # some become another user
 # What the library keeps in memory: a test folds no recordings of those beside it.
 memory=$(mktemp -d /dev/shm/resmon-room.XXXXXX 2>/dev/null) && chmod 1777 "$memory" || memory=""

@@ -7,8 +7,10 @@ an environment with what is listed under that name, and says its interpreter.
 import contextlib
 import fcntl
 import hashlib
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -115,6 +117,16 @@ class Environments:
 
 
 # ---- npm -----------------------------------------------------------------------------------------------
+
+
+def later_node(name):
+    """That what is locked asks for a later node than there is; "": it does not."""
+    packages = json.loads((LOCKS / name / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    wanted = packages.get(next((path for path in packages if path.endswith(f"/{name}")), ""), {}).get("engines", {}).get("node", "")
+    least = re.search(r">= ?(\d+)", wanted)
+    there = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout
+    is_old = least is not None and int(re.search(r"\d+", there + "0")[0]) < int(least[1])
+    return f"{name} asks for node {wanted}, and this is {there.strip()}" if is_old else ""
 
 
 def npm_modules(name, directory):

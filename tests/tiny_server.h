@@ -2,6 +2,7 @@
 /*
  * An HTTP server in a thread of the test: it keeps what it was asked, and answers by a function of
  * the test, or from a list; any bytes, none at all, or never.
+ * TINY_START() starts one in a test, which is skipped where this machine has no loopback.
  */
 #ifndef RESMON_TESTS_TINY_SERVER_H
 #define RESMON_TESTS_TINY_SERVER_H
@@ -298,5 +299,25 @@ static inline bool tiny_has_header(const struct tiny_request *request, const cha
     const char *found = strstr(request->text, wanted);
     return found != NULL && found < request->body;
 }
+
+/* Whether there is a way to it: asked without sending anything. */
+static inline bool tiny_has_loopback(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool has = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
+    (void)close(fd);
+    return has;
+}
+
+#define TINY_START(server)                                                      \
+    do {                                                                        \
+        if (!tiny_has_loopback()) {                                             \
+            print_message("skipped: this machine has no loopback interface\n"); \
+            skip();                                                             \
+        }                                                                       \
+        assert_true(tiny_start(server));                                        \
+    } while (0)
 
 #endif

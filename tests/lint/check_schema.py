@@ -25,7 +25,7 @@ for part in ("profile", "lines"):
     jsonschema.validate(stacks[part], schema["properties"][part])
 with tempfile.TemporaryDirectory() as directory:
     path = pathlib.Path(directory) / "run.json"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "RESMON"))}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
     environment.update(RESMON=f"json={path},interval=5ms,scopes=wall+cpu+rss+io,name=hello")
     subprocess.run([str(hello)], env=environment, check=True, stdout=subprocess.DEVNULL)
     document = json.loads(path.read_text())

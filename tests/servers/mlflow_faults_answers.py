@@ -187,8 +187,8 @@ EVERYWHERE_ONLY = {"drip", "hanging half-way", "hanging before", "503 with a wai
 def lasting(case, rules, codes, words):
     fake = case.fake()
     fake.faults(*rules)
-    # Only where nothing comes, time is what ends it: an eighth is left to put away what was not sent, 0.3 s.
-    stop, timeout = (2400, "0.6") if codes == TIMEOUT else (60000, "20")
+    # Only where nothing comes, time is what ends it: an eighth is left to put away what was not sent, 0.6 s.
+    stop, timeout = (4800, "0.6") if codes == TIMEOUT else (60000, "20")
     result = case.live(fake.uri, "series", stop=stop, env={"MLFLOW_HTTP_REQUEST_TIMEOUT": timeout})
     line = result["stop"]
     if line["status"] == "RESMON_OK":  # the server did it, and the program could find out that it did

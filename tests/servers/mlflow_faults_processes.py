@@ -69,8 +69,8 @@ def exit_with_variable_and_no_server(case):
         fake.faults(rule)
         begin = time.monotonic()
         result = case.run(fake.uri, "plain", "work=50", env={
-            "RESMON": "mlflow,json=run.json,interval=10ms,stop_timeout=1s", "MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
-        assert time.monotonic() - begin < 1.05 + SLACK_S
+            "RESMON": "mlflow,json=run.json,interval=10ms,stop_timeout=4s", "MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
+        assert time.monotonic() - begin < 4.05 + SLACK_S
         assert "mlflow" in result.errors and ".spool" in result.errors, result.errors
         fake.faults()
         fake.lift()
@@ -99,8 +99,8 @@ def sink_that_hangs_does_not_slow_the_program(case):
     fake = case.fake()
     fake.faults({"do": "hang", "seconds": 100})
     begin = time.monotonic()
-    result = case.live(fake.uri, "series", "every=10", "work=500", stop=600, env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
-    assert time.monotonic() - begin < 1.1 + SLACK_S
+    result = case.live(fake.uri, "series", "every=10", "work=500", stop=4000, env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
+    assert time.monotonic() - begin < 4.5 + SLACK_S
     result.expect("stop", "RESMON_ETIMEDOUT", "no answer", ".spool")
 
 
@@ -236,7 +236,7 @@ def cable_is_plugged_again(case):
 def nobody_listens(case):
     for kind in ("silent", "full"):
         with Blackhole(kind) as hole:
-            result = case.live(f"http://127.0.0.1:{hole.port}", stop=1500, env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
+            result = case.live(f"http://127.0.0.1:{hole.port}", stop=4000, env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
             line = result["stop"]
             assert line["status"] in ("RESMON_ETIMEDOUT", "RESMON_ENET"), line
             assert "resmon push --mlflow" in line["text"] and str(hole.port) in line["text"], line

@@ -103,7 +103,7 @@ def cases(document, metrics):
         "the digits of a figure": (changed(metrics, "max_t_mem_percent", value=next(
             m.value for m in metrics if m.key == "system/max_t_mem_percent") * (1 + 1e-10)), None, "FINISHED",
             "max_t_mem_percent"),
-        "another node": (changed(metrics, "total_disk_io_read_mb", step=1), None, "FINISHED", "at step 2"),
+        "another node": (changed(metrics, "max_t_mem_percent", step=1), None, "FINISHED", "at step 2"),
         "no figure": (without(metrics, "max_t_cpu_pct_per_cpu_min"), None, "FINISHED", "is missing at step 2"),
         "a value": (changed(metrics, "process_threads", value=77.0), None, "FINISHED", "process_threads"),
         "a time": (changed(metrics, "process_threads", timestamp=late), None, "FINISHED", "outside of the run"),

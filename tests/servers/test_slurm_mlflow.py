@@ -26,6 +26,7 @@ PULLS = [(1, "request", "reset"), (2, "answer", "drop"), (3, "answer", "reset"),
          (8, "answer", "drop"), (12, "answer", "reset"), (17, "request", "reset"), (22, "answer", "drop"),
          (27, "request", "drop")]
 BEGIN = time.monotonic()
+PATIENT = "mlflow,stop_timeout=2min"
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -89,12 +90,12 @@ def with_job(examples, name, use, uri=None):
 
 
 def four_nodes(job):
-    assert job.run(["srun", "-N4"], {"RESMON": "mlflow"}) == []
+    assert job.run(["srun", "-N4"], {"RESMON": PATIENT}) == []
     return job.check(4)
 
 
 def eight_processes(job):
-    assert job.run(["srun", "-N4", "--ntasks-per-node=2"], {"RESMON": "mlflow"}) == []
+    assert job.run(["srun", "-N4", "--ntasks-per-node=2"], {"RESMON": PATIENT}) == []
     return job.check(4)
 
 
@@ -106,7 +107,7 @@ def in_code(job):
 
 def two_monitors(job, program):
     """The program's own and that of RESMON: the first of all nodes are one run, the second another."""
-    assert job.run(["srun", "-N4"], {"RESMON": "mlflow"}, [program, "run", "work=400"]) == []
+    assert job.run(["srun", "-N4"], {"RESMON": PATIENT}, [program, "run", "work=400"]) == []
     runs = [run.info.run_id for run in job.runs()]
     assert len(runs) == 2, runs
     for run_id in runs:
@@ -115,7 +116,7 @@ def two_monitors(job, program):
 
 
 def mpirun(job):
-    assert job.run(["mpirun.openmpi", "--oversubscribe", "-np", "4"], {"RESMON": "mlflow", **ROOT}) == []
+    assert job.run(["mpirun.openmpi", "--oversubscribe", "-np", "4"], {"RESMON": PATIENT, **ROOT}) == []
     return job.check(1, names=False)
 
 
@@ -123,7 +124,7 @@ def mpirun_in_batch(job, launcher):
     """Six ranks on three nodes, started by a batch script."""
     script = job.directory / "job.sh"
     script.write_text(f"#!/bin/sh\nexec {launcher} '{job.examples}/wordindex' corpus 2>said\n")
-    job.run(["sbatch", "--wait", "-N3", "--ntasks-per-node=2", "--output=out"], {"RESMON": "mlflow", **ROOT}, [script])
+    job.run(["sbatch", "--wait", "-N3", "--ntasks-per-node=2", "--output=out"], {"RESMON": PATIENT, **ROOT}, [script])
     said = (job.directory / "said").read_text()
     assert "resmon: " not in said, said
     return job.check(3)
@@ -135,7 +136,7 @@ def disturbed(examples, pull, undisturbed):
     server = os.environ["MLFLOW_TRACKING_URI"].removeprefix("http://")
 
     def use(job):
-        said = job.run(["srun", "-N4"], {"RESMON": "mlflow,stop_timeout=3s", **IMPATIENT})
+        said = job.run(["srun", "-N4"], {"RESMON": "mlflow,stop_timeout=10s", **IMPATIENT})
         spools = job.spools()
         is_pulled = not cable.status()["is_plugged"]
         cable.plug()

@@ -107,7 +107,7 @@ static void *fork_children(void *unused)
             _exit(0);
         }
         if (child == 0) {
-            (void)execl("/bin/true", "true", (char *)NULL);
+            (void)execlp("true", "true", (char *)NULL);
             _exit(1);
         }
         assert_true(child > 0);

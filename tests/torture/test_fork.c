@@ -325,13 +325,13 @@ static void test_exec(void **state)
         RESMON_SCOPE("parent");
         pid_t child = fork();
         if (child == 0) {
-            (void)execl("/bin/true", "true", (char *)NULL);
+            (void)execlp("true", "true", (char *)NULL);
             _exit(41);
         }
         assert_int_equal(status_of(child), 0);
         child = vfork();
         if (child == 0) {
-            (void)execl("/bin/true", "true", (char *)NULL);
+            (void)execlp("true", "true", (char *)NULL);
             _exit(42);
         }
         assert_int_equal(status_of(child), 0);

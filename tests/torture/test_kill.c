@@ -396,12 +396,14 @@ static void pause_for(uint64_t us)
 }
 
 /* A reader beside the writer, while it is at it. */
-static bool check_alive(uint64_t rows, double elapsed_ns, struct verdict *verdict)
+static bool check_alive(uint64_t rows, int64_t begun_ns, struct verdict *verdict)
 {
     resmon_run *run = NULL;
     if (resmon_run_load(record_path, &run) != RESMON_OK) {
         return object(verdict, "loading while the writer is at work: %s", resmon_last_error());
     }
+    const double elapsed_ns =
+        2.0 * (double)(now_ns() - begun_ns); /* the load takes its time, too */
     bool is_good = check_spans(run, rows, verdict) && check_columns(run, verdict) &&
                    check_scopes(run, elapsed_ns, verdict) && check_event_bounds(run, verdict);
     resmon_run_free(run);
@@ -435,8 +437,7 @@ static bool kill_one(const struct plan *plan, struct verdict *verdict)
         pause_for(50);
     }
     pause_for(plan->delay_us);
-    bool is_good =
-        !plan->looks || check_alive(plan->rows, 2.0 * (double)(now_ns() - begun_ns), verdict);
+    bool is_good = !plan->looks || check_alive(plan->rows, begun_ns, verdict);
     (void)kill(child, SIGKILL);
     if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status)) {
         return object(verdict, "the child ended by itself, with status %d", status);

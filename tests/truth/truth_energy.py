@@ -43,7 +43,8 @@ def check_phases(text, label):
     work, data, compute = (phase(text, name) for name in ("work", "wait for data", "compute"))
     assert 0.75 * tree <= work[0] <= tree * 1.001, (work, tree)  # the rest is the program's begin and end
     assert abs(work[0] - data[0] - compute[0]) < 0.05 * work[0]
-    assert compute[0] > 5 * data[0], (compute, data)  # the one computes, the other sleeps
+    least = data[0] - data[1]  # of a machine that stalls as one phase ends, the other may have some
+    assert compute[0] + compute[1] > 5 * least, (compute, data)  # the one computes, the other sleeps
     for joules, doubt, watt_hours, grams, said in (work, data, compute):
         assert said == label and doubt <= joules
         assert abs(watt_hours - joules / 3600) < 2e-6 and abs(grams - joules / 3.6e6 * 44.179085) < 2e-6

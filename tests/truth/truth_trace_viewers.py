@@ -15,7 +15,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from live import needs_live  # noqa: E402: the directory first
-from locked import npm_modules  # noqa: E402
+from locked import later_node, npm_modules  # noqa: E402
 
 
 def run(*command, **options):
@@ -48,6 +48,8 @@ def in_firefox_profiler(trace, directory, place):
     marks = sum(e["ph"] == "i" for e in events)
     if sum(markers.values()) != len(slices) + marks or len(markers) < len(threads):
         print(loaded.stdout, loaded.stderr, listed.stdout, listed.stderr)
+        if why := later_node("profiler-cli"):
+            raise LookupError(why)
         return f"{len(slices)} slices and {marks} tags of {len(threads)} threads became {markers}"
     print(f"{trace.name}: the Firefox profiler shows {sum(markers.values())} markers in {len(markers)} threads")
     return None
@@ -64,7 +66,7 @@ def in_speedscope(trace, directory, place):
     result = run(browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={place}/browser",
                  "--allow-file-access-from-files", "--virtual-time-budget=20000", "--dump-dom",
                  f"file://{page}#localProfilePath={script}")
-    if result.returncode != 0 or "<html" not in result.stdout:
+    if result.returncode != 0 or "<html" not in result.stdout or "ERR_" in result.stdout:
         raise LookupError(f"chromium does not run here: {result.stderr[-200:]}")
     _, _, threads = slices_of(trace)
     counted = f"(1/{len(threads)})"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Page faults that are known: of the including file's _GNU_SOURCE, for madvise().
+ * Page faults that are known: of the including file's _GNU_SOURCE, for madvise() and CPUs.
  */
 #ifndef RESMON_TESTS_PAGES_H
 #define RESMON_TESTS_PAGES_H
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,6 +18,19 @@ static inline void *fresh_memory(size_t bytes, int flags, int fd)
     assert_ptr_not_equal(memory, MAP_FAILED);
     (void)madvise(memory, bytes, MADV_NOHUGEPAGE);
     return memory;
+}
+
+/* The kernel counts pages of a process for each CPU that it was on, and folds these in batches of
+ * twice as many pages as there are CPUs: with many CPUs, figures are near only on one of them. */
+static inline void stay_on_one_of_many_cpus(void)
+{
+    cpu_set_t one;
+    int cpu = sched_getcpu();
+    if (sysconf(_SC_NPROCESSORS_CONF) >= 64 && cpu >= 0 && cpu < CPU_SETSIZE) {
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        (void)sched_setaffinity(0, sizeof one, &one);
+    }
 }
 
 static inline void touch_pages(size_t count)

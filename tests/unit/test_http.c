@@ -24,7 +24,7 @@ static void serve(const struct tiny_answer *list, size_t count)
     assert_non_null(server);
     server->list = list;
     server->list_count = count;
-    assert_true(tiny_start(server));
+    TINY_START(server);
 }
 
 #define SERVE(...)                                        \
@@ -322,12 +322,16 @@ static void test_bytes_of_any_kind(void **state)
 static void test_nobody_listens(void **state)
 {
     (void)state;
-    serve(NULL, 0);
-    const struct rm_http_config config = config_of(0);
-    struct rm_http *http = open_client(&config);
+    /* The port is taken, so that nobody else comes to listen there. */
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int taken = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(taken, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(getsockname(taken, (struct sockaddr *)&address, &length), 0);
     char url[64];
-    (void)snprintf(url, sizeof url, "%s", server->url);
-    stop_serving();
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%d", (int)ntohs(address.sin_port));
+    const struct rm_http_config config = {.url = url, .timeout_ns = 20000 * MS};
+    struct rm_http *http = open_client(&config);
     struct rm_http_reply reply = {0};
     const struct rm_http_request request = {.method = "GET", .url = url};
     assert_status(RESMON_ENET, rm_http_send(http, &request, RM_DEADLINE_NONE, &reply));
@@ -342,6 +346,7 @@ static void test_nobody_listens(void **state)
     }
     rm_http_reply_free(&reply);
     rm_http_close(http);
+    (void)close(taken);
 }
 
 /* ---- time ----------------------------------------------------------------------------------- */
@@ -595,7 +600,7 @@ static void test_redirects_that_are_refused(void **state)
         server = calloc(1, sizeof *server);
         server->answer = go_round;
         server->context = headers[i];
-        assert_true(tiny_start(server));
+        TINY_START(server);
         const struct rm_http_config config = config_of(3);
         struct rm_http *http = open_client(&config);
         assert_true(ask(http, "GET", "/", NULL, &reply) < RESMON_OK);
@@ -614,7 +619,7 @@ static void test_credentials_stay_with_their_server(void **state)
     (void)state;
     char location[128];
     struct tiny_server *other = calloc(1, sizeof *other);
-    assert_true(tiny_start(other));
+    TINY_START(other);
     (void)snprintf(location, sizeof location, "Location: %s/caught\r\n", other->url);
     const struct tiny_answer answers[] = {{.code = 307, .headers = location},
                                           {.code = 307, .headers = location}};

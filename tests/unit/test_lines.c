@@ -388,5 +388,6 @@ int main(void)
         cmocka_unit_test(test_lines_outside_of_scopes_and_of_monitors),
         cmocka_unit_test(test_too_many_lines_are_left_out),
     };
+    stay_on_one_of_many_cpus();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void begin(const struct tiny_answer *answers, size_t count, unsigned retr
     assert_non_null(server);
     server->list = answers;
     server->list_count = count;
-    assert_true(tiny_start(server));
+    TINY_START(server);
     const struct rm_http_config how = {
         .url = server->url, .timeout_ns = 20 * RM_NS_PER_S, .retries = retries};
     assert_ok(rm_http_open(&how, &http));

@@ -420,7 +420,7 @@ static void serve(const struct tiny_answer *list, size_t count)
     server = calloc(1, sizeof *server);
     server->list = list;
     server->list_count = count;
-    assert_true(tiny_start(server));
+    TINY_START(server);
     set("MLFLOW_TRACKING_URI", server->url);
 }
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "os/mapping.h"
 #include "scope/peak.h"
+#include "unit/pages.h"
 #include "unit/sanitizer.h"
 
 #define MIB   ((size_t)1 << 20)
@@ -188,5 +189,6 @@ int main(void)
         cmocka_unit_test(test_a_rise_in_a_watched_stretch),
         cmocka_unit_test(test_a_rise_of_the_mark_once_more),
     };
+    stay_on_one_of_many_cpus();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

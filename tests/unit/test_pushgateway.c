@@ -20,7 +20,7 @@ static void serve(const struct tiny_answer *list, size_t count)
     server = calloc(1, sizeof *server);
     server->list = list;
     server->list_count = count;
-    assert_true(tiny_start(server));
+    TINY_START(server);
     (void)snprintf(url, sizeof url, "http://me:SECRET@%s/sub/", server->url + 7);
     run = made_run("stopped", 12);
     assert_non_null(run);

@@ -20,6 +20,7 @@
 #include "stack/modules.h"
 #include "stack/recipes.h"
 #include "stack/slot.h"
+#include "unit/pages.h"
 
 #define MIB UINT64_C(1048576)
 
@@ -431,5 +432,6 @@ int main(void)
         cmocka_unit_test(test_the_highest_is_known_where_it_is_no_peak),
         cmocka_unit_test(test_peaks_are_less_and_less_headroom),
     };
+    stay_on_one_of_many_cpus();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -859,8 +859,8 @@ def test_signal_in_a_loop():
     before = signal.signal(signal.SIGALRM, handle)
     try:
         for _ in range(20):
-            signal.setitimer(signal.ITIMER_REAL, 0.005)
             with pytest.raises(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 0.005)
                 load()
     finally:
         signal.signal(signal.SIGALRM, before)
