@@ -80,7 +80,7 @@ def package_files(sources):
              for path in (package / part).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     # What git ignores stays out of a wheel; without git there is nothing to tell it by.
     with contextlib.suppress(OSError):
-        ignored = subprocess.run(["git", "check-ignore", "-z", "--stdin"], input="\0".join(sorted(found)), cwd=package,
+        ignored = subprocess.run(["git", "-c", "safe.directory=*", "check-ignore", "-z", "--stdin"], input="\0".join(sorted(found)), cwd=package,
                                  capture_output=True, text=True, check=False)
         if ignored.returncode == 0:
             found -= set(ignored.stdout.split("\0"))

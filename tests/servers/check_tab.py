@@ -16,7 +16,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from browser import browser, wait_for
 
-SETTLING_SECONDS = 3
+SETTLING_SECONDS = 20  # that a wrong chart is given to become right, on a busy machine
 
 # Of the card with this key as its title: what is drawn.  null: no card; no kind: not drawn yet.
 CARD = """

@@ -206,6 +206,21 @@ def record(directory):
     return recorder
 
 
+# With which the index was recorded: others name some things otherwise.
+RECORDED_WITH = {"srun": "22.05", "mpirun.openmpi": "4.1", "mpirun.mpich": "4.0"}
+
+
+def other_releases():
+    """What is installed here of another release."""
+    found = []
+    for program, release in RECORDED_WITH.items():
+        if shutil.which(program):
+            said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+            if f" {release}." not in f" {said}":
+                found.append(f"{program} is of another release than {release}: {' '.join(said.split()[:6])}")
+    return found
+
+
 def check(directory):
     """The index of now against the stored one; job ids count the jobs of a recording, and may differ."""
     def rows(index):
@@ -219,6 +234,10 @@ def check(directory):
     for name in different:
         print(f"{name}: {' '.join(new[name])}\n  stored: {' '.join(old.get(name, ['nothing']))}")
     print(f"{len(new)} tasks, of {len(old)} in the index, {len(different)} of them unlike it")
+    others = other_releases() if different else []
+    if others:
+        print("skipped: " + "; ".join(others))
+        return 77
     return 1 if different else 0
 
 

@@ -61,7 +61,9 @@ def bad_variables(case):
 
 @case()
 def both_tls_variables(case):
-    env = {"MLFLOW_TRACKING_INSECURE_TLS": "true", "MLFLOW_TRACKING_SERVER_CERT_PATH": "/etc/hostname"}
+    file = case.directory / "ca.pem"
+    file.write_text("any")
+    env = {"MLFLOW_TRACKING_INSECURE_TLS": "true", "MLFLOW_TRACKING_SERVER_CERT_PATH": str(file)}
     case.run("https://127.0.0.1:1", "run", "work=1", env=env).expect(
         "add", "RESMON_EINVAL", "MLFLOW_TRACKING_INSECURE_TLS", "MLFLOW_TRACKING_SERVER_CERT_PATH")
 

@@ -45,6 +45,9 @@ export PULL_WIRE="$FAR_END ip link set far down"
 export PLUG_WIRE="$FAR_END ip link set far up"
 ip link set lo up
 ip link add wire type veth peer name far netns $far
+for device in all wire; do # a pulled wire is to swallow what is sent, and not to be told of
+    echo 0 >/proc/sys/net/ipv4/conf/$device/ignore_routes_with_linkdown 2>/dev/null || :
+done
 ip address add 192.0.2.1/24 dev wire
 ip link set wire up
 $FAR_END ip link set lo up
