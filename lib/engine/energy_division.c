@@ -85,13 +85,24 @@ static void divide(struct rm_energy_division *division, const struct rm_shared_e
     division->last_ticks = now;
 }
 
+/* All goes by the moment of the processors' energy, which is new each tick; at the last division,
+ * what others have drawn since counts, too. */
+static bool has_more(const struct rm_energy_division *division,
+                     const struct rm_shared_energy *shared, bool is_last)
+{
+    const struct rm_shared_energy *last = &division->last;
+    bool have_others =
+        growth(shared->ram_j, last->ram_j) > 0.0 || growth(shared->gpu_j, last->gpu_j) > 0.0;
+    return shared->t_ns > last->t_ns || (is_last && last->t_ns != 0 && have_others);
+}
+
 /* After the end of a session (its monitor's, or another's taking the scopes) scopes that were open
  * stay so in its record: they have energy once more, up to then, and no more. */
 void rm_energy_division_take(struct rm_energy_division *division,
                              const struct rm_shared_energy *shared, double share, bool is_last)
 {
     int64_t begin_ns = rm_clock_monotonic_ns();
-    if (division->session == NULL || division->is_over || shared->t_ns <= division->last.t_ns ||
+    if (division->session == NULL || division->is_over || !has_more(division, shared, is_last) ||
         (begin_ns < division->next_ns && !is_last)) {
         return;
     }

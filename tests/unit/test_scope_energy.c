@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "engine/energy_division.h"
 #include "made_block.h"
 #include "random.h"
 #include "store/scope_energy.h"
@@ -259,6 +260,41 @@ static void test_without_room_nothing_is_written(void **state)
                   (struct rm_tally_all){0, 0});
     assert_near(rm_scope_energy_of(&block, rm_node_ref_of(5)).joules, 0.0, 0.0);
     assert_int_equal(rm_facet_next_version(&block, RM_FACET_ENERGY, rm_node_ref_of(5)), 0);
+    free_block(&block);
+}
+
+/* GPUs and memory are read at each sample, and the processors' share is new each tick. */
+static void test_what_others_drew_since_the_last_tick_counts_at_the_end(void **state)
+{
+    (void)state;
+    if (!rm_energy_division_is_wanted(RESMON_DOMAIN_ENERGY)) {
+        print_message("skipped: built without energy\n");
+        skip();
+    }
+    struct rm_block block = block_with_roots();
+    static struct rm_scope_session session;
+    struct rm_energy_division division = {.last_ticks = 0};
+    struct rm_shared_energy shared = {.t_ns = 1, .cpu_j = 1.0, .ram_j = 1.0, .gpu_j = 1.0};
+    session.block = block;
+    assert_int_equal(pthread_mutex_init(&session.lock, NULL), 0);
+    for (uint64_t i = 0; i < THREADS; i++) {
+        thread_of(&block, i)->cpu_clock = CLOCK_THREAD_CPUTIME_ID;
+    }
+    assert_ok(rm_energy_division_open(&division, &session));
+    add_child(&block, 2, 5);
+    enter(&block, 0, 1, 5, rm_clock_ticks());
+    rm_energy_division_take(&division, &shared, 1.0, true);
+    assert_near(energy_of(&block, 5).joules, 0.0, 0.0);
+    shared.gpu_j = 7.0;
+    shared.ram_j = 1.5;
+    rm_energy_division_take(&division, &shared, 1.0, false);
+    assert_near(energy_of(&block, 5).joules, 0.0, 0.0); /* with the next */
+    rm_energy_division_take(&division, &shared, 1.0, true);
+    assert_near(energy_of(&block, 5).joules, 6.5, 1e-9);
+    rm_energy_division_take(&division, &shared, 1.0, true);
+    assert_near(energy_of(&block, 5).joules, 6.5, 1e-9);
+    rm_energy_division_close(&division);
+    (void)pthread_mutex_destroy(&session.lock);
     free_block(&block);
 }
 
@@ -514,6 +550,7 @@ int main(void)
         cmocka_unit_test(test_looks_that_do_not_agree_make_no_energy),
         cmocka_unit_test(test_tasks_have_no_energy),
         cmocka_unit_test(test_without_room_nothing_is_written),
+        cmocka_unit_test(test_what_others_drew_since_the_last_tick_counts_at_the_end),
         cmocka_unit_test(test_nothing_is_made_or_lost),
         cmocka_unit_test(test_a_program),
     };
