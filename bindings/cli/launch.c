@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -298,13 +299,27 @@ static enum cli_launch_event end(struct cli_launch *launch)
     return CLI_LAUNCH_ENDED;
 }
 
+/* Whoever stops the processes of a job one by one (a batch system that suspends it) lets them go on
+ * so, too, and us before the command: who then stopped with it would stay so for ever. */
+static bool goes_on_soon(pid_t pid)
+{
+    const int flags = WCONTINUED | WEXITED | WNOHANG | WNOWAIT; /* and may be over by now */
+    const struct timespec pause = {.tv_nsec = 100L * 1000 * 1000};
+    siginfo_t info;
+    for (int tries = 0; tries < 5 && nanosleep(&pause, NULL) != 0; tries++) {
+        /* we were stopped meanwhile, or have passed a signal on */
+    }
+    return wait_for(P_PID, pid, &info, flags, NULL) == 0 && info.si_pid == pid;
+}
+
 /* What stops other processes than the command is none of our business. */
 static bool has_stopped(struct cli_launch *launch, const siginfo_t *info)
 {
     siginfo_t still = {0};
     (void)wait_for(P_PID, info->si_pid, &still, WSTOPPED | WNOHANG, NULL);
     launch->stopped_by = info->si_status;
-    return still.si_pid == launch->pid;
+    return still.si_pid == launch->pid &&
+           !(info->si_status == SIGSTOP && goes_on_soon(launch->pid));
 }
 
 enum cli_launch_event cli_launch_next(struct cli_launch *launch, bool waits)

@@ -175,6 +175,21 @@ class Run(Page):
         self.assertEqual(after.count("first"), 1)
         self.assertEqual(terminal.end(), -signal.SIGTERM)
 
+    def test_all_are_stopped_and_go_on_one_by_one(self):
+        terminal = self.shell(f"echo up; {self.WAIT}")
+        self.assertTrue(terminal.read_until("q end"))
+        resmon = terminal.process.pid
+        command = int(pathlib.Path(f"/proc/{resmon}/task/{resmon}/children").read_text(encoding="ascii").split()[0])
+        for pid in (resmon, command):
+            os.kill(pid, signal.SIGSTOP)
+            place.until(lambda pid=pid: " (" in (text := pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8"))
+                        and text.rpartition(")")[2].split()[0] == "T")
+        os.kill(resmon, signal.SIGCONT)
+        time.sleep(0.02)
+        os.kill(command, signal.SIGCONT)
+        self.ended(terminal, "sh took")
+        self.assertEqual(terminal.end(), 0)
+
     def test_of_open_scopes_which_can_be_folded(self):
         if not os.environ.get("RESMON_PACKAGE") or not place.can_be_loaded:
             self.skipTest("Python cannot load this library")
