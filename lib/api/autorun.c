@@ -233,7 +233,7 @@ static resmon_status finish(void *unused)
 {
     (void)unused;
     resmon_run *run = NULL;
-    (void)resmon_monitor_stop(monitor);
+    (void)rm_monitor_stop(monitor);
     bool is_written = check_outputs();
     if (!is_written && !plan->wants_summary) {
         say("the summary instead:", "", "");

@@ -343,7 +343,12 @@ resmon_status resmon_monitor_start(resmon_monitor *monitor)
 resmon_status resmon_monitor_stop(resmon_monitor *monitor)
 {
     RM_KEEP_ERRNO;
-    return monitor != NULL ? rm_monitor_stop(monitor) : null_argument(__func__);
+    if (monitor == NULL) {
+        return null_argument(__func__);
+    }
+    resmon_status status = rm_monitor_stop(monitor);
+    rm_monitor_wait_closed(monitor);
+    return status;
 }
 
 void resmon_monitor_free(resmon_monitor *monitor)

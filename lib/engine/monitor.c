@@ -695,7 +695,7 @@ void rm_monitor_end_with_program(resmon_monitor *monitor)
     }
 }
 
-/* The sampling thread closes the sources beside what follows: it is waited for in the end. */
+/* The sampling thread closes the sources beside what follows. */
 static void finish(resmon_monitor *monitor)
 {
     struct rm_block_header *header = monitor->block.header;
@@ -779,6 +779,13 @@ resmon_status rm_monitor_stop(resmon_monitor *monitor)
         status = status == RESMON_OK ? kept : status;
     }
     return status;
+}
+
+void rm_monitor_wait_closed(resmon_monitor *monitor)
+{
+    if (!is_inherited(monitor) && RM_LOAD(&monitor->life) == LIFE_STOPPED) {
+        rm_sampling_stop(&monitor->sampling);
+    }
 }
 
 void rm_monitor_free(resmon_monitor *monitor)

@@ -40,6 +40,10 @@ void rm_monitor_end_with_program(resmon_monitor *monitor);
 
 resmon_status rm_monitor_start(resmon_monitor *monitor);
 resmon_status rm_monitor_stop(resmon_monitor *monitor);
+
+/** After a stop, the sampling thread closes its sources beside what comes next: waits for that. */
+void rm_monitor_wait_closed(resmon_monitor *monitor);
+
 void rm_monitor_free(resmon_monitor *monitor);
 resmon_status rm_monitor_tag(resmon_monitor *monitor, const char *label);
 resmon_status rm_monitor_set_label(resmon_monitor *monitor, const char *label);
