@@ -133,13 +133,13 @@ install_missing() {
     missing=${missing# }
     [ -n "$missing" ] || return 0
     say "installing: $missing"
-    step "updating package lists" as_root apt-get -o DPkg::Lock::Timeout=600 update
+    step "updating package lists" as_root apt-get update
     known=""
     for package in $missing; do
         if apt-cache show "$package" >/dev/null 2>&1; then
             known="$known $package"
         else
-            say "this distribution has no $package: its tests are skipped"
+            say "this distribution has no $package: what needs it is skipped, or fails and says so"
         fi
     done
     # shellcheck disable=SC2086 # a list of words

@@ -38,7 +38,7 @@ make_room() {
     room=$(mktemp -d "$1/resmon-room.XXXXXX") || return
     printf '#!/bin/sh\n' >"$room/runs" && chmod 755 "$room/runs" && "$room/runs" 2>/dev/null || { rm -rf "$room"; return 1; }
 }
-make_room "${TMPDIR:-/tmp}" || make_room "$PWD" || exit
+make_room "${TMPDIR:-/tmp}" || make_room "$PWD" || { echo "clean_room.sh: no program runs in ${TMPDIR:-/tmp}, nor in $PWD" >&2; exit 2; }
 mkdir "$room/home" "$room/tmp" && : >"$room/site.conf" || exit
 chmod 755 "$room" && chmod 1777 "$room/tmp" # some become another user
 # What the library keeps in memory: a test folds no recordings of those beside it.

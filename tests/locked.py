@@ -120,7 +120,7 @@ class Environments:
 
 
 def later_node(name):
-    """That what is locked asks for a later node than there is; "": it does not."""
+    """The sentence that what is locked asks for a later node than there is; "": it does not."""
     packages = json.loads((LOCKS / name / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     wanted = packages.get(next((path for path in packages if path.endswith(f"/{name}")), ""), {}).get("engines", {}).get("node", "")
     least = re.search(r">= ?(\d+)", wanted)

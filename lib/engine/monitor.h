@@ -34,8 +34,8 @@ void rm_monitor_remarks(const resmon_monitor *monitor, char *text, size_t room);
 /** Before start: it gives the scopes up when another monitor asks for them. */
 void rm_monitor_yield_scopes(resmon_monitor *monitor);
 
-/** The program exits on this thread: its open scopes of this monitor end with it, and the last
- * sample is asked for.  rm_monitor_stop() follows. */
+/** The program exits on this thread: its open scopes of this monitor end with it, and, unless
+ * stacks are taken, the last sample is asked for.  rm_monitor_stop() follows. */
 void rm_monitor_end_with_program(resmon_monitor *monitor);
 
 resmon_status rm_monitor_start(resmon_monitor *monitor);

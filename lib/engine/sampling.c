@@ -180,9 +180,7 @@ resmon_status rm_sampling_request(struct rm_sampling *sampling)
 
 static void ask_for_end(struct rm_sampling *sampling)
 {
-    if (sampling->stage == RM_SAMPLING_RUNNING) {
-        (void)take_ticket(sampling);
-    }
+    sampling->requested += sampling->stage == RM_SAMPLING_RUNNING ? 1 : 0;
     if (sampling->stage != RM_SAMPLING_NONE) {
         sampling->stage = RM_SAMPLING_STOPPING;
         rm_condition_signal(&sampling->asked);

@@ -55,14 +55,14 @@ void rm_sampling_run(struct rm_sampling *sampling);
 /** Waits for a sample that is taken now; RESMON_ESTATE when it is not running. */
 resmon_status rm_sampling_request(struct rm_sampling *sampling);
 
-/** Has the last sample taken, if it is running, and does not wait for it. */
+/** Asks the thread for the last sample, after which it closes the sources and ends; does not wait.
+ * Asking again, or where no samples are taken, is fine. */
 void rm_sampling_ask_for_end(struct rm_sampling *sampling);
 
-/** The same, if it was not done before, and waits until it is taken: the thread then closes the
- * sources, and ends. */
+/** Asks for the last sample, and waits until it is taken; the thread may still be closing. */
 void rm_sampling_end(struct rm_sampling *sampling);
 
-/** The same, and waits for the thread's end. */
+/** Asks for the last sample, and waits for the thread's end: all sources are closed. */
 void rm_sampling_stop(struct rm_sampling *sampling);
 
 /** Stops and frees.  Not in the child of a fork: the thread is not there, nor are its descriptors,

@@ -43,7 +43,8 @@ const struct rm_metric *rm_metric_row(size_t index);
 /** The row with this name, or NULL. */
 const struct rm_metric *rm_metric_by_name(const char *name);
 
-/** The table's own text of a name, which is found by its address; `name` where there is none. */
+/** The table's text that is equal to `name`, so that names can be compared by address; `name`
+ * itself where the table has none. */
 const char *rm_metric_own_text(const char *name);
 
 #endif

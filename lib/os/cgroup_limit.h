@@ -2,7 +2,7 @@
 /*
  * Owns the limits of memory that hold for a process: its control group's and those of all groups
  * above it, each with what is charged there.  The one that leaves the least is the one that kills.
- * Called by collect and by stack/memory_watch.
+ * Called by collect, engine/sampler and stack/memory_watch.
  */
 #ifndef RM_OS_CGROUP_LIMIT_H
 #define RM_OS_CGROUP_LIMIT_H
@@ -52,14 +52,15 @@ void rm_cgroup_limits_close(struct rm_cgroup_limits *limits);
 struct rm_cgroup_headroom rm_cgroup_limits_look(struct rm_cgroup_limits *limits,
                                                 struct rm_scratch *scratch, int64_t now_ns);
 
-/** Reads the limits again, if that was 10 s ago. */
+/** Reads the limits again, if they were read 10 s ago or before. */
 void rm_cgroup_limits_refresh(struct rm_cgroup_limits *limits, struct rm_scratch *scratch,
                               int64_t now_ns);
 
-/** The tightest of them in bytes; NaN: there is none. */
+/** The tightest limit of all levels in bytes; NaN: there is none. */
 double rm_cgroup_limits_tightest(const struct rm_cgroup_limits *limits);
 
-/** That of a group whose limits are not kept. */
+/** The tightest limit of a group and those above it, looked up for this once; NaN: there is none.
+ */
 double rm_cgroup_tightest_limit(const struct rm_cgroup_place *place, const struct rm_root *root,
                                 struct rm_scratch *scratch);
 

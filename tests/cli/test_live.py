@@ -182,8 +182,8 @@ class Run(Page):
         command = int(pathlib.Path(f"/proc/{resmon}/task/{resmon}/children").read_text(encoding="ascii").split()[0])
         for pid in (resmon, command):
             os.kill(pid, signal.SIGSTOP)
-            place.until(lambda pid=pid: " (" in (text := pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8"))
-                        and text.rpartition(")")[2].split()[0] == "T")
+            stat = pathlib.Path(f"/proc/{pid}/stat")
+            place.until(lambda stat=stat: stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T")
         os.kill(resmon, signal.SIGCONT)
         time.sleep(0.02)
         os.kill(command, signal.SIGCONT)

@@ -48,7 +48,7 @@ def in_firefox_profiler(trace, directory, place):
     marks = sum(e["ph"] == "i" for e in events)
     if sum(markers.values()) != len(slices) + marks or len(markers) < len(threads):
         print(loaded.stdout, loaded.stderr, listed.stdout, listed.stderr)
-        if why := later_node("profiler-cli"):
+        if listed.returncode != 0 and (why := later_node("profiler-cli")):
             raise LookupError(why)
         return f"{len(slices)} slices and {marks} tags of {len(threads)} threads became {markers}"
     print(f"{trace.name}: the Firefox profiler shows {sum(markers.values())} markers in {len(markers)} threads")

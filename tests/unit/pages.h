@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Page faults that are known: of the including file's _GNU_SOURCE, for madvise() and CPUs.
+ * Memory whose pages, page faults and RSS a test can foretell.  The including file defines
+ * _GNU_SOURCE, for madvise() and sched_setaffinity().
  */
 #ifndef RESMON_TESTS_PAGES_H
 #define RESMON_TESTS_PAGES_H

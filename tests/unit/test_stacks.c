@@ -799,7 +799,10 @@ static void test_peaks_have_all_threads(void **state)
     for (size_t i = 0; i < peak->stack_count; i++) {
         assert_true(peak->stacks[i].thread > 0);
         assert_true(peak->stacks[i].depth > 0);
-        assert_string_equal(peak->stacks[i].thread_name, "test_stacks");
+        /* One that has ended before its name was read has none. */
+        const char *name = peak->stacks[i].thread_name;
+        bool may_have_ended = peak->stacks[i].thread != (uint64_t)getpid();
+        assert_true(strcmp(name, "test_stacks") == 0 || (may_have_ended && name[0] == '\0'));
     }
     resmon_run_free(run);
 }
