@@ -275,12 +275,15 @@ def test_children_that_lived_between_two_samples():
 
 def test_watch_against_the_clocks(psutil):
     process = psutil.Process()
-    cpu, wall = time.process_time(), time.perf_counter()
+    before = time.process_time(), time.perf_counter()
     with resmon.Watch("cpu+rss") as watch:
+        first = time.process_time(), time.perf_counter()
         block = touched(50)
         burn(0.2)
-    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    assert watch.watched.cpu_s == pytest.approx(cpu, abs=0.01) and watch.watched.wall_s == pytest.approx(wall, abs=0.01)
+        last = time.process_time(), time.perf_counter()
+    after = time.process_time(), time.perf_counter()
+    for ours, outer_begin, begin, end, outer_end in zip((watch.watched.cpu_s, watch.watched.wall_s), before, first, last, after):
+        assert end - begin - 0.001 <= ours <= outer_end - outer_begin + 0.001
     assert watch.watched.rss_bytes == pytest.approx(process.memory_info().rss, abs=2 * MIB) and block
 
 
