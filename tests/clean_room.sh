@@ -50,6 +50,8 @@ for name in $(awk 'BEGIN { for (name in ENVIRON) if (name ~ /^[A-Za-z_][A-Za-z_0
     fi
 done
 [ $registries = yes ] || set -- HOME="$room/home" "$@"
+# The compiler of Rust where rustup has put it: by the home.
+[ ! -d "${RUSTUP_HOME:-${HOME:-}/.rustup}" ] || set -- RUSTUP_HOME="${RUSTUP_HOME:-${HOME:-}/.rustup}" "$@"
 [ -z "$memory" ] || set -- RESMON_TEST_MEMORY="$memory" "$@"
 # Energy counters that whoever runs the tests has made.
 [ -z "${RESMON_TEST_ENERGY_ROOT:-}" ] || set -- RESMON_ENERGY_ROOT="$RESMON_TEST_ENERGY_ROOT" "$@"
