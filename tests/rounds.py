@@ -44,11 +44,12 @@ def send(number, processes):
 
 
 def stall(process, seconds, is_over):
+    """Children go on before their parents: a shell that looks sees no stopped job, as none sees where a host stalls."""
     while not is_over.wait(random.expovariate(1 / seconds)):
         stopped = descendants(process.pid)
         send(signal.SIGSTOP, stopped)
         is_over.wait(STALL_SECONDS)
-        send(signal.SIGCONT, stopped)
+        send(signal.SIGCONT, reversed(stopped))
 
 
 @contextlib.contextmanager
