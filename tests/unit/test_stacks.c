@@ -556,9 +556,13 @@ static void test_later_threads_have_no_more_than_there_was(void **state)
 static resmon_run *run_of_short_threads(void)
 {
     resmon_monitor *monitor = start(RESMON_STACKS_CPU | RESMON_STACKS_MEMORY, 1000);
-    int64_t until = rm_clock_monotonic_ns() + RM_NS_PER_S / 2;
-    while (rm_clock_monotonic_ns() < until) {
+    uint64_t before = rm_handler_ticks();
+    int64_t begin = rm_clock_monotonic_ns();
+    int64_t passed_ns = 0;
+    while (passed_ns < RM_NS_PER_S / 2 ||
+           (rm_handler_ticks() == before && passed_ns < 20 * RM_NS_PER_S)) {
         run_thread(do_nothing);
+        passed_ns = rm_clock_monotonic_ns() - begin;
     }
     return finish(monitor);
 }
