@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,12 +10,12 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fork.h"
-#include "base/human.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "engine/delivery.h"
+#include "engine/needs.h"
 #include "engine/recorder.h"
 #include "engine/sampling.h"
 #include "engine/stacks.h"
@@ -52,6 +51,7 @@ struct resmon_monitor {
     pid_t pid; /* of the process that made it: in a fork's child it is inert */
     uint32_t forks;
     int life;                         /* enum life, atomic: tags look at it from signal handlers */
+    struct rm_needs needs;            /* of the sinks */
     struct rm_mapping *mapping;       /* of the block; a scope session may own it by now */
     struct rm_recorder *recorder;     /* where the block is copied out; NULL: it is not */
     struct rm_scope_session *session; /* NULL: this monitor has no scopes */
@@ -68,8 +68,7 @@ struct resmon_monitor {
     struct rm_naming *naming; /* under that; NULL: nothing was named yet */
     uint64_t start_rss_1; /* by which the RSS grew in the start, less block and stacks, and 1; 0 */
     bool yields_scopes;
-    bool is_of_run;                        /* the block is in a file of whoever runs this program */
-    uint64_t needed_stacks, needed_events; /* by sinks, if the options say none */
+    bool is_of_run;            /* the block is in a file of whoever runs this program */
     struct resmon_run **parts; /* runs of other processes that were joined; under label_lock */
     size_t part_count, part_room;
 };
@@ -124,77 +123,18 @@ resmon_status rm_monitor_new(const resmon_monitor_options *given, resmon_monitor
     return RESMON_OK;
 }
 
-static resmon_status refuse_stacks(const char *what, uint64_t stacks)
-{
-    bool has_cpu = (stacks & RESMON_STACKS_CPU) != 0;
-    bool has_memory = (stacks & RESMON_STACKS_MEMORY) != 0;
-    return rm_error(RESMON_EINVAL,
-                    "%s is made of stacks of %s%s%s, which stacks= leaves out; add them there, or "
-                    "leave stacks= out",
-                    what, has_cpu ? "cpu" : "", has_cpu && has_memory ? " or " : "",
-                    has_memory ? "memory" : "");
-}
-
 resmon_status rm_monitor_need(resmon_monitor *monitor, const char *what, uint64_t stacks,
                               uint64_t events)
 {
-    uint64_t said = monitor->options.values.stacks;
-    if (stacks != 0 && said != 0 && (said & stacks) == 0) {
-        return refuse_stacks(what, stacks);
-    }
-    monitor->needed_stacks |= stacks;
-    monitor->needed_events = events > monitor->needed_events ? events : monitor->needed_events;
-    return RESMON_OK;
-}
-
-static void settle_needs(resmon_monitor *monitor)
-{
-    resmon_monitor_options *values = &monitor->options.values;
-    values->stacks = values->stacks != 0 ? values->stacks : monitor->needed_stacks;
-    values->events = values->events != 0 ? values->events : (size_t)monitor->needed_events;
-}
-
-static void add_line(char *text, size_t room, const char *line)
-{
-    size_t length = strlen(text);
-    if (line[0] != '\0') {
-        (void)snprintf(text + length, room - length, "%s%s", length > 0 ? "\n" : "", line);
-    }
-}
-
-/* A table that takes as much memory as a program does, said before it is taken. */
-static void remark_on_table(const resmon_monitor *monitor, char *text, size_t room)
-{
-    static const double large_bytes = 64.0 * 1048576.0;
-    char line[160], of_all[RM_HUMAN_BYTES], of_one[RM_HUMAN_BYTES];
-    const struct rm_options *options = &monitor->options;
-    const struct rm_block_header *header = monitor->block.header; /* NULL: before the start */
-    const double row_bytes = header != NULL ? (double)header->sections[RM_SECTION_ROWS].record_bytes
-                                            : (double)rm_sampler_row_bytes(options);
-    const double bytes = (double)options->values.rows * row_bytes;
-    if (bytes >= large_bytes) {
-        rm_human_bytes(of_all, bytes);
-        rm_human_bytes(of_one, row_bytes);
-        (void)snprintf(line, sizeof line,
-                       "rows=%zu takes up to %s of memory as the table fills, %s a row",
-                       options->values.rows, of_all, of_one);
-        add_line(text, room, line);
-    }
+    return rm_needs_add(&monitor->needs, &monitor->options, what, stacks, events);
 }
 
 void rm_monitor_remarks(const resmon_monitor *monitor, char *text, size_t room)
 {
-    resmon_monitor_options values = monitor->options.values;
-    values.stacks = values.stacks != 0 ? values.stacks : monitor->needed_stacks;
-    values.scopes = monitor->options.meters; /* scope_counters is one */
-    rm_options_remark(&rm_monitor_options, &monitor->options.said, &values, text, room);
-    bool has_place = monitor->options.said.carbon != NULL;
-    bool has_energy = (values.domains & RESMON_DOMAIN_ENERGY) != 0;
-    const char *of_place = !has_energy && has_place ? "carbon has no effect without domains=energy"
-                           : has_energy             ? monitor->options.place_remark
-                                                    : "";
-    add_line(text, room, of_place);
-    remark_on_table(monitor, text, room);
+    const struct rm_block_header *header = monitor->block.header; /* NULL: before the start */
+    const uint64_t row_bytes = header != NULL ? header->sections[RM_SECTION_ROWS].record_bytes
+                                              : rm_sampler_row_bytes(&monitor->options);
+    rm_needs_remark(&monitor->needs, &monitor->options, row_bytes, text, room);
 }
 
 void rm_monitor_yield_scopes(resmon_monitor *monitor)
@@ -647,7 +587,7 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
     if (status != RESMON_OK) {
         return status;
     }
-    settle_needs(monitor);
+    rm_needs_settle(&monitor->needs, &monitor->options);
     RM_STORE_RELEASE(&monitor->life, LIFE_STARTING); /* sinks get their turn before it runs */
     const uint64_t rss_before = rss_now();
     status = start_all(monitor);
