@@ -14,33 +14,25 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "engine/block_memory.h"
 #include "engine/delivery.h"
 #include "engine/needs.h"
-#include "engine/recorder.h"
 #include "engine/sampling.h"
 #include "engine/stacks.h"
 #include "job/detect.h"
 #include "job/leader.h"
-#include "job/path_pattern.h"
 #include "os/clocksource.h"
-#include "os/file_system.h"
 #include "os/identity.h"
-#include "os/mapping.h"
-#include "os/outfile.h"
 #include "os/own_rss.h"
-#include "record/recording.h"
 #include "run/decode_processes.h"
 #include "run/decode_profile.h"
 #include "run/join.h"
 #include "scope/peak.h"
 #include "scope/scope.h"
-#include "scope/site.h"
 #include "setup/address_space.h"
 #include "setup/facts.h"
 #include "setup/options.h"
 #include "stack/naming.h"
-#include "store/line_record.h"
-#include "store/process_row.h"
 #include "store/tags.h"
 #include "store/usage.h"
 
@@ -52,36 +44,25 @@ struct resmon_monitor {
     uint32_t forks;
     int life;                         /* enum life, atomic: tags look at it from signal handlers */
     struct rm_needs needs;            /* of the sinks */
-    struct rm_mapping *mapping;       /* of the block; a scope session may own it by now */
-    struct rm_recorder *recorder;     /* where the block is copied out; NULL: it is not */
     struct rm_scope_session *session; /* NULL: this monitor has no scopes */
-    struct rm_block block;
+    struct rm_block block;            /* of the run */
+    struct rm_block_memory memory;    /* that the block is in */
     struct rm_sampling sampling;
     struct rm_stacks *stacks; /* NULL: none are taken */
     struct rm_delivery delivery;
     struct resmon_job *job;     /* that this process is in; NULL: none */
     struct rm_leader leader;    /* of its host */
     struct rm_identity writer;  /* of the block: this process */
-    const char *record_system;  /* the file system of a recording that is copied out; NULL: none */
     pthread_mutex_t label_lock; /* guards the label, the end and new facts in the block */
     pthread_mutex_t naming_lock;
     struct rm_naming *naming; /* under that; NULL: nothing was named yet */
     uint64_t start_rss_1; /* by which the RSS grew in the start, less block and stacks, and 1; 0 */
     bool yields_scopes;
-    bool is_of_run;            /* the block is in a file of whoever runs this program */
     struct resmon_run **parts; /* runs of other processes that were joined; under label_lock */
     size_t part_count, part_room;
 };
 
 #define MOST_PARTS 1024U
-
-#define FACT_BYTES 17408
-#define SITES      1024
-#define STACKS     8192
-
-/* Of other processes: all that they start, and names that code has there. */
-#define OUTSIDE_STACKS 32768
-#define STACK_TEXTS    1048576
 
 static bool is_inherited(const resmon_monitor *monitor)
 {
@@ -142,26 +123,11 @@ void rm_monitor_yield_scopes(resmon_monitor *monitor)
     monitor->yields_scopes = true;
 }
 
-/* Where a file of this pattern is written to. */
-static RM_COLD resmon_status settle_path(const char *pattern, char path[RM_PATH_BYTES])
-{
-    char expanded[RM_PATH_BYTES];
-    resmon_status status = rm_path_expand(pattern, expanded);
-    return status == RESMON_OK ? rm_outfile_settle(expanded, path) : status;
-}
-
-static bool is_recording(const resmon_monitor *monitor, const char *path)
-{
-    char recording[RM_PATH_BYTES];
-    const char *record = monitor->options.values.record;
-    return record != NULL && settle_path(record, recording) == RESMON_OK &&
-           rm_outfile_is_same(recording, path);
-}
-
 resmon_status rm_monitor_check_file(const resmon_monitor *monitor, const char *path)
 {
-    const char *writer =
-        is_recording(monitor, path) ? "record" : rm_delivery_writer(&monitor->delivery, path);
+    const char *writer = rm_block_memory_is_file(&monitor->options, path)
+                             ? "record"
+                             : rm_delivery_writer(&monitor->delivery, path);
     return writer == NULL
                ? RESMON_OK
                : rm_error(RESMON_EBUSY, "%s is written by %s already: give each a file of its own",
@@ -193,136 +159,6 @@ resmon_status rm_monitor_get_sink(resmon_monitor *monitor, size_t index, resmon_
 
 /* ---- start ------------------------------------------------------------------------------ */
 
-static void free_mapping(void *context)
-{
-    rm_mapping_free(context);
-    rm_free(context);
-}
-
-/* In memory, and copied out, unless the file is memory itself.  A file on another machine is never
- * mapped: where its server goes away, that ends the program. */
-static resmon_status map_recording(resmon_monitor *monitor, struct rm_mapping *mapping,
-                                   uint64_t bytes)
-{
-    char path[RM_PATH_BYTES];
-    resmon_status status = settle_path(monitor->options.values.record, path);
-    status = status == RESMON_OK ? rm_recording_check_free(path) : status;
-    if (status != RESMON_OK) {
-        return status;
-    }
-    char *name = strrchr(path, '/') + 1;
-    char first = *name;
-    *name = '\0';
-    const struct rm_file_system system = rm_file_system_of(path);
-    *name = first;
-    if (system.is_memory) {
-        return rm_mapping_file(mapping, path, bytes);
-    }
-    monitor->record_system = system.name;
-    status = rm_recorder_make(path, bytes, system.is_remote, mapping, &monitor->recorder);
-    if (status != RESMON_ENOTSUP || system.is_remote) {
-        return status;
-    }
-    rm_log(RESMON_LOG_WARNING,
-           "record: scopes wait where %s stalls (%s), since the run cannot be kept in memory: %s",
-           path, system.name, resmon_last_error());
-    return rm_mapping_file(mapping, path, bytes);
-}
-
-static resmon_status map_block(resmon_monitor *monitor, const struct rm_block_sizes *sizes)
-{
-    uint64_t bytes;
-    resmon_status status = rm_block_measure(sizes, &bytes);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    status = rm_address_space_check(bytes);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    struct rm_mapping *mapping = rm_alloc(1, sizeof *mapping);
-    if (mapping == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for a run");
-    }
-    bool is_recorded = monitor->options.values.record != NULL;
-    const char *wished = monitor->options.run_record;
-    monitor->is_of_run = wished != NULL && rm_mapping_file(mapping, wished, bytes) == RESMON_OK;
-    if (!monitor->is_of_run) {
-        status = is_recorded ? map_recording(monitor, mapping, bytes)
-                             : rm_mapping_anonymous(mapping, bytes);
-    }
-    if (status != RESMON_OK) {
-        rm_free(mapping);
-        return is_recorded ? rm_error_within(status, "record") : status;
-    }
-    rm_block_format(&monitor->block, mapping->memory, sizes);
-    if (monitor->recorder != NULL) {
-        rm_recorder_mark(monitor->recorder, monitor->block.header);
-    }
-    monitor->mapping = mapping;
-    return RESMON_OK;
-}
-
-/* Numbers of sites are the process's: room for those of before, and for a name per path. */
-static uint64_t site_room(const struct rm_options *options)
-{
-    uint64_t fresh = options->values.scope_paths > SITES ? options->values.scope_paths : SITES;
-    uint64_t room = rm_site_count() + fresh;
-    return room < RM_MAX_SITES ? room : RM_MAX_SITES;
-}
-
-static struct rm_counter_wish wish_of(const struct rm_options *options)
-{
-    const struct rm_counters_wanted *wanted = &options->scope_counters;
-    return (struct rm_counter_wish){(wanted->groups & RM_COUNTERS_DEFAULT) != 0, wanted->events,
-                                    wanted->event_count};
-}
-
-/* What scopes take; nothing but what a block must have where there are none. */
-static void set_scope_sizes(const struct rm_options *options, bool is_self,
-                            struct rm_block_sizes *sizes)
-{
-    const struct rm_counter_wish wish = wish_of(options);
-    sizes->sites = sizes->nodes = 2;
-    sizes->threads = sizes->depth = 1;
-    if (!options->wants_scopes) {
-        return;
-    }
-    sizes->sites = site_room(options);
-    sizes->nodes = options->values.scope_paths;
-    sizes->threads = options->values.scope_threads;
-    sizes->depth = options->values.scope_depth;
-    if (is_self) {
-        sizes->events = options->values.events;
-        sizes->scope_energy = rm_energy_division_is_wanted(options->values.domains);
-        sizes->lines = RM_LINES;
-        sizes->scope_counters = rm_counter_plan_room(&wish);
-        sizes->scope_tallies = (options->meters & RM_SUMMING_METERS) != 0;
-    }
-}
-
-static resmon_status make_block(resmon_monitor *monitor)
-{
-    const struct rm_options *options = &monitor->options;
-    const struct rm_sampler *sampler = &monitor->sampling.sampler;
-    bool is_self = sampler->collect.is_self;
-    bool has_each = !is_self && (options->values.flags & RESMON_FLAG_EACH) != 0;
-    struct rm_block_sizes sizes = {
-        .columns = sampler->column_count,
-        .rows = options->values.rows,
-        .sources = sampler->source_count > 0 ? sampler->source_count : 1,
-        .tags = options->values.tags,
-        .fact_bytes = FACT_BYTES,
-        .stacks = options->values.stacks == 0 ? (has_each ? 1 : 0)
-                  : is_self                   ? STACKS
-                                              : OUTSIDE_STACKS,
-        .processes = has_each ? RM_PROCESS_ROWS : 0,
-        .stack_texts = options->values.stacks == 0 || is_self ? 0 : STACK_TEXTS,
-    };
-    set_scope_sizes(options, is_self, &sizes);
-    return map_block(monitor, &sizes);
-}
-
 static resmon_status take_scopes(resmon_monitor *monitor)
 {
     const struct rm_options *options = &monitor->options;
@@ -330,7 +166,7 @@ static resmon_status take_scopes(resmon_monitor *monitor)
     if (!options->wants_scopes || !monitor->sampling.sampler.collect.is_self) {
         return RESMON_OK;
     }
-    const struct rm_counter_wish wish = wish_of(options);
+    const struct rm_counter_wish wish = rm_counter_wish_of(options);
     const struct rm_session_terms terms = {
         .meters = options->meters,
         .max_share = options->values.max_meter_share,
@@ -339,8 +175,8 @@ static resmon_status take_scopes(resmon_monitor *monitor)
         .counters = &wish,
         .cost_ticks = rm_scope_measure_cost(monitor->block.header->sizes.events > 0),
     };
-    resmon_status status = rm_session_start(&monitor->block, &terms, free_mapping, monitor->mapping,
-                                            &monitor->session);
+    resmon_status status = rm_session_start(&monitor->block, &terms, rm_block_memory_unmap,
+                                            monitor->memory.mapping, &monitor->session);
     if (status == RESMON_EBUSY && !options->needs_scopes) {
         return RESMON_OK;
     }
@@ -455,7 +291,7 @@ static uint64_t others_cpu_ns(void *monitor_)
 {
     resmon_monitor *monitor = monitor_;
     return rm_delivery_cpu_ns(&monitor->delivery) +
-           (monitor->recorder != NULL ? rm_recorder_cpu_ns(monitor->recorder) : 0);
+           (monitor->memory.recorder != NULL ? rm_recorder_cpu_ns(monitor->memory.recorder) : 0);
 }
 
 static resmon_status begin_record(resmon_monitor *monitor)
@@ -469,7 +305,8 @@ static resmon_status begin_record(resmon_monitor *monitor)
         output.dropped = rm_delivery_dropped;
     }
     rm_facts_record(&monitor->block, &monitor->options, &monitor->sampling.sampler.collect);
-    rm_facts_add_text(&monitor->block, "settings", "record_file_system", monitor->record_system);
+    rm_facts_add_text(&monitor->block, "settings", "record_file_system",
+                      monitor->memory.record_system);
     record_job(monitor);
     const struct rm_identity *writer = &monitor->writer;
     rm_facts_record_observer(&monitor->block, writer);
@@ -482,23 +319,6 @@ static resmon_status begin_record(resmon_monitor *monitor)
     header->start_realtime_ns = rm_clock_realtime_ns();
     rm_facts_record_clock(&monitor->block);
     return rm_sampler_begin(&monitor->sampling.sampler, &monitor->block, &output);
-}
-
-static resmon_status publish_recording(resmon_monitor *monitor)
-{
-    resmon_status status = RESMON_OK;
-    if (monitor->recorder != NULL) {
-        struct rm_scope_session *session = monitor->session != NULL ? rm_session_current() : NULL;
-        if (session != NULL && session != monitor->session) {
-            rm_session_unref(session);
-            session = NULL; /* another monitor has the scopes by now: nothing moves in this one */
-        }
-        return rm_recorder_publish(monitor->recorder, session);
-    }
-    if (monitor->mapping->pending != NULL) {
-        status = rm_recording_set_aside(monitor->mapping->pending->path);
-    }
-    return status == RESMON_OK ? rm_mapping_publish(monitor->mapping) : status;
 }
 
 /* NULL: this process. */
@@ -516,7 +336,8 @@ static resmon_status start_all(resmon_monitor *monitor)
         status = open_sampling(monitor);
     }
     if (status == RESMON_OK) {
-        status = make_block(monitor);
+        status = rm_block_memory_make(&monitor->memory, &monitor->options,
+                                      &monitor->sampling.sampler, &monitor->block);
     }
     if (status == RESMON_OK) {
         status = begin_record(monitor);
@@ -536,8 +357,8 @@ static resmon_status start_all(resmon_monitor *monitor)
         rm_sampling_run(&monitor->sampling);
         RM_STORE_RELEASE(&monitor->block.header->phase, RM_PHASE_RUNNING);
         /* Last: a start that fails leaves the recording before it in its place. */
-        status = publish_recording(monitor);
-        status = monitor->is_of_run ? RESMON_OK : status; /* whoever wanted it has gone */
+        status = rm_block_memory_publish(&monitor->memory, monitor->session);
+        status = monitor->memory.is_of_run ? RESMON_OK : status; /* whoever wanted it has gone */
     }
     return status;
 }
@@ -563,8 +384,8 @@ static uint64_t rss_now(void)
 static void note_start(resmon_monitor *monitor, uint64_t rss_before)
 {
     uint64_t rss = rss_now();
-    uint64_t known =
-        rm_mapping_resident(monitor->mapping) + RM_LOAD(&monitor->block.header->own_stacks_rss);
+    uint64_t known = rm_mapping_resident(monitor->memory.mapping) +
+                     RM_LOAD(&monitor->block.header->own_stacks_rss);
     if (rss_before > 0 && rss > 0) {
         uint64_t grown = rss > rss_before ? rss - rss_before : 0;
         monitor->start_rss_1 = (grown > known ? grown - known : 0) + 1;
@@ -577,7 +398,7 @@ static void note_own_rss(resmon_monitor *monitor)
 {
     if (monitor->start_rss_1 > 0) {
         RM_STORE(&monitor->block.header->own_rss_1,
-                 monitor->start_rss_1 + rm_mapping_resident(monitor->mapping));
+                 monitor->start_rss_1 + rm_mapping_resident(monitor->memory.mapping));
     }
 }
 
@@ -702,8 +523,8 @@ resmon_status rm_monitor_stop(resmon_monitor *monitor)
     RM_STORE_RELEASE(&monitor->life, LIFE_STOPPED);
     const int64_t until_ns =
         rm_clock_monotonic_ns() + (int64_t)monitor->options.values.stop_timeout_ms * RM_NS_PER_MS;
-    if (monitor->recorder != NULL) {
-        rm_recorder_end(monitor->recorder); /* beside the sinks */
+    if (monitor->memory.recorder != NULL) {
+        rm_recorder_end(monitor->memory.recorder); /* beside the sinks */
     }
     if (monitor->delivery.sink_count > 0) {
         bool has_begun = false;
@@ -714,8 +535,8 @@ resmon_status rm_monitor_stop(resmon_monitor *monitor)
                                    monitor->options.values.stop_timeout_ms);
         }
     }
-    if (monitor->recorder != NULL) {
-        resmon_status kept = rm_recorder_wait(monitor->recorder, until_ns);
+    if (monitor->memory.recorder != NULL) {
+        resmon_status kept = rm_recorder_wait(monitor->memory.recorder, until_ns);
         status = status == RESMON_OK ? kept : status;
     }
     return status;
@@ -749,15 +570,15 @@ void rm_monitor_free(resmon_monitor *monitor)
         rm_session_forget(monitor->session);
     } else if (monitor->session != NULL) {
         rm_session_unref(monitor->session); /* and the mapping, with its last reference */
-    } else if (monitor->mapping != NULL) {
-        free_mapping(monitor->mapping);
+    } else if (monitor->memory.mapping != NULL) {
+        rm_block_memory_unmap(monitor->memory.mapping);
     }
     if (!inherited) {
         (void)pthread_mutex_destroy(&monitor->label_lock);
         (void)pthread_mutex_destroy(&monitor->naming_lock);
         rm_naming_free(monitor->naming);
     }
-    rm_recorder_free(monitor->recorder, inherited);
+    rm_recorder_free(monitor->memory.recorder, inherited);
     rm_leader_free(&monitor->leader);
     rm_job_free(monitor->job);
     rm_options_free(&monitor->options);

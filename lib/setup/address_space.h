@@ -2,7 +2,7 @@
 /*
  * Owns what a monitor does where the process may have little memory by its own limits (RLIMIT_AS,
  * RLIMIT_DATA): it takes little, or does not start, so that the program does not fail for it.
- * Called by monitor.c.
+ * Called by engine/monitor.c and engine/block_memory.c.
  */
 #ifndef RM_SETUP_ADDRESS_SPACE_H
 #define RM_SETUP_ADDRESS_SPACE_H

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/block_memory.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "job/path_pattern.h"
+#include "os/file_system.h"
+#include "os/outfile.h"
+#include "record/recording.h"
+#include "scope/scope.h"
+#include "scope/site.h"
+#include "setup/address_space.h"
+#include "store/line_record.h"
+#include "store/process_row.h"
+
+#define FACT_BYTES 17408
+#define SITES      1024
+#define STACKS     8192
+
+/* Of other processes: all that they start, and names that code has there. */
+#define OUTSIDE_STACKS 32768
+#define STACK_TEXTS    1048576
+
+/* ---- its size --------------------------------------------------------------------------- */
+
+/* Numbers of sites are the process's: room for those of before, and for a name per path. */
+static uint64_t site_room(const struct rm_options *options)
+{
+    uint64_t fresh = options->values.scope_paths > SITES ? options->values.scope_paths : SITES;
+    uint64_t room = rm_site_count() + fresh;
+    return room < RM_MAX_SITES ? room : RM_MAX_SITES;
+}
+
+struct rm_counter_wish rm_counter_wish_of(const struct rm_options *options)
+{
+    const struct rm_counters_wanted *wanted = &options->scope_counters;
+    return (struct rm_counter_wish){(wanted->groups & RM_COUNTERS_DEFAULT) != 0, wanted->events,
+                                    wanted->event_count};
+}
+
+/* What scopes take; nothing but what a block must have where there are none. */
+static void set_scope_sizes(const struct rm_options *options, bool is_self,
+                            struct rm_block_sizes *sizes)
+{
+    const struct rm_counter_wish wish = rm_counter_wish_of(options);
+    sizes->sites = sizes->nodes = 2;
+    sizes->threads = sizes->depth = 1;
+    if (!options->wants_scopes) {
+        return;
+    }
+    sizes->sites = site_room(options);
+    sizes->nodes = options->values.scope_paths;
+    sizes->threads = options->values.scope_threads;
+    sizes->depth = options->values.scope_depth;
+    if (is_self) {
+        sizes->events = options->values.events;
+        sizes->scope_energy = rm_energy_division_is_wanted(options->values.domains);
+        sizes->lines = RM_LINES;
+        sizes->scope_counters = rm_counter_plan_room(&wish);
+        sizes->scope_tallies = (options->meters & RM_SUMMING_METERS) != 0;
+    }
+}
+
+static struct rm_block_sizes sizes_of(const struct rm_options *options,
+                                      const struct rm_sampler *sampler)
+{
+    bool is_self = sampler->collect.is_self;
+    bool has_each = !is_self && (options->values.flags & RESMON_FLAG_EACH) != 0;
+    struct rm_block_sizes sizes = {
+        .columns = sampler->column_count,
+        .rows = options->values.rows,
+        .sources = sampler->source_count > 0 ? sampler->source_count : 1,
+        .tags = options->values.tags,
+        .fact_bytes = FACT_BYTES,
+        .stacks = options->values.stacks == 0 ? (has_each ? 1 : 0)
+                  : is_self                   ? STACKS
+                                              : OUTSIDE_STACKS,
+        .processes = has_each ? RM_PROCESS_ROWS : 0,
+        .stack_texts = options->values.stacks == 0 || is_self ? 0 : STACK_TEXTS,
+    };
+    set_scope_sizes(options, is_self, &sizes);
+    return sizes;
+}
+
+/* ---- where it is ------------------------------------------------------------------------ */
+
+/* Where a file of this pattern is written to. */
+static RM_COLD resmon_status settle_path(const char *pattern, char path[RM_PATH_BYTES])
+{
+    char expanded[RM_PATH_BYTES];
+    resmon_status status = rm_path_expand(pattern, expanded);
+    return status == RESMON_OK ? rm_outfile_settle(expanded, path) : status;
+}
+
+bool rm_block_memory_is_file(const struct rm_options *options, const char *path)
+{
+    char recording[RM_PATH_BYTES];
+    const char *record = options->values.record;
+    return record != NULL && settle_path(record, recording) == RESMON_OK &&
+           rm_outfile_is_same(recording, path);
+}
+
+void rm_block_memory_unmap(void *mapping)
+{
+    rm_mapping_free(mapping);
+    rm_free(mapping);
+}
+
+/* In memory, and copied out, unless the file is memory itself.  A file on another machine is never
+ * mapped: where its server goes away, that ends the program. */
+static resmon_status map_recording(struct rm_block_memory *memory, const char *record,
+                                   struct rm_mapping *mapping, uint64_t bytes)
+{
+    char path[RM_PATH_BYTES];
+    resmon_status status = settle_path(record, path);
+    status = status == RESMON_OK ? rm_recording_check_free(path) : status;
+    if (status != RESMON_OK) {
+        return status;
+    }
+    char *name = strrchr(path, '/') + 1;
+    char first = *name;
+    *name = '\0';
+    const struct rm_file_system system = rm_file_system_of(path);
+    *name = first;
+    if (system.is_memory) {
+        return rm_mapping_file(mapping, path, bytes);
+    }
+    memory->record_system = system.name;
+    status = rm_recorder_make(path, bytes, system.is_remote, mapping, &memory->recorder);
+    if (status != RESMON_ENOTSUP || system.is_remote) {
+        return status;
+    }
+    rm_log(RESMON_LOG_WARNING,
+           "record: scopes wait where %s stalls (%s), since the run cannot be kept in memory: %s",
+           path, system.name, resmon_last_error());
+    return rm_mapping_file(mapping, path, bytes);
+}
+
+static resmon_status map(struct rm_block_memory *memory, const struct rm_options *options,
+                         struct rm_mapping *mapping, uint64_t bytes)
+{
+    const char *record = options->values.record;
+    const char *wished = options->run_record;
+    memory->is_of_run = wished != NULL && rm_mapping_file(mapping, wished, bytes) == RESMON_OK;
+    if (memory->is_of_run) {
+        return RESMON_OK;
+    }
+    if (record == NULL) {
+        return rm_mapping_anonymous(mapping, bytes);
+    }
+    resmon_status status = map_recording(memory, record, mapping, bytes);
+    return status == RESMON_OK ? RESMON_OK : rm_error_within(status, "record");
+}
+
+resmon_status rm_block_memory_make(struct rm_block_memory *memory, const struct rm_options *options,
+                                   const struct rm_sampler *sampler, struct rm_block *ret_block)
+{
+    uint64_t bytes;
+    const struct rm_block_sizes sizes = sizes_of(options, sampler);
+    resmon_status status = rm_block_measure(&sizes, &bytes);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    status = rm_address_space_check(bytes);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct rm_mapping *mapping = rm_alloc(1, sizeof *mapping);
+    if (mapping == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a run");
+    }
+    status = map(memory, options, mapping, bytes);
+    if (status != RESMON_OK) {
+        rm_free(mapping);
+        return status;
+    }
+    rm_block_format(ret_block, mapping->memory, &sizes);
+    if (memory->recorder != NULL) {
+        rm_recorder_mark(memory->recorder, ret_block->header);
+    }
+    memory->mapping = mapping;
+    return RESMON_OK;
+}
+
+/* ---- its name --------------------------------------------------------------------------- */
+
+/* A reference to it, if it has the scopes still: else nothing moves in this block. */
+static struct rm_scope_session *current(struct rm_scope_session *session)
+{
+    struct rm_scope_session *now = session != NULL ? rm_session_current() : NULL;
+    if (now != NULL && now != session) {
+        rm_session_unref(now);
+        now = NULL;
+    }
+    return now;
+}
+
+resmon_status rm_block_memory_publish(struct rm_block_memory *memory,
+                                      struct rm_scope_session *session)
+{
+    resmon_status status = RESMON_OK;
+    if (memory->recorder != NULL) {
+        return rm_recorder_publish(memory->recorder, current(session));
+    }
+    if (memory->mapping->pending != NULL) {
+        status = rm_recording_set_aside(memory->mapping->pending->path);
+    }
+    return status == RESMON_OK ? rm_mapping_publish(memory->mapping) : status;
+}
