@@ -15,24 +15,19 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "engine/block_memory.h"
+#include "engine/capture.h"
 #include "engine/delivery.h"
 #include "engine/needs.h"
+#include "engine/own_memory.h"
 #include "engine/sampling.h"
 #include "engine/stacks.h"
 #include "job/detect.h"
 #include "job/leader.h"
 #include "os/clocksource.h"
 #include "os/identity.h"
-#include "os/own_rss.h"
-#include "run/decode_processes.h"
-#include "run/decode_profile.h"
-#include "run/join.h"
-#include "scope/peak.h"
 #include "scope/scope.h"
 #include "setup/address_space.h"
 #include "setup/facts.h"
-#include "setup/options.h"
-#include "stack/naming.h"
 #include "store/tags.h"
 #include "store/usage.h"
 
@@ -44,9 +39,9 @@ struct resmon_monitor {
     uint32_t forks;
     int life;                         /* enum life, atomic: tags look at it from signal handlers */
     struct rm_needs needs;            /* of the sinks */
-    struct rm_scope_session *session; /* NULL: this monitor has no scopes */
     struct rm_block block;            /* of the run */
     struct rm_block_memory memory;    /* that the block is in */
+    struct rm_scope_session *session; /* NULL: this monitor has no scopes */
     struct rm_sampling sampling;
     struct rm_stacks *stacks; /* NULL: none are taken */
     struct rm_delivery delivery;
@@ -54,15 +49,10 @@ struct resmon_monitor {
     struct rm_leader leader;    /* of its host */
     struct rm_identity writer;  /* of the block: this process */
     pthread_mutex_t label_lock; /* guards the label, the end and new facts in the block */
-    pthread_mutex_t naming_lock;
-    struct rm_naming *naming; /* under that; NULL: nothing was named yet */
-    uint64_t start_rss_1; /* by which the RSS grew in the start, less block and stacks, and 1; 0 */
+    struct rm_own_memory own;
+    struct rm_capture capture; /* of runs */
     bool yields_scopes;
-    struct resmon_run **parts; /* runs of other processes that were joined; under label_lock */
-    size_t part_count, part_room;
 };
-
-#define MOST_PARTS 1024U
 
 static bool is_inherited(const resmon_monitor *monitor)
 {
@@ -99,7 +89,7 @@ resmon_status rm_monitor_new(const resmon_monitor_options *given, resmon_monitor
     monitor->pid = getpid();
     monitor->forks = rm_forks();
     (void)pthread_mutex_init(&monitor->label_lock, NULL);
-    (void)pthread_mutex_init(&monitor->naming_lock, NULL);
+    rm_capture_open(&monitor->capture);
     *ret_monitor = monitor;
     return RESMON_OK;
 }
@@ -186,6 +176,18 @@ static resmon_status take_scopes(resmon_monitor *monitor)
     return status;
 }
 
+static void prepare_capture(resmon_monitor *monitor)
+{
+    struct rm_sampler *sampler = &monitor->sampling.sampler;
+    monitor->own = (struct rm_own_memory){.mapping = monitor->memory.mapping,
+                                          .header = monitor->block.header,
+                                          .is_self = sampler->collect.is_self};
+    monitor->capture.block = &monitor->block;
+    monitor->capture.sampler = sampler;
+    monitor->capture.session = monitor->session;
+    monitor->capture.own = &monitor->own;
+}
+
 /* The parts of <resmon/sink.h> are those of a capture. */
 _Static_assert(RESMON_PART_SERIES == RM_PART_SERIES && RESMON_PART_SUMMARY == RM_PART_SUMMARY &&
                    RESMON_PART_SCOPES == RM_PART_SCOPES && RESMON_PART_TAGS == RM_PART_TAGS &&
@@ -215,16 +217,9 @@ static void note_fact(void *context, const char *key, const char *value)
     (void)pthread_mutex_unlock(&monitor->label_lock);
 }
 
-/* The highest. */
-static void note_rise(void *monitor_, uint64_t bytes)
+static void note_rise(void *monitor, uint64_t bytes)
 {
-    struct rm_block_header *header = ((resmon_monitor *)monitor_)->block.header;
-    uint64_t known = RM_LOAD(&header->own_work_rss_1);
-    bool is_self = ((resmon_monitor *)monitor_)->sampling.sampler.collect.is_self;
-    while (is_self && known < bytes + 1 &&
-           !__atomic_compare_exchange_n(&header->own_work_rss_1, &known, bytes + 1, false,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
+    rm_own_memory_note_rise(&((resmon_monitor *)monitor)->own, bytes);
 }
 
 static resmon_status start_delivery(resmon_monitor *monitor)
@@ -346,6 +341,7 @@ static resmon_status start_all(resmon_monitor *monitor)
         status = take_scopes(monitor);
     }
     if (status == RESMON_OK) {
+        prepare_capture(monitor);
         status = start_delivery(monitor);
     }
     if (status == RESMON_OK && monitor->block.header->sizes.stacks > 0) {
@@ -369,39 +365,6 @@ static void stop_stacks(resmon_monitor *monitor)
     monitor->stacks = NULL;
 }
 
-static uint64_t rss_now(void)
-{
-    struct rm_kept file = {0};
-    uint64_t bytes = 0;
-    if (!rm_own_rss_open(&file) || !rm_own_rss_read(&file, &bytes)) {
-        bytes = 0;
-    }
-    rm_kept_close(&file);
-    return bytes;
-}
-
-/* The program's other threads count, too, if they take memory in that instant. */
-static void note_start(resmon_monitor *monitor, uint64_t rss_before)
-{
-    uint64_t rss = rss_now();
-    uint64_t known = rm_mapping_resident(monitor->memory.mapping) +
-                     RM_LOAD(&monitor->block.header->own_stacks_rss);
-    if (rss_before > 0 && rss > 0) {
-        uint64_t grown = rss > rss_before ? rss - rss_before : 0;
-        monitor->start_rss_1 = (grown > known ? grown - known : 0) + 1;
-    }
-}
-
-/* Pages of the block come as it fills, and as it is read, which takes none of the memory: so before
- * that, and what the figure has too much is what earlier looks have read beyond it. */
-static void note_own_rss(resmon_monitor *monitor)
-{
-    if (monitor->start_rss_1 > 0) {
-        RM_STORE(&monitor->block.header->own_rss_1,
-                 monitor->start_rss_1 + rm_mapping_resident(monitor->memory.mapping));
-    }
-}
-
 resmon_status rm_monitor_start(resmon_monitor *monitor)
 {
     resmon_status status = check_life(monitor, LIFE_NEW, LIFE_NEW);
@@ -410,7 +373,7 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
     }
     rm_needs_settle(&monitor->needs, &monitor->options);
     RM_STORE_RELEASE(&monitor->life, LIFE_STARTING); /* sinks get their turn before it runs */
-    const uint64_t rss_before = rss_now();
+    const uint64_t rss_before = rm_own_memory_rss();
     status = start_all(monitor);
     if (status != RESMON_OK) {
         stop_stacks(monitor);
@@ -424,9 +387,8 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
         (void)rm_delivery_stop(&monitor->delivery, NULL, monitor->options.values.stop_timeout_ms);
         (void)rm_error(status, "%s", text);
     }
-    if (status == RESMON_OK && monitor->sampling.sampler.collect.is_self) {
-        note_start(monitor, rss_before);
-        note_own_rss(monitor);
+    if (status == RESMON_OK) {
+        rm_own_memory_begin(&monitor->own, rss_before);
     }
     RM_STORE_RELEASE(&monitor->life, status == RESMON_OK ? LIFE_RUNNING : LIFE_FAILED);
     return status;
@@ -463,7 +425,7 @@ static void finish(resmon_monitor *monitor)
     stop_stacks(monitor); /* before the scopes that they are of */
     stop_scopes(monitor);
     rm_sampling_end(&monitor->sampling);
-    note_own_rss(monitor);
+    rm_own_memory_note(&monitor->own);
     (void)pthread_mutex_lock(&monitor->label_lock);
     rm_facts_record_clock_end(&monitor->block);
     (void)pthread_mutex_unlock(&monitor->label_lock);
@@ -575,17 +537,12 @@ void rm_monitor_free(resmon_monitor *monitor)
     }
     if (!inherited) {
         (void)pthread_mutex_destroy(&monitor->label_lock);
-        (void)pthread_mutex_destroy(&monitor->naming_lock);
-        rm_naming_free(monitor->naming);
     }
     rm_recorder_free(monitor->memory.recorder, inherited);
     rm_leader_free(&monitor->leader);
     rm_job_free(monitor->job);
     rm_options_free(&monitor->options);
-    for (size_t i = 0; i < monitor->part_count; i++) {
-        rm_run_free(monitor->parts[i]);
-    }
-    rm_free(monitor->parts);
+    rm_capture_close(&monitor->capture, inherited);
     rm_free(monitor);
 }
 
@@ -632,23 +589,6 @@ resmon_status rm_monitor_set_end(resmon_monitor *monitor, const resmon_run_end *
     return status;
 }
 
-/* Called with label_lock. */
-static resmon_status add_part(resmon_monitor *monitor, struct resmon_run *part)
-{
-    if (monitor->part_count == MOST_PARTS) {
-        return rm_error(RESMON_ENOSPC, "%u processes were joined: no more", MOST_PARTS);
-    }
-    struct resmon_run **parts =
-        rm_grow(monitor->parts, monitor->part_count, &monitor->part_room,
-                sizeof(struct resmon_run *)) /* NOLINT(bugprone-sizeof-expression) */;
-    if (parts == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for the run of another process");
-    }
-    monitor->parts = parts;
-    monitor->parts[monitor->part_count++] = part;
-    return RESMON_OK;
-}
-
 resmon_status rm_monitor_join(resmon_monitor *monitor, struct resmon_run *part)
 {
     resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_RUNNING);
@@ -656,9 +596,7 @@ resmon_status rm_monitor_join(resmon_monitor *monitor, struct resmon_run *part)
         status = rm_error(RESMON_EINVAL, "a monitor with scopes of its own joins no others");
     }
     if (status == RESMON_OK) {
-        (void)pthread_mutex_lock(&monitor->label_lock);
-        status = add_part(monitor, part);
-        (void)pthread_mutex_unlock(&monitor->label_lock);
+        status = rm_capture_join(&monitor->capture, part);
     }
     return status;
 }
@@ -709,122 +647,8 @@ resmon_status rm_monitor_sample(resmon_monitor *monitor)
     return status == RESMON_OK ? rm_sampling_request(&monitor->sampling) : status;
 }
 
-/* Who waits for these: our own sampling thread, and a thread at the first visit of a call path. */
-static void lock_block(resmon_monitor *monitor)
-{
-    (void)pthread_mutex_lock(&monitor->sampling.sampler.store_lock);
-    if (monitor->session != NULL) {
-        rm_session_lock(monitor->session);
-    }
-}
-
-static void unlock_block(resmon_monitor *monitor)
-{
-    if (monitor->session != NULL) {
-        rm_session_unlock(monitor->session);
-    }
-    (void)pthread_mutex_unlock(&monitor->sampling.sampler.store_lock);
-}
-
-/* Names are a help: without them the run is as true as with them.  Who waits for the lock: another
- * capture. */
-static void add_names(resmon_monitor *monitor, resmon_run *run)
-{
-    (void)pthread_mutex_lock(&monitor->naming_lock);
-    if (monitor->naming == NULL && rm_naming_new(NULL, &monitor->naming) != RESMON_OK) {
-        monitor->naming = NULL;
-    }
-    rm_naming_try(monitor->naming, run);
-    (void)pthread_mutex_unlock(&monitor->naming_lock);
-}
-
-/* While the program is observed, nothing of its memory and time goes into names. */
-static void add_stacks(resmon_monitor *monitor, unsigned parts, resmon_run *run)
-{
-    rm_run_decode_stacks(&monitor->block, run);
-    if (run->profile.place_count == 0) {
-        return;
-    }
-    if ((parts & RM_PART_NAMES) != 0 && RM_LOAD(&monitor->life) == LIFE_STOPPED) {
-        add_names(monitor, run);
-    } else {
-        rm_naming_put_off(run);
-    }
-}
-
-/* Parts are only ever added. */
-static resmon_status join_parts(resmon_monitor *monitor, resmon_run *run)
-{
-    (void)pthread_mutex_lock(&monitor->label_lock);
-    resmon_status status =
-        monitor->part_count > 0 ? rm_run_join(run, monitor->parts, monitor->part_count) : RESMON_OK;
-    (void)pthread_mutex_unlock(&monitor->label_lock);
-    return status;
-}
-
-static resmon_status capture(resmon_monitor *monitor, unsigned parts, resmon_run **ret_run)
-{
-    resmon_run *run = NULL;
-    if (RM_LOAD(&monitor->life) == LIFE_RUNNING) {
-        note_own_rss(monitor);
-    }
-    lock_block(monitor);
-    struct rm_run_extent extent = rm_run_measure(&monitor->block);
-    unlock_block(monitor);
-    resmon_status status = rm_run_prepare(&monitor->block, extent, parts, &run);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    struct rm_decode how = {
-        .parts = parts,
-        .is_live = RM_LOAD(&monitor->life) == LIFE_RUNNING,
-        .now = rm_clock_read_pair(),
-    };
-    lock_block(monitor);
-    status = rm_run_fill(&monitor->block, &how, run);
-    unlock_block(monitor);
-    if (status == RESMON_OK) {
-        status = rm_run_finish(&monitor->block, run);
-    }
-    if (status == RESMON_OK) {
-        status = rm_run_decode_processes(&monitor->block, run);
-    }
-    if (status == RESMON_OK && (parts & RM_PART_SCOPES) != 0) {
-        status = join_parts(monitor, run);
-    }
-    if (status != RESMON_OK) {
-        rm_run_free(run);
-        return status;
-    }
-    if ((parts & RM_PART_STACKS) != 0) {
-        add_stacks(monitor, parts, run);
-    }
-    *ret_run = run;
-    return RESMON_OK;
-}
-
-struct wish {
-    resmon_monitor *monitor;
-    unsigned parts;
-    resmon_run **ret_run;
-};
-
-static resmon_status grant(void *wish_)
-{
-    const struct wish *wish = wish_;
-    struct rm_peak_work work;
-    uint64_t bytes = 0;
-    rm_peak_work_begin(&work);
-    resmon_status status = capture(wish->monitor, wish->parts, wish->ret_run);
-    if (rm_peak_work_end(&work, &bytes) && RM_LOAD(&wish->monitor->life) == LIFE_RUNNING) {
-        note_rise(wish->monitor, bytes);
-    }
-    return status;
-}
-
 resmon_status rm_monitor_capture(resmon_monitor *monitor, unsigned parts, resmon_run **ret_run)
 {
-    struct wish wish = {monitor, parts, ret_run};
     resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_STOPPED);
-    return status == RESMON_OK ? rm_thread_call(grant, &wish) : status;
+    return status == RESMON_OK ? rm_capture_run(&monitor->capture, parts, ret_run) : status;
 }
