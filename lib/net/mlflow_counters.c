@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "net/mlflow_plan.h"
+#include "net/mlflow_names.h"
 
 #define NUMBER_BYTES 8 /* "_2", for one of a name that is taken */
 

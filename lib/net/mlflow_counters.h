@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns what performance counters of scopes are called in MLflow: "instructions", "cache_misses",
- * and with the unit where they have one, "task_clock_seconds".  net/mlflow_plan.c puts the path of
- * the scope before it.
+ * and with the unit where they have one, "task_clock_seconds".  net/mlflow_summary.c puts the path
+ * of the scope before it.
  */
 #ifndef RM_NET_MLFLOW_COUNTERS_H
 #define RM_NET_MLFLOW_COUNTERS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what of a run goes to MLflow, under which names, and in which portions: items that are made
- * one after the other, so that memory stays small, and from any point on, so that what was not sent
- * can be made again.
+ * Owns what of a run goes to MLflow, and under which names.  Requests are made of it one after the
+ * other, so that memory stays small, and from any point on, so that what was not sent can be made
+ * again (net/mlflow_items).
  */
 #ifndef RM_NET_MLFLOW_PLAN_H
 #define RM_NET_MLFLOW_PLAN_H
@@ -80,36 +80,10 @@ struct rm_mlflow_plan {
     char artifact[64];
 };
 
-/* How far one has come. */
-struct rm_mlflow_cursor {
-    enum rm_mlflow_stage stage;
-    size_t index;    /* in the stage */
-    size_t step_row; /* of series: the rows before it have `step` samples */
-    int64_t step;
-};
-
 /** A plan for a finished run; rows that ended before `after_ns` were sent already. */
 resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
                                   const struct rm_mlflow_config *config,
                                   const struct resmon_run *run, int64_t after_ns);
 void rm_mlflow_plan_free(struct rm_mlflow_plan *plan);
-
-/**
- * Makes the item at the cursor in `body`, with at most `most` metrics, and moves the cursor behind
- * it; RESMON_OK with *ret_has_item false at the end.
- */
-resmon_status rm_mlflow_plan_next(const struct rm_mlflow_plan *plan,
-                                  struct rm_mlflow_cursor *cursor, size_t most,
-                                  struct rm_buffer *body, struct rm_mlflow_item *ret_item,
-                                  bool *ret_has_item);
-
-/** What makes the run, but for the experiment. */
-resmon_status rm_mlflow_plan_create(const struct rm_mlflow_config *config,
-                                    const struct resmon_run *run,
-                                    const struct rm_mlflow_place *place, const char *uuid,
-                                    struct rm_buffer *body);
-
-/** A name as MLflow allows it, in `target` of `room` bytes (at most 251). */
-void rm_mlflow_clean_name(char *target, size_t room, const char *name);
 
 #endif

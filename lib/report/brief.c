@@ -57,12 +57,6 @@ static double mean_of(const struct resmon_run *run, uint32_t metric)
     return stats != NULL ? stats->mean : RM_NAN;
 }
 
-static double last_of(const struct resmon_run *run, uint32_t metric)
-{
-    const resmon_column *stats = rm_run_statistics_of(run, metric, NULL);
-    return stats != NULL ? stats->last : RM_NAN;
-}
-
 /* Why a source has no figures; "" when it has, or is not known. */
 static const char *reason_of(const struct resmon_run *run, const char *source)
 {
@@ -495,10 +489,10 @@ static void write_remarks(struct page *page)
     double wall = cpus > 0.0 && page->headline.wall_s > 0.0 ? page->headline.wall_s : RM_NAN;
     double others =
         mean_of(run, RM_NODE_CPU_PERCENT_EX_STEAL) / 100.0 - page->headline.cpu_s / (wall * cpus);
-    double steal = last_of(run, RM_NODE_CPU_STEAL) / (wall * cpus);
-    double held = last_of(run, RM_CG_CPU_THROTTLED_TIME); /* summed over CPUs */
-    double heat = last_of(run, RM_NODE_CPU_THROTTLED_TIME);
-    double swapped = last_of(run, RM_PROC_MEM_SWAP);
+    double steal = rm_run_last_of(run, RM_NODE_CPU_STEAL, NULL) / (wall * cpus);
+    double held = rm_run_last_of(run, RM_CG_CPU_THROTTLED_TIME, NULL); /* summed over CPUs */
+    double heat = rm_run_last_of(run, RM_NODE_CPU_THROTTLED_TIME, NULL);
+    double swapped = rm_run_last_of(run, RM_PROC_MEM_SWAP, NULL);
     const struct {
         double value, least, shown;
         void (*print)(char text[RM_HUMAN_BYTES], double value);

@@ -39,21 +39,14 @@ const char *rm_run_energy_lack(const struct resmon_run *run)
     return "the energy of this run was not asked for";
 }
 
-/* J since the start; NaN when there is no such column, or no reading. */
-static double joules_of(const struct resmon_run *run, enum rm_metric_id metric)
-{
-    const resmon_column *stats = rm_run_statistics_of(run, metric, NULL);
-    return stats != NULL ? stats->last : RM_NAN;
-}
-
 resmon_energy_part rm_run_energy_part(const struct resmon_run *run, size_t index)
 {
     const struct part *part = &parts[index];
     resmon_energy_part result = {
         .name = part->name,
         .method = "",
-        .node_j = joules_of(run, part->node),
-        .tree_j = joules_of(run, part->tree),
+        .node_j = rm_run_last_of(run, part->node, NULL),
+        .tree_j = rm_run_last_of(run, part->tree, NULL),
     };
     for (size_t i = 0; i < run->source_count; i++) {
         if (strcmp(run->sources[i].name, part->source) == 0) {

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "net/mlflow_plan.h"
+#include "net/mlflow_items.h"
 #include "net/mlflow_spool.h"
 #include "sink/mlflow_note.h"
 #include "sink/sinks.h"
@@ -149,8 +149,8 @@ static resmon_status settle_address(struct mlflow *mlflow, const struct resmon_r
     address->wanted.is_first = mlflow->place.is_first;
     address->wanted.way = mlflow->place.is_first ? RM_MLFLOW_MAKE : RM_MLFLOW_AWAIT;
     rm_buffer_clear(&mlflow->body);
-    resmon_status status = rm_mlflow_plan_create(&mlflow->config, run, &mlflow->place,
-                                                 address->wanted.uuid, &mlflow->body);
+    resmon_status status = rm_mlflow_items_create(&mlflow->config, run, &mlflow->place,
+                                                  address->wanted.uuid, &mlflow->body);
     if (status != RESMON_OK) {
         return status;
     }
@@ -247,8 +247,8 @@ static void send_items(struct mlflow *mlflow, const struct rm_mlflow_plan *plan,
         struct rm_mlflow_item item = {.call = RM_MLFLOW_LOG_BATCH};
         struct rm_mlflow_cursor next = at;
         bool has_item;
-        resmon_status status = rm_mlflow_plan_next(plan, &next, mlflow->batch_metrics,
-                                                   &mlflow->body, &item, &has_item);
+        resmon_status status = rm_mlflow_items_next(plan, &next, mlflow->batch_metrics,
+                                                    &mlflow->body, &item, &has_item);
         if (status == RESMON_OK && has_item) {
             status = rm_mlflow_send(&mlflow->client, &item, deadline_ns);
         }
@@ -288,8 +288,8 @@ static resmon_status spool_items(struct mlflow *mlflow, const struct rm_mlflow_p
     bool has_item = true;
     while (status == RESMON_OK && has_item) {
         struct rm_mlflow_item item;
-        status = rm_mlflow_plan_next(plan, cursor, mlflow->batch_metrics, &mlflow->body, &item,
-                                     &has_item);
+        status = rm_mlflow_items_next(plan, cursor, mlflow->batch_metrics, &mlflow->body, &item,
+                                      &has_item);
         if (status == RESMON_OK && has_item) {
             status = rm_mlflow_spool_add(spool, &item);
         }

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "format/csv.h"
-#include "net/mlflow_plan.h"
+#include "net/mlflow_items.h"
 #include "unit/made_run.h"
 
 #define PATH "test_hostile_times.csv"
@@ -63,7 +63,7 @@ static void test_mlflow(void **state)
     plan->is_made = true;
     while (has_item) {
         struct rm_mlflow_item item;
-        assert_ok(rm_mlflow_plan_next(plan, &cursor, 1000, &body, &item, &has_item));
+        assert_ok(rm_mlflow_items_next(plan, &cursor, 1000, &body, &item, &has_item));
         if (has_item) {
             assert_null(strstr(item.body, "\"timestamp\":-"));
             assert_null(strstr(item.body, "\"step\":-"));

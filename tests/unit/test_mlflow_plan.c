@@ -22,7 +22,8 @@ int main(void)
 #include "format/json.h"
 #include "made_run.h"
 #include "metric/metric.h"
-#include "net/mlflow_plan.h"
+#include "net/mlflow_items.h"
+#include "net/mlflow_names.h"
 #include "random.h"
 #include "strict_json.h"
 
@@ -216,7 +217,7 @@ static void send(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cur
     bool has_item = true;
     rm_buffer_init(&body, (size_t)1 << 30);
     while (items-- > 0 && has_item) {
-        assert_ok(rm_mlflow_plan_next(plan, cursor, most, &body, &item, &has_item));
+        assert_ok(rm_mlflow_items_next(plan, cursor, most, &body, &item, &has_item));
         if (has_item) {
             take_item(sent, &item);
         }
@@ -728,7 +729,7 @@ static void test_the_status_says_how_it_ended(void **state)
         rm_buffer_init(&body, 4096);
         assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
         plan.is_made = true;
-        assert_ok(rm_mlflow_plan_next(&plan, &cursor, 1000, &body, &item, &has_item));
+        assert_ok(rm_mlflow_items_next(&plan, &cursor, 1000, &body, &item, &has_item));
         assert_true(has_item);
         (void)snprintf(wanted, sizeof wanted, "\"status\":\"%s\"", rows[i].status);
         assert_non_null(strstr(body.text, wanted));
@@ -824,14 +825,14 @@ static void test_a_merged_run_has_the_figures_of_each_node(void **state)
     assert_head(&plan.series[1], "system/node_0/system_memory_usage_percentage");
     assert_head(&plan.series[2], "system/node_1/system_memory_usage_percentage");
     rm_buffer_init(&body, 1 << 20);
-    assert_ok(rm_mlflow_plan_next(&plan, &cursor, 1000, &body, &item, &has_item));
+    assert_ok(rm_mlflow_items_next(&plan, &cursor, 1000, &body, &item, &has_item));
     assert_non_null(strstr(body.text, "{\"key\":\"resmon.node.0\",\"value\":\"n1\"},"
                                       "{\"key\":\"resmon.node.1\",\"value\":\"n2\"}"));
     rm_buffer_init(&page, 64);
     rm_buffer_puts(&page, "<!DOCTYPE html>");
     plan.page = &page;
     cursor = (struct rm_mlflow_cursor){.stage = RM_MLFLOW_STAGE_PAGE};
-    assert_ok(rm_mlflow_plan_next(&plan, &cursor, 1000, &body, &item, &has_item));
+    assert_ok(rm_mlflow_items_next(&plan, &cursor, 1000, &body, &item, &has_item));
     assert_true(has_item && item.call == RM_MLFLOW_ARTIFACT);
     assert_string_equal(item.path, "resmon/report.html");
     assert_int_equal(item.length, strlen("<!DOCTYPE html>"));
@@ -913,7 +914,7 @@ static struct rm_json *create_of(const struct resmon_run *run)
     struct rm_buffer body;
     rm_buffer_init(&body, (size_t)1 << 20);
     rm_buffer_puts(&body, "{\"experiment_id\":\"0\",");
-    assert_ok(rm_mlflow_plan_create(&config, run, &place, "0123456789abcdef", &body));
+    assert_ok(rm_mlflow_items_create(&config, run, &place, "0123456789abcdef", &body));
     assert_true(is_strict_json(body.text, body.length));
     assert_ok(rm_json_parse(body.text, body.length, &json));
     rm_buffer_free(&body);
