@@ -268,11 +268,15 @@ all_tests() {
     run_logged "analyzing" sh -c "ls lib/*/*.c bindings/cli/*.c | xargs -P $jobs -n 4 clang-tidy-14 -p build/dev --quiet" || {
         has_failed analyzing "$log" "$(grep -E 'warning:|error:' "$log" | head -n 44)"
     }
-    step "configuring without all that may be left out" cmake -S . -B build/bare -G Ninja \
-        -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRESMON_WERROR=ON -DRESMON_WITH_STACKS=OFF -DRESMON_WITH_NET=OFF \
-        -DRESMON_WITH_COUNTERS=OFF -DRESMON_WITH_ENERGY=OFF -DRESMON_WITH_OMPT=OFF -DRESMON_WITH_PAGE=OFF -DRESMON_WITH_CJSON=OFF \
-        -DRESMON_WITH_CURL=OFF -DRESMON_WITH_PFM=OFF -DRESMON_WITH_UNWIND=OFF -DRESMON_WITH_DW=OFF \
-        -DRESMON_WITH_ZLIB=OFF
+    without_libraries="-G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRESMON_WERROR=ON -DRESMON_WITH_CJSON=OFF
+        -DRESMON_WITH_CURL=OFF -DRESMON_WITH_PFM=OFF -DRESMON_WITH_UNWIND=OFF -DRESMON_WITH_DW=OFF -DRESMON_WITH_ZLIB=OFF"
+    # shellcheck disable=SC2086
+    step "configuring without others' libraries" cmake -S . -B build/alone $without_libraries -DRESMON_BUILD_TESTS=OFF
+    step "building without others' libraries" cmake --build build/alone -j "$jobs"
+    # shellcheck disable=SC2086
+    step "configuring without all that may be left out" cmake -S . -B build/bare $without_libraries \
+        -DRESMON_WITH_STACKS=OFF -DRESMON_WITH_NET=OFF -DRESMON_WITH_COUNTERS=OFF -DRESMON_WITH_ENERGY=OFF \
+        -DRESMON_WITH_OMPT=OFF -DRESMON_WITH_PAGE=OFF
     step "building without all that may be left out" cmake --build build/bare -j "$jobs"
     run_tests "without all that may be left out" bare --test-dir build/bare -LE "package|truth|servers|python|profiles" \
         -j "$jobs"

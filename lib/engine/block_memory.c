@@ -7,15 +7,19 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "engine/energy_division.h"
+#include "engine/recorder.h"
 #include "job/path_pattern.h"
 #include "os/file_system.h"
 #include "os/outfile.h"
 #include "record/recording.h"
-#include "scope/scope.h"
+#include "scope/session.h"
 #include "scope/site.h"
+#include "scope/thread_counters.h"
 #include "setup/address_space.h"
 #include "store/line_record.h"
 #include "store/process_row.h"
+#include "store/scope_tallies.h"
 
 #define FACT_BYTES 17408
 #define SITES      1024
@@ -35,18 +39,11 @@ static uint64_t site_room(const struct rm_options *options)
     return room < RM_MAX_SITES ? room : RM_MAX_SITES;
 }
 
-struct rm_counter_wish rm_counter_wish_of(const struct rm_options *options)
-{
-    const struct rm_counters_wanted *wanted = &options->scope_counters;
-    return (struct rm_counter_wish){(wanted->groups & RM_COUNTERS_DEFAULT) != 0, wanted->events,
-                                    wanted->event_count};
-}
-
 /* What scopes take; nothing but what a block must have where there are none. */
 static void set_scope_sizes(const struct rm_options *options, bool is_self,
                             struct rm_block_sizes *sizes)
 {
-    const struct rm_counter_wish wish = rm_counter_wish_of(options);
+    const struct rm_counter_wish wish = rm_counter_wish_of(&options->scope_counters);
     sizes->sites = sizes->nodes = 2;
     sizes->threads = sizes->depth = 1;
     if (!options->wants_scopes) {
@@ -188,7 +185,8 @@ resmon_status rm_block_memory_make(struct rm_block_memory *memory, const struct 
 
 /* ---- its name --------------------------------------------------------------------------- */
 
-/* A reference to it, if it has the scopes still: else nothing moves in this block. */
+/* A reference to the session, if it still has the scopes; else NULL: nothing moves in this block.
+ */
 static struct rm_scope_session *current(struct rm_scope_session *session)
 {
     struct rm_scope_session *now = session != NULL ? rm_session_current() : NULL;
@@ -210,4 +208,12 @@ resmon_status rm_block_memory_publish(struct rm_block_memory *memory,
         status = rm_recording_set_aside(memory->mapping->pending->path);
     }
     return status == RESMON_OK ? rm_mapping_publish(memory->mapping) : status;
+}
+
+void rm_block_memory_free(struct rm_block_memory *memory, bool is_given_away, bool is_inherited)
+{
+    if (memory->mapping != NULL && !is_given_away) {
+        rm_block_memory_unmap(memory->mapping);
+    }
+    rm_recorder_free(memory->recorder, is_inherited);
 }

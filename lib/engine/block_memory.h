@@ -9,11 +9,13 @@
 
 #include <stdbool.h>
 
-#include "engine/recorder.h"
 #include "engine/sampler.h"
 #include "os/mapping.h"
-#include "scope/thread_counters.h"
+#include "setup/options.h"
 #include "store/block.h"
+
+struct rm_recorder;
+struct rm_scope_session;
 
 struct rm_block_memory {
     struct rm_mapping *mapping;   /* of the block; a scope session may own it by now */
@@ -21,9 +23,6 @@ struct rm_block_memory {
     const char *record_system;    /* the file system that it is copied to; NULL: none */
     bool is_of_run;               /* the block is in a file of whoever runs this program */
 };
-
-/** The counters of threads that scopes are asked to have. */
-struct rm_counter_wish rm_counter_wish_of(const struct rm_options *options);
 
 /** An empty block for all that `sampler`, which is open, and the options put into it. */
 resmon_status rm_block_memory_make(struct rm_block_memory *memory, const struct rm_options *options,
@@ -39,5 +38,8 @@ bool rm_block_memory_is_file(const struct rm_options *options, const char *path)
 
 /** Unmaps and frees a struct rm_mapping. */
 void rm_block_memory_unmap(void *mapping);
+
+/** `is_given_away`: a scope session has the mapping.  `is_inherited`: see rm_recorder_free(). */
+void rm_block_memory_free(struct rm_block_memory *memory, bool is_given_away, bool is_inherited);
 
 #endif

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/capture.h"
 
+#include <stdbool.h>
+
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -9,7 +12,7 @@
 #include "run/decode_profile.h"
 #include "run/join.h"
 #include "scope/peak.h"
-#include "scope/scope.h"
+#include "scope/session.h"
 #include "stack/naming.h"
 
 #define MOST_PARTS 1024U
@@ -122,8 +125,7 @@ static void unlock_block(struct rm_capture *capture)
     (void)pthread_mutex_unlock(&capture->sampler->store_lock);
 }
 
-/* The block is measured, and memory taken for it, before it is copied: no lock is held meanwhile.
- */
+/* No lock is held while memory is taken.  Where it fails, there may be a run. */
 static resmon_status copy_block(struct rm_capture *capture, unsigned parts, resmon_run **ret_run)
 {
     const struct rm_block *block = capture->block;

@@ -19,7 +19,7 @@ struct rm_naming;
 struct rm_capture {
     const struct rm_block *block;
     struct rm_sampler *sampler;       /* which fills it */
-    struct rm_scope_session *session; /* the same; NULL: no scopes */
+    struct rm_scope_session *session; /* whose scopes are in the block; NULL: none */
     const struct rm_own_memory *own;
     pthread_mutex_t parts_lock; /* guards the next two */
     struct resmon_run **parts;  /* runs of other processes that were joined */
@@ -31,7 +31,8 @@ struct rm_capture {
 /** The members before `parts_lock` are the caller's, and set before the first run. */
 void rm_capture_open(struct rm_capture *capture);
 
-/** Takes over a reference to a run whose scopes are to be of each run that is made from now on. */
+/** Takes over a reference, on success, to a run whose scopes are to be of each run that is made
+ * from now on. */
 resmon_status rm_capture_join(struct rm_capture *capture, struct resmon_run *part);
 
 /** A run of the `parts` (RM_PART_*).  Any thread; works on a stack of ours. */

@@ -19,6 +19,7 @@
 #include "engine/delivery.h"
 #include "engine/needs.h"
 #include "engine/own_memory.h"
+#include "engine/recorder.h"
 #include "engine/sampling.h"
 #include "engine/stacks.h"
 #include "job/detect.h"
@@ -26,8 +27,10 @@
 #include "os/clocksource.h"
 #include "os/identity.h"
 #include "scope/scope.h"
+#include "scope/thread_counters.h"
 #include "setup/address_space.h"
 #include "setup/facts.h"
+#include "setup/options.h"
 #include "store/tags.h"
 #include "store/usage.h"
 
@@ -156,7 +159,7 @@ static resmon_status take_scopes(resmon_monitor *monitor)
     if (!options->wants_scopes || !monitor->sampling.sampler.collect.is_self) {
         return RESMON_OK;
     }
-    const struct rm_counter_wish wish = rm_counter_wish_of(options);
+    const struct rm_counter_wish wish = rm_counter_wish_of(&options->scope_counters);
     const struct rm_session_terms terms = {
         .meters = options->meters,
         .max_share = options->values.max_meter_share,
@@ -176,6 +179,7 @@ static resmon_status take_scopes(resmon_monitor *monitor)
     return status;
 }
 
+/* What is known of these before the first capture. */
 static void prepare_capture(resmon_monitor *monitor)
 {
     struct rm_sampler *sampler = &monitor->sampling.sampler;
@@ -388,7 +392,7 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
         (void)rm_error(status, "%s", text);
     }
     if (status == RESMON_OK) {
-        rm_own_memory_begin(&monitor->own, rss_before);
+        rm_own_memory_note_start(&monitor->own, rss_before);
     }
     RM_STORE_RELEASE(&monitor->life, status == RESMON_OK ? LIFE_RUNNING : LIFE_FAILED);
     return status;
@@ -532,13 +536,11 @@ void rm_monitor_free(resmon_monitor *monitor)
         rm_session_forget(monitor->session);
     } else if (monitor->session != NULL) {
         rm_session_unref(monitor->session); /* and the mapping, with its last reference */
-    } else if (monitor->memory.mapping != NULL) {
-        rm_block_memory_unmap(monitor->memory.mapping);
     }
     if (!inherited) {
         (void)pthread_mutex_destroy(&monitor->label_lock);
     }
-    rm_recorder_free(monitor->memory.recorder, inherited);
+    rm_block_memory_free(&monitor->memory, monitor->session != NULL, inherited);
     rm_leader_free(&monitor->leader);
     rm_job_free(monitor->job);
     rm_options_free(&monitor->options);

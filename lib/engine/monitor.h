@@ -28,7 +28,7 @@ resmon_status rm_monitor_get_sink(resmon_monitor *monitor, size_t index,
 resmon_status rm_monitor_need(resmon_monitor *monitor, const char *what, uint64_t stacks,
                               uint64_t events);
 
-/** What was asked for and has no effect, a line each. */
+/** What was asked for and has no effect, or takes much memory, a line each. */
 void rm_monitor_remarks(const resmon_monitor *monitor, char *text, size_t room);
 
 /** Before start: it gives the scopes up when another monitor asks for them. */
@@ -49,7 +49,7 @@ resmon_status rm_monitor_tag(resmon_monitor *monitor, const char *label);
 resmon_status rm_monitor_set_label(resmon_monitor *monitor, const char *label);
 resmon_status rm_monitor_set_end(resmon_monitor *monitor, const resmon_run_end *end);
 
-/** Takes over a reference to a run whose scopes are to be this one's, too. */
+/** Takes over a reference, on success, to a run whose scopes are to be this one's, too. */
 resmon_status rm_monitor_join(resmon_monitor *monitor, struct resmon_run *part);
 
 resmon_status rm_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usage *usage);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what a monitor's sinks need of its options, where these say nothing, and what is to be told
+ * Owns what outputs need of a monitor's options, where these say nothing, and what is to be told
  * of options that have no effect or a price.
  * Called by monitor.c.
  */
@@ -22,7 +22,7 @@ struct rm_needs {
 resmon_status rm_needs_add(struct rm_needs *needs, const struct rm_options *options,
                            const char *what, uint64_t stacks, uint64_t events);
 
-/** From now on the options say it. */
+/** Writes the needs into options that say nothing. */
 void rm_needs_settle(const struct rm_needs *needs, struct rm_options *options);
 
 /** What was asked for and has no effect, or takes much memory, a line each.  `row_bytes`: what a

@@ -25,7 +25,7 @@ void rm_own_memory_note(const struct rm_own_memory *own)
 }
 
 /* The program's other threads count, too, if they take memory in that instant. */
-void rm_own_memory_begin(struct rm_own_memory *own, uint64_t rss_before)
+void rm_own_memory_note_start(struct rm_own_memory *own, uint64_t rss_before)
 {
     if (!own->is_self) {
         return;

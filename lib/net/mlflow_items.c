@@ -49,14 +49,14 @@ static void put_metric(struct rm_buffer *body, const char *group, const char *ke
 /* A server refuses keys that come twice. */
 static bool has_key(const struct rm_buffer *body, const char *clean_key)
 {
-    char start[RM_MLFLOW_KEY_BYTES + 16];
+    char start[RM_MLFLOW_LONGEST_KEY + 16];
     (void)snprintf(start, sizeof start, "{\"key\":\"%s\"", clean_key);
     return body->text != NULL && strstr(body->text, start) != NULL;
 }
 
 static void put_pair(struct rm_buffer *body, const char *key, const char *value)
 {
-    char clean_key[RM_MLFLOW_KEY_BYTES + 1];
+    char clean_key[RM_MLFLOW_LONGEST_KEY + 1];
     char clean_value[VALUE_BYTES];
     if (value == NULL || value[0] == '\0') {
         return;

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the bodies of the requests to MLflow that a plan becomes: portions of it in JSON, made one
- * after the other.
+ * after the other; and of the request before them, that makes the run.
+ * Called by sink/mlflow.c.
  */
 #ifndef RM_NET_MLFLOW_ITEMS_H
 #define RM_NET_MLFLOW_ITEMS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "net/mlflow_client.h"
 #include "net/mlflow_plan.h"
 
 /* How far one has come. */

@@ -57,10 +57,10 @@ void rm_mlflow_clean_name(char *target, size_t room, const char *name)
     target[out] = '\0';
 }
 
-void rm_mlflow_column_name(char name[RM_MLFLOW_KEY_BYTES], const resmon_column *column)
+void rm_mlflow_column_name(char name[RM_MLFLOW_LONGEST_KEY], const resmon_column *column)
 {
-    char text[RM_MLFLOW_KEY_BYTES];
+    char text[RM_MLFLOW_LONGEST_KEY];
     (void)snprintf(text, sizeof text, "%s%s%.150s", column->metric,
                    column->instance[0] != '\0' ? "_" : "", column->instance);
-    rm_mlflow_clean_name(name, RM_MLFLOW_KEY_BYTES - OTHER_ROOM, text);
+    rm_mlflow_clean_name(name, RM_MLFLOW_LONGEST_KEY - OTHER_ROOM, text);
 }

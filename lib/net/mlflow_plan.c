@@ -57,9 +57,9 @@ resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
     while (plan->first_row < run->row_count && run->t_last[plan->first_row] <= after_ns) {
         plan->first_row++;
     }
-    resmon_status status = rm_mlflow_summary_make(plan);
+    resmon_status status = rm_mlflow_summary_add(plan);
     if (status == RESMON_OK && (config->flags & RESMON_MLFLOW_SERIES) != 0) {
-        status = rm_mlflow_series_make(plan);
+        status = rm_mlflow_series_add(plan);
     }
     if (status != RESMON_OK) {
         rm_mlflow_plan_free(plan);

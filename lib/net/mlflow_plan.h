@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
-#include "net/mlflow_client.h"
+#include "net/mlflow_config.h"
 #include "net/mlflow_counters.h"
 #include "run/run.h"
 

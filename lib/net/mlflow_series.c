@@ -14,7 +14,7 @@ static resmon_status add_one_series(struct rm_mlflow_plan *plan, const char *key
                                     int32_t kind, double divisor)
 {
     struct rm_mlflow_series *series = &plan->series[plan->series_count];
-    char head[RM_MLFLOW_KEY_BYTES + 64];
+    char head[RM_MLFLOW_LONGEST_KEY + 64];
     if (plan->series_count == RM_MLFLOW_SERIES_KEYS) {
         return RESMON_OK;
     }
@@ -61,7 +61,7 @@ static resmon_status add_node_series(struct rm_mlflow_plan *plan, const char *na
     for (size_t at = 0; status == RESMON_OK && rm_view_next(RM_VIEW_MLFLOW, "node", &at, &row);) {
         int64_t column = column_of(plan->run, row.metric->id, node);
         double divisor = divisor_of(plan->run, &row, NULL);
-        char key[RM_MLFLOW_KEY_BYTES];
+        char key[RM_MLFLOW_LONGEST_KEY];
         if (column >= 0 && divisor > 0.0) {
             (void)snprintf(key, sizeof key, "%s/%s", name, row.label);
             status = add_one_series(plan, key, (size_t)column, row.series, divisor);
@@ -92,7 +92,7 @@ static resmon_status add_gpu_series(struct rm_mlflow_plan *plan, const char *nod
     for (size_t at = 0; status == RESMON_OK && rm_view_next(RM_VIEW_MLFLOW, "gpu", &at, &row);) {
         int64_t column = rm_run_column_of(plan->run, row.metric->id, instance);
         double divisor = divisor_of(plan->run, &row, instance);
-        char key[RM_MLFLOW_KEY_BYTES];
+        char key[RM_MLFLOW_LONGEST_KEY];
         if (column >= 0 && plan->run->columns[column].n > 0 && divisor > 0.0) {
             (void)snprintf(key, sizeof key, "%s/gpu_%s_%s", node, instance, row.label);
             status = add_one_series(plan, key, (size_t)column, row.series, divisor);
@@ -108,7 +108,7 @@ static resmon_status add_other_series(struct rm_mlflow_plan *plan, const char *n
     struct rm_view_row row;
     for (size_t at = 0; rm_view_next(RM_VIEW_MLFLOW, RM_VIEW_OTHER, &at, &row);) {
         for (size_t i = 0; i < run->column_count && status == RESMON_OK; i++) {
-            char name[RM_MLFLOW_KEY_BYTES], key[RM_MLFLOW_KEY_BYTES];
+            char name[RM_MLFLOW_LONGEST_KEY], key[RM_MLFLOW_LONGEST_KEY];
             if (strcmp(run->columns[i].metric, rm_metric_name(row.metric)) == 0) {
                 rm_mlflow_column_name(name, &run->columns[i]);
                 (void)snprintf(key, sizeof key, "%.120s/%.128s", node, name);
@@ -126,7 +126,7 @@ static bool is_whole_gpu(const resmon_column *column)
            strspn(column->instance, "0123456789") == strlen(column->instance);
 }
 
-resmon_status rm_mlflow_series_make(struct rm_mlflow_plan *plan)
+resmon_status rm_mlflow_series_add(struct rm_mlflow_plan *plan)
 {
     char node[128];
     const struct resmon_run *run = plan->run;

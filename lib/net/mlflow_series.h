@@ -9,7 +9,7 @@
 
 #include "net/mlflow_plan.h"
 
-/** Sets the series of a plan. */
-resmon_status rm_mlflow_series_make(struct rm_mlflow_plan *plan);
+/** Adds the series of a plan. */
+resmon_status rm_mlflow_series_add(struct rm_mlflow_plan *plan);
 
 #endif

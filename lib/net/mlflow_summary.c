@@ -51,7 +51,7 @@ static bool add_other_points(struct rm_mlflow_plan *plan)
             if (strcmp(column->metric, rm_metric_name(row.metric)) != 0 || column->n == 0) {
                 continue;
             }
-            char name[RM_MLFLOW_KEY_BYTES], key[RM_MLFLOW_KEY_BYTES + 16];
+            char name[RM_MLFLOW_LONGEST_KEY], key[RM_MLFLOW_LONGEST_KEY + 16];
             rm_mlflow_column_name(name, column);
             (void)snprintf(key, sizeof key, "resmon/run/%s", name);
             const char *copy = copy_key(plan, key);
@@ -82,7 +82,7 @@ static bool add_run_points(struct rm_mlflow_plan *plan)
 }
 
 /* The path of a scope, within what a key with a figure's name behind it has room for. */
-static void scope_path(const struct resmon_run *run, size_t index, char path[RM_MLFLOW_KEY_BYTES])
+static void scope_path(const struct resmon_run *run, size_t index, char path[RM_MLFLOW_LONGEST_KEY])
 {
     const char *names[RM_MAX_DEPTH + 1];
     size_t depth = 0;
@@ -104,18 +104,18 @@ static void scope_path(const struct resmon_run *run, size_t index, char path[RM_
         length += added > 0 && (size_t)added < sizeof text - length ? (size_t)added : 0;
     }
     rm_mlflow_clean_name(
-        path, RM_MLFLOW_KEY_BYTES - (run->counter_count > 0 ? COUNTER_ROOM : FIGURE_ROOM), text);
+        path, RM_MLFLOW_LONGEST_KEY - (run->counter_count > 0 ? COUNTER_ROOM : FIGURE_ROOM), text);
 }
 
 /* Cleaned names may meet: the later ones get a number. */
-static void make_unique(char paths[][RM_MLFLOW_KEY_BYTES], size_t count)
+static void make_unique(char paths[][RM_MLFLOW_LONGEST_KEY], size_t count)
 {
     char *last = paths[count - 1];
     size_t length = strlen(last);
     unsigned number = 1;
     for (size_t i = 0; i + 1 < count;) {
         if (strcmp(paths[i], last) == 0) {
-            (void)snprintf(last + length, RM_MLFLOW_KEY_BYTES - length, "_%u", ++number);
+            (void)snprintf(last + length, RM_MLFLOW_LONGEST_KEY - length, "_%u", ++number);
             i = 0;
         } else {
             i++;
@@ -133,7 +133,7 @@ static double wall_of(const resmon_run_scope *scope)
 static bool add_scope_point(struct rm_mlflow_plan *plan, const char *path, const char *figure,
                             double value)
 {
-    char key[RM_MLFLOW_KEY_BYTES + 64];
+    char key[RM_MLFLOW_LONGEST_KEY + 64];
     const char *copy;
     if (!isfinite(value) || figure[0] == '\0') {
         return true;
@@ -226,7 +226,7 @@ static resmon_status add_scopes(struct rm_mlflow_plan *plan)
     const struct resmon_run *run = plan->run;
     size_t count = run->scope_count < MOST_SCOPES ? run->scope_count : MOST_SCOPES;
     struct least least = {0};
-    char(*paths)[RM_MLFLOW_KEY_BYTES] = rm_arena_alloc(&plan->arena, count, sizeof *paths);
+    char(*paths)[RM_MLFLOW_LONGEST_KEY] = rm_arena_alloc(&plan->arena, count, sizeof *paths);
     if (paths == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
@@ -299,7 +299,7 @@ static void add_node_points(struct rm_mlflow_plan *plan)
     }
 }
 
-resmon_status rm_mlflow_summary_make(struct rm_mlflow_plan *plan)
+resmon_status rm_mlflow_summary_add(struct rm_mlflow_plan *plan)
 {
     size_t most = RM_NODE_SUMMARY_KEYS * (1 + nodes_of(plan->run)) + run_point_count(plan->run) +
                   ENERGY_POINTS + MOST_SCOPES * (SCOPE_FIGURES + RM_SCOPE_COUNTERS);

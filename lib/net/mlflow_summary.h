@@ -9,7 +9,7 @@
 
 #include "net/mlflow_plan.h"
 
-/** Sets the points of a plan, and what is left out. */
-resmon_status rm_mlflow_summary_make(struct rm_mlflow_plan *plan);
+/** Adds the points of a plan, the names of its counters, and how many scopes are left out. */
+resmon_status rm_mlflow_summary_add(struct rm_mlflow_plan *plan);
 
 #endif

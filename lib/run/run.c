@@ -154,29 +154,34 @@ bool rm_run_reports_host(const struct resmon_run *run)
     return rm_run_fact_number(run, "job", "reports_host") != 0.0; /* NaN: nobody said otherwise */
 }
 
-/* `is_of_table`: the name is the metric table's own text, and its address tells. */
-static int64_t find_column(const struct resmon_run *run, const char *name, bool is_of_table,
-                           const char *instance)
+static bool is_of_instance(const resmon_column *column, const char *instance)
+{
+    return instance == NULL || strcmp(column->instance, instance) == 0;
+}
+
+int64_t rm_run_find_column(const struct resmon_run *run, const char *metric, const char *instance)
 {
     for (size_t i = 0; i < run->column_count; i++) {
         const resmon_column *column = &run->columns[i];
-        bool is_same = is_of_table ? column->metric == name : strcmp(column->metric, name) == 0;
-        if (is_same && (instance == NULL || strcmp(column->instance, instance) == 0)) {
+        if (strcmp(column->metric, metric) == 0 && is_of_instance(column, instance)) {
             return (int64_t)i;
         }
     }
     return -1;
 }
 
-int64_t rm_run_find_column(const struct resmon_run *run, const char *metric, const char *instance)
-{
-    return find_column(run, metric, false, instance);
-}
-
+/* By the address: a column's metric is the table's own text, if that has it. */
 int64_t rm_run_column_of(const struct resmon_run *run, uint32_t metric, const char *instance)
 {
     const struct rm_metric *row = rm_metric_of(metric);
-    return row != NULL ? find_column(run, rm_metric_name(row), true, instance) : -1;
+    const char *name = row != NULL ? rm_metric_name(row) : NULL;
+    for (size_t i = 0; name != NULL && i < run->column_count; i++) {
+        const resmon_column *column = &run->columns[i];
+        if (column->metric == name && is_of_instance(column, instance)) {
+            return (int64_t)i;
+        }
+    }
+    return -1;
 }
 
 /* Columns of nodes follow that of all nodes, in the nodes' order; a node may have none. */

@@ -216,7 +216,7 @@ int64_t rm_run_node_column(const struct resmon_run *run, int64_t all, size_t nod
 const resmon_column *rm_run_statistics_of(const struct resmon_run *run, uint32_t metric,
                                           const char *instance);
 
-/** Its last value; NaN: there is none. */
+/** The last value of a metric's column; NaN where it was never read. */
 double rm_run_last_of(const struct resmon_run *run, uint32_t metric, const char *instance);
 
 /** The statistics of a metric on one node of a merged run; NULL when it was not measured. */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "counter/event.h"
+#include "counter/group.h"
 #include "os/perf_page.h"
 #include "store/scope_counts.h"
 
@@ -20,6 +21,12 @@ struct rm_counter_wish {
     const struct rm_perf_event *events;
     size_t event_count;
 };
+
+static inline struct rm_counter_wish rm_counter_wish_of(const struct rm_counters_wanted *wanted)
+{
+    return (struct rm_counter_wish){(wanted->groups & RM_COUNTERS_DEFAULT) != 0, wanted->events,
+                                    wanted->event_count};
+}
 
 /* The events that are counted, of those in the block. */
 struct rm_counter_plan {

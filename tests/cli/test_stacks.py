@@ -135,7 +135,7 @@ def tool(*names):
     return next((found for found in map(shutil.which, names) if found), None)
 
 
-FEWEST_SAMPLES = 20  # a share of fewer says nothing
+FEWEST_SAMPLES = 21  # a share of fewer says nothing
 
 
 class Profile:
@@ -207,7 +207,7 @@ class Stacks(place.Case):
     def assert_share(self, profile, expected, functions, among):
         """Of what `among` has: within five standard errors, and 2 % for what is no sampling."""
         count = profile.sum_of(*among, what="samples")
-        self.assertGreater(count, FEWEST_SAMPLES, profile.lost)
+        self.assertGreaterEqual(count, FEWEST_SAMPLES, profile.lost)
         share = profile.sum_of(*functions) / profile.sum_of(*among)
         error = 5 * math.sqrt(expected * (1 - expected) / count) + 0.02
         self.assertAlmostEqual(share, expected, delta=error, msg=str(functions))
@@ -278,12 +278,12 @@ class Stacks(place.Case):
 
     def test_attached(self):
         program = self.build(("-O1", "-g"))
-        with subprocess.Popen([program, "600"]) as running:
+        with subprocess.Popen([program, "120"]) as running:
             try:
                 time.sleep(0.5)
                 for seconds in (1, 4, 16):  # a busy host gives it little of a CPU
                     profile = self.attached(running.pid, seconds)
-                    if profile.sum_of("^burn$", what="samples") > FEWEST_SAMPLES:
+                    if profile.sum_of("^burn$", what="samples") >= FEWEST_SAMPLES:
                         break
                 self.assertIsNone(running.poll())
             finally:

@@ -18,6 +18,8 @@ import time
 
 from energy_host import Counters
 
+GRACE_SECONDS = 0.1  # counters that do not move for so long are taken for dead
+
 
 def run(example, **more):
     begin = time.monotonic()
@@ -50,15 +52,24 @@ def check_phases(text, label):
         assert abs(watt_hours - joules / 3600) < 2e-6 and abs(grams - joules / 3.6e6 * 44.179085) < 2e-6
 
 
-def main(example):
+def run_beside_counters(example):
     with tempfile.TemporaryDirectory(prefix="resmon-truth-energy-") as work:
         counters = Counters(pathlib.Path(work))
         try:
             text, begin, end = run(example, RESMON_ENERGY_ROOT=work)
         finally:
             counters.end()
+    return text, *counters.span(begin, end)
+
+
+def main(example):
+    text, most, behind = run_beside_counters(example)
+    for _ in range(20):
+        if "not count" not in text or behind < GRACE_SECONDS:
+            break
+        print(f"the counters stood still for {behind * 1e3:.0f} ms, beside a busy machine: once more")
+        text, most, behind = run_beside_counters(example)
     cpu, ram = (number(rf"{part} +([\d.]+) J  measured", text) for part in ("cpu", "ram"))
-    most, behind = counters.span(begin, end)
     least = 2.1 - behind - 0.01  # the phases of the example
     assert 100 * least <= cpu <= 100 * most + 0.01, (cpu, least, most)
     assert abs(cpu - 10 * ram) <= 2 * 100 * behind + 0.1, (cpu, ram, behind)

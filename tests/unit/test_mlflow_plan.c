@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/mlflow_plan: which points of a run go to MLflow, under which names and in which portions:
- * each exactly once, whatever the size of a portion and wherever one begins.
+ * net/mlflow_plan, and the items made of it: which points of a run go to MLflow, under which names
+ * and in which portions: each exactly once, whatever the size of a portion and wherever one begins.
  */
 #include "test.h"
 
