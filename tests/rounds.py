@@ -4,8 +4,8 @@
 
 rounds.py [--rounds N] [--busy LOOPS] [--stalls SECONDS] -- CTEST-ARGUMENTS...
 
---busy: programs that take a CPU each. --stalls: about so often all processes of the tests are stopped for 200 ms (SIGSTOP),
-as a host does that gives their CPUs to others.  At the end: each test that failed, how often, and what it said first.
+--busy: programs that take a CPU each. --stalls: about so often all processes of the tests stand still for 200 ms (root),
+as on a host that gives their CPUs to others.  At the end: each test that failed, how often, and what it said first.
 """
 import argparse
 import collections
@@ -14,7 +14,6 @@ import os
 import pathlib
 import random
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -23,33 +22,41 @@ BUSY = "while True: pass"
 STALL_SECONDS = 0.2
 
 
-def descendants(pid):
-    """Of /proc: also what runs in groups and sessions of its own; but not what a test has stopped itself."""
-    children, stopped = collections.defaultdict(list), set()
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, IndexError):
-            fields = path.read_text().rpartition(")")[2].split()
-            children[int(fields[1])].append(int(path.parent.name))
-            stopped.update([int(path.parent.name)] if fields[0] in "Tt" else [])
-    found = [pid]
-    for parent in found:  # which grows
-        found += children[parent]
-    return [each for each in found[1:] if each not in stopped]
+class Freezer:
+    """A control group whose processes can stand still together, as on a host that stalls: unlike SIGSTOP, no parent is
+    told, and no shell takes it for a job that was stopped."""
 
+    def __init__(self):
+        for line in pathlib.Path("/proc/self/mounts").read_text().splitlines():
+            _, where, kind, options = line.split()[:4]
+            if kind == "cgroup" and "freezer" in options.split(","):
+                file, self.words = "freezer.state", ("THAWED", "FROZEN")
+            elif kind == "cgroup2":
+                file, self.words = "cgroup.freeze", ("0", "1")
+            else:
+                continue
+            self.place = pathlib.Path(where) / f"resmon-rounds-{os.getpid()}"
+            with contextlib.suppress(OSError):
+                self.place.mkdir()
+                self.state = self.place / file
+                return
+        sys.exit("rounds.py: stalls need a control group that can be frozen, which needs root")
 
-def send(number, processes):
-    for process in processes:
-        with contextlib.suppress(OSError):
-            os.kill(process, number)
+    def start(self, words, **how):
+        return subprocess.Popen(["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(self.place), *words], **how)
 
+    def stall(self, seconds, is_over):
+        """About so often, until it is over."""
+        while not is_over.wait(random.expovariate(1 / seconds)):
+            try:
+                self.state.write_text(self.words[True])
+                is_over.wait(STALL_SECONDS)
+            finally:
+                self.state.write_text(self.words[False])
 
-def stall(process, seconds, is_over):
-    """Children go on before their parents: a shell that looks sees no stopped job, as none sees where a host stalls."""
-    while not is_over.wait(random.expovariate(1 / seconds)):
-        stopped = descendants(process.pid)
-        send(signal.SIGSTOP, stopped)
-        is_over.wait(STALL_SECONDS)
-        send(signal.SIGCONT, reversed(stopped))
+    def end(self):
+        with contextlib.suppress(OSError):  # somebody is in it still
+            self.place.rmdir()
 
 
 @contextlib.contextmanager
@@ -72,15 +79,22 @@ def failures_of(text):
     return found
 
 
-def run_round(words, stalls):
-    is_over = threading.Event()
-    with subprocess.Popen(["ctest", "--output-on-failure", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace") as process:
-        if stalls:
-            threading.Thread(target=stall, args=(process, stalls, is_over)).start()
-        text = process.stdout.read()
+def run(words, stalls, **how):
+    """A program, beside stalls about so often (0: none); its status and output."""
+    if not stalls:
+        done = subprocess.run(words, check=False, **how)
+        return done.returncode, done.stdout
+    freezer, is_over = Freezer(), threading.Event()
+    process = freezer.start(words, **how)
+    thread = threading.Thread(target=freezer.stall, args=(stalls, is_over))
+    thread.start()
+    try:
+        output = process.communicate()[0]
+    finally:
         is_over.set()
-    return text
+        thread.join()
+        freezer.end()
+    return process.returncode, output
 
 
 def main():
@@ -93,7 +107,8 @@ def main():
     failed = collections.defaultdict(list)
     for number in range(given.rounds):
         with busy(given.busy):
-            text = run_round(given.rest, given.stalls)
+            text = run(["ctest", "--output-on-failure", *given.rest], given.stalls, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True, errors="replace")[1]
         seen = failures_of(text)
         for name, line in seen.items():
             failed[name].append(line)

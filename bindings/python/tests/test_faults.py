@@ -59,6 +59,7 @@ ENDINGS = {
             while True:
                 with resmon.scope("daemon"), resmon.timer("t", log=False), resmon.Watch("rss"):
                     time.sleep(0)
+        resmon.timer, resmon.Watch  # a daemon's import beside the end is a crash of Python before 3.12
         monitor = resmon.Monitor(0.001, scopes="wall+cpu+rss+io").start()
         for _ in range(4):
             threading.Thread(target=work, daemon=True).start()
@@ -69,6 +70,7 @@ ENDINGS = {
             while True:
                 repr(monitor), monitor.headline
         monitor = resmon.Monitor(0.001).start()
+        repr(monitor), monitor.headline  # what it imports is there: see above
         for _ in range(2):
             threading.Thread(target=ask, daemon=True).start()
     """,
