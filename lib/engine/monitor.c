@@ -41,7 +41,7 @@ struct resmon_monitor {
     pid_t pid; /* of the process that made it: in a fork's child it is inert */
     uint32_t forks;
     int life;                         /* enum life, atomic: tags look at it from signal handlers */
-    struct rm_needs needs;            /* of the sinks */
+    struct rm_needs needs;            /* of its outputs */
     struct rm_block block;            /* of the run */
     struct rm_block_memory memory;    /* that the block is in */
     struct rm_scope_session *session; /* NULL: this monitor has no scopes */
@@ -52,8 +52,8 @@ struct resmon_monitor {
     struct rm_leader leader;    /* of its host */
     struct rm_identity writer;  /* of the block: this process */
     pthread_mutex_t label_lock; /* guards the label, the end and new facts in the block */
-    struct rm_own_memory own;
-    struct rm_capture capture; /* of runs */
+    struct rm_own_memory own;   /* what it takes of the program's RSS */
+    struct rm_capture capture;  /* of runs */
     bool yields_scopes;
 };
 

@@ -31,7 +31,9 @@ def run(example, **more):
 
 
 def number(pattern, text):
-    return float(re.search(pattern, text)[1])
+    found = re.search(pattern, text)
+    assert found, f"no {pattern!r} above"
+    return float(found[1])
 
 
 def phase(text, name):
