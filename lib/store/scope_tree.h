@@ -161,10 +161,11 @@ void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_me
 /** What is `away` in the published meter record. */
 uint64_t rm_node_away(const struct rm_scope_node *node);
 
-/** Whether a thread has been in it, and not only on the way to what is below. */
+/** Whether a thread has been in it, and not only on the way to what is below.  Only such a node has
+ * wall times, and their version lies in the cache line that a look-up reads anyway. */
 static inline int rm_node_is_visited(const struct rm_scope_node *node)
 {
-    return node->meters[node->meter_version & 1].threads != 0;
+    return node->wall_version != 0 || node->meters[node->meter_version & 1].threads != 0;
 }
 
 /** For instances without a frame: adds a finished one; opens one that began at `start`, or closes
