@@ -41,6 +41,7 @@
 #define OTHERS_FACTOR 1.2   /* with children, it is that much more */
 #define ALL_MODELLED  0.995 /* a share that is all, rounded to percent */
 #define NEAR_PEAK     0.95  /* a scope that saw so much of the peak saw it */
+#define MOST_ERROR    0.125 /* of the peak, that the error of RSS counters is taken for at most */
 
 /* What the rows are written of. */
 struct page {
@@ -208,6 +209,13 @@ static void write_cpu(struct page *page)
     rm_rows_end(&page->rows);
 }
 
+/* By how much a scope's peak, of the kernel's marks, may be below what samples of the RSS saw. */
+static double error_of_peak(const struct resmon_run *run, double peak)
+{
+    double bound = rm_run_fact_number(run, "machine", "rss_error_bound_bytes");
+    return isnan(bound) ? 0.0 : fmin(bound, MOST_ERROR * peak);
+}
+
 /* The innermost scope that saw the most; NULL: none saw what the run did (it may have been outside
  * of them). */
 static const char *scope_of_peak(const struct resmon_run *run, double peak)
@@ -221,7 +229,8 @@ static const char *scope_of_peak(const struct resmon_run *run, double peak)
             best = scope;
         }
     }
-    return best != NULL && best->rss_peak_bytes >= NEAR_PEAK * peak ? best->name : NULL;
+    double least = NEAR_PEAK * peak - error_of_peak(run, peak);
+    return best != NULL && best->rss_peak_bytes >= least ? best->name : NULL;
 }
 
 static bool has_scope_peaks(const struct resmon_run *run)
