@@ -373,7 +373,7 @@ def long_call(kind):
 
 
 def sampled_while(hold):
-    """How long a call has held Python's lock, and how many samples were taken meanwhile."""
+    """From when to when a call has held Python's lock, and how many samples were taken meanwhile."""
     done, turns = threading.Event(), []
 
     def witness():
@@ -393,28 +393,35 @@ def sampled_while(hold):
         # From the last turn before the call to the first one after it, whatever else the machine does.
         moments = [begin, *(turn for turn in turns if begin < turn < end), end]
         begin, end = max(zip(moments, moments[1:]), key=lambda pair: pair[1] - pair[0])
-    return end - begin, sum(begin - origin <= at <= end - origin for at in monitor.times)
+    return begin, end, sum(begin - origin <= at <= end - origin for at in monitor.times)
 
 
 @pytest.mark.parametrize("kind", [_Sort, _Match], ids=["sort", "regex"])
 def test_sampling_goes_on_while_python_holds_its_lock(kind):
     """A call into C that lasts: no thread of Python gets a turn, and samples are taken."""
     hold = long_call(kind)
-    held, samples = sampled_while(hold)
-    assert held > 0.2, "too short to show anything, or the lock was not held"
+    begin, end, samples = sampled_while(hold)
+    assert end - begin > 0.2, "too short to show anything, or the lock was not held"
     # If they needed the lock, there would be one at most at either end, however long it is held.
     patience = time.monotonic() + PATIENCE_S
     while samples < 5 and time.monotonic() < patience:
         hold.longer()
-        held, samples = sampled_while(hold)
-    assert samples >= 5, f"in {held} s"
+        begin, end, samples = sampled_while(hold)
+    assert samples >= 5, f"in {end - begin} s"
 
 
 @pytest.mark.parametrize("kind", [_Sort, _Match], ids=["sort", "regex"])
 def test_all_samples_are_taken_while_python_holds_its_lock(kind):
-    needs_live("half of the samples to come at their time")
-    held, samples = sampled_while(long_call(kind))
-    assert samples >= held / 0.01 / 2
+    needs_live("samples to come as often as another process wakes")
+    hold = long_call(kind)
+    words = "import time\nwhile True:\n    print(time.perf_counter(), flush=True)\n    time.sleep(0.01)"
+    with subprocess.Popen([sys.executable, "-c", words], stdout=subprocess.PIPE, text=True) as sleeper:
+        assert sleeper.stdout.readline()
+        begin, end, samples = sampled_while(hold)
+        sleeper.kill()
+        woken = sum(begin <= float(line) <= end for line in sleeper.stdout if line.endswith("\n"))
+    assert woken > 5
+    assert samples >= woken / 2, f"of {(end - begin) / 0.01} in {end - begin} s"
 
 
 def test_stop_lets_go_of_the_lock():
