@@ -424,7 +424,7 @@ static void bench_children(struct bench *bench)
                 "us", 0.0);
     bench_ratio(bench, "scope, one of 10,000 children, in order", floor_clock, children_in_order,
                 NULL, 200000, 1.4);
-    bench_ratio(bench, "scope, one of 10,000 children, at random", floor_apart, children_apart,
+    bench_ratio(bench, "scope, one of 10,000 children, in any order", floor_apart, children_apart,
                 NULL, 200000, 2.0);
     bench_value(bench, "scopes of a run with 10,000 of them",
                 bench_median(bench, snapshots, monitor, 3) / 1e6, "ms", 0.0);
