@@ -185,6 +185,18 @@ EVERYWHERE_ONLY = {"drip", "hanging half-way", "hanging before", "503 with a wai
 
 
 def lasting(case, rules, codes, words):
+    for left in range(4, -1, -1):
+        state = outlasted(case, rules, codes, words)
+        if len(runs_of(state)) <= 1 or codes != TIMEOUT or not left:
+            break
+        # The limit of a request is that of all: on a busy host the server may make a run after the program gave up,
+        # looked for it and asked for another, which no client can prevent.  "one run only" says it with more time.
+        print(f"again: {case.name}: {len(runs_of(state))} runs: the server was slower than the limit", flush=True)
+    check_settled(state, expected(case, "series"))
+
+
+def outlasted(case, rules, codes, words):
+    """The state of a server whose fault lasted until the run was over, and of which all has arrived since."""
     fake = case.fake()
     fake.faults(*rules)
     # Only where nothing comes, time is what ends it: an eighth is left to put away what was not sent, 0.6 s.
@@ -194,8 +206,7 @@ def lasting(case, rules, codes, words):
     if line["status"] == "RESMON_OK":  # the server did it, and the program could find out that it did
         assert case.spools() == []
         fake.faults()
-        check_settled(fake.state(), expected(case, "series"))
-        return
+        return fake.state()
     assert line["status"] in codes, f"{line['status']}: {line['text']}"
     for word in [f"127.0.0.1:{fake.port}", *words, "resmon push --mlflow", str(case.directory)]:
         assert word in line["text"], f"no {word!r} in: {line['text']}"
@@ -207,7 +218,7 @@ def lasting(case, rules, codes, words):
     fake.lift()
     fake.until(lambda state: all(r["status"] is not None or r["fault"] != "hang" for r in state["requests"]))
     case.replay(None)
-    check_settled(fake.state(), expected(case, "series"))
+    return fake.state()
 
 
 def add_lasting():
