@@ -16,6 +16,8 @@ import place
 
 MIB = 1 << 20
 
+# Programs whose functions have 70 %, 20 % and 10 % of the time: each turn is as long as chance says, as samples at
+# even distances would else be of the same places in turns of their own length.
 PROGRAM = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,9 +32,9 @@ static double used(void)
 }
 #define WORK __attribute__((noinline)) void
 WORK burn(long n) { for (long i = 0; i < n; i++) sink += (unsigned long)(i * i); }
-WORK seventy(void) { burn(700000); __asm__ volatile(""); }
-WORK twenty(void) { burn(200000); __asm__ volatile(""); }
-WORK ten(void) { burn(100000); __asm__ volatile(""); }
+WORK seventy(long n) { burn(7 * n); __asm__ volatile(""); }
+WORK twenty(long n) { burn(2 * n); __asm__ volatile(""); }
+WORK ten(long n) { burn(n); __asm__ volatile(""); }
 WORK grow(size_t bytes)
 {
     char *memory = malloc(bytes);
@@ -47,10 +49,11 @@ int main(int count, char **words)
     grow_more();
     grow_less();
     until += used();
-    while (used() < until) {
-        seventy();
-        twenty();
-        ten();
+    for (unsigned x = 1; used() < until; x = x * 1103515245U + 12345U) {
+        long n = 1 + (x >> 8) % 200000;
+        seventy(n);
+        twenty(n);
+        ten(n);
     }
     return 0;
 }
@@ -63,25 +66,38 @@ var sink uint64
 //go:noinline
 func burn(n uint64) { s := uint64(0); for i := uint64(0); i < n; i++ { s = s*31 + i }; sink += s }
 //go:noinline
-func seventy() { burn(7000000); sink++ }
+func seventy(n uint64) { burn(7 * n); sink++ }
 //go:noinline
-func thirty() { burn(3000000); sink++ }
+func thirty(n uint64) { burn(3 * n); sink++ }
 func used() int64 {
     var u syscall.Rusage
     syscall.Getrusage(0, &u)
     return u.Utime.Nano()
 }
-func main() { for used() < 1e9 { seventy(); thirty() } }
+func main() {
+    for x := uint32(1); used() < 1e9; x = x*1103515245 + 12345 {
+        n := 1 + uint64(x>>8)%2000000
+        seventy(n); thirty(n)
+    }
+}
 """
 
 RUST = r"""
 use std::hint::black_box;
 #[inline(never)] #[no_mangle] fn burn(n: u64) -> u64 { let mut s = 0u64;
     let mut i = 0; while i < n { s = black_box(s ^ i); i += 1; } s }
-#[inline(never)] #[no_mangle] fn seventy() -> u64 { burn(black_box(7000000)) | 1 }
-#[inline(never)] #[no_mangle] fn thirty() -> u64 { burn(black_box(3000000)) | 1 }
+#[inline(never)] #[no_mangle] fn seventy(n: u64) -> u64 { burn(black_box(7 * n)) | 1 }
+#[inline(never)] #[no_mangle] fn thirty(n: u64) -> u64 { burn(black_box(3 * n)) | 1 }
 extern "C" { fn clock() -> std::os::raw::c_long; }
-fn main() { let mut x = 0u64; while unsafe { clock() } < 1_000_000 { x ^= seventy() ^ thirty(); } println!("{}", x); }
+fn main() {
+    let (mut sum, mut x) = (0u64, 1u32);
+    while unsafe { clock() } < 1_000_000 {
+        let n = 1 + (x >> 8) as u64 % 2000000;
+        sum ^= seventy(n) ^ thirty(n);
+        x = x.wrapping_mul(1103515245).wrapping_add(12345);
+    }
+    println!("{}", sum);
+}
 """
 
 CXX = r"""
@@ -92,14 +108,18 @@ volatile unsigned long sink;
 struct Model {
     std::string name;
     __attribute__((noinline)) void burn(long n) { for (long i = 0; i < n; i++) sink += i * i; }
-    __attribute__((noinline)) void seventy() { std::string a(name + "70"); burn(7000000); sink += a.size(); }
-    __attribute__((noinline)) void thirty() { std::string a(name + "30"); burn(3000000); sink += a.size(); }
+    __attribute__((noinline)) void seventy(long n) { std::string a(name + "70"); burn(7 * n); sink += a.size(); }
+    __attribute__((noinline)) void thirty(long n) { std::string a(name + "30"); burn(3 * n); sink += a.size(); }
 };
 }
 int main()
 {
     app::Model model{"a name that is longer than what fits into a short string"};
-    while (clock() < CLOCKS_PER_SEC) { model.seventy(); model.thirty(); }
+    for (unsigned x = 1; clock() < CLOCKS_PER_SEC; x = x * 1103515245U + 12345U) {
+        long n = 1 + (x >> 8) % 2000000;
+        model.seventy(n);
+        model.thirty(n);
+    }
 }
 """
 
@@ -115,18 +135,24 @@ def thirty(n):
     return s
 def main():
     until = time.process_time() + 1.0
+    x = 1
     while time.process_time() < until:
-        seventy(10000)
-        thirty(10000)
+        n = 1 + (x >> 8) % 20000
+        seventy(n)
+        thirty(n)
+        x = (x * 1103515245 + 12345) & 0xffffffff
 main()
 """
 
 NODE = """
 function burn(n) { let s = 0; for (let i = 0; i < n; i++) { s = (s * 31 + i) | 0; } return s; }
-function seventy() { return burn(7e5) + 1; }
-function thirty() { return burn(3e5) + 1; }
-let x = 0;
-while (process.cpuUsage().user < 1e6) { x += seventy(); x += thirty(); }
+function seventy(n) { return burn(7 * n) + 1; }
+function thirty(n) { return burn(3 * n) + 1; }
+let sum = 0;
+for (let x = 1; process.cpuUsage().user < 1e6; x = (Math.imul(x, 1103515245) + 12345) >>> 0) {
+    const n = 1 + (x >>> 8) % 200000;
+    sum += seventy(n) + thirty(n);
+}
 """
 
 
@@ -294,8 +320,8 @@ class Stacks(place.Case):
     def test_cplusplus(self):
         program = self.build(("-O1",), CXX, suffix=".cc", tools=("c++", "g++"))
         profile = self.profile("--stacks=cpu", "--", program)
-        self.assert_share(profile, 0.7, ("^main$", r"^app::Model::seventy\(\)", "burn"), ("burn",))
-        self.assert_share(profile, 0.3, ("^main$", r"^app::Model::thirty\(\)", "burn"), ("burn",))
+        self.assert_share(profile, 0.7, ("^main$", r"^app::Model::seventy\(long\)", "burn"), ("burn",))
+        self.assert_share(profile, 0.3, ("^main$", r"^app::Model::thirty\(long\)", "burn"), ("burn",))
 
     def test_go(self):
         compiler = tool("go")

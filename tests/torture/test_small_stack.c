@@ -227,10 +227,18 @@ static void check_document(const char *path)
     resmon_run_free(run);
 }
 
+/* Below a signal of the stacks, a sanitizer's frames alone fill the least stack. */
+#ifdef __SANITIZE_ADDRESS__
+#define OF_SANITIZER 16384
+#else
+#define OF_SANITIZER 0
+#endif
+
 static size_t least_stack(void)
 {
     long least = sysconf(_SC_THREAD_STACK_MIN);
-    return least > (long)PTHREAD_STACK_MIN ? (size_t)least : (size_t)PTHREAD_STACK_MIN;
+    least = least > (long)PTHREAD_STACK_MIN ? least : (long)PTHREAD_STACK_MIN;
+    return (size_t)least + OF_SANITIZER;
 }
 
 static const size_t more[] = {0, 16384, 49152, 114688}; /* than the least */
