@@ -9,14 +9,16 @@
 #include <string.h>
 #include <time.h>
 
-/* Multiplies and adds, for so many rounds. */
+/* Multiplies and adds, for so many rounds; without the store, the assembler leaves all of it out.
+ */
 static const char kernel[] = ".version 6.0\n"
                              ".target sm_50\n"
                              ".address_size 64\n"
-                             ".visible .entry spin(.param .u32 rounds)\n"
+                             ".visible .entry spin(.param .u32 rounds, .param .u64 result)\n"
                              "{\n"
-                             "  .reg .pred %p; .reg .u32 %n; .reg .f32 %f<3>;\n"
+                             "  .reg .pred %p; .reg .u32 %n; .reg .f32 %f<3>; .reg .u64 %to;\n"
                              "  ld.param.u32 %n, [rounds];\n"
+                             "  ld.param.u64 %to, [result];\n"
                              "  mov.f32 %f1, 0f3F800000;\n"
                              "  mov.f32 %f2, 0f3F800001;\n"
                              "again:\n"
@@ -24,6 +26,7 @@ static const char kernel[] = ".version 6.0\n"
                              "  sub.u32 %n, %n, 1;\n"
                              "  setp.ne.u32 %p, %n, 0;\n"
                              "  @%p bra again;\n"
+                             "  st.global.f32 [%to], %f1;\n"
                              "  ret;\n"
                              "}\n";
 
@@ -73,7 +76,7 @@ int main(int argc, char **argv)
     unsigned long long memory;
     int device;
     unsigned rounds = 1U << 22;
-    void *arguments[] = {&rounds};
+    void *arguments[] = {&rounds, &memory};
     library = dlopen("libcuda.so.1", RTLD_NOW);
     if (argc != 3 || library == NULL) {
         (void)fprintf(stderr, "skipped: there is no libcuda.so.1\n");
