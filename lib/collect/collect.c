@@ -150,7 +150,7 @@ static resmon_status begin(struct rm_collect *collect, const char *fs_root, uint
     *collect = (struct rm_collect){
         .flags = flags,
         .perf_open = rm_perf_open,
-        .found = {.cpu_j = RM_NAN, .ram_j = RM_NAN, .gpu_tree_j = RM_NAN},
+        .found = {.cpu_j = RM_NAN, .ram_j = RM_NAN, .gpu_tree_j = RM_NAN, .gpu_w = RM_NAN},
         .gpus = {.status = RESMON_ENODEV, .why = "this machine has no GPU that is known here"},
         .job_bytes = RM_NAN,
         .cpu_watts = RM_NAN,

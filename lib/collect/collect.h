@@ -43,6 +43,8 @@ struct rm_shared_energy {
     int64_t t_ns;               /* 0: none yet */
     double cpu_j, ram_j, gpu_j; /* NaN: not known */
     double cpu_s;               /* CPU time of the tree then */
+    int64_t gpu_ns;             /* of gpu_j, which is not new with each division; 0: none yet */
+    double gpu_w;               /* what the tree's GPUs draw; NaN: not known */
 };
 
 /* What the machine's processors draw together, by a model. */
@@ -64,6 +66,8 @@ struct rm_found {
         is_ram_known; /* false: counters that have not counted yet, if they ever do */
     struct rm_found_power cpu_power; /* also where cpu_j is measured */
     double gpu_tree_j;               /* the process tree's share of the GPUs'; NaN: not known */
+    int64_t gpu_ns;                  /* of that */
+    double gpu_w;                    /* such a share of their power; NaN: not known */
     struct rm_shared_energy shared;
 };
 

@@ -99,6 +99,7 @@ static resmon_status read_gpus(struct rm_collect *collect, void *state_, double 
     values[NODE] = known > 0 ? rm_collect_of_host(collect, node_j) : RM_NAN;
     values[TREE] = known > 0 ? tree_j : RM_NAN;
     collect->found.gpu_tree_j = values[TREE];
+    collect->found.gpu_ns = isnan(values[TREE]) ? 0 : collect->now_ns;
     return RESMON_OK;
 }
 

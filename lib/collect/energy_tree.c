@@ -118,8 +118,14 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
     const double whole[] = {[CPU] = found->cpu_j, [RAM] = found->ram_j};
     bool is_divided[RM_ARRAY_LEN(divisions)];
     if (found->node_ns == 0 || found->tree_ns == 0) {
-        found->shared = (struct rm_shared_energy){isnan(found->gpu_tree_j) ? 0 : collect->now_ns,
-                                                  RM_NAN, RM_NAN, found->gpu_tree_j, 0.0};
+        found->shared = (struct rm_shared_energy){
+            .t_ns = isnan(found->gpu_tree_j) ? 0 : collect->now_ns,
+            .cpu_j = RM_NAN,
+            .ram_j = RM_NAN,
+            .gpu_j = found->gpu_tree_j,
+            .gpu_ns = found->gpu_ns,
+            .gpu_w = found->gpu_w,
+        };
         return rm_error(RESMON_ENOENT, "the shares need the domains tree and cpu beside energy");
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(divisions); i++) {
@@ -143,6 +149,8 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
         .ram_j = values[RAM],
         .gpu_j = found->gpu_tree_j,
         .cpu_s = state->parts[CPU].last.tree_cpu_s,
+        .gpu_ns = found->gpu_ns,
+        .gpu_w = found->gpu_w,
     };
     const bool is_known[] = {[CPU] = found->is_cpu_known, [RAM] = found->is_ram_known};
     for (size_t i = 0; i < RM_ARRAY_LEN(divisions); i++) {

@@ -63,24 +63,36 @@ static double growth(double now, double last)
     return now > last ? now - last : 0.0; /* NaN: none */
 }
 
+/* Where the power of GPUs is not known, time alone weighs; where they idle, hardly. */
+static double weight_of(const struct rm_shared_energy *shared, uint64_t ticks)
+{
+    double watts = isnan(shared->gpu_w) ? 1.0 : fmax(shared->gpu_w, 1e-3);
+    return watts * (double)ticks;
+}
+
 static void divide(struct rm_energy_division *division, const struct rm_shared_energy *shared)
 {
     bool is_first = division->last.t_ns == 0;
     uint64_t now = rm_clock_ticks();
     double threads_s = read_threads(division);
     double tree_s = growth(shared->cpu_s, division->last.cpu_s) - division->lead_s;
+    bool has_gpus = shared->gpu_ns != division->last.gpu_ns;
+    double weight = is_first ? 0.0 : weight_of(shared, now - division->last_ticks);
     division->lead_s = threads_s > tree_s ? threads_s - tree_s : 0.0;
+    division->late_of += weight;
     const struct rm_energy_slice slice = {
         .now = now,
         .elapsed = is_first ? UINT64_MAX : now - division->last_ticks,
         .cpu_j = is_first ? 0.0 : growth(shared->cpu_j, division->last.cpu_j),
-        .other_j = is_first ? 0.0
-                            : growth(shared->ram_j, division->last.ram_j) +
-                                  growth(shared->gpu_j, division->last.gpu_j),
+        .other_j = is_first ? 0.0 : growth(shared->ram_j, division->last.ram_j),
         .cpu_s = tree_s > 0.0 ? tree_s : 0.0,
         .thread_cpu_s = division->grown_s,
+        .late_weight = weight,
+        .late_of = has_gpus ? division->late_of : 0.0,
+        .late_j = growth(shared->gpu_j, division->last.gpu_j),
     };
     rm_scope_energy_divide(&division->session->block, &slice);
+    division->late_of = has_gpus ? 0.0 : division->late_of;
     division->last = *shared;
     division->last_ticks = now;
 }
@@ -91,8 +103,7 @@ static bool has_more(const struct rm_energy_division *division,
                      const struct rm_shared_energy *shared, bool is_last)
 {
     const struct rm_shared_energy *last = &division->last;
-    bool have_others =
-        growth(shared->ram_j, last->ram_j) > 0.0 || growth(shared->gpu_j, last->gpu_j) > 0.0;
+    bool have_others = growth(shared->ram_j, last->ram_j) > 0.0 || shared->gpu_ns != last->gpu_ns;
     return shared->t_ns > last->t_ns || (is_last && last->t_ns != 0 && have_others);
 }
 

@@ -29,6 +29,7 @@ struct rm_energy_division {
                         it */
     struct rm_thread_cpu *threads; /* by slot */
     double *grown_s;               /* since the time before, by slot */
+    double late_of;                /* weight of the time since the GPUs' energy was known */
 };
 
 /** Whether a run of these domains (RESMON_DOMAIN_*) has energy of scopes. */

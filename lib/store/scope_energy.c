@@ -102,6 +102,7 @@ static uint64_t keep_new(const struct rm_block *block, rm_node_ref ref, uint64_t
 struct worth {
     double own_j, own_ticks;
     double rest_j, rest_ticks;
+    double late_weight;
 };
 
 static double lesser(double a, double b)
@@ -109,10 +110,21 @@ static double lesser(double a, double b)
     return a < b ? a : b;
 }
 
-static struct rm_scope_energy part(double joules, double ticks, double of_ticks)
+static double share_of(double ticks, double of_ticks)
 {
-    double share = of_ticks > 0.0 ? lesser(ticks / of_ticks, 1.0) : 0.0;
+    return of_ticks > 0.0 ? lesser(ticks / of_ticks, 1.0) : 0.0;
+}
+
+static struct rm_scope_energy part(double joules, double share)
+{
     return (struct rm_scope_energy){joules * share, joules * lesser(share, 1.0 - share)};
+}
+
+static void add(const struct rm_block *block, rm_node_ref ref, struct rm_scope_energy more)
+{
+    struct rm_scope_energy sum = rm_scope_energy_of(block, ref);
+    publish(record_of(block, ref),
+            (struct rm_scope_energy){sum.joules + more.joules, sum.doubt + more.doubt});
 }
 
 static void give(const struct rm_block *block, rm_node_ref ref, const struct worth *worth)
@@ -121,13 +133,26 @@ static void give(const struct rm_block *block, rm_node_ref ref, const struct wor
         struct rm_scope_energy_record *record = record_of(block, ref);
         if (record->slice > 0) {
             double ticks = (double)record->slice;
-            struct rm_scope_energy own = part(worth->own_j, ticks, worth->own_ticks);
-            struct rm_scope_energy rest = part(worth->rest_j, ticks, worth->rest_ticks);
-            struct rm_scope_energy sum = rm_scope_energy_of(block, ref);
-            publish(record, (struct rm_scope_energy){sum.joules + own.joules + rest.joules,
-                                                     sum.doubt + own.doubt + rest.doubt});
+            double share = share_of(ticks, worth->rest_ticks);
+            struct rm_scope_energy own = part(worth->own_j, share_of(ticks, worth->own_ticks));
+            struct rm_scope_energy rest = part(worth->rest_j, share);
+            add(block, ref,
+                (struct rm_scope_energy){own.joules + rest.joules, own.doubt + rest.doubt});
+            record->late += (float)(worth->late_weight * share);
             give(block, rm_node_at(block, ref)->first_child, worth);
         }
+    }
+}
+
+static void give_late(const struct rm_block *block, rm_node_ref ref, double joules, double of)
+{
+    for (; ref != 0; ref = rm_node_at(block, ref)->next) {
+        struct rm_scope_energy_record *record = record_of(block, ref);
+        if (record->late > 0.0F) {
+            add(block, ref, part(joules, share_of((double)record->late, of)));
+            record->late = 0.0F;
+        }
+        give_late(block, rm_node_at(block, ref)->first_child, joules, of);
     }
 }
 
@@ -176,7 +201,9 @@ void rm_scope_energy_divide(const struct rm_block *block, const struct rm_energy
     double threads_s = sum_of_threads(block, slice);
     double all_s = slice->cpu_s > threads_s ? slice->cpu_s : threads_s;
     double own_j = all_s > 0.0 ? slice->cpu_j * (threads_s / all_s) : 0.0;
+    bool has_late = slice->late_of > 0.0;
     struct worth worth = {
+        .late_weight = slice->late_weight,
         .own_ticks = (double)slice->elapsed,
         .rest_j = slice->cpu_j - own_j + slice->other_j,
         .rest_ticks = in_scopes > (double)slice->elapsed ? in_scopes : (double)slice->elapsed,
@@ -185,10 +212,13 @@ void rm_scope_energy_divide(const struct rm_block *block, const struct rm_energy
     for (uint64_t i = 0; (thread = rm_scope_thread_at(block, i)) != NULL; i++) {
         if (thread->state != RM_THREAD_FREE) {
             worth.own_j = all_s > 0.0 ? slice->cpu_j * (slice->thread_cpu_s[i] / all_s) : 0.0;
-            give(block, rm_node_at(block, thread->root)->first_child, &worth);
+            rm_node_ref first = rm_node_at(block, thread->root)->first_child;
+            give(block, first, &worth);
+            give_late(block, has_late ? first : 0, slice->late_j, slice->late_of);
         }
     }
     worth.own_j = 0.0;
     give(block, retired_children(block), &worth);
+    give_late(block, has_late ? retired_children(block) : 0, slice->late_j, slice->late_of);
     RM_STORE_RELEASE(&block->header->energy_divisions, block->header->energy_divisions + 1);
 }

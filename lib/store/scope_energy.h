@@ -13,6 +13,9 @@
  * So has one below which another thread hung a scope what that has; the scope that this thread had
  * open around has nothing for that time.  Tasks have none: they have no thread.
  *
+ * GPUs are not read at each sample.  What they drew since they were read goes to the scopes of all
+ * that time by wall time, weighed with the power that the tree's GPUs had then, where it is known.
+ *
  * Doubt: a scope that fills a fraction f of such a time is given f of a part, as though power had
  * been even; were it anything from nothing to twice the mean, that is wrong by min(f, 1 - f) at
  * most.
@@ -32,9 +35,9 @@ struct rm_scope_energy {
 
 struct rm_scope_energy_record {
     uint32_t version; /* see store/published.h */
-    uint32_t unused_;
-    uint64_t seen;  /* ticks of the node alone that have their energy */
-    uint64_t slice; /* ticks since then, and inside: only while they get it */
+    float late;       /* weight of the time whose late energy is not known yet */
+    uint64_t seen;    /* ticks of the node alone that have their energy */
+    uint64_t slice;   /* ticks since then, and inside: only while they get it */
     struct rm_scope_energy sums[2];
 };
 
@@ -46,6 +49,9 @@ struct rm_energy_slice {
     double other_j;             /* with wall time */
     double cpu_s;               /* CPU time of the tree */
     const double *thread_cpu_s; /* by thread slot, of those that are live; 0: not known */
+    double late_weight;         /* of this time, for energy that is known late */
+    double late_of; /* of all time since that was known before, if it is known now; 0: no */
+    double late_j;  /* that energy: goes with wall time and these weights */
 };
 
 /** Divides it.  A first one, of no energy in UINT64_MAX ticks, sets the beginning. */

@@ -27,14 +27,18 @@ static void add_energy(void *sum, const void *more, struct rm_tally_all all)
 
 static void reset_energy(void *record)
 {
-    ((struct rm_scope_energy_record *)record)->seen = 0;
+    struct rm_scope_energy_record *energy = record;
+    energy->seen = 0;
+    energy->late = 0.0F;
 }
 
 static void hand_on_energy(void *from, void *to)
 {
     struct rm_scope_energy_record *source = from, *target = to;
     target->seen += source->seen;
+    target->late += source->late;
     source->seen = 0;
+    source->late = 0.0F;
 }
 
 static void add_counts(void *sum, const void *more, struct rm_tally_all all)
