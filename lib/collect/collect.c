@@ -267,14 +267,21 @@ resmon_status rm_collect_each_gpu(const struct rm_collect *collect, size_t bytes
     return RESMON_OK;
 }
 
-bool rm_collect_read_gpus(struct rm_collect *collect)
+resmon_status rm_collect_read_gpus(struct rm_collect *collect, unsigned parts)
 {
     struct rm_collect_gpus *gpus = &collect->gpus;
-    if (gpus->read_ns != collect->now_ns) {
-        gpus->read_ns = collect->now_ns;
-        gpus->is_fresh = gpus->read(gpus->context, gpus->readings);
+    int64_t cpu_ns = 0;
+    int64_t before_ns = rm_clock_monotonic_ns();
+    parts &= gpus->has_host_pids ? RM_NVML_ALL : ~(unsigned)RM_NVML_USE;
+    if (gpus->late_ns != collect->now_ns &&
+        !gpus->read(gpus->context, parts, gpus->readings, &cpu_ns)) {
+        gpus->late_ns = collect->now_ns; /* nobody waits again in this sample */
     }
-    return gpus->is_fresh;
+    collect->waited_ns += rm_clock_monotonic_ns() - before_ns;
+    collect->elsewhere_ns += cpu_ns;
+    return gpus->late_ns != collect->now_ns
+               ? RESMON_OK
+               : rm_error(RESMON_ETIMEDOUT, "the GPUs do not answer in time");
 }
 
 void rm_collect_free(struct rm_collect *collect)

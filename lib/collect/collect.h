@@ -85,13 +85,14 @@ struct rm_collect_gpus {
     size_t count;
     const struct rm_gpu_info *infos;
     const char *driver;              /* its version; NULL: there are none */
-    struct rm_gpu_reading *readings; /* of the sample at read_ns, if `is_fresh` */
-    bool (*read)(void *context, struct rm_gpu_reading *ret_readings); /* false: not in time */
+    struct rm_gpu_reading *readings; /* the latest, of the parts that were asked for */
+    /* False: not in time. */
+    bool (*read)(void *context, unsigned parts, struct rm_gpu_reading *ret_readings,
+                 int64_t *ret_cpu_ns);
     void *context;
     resmon_status status; /* why there are none, with the text */
     char why[160];
-    int64_t read_ns;
-    bool is_fresh;
+    int64_t late_ns;    /* of the sample for which they did not answer in time */
     bool has_host_pids; /* pids of the driver, which are the host's, are those of this /proc */
 };
 
@@ -138,7 +139,9 @@ struct rm_collect {
     bool takes_remark_back; /* what was said before does not hold any more */
     bool leaves_host;       /* another process of the job has the machine's energy */
     int32_t provenance;     /* RESMON_PROVENANCE_MEASURED */
-    int64_t capacity_ns;    /* CLOCK_MONOTONIC of the last look at it */
+    /* What a reading cost elsewhere: time for which another thread was waited, its CPU time. */
+    int64_t waited_ns, elsewhere_ns;
+    int64_t capacity_ns; /* CLOCK_MONOTONIC of the last look at it */
 };
 
 /* After those that are public: switched on by the options' counters. */
@@ -275,8 +278,9 @@ bool rm_collect_has_host_pids(const struct rm_collect *collect);
 /** Room of `bytes` for each GPU, or the reason why there are none. */
 resmon_status rm_collect_each_gpu(const struct rm_collect *collect, size_t bytes, void *ret_each);
 
-/** Has the GPUs read for this sample, unless that was done; false: not in time. */
-bool rm_collect_read_gpus(struct rm_collect *collect);
+/** Has parts of the GPUs read (RM_NVML_*), the use by processes only where their numbers mean
+ * something here.  RESMON_ETIMEDOUT. */
+resmon_status rm_collect_read_gpus(struct rm_collect *collect, unsigned parts);
 
 /** A file that is open but does not say what it should. */
 resmon_status rm_collect_garbled(const struct rm_file *file);

@@ -81,8 +81,9 @@ static resmon_status read_gpus(struct rm_collect *collect, void *state_, double 
     double node_j = 0.0;
     double tree_j = 0.0;
     size_t known = 0;
-    if (!rm_collect_read_gpus(collect)) {
-        return rm_error(RESMON_ETIMEDOUT, "the GPUs do not answer in time");
+    resmon_status status = rm_collect_read_gpus(collect, RM_NVML_JOULES | RM_NVML_USE);
+    if (status != RESMON_OK) {
+        return status;
     }
     for (size_t i = 0; i < state->gpus->count; i++) {
         struct gpu *gpu = &state->each[i];

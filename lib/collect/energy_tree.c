@@ -13,6 +13,8 @@
 
 #include "collect/collect.h"
 
+#define NEEDS "shares of processors and memory need the domains tree and cpu beside energy"
+
 enum { CPU, RAM };
 
 static const uint16_t metrics[] = {[CPU] = RM_TREE_ENERGY_CPU, [RAM] = RM_TREE_ENERGY_RAM};
@@ -126,7 +128,8 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
             .gpu_ns = found->gpu_ns,
             .gpu_w = found->gpu_w,
         };
-        return rm_error(RESMON_ENOENT, "the shares need the domains tree and cpu beside energy");
+        rm_collect_remark(collect, NEEDS);
+        return isnan(found->gpu_tree_j) ? rm_error(RESMON_ENOENT, "%s", NEEDS) : RESMON_OK;
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(divisions); i++) {
         struct part *part = &state->parts[i];
@@ -178,7 +181,7 @@ static resmon_status open_shares(struct rm_collect *collect, void *state)
 const struct rm_collector rm_collect_energy_tree = {
     .name = "energy_tree",
     .domain = RESMON_DOMAIN_ENERGY,
-    .after = RM_AFTER("tree", "node_cpu", "energy_cpu", "energy_ram", "energy_gpu"),
+    .after = RM_AFTER("tree", "node_cpu", "energy_cpu", "energy_ram", "energy_gpu", "gpu"),
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_shares,

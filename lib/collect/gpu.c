@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector gpu: each NVIDIA GPU, and each slice of one (MIG), by NVML.
+ * Collectors gpu and gpu_totals: each NVIDIA GPU, and each slice of one (MIG), by NVML.  gpu has
+ * what moves and what drivers have at hand; gpu_totals what they ask the GPU's firmware for, in
+ * milliseconds: what was counted, which loses nothing by being read less often, and what hardly
+ * changes.
  */
 #include <stdio.h>
 
@@ -8,40 +11,51 @@
 #include "collect/collect.h"
 #include "collect/gpu_share.h"
 
-enum { TREE_MEM = RM_NVML_FIGURES, TREE_SM, COLUMNS };
+/* What the process tree has of it stands last. */
+enum {
+    NOW_FIGURES = RM_NVML_FIRST_TOTAL,
+    TREE_MEM = NOW_FIGURES,
+    TOTALS_FIGURES = RM_NVML_FIGURES - RM_NVML_FIRST_TOTAL,
+    TREE_SM = TOTALS_FIGURES
+};
 
-static const uint16_t metrics[COLUMNS] = {
+static const uint16_t now_metrics[] = {
     [RM_NVML_UTIL] = RM_GPU_UTIL,
     [RM_NVML_MEM_UTIL] = RM_GPU_MEM_UTIL,
     [RM_NVML_MEM_USED] = RM_GPU_MEM_USED,
     [RM_NVML_MEM_TOTAL] = RM_GPU_MEM_TOTAL,
     [RM_NVML_MEM_RESERVED] = RM_GPU_MEM_RESERVED,
-    [RM_NVML_BAR1_USED] = RM_GPU_BAR1_USED,
     [RM_NVML_CLOCK_GRAPHICS] = RM_GPU_CLOCK_GRAPHICS,
     [RM_NVML_CLOCK_SM] = RM_GPU_CLOCK_SM,
     [RM_NVML_CLOCK_MEM] = RM_GPU_CLOCK_MEM,
     [RM_NVML_CLOCK_VIDEO] = RM_GPU_CLOCK_VIDEO,
     [RM_NVML_TEMP] = RM_GPU_TEMP,
     [RM_NVML_MEM_TEMP] = RM_GPU_MEM_TEMP,
-    [RM_NVML_FAN] = RM_GPU_FAN,
     [RM_NVML_POWER] = RM_GPU_POWER,
     [RM_NVML_POWER_LIMIT] = RM_GPU_POWER_LIMIT,
-    [RM_NVML_ENERGY] = RM_GPU_ENERGY,
-    [RM_NVML_THROTTLE_ANY] = RM_GPU_THROTTLE_ANY,
-    [RM_NVML_THROTTLE_POWER] = RM_GPU_THROTTLE_POWER,
-    [RM_NVML_THROTTLE_SYNC_BOOST] = RM_GPU_THROTTLE_SYNC_BOOST,
-    [RM_NVML_THROTTLE_THERMAL_SW] = RM_GPU_THROTTLE_THERMAL_SW,
-    [RM_NVML_THROTTLE_THERMAL_HW] = RM_GPU_THROTTLE_THERMAL_HW,
-    [RM_NVML_THROTTLE_BRAKE] = RM_GPU_THROTTLE_BRAKE,
     [RM_NVML_THROTTLE_REASONS] = RM_GPU_THROTTLE_REASONS,
-    [RM_NVML_ECC_CORRECTED] = RM_GPU_ECC_CORRECTED,
-    [RM_NVML_ECC_UNCORRECTED] = RM_GPU_ECC_UNCORRECTED,
     [RM_NVML_ENC] = RM_GPU_ENC,
     [RM_NVML_DEC] = RM_GPU_DEC,
-    [RM_NVML_PCIE_SENT] = RM_GPU_PCIE_SENT,
-    [RM_NVML_PCIE_RECV] = RM_GPU_PCIE_RECV,
     [RM_NVML_PROCESSES] = RM_GPU_PROCESSES,
     [TREE_MEM] = RM_GPU_TREE_MEM,
+};
+
+#define TOTAL(figure) ((figure)-RM_NVML_FIRST_TOTAL)
+
+static const uint16_t totals_metrics[] = {
+    [TOTAL(RM_NVML_BAR1_USED)] = RM_GPU_BAR1_USED,
+    [TOTAL(RM_NVML_FAN)] = RM_GPU_FAN,
+    [TOTAL(RM_NVML_ENERGY)] = RM_GPU_ENERGY,
+    [TOTAL(RM_NVML_THROTTLE_ANY)] = RM_GPU_THROTTLE_ANY,
+    [TOTAL(RM_NVML_THROTTLE_POWER)] = RM_GPU_THROTTLE_POWER,
+    [TOTAL(RM_NVML_THROTTLE_SYNC_BOOST)] = RM_GPU_THROTTLE_SYNC_BOOST,
+    [TOTAL(RM_NVML_THROTTLE_THERMAL_SW)] = RM_GPU_THROTTLE_THERMAL_SW,
+    [TOTAL(RM_NVML_THROTTLE_THERMAL_HW)] = RM_GPU_THROTTLE_THERMAL_HW,
+    [TOTAL(RM_NVML_THROTTLE_BRAKE)] = RM_GPU_THROTTLE_BRAKE,
+    [TOTAL(RM_NVML_ECC_CORRECTED)] = RM_GPU_ECC_CORRECTED,
+    [TOTAL(RM_NVML_ECC_UNCORRECTED)] = RM_GPU_ECC_UNCORRECTED,
+    [TOTAL(RM_NVML_PCIE_SENT)] = RM_GPU_PCIE_SENT,
+    [TOTAL(RM_NVML_PCIE_RECV)] = RM_GPU_PCIE_RECV,
     [TREE_SM] = RM_GPU_TREE_SM,
 };
 
@@ -72,22 +86,11 @@ static double unwrapped(struct gpu *gpu, size_t way, double now)
     return gpu->total[way];
 }
 
-static void read_gpu(struct rm_collect *collect, struct state *state, size_t index, double *values)
+static void remark_loss(struct rm_collect *collect, const struct state *state, size_t index)
 {
     const struct rm_gpu_reading *reading = &state->gpus->readings[index];
-    const struct rm_gpu_share share = rm_gpu_share_of(collect, reading);
-    struct gpu *gpu = &state->each[index];
-    for (size_t i = 0; i < RM_NVML_FIGURES; i++) {
-        values[i] = reading->figures[i];
-    }
-    values[RM_NVML_PCIE_SENT] = unwrapped(gpu, 0, reading->figures[RM_NVML_PCIE_SENT]);
-    values[RM_NVML_PCIE_RECV] = unwrapped(gpu, 1, reading->figures[RM_NVML_PCIE_RECV]);
-    gpu->has_last = true;
-    values[RM_NVML_ENERGY] = rm_collect_of_host(collect, reading->figures[RM_NVML_ENERGY]);
-    values[TREE_MEM] = share.bytes;
-    values[TREE_SM] = share.sm;
+    char text[sizeof collect->remark];
     if (reading->is_lost) {
-        char text[sizeof collect->remark];
         (void)snprintf(text, sizeof text,
                        reading->is_closed ? "GPU %s: the program closed the descriptors of NVML"
                                           : "GPU %s was lost; it is looked for every 10 s",
@@ -96,31 +99,65 @@ static void read_gpu(struct rm_collect *collect, struct state *state, size_t ind
     }
 }
 
-static resmon_status read_gpus(struct rm_collect *collect, void *state_, double *values)
+static resmon_status read_now(struct rm_collect *collect, void *state_, double *values)
 {
-    struct state *state = state_;
-    if (!rm_collect_read_gpus(collect)) {
-        return rm_error(RESMON_ETIMEDOUT, "the GPUs do not answer in time");
+    const struct state *state = state_;
+    resmon_status status = rm_collect_read_gpus(collect, RM_NVML_NOW);
+    collect->found.gpu_w = status == RESMON_OK ? 0.0 : RM_NAN;
+    for (size_t i = 0; i < state->gpus->count && status == RESMON_OK; i++) {
+        const struct rm_gpu_reading *reading = &state->gpus->readings[i];
+        const struct rm_gpu_share share = rm_gpu_share_of(collect, reading);
+        for (int k = 0; k < NOW_FIGURES; k++) {
+            values[k] = reading->figures[k];
+        }
+        values[TREE_MEM] = share.bytes;
+        values += RM_ARRAY_LEN(now_metrics);
+        collect->found.gpu_w += state->gpus->infos[i].is_slice
+                                    ? 0.0 /* a part of its GPU's */
+                                    : reading->figures[RM_NVML_POWER] * share.share;
+        remark_loss(collect, state, i);
     }
-    for (size_t i = 0; i < state->gpus->count; i++) {
-        read_gpu(collect, state, i, values + i * COLUMNS);
-    }
-    return RESMON_OK;
+    return status;
 }
 
-static resmon_status open_gpus(struct rm_collect *collect, void *state_)
+static resmon_status read_totals(struct rm_collect *collect, void *state_, double *values)
+{
+    struct state *state = state_;
+    resmon_status status = rm_collect_read_gpus(collect, RM_NVML_TOTALS | RM_NVML_USE);
+    for (size_t i = 0; i < state->gpus->count && status == RESMON_OK; i++) {
+        const struct rm_gpu_reading *reading = &state->gpus->readings[i];
+        for (int k = 0; k < TOTALS_FIGURES; k++) {
+            values[k] = reading->figures[RM_NVML_FIRST_TOTAL + k];
+        }
+        double *sent = &values[TOTAL(RM_NVML_PCIE_SENT)];
+        double *received = &values[TOTAL(RM_NVML_PCIE_RECV)];
+        double *joules = &values[TOTAL(RM_NVML_ENERGY)];
+        *sent = unwrapped(&state->each[i], 0, *sent);
+        *received = unwrapped(&state->each[i], 1, *received);
+        *joules = rm_collect_of_host(collect, *joules);
+        values[TREE_SM] = rm_gpu_share_of(collect, reading).sm;
+        values += RM_ARRAY_LEN(totals_metrics);
+        state->each[i].has_last = true;
+        remark_loss(collect, state, i);
+    }
+    return status;
+}
+
+static resmon_status open_totals(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     state->gpus = &collect->gpus;
-    resmon_status status = rm_collect_each_gpu(collect, sizeof *state->each, &state->each);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    if (!collect->gpus.has_host_pids) {
+    return rm_collect_each_gpu(collect, sizeof *state->each, &state->each);
+}
+
+static resmon_status open_now(struct rm_collect *collect, void *state)
+{
+    resmon_status status = open_totals(collect, state);
+    if (status == RESMON_OK && !collect->gpus.has_host_pids) {
         rm_collect_remark(collect, "processes of GPUs have the host's pids, which mean nothing in "
                                    "this container: shares of it are not known");
     }
-    return RESMON_OK;
+    return status;
 }
 
 static void close_gpus(void *state)
@@ -142,10 +179,23 @@ const struct rm_collector rm_collect_gpu = {
     .name = "gpu",
     .domain = RESMON_DOMAIN_GPU,
     .min_interval_ns = 100 * RM_NS_PER_MS,
-    RM_METRICS(metrics),
+    RM_METRICS(now_metrics),
     .state_bytes = sizeof(struct state),
-    .open = open_gpus,
-    .read = read_gpus,
+    .open = open_now,
+    .read = read_now,
+    .close = close_gpus,
+    .instances = count_gpus,
+    .instance_name = name_of_gpu,
+};
+
+const struct rm_collector rm_collect_gpu_totals = {
+    .name = "gpu_totals",
+    .domain = RESMON_DOMAIN_GPU,
+    .min_interval_ns = RM_NS_PER_S,
+    RM_METRICS(totals_metrics),
+    .state_bytes = sizeof(struct state),
+    .open = open_totals,
+    .read = read_totals,
     .close = close_gpus,
     .instances = count_gpus,
     .instance_name = name_of_gpu,

@@ -106,9 +106,10 @@ static resmon_status open_sources(struct rm_sampler *sampler)
     return status;
 }
 
-static bool read_gpus(void *gpus, struct rm_gpu_reading *ret_readings)
+static bool read_gpus(void *gpus, unsigned parts, struct rm_gpu_reading *ret_readings,
+                      int64_t *ret_cpu_ns)
 {
-    return rm_gpus_read(gpus, ret_readings);
+    return rm_gpus_read(gpus, parts, ret_readings, ret_cpu_ns);
 }
 
 static resmon_status show_gpus(struct rm_sampler *sampler)
@@ -296,6 +297,7 @@ static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sampl
     sampler->collect.remark[0] = '\0';
     sampler->collect.takes_remark_back = false;
     sampler->collect.provenance = record->provenance;
+    sampler->collect.waited_ns = sampler->collect.elsewhere_ns = 0;
     resmon_status status =
         source->collector->read(&sampler->collect, source->state, &sampler->values[source->first]);
     record->provenance = sampler->collect.provenance;
@@ -306,7 +308,8 @@ static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sampl
     record->cost_ns += (uint64_t)cost_ns;
     record->cost_max_ns =
         (uint64_t)cost_ns > record->cost_max_ns ? (uint64_t)cost_ns : record->cost_max_ns;
-    source->took_ns = cost_ns;
+    source->took_ns = cost_ns - sampler->collect.waited_ns;
+    source->elsewhere_ns = sampler->collect.elsewhere_ns;
     rm_schedule_note(&source->schedule, sample, status != RESMON_OK);
     if (status != RESMON_OK) {
         for (size_t c = 0; c < source->columns; c++) {
@@ -341,7 +344,7 @@ static void read_sources(struct rm_sampler *sampler, enum rm_sample_of of)
     }
     for (size_t i = 0; i < sampler->source_count; i++) {
         struct rm_sampler_source *source = &sampler->sources[i];
-        source->took_ns = 0;
+        source->took_ns = source->elsewhere_ns = 0;
         if (is_read(source, sample, of)) {
             read_source(sampler, i, sample, &clock_ns);
         }
@@ -383,7 +386,8 @@ static void send(struct rm_sampler *sampler, int64_t t_ns)
 /* ---- its cost --------------------------------------------------------------------------- */
 
 /* Readings are timed by the wall clock, which costs less than asking for CPU time around each; what
- * they are of the thread's CPU time is their part of it. */
+ * they are of the thread's CPU time is their part of it.  What another thread did for them it
+ * says itself. */
 static void note_cost(struct rm_sampler *sampler, int64_t cpu_ns)
 {
     double took_ns = 0.0;
@@ -393,8 +397,9 @@ static void note_cost(struct rm_sampler *sampler, int64_t cpu_ns)
     double scale = took_ns > (double)cpu_ns ? (double)cpu_ns / took_ns : 1.0;
     for (size_t i = 0; i < sampler->source_count; i++) {
         struct rm_sampler_source *source = &sampler->sources[i];
-        if (source->took_ns > 0 && source->state != NULL) {
-            rm_schedule_note_cost(&source->schedule, (double)source->took_ns * scale);
+        if (source->took_ns + source->elsewhere_ns > 0 && source->state != NULL) {
+            rm_schedule_note_cost(&source->schedule,
+                                  (double)source->took_ns * scale + (double)source->elsewhere_ns);
         }
     }
     rm_cadence_note(&sampler->cadence, cpu_ns - (int64_t)(took_ns * scale));
@@ -422,7 +427,7 @@ static void account(struct rm_sampler *sampler, int64_t now_ns, bool is_due)
     sampler->cpu_mark_ns = thread_ns;
     sampler->cost.cpu_ns += (uint64_t)cpu_ns;
     count_others(sampler);
-    int64_t others_ns = (int64_t)(sampler->cost.delivery_ns + sampler->cost.gpus_ns);
+    int64_t others_ns = (int64_t)sampler->cost.delivery_ns;
     if (sampler->taken_ns != 0) {
         rm_cadence_note_others(&sampler->cadence, others_ns - sampler->others_ns,
                                now_ns - sampler->taken_ns);

@@ -26,6 +26,7 @@
 struct rm_sampler_source {
     struct rm_schedule schedule; /* first: balanced as an array with this struct's stride */
     int64_t took_ns;             /* in the sample being taken; 0: it was not read */
+    int64_t elsewhere_ns;        /* CPU time of another thread for it, in the same */
     const struct rm_collector *collector;
     void *state;  /* NULL: switched off */
     size_t first; /* column */
@@ -66,7 +67,7 @@ struct rm_sampler {
     struct rm_cadence cadence;
     struct rm_stacks_cost stacks_cost;
     int64_t cpu_mark_ns; /* CPU clock of the sampling thread, up to which it is in the account */
-    int64_t others_ns;   /* of delivery and GPUs, at the latest sample, which came at */
+    int64_t others_ns;   /* of delivery, at the latest sample, which came at */
     int64_t taken_ns;
     double *values;    /* one per column */
     uint8_t *notes;    /* of the series, one per column */

@@ -104,57 +104,64 @@ enum shape {
     GIVES_U64_OF_TWO,    /* (device, int which, int other, uint64_t *) */
 };
 
+enum { NOW = RM_NVML_NOW, TOTALS = RM_NVML_TOTALS, JOULES = RM_NVML_JOULES };
+
 /* `which` and `other` are arguments of the call; `part` is the index in what it gives. */
 static const struct call {
     enum rm_nvml_figure figure;
+    unsigned of; /* the parts of a reading that have it */
     const char *name;
     enum shape shape;
     int which, other;
     unsigned part;
     double scale;
 } calls[] = {
-    {RM_NVML_UTIL, "nvmlDeviceGetUtilizationRates", GIVES_U32S, 0, 0, 0, 1.0},
-    {RM_NVML_MEM_UTIL, "nvmlDeviceGetUtilizationRates", GIVES_U32S, 0, 0, 1, 1.0},
-    {RM_NVML_MEM_TOTAL, "nvmlDeviceGetMemoryInfo", GIVES_U64S, 0, 0, 0, 1.0},
-    {RM_NVML_MEM_USED, "nvmlDeviceGetMemoryInfo", GIVES_U64S, 0, 0, 2, 1.0},
-    {RM_NVML_BAR1_USED, "nvmlDeviceGetBAR1MemoryInfo", GIVES_U64S, 0, 0, 2, 1.0},
-    {RM_NVML_CLOCK_GRAPHICS, "nvmlDeviceGetClockInfo", GIVES_U32_OF, 0, 0, 0, 1e6},
-    {RM_NVML_CLOCK_SM, "nvmlDeviceGetClockInfo", GIVES_U32_OF, 1, 0, 0, 1e6},
-    {RM_NVML_CLOCK_MEM, "nvmlDeviceGetClockInfo", GIVES_U32_OF, 2, 0, 0, 1e6},
-    {RM_NVML_CLOCK_VIDEO, "nvmlDeviceGetClockInfo", GIVES_U32_OF, 3, 0, 0, 1e6},
-    {RM_NVML_TEMP, "nvmlDeviceGetTemperature", GIVES_U32_OF, 0, 0, 0, 1.0},
-    {RM_NVML_FAN, "nvmlDeviceGetFanSpeed", GIVES_U32, 0, 0, 0, 1.0},
-    {RM_NVML_POWER, "nvmlDeviceGetPowerUsage", GIVES_U32, 0, 0, 0, 1e-3},
-    {RM_NVML_POWER_LIMIT, "nvmlDeviceGetEnforcedPowerLimit", GIVES_U32, 0, 0, 0, 1e-3},
-    {RM_NVML_ENERGY, "nvmlDeviceGetTotalEnergyConsumption", GIVES_U64, 0, 0, 0, 1e-3},
+    {RM_NVML_UTIL, NOW, "nvmlDeviceGetUtilizationRates", GIVES_U32S, 0, 0, 0, 1.0},
+    {RM_NVML_MEM_UTIL, NOW, "nvmlDeviceGetUtilizationRates", GIVES_U32S, 0, 0, 1, 1.0},
+    {RM_NVML_MEM_TOTAL, NOW, "nvmlDeviceGetMemoryInfo", GIVES_U64S, 0, 0, 0, 1.0},
+    {RM_NVML_MEM_USED, NOW, "nvmlDeviceGetMemoryInfo", GIVES_U64S, 0, 0, 2, 1.0},
+    {RM_NVML_BAR1_USED, TOTALS, "nvmlDeviceGetBAR1MemoryInfo", GIVES_U64S, 0, 0, 2, 1.0},
+    {RM_NVML_CLOCK_GRAPHICS, NOW, "nvmlDeviceGetClockInfo", GIVES_U32_OF, 0, 0, 0, 1e6},
+    {RM_NVML_CLOCK_SM, NOW, "nvmlDeviceGetClockInfo", GIVES_U32_OF, 1, 0, 0, 1e6},
+    {RM_NVML_CLOCK_MEM, NOW, "nvmlDeviceGetClockInfo", GIVES_U32_OF, 2, 0, 0, 1e6},
+    {RM_NVML_CLOCK_VIDEO, NOW, "nvmlDeviceGetClockInfo", GIVES_U32_OF, 3, 0, 0, 1e6},
+    {RM_NVML_TEMP, NOW, "nvmlDeviceGetTemperature", GIVES_U32_OF, 0, 0, 0, 1.0},
+    {RM_NVML_FAN, TOTALS, "nvmlDeviceGetFanSpeed", GIVES_U32, 0, 0, 0, 1.0},
+    {RM_NVML_POWER, NOW | JOULES, "nvmlDeviceGetPowerUsage", GIVES_U32, 0, 0, 0, 1e-3},
+    {RM_NVML_POWER_LIMIT, NOW, "nvmlDeviceGetEnforcedPowerLimit", GIVES_U32, 0, 0, 0, 1e-3},
+    {RM_NVML_ENERGY, TOTALS | JOULES, "nvmlDeviceGetTotalEnergyConsumption", GIVES_U64, 0, 0, 0,
+     1e-3},
     /* Policy 10, NVML_PERF_POLICY_TOTAL_APP_CLOCKS: below the application's clocks, whatever the
      * cause; violationTime stands second. */
-    {RM_NVML_THROTTLE_ANY, "nvmlDeviceGetViolationStatus", GIVES_U64S_OF, 10, 0, 1, 1e-9},
-    {RM_NVML_THROTTLE_REASONS, "nvmlDeviceGetCurrentClocksEventReasons", GIVES_U64, 0, 0, 0, 1.0},
-    {RM_NVML_THROTTLE_REASONS, "nvmlDeviceGetCurrentClocksThrottleReasons", GIVES_U64, 0, 0, 0,
+    {RM_NVML_THROTTLE_ANY, TOTALS, "nvmlDeviceGetViolationStatus", GIVES_U64S_OF, 10, 0, 1, 1e-9},
+    {RM_NVML_THROTTLE_REASONS, NOW, "nvmlDeviceGetCurrentClocksEventReasons", GIVES_U64, 0, 0, 0,
+     1.0},
+    {RM_NVML_THROTTLE_REASONS, NOW, "nvmlDeviceGetCurrentClocksThrottleReasons", GIVES_U64, 0, 0, 0,
      1.0},
     /* Errors of one bit, and of two; since the driver was loaded (0: volatile). */
-    {RM_NVML_ECC_CORRECTED, "nvmlDeviceGetTotalEccErrors", GIVES_U64_OF_TWO, 0, 0, 0, 1.0},
-    {RM_NVML_ECC_UNCORRECTED, "nvmlDeviceGetTotalEccErrors", GIVES_U64_OF_TWO, 1, 0, 0, 1.0},
-    {RM_NVML_ENC, "nvmlDeviceGetEncoderUtilization", GIVES_U32_AND_OTHER, 0, 0, 0, 1.0},
-    {RM_NVML_DEC, "nvmlDeviceGetDecoderUtilization", GIVES_U32_AND_OTHER, 0, 0, 0, 1.0},
+    {RM_NVML_ECC_CORRECTED, TOTALS, "nvmlDeviceGetTotalEccErrors", GIVES_U64_OF_TWO, 0, 0, 0, 1.0},
+    {RM_NVML_ECC_UNCORRECTED, TOTALS, "nvmlDeviceGetTotalEccErrors", GIVES_U64_OF_TWO, 1, 0, 0,
+     1.0},
+    {RM_NVML_ENC, NOW, "nvmlDeviceGetEncoderUtilization", GIVES_U32_AND_OTHER, 0, 0, 0, 1.0},
+    {RM_NVML_DEC, NOW, "nvmlDeviceGetDecoderUtilization", GIVES_U32_AND_OTHER, 0, 0, 0, 1.0},
 };
 
-/* NVML_FI_DEV_*: asked for in one call.  The two of PCIe are counters; the calls that measure its
- * traffic take 20 ms each, and are not made. */
+/* NVML_FI_DEV_*: asked for in one call for each part.  The two of PCIe are counters; the calls that
+ * measure its traffic take 20 ms each, and are not made. */
 static const struct field {
     enum rm_nvml_figure figure;
+    unsigned of;
     unsigned id;
     double scale;
 } fields[] = {
-    {RM_NVML_MEM_TEMP, 82, 1.0},
-    {RM_NVML_THROTTLE_POWER, 74, 1e-9},
-    {RM_NVML_THROTTLE_SYNC_BOOST, 76, 1e-9},
-    {RM_NVML_THROTTLE_THERMAL_SW, 269, 1e-9},
-    {RM_NVML_THROTTLE_THERMAL_HW, 270, 1e-9},
-    {RM_NVML_THROTTLE_BRAKE, 271, 1e-9},
-    {RM_NVML_PCIE_SENT, 197, 1.0},
-    {RM_NVML_PCIE_RECV, 198, 1.0},
+    {RM_NVML_MEM_TEMP, NOW, 82, 1.0},
+    {RM_NVML_THROTTLE_POWER, TOTALS, 74, 1e-9},
+    {RM_NVML_THROTTLE_SYNC_BOOST, TOTALS, 76, 1e-9},
+    {RM_NVML_THROTTLE_THERMAL_SW, TOTALS, 269, 1e-9},
+    {RM_NVML_THROTTLE_THERMAL_HW, TOTALS, 270, 1e-9},
+    {RM_NVML_THROTTLE_BRAKE, TOTALS, 271, 1e-9},
+    {RM_NVML_PCIE_SENT, TOTALS, 197, 1.0},
+    {RM_NVML_PCIE_RECV, TOTALS, 198, 1.0},
 };
 
 #define CALLS  RM_ARRAY_LEN(calls)
@@ -164,6 +171,16 @@ static const struct field {
 
 #define RETRY_NS (10 * RM_NS_PER_S)
 
+/* How old the use by processes may be: the driver keeps their samples for longer, and to ask for
+ * them takes milliseconds. */
+#define USE_NS (900 * RM_NS_PER_MS)
+
+struct use {
+    unsigned pid;
+    unsigned count; /* of its samples */
+    double sm;      /* their sum */
+};
+
 struct gpu {
     struct rm_gpu_info info;
     device handle;
@@ -172,6 +189,9 @@ struct gpu {
     bool lacks_call[CALLS]; /* not asked for again */
     bool lacks_field[FIELDS];
     uint64_t sampled_us; /* of the processes' use: the last sample that was seen */
+    int64_t asked_ns;    /* when it was asked for; 0: never */
+    size_t use_count;
+    struct use uses[RM_MOST_GPU_PROCESSES];
 };
 
 struct rm_nvml {
@@ -468,13 +488,14 @@ static void note(struct rm_nvml *nvml, struct gpu *gpu, int code)
     }
 }
 
-static void read_calls(struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_reading *reading)
+static void read_calls(struct rm_nvml *nvml, struct gpu *gpu, unsigned parts,
+                       struct rm_gpu_reading *reading)
 {
     for (size_t i = 0; i < CALLS && !gpu->is_lost; i++) {
         double value;
         double *figure = &reading->figures[calls[i].figure];
-        if (nvml->entries[i] == NULL || gpu->lacks_call[i] || !isnan(*figure) ||
-            (gpu->info.is_slice && !is_of_slices(calls[i].figure))) {
+        if ((calls[i].of & parts) == 0 || nvml->entries[i] == NULL || gpu->lacks_call[i] ||
+            !isnan(*figure) || (gpu->info.is_slice && !is_of_slices(calls[i].figure))) {
             continue;
         }
         int code = ask(&calls[i], nvml->entries[i], gpu->handle, &value);
@@ -522,7 +543,8 @@ static double number_of(const struct field_value *value)
     }
 }
 
-static void read_fields(struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_reading *reading)
+static void read_fields(struct rm_nvml *nvml, struct gpu *gpu, unsigned parts,
+                        struct rm_gpu_reading *reading)
 {
     struct field_value values[FIELDS];
     size_t which[FIELDS];
@@ -531,7 +553,7 @@ static void read_fields(struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_rea
         return;
     }
     for (size_t i = 0; i < FIELDS; i++) {
-        if (!gpu->lacks_field[i]) {
+        if ((fields[i].of & parts) != 0 && !gpu->lacks_field[i]) {
             values[count] = (struct field_value){.field = fields[i].id};
             which[count++] = i;
         }
@@ -583,32 +605,59 @@ static void read_running(struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_re
     }
 }
 
-/* The mean of each process's samples since those that were seen. */
-static void read_use(struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_reading *reading)
+static struct use *use_of(struct gpu *gpu, unsigned pid)
 {
-    unsigned counts[RM_MOST_GPU_PROCESSES] = {0};
+    for (size_t i = 0; i < gpu->use_count; i++) {
+        if (gpu->uses[i].pid == pid) {
+            return &gpu->uses[i];
+        }
+    }
+    if (gpu->use_count == RM_MOST_GPU_PROCESSES) {
+        return NULL;
+    }
+    gpu->uses[gpu->use_count] = (struct use){.pid = pid};
+    return &gpu->uses[gpu->use_count++];
+}
+
+/* Each process's samples since those that were seen. */
+static void ask_for_use(struct rm_nvml *nvml, struct gpu *gpu)
+{
     unsigned count = RM_ARRAY_LEN(nvml->samples);
     uint64_t newest = 0;
-    if (nvml->utilization == NULL || gpu->is_lost || gpu->info.is_slice ||
-        nvml->utilization(gpu->handle, nvml->samples, &count, gpu->sampled_us) != NVML_SUCCESS) {
+    gpu->use_count = 0;
+    if (nvml->utilization(gpu->handle, nvml->samples, &count, gpu->sampled_us) != NVML_SUCCESS) {
         return;
     }
     for (unsigned i = 0; i < count && i < RM_ARRAY_LEN(nvml->samples); i++) {
         const struct process_sample *sample = &nvml->samples[i];
         bool is_seen = sample->time_us <= gpu->sampled_us;
         newest = sample->time_us > newest ? sample->time_us : newest;
-        struct rm_gpu_process *process =
-            is_seen || sample->sm > 100 ? NULL : process_of(reading, sample->pid);
-        if (process == NULL) {
-            continue;
+        struct use *use = is_seen || sample->sm > 100 ? NULL : use_of(gpu, sample->pid);
+        if (use != NULL) {
+            use->sm += (double)sample->sm;
+            use->count++;
         }
-        unsigned *seen = &counts[process - reading->processes];
-        double before = isnan(process->sm) ? 0.0 : process->sm;
-        process->sm = (before * (double)*seen + (double)sample->sm) / (double)(*seen + 1);
-        (*seen)++;
     }
     /* Also to an earlier time: clocks are set back. */
     gpu->sampled_us = newest != 0 ? newest : gpu->sampled_us;
+}
+
+/* The mean of each process's samples. */
+static void read_use(struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_reading *reading)
+{
+    if (nvml->utilization == NULL || gpu->is_lost || gpu->info.is_slice) {
+        return;
+    }
+    if (gpu->asked_ns == 0 || reading->t_ns - gpu->asked_ns >= USE_NS) {
+        gpu->asked_ns = reading->t_ns;
+        ask_for_use(nvml, gpu);
+    }
+    for (size_t i = 0; i < gpu->use_count; i++) {
+        struct rm_gpu_process *process = process_of(reading, gpu->uses[i].pid);
+        if (process != NULL) {
+            process->sm = gpu->uses[i].sm / (double)gpu->uses[i].count;
+        }
+    }
 }
 
 /* ---- a reading -------------------------------------------------------------------------- */
@@ -632,7 +681,8 @@ static void find_again(struct rm_nvml *nvml, struct gpu *gpu)
     }
 }
 
-void rm_nvml_read(struct rm_nvml *nvml, size_t index, struct rm_gpu_reading *ret_reading)
+void rm_nvml_read(struct rm_nvml *nvml, size_t index, unsigned parts,
+                  struct rm_gpu_reading *ret_reading)
 {
     struct gpu *gpu = &nvml->gpus[index];
     for (size_t i = 0; i < RM_NVML_FIGURES; i++) {
@@ -649,10 +699,16 @@ void rm_nvml_read(struct rm_nvml *nvml, size_t index, struct rm_gpu_reading *ret
         find_again(nvml, gpu);
     }
     ret_reading->t_ns = rm_clock_monotonic_ns();
-    read_memory(nvml, gpu, ret_reading);
-    read_calls(nvml, gpu, ret_reading);
-    read_fields(nvml, gpu, ret_reading);
-    read_running(nvml, gpu, ret_reading);
-    read_use(nvml, gpu, ret_reading);
+    if ((parts & RM_NVML_NOW) != 0) {
+        read_memory(nvml, gpu, ret_reading);
+    }
+    read_calls(nvml, gpu, parts, ret_reading);
+    read_fields(nvml, gpu, parts, ret_reading);
+    if ((parts & (RM_NVML_NOW | RM_NVML_USE)) != 0) {
+        read_running(nvml, gpu, ret_reading);
+    }
+    if ((parts & RM_NVML_USE) != 0) {
+        read_use(nvml, gpu, ret_reading);
+    }
     ret_reading->is_lost = gpu->is_lost;
 }

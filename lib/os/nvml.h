@@ -20,22 +20,39 @@
 #define RM_MOST_GPUS          64 /* slices of GPUs included */
 #define RM_MOST_GPU_PROCESSES 128
 
+/* Parts of a reading: drivers answer from what they have at hand in microseconds, and ask the GPU's
+ * firmware in milliseconds. */
+enum {
+    RM_NVML_NOW = 1,    /* what is in use, clocks, power, processes and their memory */
+    RM_NVML_TOTALS = 2, /* counters, and what hardly changes */
+    RM_NVML_JOULES = 4, /* energy and power */
+    RM_NVML_USE = 8, /* of the multiprocessors by processes, at most a second old; their memory */
+    RM_NVML_ALL = 15
+};
+
 enum rm_nvml_figure {
+    /* Of RM_NVML_NOW, some of others too: */
     RM_NVML_UTIL, /* % of the last sample period with a kernel running */
     RM_NVML_MEM_UTIL,
     RM_NVML_MEM_USED,
     RM_NVML_MEM_TOTAL,
     RM_NVML_MEM_RESERVED,
-    RM_NVML_BAR1_USED,
     RM_NVML_CLOCK_GRAPHICS,
     RM_NVML_CLOCK_SM,
     RM_NVML_CLOCK_MEM,
     RM_NVML_CLOCK_VIDEO,
     RM_NVML_TEMP,
     RM_NVML_MEM_TEMP,
-    RM_NVML_FAN,
     RM_NVML_POWER,
     RM_NVML_POWER_LIMIT,
+    RM_NVML_THROTTLE_REASONS,
+    RM_NVML_ENC,
+    RM_NVML_DEC,
+    RM_NVML_PROCESSES,
+    /* of RM_NVML_TOTALS: */
+    RM_NVML_FIRST_TOTAL,
+    RM_NVML_BAR1_USED = RM_NVML_FIRST_TOTAL,
+    RM_NVML_FAN,
     RM_NVML_ENERGY,
     RM_NVML_THROTTLE_ANY,
     RM_NVML_THROTTLE_POWER,
@@ -43,14 +60,10 @@ enum rm_nvml_figure {
     RM_NVML_THROTTLE_THERMAL_SW,
     RM_NVML_THROTTLE_THERMAL_HW,
     RM_NVML_THROTTLE_BRAKE,
-    RM_NVML_THROTTLE_REASONS,
     RM_NVML_ECC_CORRECTED,
     RM_NVML_ECC_UNCORRECTED,
-    RM_NVML_ENC,
-    RM_NVML_DEC,
     RM_NVML_PCIE_SENT,
     RM_NVML_PCIE_RECV,
-    RM_NVML_PROCESSES,
     RM_NVML_FIGURES
 };
 
@@ -64,7 +77,7 @@ struct rm_gpu_info {
 /* A process on a GPU, by the number that the driver gives, which is the host's. */
 struct rm_gpu_process {
     int64_t pid;
-    double sm;    /* % of its samples since the reading before; NaN: none */
+    double sm;    /* % of its samples since RM_NVML_USE was asked for before; NaN: none */
     double bytes; /* of GPU memory; NaN: not known */
 };
 
@@ -104,7 +117,11 @@ size_t rm_nvml_count(const struct rm_nvml *nvml);
 const struct rm_gpu_info *rm_nvml_info(const struct rm_nvml *nvml, size_t index);
 const char *rm_nvml_driver(const struct rm_nvml *nvml);
 
-/** Never fails: what cannot be read is NaN, and a GPU that is lost says so until it is back. */
-void rm_nvml_read(struct rm_nvml *nvml, size_t index, struct rm_gpu_reading *ret_reading);
+/**
+ * Reads those parts (RM_NVML_*, or-ed) of a GPU.  Never fails: what cannot be read is NaN, as the
+ * figures of other parts are, and a GPU that is lost says so until it is back.
+ */
+void rm_nvml_read(struct rm_nvml *nvml, size_t index, unsigned parts,
+                  struct rm_gpu_reading *ret_reading);
 
 #endif

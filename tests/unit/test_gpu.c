@@ -136,7 +136,7 @@ static void test_every_figure_is_in_si_units(void **state)
     struct rm_nvml *nvml = opened();
     fake->pcie = 4000;
     for (int round = 0; round < 2; round++) {
-        rm_nvml_read(nvml, 0, &reading);
+        rm_nvml_read(nvml, 0, RM_NVML_ALL, &reading);
         for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
             double value = reading.figures[expected[i].figure];
             if (!(value == expected[i].value || (isnan(value) && isnan(expected[i].value)))) {
@@ -149,11 +149,12 @@ static void test_every_figure_is_in_si_units(void **state)
         nap(1.5);
         assert_false(reading.is_lost);
     }
-    rm_nvml_read(nvml, 1, &reading); /* no memory info of version 2: with what is reserved */
+    rm_nvml_read(nvml, 1, RM_NVML_ALL,
+                 &reading); /* no memory info of version 2: with what is reserved */
     assert_near(reading.figures[RM_NVML_MEM_USED], 3500, 0);
     assert_true(isnan(reading.figures[RM_NVML_MEM_RESERVED]));
     assert_true(isnan(reading.figures[RM_NVML_ENERGY]));
-    rm_nvml_read(nvml, 3, &reading); /* a slice: nothing that is its GPU's */
+    rm_nvml_read(nvml, 3, RM_NVML_ALL, &reading); /* a slice: nothing that is its GPU's */
     assert_near(reading.figures[RM_NVML_MEM_TOTAL], 10000, 0);
     assert_true(isnan(reading.figures[RM_NVML_POWER]) && isnan(reading.figures[RM_NVML_ENERGY]));
     assert_true(isnan(reading.figures[RM_NVML_UTIL]));
@@ -168,9 +169,10 @@ static void test_what_is_lacking_is_not_asked_for_again(void **state)
     struct rm_nvml *nvml = opened();
     fake->lacks = "nvmlDeviceGetClockInfo";
     unsigned before = fake->calls;
-    rm_nvml_read(nvml, 0, &reading);
+    rm_nvml_read(nvml, 0, RM_NVML_ALL, &reading);
     unsigned first = fake->calls - before;
-    rm_nvml_read(nvml, 0, &reading);
+    nap(1.0);
+    rm_nvml_read(nvml, 0, RM_NVML_ALL, &reading);
     unsigned second = fake->calls - before - first;
     assert_true(isnan(reading.figures[RM_NVML_CLOCK_SM]));
     assert_int_equal(first - second, 5); /* four clocks, and the fan that GPU 0 has not */
@@ -199,16 +201,16 @@ static void test_a_lost_gpu_comes_back(void **state)
     struct rm_nvml *nvml = opened();
     fake->fail_at = fake->calls + 3;
     fake->code = 15;
-    rm_nvml_read(nvml, 0, &reading);
+    rm_nvml_read(nvml, 0, RM_NVML_ALL, &reading);
     assert_true(reading.is_lost);
-    rm_nvml_read(nvml, 0, &reading);
+    rm_nvml_read(nvml, 0, RM_NVML_ALL, &reading);
     assert_false(reading.is_lost);
     assert_near(reading.figures[RM_NVML_POWER], 300, 0);
     fake->fail_from = fake->calls + 1;
-    rm_nvml_read(nvml, 0, &reading);
-    rm_nvml_read(nvml, 0, &reading);
+    rm_nvml_read(nvml, 0, RM_NVML_ALL, &reading);
+    rm_nvml_read(nvml, 0, RM_NVML_ALL, &reading);
     assert_true(reading.is_lost && isnan(reading.figures[RM_NVML_POWER]));
-    rm_nvml_read(nvml, 1, &reading);
+    rm_nvml_read(nvml, 1, RM_NVML_ALL, &reading);
     fake->fail_from = 0;
     rm_nvml_close(nvml);
     assert_int_equal(fake->inits, 0);
@@ -224,10 +226,10 @@ static void test_a_foreign_shutdown(void **state)
     fake->inits = 0;
     fake->fail_at = fake->calls + 1;
     fake->code = 1; /* NVML_ERROR_UNINITIALIZED */
-    rm_nvml_read(nvml, 0, &reading);
+    rm_nvml_read(nvml, 0, RM_NVML_ALL, &reading);
     assert_true(reading.is_lost);
     for (size_t i = 0; i < 3; i++) {
-        rm_nvml_read(nvml, i, &reading);
+        rm_nvml_read(nvml, i, RM_NVML_ALL, &reading);
         assert_false(reading.is_lost);
         assert_int_equal(fake->inits, 1);
     }
@@ -248,7 +250,7 @@ static void test_a_program_that_closes_its_files(void **state)
         was_open[fd] = fcntl(fd, F_GETFD) >= 0;
     }
     struct rm_nvml *nvml = opened();
-    rm_nvml_read(nvml, 0, &reading);
+    rm_nvml_read(nvml, 0, RM_NVML_ALL, &reading);
     assert_false(reading.is_lost);
     int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     for (int fd = 0; fd < 64; fd++) {
@@ -258,7 +260,7 @@ static void test_a_program_that_closes_its_files(void **state)
     }
     unsigned calls = fake->calls;
     int device = fake->fd;
-    rm_nvml_read(nvml, 0, &reading);
+    rm_nvml_read(nvml, 0, RM_NVML_ALL, &reading);
     assert_true(reading.is_closed && reading.is_lost && isnan(reading.figures[RM_NVML_POWER]));
     rm_nvml_close(nvml);
     assert_int_equal(fake->calls, calls);
@@ -284,11 +286,57 @@ static void test_stale_samples_are_of_nobody(void **state)
     fake->processes[0].sm = 50;
     fake->processes[0].bytes = 1000;
     for (int round = 0; round < 3; round++) {
-        rm_nvml_read(nvml, 0, &reading);
+        rm_nvml_read(nvml, 0, RM_NVML_ALL, &reading);
         assert_int_equal(reading.process_count, 1);
         assert_near(reading.processes[0].sm, 50, 0);
         assert_near(reading.processes[0].bytes, 1000, 0);
-        nap(0.002);
+        nap(1.0);
+    }
+    rm_nvml_close(nvml);
+}
+
+/* Each part is read alone, with nothing of the others. */
+static void test_parts_of_a_reading(void **state)
+{
+    (void)state;
+    static struct rm_gpu_reading reading;
+    struct rm_nvml *nvml = opened();
+    fake->process_count = 1;
+    fake->processes[0].pid = 4711;
+    fake->processes[0].sm = 50;
+    rm_nvml_read(nvml, 0, RM_NVML_NOW, &reading);
+    assert_near(reading.figures[RM_NVML_UTIL], 80, 0);
+    assert_near(reading.figures[RM_NVML_PROCESSES], 1, 0);
+    assert_true(isnan(reading.processes[0].sm));
+    assert_true(isnan(reading.figures[RM_NVML_ENERGY]) &&
+                isnan(reading.figures[RM_NVML_PCIE_SENT]));
+    rm_nvml_read(nvml, 0, RM_NVML_TOTALS, &reading);
+    assert_near(reading.figures[RM_NVML_ENERGY], 300.0 * now_s(), 0.01);
+    assert_near(reading.figures[RM_NVML_BAR1_USED], 6, 0);
+    assert_true(isnan(reading.figures[RM_NVML_POWER]) && isnan(reading.figures[RM_NVML_MEM_TEMP]));
+    assert_int_equal(reading.process_count, 0);
+    unsigned before = fake->calls;
+    rm_nvml_read(nvml, 0, RM_NVML_JOULES, &reading);
+    assert_int_equal(fake->calls - before, 2);
+    assert_near(reading.figures[RM_NVML_POWER], 300, 0);
+    assert_near(reading.figures[RM_NVML_ENERGY], 300.0 * now_s(), 0.01);
+    rm_nvml_close(nvml);
+}
+
+/* The use by processes is asked for each second, and holds meanwhile. */
+static void test_use_by_processes_is_not_asked_for_each_time(void **state)
+{
+    (void)state;
+    static struct rm_gpu_reading reading;
+    struct rm_nvml *nvml = opened();
+    fake->process_count = 1;
+    fake->processes[0].pid = 4711;
+    for (int tenth = 0; tenth < 20; tenth++) {
+        fake->processes[0].sm = 10 + (unsigned)tenth;
+        rm_nvml_read(nvml, 0, RM_NVML_USE, &reading);
+        assert_int_equal(reading.process_count, 1);
+        assert_near(reading.processes[0].sm, 10 + tenth / 9 * 9, 0);
+        nap(0.1);
     }
     rm_nvml_close(nvml);
 }
@@ -359,6 +407,18 @@ static resmon_status status_of(const resmon_run *run, const char *name, const ch
     }
     fail_msg("there is no source %s", name);
     return RESMON_OK;
+}
+
+static double reads_of(const resmon_run *run, const char *name)
+{
+    for (size_t i = 0; i < resmon_run_source_count(run); i++) {
+        resmon_run_source source = {.struct_size = sizeof source};
+        assert_ok(resmon_run_get_source(run, i, &source));
+        if (strcmp(source.name, name) == 0) {
+            return (double)source.reads;
+        }
+    }
+    return NAN;
 }
 
 static void test_a_run_has_the_counters_of_gpus(void **state)
@@ -506,10 +566,11 @@ static void test_every_call_may_fail(void **state)
     (void)state;
     static const int codes[] = {3, 4, 15, 999};
     static struct rm_gpu_reading readings[RM_MOST_GPUS];
+    int64_t cpu_ns;
     unsigned calls;
     struct rm_nvml *nvml = opened();
     for (size_t i = 0; i < rm_nvml_count(nvml); i++) {
-        rm_nvml_read(nvml, i, &readings[i]);
+        rm_nvml_read(nvml, i, RM_NVML_ALL, &readings[i]);
     }
     rm_nvml_close(nvml);
     calls = fake->calls;
@@ -523,12 +584,101 @@ static void test_every_call_may_fail(void **state)
             resmon_status status = rm_gpus_start(&gpus);
             assert_true(status == RESMON_OK || resmon_last_error()[0] != '\0');
             if (status == RESMON_OK) {
-                assert_true(rm_gpus_read(gpus, readings));
-                assert_true(rm_gpus_read(gpus, readings));
+                assert_true(rm_gpus_read(gpus, RM_NVML_ALL, readings, &cpu_ns));
+                assert_true(rm_gpus_read(gpus, RM_NVML_ALL, readings, &cpu_ns));
                 rm_gpus_stop(gpus);
             }
         }
     }
+}
+
+/* Milliseconds, as an H100 took (driver 580.159, 2026-11-26). */
+static void work_as_an_h100(const char *name)
+{
+    static const struct {
+        const char *name;
+        double ms;
+    } costs[] = {
+        {"nvmlDeviceGetTotalEnergyConsumption", 3.3},
+        {"nvmlDeviceGetProcessUtilization", 2.8},
+        {"nvmlDeviceGetViolationStatus", 2.4}, /* with the fields, of one name in all parts */
+        {"nvmlDeviceGetBAR1MemoryInfo", 0.36},
+        {"nvmlInit_v2", 200.0}};
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+        if (strcmp(name, costs[i].name) == 0) {
+            rm_made_time_work((int64_t)(costs[i].ms * 1e6));
+        }
+    }
+}
+
+/* GPUs that are dear to ask are asked less often, for the dear part; no energy is lost. */
+static void test_readings_stay_within_the_overhead(void **state)
+{
+    (void)state;
+    skip_without_energy();
+    fake->work = work_as_an_h100;
+    fake->process_count = 1;
+    fake->processes[0].pid = (unsigned)getpid();
+    fake->processes[0].sm = 100;
+    resmon_monitor *monitor = start_with(&(resmon_monitor_options){
+        .interval_ms = 100,
+        .domains = RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_GPU | RESMON_DOMAIN_ENERGY,
+        .max_overhead = 0.01});
+    for (int round = 0; round < 50; round++) {
+        {
+            RESMON_SCOPE("step");
+            nap(0.7);
+        }
+        nap(1.3);
+    }
+    resmon_run *run = finish(monitor);
+    resmon_run_info info = {.struct_size = sizeof info};
+    assert_ok(resmon_run_get_info(run, &info));
+    double init_s = 0.2;
+    double share = ((double)info.gpus_cpu_ns * 1e-9 - init_s) / 100.0;
+    print_message("GPUs: %.2f %% of a CPU; read %g times, energy %g, totals %g times\n",
+                  100.0 * share, reads_of(run, "gpu"), reads_of(run, "energy_gpu"),
+                  reads_of(run, "gpu_totals"));
+    assert_true(share > 0.004 && share < 0.0101);
+    assert_near(reads_of(run, "gpu"), 1001.0, 1.0); /* each 100 ms */
+    assert_true(reads_of(run, "energy_gpu") > 30.0 && reads_of(run, "energy_gpu") < 200.0);
+    assert_near(last_of(run, "gpu.energy", "0"), 300.0 * 100.0, 300.0 * 0.1);
+    assert_near(last_of(run, "node.energy.gpu", NULL), 550.0 * 100.0, 550.0 * 0.1);
+    assert_int_equal(info.skipped_samples, 0);
+    /* Scopes have what was drawn in them, and not whoever was open when it became known. */
+    double tree = last_of(run, "tree.energy.gpu", NULL);
+    if (isnan(tree)) {
+        print_message("not checked here: shares, in a pid namespace of its own\n");
+    } else {
+        resmon_run_scope scope = {.struct_size = sizeof scope};
+        assert_ok(resmon_run_get_scope(run, 0, &scope));
+        print_message("%g of %g J, +- %g J\n", scope.energy_j, tree, scope.energy_uncertainty_j);
+        assert_near(tree, 300.0 * 100.0, 300.0 * 0.1);
+        assert_near(scope.energy_j, 0.35 * tree, 0.01 * tree);
+    }
+    resmon_run_free(run);
+}
+
+static void work_for_28_ms(const char *name)
+{
+    rm_made_time_work(strcmp(name, "nvmlDeviceGetTotalEnergyConsumption") == 0 ? 28 * RM_NS_PER_MS
+                                                                               : 0);
+}
+
+/* Each in its time, all together in more than one has. */
+static void test_several_gpus_may_take_longer(void **state)
+{
+    (void)state;
+    struct rm_gpus *gpus = NULL;
+    static struct rm_gpu_reading readings[RM_MOST_GPUS];
+    int64_t cpu_ns;
+    fake->work = work_for_28_ms;
+    assert_ok(rm_gpus_start(&gpus));
+    int64_t begin_ns = rm_clock_monotonic_ns();
+    assert_true(rm_gpus_read(gpus, RM_NVML_ALL, readings, &cpu_ns));
+    assert_int_equal(rm_clock_monotonic_ns() - begin_ns, 84 * RM_NS_PER_MS);
+    assert_int_equal(cpu_ns, 84 * RM_NS_PER_MS);
+    rm_gpus_stop(gpus);
 }
 
 static void test_a_gpu_that_hangs_delays_nobody(void **state)
@@ -542,7 +692,7 @@ static void test_a_gpu_that_hangs_delays_nobody(void **state)
     double stop_s = now_s();
     resmon_run *run = finish(monitor);
     const char *reason;
-    assert_near(now_s() - stop_s, 2.05, 1e-6); /* for its last reading, and for its thread */
+    assert_near(now_s() - stop_s, 2.09, 1e-6); /* for its last reading, and for its thread */
     assert_int_equal(status_of(run, "gpu", &reason), RESMON_ETIMEDOUT);
     assert_non_null(strstr(reason, "in time"));
     assert_true(last_of(run, "gpu.power", "0") > 0.0); /* what was read before */
@@ -578,6 +728,8 @@ int main(void)
         with_fake(test_a_foreign_shutdown),
         with_fake(test_a_program_that_closes_its_files),
         with_fake(test_stale_samples_are_of_nobody),
+        with_fake(test_parts_of_a_reading),
+        with_fake(test_use_by_processes_is_not_asked_for_each_time),
         with_fake(test_shares),
         with_fake(test_a_run_has_the_counters_of_gpus),
         with_fake(test_a_run_has_the_energy_of_gpus),
@@ -586,6 +738,8 @@ int main(void)
         with_fake(test_series_for_mlflow),
 #endif
         with_fake(test_every_call_may_fail),
+        with_fake(test_readings_stay_within_the_overhead),
+        with_fake(test_several_gpus_may_take_longer),
         with_fake(test_a_gpu_that_hangs_delays_nobody),
         with_fake(test_without_a_driver),
     };
