@@ -33,10 +33,11 @@
  * Scopes (resmon_run_scope) divide the tree's share of each time between two samples.  A thread's
  * part of the processors' energy, as its CPU time of the tree's, goes to its scopes as their part
  * of that time.  What is left (threads and processes without scopes, memory) goes to all scopes as
- * their part of the wall time; so does what GPUs drew, which is read less often where it is dear to
- * ask (max_overhead): since the reading before, and wall time weighs as the power that the tree's
- * GPUs had at each sample, where that is sampled (RESMON_DOMAIN_GPU).  So outermost scopes and what
- * is outside of all of them add up to the tree's share; no counter is read in a scope.
+ * their part of the wall time.  GPUs are read less often, where they are dear to ask
+ * (max_overhead): what they drew since the reading before goes to the scopes of all that time, as
+ * their part of it. With RESMON_DOMAIN_GPU, time counts there as much as power was drawn in it, by
+ * the samples, and so it does for the tree's share.  Outermost scopes and what is outside of all of
+ * them add up to the tree's share; no counter is read in a scope.
  */
 #ifndef RESMON_ENERGY_H
 #define RESMON_ENERGY_H

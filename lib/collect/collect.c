@@ -274,7 +274,7 @@ resmon_status rm_collect_read_gpus(struct rm_collect *collect, unsigned parts)
     int64_t before_ns = rm_clock_monotonic_ns();
     parts &= gpus->has_host_pids ? RM_NVML_ALL : ~(unsigned)RM_NVML_USE;
     if (gpus->late_ns != collect->now_ns &&
-        !gpus->read(gpus->context, parts, gpus->readings, &cpu_ns)) {
+        !gpus->read(gpus->context, parts, collect->now_ns, gpus->readings, &cpu_ns)) {
         gpus->late_ns = collect->now_ns; /* nobody waits again in this sample */
     }
     collect->waited_ns += rm_clock_monotonic_ns() - before_ns;

@@ -67,7 +67,7 @@ struct rm_found {
     struct rm_found_power cpu_power; /* also where cpu_j is measured */
     double gpu_tree_j;               /* the process tree's share of the GPUs'; NaN: not known */
     int64_t gpu_ns;                  /* of that */
-    double gpu_w;                    /* such a share of their power; NaN: not known */
+    double gpu_w;                    /* what the tree bears of their power; NaN: not known */
     struct rm_shared_energy shared;
 };
 
@@ -80,6 +80,13 @@ struct rm_own_text {
     char bytes[768];
 };
 
+/* What a GPU drew by the power at each sample, since its energy was read: J, and what of it the
+ * process tree bears. */
+struct rm_gpu_part {
+    double all_j, tree_j;
+    int64_t t_ns; /* up to then; 0: not yet */
+};
+
 /* GPUs, which another thread reads. */
 struct rm_collect_gpus {
     size_t count;
@@ -87,13 +94,14 @@ struct rm_collect_gpus {
     const char *driver;              /* its version; NULL: there are none */
     struct rm_gpu_reading *readings; /* the latest, of the parts that were asked for */
     /* False: not in time. */
-    bool (*read)(void *context, unsigned parts, struct rm_gpu_reading *ret_readings,
-                 int64_t *ret_cpu_ns);
+    bool (*read)(void *context, unsigned parts, int64_t sample_ns,
+                 struct rm_gpu_reading *ret_readings, int64_t *ret_cpu_ns);
     void *context;
     resmon_status status; /* why there are none, with the text */
     char why[160];
     int64_t late_ns;    /* of the sample for which they did not answer in time */
     bool has_host_pids; /* pids of the driver, which are the host's, are those of this /proc */
+    struct rm_gpu_part borne[RM_MOST_GPUS];
 };
 
 /* What a collector sees of the world; one per monitor. */

@@ -54,8 +54,19 @@ static void take_power(struct gpu *gpu, double power_w, int64_t t_ns)
     gpu->power_ns = t_ns;
 }
 
+/* Of what was drawn since it was read before: by the power at each sample meanwhile, else by now.
+ */
+static double share_since(struct rm_collect *collect, const struct rm_gpu_reading *reading,
+                          struct rm_gpu_part *part)
+{
+    double share =
+        part->all_j > 0.0 ? part->tree_j / part->all_j : rm_gpu_share_of(collect, reading).share;
+    part->all_j = part->tree_j = 0.0;
+    return share;
+}
+
 static void read_gpu(struct rm_collect *collect, struct gpu *gpu,
-                     const struct rm_gpu_reading *reading)
+                     const struct rm_gpu_reading *reading, struct rm_gpu_part *part)
 {
     double before = isnan(gpu->joules) ? 0.0 : gpu->joules;
     double total_j = reading->figures[RM_NVML_ENERGY];
@@ -70,8 +81,8 @@ static void read_gpu(struct rm_collect *collect, struct gpu *gpu,
         take_power(gpu, reading->figures[RM_NVML_POWER], reading->t_ns);
     }
     if (gpu->joules > before) {
-        const struct rm_gpu_share share = rm_gpu_share_of(collect, reading);
-        gpu->tree_j += (gpu->joules - before) * share.share; /* NaN for ever, once it is */
+        double share = share_since(collect, reading, part);
+        gpu->tree_j += (gpu->joules - before) * share; /* NaN for ever, once it is */
     }
 }
 
@@ -81,6 +92,7 @@ static resmon_status read_gpus(struct rm_collect *collect, void *state_, double 
     double node_j = 0.0;
     double tree_j = 0.0;
     size_t known = 0;
+    bool is_lost = false;
     resmon_status status = rm_collect_read_gpus(collect, RM_NVML_JOULES | RM_NVML_USE);
     if (status != RESMON_OK) {
         return status;
@@ -90,7 +102,8 @@ static resmon_status read_gpus(struct rm_collect *collect, void *state_, double 
         if (state->gpus->infos[i].is_slice) {
             continue; /* its GPU has it */
         }
-        read_gpu(collect, gpu, &state->gpus->readings[i]);
+        read_gpu(collect, gpu, &state->gpus->readings[i], &collect->gpus.borne[i]);
+        is_lost = is_lost || state->gpus->readings[i].is_lost;
         if (!isnan(gpu->joules)) {
             node_j += gpu->joules;
             tree_j += gpu->tree_j;
@@ -100,7 +113,9 @@ static resmon_status read_gpus(struct rm_collect *collect, void *state_, double 
     values[NODE] = known > 0 ? rm_collect_of_host(collect, node_j) : RM_NAN;
     values[TREE] = known > 0 ? tree_j : RM_NAN;
     collect->found.gpu_tree_j = values[TREE];
-    collect->found.gpu_ns = isnan(values[TREE]) ? 0 : collect->now_ns;
+    if (!is_lost) { /* else its energy comes when it is back */
+        collect->found.gpu_ns = isnan(values[TREE]) ? 0 : collect->now_ns;
+    }
     return RESMON_OK;
 }
 
@@ -128,6 +143,7 @@ const struct rm_collector rm_collect_energy_gpu = {
     .name = "energy_gpu",
     .domain = RESMON_DOMAIN_ENERGY,
     .min_interval_ns = 100 * RM_NS_PER_MS,
+    .after = RM_AFTER("gpu"),
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_gpus,

@@ -15,7 +15,7 @@
 enum {
     NOW_FIGURES = RM_NVML_FIRST_TOTAL,
     TREE_MEM = NOW_FIGURES,
-    TOTALS_FIGURES = RM_NVML_FIGURES - RM_NVML_FIRST_TOTAL,
+    TOTALS_FIGURES = RM_NVML_POWER_NOW - RM_NVML_FIRST_TOTAL,
     TREE_SM = TOTALS_FIGURES
 };
 
@@ -36,6 +36,8 @@ static const uint16_t now_metrics[] = {
     [RM_NVML_THROTTLE_REASONS] = RM_GPU_THROTTLE_REASONS,
     [RM_NVML_ENC] = RM_GPU_ENC,
     [RM_NVML_DEC] = RM_GPU_DEC,
+    [RM_NVML_PCIE_SENT] = RM_GPU_PCIE_SENT,
+    [RM_NVML_PCIE_RECV] = RM_GPU_PCIE_RECV,
     [RM_NVML_PROCESSES] = RM_GPU_PROCESSES,
     [TREE_MEM] = RM_GPU_TREE_MEM,
 };
@@ -54,12 +56,11 @@ static const uint16_t totals_metrics[] = {
     [TOTAL(RM_NVML_THROTTLE_BRAKE)] = RM_GPU_THROTTLE_BRAKE,
     [TOTAL(RM_NVML_ECC_CORRECTED)] = RM_GPU_ECC_CORRECTED,
     [TOTAL(RM_NVML_ECC_UNCORRECTED)] = RM_GPU_ECC_UNCORRECTED,
-    [TOTAL(RM_NVML_PCIE_SENT)] = RM_GPU_PCIE_SENT,
-    [TOTAL(RM_NVML_PCIE_RECV)] = RM_GPU_PCIE_RECV,
     [TREE_SM] = RM_GPU_TREE_SM,
 };
 
-/* Of PCIe: "value can be wrapped", says nvml.h, and not at what; those seen have 32 bits. */
+/* Of PCIe: "value can be wrapped", says nvml.h, and not at what; those seen have 32 bits, so that
+ * of more than 4.3 GB between two readings whole multiples are not seen.  Hence in each sample. */
 #define PCIE_WRAP 4294967296.0
 
 struct gpu {
@@ -99,45 +100,64 @@ static void remark_loss(struct rm_collect *collect, const struct state *state, s
     }
 }
 
+/* What the process tree bears of a GPU's power; 0 where it is not known, as of slices, which are
+ * part of their GPU's. */
+static double bear_power(const struct rm_gpu_reading *reading, double share,
+                         struct rm_gpu_part *part)
+{
+    double mean = reading->figures[RM_NVML_POWER]; /* of a second, on many */
+    double now = reading->figures[RM_NVML_POWER_NOW];
+    double watts = isnan(now) ? mean : now;
+    double elapsed_s = part->t_ns != 0 ? (double)(reading->t_ns - part->t_ns) * 1e-9 : 0.0;
+    part->t_ns = reading->t_ns;
+    if (isnan(watts * share)) {
+        return 0.0;
+    }
+    part->all_j += watts * elapsed_s;
+    part->tree_j += watts * share * elapsed_s;
+    return watts * share;
+}
+
 static resmon_status read_now(struct rm_collect *collect, void *state_, double *values)
 {
-    const struct state *state = state_;
+    struct state *state = state_;
+    double tree_w = 0.0;
     resmon_status status = rm_collect_read_gpus(collect, RM_NVML_NOW);
-    collect->found.gpu_w = status == RESMON_OK ? 0.0 : RM_NAN;
     for (size_t i = 0; i < state->gpus->count && status == RESMON_OK; i++) {
         const struct rm_gpu_reading *reading = &state->gpus->readings[i];
         const struct rm_gpu_share share = rm_gpu_share_of(collect, reading);
         for (int k = 0; k < NOW_FIGURES; k++) {
             values[k] = reading->figures[k];
         }
+        for (size_t way = 0; way < 2; way++) {
+            double *bytes = &values[RM_NVML_PCIE_SENT + way];
+            *bytes = unwrapped(&state->each[i], way, *bytes);
+        }
+        state->each[i].has_last = true;
         values[TREE_MEM] = share.bytes;
         values += RM_ARRAY_LEN(now_metrics);
-        collect->found.gpu_w += state->gpus->infos[i].is_slice
-                                    ? 0.0 /* a part of its GPU's */
-                                    : reading->figures[RM_NVML_POWER] * share.share;
+        tree_w += bear_power(reading, share.share, &collect->gpus.borne[i]);
         remark_loss(collect, state, i);
+    }
+    if (status == RESMON_OK) {
+        collect->found.gpu_w = tree_w;
     }
     return status;
 }
 
 static resmon_status read_totals(struct rm_collect *collect, void *state_, double *values)
 {
-    struct state *state = state_;
+    const struct state *state = state_;
     resmon_status status = rm_collect_read_gpus(collect, RM_NVML_TOTALS | RM_NVML_USE);
     for (size_t i = 0; i < state->gpus->count && status == RESMON_OK; i++) {
         const struct rm_gpu_reading *reading = &state->gpus->readings[i];
         for (int k = 0; k < TOTALS_FIGURES; k++) {
             values[k] = reading->figures[RM_NVML_FIRST_TOTAL + k];
         }
-        double *sent = &values[TOTAL(RM_NVML_PCIE_SENT)];
-        double *received = &values[TOTAL(RM_NVML_PCIE_RECV)];
         double *joules = &values[TOTAL(RM_NVML_ENERGY)];
-        *sent = unwrapped(&state->each[i], 0, *sent);
-        *received = unwrapped(&state->each[i], 1, *received);
         *joules = rm_collect_of_host(collect, *joules);
         values[TREE_SM] = rm_gpu_share_of(collect, reading).sm;
         values += RM_ARRAY_LEN(totals_metrics);
-        state->each[i].has_last = true;
         remark_loss(collect, state, i);
     }
     return status;
@@ -191,7 +211,8 @@ const struct rm_collector rm_collect_gpu = {
 const struct rm_collector rm_collect_gpu_totals = {
     .name = "gpu_totals",
     .domain = RESMON_DOMAIN_GPU,
-    .min_interval_ns = RM_NS_PER_S,
+    .min_interval_ns = 100 * RM_NS_PER_MS,
+    .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(totals_metrics),
     .state_bytes = sizeof(struct state),
     .open = open_totals,

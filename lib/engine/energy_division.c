@@ -97,6 +97,27 @@ static void divide(struct rm_energy_division *division, const struct rm_shared_e
     division->last_ticks = now;
 }
 
+/* The session is over, and what its scopes had by then is known; but for what GPUs drew, which
+ * comes when these are read. */
+static void settle(struct rm_energy_division *division, const struct rm_shared_energy *shared)
+{
+    uint64_t now = rm_clock_ticks();
+    division->late_of += weight_of(shared, now - division->last_ticks);
+    division->last_ticks = now;
+    if (shared->gpu_ns != division->last.gpu_ns) {
+        const struct rm_energy_slice slice = {
+            .now = now,
+            .thread_cpu_s = division->grown_s,
+            .late_of = division->late_of,
+            .late_j = growth(shared->gpu_j, division->last.gpu_j),
+        };
+        rm_session_lock(division->session);
+        rm_scope_energy_divide(&division->session->block, &slice);
+        rm_session_unlock(division->session);
+        division->late_of = 0.0;
+    }
+}
+
 /* All goes by the moment of the processors' energy, which is new each tick; at the last division,
  * what others have drawn since counts, too. */
 static bool has_more(const struct rm_energy_division *division,
@@ -113,6 +134,9 @@ void rm_energy_division_take(struct rm_energy_division *division,
                              const struct rm_shared_energy *shared, double share, bool is_last)
 {
     int64_t begin_ns = rm_clock_monotonic_ns();
+    if (division->session != NULL && division->is_over && division->late_of > 0.0) {
+        settle(division, shared);
+    }
     if (division->session == NULL || division->is_over || !has_more(division, shared, is_last) ||
         (begin_ns < division->next_ns && !is_last)) {
         return;

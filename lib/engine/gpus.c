@@ -28,7 +28,7 @@ struct rm_gpus {
     char driver[80];
     size_t count;
     struct rm_gpu_info *infos;
-    int64_t patience_ns; /* for a reading */
+    int64_t patience_ns; /* for all readings of a sample */
 
     /* Guards the members below. */
     pthread_mutex_t lock;
@@ -40,7 +40,8 @@ struct rm_gpus {
     char why[256];
     uint64_t requested, served;
     unsigned parts;                  /* that are asked for */
-    int64_t spent_ns;                /* CPU time for readings that nobody has been told of */
+    bool is_late;                    /* who asked did not wait for it any longer */
+    int64_t spent_ns;                /* CPU time for `readings` */
     struct rm_gpu_reading *readings; /* of `served` */
     struct rm_gpu_reading *fresh;    /* the thread's, being filled */
     uint64_t cpu_ns;                 /* atomic: of the thread */
@@ -106,7 +107,7 @@ static void serve(struct rm_gpus *gpus)
         int64_t after_ns = rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID);
         RM_STORE(&gpus->cpu_ns, (uint64_t)after_ns);
         (void)pthread_mutex_lock(&gpus->lock);
-        gpus->spent_ns += after_ns - before_ns;
+        gpus->spent_ns = after_ns - before_ns;
         struct rm_gpu_reading *before = gpus->readings;
         gpus->readings = gpus->fresh;
         gpus->fresh = before;
@@ -149,12 +150,17 @@ static void *run_thread(void *context)
 /* ---- on other threads ------------------------------------------------------------------- */
 
 /* Waits, under the lock; false: it took longer. */
-static bool wait_for(struct rm_gpus *gpus, bool (*has_come)(const struct rm_gpus *), int64_t ns)
+static bool wait_until(struct rm_gpus *gpus, bool (*has_come)(const struct rm_gpus *),
+                       int64_t until_ns)
 {
-    int64_t until_ns = rm_clock_monotonic_ns() + ns;
     while (!has_come(gpus) && rm_condition_wait(&gpus->answered, &gpus->lock, until_ns)) {
     }
     return has_come(gpus);
+}
+
+static bool wait_for(struct rm_gpus *gpus, bool (*has_come)(const struct rm_gpus *), int64_t ns)
+{
+    return wait_until(gpus, has_come, rm_clock_monotonic_ns() + ns);
 }
 
 static bool is_open(const struct rm_gpus *gpus)
@@ -272,23 +278,23 @@ uint64_t rm_gpus_cpu_ns(const struct rm_gpus *gpus)
     return gpus != NULL ? RM_LOAD(&gpus->cpu_ns) : 0;
 }
 
-bool rm_gpus_read(struct rm_gpus *gpus, unsigned parts, struct rm_gpu_reading *ret_readings,
-                  int64_t *ret_cpu_ns)
+bool rm_gpus_read(struct rm_gpus *gpus, unsigned parts, int64_t sample_ns,
+                  struct rm_gpu_reading *ret_readings, int64_t *ret_cpu_ns)
 {
+    int64_t until_ns = sample_ns + gpus->patience_ns;
     (void)pthread_mutex_lock(&gpus->lock);
-    /* First the last one, if it is still at that: it was late, and may be of other parts. */
-    bool is_there = wait_for(gpus, is_served, gpus->patience_ns);
-    if (is_there) {
+    bool is_there = wait_until(gpus, is_served, until_ns); /* one that was late, if any */
+    if (is_there && !(gpus->is_late && gpus->parts == parts)) {
         gpus->requested++;
         gpus->parts = parts;
         rm_condition_signal(&gpus->asked);
-        is_there = wait_for(gpus, is_served, gpus->patience_ns);
+        is_there = wait_until(gpus, is_served, until_ns);
     }
+    gpus->is_late = !is_there;
+    *ret_cpu_ns = is_there ? gpus->spent_ns : 0;
     if (is_there) {
         memcpy(ret_readings, gpus->readings, gpus->count * sizeof *ret_readings);
     }
-    *ret_cpu_ns = gpus->spent_ns;
-    gpus->spent_ns = 0;
     (void)pthread_mutex_unlock(&gpus->lock);
     return is_there;
 }

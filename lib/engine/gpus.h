@@ -32,11 +32,12 @@ const struct rm_gpu_info *rm_gpus_infos(const struct rm_gpus *gpus); /* an array
 const char *rm_gpus_driver(const struct rm_gpus *gpus);
 
 /**
- * Fills one reading for each GPU, of those parts (RM_NVML_*); false: not in time, and a later call
- * may get them.  `ret_cpu_ns` has the CPU time that it took there, and what late ones took.
+ * Fills one reading for each GPU, of those parts (RM_NVML_*), for a sample at `sample_ns`, whose
+ * readings have their time together; false: not in time, and a later call for the same parts may
+ * get it.  `ret_cpu_ns` has the CPU time that it took there.
  */
-bool rm_gpus_read(struct rm_gpus *gpus, unsigned parts, struct rm_gpu_reading *ret_readings,
-                  int64_t *ret_cpu_ns);
+bool rm_gpus_read(struct rm_gpus *gpus, unsigned parts, int64_t sample_ns,
+                  struct rm_gpu_reading *ret_readings, int64_t *ret_cpu_ns);
 
 /** CPU time of its thread so far; 0 for NULL.  Any thread. */
 uint64_t rm_gpus_cpu_ns(const struct rm_gpus *gpus);

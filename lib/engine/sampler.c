@@ -106,10 +106,10 @@ static resmon_status open_sources(struct rm_sampler *sampler)
     return status;
 }
 
-static bool read_gpus(void *gpus, unsigned parts, struct rm_gpu_reading *ret_readings,
-                      int64_t *ret_cpu_ns)
+static bool read_gpus(void *gpus, unsigned parts, int64_t sample_ns,
+                      struct rm_gpu_reading *ret_readings, int64_t *ret_cpu_ns)
 {
-    return rm_gpus_read(gpus, parts, ret_readings, ret_cpu_ns);
+    return rm_gpus_read(gpus, parts, sample_ns, ret_readings, ret_cpu_ns);
 }
 
 static resmon_status show_gpus(struct rm_sampler *sampler)

@@ -155,13 +155,14 @@ static const struct field {
     double scale;
 } fields[] = {
     {RM_NVML_MEM_TEMP, NOW, 82, 1.0},
+    {RM_NVML_POWER_NOW, NOW, 186, 1e-3},
     {RM_NVML_THROTTLE_POWER, TOTALS, 74, 1e-9},
     {RM_NVML_THROTTLE_SYNC_BOOST, TOTALS, 76, 1e-9},
     {RM_NVML_THROTTLE_THERMAL_SW, TOTALS, 269, 1e-9},
     {RM_NVML_THROTTLE_THERMAL_HW, TOTALS, 270, 1e-9},
     {RM_NVML_THROTTLE_BRAKE, TOTALS, 271, 1e-9},
-    {RM_NVML_PCIE_SENT, TOTALS, 197, 1.0},
-    {RM_NVML_PCIE_RECV, TOTALS, 198, 1.0},
+    {RM_NVML_PCIE_SENT, NOW, 197, 1.0},
+    {RM_NVML_PCIE_RECV, NOW, 198, 1.0},
 };
 
 #define CALLS  RM_ARRAY_LEN(calls)
@@ -619,18 +620,20 @@ static struct use *use_of(struct gpu *gpu, unsigned pid)
     return &gpu->uses[gpu->use_count++];
 }
 
-/* Each process's samples since those that were seen. */
+/* Each process's samples since those that were seen; the first time that is the driver's history.
+ */
 static void ask_for_use(struct rm_nvml *nvml, struct gpu *gpu)
 {
     unsigned count = RM_ARRAY_LEN(nvml->samples);
     uint64_t newest = 0;
+    bool is_first = gpu->asked_ns == 0;
     gpu->use_count = 0;
     if (nvml->utilization(gpu->handle, nvml->samples, &count, gpu->sampled_us) != NVML_SUCCESS) {
         return;
     }
     for (unsigned i = 0; i < count && i < RM_ARRAY_LEN(nvml->samples); i++) {
         const struct process_sample *sample = &nvml->samples[i];
-        bool is_seen = sample->time_us <= gpu->sampled_us;
+        bool is_seen = is_first || sample->time_us <= gpu->sampled_us;
         newest = sample->time_us > newest ? sample->time_us : newest;
         struct use *use = is_seen || sample->sm > 100 ? NULL : use_of(gpu, sample->pid);
         if (use != NULL) {
@@ -642,21 +645,42 @@ static void ask_for_use(struct rm_nvml *nvml, struct gpu *gpu)
     gpu->sampled_us = newest != 0 ? newest : gpu->sampled_us;
 }
 
-/* The mean of each process's samples. */
-static void read_use(struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_reading *reading)
+static void tell_use(const struct gpu *gpu, struct rm_gpu_reading *reading)
 {
-    if (nvml->utilization == NULL || gpu->is_lost || gpu->info.is_slice) {
-        return;
-    }
-    if (gpu->asked_ns == 0 || reading->t_ns - gpu->asked_ns >= USE_NS) {
-        gpu->asked_ns = reading->t_ns;
-        ask_for_use(nvml, gpu);
-    }
     for (size_t i = 0; i < gpu->use_count; i++) {
         struct rm_gpu_process *process = process_of(reading, gpu->uses[i].pid);
         if (process != NULL) {
             process->sm = gpu->uses[i].sm / (double)gpu->uses[i].count;
         }
+    }
+}
+
+/* What was asked for before says nothing of processes that have come since, or gone. */
+static bool is_of_all(const struct gpu *gpu, const struct rm_gpu_reading *reading)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < gpu->use_count; i++) {
+        for (size_t k = 0; k < reading->process_count; k++) {
+            known += reading->processes[k].pid == (int64_t)gpu->uses[i].pid ? 1 : 0;
+        }
+    }
+    return known == reading->process_count && known == gpu->use_count;
+}
+
+/* The mean of each process's samples. */
+static void read_use(struct rm_nvml *nvml, struct gpu *gpu, unsigned parts,
+                     struct rm_gpu_reading *reading)
+{
+    bool is_old = gpu->use_count == 0 || reading->t_ns - gpu->asked_ns >= USE_NS;
+    if (nvml->utilization == NULL || gpu->is_lost || gpu->info.is_slice) {
+        return;
+    }
+    if ((parts & RM_NVML_USE) != 0 && is_old) {
+        ask_for_use(nvml, gpu);
+        gpu->asked_ns = reading->t_ns;
+        tell_use(gpu, reading);
+    } else if (is_of_all(gpu, reading)) {
+        tell_use(gpu, reading);
     }
 }
 
@@ -706,9 +730,7 @@ void rm_nvml_read(struct rm_nvml *nvml, size_t index, unsigned parts,
     read_fields(nvml, gpu, parts, ret_reading);
     if ((parts & (RM_NVML_NOW | RM_NVML_USE)) != 0) {
         read_running(nvml, gpu, ret_reading);
-    }
-    if ((parts & RM_NVML_USE) != 0) {
-        read_use(nvml, gpu, ret_reading);
+        read_use(nvml, gpu, parts, ret_reading);
     }
     ret_reading->is_lost = gpu->is_lost;
 }

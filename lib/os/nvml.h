@@ -26,7 +26,8 @@ enum {
     RM_NVML_NOW = 1,    /* what is in use, clocks, power, processes and their memory */
     RM_NVML_TOTALS = 2, /* counters, and what hardly changes */
     RM_NVML_JOULES = 4, /* energy and power */
-    RM_NVML_USE = 8, /* of the multiprocessors by processes, at most a second old; their memory */
+    RM_NVML_USE = 8,    /* of the multiprocessors by processes: asked for if it is a second old,
+                           and told in each reading that has processes */
     RM_NVML_ALL = 15
 };
 
@@ -48,6 +49,8 @@ enum rm_nvml_figure {
     RM_NVML_THROTTLE_REASONS,
     RM_NVML_ENC,
     RM_NVML_DEC,
+    RM_NVML_PCIE_SENT, /* modulo 2^32 */
+    RM_NVML_PCIE_RECV,
     RM_NVML_PROCESSES,
     /* of RM_NVML_TOTALS: */
     RM_NVML_FIRST_TOTAL,
@@ -62,8 +65,8 @@ enum rm_nvml_figure {
     RM_NVML_THROTTLE_BRAKE,
     RM_NVML_ECC_CORRECTED,
     RM_NVML_ECC_UNCORRECTED,
-    RM_NVML_PCIE_SENT,
-    RM_NVML_PCIE_RECV,
+    /* and of RM_NVML_NOW, but no metric: */
+    RM_NVML_POWER_NOW, /* where RM_NVML_POWER is the mean of a second */
     RM_NVML_FIGURES
 };
 
@@ -77,7 +80,7 @@ struct rm_gpu_info {
 /* A process on a GPU, by the number that the driver gives, which is the host's. */
 struct rm_gpu_process {
     int64_t pid;
-    double sm;    /* % of its samples since RM_NVML_USE was asked for before; NaN: none */
+    double sm;    /* % of its samples in the latest second or so; NaN: none */
     double bytes; /* of GPU memory; NaN: not known */
 };
 
