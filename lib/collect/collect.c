@@ -272,16 +272,19 @@ resmon_status rm_collect_read_gpus(struct rm_collect *collect, unsigned parts)
     struct rm_collect_gpus *gpus = &collect->gpus;
     int64_t cpu_ns = 0;
     int64_t before_ns = rm_clock_monotonic_ns();
+    if (gpus->sample_ns != collect->now_ns) {
+        gpus->sample_ns = collect->now_ns;
+        gpus->since_ns = before_ns;
+        gpus->is_late = false;
+    }
     parts &= gpus->has_host_pids ? RM_NVML_ALL : ~(unsigned)RM_NVML_USE;
-    if (gpus->late_ns != collect->now_ns &&
-        !gpus->read(gpus->context, parts, collect->now_ns, gpus->readings, &cpu_ns)) {
-        gpus->late_ns = collect->now_ns; /* nobody waits again in this sample */
+    if (!gpus->is_late) { /* else nobody waits again in this sample */
+        gpus->is_late = !gpus->read(gpus->context, parts, gpus->since_ns, gpus->readings, &cpu_ns);
     }
     collect->waited_ns += rm_clock_monotonic_ns() - before_ns;
     collect->elsewhere_ns += cpu_ns;
-    return gpus->late_ns != collect->now_ns
-               ? RESMON_OK
-               : rm_error(RESMON_ETIMEDOUT, "the GPUs do not answer in time");
+    return !gpus->is_late ? RESMON_OK
+                          : rm_error(RESMON_ETIMEDOUT, "the GPUs do not answer in time");
 }
 
 void rm_collect_free(struct rm_collect *collect)

@@ -94,12 +94,14 @@ struct rm_collect_gpus {
     const char *driver;              /* its version; NULL: there are none */
     struct rm_gpu_reading *readings; /* the latest, of the parts that were asked for */
     /* False: not in time. */
-    bool (*read)(void *context, unsigned parts, int64_t sample_ns,
+    bool (*read)(void *context, unsigned parts, int64_t since_ns,
                  struct rm_gpu_reading *ret_readings, int64_t *ret_cpu_ns);
     void *context;
     resmon_status status; /* why there are none, with the text */
     char why[160];
-    int64_t late_ns;    /* of the sample for which they did not answer in time */
+    int64_t sample_ns; /* the latest sample in which they were asked, first at */
+    int64_t since_ns;
+    bool is_late;       /* in it */
     bool has_host_pids; /* pids of the driver, which are the host's, are those of this /proc */
     struct rm_gpu_part borne[RM_MOST_GPUS];
 };

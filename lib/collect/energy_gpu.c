@@ -70,6 +70,9 @@ static void read_gpu(struct rm_collect *collect, struct gpu *gpu,
 {
     double before = isnan(gpu->joules) ? 0.0 : gpu->joules;
     double total_j = reading->figures[RM_NVML_ENERGY];
+    if (!gpu->counter.has_last && isnan(gpu->joules)) {
+        part->all_j = part->tree_j = 0.0; /* of before the first reading */
+    }
     if (reading->is_lost) {
         (void)rm_energy_miss(&gpu->counter);
         gpu->power_ns = 0;
@@ -92,7 +95,7 @@ static resmon_status read_gpus(struct rm_collect *collect, void *state_, double 
     double node_j = 0.0;
     double tree_j = 0.0;
     size_t known = 0;
-    bool is_lost = false;
+    bool has_any = false;
     resmon_status status = rm_collect_read_gpus(collect, RM_NVML_JOULES | RM_NVML_USE);
     if (status != RESMON_OK) {
         return status;
@@ -103,7 +106,7 @@ static resmon_status read_gpus(struct rm_collect *collect, void *state_, double 
             continue; /* its GPU has it */
         }
         read_gpu(collect, gpu, &state->gpus->readings[i], &collect->gpus.borne[i]);
-        is_lost = is_lost || state->gpus->readings[i].is_lost;
+        has_any = has_any || !state->gpus->readings[i].is_lost;
         if (!isnan(gpu->joules)) {
             node_j += gpu->joules;
             tree_j += gpu->tree_j;
@@ -113,7 +116,7 @@ static resmon_status read_gpus(struct rm_collect *collect, void *state_, double 
     values[NODE] = known > 0 ? rm_collect_of_host(collect, node_j) : RM_NAN;
     values[TREE] = known > 0 ? tree_j : RM_NAN;
     collect->found.gpu_tree_j = values[TREE];
-    if (!is_lost) { /* else its energy comes when it is back */
+    if (has_any) {
         collect->found.gpu_ns = isnan(values[TREE]) ? 0 : collect->now_ns;
     }
     return RESMON_OK;

@@ -60,7 +60,8 @@ static const uint16_t totals_metrics[] = {
 };
 
 /* Of PCIe: "value can be wrapped", says nvml.h, and not at what; those seen have 32 bits, so that
- * of more than 4.3 GB between two readings whole multiples are not seen.  Hence in each sample. */
+ * of more than 4.3 GB between two readings whole multiples are not seen.  Hence not of gpu_totals.
+ */
 #define PCIE_WRAP 4294967296.0
 
 struct gpu {

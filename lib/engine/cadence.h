@@ -17,7 +17,7 @@ struct rm_cadence {
     double max_overhead; /* share of one CPU */
     uint64_t every;      /* ticks from one sample to the next */
     double cost_ns;      /* CPU time of a sample without its sources: moving mean; 0: none yet */
-    double others;       /* share of one CPU that sinks' threads take, over some seconds */
+    double others; /* share of one CPU that threads of sinks and recording take, over some s */
 };
 
 /* Schedules, `stride` bytes apart. */
@@ -36,7 +36,7 @@ int64_t rm_cadence_interval_ns(const struct rm_cadence *cadence);
  * less what its sources did. */
 void rm_cadence_note(struct rm_cadence *cadence, int64_t cpu_ns);
 
-/** Notes what the monitor's threads that call sinks took in some time. */
+/** Notes what the monitor's threads that call sinks and copy the recording took in some time. */
 void rm_cadence_note_others(struct rm_cadence *cadence, int64_t cpu_ns, int64_t elapsed_ns);
 
 /**

@@ -92,8 +92,10 @@ static void divide(struct rm_energy_division *division, const struct rm_shared_e
         .late_j = growth(shared->gpu_j, division->last.gpu_j),
     };
     rm_scope_energy_divide(&division->session->block, &slice);
+    double gpu_j = has_gpus ? shared->gpu_j : division->last.gpu_j;
     division->late_of = has_gpus ? 0.0 : division->late_of;
     division->last = *shared;
+    division->last.gpu_j = gpu_j; /* what was paid */
     division->last_ticks = now;
 }
 

@@ -20,6 +20,7 @@
 /* Of an H100 all parts take 7 ms, now and then 15, and seldom more than 50. */
 #define READ_NS (70 * RM_NS_PER_MS)
 #define MORE_NS (10 * RM_NS_PER_MS) /* for each further GPU */
+#define LATE_NS RM_NS_PER_S
 #define STOP_NS (2 * RM_NS_PER_S)
 
 struct rm_gpus {
@@ -278,13 +279,19 @@ uint64_t rm_gpus_cpu_ns(const struct rm_gpus *gpus)
     return gpus != NULL ? RM_LOAD(&gpus->cpu_ns) : 0;
 }
 
-bool rm_gpus_read(struct rm_gpus *gpus, unsigned parts, int64_t sample_ns,
+/* What was asked for and not waited for, and is not too old. */
+static bool is_wanted(const struct rm_gpus *gpus, unsigned parts, int64_t since_ns)
+{
+    return gpus->is_late && gpus->parts == parts && since_ns - gpus->readings[0].t_ns <= LATE_NS;
+}
+
+bool rm_gpus_read(struct rm_gpus *gpus, unsigned parts, int64_t since_ns,
                   struct rm_gpu_reading *ret_readings, int64_t *ret_cpu_ns)
 {
-    int64_t until_ns = sample_ns + gpus->patience_ns;
+    int64_t until_ns = since_ns + gpus->patience_ns;
     (void)pthread_mutex_lock(&gpus->lock);
     bool is_there = wait_until(gpus, is_served, until_ns); /* one that was late, if any */
-    if (is_there && !(gpus->is_late && gpus->parts == parts)) {
+    if (is_there && !is_wanted(gpus, parts, since_ns)) {
         gpus->requested++;
         gpus->parts = parts;
         rm_condition_signal(&gpus->asked);

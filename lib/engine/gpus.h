@@ -32,11 +32,11 @@ const struct rm_gpu_info *rm_gpus_infos(const struct rm_gpus *gpus); /* an array
 const char *rm_gpus_driver(const struct rm_gpus *gpus);
 
 /**
- * Fills one reading for each GPU, of those parts (RM_NVML_*), for a sample at `sample_ns`, whose
- * readings have their time together; false: not in time, and a later call for the same parts may
- * get it.  `ret_cpu_ns` has the CPU time that it took there.
+ * Fills one reading for each GPU, of those parts (RM_NVML_*), in the time that all readings of a
+ * sample have since `since_ns`; false: it took longer, and a call for the same parts within a
+ * second may get it.  `ret_cpu_ns` has the CPU time that it took there.
  */
-bool rm_gpus_read(struct rm_gpus *gpus, unsigned parts, int64_t sample_ns,
+bool rm_gpus_read(struct rm_gpus *gpus, unsigned parts, int64_t since_ns,
                   struct rm_gpu_reading *ret_readings, int64_t *ret_cpu_ns);
 
 /** CPU time of its thread so far; 0 for NULL.  Any thread. */

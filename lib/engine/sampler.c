@@ -106,10 +106,10 @@ static resmon_status open_sources(struct rm_sampler *sampler)
     return status;
 }
 
-static bool read_gpus(void *gpus, unsigned parts, int64_t sample_ns,
+static bool read_gpus(void *gpus, unsigned parts, int64_t since_ns,
                       struct rm_gpu_reading *ret_readings, int64_t *ret_cpu_ns)
 {
-    return rm_gpus_read(gpus, parts, sample_ns, ret_readings, ret_cpu_ns);
+    return rm_gpus_read(gpus, parts, since_ns, ret_readings, ret_cpu_ns);
 }
 
 static resmon_status show_gpus(struct rm_sampler *sampler)
@@ -312,6 +312,7 @@ static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sampl
     source->elsewhere_ns = sampler->collect.elsewhere_ns;
     rm_schedule_note(&source->schedule, sample, status != RESMON_OK);
     if (status != RESMON_OK) {
+        source->took_ns = source->elsewhere_ns = 0; /* it says nothing of what a reading costs */
         for (size_t c = 0; c < source->columns; c++) {
             sampler->values[source->first + c] = RM_NAN;
         }

@@ -178,8 +178,9 @@ static const struct field {
 
 struct use {
     unsigned pid;
-    unsigned count; /* of its samples */
-    double sm;      /* their sum */
+    unsigned count;   /* of its samples */
+    double sm;        /* their sum */
+    bool was_running; /* when it was asked for */
 };
 
 struct gpu {
@@ -620,9 +621,9 @@ static struct use *use_of(struct gpu *gpu, unsigned pid)
     return &gpu->uses[gpu->use_count++];
 }
 
-/* Each process's samples since those that were seen; the first time that is the driver's history.
- */
-static void ask_for_use(struct rm_nvml *nvml, struct gpu *gpu)
+/* Each process's samples since those that were seen; the first time they are the driver's history,
+ * and nobody's.  Drivers have none of processes that run and do nothing. */
+static void ask_for_use(struct rm_nvml *nvml, struct gpu *gpu, const struct rm_gpu_reading *reading)
 {
     unsigned count = RM_ARRAY_LEN(nvml->samples);
     uint64_t newest = 0;
@@ -643,43 +644,67 @@ static void ask_for_use(struct rm_nvml *nvml, struct gpu *gpu)
     }
     /* Also to an earlier time: clocks are set back. */
     gpu->sampled_us = newest != 0 ? newest : gpu->sampled_us;
+    for (size_t i = 0; i < reading->process_count && gpu->use_count > 0; i++) {
+        struct use *use = use_of(gpu, (unsigned)reading->processes[i].pid);
+        if (use != NULL) {
+            use->was_running = true;
+        }
+    }
 }
 
+static bool is_running(const struct rm_gpu_reading *reading, unsigned pid)
+{
+    for (size_t i = 0; i < reading->process_count; i++) {
+        if (reading->processes[i].pid == (int64_t)pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of those that run, and of those that draw and are not told to run; not of those that have ended.
+ */
 static void tell_use(const struct gpu *gpu, struct rm_gpu_reading *reading)
 {
     for (size_t i = 0; i < gpu->use_count; i++) {
-        struct rm_gpu_process *process = process_of(reading, gpu->uses[i].pid);
+        const struct use *use = &gpu->uses[i];
+        bool has_ended = use->was_running && !is_running(reading, use->pid);
+        struct rm_gpu_process *process = has_ended ? NULL : process_of(reading, use->pid);
         if (process != NULL) {
-            process->sm = gpu->uses[i].sm / (double)gpu->uses[i].count;
+            process->sm = use->count > 0 ? use->sm / (double)use->count : 0.0;
         }
     }
 }
 
-/* What was asked for before says nothing of processes that have come since, or gone. */
+/* What was asked for before says nothing of processes that have come since. */
 static bool is_of_all(const struct gpu *gpu, const struct rm_gpu_reading *reading)
 {
-    size_t known = 0;
-    for (size_t i = 0; i < gpu->use_count; i++) {
-        for (size_t k = 0; k < reading->process_count; k++) {
-            known += reading->processes[k].pid == (int64_t)gpu->uses[i].pid ? 1 : 0;
+    for (size_t k = 0; k < reading->process_count; k++) {
+        size_t i = 0;
+        while (i < gpu->use_count && (int64_t)gpu->uses[i].pid != reading->processes[k].pid) {
+            i++;
+        }
+        if (i == gpu->use_count) {
+            return false;
         }
     }
-    return known == reading->process_count && known == gpu->use_count;
+    return true;
 }
 
 /* The mean of each process's samples. */
 static void read_use(struct rm_nvml *nvml, struct gpu *gpu, unsigned parts,
                      struct rm_gpu_reading *reading)
 {
-    bool is_old = gpu->use_count == 0 || reading->t_ns - gpu->asked_ns >= USE_NS;
+    bool is_known = gpu->use_count > 0 && is_of_all(gpu, reading);
     if (nvml->utilization == NULL || gpu->is_lost || gpu->info.is_slice) {
         return;
     }
-    if ((parts & RM_NVML_USE) != 0 && is_old) {
-        ask_for_use(nvml, gpu);
+    if ((parts & RM_NVML_USE) != 0 && (!is_known || reading->t_ns - gpu->asked_ns >= USE_NS)) {
+        ask_for_use(nvml, gpu, reading);
         gpu->asked_ns = reading->t_ns;
-        tell_use(gpu, reading);
-    } else if (is_of_all(gpu, reading)) {
+        is_known = true;
+    }
+    if (is_known) {
         tell_use(gpu, reading);
     }
 }

@@ -26,8 +26,8 @@ enum {
     RM_NVML_NOW = 1,    /* what is in use, clocks, power, processes and their memory */
     RM_NVML_TOTALS = 2, /* counters, and what hardly changes */
     RM_NVML_JOULES = 4, /* energy and power */
-    RM_NVML_USE = 8,    /* of the multiprocessors by processes: asked for if it is a second old,
-                           and told in each reading that has processes */
+    RM_NVML_USE = 8,    /* of the multiprocessors by processes: asked for where that of one is not
+                           known, or a second old; told, too, in later readings that have processes */
     RM_NVML_ALL = 15
 };
 
@@ -80,7 +80,7 @@ struct rm_gpu_info {
 /* A process on a GPU, by the number that the driver gives, which is the host's. */
 struct rm_gpu_process {
     int64_t pid;
-    double sm;    /* % of its samples in the latest second or so; NaN: none */
+    double sm;    /* % of its samples before it was asked for last; NaN: not known */
     double bytes; /* of GPU memory; NaN: not known */
 };
 

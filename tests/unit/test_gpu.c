@@ -706,6 +706,29 @@ static void test_a_process_that_comes_and_goes_between_readings(void **state)
     resmon_run_free(run);
 }
 
+/* Drivers have no samples of a process that does nothing; its memory is no use. */
+static void test_an_idle_process_beside_ours(void **state)
+{
+    (void)state;
+    skip_without_energy();
+    resmon_monitor *monitor = started_with_an_h100();
+    fake->processes[0].bytes = 10;
+    fake->processes[1].pid = (unsigned)getppid();
+    fake->processes[1].sm = 101;
+    fake->processes[1].bytes = 60;
+    __atomic_store_n(&fake->process_count, 2, __ATOMIC_RELAXED);
+    nap(20.0);
+    resmon_run *run = finish(monitor);
+    double tree = last_of(run, "tree.energy.gpu", NULL);
+    if (isnan(tree)) {
+        print_message("not checked here: shares, in a pid namespace of its own\n");
+    } else {
+        assert_near(tree, 300.0 * 20.0, 300.0 * 0.3); /* until the use was told */
+        assert_near(last_of(run, "gpu.tree.sm", "0"), 100.0, 0.0);
+    }
+    resmon_run_free(run);
+}
+
 /* What it drew is read after another monitor has taken the scopes. */
 static void test_a_scope_that_was_taken_between_readings(void **state)
 {
@@ -851,6 +874,7 @@ int main(void)
         with_fake(test_every_call_may_fail),
         with_fake(test_readings_stay_within_the_overhead),
         with_fake(test_a_process_that_comes_and_goes_between_readings),
+        with_fake(test_an_idle_process_beside_ours),
         with_fake(test_a_scope_that_was_taken_between_readings),
         with_fake(test_several_gpus_may_take_longer),
         with_fake(test_a_reading_that_is_late),

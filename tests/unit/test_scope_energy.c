@@ -339,6 +339,14 @@ static void test_what_others_drew_since_the_last_tick_counts_at_the_end(void **s
     assert_near(energy_of(&block, 5).joules, 6.5, 1e-9);
     rm_energy_division_take(&division, &shared, 1.0, true);
     assert_near(energy_of(&block, 5).joules, 6.5, 1e-9);
+    shared.t_ns = 2;
+    shared.gpu_j = 9.0; /* of no reading yet */
+    rm_energy_division_take(&division, &shared, 1.0, true);
+    assert_near(energy_of(&block, 5).joules, 6.5, 1e-9);
+    shared.t_ns = 3;
+    shared.gpu_ns = 3;
+    rm_energy_division_take(&division, &shared, 1.0, true);
+    assert_near(energy_of(&block, 5).joules, 8.5, 1e-9);
     rm_energy_division_close(&division);
     (void)pthread_mutex_destroy(&session.lock);
     free_block(&block);
