@@ -35,7 +35,7 @@
  * of that time.  What is left (threads and processes without scopes, memory) goes to all scopes as
  * their part of the wall time.  GPUs are read less often, where they are dear to ask
  * (max_overhead): what they drew since the reading before goes to the scopes of all that time, as
- * their part of it. With RESMON_DOMAIN_GPU, time counts there as much as power was drawn in it, by
+ * their part of it.  With RESMON_DOMAIN_GPU, time counts there as much as power was drawn in it, by
  * the samples, and so it does for the tree's share.  Outermost scopes and what is outside of all of
  * them add up to the tree's share; no counter is read in a scope.
  */

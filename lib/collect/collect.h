@@ -103,7 +103,7 @@ struct rm_collect_gpus {
     int64_t since_ns;
     bool is_late;       /* in it */
     bool has_host_pids; /* pids of the driver, which are the host's, are those of this /proc */
-    struct rm_gpu_part borne[RM_MOST_GPUS];
+    struct rm_gpu_part borne[RM_MOST_GPUS]; /* by index; collector gpu adds, energy_gpu takes */
 };
 
 /* What a collector sees of the world; one per monitor. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Collector energy_gpu: energy of the machine's GPUs, by their counters, else as power over time;
- * and what of it the process and its descendants bear (see gpu_share.h).
+ * and what of it the process and its descendants bear (see gpu_share.h): as their share of the
+ * power at each sample since it was read before, which collector gpu adds up.
  */
 #include <stdio.h>
 

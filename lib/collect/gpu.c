@@ -164,7 +164,7 @@ static resmon_status read_totals(struct rm_collect *collect, void *state_, doubl
     return status;
 }
 
-static resmon_status open_totals(struct rm_collect *collect, void *state_)
+static resmon_status open_gpus(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     state->gpus = &collect->gpus;
@@ -173,7 +173,7 @@ static resmon_status open_totals(struct rm_collect *collect, void *state_)
 
 static resmon_status open_now(struct rm_collect *collect, void *state)
 {
-    resmon_status status = open_totals(collect, state);
+    resmon_status status = open_gpus(collect, state);
     if (status == RESMON_OK && !collect->gpus.has_host_pids) {
         rm_collect_remark(collect, "processes of GPUs have the host's pids, which mean nothing in "
                                    "this container: shares of it are not known");
@@ -216,7 +216,7 @@ const struct rm_collector rm_collect_gpu_totals = {
     .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(totals_metrics),
     .state_bytes = sizeof(struct state),
-    .open = open_totals,
+    .open = open_gpus,
     .read = read_totals,
     .close = close_gpus,
     .instances = count_gpus,

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Multiplies and adds, for so many rounds; without the store, the assembler leaves all of it out.
+/* Multiplies and adds, for so many rounds; it stores the result, else the assembler leaves it out.
  */
 static const char kernel[] = ".version 6.0\n"
                              ".target sm_50\n"

@@ -149,8 +149,8 @@ static void test_every_figure_is_in_si_units(void **state)
         nap(1.5);
         assert_false(reading.is_lost);
     }
-    rm_nvml_read(nvml, 1, RM_NVML_ALL,
-                 &reading); /* no memory info of version 2: with what is reserved */
+    /* GPU 1 has no memory info of version 2: with what is reserved. */
+    rm_nvml_read(nvml, 1, RM_NVML_ALL, &reading);
     assert_near(reading.figures[RM_NVML_MEM_USED], 3500, 0);
     assert_true(isnan(reading.figures[RM_NVML_MEM_RESERVED]));
     assert_true(isnan(reading.figures[RM_NVML_ENERGY]));
@@ -398,30 +398,29 @@ static double last_of(const resmon_run *run, const char *metric, const char *ins
     return column >= 0 && run->columns[column].n > 0 ? run->columns[column].last : NAN;
 }
 
-static resmon_status status_of(const resmon_run *run, const char *name, const char **ret_reason)
+static resmon_run_source source_of(const resmon_run *run, const char *name)
 {
+    resmon_run_source source = {.struct_size = sizeof source};
     for (size_t i = 0; i < resmon_run_source_count(run); i++) {
-        resmon_run_source source = {.struct_size = sizeof source};
         assert_ok(resmon_run_get_source(run, i, &source));
         if (strcmp(source.name, name) == 0) {
-            *ret_reason = source.reason;
-            return source.status;
+            return source;
         }
     }
     fail_msg("there is no source %s", name);
-    return RESMON_OK;
+    return source;
+}
+
+static resmon_status status_of(const resmon_run *run, const char *name, const char **ret_reason)
+{
+    const resmon_run_source source = source_of(run, name);
+    *ret_reason = source.reason;
+    return source.status;
 }
 
 static double reads_of(const resmon_run *run, const char *name)
 {
-    for (size_t i = 0; i < resmon_run_source_count(run); i++) {
-        resmon_run_source source = {.struct_size = sizeof source};
-        assert_ok(resmon_run_get_source(run, i, &source));
-        if (strcmp(source.name, name) == 0) {
-            return (double)source.reads;
-        }
-    }
-    return NAN;
+    return (double)source_of(run, name).reads;
 }
 
 static void test_a_run_has_the_counters_of_gpus(void **state)
@@ -639,16 +638,7 @@ static void test_readings_stay_within_the_overhead(void **state)
 {
     (void)state;
     skip_without_energy();
-    fake->work = work_as_an_h100;
-    fake->process_count = 1;
-    fake->processes[0].pid = (unsigned)getpid();
-    fake->processes[0].sm = 100;
-    resmon_monitor *monitor = NULL; /* each 100 ms, as by default */
-    const resmon_monitor_options options = {.struct_size = sizeof options,
-                                            .domains = RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_GPU |
-                                                       RESMON_DOMAIN_ENERGY};
-    assert_ok(resmon_monitor_new(&options, &monitor));
-    assert_ok(resmon_monitor_start(monitor));
+    resmon_monitor *monitor = started_with_an_h100();
     for (int round = 0; round < 50; round++) {
         {
             RESMON_SCOPE("step");
@@ -729,7 +719,7 @@ static void test_an_idle_process_beside_ours(void **state)
     resmon_run_free(run);
 }
 
-/* What it drew is read after another monitor has taken the scopes. */
+/* What GPUs drew in a scope is read after another monitor has taken the scopes. */
 static void test_a_scope_that_was_taken_between_readings(void **state)
 {
     (void)state;
@@ -761,7 +751,7 @@ static void work_for_28_ms(const char *name)
                                                                                : 0);
 }
 
-/* Each in its time, all together in more than one has. */
+/* Three GPUs take 28 ms each: all together more than one has. */
 static void test_several_gpus_may_take_longer(void **state)
 {
     (void)state;
@@ -782,7 +772,8 @@ static void wait_for_200_ms(void)
     nap(0.2);
 }
 
-/* It is had by the next who asks for the same, and by nobody who asks for something else. */
+/* A late reading is had by the next who asks for the same parts, and by nobody who asks for others.
+ */
 static void test_a_reading_that_is_late(void **state)
 {
     (void)state;

@@ -248,8 +248,8 @@ static void test_tasks_have_no_energy(void **state)
     free_block(&block);
 }
 
-/* It is known at the third look: as the time of each scope weighs since the one before; also of a
- * thread that is gone by then. */
+/* The energy of GPUs is known at the third look: it goes to scopes as their time weighs since the
+ * first; also to those of a thread that is gone by then. */
 static void test_energy_that_is_known_late(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void test_without_room_nothing_is_written(void **state)
     free_block(&block);
 }
 
-/* Memory and, at the end, GPUs are read at each sample, and the processors' share is new each tick.
+/* What GPUs and memory drew is known at the last sample, the processors' share at their last tick.
  */
 static void test_what_others_drew_since_the_last_tick_counts_at_the_end(void **state)
 {
