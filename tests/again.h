@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A test that runs itself again as a program under RESMON: what it said on stderr, and how it
- * ended.
+ * The program of a test file (TEST_FILE) under RESMON: what it wrote to stderr, and how it ended.
  */
 #ifndef RESMON_TESTS_AGAIN_H
 #define RESMON_TESTS_AGAIN_H
@@ -11,12 +10,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST_WORDS 8
+#include "format/json.h"
+
+/* Why no run document can be read. */
+static inline const char *missing_documents(void)
+{
+    return rm_json_check() != RESMON_OK ? resmon_last_error() : NULL;
+}
 
 /* How one was run, and what became of it. */
 struct again {
-    const char *resmon;            /* the variable; NULL: unset */
-    const char *words[MOST_WORDS]; /* behind the program's name; NULL ends them */
+    const char *resmon;   /* the variable; NULL: unset */
+    const char *words[2]; /* for the program of its file */
     pid_t pid;
     int error; /* reads its stderr */
     int exit_status;
@@ -27,10 +32,6 @@ struct again {
 /* In the child, between fork and exec. */
 static inline void again_exec(const struct again *again, int error)
 {
-    const char *words[MOST_WORDS + 2] = {"again"};
-    for (size_t i = 0; i < MOST_WORDS; i++) {
-        words[i + 1] = again->words[i];
-    }
     (void)dup2(error, STDERR_FILENO);
     (void)close(error);
     (void)close(again->error);
@@ -39,7 +40,7 @@ static inline void again_exec(const struct again *again, int error)
     } else {
         (void)unsetenv("RESMON");
     }
-    (void)execv("/proc/self/exe", (char *const *)words);
+    exec_this_file(again->words[0], again->words[1]);
     _exit(127);
 }
 

@@ -66,7 +66,7 @@ static inline bool arrow_metadata(const char *metadata, const char *key, char *r
 static inline bool arrow_has(struct arrow_verdict *verdict, const char *metadata, const char *key,
                              const char *expected)
 {
-    static _Thread_local char value[4096], wanted[4096];
+    char value[4096], wanted[4096];
     if (!arrow_metadata(metadata, key, value, sizeof value)) {
         return arrow_object(verdict, "no %s", key);
     }
@@ -100,7 +100,7 @@ static inline bool arrow_check_field(struct arrow_verdict *verdict, const struct
                                      const resmon_run *run, size_t index, int32_t series)
 {
     static const char *const names[] = {"last", "min", "max", "mean"};
-    static _Thread_local char name[4096], unit[4096];
+    char name[4096], unit[4096];
     resmon_column column = {.struct_size = sizeof column};
     if (resmon_run_get_column(run, index, &column) != RESMON_OK) {
         return arrow_object(verdict, "more fields than columns");

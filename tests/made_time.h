@@ -8,23 +8,23 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/made_time.h"
+#include "test.h"
 
 #define MADE_TIME_BEGIN (INT64_C(1764115200) * RM_NS_PER_S) /* 2025-11-26 */
 
-static inline int made_time_begin(void **state)
+FIXTURE(made_time_begin)
 {
-    (void)state;
     rm_made_time_begin(MADE_TIME_BEGIN);
     return 0;
 }
 
-static inline int made_time_end(void **state)
+FIXTURE(made_time_end)
 {
-    (void)state;
     rm_made_time_end();
     return 0;
 }
 
-#define in_made_time(test) cmocka_unit_test_setup_teardown(test, made_time_begin, made_time_end)
+/* TEST(name, IN_MADE_TIME) { ... } */
+#define IN_MADE_TIME .setup_func = made_time_begin, .teardown_func = made_time_end
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every cmocka test includes: cmocka with the headers that it forgets, and a few helpers.
+ * What every test in C includes: cmocka with the headers that it forgets, TEST, and a few helpers.
  */
 #ifndef RESMON_TESTS_TEST_H
 #define RESMON_TESTS_TEST_H
@@ -17,6 +17,43 @@
 #include <cmocka.h>
 
 #include <resmon/resmon.h>
+
+/* A test is TEST(name) { ... } and nothing else: main.c finds it.  Members of struct CMUnitTest may
+   follow the name: a fixture (.setup_func, .teardown_func). */
+#define TEST(test_name, ...)                                                                   \
+    static void test_##test_name(void **state);                                                \
+    static const struct test registered_##test_name = {                                        \
+        {.name = #test_name, .test_func = test_##test_name, __VA_ARGS__}, __FILE__, __LINE__}; \
+    static const struct test *const entry_##test_name                                          \
+        __attribute__((used, section("resmon_tests"))) = &registered_##test_name;              \
+    static void test_##test_name(void **state __attribute__((unused)))
+
+struct test {
+    struct CMUnitTest unit;
+    const char *path;
+    int line; /* tests of a file run in this order */
+};
+
+/* A fixture of a test or of a file; 0 if all is well. */
+#define FIXTURE(fixture_name) static inline int fixture_name(void **state __attribute__((unused)))
+
+/* What the tests of a file have in common: at its end, TEST_FILE(.set_up = ..., ...). */
+#define TEST_FILE(...)                                                       \
+    static const struct test_file shared_by_tests = {__FILE__, __VA_ARGS__}; \
+    static const struct test_file *const entry_of_file                       \
+        __attribute__((used, section("resmon_files"))) = &shared_by_tests
+
+struct test_file {
+    const char *path;
+    const char *skipped;                       /* why this build has none of them */
+    const char *(*missing)(void);              /* why they cannot run here; NULL: they can */
+    CMFixtureFunction set_up, tear_down;       /* before the first test, after the last */
+    CMFixtureFunction before_each, after_each; /* test that has no fixture of its own */
+    int (*program)(char **words);              /* what else it is: exec_this_file() */
+};
+
+/* Becomes the program of this file, with a word or two; returns where it cannot. */
+void exec_this_file(const char *word, const char *second);
 
 /* The first line of a test that needs real time to be right, or figures of this host: `test all`
  * runs it, `test` says that it does not. */

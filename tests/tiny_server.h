@@ -21,6 +21,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/http.h"
+
+/* Why nothing can be asked over HTTP. */
+static inline const char *missing_http(void)
+{
+    struct rm_http *http = NULL;
+    const struct rm_http_config how = {.url = "http://h"};
+    if (rm_http_open(&how, &http) != RESMON_OK) {
+        return resmon_last_error();
+    }
+    rm_http_close(http);
+    return NULL;
+}
+
 #define TINY_REQUESTS    512 /* that are kept: the last ones */
 #define TINY_CONNECTIONS 32
 

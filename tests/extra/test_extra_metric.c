@@ -20,7 +20,6 @@
 #define MOST_BYTES ((size_t)16 << 20)
 
 static char directory[] = "/tmp/resmon-test-extra-XXXXXX";
-static const char *kept_document; /* for the test of the Python package; may be NULL */
 static resmon_run *run;
 
 static void put(const char *name, const char *text)
@@ -50,9 +49,8 @@ static void assert_has(const char *text, const char *part)
 }
 
 /* Two samples of a machine that has these two files, and nothing else. */
-static int record(void **state)
+FIXTURE(record)
 {
-    (void)state;
     static const char *const directories[] = {"proc", "proc/sys", "proc/sys/fs"};
     assert_non_null(mkdtemp(directory));
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
@@ -68,9 +66,8 @@ static int record(void **state)
     return 0;
 }
 
-static int clean_up(void **state)
+FIXTURE(clean_up)
 {
-    (void)state;
     resmon_run_free(run);
     return remove_directory(directory);
 }
@@ -83,20 +80,19 @@ static const resmon_column *column_of(const struct resmon_run *of, const char *m
     return &of->columns[column];
 }
 
-static void test_columns(void **state)
+TEST(columns)
 {
-    (void)state;
     assert_int_equal(column_of(run, "node.files", "")->n, 2);
     assert_true(column_of(run, "node.files", "")->max == 2000.0);
     assert_true(column_of(run, "node.extra.time", "a")->last == 50.0);
     assert_true(column_of(run, "node.extra.time", "b/c")->last == 0.0);
 }
 
-static void test_document(void **state)
+TEST(document)
 {
-    (void)state;
 #ifdef RM_HAVE_CJSON
-    const char *path = kept_document != NULL ? kept_document : path_in(directory, "run.json");
+    const char *kept = getenv("EXTRA_RUN"); /* for the test of the Python package */
+    const char *path = kept != NULL ? kept : path_in(directory, "run.json");
     resmon_run *loaded = NULL;
     assert_ok(resmon_run_save(run, path));
     assert_ok(resmon_run_load(path, &loaded));
@@ -108,9 +104,8 @@ static void test_document(void **state)
 #endif
 }
 
-static void test_csv(void **state)
+TEST(csv)
 {
-    (void)state;
     assert_ok(resmon_run_save_csv(run, path_in(directory, "run.csv")));
     char *text = content_of(path_in(directory, "run.csv"));
     assert_has(text, ",node.files,node.files.min,node.files.max,");
@@ -121,9 +116,8 @@ static void test_csv(void **state)
     free(text);
 }
 
-static void test_trace(void **state)
+TEST(trace)
 {
-    (void)state;
     const resmon_run *const runs[] = {run};
     assert_ok(resmon_trace_save(runs, 1, path_in(directory, "run.trace")));
     char *text = content_of(path_in(directory, "run.trace"));
@@ -133,9 +127,8 @@ static void test_trace(void **state)
     free(text);
 }
 
-static void test_prometheus(void **state)
+TEST(prometheus)
 {
-    (void)state;
     char *text = NULL;
     assert_ok(resmon_prometheus_text(run, NULL, &text));
     assert_has(text, "# HELP resmon_node_files open file handles of the machine");
@@ -150,9 +143,8 @@ static void test_prometheus(void **state)
     free(text);
 }
 
-static void test_text_report(void **state)
+TEST(text_report)
 {
-    (void)state;
     char *text = NULL;
     assert_ok(report_in_full(run, &text));
     assert_has(text, "\n  node.files ");
@@ -192,9 +184,8 @@ static bool has_series(const struct rm_mlflow_plan *plan, const char *key)
     return false;
 }
 
-static void test_mlflow(void **state)
+TEST(mlflow)
 {
-    (void)state;
     static struct rm_mlflow_plan plan; /* large */
     static struct rm_mlflow_config config = {.node_index = -1, .flags = RESMON_MLFLOW_SERIES};
     assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
@@ -239,9 +230,8 @@ static void assert_shown(const char *metric, const struct shown *wanted, size_t 
 }
 
 /* What no row of views.def names is in each view of no fixed form. */
-static void test_views(void **state)
+TEST(views)
 {
-    (void)state;
     static const struct shown of_files[] = {
         {"summary", "1", 1, RESMON_SERIES_VALUE}, {"trace", "count", 1, RESMON_SERIES_MEAN},
         {"mlflow", "1", 1, RESMON_SERIES_MEAN},   {"plot", "1", 1, RESMON_SERIES_VALUE},
@@ -258,17 +248,4 @@ static void test_views(void **state)
     assert_int_equal(resmon_view_at(resmon_view_count(), &view), RESMON_ENOENT);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns),    cmocka_unit_test(test_document),
-        cmocka_unit_test(test_csv),        cmocka_unit_test(test_trace),
-        cmocka_unit_test(test_prometheus), cmocka_unit_test(test_text_report),
-#ifdef RM_HAVE_MLFLOW
-        cmocka_unit_test(test_mlflow),
-#endif
-        cmocka_unit_test(test_views),
-    };
-    kept_document = argc > 1 ? argv[1] : NULL;
-    return cmocka_run_group_tests(tests, record, clean_up);
-}
+TEST_FILE(.set_up = record, .tear_down = clean_up);

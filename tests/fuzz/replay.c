@@ -3,7 +3,7 @@
  * Runs a fuzz target without a fuzzer: each file of its corpus, and mutations of it that are the
  * same every time (bit flips, bytes, truncations, splices with the other files).
  *
- * replay CORPUS [MUTATIONS]
+ * replay TARGET CORPUS [MUTATIONS]
  */
 #define _GNU_SOURCE /* scandir */
 #include "fuzz.h"
@@ -20,6 +20,29 @@ struct input {
     size_t size;
 };
 
+typedef int one_input(const uint8_t *data, size_t size);
+
+/* All targets of this program: LLVMFuzzerTestOneInput of one file, or each file's by its name. */
+#ifdef FUZZ_TARGETS
+#define TARGET(name) one_input name;
+#include FUZZ_TARGETS
+#undef TARGET
+#endif
+
+static const struct {
+    const char *name;
+    one_input *test;
+} targets[] = {
+#ifdef FUZZ_TARGETS
+#define TARGET(name) {#name, name},
+#include FUZZ_TARGETS
+#undef TARGET
+#else
+    {NULL, LLVMFuzzerTestOneInput},
+#endif
+};
+
+static one_input *test_one_input;
 static struct input inputs[MOST_FILES];
 static size_t input_count;
 static uint64_t random_state;
@@ -117,22 +140,27 @@ static void run(const uint8_t *bytes, size_t size)
     uint8_t *exact = malloc(size > 0 ? size : 1);
     PROMISE(exact != NULL);
     memcpy(exact, bytes, size);
-    (void)LLVMFuzzerTestOneInput(exact, size);
+    (void)test_one_input(exact, size);
     free(exact);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        (void)fprintf(stderr, "replay CORPUS [MUTATIONS]\n");
+    for (size_t i = 0; argc > 2 && i < sizeof targets / sizeof targets[0]; i++) {
+        if (targets[i].name == NULL || strcmp(targets[i].name, argv[1]) == 0) {
+            test_one_input = targets[i].test;
+        }
+    }
+    if (test_one_input == NULL) {
+        (void)fprintf(stderr, "replay TARGET CORPUS [MUTATIONS]\n");
         return 2;
     }
-    long mutations = argc > 2 ? strtol(argv[2], NULL, 10) : MUTATIONS;
+    long mutations = argc > 3 ? strtol(argv[3], NULL, 10) : MUTATIONS;
     uint8_t *bytes = malloc(MOST_BYTES);
     PROMISE(bytes != NULL);
-    read_corpus(argv[1]);
+    read_corpus(argv[2]);
     if (input_count == 0) {
-        (void)fprintf(stderr, "no corpus in %s\n", argv[1]);
+        (void)fprintf(stderr, "no corpus in %s\n", argv[2]);
         return 1;
     }
     for (size_t i = 0; i < input_count; i++) {

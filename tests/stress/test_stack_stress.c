@@ -188,9 +188,8 @@ static uint64_t run_once(void)
     return info.samples;
 }
 
-static void test_nothing_hangs_or_falls(void **state)
+TEST(nothing_hangs_or_falls)
 {
-    (void)state;
     const char *seconds = getenv("RESMON_STRESS_S");
     int64_t until_ns =
         rm_clock_monotonic_ns() + (seconds != NULL ? strtol(seconds, NULL, 10) : 6) * RM_NS_PER_S;
@@ -209,10 +208,4 @@ static void test_nothing_hangs_or_falls(void **state)
         all += samples;
     } while (rm_clock_monotonic_ns() < until_ns);
     assert_true(all > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing_hangs_or_falls)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

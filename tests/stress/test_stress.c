@@ -350,9 +350,8 @@ static void run_round(int number)
     end_round();
 }
 
-static void test_everything_at_once(void **state)
+TEST(everything_at_once)
 {
-    (void)state;
     pthread_t across[2];
     atomic_int is_over;
     atomic_init(&is_over, 0);
@@ -401,9 +400,8 @@ static void *fight_for_scopes(void *unused)
     return NULL;
 }
 
-static void test_monitors_that_come_and_go(void **state)
+TEST(monitors_that_come_and_go)
 {
-    (void)state;
     pthread_t fighters[3], visitors[SCOPE_THREADS];
     atomic_int is_over;
     atomic_store(&complaints, 0);
@@ -425,25 +423,6 @@ static void test_monitors_that_come_and_go(void **state)
     assert_int_equal(atomic_load(&complaints), 0);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
-    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", directory);
-    (void)snprintf(json_path, sizeof json_path, "%s/run.json", directory);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    (void)unlink(record_path);
-    (void)unlink(json_path);
-    return rmdir(directory);
-}
-
 /* Somebody must want to know a peak, or RESMON_PEAK_RSS leaves the kernel's mark alone. */
 static void hear(void *unused, int32_t level, const char *line)
 {
@@ -452,12 +431,22 @@ static void hear(void *unused, int32_t level, const char *line)
     (void)line;
 }
 
-int main(void)
+FIXTURE(set_up)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything_at_once),
-        cmocka_unit_test(test_monitors_that_come_and_go),
-    };
     resmon_set_log(hear, NULL, RESMON_LOG_INFO);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    if (mkdtemp(directory) == NULL) {
+        return -1;
+    }
+    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", directory);
+    (void)snprintf(json_path, sizeof json_path, "%s/run.json", directory);
+    return 0;
 }
+
+FIXTURE(tear_down)
+{
+    (void)unlink(record_path);
+    (void)unlink(json_path);
+    return rmdir(directory);
+}
+
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

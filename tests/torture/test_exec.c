@@ -31,8 +31,7 @@ static void await_document(const char *path)
 
 static int become(const char *how)
 {
-    const char *words[] = {"again", how, NULL};
-    (void)execv("/proc/self/exe", (char *const *)words);
+    exec_this_file(how, NULL);
     return 127;
 }
 
@@ -62,8 +61,9 @@ static int stay(void)
     return read(STDIN_FILENO, &byte, 1) == 0 ? 0 : 1;
 }
 
-static int run_program(const char *how)
+static int run_program(char **words)
 {
+    const char *how = words[0];
     (void)alarm(60);
     if (strcmp(how, "stay") == 0) {
         return stay();
@@ -129,9 +129,8 @@ static int start_to_stay(const char *how)
 
 /* ---- exec ------------------------------------------------------------------------------- */
 
-static void test_each_image_is_observed(void **state)
+TEST(each_image_is_observed)
 {
-    (void)state;
     remove_files();
     again = (struct again){.resmon = keys(), .words = {"3"}};
     again_run(&again);
@@ -150,12 +149,12 @@ static void test_each_image_is_observed(void **state)
 }
 
 /* A shell or env(1) is no image of ours: there is nothing to keep. */
-static void test_wrappers(void **state)
+TEST(wrappers)
 {
-    static const char *const wrappers[] = {"exec \"$0\" 1", "exec env A=B \"$0\" 1",
-                                           "exec sh -c 'exec \"$0\" 1' \"$0\""};
+    static const char *const wrappers[] = {"exec \"$0\" test_exec 1",
+                                           "exec env A=B \"$0\" test_exec 1",
+                                           "exec sh -c 'exec \"$0\" test_exec 1' \"$0\""};
     char program[4096];
-    (void)state;
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     assert_true(length > 0);
     program[length] = '\0';
@@ -189,9 +188,8 @@ static bool are_addresses_random(void)
 }
 
 /* The process lives, and what it was does not. */
-static void test_others_see_that_the_image_is_gone(void **state)
+TEST(others_see_that_the_image_is_gone)
 {
-    (void)state;
     remove_files();
     int input = start_to_stay("become");
     (void)check_run(RECORD, "running", RESMON_END_RUNNING);
@@ -206,10 +204,9 @@ static void test_others_see_that_the_image_is_gone(void **state)
     remove_files();
 }
 
-static void test_one_recording_at_a_time(void **state)
+TEST(one_recording_at_a_time)
 {
     resmon_monitor *second = NULL;
-    (void)state;
     remove_files();
     const resmon_monitor_options options = {.struct_size = sizeof options,
                                             .record = RECORD,
@@ -245,9 +242,8 @@ static void check_state(const resmon_run *run, const char *state)
     assert_string_equal(info.state, state);
 }
 
-static void test_a_document_of_a_program_that_is_gone(void **state)
+TEST(a_document_of_a_program_that_is_gone)
 {
-    (void)state;
     if (rm_json_check() != RESMON_OK) {
         print_message("not checked: %s\n", resmon_last_error());
         return;
@@ -277,17 +273,4 @@ static void test_a_document_of_a_program_that_is_gone(void **state)
     remove_files();
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_image_is_observed),
-        cmocka_unit_test(test_wrappers),
-        cmocka_unit_test(test_others_see_that_the_image_is_gone),
-        cmocka_unit_test(test_one_recording_at_a_time),
-        cmocka_unit_test(test_a_document_of_a_program_that_is_gone),
-    };
-    if (argc > 1) {
-        return run_program(argv[1]);
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FILE(.program = run_program);

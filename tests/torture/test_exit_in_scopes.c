@@ -44,8 +44,9 @@ static void exit_from_handler(int number)
     exit(0);
 }
 
-static int run_program(const char *how)
+static int run_program(char **words)
 {
+    const char *how = words[0];
     pthread_t thread;
     if (sem_init(&is_inside, 0, 0) != 0 || pthread_create(&thread, NULL, stay, NULL) != 0) {
         return 2;
@@ -163,10 +164,9 @@ static void check_nothing_was_wrong(const resmon_run *run)
     resmon_text_free(text);
 }
 
-static void test_exit_ends_the_scopes_of_its_thread(void **state)
+TEST(exit_ends_the_scopes_of_its_thread)
 {
     static const char *const ways[] = {"exit", "handler"};
-    (void)state;
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         resmon_run *run = run_of(ways[i], "scopes=wall+cpu+rss+io,record=" RECORD, RECORD);
         check_ended(run);
@@ -175,9 +175,8 @@ static void test_exit_ends_the_scopes_of_its_thread(void **state)
     }
 }
 
-static void test_the_document_says_the_same(void **state)
+TEST(the_document_says_the_same)
 {
-    (void)state;
     if (rm_json_check() != RESMON_OK) {
         print_message("not checked: %s\n", resmon_last_error());
         return;
@@ -187,9 +186,8 @@ static void test_the_document_says_the_same(void **state)
     resmon_run_free(run);
 }
 
-static void test_a_kill_leaves_them_open(void **state)
+TEST(a_kill_leaves_them_open)
 {
-    (void)state;
     resmon_run *run = run_of("kill", "scopes=wall+cpu,record=" RECORD, RECORD);
     const resmon_run_scope outer = scope_at(run, -1, "outer");
     assert_int_equal(outer.calls, 0);
@@ -201,15 +199,4 @@ static void test_a_kill_leaves_them_open(void **state)
     resmon_run_free(run);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exit_ends_the_scopes_of_its_thread),
-        cmocka_unit_test(test_the_document_says_the_same),
-        cmocka_unit_test(test_a_kill_leaves_them_open),
-    };
-    if (argc > 1) {
-        return run_program(argv[1]);
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FILE(.program = run_program);

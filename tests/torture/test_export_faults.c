@@ -248,16 +248,14 @@ static void fail_softly(resmon_status (*act)(void), int64_t least)
     assert_in_range(whole, 1, k / 2);
 }
 
-static void test_arrow(void **state)
+TEST(arrow)
 {
-    (void)state;
     fail_each(export_arrow, RM_FAULT_ALLOC, 7);
 }
 
 /* Names, metadata and bitmaps that take many pieces of memory. */
-static void test_arrow_of_many_columns(void **state)
+TEST(arrow_of_many_columns)
 {
-    (void)state;
     enum { COLUMNS = 300, ROWS = 1000 };
     resmon_run *narrow = run;
     struct resmon_run *wide = made_run("stopped", 0);
@@ -282,9 +280,8 @@ static void test_arrow_of_many_columns(void **state)
     rm_run_free(wide);
 }
 
-static void test_recordings(void **state)
+TEST(recordings)
 {
-    (void)state;
     fail_each(parse_recording, RM_FAULT_ALLOC, 2);
     fail_each(parse_recording, RM_FAULT_MAP, 1);
     rm_fault_arm(RM_FAULT_READ, 0); /* no file is read */
@@ -293,9 +290,8 @@ static void test_recordings(void **state)
     rm_fault_arm(RM_FAULT_READ, -1);
 }
 
-static void test_documents(void **state)
+TEST(documents)
 {
-    (void)state;
     if (document.data == NULL) {
         print_message("skipped: built without JSON\n");
         skip();
@@ -314,9 +310,8 @@ static bool has_pages(void)
     return status != RESMON_ENOTSUP;
 }
 
-static void test_pages(void **state)
+TEST(pages)
 {
-    (void)state;
     if (!has_pages()) {
         print_message("skipped: %s\n", resmon_last_error());
         skip();
@@ -324,9 +319,8 @@ static void test_pages(void **state)
     fail_softly(write_page, 20);
 }
 
-static void test_groups(void **state)
+TEST(groups)
 {
-    (void)state;
     static resmon_status (*const acts[])(void) = {write_bench, write_diff, write_trend};
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
         form = "json";
@@ -361,9 +355,8 @@ static resmon_status merge_runs(void)
     return status;
 }
 
-static void test_merging(void **state)
+TEST(merging)
 {
-    (void)state;
     fail_each(merge_runs, RM_FAULT_ALLOC, 20);
 }
 
@@ -407,9 +400,8 @@ static int read_recording(const char *path)
     return is_read ? 0 : -1;
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     char path[] = "/tmp/resmon-export-faults-XXXXXX";
     int fd = mkstemp(path);
     int result = fd >= 0 ? record(path) : -1;
@@ -423,22 +415,12 @@ static int set_up(void **state)
     return run != NULL ? result : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     free(recording.data);
     resmon_text_free(document.data);
     resmon_run_free(run);
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrow),      cmocka_unit_test(test_arrow_of_many_columns),
-        cmocka_unit_test(test_recordings), cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_pages),      cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_merging),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

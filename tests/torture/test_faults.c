@@ -490,45 +490,31 @@ static void fail_each(enum rm_fault_kind which, const char *name)
     assert_int_equal(bad, 0);
 }
 
-static void test_allocations(void **state)
-{
-    (void)state;
-    fail_each(RM_FAULT_ALLOC, "allocation");
-}
+#define OF_BOTH_MACHINES(name, kind) \
+    TEST(name##_own)                 \
+    {                                \
+        is_of_host = false;          \
+        fail_each(kind, #name);      \
+    }                                \
+    TEST(name##_host)                \
+    {                                \
+        is_of_host = true;           \
+        fail_each(kind, #name);      \
+    }
 
-static void test_opens(void **state)
-{
-    (void)state;
-    fail_each(RM_FAULT_OPEN, "open");
-}
+OF_BOTH_MACHINES(threads, RM_FAULT_THREAD)
+OF_BOTH_MACHINES(mappings, RM_FAULT_MAP)
+OF_BOTH_MACHINES(writes, RM_FAULT_WRITE)
+OF_BOTH_MACHINES(allocations, RM_FAULT_ALLOC)
+OF_BOTH_MACHINES(opens, RM_FAULT_OPEN)
+OF_BOTH_MACHINES(reads, RM_FAULT_READ)
 
-static void test_reads(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
-    fail_each(RM_FAULT_READ, "read");
-}
-
-static void test_writes(void **state)
-{
-    (void)state;
-    fail_each(RM_FAULT_WRITE, "write");
-}
-
-static void test_threads(void **state)
-{
-    (void)state;
-    fail_each(RM_FAULT_THREAD, "thread");
-}
-
-static void test_mappings(void **state)
-{
-    (void)state;
-    fail_each(RM_FAULT_MAP, "mapping");
-}
-
-static int set_up(void **state)
-{
-    (void)state;
+    has_documents = rm_json_check() == RESMON_OK;
+    if (!has_documents) {
+        printf("skipped here: saving of run documents: %s\n", resmon_last_error());
+    }
     if (mkdtemp(directory) == NULL) {
         return -1;
     }
@@ -536,32 +522,12 @@ static int set_up(void **state)
     return setenv("RESMON_ENERGY_ROOT", host_root, 1);
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     (void)unlink(json_path);
     (void)unlink(trace_path);
     (void)unlink(record_path);
     return rmdir(directory);
 }
 
-/* With an argument, one kind of fault: "reads"; and of a machine: "reads host". */
-int main(int argc, char **argv)
-{
-    char filter[64];
-    has_documents = rm_json_check() == RESMON_OK;
-    if (!has_documents) {
-        printf("skipped here: saving of run documents: %s\n", resmon_last_error());
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_mappings),
-        cmocka_unit_test(test_writes),  cmocka_unit_test(test_allocations),
-        cmocka_unit_test(test_opens),   cmocka_unit_test(test_reads),
-    };
-    is_of_host = argc > 2 && strcmp(argv[2], "host") == 0;
-    if (argc > 1) {
-        (void)snprintf(filter, sizeof filter, "test_%s", argv[1]);
-        cmocka_set_test_filter(filter);
-    }
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

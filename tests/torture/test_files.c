@@ -215,17 +215,15 @@ static int observe_into_file(void)
     return observe_and_close(path_of("run.rec"));
 }
 
-static void test_closed_by_the_program(void **state)
+TEST(closed_by_the_program)
 {
-    (void)state;
     assert_int_equal(in_child(observe_in_memory), 0);
 }
 
 /* Where threads share a table, one that copies the recording may be between its look at a number
  * and its close of it just when the program closes and opens: it is not so each time. */
-static void test_closed_with_a_recording(void **state)
+TEST(closed_with_a_recording)
 {
-    (void)state;
     int result = NOT_AS_LEFT;
     for (int i = 0; i < 5 && result == NOT_AS_LEFT; i++) {
         (void)unlink(path_of("run.rec"));
@@ -253,9 +251,8 @@ static bool has_file_of_sampler(void)
 
 /* Under a filter that refuses close_range(2), the tests above are about descriptors that the
  * program can close. */
-static void test_where_the_descriptors_are(void **state)
+TEST(where_the_descriptors_are)
 {
-    (void)state;
     resmon_monitor *monitor = start_monitor(NULL);
     assert_non_null(monitor);
     bool is_shared = has_file_of_sampler();
@@ -287,9 +284,8 @@ static int close_before_start(void)
     return check_own_files();
 }
 
-static void test_closed_before_start(void **state)
+TEST(closed_before_start)
 {
-    (void)state;
     assert_int_equal(in_child(close_before_start), 0);
 }
 
@@ -322,9 +318,8 @@ static resmon_status record_to(const char *path)
 }
 
 /* Renaming over a device, a FIFO, a directory or a link would destroy it. */
-static void test_targets_that_are_no_files(void **state)
+TEST(targets_that_are_no_files)
 {
-    (void)state;
     char fifo[320], link_path[320];
     struct stat info;
     (void)snprintf(fifo, sizeof fifo, "%s", path_of("fifo"));
@@ -344,9 +339,8 @@ static void test_targets_that_are_no_files(void **state)
     (void)unlink(link_path);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < 1024) {
         files.rlim_cur = files.rlim_max < 1024 ? files.rlim_max : 1024;
@@ -355,9 +349,8 @@ static int set_up(void **state)
     return mkdtemp(directory) != NULL ? 0 : 1;
 }
 
-static int clean_up(void **state)
+FIXTURE(clean_up)
 {
-    (void)state;
     DIR *dir = opendir(directory);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
@@ -367,14 +360,4 @@ static int clean_up(void **state)
     return rmdir(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_closed_by_the_program),
-        cmocka_unit_test(test_closed_with_a_recording),
-        cmocka_unit_test(test_closed_before_start),
-        cmocka_unit_test(test_where_the_descriptors_are),
-        cmocka_unit_test(test_targets_that_are_no_files),
-    };
-    return cmocka_run_group_tests(tests, set_up, clean_up);
-}
+TEST_FILE(.set_up = set_up, .tear_down = clean_up);

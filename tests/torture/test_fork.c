@@ -132,9 +132,8 @@ static int try_everything(resmon_monitor *monitor, uint64_t scope)
     return 0;
 }
 
-static void test_child_writes_nothing(void **state)
+TEST(child_writes_nothing)
 {
-    (void)state;
     size_t before_length, after_length;
     resmon_monitor *monitor = start_monitor(record_path, 86400000, 8);
     static resmon_site site = {"parent", __FILE__, "test", 1, 0};
@@ -198,9 +197,8 @@ static int have_own_monitor(void)
     return 0;
 }
 
-static void test_child_has_a_monitor_of_its_own(void **state)
+TEST(child_has_a_monitor_of_its_own)
 {
-    (void)state;
     resmon_monitor *monitor = start_busy_monitor();
     for (int i = 0; i < 5; i++) {
         RESMON_SCOPE("parent");
@@ -270,9 +268,8 @@ static void skip_without_mark(void)
     }
 }
 
-static void test_mark_with_a_monitor(void **state)
+TEST(mark_with_a_monitor)
 {
-    (void)state;
     skip_without_mark();
     resmon_monitor *monitor = start_monitor(NULL, 86400000, 8);
     assert_ok(resmon_monitor_sample_now(monitor)); /* its thread rests */
@@ -288,9 +285,8 @@ static void test_mark_with_a_monitor(void **state)
 }
 
 /* In a process of its own, where no monitor has been before. */
-static void test_mark_without_a_monitor(void **state)
+TEST(mark_without_a_monitor)
 {
-    (void)state;
     skip_without_mark();
     pid_t child = fork();
     if (child == 0) {
@@ -317,9 +313,8 @@ static bool inherits_only_the_standard_ones(void)
                   "'clear_refs|run.rec|/(stat|statm|io|meminfo)$')\"") == 0;
 }
 
-static void test_exec(void **state)
+TEST(exec)
 {
-    (void)state;
     resmon_monitor *monitor = start_monitor(record_path, 1, 8);
     for (int i = 0; i < 20; i++) {
         RESMON_SCOPE("parent");
@@ -345,8 +340,6 @@ static void test_exec(void **state)
 
 /* ---- the environment variable ----------------------------------------------------------- */
 
-#define ROLE "RESMON_FORK_TEST_ROLE"
-
 /* A checkpoint may be there. */
 static bool is_finished(const char *path)
 {
@@ -360,8 +353,9 @@ static bool is_finished(const char *path)
 }
 
 /* Run as another program, with RESMON set: forks a child that ends with exit(). */
-static int play_observed_program(void)
+static int play_observed_program(char **words)
 {
+    (void)words;
     RESMON_SCOPE("program");
     pid_t child = fork();
     if (child == 0) {
@@ -376,9 +370,8 @@ static int play_observed_program(void)
     return is_finished(getenv("RESMON_FORK_TEST_JSON")) ? 52 : 0;
 }
 
-static void test_exit_of_a_child_leaves_the_parents_run(void **state)
+TEST(exit_of_a_child_leaves_the_parents_run)
 {
-    (void)state;
     if (rm_json_check() != RESMON_OK) {
         print_message("skipped: %s\n", resmon_last_error());
         skip();
@@ -391,8 +384,7 @@ static void test_exit_of_a_child_leaves_the_parents_run(void **state)
         (void)setenv("RESMON", setting, 1);
         (void)setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* hangs in a fork's child */
         (void)setenv("RESMON_FORK_TEST_JSON", json, 1);
-        (void)setenv(ROLE, "observed", 1);
-        (void)execl("/proc/self/exe", "test_fork", (char *)NULL);
+        exec_this_file("observed", NULL);
         _exit(53);
     }
     assert_int_equal(status_of(child), 0);
@@ -450,9 +442,8 @@ static int live_as_child(resmon_monitor *inherited, bool has_own_monitor)
     return has_own_monitor ? have_own_monitor() : 0;
 }
 
-static void test_fork_among_threads(void **state)
+TEST(fork_among_threads)
 {
-    (void)state;
     enum { THREADS = 4, FORKS = 150 };
     pthread_t threads[THREADS];
     resmon_monitor *monitor = start_monitor(record_path, 1, 8);
@@ -519,9 +510,8 @@ static void join_threads(const pthread_t *threads, size_t count)
     }
 }
 
-static void test_threads_one_batch_after_the_other(void **state)
+TEST(threads_one_batch_after_the_other)
 {
-    (void)state;
     enum { BATCH = 100 };
     pthread_t threads[BATCH];
     resmon_monitor *monitor = start_monitor(record_path, 10, BATCH);
@@ -572,30 +562,10 @@ static void check_at_once(uint64_t slots)
     resmon_monitor_free(monitor);
 }
 
-static void test_threads_at_once(void **state)
+TEST(threads_at_once)
 {
-    (void)state;
     check_at_once(2048);
     check_at_once(50);
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
-    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", directory);
-    (void)snprintf(other_path, sizeof other_path, "%s/child.rec", directory);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    (void)unlink(record_path);
-    (void)unlink(other_path);
-    return rmdir(directory);
 }
 
 /* Somebody must want to know a peak, or RESMON_PEAK_RSS leaves the kernel's mark alone. */
@@ -606,22 +576,22 @@ static void hear(void *unused, int32_t level, const char *line)
     (void)line;
 }
 
-int main(void)
+FIXTURE(set_up)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mark_without_a_monitor),
-        cmocka_unit_test(test_mark_with_a_monitor),
-        cmocka_unit_test(test_child_writes_nothing),
-        cmocka_unit_test(test_child_has_a_monitor_of_its_own),
-        cmocka_unit_test(test_exec),
-        cmocka_unit_test(test_exit_of_a_child_leaves_the_parents_run),
-        cmocka_unit_test(test_fork_among_threads),
-        cmocka_unit_test(test_threads_one_batch_after_the_other),
-        cmocka_unit_test(test_threads_at_once),
-    };
-    if (getenv(ROLE) != NULL) {
-        return play_observed_program();
-    }
     resmon_set_log(hear, NULL, RESMON_LOG_INFO);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    if (mkdtemp(directory) == NULL) {
+        return -1;
+    }
+    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", directory);
+    (void)snprintf(other_path, sizeof other_path, "%s/child.rec", directory);
+    return 0;
 }
+
+FIXTURE(tear_down)
+{
+    (void)unlink(record_path);
+    (void)unlink(other_path);
+    return rmdir(directory);
+}
+
+TEST_FILE(.set_up = set_up, .tear_down = tear_down, .program = play_observed_program);

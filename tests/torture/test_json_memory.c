@@ -16,11 +16,7 @@
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 
-int main(void)
-{
-    (void)puts("skipped: malloc is a sanitizer's, or not glibc's");
-    return 77;
-}
+TEST_FILE(.skipped = "malloc is a sanitizer's, or not glibc's");
 
 #else
 
@@ -120,9 +116,8 @@ static void check_document(void)
     resmon_run_free(run);
 }
 
-static void test_saving(void **state)
+TEST(saving)
 {
-    (void)state;
     resmon_run *run = make_run();
     int64_t k = 0;
     resmon_status status;
@@ -155,9 +150,8 @@ static void test_saving(void **state)
     resmon_run_free(run);
 }
 
-static void test_loading(void **state)
+TEST(loading)
 {
-    (void)state;
     resmon_run *run = make_run();
     resmon_run *loaded = NULL;
     int64_t k = 0, misnamed = 0;
@@ -192,9 +186,8 @@ static void test_loading(void **state)
     resmon_run_free(run);
 }
 
-static void test_printing_and_parsing(void **state)
+TEST(printing_and_parsing)
 {
-    (void)state;
     resmon_run *run = make_run();
     resmon_status status;
     int64_t k = 0;
@@ -222,9 +215,8 @@ static void test_printing_and_parsing(void **state)
     resmon_run_free(run);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     if (mkdtemp(directory) == NULL) {
         return -1;
     }
@@ -232,25 +224,16 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     (void)unlink(path);
     return rmdir(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_saving),
-        cmocka_unit_test(test_loading),
-        cmocka_unit_test(test_printing_and_parsing),
-    };
-#ifndef RM_HAVE_CJSON
-    (void)puts("skipped: built without JSON");
-    return 77;
+#ifdef RM_HAVE_CJSON
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);
+#else
+TEST_FILE(.skipped = "this build has no JSON (cJSON)");
 #endif
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
 
 #endif

@@ -4,7 +4,7 @@
  * memory that it shares with us; at a random instant it is killed, and what the file says is held
  * against that account: nothing lost but what was being done, nothing invented.
  *
- * RESMON_KILLS: how many (default: as many as fit in 20 s).  RESMON_KILL_SEED: repeat a run.
+ * RESMON_KILLS: how many (default: 200; in `test all` 2000).  RESMON_KILL_SEED: others than always.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "report_in_full.h"
@@ -23,11 +23,10 @@
 
 #include "run_checks.h"
 
-#define WORKERS      3
-#define MAX_TAGS     16
-#define MAX_EVENTS   40
-#define BUDGET_S     20.0
-#define DEFAULT_MOST 2000
+#define WORKERS    3
+#define MAX_TAGS   16
+#define MAX_EVENTS 40
+#define SEED       20261127
 
 enum path { OUTER, INNER, LEAF, OTHER, SHORT, DEEP, PATHS };
 
@@ -474,18 +473,18 @@ static struct plan plan_one(int number)
     };
 }
 
-static void test_kills_at_random_instants(void **state)
+TEST(kills_at_random_instants)
 {
-    (void)state;
     const char *wanted = getenv("RESMON_KILLS");
     const char *seed = getenv("RESMON_KILL_SEED");
-    int most = wanted != NULL ? (int)strtol(wanted, NULL, 10) : DEFAULT_MOST;
-    uint64_t first = seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)now_ns() | 1;
-    int64_t stop_ns = now_ns() + (int64_t)(BUDGET_S * 1e9);
+    int most = wanted != NULL                       ? (int)strtol(wanted, NULL, 10)
+               : getenv("RESMON_TEST_LIVE") != NULL ? 2000
+                                                    : 200;
+    uint64_t first = seed != NULL ? strtoull(seed, NULL, 10) : SEED;
     int done = 0;
     int bad = 0;
     random_state = first;
-    while (done < most && (wanted != NULL || now_ns() < stop_ns)) {
+    while (done < most) {
         struct verdict verdict = {0};
         struct plan plan = plan_one(done++);
         leave_previous_recording();
@@ -565,9 +564,8 @@ static int load_beside_a_writer(uint64_t rows)
 }
 
 /* Young writers: that is when rows are halved most often. */
-static void test_reading_while_it_is_written(void **state)
+TEST(reading_while_it_is_written)
 {
-    (void)state;
     static const uint64_t rows[] = {8, 128, 256, 512};
     int bad = 0;
     for (size_t i = 0; i < WRITERS; i++) {
@@ -643,27 +641,23 @@ static void die_by_kill(void)
     (void)raise(SIGKILL);
 }
 
-static void test_abort_inside_a_scope(void **state)
+TEST(abort_inside_a_scope)
 {
-    (void)state;
     die_inside_a_scope(die_by_abort, "interrupted");
 }
 
-static void test_exit_now_inside_a_scope(void **state)
+TEST(exit_now_inside_a_scope)
 {
-    (void)state;
     die_inside_a_scope(die_by_exit_now, "interrupted");
 }
 
-static void test_fault_inside_a_scope(void **state)
+TEST(fault_inside_a_scope)
 {
-    (void)state;
     die_inside_a_scope(die_by_segv, "interrupted");
 }
 
-static void test_kill_inside_a_scope(void **state)
+TEST(kill_inside_a_scope)
 {
-    (void)state;
     die_inside_a_scope(die_by_kill, "interrupted");
 }
 
@@ -677,9 +671,8 @@ static void *die_below(void *under)
 }
 
 /* Another thread is inside of what this one gave it a handle for. */
-static void test_kill_below_a_handle(void **state)
+TEST(kill_below_a_handle)
 {
-    (void)state;
     int status;
     struct verdict verdict = {0};
     pid_t child = fork();
@@ -750,9 +743,8 @@ static void eat_memory(void)
     }
 }
 
-static void test_out_of_memory(void **state)
+TEST(out_of_memory)
 {
-    (void)state;
     needs_live("a memory control group of version 1");
     char group[80], limit[128], swappiness[128];
     int status;
@@ -800,9 +792,8 @@ static void test_out_of_memory(void **state)
     resmon_run_free(run);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     account =
         mmap(NULL, sizeof *account, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (account == MAP_FAILED || mkdtemp(directory) == NULL) {
@@ -812,25 +803,11 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     (void)unlink(record_path);
     (void)rmdir(directory);
     return munmap(account, sizeof *account);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_abort_inside_a_scope),
-        cmocka_unit_test(test_exit_now_inside_a_scope),
-        cmocka_unit_test(test_fault_inside_a_scope),
-        cmocka_unit_test(test_kill_inside_a_scope),
-        cmocka_unit_test(test_kill_below_a_handle),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_reading_while_it_is_written),
-        cmocka_unit_test(test_kills_at_random_instants),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

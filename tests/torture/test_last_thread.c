@@ -69,23 +69,12 @@ static void check_end(uint64_t interval_ms)
     assert_int_equal(WEXITSTATUS(status), 42);
 }
 
-static void test_main_thread_leaves_first(void **state)
+TEST(main_thread_leaves_first)
 {
-    (void)state;
     check_end(5);
 }
 
-static void test_main_thread_leaves_between_rare_samples(void **state)
+TEST(main_thread_leaves_between_rare_samples)
 {
-    (void)state;
     check_end(86400000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_main_thread_leaves_first),
-        cmocka_unit_test(test_main_thread_leaves_between_rare_samples),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,8 +58,9 @@ static int fork_and_look(void)
     return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
-static int run_program(const char *how)
+static int run_program(char **words)
 {
+    const char *how = words[0];
     if (strcmp(how, "close") == 0) {
         return atexit(close_stderr);
     }
@@ -80,18 +81,16 @@ static void run_with(const char *resmon, const char *how)
     assert_int_equal(again.exit_status, 0);
 }
 
-static void test_the_program_closes_stderr_at_its_end(void **state)
+TEST(the_program_closes_stderr_at_its_end)
 {
-    (void)state;
     run_with("summary", "close");
     assert_non_null(strstr(again.text, SUMMARY));
     assert_non_null(strstr(again.text, " of CPU time for observing"));
 }
 
-static void test_never_into_another_file(void **state)
+TEST(never_into_another_file)
 {
     struct stat info;
-    (void)state;
     run_with("summary", "fill");
     assert_string_equal(again.text, "");
     assert_int_equal(stat(OTHER_FILE, &info), 0);
@@ -100,17 +99,15 @@ static void test_never_into_another_file(void **state)
 }
 
 /* One who reads a daemon's stderr to its end would wait for the daemon's. */
-static void test_children_of_a_fork_have_no_copy(void **state)
+TEST(children_of_a_fork_have_no_copy)
 {
-    (void)state;
     run_with("summary", "fork");
     assert_non_null(strstr(again.text, SUMMARY));
 }
 
-static void test_an_empty_variable_is_off(void **state)
+TEST(an_empty_variable_is_off)
 {
     static const char *const texts[] = {"", " ", " \t\n "};
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         run_with(texts[i], "plain");
         assert_string_equal(again.text, "");
@@ -119,16 +116,4 @@ static void test_an_empty_variable_is_off(void **state)
     assert_non_null(strstr(again.text, SUMMARY));
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_program_closes_stderr_at_its_end),
-        cmocka_unit_test(test_never_into_another_file),
-        cmocka_unit_test(test_children_of_a_fork_have_no_copy),
-        cmocka_unit_test(test_an_empty_variable_is_off),
-    };
-    if (argc > 1) {
-        return run_program(argv[1]);
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FILE(.program = run_program);

@@ -40,9 +40,8 @@ static uint64_t calls_of(resmon_monitor *monitor, const char *name)
 }
 
 /* The peak meter links the frames of open scopes into a list of the process. */
-static void test_open_at_stop_then_another_monitor(void **state)
+TEST(open_at_stop_then_another_monitor)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) {
         resmon_monitor *first = start_monitor(RESMON_METER_ALL);
         uint64_t scope = resmon_scope_begin(&site);
@@ -76,9 +75,8 @@ static void *leave_open(void *unused)
     return NULL;
 }
 
-static void test_thread_ends_after_stop(void **state)
+TEST(thread_ends_after_stop)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) {
         pthread_t thread;
         atomic_store(&stage, 0);
@@ -96,9 +94,8 @@ static void test_thread_ends_after_stop(void **state)
     }
 }
 
-static void test_thread_ends_with_open_scopes(void **state)
+TEST(thread_ends_with_open_scopes)
 {
-    (void)state;
     pthread_t thread;
     atomic_store(&stage, 2);
     resmon_monitor *monitor = start_monitor(RESMON_METER_ALL);
@@ -116,9 +113,8 @@ static void *end_it(void *scope)
     return NULL;
 }
 
-static void test_ends_that_fit_nothing(void **state)
+TEST(ends_that_fit_nothing)
 {
-    (void)state;
     pthread_t thread;
     resmon_monitor *monitor = start_monitor(RESMON_METER_ALL);
     uint64_t outer = resmon_scope_begin(&site);
@@ -141,9 +137,8 @@ static void test_ends_that_fit_nothing(void **state)
 }
 
 /* Past the bound of paths: each instance is counted once, in the tree or among the dropped. */
-static void test_each_instance_counts_once(void **state)
+TEST(each_instance_counts_once)
 {
-    (void)state;
     static const char *const names[] = {"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9"};
     enum { ROUNDS = 5, NAMES = 10 };
     resmon_site *sites[NAMES];
@@ -182,15 +177,10 @@ static void hear(void *unused, int32_t level, const char *line)
     (void)line;
 }
 
-int main(void)
+FIXTURE(set_up)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_thread_ends_with_open_scopes),
-        cmocka_unit_test(test_ends_that_fit_nothing),
-        cmocka_unit_test(test_open_at_stop_then_another_monitor),
-        cmocka_unit_test(test_thread_ends_after_stop),
-        cmocka_unit_test(test_each_instance_counts_once),
-    };
     resmon_set_log(hear, NULL, RESMON_LOG_INFO);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_FILE(.set_up = set_up);

@@ -4,7 +4,7 @@
  * it has the thread and the memory that it asks for, and the run is there, if only without names;
  * or the monitor says that it did not start, and why.  The program is this test, run again.
  */
-#include "test.h"
+#include "again.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -18,7 +18,6 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "format/json.h"
 #include "os/memory_room.h"
 #include "setup/address_space.h"
 #include "unit/sanitizer.h"
@@ -43,8 +42,9 @@ static void *burn(void *unused)
     return NULL;
 }
 
-static int run_program(void)
+static int run_program(char **words)
 {
+    (void)words;
     pthread_t thread;
     (void)alarm(60);
     if (pthread_create(&thread, NULL, burn, NULL) != 0) {
@@ -68,15 +68,13 @@ static int run_again(size_t limit_bytes, char *text, size_t room)
     assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
-        char name[] = "test_little_memory", how[] = "program";
-        char *const words[] = {name, how, NULL};
         const struct rlimit limit = {limit_bytes, limit_bytes};
         (void)dup2(ends[1], STDERR_FILENO);
         (void)close(ends[0]);
         (void)close(ends[1]);
         (void)setenv("RESMON", "json=" DOCUMENT ",stacks=cpu+memory,interval=20ms", 1);
         if (setrlimit(RLIMIT_AS, &limit) == 0) {
-            (void)execv("/proc/self/exe", words);
+            exec_this_file("program", NULL);
         }
         _exit(127);
     }
@@ -119,9 +117,8 @@ static void check_document(const char *text)
     resmon_run_free(run);
 }
 
-static void test_whatever_the_limit(void **state)
+TEST(whatever_the_limit)
 {
-    (void)state;
     static const size_t limits[] = {32, 40, 48, 64, 80, 100, 140, 180, 200, 240};
     static char text[65536];
     int starts = 0;
@@ -147,9 +144,8 @@ static void test_whatever_the_limit(void **state)
     assert_in_range(starts, 6, RM_ARRAY_LEN(limits));
 }
 
-static void test_a_start_leaves_room(void **state)
+TEST(a_start_leaves_room)
 {
-    (void)state;
     struct rm_memory_room room = {.bytes = 32 * MIB, .limit = "RLIMIT_AS"};
     assert_ok(rm_address_space_decide(&room, 6 * MIB));
     room.bytes--;
@@ -161,21 +157,10 @@ static void test_a_start_leaves_room(void **state)
     assert_ok(rm_address_space_decide(&room, 6 * MIB));
 }
 
-int main(int argc, char **argv)
+FIXTURE(remove_document)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whatever_the_limit),
-        cmocka_unit_test(test_a_start_leaves_room),
-    };
-    (void)argv;
-    if (argc > 1) {
-        return run_program();
-    }
-    if (rm_json_check() != RESMON_OK) {
-        printf("skipped: %s\n", resmon_last_error());
-        return 77;
-    }
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
     (void)unlink(DOCUMENT);
-    return result;
+    return 0;
 }
+
+TEST_FILE(.program = run_program, .missing = missing_documents, .tear_down = remove_document);

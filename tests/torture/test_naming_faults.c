@@ -131,9 +131,8 @@ static resmon_monitor *start(const struct shown *shown)
     return started;
 }
 
-static void test_names_come_late(void **state)
+TEST(names_come_late)
 {
-    (void)state;
     struct shown shown = {0};
     resmon_monitor *running = start(&shown);
     int turns = 0;
@@ -149,9 +148,8 @@ static void test_names_come_late(void **state)
 }
 
 /* Looking names up takes memory and time of the program, which runs yet. */
-static void test_a_snapshot_has_names_once_the_monitor_has_stopped(void **state)
+TEST(a_snapshot_has_names_once_the_monitor_has_stopped)
 {
-    (void)state;
     resmon_run *run = NULL;
     resmon_monitor *running = start(NULL);
     for (int turns = 0; turns < MOST_TURNS; turns++) {
@@ -180,9 +178,8 @@ static void test_a_snapshot_has_names_once_the_monitor_has_stopped(void **state)
     }
 }
 
-static void test_a_document_without_names_gets_them_when_loaded(void **state)
+TEST(a_document_without_names_gets_them_when_loaded)
 {
-    (void)state;
     resmon_run *loaded = NULL;
     if (rm_json_check() != RESMON_OK) {
         print_message("skipped: %s\n", resmon_last_error());
@@ -243,9 +240,8 @@ static void fail_each(resmon_status (*act)(resmon_run **), enum rm_fault_kind ki
     print_message("%lld failures, the run was lost by %lld\n", (long long)k - 1, (long long)lost);
 }
 
-static void test_captures(void **state)
+TEST(captures)
 {
-    (void)state;
     resmon_run *first = NULL;
     assert_ok(capture(&first)); /* the monitor keeps what it found */
     resmon_run_free(first);
@@ -253,16 +249,14 @@ static void test_captures(void **state)
     fail_each(capture, RM_FAULT_MAP);
 }
 
-static void test_recordings(void **state)
+TEST(recordings)
 {
-    (void)state;
     fail_each(load_recording, RM_FAULT_ALLOC);
     fail_each(load_recording, RM_FAULT_MAP);
 }
 
-static void test_documents(void **state)
+TEST(documents)
 {
-    (void)state;
     if (rm_json_check() != RESMON_OK) {
         print_message("skipped: %s\n", resmon_last_error());
         skip();
@@ -287,9 +281,8 @@ static void look_at_little(struct rm_memory_room *ret_room)
         (struct rm_memory_room){.bytes = 1 << 20, .limit = "the limit of control group /small"};
 }
 
-static void test_without_room_names_are_left_out(void **state)
+TEST(without_room_names_are_left_out)
 {
-    (void)state;
     struct rm_naming *naming = NULL;
     resmon_run *run = load_nameless();
     assert_ok(rm_naming_new(NULL, &naming));
@@ -310,9 +303,8 @@ static void *try_on_small_stack(void *run)
     return NULL;
 }
 
-static void test_without_a_stack_names_are_left_out(void **state)
+TEST(without_a_stack_names_are_left_out)
 {
-    (void)state;
     pthread_t thread;
     resmon_run *run = load_nameless();
     const struct rm_thread_work small = {"rm-small", RM_STACK_SMALL, try_on_small_stack, run};
@@ -324,7 +316,8 @@ static void test_without_a_stack_names_are_left_out(void **state)
     rm_run_free(run);
 }
 
-static int set_up(void)
+/* Takes the stacks that all tests name. */
+static const char *missing_stacks(void)
 {
     monitor = start(NULL);
     for (int turns = 0; turns < MOST_TURNS; turns++) {
@@ -335,15 +328,13 @@ static int set_up(void)
             break;
         }
     }
-    if (resmon_monitor_stop(monitor) != RESMON_OK) {
-        return -1;
-    }
+    assert_ok(resmon_monitor_stop(monitor));
     rm_run_free(nameless);
     nameless = load_nameless();
-    return 0;
+    return nameless->profile.place_count == 0 ? reason_of(nameless) : NULL;
 }
 
-static int tear_down(void)
+FIXTURE(tear_down)
 {
     rm_run_free(nameless);
     resmon_monitor_free(monitor);
@@ -352,27 +343,4 @@ static int tear_down(void)
     return 0;
 }
 
-int main(void)
-{
-    if (set_up() != 0) {
-        return 1;
-    }
-    if (nameless->profile.place_count == 0) {
-        printf("skipped: no stacks are taken: %s\n", reason_of(nameless));
-        (void)tear_down();
-        return 77;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_document_without_names_gets_them_when_loaded),
-        cmocka_unit_test(test_captures),
-        cmocka_unit_test(test_recordings),
-        cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_without_room_names_are_left_out),
-        cmocka_unit_test(test_without_a_stack_names_are_left_out),
-        cmocka_unit_test(test_names_come_late),
-        cmocka_unit_test(test_a_snapshot_has_names_once_the_monitor_has_stopped),
-    };
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
-    (void)tear_down();
-    return result;
-}
+TEST_FILE(.missing = missing_stacks, .tear_down = tear_down);

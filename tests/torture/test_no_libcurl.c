@@ -28,8 +28,9 @@ static bool is_said(resmon_status status, const char *words)
     return is_right;
 }
 
-static int run_program(const char *words)
+static int run_program(char **arguments)
 {
+    const char *words = arguments[0];
     struct rm_http *http = NULL;
     const struct rm_http_config how = {.url = "http://h"};
     const resmon_mlflow_options mlflow = {.struct_size = sizeof mlflow, .tracking_uri = "http://h"};
@@ -79,16 +80,15 @@ static int run_again(const char *words)
         (void)snprintf(path, sizeof path, "%s%s%s", directory, others != NULL ? ":" : "",
                        others != NULL ? others : "");
         (void)setenv("LD_LIBRARY_PATH", path, 1);
-        (void)execl("/proc/self/exe", "test_no_libcurl", words, (char *)NULL);
+        exec_this_file(words, NULL);
         _exit(127);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static void test_a_library_that_cannot_be_loaded(void **state)
+TEST(a_library_that_cannot_be_loaded)
 {
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         put_file(names[i], "/proc/self/status"); /* text, and no library */
     }
@@ -96,9 +96,8 @@ static void test_a_library_that_cannot_be_loaded(void **state)
 }
 
 /* One that is too old lacks functions, as this one does. */
-static void test_a_library_that_lacks_functions(void **state)
+TEST(a_library_that_lacks_functions)
 {
-    (void)state;
     Dl_info info;
     void *function = NULL;
     int (*run)(const char *, const struct CMUnitTest *, size_t, CMFixtureFunction,
@@ -115,30 +114,18 @@ static void test_a_library_that_lacks_functions(void **state)
         0);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return remove_directory(directory);
 }
 
-int main(int argc, char **argv)
-{
-    if (argc > 1) {
-        return run_program(argv[1]);
-    }
-#ifndef RM_HAVE_CURL
-    printf("skipped: this build has no HTTP (libcurl)\n");
-    return 77;
+#ifdef RM_HAVE_CURL
+TEST_FILE(.program = run_program, .set_up = set_up, .tear_down = tear_down);
+#else
+TEST_FILE(.skipped = "this build has no HTTP (libcurl)");
 #endif
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_library_that_cannot_be_loaded),
-        cmocka_unit_test(test_a_library_that_lacks_functions),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}

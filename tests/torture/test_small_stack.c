@@ -5,8 +5,8 @@
  * limit for stacks is low; a run is saved, stopped, shown and loaded by such a thread.  The program
  * is this test, run again.
  */
+#include "again.h"
 #include "report_in_full.h"
-#include "test.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -20,7 +20,6 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "format/json.h"
 #include "stack/handler.h"
 
 #define DOCUMENT "test_small_stack.json"
@@ -141,8 +140,10 @@ static int save_with_monitor(size_t bytes)
     return result;
 }
 
-static int run_program(const char *how, size_t bytes)
+static int run_program(char **words)
 {
+    const char *how = words[0];
+    size_t bytes = (size_t)strtoull(words[1], NULL, 10);
     (void)alarm(120);
     if (strcmp(how, "save") == 0) {
         return save_with_monitor(bytes);
@@ -162,14 +163,12 @@ static void run_again(char *how, size_t bytes, rlim_t limit)
     (void)unlink(SAVED);
     pid_t child = fork();
     if (child == 0) {
-        char name[] = "test_small_stack";
-        char *const words[] = {name, how, digits, NULL};
         const struct rlimit low = {limit, limit};
         if (strcmp(how, "save") != 0) {
             (void)setenv("RESMON", "json=" DOCUMENT ",stacks=cpu+memory,interval=20ms", 1);
         }
         if (limit == 0 || setrlimit(RLIMIT_STACK, &low) == 0) {
-            (void)execv("/proc/self/exe", words);
+            exec_this_file(how, digits);
         }
         _exit(127);
     }
@@ -243,9 +242,8 @@ static size_t least_stack(void)
 
 static const size_t more[] = {0, 16384, 49152, 114688}; /* than the least */
 
-static void test_exit(void **state)
+TEST(exit)
 {
-    (void)state;
     static char how[] = "exit";
     for (size_t i = 0; i < RM_ARRAY_LEN(more); i++) {
         run_again(how, least_stack() + more[i], 0);
@@ -253,9 +251,8 @@ static void test_exit(void **state)
     }
 }
 
-static void test_save(void **state)
+TEST(save)
 {
-    (void)state;
     static char how[] = "save";
     for (size_t i = 0; i < RM_ARRAY_LEN(more); i++) {
         run_again(how, least_stack() + more[i], 0);
@@ -264,9 +261,8 @@ static void test_save(void **state)
     }
 }
 
-static void test_low_limit(void **state)
+TEST(low_limit)
 {
-    (void)state;
     static char how[] = "exit";
     static const rlim_t limits[] = {65536, 131072};
     for (size_t i = 0; i < RM_ARRAY_LEN(limits); i++) {
@@ -275,22 +271,11 @@ static void test_low_limit(void **state)
     }
 }
 
-int main(int argc, char **argv)
+FIXTURE(remove_files)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exit),
-        cmocka_unit_test(test_save),
-        cmocka_unit_test(test_low_limit),
-    };
-    if (argc > 2) {
-        return run_program(argv[1], (size_t)strtoull(argv[2], NULL, 10));
-    }
-    if (rm_json_check() != RESMON_OK) {
-        printf("skipped: %s\n", resmon_last_error());
-        return 77;
-    }
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
     (void)unlink(DOCUMENT);
     (void)unlink(SAVED);
-    return result;
+    return 0;
 }
+
+TEST_FILE(.program = run_program, .missing = missing_documents, .tear_down = remove_files);

@@ -105,9 +105,8 @@ static void fail_each(resmon_status (*act)(void), enum rm_fault_kind kind, bool 
     assert_in_range(k - 1, 1, MOST_K - 2);
 }
 
-static void test_memory(void **state)
+TEST(memory)
 {
-    (void)state;
     fail_each(save_folded, RM_FAULT_ALLOC, false);
     fail_each(save_speedscope, RM_FAULT_ALLOC, false);
     fail_each(save_pprof, RM_FAULT_ALLOC, false);
@@ -115,9 +114,8 @@ static void test_memory(void **state)
     fail_each(print_report, RM_FAULT_ALLOC, true);
 }
 
-static void test_memory_of_documents(void **state)
+TEST(memory_of_documents)
 {
-    (void)state;
     assert_ok(resmon_run_document(run, &document));
     fail_each(print_document, RM_FAULT_ALLOC, false);
     if (rm_json_check() == RESMON_OK) {
@@ -128,9 +126,8 @@ static void test_memory_of_documents(void **state)
     resmon_text_free(document);
 }
 
-static void test_files(void **state)
+TEST(files)
 {
-    (void)state;
     static const enum rm_fault_kind kinds[] = {RM_FAULT_OPEN, RM_FAULT_WRITE};
     for (size_t i = 0; i < RM_ARRAY_LEN(kinds); i++) {
         fail_each(save_folded, kinds[i], false);
@@ -141,9 +138,8 @@ static void test_files(void **state)
     fail_each(print_lines, RM_FAULT_READ, true);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     if (mkdtemp(directory) == NULL) {
         return -1;
     }
@@ -160,21 +156,12 @@ static int set_up(void **state)
     return fclose(file) == 0 && run != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     rm_run_free(run);
     (void)unlink(path);
     (void)unlink(source);
     return rmdir(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_memory_of_documents),
-        cmocka_unit_test(test_files),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -93,13 +93,12 @@ static char ask(int to, int from, char what)
     return poll(&wait, 1, HANG_MS) == 1 && read(from, &said, 1) == 1 ? said : '\0';
 }
 
-static void test_a_frozen_file_system(void **state)
+TEST(a_frozen_file_system)
 {
     int down[2], up[2], status;
     resmon_run *loaded = NULL;
     resmon_run_scope scope = {.struct_size = sizeof scope};
     resmon_run_info info = {.struct_size = sizeof info};
-    (void)state;
     assert_int_equal(pipe(down) | pipe(up), 0);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -137,10 +136,9 @@ static int give_up(const char *why)
     exit(77);
 }
 
-static int make_file_system(void **state)
+FIXTURE(make_file_system)
 {
     struct statfs info;
-    (void)state;
     if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
         return give_up("no right to mount here");
@@ -165,19 +163,12 @@ static int make_file_system(void **state)
     return 0;
 }
 
-static int drop_file_system(void **state)
+FIXTURE(drop_file_system)
 {
-    (void)state;
     (void)ioctl(frozen, FITHAW, 0);
     (void)close(frozen);
     (void)umount2(mount_point, MNT_DETACH);
     return run("rm -rf $D") ? 0 : -1;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_frozen_file_system),
-    };
-    return cmocka_run_group_tests(tests, make_file_system, drop_file_system);
-}
+TEST_FILE(.set_up = make_file_system, .tear_down = drop_file_system);

@@ -374,33 +374,28 @@ static void step_through(void (*run)(void), check_fn *check)
     assert_int_equal(bad, 0);
 }
 
-static void test_samples(void **state)
+TEST(samples)
 {
-    (void)state;
     step_through(run_samples, check_samples);
 }
 
-static void test_tags(void **state)
+TEST(tags)
 {
-    (void)state;
     step_through(run_tags, check_tags);
 }
 
-static void test_scopes(void **state)
+TEST(scopes)
 {
-    (void)state;
     step_through(run_scopes, check_visits);
 }
 
-static void test_metered_scopes(void **state)
+TEST(metered_scopes)
 {
-    (void)state;
     step_through(run_metered_scopes, check_visits);
 }
 
-static void test_ending_threads(void **state)
+TEST(ending_threads)
 {
-    (void)state;
     step_through(run_ending_threads, check_ending_threads);
 }
 
@@ -410,21 +405,12 @@ static void *shared_bytes(size_t bytes)
     return mapped != MAP_FAILED ? mapped : NULL;
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     memory = shared_bytes(BLOCK_BYTES);
     copy = shared_bytes(BLOCK_BYTES);
     progress = shared_bytes(sizeof *progress);
     return memory != NULL && copy != NULL && progress != NULL ? 0 : -1;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples),        cmocka_unit_test(test_tags),
-        cmocka_unit_test(test_scopes),         cmocka_unit_test(test_metered_scopes),
-        cmocka_unit_test(test_ending_threads),
-    };
-    return cmocka_run_group_tests(tests, set_up, NULL);
-}
+TEST_FILE(.set_up = set_up);

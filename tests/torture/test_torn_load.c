@@ -113,9 +113,8 @@ static bool load(uint64_t before, struct verdict *verdict)
     return is_good;
 }
 
-static void test_samples_between_the_pages(void **state)
+TEST(samples_between_the_pages)
 {
-    (void)state;
     uint64_t rows =
         (uint64_t)((unsigned char *)rm_block_record(&block, RM_SECTION_ROWS, 2) - block.base);
     const uint64_t pages[] = {sizeof(struct rm_block_header), rows, block_bytes / 2};
@@ -156,9 +155,8 @@ static void record_and_stop(const char *recording, int told)
     _exit(is_good ? 0 : 1);
 }
 
-static void test_who_stops_is_never_interrupted(void **state)
+TEST(who_stops_is_never_interrupted)
 {
-    (void)state;
     char recording[64], byte;
     (void)snprintf(recording, sizeof recording, "%s.stop", path);
     for (int i = 0; i < 30; i++) {
@@ -190,9 +188,8 @@ static void test_who_stops_is_never_interrupted(void **state)
     assert_int_equal(unlink(recording), 0);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     self = rm_identity_self();
     int fd = mkstemp(path);
     if (fd < 0 || rm_block_measure(&sizes, &block_bytes) != RESMON_OK ||
@@ -209,18 +206,10 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     (void)munmap(block.base, block_bytes);
     return unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples_between_the_pages),
-        cmocka_unit_test(test_who_stops_is_never_interrupted),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

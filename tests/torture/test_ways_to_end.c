@@ -105,11 +105,9 @@ static int raise_term(void)
 /* As nohup(1) does of SIGHUP. */
 static int inherit_ignored_term(void)
 {
-    char name[] = "again", how[] = "raise_term";
-    char *const words[] = {name, how, NULL};
     (void)signal(SIGTERM, SIG_IGN);
     (void)setenv("RESMON", KEYS ",signals", 1);
-    (void)execv("/proc/self/exe", words);
+    exec_this_file("raise_term", NULL);
     return 127;
 }
 
@@ -308,8 +306,6 @@ static int be_the_first(void)
 
 static int make_container(void)
 {
-    char name[] = "again", how[] = "be_the_first";
-    char *const words[] = {name, how, NULL};
     int status = 0;
     if (HAS_ADDRESS_SANITIZER || unshare(CLONE_NEWPID) != 0) {
         return 77;
@@ -317,7 +313,7 @@ static int make_container(void)
     pid_t child = fork();
     if (child == 0) {
         (void)setenv("RESMON", KEYS ",signals", 1);
-        (void)execv("/proc/self/exe", words);
+        exec_this_file("be_the_first", NULL);
         _exit(127);
     }
     (void)waitpid(child, &status, 0);
@@ -371,8 +367,9 @@ static const struct way {
 #undef WAY
 };
 
-static int run_program(const char *how)
+static int run_program(char **words)
 {
+    const char *how = words[0];
     static const struct {
         const char *name;
         int (*run)(void);
@@ -428,9 +425,8 @@ static void check_way(const struct way *way)
     resmon_run_free(run);
 }
 
-static void test_all_ways(void **state)
+TEST(all_ways)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         check_way(&ways[i]);
     }
@@ -438,11 +434,4 @@ static void test_all_ways(void **state)
     (void)rmdir(DIRECTORY);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_ways)};
-    if (argc > 1) {
-        return run_program(argv[1]);
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FILE(.program = run_program);

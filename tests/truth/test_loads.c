@@ -167,9 +167,8 @@ static void check_cpu(const struct around *around, const char *what, double valu
     check_between(what, value, low - 0.03, high + 0.03);
 }
 
-static void test_one_thread(void **state)
+TEST(one_thread)
 {
-    (void)state;
     struct around around;
     begin(&around);
     burn(1.0);
@@ -181,9 +180,8 @@ static void test_one_thread(void **state)
     finish(&around);
 }
 
-static void test_two_threads(void **state)
+TEST(two_threads)
 {
-    (void)state;
     struct around around;
     pthread_t threads[2];
     begin(&around);
@@ -218,9 +216,8 @@ static void reap_all(void)
 }
 
 /* They live between two samples: nobody ever sees them. */
-static void test_short_lived_children(void **state)
+TEST(short_lived_children)
 {
-    (void)state;
     struct around around;
     begin(&around);
     double before = children_seconds();
@@ -280,9 +277,8 @@ static void await_child(const struct child *child)
 }
 
 /* Sampled in the middle of their lives; then waited for. */
-static void test_children_that_are_seen(void **state)
+TEST(children_that_are_seen)
 {
-    (void)state;
     struct around around;
     struct child children[CHILDREN];
     begin(&around);
@@ -315,9 +311,8 @@ static void test_children_that_are_seen(void **state)
 
 /* A child that was seen alive and has died, but was not waited for: its CPU time counts, its
  * descriptors do not. */
-static void test_zombie(void **state)
+TEST(zombie)
 {
-    (void)state;
     struct around around;
     siginfo_t info;
     begin(&around);
@@ -363,9 +358,8 @@ static void write_to_memory(size_t bytes)
 
 /* With SIGCHLD ignored the kernel lets children go, and nobody takes over what they had used: here
  * next to no CPU time, but I/O. */
-static void test_child_that_nobody_waits_for(void **state)
+TEST(child_that_nobody_waits_for)
 {
-    (void)state;
     struct around around;
     int seen[2], go[2];
     char byte = 0;
@@ -394,9 +388,8 @@ static void test_child_that_nobody_waits_for(void **state)
 
 /* Children that end and are waited for at any moment of a sample: never lost, never counted twice.
  */
-static void test_children_reaped_while_sampling(void **state)
+TEST(children_reaped_while_sampling)
 {
-    (void)state;
     struct around around = {0};
     resmon_monitor_options options = {
         .struct_size = sizeof options,
@@ -438,9 +431,8 @@ static double rss_error_bound(void)
     return 4.0 * cpus * fmax(32.0, 2.0 * cpus) * (double)sysconf(_SC_PAGESIZE);
 }
 
-static void test_touched_memory(void **state)
+TEST(touched_memory)
 {
-    (void)state;
     struct around around;
     size_t bytes = 256 * MIB;
     double bound = rss_error_bound() + (double)(2 * MIB);
@@ -466,9 +458,8 @@ static void test_touched_memory(void **state)
     finish(&around);
 }
 
-static void test_page_faults(void **state)
+TEST(page_faults)
 {
-    (void)state;
     struct around around;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t pages = 4096;
@@ -521,9 +512,8 @@ static bool is_on_disk(resmon_monitor *monitor, int fd)
     return is_written && bytes > 0.0;
 }
 
-static void test_written_file(void **state)
+TEST(written_file)
 {
-    (void)state;
     struct around around;
     char path[] = "truth-XXXXXX";
     double amount = (double)(64 * MIB);
@@ -540,9 +530,8 @@ static void test_written_file(void **state)
     finish(&around);
 }
 
-static void test_written_to_disk(void **state)
+TEST(written_to_disk)
 {
-    (void)state;
     needs_live("a file system whose writes are accounted as they are made");
     struct around around;
     char path[] = "truth-XXXXXX";
@@ -603,9 +592,8 @@ static void *receive_all(void *context)
     return NULL;
 }
 
-static void test_loopback(void **state)
+TEST(loopback)
 {
-    (void)state;
     struct around around;
     struct sockaddr_in address;
     pthread_t receiver;
@@ -656,9 +644,8 @@ static void *answer(void *context)
     return NULL;
 }
 
-static void test_context_switches(void **state)
+TEST(context_switches)
 {
-    (void)state;
     struct around around;
     struct pipes pipes;
     struct rusage first, last;
@@ -685,24 +672,4 @@ static void test_context_switches(void **state)
     (void)close(pipes.back[0]);
     (void)close(pipes.back[1]);
     finish(&around);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_thread),
-        cmocka_unit_test(test_two_threads),
-        cmocka_unit_test(test_short_lived_children),
-        cmocka_unit_test(test_children_that_are_seen),
-        cmocka_unit_test(test_zombie),
-        cmocka_unit_test(test_child_that_nobody_waits_for),
-        cmocka_unit_test(test_children_reaped_while_sampling),
-        cmocka_unit_test(test_touched_memory),
-        cmocka_unit_test(test_page_faults),
-        cmocka_unit_test(test_written_file),
-        cmocka_unit_test(test_written_to_disk),
-        cmocka_unit_test(test_loopback),
-        cmocka_unit_test(test_context_switches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

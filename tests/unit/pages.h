@@ -23,7 +23,7 @@ static inline void *fresh_memory(size_t bytes, int flags, int fd)
 
 /* The kernel counts pages of a process for each CPU that it was on, and folds these in batches of
  * twice as many pages as there are CPUs: with many CPUs, figures are near only on one of them. */
-static inline void stay_on_one_of_many_cpus(void)
+FIXTURE(stay_on_one_of_many_cpus)
 {
     cpu_set_t one;
     int cpu = sched_getcpu();
@@ -32,6 +32,7 @@ static inline void stay_on_one_of_many_cpus(void)
         CPU_SET(cpu, &one);
         (void)sched_setaffinity(0, sizeof one, &one);
     }
+    return 0;
 }
 
 static inline void touch_pages(size_t count)

@@ -151,19 +151,17 @@ static void assert_says(const struct job *job, const char *const *words, size_t 
         assert_says(&(job), says_words, sizeof says_words / sizeof *says_words); \
     } while (0)
 
-static void test_a_job_that_is_well(void **state)
+TEST(a_job_that_is_well)
 {
-    (void)state;
     assert_string_equal(advice(&well), "");
     struct job little = well; /* nothing is known of what it had */
     little.cpus = little.allotted_bytes = little.gpu_percent = NAN;
     assert_string_equal(advice(&little), "");
 }
 
-static void test_cpu(void **state)
+TEST(cpu)
 {
     struct job job = well;
-    (void)state;
     job.cpu_s = 12799; /* of 16,000 */
     SAYS(job, "CPU: 3 h 33 min of the 4 h 26 min that 16 CPUs had were used, 80 %: 12.80 of them");
     job.cpu_s = 12801;
@@ -176,10 +174,9 @@ static void test_cpu(void **state)
     SAYS(job, "6.4 %, which is little: 1.02 of them");
 }
 
-static void test_memory(void **state)
+TEST(memory)
 {
     struct job job = well;
-    (void)state;
     job.memory_bytes = 4 * GIB;
     SAYS(job, "memory: at most 4.00 GiB of 16.0 GiB for a node were in use (on n1), 25 %",
          "ask for 4.80 GiB next time, 1.2 times");
@@ -189,10 +186,9 @@ static void test_memory(void **state)
     assert_string_equal(advice(&job), "");
 }
 
-static void test_gpus(void **state)
+TEST(gpus)
 {
     struct job job = well;
-    (void)state;
     job.gpu_percent = 20;
     SAYS(job, "GPUs: the 4 had work for 20 % of the time\n");
     job.gpu_percent = 14;
@@ -201,20 +197,18 @@ static void test_gpus(void **state)
     assert_string_equal(advice(&job), "");
 }
 
-static void test_time(void **state)
+TEST(time)
 {
     struct job job = well;
-    (void)state;
     job.limit_s = 86400;
     SAYS(job, "time: 16 min 40 s of 24 h", "1.2 %", "with a limit of 20 min", ", by much");
     job.reason = RESMON_END_KILLED; /* who knows how long it would have taken */
     assert_string_equal(advice(&job), "");
 }
 
-static void test_what_held_it_up(void **state)
+TEST(what_held_it_up)
 {
     struct job job = well;
-    (void)state;
     job.io_share = 0.4;
     SAYS(job, "I/O: some task of a node waited for it in 40 % of the time");
     job = well;
@@ -236,10 +230,9 @@ static void test_what_held_it_up(void **state)
     assert_string_equal(advice(&job), "");
 }
 
-static void test_imbalance(void **state)
+TEST(imbalance)
 {
     struct job job = well;
-    (void)state;
     job.longest_s = 900;
     job.mean_s = 450;
     SAYS(job, "imbalance: in train rank 3 on n2 took 15 min",
@@ -249,11 +242,10 @@ static void test_imbalance(void **state)
     assert_string_equal(advice(&job), "");
 }
 
-static void test_machines_that_differ(void **state)
+TEST(machines_that_differ)
 {
     char text[RM_DIFFERENCES_BYTES];
     struct resmon_run *run = make(&well);
-    (void)state;
     run->nodes[0].cpu_model = run->nodes[1].cpu_model = "EPYC";
     run->nodes[0].gpu_model = run->nodes[1].gpu_model = "";
     run->nodes[0].kernel = run->nodes[1].kernel = "6.1";
@@ -272,29 +264,12 @@ static void test_machines_that_differ(void **state)
     rm_run_free(run);
 }
 
-static void test_short_jobs_get_none(void **state)
+TEST(short_jobs_get_none)
 {
     struct job job = well;
-    (void)state;
     job.seconds = 299;
     job.cpu_s = 1;
     assert_string_equal(advice(&job), "");
     job.seconds = 301;
     assert_string_not_equal(advice(&job), "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_job_that_is_well),
-        cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_gpus),
-        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_what_held_it_up),
-        cmocka_unit_test(test_imbalance),
-        cmocka_unit_test(test_machines_that_differ),
-        cmocka_unit_test(test_short_jobs_get_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,21 +10,8 @@
 #include "base/fault.h"
 
 /* Sizes beyond all memory are to be refused by the library, not by a sanitizer. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
+TEST(sizes_that_overflow_are_refused)
 {
-    return "allocator_may_return_null=1";
-}
-
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "allocator_may_return_null=1";
-}
-
-static void test_sizes_that_overflow_are_refused(void **state)
-{
-    (void)state;
     /* Not the compiler's business. */
     volatile size_t huge = SIZE_MAX / 2 + 1;
     int64_t before = rm_fault_live(0);
@@ -42,9 +29,8 @@ static void test_sizes_that_overflow_are_refused(void **state)
     assert_int_equal(rm_fault_live(0), before);
 }
 
-static void test_allocations_are_zeroed(void **state)
+TEST(allocations_are_zeroed)
 {
-    (void)state;
     unsigned char *bytes = rm_alloc(100, 3);
     assert_non_null(bytes);
     for (int i = 0; i < 300; i++) {
@@ -53,9 +39,8 @@ static void test_allocations_are_zeroed(void **state)
     rm_free(bytes);
 }
 
-static void test_an_array_grows_or_stays(void **state)
+TEST(an_array_grows_or_stays)
 {
-    (void)state;
     uint32_t *items = NULL;
     size_t room = 0;
     for (size_t count = 0; count < 100; count++) {
@@ -86,9 +71,8 @@ static void test_an_array_grows_or_stays(void **state)
 
 /* ---- arena ---------------------------------------------------------------------------------- */
 
-static void test_an_arena_gives_zeroed_aligned_apart_memory(void **state)
+TEST(an_arena_gives_zeroed_aligned_apart_memory)
 {
-    (void)state;
     static const size_t sizes[] = {1, 3, 16, 100, 4000, 8191, 8192, 8193, 100000, 7, 1};
     unsigned char *pieces[sizeof sizes / sizeof sizes[0]];
     int64_t before = rm_fault_live(0);
@@ -111,9 +95,8 @@ static void test_an_arena_gives_zeroed_aligned_apart_memory(void **state)
     rm_arena_free(&arena); /* twice is fine */
 }
 
-static void test_nothing_of_an_arena_is_a_valid_pointer(void **state)
+TEST(nothing_of_an_arena_is_a_valid_pointer)
 {
-    (void)state;
     struct rm_arena arena = {0};
     void *first = rm_arena_alloc(&arena, 0, 8);
     void *second = rm_arena_alloc(&arena, 8, 0);
@@ -123,9 +106,8 @@ static void test_nothing_of_an_arena_is_a_valid_pointer(void **state)
     rm_arena_free(&arena);
 }
 
-static void test_an_arena_refuses_what_overflows_and_goes_on(void **state)
+TEST(an_arena_refuses_what_overflows_and_goes_on)
 {
-    (void)state;
     struct rm_arena arena = {0};
     volatile size_t huge = SIZE_MAX;
     assert_null(rm_arena_alloc(&arena, huge, 2));
@@ -138,9 +120,8 @@ static void test_an_arena_refuses_what_overflows_and_goes_on(void **state)
     rm_arena_free(&arena);
 }
 
-static void test_texts_of_an_arena_are_cut_and_cleaned(void **state)
+TEST(texts_of_an_arena_are_cut_and_cleaned)
 {
-    (void)state;
     struct rm_arena arena = {0};
     const char bytes[] = {'a', 'b', '\n', '\xff', 'c', 'd'}; /* no end of its own */
     assert_string_equal(rm_arena_text(&arena, bytes, sizeof bytes), "ab??cd");
@@ -153,9 +134,8 @@ static void test_texts_of_an_arena_are_cut_and_cleaned(void **state)
 
 /* ---- buffer --------------------------------------------------------------------------------- */
 
-static void test_a_buffer_grows_up_to_its_bound(void **state)
+TEST(a_buffer_grows_up_to_its_bound)
 {
-    (void)state;
     struct rm_buffer buffer;
     rm_buffer_init(&buffer, 1000);
     assert_null(buffer.text);
@@ -176,9 +156,8 @@ static void test_a_buffer_grows_up_to_its_bound(void **state)
     rm_buffer_free(&buffer);
 }
 
-static void test_a_failure_sticks_until_the_buffer_is_freed(void **state)
+TEST(a_failure_sticks_until_the_buffer_is_freed)
 {
-    (void)state;
     struct rm_buffer buffer;
     rm_buffer_init(&buffer, 100);
     rm_buffer_puts(&buffer, "kept");
@@ -196,9 +175,8 @@ static void test_a_failure_sticks_until_the_buffer_is_freed(void **state)
     rm_buffer_free(&buffer);
 }
 
-static void test_no_memory_for_a_buffer_sticks_too(void **state)
+TEST(no_memory_for_a_buffer_sticks_too)
 {
-    (void)state;
     struct rm_buffer buffer;
     rm_buffer_init(&buffer, 10000);
     rm_buffer_puts(&buffer, "kept");
@@ -212,9 +190,8 @@ static void test_no_memory_for_a_buffer_sticks_too(void **state)
     rm_buffer_free(&buffer);
 }
 
-static void test_tiny_and_absurd_bounds(void **state)
+TEST(tiny_and_absurd_bounds)
 {
-    (void)state;
     struct rm_buffer buffer;
     rm_buffer_init(&buffer, 0);
     rm_buffer_puts(&buffer, "");
@@ -233,10 +210,9 @@ static void test_tiny_and_absurd_bounds(void **state)
     rm_buffer_free(&buffer);
 }
 
-static void test_room_that_is_written_to_directly(void **state)
+TEST(room_that_is_written_to_directly)
 {
     struct rm_buffer buffer;
-    (void)state;
     rm_buffer_init(&buffer, 600);
     rm_buffer_puts(&buffer, "a");
     for (int i = 0; i < 5; i++) {
@@ -255,7 +231,7 @@ static void test_room_that_is_written_to_directly(void **state)
 }
 
 /* RFC 4648, section 10; and the two digits that differ. */
-static void test_base64(void **state)
+TEST(base64)
 {
     static const struct {
         const char *bytes, *plain, *for_url;
@@ -269,7 +245,6 @@ static void test_base64(void **state)
         {"foobar", "Zm9vYmFy", "Zm9vYmFy"},
         {"\xfb\xff\xbf", "+/+/", "-_-_"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct rm_buffer buffer;
         rm_buffer_init(&buffer, 100);
@@ -282,24 +257,4 @@ static void test_base64(void **state)
         assert_string_equal(buffer.text, wanted);
         rm_buffer_free(&buffer);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes_that_overflow_are_refused),
-        cmocka_unit_test(test_allocations_are_zeroed),
-        cmocka_unit_test(test_an_array_grows_or_stays),
-        cmocka_unit_test(test_an_arena_gives_zeroed_aligned_apart_memory),
-        cmocka_unit_test(test_nothing_of_an_arena_is_a_valid_pointer),
-        cmocka_unit_test(test_an_arena_refuses_what_overflows_and_goes_on),
-        cmocka_unit_test(test_texts_of_an_arena_are_cut_and_cleaned),
-        cmocka_unit_test(test_a_buffer_grows_up_to_its_bound),
-        cmocka_unit_test(test_a_failure_sticks_until_the_buffer_is_freed),
-        cmocka_unit_test(test_no_memory_for_a_buffer_sticks_too),
-        cmocka_unit_test(test_tiny_and_absurd_bounds),
-        cmocka_unit_test(test_room_that_is_written_to_directly),
-        cmocka_unit_test(test_base64),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,9 +77,8 @@ static struct resmon_run *plain_run(size_t rows, uint64_t one_in)
 /* ---- the form ------------------------------------------------------------------------------- */
 
 /* As the specification has them: whoever gets one was compiled without our header. */
-static void test_the_structs_are_those_of_the_specification(void **state)
+TEST(the_structs_are_those_of_the_specification)
 {
-    (void)state;
     const size_t p = sizeof(void *);
     assert_int_equal(offsetof(struct ArrowSchema, metadata), 2 * p);
     assert_int_equal(offsetof(struct ArrowSchema, children), 3 * p + 16);
@@ -91,9 +90,8 @@ static void test_the_structs_are_those_of_the_specification(void **state)
     assert_int_equal(sizeof(struct ArrowArrayStream), 5 * p);
 }
 
-static void test_a_run_of_hostile_columns(void **state)
+TEST(a_run_of_hostile_columns)
 {
-    (void)state;
     struct resmon_run *run = made_run("stopped", 0);
     struct ArrowArrayStream stream;
     assert_non_null(run);
@@ -128,9 +126,8 @@ static void test_a_run_of_hostile_columns(void **state)
     rm_run_free(run);
 }
 
-static void test_series_are_what_they_say(void **state)
+TEST(series_are_what_they_say)
 {
-    (void)state;
     struct resmon_run *run = plain_run(3, 0);
     static const struct {
         int32_t series;
@@ -167,9 +164,8 @@ static void test_series_are_what_they_say(void **state)
 }
 
 /* Around the bytes and words of a bitmap, with no, some and nothing but nulls. */
-static void test_bitmaps_of_every_length(void **state)
+TEST(bitmaps_of_every_length)
 {
-    (void)state;
     static const size_t rows[] = {1, 2, 7, 8, 9, 63, 64, 65, 127, 128, 129, 1000};
     static const uint64_t one_in[] = {0, 1, 2, 50};
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
@@ -181,9 +177,8 @@ static void test_bitmaps_of_every_length(void **state)
     }
 }
 
-static void test_a_run_without_rows_has_its_columns(void **state)
+TEST(a_run_without_rows_has_its_columns)
 {
-    (void)state;
     struct resmon_run *rowless = plain_run(0, 0);
     struct resmon_run *blank = rm_run_new();
     assert_non_null(blank);
@@ -196,18 +191,16 @@ static void test_a_run_without_rows_has_its_columns(void **state)
     rm_run_free(blank);
 }
 
-static void test_columns_without_any_metric(void **state)
+TEST(columns_without_any_metric)
 {
-    (void)state;
     struct resmon_run *run = plain_run(2, 0);
     run->column_count = 0;
     assert_export(run);
     rm_run_free(run);
 }
 
-static void test_times_that_cannot_be_added_stay_at_the_end(void **state)
+TEST(times_that_cannot_be_added_stay_at_the_end)
 {
-    (void)state;
     struct resmon_run *run = plain_run(4, 0);
     run->info.start_realtime_ns = INT64_MAX - 1;
     run->t_last[3] = INT64_MAX;
@@ -218,9 +211,8 @@ static void test_times_that_cannot_be_added_stay_at_the_end(void **state)
     rm_run_free(run);
 }
 
-static void test_names_differ_whatever_the_columns_are_called(void **state)
+TEST(names_differ_whatever_the_columns_are_called)
 {
-    (void)state;
     static const char *const metrics[] = {"time",  "x",   "x", "x", "x#2",
                                           "x#2#4", "x#3", "",  "",  "samples"};
     static const char *const names[] = {"time#0",  "x",     "x#2", "x#3", "x#2#4",
@@ -243,9 +235,8 @@ static void test_names_differ_whatever_the_columns_are_called(void **state)
     rm_run_free(run);
 }
 
-static void test_many_columns_of_one_name(void **state)
+TEST(many_columns_of_one_name)
 {
-    (void)state;
     enum { COUNT = 5000 };
     struct resmon_run *run = plain_run(0, 0);
     run->columns = rm_arena_alloc(&run->strings, COUNT, sizeof *run->columns);
@@ -259,9 +250,8 @@ static void test_many_columns_of_one_name(void **state)
 
 /* ---- who holds what ------------------------------------------------------------------------- */
 
-static void test_the_run_outlives_its_handle(void **state)
+TEST(the_run_outlives_its_handle)
 {
-    (void)state;
     resmon_monitor *monitor = NULL;
     resmon_run *run = NULL;
     struct arrow_verdict verdict = {""};
@@ -376,9 +366,8 @@ static void release_part(struct holders *holders, enum part part)
     }
 }
 
-static void test_parts_are_released_in_every_order(void **state)
+TEST(parts_are_released_in_every_order)
 {
-    (void)state;
     const int64_t before = rm_fault_live(0);
     int orders = 0;
     for (int code = 0; code < 46656; code++) { /* 6 ^ 6 */
@@ -406,9 +395,8 @@ static void test_parts_are_released_in_every_order(void **state)
 }
 
 /* As DuckDB does: all children moved out, the shell released, then the children. */
-static void test_every_child_is_moved_out(void **state)
+TEST(every_child_is_moved_out)
 {
-    (void)state;
     const int64_t before = rm_fault_live(0);
     struct resmon_run *run = made_run("stopped", 0);
     struct ArrowArrayStream stream = exported(run, RESMON_SERIES_LAST);
@@ -434,9 +422,8 @@ static void test_every_child_is_moved_out(void **state)
     assert_int_equal(rm_fault_live(0), before);
 }
 
-static void test_a_stream_ends_and_still_has_its_schema(void **state)
+TEST(a_stream_ends_and_still_has_its_schema)
 {
-    (void)state;
     struct resmon_run *run = plain_run(2, 0);
     struct ArrowArrayStream stream = exported(run, RESMON_SERIES_VALUE);
     struct arrow_taken taken = taken_of(&stream);
@@ -457,9 +444,8 @@ static void test_a_stream_ends_and_still_has_its_schema(void **state)
     rm_run_free(run);
 }
 
-static void test_what_is_refused_leaves_the_stream_alone(void **state)
+TEST(what_is_refused_leaves_the_stream_alone)
 {
-    (void)state;
     struct resmon_run *run = plain_run(1, 0);
     struct ArrowArrayStream stream, untouched;
     memset(&stream, 0x55, sizeof stream);
@@ -495,9 +481,8 @@ static void *release_values(void *values)
     return NULL;
 }
 
-static void test_threads_export_one_run_and_release_one_array(void **state)
+TEST(threads_export_one_run_and_release_one_array)
 {
-    (void)state;
     const int64_t before = rm_fault_live(0);
     struct resmon_run *run = plain_run(100, 3);
     pthread_t threads[THREADS];
@@ -526,26 +511,4 @@ static void test_threads_export_one_run_and_release_one_array(void **state)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
     assert_int_equal(rm_fault_live(0), before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_structs_are_those_of_the_specification),
-        cmocka_unit_test(test_a_run_of_hostile_columns),
-        cmocka_unit_test(test_series_are_what_they_say),
-        cmocka_unit_test(test_bitmaps_of_every_length),
-        cmocka_unit_test(test_a_run_without_rows_has_its_columns),
-        cmocka_unit_test(test_columns_without_any_metric),
-        cmocka_unit_test(test_times_that_cannot_be_added_stay_at_the_end),
-        cmocka_unit_test(test_names_differ_whatever_the_columns_are_called),
-        cmocka_unit_test(test_many_columns_of_one_name),
-        cmocka_unit_test(test_the_run_outlives_its_handle),
-        cmocka_unit_test(test_parts_are_released_in_every_order),
-        cmocka_unit_test(test_every_child_is_moved_out),
-        cmocka_unit_test(test_a_stream_ends_and_still_has_its_schema),
-        cmocka_unit_test(test_what_is_refused_leaves_the_stream_alone),
-        cmocka_unit_test(test_threads_export_one_run_and_release_one_array),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,9 +53,8 @@ static void assert_helpful(const char *text, resmon_status status, const char *f
     assert_null(strchr(told, '\n'));
 }
 
-static void test_everything_at_once(void **state)
+TEST(everything_at_once)
 {
-    (void)state;
     assert_ok(parse("json=run.json,record=run-%p.rec,interval=250ms,"
                     "scopes=wall+cpu+rss+io+perf+pcpu,domains=process+node,rows=1000,"
                     "name=a=b c,summary,smaps,log,counters=default+l2,"
@@ -74,9 +73,8 @@ static void test_everything_at_once(void **state)
     assert_true(plan.wants_summary && (plan.environment.flags & RM_ENVIRONMENT_LOG) != 0);
 }
 
-static void test_a_mistake_costs_itself_only(void **state)
+TEST(a_mistake_costs_itself_only)
 {
-    (void)state;
     rm_plan_free(&plan);
     assert_ok(
         rm_plan_read("intervall=1s,json=run.json,rows=0,stack_hz=200,summary=full,x", true, &plan));
@@ -93,9 +91,8 @@ static void test_a_mistake_costs_itself_only(void **state)
     assert_status(RESMON_EINVAL, rm_plan_read("intervall=1s,json=run.json", false, &plan));
 }
 
-static void test_what_has_no_effect(void **state)
+TEST(what_has_no_effect)
 {
-    (void)state;
     static const struct {
         const char *options, *remarks;
     } rows[] = {
@@ -129,9 +126,8 @@ static void test_what_has_no_effect(void **state)
     }
 }
 
-static void test_nothing_asked_is_a_summary(void **state)
+TEST(nothing_asked_is_a_summary)
 {
-    (void)state;
     static const char *const texts[] = {"", ",", ",,,", "log", "interval=1s"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         assert_ok(parse(texts[i]));
@@ -148,9 +144,8 @@ static void test_nothing_asked_is_a_summary(void **state)
     assert_true(plan.wants_summary);
 }
 
-static void test_a_plan_starts_afresh(void **state)
+TEST(a_plan_starts_afresh)
 {
-    (void)state;
     assert_ok(parse("json=old,rows=10,log,smaps,scopes=cpu"));
     assert_ok(parse("name=new"));
     assert_null(sink_text("json"));
@@ -158,9 +153,8 @@ static void test_a_plan_starts_afresh(void **state)
     assert_int_equal(plan.environment.flags, 0);
 }
 
-static void test_intervals_have_units(void **state)
+TEST(intervals_have_units)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t ms;
@@ -193,9 +187,8 @@ static void test_intervals_have_units(void **state)
 
 #define BIT(number) (UINT64_C(1) << (number))
 
-static void test_signals(void **state)
+TEST(signals)
 {
-    (void)state;
     static const uint64_t usual = BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGTERM) | BIT(SIGXCPU);
     static const struct {
         const char *text;
@@ -221,9 +214,8 @@ static void test_signals(void **state)
     }
 }
 
-static void test_rows_are_a_number(void **state)
+TEST(rows_are_a_number)
 {
-    (void)state;
     static const char *const bad[] = {"rows=many", "rows=10x", "rows=-2", "rows=1.5",
                                       "rows=99999999999999999999"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -234,9 +226,8 @@ static void test_rows_are_a_number(void **state)
 }
 
 /* Whatever a program can say, the variable can. */
-static void test_every_option_of_a_monitor(void **state)
+TEST(every_option_of_a_monitor)
 {
-    (void)state;
     assert_ok(parse("pid=17,max_overhead=0.5,max_meter_share=2.5,fs_root=/r,tags=5,scope_paths=9,"
                     "scope_threads=3,scope_depth=4,stop_timeout=1.5s,events=6,idle=allocated"));
     assert_int_equal(plan.options.pid, 17);
@@ -265,9 +256,8 @@ static void test_every_option_of_a_monitor(void **state)
     assert_helpful("pid=-1", RESMON_EINVAL, "pid=", "a whole number");
 }
 
-static void test_where_the_machine_stands(void **state)
+TEST(where_the_machine_stands)
 {
-    (void)state;
     assert_ok(parse("carbon=FR,carbon.pue=1.25,carbon.wue=0.5,carbon.region=x"));
     assert_ptr_equal(plan.options.carbon, &plan.carbon);
     assert_int_equal(plan.carbon.struct_size, sizeof plan.carbon);
@@ -283,9 +273,8 @@ static void test_where_the_machine_stands(void **state)
     assert_helpful("carbon", RESMON_EINVAL, "carbon.country", "a value");
 }
 
-static void test_options_of_sinks(void **state)
+TEST(options_of_sinks)
 {
-    (void)state;
     assert_ok(parse("json.interval=10s,json=run.json,json.late,mlflow,prometheus.label.team=a b"));
     assert_string_equal(sink_text("json"), "interval=\"10s\",path=\"run.json\",late");
     assert_string_equal(sink_text("mlflow"), "");
@@ -297,9 +286,8 @@ static void test_options_of_sinks(void **state)
     assert_helpful("prometheus.label=x", RESMON_EINVAL, "prometheus: 'label'", "label.NAME");
 }
 
-static void test_values_in_quotes(void **state)
+TEST(values_in_quotes)
 {
-    (void)state;
     assert_ok(parse("name=\"a, \\\"b\\\" \\\\ c\",json=\"o,p\\\"q.json\",summary"));
     assert_string_equal(plan.options.name, "a, \"b\" \\ c");
     assert_string_equal(sink_text("json"), "path=\"o,p\\\"q.json\"");
@@ -313,9 +301,8 @@ static void test_values_in_quotes(void **state)
 }
 
 /* In code there are no keys of the environment, which would do nothing. */
-static void test_without_the_keys_of_the_environment(void **state)
+TEST(without_the_keys_of_the_environment)
 {
-    (void)state;
     rm_plan_free(&plan);
     assert_ok(rm_plan_read("interval=10ms,json=x", false, &plan));
     static const char *const keys[] = {"summary", "log", "lines", "signals", "help"};
@@ -327,9 +314,8 @@ static void test_without_the_keys_of_the_environment(void **state)
     assert_int_equal(plan.environment.flags, RM_ENVIRONMENT_HELP);
 }
 
-static void test_names_of_meters_and_domains(void **state)
+TEST(names_of_meters_and_domains)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t domains;
@@ -371,9 +357,8 @@ static void test_names_of_meters_and_domains(void **state)
     }
 }
 
-static void test_stacks(void **state)
+TEST(stacks)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t stacks;
@@ -406,9 +391,8 @@ static void test_stacks(void **state)
     assert_helpful("folded=", RESMON_EINVAL, "folded=", "a value");
 }
 
-static void test_unknown_keys_name_what_was_meant(void **state)
+TEST(unknown_keys_name_what_was_meant)
 {
-    (void)state;
     static const struct {
         const char *text, *shown, *meant;
     } bad[] = {{"jsn=run.json", "'jsn'", "'json'"},
@@ -428,9 +412,8 @@ static void test_unknown_keys_name_what_was_meant(void **state)
     }
 }
 
-static void test_keys_with_and_without_values(void **state)
+TEST(keys_with_and_without_values)
 {
-    (void)state;
     assert_helpful("record", RESMON_EINVAL, "record", "a value");
     assert_helpful("interval", RESMON_EINVAL, "interval", "a value");
     assert_helpful("summary=1", RESMON_EINVAL, "summary", "brief, full");
@@ -440,9 +423,8 @@ static void test_keys_with_and_without_values(void **state)
     assert_helpful("name=", RESMON_EINVAL, "name=", "a value");
 }
 
-static void test_overlong_values_are_shown_shortened(void **state)
+TEST(overlong_values_are_shown_shortened)
 {
-    (void)state;
     static char text[8192];
     memset(text, 'y', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -459,9 +441,8 @@ static void test_overlong_values_are_shown_shortened(void **state)
 }
 
 /* A failure leaves no piece behind, and the next text is read as ever. */
-static void test_memory_that_is_missing(void **state)
+TEST(memory_that_is_missing)
 {
-    (void)state;
     rm_plan_free(&plan);
     int64_t live = rm_fault_live(0);
     bool has_fired = true;
@@ -476,30 +457,10 @@ static void test_memory_that_is_missing(void **state)
     }
 }
 
-int main(void)
+FIXTURE(tear_down)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything_at_once),
-        cmocka_unit_test(test_a_mistake_costs_itself_only),
-        cmocka_unit_test(test_what_has_no_effect),
-        cmocka_unit_test(test_nothing_asked_is_a_summary),
-        cmocka_unit_test(test_a_plan_starts_afresh),
-        cmocka_unit_test(test_intervals_have_units),
-        cmocka_unit_test(test_signals),
-        cmocka_unit_test(test_rows_are_a_number),
-        cmocka_unit_test(test_every_option_of_a_monitor),
-        cmocka_unit_test(test_where_the_machine_stands),
-        cmocka_unit_test(test_options_of_sinks),
-        cmocka_unit_test(test_values_in_quotes),
-        cmocka_unit_test(test_without_the_keys_of_the_environment),
-        cmocka_unit_test(test_names_of_meters_and_domains),
-        cmocka_unit_test(test_stacks),
-        cmocka_unit_test(test_unknown_keys_name_what_was_meant),
-        cmocka_unit_test(test_keys_with_and_without_values),
-        cmocka_unit_test(test_overlong_values_are_shown_shortened),
-        cmocka_unit_test(test_memory_that_is_missing),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
     rm_plan_free(&plan);
-    return failed;
+    return 0;
 }
+
+TEST_FILE(.tear_down = tear_down);

@@ -11,9 +11,8 @@
 #include "base/parse.h"
 #include "base/text.h"
 
-static void test_u64_bounds(void **state)
+TEST(u64_bounds)
 {
-    (void)state;
     static const struct {
         const char *text;
         int is_number;
@@ -36,9 +35,8 @@ static void test_u64_bounds(void **state)
     }
 }
 
-static void test_keys_in_any_order(void **state)
+TEST(keys_in_any_order)
 {
-    (void)state;
     static const struct rm_key keys[] = {RM_KEY("A:", 0), RM_KEY("B:", 1), RM_KEY("C:", 2)};
     static const char file[] = "B: 2 kB\nX: 9\nA:\t1\nBB: 5\nC:\n";
     uint64_t values[3] = {0};
@@ -48,9 +46,8 @@ static void test_keys_in_any_order(void **state)
     assert_int_equal(values[1], 2);
 }
 
-static void test_text_is_cleaned(void **state)
+TEST(text_is_cleaned)
 {
-    (void)state;
     char target[8];
     assert_int_equal(rm_text_set(target, sizeof target, "a\xff\x01z"), 4);
     assert_string_equal(target, "a??z");
@@ -80,9 +77,8 @@ static void assert_json(const char *text, const char *wanted)
     rm_buffer_free(&buffer);
 }
 
-static void test_only_letters_of_ascii_have_two_cases(void **state)
+TEST(only_letters_of_ascii_have_two_cases)
 {
-    (void)state;
     assert_true(rm_text_is_like("FINLAND", "finland") && rm_text_is_like("", ""));
     assert_false(rm_text_is_like("fi", "fin") || rm_text_is_like("fin", "fi"));
     assert_false(rm_text_is_like("[", "{") || rm_text_is_like("@", "`"));
@@ -92,9 +88,8 @@ static void test_only_letters_of_ascii_have_two_cases(void **state)
     assert_true(rm_text_compare("\xe4", "z", 1) > 0);
 }
 
-static void test_text_is_escaped_for_json(void **state)
+TEST(text_is_escaped_for_json)
 {
-    (void)state;
     assert_json("", "\"\"");
     assert_json("plain", "\"plain\"");
     assert_json("a\"b\\c/\n\x7f\x1f", "\"a\\\"b\\\\c/\\u000a\\u007f\\u001f\"");
@@ -106,9 +101,8 @@ static void test_text_is_escaped_for_json(void **state)
     assert_json("\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
-static void test_json_stops_where_its_output_fails(void **state)
+TEST(json_stops_where_its_output_fails)
 {
-    (void)state;
     static const char text[] = "ab\"cd";
     static const char whole[] = "\"ab\\\"cd\"";
     for (size_t bound = 1; bound <= sizeof whole; bound++) {
@@ -122,9 +116,8 @@ static void test_json_stops_where_its_output_fails(void **state)
     }
 }
 
-static void test_human_numbers(void **state)
+TEST(human_numbers)
 {
-    (void)state;
     static const struct {
         double value;
         const char *unit, *text;
@@ -207,9 +200,8 @@ static void test_human_numbers(void **state)
     }
 }
 
-static void test_human_numbers_are_short(void **state)
+TEST(human_numbers_are_short)
 {
-    (void)state;
     static const char *const units[] = {"B", "s", "J", "W", "Wh", "g", "%", "C", "1", "", "Hz/s"};
     static const double values[] = {DBL_MAX, DBL_MIN, 1e11, 999999999999.0, 1e12, 1e13, 1e16, 1e24};
     for (size_t i = 0; i < sizeof units / sizeof *units * sizeof values / sizeof *values * 2; i++) {
@@ -222,9 +214,8 @@ static void test_human_numbers_are_short(void **state)
     }
 }
 
-static void test_a_text_for_people_wants_room(void **state)
+TEST(a_text_for_people_wants_room)
 {
-    (void)state;
     char text[RESMON_VALUE_BYTES] = "as it was";
     assert_status(RESMON_EINVAL, resmon_format_value(NULL, 1.0, text, sizeof text));
     assert_status(RESMON_EINVAL, resmon_format_value("B", 1.0, NULL, 32));
@@ -234,9 +225,8 @@ static void test_a_text_for_people_wants_room(void **state)
     assert_string_equal(text, "1 B");
 }
 
-static void test_amounts_that_people_say(void **state)
+TEST(amounts_that_people_say)
 {
-    (void)state;
     static const struct {
         const char *unit, *text;
         double value;
@@ -260,21 +250,4 @@ static void test_amounts_that_people_say(void **state)
     }
     assert_non_null(strstr(resmon_last_error(), "'1s'"));
     assert_status(RESMON_EINVAL, resmon_parse_value(NULL, "1", &(double){0}));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_amounts_that_people_say),
-        cmocka_unit_test(test_u64_bounds),
-        cmocka_unit_test(test_keys_in_any_order),
-        cmocka_unit_test(test_text_is_cleaned),
-        cmocka_unit_test(test_only_letters_of_ascii_have_two_cases),
-        cmocka_unit_test(test_text_is_escaped_for_json),
-        cmocka_unit_test(test_json_stops_where_its_output_fails),
-        cmocka_unit_test(test_human_numbers),
-        cmocka_unit_test(test_human_numbers_are_short),
-        cmocka_unit_test(test_a_text_for_people_wants_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

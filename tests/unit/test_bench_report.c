@@ -43,9 +43,8 @@ static const char *remarks(const struct rm_group *group)
     return said;
 }
 
-static void test_causes(void **state)
+TEST(causes)
 {
-    (void)state;
     static const struct {
         enum rm_figure_id figure;
         double usual, in_slow;
@@ -76,9 +75,8 @@ static void test_causes(void **state)
     }
 }
 
-static void test_several_causes(void **state)
+TEST(several_causes)
 {
-    (void)state;
     struct rm_group group;
     fill(&group, RM_FIGURE_heat, 0.0, 1.5);
     for (size_t i = 0; i < RUNS; i++) { /* rows take values of runs that came before as unknown */
@@ -92,9 +90,8 @@ static void test_several_causes(void **state)
 }
 
 /* All alike, and a few runs alone: nothing lies far away. */
-static void test_no_outliers(void **state)
+TEST(no_outliers)
 {
-    (void)state;
     struct rm_group group;
     assert_ok(rm_group_begin(&group, "made"));
     for (size_t i = 0; i < RUNS; i++) {
@@ -118,9 +115,8 @@ static void add_column(struct resmon_run *run, enum rm_metric_id metric, double 
 }
 
 /* The clock of its own time on CPUs says more than that of the machine. */
-static void test_clock_and_heat_of_a_run(void **state)
+TEST(clock_and_heat_of_a_run)
 {
-    (void)state;
     struct resmon_run *run = rm_run_new();
     assert_non_null(run);
     run->columns = rm_arena_alloc(&run->strings, 3, sizeof *run->columns);
@@ -134,15 +130,4 @@ static void test_clock_and_heat_of_a_run(void **state)
     add_column(run, RM_PERF_CLOCK, 2.4e9, NAN);
     assert_near(rm_run_figures_of(run).clock_hz, 2.4e9, 1.0);
     rm_run_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_causes),
-        cmocka_unit_test(test_several_causes),
-        cmocka_unit_test(test_no_outliers),
-        cmocka_unit_test(test_clock_and_heat_of_a_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

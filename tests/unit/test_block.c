@@ -24,9 +24,8 @@
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-static void test_every_size_has_bounds_that_are_named(void **state)
+TEST(every_size_has_bounds_that_are_named)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t offset;
@@ -74,9 +73,8 @@ static void test_every_size_has_bounds_that_are_named(void **state)
     }
 }
 
-static void test_odd_rows_are_refused(void **state)
+TEST(odd_rows_are_refused)
 {
-    (void)state;
     struct rm_block_sizes sizes = small_sizes();
     uint64_t bytes = 77;
     sizes.rows = 5;
@@ -85,9 +83,8 @@ static void test_odd_rows_are_refused(void **state)
     assert_int_equal(bytes, 77);
 }
 
-static void test_the_largest_block_is_measured_without_overflow(void **state)
+TEST(the_largest_block_is_measured_without_overflow)
 {
-    (void)state;
     struct rm_block_sizes most = {
         .columns = RM_MAX_COLUMNS,
         .rows = RM_MAX_ROWS,
@@ -115,9 +112,8 @@ static void test_the_largest_block_is_measured_without_overflow(void **state)
     assert_true((uint64_t)RM_MAX_NODES * sizeof(struct rm_scope_node) <= UINT32_MAX);
 }
 
-static void test_sections_are_inside_the_block_and_apart(void **state)
+TEST(sections_are_inside_the_block_and_apart)
 {
-    (void)state;
     struct rm_block_sizes sizes = small_sizes();
     struct rm_block block = made_block(&sizes);
     const struct rm_block_header *header = block.header;
@@ -249,9 +245,8 @@ static resmon_status load(void *memory, uint64_t bytes)
     return status;
 }
 
-static void test_a_whole_block_is_decoded(void **state)
+TEST(a_whole_block_is_decoded)
 {
-    (void)state;
     struct rm_block block = filled_block();
     struct rm_block attached;
     const struct rm_decode how = {.parts = RM_PART_ALL};
@@ -283,9 +278,8 @@ static void test_a_whole_block_is_decoded(void **state)
     free_block(&block);
 }
 
-static void test_a_truncated_block_is_refused(void **state)
+TEST(a_truncated_block_is_refused)
 {
-    (void)state;
     struct rm_block block = filled_block();
     uint64_t bytes = block.header->total_bytes;
     assert_ok(load(block.base, bytes));
@@ -304,9 +298,8 @@ static void test_a_truncated_block_is_refused(void **state)
     free_block(&block);
 }
 
-static void test_another_version_is_named_as_such(void **state)
+TEST(another_version_is_named_as_such)
 {
-    (void)state;
     struct rm_block block = filled_block();
     uint64_t bytes = block.header->total_bytes;
     block.header->version++;
@@ -321,9 +314,8 @@ static void test_another_version_is_named_as_such(void **state)
 }
 
 /* A capture of a live block is filled under locks. */
-static void test_filling_a_prepared_run_allocates_nothing(void **state)
+TEST(filling_a_prepared_run_allocates_nothing)
 {
-    (void)state;
     struct rm_block block = filled_block();
     const struct rm_decode how = {.parts = RM_PART_ALL};
     resmon_run *run = NULL;
@@ -367,9 +359,8 @@ static bool is_one_of_many(size_t bit)
     return false;
 }
 
-static void test_any_flipped_bit_of_the_header_is_refused_or_harmless(void **state)
+TEST(any_flipped_bit_of_the_header_is_refused_or_harmless)
 {
-    (void)state;
     struct rm_block block = filled_block();
     uint64_t bytes = block.header->total_bytes;
     size_t refused = 0, decoded = 0, left_out = 0;
@@ -394,9 +385,8 @@ static void test_any_flipped_bit_of_the_header_is_refused_or_harmless(void **sta
     free_block(&block);
 }
 
-static void test_damaged_records_are_harmless(void **state)
+TEST(damaged_records_are_harmless)
 {
-    (void)state;
     struct random random = {11};
     struct rm_block block = filled_block();
     uint64_t bytes = block.header->total_bytes;
@@ -420,9 +410,8 @@ static void test_damaged_records_are_harmless(void **state)
     free_block(&block);
 }
 
-static void test_node_links_in_a_circle_end(void **state)
+TEST(node_links_in_a_circle_end)
 {
-    (void)state;
     struct rm_block block = filled_block();
     struct rm_scope_node *node = rm_block_record(&block, RM_SECTION_NODES, 3);
     node->first_child = rm_node_ref_of(2); /* its own parent */
@@ -435,9 +424,8 @@ static void test_node_links_in_a_circle_end(void **state)
     free_block(&block);
 }
 
-static void test_a_damaged_journal_is_harmless(void **state)
+TEST(a_damaged_journal_is_harmless)
 {
-    (void)state;
     struct rm_block block = filled_block();
     uint64_t end = block.header->sections[RM_SECTION_NODES].record_bytes *
                    block.header->sections[RM_SECTION_NODES].count;
@@ -452,9 +440,8 @@ static void test_a_damaged_journal_is_harmless(void **state)
     free_block(&block);
 }
 
-static void test_clocks_that_ran_anywhere_are_harmless(void **state)
+TEST(clocks_that_ran_anywhere_are_harmless)
 {
-    (void)state;
     static const int64_t times[] = {INT64_MIN, -1, 0, 1, INT64_MAX};
     struct rm_block block = filled_block();
     struct rm_commit *commit = rm_block_record(&block, RM_SECTION_STATES, block.header->commit & 1);
@@ -466,24 +453,4 @@ static void test_clocks_that_ran_anywhere_are_harmless(void **state)
         }
     }
     free_block(&block);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_size_has_bounds_that_are_named),
-        cmocka_unit_test(test_odd_rows_are_refused),
-        cmocka_unit_test(test_the_largest_block_is_measured_without_overflow),
-        cmocka_unit_test(test_sections_are_inside_the_block_and_apart),
-        cmocka_unit_test(test_a_whole_block_is_decoded),
-        cmocka_unit_test(test_a_truncated_block_is_refused),
-        cmocka_unit_test(test_another_version_is_named_as_such),
-        cmocka_unit_test(test_any_flipped_bit_of_the_header_is_refused_or_harmless),
-        cmocka_unit_test(test_filling_a_prepared_run_allocates_nothing),
-        cmocka_unit_test(test_damaged_records_are_harmless),
-        cmocka_unit_test(test_node_links_in_a_circle_end),
-        cmocka_unit_test(test_a_damaged_journal_is_harmless),
-        cmocka_unit_test(test_clocks_that_ran_anywhere_are_harmless),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

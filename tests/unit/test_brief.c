@@ -117,12 +117,11 @@ static resmon_run *run_of(const char *options, bool has_scopes)
     return run;
 }
 
-static void test_a_run_without_scopes(void **state)
+TEST(a_run_without_scopes)
 {
-    (void)state;
     resmon_run *run = run_of("scopes=none,interval=10ms", false);
     char *text = text_of(run, RESMON_REPORT_BRIEF, 0);
-    assert_ptr_equal(strstr(text, "test_brief took "), text);
+    assert_ptr_equal(strstr(text, "unit_tests took "), text);
     const char *first = strchr(text, '\n');
     assert_true(strstr(text, " of CPU time, ") < first && strstr(text, " of memory") < first);
     assert_true(line_count(text) <= 25);
@@ -135,9 +134,8 @@ static void test_a_run_without_scopes(void **state)
     resmon_run_free(run);
 }
 
-static void test_a_line_for_each_scope(void **state)
+TEST(a_line_for_each_scope)
 {
-    (void)state;
     resmon_run *run = run_of("scopes=all,interval=10ms,name=" LONG, true);
     char *with = text_of(run, RESMON_REPORT_BRIEF, 0);
     assert_ptr_equal(strstr(with, "a_name_that_is_as_long"), with);
@@ -175,9 +173,8 @@ static void set_scope_peaks(resmon_run *run, double share, double errors)
     }
 }
 
-static void test_where_the_memory_went(void **state)
+TEST(where_the_memory_went)
 {
-    (void)state;
     resmon_run *run = run_of("scopes=wall+rss,interval=10ms", true);
     assert_true(has_words(run, "; highest in "));
     set_scope_peaks(run, 0.96, 0.9);
@@ -192,9 +189,8 @@ static void test_where_the_memory_went(void **state)
 }
 
 /* What a tree alone knows: no user and system time. */
-static void test_what_is_not_known_is_not_said(void **state)
+TEST(what_is_not_known_is_not_said)
 {
-    (void)state;
     resmon_run *run = run_of("scopes=none,domains=tree", false);
     char *text = text_of(run, RESMON_REPORT_ROWS, 0);
     assert_non_null(strstr(text, "\nCPU\t"));
@@ -204,9 +200,8 @@ static void test_what_is_not_known_is_not_said(void **state)
     resmon_run_free(run);
 }
 
-static void test_what_was_asked_for_and_is_missing(void **state)
+TEST(what_was_asked_for_and_is_missing)
 {
-    (void)state;
     resmon_run *run = run_of("scopes=none,counters=l3", false);
     char *text = text_of(run, RESMON_REPORT_ROWS, 0);
     bool is_missing = false;
@@ -221,9 +216,8 @@ static void test_what_was_asked_for_and_is_missing(void **state)
     resmon_run_free(run);
 }
 
-static void test_rows(void **state)
+TEST(rows)
 {
-    (void)state;
     resmon_run *run = run_of("scopes=wall,interval=10ms", true);
     char *text = text_of(run, RESMON_REPORT_ROWS, 0);
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
@@ -236,9 +230,8 @@ static void test_rows(void **state)
     resmon_run_free(run);
 }
 
-static void test_options_are_checked(void **state)
+TEST(options_are_checked)
 {
-    (void)state;
     resmon_run *run = run_of("scopes=none,domains=process", false);
     resmon_report_options options = {.struct_size = sizeof options, .detail = 7};
     char *text = NULL;
@@ -252,9 +245,8 @@ static void test_options_are_checked(void **state)
 
 /* ---- of stacks ------------------------------------------------------------------------------ */
 
-static void test_hot_places(void **state)
+TEST(hot_places)
 {
-    (void)state;
     resmon_run *run = made_profile("/nowhere/train.c");
     char *text = text_of(run, RESMON_REPORT_ROWS, 0);
     const char *hot = strstr(text, "\nhot\t1.000 s\t");
@@ -267,9 +259,8 @@ static void test_hot_places(void **state)
 }
 
 /* Frames of the C library that start things, and of this library, are not the program's. */
-static void test_what_is_not_the_programs(void **state)
+TEST(what_is_not_the_programs)
 {
-    (void)state;
     struct rm_run_module modules[] = {{.path = "/usr/bin/train"},
                                       {.path = "/lib/libc.so.6"},
                                       {.path = "/usr/lib/libresmon.so.0"}};
@@ -331,9 +322,8 @@ static resmon_column column(const char *metric, double first, double last, doubl
                            .max = max};
 }
 
-static void test_headline(void **state)
+TEST(headline)
 {
-    (void)state;
     resmon_column columns[] = {
         column("proc.cpu.time", 0, 2, 1),        column("proc.mem.rss", 10, 20, 30),
         column("proc.mem.peak_rss", 50, 50, 50), column("proc.io.read_chars", 0, 7, 7),
@@ -359,9 +349,8 @@ static void test_headline(void **state)
     assert_int_equal(headline.rss_peak_provenance, RESMON_PROVENANCE_NONE);
 }
 
-static void test_what_a_program_is_called(void **state)
+TEST(what_a_program_is_called)
 {
-    (void)state;
 #define ARGUMENTS(text) text, sizeof text
     static const struct {
         const char *executable, *arguments;
@@ -397,9 +386,8 @@ static void test_what_a_program_is_called(void **state)
     assert_string_equal(name, "python3");
 }
 
-static void test_lines_are_broken_between_words(void **state)
+TEST(lines_are_broken_between_words)
 {
-    (void)state;
     static const struct {
         const char *text, *broken;
     } rows[] = {
@@ -423,9 +411,8 @@ static void test_lines_are_broken_between_words(void **state)
     }
 }
 
-static void test_width_of_texts(void **state)
+TEST(width_of_texts)
 {
-    (void)state;
     assert_int_equal(rm_columns(""), 0);
     assert_int_equal(rm_columns("abc"), 3);
     assert_int_equal(rm_columns("\xc3\xa9t\xc3\xa9"), 3);
@@ -446,24 +433,4 @@ static void test_width_of_texts(void **state)
     assert_string_equal(text, "abcd..klm");
     rm_columns_shorten(text, sizeof text, "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 5);
     assert_string_equal(text, "\xc3\xa9\xc3\xa9..\xc3\xa9");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_run_without_scopes),
-        cmocka_unit_test(test_a_line_for_each_scope),
-        cmocka_unit_test(test_where_the_memory_went),
-        cmocka_unit_test(test_what_is_not_known_is_not_said),
-        cmocka_unit_test(test_what_was_asked_for_and_is_missing),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_options_are_checked),
-        cmocka_unit_test(test_hot_places),
-        cmocka_unit_test(test_what_is_not_the_programs),
-        cmocka_unit_test(test_headline),
-        cmocka_unit_test(test_what_a_program_is_called),
-        cmocka_unit_test(test_lines_are_broken_between_words),
-        cmocka_unit_test(test_width_of_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

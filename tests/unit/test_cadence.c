@@ -76,9 +76,8 @@ static double share_over(struct machine *machine, int64_t time_ns)
 }
 
 /* 46 us at every millisecond would be 4.6 % of a CPU. */
-static void test_46_us_at_1_ms(void **state)
+TEST(46_us_at_1_ms)
 {
-    (void)state;
     static const int64_t splits[][SOURCES + 1] = {
         {0, 46 * US, 0, 0, 0},                        /* one source */
         {46 * US, 0, 0, 0, 0},                        /* waking and keeping */
@@ -98,9 +97,8 @@ static void test_46_us_at_1_ms(void **state)
 }
 
 /* What fits is not touched. */
-static void test_nothing_is_stretched_below_the_bound(void **state)
+TEST(nothing_is_stretched_below_the_bound)
 {
-    (void)state;
     static const int64_t costs[SOURCES] = {20 * US, 30 * US, 10 * US, 100 * US};
     struct machine machine = made(100 * MS, 0.01, 40 * US, costs);
     run_for(&machine, 100000 * MS);
@@ -112,9 +110,8 @@ static void test_nothing_is_stretched_below_the_bound(void **state)
 }
 
 /* A source that is dearer than all else yields by itself, and the others come at every sample. */
-static void test_the_dear_one_yields(void **state)
+TEST(the_dear_one_yields)
 {
-    (void)state;
     static const int64_t costs[SOURCES] = {20 * US, 50 * MS, 10 * US, 10 * US};
     struct machine machine = made(100 * MS, 0.01, 40 * US, costs);
     run_for(&machine, 1000000 * MS);
@@ -130,9 +127,8 @@ static void test_the_dear_one_yields(void **state)
 }
 
 /* A source keeps its own least interval at any cadence. */
-static void test_least_intervals_hold_at_any_pace(void **state)
+TEST(least_intervals_hold_at_any_pace)
 {
-    (void)state;
     static const int64_t costs[SOURCES] = {5 * US, 20 * US, 5 * US, 5 * US};
     struct machine machine = made(MS, 0.01, 30 * US, costs);
     machine.sources[1].schedule = rm_schedule_new(100 * MS, MS);
@@ -149,9 +145,8 @@ static void test_least_intervals_hold_at_any_pace(void **state)
 }
 
 /* Threads that call sinks count as well, but cannot stop the samples. */
-static void test_other_threads_count(void **state)
+TEST(other_threads_count)
 {
-    (void)state;
     static const int64_t costs[SOURCES] = {10 * US, 10 * US, 10 * US, 10 * US};
     struct machine machine = made(10 * MS, 0.01, 20 * US, costs);
     run_for(&machine, 1000 * MS);
@@ -177,9 +172,8 @@ static void test_other_threads_count(void **state)
     assert_true(calm.cadence.others < 0.006);
 }
 
-static void test_what_cannot_fit_is_stretched_without_overflow(void **state)
+TEST(what_cannot_fit_is_stretched_without_overflow)
 {
-    (void)state;
     static const int64_t costs[SOURCES] = {3600000 * MS, 3600000 * MS, 1, 0};
     struct machine machine = made(86400000 * MS, 1e-9, 3600000 * MS, costs);
     const struct rm_schedules schedules = schedules_of(&machine);
@@ -194,9 +188,8 @@ static void test_what_cannot_fit_is_stretched_without_overflow(void **state)
     }
 }
 
-static void test_no_sources_are_no_trouble(void **state)
+TEST(no_sources_are_no_trouble)
 {
-    (void)state;
     struct rm_cadence cadence = rm_cadence_new(MS, 0.01);
     const struct rm_schedules none = {NULL, 0, sizeof(struct source)};
     rm_cadence_balance(&cadence, &none, 1);
@@ -206,18 +199,4 @@ static void test_no_sources_are_no_trouble(void **state)
         rm_cadence_balance(&cadence, &none, sample);
     }
     assert_true(cadence.every >= 5 && cadence.every <= 8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_46_us_at_1_ms),
-        cmocka_unit_test(test_nothing_is_stretched_below_the_bound),
-        cmocka_unit_test(test_the_dear_one_yields),
-        cmocka_unit_test(test_least_intervals_hold_at_any_pace),
-        cmocka_unit_test(test_other_threads_count),
-        cmocka_unit_test(test_what_cannot_fit_is_stretched_without_overflow),
-        cmocka_unit_test(test_no_sources_are_no_trouble),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@
 
 #define assert_close(a, b) assert_near(a, b, 1e-6 * fabs(b))
 
-static void test_intensities(void **state)
+TEST(intensities)
 {
-    (void)state;
     struct vectors vectors;
     size_t count = 0;
     for (vectors_open(&vectors, "co2_vectors.csv"); vectors_next(&vectors); count++) {
@@ -35,9 +34,8 @@ static void test_intensities(void **state)
     assert_int_equal(count, 53);
 }
 
-static void test_places(void **state)
+TEST(places)
 {
-    (void)state;
     static const struct {
         struct rm_place place;
         int32_t basis;
@@ -93,9 +91,8 @@ static void test_places(void **state)
     assert_string_equal(found.country, "France");
 }
 
-static void test_processors(void **state)
+TEST(processors)
 {
-    (void)state;
     struct vectors vectors;
     char name[RM_CPU_NAME_BYTES];
     size_t count = 0;
@@ -122,9 +119,8 @@ static void test_processors(void **state)
 
 /* codecarbon takes 4 W for each thread of a processor that it does not know, times the sockets,
  * whose threads are counted already: that one is the caller's, and not repeated. */
-static void test_powers_by_load(void **state)
+TEST(powers_by_load)
 {
-    (void)state;
     struct vectors vectors;
     size_t count = 0;
     for (vectors_open(&vectors, "cpu_load_vectors.csv"); vectors_next(&vectors);) {
@@ -145,9 +141,8 @@ static void test_powers_by_load(void **state)
     assert_int_equal(count, 18);
 }
 
-static void test_memory(void **state)
+TEST(memory)
 {
-    (void)state;
     struct vectors vectors;
     size_t count = 0;
     for (vectors_open(&vectors, "ram_vectors.csv"); vectors_next(&vectors); count++) {
@@ -166,9 +161,8 @@ static void test_memory(void **state)
     }
 }
 
-static void test_virtual_processors(void **state)
+TEST(virtual_processors)
 {
-    (void)state;
     static const struct {
         struct rm_cpu_kind kind;
         const char *name;
@@ -203,9 +197,8 @@ static void test_virtual_processors(void **state)
 }
 
 /* Kepler's three dashboards, for 1 kWh: pounds of CO2. */
-static void test_costs(void **state)
+TEST(costs)
 {
-    (void)state;
     resmon_carbon_cost cost = rm_carbon_cost(3.6e6, 1.0, 0.2, 500.0);
     assert_close(cost.coal_kg / 0.45359237, 2.23);
     assert_close(cost.natural_gas_kg / 0.45359237, 0.91);
@@ -216,15 +209,4 @@ static void test_costs(void **state)
     assert_close(cost.facility_kwh, 3.0);
     assert_close(cost.gco2eq, 1500.0);
     assert_close(cost.water_l, 0.4); /* of the machines, not of the site */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_intensities), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_processors),  cmocka_unit_test(test_powers_by_load),
-        cmocka_unit_test(test_memory),      cmocka_unit_test(test_virtual_processors),
-        cmocka_unit_test(test_costs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,10 +58,9 @@ static void assert_least(struct opened *opened, int64_t now_ns, size_t level, ui
 #define JOB   "sys/fs/cgroup/outer.slice/middle.slice/job.scope/"
 #define OUTER "sys/fs/cgroup/outer.slice/"
 
-static void test_the_least_is_left_above(void **state)
+TEST(the_least_is_left_above)
 {
     struct opened opened;
-    (void)state;
     open_root(&opened, "cgroup2-outer");
     open_limits(&opened, 1);
     assert_int_equal(opened.limits.count, 4); /* with the root, which has no limit */
@@ -73,10 +72,9 @@ static void test_the_least_is_left_above(void **state)
     close_all(&opened);
 }
 
-static void test_limits_change(void **state)
+TEST(limits_change)
 {
     struct opened opened;
-    (void)state;
     open_root(&opened, "cgroup2-outer");
     machine_write(&opened.machine, OUTER "memory.max", "max\n");
     machine_write(&opened.machine, JOB "memory.max", "max\n");
@@ -90,10 +88,9 @@ static void test_limits_change(void **state)
     close_all(&opened);
 }
 
-static void test_a_failure_is_no_limit_lifted(void **state)
+TEST(a_failure_is_no_limit_lifted)
 {
     struct opened opened;
-    (void)state;
     open_root(&opened, "cgroup2-outer");
     open_limits(&opened, 1);
     for (int64_t k = 0; k < 6; k++) { /* two files of each of three groups */
@@ -106,11 +103,10 @@ static void test_a_failure_is_no_limit_lifted(void **state)
 }
 
 /* A group that does not tell what is charged has at least what the one below it has. */
-static void test_use_that_is_not_told(void **state)
+TEST(use_that_is_not_told)
 {
     struct opened opened;
     char path[PATH_ROOM];
-    (void)state;
     open_root(&opened, "cgroup2-outer");
     path_join(path, opened.machine.root, OUTER "memory.current");
     assert_int_equal(unlink(path), 0);
@@ -120,10 +116,9 @@ static void test_use_that_is_not_told(void **state)
     close_all(&opened);
 }
 
-static void test_a_hidden_group(void **state)
+TEST(a_hidden_group)
 {
     struct opened opened;
-    (void)state;
     open_root(&opened, "cgroup1-limits");
     open_limits(&opened, 1);
     assert_int_equal(opened.limits.count, 2);
@@ -133,10 +128,9 @@ static void test_a_hidden_group(void **state)
 }
 
 /* Version 1, before Linux 5.11: such a group charges nothing to those above it. */
-static void test_groups_that_are_not_hierarchical(void **state)
+TEST(groups_that_are_not_hierarchical)
 {
     struct opened opened;
-    (void)state;
     open_root(&opened, "cgroup1-outer");
     open_limits(&opened, 1);
     assert_least(&opened, 1, 1, 512 * MIB, 425 * MIB);
@@ -148,11 +142,10 @@ static void test_groups_that_are_not_hierarchical(void **state)
     close_all(&opened);
 }
 
-static void test_too_many_levels(void **state)
+TEST(too_many_levels)
 {
     struct opened opened;
     struct rm_cgroup_place place = {.version = 2};
-    (void)state;
     open_root(&opened, NULL);
     for (int i = 0; i < 30; i++) {
         (void)strcat(place.path, i == 0 ? "g" : "/g");
@@ -164,13 +157,12 @@ static void test_too_many_levels(void **state)
     close_all(&opened);
 }
 
-static void test_the_watch_sees_what_is_left_above(void **state)
+TEST(the_watch_sees_what_is_left_above)
 {
 #ifdef RM_HAVE_STACKS
     struct opened opened;
     struct rm_memory_watch watch;
     struct rm_peak_head head;
-    (void)state;
     open_root(&opened, "cgroup2-outer");
     machine_write(&opened.machine, "proc/thread-self/statm", "100 50 10 1 0 40 0\n");
     rm_memory_watch_open(&watch, &opened.root, &opened.scratch);
@@ -183,23 +175,7 @@ static void test_the_watch_sees_what_is_left_above(void **state)
     rm_memory_watch_close(&watch);
     close_all(&opened);
 #else
-    (void)state;
     print_message("skipped: the watch is of stacks, without which this library was built\n");
     skip();
 #endif
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_least_is_left_above),
-        cmocka_unit_test(test_limits_change),
-        cmocka_unit_test(test_a_failure_is_no_limit_lifted),
-        cmocka_unit_test(test_use_that_is_not_told),
-        cmocka_unit_test(test_a_hidden_group),
-        cmocka_unit_test(test_groups_that_are_not_hierarchical),
-        cmocka_unit_test(test_too_many_levels),
-        cmocka_unit_test(test_the_watch_sees_what_is_left_above),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,9 +90,8 @@ static void assert_same_line(const resmon_run *a, const resmon_run *b, size_t i)
                 (isnan(left.rss_max_bytes) && isnan(right.rss_max_bytes)));
 }
 
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
-    (void)state;
     resmon_run_line lines[] = {
         LINE("train.c", "load", 10, 0, 0, 0.0, RM_NAN, RM_NAN),
         LINE("train.c", "load", UINT32_MAX, 3, 2, 1500000.5, -32.0 * MIB, 96 * MIB),
@@ -121,9 +120,8 @@ static void test_round_trip(void **state)
     resmon_run_free(run);
 }
 
-static void test_no_lines_no_key(void **state)
+TEST(no_lines_no_key)
 {
-    (void)state;
     resmon_run *run = made_lines(NULL, 0);
     char *text = document_of(run);
     assert_has_not(text, "\"lines\":[");
@@ -135,9 +133,8 @@ static void test_no_lines_no_key(void **state)
 }
 
 /* What cannot be, of a damaged recording, does not get into a document ... */
-static void test_written_bounds(void **state)
+TEST(written_bounds)
 {
-    (void)state;
     resmon_run_line lines[] = {
         LINE("a.c", "f", 1, UINT64_MAX, UINT64_MAX, (double)INFINITY, (double)-INFINITY,
              (double)INFINITY),
@@ -162,9 +159,8 @@ static void test_written_bounds(void **state)
 }
 
 /* ... and out of one that somebody made up. */
-static void test_read_bounds(void **state)
+TEST(read_bounds)
 {
-    (void)state;
     static const char *const values[] = {
         "-1",  "0.5", "9007199254740992", "4294967296e9", "1e999", "{}", "null", "\"7\"",
         "[1]", "true"};
@@ -203,9 +199,8 @@ static resmon_run_line table_lines[] = {
     LINE("train.c", "main", 50, 0, 0, 0.0, RM_NAN, RM_NAN),
 };
 
-static void test_summary(void **state)
+TEST(summary)
 {
-    (void)state;
     resmon_run *run = made_lines(table_lines, RM_ARRAY_LEN(table_lines));
     char *text = report_of(run);
     assert_has(
@@ -255,9 +250,8 @@ static void test_summary(void **state)
     resmon_run_free(run);
 }
 
-static void test_one_function(void **state)
+TEST(one_function)
 {
-    (void)state;
     char *none = NULL;
     resmon_run *run = made_lines(table_lines, RM_ARRAY_LEN(table_lines));
     char *text = lines_of(run, "load");
@@ -279,9 +273,8 @@ static void test_one_function(void **state)
 }
 
 /* Functions with checkpoints, with samples, with both, and with neither. */
-static void test_beside_stacks(void **state)
+TEST(beside_stacks)
 {
-    (void)state;
     char *none = NULL;
     resmon_run *run = made_profile("/nowhere/train.c");
     run->lines = table_lines;
@@ -306,9 +299,8 @@ static void test_beside_stacks(void **state)
 }
 
 /* Of more lines than are shown, those that matter: a loss as much as a gain. */
-static void test_many_lines(void **state)
+TEST(many_lines)
 {
-    (void)state;
     resmon_run_line lines[60];
     for (uint32_t i = 0; i < 60; i++) {
         double growth = i == 5 ? -32 * MIB : i;
@@ -345,9 +337,8 @@ static resmon_run *recorded(void)
     return finish(monitor);
 }
 
-static void test_recorded(void **state)
+TEST(recorded)
 {
-    (void)state;
     resmon_run *run = recorded();
     char *text = lines_of(run, "marked");
     assert_has(text, "Function: marked");
@@ -359,16 +350,4 @@ static void test_recorded(void **state)
     }
     resmon_text_free(text);
     resmon_run_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_no_lines_no_key),
-        cmocka_unit_test(test_written_bounds), cmocka_unit_test(test_read_bounds),
-        cmocka_unit_test(test_summary),        cmocka_unit_test(test_one_function),
-        cmocka_unit_test(test_beside_stacks),  cmocka_unit_test(test_many_lines),
-        cmocka_unit_test(test_recorded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,9 +46,8 @@ static void assert_order(const struct rm_collector *const *order, const char *co
     }
 }
 
-static void test_domains_then_the_list(void **state)
+TEST(domains_then_the_list)
 {
-    (void)state;
     const struct rm_collector *const list[] = {&machine, &second, &first};
     static const char *const wanted[] = {"second", "first", "machine"};
     const struct rm_collector *order[3];
@@ -57,9 +56,8 @@ static void test_domains_then_the_list(void **state)
     assert_int_equal(rm_collect_order(list, 0, order), RESMON_OK);
 }
 
-static void test_each_after_those_that_it_names(void **state)
+TEST(each_after_those_that_it_names)
 {
-    (void)state;
     const struct rm_collector *const list[] = {&share, &used, &list_, &whole, &other};
     static const char *const wanted[] = {"list", "used", "other", "whole", "share"};
     const struct rm_collector *order[5];
@@ -67,18 +65,16 @@ static void test_each_after_those_that_it_names(void **state)
     assert_order(order, wanted, 5);
 }
 
-static void test_unknown_names(void **state)
+TEST(unknown_names)
 {
-    (void)state;
     const struct rm_collector *const list[] = {&one};
     const struct rm_collector *order[1];
     assert_int_equal(rm_collect_order(list, 1, order), RESMON_EINVAL);
     assert_non_null(strstr(resmon_last_error(), "collector one comes after onee"));
 }
 
-static void test_circles(void **state)
+TEST(circles)
 {
-    (void)state;
     const struct rm_collector *const alone[] = {&self};
     const struct rm_collector *const round[] = {&free_, &a, &b, &c};
     const struct rm_collector *order[4];
@@ -89,9 +85,8 @@ static void test_circles(void **state)
 }
 
 /* The library's collectors, listed the other way round: only what they say of each other holds. */
-static void test_own_collectors_do_not_need_the_list(void **state)
+TEST(own_collectors_do_not_need_the_list)
 {
-    (void)state;
     const struct rm_collector *list[RM_MOST_COLLECTORS] = {NULL};
     const struct rm_collector *order[RM_MOST_COLLECTORS];
     size_t count = rm_collector_count;
@@ -116,16 +111,4 @@ static void test_own_collectors_do_not_need_the_list(void **state)
     }
     assert_true(place_of(order, count, "node_cpu") < place_of(order, count, "energy_cpu"));
     assert_true(place_of(order, count, "tree") < place_of(order, count, "energy_tree"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_domains_then_the_list),
-        cmocka_unit_test(test_each_after_those_that_it_names),
-        cmocka_unit_test(test_unknown_names),
-        cmocka_unit_test(test_circles),
-        cmocka_unit_test(test_own_collectors_do_not_need_the_list),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,8 @@
 
 /* ---- rules -------------------------------------------------------------------------------- */
 
-static void test_rules(void **state)
+TEST(rules)
 {
-    (void)state;
     struct rm_gate gate = {.count = 0};
     assert_ok(rm_gate_read(&gate, "wall>5%+10ms, peak > 2% + 1.5MiB\n"
                                   "# a comment, with a comma\n"
@@ -43,9 +42,8 @@ static void test_rules(void **state)
     rm_gate_free(&gate);
 }
 
-static void test_wrong_rules(void **state)
+TEST(wrong_rules)
 {
-    (void)state;
     static const char *const wrong[] = {"wall",      "wall>",           "wall>x",
                                         "wall>5",    "wall>5%+3MB",     "wall>5%+3ms,",
                                         "speed>5%",  "wall>5%+3ms+4",   "scope:a",
@@ -140,9 +138,8 @@ static unsigned alarms(size_t runs, double (*make)(size_t run), double factor, c
 }
 
 /* Two-sided at 5 %: 2.5 % are on the side that alarms, which is 50 of 2,000 (sd 7). */
-static void test_false_alarms(void **state)
+TEST(false_alarms)
 {
-    (void)state;
     static double (*const makers[])(size_t run) = {as_normal, as_log_normal, as_bimodal, as_drift,
                                                    as_spikes};
     seed = 1;
@@ -154,9 +151,8 @@ static void test_false_alarms(void **state)
     assert_true(alarms(6, as_normal, 1.0, "wall>5%") < 20); /* one in a hundred */
 }
 
-static void test_power(void **state)
+TEST(power)
 {
-    (void)state;
     seed = 2;
     unsigned found = alarms(20, as_normal, 1.05, "wall>2%+1ms");
     print_message("5 %% more at 3 %% noise, 20 runs: %u of 2,000 found\n", found);
@@ -198,9 +194,8 @@ static const struct rm_diff_row *row_of(const struct rm_diff *diff, const char *
     return NULL;
 }
 
-static void test_verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
     static const struct made old[] = {
         {"", RM_FIGURE_wall, false, {1.00, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07}},
         {"", RM_FIGURE_cpu, false, {1.00, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07}},
@@ -247,9 +242,8 @@ static void test_verdicts(void **state)
     rm_group_free(&after);
 }
 
-static void test_scopes_of_one_side(void **state)
+TEST(scopes_of_one_side)
 {
-    (void)state;
     static const struct made old[] = {
         {"", RM_FIGURE_wall, false, {1.0}},    {"a", RM_FIGURE_wall, false, {1.0}},
         {"a/b", RM_FIGURE_wall, false, {1.0}}, {"a/b/c", RM_FIGURE_wall, false, {1.0}},
@@ -277,9 +271,8 @@ static void test_scopes_of_one_side(void **state)
 }
 
 /* One run a side: times tell nothing, peaks do; a rule of what is not there tells nothing. */
-static void test_single_runs(void **state)
+TEST(single_runs)
 {
-    (void)state;
     static const struct made old[] = {{"", RM_FIGURE_wall, false, {1.0}},
                                       {"", RM_FIGURE_peak, true, {100e6}}};
     static const struct made new[] = {{"", RM_FIGURE_wall, false, {2.0}},
@@ -308,18 +301,4 @@ static void test_single_runs(void **state)
     }
     rm_group_free(&before);
     rm_group_free(&after);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_wrong_rules),
-        cmocka_unit_test(test_false_alarms),
-        cmocka_unit_test(test_power),
-        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_single_runs),
-        cmocka_unit_test(test_scopes_of_one_side),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,9 +189,8 @@ static void assert_bound(double found, double wanted)
     }
 }
 
-static void test_two_groups(void **state)
+TEST(two_groups)
 {
-    (void)state;
     struct rm_ranks ranks = {.at_most = NULL};
     for (size_t i = 0; i < RM_ARRAY_LEN(pairs); i++) {
         const struct rm_values one = {pairs[i].one, pairs[i].one_count};
@@ -211,9 +210,8 @@ static void test_two_groups(void **state)
     rm_ranks_free(&ranks);
 }
 
-static void test_one_group(void **state)
+TEST(one_group)
 {
-    (void)state;
     for (size_t i = 0; i < RM_ARRAY_LEN(groups); i++) {
         const struct rm_values values = {groups[i].values, groups[i].count};
         struct rm_between median;
@@ -225,9 +223,8 @@ static void test_one_group(void **state)
 }
 
 /* The least that groups of each size can have: 2 / (2n over n). */
-static void test_least_probabilities(void **state)
+TEST(least_probabilities)
 {
-    (void)state;
     static const double least[] = {1.0, 1.0 / 3, 0.1, 1.0 / 35, 1.0 / 126, 1.0 / 462};
     static const double low[] = {1, 2, 3, 4, 5, 6}, high[] = {11, 12, 13, 14, 15, 16};
     struct rm_ranks ranks = {.at_most = NULL};
@@ -240,9 +237,8 @@ static void test_least_probabilities(void **state)
     rm_ranks_free(&ranks);
 }
 
-static void test_little_or_nothing(void **state)
+TEST(little_or_nothing)
 {
-    (void)state;
     const double value = 7.0;
     const struct rm_values none = {NULL, 0}, one = {&value, 1};
     struct rm_ranks ranks = {.at_most = NULL};
@@ -257,15 +253,4 @@ static void test_little_or_nothing(void **state)
     assert_ok(rm_median_of(one, 0.95, &found));
     assert_true(found.value == 7.0 && isnan(found.low));
     rm_ranks_free(&ranks);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_groups),
-        cmocka_unit_test(test_one_group),
-        cmocka_unit_test(test_least_probabilities),
-        cmocka_unit_test(test_little_or_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

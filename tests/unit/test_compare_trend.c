@@ -35,9 +35,8 @@ static size_t find(const double *values, size_t count, size_t places[16])
     return found;
 }
 
-static void test_nile(void **state)
+TEST(nile)
 {
-    (void)state;
     size_t places[16];
     assert_int_equal(find(nile, RM_ARRAY_LEN(nile), places), 1);
     assert_int_equal(places[0], 28); /* 1899, after 1871 + 28 years */
@@ -48,9 +47,8 @@ static double wave(size_t i)
     return ((double)(i * 7919 % 13) - 6.0) * 0.5;
 }
 
-static void test_made_series(void **state)
+TEST(made_series)
 {
-    (void)state;
     double levels[37], plain[37], spikes[37];
     size_t places[16];
     for (size_t i = 0; i < 37; i++) {
@@ -65,9 +63,8 @@ static void test_made_series(void **state)
     assert_int_equal(find(spikes, 37, places), 0); /* a benchmark of a bad day is no change */
 }
 
-static void test_short_and_even_series(void **state)
+TEST(short_and_even_series)
 {
-    (void)state;
     static const double even[20] = {0.0}, step[6] = {1, 1, 1, 2, 2, 2};
     double exact[24];
     size_t places[16];
@@ -105,9 +102,8 @@ static double normal(void)
 
 /* Of 400 series without a change at most 4 should have one; the bound is where the binomial
  * distribution leaves a thousandth. */
-static void test_false_alarms(void **state)
+TEST(false_alarms)
 {
-    (void)state;
     size_t places[16], alarms = 0;
     for (size_t i = 0; i < 400; i++) {
         double values[30];
@@ -121,9 +117,8 @@ static void test_false_alarms(void **state)
     assert_true(alarms <= 12);
 }
 
-static void test_power(void **state)
+TEST(power)
 {
-    (void)state;
     size_t places[16], found = 0;
     for (size_t i = 0; i < 200; i++) {
         double values[30];
@@ -158,9 +153,8 @@ static void make(struct rm_groups *groups, const char *name, const char *cpu, do
     group->realtime_ns = realtime_ns;
 }
 
-static void test_series(void **state)
+TEST(series)
 {
-    (void)state;
     enum { COUNT = 16 };
     struct rm_groups groups[COUNT] = {{.count = 0}};
     struct rm_trend trend = {.count = 0};
@@ -196,9 +190,8 @@ static void test_series(void **state)
 }
 
 /* More scopes than there may be series: those that came first go on, and the others are counted. */
-static void test_there_is_a_bound_to_series(void **state)
+TEST(there_is_a_bound_to_series)
 {
-    (void)state;
     struct rm_groups groups[2] = {{.count = 0}};
     struct rm_trend trend = {.count = 0};
     for (int i = 0; i < 2; i++) {
@@ -223,9 +216,8 @@ static void test_there_is_a_bound_to_series(void **state)
 }
 
 /* Other governors choose other frequencies; what is not known differs from nothing. */
-static void test_machines(void **state)
+TEST(machines)
 {
-    (void)state;
     char text[256];
     const struct rm_group_machine one = {"Xeon", "performance", "6.1", "a", 2.0, 1e9};
     struct rm_group_machine other = one;
@@ -239,9 +231,8 @@ static void test_machines(void **state)
 }
 
 /* Where one has no time, they are as they came. */
-static void test_order_without_times(void **state)
+TEST(order_without_times)
 {
-    (void)state;
     struct rm_groups groups[2] = {{.count = 0}};
     struct rm_trend trend = {.count = 0};
     make(&groups[0], "job", "Xeon", 1.0, 5);
@@ -253,20 +244,4 @@ static void test_order_without_times(void **state)
     rm_trend_free(&trend);
     rm_groups_free(&groups[0]);
     rm_groups_free(&groups[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nile),
-        cmocka_unit_test(test_made_series),
-        cmocka_unit_test(test_short_and_even_series),
-        cmocka_unit_test(test_false_alarms),
-        cmocka_unit_test(test_power),
-        cmocka_unit_test(test_series),
-        cmocka_unit_test(test_order_without_times),
-        cmocka_unit_test(test_machines),
-        cmocka_unit_test(test_there_is_a_bound_to_series),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,9 +186,8 @@ static void assert_compared(const resmon_compared *got, const double expected[5]
 /* Two rounds: work at 29 and 31 W over 10 s, idling at 19 and 21 W over 20 s, and 5 W of memory.
  * Both variances are 2, of means 1; Welch's sum is 2, with 2^2 / (1/1 + 1/1) = 2 degrees of
  * freedom, of which t is 4.302653; so +- 6.084870 W. */
-static void test_figures_by_hand(void **state)
+TEST(figures_by_hand)
 {
-    (void)state;
     struct sides sides = {{made((struct spec){.cpu_w = 29.0, .seconds = 10.0}, NULL),
                            made((struct spec){.cpu_w = 31.0, .seconds = 10.0}, NULL)},
                           {made((struct spec){.cpu_w = 19.0, .seconds = 20.0}, NULL),
@@ -228,9 +227,8 @@ static void test_figures_by_hand(void **state)
     free_sides(&sides);
 }
 
-static void test_options(void **state)
+TEST(options)
 {
-    (void)state;
     struct sides sides = made_sides((struct spec){.cpu_w = 31.0, .seconds = 10.0},
                                     (struct spec){.cpu_w = 21.0, .seconds = 10.0});
     resmon_comparison comparison = {.struct_size = sizeof comparison};
@@ -296,7 +294,7 @@ static struct outcome try(const struct trial *trial)
 }
 
 /* 90 to 99 %, at a difference of 2 W. */
-static void test_the_interval_covers_the_truth(void **state)
+TEST(the_interval_covers_the_truth)
 {
     static const struct trial trials[] = {
         /* One run of each, white noise. */
@@ -329,7 +327,6 @@ static void test_the_interval_covers_the_truth(void **state)
          8,
          2},
     };
-    (void)state;
     for (size_t i = 0; i < RM_ARRAY_LEN(trials); i++) {
         int covered = try(&trials[i]).covered;
         print_message("trial %zu: %.1f %%\n", i, 100.0 * covered / REPETITIONS);
@@ -338,12 +335,11 @@ static void test_the_interval_covers_the_truth(void **state)
 }
 
 /* About 5 % are called a difference that are none; and of what is there, little is missed. */
-static void test_noise_is_called_noise(void **state)
+TEST(noise_is_called_noise)
 {
     struct trial trial = {.work = {.cpu_w = 20, .noise_w = 5, .seconds = 10},
                           .idle = {.cpu_w = 20, .noise_w = 5, .seconds = 10},
                           .runs = 1};
-    (void)state;
     assert_in_range(try(&trial).significant, REPETITIONS * 1 / 100, REPETITIONS * 10 / 100);
     trial.runs = 4;
     assert_in_range(try(&trial).significant, REPETITIONS * 1 / 100, REPETITIONS * 10 / 100);
@@ -352,9 +348,8 @@ static void test_noise_is_called_noise(void **state)
 }
 
 /* Powers that differ by nothing but rounding, and counters as coarse as they are. */
-static void test_no_noise_is_no_certainty(void **state)
+TEST(no_noise_is_no_certainty)
 {
-    (void)state;
     struct sides sides = made_sides((struct spec){.cpu_w = 20.0 * (1.0 + 1e-15), .seconds = 10.0},
                                     (struct spec){.cpu_w = 20.0, .seconds = 10.0});
     resmon_comparison comparison;
@@ -375,9 +370,8 @@ static void test_no_noise_is_no_certainty(void **state)
 
 /* ---- what is not there ------------------------------------------------------------------ */
 
-static void test_components_that_not_all_know(void **state)
+TEST(components_that_not_all_know)
 {
-    (void)state;
     struct spec work = {.cpu_w = 30.0, .seconds = 10.0};
     struct spec idle = {.cpu_w = 20.0, .seconds = 10.0, .has_no_ram = true};
     struct sides sides = made_sides(work, idle);
@@ -401,9 +395,8 @@ static void test_components_that_not_all_know(void **state)
     free_sides(&sides);
 }
 
-static void test_runs_that_cannot_be_compared(void **state)
+TEST(runs_that_cannot_be_compared)
 {
-    (void)state;
     struct spec good = {.cpu_w = 30.0, .seconds = 10.0};
     struct spec none = {.cpu_w = 30.0, .seconds = 10.0, .has_no_energy = true};
     struct sides sides = made_sides(good, none);
@@ -420,9 +413,8 @@ static void test_runs_that_cannot_be_compared(void **state)
     free_sides(&sides);
 }
 
-static void test_too_few_readings(void **state)
+TEST(too_few_readings)
 {
-    (void)state;
     struct sides sides = made_sides((struct spec){.cpu_w = 30.0, .seconds = 1.9},
                                     (struct spec){.cpu_w = 20.0, .seconds = 10.0});
     resmon_comparison comparison;
@@ -446,9 +438,8 @@ static void test_too_few_readings(void **state)
 /* ---- series ----------------------------------------------------------------------------- */
 
 /* Rows that were merged hold the same energies at fewer times. */
-static void test_halved_series(void **state)
+TEST(halved_series)
 {
-    (void)state;
     struct random random = {7};
     struct spec spec = {.cpu_w = 30.0, .noise_w = 4.0, .seconds = 79.9};
     struct sides sides = {{made(spec, &random)}, {NULL}, 1, 1};
@@ -467,9 +458,8 @@ static void test_halved_series(void **state)
 }
 
 /* Time that runs backwards, energy that shrinks, gaps: what is left is used, or nothing. */
-static void test_hostile_series(void **state)
+TEST(hostile_series)
 {
-    (void)state;
     struct sides sides = made_sides((struct spec){.cpu_w = 30.0, .seconds = 60.0},
                                     (struct spec){.cpu_w = 20.0, .seconds = 60.0});
     struct resmon_run *run = sides.work[0];
@@ -491,9 +481,8 @@ static void test_hostile_series(void **state)
 }
 
 /* Where stretches end, also when half of the run was not read. */
-static void test_stretches(void **state)
+TEST(stretches)
 {
-    (void)state;
     struct resmon_run *run = made((struct spec){.cpu_w = 10.0, .seconds = 100.0}, NULL);
     bool is_used[RM_ENERGY_PARTS] = {true, false};
     struct rm_stretches found = rm_power_divide(run, is_used);
@@ -513,9 +502,8 @@ static void test_stretches(void **state)
 }
 
 /* Rounds of different lengths count by their time, as their energies do. */
-static void test_weights(void **state)
+TEST(weights)
 {
-    (void)state;
     struct sides sides = {{made((struct spec){.cpu_w = 10.0, .seconds = 30.0}, NULL),
                            made((struct spec){.cpu_w = 20.0, .seconds = 10.0}, NULL)},
                           {made((struct spec){.cpu_w = 5.0, .seconds = 10.0}, NULL)},
@@ -535,9 +523,8 @@ static void test_weights(void **state)
 
 /* ---- words ------------------------------------------------------------------------------ */
 
-static void test_words(void **state)
+TEST(words)
 {
-    (void)state;
     struct spec work = {.cpu_w = 0.1, .seconds = 10.0, .cpu_how = RESMON_PROVENANCE_MODELLED};
     struct spec idle = {.cpu_w = 50.0, .seconds = 10.0, .cpu_how = RESMON_PROVENANCE_MODELLED};
     idle.host = "n2";
@@ -576,9 +563,8 @@ static void test_words(void **state)
     free_sides(&sides);
 }
 
-static void test_a_busy_machine_is_named(void **state)
+TEST(a_busy_machine_is_named)
 {
-    (void)state;
     struct sides sides = made_sides((struct spec){.cpu_w = 30.0, .seconds = 10.0},
                                     (struct spec){.cpu_w = 20.0, .seconds = 10.0});
     resmon_comparison comparison;
@@ -601,9 +587,8 @@ static void test_a_busy_machine_is_named(void **state)
 
 /* ---- runs that were recorded ------------------------------------------------------------ */
 
-static void test_documents(void **state)
+TEST(documents)
 {
-    (void)state;
     struct random random = {3};
     struct spec spec = {.cpu_w = 30.0, .noise_w = 4.0, .seconds = 20.0};
     struct sides sides = {{made(spec, &random)}, {NULL}, 1, 1}, loaded = {.works = 1, .idles = 1};
@@ -629,10 +614,9 @@ static void test_documents(void **state)
     free_sides(&loaded);
 }
 
-static void test_idling(void **state)
+TEST(idling)
 {
     static const double wrong[] = {0.0, -1.0, (double)NAN, (double)INFINITY, 604801.0};
-    (void)state;
     resmon_run *idle = NULL, *work = NULL;
     resmon_run_info info = {.struct_size = sizeof info};
     resmon_comparison comparison = {.struct_size = sizeof comparison};
@@ -661,27 +645,4 @@ static void test_idling(void **state)
     assert_status(RESMON_ERANGE, resmon_measure_idle(0.15, &options, &idle));
     options.struct_size = 3;
     assert_status(RESMON_EINVAL, resmon_measure_idle(0.15, &options, &idle));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures_by_hand),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_the_interval_covers_the_truth),
-        cmocka_unit_test(test_noise_is_called_noise),
-        cmocka_unit_test(test_no_noise_is_no_certainty),
-        cmocka_unit_test(test_components_that_not_all_know),
-        cmocka_unit_test(test_runs_that_cannot_be_compared),
-        cmocka_unit_test(test_too_few_readings),
-        cmocka_unit_test(test_halved_series),
-        cmocka_unit_test(test_hostile_series),
-        cmocka_unit_test(test_stretches),
-        cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_a_busy_machine_is_named),
-        cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_idling),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

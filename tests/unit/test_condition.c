@@ -121,9 +121,8 @@ static void check_jump(int64_t seconds)
     assert_int_equal(__atomic_load_n(&at_once, __ATOMIC_RELAXED), 0);
 }
 
-static void test_a_jump_of_the_wall_clock(void **state)
+TEST(a_jump_of_the_wall_clock)
 {
-    (void)state;
     if (HAS_THREAD_SANITIZER) {
         print_message("skipped: the sanitizer has functions of these names\n");
         skip();
@@ -134,9 +133,8 @@ static void test_a_jump_of_the_wall_clock(void **state)
 
 /* ---- waiting ---------------------------------------------------------------------------- */
 
-static void test_a_change_is_not_slept_over(void **state)
+TEST(a_change_is_not_slept_over)
 {
-    (void)state;
     struct rm_condition condition = {0};
     uint32_t mark = rm_condition_mark(&condition);
     errno = 77;
@@ -145,9 +143,8 @@ static void test_a_change_is_not_slept_over(void **state)
     assert_int_equal(errno, 77);
 }
 
-static void test_deadlines(void **state)
+TEST(deadlines)
 {
-    (void)state;
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     struct rm_condition condition = {0};
     (void)pthread_mutex_lock(&lock);
@@ -187,24 +184,12 @@ static void *play(void *context)
     return NULL;
 }
 
-static void test_two_in_turns(void **state)
+TEST(two_in_turns)
 {
-    (void)state;
     static int numbers[] = {0, 1};
     pthread_t other;
     assert_int_equal(pthread_create(&other, NULL, play, &numbers[1]), 0);
     (void)play(&numbers[0]);
     assert_int_equal(pthread_join(other, NULL), 0);
     assert_int_equal(game.turn, 2 * TURNS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_jump_of_the_wall_clock),
-        cmocka_unit_test(test_a_change_is_not_slept_over),
-        cmocka_unit_test(test_deadlines),
-        cmocka_unit_test(test_two_in_turns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

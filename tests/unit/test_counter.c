@@ -13,9 +13,8 @@
 
 /* ---- arch ------------------------------------------------------------------------------------ */
 
-static void test_processors_by_their_numbers(void **state)
+TEST(processors_by_their_numbers)
 {
-    (void)state;
     static const struct {
         const char *vendor;
         int family, model;
@@ -67,9 +66,8 @@ static double evaluated(const char *text)
     return value;
 }
 
-static void test_formulas_are_reckoned(void **state)
+TEST(formulas_are_reckoned)
 {
-    (void)state;
     assert_near(evaluated("1 + 2 * 3"), 7.0, 0.0);
     assert_near(evaluated("(1 + 2) * 3"), 9.0, 0.0);
     assert_near(evaluated("64*(a + A_1)"), 768.0, 0.0);
@@ -83,9 +81,8 @@ static void test_formulas_are_reckoned(void **state)
     assert_true(isnan(evaluated("a + missing")));
 }
 
-static void test_what_is_no_formula_is_refused(void **state)
+TEST(what_is_no_formula_is_refused)
 {
-    (void)state;
     static const char *const wrong[] = {"",        " ",   "1 +",    "(a",    "a)",   "a b",
                                         "unknown", "*a",  "a // a", "a + ,", "((a)", "()",
                                         "a-",      "a$b", "1e6 *",  "a(1)"};
@@ -114,9 +111,8 @@ static struct rm_perf_event parsed(const char *text)
     return event;
 }
 
-static void test_events_by_name_and_code(void **state)
+TEST(events_by_name_and_code)
 {
-    (void)state;
     struct rm_perf_event event = parsed("cycles");
     assert_int_equal(event.type, RM_EVENT_HARDWARE);
     assert_int_equal(event.config, 0);
@@ -139,9 +135,8 @@ static void test_events_by_name_and_code(void **state)
     assert_true(parsed("retired_instructions").is_named); /* no code, though it begins with an r */
 }
 
-static void test_what_cannot_be_an_event_is_refused(void **state)
+TEST(what_cannot_be_an_event_is_refused)
 {
-    (void)state;
     static const char *const wrong[] = {"",
                                         "a b",
                                         "-x",
@@ -164,9 +159,8 @@ static void test_what_cannot_be_an_event_is_refused(void **state)
     assert_status(RESMON_EINVAL, rm_perf_event_parse(rm_text_of(longest, sizeof longest), &event));
 }
 
-static void test_what_is_asked_for(void **state)
+TEST(what_is_asked_for)
 {
-    (void)state;
     struct rm_counters_wanted wanted;
     assert_ok(rm_counters_parse("default+l2+INST_RETIRED:ANY_P+page-faults", 16, &wanted));
     assert_int_equal(wanted.groups, RM_COUNTERS_DEFAULT | RM_COUNTERS_L2 | RM_COUNTERS_EVENTS);
@@ -191,9 +185,8 @@ static void test_what_is_asked_for(void **state)
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* Every row of every microarchitecture: a formula whose events it has, or a reason. */
-static void test_every_formula_has_its_events(void **state)
+TEST(every_formula_has_its_events)
 {
-    (void)state;
     size_t formulas = 0;
     const struct rm_counter_row *row;
     for (size_t i = 0; (row = rm_counter_row_at(i)) != NULL; i++) {
@@ -229,9 +222,8 @@ static void test_every_formula_has_its_events(void **state)
 }
 
 /* Counters of each thread of a core, beside those of Intel's for instructions and cycles. */
-static void test_every_formula_fits_into_the_counters(void **state)
+TEST(every_formula_fits_into_the_counters)
 {
-    (void)state;
     const struct rm_counter_row *row;
     for (size_t i = 0; (row = rm_counter_row_at(i)) != NULL; i++) {
         for (uint32_t arch = 1; arch < RM_ARCH_ANY; arch <<= 1) {
@@ -254,9 +246,8 @@ static void test_every_formula_fits_into_the_counters(void **state)
 }
 
 /* An alias means one code in a microarchitecture. */
-static void test_no_event_stands_twice(void **state)
+TEST(no_event_stands_twice)
 {
-    (void)state;
     const struct rm_counter_code *a, *b;
     for (size_t i = 0; (a = rm_counter_code_at(i)) != NULL; i++) {
         assert_true(rm_text_is_terminated(a->alias, sizeof a->alias));
@@ -268,9 +259,8 @@ static void test_no_event_stands_twice(void **state)
     }
 }
 
-static void test_codes_are_those_of_libpfm4(void **state)
+TEST(codes_are_those_of_libpfm4)
 {
-    (void)state;
     struct rm_pfm_code code;
     if (rm_pfm_encode("perf::PERF_COUNT_SW_PAGE_FAULTS", &code) == RESMON_ENOTSUP) {
         print_message("skipped: %s\n", resmon_last_error());
@@ -303,9 +293,8 @@ static void test_codes_are_those_of_libpfm4(void **state)
     assert_true(checked > 150);
 }
 
-static void test_names_near_an_unknown_one_are_told(void **state)
+TEST(names_near_an_unknown_one_are_told)
 {
-    (void)state;
     struct rm_pfm_code code = {.type = 77};
     resmon_status status = rm_pfm_encode("PERF_COUNT_SW_PAGE_FALTS", &code);
     if (status == RESMON_ENOTSUP) {
@@ -328,21 +317,9 @@ static void test_names_near_an_unknown_one_are_told(void **state)
     assert_true(event.is_of_kernel && rm_perf_event_is_software(&event));
 }
 
-int main(void)
+FIXTURE(set_up)
 {
-    (void)setenv("LIBPFM_ENCODE_INACTIVE", "1", 1); /* tables of other machines */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_processors_by_their_numbers),
-        cmocka_unit_test(test_formulas_are_reckoned),
-        cmocka_unit_test(test_what_is_no_formula_is_refused),
-        cmocka_unit_test(test_events_by_name_and_code),
-        cmocka_unit_test(test_what_cannot_be_an_event_is_refused),
-        cmocka_unit_test(test_what_is_asked_for),
-        cmocka_unit_test(test_every_formula_has_its_events),
-        cmocka_unit_test(test_every_formula_fits_into_the_counters),
-        cmocka_unit_test(test_no_event_stands_twice),
-        cmocka_unit_test(test_codes_are_those_of_libpfm4),
-        cmocka_unit_test(test_names_near_an_unknown_one_are_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return setenv("LIBPFM_ENCODE_INACTIVE", "1", 1); /* tables of other machines */
 }
+
+TEST_FILE(.set_up = set_up);

@@ -143,9 +143,8 @@ static void add_run(struct many *many, const resmon_run_scope *scope, double tru
 
 /* What the meter costs is this machine's: how many calls it is taken at hangs on that, and nothing
  * that is tested here.  Five standard errors: what is right fails once in a million. */
-static void test_what_some_calls_counted_stands_for_all_without_bias(void **state)
+TEST(what_some_calls_counted_stands_for_all_without_bias)
 {
-    (void)state;
     struct many many = {0};
     struct random random = {7};
     for (uint64_t i = 0; i < REPETITIONS; i++) {
@@ -166,9 +165,8 @@ static void test_what_some_calls_counted_stands_for_all_without_bias(void **stat
     assert_true(many.covered >= 0.95 * many.known - 5.0 * sqrt(0.95 * 0.05 * many.known));
 }
 
-static void test_what_each_call_counted_is_exact(void **state)
+TEST(what_each_call_counted_is_exact)
 {
-    (void)state;
     struct random random = {7};
     struct made *made = new_made(1e9);
     double truth = run_program(made, &random);
@@ -184,9 +182,8 @@ static void test_what_each_call_counted_is_exact(void **state)
     free_made(made);
 }
 
-static void test_few_counted_calls_say_that_they_are_few(void **state)
+TEST(few_counted_calls_say_that_they_are_few)
 {
-    (void)state;
     struct made *made = new_made(1e-9);
     struct random random = {7};
     (void)run_program(made, &random);
@@ -271,9 +268,8 @@ static void check_ends(const resmon_run *run)
     }
 }
 
-static void test_ends_are_told(void **state)
+TEST(ends_are_told)
 {
-    (void)state;
     resmon_run *run = made_run(), *read = NULL;
     char *text = NULL;
     check_ends(run);
@@ -290,9 +286,8 @@ static void test_ends_are_told(void **state)
     rm_run_free(run);
 }
 
-static void test_the_summary_leaves_out_what_is_vague(void **state)
+TEST(the_summary_leaves_out_what_is_vague)
 {
-    (void)state;
     resmon_run *run = made_run();
     char *text = NULL;
     assert_ok(report_in_full(run, &text));
@@ -309,16 +304,4 @@ static void test_the_summary_leaves_out_what_is_vague(void **state)
     assert_null(strstr(text, "  -: it may"));
     resmon_text_free(text);
     rm_run_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_some_calls_counted_stands_for_all_without_bias),
-        cmocka_unit_test(test_what_each_call_counted_is_exact),
-        cmocka_unit_test(test_few_counted_calls_say_that_they_are_few),
-        cmocka_unit_test(test_ends_are_told),
-        cmocka_unit_test(test_the_summary_leaves_out_what_is_vague),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

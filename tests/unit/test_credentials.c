@@ -21,9 +21,8 @@ static void assert_untold(void)
 }
 
 /* A password with a slash that nobody encoded looks like a port and a path. */
-static void test_a_password_with_a_slash(void **state)
+TEST(a_password_with_a_slash)
 {
-    (void)state;
     static const char *const texts[] = {"http://user:SECRET/word@host:5000", "http://u:1/SECRET@h",
                                         "https://u:SECRET/@h/path"};
     struct rm_secrets secrets = {{0}, {0}, {0}};
@@ -39,9 +38,8 @@ static void test_a_password_with_a_slash(void **state)
     assert_string_equal(uri, "http://h:80/a@b");
 }
 
-static void test_a_mistake_in_the_variable(void **state)
+TEST(a_mistake_in_the_variable)
 {
-    (void)state;
     static const char *const texts[] = {"mlfow=http://u:SECRET@h",
                                         "mlflow=http://u:a,SECRET@h",
                                         "pushgateway=http://u:a,SECRET=b@h",
@@ -61,9 +59,8 @@ static void test_a_mistake_in_the_variable(void **state)
 }
 
 /* libcurl quotes a proxy that it cannot read. */
-static void test_a_proxy_that_cannot_be_read(void **state)
+TEST(a_proxy_that_cannot_be_read)
 {
-    (void)state;
     static const char *const proxies[] = {"htp://u:SECRET@127.0.0.1:1", "http://u:SECRET@h:99999",
                                           "http://u:SECRET@[h"};
     const struct rm_http_config how = {.url = "http://127.0.0.1:1", .timeout_ns = SOON_NS};
@@ -88,9 +85,8 @@ static void test_a_proxy_that_cannot_be_read(void **state)
 }
 
 /* A spool file names the server that the user's credentials go to: so it must be the user's. */
-static void test_a_spool_file_of_somebody_else(void **state)
+TEST(a_spool_file_of_somebody_else)
 {
-    (void)state;
     static const char path[] = "test_credentials.spool";
     const resmon_mlflow_options named = {.struct_size = sizeof named,
                                          .tracking_uri = "http://127.0.0.1:1",
@@ -114,15 +110,4 @@ static void test_a_spool_file_of_somebody_else(void **state)
     }
     assert_int_equal(status, RESMON_EACCES);
     assert_true(other == RESMON_ENET || other == RESMON_ETIMEDOUT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_password_with_a_slash),
-        cmocka_unit_test(test_a_mistake_in_the_variable),
-        cmocka_unit_test(test_a_proxy_that_cannot_be_read),
-        cmocka_unit_test(test_a_spool_file_of_somebody_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

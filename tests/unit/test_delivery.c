@@ -129,15 +129,13 @@ static void check_hanging(bool is_in_start)
     assert_int_equal(__atomic_load_n(&stops, __ATOMIC_RELAXED), 1);
 }
 
-static void test_a_sink_that_hangs_is_left_behind(void **state)
+TEST(a_sink_that_hangs_is_left_behind, IN_MADE_TIME)
 {
-    (void)state;
     check_hanging(true);
 }
 
-static void test_a_sink_that_hangs_in_stop_is_left_behind(void **state)
+TEST(a_sink_that_hangs_in_stop_is_left_behind, IN_MADE_TIME)
 {
-    (void)state;
     check_hanging(false);
 }
 
@@ -149,9 +147,8 @@ static resmon_status note_deadline(void *context, const resmon_run *run)
 }
 
 /* An eighth of the time is left for those who wait. */
-static void test_a_sink_knows_until_when_it_may_work(void **state)
+TEST(a_sink_knows_until_when_it_may_work, IN_MADE_TIME)
 {
-    (void)state;
     int64_t deadline_ns = 0;
     const int64_t time_ns = (600 - 75) * RM_NS_PER_S;
     resmon_sink_ops ops = {.struct_size = sizeof ops, .stop = note_deadline};
@@ -166,9 +163,8 @@ static void test_a_sink_knows_until_when_it_may_work(void **state)
 
 /* A remote sink that hangs in start: a local one has every row, and stop waits for the remote one's
  * time only. */
-static void test_lanes_do_not_hold_up_each_other(void **state)
+TEST(lanes_do_not_hold_up_each_other, IN_MADE_TIME)
 {
-    (void)state;
     struct gate gate = {0};
     int stops = 0;
     gate_init(&gate);
@@ -224,9 +220,8 @@ static resmon_status call_back(void *context, const resmon_rows *rows)
     return RESMON_OK;
 }
 
-static void test_a_sink_that_calls_back_is_contained(void **state)
+TEST(a_sink_that_calls_back_is_contained)
 {
-    (void)state;
     struct caller caller = {.monitor = make(0), .sample = 1, .capture = 1, .tag = 1};
     resmon_sink_ops ops = {.struct_size = sizeof ops, .rows = call_back};
     assert_ok(resmon_monitor_add_sink(caller.monitor, &ops, &caller));
@@ -270,9 +265,8 @@ static void late_caller_closed(void *context)
     (void)sem_post(&caller->gate.closed);
 }
 
-static void test_a_sink_that_was_left_behind_does_not_free_its_monitor(void **state)
+TEST(a_sink_that_was_left_behind_does_not_free_its_monitor, IN_MADE_TIME)
 {
-    (void)state;
     struct late_caller caller = {.monitor = make(50)};
     gate_init(&caller.gate);
     assert_int_equal(sem_init(&caller.called, 0, 0), 0);
@@ -309,9 +303,8 @@ static resmon_status call_back_early(void *context, const resmon_run *run)
     return RESMON_OK;
 }
 
-static void test_a_sink_that_calls_back_in_start_is_contained(void **state)
+TEST(a_sink_that_calls_back_in_start_is_contained)
 {
-    (void)state;
     for (int i = 0; i < 20; i++) {
         struct early_caller caller = {.monitor = make(0)};
         assert_int_equal(sem_init(&caller.done, 0, 0), 0);
@@ -347,9 +340,8 @@ static resmon_status on_snapshot(void *context, const resmon_run *run)
     return RESMON_OK;
 }
 
-static void test_snapshots_come_while_it_runs(void **state)
+TEST(snapshots_come_while_it_runs, IN_MADE_TIME)
 {
-    (void)state;
     struct seen seen = {0};
     resmon_sink_ops ops = {
         .struct_size = sizeof ops, .snapshot = on_snapshot, .snapshot_interval_ms = 30};
@@ -376,9 +368,8 @@ static resmon_status fail_at_the_end(void *context, const resmon_run *run)
     return resmon_run_load("/nonexistent/place", &none);
 }
 
-static void test_stop_tells_of_a_sink_that_failed(void **state)
+TEST(stop_tells_of_a_sink_that_failed)
 {
-    (void)state;
     int stops = 0;
     resmon_sink_ops failing = {.struct_size = sizeof failing, .name = "f", .stop = fail_at_the_end};
     resmon_sink_ops healthy = {.struct_size = sizeof healthy, .stop = count_stops};
@@ -392,20 +383,4 @@ static void test_stop_tells_of_a_sink_that_failed(void **state)
     assert_int_equal(stops, 1);
     assert_ok(resmon_monitor_stop(monitor));
     resmon_monitor_free(monitor);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        in_made_time(test_a_sink_that_hangs_is_left_behind),
-        in_made_time(test_a_sink_that_hangs_in_stop_is_left_behind),
-        in_made_time(test_a_sink_knows_until_when_it_may_work),
-        in_made_time(test_lanes_do_not_hold_up_each_other),
-        cmocka_unit_test(test_a_sink_that_calls_back_is_contained),
-        in_made_time(test_a_sink_that_was_left_behind_does_not_free_its_monitor),
-        cmocka_unit_test(test_a_sink_that_calls_back_in_start_is_contained),
-        in_made_time(test_snapshots_come_while_it_runs),
-        cmocka_unit_test(test_stop_tells_of_a_sink_that_failed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,9 +73,8 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
     return where->level > 0 ? remove(path) : 0;
 }
 
-static int clear_root(void **state)
+FIXTURE(clear_root)
 {
-    (void)state;
     return nftw(root_path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -206,7 +205,7 @@ static void look(void)
     assert_ok(examine(root_path, NULL, &doctor));
 }
 
-static int forget(void **state)
+FIXTURE(forget)
 {
     resmon_doctor_free(doctor);
     doctor = NULL;
@@ -253,9 +252,8 @@ static void assert_finding(const char *name, int32_t status, const char *what, c
 
 /* ---- RAPL ------------------------------------------------------------------------------- */
 
-static void test_every_zone_is_named(void **state)
+TEST(every_zone_is_named)
 {
-    (void)state;
     put_two_sockets();
     look();
     assert_finding("powercap intel-rapl:1:0", READY, "dram of package-1: can be read", NULL);
@@ -273,9 +271,8 @@ static void test_every_zone_is_named(void **state)
 }
 
 /* The well-known recipe opens the first socket, and no memory. */
-static void test_a_part_is_not_the_whole(void **state)
+TEST(a_part_is_not_the_whole)
 {
-    (void)state;
     put_two_sockets();
     denied[0] = "intel-rapl:1/energy_uj";
     denied[1] = "intel-rapl:0:0/energy_uj";
@@ -286,9 +283,8 @@ static void test_a_part_is_not_the_whole(void **state)
     assert_finding("memory", DENIED, "only 1 of 2 counters of memory", NULL);
 }
 
-static void test_two_drivers_show_one_package(void **state)
+TEST(two_drivers_show_one_package)
 {
-    (void)state;
     put_zone("intel-rapl:0", "package-0\n", "1\n");
     put_zone("intel-rapl-mmio:0", "package-0\n", "1\n");
     denied[0] = "intel-rapl:0/energy_uj";
@@ -298,9 +294,8 @@ static void test_two_drivers_show_one_package(void **state)
     assert_finding("processors", READY, "RAPL, 1 package", NULL);
 }
 
-static void test_dies_of_amd_are_one_package(void **state)
+TEST(dies_of_amd_are_one_package)
 {
-    (void)state;
     put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\n");
     put_zone("intel-rapl:0", "package-0-die-0\n", "1\n");
     put_zone("intel-rapl:1", "package-0-die-1\n", "1\n");
@@ -311,9 +306,8 @@ static void test_dies_of_amd_are_one_package(void **state)
     assert_finding("processors", READY, "RAPL, 2 packages", NULL);
 }
 
-static void test_nested_zones(void **state)
+TEST(nested_zones)
 {
-    (void)state;
     put_zone("intel-rapl/intel-rapl:0", "package-0\n", "1\n");
     put_zone("intel-rapl/intel-rapl:0/intel-rapl:0:1", "dram\n", "1\n");
     look();
@@ -321,9 +315,8 @@ static void test_nested_zones(void **state)
 }
 
 /* The rule is in force, and this user is not in the group. */
-static void test_a_group_that_may(void **state)
+TEST(a_group_that_may)
 {
-    (void)state;
     static const char file[] = "sys/class/powercap/intel-rapl:0/energy_uj";
     put_zone("intel-rapl:0", "package-0\n", "1\n");
     assert_int_equal(chmod(place(file), 0440), 0);
@@ -341,9 +334,8 @@ static void test_a_group_that_may(void **state)
     assert_finding("powercap intel-rapl:0", DENIED, "closed", "its group may read it");
 }
 
-static void test_garbled_zones(void **state)
+TEST(garbled_zones)
 {
-    (void)state;
     put_zone("intel-rapl:0", "package-0\n", "12x");
     put_zone("intel-rapl:1", "package-1\n", "x\n");
     put_zone("intel-rapl:2", "package-2\n", "");
@@ -355,9 +347,8 @@ static void test_garbled_zones(void **state)
     assert_finding("powercap intel-rapl::::", READY, "?[31mdram: can be read", NULL);
 }
 
-static void test_a_name_that_is_closed(void **state)
+TEST(a_name_that_is_closed)
 {
-    (void)state;
     put_zone("intel-rapl:0", "package-0\n", "1\n");
     denied[0] = "/name";
     denied[1] = NULL;
@@ -366,9 +357,8 @@ static void test_a_name_that_is_closed(void **state)
     assert_finding("processors", DENIED, "a model", NULL);
 }
 
-static void test_no_zones(void **state)
+TEST(no_zones)
 {
-    (void)state;
     put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n");
     look();
     assert_finding("powercap", ABSENT, "CONFIG_POWERCAP", NULL);
@@ -391,9 +381,8 @@ static void test_no_zones(void **state)
     assert_finding("powercap", ABSENT, "ARM", NULL);
 }
 
-static void test_masked_by_a_container(void **state)
+TEST(masked_by_a_container)
 {
-    (void)state;
     assert_int_equal(mkdir(place("sys/class/powercap"), 0755), 0);
     assert_int_equal(mkdir(place("sys/devices/virtual/powercap"), 0755), 0);
     look();
@@ -407,9 +396,8 @@ static void test_masked_by_a_container(void **state)
     assert_finding("powercap", DENIED, "is masked", "measure on the host");
 }
 
-static void test_as_another_user(void **state)
+TEST(as_another_user)
 {
-    (void)state;
     put_two_sockets();
     assert_int_equal(chmod(place("sys/class/powercap/intel-rapl:0/energy_uj"), 0444), 0);
     if (geteuid() != 0) {
@@ -429,9 +417,8 @@ static void test_as_another_user(void **state)
     assert_finding("processors", DENIED, "only 1 of 2 packages", NULL);
 }
 
-static void test_modules_of_memory(void **state)
+TEST(modules_of_memory)
 {
-    (void)state;
     look();
     assert_finding("memory modules", ABSENT, "from the size", NULL);
     put("sys/devices/system/edac/mc/mc0/dimm0/size", "16384\n");
@@ -458,9 +445,8 @@ static void put_capabilities(const char *mask, const char *uid_map)
 
 #define ALL_USERS "         0          0 4294967295\n"
 
-static void test_levels(void **state)
+TEST(levels)
 {
-    (void)state;
     static const struct {
         const char *level, *mask, *uid_map;
         int32_t status, hardware, power;
@@ -501,9 +487,8 @@ static void test_levels(void **state)
     }
 }
 
-static void test_the_pmu_beside_zones(void **state)
+TEST(the_pmu_beside_zones)
 {
-    (void)state;
     put_two_sockets();
     put(PMU_TYPE, "21\n");
     put(PMU "/events/energy-pkg", "event=0x02\n");
@@ -533,9 +518,8 @@ static void put_pmu(const char *event)
 }
 
 /* Virtual machines of Intel. */
-static void test_a_pmu_that_counts_nothing(void **state)
+TEST(a_pmu_that_counts_nothing)
 {
-    (void)state;
     is_live_tree = true;
     put_pmu("energy-psys");
     pmu_counts = "/dev/zero";
@@ -573,9 +557,8 @@ static void count_in_one_package(void)
     put("sys/class/powercap/intel-rapl:0/energy_uj", text);
 }
 
-static void test_zones_that_count_nothing(void **state)
+TEST(zones_that_count_nothing)
 {
-    (void)state;
     is_live_tree = true;
     let_time_pass = count_in_one_package;
     put_two_sockets();
@@ -586,9 +569,8 @@ static void test_zones_that_count_nothing(void **state)
     assert_finding("memory", DENIED, "a model by size", NULL);
 }
 
-static void test_pmus_of_processors(void **state)
+TEST(pmus_of_processors)
 {
-    (void)state;
     look();
     assert_finding("perf_event_paranoid", ABSENT, "no perf events", NULL);
     assert_finding("hardware counters", ABSENT, "no PMU", NULL);
@@ -618,9 +600,8 @@ static void look_here(int error)
     answer = 0;
 }
 
-static void test_answers_of_the_call(void **state)
+TEST(answers_of_the_call)
 {
-    (void)state;
     static const struct {
         int error;
         int32_t status;
@@ -651,9 +632,8 @@ static void look_at_stacks(resmon_status unwinds, resmon_status names_lines, res
     look_here(0);
 }
 
-static void test_what_stacks_need_here(void **state)
+TEST(what_stacks_need_here)
 {
-    (void)state;
     has_kernel_faults = true;
     look_at_stacks(RESMON_OK, RESMON_OK, RESMON_OK, "SIGURG");
     assert_finding("unwinding", READY, "process_vm_readv() works", NULL);
@@ -674,9 +654,8 @@ static void test_what_stacks_need_here(void **state)
     assert_finding("page faults", ABSENT, "no page faults, made up", NULL);
 }
 
-static void test_rings_of_page_faults(void **state)
+TEST(rings_of_page_faults)
 {
-    (void)state;
     static const char lock[] = "proc/sys/kernel/perf_event_mlock_kb";
     look();
     assert_finding("page faults", ABSENT, "no perf events", NULL);
@@ -709,9 +688,8 @@ static void test_rings_of_page_faults(void **state)
 
 /* ---- the rest --------------------------------------------------------------------------- */
 
-static void test_files_of_a_gpu(void **state)
+TEST(files_of_a_gpu)
 {
-    (void)state;
     look();
     assert_finding("NVIDIA driver", ABSENT, "no NVIDIA driver", NULL);
     assert_null(find("NVIDIA device"));
@@ -728,9 +706,8 @@ static void test_files_of_a_gpu(void **state)
     assert_finding("NVIDIA device", DENIED, "closed", "ask for a GPU");
 }
 
-static void test_the_site(void **state)
+TEST(the_site)
 {
-    (void)state;
     static const char site[] = "etc/resmon/site.conf";
     look();
     assert_finding("place", ABSENT, "there is no /etc/resmon/site.conf: emissions are of the world",
@@ -758,9 +735,8 @@ static void test_the_site(void **state)
     assert_finding("place", ABSENT, "/nowhere.conf", "correct it");
 }
 
-static void test_what_the_kernel_tells(void **state)
+TEST(what_the_kernel_tells)
 {
-    (void)state;
     look();
     assert_finding("pressure", ABSENT, "no pressure", "psi=1");
     assert_finding("smaps_rollup", ABSENT, "4.14", NULL);
@@ -792,9 +768,8 @@ static void assert_readable(const char *text)
     assert_int_equal(column, 0);
 }
 
-static void test_the_report(void **state)
+TEST(the_report)
 {
-    (void)state;
     char *text = NULL;
     put_two_sockets();
     denied[0] = "/energy_uj";
@@ -823,9 +798,8 @@ static void look_at_machine(const char *path)
     resmon_text_free(text);
 }
 
-static void test_machines(void **state)
+TEST(machines)
 {
-    (void)state;
     const char *fixtures = getenv("RESMON_FIXTURES");
     DIR *directory = fixtures != NULL ? opendir(fixtures) : NULL;
     const struct dirent *entry;
@@ -875,9 +849,8 @@ static void assert_rule(const char *group, int32_t file, const char *says)
     resmon_text_free(text);
 }
 
-static void test_rules(void **state)
+TEST(rules)
 {
-    (void)state;
     put(PARANOID, "4\n");
     assert_rule(NULL, RESMON_DOCTOR_FILE_SYSUSERS, "\ng resmon -\n");
     assert_rule("_a-9", RESMON_DOCTOR_FILE_SYSUSERS, "\ng _a-9 -\n");
@@ -894,9 +867,8 @@ static void test_rules(void **state)
 }
 
 /* What goes into a file of root is a name and nothing else. */
-static void test_groups(void **state)
+TEST(groups)
 {
-    (void)state;
     static const char *const bad[] = {"",
                                       "Resmon",
                                       "9a",
@@ -917,9 +889,8 @@ static void test_groups(void **state)
     }
 }
 
-static void test_options(void **state)
+TEST(options)
 {
-    (void)state;
     const resmon_doctor_options nowhere = {.struct_size = sizeof nowhere, .fs_root = "/nowhere"};
     const resmon_doctor_options sizeless = {.struct_size = 1};
     assert_int_equal(resmon_doctor_examine(NULL, NULL), RESMON_EINVAL);
@@ -928,9 +899,8 @@ static void test_options(void **state)
     assert_null(doctor);
 }
 
-static void test_arguments(void **state)
+TEST(arguments)
 {
-    (void)state;
     char *text = NULL;
     resmon_doctor_entry entry = {.struct_size = sizeof entry};
     assert_int_equal(resmon_doctor_examine(NULL, &doctor), RESMON_OK);
@@ -978,9 +948,8 @@ static bool look_with(enum rm_fault_kind kind, int64_t k)
     return has_fired;
 }
 
-static void test_faults(void **state)
+TEST(faults)
 {
-    (void)state;
     put_two_sockets();
     put("etc/resmon/site.conf", "country = DE\n");
     static const enum rm_fault_kind kinds[] = {RM_FAULT_ALLOC, RM_FAULT_OPEN, RM_FAULT_READ};
@@ -993,53 +962,14 @@ static void test_faults(void **state)
     }
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(root_path) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return rmdir(root_path);
 }
 
-#define TEST(function) cmocka_unit_test_teardown(function, forget)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_every_zone_is_named),
-        TEST(test_a_part_is_not_the_whole),
-        TEST(test_two_drivers_show_one_package),
-        TEST(test_dies_of_amd_are_one_package),
-        TEST(test_nested_zones),
-        TEST(test_a_group_that_may),
-        TEST(test_garbled_zones),
-        TEST(test_a_name_that_is_closed),
-        TEST(test_no_zones),
-        TEST(test_masked_by_a_container),
-        TEST(test_as_another_user),
-        TEST(test_modules_of_memory),
-        TEST(test_levels),
-        TEST(test_the_pmu_beside_zones),
-        TEST(test_a_pmu_that_counts_nothing),
-        TEST(test_zones_that_count_nothing),
-        TEST(test_pmus_of_processors),
-        TEST(test_answers_of_the_call),
-        TEST(test_what_stacks_need_here),
-        TEST(test_rings_of_page_faults),
-        TEST(test_files_of_a_gpu),
-        TEST(test_the_site),
-        TEST(test_what_the_kernel_tells),
-        TEST(test_the_report),
-        TEST(test_machines),
-        TEST(test_rules),
-        TEST(test_groups),
-        TEST(test_options),
-        TEST(test_arguments),
-        TEST(test_faults),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down, .after_each = forget);

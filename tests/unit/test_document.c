@@ -106,9 +106,8 @@ static resmon_run *recorded_run(void)
     return run;
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     if (mkdtemp(directory) == NULL) {
         return -1;
     }
@@ -125,9 +124,8 @@ static int set_up(void **state)
                                                                                                : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     resmon_run_free(original);
     resmon_run_free(reloaded);
     (void)unlink(path_of("run.json"));
@@ -138,9 +136,8 @@ static int tear_down(void **state)
 
 /* ---- there and back ------------------------------------------------------------------------- */
 
-static void test_a_loaded_run_saves_the_same_bytes(void **state)
+TEST(a_loaded_run_saves_the_same_bytes)
 {
-    (void)state;
     assert_ok(resmon_run_save(reloaded, path_of("again.json")));
     assert_same_content(path_of("run.json"), path_of("again.json"));
 }
@@ -153,9 +150,8 @@ static void assert_close(double a, double b, const char *what)
     }
 }
 
-static void test_every_text_and_count_loads_back(void **state)
+TEST(every_text_and_count_loads_back)
 {
-    (void)state;
     resmon_run_info a = {.struct_size = sizeof a}, b = {.struct_size = sizeof b};
     assert_ok(resmon_run_get_info(original, &a));
     assert_ok(resmon_run_get_info(reloaded, &b));
@@ -202,9 +198,8 @@ static void test_every_text_and_count_loads_back(void **state)
     }
 }
 
-static void test_every_source_and_column_loads_back(void **state)
+TEST(every_source_and_column_loads_back)
 {
-    (void)state;
     assert_int_equal(resmon_run_source_count(original), resmon_run_source_count(reloaded));
     for (size_t i = 0; i < resmon_run_source_count(original); i++) {
         resmon_run_source a = {.struct_size = sizeof a}, b = a;
@@ -248,9 +243,8 @@ static void test_every_source_and_column_loads_back(void **state)
     }
 }
 
-static void test_every_row_loads_back(void **state)
+TEST(every_row_loads_back)
 {
-    (void)state;
     size_t rows = resmon_run_row_count(original);
     size_t missing = 0;
     assert_true(rows > 1);
@@ -297,9 +291,8 @@ static void assert_ends_equal(const resmon_run_scope *a, const resmon_run_scope 
     assert_int_equal(a->pcpu_provenance, b->pcpu_provenance);
 }
 
-static void test_every_scope_loads_back(void **state)
+TEST(every_scope_loads_back)
 {
-    (void)state;
     size_t open = 0;
     assert_int_equal(resmon_run_scope_count(original), 4);
     assert_int_equal(resmon_run_scope_count(reloaded), 4);
@@ -334,9 +327,8 @@ static void test_every_scope_loads_back(void **state)
     assert_int_equal(open, 1);
 }
 
-static void test_every_event_loads_back(void **state)
+TEST(every_event_loads_back)
 {
-    (void)state;
     resmon_run_info info = {.struct_size = sizeof info};
     size_t open = 0;
     assert_int_equal(resmon_run_event_count(original), 13);
@@ -360,9 +352,8 @@ static void test_every_event_loads_back(void **state)
 }
 
 /* 17 significant digits name a double; the reader must not lose the last one. */
-static void test_numbers_load_back_exactly(void **state)
+TEST(numbers_load_back_exactly)
 {
-    (void)state;
     enum { ROWS = 1000 };
     resmon_run *loaded = NULL;
     struct random random = {2024};
@@ -405,9 +396,8 @@ static void test_numbers_load_back_exactly(void **state)
     assert_int_equal(wrong_times, 0);
 }
 
-static void test_a_decimal_comma_does_not_reach_the_document(void **state)
+TEST(a_decimal_comma_does_not_reach_the_document)
 {
-    (void)state;
     resmon_run *loaded = NULL;
     enter_comma_locale();
     resmon_status saved = resmon_run_save(original, path_of("again.json"));
@@ -421,9 +411,8 @@ static void test_a_decimal_comma_does_not_reach_the_document(void **state)
 
 /* ---- saving that fails ---------------------------------------------------------------------- */
 
-static void test_an_unwritable_directory_keeps_the_document(void **state)
+TEST(an_unwritable_directory_keeps_the_document)
 {
-    (void)state;
     int status = 0;
     assert_int_equal(chmod(directory, 0555), 0);
     pid_t child = fork();
@@ -450,9 +439,8 @@ static void test_an_unwritable_directory_keeps_the_document(void **state)
     assert_status(RESMON_ENOENT, resmon_run_save(original, path_of("no/such/run.json")));
 }
 
-static void test_a_full_disk_keeps_the_document(void **state)
+TEST(a_full_disk_keeps_the_document)
 {
-    (void)state;
     size_t length = 0;
     const char *place = path_of("full");
     char document[160], filler[160];
@@ -491,9 +479,8 @@ static void test_a_full_disk_keeps_the_document(void **state)
     assert_int_equal(left, 0);
 }
 
-static void test_saving_leaves_no_other_file(void **state)
+TEST(saving_leaves_no_other_file)
 {
-    (void)state;
     size_t before = count_files_in(directory);
     assert_ok(resmon_run_save(original, path_of("run.json")));
     assert_int_equal(count_files_in(directory), before);
@@ -545,9 +532,8 @@ static resmon_status parse(const char *text)
 
 #define HEAD "{\"format\":\"resmon-run\",\"version\":1"
 
-static void test_what_is_no_document_is_refused(void **state)
+TEST(what_is_no_document_is_refused)
 {
-    (void)state;
     static const struct {
         const char *text;
         resmon_status status;
@@ -575,9 +561,8 @@ static void test_what_is_no_document_is_refused(void **state)
     }
 }
 
-static void test_members_of_wrong_types_are_as_good_as_missing(void **state)
+TEST(members_of_wrong_types_are_as_good_as_missing)
 {
-    (void)state;
     static const char *const keys[] = {"run",     "machine", "settings", "sources", "columns",
                                        "tags",    "scopes",  "summary",  "series",  "overhead",
                                        "dropped", "events",  "lines"};
@@ -611,9 +596,8 @@ static void test_members_of_wrong_types_are_as_good_as_missing(void **state)
     }
 }
 
-static void test_numbers_beyond_their_types_are_harmless(void **state)
+TEST(numbers_beyond_their_types_are_harmless)
 {
-    (void)state;
     static const char *const members[] = {
         "\"run\":{\"duration_ns\":%s,\"samples\":%s,\"stride\":%s,\"halvings\":%s}",
         "\"tags\":[{\"t_ns\":%s,\"label\":%s}]",
@@ -652,9 +636,8 @@ static void test_numbers_beyond_their_types_are_harmless(void **state)
 }
 
 /* Whatever the order of keys is; and what is missing is not known, and never 0 or OK. */
-static void test_missing_members_and_ends_of_intervals(void **state)
+TEST(missing_members_and_ends_of_intervals)
 {
-    (void)state;
     static const char text[] = HEAD
         ",\"sources\":[{\"name\":\"a\"}],\"counters\":[{\"name\":\"c\"},{\"name\":\"d\"}],"
         "\"scopes\":[{\"name\":\"s\",\"calls\":9,\"cpu_calls\":3,\"cpu_ns_low\":1,\"cpu_ns\":2,"
@@ -684,9 +667,8 @@ static void test_missing_members_and_ends_of_intervals(void **state)
     resmon_run_free(run);
 }
 
-static void test_dates_that_do_not_exist_are_harmless(void **state)
+TEST(dates_that_do_not_exist_are_harmless)
 {
-    (void)state;
     static const char *const dates[] = {
         "2261-255-01T00:00:00.000000000Z",   "2261-12-255T255:255:255.999999999Z",
         "1970-00-00T00:00:00.000000000Z",    "2024-02-30T25:61:61.0Z",
@@ -700,9 +682,8 @@ static void test_dates_that_do_not_exist_are_harmless(void **state)
     }
 }
 
-static void test_arrays_of_wrong_lengths_are_refused(void **state)
+TEST(arrays_of_wrong_lengths_are_refused)
 {
-    (void)state;
     static const char *const series[] = {
         /* fewer and more columns than there are */
         "{\"t_last_ns\":[1,2],\"columns\":[]}",
@@ -745,9 +726,8 @@ static char *repeated(const char *head, const char *part, size_t times, const ch
 }
 
 /* Each entry of a table of events is asked for: an index must be right. */
-static void test_events_that_cannot_be_are_refused(void **state)
+TEST(events_that_cannot_be_are_refused)
 {
-    (void)state;
     static const char *const good[] = {"[{\"id\":1,\"name\":\"t\"}]",
                                        "[\"a\"]",
                                        "[0,0]",
@@ -792,9 +772,8 @@ static void test_events_that_cannot_be_are_refused(void **state)
     }
 }
 
-static void test_scopes_nested_too_deep_are_cut_or_refused(void **state)
+TEST(scopes_nested_too_deep_are_cut_or_refused)
 {
-    (void)state;
     static const struct {
         size_t levels;
         resmon_status status;
@@ -822,9 +801,8 @@ static void test_scopes_nested_too_deep_are_cut_or_refused(void **state)
 }
 
 /* Columns times rows must not be asked of the memory before the numbers were seen to be there. */
-static void test_a_claimed_table_costs_no_memory(void **state)
+TEST(a_claimed_table_costs_no_memory)
 {
-    (void)state;
     enum { COUNT = 100000 };
     char *columns = repeated("", "{},", COUNT - 1, "{}", "", "");
     char *rows = repeated("", "0,", COUNT - 1, "0", "", "");
@@ -843,9 +821,8 @@ static void test_a_claimed_table_costs_no_memory(void **state)
     assert_status(RESMON_EFORMAT, status);
 }
 
-static void test_damaged_documents_never_crash(void **state)
+TEST(damaged_documents_never_crash)
 {
-    (void)state;
     size_t length = 0;
     size_t loaded = 0;
     struct random random = {5};
@@ -871,30 +848,4 @@ static void test_damaged_documents_never_crash(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_loaded_run_saves_the_same_bytes),
-        cmocka_unit_test(test_every_text_and_count_loads_back),
-        cmocka_unit_test(test_every_source_and_column_loads_back),
-        cmocka_unit_test(test_every_row_loads_back),
-        cmocka_unit_test(test_every_scope_loads_back),
-        cmocka_unit_test(test_every_event_loads_back),
-        cmocka_unit_test(test_numbers_load_back_exactly),
-        cmocka_unit_test(test_a_decimal_comma_does_not_reach_the_document),
-        cmocka_unit_test(test_an_unwritable_directory_keeps_the_document),
-        cmocka_unit_test(test_a_full_disk_keeps_the_document),
-        cmocka_unit_test(test_saving_leaves_no_other_file),
-        cmocka_unit_test(test_what_is_no_document_is_refused),
-        cmocka_unit_test(test_members_of_wrong_types_are_as_good_as_missing),
-        cmocka_unit_test(test_numbers_beyond_their_types_are_harmless),
-        cmocka_unit_test(test_missing_members_and_ends_of_intervals),
-        cmocka_unit_test(test_dates_that_do_not_exist_are_harmless),
-        cmocka_unit_test(test_arrays_of_wrong_lengths_are_refused),
-        cmocka_unit_test(test_events_that_cannot_be_are_refused),
-        cmocka_unit_test(test_scopes_nested_too_deep_are_cut_or_refused),
-        cmocka_unit_test(test_a_claimed_table_costs_no_memory),
-        cmocka_unit_test(test_damaged_documents_never_crash),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -84,9 +84,8 @@ static void assert_same_peak(const struct resmon_run *a, const struct resmon_run
     }
 }
 
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
-    (void)state;
     resmon_run *run = made_profile("/src/train.c");
     run->scopes[2].name = "odd"; /* those that are recorded are clean */
     char *text = document_of(run);
@@ -117,9 +116,8 @@ static void test_round_trip(void **state)
     resmon_run_free(run);
 }
 
-static void test_without_stacks(void **state)
+TEST(without_stacks)
 {
-    (void)state;
     resmon_run *run = made_profile("/src/train.c");
     run->profile = rm_profile_none();
     char *text = document_of(run);
@@ -157,9 +155,8 @@ static char *changed(const char *text, const char *after, const char *from, cons
     return copy;
 }
 
-static void test_damage(void **state)
+TEST(damage)
 {
-    (void)state;
     static const struct {
         const char *after, *from, *to, *where;
     } rows[] = {
@@ -216,9 +213,8 @@ static void test_damage(void **state)
 }
 
 /* What no document may say is not said in one. */
-static void test_written_bounds(void **state)
+TEST(written_bounds)
 {
-    (void)state;
     resmon_run *run = made_profile("/src/train.c");
     struct rm_run_stack *stack = &run->profile.stacks[0];
     stack->scope = 3;
@@ -241,9 +237,8 @@ static void test_written_bounds(void **state)
     resmon_run_free(run);
 }
 
-static void test_depth(void **state)
+TEST(depth)
 {
-    (void)state;
     resmon_run *run = made_profile("/src/train.c");
     uint32_t *frames = calloc(4097, sizeof *frames);
     run->profile.frames = frames;
@@ -272,14 +267,4 @@ static void test_depth(void **state)
     resmon_text_free(text);
     free(frames);
     resmon_run_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_without_stacks),
-        cmocka_unit_test(test_damage),     cmocka_unit_test(test_written_bounds),
-        cmocka_unit_test(test_depth),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,9 +45,8 @@ static void write_file(const char *name, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_lines_below_their_heading(void **state)
+TEST(lines_below_their_heading)
 {
-    (void)state;
     assert_ok(rm_sharedfile_append(path_of("t.csv"), "a,b\n", "1,2\n"));
     assert_ok(rm_sharedfile_append(path_of("t.csv"), "a,b\n", "3,4\n"));
     (void)read_file("t.csv");
@@ -59,9 +58,8 @@ static void test_lines_below_their_heading(void **state)
     assert_int_equal(unlink(path_of("t.csv")), 0);
 }
 
-static void test_another_heading_is_kept(void **state)
+TEST(another_heading_is_kept)
 {
-    (void)state;
     write_file("t.csv", "a,b,c\n1,2,3\n");
     write_file("t.csv.1", "a,bc\n");
     assert_ok(rm_sharedfile_append(path_of("t.csv"), "a,b\n", "1,2\n"));
@@ -76,9 +74,8 @@ static void test_another_heading_is_kept(void **state)
     }
 }
 
-static void test_many_processes(void **state)
+TEST(many_processes)
 {
-    (void)state;
     char line[256], path[256];
     (void)snprintf(path, sizeof path, "%s", path_of("many.csv"));
     for (int child = 0; child < 8; child++) {
@@ -107,9 +104,8 @@ static void test_many_processes(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void test_what_is_in_the_way(void **state)
+TEST(what_is_in_the_way)
 {
-    (void)state;
     assert_int_equal(symlink("/etc/passwd", path_of("link.csv")), 0);
     assert_status(RESMON_EINVAL, rm_sharedfile_append(path_of("link.csv"), "a\n", "1\n"));
     assert_int_equal(unlink(path_of("link.csv")), 0);
@@ -137,9 +133,8 @@ static double number_at(const char *line, int index)
     return strtod(line, NULL);
 }
 
-static void test_a_run(void **state)
+TEST(a_run)
 {
-    (void)state;
     const resmon_carbon_options carbon = {
         .struct_size = sizeof carbon, .country = "BOL", .pue = 2.0, .flags = RESMON_CARBON_NO_SITE};
     const resmon_monitor_options options = {.struct_size = sizeof options,
@@ -191,26 +186,14 @@ static void test_a_run(void **state)
     assert_int_equal(unlink(path_of("emissions.csv")), 0);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return rmdir(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_below_their_heading),
-        cmocka_unit_test(test_another_heading_is_kept),
-        cmocka_unit_test(test_many_processes),
-        cmocka_unit_test(test_what_is_in_the_way),
-        cmocka_unit_test(test_a_run),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -51,7 +51,7 @@ static resmon_run_end end_of(const struct told *told, char text[RM_END_TEXT_BYTE
     return end;
 }
 
-static void test_the_end_in_a_block(void **state)
+TEST(the_end_in_a_block)
 {
     const resmon_run_end failed = END(RESMON_END_FAILED, 3, 0, "ValueError: 3");
     const resmon_run_end none = END(RESMON_END_UNKNOWN, 0, 0, "");
@@ -71,7 +71,6 @@ static void test_the_end_in_a_block(void **state)
         {{RM_PHASE_STOPPED, false, END(1234567, -1, -9, ""), 0},
          END(RESMON_END_FINISHED, 0, 0, "")},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[RM_END_TEXT_BYTES];
         resmon_run_end end = end_of(&rows[i].told, text);
@@ -128,9 +127,8 @@ static void check_end(const resmon_run *run, const resmon_run_end *wanted)
     assert_string_equal(end.text, wanted->text);
 }
 
-static void test_the_document_has_it(void **state)
+TEST(the_document_has_it)
 {
-    (void)state;
     if (rm_json_check() != RESMON_OK) {
         print_message("not checked: %s\n", resmon_last_error());
         return;
@@ -150,7 +148,7 @@ static void test_the_document_has_it(void **state)
 }
 
 /* Documents of before, of somebody else, and garbled ones. */
-static void test_a_document_without_it(void **state)
+TEST(a_document_without_it)
 {
     static const struct {
         const char *run;
@@ -166,7 +164,6 @@ static void test_a_document_without_it(void **state)
         {"\"state\":\"stopped\",\"end\":{\"reason\":\"failed\",\"exit_status\":\"3\",\"text\":4}",
          END(RESMON_END_FAILED, 0, 0, "")},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && rm_json_check() == RESMON_OK; i++) {
         char text[256];
         (void)snprintf(text, sizeof text, "{\"format\":\"resmon-run\",\"version\":1,\"run\":{%s}}",
@@ -177,9 +174,8 @@ static void test_a_document_without_it(void **state)
     }
 }
 
-static void test_the_summary_says_it(void **state)
+TEST(the_summary_says_it)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         char *text = NULL;
         struct resmon_run *run = made_of(i);
@@ -197,12 +193,11 @@ static void test_the_summary_says_it(void **state)
 
 /* ---- said by a program ------------------------------------------------------------------ */
 
-static void test_a_program_says_it(void **state)
+TEST(a_program_says_it)
 {
     char long_text[1000];
     resmon_run_end end = {.struct_size = sizeof end, .reason = RESMON_END_FAILED, .text = "first"};
     resmon_monitor *monitor = NULL;
-    (void)state;
     assert_ok(resmon_monitor_new(NULL, &monitor));
     assert_status(RESMON_ESTATE, resmon_monitor_set_end(monitor, &end));
     resmon_monitor_free(monitor);
@@ -223,9 +218,8 @@ static void test_a_program_says_it(void **state)
     resmon_run_free(run);
 }
 
-static void test_what_cannot_be_said(void **state)
+TEST(what_cannot_be_said)
 {
-    (void)state;
     resmon_monitor *monitor = start_with(&(resmon_monitor_options){.rows = 4});
     static const resmon_run_end wrong[] = {
         {.reason = RESMON_END_RUNNING},
@@ -252,14 +246,4 @@ static void test_what_cannot_be_said(void **state)
     assert_status(RESMON_EINVAL, resmon_run_get_end(run, NULL));
     assert_status(RESMON_EINVAL, resmon_run_get_end(NULL, &(resmon_run_end){.struct_size = 1}));
     resmon_run_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_end_in_a_block),    cmocka_unit_test(test_the_document_has_it),
-        cmocka_unit_test(test_a_document_without_it), cmocka_unit_test(test_the_summary_says_it),
-        cmocka_unit_test(test_a_program_says_it),     cmocka_unit_test(test_what_cannot_be_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

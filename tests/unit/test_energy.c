@@ -18,9 +18,8 @@
 
 /* ---- counters --------------------------------------------------------------------------- */
 
-static void test_deltas(void **state)
+TEST(deltas)
 {
-    (void)state;
     static const char *const flags[] = {"ok", "wrapped", "gap", "discarded"};
     struct vectors vectors;
     size_t count = 0;
@@ -46,9 +45,8 @@ static void test_deltas(void **state)
     assert_int_equal(count, 7);
 }
 
-static void test_nothing_is_lost_over_gaps_and_wraps(void **state)
+TEST(nothing_is_lost_over_gaps_and_wraps)
 {
-    (void)state;
     struct rm_energy_counter counter = {.unit_j = 1e-6, .max = 65532610987, .limit_w = 2000.0};
     uint64_t total = 0;
     uint32_t random = 1;
@@ -68,9 +66,8 @@ static void test_nothing_is_lost_over_gaps_and_wraps(void **state)
 }
 
 /* A driver that was loaded anew begins at 0; what it had counted is gone, and nothing is added. */
-static void test_a_reset_adds_nothing(void **state)
+TEST(a_reset_adds_nothing)
 {
-    (void)state;
     struct rm_energy_counter counter = {.unit_j = 1e-6, .max = 262143328850, .limit_w = 2000.0};
     (void)rm_energy_take(&counter, 1000000, S);
     (void)rm_energy_take(&counter, 101000000, 2 * S);
@@ -169,9 +166,8 @@ static double grown(enum rm_energy_domain domain, const char *const *ids, const 
     return zones.sums[domain] - before;
 }
 
-static void test_two_sockets_with_memory(void **state)
+TEST(two_sockets_with_memory)
 {
-    (void)state;
     put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n");
     put_zone("intel-rapl:0", "package-0\n", "1000000\n");
     put_zone("intel-rapl:0:0", "dram\n", "1000000\n");
@@ -192,9 +188,8 @@ static void test_two_sockets_with_memory(void **state)
 }
 
 /* Kernels up to 5.4, and copies of trees: zones lie in each other. */
-static void test_nested_directories(void **state)
+TEST(nested_directories)
 {
-    (void)state;
     put_zone("intel-rapl/intel-rapl:0", "package-0\n", "1\n");
     put_zone("intel-rapl/intel-rapl:0/intel-rapl:0:0", "core\n", "1\n");
     put_zone("intel-rapl/intel-rapl:0/intel-rapl:0:1", "uncore\n", "1\n");
@@ -204,9 +199,8 @@ static void test_nested_directories(void **state)
     close_zones();
 }
 
-static void test_dies_of_intel_are_summed(void **state)
+TEST(dies_of_intel_are_summed)
 {
-    (void)state;
     put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n");
     put_zone("intel-rapl:0", "package-0-die-0\n", "0\n");
     put_zone("intel-rapl:1", "package-0-die-1\n", "0\n");
@@ -217,9 +211,8 @@ static void test_dies_of_intel_are_summed(void **state)
     close_zones();
 }
 
-static void test_dies_of_amd_are_mirrors(void **state)
+TEST(dies_of_amd_are_mirrors)
 {
-    (void)state;
     put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 23\n");
     put_zone("intel-rapl:0", "package-0-die-0\n", "0\n");
     put_zone("intel-rapl:0:0", "core\n", "0\n");
@@ -232,9 +225,8 @@ static void test_dies_of_amd_are_mirrors(void **state)
     close_zones();
 }
 
-static void test_a_platform_and_a_second_driver(void **state)
+TEST(a_platform_and_a_second_driver)
 {
-    (void)state;
     put_zone("intel-rapl:0", "package-0\n", "0\n");
     put_zone("intel-rapl:1", "psys\n", "0\n");
     put_zone("intel-rapl-mmio:0", "package-0\n", "0\n");
@@ -248,9 +240,8 @@ static void test_a_platform_and_a_second_driver(void **state)
 }
 
 /* Since 2020, energy_uj is root's; the limit of power is everybody's. */
-static void test_what_may_not_be_read(void **state)
+TEST(what_may_not_be_read)
 {
-    (void)state;
     put_zone("intel-rapl:0", "package-0\n", NULL);
     put("sys/class/powercap/intel-rapl:0/constraint_0_max_power_uw", "125000000\n");
     put_zone("intel-rapl-mmio:0", "package-0\n", "0\n");
@@ -268,9 +259,8 @@ static void test_what_may_not_be_read(void **state)
 }
 
 /* Half of the machine would pass for the whole. */
-static void test_one_of_two_sockets_measures_nothing(void **state)
+TEST(one_of_two_sockets_measures_nothing)
 {
-    (void)state;
     put_zone("intel-rapl:0", "package-0\n", "1000000\n");
     put_zone("intel-rapl:0:0", "dram\n", "1000000\n");
     put_zone("intel-rapl:1", "package-1\n", NULL);
@@ -285,9 +275,8 @@ static void test_one_of_two_sockets_measures_nothing(void **state)
 }
 
 /* It opens as a file does, and is none. */
-static void test_what_opens_and_is_never_read(void **state)
+TEST(what_opens_and_is_never_read)
 {
-    (void)state;
     put_zone("intel-rapl:0", "package-0\n", "1000000\n");
     put_zone("intel-rapl:1", "package-1\n", NULL);
     put("sys/class/powercap/intel-rapl:1/energy_uj/file", "");
@@ -304,9 +293,8 @@ static void test_what_opens_and_is_never_read(void **state)
 
 /* The files of a driver that was unloaded say nothing any more; those of its successor have the
  * same names. */
-static void test_a_driver_that_is_loaded_anew(void **state)
+TEST(a_driver_that_is_loaded_anew)
 {
-    (void)state;
     put_zone("intel-rapl:0", "package-0\n", "1000000\n");
     open_zones(no_perf);
     rm_energy_zones_read(&zones, &scratch, S, S);
@@ -332,9 +320,8 @@ static void assert_dead(unsigned domain, size_t count, const char *expected)
 }
 
 /* Hypervisors show counters that nobody brings up to date. */
-static void test_counters_that_stand_still(void **state)
+TEST(counters_that_stand_still)
 {
-    (void)state;
     put_zone("intel-rapl:0", "package-0\n", "1000000\n");
     put_zone("intel-rapl:0:0", "dram\n", "0\n");
     put_zone("intel-rapl:1", "package-1\n", "0\n");
@@ -359,9 +346,8 @@ static void test_counters_that_stand_still(void **state)
     close_zones();
 }
 
-static void test_garbled_zones(void **state)
+TEST(garbled_zones)
 {
-    (void)state;
     put_zone("intel-rapl:0", "package-0\n", "12x\n");
     put_zone("intel-rapl:1", "package-99999999999999999999\n", "-5\n");
     put_zone("intel-rapl:2", "\n", "5\n");
@@ -423,9 +409,8 @@ static void put_pmu(void)
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_the_pmu_where_powercap_is_closed(void **state)
+TEST(the_pmu_where_powercap_is_closed)
 {
-    (void)state;
     put_zone("intel-rapl:0", "package-0\n", NULL);
     put_pmu();
     opened_count = 0;
@@ -458,9 +443,8 @@ static void put_count(uint64_t count)
 }
 
 /* Where the thread that samples cannot have a table of descriptors of its own. */
-static void test_a_program_that_closes_the_events(void **state)
+TEST(a_program_that_closes_the_events)
 {
-    (void)state;
     put_pmu();
     opened_count = 0;
     open_zones(fake_perf);
@@ -494,37 +478,14 @@ static void test_a_program_that_closes_the_events(void **state)
     assert_int_equal(close(own), 0);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(root_path) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return rmdir(root_path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_deltas),
-        cmocka_unit_test(test_nothing_is_lost_over_gaps_and_wraps),
-        cmocka_unit_test(test_a_reset_adds_nothing),
-        cmocka_unit_test(test_two_sockets_with_memory),
-        cmocka_unit_test(test_nested_directories),
-        cmocka_unit_test(test_dies_of_intel_are_summed),
-        cmocka_unit_test(test_dies_of_amd_are_mirrors),
-        cmocka_unit_test(test_a_platform_and_a_second_driver),
-        cmocka_unit_test(test_what_may_not_be_read),
-        cmocka_unit_test(test_one_of_two_sockets_measures_nothing),
-        cmocka_unit_test(test_what_opens_and_is_never_read),
-        cmocka_unit_test(test_a_driver_that_is_loaded_anew),
-        cmocka_unit_test(test_counters_that_stand_still),
-        cmocka_unit_test(test_garbled_zones),
-        cmocka_unit_test(test_the_pmu_where_powercap_is_closed),
-        cmocka_unit_test(test_a_program_that_closes_the_events),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

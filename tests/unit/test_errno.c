@@ -493,10 +493,9 @@ static size_t look_into(const char *path)
     return count;
 }
 
-static void test_every_function_has_a_row(void **state)
+TEST(every_function_has_a_row)
 {
     size_t count = 0;
-    (void)state;
     DIR *headers = opendir(RESMON_HEADERS);
     assert_non_null(headers);
     for (const struct dirent *entry; (entry = readdir(headers)) != NULL;) {
@@ -594,9 +593,8 @@ static void walk_twice(void)
     walk(); /* all is known now, and goes another way */
 }
 
-static void test_where_all_goes_well(void **state)
+TEST(where_all_goes_well)
 {
-    (void)state;
     check_walk(walk_twice);
 }
 
@@ -617,9 +615,8 @@ static void walk_in_threads(void)
     }
 }
 
-static void test_in_another_thread(void **state)
+TEST(in_another_thread)
 {
-    (void)state;
     check_walk(walk_in_threads);
 }
 
@@ -646,9 +643,8 @@ static void walk_with_faults(void)
     }
 }
 
-static void test_with_injected_faults(void **state)
+TEST(with_injected_faults)
 {
-    (void)state;
     for (fault_kind = 0; fault_kind < RM_FAULT_KINDS; fault_kind++) {
         check_walk(walk_with_faults);
     }
@@ -699,10 +695,9 @@ static void walk_with_filter(void)
     walk();
 }
 
-static void test_with_failing_system_calls(void **state)
+TEST(with_failing_system_calls)
 {
     int status;
-    (void)state;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -716,27 +711,15 @@ static void test_with_failing_system_calls(void **state)
     check_walk(walk_with_filter);
 }
 
-static int make_directory(void **state)
+FIXTURE(make_directory)
 {
-    (void)state;
     walked = mmap(NULL, sizeof *walked, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return walked != MAP_FAILED && mkdtemp(directory) != NULL && chdir(directory) == 0 ? 0 : -1;
 }
 
-static int drop_directory(void **state)
+FIXTURE(drop_directory)
 {
-    (void)state;
     return remove_directory(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_function_has_a_row),
-        cmocka_unit_test(test_where_all_goes_well),
-        cmocka_unit_test(test_in_another_thread),
-        cmocka_unit_test(test_with_injected_faults),
-        cmocka_unit_test(test_with_failing_system_calls),
-    };
-    return cmocka_run_group_tests(tests, make_directory, drop_directory);
-}
+TEST_FILE(.set_up = make_directory, .tear_down = drop_directory);

@@ -68,9 +68,8 @@ static void assert_event(const resmon_run *run, size_t index, const char *name, 
 
 /* ---- what is kept --------------------------------------------------------------------------- */
 
-static void test_none_are_kept_by_default(void **state)
+TEST(none_are_kept_by_default)
 {
-    (void)state;
     resmon_run_event event = {.struct_size = sizeof event};
     resmon_monitor *monitor = started(0, 0);
     resmon_scope_end(begin("one"));
@@ -84,9 +83,8 @@ static void test_none_are_kept_by_default(void **state)
     resmon_run_free(run);
 }
 
-static void test_events_come_by_start_with_all_their_facts(void **state)
+TEST(events_come_by_start_with_all_their_facts)
 {
-    (void)state;
     (void)pthread_setname_np(pthread_self(), "the main one");
     resmon_monitor *monitor = started(100, 0);
     uint64_t outer = begin("outer");
@@ -109,9 +107,8 @@ static void test_events_come_by_start_with_all_their_facts(void **state)
     resmon_run_free(run);
 }
 
-static void test_times_are_those_of_the_tree(void **state)
+TEST(times_are_those_of_the_tree)
 {
-    (void)state;
     double sum = 0.0;
     resmon_monitor *monitor = started(100, 0);
     for (int i = 0; i < 20; i++) {
@@ -129,9 +126,8 @@ static void test_times_are_those_of_the_tree(void **state)
     resmon_run_free(run);
 }
 
-static void test_the_oldest_go_first_and_are_counted(void **state)
+TEST(the_oldest_go_first_and_are_counted)
 {
-    (void)state;
     resmon_monitor *monitor = started(4, 0);
     for (int i = 0; i < 11; i++) {
         char name[32];
@@ -156,9 +152,8 @@ static void recurse(int times)
     resmon_scope_end(scope);
 }
 
-static void test_recursion_is_one_event(void **state)
+TEST(recursion_is_one_event)
 {
-    (void)state;
     resmon_monitor *monitor = started(10, 0);
     recurse(5);
     uint64_t open = begin("again");
@@ -173,9 +168,8 @@ static void test_recursion_is_one_event(void **state)
     resmon_scope_end(open);
 }
 
-static void test_open_scopes_last_until_the_end(void **state)
+TEST(open_scopes_last_until_the_end)
 {
-    (void)state;
     resmon_monitor *monitor = started(10, 0);
     uint64_t outer = begin("outer");
     uint64_t inner = begin("inner");
@@ -200,9 +194,8 @@ static void test_open_scopes_last_until_the_end(void **state)
     resmon_scope_end(outer);
 }
 
-static void test_what_an_outer_end_closes_is_an_event_too(void **state)
+TEST(what_an_outer_end_closes_is_an_event_too)
 {
-    (void)state;
     resmon_monitor *monitor = started(10, 0);
     uint64_t outer = begin("outer");
     (void)begin("left");
@@ -216,9 +209,8 @@ static void test_what_an_outer_end_closes_is_an_event_too(void **state)
     resmon_run_free(run);
 }
 
-static void test_meters_and_events_go_together(void **state)
+TEST(meters_and_events_go_together)
 {
-    (void)state;
     resmon_monitor *monitor = NULL;
     resmon_monitor_options options = {.struct_size = sizeof options,
                                       .domains = RESMON_DOMAIN_PROCESS,
@@ -249,9 +241,8 @@ static void *work_once(void *name)
     return NULL;
 }
 
-static void test_a_slot_keeps_what_ended_threads_left(void **state)
+TEST(a_slot_keeps_what_ended_threads_left)
 {
-    (void)state;
     static char names[3][16] = {"one", "two", "three"};
     resmon_monitor *monitor = started(10, 1);
     for (int i = 0; i < 3; i++) {
@@ -269,9 +260,8 @@ static void test_a_slot_keeps_what_ended_threads_left(void **state)
     resmon_run_free(run);
 }
 
-static void test_an_empty_slot_is_taken_first(void **state)
+TEST(an_empty_slot_is_taken_first)
 {
-    (void)state;
     static char names[5][16] = {"one", "two", "three", "four", "five"};
     resmon_monitor *monitor = started(1, 3);
     for (int i = 0; i < 5; i++) {
@@ -303,9 +293,8 @@ static void *wait_to_be_named(void *unused)
     return NULL;
 }
 
-static void test_a_name_given_later_is_seen(void **state)
+TEST(a_name_given_later_is_seen)
 {
-    (void)state;
     pthread_t thread;
     (void)pthread_barrier_init(&barrier, NULL, 2);
     resmon_monitor *monitor = started(10, 0);
@@ -347,9 +336,8 @@ static bool has_full_rings(void)
 }
 
 /* Each snapshot is checked for nesting, order and bounds. */
-static void test_snapshots_of_threads_at_work_are_whole(void **state)
+TEST(snapshots_of_threads_at_work_are_whole)
 {
-    (void)state;
     pthread_t threads[2];
     resmon_monitor *monitor = started(50, 0);
     atomic_store(&is_over, 0);
@@ -382,9 +370,8 @@ static struct rm_event_ring *ring_of(struct rm_block *block, uint64_t slot)
     return rm_block_record(block, RM_SECTION_EVENTS, slot);
 }
 
-static void test_a_ring_shows_its_newest(void **state)
+TEST(a_ring_shows_its_newest)
 {
-    (void)state;
     struct rm_block_sizes sizes = small_sizes();
     struct rm_event_writer writer;
     struct rm_event copy[8];
@@ -418,9 +405,8 @@ static void test_a_ring_shows_its_newest(void **state)
 }
 
 /* The writer went on while a file was copied. */
-static void test_what_was_overwritten_meanwhile_is_left_out(void **state)
+TEST(what_was_overwritten_meanwhile_is_left_out)
 {
-    (void)state;
     struct rm_block_sizes sizes = small_sizes();
     struct rm_event_writer writer;
     struct rm_event copy[8];
@@ -455,9 +441,8 @@ static resmon_run *decoded(struct rm_block *block)
     return run;
 }
 
-static void test_a_hostile_ring_does_no_harm(void **state)
+TEST(a_hostile_ring_does_no_harm)
 {
-    (void)state;
     struct rm_block_sizes sizes = small_sizes();
     sizes.events = 6;
     struct rm_block block = made_block(&sizes);
@@ -489,26 +474,4 @@ static void test_a_hostile_ring_does_no_harm(void **state)
     assert_string_equal(event_of(run, 0).thread_name, "????????????????");
     resmon_run_free(run);
     free_block(&block);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_none_are_kept_by_default),
-        cmocka_unit_test(test_events_come_by_start_with_all_their_facts),
-        cmocka_unit_test(test_times_are_those_of_the_tree),
-        cmocka_unit_test(test_the_oldest_go_first_and_are_counted),
-        cmocka_unit_test(test_recursion_is_one_event),
-        cmocka_unit_test(test_open_scopes_last_until_the_end),
-        cmocka_unit_test(test_what_an_outer_end_closes_is_an_event_too),
-        cmocka_unit_test(test_meters_and_events_go_together),
-        cmocka_unit_test(test_a_slot_keeps_what_ended_threads_left),
-        cmocka_unit_test(test_an_empty_slot_is_taken_first),
-        cmocka_unit_test(test_a_name_given_later_is_seen),
-        cmocka_unit_test(test_snapshots_of_threads_at_work_are_whole),
-        cmocka_unit_test(test_a_ring_shows_its_newest),
-        cmocka_unit_test(test_what_was_overwritten_meanwhile_is_left_out),
-        cmocka_unit_test(test_a_hostile_ring_does_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

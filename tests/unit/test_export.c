@@ -12,15 +12,13 @@
 
 static char directory[] = "/tmp/resmon-export-XXXXXX";
 
-static int make_directory(void **state)
+FIXTURE(make_directory)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : 1;
 }
 
-static int remove_all(void **state)
+FIXTURE(remove_all)
 {
-    (void)state;
     return remove_directory(directory);
 }
 
@@ -59,9 +57,8 @@ static void check_alike(const char *path, const char *other)
     free(two);
 }
 
-static void test_files_are_those_of_the_format(void **state)
+TEST(files_are_those_of_the_format)
 {
-    (void)state;
     static const struct {
         const char *sink;
         resmon_status (*save)(const resmon_run *run, const char *path);
@@ -81,9 +78,8 @@ static void test_files_are_those_of_the_format(void **state)
     resmon_run_free(run);
 }
 
-static void test_the_textfile_stays(void **state)
+TEST(the_textfile_stays)
 {
-    (void)state;
     resmon_run *run = made();
     const char *folder = path_in(directory, "textfile");
     assert_int_equal(mkdir(folder, 0700), 0);
@@ -92,9 +88,8 @@ static void test_the_textfile_stays(void **state)
     resmon_run_free(run);
 }
 
-static void test_what_is_wrong_is_refused(void **state)
+TEST(what_is_wrong_is_refused)
 {
-    (void)state;
     resmon_run *run = made();
     char missing[600];
     (void)snprintf(missing, sizeof missing, "%s/none/run.json", directory);
@@ -108,9 +103,8 @@ static void test_what_is_wrong_is_refused(void **state)
     resmon_run_free(run);
 }
 
-static void test_a_file_tells_its_sink(void **state)
+TEST(a_file_tells_its_sink)
 {
-    (void)state;
     static const struct {
         const char *path, *sink;
     } files[] = {
@@ -139,9 +133,8 @@ static void test_a_file_tells_its_sink(void **state)
     assert_int_equal(resmon_sink_kind_of_file(NULL, NULL), RESMON_EINVAL);
 }
 
-static void test_the_command_is_what_was_said(void **state)
+TEST(the_command_is_what_was_said)
 {
-    (void)state;
     resmon_run *run = made();
     assert_string_equal(resmon_run_fact(run, "run", "program"), "train.py");
     assert_string_equal(resmon_run_fact(run, "run", "executable"), "/opt/py/bin/python3");
@@ -150,14 +143,4 @@ static void test_the_command_is_what_was_said(void **state)
     resmon_run_free(run);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files_are_those_of_the_format),
-        cmocka_unit_test(test_the_textfile_stays),
-        cmocka_unit_test(test_what_is_wrong_is_refused),
-        cmocka_unit_test(test_a_file_tells_its_sink),
-        cmocka_unit_test(test_the_command_is_what_was_said),
-    };
-    return cmocka_run_group_tests(tests, make_directory, remove_all);
-}
+TEST_FILE(.set_up = make_directory, .tear_down = remove_all);

@@ -29,9 +29,8 @@ static size_t count_facts(const struct rm_block *block)
     return count;
 }
 
-static void test_facts_come_back_in_order(void **state)
+TEST(facts_come_back_in_order)
 {
-    (void)state;
     struct rm_fact fact;
     uint64_t position = 0;
     struct rm_block block = block_for(512);
@@ -66,9 +65,8 @@ static double there_and_back(double value)
     return rm_fact_number(&fact);
 }
 
-static void test_numbers_are_printed_as_people_write_them(void **state)
+TEST(numbers_are_printed_as_people_write_them)
 {
-    (void)state;
     static const struct {
         double value;
         const char *text;
@@ -96,9 +94,8 @@ static void test_numbers_are_printed_as_people_write_them(void **state)
     }
 }
 
-static void test_numbers_come_back(void **state)
+TEST(numbers_come_back)
 {
-    (void)state;
     struct random random = {8};
     for (int i = 0; i < 20000; i++) {
         /* Whole numbers exactly, up to the limit. */
@@ -111,9 +108,8 @@ static void test_numbers_come_back(void **state)
     }
 }
 
-static void test_text_that_is_no_number_is_none(void **state)
+TEST(text_that_is_no_number_is_none)
 {
-    (void)state;
     static const char *const texts[] = {"", "-", "x", "--1", "nan", "99999999999999999999999"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct rm_fact fact = {"g", "k", texts[i], RM_FACT_NUMBER};
@@ -121,9 +117,8 @@ static void test_text_that_is_no_number_is_none(void **state)
     }
 }
 
-static void test_a_full_arena_drops_facts_whole(void **state)
+TEST(a_full_arena_drops_facts_whole)
 {
-    (void)state;
     /* "s" "g\0" "k\0" "value\0": 11 bytes. */
     struct rm_block block = block_for(35);
     for (int i = 0; i < 5; i++) {
@@ -136,9 +131,8 @@ static void test_a_full_arena_drops_facts_whole(void **state)
     free_block(&block);
 }
 
-static void test_overlong_parts_are_cut(void **state)
+TEST(overlong_parts_are_cut)
 {
-    (void)state;
     static char longest[2000];
     struct rm_fact fact;
     uint64_t position = 0;
@@ -155,9 +149,8 @@ static void test_overlong_parts_are_cut(void **state)
     free_block(&block);
 }
 
-static void test_garbage_ends_the_list(void **state)
+TEST(garbage_ends_the_list)
 {
-    (void)state;
     struct random random = {13};
     struct rm_block block = block_for(64);
     char *arena = rm_block_record(&block, RM_SECTION_FACTS, 0);
@@ -185,18 +178,4 @@ static void test_garbage_ends_the_list(void **state)
         assert_true(count_facts(&block) <= 16); /* a fact has at least 4 bytes */
     }
     free_block(&block);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facts_come_back_in_order),
-        cmocka_unit_test(test_numbers_are_printed_as_people_write_them),
-        cmocka_unit_test(test_numbers_come_back),
-        cmocka_unit_test(test_text_that_is_no_number_is_none),
-        cmocka_unit_test(test_a_full_arena_drops_facts_whole),
-        cmocka_unit_test(test_overlong_parts_are_cut),
-        cmocka_unit_test(test_garbage_ends_the_list),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

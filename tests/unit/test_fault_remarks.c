@@ -28,24 +28,21 @@ static void check(const struct rm_fault_remarks *remarks, const char *const *par
     assert_int_equal(separators, count > 0 ? count - 1 : 0);
 }
 
-static void test_nothing_is_said_of_what_is_whole(void **state)
+TEST(nothing_is_said_of_what_is_whole)
 {
-    (void)state;
     check(&(struct rm_fault_remarks){.huge_pages = RM_HUGE_PAGES_ALL}, NULL, 0);
     check(&(struct rm_fault_remarks){.lacks_pages = true}, NULL, 0); /* there are no huge ones */
 }
 
 /* Not as root, huge pages come all the same. */
-static void test_huge_pages_are_told_beside_what_the_kernel_hides(void **state)
+TEST(huge_pages_are_told_beside_what_the_kernel_hides)
 {
-    (void)state;
     static const char *const parts[] = {KERNEL, "about 6.00 MiB of it came in huge pages"};
     check(&(struct rm_fault_remarks){.lacks_kernel = true, .huge_bytes = 6 << 20}, parts, 2);
 }
 
-static void test_kernels_before_5_11_do_not_tell_those_that_are_asked_for(void **state)
+TEST(kernels_before_5_11_do_not_tell_those_that_are_asked_for)
 {
-    (void)state;
     static const char *const asked[] = {PAGES, "for memory that asks for them"};
     static const char *const all[] = {PAGES, "on for all memory"};
     struct rm_fault_remarks remarks = {.lacks_pages = true, .huge_pages = RM_HUGE_PAGES_ASKED};
@@ -59,9 +56,8 @@ static void test_kernels_before_5_11_do_not_tell_those_that_are_asked_for(void *
     assert_non_null(strstr(text, all[1]));
 }
 
-static void test_all_at_once(void **state)
+TEST(all_at_once)
 {
-    (void)state;
     static const char *const parts[] = {"not of all threads: no memory may be locked", KERNEL,
                                         PAGES, "about 2.00 MiB of it"};
     check(&(struct rm_fault_remarks){.missing = "not of all threads: no memory may be locked",
@@ -72,9 +68,8 @@ static void test_all_at_once(void **state)
           parts, 4);
 }
 
-static void test_what_the_kernel_says_of_huge_pages(void **state)
+TEST(what_the_kernel_says_of_huge_pages)
 {
-    (void)state;
     static const struct {
         const char *text;
         enum rm_huge_pages expected;
@@ -90,16 +85,4 @@ static void test_what_the_kernel_says_of_huge_pages(void **state)
         assert_int_equal(rm_huge_pages_parse(rm_text_of(rows[i].text, strlen(rows[i].text))),
                          rows[i].expected);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_is_said_of_what_is_whole),
-        cmocka_unit_test(test_huge_pages_are_told_beside_what_the_kernel_hides),
-        cmocka_unit_test(test_kernels_before_5_11_do_not_tell_those_that_are_asked_for),
-        cmocka_unit_test(test_all_at_once),
-        cmocka_unit_test(test_what_the_kernel_says_of_huge_pages),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,9 +119,8 @@ static void skip_without_registers(void)
 }
 
 /* Positions of the kernel's only grow; the ring has place for some eight samples. */
-static void test_samples_are_read_across_the_end(void **state)
+TEST(samples_are_read_across_the_end)
 {
-    (void)state;
     skip_without_registers();
     for (uint64_t shift = 0; shift < DATA_BYTES; shift += 8) {
         struct made_ring *made = made_ring(UINT64_C(1) << 40 | shift);
@@ -138,9 +137,8 @@ static void test_samples_are_read_across_the_end(void **state)
 }
 
 /* Else a thread that is as quick as the one that looks would keep it for ever. */
-static void test_what_comes_after_a_look_waits_for_the_next(void **state)
+TEST(what_comes_after_a_look_waits_for_the_next)
 {
-    (void)state;
     skip_without_registers();
     struct made_ring *made = made_ring(0);
     struct rm_perf_record record;
@@ -154,9 +152,8 @@ static void test_what_comes_after_a_look_waits_for_the_next(void **state)
     test_free(made);
 }
 
-static void test_other_records_are_passed_over(void **state)
+TEST(other_records_are_passed_over)
 {
-    (void)state;
     skip_without_registers();
     struct made_ring *made = made_ring(0);
     const uint64_t lost[2] = {1, 99};
@@ -178,9 +175,8 @@ static void test_other_records_are_passed_over(void **state)
 }
 
 /* process, its parent, thread, its parent; time */
-static void test_new_threads_are_those_of_this_process(void **state)
+TEST(new_threads_are_those_of_this_process)
 {
-    (void)state;
     struct made_ring *made = made_ring(0);
     struct rm_perf_record record;
     uint32_t self = (uint32_t)getpid();
@@ -200,9 +196,8 @@ static void test_new_threads_are_those_of_this_process(void **state)
     test_free(made);
 }
 
-static void test_damaged_records_end_the_reading(void **state)
+TEST(damaged_records_end_the_reading)
 {
-    (void)state;
     skip_without_registers();
     static const uint16_t sizes[] = {0, 7, 4000};
     for (size_t i = 0; i < RM_ARRAY_LEN(sizes); i++) {
@@ -225,9 +220,8 @@ static void test_damaged_records_end_the_reading(void **state)
     }
 }
 
-static void test_a_stack_is_the_same_while_what_was_read_is(void **state)
+TEST(a_stack_is_the_same_while_what_was_read_is)
 {
-    (void)state;
     skip_without_registers();
     struct made_ring *made = made_ring(0);
     struct rm_perf_record sample;
@@ -268,17 +262,4 @@ static void test_a_stack_is_the_same_while_what_was_read_is(void **state)
     assert_true(view->is_short);
     test_free(view);
     test_free(made);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples_are_read_across_the_end),
-        cmocka_unit_test(test_what_comes_after_a_look_waits_for_the_next),
-        cmocka_unit_test(test_other_records_are_passed_over),
-        cmocka_unit_test(test_new_threads_are_those_of_this_process),
-        cmocka_unit_test(test_damaged_records_end_the_reading),
-        cmocka_unit_test(test_a_stack_is_the_same_while_what_was_read_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

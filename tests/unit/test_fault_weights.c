@@ -51,9 +51,8 @@ static double weight_of(const struct made *made, enum rm_rss_part part, size_t e
 }
 
 /* A file of 159 MiB of which each fault mapped some 200 KiB, as 12 samples told: 3 MiB by them. */
-static void test_pages_of_files_weigh_what_came(void **state)
+TEST(pages_of_files_weigh_what_came)
 {
-    (void)state;
     struct made *run = made();
     for (size_t i = 0; i < 12; i++) {
         hold(run, RM_RSS_FILE, i % 2, PERIOD, PAGE);
@@ -68,9 +67,8 @@ static void test_pages_of_files_weigh_what_came(void **state)
 }
 
 /* 4 samples of huge pages and of others: 209 MiB by their numbers. */
-static void test_huge_pages_of_files_weigh_no_more(void **state)
+TEST(huge_pages_of_files_weigh_no_more)
 {
-    (void)state;
     struct made *run = made();
     hold(run, RM_RSS_FILE, 0, PERIOD, HUGE);
     hold(run, RM_RSS_FILE, 1, 4, HUGE);
@@ -82,9 +80,8 @@ static void test_huge_pages_of_files_weigh_no_more(void **state)
 }
 
 /* A write to a page of a shared mapping that was clean is a fault, and brings nothing. */
-static void test_faults_without_pages_weigh_nothing(void **state)
+TEST(faults_without_pages_weigh_nothing)
 {
-    (void)state;
     struct made *run = made();
     hold(run, RM_RSS_FILE, 0, PERIOD, PAGE);
     (void)look(run, RM_RSS_FILE, 0);
@@ -96,9 +93,8 @@ static void test_faults_without_pages_weigh_nothing(void **state)
 
 /* mmap(MAP_POPULATE), and then some pages by faults: these have what rose when they came, and what
  * one period of faults without a sample may have brought before. */
-static void test_what_comes_without_faults_is_nobodys(void **state)
+TEST(what_comes_without_faults_is_nobodys)
 {
-    (void)state;
     struct made *run = made();
     (void)look(run, RM_RSS_FILE, 159 * (int64_t)MIB);
     hold(run, RM_RSS_FILE, 0, PERIOD, PAGE);
@@ -113,9 +109,8 @@ static void test_what_comes_without_faults_is_nobodys(void **state)
 }
 
 /* Slow reading: the sample comes long after the pages that it stands for. */
-static void test_a_sample_stands_for_what_came_before_it(void **state)
+TEST(a_sample_stands_for_what_came_before_it)
 {
-    (void)state;
     struct made *run = made();
     for (int i = 0; i < 63; i++) {
         (void)look(run, RM_RSS_FILE, 64 * (int64_t)KIB);
@@ -128,9 +123,8 @@ static void test_a_sample_stands_for_what_came_before_it(void **state)
 
 /* One sample of 64 faults, and they brought an array of 152 MiB, not 128 MiB; another brought less
  * than it might have. */
-static void test_huge_pages_of_memory_weigh_what_came(void **state)
+TEST(huge_pages_of_memory_weigh_what_came)
 {
-    (void)state;
     struct made *run = made();
     hold(run, RM_RSS_ANON, 0, PERIOD, HUGE);
     (void)look(run, RM_RSS_ANON, 152 * (int64_t)MIB);
@@ -144,9 +138,8 @@ static void test_huge_pages_of_memory_weigh_what_came(void **state)
 }
 
 /* It was given back before anybody looked: each sample saw one come. */
-static void test_huge_pages_that_were_seen_weigh_something(void **state)
+TEST(huge_pages_that_were_seen_weigh_something)
 {
-    (void)state;
     struct made *run = made();
     for (size_t i = 0; i < 10; i++) {
         hold(run, RM_RSS_ANON, 0, 1, HUGE); /* every one is sampled */
@@ -164,9 +157,8 @@ static void test_huge_pages_that_were_seen_weigh_something(void **state)
     test_free(run);
 }
 
-static void test_errors_are_those_of_the_weights(void **state)
+TEST(errors_are_those_of_the_weights)
 {
-    (void)state;
     struct made *run = made();
     hold(run, RM_RSS_FILE, 0, 4, PAGE);
     hold(run, RM_RSS_FILE, 1, 12, PAGE);
@@ -177,9 +169,8 @@ static void test_errors_are_those_of_the_weights(void **state)
     test_free(run);
 }
 
-static void test_much_memory_and_few_faults_are_huge_pages(void **state)
+TEST(much_memory_and_few_faults_are_huge_pages)
 {
-    (void)state;
     struct made *run = made();
     assert_true(look(run, RM_RSS_ANON, 40 * (int64_t)MIB));
     rm_fault_weights_count(&run->weights, 40 * MIB);
@@ -190,9 +181,8 @@ static void test_much_memory_and_few_faults_are_huge_pages(void **state)
     test_free(run);
 }
 
-static void test_no_more_are_held_than_there_is_room_for(void **state)
+TEST(no_more_are_held_than_there_is_room_for)
 {
-    (void)state;
     struct made *run = made();
     const struct rm_held_fault held = {&run->entries[0], 1, 1, PAGE};
     for (size_t i = 0; i < RM_HELD_FAULTS; i++) {
@@ -207,21 +197,4 @@ static void test_no_more_are_held_than_there_is_room_for(void **state)
     (void)look(run, RM_RSS_ANON, 0);
     assert_near(weight_of(run, RM_RSS_ANON, 1), 0.0, 0);
     test_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pages_of_files_weigh_what_came),
-        cmocka_unit_test(test_huge_pages_of_files_weigh_no_more),
-        cmocka_unit_test(test_faults_without_pages_weigh_nothing),
-        cmocka_unit_test(test_what_comes_without_faults_is_nobodys),
-        cmocka_unit_test(test_a_sample_stands_for_what_came_before_it),
-        cmocka_unit_test(test_huge_pages_of_memory_weigh_what_came),
-        cmocka_unit_test(test_huge_pages_that_were_seen_weigh_something),
-        cmocka_unit_test(test_errors_are_those_of_the_weights),
-        cmocka_unit_test(test_much_memory_and_few_faults_are_huge_pages),
-        cmocka_unit_test(test_no_more_are_held_than_there_is_room_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

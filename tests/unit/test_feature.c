@@ -15,9 +15,8 @@
 
 static resmon_run *run; /* with everything asked for */
 
-static int record(void **state)
+FIXTURE(record)
 {
-    (void)state;
     run = finish(start_with(&(resmon_monitor_options){
         .domains = RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_CPU | RESMON_DOMAIN_ENERGY,
         .scopes = RESMON_METER_PERF,
@@ -28,9 +27,8 @@ static int record(void **state)
     return 0;
 }
 
-static int clean_up(void **state)
+FIXTURE(clean_up)
 {
-    (void)state;
     resmon_run_free(run);
     (void)unlink(OUTPUT);
     return 0;
@@ -160,9 +158,8 @@ static const struct {
     {RM_FEATURE_ENERGY, emissions},
 };
 
-static void test_what_is_left_out_says_so(void **state)
+TEST(what_is_left_out_says_so)
 {
-    (void)state;
     for (size_t i = 0; i < RM_ARRAY_LEN(asked); i++) {
         const struct rm_feature_row *row = rm_feature_row(asked[i].feature);
         resmon_status status = asked[i].ask();
@@ -186,9 +183,8 @@ static void assert_no_energy(const resmon_run *asked_run)
 }
 
 /* What was left out has no figures: they are absent, and not 0; in the run's document too. */
-static void test_what_is_left_out_is_not_zero(void **state)
+TEST(what_is_left_out_is_not_zero)
 {
-    (void)state;
     resmon_energy energy = {.struct_size = sizeof energy};
     resmon_status status = resmon_run_get_energy(run, &energy);
     if (rm_feature_need(RM_FEATURE_ENERGY) == RESMON_OK) {
@@ -211,9 +207,8 @@ static void test_what_is_left_out_is_not_zero(void **state)
     }
 }
 
-static void test_the_doctor_lists_what_is_left_out(void **state)
+TEST(the_doctor_lists_what_is_left_out)
 {
-    (void)state;
     resmon_doctor *doctor = NULL;
     size_t rows = 0, left_out = 0;
     assert_ok(resmon_doctor_examine(NULL, &doctor));
@@ -230,12 +225,4 @@ static void test_the_doctor_lists_what_is_left_out(void **state)
     resmon_doctor_free(doctor);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_left_out_says_so),
-        cmocka_unit_test(test_what_is_left_out_is_not_zero),
-        cmocka_unit_test(test_the_doctor_lists_what_is_left_out),
-    };
-    return cmocka_run_group_tests(tests, record, clean_up);
-}
+TEST_FILE(.set_up = record, .tear_down = clean_up);

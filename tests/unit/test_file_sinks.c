@@ -129,9 +129,8 @@ static uint64_t samples_of(resmon_monitor *monitor)
 
 /* ---- csv ------------------------------------------------------------------------------------ */
 
-static void test_every_sample_is_a_line(void **state)
+TEST(every_sample_is_a_line)
 {
-    (void)state;
     resmon_monitor *monitor = make();
     add_csv(monitor, path_of("all.csv"), 0);
     assert_ok(resmon_monitor_start(monitor));
@@ -172,9 +171,8 @@ static void test_every_sample_is_a_line(void **state)
     free(columns.text);
 }
 
-static void test_a_whole_run_is_its_table(void **state)
+TEST(a_whole_run_is_its_table)
 {
-    (void)state;
     resmon_monitor *monitor = make();
     add_csv(monitor, path_of("whole.csv"), RESMON_CSV_WHOLE_RUN);
     assert_ok(resmon_monitor_start(monitor));
@@ -216,9 +214,8 @@ static void test_a_whole_run_is_its_table(void **state)
 
 /* While the disk is full lines are lost and counted; the file stays whole and goes on afterwards.
  */
-static void test_a_full_disk_costs_lines_only(void **state)
+TEST(a_full_disk_costs_lines_only)
 {
-    (void)state;
     const char *disk = path_of("disk");
     if (mkdir(disk, 0755) != 0 || mount("tmpfs", disk, "tmpfs", 0, "size=64k") != 0) {
         print_message("not checked here: a full disk (needs root to mount a small one)\n");
@@ -248,9 +245,8 @@ static void test_a_full_disk_costs_lines_only(void **state)
     assert_int_equal(umount(disk), 0);
 }
 
-static void test_no_other_file_is_written_to(void **state)
+TEST(no_other_file_is_written_to)
 {
-    (void)state;
     const char *victim = path_of("victim");
     int fd = open(victim, O_CREAT | O_WRONLY, 0600);
     assert_int_equal(write(fd, "precious", 8), 8);
@@ -284,9 +280,8 @@ static void test_no_other_file_is_written_to(void **state)
 }
 
 /* A daemon closes every descriptor, and its log gets our number. */
-static void test_a_program_that_closes_our_descriptor(void **state)
+TEST(a_program_that_closes_our_descriptor)
 {
-    (void)state;
     resmon_monitor *monitor = make_every(3600000); /* quiet while descriptors go */
     int others[512];
     add_csv(monitor, path_of("closed.csv"), 0);
@@ -320,9 +315,8 @@ static void test_a_program_that_closes_our_descriptor(void **state)
     free(csv.text);
 }
 
-static void test_options_are_checked(void **state)
+TEST(options_are_checked)
 {
-    (void)state;
     resmon_monitor *monitor = make();
     resmon_csv_options csv = {.struct_size = sizeof csv, .path = path_of("x.csv"), .flags = 8};
     resmon_json_options json = {.struct_size = sizeof json, .path = NULL};
@@ -342,9 +336,8 @@ static void test_options_are_checked(void **state)
 
 /* ---- json ----------------------------------------------------------------------------------- */
 
-static void test_checkpoints_come_and_the_last_is_final(void **state)
+TEST(checkpoints_come_and_the_last_is_final)
 {
-    (void)state;
     if (rm_json_check() != RESMON_OK) {
         print_message("skipped: %s\n", resmon_last_error());
         skip();
@@ -387,24 +380,21 @@ static void test_checkpoints_come_and_the_last_is_final(void **state)
     resmon_monitor_free(monitor);
 }
 
-static int make_directory(void **state)
+FIXTURE(make_directory)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
-static int remove_directory(void **state)
+FIXTURE(remove_directory)
 {
-    (void)state;
     char command[300];
     (void)snprintf(command, sizeof command, "rm -rf %s", directory);
     return system(command);
 }
 
 /* Two would write over each other: the first keeps its file, the second says what to do. */
-static void test_a_file_has_one_writer(void **state)
+TEST(a_file_has_one_writer)
 {
-    (void)state;
     static const char path[] = "test_file_sinks_shared.csv";
     static struct rm_appendfile first, second;
     char text[8] = "";
@@ -426,9 +416,8 @@ static void test_a_file_has_one_writer(void **state)
 }
 
 /* In a container, the next start has the same pid, and the same names for temporary files. */
-static void test_what_a_killed_process_left(void **state)
+TEST(what_a_killed_process_left)
 {
-    (void)state;
     static const char path[] = "test_file_sinks_left.txt";
     static struct rm_outfile file;
     char left[16][128];
@@ -450,9 +439,8 @@ static void test_what_a_killed_process_left(void **state)
 }
 
 /* The program closes what it does not know, and reads the file under our number. */
-static void test_a_program_that_opens_the_same_file(void **state)
+TEST(a_program_that_opens_the_same_file)
 {
-    (void)state;
     static const char path[] = "test_file_sinks_same.csv";
     static struct rm_appendfile file, other;
     char text[8] = "";
@@ -496,9 +484,8 @@ static int try_without_directory(void)
     return failed;
 }
 
-static void test_without_a_working_directory(void **state)
+TEST(without_a_working_directory)
 {
-    (void)state;
     int status;
     if (rm_json_check() != RESMON_OK) {
         print_message("skipped: %s\n", resmon_last_error());
@@ -516,9 +503,8 @@ static void test_without_a_working_directory(void **state)
 }
 
 /* A file without a name: nothing is written beside it. */
-static void test_an_empty_path(void **state)
+TEST(an_empty_path)
 {
-    (void)state;
     struct rm_outfile *file = calloc(1, sizeof *file);
     assert_non_null(file);
     assert_status(RESMON_EINVAL, rm_outfile_open(file, "", 0));
@@ -527,9 +513,8 @@ static void test_an_empty_path(void **state)
 }
 
 /* Two of one file would replace each other's, and nobody would say so. */
-static void test_sinks_of_one_monitor_share_no_file(void **state)
+TEST(sinks_of_one_monitor_share_no_file)
 {
-    (void)state;
     char again[300];
     resmon_monitor *monitor = NULL;
     resmon_monitor_options options = {.struct_size = sizeof options,
@@ -558,22 +543,4 @@ static void test_sinks_of_one_monitor_share_no_file(void **state)
     assert_int_equal(unlink(path_of("one.trace")), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_sample_is_a_line),
-        cmocka_unit_test(test_a_whole_run_is_its_table),
-        cmocka_unit_test(test_a_full_disk_costs_lines_only),
-        cmocka_unit_test(test_no_other_file_is_written_to),
-        cmocka_unit_test(test_a_program_that_closes_our_descriptor),
-        cmocka_unit_test(test_options_are_checked),
-        cmocka_unit_test(test_checkpoints_come_and_the_last_is_final),
-        cmocka_unit_test(test_a_file_has_one_writer),
-        cmocka_unit_test(test_a_program_that_opens_the_same_file),
-        cmocka_unit_test(test_what_a_killed_process_left),
-        cmocka_unit_test(test_without_a_working_directory),
-        cmocka_unit_test(test_an_empty_path),
-        cmocka_unit_test(test_sinks_of_one_monitor_share_no_file),
-    };
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+TEST_FILE(.set_up = make_directory, .tear_down = remove_directory);

@@ -84,9 +84,8 @@ static bool child_has_the_order(void)
     return strcmp(order, "ACac") == 0;
 }
 
-static void test_parts_have_one_order(void **state)
+TEST(parts_have_one_order)
 {
-    (void)state;
     static const struct rm_fork_part third = {before_third, after_third, after_third};
     static const struct rm_fork_part second = {NULL, NULL, NULL};
     static const struct rm_fork_part first = {before_first, after_first, after_first};
@@ -106,9 +105,8 @@ static bool child_is_one_fork_on(void)
     return rm_forks() == forks_of_parent + 1;
 }
 
-static void test_forks_are_counted(void **state)
+TEST(forks_are_counted)
 {
-    (void)state;
     rm_fork_watch();
     forks_of_parent = rm_forks();
     fork_and_check(child_is_one_fork_on);
@@ -157,9 +155,8 @@ static bool late_is_whole(void)
     return late_before == late_after;
 }
 
-static void test_a_part_takes_part_in_all_of_a_fork(void **state)
+TEST(a_part_takes_part_in_all_of_a_fork)
 {
-    (void)state;
     pthread_t thread;
     assert_int_equal(sem_init(&fork_is_under_way, 0, 0), 0);
     assert_int_equal(sem_init(&is_taken, 0, 0), 0);
@@ -221,9 +218,8 @@ static void fork_in_handler(int number)
     fork_and_check(child_has_what_is_torn);
 }
 
-static void test_a_handler_forks_while_its_thread_has_the_lock(void **state)
+TEST(a_handler_forks_while_its_thread_has_the_lock)
 {
-    (void)state;
     struct sigaction action, before;
     memset(&action, 0, sizeof action);
     action.sa_handler = fork_in_handler;
@@ -263,9 +259,8 @@ static bool signals_are_let_in(void)
 }
 
 /* What it came to while locks are held waits, and what the program has blocked stays so. */
-static void test_signals_wait_for_the_fork(void **state)
+TEST(signals_wait_for_the_fork)
 {
-    (void)state;
     struct sigaction action, before;
     sigset_t terminate;
     memset(&action, 0, sizeof action);
@@ -310,9 +305,8 @@ static void *fork_often(void *ret_failures)
     return NULL;
 }
 
-static void test_threads_fork_at_once(void **state)
+TEST(threads_fork_at_once)
 {
-    (void)state;
     pthread_t worker, forkers[2];
     int failures[2] = {0, 0};
     assert_int_equal(pthread_create(&worker, NULL, take_and_give, NULL), 0);
@@ -327,16 +321,10 @@ static void test_threads_fork_at_once(void **state)
     assert_int_equal(pthread_join(worker, NULL), 0);
 }
 
-int main(void)
+FIXTURE(set_up)
 {
     (void)alarm(120); /* a lock that is not given back */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts_have_one_order),
-        cmocka_unit_test(test_forks_are_counted),
-        cmocka_unit_test(test_a_part_takes_part_in_all_of_a_fork),
-        cmocka_unit_test(test_a_handler_forks_while_its_thread_has_the_lock),
-        cmocka_unit_test(test_signals_wait_for_the_fork),
-        cmocka_unit_test(test_threads_fork_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_FILE(.set_up = set_up);

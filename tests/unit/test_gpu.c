@@ -23,9 +23,8 @@
 
 static struct fake_nvml *fake;
 
-static int find_fake(void **state)
+FIXTURE(find_fake)
 {
-    (void)state;
     void *library = dlopen(FAKE_NVML, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
     fake = dlsym(library, "fake_nvml");
@@ -48,7 +47,7 @@ static void hang(void)
     nap(5.0);
 }
 
-static int begin(void **state)
+FIXTURE(begin)
 {
     *fake = (struct fake_nvml){
         .gpus = FAKE_GPUS, .hang = hang, .now_s = now_s, .watts = {300.0, 150.0, 100.0}};
@@ -56,7 +55,7 @@ static int begin(void **state)
 }
 
 /* When threads that were left behind have come to their ends, too. */
-static int end(void **state)
+FIXTURE(end)
 {
     int status = made_time_end(state);
     return status == 0 && fake->inits == 0 ? 0 : -1;
@@ -72,9 +71,8 @@ static struct rm_nvml *opened(void)
     return nvml;
 }
 
-static void test_gpus_and_their_slices(void **state)
+TEST(gpus_and_their_slices)
 {
-    (void)state;
     static const struct {
         const char *instance, *uuid;
         bool is_slice;
@@ -97,9 +95,8 @@ static void test_gpus_and_their_slices(void **state)
     assert_int_equal(fake->inits, 0);
 }
 
-static void test_every_figure_is_in_si_units(void **state)
+TEST(every_figure_is_in_si_units)
 {
-    (void)state;
     static const struct {
         enum rm_nvml_figure figure;
         double value;
@@ -162,9 +159,8 @@ static void test_every_figure_is_in_si_units(void **state)
 }
 
 /* What is not there is asked for once. */
-static void test_what_is_lacking_is_not_asked_for_again(void **state)
+TEST(what_is_lacking_is_not_asked_for_again)
 {
-    (void)state;
     static struct rm_gpu_reading reading;
     struct rm_nvml *nvml = opened();
     fake->lacks = "nvmlDeviceGetClockInfo";
@@ -178,9 +174,8 @@ static void test_what_is_lacking_is_not_asked_for_again(void **state)
     rm_nvml_close(nvml);
 }
 
-static void test_libraries_that_are_none(void **state)
+TEST(libraries_that_are_none)
 {
-    (void)state;
     struct rm_nvml *nvml = NULL;
     assert_status(RESMON_ENODEV, rm_nvml_load("/nowhere/libnvidia-ml.so.1", &nvml));
     assert_status(RESMON_ENOTSUP, rm_nvml_load("libc.so.6", &nvml));
@@ -193,9 +188,8 @@ static void test_libraries_that_are_none(void **state)
     assert_int_equal(fake->inits, 0);
 }
 
-static void test_a_lost_gpu_comes_back(void **state)
+TEST(a_lost_gpu_comes_back)
 {
-    (void)state;
     static struct rm_gpu_reading reading;
     struct rm_nvml *nvml = opened();
     fake->fail_at = fake->calls + 3;
@@ -217,9 +211,8 @@ static void test_a_lost_gpu_comes_back(void **state)
 
 /* The program uses NVML too, and shuts it down once too often: ours begins anew, once, and undoes
  * no more than it did. */
-static void test_a_foreign_shutdown(void **state)
+TEST(a_foreign_shutdown)
 {
-    (void)state;
     static struct rm_gpu_reading reading;
     struct rm_nvml *nvml = opened();
     fake->inits = 0;
@@ -239,9 +232,8 @@ static void test_a_foreign_shutdown(void **state)
 }
 
 /* NVML would give commands to files of the program, and close one. */
-static void test_a_program_that_closes_its_files(void **state)
+TEST(a_program_that_closes_its_files)
 {
-    (void)state;
     static struct rm_gpu_reading reading;
     bool was_open[64];
     struct stat found, own;
@@ -274,9 +266,8 @@ static void test_a_program_that_closes_its_files(void **state)
     }
 }
 
-static void test_stale_samples_are_of_nobody(void **state)
+TEST(stale_samples_are_of_nobody)
 {
-    (void)state;
     static struct rm_gpu_reading reading;
     struct rm_nvml *nvml = opened();
     fake->is_stale = 1;
@@ -295,9 +286,8 @@ static void test_stale_samples_are_of_nobody(void **state)
 }
 
 /* Each part is read alone, with nothing of the others. */
-static void test_parts_of_a_reading(void **state)
+TEST(parts_of_a_reading)
 {
-    (void)state;
     static struct rm_gpu_reading reading;
     struct rm_nvml *nvml = opened();
     fake->process_count = 1;
@@ -323,9 +313,8 @@ static void test_parts_of_a_reading(void **state)
 }
 
 /* The use by processes is asked for each second, and holds meanwhile. */
-static void test_use_by_processes_is_not_asked_for_each_time(void **state)
+TEST(use_by_processes_is_not_asked_for_each_time)
 {
-    (void)state;
     static struct rm_gpu_reading reading;
     struct rm_nvml *nvml = opened();
     fake->process_count = 1;
@@ -351,9 +340,8 @@ static struct rm_gpu_process process(int64_t pid, double sm, double bytes)
     return (struct rm_gpu_process){.pid = pid, .sm = sm, .bytes = bytes};
 }
 
-static void test_shares(void **state)
+TEST(shares)
 {
-    (void)state;
     static struct rm_collect collect;
     static struct rm_gpu_reading reading;
     int64_t own = getpid();
@@ -423,9 +411,8 @@ static double reads_of(const resmon_run *run, const char *name)
     return (double)source_of(run, name).reads;
 }
 
-static void test_a_run_has_the_counters_of_gpus(void **state)
+TEST(a_run_has_the_counters_of_gpus)
 {
-    (void)state;
     fake->pcie = UINT32_MAX - 1000;
     resmon_monitor *monitor = started();
     nap(0.25);
@@ -445,9 +432,8 @@ static void skip_without_energy(void)
     }
 }
 
-static void test_a_run_has_the_energy_of_gpus(void **state)
+TEST(a_run_has_the_energy_of_gpus)
 {
-    (void)state;
     skip_without_energy();
     fake->process_count = 2;
     fake->processes[0].pid = (unsigned)getpid();
@@ -483,9 +469,8 @@ static void test_a_run_has_the_energy_of_gpus(void **state)
 }
 
 /* What is open when another monitor takes the scopes has no energy after that. */
-static void test_a_scope_that_was_taken(void **state)
+TEST(a_scope_that_was_taken)
 {
-    (void)state;
     skip_without_energy();
     const resmon_monitor_options options = {.struct_size = sizeof options,
                                             .interval_ms = 20,
@@ -520,9 +505,8 @@ static void test_a_scope_that_was_taken(void **state)
 
 #ifdef RM_HAVE_MLFLOW
 /* In MLflow's "System metrics" by MLflow's own names; slices have none there. */
-static void test_series_for_mlflow(void **state)
+TEST(series_for_mlflow)
 {
-    (void)state;
     static const char *const names[] = {
         "gpu_0_utilization_percentage",
         "gpu_0_memory_usage_megabytes",
@@ -564,9 +548,8 @@ static void test_series_for_mlflow(void **state)
 }
 #endif
 
-static void test_every_call_may_fail(void **state)
+TEST(every_call_may_fail)
 {
-    (void)state;
     static const int codes[] = {3, 4, 15, 999};
     static struct rm_gpu_reading readings[RM_MOST_GPUS];
     int64_t cpu_ns;
@@ -634,9 +617,8 @@ static resmon_monitor *started_with_an_h100(void)
 }
 
 /* GPUs that are dear to ask are asked less often, for the dear part; no energy is lost. */
-static void test_readings_stay_within_the_overhead(void **state)
+TEST(readings_stay_within_the_overhead)
 {
-    (void)state;
     skip_without_energy();
     resmon_monitor *monitor = started_with_an_h100();
     for (int round = 0; round < 50; round++) {
@@ -675,9 +657,8 @@ static void test_readings_stay_within_the_overhead(void **state)
 }
 
 /* Energy is read each some seconds: who was on the GPU meanwhile is known better. */
-static void test_a_process_that_comes_and_goes_between_readings(void **state)
+TEST(a_process_that_comes_and_goes_between_readings)
 {
-    (void)state;
     skip_without_energy();
     resmon_monitor *monitor = started_with_an_h100();
     for (int round = 0; round < 20; round++) {
@@ -697,9 +678,8 @@ static void test_a_process_that_comes_and_goes_between_readings(void **state)
 }
 
 /* Drivers have no samples of a process that does nothing; its memory is no use. */
-static void test_an_idle_process_beside_ours(void **state)
+TEST(an_idle_process_beside_ours)
 {
-    (void)state;
     skip_without_energy();
     resmon_monitor *monitor = started_with_an_h100();
     fake->processes[0].bytes = 10;
@@ -720,9 +700,8 @@ static void test_an_idle_process_beside_ours(void **state)
 }
 
 /* What GPUs drew in a scope is read after another monitor has taken the scopes. */
-static void test_a_scope_that_was_taken_between_readings(void **state)
+TEST(a_scope_that_was_taken_between_readings)
 {
-    (void)state;
     skip_without_energy();
     resmon_monitor *second = NULL;
     resmon_monitor *first = started_with_an_h100();
@@ -752,9 +731,8 @@ static void work_for_28_ms(const char *name)
 }
 
 /* Three GPUs take 28 ms each: all together more than one has. */
-static void test_several_gpus_may_take_longer(void **state)
+TEST(several_gpus_may_take_longer)
 {
-    (void)state;
     struct rm_gpus *gpus = NULL;
     static struct rm_gpu_reading readings[RM_MOST_GPUS];
     int64_t cpu_ns;
@@ -774,9 +752,8 @@ static void wait_for_200_ms(void)
 
 /* A late reading is had by the next who asks for the same parts, and by nobody who asks for others.
  */
-static void test_a_reading_that_is_late(void **state)
+TEST(a_reading_that_is_late)
 {
-    (void)state;
     struct rm_gpus *gpus = NULL;
     static struct rm_gpu_reading readings[RM_MOST_GPUS];
     int64_t cpu_ns;
@@ -806,9 +783,8 @@ static void test_a_reading_that_is_late(void **state)
     rm_gpus_stop(gpus);
 }
 
-static void test_a_gpu_that_hangs_delays_nobody(void **state)
+TEST(a_gpu_that_hangs_delays_nobody)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     nap(0.35);
     __atomic_store_n(&fake->hang_at, __atomic_load_n(&fake->calls, __ATOMIC_RELAXED) + 10,
@@ -828,9 +804,8 @@ static void test_a_gpu_that_hangs_delays_nobody(void **state)
     resmon_run_free(run);
 }
 
-static void test_without_a_driver(void **state)
+TEST(without_a_driver)
 {
-    (void)state;
     const char *reason = "";
     fake->fail_from = 1;
     fake->code = 9; /* NVML_ERROR_DRIVER_NOT_LOADED */
@@ -841,36 +816,4 @@ static void test_without_a_driver(void **state)
     resmon_run_free(run);
 }
 
-int main(void)
-{
-#define with_fake(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        with_fake(test_gpus_and_their_slices),
-        with_fake(test_every_figure_is_in_si_units),
-        with_fake(test_what_is_lacking_is_not_asked_for_again),
-        with_fake(test_libraries_that_are_none),
-        with_fake(test_a_lost_gpu_comes_back),
-        with_fake(test_a_foreign_shutdown),
-        with_fake(test_a_program_that_closes_its_files),
-        with_fake(test_stale_samples_are_of_nobody),
-        with_fake(test_parts_of_a_reading),
-        with_fake(test_use_by_processes_is_not_asked_for_each_time),
-        with_fake(test_shares),
-        with_fake(test_a_run_has_the_counters_of_gpus),
-        with_fake(test_a_run_has_the_energy_of_gpus),
-        with_fake(test_a_scope_that_was_taken),
-#ifdef RM_HAVE_MLFLOW
-        with_fake(test_series_for_mlflow),
-#endif
-        with_fake(test_every_call_may_fail),
-        with_fake(test_readings_stay_within_the_overhead),
-        with_fake(test_a_process_that_comes_and_goes_between_readings),
-        with_fake(test_an_idle_process_beside_ours),
-        with_fake(test_a_scope_that_was_taken_between_readings),
-        with_fake(test_several_gpus_may_take_longer),
-        with_fake(test_a_reading_that_is_late),
-        with_fake(test_a_gpu_that_hangs_delays_nobody),
-        with_fake(test_without_a_driver),
-    };
-    return cmocka_run_group_tests(tests, find_fake, NULL);
-}
+TEST_FILE(.set_up = find_fake, .before_each = begin, .after_each = end);

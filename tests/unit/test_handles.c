@@ -139,9 +139,8 @@ static void *work(void *job_)
 
 /* ---- handles -------------------------------------------------------------------------------- */
 
-static void test_a_handle_is_of_the_path(void **state)
+TEST(a_handle_is_of_the_path)
 {
-    (void)state;
     assert_true(resmon_scope_here() == 0);
     resmon_monitor *monitor = started();
     assert_true(resmon_scope_here() == 0);
@@ -161,9 +160,8 @@ static void test_a_handle_is_of_the_path(void **state)
     resmon_run_free(finished(monitor));
 }
 
-static void test_a_worker_stands_below_who_started_it(void **state)
+TEST(a_worker_stands_below_who_started_it)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     uint64_t train = begin("train");
     struct job job = {.under = resmon_scope_here()};
@@ -187,9 +185,8 @@ static void test_a_worker_stands_below_who_started_it(void **state)
     resmon_run_free(run);
 }
 
-static void test_a_handle_outlives_its_scope_and_thread(void **state)
+TEST(a_handle_outlives_its_scope_and_thread)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     struct job first = {.under = 0}, second = {.under = 0};
     in_thread(work, &first); /* at the top */
@@ -204,9 +201,8 @@ static void test_a_handle_outlives_its_scope_and_thread(void **state)
     resmon_run_free(run);
 }
 
-static void test_who_gave_the_work_does_it(void **state)
+TEST(who_gave_the_work_does_it)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     uint64_t train = begin("train");
     uint64_t here = resmon_scope_here();
@@ -240,9 +236,8 @@ static void test_who_gave_the_work_does_it(void **state)
 
 /* Thread 0 of a team is inside, the others are beside: one row, and the time of one is subtracted.
  */
-static void test_a_row_may_be_both(void **state)
+TEST(a_row_may_be_both)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     uint64_t train = begin("train");
     struct job job = {.under = resmon_scope_here()};
@@ -259,9 +254,8 @@ static void test_a_row_may_be_both(void **state)
     resmon_run_free(run);
 }
 
-static void test_what_a_thread_has_open_around_keeps_its_place(void **state)
+TEST(what_a_thread_has_open_around_keeps_its_place)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     uint64_t train = begin("train");
     struct job job = {.under = resmon_scope_here(), .around = "pool"};
@@ -289,9 +283,8 @@ static void *leave_open(void *job_)
     return NULL;
 }
 
-static void test_what_a_worker_leaves_open_is_closed_at_its_end(void **state)
+TEST(what_a_worker_leaves_open_is_closed_at_its_end)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     uint64_t train = begin("train");
     struct job job = {.under = resmon_scope_here()};
@@ -314,9 +307,8 @@ static void *take_handle(void *job_)
     return NULL;
 }
 
-static void test_what_the_end_of_the_program_ends_keeps_its_place(void **state)
+TEST(what_the_end_of_the_program_ends_keeps_its_place)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     struct rm_scope_session *session = rm_session_current();
     struct job job = {.under = 0};
@@ -346,9 +338,8 @@ static void *recurse(void *under_)
     return NULL;
 }
 
-static void test_work_that_begets_work_of_its_name_does_not_go_deeper(void **state)
+TEST(work_that_begets_work_of_its_name_does_not_go_deeper)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     uint64_t train = begin("train");
     uint64_t here = resmon_scope_here();
@@ -364,9 +355,8 @@ static void test_work_that_begets_work_of_its_name_does_not_go_deeper(void **sta
 
 /* ---- handles that mean nothing -------------------------------------------------------------- */
 
-static void test_a_stale_handle_is_none(void **state)
+TEST(a_stale_handle_is_none)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     uint64_t train = begin("train");
     struct job job = {.under = resmon_scope_here()};
@@ -387,9 +377,8 @@ static void test_a_stale_handle_is_none(void **state)
     resmon_run_free(run);
 }
 
-static void test_past_the_bound_of_paths_there_is_no_handle(void **state)
+TEST(past_the_bound_of_paths_there_is_no_handle)
 {
-    (void)state;
     resmon_monitor *monitor = start_with(&(resmon_monitor_options){
         .scopes = RESMON_METER_WALL, .scope_paths = RM_SCOPE_PATHS + 100});
     uint64_t with = 0;
@@ -407,9 +396,8 @@ static void test_past_the_bound_of_paths_there_is_no_handle(void **state)
 }
 
 /* A handle as deep as scopes can be, and what is begun under it and inside. */
-static void test_trees_are_no_deeper_than_the_bound(void **state)
+TEST(trees_are_no_deeper_than_the_bound)
 {
-    (void)state;
     resmon_monitor *monitor =
         start_with(&(resmon_monitor_options){.scopes = RESMON_METER_WALL, .scope_depth = 4});
     uint64_t tokens[3];
@@ -435,9 +423,8 @@ static void test_trees_are_no_deeper_than_the_bound(void **state)
     resmon_run_free(run);
 }
 
-static void test_the_child_of_a_fork_has_no_handles(void **state)
+TEST(the_child_of_a_fork_has_no_handles)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     uint64_t train = begin("train");
     uint64_t here = resmon_scope_here();
@@ -493,9 +480,8 @@ static void *stay_open(void *job_)
     return NULL;
 }
 
-static void test_an_open_worker_is_seen_where_it_hangs(void **state)
+TEST(an_open_worker_is_seen_where_it_hangs)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     uint64_t train = begin("train");
     struct job job = {.under = resmon_scope_here(), .here = (uint64_t)(uintptr_t)monitor};
@@ -531,9 +517,8 @@ static void *look_at_sites(void *job_)
     return NULL;
 }
 
-static void test_stacks_of_a_worker_are_of_where_it_hangs(void **state)
+TEST(stacks_of_a_worker_are_of_where_it_hangs)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     uint64_t train = begin("train");
     struct job job = {.under = resmon_scope_here()};
@@ -547,9 +532,8 @@ static void test_stacks_of_a_worker_are_of_where_it_hangs(void **state)
     resmon_run_free(finished(monitor));
 }
 
-static void test_a_document_says_what_was_concurrent(void **state)
+TEST(a_document_says_what_was_concurrent)
 {
-    (void)state;
     char path[] = "/tmp/resmon-handles-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -589,9 +573,8 @@ static void *end_task(void *task_)
     return NULL;
 }
 
-static void test_tasks_overlap_and_end_anywhere(void **state)
+TEST(tasks_overlap_and_end_anywhere)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     uint64_t train = begin("train");
     uint64_t here = resmon_scope_here();
@@ -634,9 +617,8 @@ static void *begin_task(void *task_)
 }
 
 /* The thread that began it is gone, with its tree, when it ends; and the other way round. */
-static void test_tasks_outlive_threads(void **state)
+TEST(tasks_outlive_threads)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     resmon_task *made[10];
     for (size_t i = 0; i < 10; i++) {
@@ -656,9 +638,8 @@ static void test_tasks_outlive_threads(void **state)
     resmon_run_free(run);
 }
 
-static void test_a_task_inside_of_one_of_its_name_is_a_part_of_that(void **state)
+TEST(a_task_inside_of_one_of_its_name_is_a_part_of_that)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     resmon_task *outer = task(0, "fib", 0);
     resmon_task *inner = task(resmon_task_here(outer), "fib", RESMON_INSIDE);
@@ -675,9 +656,8 @@ static void test_a_task_inside_of_one_of_its_name_is_a_part_of_that(void **state
 }
 
 /* A function that a coroutine calls: it has a thread while it runs. */
-static void test_a_thread_does_a_part_of_a_task(void **state)
+TEST(a_thread_does_a_part_of_a_task)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     uint64_t loop = begin("loop");
     resmon_task *request = task(resmon_scope_here(), "request", 0);
@@ -705,9 +685,8 @@ static void test_a_thread_does_a_part_of_a_task(void **state)
     resmon_run_free(run);
 }
 
-static void test_tasks_have_the_meters_of_the_process(void **state)
+TEST(tasks_have_the_meters_of_the_process)
 {
-    (void)state;
     resmon_monitor *monitor = start_with(&(resmon_monitor_options){
         .scopes = RESMON_METER_WALL | RESMON_METER_CPU | RESMON_METER_RSS | RESMON_METER_IO,
         .max_meter_share = 1e9});
@@ -729,9 +708,8 @@ static void *fail_and_end_task(void *made)
     return NULL;
 }
 
-static void test_tasks_that_failed_are_counted(void **state)
+TEST(tasks_that_failed_are_counted)
 {
-    (void)state;
     resmon_task_fail(NULL);
     resmon_monitor *monitor = started();
     in_thread(fail_and_end_task, task(0, "request", 0));
@@ -742,9 +720,8 @@ static void test_tasks_that_failed_are_counted(void **state)
     resmon_run_free(run);
 }
 
-static void test_tasks_without_a_monitor_are_nothing(void **state)
+TEST(tasks_without_a_monitor_are_nothing)
 {
-    (void)state;
     resmon_task *made = task(0, "request", 0);
     assert_null(made);
     assert_true(resmon_task_here(NULL) == 0);
@@ -761,34 +738,4 @@ static void test_tasks_without_a_monitor_are_nothing(void **state)
     assert_int_equal(run->scope_count, 0);
     assert_int_equal(run->info.stale_ends, 1);
     resmon_run_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_handle_is_of_the_path),
-        cmocka_unit_test(test_a_worker_stands_below_who_started_it),
-        cmocka_unit_test(test_a_handle_outlives_its_scope_and_thread),
-        cmocka_unit_test(test_who_gave_the_work_does_it),
-        cmocka_unit_test(test_a_row_may_be_both),
-        cmocka_unit_test(test_what_a_thread_has_open_around_keeps_its_place),
-        cmocka_unit_test(test_what_a_worker_leaves_open_is_closed_at_its_end),
-        cmocka_unit_test(test_what_the_end_of_the_program_ends_keeps_its_place),
-        cmocka_unit_test(test_work_that_begets_work_of_its_name_does_not_go_deeper),
-        cmocka_unit_test(test_a_stale_handle_is_none),
-        cmocka_unit_test(test_past_the_bound_of_paths_there_is_no_handle),
-        cmocka_unit_test(test_trees_are_no_deeper_than_the_bound),
-        cmocka_unit_test(test_the_child_of_a_fork_has_no_handles),
-        cmocka_unit_test(test_an_open_worker_is_seen_where_it_hangs),
-        cmocka_unit_test(test_stacks_of_a_worker_are_of_where_it_hangs),
-        cmocka_unit_test(test_a_document_says_what_was_concurrent),
-        cmocka_unit_test(test_tasks_overlap_and_end_anywhere),
-        cmocka_unit_test(test_tasks_outlive_threads),
-        cmocka_unit_test(test_a_task_inside_of_one_of_its_name_is_a_part_of_that),
-        cmocka_unit_test(test_a_thread_does_a_part_of_a_task),
-        cmocka_unit_test(test_tasks_have_the_meters_of_the_process),
-        cmocka_unit_test(test_tasks_that_failed_are_counted),
-        cmocka_unit_test(test_tasks_without_a_monitor_are_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

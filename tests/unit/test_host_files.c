@@ -58,9 +58,8 @@ static int descriptors(void)
 
 /* ---- appendfile ----------------------------------------------------------------------------- */
 
-static void test_records_are_appended(void **state)
+TEST(records_are_appended)
 {
-    (void)state;
     struct rm_appendfile file;
     const char *path = path_of("log");
     put_content(path, "old and longer than what comes");
@@ -78,9 +77,8 @@ static void test_records_are_appended(void **state)
     assert_content(path, "one\ntwo\n");
 }
 
-static void test_a_record_that_fails_leaves_nothing(void **state)
+TEST(a_record_that_fails_leaves_nothing)
 {
-    (void)state;
     struct rm_appendfile file;
     const char *path = path_of("log");
     assert_ok(rm_appendfile_open(&file, path));
@@ -96,9 +94,8 @@ static void test_a_record_that_fails_leaves_nothing(void **state)
 }
 
 /* A record that fits in half: the limit on the size of files cuts it, as a full disk does. */
-static void test_half_a_record_is_taken_back(void **state)
+TEST(half_a_record_is_taken_back)
 {
-    (void)state;
     struct rm_appendfile file;
     struct rlimit before;
     const char *path = path_of("limited");
@@ -120,9 +117,8 @@ static void test_half_a_record_is_taken_back(void **state)
     rm_appendfile_close(&file);
 }
 
-static void test_only_a_regular_file_is_opened(void **state)
+TEST(only_a_regular_file_is_opened)
 {
-    (void)state;
     struct rm_appendfile file;
     int before = descriptors();
     put_content(path_of("victim"), "precious");
@@ -144,9 +140,8 @@ static void test_only_a_regular_file_is_opened(void **state)
 }
 
 /* The program closes the descriptor, and opens a file of its own under the number. */
-static void test_the_descriptor_may_be_taken_away(void **state)
+TEST(the_descriptor_may_be_taken_away)
 {
-    (void)state;
     struct rm_appendfile file;
     assert_ok(rm_appendfile_open(&file, path_of("log")));
     assert_ok(rm_appendfile_add(&file, "one\n", 4));
@@ -182,9 +177,8 @@ static int try_in_child(const char *path)
     return WEXITSTATUS(result);
 }
 
-static void test_one_process_at_a_time(void **state)
+TEST(one_process_at_a_time)
 {
-    (void)state;
     struct rm_lockedfile file, second;
     const char *path = path_of("locked");
     put_content(path, "- one\n- two\n");
@@ -212,9 +206,8 @@ static void test_one_process_at_a_time(void **state)
     assert_status(RESMON_ENOENT, rm_lockedfile_open(&file, path, 12));
 }
 
-static void test_what_is_not_locked(void **state)
+TEST(what_is_not_locked)
 {
-    (void)state;
     struct rm_lockedfile file;
     int before = descriptors();
     put_content(path_of("empty"), "");
@@ -234,9 +227,8 @@ static void test_what_is_not_locked(void **state)
 }
 
 /* It shrinks while it is open: what is gone reads as 0. */
-static void test_a_file_that_shrinks(void **state)
+TEST(a_file_that_shrinks)
 {
-    (void)state;
     struct rm_lockedfile file;
     char text[5] = "?????";
     put_content(path_of("shrinks"), "12345");
@@ -268,9 +260,8 @@ static void give_back(int theirs, int number)
     assert_content(path_of("theirs"), "precious");
 }
 
-static void test_a_document_in_the_middle(void **state)
+TEST(a_document_in_the_middle)
 {
-    (void)state;
     static struct rm_outfile file;
     put_content(path_of("whole"), "before");
     assert_ok(rm_outfile_open(&file, path_of("whole"), 0));
@@ -286,9 +277,8 @@ static void test_a_document_in_the_middle(void **state)
 }
 
 /* All was written by then. */
-static void test_a_document_at_its_end(void **state)
+TEST(a_document_at_its_end)
 {
-    (void)state;
     static struct rm_outfile file;
     assert_ok(rm_outfile_open(&file, path_of("whole"), 0));
     assert_ok(rm_outfile_write(&file, "one", 3));
@@ -299,9 +289,8 @@ static void test_a_document_at_its_end(void **state)
     assert_content(path_of("whole"), "one");
 }
 
-static void test_files_that_are_worked_on_and_read(void **state)
+TEST(files_that_are_worked_on_and_read)
 {
-    (void)state;
     struct rm_lockedfile locked;
     struct rm_infile read;
     put_content(path_of("worked"), "- one\n");
@@ -333,9 +322,8 @@ static resmon_status save(const resmon_run *run, const char *path)
     return save_answer;
 }
 
-static void test_a_saver_saves_where_it_was_told(void **state)
+TEST(a_saver_saves_where_it_was_told)
 {
-    (void)state;
     char pattern[128], expected[128];
     struct rm_sink sink = {0};
     int64_t live = rm_fault_live(0);
@@ -355,9 +343,8 @@ static void test_a_saver_saves_where_it_was_told(void **state)
     assert_int_equal(rm_fault_live(0), live);
 }
 
-static void test_a_saver_looks_at_its_place(void **state)
+TEST(a_saver_looks_at_its_place)
 {
-    (void)state;
     char none[128];
     struct rm_sink sink = {.context = &sink};
     struct rm_saver saver = {.name = "made", .save = save};
@@ -383,34 +370,14 @@ static void test_a_saver_looks_at_its_place(void **state)
     assert_int_equal(rm_fault_live(0), live);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return remove_directory(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_records_are_appended),
-        cmocka_unit_test(test_a_record_that_fails_leaves_nothing),
-        cmocka_unit_test(test_half_a_record_is_taken_back),
-        cmocka_unit_test(test_only_a_regular_file_is_opened),
-        cmocka_unit_test(test_the_descriptor_may_be_taken_away),
-        cmocka_unit_test(test_one_process_at_a_time),
-        cmocka_unit_test(test_what_is_not_locked),
-        cmocka_unit_test(test_a_file_that_shrinks),
-        cmocka_unit_test(test_a_document_in_the_middle),
-        cmocka_unit_test(test_a_document_at_its_end),
-        cmocka_unit_test(test_files_that_are_worked_on_and_read),
-        cmocka_unit_test(test_a_saver_saves_where_it_was_told),
-        cmocka_unit_test(test_a_saver_looks_at_its_place),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -28,9 +28,8 @@ static struct resmon_run *far_run(void)
     return run;
 }
 
-static void test_csv(void **state)
+TEST(csv)
 {
-    (void)state;
     static char text[65536];
     struct resmon_run *run = far_run();
     assert_ok(rm_csv_save(run, PATH));
@@ -46,9 +45,8 @@ static void test_csv(void **state)
 
 #ifdef RM_HAVE_MLFLOW
 
-static void test_mlflow(void **state)
+TEST(mlflow)
 {
-    (void)state;
     struct resmon_run *run = far_run();
     struct rm_mlflow_config *config = rm_alloc(1, sizeof *config);
     struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
@@ -78,9 +76,8 @@ static void test_mlflow(void **state)
 }
 
 /* Scopes without a time do not hide those that have one. */
-static void test_scopes_without_a_time(void **state)
+TEST(scopes_without_a_time)
 {
-    (void)state;
     struct resmon_run *run = made_run("stopped", 300);
     struct rm_mlflow_config *config = rm_alloc(1, sizeof *config);
     struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
@@ -102,18 +99,3 @@ static void test_scopes_without_a_time(void **state)
 }
 
 #endif
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),
-#ifdef RM_HAVE_MLFLOW
-        cmocka_unit_test(test_mlflow),
-        cmocka_unit_test(test_scopes_without_a_time),
-#endif
-    };
-#ifndef RM_HAVE_MLFLOW
-    printf("skipped here: MLflow: this build has none\n");
-#endif
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -28,9 +28,8 @@ static char *expand(const char *text)
     return joined;
 }
 
-static void test_what_scontrol_says(void **state)
+TEST(what_scontrol_says)
 {
-    (void)state;
     static const struct {
         const char *text, *names;
     } cases[] = {
@@ -72,9 +71,8 @@ static void assert_refused(const char *text, resmon_status status, const char *t
     }
 }
 
-static void test_what_is_no_host_list(void **state)
+TEST(what_is_no_host_list)
 {
-    (void)state;
     static const struct {
         const char *text, *told;
     } cases[] = {
@@ -108,9 +106,8 @@ static void test_what_is_no_host_list(void **state)
     assert_refused("n1,\x01", RESMON_EFORMAT, "control character");
 }
 
-static void test_hostile_numbers_cost_nothing(void **state)
+TEST(hostile_numbers_cost_nothing)
 {
-    (void)state;
     static const char *const texts[] = {
         "n[1-999999999999]",
         "n[1-65537]",
@@ -128,9 +125,8 @@ static void test_hostile_numbers_cost_nothing(void **state)
     rm_fault_arm(RM_FAULT_ALLOC, -1);
 }
 
-static void test_bounds_are_inclusive(void **state)
+TEST(bounds_are_inclusive)
 {
-    (void)state;
     resmon_hostlist *list = NULL;
     assert_ok(resmon_hostlist_expand("n[1-65536]", &list));
     assert_int_equal(resmon_hostlist_count(list), 65536);
@@ -174,9 +170,8 @@ static resmon_status add(add_fn form, const char *text, bool is_unique, char joi
     return status;
 }
 
-static void test_forms_of_lsf_and_node_files(void **state)
+TEST(forms_of_lsf_and_node_files)
 {
-    (void)state;
     char names[256];
     assert_ok(add(rm_hostlist_add_pairs, "h1 4 h2 4", false, names));
     assert_string_equal(names, "h1 h2 ");
@@ -198,9 +193,8 @@ static int64_t tasks(const char *text, int64_t index)
     return rm_hostlist_tasks_of_node(rm_text_of(text, strlen(text)), index);
 }
 
-static void test_tasks_of_a_node(void **state)
+TEST(tasks_of_a_node)
 {
-    (void)state;
     assert_int_equal(tasks("2(x3),1", 0), 2);
     assert_int_equal(tasks("2(x3),1", 2), 2);
     assert_int_equal(tasks("2(x3),1", 3), 1);
@@ -217,9 +211,8 @@ static void test_tasks_of_a_node(void **state)
 /* ---- the interface ---------------------------------------------------------------------- */
 
 /* Names become a list, which stands for the same names. */
-static void test_lists_of_names(void **state)
+TEST(lists_of_names)
 {
-    (void)state;
     static const struct {
         const char *names, *list;
     } cases[] = {
@@ -259,9 +252,8 @@ static void test_lists_of_names(void **state)
     }
 }
 
-static void test_bad_arguments(void **state)
+TEST(bad_arguments)
 {
-    (void)state;
     resmon_hostlist *list = NULL;
     assert_status(RESMON_EINVAL, resmon_hostlist_expand(NULL, &list));
     assert_status(RESMON_EINVAL, resmon_hostlist_expand("n1", NULL));
@@ -270,9 +262,8 @@ static void test_bad_arguments(void **state)
     resmon_hostlist_free(NULL);
 }
 
-static void test_no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     bool has_fired = true;
     for (int64_t k = 0; has_fired; k++) {
         resmon_hostlist *list = NULL;
@@ -286,20 +277,4 @@ static void test_no_memory(void **state)
         resmon_hostlist_free(list);
         assert_int_equal(rm_fault_live(0), before);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_scontrol_says),
-        cmocka_unit_test(test_what_is_no_host_list),
-        cmocka_unit_test(test_hostile_numbers_cost_nothing),
-        cmocka_unit_test(test_bounds_are_inclusive),
-        cmocka_unit_test(test_forms_of_lsf_and_node_files),
-        cmocka_unit_test(test_tasks_of_a_node),
-        cmocka_unit_test(test_lists_of_names),
-        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

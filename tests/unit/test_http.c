@@ -70,9 +70,8 @@ static resmon_status ask(struct rm_http *http, const char *method, const char *p
 
 /* ---- what is said --------------------------------------------------------------------------- */
 
-static void test_requests(void **state)
+TEST(requests)
 {
-    (void)state;
     static const char *const methods[] = {"GET", "POST", "PUT", "DELETE", "GET"};
     static const char *const bodies[] = {NULL, "a body", "", NULL, NULL};
     SERVE({{.body = "one"},
@@ -109,9 +108,8 @@ static void test_requests(void **state)
     stop_serving();
 }
 
-static void test_credentials(void **state)
+TEST(credentials)
 {
-    (void)state;
     SERVE({{.code = 401, .body = "who are you"}});
     struct rm_http_reply reply = {0};
     struct rm_http_config config = config_of(0);
@@ -141,9 +139,8 @@ static void test_credentials(void **state)
     stop_serving();
 }
 
-static void test_certificates_that_are_not_there(void **state)
+TEST(certificates_that_are_not_there)
 {
-    (void)state;
     struct rm_http *http = NULL;
     struct rm_http_config config = {.url = "https://h", .ca_path = "/nonexistent/ca.pem"};
     assert_status(RESMON_EINVAL, rm_http_open(&config, &http));
@@ -154,9 +151,8 @@ static void test_certificates_that_are_not_there(void **state)
 }
 
 /* An HTTP/1.1 client with a proxy asks for the whole address. */
-static void test_a_proxy_of_the_environment(void **state)
+TEST(a_proxy_of_the_environment)
 {
-    (void)state;
     SERVE({{.body = "proxied"}, {.body = "direct"}});
     struct rm_http_config config = config_of(0);
     struct rm_http_reply reply = {0};
@@ -196,9 +192,8 @@ static void check_code(int code, unsigned retries, size_t expected)
     stop_serving();
 }
 
-static void test_what_is_tried_again(void **state)
+TEST(what_is_tried_again, IN_MADE_TIME)
 {
-    (void)state;
     static const int passing[] = {408, 429, 500, 502, 503, 504};
     static const int lasting[] = {400, 401, 403, 404, 405, 409, 413, 501, 505, 599};
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
@@ -211,9 +206,8 @@ static void test_what_is_tried_again(void **state)
     }
 }
 
-static void test_retry_after(void **state)
+TEST(retry_after, IN_MADE_TIME)
 {
-    (void)state;
     SERVE({{.code = 413, .headers = "Retry-After: 1\r\n"},
            {.body = "then"},
            {.code = 503, .headers = "Retry-After: 3600\r\n"},
@@ -268,9 +262,8 @@ static void check_failure(const struct tiny_answer *answer, resmon_status expect
     stop_serving();
 }
 
-static void test_answers_that_are_none(void **state)
+TEST(answers_that_are_none)
 {
-    (void)state;
     static const struct tiny_answer cut[] = {
         {.hangs = true, .closes = true},
         {.raw = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", .closes = true},
@@ -290,9 +283,8 @@ static void test_answers_that_are_none(void **state)
     }
 }
 
-static void test_a_reply_without_end(void **state)
+TEST(a_reply_without_end)
 {
-    (void)state;
     size_t length = RM_HTTP_LARGEST_REPLY + 4096;
     char *raw = malloc(length);
     assert_non_null(raw);
@@ -304,9 +296,8 @@ static void test_a_reply_without_end(void **state)
     free(raw);
 }
 
-static void test_bytes_of_any_kind(void **state)
+TEST(bytes_of_any_kind)
 {
-    (void)state;
     SERVE({{.raw = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\na\0b\xff\n", .raw_length = 43}});
     const struct rm_http_config config = config_of(0);
     struct rm_http *http = open_client(&config);
@@ -319,9 +310,8 @@ static void test_bytes_of_any_kind(void **state)
     stop_serving();
 }
 
-static void test_nobody_listens(void **state)
+TEST(nobody_listens)
 {
-    (void)state;
     /* The port is taken, so that nobody else comes to listen there. */
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof address;
@@ -351,9 +341,8 @@ static void test_nobody_listens(void **state)
 
 /* ---- time ----------------------------------------------------------------------------------- */
 
-static void test_limits_of_time(void **state)
+TEST(limits_of_time)
 {
-    (void)state;
     SERVE({{.hangs = true}, {.hangs = true}, {.hangs = true}});
     struct rm_http_config config = config_of(7);
     config.timeout_ns = 150 * MS;
@@ -395,9 +384,8 @@ static void *set_late_deadline(void *unused)
 }
 
 /* The monitor stops while a request waits for its answer. */
-static void test_a_deadline_that_comes_meanwhile(void **state)
+TEST(a_deadline_that_comes_meanwhile)
 {
-    (void)state;
     SERVE({{.hangs = true}});
     const struct rm_http_config config = config_of(7);
     struct rm_http *http = open_client(&config);
@@ -425,9 +413,8 @@ static void test_a_deadline_that_comes_meanwhile(void **state)
 }
 
 /* A pause for a server that wants one must not use up what the end needs. */
-static void test_a_new_deadline_ends_a_pause(void **state)
+TEST(a_new_deadline_ends_a_pause)
 {
-    (void)state;
     pthread_t other;
     own_deadline_ns = RM_DEADLINE_NONE;
     rm_deadline_follow(&own_deadline_ns);
@@ -441,9 +428,8 @@ static void test_a_new_deadline_ends_a_pause(void **state)
 }
 
 /* Between the calls of a sink there is no descriptor that a program could close and use. */
-static void test_nothing_is_kept_open(void **state)
+TEST(nothing_is_kept_open)
 {
-    (void)state;
     SERVE({{.body = "one"}, {.body = "two"}});
     int before = dup(0);
     const struct rm_http_config config = config_of(0);
@@ -513,9 +499,8 @@ static size_t count_taken(void)
     return count;
 }
 
-static void test_what_the_program_closed_meanwhile(void **state)
+TEST(what_the_program_closed_meanwhile)
 {
-    (void)state;
     char path[] = "/tmp/resmon-http-XXXXXX";
     size_t taken = 0;
     SERVE({{.body = "unused"}});
@@ -553,9 +538,8 @@ static void test_what_the_program_closed_meanwhile(void **state)
 
 /* ---- redirects ------------------------------------------------------------------------------ */
 
-static void test_redirects_keep_method_and_body(void **state)
+TEST(redirects_keep_method_and_body)
 {
-    (void)state;
     static const struct tiny_answer answers[] = {
         {.code = 301, .headers = "Location: /b\r\n"}, {.code = 302, .headers = "Location: /c\r\n"},
         {.code = 303, .headers = "Location: /d\r\n"}, {.code = 307, .headers = "Location: /e\r\n"},
@@ -590,9 +574,8 @@ static void go_round(void *context, const struct tiny_request *request, struct t
     answer->headers = context;
 }
 
-static void test_redirects_that_are_refused(void **state)
+TEST(redirects_that_are_refused)
 {
-    (void)state;
     static char *const headers[] = {"Location: /again\r\n", "Location: file:///etc/passwd\r\n",
                                     "Location: ftp://127.0.0.1/x\r\n"};
     for (size_t i = 0; i < 3; i++) {
@@ -614,9 +597,8 @@ static void test_redirects_that_are_refused(void **state)
 }
 
 /* The other host is another port here. */
-static void test_credentials_stay_with_their_server(void **state)
+TEST(credentials_stay_with_their_server)
 {
-    (void)state;
     char location[128];
     struct tiny_server *other = calloc(1, sizeof *other);
     TINY_START(other);
@@ -651,9 +633,8 @@ static void test_credentials_stay_with_their_server(void **state)
 /* ---- what must not be repeated unasked ------------------------------------------------------ */
 
 /* The server closes a kept connection; libcurl would send the request once more on its own. */
-static void test_a_single_request_has_its_own_connection(void **state)
+TEST(a_single_request_has_its_own_connection)
 {
-    (void)state;
     serve(NULL, 0);
     const struct rm_http_config config = config_of(0);
     struct rm_http *http = open_client(&config);
@@ -672,9 +653,8 @@ static void test_a_single_request_has_its_own_connection(void **state)
 
 /* ---- faults --------------------------------------------------------------------------------- */
 
-static void test_a_net_that_fails(void **state)
+TEST(a_net_that_fails)
 {
-    (void)state;
     serve(NULL, 0);
     const struct rm_http_config config = config_of(2);
     struct rm_http *http = open_client(&config);
@@ -689,9 +669,8 @@ static void test_a_net_that_fails(void **state)
     stop_serving();
 }
 
-static void test_any_allocation_may_fail(void **state)
+TEST(any_allocation_may_fail)
 {
-    (void)state;
     serve(NULL, 0);
     struct rm_http_config config = config_of(0);
     config.header = "X-Mine: yes";
@@ -720,37 +699,4 @@ static void test_any_allocation_may_fail(void **state)
     stop_serving();
 }
 
-int main(void)
-{
-    struct rm_http *http = NULL;
-    const struct rm_http_config config = {.url = "http://h", .timeout_ns = MS};
-    if (rm_http_open(&config, &http) != RESMON_OK) {
-        printf("skipped: %s\n", resmon_last_error());
-        return 77;
-    }
-    rm_http_close(http);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_credentials),
-        cmocka_unit_test(test_certificates_that_are_not_there),
-        cmocka_unit_test(test_a_proxy_of_the_environment),
-        in_made_time(test_what_is_tried_again),
-        in_made_time(test_retry_after),
-        cmocka_unit_test(test_answers_that_are_none),
-        cmocka_unit_test(test_a_reply_without_end),
-        cmocka_unit_test(test_bytes_of_any_kind),
-        cmocka_unit_test(test_nobody_listens),
-        cmocka_unit_test(test_limits_of_time),
-        cmocka_unit_test(test_a_deadline_that_comes_meanwhile),
-        cmocka_unit_test(test_a_new_deadline_ends_a_pause),
-        cmocka_unit_test(test_nothing_is_kept_open),
-        cmocka_unit_test(test_what_the_program_closed_meanwhile),
-        cmocka_unit_test(test_redirects_keep_method_and_body),
-        cmocka_unit_test(test_redirects_that_are_refused),
-        cmocka_unit_test(test_credentials_stay_with_their_server),
-        cmocka_unit_test(test_a_single_request_has_its_own_connection),
-        cmocka_unit_test(test_a_net_that_fails),
-        cmocka_unit_test(test_any_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FILE(.missing = missing_http);

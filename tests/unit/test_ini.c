@@ -20,9 +20,8 @@ static void assert_value(const char *text, const char *name, const char *wanted)
     }
 }
 
-static void test_values_are_those_of_configparser(void **state)
+TEST(values_are_those_of_configparser)
 {
-    (void)state;
     static const struct {
         const char *text, *user, *password;
     } cases[] = {
@@ -65,9 +64,8 @@ static void test_values_are_those_of_configparser(void **state)
     }
 }
 
-static void test_a_value_has_room_or_is_none(void **state)
+TEST(a_value_has_room_or_is_none)
 {
-    (void)state;
     static const char text[] = "[s]\na=1234\nb=%(a)s%(a)s\n";
     for (size_t room = 1; room <= 10; room++) {
         char value[10];
@@ -79,9 +77,8 @@ static void test_a_value_has_room_or_is_none(void **state)
 }
 
 /* Each value names the next one thirty times, and none has a text. */
-static void test_values_that_multiply_come_to_an_end(void **state)
+TEST(values_that_multiply_come_to_an_end)
 {
-    (void)state;
     char text[2048] = "[mlflow]\n", value[8];
     for (char name = 'a'; name < 'j'; name++) {
         char line[256];
@@ -96,9 +93,8 @@ static void test_values_that_multiply_come_to_an_end(void **state)
     assert_true(rm_ini_get(rm_text_of(text, strlen(text)), "mlflow", "i", value, sizeof value));
 }
 
-static void test_entries_in_their_order(void **state)
+TEST(entries_in_their_order)
 {
-    (void)state;
     static const char text[] =
         "one = 1\n# remark\n\n  two: 2\n   not of two\n[s]\nthree=\n plain \n";
     static const struct {
@@ -120,15 +116,4 @@ static void test_entries_in_their_order(void **state)
     }
     assert_true(rm_text_equals(&entry.whole, "plain"));
     assert_false(rm_ini_next(&ini, &entry));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_are_those_of_configparser),
-        cmocka_unit_test(test_a_value_has_room_or_is_none),
-        cmocka_unit_test(test_values_that_multiply_come_to_an_end),
-        cmocka_unit_test(test_entries_in_their_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

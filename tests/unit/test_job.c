@@ -103,9 +103,8 @@ static void check_cases(const struct job_case *cases, size_t count)
 
 /* ---- each system ------------------------------------------------------------------------ */
 
-static void test_every_batch_system(void **state)
+TEST(every_batch_system)
 {
-    (void)state;
     static const struct job_case cases[] = {
         {"slurm", {SRUN}, NULL, {"slurm", "", "4711", "n3", "slurm:prod:4711.0", 2, 4, 5, 8, 1, 2}},
         {"slurm, old names",
@@ -159,9 +158,8 @@ static void test_every_batch_system(void **state)
     CHECK_CASES(cases);
 }
 
-static void test_every_launcher(void **state)
+TEST(every_launcher)
 {
-    (void)state;
     static const struct job_case cases[] = {
         {"openmpi 4",
          {MPIRUN("3", "1"), "OMPI_MCA_orte_num_nodes=3"},
@@ -211,9 +209,8 @@ static void test_every_launcher(void **state)
     "TORCHELASTIC_RUN_ID=none", "GROUP_RANK=0", "RANK=9", "WORLD_SIZE=16", "LOCAL_RANK=1", \
         "LOCAL_WORLD_SIZE=4"
 
-static void test_job_of_the_batch_system_and_rank_of_the_launcher(void **state)
+TEST(job_of_the_batch_system_and_rank_of_the_launcher)
 {
-    (void)state;
     static const struct job_case cases[] = {
         {"torchrun inside srun",
          {SRUN, TORCHRUN},
@@ -271,9 +268,8 @@ static void test_job_of_the_batch_system_and_rank_of_the_launcher(void **state)
     CHECK_CASES(cases);
 }
 
-static void test_a_batch_script_is_rank_0_of_1(void **state)
+TEST(a_batch_script_is_rank_0_of_1)
 {
-    (void)state;
     static const struct job_case cases[] = {
         {"script",
          {BATCH_SCRIPT},
@@ -292,9 +288,8 @@ static void test_a_batch_script_is_rank_0_of_1(void **state)
     CHECK_CASES(cases);
 }
 
-static void test_overrides_win(void **state)
+TEST(overrides_win)
 {
-    (void)state;
     static const struct job_case cases[] = {
         {"over slurm",
          {SRUN, "RESMON_JOB_ID=mine", "RESMON_NODE_NAME=rack", "RESMON_NODE_ID=1", "RESMON_NODES=3",
@@ -321,9 +316,8 @@ static void test_overrides_win(void **state)
     CHECK_CASES(cases);
 }
 
-static void test_no_job_is_a_plain_process(void **state)
+TEST(no_job_is_a_plain_process)
 {
-    (void)state;
     static const struct job_case cases[] = {
         {"nothing", {NULL}, NULL, {"", "", "", NULL, "", -1, -1, -1, -1, -1, -1}},
         {"empty",
@@ -336,9 +330,8 @@ static void test_no_job_is_a_plain_process(void **state)
 
 /* ---- garbage ---------------------------------------------------------------------------- */
 
-static void test_a_garbled_number_is_not_set(void **state)
+TEST(a_garbled_number_is_not_set)
 {
-    (void)state;
     static const char *const garbage[] = {"",
                                           "-1",
                                           "+1",
@@ -368,9 +361,8 @@ static void test_a_garbled_number_is_not_set(void **state)
     }
 }
 
-static void test_garbage_of_launchers_and_contradictions(void **state)
+TEST(garbage_of_launchers_and_contradictions)
 {
-    (void)state;
     static const struct job_case cases[] = {
         {"a launcher without a rank",
          {SRUN, "OMPI_COMM_WORLD_RANK=x"},
@@ -398,7 +390,7 @@ static void test_garbage_of_launchers_and_contradictions(void **state)
 }
 
 /* Those that are looked at, and none of the others, of which some are secrets. */
-static void test_names_of_variables(void **state)
+TEST(names_of_variables)
 {
     static const char *const ours[] = {
         "SLURM_JOB_ID",         "SLURM_JOB_ID=4711", "PBS_VERSION",       "PBS_NODEFILE=/x",
@@ -406,7 +398,6 @@ static void test_names_of_variables(void **state)
     static const char *const others[] = {
         "SLURM_JWT=secret", "PBS_JOBCOOKIE",  "SLURM_JOB", "SLURM_JOB_IDX", "", "=",
         "PATH=/bin",        "RESMON=summary", "HOME"};
-    (void)state;
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
         assert_true(resmon_job_is_shared_variable(ours[i]));
     }
@@ -416,9 +407,8 @@ static void test_names_of_variables(void **state)
     assert_false(resmon_job_is_shared_variable(NULL));
 }
 
-static void test_long_and_dirty_texts(void **state)
+TEST(long_and_dirty_texts)
 {
-    (void)state;
     char name[5000] = "SLURM_JOB_NAME=", id[5000] = "SLURM_JOB_ID=", step[5000] = "SLURM_STEP_ID=";
     memset(name + strlen(name), 'n', 4000);
     memset(id + strlen(id), 'i', 4000);
@@ -451,9 +441,8 @@ static void put_file(const char *name, const char *content)
     (void)close(fd);
 }
 
-static void test_hosts_are_listed_once_and_in_order(void **state)
+TEST(hosts_are_listed_once_and_in_order)
 {
-    (void)state;
     static const char *const variables[] = {"PBS_JOBID=1", "PBS_NODEFILE=/pbs.nodes", NULL};
     static const char *const hosts[] = {"n10", "n1", "n2"};
     resmon_job *job = detect(variables, "n2");
@@ -477,9 +466,8 @@ static int64_t index_among(const char *hosts, const char *host_name)
     return index;
 }
 
-static void test_a_host_is_found_by_its_full_or_short_name(void **state)
+TEST(a_host_is_found_by_its_full_or_short_name)
 {
-    (void)state;
     assert_int_equal(index_among("b a c", "b"), 1);
     assert_int_equal(index_among("b a c", "b.cluster.local"), 1);
     assert_int_equal(index_among("b.x a.x c.x", "c"), 2);
@@ -505,9 +493,8 @@ static void assert_unread(const char *variable, const char *reason)
     resmon_job_free(job);
 }
 
-static void test_a_node_file_that_cannot_be_read_is_a_remark(void **state)
+TEST(a_node_file_that_cannot_be_read_is_a_remark)
 {
-    (void)state;
     char path[128];
     put_file("empty", "");
     put_file("blank", "\n \n\t\n");
@@ -527,9 +514,8 @@ static void test_a_node_file_that_cannot_be_read_is_a_remark(void **state)
     assert_unread("PBS_NODEFILE=/binary", "control character");
 }
 
-static void test_the_next_list_is_tried(void **state)
+TEST(the_next_list_is_tried)
 {
-    (void)state;
     static const char *const variables[] = {"LSB_JOBID=1", "LSB_DJOB_HOSTFILE=/nowhere",
                                             "LSB_MCPU_HOSTS=h1 four h2 4", "LSB_HOSTS=h1 h2 h2",
                                             NULL};
@@ -540,9 +526,8 @@ static void test_the_next_list_is_tried(void **state)
 }
 
 /* One line for each core of a large machine: more lines than hosts are allowed. */
-static void test_many_slots_are_few_hosts(void **state)
+TEST(many_slots_are_few_hosts)
 {
-    (void)state;
     static char text[1 << 20];
     static const char *const variables[] = {"OAR_JOB_ID=1", "OAR_NODEFILE=/slots", NULL};
     size_t length = 0;
@@ -559,9 +544,8 @@ static void test_many_slots_are_few_hosts(void **state)
 
 /* ---- the interface ---------------------------------------------------------------------- */
 
-static void test_bad_arguments(void **state)
+TEST(bad_arguments)
 {
-    (void)state;
     resmon_job_info info = {.struct_size = 8};
     resmon_job *job = NULL;
     assert_status(RESMON_EINVAL, resmon_job_detect(NULL));
@@ -575,9 +559,8 @@ static void test_bad_arguments(void **state)
     assert_null(resmon_job_host(NULL, 0));
 }
 
-static void test_no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     static const char *const variables[] = {SRUN, "PBS_JOBID=1", NULL};
     static const char *const with_file[] = {"PBS_JOBID=1", "PBS_NODEFILE=/slots", NULL};
     const char *const *const environments[] = {variables, with_file};
@@ -601,9 +584,8 @@ static void test_no_memory(void **state)
     }
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     if (mkdtemp(directory) == NULL) {
         return -1;
     }
@@ -611,16 +593,15 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     char command[64];
     (void)snprintf(command, sizeof command, "rm -rf %s", directory);
     return system(command);
 }
 
 /* What batch systems say of CPUs, memory and time: of Slurm by node, or for each CPU. */
-static void test_what_the_job_may_use(void **state)
+TEST(what_the_job_may_use)
 {
     static const struct {
         const char *variables[8];
@@ -650,7 +631,6 @@ static void test_what_the_job_may_use(void **state)
         {{"PBS_JOBID=1", "NCPUS=8"}, 8, -1, -1},
         {{"OMPI_COMM_WORLD_RANK=1"}, -1, -1, -1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         resmon_job_info info = {.struct_size = sizeof info};
         resmon_job *job = detect(cases[i].variables, NULL);
@@ -662,27 +642,4 @@ static void test_what_the_job_may_use(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_batch_system),
-        cmocka_unit_test(test_every_launcher),
-        cmocka_unit_test(test_job_of_the_batch_system_and_rank_of_the_launcher),
-        cmocka_unit_test(test_a_batch_script_is_rank_0_of_1),
-        cmocka_unit_test(test_overrides_win),
-        cmocka_unit_test(test_no_job_is_a_plain_process),
-        cmocka_unit_test(test_a_garbled_number_is_not_set),
-        cmocka_unit_test(test_garbage_of_launchers_and_contradictions),
-        cmocka_unit_test(test_names_of_variables),
-        cmocka_unit_test(test_long_and_dirty_texts),
-        cmocka_unit_test(test_hosts_are_listed_once_and_in_order),
-        cmocka_unit_test(test_a_host_is_found_by_its_full_or_short_name),
-        cmocka_unit_test(test_a_node_file_that_cannot_be_read_is_a_remark),
-        cmocka_unit_test(test_the_next_list_is_tried),
-        cmocka_unit_test(test_many_slots_are_few_hosts),
-        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_what_the_job_may_use),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -210,23 +210,20 @@ static void check_index(const char *system, const char *domain)
     assert_int_equal(wrong, 0);
 }
 
-static void every_task_is_what_it_is(void **state)
+TEST(every_task_is_what_it_is)
 {
-    (void)state;
     check_index(NULL, "");
 }
 
 /* Slurm names nodes by their short names; the kernel may have the long one. */
-static void long_host_names_change_nothing_under_slurm(void **state)
+TEST(long_host_names_change_nothing_under_slurm)
 {
-    (void)state;
     check_index("slurm", ".cluster.example.org");
 }
 
 /* The ranks of one program have one key, and no others have it. */
-static void keys_part_the_programs(void **state)
+TEST(keys_part_the_programs)
 {
-    (void)state;
     static const struct {
         const char *file;
         const char *host_name;
@@ -256,14 +253,4 @@ static void keys_part_the_programs(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_task_is_what_it_is),
-        cmocka_unit_test(long_host_names_change_nothing_under_slurm),
-        cmocka_unit_test(keys_part_the_programs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,9 +68,8 @@ static struct resmon_run *made_whole(void)
     return run;
 }
 
-static void test_paths_of_the_same_names_are_one(void **state)
+TEST(paths_of_the_same_names_are_one)
 {
-    (void)state;
     const resmon_run_scope first[] = {
         made_scope("main", -1, 1, 1000, 0), made_scope("load", 0, 2, 100, 10),
         made_scope("deep", 1, 2, 50, 1),    made_scope("deeper", 2, 2, 20, 1),
@@ -130,9 +129,8 @@ static void test_paths_of_the_same_names_are_one(void **state)
 
 /* A program with two monitors has given two recordings, and is one process; another one may have
  * its number later. */
-static void test_parts_of_one_process_are_one_row(void **state)
+TEST(parts_of_one_process_are_one_row)
 {
-    (void)state;
     static const struct {
         const char *pid;
         int64_t start_ns, duration_ns;
@@ -214,9 +212,8 @@ static void check_joined(const resmon_run *run)
     assert_int_equal(resmon_run_get_process(run, 2, &process), RESMON_ENOENT);
 }
 
-static void test_a_monitor_joins_recordings(void **state)
+TEST(a_monitor_joins_recordings)
 {
-    (void)state;
     char *text = NULL;
     assert_non_null(mkdtemp(directory));
     record_scopes(path_of("1.rec"), 5);
@@ -242,9 +239,8 @@ static void test_a_monitor_joins_recordings(void **state)
     resmon_text_free(text);
 }
 
-static void test_a_monitor_with_scopes_joins_none(void **state)
+TEST(a_monitor_with_scopes_joins_none)
 {
-    (void)state;
     const resmon_monitor_options options = {.scopes = RESMON_METER_WALL};
     resmon_monitor *monitor = start_with(&options);
     assert_int_equal(resmon_monitor_join(monitor, path_of("1.rec")), RESMON_EINVAL);
@@ -252,15 +248,4 @@ static void test_a_monitor_with_scopes_joins_none(void **state)
     assert_int_equal(unlink(path_of("1.rec")), 0);
     assert_int_equal(unlink(path_of("2.rec")), 0);
     assert_int_equal(rmdir(directory), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths_of_the_same_names_are_one),
-        cmocka_unit_test(test_parts_of_one_process_are_one_row),
-        cmocka_unit_test(test_a_monitor_joins_recordings),
-        cmocka_unit_test(test_a_monitor_with_scopes_joins_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

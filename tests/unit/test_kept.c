@@ -99,9 +99,8 @@ static void check_kind(const char *what, int (*open_one)(void), int fd)
     assert_int_equal(close(other), 0);
 }
 
-static void test_every_kind(void **state)
+TEST(every_kind)
 {
-    (void)state;
     for (size_t i = 0; i < RM_ARRAY_LEN(kinds); i++) {
         int fd = kinds[i].open();
         if (fd < 0 && kinds[i].may_fail) {
@@ -113,9 +112,8 @@ static void test_every_kind(void **state)
     }
 }
 
-static void test_closed_by_the_program(void **state)
+TEST(closed_by_the_program)
 {
-    (void)state;
     struct rm_kept kept;
     assert_true(rm_kept_open(&kept, SELF, O_RDONLY));
     assert_true(rm_kept_is_ours(&kept));
@@ -130,9 +128,8 @@ static void test_closed_by_the_program(void **state)
 }
 
 /* One open file, several numbers: the program's are its own, and ours is ours. */
-static void test_duplicates(void **state)
+TEST(duplicates)
 {
-    (void)state;
     struct rm_kept kept;
     assert_true(rm_kept_open(&kept, SELF, O_RDONLY));
     int number = rm_kept_fd(&kept);
@@ -155,9 +152,8 @@ static void test_duplicates(void **state)
 }
 
 /* What we lost first may have got the number of what we opened then. */
-static void test_ours_under_the_number_of_ours(void **state)
+TEST(ours_under_the_number_of_ours)
 {
-    (void)state;
     struct rm_kept first, second;
     assert_true(rm_kept_open(&first, "/proc/self/stat", O_RDONLY));
     int number = rm_kept_fd(&first);
@@ -171,9 +167,8 @@ static void test_ours_under_the_number_of_ours(void **state)
 }
 
 /* stderr is shared with others, who see what is done to the open file. */
-static void test_what_is_noted_gets_no_tag(void **state)
+TEST(what_is_noted_gets_no_tag)
 {
-    (void)state;
     struct rm_kept kept;
     int fd = open_device();
     rm_kept_note(&kept, fd);
@@ -186,9 +181,8 @@ static void test_what_is_noted_gets_no_tag(void **state)
     assert_int_equal(close(fd), 0);
 }
 
-static void test_perf_events(void **state)
+TEST(perf_events)
 {
-    (void)state;
     int fd = rm_perf_open_least();
     if (fd < 0) {
         (void)printf("perf events cannot be opened here\n");
@@ -217,9 +211,8 @@ static void *keep_privately(void *context)
     return NULL;
 }
 
-static void test_a_table_of_its_own(void **state)
+TEST(a_table_of_its_own)
 {
-    (void)state;
     struct rm_kept kept = {0};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, keep_privately, &kept), 0);
@@ -244,18 +237,4 @@ static void test_a_table_of_its_own(void **state)
         assert_int_equal(close(fd), 0);
     }
     assert_int_equal(close(number), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_kind),
-        cmocka_unit_test(test_closed_by_the_program),
-        cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_ours_under_the_number_of_ours),
-        cmocka_unit_test(test_what_is_noted_gets_no_tag),
-        cmocka_unit_test(test_perf_events),
-        cmocka_unit_test(test_a_table_of_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

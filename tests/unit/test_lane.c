@@ -151,9 +151,8 @@ static resmon_status end(struct rm_lane *lane, resmon_run *run)
 
 /* ---- the queue ------------------------------------------------------------------------------ */
 
-static void test_everything_comes_in_order(void **state)
+TEST(everything_comes_in_order)
 {
-    (void)state;
     struct sink sink = {0};
     struct rm_lane *lane = lane_of(&whole, &sink);
     const struct rm_lane_terms terms = terms_now();
@@ -177,9 +176,8 @@ static void test_everything_comes_in_order(void **state)
 }
 
 /* What the queue had room for comes; the rest is counted, and the sink is told. */
-static void test_a_full_queue_drops_and_counts(void **state)
+TEST(a_full_queue_drops_and_counts)
 {
-    (void)state;
     sem_t gate, entered;
     struct sink sink = {.gate = &gate, .signal = &entered};
     assert_int_equal(sem_init(&gate, 0, 0), 0);
@@ -206,9 +204,8 @@ static void test_a_full_queue_drops_and_counts(void **state)
     (void)sem_destroy(&entered);
 }
 
-static void test_who_wants_nothing_is_given_nothing(void **state)
+TEST(who_wants_nothing_is_given_nothing)
 {
-    (void)state;
     struct sink sink = {0};
     const resmon_sink_ops nothing = {.struct_size = sizeof nothing};
     resmon_sink_info info = {.struct_size = sizeof info};
@@ -228,9 +225,8 @@ static void test_who_wants_nothing_is_given_nothing(void **state)
 
 /* ---- ends without a beginning --------------------------------------------------------------- */
 
-static void test_a_lane_that_never_started(void **state)
+TEST(a_lane_that_never_started)
 {
-    (void)state;
     int64_t live = rm_fault_live(0);
     struct sink sink = {0};
     struct rm_lane *lane = lane_of(&whole, &sink);
@@ -269,9 +265,8 @@ static void fail_start(enum rm_fault_kind kind, resmon_status expected)
     assert_int_equal(rm_fault_live(0), live);
 }
 
-static void test_a_start_that_fails(void **state)
+TEST(a_start_that_fails)
 {
-    (void)state;
     fail_start(RM_FAULT_ALLOC, RESMON_ENOMEM);
     fail_start(RM_FAULT_THREAD, RESMON_OK);
     rm_fault_arm(RM_FAULT_ALLOC, 0);
@@ -281,9 +276,8 @@ static void test_a_start_that_fails(void **state)
 
 /* ---- sinks that fail ------------------------------------------------------------------------ */
 
-static void test_a_sink_whose_start_fails_is_off(void **state)
+TEST(a_sink_whose_start_fails_is_off)
 {
-    (void)state;
     struct sink bad = {.start_answer = RESMON_EACCES};
     struct sink good = {0};
     resmon_sink_info info = {.struct_size = sizeof info};
@@ -320,9 +314,8 @@ static void on_log(void *context, int32_t level, const char *text)
 }
 
 /* A hundred failures of the same kind are one message, and end neither the sink nor the run. */
-static void test_failures_are_counted_and_said_once(void **state)
+TEST(failures_are_counted_and_said_once)
 {
-    (void)state;
     struct sink sink = {.rows_answer = RESMON_ENOSPC};
     resmon_sink_info info = {.struct_size = sizeof info};
     char name[300];
@@ -353,9 +346,8 @@ static void test_failures_are_counted_and_said_once(void **state)
 }
 
 /* The first to fail at the end is told of; the others are called all the same. */
-static void test_the_end_of_many(void **state)
+TEST(the_end_of_many)
 {
-    (void)state;
     struct sink sinks[RM_MAX_SINKS] = {{0}};
     struct rm_lane *lane = rm_lane_new("rm-test");
     const struct rm_lane_terms terms = terms_now();
@@ -382,9 +374,8 @@ static resmon_status end_status_of(struct rm_lane *lane, size_t index)
 }
 
 /* Without a finished run there is nothing to show, which is said; what was held back goes out. */
-static void test_an_end_without_a_run(void **state)
+TEST(an_end_without_a_run)
 {
-    (void)state;
     struct sink sink = {0};
     struct rm_lane *lane = lane_of(&whole, &sink);
     const struct rm_lane_terms terms = terms_now();
@@ -412,9 +403,8 @@ static resmon_status capture(void *context, unsigned parts, resmon_run **ret_run
 }
 
 /* A capture that fails is left out, and the next one comes in its time; two sinks share one. */
-static void test_captures_that_fail(void **state)
+TEST(captures_that_fail)
 {
-    (void)state;
     sem_t seen;
     assert_int_equal(sem_init(&seen, 0, 0), 0);
     struct sink first = {.signal = &seen};
@@ -449,9 +439,8 @@ static resmon_status check_parts(void *context, const resmon_run *run)
     return on_snapshot(context, run);
 }
 
-static void test_a_capture_has_the_parts_that_are_wanted(void **state)
+TEST(a_capture_has_the_parts_that_are_wanted)
 {
-    (void)state;
     sem_t seen;
     assert_int_equal(sem_init(&seen, 0, 0), 0);
     struct sink first = {.signal = &seen, .parts = RESMON_PART_SUMMARY};
@@ -500,9 +489,8 @@ static resmon_status refill(void *context, const resmon_rows *rows)
     return RESMON_OK;
 }
 
-static void test_snapshots_come_beside_rows_without_end(void **state)
+TEST(snapshots_come_beside_rows_without_end)
 {
-    (void)state;
     sem_t seen;
     assert_int_equal(sem_init(&seen, 0, 0), 0);
     struct sink sink = {.signal = &seen};
@@ -529,9 +517,8 @@ static void test_snapshots_come_beside_rows_without_end(void **state)
 
 /* A sink that sits in a row: what was queued behind it is delivered once it returns, and its memory
  * is there until then. */
-static void test_a_sink_that_sits_in_a_row(void **state)
+TEST(a_sink_that_sits_in_a_row)
 {
-    (void)state;
     sem_t gate, signal;
     static struct sink sink, next;
     resmon_sink_info info = {.struct_size = sizeof info};
@@ -564,25 +551,22 @@ static void test_a_sink_that_sits_in_a_row(void **state)
     assert_int_equal(sink.stops, 0);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     columns = rm_run_new();
     return columns != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     rm_run_free(columns);
     return 0;
 }
 
 /* ---- drafts ----------------------------------------------------------------------------- */
 
-static void test_a_draft_comes_before_the_end(void **state)
+TEST(a_draft_comes_before_the_end)
 {
-    (void)state;
     struct sink sink = {0}, other = {0};
     resmon_sink_ops ops = whole;
     ops.snapshot = on_snapshot;
@@ -606,9 +590,8 @@ static void test_a_draft_comes_before_the_end(void **state)
 }
 
 /* One that a sink does not get to is given up without a trace. */
-static void test_a_draft_that_comes_too_late(void **state)
+TEST(a_draft_that_comes_too_late)
 {
-    (void)state;
     sem_t gate, signal;
     assert_int_equal(sem_init(&gate, 0, 0), 0);
     assert_int_equal(sem_init(&signal, 0, 0), 0);
@@ -633,24 +616,4 @@ static void test_a_draft_that_comes_too_late(void **state)
     (void)sem_destroy(&signal);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything_comes_in_order),
-        cmocka_unit_test(test_a_full_queue_drops_and_counts),
-        cmocka_unit_test(test_who_wants_nothing_is_given_nothing),
-        cmocka_unit_test(test_a_lane_that_never_started),
-        cmocka_unit_test(test_a_start_that_fails),
-        cmocka_unit_test(test_a_sink_whose_start_fails_is_off),
-        cmocka_unit_test(test_failures_are_counted_and_said_once),
-        cmocka_unit_test(test_the_end_of_many),
-        cmocka_unit_test(test_an_end_without_a_run),
-        cmocka_unit_test(test_captures_that_fail),
-        cmocka_unit_test(test_a_capture_has_the_parts_that_are_wanted),
-        cmocka_unit_test(test_snapshots_come_beside_rows_without_end),
-        cmocka_unit_test(test_a_sink_that_sits_in_a_row),
-        cmocka_unit_test(test_a_draft_comes_before_the_end),
-        cmocka_unit_test(test_a_draft_that_comes_too_late),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -53,9 +53,8 @@ static bool is_empty(void)
     return count == 2;
 }
 
-static void test_local_rank_0_leads(void **state)
+TEST(local_rank_0_leads)
 {
-    (void)state;
     static const struct {
         const char *local_rank;
         bool leads;
@@ -70,9 +69,8 @@ static void test_local_rank_0_leads(void **state)
     }
 }
 
-static void test_without_a_job_each_leads(void **state)
+TEST(without_a_job_each_leads)
 {
-    (void)state;
     resmon_job *job = job_of("NOTHING=1", NULL);
     struct rm_leader first = take(job);
     struct rm_leader second = take(job);
@@ -82,9 +80,8 @@ static void test_without_a_job_each_leads(void **state)
     resmon_job_free(job);
 }
 
-static void test_a_job_without_an_id_has_no_leader(void **state)
+TEST(a_job_without_an_id_has_no_leader)
 {
-    (void)state;
     resmon_job *job = job_of("ALPS_APP_PE=1", NULL);
     struct rm_leader leader = take(job);
     assert_false(rm_leader_leads(&leader));
@@ -111,9 +108,8 @@ static bool other_process_leads(const resmon_job *job)
     return WEXITSTATUS(status) == 1;
 }
 
-static void test_one_lock_one_process(void **state)
+TEST(one_lock_one_process)
 {
-    (void)state;
     resmon_job *job = locked_job();
     resmon_job *other = job_of("PBS_JOBID=2.server", NULL);
     struct rm_leader first = take(job);
@@ -164,9 +160,8 @@ static pid_t start_leader(const resmon_job *job)
     return child;
 }
 
-static void test_another_process_takes_over_after_a_kill(void **state)
+TEST(another_process_takes_over_after_a_kill)
 {
-    (void)state;
     resmon_job *job = locked_job();
     pid_t child = start_leader(job);
     struct rm_leader leader = take(job);
@@ -181,9 +176,8 @@ static void test_another_process_takes_over_after_a_kill(void **state)
     resmon_job_free(job);
 }
 
-static void test_a_child_does_not_inherit_the_leadership(void **state)
+TEST(a_child_does_not_inherit_the_leadership)
 {
-    (void)state;
     int status;
     resmon_job *job = locked_job();
     struct rm_leader leader = take(job);
@@ -203,9 +197,8 @@ static void test_a_child_does_not_inherit_the_leadership(void **state)
 
 /* Of many that come at once, and go, there is never more than one. */
 /* It has the same environment, and so have the programs that it starts. */
-static void test_a_child_of_local_rank_0_does_not_lead(void **state)
+TEST(a_child_of_local_rank_0_does_not_lead)
 {
-    (void)state;
     resmon_job *job = job_of("PBS_JOBID=1.server", "RESMON_LOCAL_RANK=0");
     struct rm_leader leader = take(job);
     assert_true(rm_leader_leads(&leader));
@@ -226,9 +219,8 @@ static void test_a_child_of_local_rank_0_does_not_lead(void **state)
     resmon_job_free(job);
 }
 
-static void test_never_two_at_once(void **state)
+TEST(never_two_at_once)
 {
-    (void)state;
     resmon_job *job = locked_job();
     char flag[128];
     pid_t children[8];
@@ -277,9 +269,8 @@ static void assert_declined(const resmon_job *job, const char *why)
     rm_leader_free(&leader);
 }
 
-static void test_planted_files_are_left_alone(void **state)
+TEST(planted_files_are_left_alone)
 {
-    (void)state;
     char path[RM_LEADER_PATH_BYTES], target[128];
     resmon_job *job = locked_job();
     lock_path(job, path);
@@ -306,9 +297,8 @@ static void test_planted_files_are_left_alone(void **state)
     resmon_job_free(job);
 }
 
-static void test_a_file_of_somebody_else(void **state)
+TEST(a_file_of_somebody_else)
 {
-    (void)state;
     char path[RM_LEADER_PATH_BYTES];
     if (geteuid() != 0) {
         printf("skipped here: only root can make a file of another user\n");
@@ -331,9 +321,8 @@ static void test_a_file_of_somebody_else(void **state)
     resmon_job_free(job);
 }
 
-static void test_directories_that_will_not_do(void **state)
+TEST(directories_that_will_not_do)
 {
-    (void)state;
     resmon_job *job = locked_job();
     static char longest[2000];
     memset(longest, 'd', sizeof longest - 1);
@@ -348,32 +337,14 @@ static void test_directories_that_will_not_do(void **state)
     resmon_job_free(job);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return rmdir(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_local_rank_0_leads),
-        cmocka_unit_test(test_without_a_job_each_leads),
-        cmocka_unit_test(test_a_job_without_an_id_has_no_leader),
-        cmocka_unit_test(test_one_lock_one_process),
-        cmocka_unit_test(test_another_process_takes_over_after_a_kill),
-        cmocka_unit_test(test_a_child_does_not_inherit_the_leadership),
-        cmocka_unit_test(test_a_child_of_local_rank_0_does_not_lead),
-        cmocka_unit_test(test_never_two_at_once),
-        cmocka_unit_test(test_planted_files_are_left_alone),
-        cmocka_unit_test(test_a_file_of_somebody_else),
-        cmocka_unit_test(test_directories_that_will_not_do),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

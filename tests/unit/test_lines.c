@@ -64,9 +64,8 @@ static int64_t do_work(void)
     return waited;
 }
 
-static void test_lines_have_what_happened_before_them(void **state)
+TEST(lines_have_what_happened_before_them)
 {
-    (void)state;
     resmon_monitor *monitor = start();
     int64_t waited = 0;
     int64_t begin = rm_clock_monotonic_ns();
@@ -103,9 +102,8 @@ static void test_lines_have_what_happened_before_them(void **state)
     resmon_run_free(run);
 }
 
-static void test_instances_do_not_run_into_each_other(void **state)
+TEST(instances_do_not_run_into_each_other)
 {
-    (void)state;
     resmon_monitor *monitor = start();
     int line = 0;
     int64_t begin, between, inside = 0, outside = 0;
@@ -154,9 +152,8 @@ static int64_t work_in_steps(int *lines)
     return rm_clock_monotonic_ns() - begin;
 }
 
-static void test_scopes_in_a_function_do_not_cut_its_stretches(void **state)
+TEST(scopes_in_a_function_do_not_cut_its_stretches)
 {
-    (void)state;
     int lines[3];
     resmon_monitor *monitor = start();
     int64_t all = 0;
@@ -221,9 +218,8 @@ static int64_t call_both(void)
     return rm_clock_monotonic_ns() - begin;
 }
 
-static void test_stretches_hold_what_was_called(void **state)
+TEST(stretches_hold_what_was_called)
 {
-    (void)state;
     resmon_monitor *monitor = start();
     int64_t all = call_both();
     resmon_run *run = finish(monitor);
@@ -253,9 +249,8 @@ static void go_deeper(int depth)
     RESMON_LINE();
 }
 
-static void test_recursion_counts_once(void **state)
+TEST(recursion_counts_once)
 {
-    (void)state;
     resmon_monitor *monitor = start();
     int64_t begin = rm_clock_monotonic_ns();
     go_deeper(4);
@@ -289,9 +284,8 @@ static void go_there(int depth)
 }
 
 /* Runs of the function lie inside of each other, with another function's scope between them. */
-static void test_mutual_recursion_counts_once(void **state)
+TEST(mutual_recursion_counts_once)
 {
-    (void)state;
     resmon_monitor *monitor = start();
     int64_t begin = rm_clock_monotonic_ns();
     go_there(4);
@@ -313,9 +307,8 @@ static void *pass_lines(void *line)
     return NULL;
 }
 
-static void test_threads_count_together(void **state)
+TEST(threads_count_together)
 {
-    (void)state;
     resmon_monitor *monitor = start();
     pthread_t threads[4];
     int lines[4];
@@ -331,9 +324,8 @@ static void test_threads_count_together(void **state)
     resmon_run_free(run);
 }
 
-static void test_lines_outside_of_scopes_and_of_monitors(void **state)
+TEST(lines_outside_of_scopes_and_of_monitors)
 {
-    (void)state;
     RESMON_LINE(); /* nobody listens */
     resmon_monitor *monitor = start();
     int line = 0;
@@ -353,9 +345,8 @@ static void test_lines_outside_of_scopes_and_of_monitors(void **state)
 }
 
 /* More places than there is room for: the first ones count. */
-static void test_too_many_lines_are_left_out(void **state)
+TEST(too_many_lines_are_left_out)
 {
-    (void)state;
     static resmon_line_site sites[300];
     resmon_monitor *monitor = start();
     for (uint32_t round = 0; round < 2; round++) {
@@ -375,19 +366,4 @@ static void test_too_many_lines_are_left_out(void **state)
     resmon_run_free(run);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_have_what_happened_before_them),
-        cmocka_unit_test(test_instances_do_not_run_into_each_other),
-        cmocka_unit_test(test_scopes_in_a_function_do_not_cut_its_stretches),
-        cmocka_unit_test(test_stretches_hold_what_was_called),
-        cmocka_unit_test(test_recursion_counts_once),
-        cmocka_unit_test(test_mutual_recursion_counts_once),
-        cmocka_unit_test(test_threads_count_together),
-        cmocka_unit_test(test_lines_outside_of_scopes_and_of_monitors),
-        cmocka_unit_test(test_too_many_lines_are_left_out),
-    };
-    stay_on_one_of_many_cpus();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FILE(.set_up = stay_on_one_of_many_cpus);

@@ -21,9 +21,8 @@ static resmon_run_info info_of(const resmon_run *run)
 
 /* ---- time itself ------------------------------------------------------------------------ */
 
-static void test_clocks_stand_until_somebody_moves_them(void **state)
+TEST(clocks_stand_until_somebody_moves_them)
 {
-    (void)state;
     assert_int_equal(rm_clock_monotonic_ns(), MADE_TIME_BEGIN);
     assert_int_equal(rm_clock_ticks(), MADE_TIME_BEGIN);
     rm_made_time_pass(5);
@@ -42,9 +41,8 @@ static void test_clocks_stand_until_somebody_moves_them(void **state)
 /* ---- samples ---------------------------------------------------------------------------- */
 
 /* Three hours in 400 rows: buckets of 32 s, which have a place for each second. */
-static void test_hours_are_halved(void **state)
+TEST(hours_are_halved)
 {
-    (void)state;
     const int64_t seconds = 3 * 3600;
     resmon_monitor *monitor =
         start_with(&(resmon_monitor_options){.interval_ms = 1000, .rows = 400});
@@ -68,9 +66,8 @@ static void test_hours_are_halved(void **state)
 
 /* The machine stands still, and goes on where it was: one sample tells of all deadlines that went
  * by, and the next one is on the grid. */
-static void test_a_pause_is_counted_and_not_made_up_for(void **state)
+TEST(a_pause_is_counted_and_not_made_up_for)
 {
-    (void)state;
     resmon_monitor *monitor = start_with(&(resmon_monitor_options){.interval_ms = 100});
     rm_condition_nap(950 * MS); /* 1 + 9 samples */
     rm_made_time_pass(60 * S);  /* over 600 deadlines, of which one is served */
@@ -87,9 +84,8 @@ static void test_a_pause_is_counted_and_not_made_up_for(void **state)
 
 /* An hour back, and a night of suspend: the run lasted as long as it did, and says by how much the
  * time of day did not. */
-static void test_a_wall_clock_that_is_set_moves_nothing(void **state)
+TEST(a_wall_clock_that_is_set_moves_nothing)
 {
-    (void)state;
     resmon_monitor *monitor = start_with(&(resmon_monitor_options){.interval_ms = 1000});
     rm_condition_nap(10 * S);
     rm_made_time_set_wall(-3600 * S);
@@ -106,9 +102,8 @@ static void test_a_wall_clock_that_is_set_moves_nothing(void **state)
 }
 
 /* Each sample takes 2 looks of 100 us: 20 % of a CPU at 1 ms, where 1 % is allowed. */
-static void test_samples_that_cost_too_much_become_rarer(void **state)
+TEST(samples_that_cost_too_much_become_rarer)
 {
-    (void)state;
     rm_made_time_look_costs(MS / 10);
     resmon_monitor *monitor =
         start_with(&(resmon_monitor_options){.interval_ms = 1, .max_overhead = 0.01});
@@ -140,9 +135,8 @@ static resmon_status note_snapshot(void *context, const resmon_run *run)
 }
 
 /* The first early, then each in its time, for an hour. */
-static void test_snapshots_come_in_their_time(void **state)
+TEST(snapshots_come_in_their_time)
 {
-    (void)state;
     struct shown shown = {0};
     const resmon_sink_ops ops = {
         .struct_size = sizeof ops, .snapshot = note_snapshot, .snapshot_interval_ms = 60000};
@@ -160,15 +154,4 @@ static void test_snapshots_come_in_their_time(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        in_made_time(test_clocks_stand_until_somebody_moves_them),
-        in_made_time(test_hours_are_halved),
-        in_made_time(test_a_pause_is_counted_and_not_made_up_for),
-        in_made_time(test_a_wall_clock_that_is_set_moves_nothing),
-        in_made_time(test_samples_that_cost_too_much_become_rarer),
-        in_made_time(test_snapshots_come_in_their_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FILE(.before_each = made_time_begin, .after_each = made_time_end);

@@ -111,9 +111,8 @@ static void compare(hash_fn hash, uint64_t distinct, uint32_t most, int operatio
     rm_map_free(&map);
 }
 
-static void test_a_map_finds_what_a_list_finds(void **state)
+TEST(a_map_finds_what_a_list_finds)
 {
-    (void)state;
     compare(hash_well, 100, 100, 3000);
     compare(hash_well, 100000, MOST, 20000);
     compare(hash_to_few, 300, 200, 5000);
@@ -121,9 +120,8 @@ static void test_a_map_finds_what_a_list_finds(void **state)
     compare(hash_high, 5000, 1000, 10000);
 }
 
-static void test_hashes_of_numbers_are_spread(void **state)
+TEST(hashes_of_numbers_are_spread)
 {
-    (void)state;
     /* Pids, addresses on pages, and pairs: of 4096 in 8192 slots, some 3225 differ by chance. */
     for (unsigned shift = 0; shift <= 20; shift += 4) {
         static unsigned char is_taken[8192];
@@ -139,9 +137,8 @@ static void test_hashes_of_numbers_are_spread(void **state)
     }
 }
 
-static void test_an_empty_map_is_of_use(void **state)
+TEST(an_empty_map_is_of_use)
 {
-    (void)state;
     struct rm_map map = {.slots = NULL};
     struct rm_map_search search = {.hash = 1};
     uint32_t number;
@@ -154,9 +151,8 @@ static void test_an_empty_map_is_of_use(void **state)
     assert_null(map.slots);
 }
 
-static void test_room_that_was_reserved_is_enough(void **state)
+TEST(room_that_was_reserved_is_enough)
 {
-    (void)state;
     struct rm_map map = {.slots = NULL};
     assert_true(rm_map_reserve(&map, 1000));
     const struct rm_map_slot *slots = map.slots;
@@ -167,9 +163,8 @@ static void test_room_that_was_reserved_is_enough(void **state)
     rm_map_free(&map);
 }
 
-static void test_a_map_is_whole_after_an_allocation_failed(void **state)
+TEST(a_map_is_whole_after_an_allocation_failed)
 {
-    (void)state;
     static struct model model;
     struct rm_map map = {.slots = NULL};
     int failures = 0;
@@ -192,9 +187,8 @@ static void test_a_map_is_whole_after_an_allocation_failed(void **state)
 
 /* ---- the numbering of keys ------------------------------------------------------------------ */
 
-static void test_equal_keys_have_one_number(void **state)
+TEST(equal_keys_have_one_number)
 {
-    (void)state;
     struct rm_intern table = {.count = 0};
     char key[16];
     for (int round = 0; round < 2; round++) {
@@ -213,9 +207,8 @@ static void test_equal_keys_have_one_number(void **state)
     rm_intern_free(&table);
 }
 
-static void test_a_key_without_memory_is_said(void **state)
+TEST(a_key_without_memory_is_said)
 {
-    (void)state;
     int64_t before = rm_fault_live(0);
     int failed = 0;
     for (int k = 0; k < 100; k++) {
@@ -232,18 +225,4 @@ static void test_a_key_without_memory_is_said(void **state)
         assert_int_equal(rm_fault_live(0), before);
     }
     assert_true(failed >= 8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_map_finds_what_a_list_finds),
-        cmocka_unit_test(test_hashes_of_numbers_are_spread),
-        cmocka_unit_test(test_an_empty_map_is_of_use),
-        cmocka_unit_test(test_room_that_was_reserved_is_enough),
-        cmocka_unit_test(test_a_map_is_whole_after_an_allocation_failed),
-        cmocka_unit_test(test_equal_keys_have_one_number),
-        cmocka_unit_test(test_a_key_without_memory_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

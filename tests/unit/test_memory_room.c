@@ -44,9 +44,8 @@ static void put_group(const char *group, const char *limit, const char *used, co
     put(path, stat);
 }
 
-static void test_groups_around_it_count(void **state)
+TEST(groups_around_it_count)
 {
-    (void)state;
     struct rm_memory_room room;
     put_group("sys/fs/cgroup/outer/inner", "104857600\n", "10485760\n", "inactive_file 0\n");
     put_group("sys/fs/cgroup/outer", "20971520\n", "19922944\n",
@@ -63,9 +62,8 @@ static void test_groups_around_it_count(void **state)
     assert_int_equal(room.bytes, 0);
 }
 
-static void test_the_machine_counts(void **state)
+TEST(the_machine_counts)
 {
-    (void)state;
     struct rm_memory_room room;
     put_group("sys/fs/cgroup/outer/inner", "max\n", "1\n", "");
     put_group("sys/fs/cgroup/outer", "max\n", "1\n", "");
@@ -74,9 +72,8 @@ static void test_the_machine_counts(void **state)
     assert_string_equal(room.limit, "the memory of the machine");
 }
 
-static void test_nothing_known_is_no_limit(void **state)
+TEST(nothing_known_is_no_limit)
 {
-    (void)state;
     struct rm_memory_room room;
     char nowhere[64];
     (void)snprintf(nowhere, sizeof nowhere, "%s/nowhere", root);
@@ -98,9 +95,8 @@ static void limit_and_look(int which, const char *name)
     assert_int_equal(room.bytes, 6 * MIB); /* 2560 pages are in use */
 }
 
-static void test_limits_of_the_process_count(void **state)
+TEST(limits_of_the_process_count)
 {
-    (void)state;
     if (sysconf(_SC_PAGESIZE) != 4096) {
         print_message("skipped: made for pages of 4 KiB\n");
         skip();
@@ -121,9 +117,8 @@ static void look_at_left(struct rm_memory_room *ret_room)
     *ret_room = (struct rm_memory_room){.bytes = left, .limit = "the limit of control group /g"};
 }
 
-static void test_a_reserve_is_left(void **state)
+TEST(a_reserve_is_left)
 {
-    (void)state;
     const struct rm_budget budget = {.look = look_at_left};
     const struct rm_budget none = {.look = NULL};
     left = 10 * MIB;
@@ -139,9 +134,8 @@ static void test_a_reserve_is_left(void **state)
     assert_ok(rm_budget_check(NULL, 4 * MIB, "the thing"));
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     if (mkdtemp(root) == NULL) {
         return -1;
     }
@@ -153,22 +147,11 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     char command[128];
     (void)snprintf(command, sizeof command, "rm -r '%s'", root);
     return system(command);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_groups_around_it_count),
-        cmocka_unit_test(test_the_machine_counts),
-        cmocka_unit_test(test_nothing_known_is_no_limit),
-        cmocka_unit_test(test_limits_of_the_process_count),
-        cmocka_unit_test(test_a_reserve_is_left),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

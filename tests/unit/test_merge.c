@@ -333,9 +333,8 @@ static size_t a_job(struct made made[5])
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
-static void test_rows_fall_into_cells_whole(void **state)
+TEST(rows_fall_into_cells_whole)
 {
-    (void)state;
     enum { CELLS = 300 };
     static struct rm_grid_cell cells[CELLS], wide[CELLS];
     const int64_t width = 7 * MS;
@@ -375,9 +374,8 @@ static void test_rows_fall_into_cells_whole(void **state)
     }
 }
 
-static void test_what_adds_up(void **state)
+TEST(what_adds_up)
 {
-    (void)state;
     struct made made[5];
     size_t count = a_job(made);
     struct resmon_run *run = merged(made, count);
@@ -426,9 +424,8 @@ static void test_what_adds_up(void **state)
 }
 
 /* A run alone becomes what it was. */
-static void test_one_run_stays_what_it_is(void **state)
+TEST(one_run_stays_what_it_is)
 {
-    (void)state;
     const struct made made = a_rank("n1", 0, 0, 0);
     struct resmon_run *part = make(&made), *run = merged(&made, 1);
     for (size_t c = 0; c < COLUMNS; c++) {
@@ -451,9 +448,8 @@ static void test_one_run_stays_what_it_is(void **state)
     rm_run_free(run);
 }
 
-static void test_no_order_makes_a_difference(void **state)
+TEST(no_order_makes_a_difference)
 {
-    (void)state;
     static const size_t orders[][5] = {
         {4, 3, 2, 1, 0}, {2, 0, 4, 1, 3}, {1, 2, 3, 4, 0}, {3, 4, 1, 0, 2}};
     struct made made[5], mixed[5];
@@ -472,9 +468,8 @@ static void test_no_order_makes_a_difference(void **state)
 }
 
 /* Merged runs merge: by nodes, across them, and one after the other. */
-static void test_merging_is_associative(void **state)
+TEST(merging_is_associative)
 {
-    (void)state;
     static const unsigned groups[][5] = {
         {0, 0, 1, 1, 1}, {0, 1, 0, 1, 0}, {1, 0, 0, 0, 0}, {0, 0, 0, 0, 1}};
     struct made made[5];
@@ -503,9 +498,8 @@ static void test_merging_is_associative(void **state)
 }
 
 /* Of long runs the cells are wider, and sums stay. */
-static void test_long_runs_halve(void **state)
+TEST(long_runs_halve)
 {
-    (void)state;
     struct made made[2] = {a_rank("n1", 0, 0, 0), a_rank("n2", 1, 1, 0)};
     made[0].rows = LONGEST;
     made[1].rows = 900;
@@ -530,9 +524,8 @@ static void test_long_runs_halve(void **state)
 }
 
 /* The clock of the second node was 5 s behind until it was set, after the start. */
-static void test_clocks_are_aligned(void **state)
+TEST(clocks_are_aligned)
 {
-    (void)state;
     struct made made[2] = {a_rank("n1", 0, 0, 0), a_rank("n2", 1, 1, 0)};
     made[0].start_ms = made[1].start_ms = 0;
     made[0].clock_error_ms = made[0].end_clock_error_ms = 1;
@@ -554,9 +547,8 @@ static void test_clocks_are_aligned(void **state)
     rm_run_free(run);
 }
 
-static void test_ranks_in_a_scope(void **state)
+TEST(ranks_in_a_scope)
 {
-    (void)state;
     struct made made[5];
     size_t count = a_job(made);
     struct resmon_run *run = merged(made, count);
@@ -578,9 +570,8 @@ static void test_ranks_in_a_scope(void **state)
     rm_run_free(run);
 }
 
-static void test_what_does_not_belong(void **state)
+TEST(what_does_not_belong)
 {
-    (void)state;
     struct made made = a_rank("n1", 0, 0, 0);
     struct rm_merge merge;
     struct resmon_run *none = NULL;
@@ -611,9 +602,8 @@ static void test_what_does_not_belong(void **state)
 }
 
 /* Two that have the figures of one machine: a monitor beside the job, and a rank. */
-static void test_a_machine_counts_once(void **state)
+TEST(a_machine_counts_once)
 {
-    (void)state;
     struct made made[2] = {a_rank("n1", 0, 0, 0), a_rank("n1", 0, 1, 0)};
     made[1].rows = 80;
     for (int turn = 0; turn < 2; turn++) {
@@ -632,9 +622,8 @@ static void test_a_machine_counts_once(void **state)
 }
 
 /* One process after the other had the figures of the machine: in any order they are one. */
-static void test_a_machine_is_watched_on(void **state)
+TEST(a_machine_is_watched_on)
 {
-    (void)state;
     struct made made[3] = {a_rank("n1", 0, 0, 0), a_rank("n1", 0, 1, 0), a_rank("n1", 0, 2, 0)};
     made[1].start_ms = made[0].start_ms + (int64_t)made[0].rows * made[0].interval_ms + 3;
     made[2].start_ms = made[1].start_ms + (int64_t)made[1].rows * made[1].interval_ms;
@@ -656,9 +645,8 @@ static void test_a_machine_is_watched_on(void **state)
     rm_run_free(wanted);
 }
 
-static void test_the_worst_end_is_that_of_the_job(void **state)
+TEST(the_worst_end_is_that_of_the_job)
 {
-    (void)state;
     struct made made[5];
     size_t count = a_job(made);
     made[2].reason = RESMON_END_KILLED;
@@ -666,23 +654,4 @@ static void test_the_worst_end_is_that_of_the_job(void **state)
     struct resmon_run *run = merged(made, count);
     assert_int_equal(run->end.reason, RESMON_END_KILLED);
     rm_run_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_fall_into_cells_whole),
-        cmocka_unit_test(test_what_adds_up),
-        cmocka_unit_test(test_one_run_stays_what_it_is),
-        cmocka_unit_test(test_no_order_makes_a_difference),
-        cmocka_unit_test(test_merging_is_associative),
-        cmocka_unit_test(test_long_runs_halve),
-        cmocka_unit_test(test_clocks_are_aligned),
-        cmocka_unit_test(test_ranks_in_a_scope),
-        cmocka_unit_test(test_what_does_not_belong),
-        cmocka_unit_test(test_a_machine_counts_once),
-        cmocka_unit_test(test_a_machine_is_watched_on),
-        cmocka_unit_test(test_the_worst_end_is_that_of_the_job),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,11 +7,7 @@
 
 #ifndef RM_HAVE_CJSON
 
-int main(void)
-{
-    printf("skipped: this build has no JSON (cJSON), and so nothing for MLflow\n");
-    return 77;
-}
+TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow");
 
 #else
 
@@ -136,9 +132,8 @@ static void converse(const struct step *steps, size_t count, unsigned retries,
         .code = 404, .body = ERROR("RESOURCE_DOES_NOT_EXIST", "none") \
     }
 
-static void test_the_default_experiment(void **state)
+TEST(the_default_experiment)
 {
-    (void)state;
     set_wanted(RM_MLFLOW_MAKE, "", 0);
     CONVERSE(0, RESMON_OK, "r1",
              {{"POST " API "runs/create",
@@ -159,9 +154,8 @@ static void name_experiment(void)
     (void)snprintf(config.experiment, sizeof config.experiment, "my \"x\"/&");
 }
 
-static void test_an_experiment_by_name(void **state)
+TEST(an_experiment_by_name)
 {
-    (void)state;
     set_wanted(RM_MLFLOW_MAKE, "", 0);
     name_experiment();
     CONVERSE(0, RESMON_OK, "r1",
@@ -189,9 +183,8 @@ static void test_an_experiment_by_name(void **state)
     end();
 }
 
-static void test_an_experiment_that_cannot_be(void **state)
+TEST(an_experiment_that_cannot_be)
 {
-    (void)state;
     set_wanted(RM_MLFLOW_MAKE, "", 0);
     name_experiment();
     CONVERSE(0, RESMON_EREMOTE, "was deleted",
@@ -229,9 +222,8 @@ static void attach(void)
     (void)snprintf(config.run_id, sizeof config.run_id, "given");
 }
 
-static void test_a_run_that_is_given(void **state)
+TEST(a_run_that_is_given)
 {
-    (void)state;
     set_wanted(RM_MLFLOW_MAKE, "", 0);
     attach();
     CONVERSE(0, RESMON_OK, "given",
@@ -268,9 +260,8 @@ static void test_a_run_that_is_given(void **state)
     "\"attributes.start_time DESC\"]}"
 
 /* The server made it, and the answer was lost: it is looked for, not made again. */
-static void test_an_answer_that_was_lost(void **state)
+TEST(an_answer_that_was_lost)
 {
-    (void)state;
     set_wanted(RM_MLFLOW_MAKE, "", 0);
     CONVERSE(3, RESMON_OK, "r1",
              {{"POST " API "runs/create", {.hangs = true, .closes = true}, NULL},
@@ -291,9 +282,8 @@ static void test_an_answer_that_was_lost(void **state)
     end();
 }
 
-static void test_a_run_that_is_refused(void **state)
+TEST(a_run_that_is_refused)
 {
-    (void)state;
     set_wanted(RM_MLFLOW_MAKE, "", 0);
     CONVERSE(3, RESMON_EREMOTE, "BAD_REQUEST: no such experiment",
              {{"POST " API "runs/create",
@@ -304,9 +294,8 @@ static void test_a_run_that_is_refused(void **state)
 }
 
 /* The server said yes, in words that are none: the next attempt looks for what that one made. */
-static void test_a_yes_that_is_not_understood(void **state)
+TEST(a_yes_that_is_not_understood)
 {
-    (void)state;
     static const char *const bodies[] = {
         "", "{}", "[]", "{\"run\":{\"info\":{\"run_id\":7}}}", "\"", "null", RUN(""), "<html>"};
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
@@ -329,9 +318,8 @@ static void test_a_yes_that_is_not_understood(void **state)
     "{\"experiment_ids\":[\"0\"],\"filter\":\"tags.`resmon.job` = 'slurm/7'\"," \
     "\"max_results\":1,\"order_by\":[\"attributes.start_time DESC\"]}"
 
-static void test_a_run_of_a_job(void **state)
+TEST(a_run_of_a_job)
 {
-    (void)state;
     set_wanted(RM_MLFLOW_AWAIT, "slurm/7", 0);
     CONVERSE(0, RESMON_OK, "theirs",
              {{"POST " API "runs/search", {.body = "{}"}, SEARCH_JOB},
@@ -351,9 +339,8 @@ static void test_a_run_of_a_job(void **state)
     end();
 }
 
-static void test_a_run_of_a_job_that_nobody_makes(void **state)
+TEST(a_run_of_a_job_that_nobody_makes, IN_MADE_TIME)
 {
-    (void)state;
     set_wanted(RM_MLFLOW_AWAIT, "slurm/7", 0);
     begin(NULL, 0, 0); /* it answers "{}" */
     assert_status(RESMON_ETIMEDOUT, find());
@@ -372,9 +359,8 @@ static resmon_status send_item(enum rm_mlflow_call call, const char *body)
     return rm_mlflow_send(&client, &item, RM_DEADLINE_NONE);
 }
 
-static void test_items(void **state)
+TEST(items)
 {
-    (void)state;
     static const struct tiny_answer answers[] = {
         {.body = "{}"},
         {.body = "{}"},
@@ -409,9 +395,8 @@ static void test_items(void **state)
 }
 
 /* Only the tracking server's own; nothing of ours goes to another one. */
-static void test_where_artifacts_go(void **state)
+TEST(where_artifacts_go)
 {
-    (void)state;
     static const char *const none[] = {"s3://bucket/x",
                                        "/tmp/mlruns/0/a",
                                        "file:///tmp/a",
@@ -446,9 +431,8 @@ static void test_where_artifacts_go(void **state)
 /* ---- what a server says --------------------------------------------------------------------- */
 
 /* Bounded, on one line, without markup; whatever it is. */
-static void test_words_of_a_server(void **state)
+TEST(words_of_a_server)
 {
-    (void)state;
     static char endless[100000];
     static char deep[4000];
     memset(endless, 'w', sizeof endless - 1);
@@ -511,44 +495,16 @@ static void fail_each(enum rm_fault_kind kind)
     assert_true(k >= 2 && status == RESMON_OK);
 }
 
-static void test_any_allocation_may_fail(void **state)
+TEST(any_allocation_may_fail)
 {
-    (void)state;
     fail_each(RM_FAULT_ALLOC);
 }
 
-static void test_any_exchange_may_fail(void **state)
+TEST(any_exchange_may_fail)
 {
-    (void)state;
     fail_each(RM_FAULT_NET);
 }
 
-int main(void)
-{
-    struct rm_http *http = NULL;
-    const struct rm_http_config how = {.url = "http://h"};
-    if (rm_http_open(&how, &http) != RESMON_OK) {
-        printf("skipped: %s\n", resmon_last_error());
-        return 77;
-    }
-    rm_http_close(http);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_default_experiment),
-        cmocka_unit_test(test_an_experiment_by_name),
-        cmocka_unit_test(test_an_experiment_that_cannot_be),
-        cmocka_unit_test(test_a_run_that_is_given),
-        cmocka_unit_test(test_an_answer_that_was_lost),
-        cmocka_unit_test(test_a_run_that_is_refused),
-        cmocka_unit_test(test_a_yes_that_is_not_understood),
-        cmocka_unit_test(test_a_run_of_a_job),
-        in_made_time(test_a_run_of_a_job_that_nobody_makes),
-        cmocka_unit_test(test_items),
-        cmocka_unit_test(test_where_artifacts_go),
-        cmocka_unit_test(test_words_of_a_server),
-        cmocka_unit_test(test_any_allocation_may_fail),
-        cmocka_unit_test(test_any_exchange_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FILE(.missing = missing_http);
 
 #endif

@@ -9,11 +9,7 @@
 
 #ifndef RM_HAVE_CJSON
 
-int main(void)
-{
-    printf("skipped: this build has no JSON (cJSON), and so nothing for MLflow\n");
-    return 77;
-}
+TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow");
 
 #else
 
@@ -113,9 +109,8 @@ static void assert_refused(resmon_status expected, const resmon_mlflow_options *
 
 /* ---- the server ----------------------------------------------------------------------------- */
 
-static void test_an_address_is_needed(void **state)
+TEST(an_address_is_needed)
 {
-    (void)state;
     static const char *const bad[] = {
         "databricks", "file:/tmp/x", "./mlruns",   "sqlite:///x",
         "ftp://h",    "http://",     "u:SECRET@h", "http://u:SECRET@h/?x"};
@@ -148,9 +143,8 @@ static void test_an_address_is_needed(void **state)
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-static void test_texts(void **state)
+TEST(texts)
 {
-    (void)state;
     resmon_mlflow_options options = {.struct_size = sizeof options,
                                      .experiment = "option",
                                      .experiment_id = "1option",
@@ -187,9 +181,8 @@ static void test_texts(void **state)
     close_client();
 }
 
-static void test_texts_that_are_too_long(void **state)
+TEST(texts_that_are_too_long)
 {
-    (void)state;
     static const char *const names[] = {
         "MLFLOW_EXPERIMENT_NAME",   "MLFLOW_EXPERIMENT_ID",          "MLFLOW_RUN_ID",
         "MLFLOW_WORKSPACE",         "MLFLOW_SYSTEM_METRICS_NODE_ID", "MLFLOW_RUN_CONTEXT",
@@ -211,9 +204,8 @@ static void test_texts_that_are_too_long(void **state)
     assert_refused(RESMON_EINVAL, NULL, "the MLflow tracking URI");
 }
 
-static void test_ids(void **state)
+TEST(ids)
 {
-    (void)state;
     static const char *const bad[] = {"-a",  "_a", "a b",      "a/b", "a?b",
                                       "a&b", "..", "\xc3\xa9", "a\n"};
     static char longest[260];
@@ -240,9 +232,8 @@ static void test_ids(void **state)
 
 /* ---- numbers and switches ------------------------------------------------------------------- */
 
-static void test_numbers(void **state)
+TEST(numbers)
 {
-    (void)state;
     static const struct {
         const char *name, *least, *most, *less, *more;
     } rows[] = {
@@ -277,9 +268,8 @@ static void test_numbers(void **state)
     close_client();
 }
 
-static void test_switches(void **state)
+TEST(switches)
 {
-    (void)state;
     static const char *const names[] = {
         "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER", "MLFLOW_ALLOW_HTTP_REDIRECTS",
         "MLFLOW_TRACKING_INSECURE_TLS", "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING"};
@@ -301,9 +291,8 @@ static void test_switches(void **state)
     close_client();
 }
 
-static void test_intervals_and_portions(void **state)
+TEST(intervals_and_portions)
 {
-    (void)state;
     resmon_mlflow_options options = {.struct_size = sizeof options};
     forget();
     assert_ok(open_with(&options));
@@ -337,9 +326,8 @@ static void test_intervals_and_portions(void **state)
     close_client();
 }
 
-static void test_options_that_are_refused(void **state)
+TEST(options_that_are_refused)
 {
-    (void)state;
     const resmon_mlflow_options none = {.struct_size = sizeof none};
     resmon_mlflow_options options = none;
     forget();
@@ -382,9 +370,8 @@ static void test_options_that_are_refused(void **state)
 
 /* ---- the place of the spool ----------------------------------------------------------------- */
 
-static void test_the_spool_has_a_place(void **state)
+TEST(the_spool_has_a_place)
 {
-    (void)state;
     char here[4096];
     resmon_mlflow_options options = {.struct_size = sizeof options};
     forget();
@@ -476,9 +463,8 @@ static void put_credentials(const char *text, size_t length)
 #define AS_VARIABLE "Authorization: Basic dmFyOlNFQ1JFVHY=\r\n"
 #define AS_OPTION   "Authorization: Basic b3B0OlNFQ1JFVG8=\r\n"
 
-static void test_who_goes_before_whom(void **state)
+TEST(who_goes_before_whom)
 {
-    (void)state;
     char uri[128];
     resmon_mlflow_options options = {.struct_size = sizeof options};
     forget();
@@ -517,9 +503,8 @@ static void test_who_goes_before_whom(void **state)
     stop_serving();
 }
 
-static void test_the_credentials_file(void **state)
+TEST(the_credentials_file)
 {
-    (void)state;
     static const char *const good[] = {
         FILE_TEXT,
         ("\n# comment\n[other]\nmlflow_tracking_username = no\n" FILE_TEXT
@@ -567,9 +552,8 @@ static void test_the_credentials_file(void **state)
     stop_serving();
 }
 
-static void test_how_one_talks(void **state)
+TEST(how_one_talks)
 {
-    (void)state;
     static const struct tiny_answer list[] = {
         {.code = 503},  {.code = 503},
         {.code = 503},  {.code = 503, .headers = "Retry-After: 3600\r\n"},
@@ -602,9 +586,8 @@ static void test_how_one_talks(void **state)
     stop_serving();
 }
 
-static void test_the_user_of_a_run(void **state)
+TEST(the_user_of_a_run)
 {
-    (void)state;
     forget();
     assert_ok(open_plain());
     assert_string_equal(config.user, "");
@@ -621,9 +604,8 @@ static void test_the_user_of_a_run(void **state)
     close_client();
 }
 
-static void test_any_allocation_may_fail(void **state)
+TEST(any_allocation_may_fail)
 {
-    (void)state;
     int64_t live = rm_fault_live(0);
     resmon_status status = RESMON_ENOMEM;
     int64_t k = 0;
@@ -640,23 +622,20 @@ static void test_any_allocation_may_fail(void **state)
     assert_true(k > 2 && status == RESMON_OK);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(home) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
     char command[64];
-    (void)state;
     (void)snprintf(command, sizeof command, "rm -rf %s", home);
     return system(command);
 }
 
-static void test_names_are_utf8(void **state)
+TEST(names_are_utf8)
 {
-    (void)state;
     resmon_mlflow_options options = {.struct_size = sizeof options};
     forget();
     set("MLFLOW_EXPERIMENT_NAME", "caf\xc3\xa9 \xff\xc3.");
@@ -668,32 +647,6 @@ static void test_names_are_utf8(void **state)
     forget();
 }
 
-int main(void)
-{
-    const struct rm_http_config how = {.url = "http://h"};
-    if (rm_http_open(&how, &http) != RESMON_OK) {
-        printf("skipped: %s\n", resmon_last_error());
-        return 77;
-    }
-    close_client();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_are_utf8),
-        cmocka_unit_test(test_an_address_is_needed),
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_texts_that_are_too_long),
-        cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_switches),
-        cmocka_unit_test(test_intervals_and_portions),
-        cmocka_unit_test(test_options_that_are_refused),
-        cmocka_unit_test(test_the_spool_has_a_place),
-        cmocka_unit_test(test_who_goes_before_whom),
-        cmocka_unit_test(test_the_credentials_file),
-        cmocka_unit_test(test_how_one_talks),
-        cmocka_unit_test(test_the_user_of_a_run),
-        cmocka_unit_test(test_any_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.missing = missing_http, .set_up = set_up, .tear_down = tear_down);
 
 #endif

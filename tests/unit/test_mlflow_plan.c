@@ -7,11 +7,7 @@
 
 #ifndef RM_HAVE_CJSON
 
-int main(void)
-{
-    printf("skipped: this build has no JSON (cJSON), and so nothing for MLflow\n");
-    return 77;
-}
+TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow");
 
 #else
 
@@ -327,9 +323,8 @@ static void check_portions(size_t rows, size_t scopes, size_t most)
     free(expected.points);
 }
 
-static void test_every_point_once_in_any_portions(void **state)
+TEST(every_point_once_in_any_portions)
 {
-    (void)state;
     static const size_t sizes[] = {1, 2, 3, 7, 19, 20, 21, 22, 100, 199, 999, 1000};
     static const size_t rows[] = {0, 1, 2, 3, 50, 333};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -341,9 +336,8 @@ static void test_every_point_once_in_any_portions(void **state)
 }
 
 /* As after a failure: the rest is made again from where one stands, in portions of another size. */
-static void test_any_cursor_is_a_place_to_go_on_from(void **state)
+TEST(any_cursor_is_a_place_to_go_on_from)
 {
-    (void)state;
     struct resmon_run *run = random_run(60, 30, 77);
     struct rm_mlflow_plan plan;
     struct sent whole = new_sent();
@@ -443,9 +437,8 @@ static int64_t send_snapshot(const struct store *store, int64_t after_ns, bool i
     return after_ns;
 }
 
-static void test_steps_rise_while_rows_merge(void **state)
+TEST(steps_rise_while_rows_merge)
 {
-    (void)state;
     for (uint64_t seed = 1; seed < 40; seed++) {
         struct random random = {seed};
         struct store store = {.stride = 1};
@@ -477,9 +470,8 @@ static void test_steps_rise_while_rows_merge(void **state)
     }
 }
 
-static void test_nothing_new_is_nothing_to_send(void **state)
+TEST(nothing_new_is_nothing_to_send)
 {
-    (void)state;
     struct store store = {.stride = 1};
     struct sent sent = new_sent();
     init_config(RESMON_MLFLOW_SERIES);
@@ -522,9 +514,8 @@ static void check_name(const char *name, const char *expected)
     assert_true(is_allowed(clean));
 }
 
-static void test_names(void **state)
+TEST(names)
 {
-    (void)state;
     check_name("a", "a");
     check_name("gpu:0 mem/used-x_y.z", "gpu:0 mem/used-x_y.z");
     check_name("", "_");
@@ -540,9 +531,8 @@ static void test_names(void **state)
 }
 
 /* Cut anywhere, made of what means something to a path. */
-static void test_names_at_any_length(void **state)
+TEST(names_at_any_length)
 {
-    (void)state;
     static const char bytes[] = "..//ab\"\xc3";
     struct random random = {37};
     for (int i = 0; i < 200000; i++) {
@@ -562,9 +552,8 @@ static void test_names_at_any_length(void **state)
     }
 }
 
-static void test_names_of_scopes_are_unique(void **state)
+TEST(names_of_scopes_are_unique)
 {
-    (void)state;
     static const size_t counts[] = {1, 8, 127, 128, 129, 5000};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         struct resmon_run *run = new_run(0, counts[i]);
@@ -589,9 +578,8 @@ static void test_names_of_scopes_are_unique(void **state)
 }
 
 /* A path of 64 scopes with long names, which a key has no room for. */
-static void test_a_deep_path_is_cut(void **state)
+TEST(a_deep_path_is_cut)
 {
-    (void)state;
     struct resmon_run *run = new_run(0, 60);
     struct rm_mlflow_plan plan;
     for (size_t i = 0; i < 60; i++) {
@@ -609,9 +597,8 @@ static void test_a_deep_path_is_cut(void **state)
 }
 
 /* Of very many, those that took longest, wherever they stand. */
-static void test_the_longest_scopes_are_kept(void **state)
+TEST(the_longest_scopes_are_kept)
 {
-    (void)state;
     struct resmon_run *run = new_run(0, 5000);
     struct rm_mlflow_plan plan;
     size_t found = 0;
@@ -647,9 +634,8 @@ static double point_of(const struct rm_mlflow_plan *plan, const char *key)
 
 #define DEEP "resmon/scope/store/a scope that is deep inside/"
 
-static void test_counters_of_scopes(void **state)
+TEST(counters_of_scopes)
 {
-    (void)state;
     static const char long_name[] =
         "FP_ARITH_INST_RETIRED:256B_PACKED_DOUBLE/u:umask=0x10/0123456789";
     resmon_run_counter counters[RM_SCOPE_COUNTERS] = {
@@ -701,7 +687,7 @@ static void test_counters_of_scopes(void **state)
 }
 
 /* What the run gets at its end. */
-static void test_the_status_says_how_it_ended(void **state)
+TEST(the_status_says_how_it_ended)
 {
     static const struct {
         const char *state;
@@ -714,7 +700,6 @@ static void test_the_status_says_how_it_ended(void **state)
         {"interrupted", RESMON_END_FAILED, "FAILED"}, {"interrupted", RESMON_END_KILLED, "KILLED"},
         {"running", RESMON_END_UNKNOWN, "FINISHED"},
     };
-    (void)state;
     init_config(0);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char wanted[64];
@@ -747,9 +732,8 @@ static void assert_head(const struct rm_mlflow_series *series, const char *key)
     assert_memory_equal(series->head, wanted, series->head_length);
 }
 
-static void test_a_node_has_a_name_of_its_own(void **state)
+TEST(a_node_has_a_name_of_its_own)
 {
-    (void)state;
     struct resmon_run *run = random_run(1, 0, 5);
     struct rm_mlflow_plan plan;
     init_config(RESMON_MLFLOW_SERIES);
@@ -804,9 +788,8 @@ static double point_at(const struct rm_mlflow_plan *plan, const char *key, int64
 }
 
 /* As if each node had sent its own figures; and a page for all. */
-static void test_a_merged_run_has_the_figures_of_each_node(void **state)
+TEST(a_merged_run_has_the_figures_of_each_node)
 {
-    (void)state;
     struct resmon_run *run = merged_run();
     struct rm_mlflow_cursor cursor = {0};
     struct rm_mlflow_item item;
@@ -844,9 +827,8 @@ static void test_a_merged_run_has_the_figures_of_each_node(void **state)
 
 /* ---- hostile runs --------------------------------------------------------------------------- */
 
-static void test_a_hostile_run_is_valid_json(void **state)
+TEST(a_hostile_run_is_valid_json)
 {
-    (void)state;
     struct resmon_run *run = made_run("running", 200);
     struct rm_mlflow_plan plan;
     struct sent sent = new_sent();
@@ -870,9 +852,8 @@ static void test_a_hostile_run_is_valid_json(void **state)
 }
 
 /* All of it at once, or none: what is not in the plan would be lost without a word. */
-static void test_any_allocation_may_fail(void **state)
+TEST(any_allocation_may_fail)
 {
-    (void)state;
     struct resmon_run *run = random_run(40, 5000, 9);
     int64_t live = rm_fault_live(0);
     resmon_status status = RESMON_ENOMEM;
@@ -934,9 +915,8 @@ static const char *tag_of(const struct rm_json *create, const char *key)
     return value != NULL ? value : "";
 }
 
-static void test_what_makes_a_run(void **state)
+TEST(what_makes_a_run)
 {
-    (void)state;
     struct resmon_run *run = random_run(0, 0, 3);
     put_fact(run, "run", "executable", "/usr/bin/prog", RM_FACT_TEXT);
     init_config(0);
@@ -963,9 +943,8 @@ static void test_what_makes_a_run(void **state)
     rm_run_free(run);
 }
 
-static void test_a_context_that_is_none(void **state)
+TEST(a_context_that_is_none)
 {
-    (void)state;
     static const char *const contexts[] = {
         "{", "[]", "[\"a\"]", "3", "{\"a\":{\"b\":\"c\"}}", "{\"a\":null}", "not json", "\"a\""};
     struct resmon_run *run = random_run(0, 0, 3);
@@ -979,9 +958,8 @@ static void test_a_context_that_is_none(void **state)
     rm_run_free(run);
 }
 
-static void test_places_in_a_job(void **state)
+TEST(places_in_a_job)
 {
-    (void)state;
     struct resmon_run *run = random_run(0, 0, 3);
     init_config(0);
     struct rm_mlflow_place place = place_of(run, -1);
@@ -1000,31 +978,6 @@ static void test_places_in_a_job(void **state)
     place = place_of(run, 5);
     assert_true(place.is_first && place.node_index == 5);
     rm_run_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_point_once_in_any_portions),
-        cmocka_unit_test(test_any_cursor_is_a_place_to_go_on_from),
-        cmocka_unit_test(test_steps_rise_while_rows_merge),
-        cmocka_unit_test(test_nothing_new_is_nothing_to_send),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_names_at_any_length),
-        cmocka_unit_test(test_names_of_scopes_are_unique),
-        cmocka_unit_test(test_a_deep_path_is_cut),
-        cmocka_unit_test(test_the_longest_scopes_are_kept),
-        cmocka_unit_test(test_counters_of_scopes),
-        cmocka_unit_test(test_the_status_says_how_it_ended),
-        cmocka_unit_test(test_a_node_has_a_name_of_its_own),
-        cmocka_unit_test(test_a_merged_run_has_the_figures_of_each_node),
-        cmocka_unit_test(test_a_hostile_run_is_valid_json),
-        cmocka_unit_test(test_any_allocation_may_fail),
-        cmocka_unit_test(test_what_makes_a_run),
-        cmocka_unit_test(test_a_context_that_is_none),
-        cmocka_unit_test(test_places_in_a_job),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #endif

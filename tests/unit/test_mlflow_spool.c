@@ -7,11 +7,7 @@
 
 #ifndef RM_HAVE_CJSON
 
-int main(void)
-{
-    printf("skipped: this build has no JSON (cJSON), and so nothing for MLflow\n");
-    return 77;
-}
+TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow");
 
 #else
 
@@ -85,9 +81,8 @@ static void write_file(const char *path, const char *bytes, size_t length)
 
 /* ---- whole files ---------------------------------------------------------------------------- */
 
-static void test_what_is_written_is_read(void **state)
+TEST(what_is_written_is_read)
 {
-    (void)state;
     struct rm_mlflow_replay replay;
     struct rm_mlflow_entry entry;
     struct stat info;
@@ -129,9 +124,8 @@ static void test_what_is_written_is_read(void **state)
 }
 
 /* Each line is a mark and JSON: for people with a text editor. */
-static void test_the_form_of_a_file(void **state)
+TEST(the_form_of_a_file)
 {
-    (void)state;
     char bytes[4096];
     static const char head[] = "resmon-mlflow-spool 1 ";
     size_t length = read_file(write_spool(path_of("form")), bytes, sizeof bytes);
@@ -147,9 +141,8 @@ static void test_the_form_of_a_file(void **state)
     assert_int_equal(at - bytes, length);
 }
 
-static void test_marks_stay(void **state)
+TEST(marks_stay)
 {
-    (void)state;
     static const char marks[ITEMS] = {RM_MLFLOW_MARK_SENT, RM_MLFLOW_MARK_REFUSED,
                                       RM_MLFLOW_MARK_WAITS};
     char before[4096], after[4096];
@@ -189,9 +182,8 @@ static void test_marks_stay(void **state)
 
 /* ---- places --------------------------------------------------------------------------------- */
 
-static void test_what_waits_is_never_written_over(void **state)
+TEST(what_waits_is_never_written_over)
 {
-    (void)state;
     char path[128], expected[160], text[8] = "";
     (void)snprintf(path, sizeof path, "%s", path_of("taken"));
     write_file(path, "theirs", 6);
@@ -209,9 +201,8 @@ static void test_what_waits_is_never_written_over(void **state)
     free(address);
 }
 
-static void test_links_are_not_followed(void **state)
+TEST(links_are_not_followed)
 {
-    (void)state;
     static struct rm_mlflow_spool spool;
     static struct rm_mlflow_address address;
     struct rm_mlflow_replay replay;
@@ -261,9 +252,8 @@ static int read_entries(const char *path)
 
 /* A line without its end was cut off while it was written: the lines before it come, and then it is
  * said. */
-static void test_a_file_cut_at_every_byte(void **state)
+TEST(a_file_cut_at_every_byte)
 {
-    (void)state;
     char bytes[4096];
     int64_t live = rm_fault_live(0);
     size_t length = read_file(write_spool(path_of("to-cut")), bytes, sizeof bytes);
@@ -279,9 +269,8 @@ static void test_a_file_cut_at_every_byte(void **state)
     }
 }
 
-static void test_a_file_garbled_at_every_byte(void **state)
+TEST(a_file_garbled_at_every_byte)
 {
-    (void)state;
     static const char garbage[] = {'\0', '\n', '"', '\\', '{', '}', ' ', '\xff', 'x', '0'};
     char bytes[4096];
     int64_t live = rm_fault_live(0);
@@ -303,9 +292,8 @@ static void test_a_file_garbled_at_every_byte(void **state)
     "resmon-mlflow-spool 1 {\"uri\":\"http://h\",\"experiment\":\"\",\"experiment_id\":\"0\"," \
     "\"run_id\":\"\",\"uuid\":\"\",\"job\":\"\",\"first\":\"yes\",\"create\":" create "}\n"
 
-static void test_lines_that_are_refused(void **state)
+TEST(lines_that_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text;
         int count;
@@ -373,9 +361,8 @@ static resmon_status try_to_write(const char *path)
 }
 
 /* What is there after a failure is a file that opens, or none. */
-static void test_any_step_of_writing_may_fail(void **state)
+TEST(any_step_of_writing_may_fail)
 {
-    (void)state;
     static const enum rm_fault_kind kinds[] = {RM_FAULT_ALLOC, RM_FAULT_OPEN, RM_FAULT_WRITE};
     const char *path = path_of("failing");
     int64_t live = rm_fault_live(0);
@@ -399,9 +386,8 @@ static void test_any_step_of_writing_may_fail(void **state)
     }
 }
 
-static void test_any_step_of_reading_may_fail(void **state)
+TEST(any_step_of_reading_may_fail)
 {
-    (void)state;
     static const enum rm_fault_kind kinds[] = {RM_FAULT_ALLOC, RM_FAULT_OPEN, RM_FAULT_READ};
     const char *path = write_spool(path_of("failing-2"));
     int64_t live = rm_fault_live(0);
@@ -420,33 +406,16 @@ static void test_any_step_of_reading_may_fail(void **state)
     }
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return remove_directory(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_written_is_read),
-        cmocka_unit_test(test_the_form_of_a_file),
-        cmocka_unit_test(test_marks_stay),
-        cmocka_unit_test(test_what_waits_is_never_written_over),
-        cmocka_unit_test(test_links_are_not_followed),
-        cmocka_unit_test(test_a_file_cut_at_every_byte),
-        cmocka_unit_test(test_a_file_garbled_at_every_byte),
-        cmocka_unit_test(test_lines_that_are_refused),
-        cmocka_unit_test(test_any_step_of_writing_may_fail),
-        cmocka_unit_test(test_any_step_of_reading_may_fail),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);
 
 #endif

@@ -55,9 +55,8 @@ static resmon_column statistics_of(const resmon_run *run, const char *metric)
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-static void test_each_state_allows_what_it_says(void **state)
+TEST(each_state_allows_what_it_says)
 {
-    (void)state;
     resmon_monitor_options options = quick();
     resmon_sink_ops ops = {.struct_size = sizeof ops};
     resmon_monitor *monitor = NULL;
@@ -96,9 +95,8 @@ static void test_each_state_allows_what_it_says(void **state)
     resmon_monitor_free(monitor);
 }
 
-static void test_null_arguments_are_refused(void **state)
+TEST(null_arguments_are_refused)
 {
-    (void)state;
     resmon_monitor_options options = quick();
     resmon_monitor *monitor = started(&options);
     resmon_run *run = NULL;
@@ -120,9 +118,8 @@ static void test_null_arguments_are_refused(void **state)
     resmon_monitor_free(monitor);
 }
 
-static void test_free_alone_stops_and_a_new_monitor_has_the_scopes(void **state)
+TEST(free_alone_stops_and_a_new_monitor_has_the_scopes)
 {
-    (void)state;
     resmon_monitor_options options = quick();
     options.scopes = RESMON_METER_WALL;
     for (int i = 0; i < 5; i++) {
@@ -134,9 +131,8 @@ static void test_free_alone_stops_and_a_new_monitor_has_the_scopes(void **state)
     resmon_monitor_free(never);
 }
 
-static void test_the_shortest_run_has_a_summary(void **state)
+TEST(the_shortest_run_has_a_summary)
 {
-    (void)state;
     resmon_monitor_options options = quick();
     resmon_monitor *monitor = started(&options);
     assert_ok(resmon_monitor_stop(monitor));
@@ -157,9 +153,8 @@ static void test_the_shortest_run_has_a_summary(void **state)
     resmon_monitor_free(monitor);
 }
 
-static void test_sample_now_returns_when_the_sample_is_recorded(void **state)
+TEST(sample_now_returns_when_the_sample_is_recorded)
 {
-    (void)state;
     resmon_monitor_options options = quick();
     resmon_monitor *monitor = started(&options);
     for (uint64_t i = 1; i <= 20; i++) {
@@ -173,9 +168,8 @@ static void test_sample_now_returns_when_the_sample_is_recorded(void **state)
 }
 
 /* The program reads 100 times 1000 bytes; the library does more, for each of its samples. */
-static void test_what_the_library_does_is_not_the_programs(void **state)
+TEST(what_the_library_does_is_not_the_programs)
 {
-    (void)state;
     char bytes[1000];
     FILE *zero = fopen("/dev/zero", "r");
     resmon_monitor_options options = quick();
@@ -206,9 +200,8 @@ static void test_what_the_library_does_is_not_the_programs(void **state)
     resmon_monitor_free(monitor);
 }
 
-static void test_a_capture_of_a_part_holds_that_part(void **state)
+TEST(a_capture_of_a_part_holds_that_part)
 {
-    (void)state;
     resmon_monitor_options options = quick();
     resmon_monitor *monitor = started(&options);
     resmon_run *run = NULL;
@@ -242,9 +235,8 @@ static void test_a_capture_of_a_part_holds_that_part(void **state)
     resmon_monitor_free(monitor);
 }
 
-static void test_accessors_refuse_short_structs_and_wrong_indexes(void **state)
+TEST(accessors_refuse_short_structs_and_wrong_indexes)
 {
-    (void)state;
     resmon_monitor_options options = quick();
     resmon_monitor *monitor = started(&options);
     resmon_run *run = snapshot(monitor);
@@ -273,9 +265,8 @@ static void test_accessors_refuse_short_structs_and_wrong_indexes(void **state)
 
 /* ---- several -------------------------------------------------------------------------------- */
 
-static void test_several_monitors_run_at_once(void **state)
+TEST(several_monitors_run_at_once)
 {
-    (void)state;
     enum { COUNT = 4 };
     resmon_monitor *monitors[COUNT];
     resmon_monitor_options options = quick();
@@ -298,9 +289,8 @@ static void test_several_monitors_run_at_once(void **state)
     }
 }
 
-static void test_scopes_have_one_owner(void **state)
+TEST(scopes_have_one_owner)
 {
-    (void)state;
     resmon_monitor_options options = quick();
     resmon_monitor *second = NULL;
     options.scopes = RESMON_METER_WALL;
@@ -356,9 +346,8 @@ static void end_child(pid_t child, int pipe_fd)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-static void test_another_process_can_be_observed_to_its_end(void **state)
+TEST(another_process_can_be_observed_to_its_end)
 {
-    (void)state;
     int pipe_fd;
     char expected[32];
     resmon_monitor_options options = quick();
@@ -391,9 +380,8 @@ static void test_another_process_can_be_observed_to_its_end(void **state)
     resmon_monitor_free(monitor);
 }
 
-static void test_no_such_process_is_said_at_start(void **state)
+TEST(no_such_process_is_said_at_start)
 {
-    (void)state;
     int pipe_fd;
     resmon_monitor *monitor = NULL;
     resmon_monitor_options options = quick();
@@ -487,9 +475,8 @@ static const resmon_sink_ops all_ops = {.struct_size = sizeof all_ops,
                                         .flush = on_flush,
                                         .close = on_close};
 
-static void test_a_sink_is_told_everything_in_order(void **state)
+TEST(a_sink_is_told_everything_in_order)
 {
-    (void)state;
     struct told told = {0};
     resmon_monitor *monitor = NULL;
     resmon_monitor_options options = quick();
@@ -522,9 +509,8 @@ static void count_warnings(void *context, int32_t level, const char *line)
     }
 }
 
-static void test_a_failing_sink_is_told_of_once_and_called_on(void **state)
+TEST(a_failing_sink_is_told_of_once_and_called_on)
 {
-    (void)state;
     struct told failing = {.answer = RESMON_EIO}, healthy = {0};
     resmon_monitor *monitor = NULL;
     resmon_monitor_options options = quick();
@@ -553,9 +539,8 @@ static void test_a_failing_sink_is_told_of_once_and_called_on(void **state)
     assert_int_equal(warnings, 1);
 }
 
-static void test_a_sink_may_have_no_operations(void **state)
+TEST(a_sink_may_have_no_operations)
 {
-    (void)state;
     resmon_monitor *monitor = NULL;
     resmon_monitor_options options = quick();
     resmon_sink_ops none = {.struct_size = sizeof none};
@@ -570,9 +555,8 @@ static void test_a_sink_may_have_no_operations(void **state)
     resmon_monitor_free(monitor);
 }
 
-static void test_sinks_are_bounded_and_closed_without_start(void **state)
+TEST(sinks_are_bounded_and_closed_without_start)
 {
-    (void)state;
     struct told told = {0};
     resmon_monitor *monitor = NULL;
     resmon_monitor_options options = quick();
@@ -595,9 +579,8 @@ static resmon_status wait_for_pipe(void *context, const resmon_rows *rows)
     return read(*(int *)context, &byte, 1) >= 0 ? RESMON_OK : RESMON_EIO;
 }
 
-static void test_a_stuck_sink_delays_no_sample_and_loses_none(void **state)
+TEST(a_stuck_sink_delays_no_sample_and_loses_none)
 {
-    (void)state;
     int fds[2];
     resmon_monitor *monitor = NULL;
     resmon_monitor_options options = quick();
@@ -666,9 +649,8 @@ static void act_as_child(resmon_monitor *inherited)
     _exit(0);
 }
 
-static void test_a_forks_child_has_inert_handles_and_may_have_its_own(void **state)
+TEST(a_forks_child_has_inert_handles_and_may_have_its_own)
 {
-    (void)state;
     int status = 0;
     struct told told = {0};
     resmon_monitor *monitor = NULL;
@@ -710,9 +692,8 @@ static void test_a_forks_child_has_inert_handles_and_may_have_its_own(void **sta
 static char directory[] = "/tmp/resmon-test-monitor-XXXXXX";
 static char recording[64];
 
-static int make_directory(void **state)
+FIXTURE(make_directory)
 {
-    (void)state;
     if (mkdtemp(directory) == NULL) {
         return -1;
     }
@@ -720,9 +701,8 @@ static int make_directory(void **state)
     return 0;
 }
 
-static int remove_directory(void **state)
+FIXTURE(remove_directory)
 {
-    (void)state;
     (void)unlink(recording);
     return rmdir(directory); /* which fails when a temporary file was left behind */
 }
@@ -766,9 +746,8 @@ static void assert_same_run(const resmon_run *a, const resmon_run *b)
     }
 }
 
-static void test_a_recording_loads_as_the_run_that_was(void **state)
+TEST(a_recording_loads_as_the_run_that_was)
 {
-    (void)state;
     resmon_run *loaded = NULL;
     resmon_monitor_options options = quick();
     options.record = recording;
@@ -807,9 +786,8 @@ static void test_a_recording_loads_as_the_run_that_was(void **state)
 }
 
 /* A program that inherits RESMON must not put its recording in the place of its parent's. */
-static void test_a_recording_in_use_is_refused(void **state)
+TEST(a_recording_in_use_is_refused)
 {
-    (void)state;
     resmon_run *loaded = NULL;
     resmon_monitor *second = NULL;
     resmon_monitor_options options = quick();
@@ -831,9 +809,8 @@ static void test_a_recording_in_use_is_refused(void **state)
     resmon_run_free(loaded);
 }
 
-static void test_a_recording_that_cannot_be_made_is_said_at_start(void **state)
+TEST(a_recording_that_cannot_be_made_is_said_at_start)
 {
-    (void)state;
     static const struct {
         const char *path;
         resmon_status status;
@@ -854,9 +831,8 @@ static void test_a_recording_that_cannot_be_made_is_said_at_start(void **state)
     resmon_monitor_free(started(&options));
 }
 
-static void test_loading_names_what_is_wrong(void **state)
+TEST(loading_names_what_is_wrong)
 {
-    (void)state;
     resmon_run *run = NULL;
     assert_status(RESMON_ENOENT, resmon_run_load("/nonexistent-directory/run", &run));
     assert_status(RESMON_EFORMAT, resmon_run_load("/tmp", &run));
@@ -874,31 +850,4 @@ static void test_loading_names_what_is_wrong(void **state)
     assert_null(run);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_state_allows_what_it_says),
-        cmocka_unit_test(test_null_arguments_are_refused),
-        cmocka_unit_test(test_free_alone_stops_and_a_new_monitor_has_the_scopes),
-        cmocka_unit_test(test_the_shortest_run_has_a_summary),
-        cmocka_unit_test(test_sample_now_returns_when_the_sample_is_recorded),
-        cmocka_unit_test(test_what_the_library_does_is_not_the_programs),
-        cmocka_unit_test(test_a_capture_of_a_part_holds_that_part),
-        cmocka_unit_test(test_accessors_refuse_short_structs_and_wrong_indexes),
-        cmocka_unit_test(test_several_monitors_run_at_once),
-        cmocka_unit_test(test_scopes_have_one_owner),
-        cmocka_unit_test(test_another_process_can_be_observed_to_its_end),
-        cmocka_unit_test(test_no_such_process_is_said_at_start),
-        cmocka_unit_test(test_a_sink_is_told_everything_in_order),
-        cmocka_unit_test(test_a_failing_sink_is_told_of_once_and_called_on),
-        cmocka_unit_test(test_a_sink_may_have_no_operations),
-        cmocka_unit_test(test_sinks_are_bounded_and_closed_without_start),
-        cmocka_unit_test(test_a_stuck_sink_delays_no_sample_and_loses_none),
-        cmocka_unit_test(test_a_forks_child_has_inert_handles_and_may_have_its_own),
-        cmocka_unit_test(test_a_recording_loads_as_the_run_that_was),
-        cmocka_unit_test(test_a_recording_in_use_is_refused),
-        cmocka_unit_test(test_a_recording_that_cannot_be_made_is_said_at_start),
-        cmocka_unit_test(test_loading_names_what_is_wrong),
-    };
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+TEST_FILE(.set_up = make_directory, .tear_down = remove_directory);

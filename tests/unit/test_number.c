@@ -33,9 +33,8 @@ static void check_whole(uint64_t number)
     assert_string_equal(text, expected);
 }
 
-static void test_whole_numbers(void **state)
+TEST(whole_numbers)
 {
-    (void)state;
     struct random random = {7};
     uint64_t power = 1;
     for (int i = 0; i < 20; i++, power *= 10) {
@@ -67,9 +66,8 @@ static void check_fixed(int64_t number, int places)
     assert_string_equal(text, expected);
 }
 
-static void test_decimal_fractions(void **state)
+TEST(decimal_fractions)
 {
-    (void)state;
     static const int64_t edges[] = {0, 1, -1, 9, 10, 999, -1000, 1500, INT64_MAX, INT64_MIN};
     struct random random = {11};
     for (int places = 0; places <= 18; places++) {
@@ -120,9 +118,8 @@ static void check_with_neighbours(double number)
     check_double(nextafter(number, -INFINITY));
 }
 
-static void test_doubles_at_edges(void **state)
+TEST(doubles_at_edges)
 {
-    (void)state;
     for (int e = -323; e <= 308; e++) {
         char text[16];
         (void)snprintf(text, sizeof text, "1e%d", e);
@@ -160,9 +157,8 @@ static void test_doubles_at_edges(void **state)
 }
 
 /* The middle between two numbers of 15 digits: rounded as printf does. */
-static void test_halves(void **state)
+TEST(halves)
 {
-    (void)state;
     struct random random = {13};
     for (int i = 0; i < 100000; i++) {
         double whole = (double)(random_u64(&random) >> (14 + random_below(&random, 50)));
@@ -170,9 +166,8 @@ static void test_halves(void **state)
     }
 }
 
-static void test_random_doubles(void **state)
+TEST(random_doubles)
 {
-    (void)state;
     struct random random = {17};
     for (int i = 0; i < 200000; i++) {
         check_double(of_bits(random_u64(&random)));
@@ -183,9 +178,8 @@ static void test_random_doubles(void **state)
     }
 }
 
-static void test_what_is_not_finite_is_nothing(void **state)
+TEST(what_is_not_finite_is_nothing)
 {
-    (void)state;
     static const double none[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
     for (size_t i = 0; i < 3; i++) {
         char text[RM_NUMBER_BYTES] = "?";
@@ -196,9 +190,8 @@ static void test_what_is_not_finite_is_nothing(void **state)
 
 /* ---- locales -------------------------------------------------------------------------------- */
 
-static void test_a_point_in_every_locale(void **state)
+TEST(a_point_in_every_locale)
 {
-    (void)state;
     static char texts[20000][RM_NUMBER_BYTES];
     const size_t count = sizeof texts / sizeof texts[0];
     struct random random = {19}, again = {19};
@@ -212,18 +205,4 @@ static void test_a_point_in_every_locale(void **state)
         assert_string_equal(here, texts[i]);
     }
     leave_comma_locale();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_numbers),
-        cmocka_unit_test(test_decimal_fractions),
-        cmocka_unit_test(test_doubles_at_edges),
-        cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_random_doubles),
-        cmocka_unit_test(test_what_is_not_finite_is_nothing),
-        cmocka_unit_test(test_a_point_in_every_locale),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,9 +74,8 @@ static void schedule(rm_ompt_data *prior, int status, rm_ompt_data *next)
 
 #define SWITCH 7 /* ompt_task_switch */
 
-static int register_tool(void **state)
+FIXTURE(register_tool)
 {
-    (void)state;
     struct rm_ompt_result *tool = rm_ompt_tool();
     rm_ompt_data data = {0};
     return tool->initialize(lookup, 0, &data) == 1 ? 0 : -1;
@@ -174,9 +173,8 @@ static void run_region(int kind)
     resmon_run_free(run);
 }
 
-static void test_threads_of_a_region_are_below_where_it_began(void **state)
+TEST(threads_of_a_region_are_below_where_it_began)
 {
-    (void)state;
     run_region(RM_OMPT_BARRIER_PARALLEL);
     run_region(RM_OMPT_BARRIER_IMPLICIT);
 }
@@ -191,9 +189,8 @@ static void *run_inner_worker(void *parallel)
 }
 
 /* A region inside of a region is a part of it: paths do not grow with the depth of nesting. */
-static void test_nested_regions_are_one(void **state)
+TEST(nested_regions_are_one)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     rm_ompt_data outer = {0}, inner = {0}, task = {0}, inner_task = {0};
     begin_region(&outer);
@@ -228,9 +225,8 @@ static void *execute(void *region_)
     return NULL;
 }
 
-static void test_tasks_are_below_where_they_were_created(void **state)
+TEST(tasks_are_below_where_they_were_created)
 {
-    (void)state;
     struct region region = {.monitor = started()};
     rm_ompt_data implicit = {0};
     {
@@ -259,9 +255,8 @@ static void test_tasks_are_below_where_they_were_created(void **state)
 }
 
 /* Monitors that come or go in the middle of a region, and none at all. */
-static void test_a_region_may_outlive_a_monitor(void **state)
+TEST(a_region_may_outlive_a_monitor)
 {
-    (void)state;
     rm_ompt_data parallel = {0}, task = {0}, explicit_task = {0};
     begin_region(&parallel);
     begin_implicit(&parallel, &task, 0);
@@ -290,9 +285,8 @@ static void test_a_region_may_outlive_a_monitor(void **state)
 
 /* ---- registration --------------------------------------------------------------------------- */
 
-static void test_who_names_another_tool_gets_that(void **state)
+TEST(who_names_another_tool_gets_that)
 {
-    (void)state;
     rm_ompt_data data = {0};
     struct rm_ompt_result *const ours = HAS_THREAD_SANITIZER ? NULL : rm_ompt_tool(); /* Archer */
     assert_int_equal(rm_ompt_tool()->initialize(lookup_nothing, 0, &data), 0);
@@ -307,14 +301,4 @@ static void test_who_names_another_tool_gets_that(void **state)
     (void)unsetenv("OMP_TOOL_LIBRARIES");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_of_a_region_are_below_where_it_began),
-        cmocka_unit_test(test_nested_regions_are_one),
-        cmocka_unit_test(test_tasks_are_below_where_they_were_created),
-        cmocka_unit_test(test_a_region_may_outlive_a_monitor),
-        cmocka_unit_test(test_who_names_another_tool_gets_that),
-    };
-    return cmocka_run_group_tests(tests, register_tool, NULL);
-}
+TEST_FILE(.set_up = register_tool);

@@ -165,9 +165,8 @@ static void assert_absent(const char *text, const char *part)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static void test_the_rule_for_names(void **state)
+TEST(the_rule_for_names)
 {
-    (void)state;
     static const char *const names[][2] = {
         {"proc.mem.rss", "resmon_proc_mem_rss_bytes"},
         {"proc.cpu.time", "resmon_proc_cpu_time_seconds"},
@@ -186,9 +185,8 @@ static void test_the_rule_for_names(void **state)
     }
 }
 
-static void test_every_metric_has_a_name_of_its_own(void **state)
+TEST(every_metric_has_a_name_of_its_own)
 {
-    (void)state;
     const struct rm_metric *metric, *other;
     for (size_t i = 0; (metric = rm_metric_row(i)) != NULL; i++) {
         struct rm_family family, same;
@@ -246,9 +244,8 @@ static void assert_a_name_in_order(const char *name, const char *unit)
     }
 }
 
-static void test_no_name_repeats_its_type_or_unit(void **state)
+TEST(no_name_repeats_its_type_or_unit)
 {
-    (void)state;
     const struct rm_metric *metric;
     for (size_t i = 0; (metric = rm_metric_row(i)) != NULL; i++) {
         struct rm_family family;
@@ -266,9 +263,8 @@ static void test_no_name_repeats_its_type_or_unit(void **state)
 #define EVIL           "a \\\"b\\\" \\\\ c/d\\n# EOF\\nevil 1 {} \xc3\xa9 ?"
 #define EVIL_IN_A_PATH "a \\\"b\\\" \\\\\\\\ c\\\\/d\\n# EOF\\nevil 1 {} \xc3\xa9 ?"
 
-static void test_last_values_of_a_hostile_run(void **state)
+TEST(last_values_of_a_hostile_run)
 {
-    (void)state;
     static const struct rm_openmetrics how = {0};
     resmon_run *run = made_run("stopped", 12);
     char *text = print(run, &how);
@@ -308,9 +304,8 @@ static void test_last_values_of_a_hostile_run(void **state)
     rm_run_free(run);
 }
 
-static void test_estimates_wait_for_the_end_of_the_run(void **state)
+TEST(estimates_wait_for_the_end_of_the_run)
 {
-    (void)state;
     static const struct rm_openmetrics how = {0};
     resmon_run *run = made_run("running", 3);
     char *text = print(run, &how);
@@ -322,9 +317,8 @@ static void test_estimates_wait_for_the_end_of_the_run(void **state)
     rm_run_free(run);
 }
 
-static void test_counters_of_scopes(void **state)
+TEST(counters_of_scopes)
 {
-    (void)state;
     static const struct rm_openmetrics how = {0};
     resmon_run_counter counters[] = {
         {.name = "instructions", .unit = "1", .reason = "", .status = RESMON_OK},
@@ -363,9 +357,8 @@ static void test_counters_of_scopes(void **state)
     }
 }
 
-static void test_history_has_exact_times_that_grow(void **state)
+TEST(history_has_exact_times_that_grow)
 {
-    (void)state;
     static const struct rm_openmetrics how = {.has_history = true};
     resmon_run *run = made_run("stopped", 12);
     char *text = print(run, &how);
@@ -393,9 +386,8 @@ static void test_history_has_exact_times_that_grow(void **state)
     rm_run_free(run);
 }
 
-static void test_times_beyond_their_type_are_left_out(void **state)
+TEST(times_beyond_their_type_are_left_out)
 {
-    (void)state;
     static const struct rm_openmetrics how = {.has_history = true};
     resmon_run *run = made_run("stopped", 0);
     run->t_last[3] = INT64_MAX;
@@ -412,9 +404,8 @@ static void test_times_beyond_their_type_are_left_out(void **state)
     rm_run_free(run);
 }
 
-static void test_an_empty_run_is_a_valid_text(void **state)
+TEST(an_empty_run_is_a_valid_text)
 {
-    (void)state;
     static const struct rm_openmetrics plain = {0}, history = {.has_history = true};
     resmon_run *run = rm_run_new();
     char *text = print(run, &plain);
@@ -426,9 +417,8 @@ static void test_an_empty_run_is_a_valid_text(void **state)
     rm_run_free(run);
 }
 
-static void test_paths_of_scopes_have_a_bound(void **state)
+TEST(paths_of_scopes_have_a_bound)
 {
-    (void)state;
     static const struct rm_openmetrics how = {.flags = RESMON_PROMETHEUS_NO_NODE |
                                                        RESMON_PROMETHEUS_NO_PID};
     resmon_run *run = made_run("stopped", RM_OPENMETRICS_MOST_SCOPES + 234);
@@ -454,9 +444,8 @@ static void test_paths_of_scopes_have_a_bound(void **state)
 
 /* ---- labels --------------------------------------------------------------------------------- */
 
-static void test_labels_of_the_user(void **state)
+TEST(labels_of_the_user)
 {
-    (void)state;
     static const resmon_prometheus_label labels[] = {
         {"cluster", "c\"1\n# HELP x"}, {"node", "other"}, {"empty", ""}};
     resmon_prometheus_options options = {.struct_size = sizeof options,
@@ -482,9 +471,8 @@ static void test_labels_of_the_user(void **state)
     rm_run_free(run);
 }
 
-static void test_labels_that_are_refused(void **state)
+TEST(labels_that_are_refused)
 {
-    (void)state;
     static char long_name[RM_LABEL_NAME_BYTES + 1], long_value[RM_LABEL_VALUE_BYTES + 1];
     memset(long_name, 'a', sizeof long_name - 1);
     memset(long_value, 'a', sizeof long_value - 1);
@@ -527,9 +515,8 @@ static void test_labels_that_are_refused(void **state)
 
 static char directory[] = "/tmp/resmon-test-openmetrics-XXXXXX";
 
-static void test_any_allocation_may_fail(void **state)
+TEST(any_allocation_may_fail)
 {
-    (void)state;
     static const resmon_prometheus_label user[] = {{"a", "b"}};
     static const resmon_prometheus_options options = {
         .struct_size = sizeof options, .labels = user, .label_count = 1};
@@ -557,9 +544,8 @@ static void test_any_allocation_may_fail(void **state)
     rm_run_free(run);
 }
 
-static void test_any_write_may_fail(void **state)
+TEST(any_write_may_fail)
 {
-    (void)state;
     char path[80];
     (void)snprintf(path, sizeof path, "%s/run.om", directory);
     resmon_run *run = made_run("stopped", 900);
@@ -583,35 +569,14 @@ static void test_any_write_may_fail(void **state)
     rm_run_free(run);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return rmdir(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_rule_for_names),
-        cmocka_unit_test(test_every_metric_has_a_name_of_its_own),
-        cmocka_unit_test(test_no_name_repeats_its_type_or_unit),
-        cmocka_unit_test(test_last_values_of_a_hostile_run),
-        cmocka_unit_test(test_estimates_wait_for_the_end_of_the_run),
-        cmocka_unit_test(test_history_has_exact_times_that_grow),
-        cmocka_unit_test(test_times_beyond_their_type_are_left_out),
-        cmocka_unit_test(test_an_empty_run_is_a_valid_text),
-        cmocka_unit_test(test_counters_of_scopes),
-        cmocka_unit_test(test_paths_of_scopes_have_a_bound),
-        cmocka_unit_test(test_labels_of_the_user),
-        cmocka_unit_test(test_labels_that_are_refused),
-        cmocka_unit_test(test_any_allocation_may_fail),
-        cmocka_unit_test(test_any_write_may_fail),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

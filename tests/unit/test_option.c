@@ -88,9 +88,8 @@ static void assert_told(resmon_status expected, resmon_status status, const char
 #define TOLD(expected, status, ...) \
     assert_told(expected, status, (const char *const[]){__VA_ARGS__, NULL})
 
-static void test_a_text_fills_a_struct(void **state)
+TEST(a_text_fills_a_struct)
 {
-    (void)state;
     assert_ok(read_text("a word,time=2min,number=3,share=0.5,amount=0,colours=red+green,pace=quick,"
                         "loud,password=\"a,b\\\"c\\\\\",label.team=x y,label.empty="));
     assert_string_equal(sample.word, "a word");
@@ -109,9 +108,8 @@ static void test_a_text_fills_a_struct(void **state)
 }
 
 /* The first part is a value when it is no key: a path, an address, a word, a quoted text. */
-static void test_the_main_option_needs_no_key(void **state)
+TEST(the_main_option_needs_no_key)
 {
-    (void)state;
     static const struct {
         const char *text, *word;
     } rows[] = {
@@ -128,9 +126,8 @@ static void test_the_main_option_needs_no_key(void **state)
     TOLD(RESMON_EINVAL, read_text("wird=x"), "'wird'", "did you mean 'word'");
 }
 
-static void test_values_that_are_refused(void **state)
+TEST(values_that_are_refused)
 {
-    (void)state;
     TOLD(RESMON_ERANGE, read_text("time=9"), "thing.time=9:", "10 ms to 2 h; default 1500 ms");
     TOLD(RESMON_ERANGE, read_text("time=0"), "thing.time=0:");
     TOLD(RESMON_ERANGE, read_text("time=3h"), "thing.time=3h:");
@@ -156,9 +153,8 @@ static void test_values_that_are_refused(void **state)
 }
 
 /* A piece of a password with a comma looks like anything. */
-static void test_what_may_be_a_password_is_not_shown(void **state)
+TEST(what_may_be_a_password_is_not_shown)
 {
-    (void)state;
     static const char *const texts[] = {
         "http://u:a,SECRET@h",         "http://u:a,SECRET=b@h",
         "http://u:a,time=SECRET@h",    "http://u:a,number=9SECRET@h",
@@ -172,9 +168,8 @@ static void test_what_may_be_a_password_is_not_shown(void **state)
     }
 }
 
-static void test_a_struct_is_completed(void **state)
+TEST(a_struct_is_completed)
 {
-    (void)state;
     struct sample given = {.word = "x"};
     assert_ok(rm_options_complete(&set, &given));
     assert_int_equal(given.time_ms, 1500);
@@ -213,9 +208,8 @@ static void test_a_struct_is_completed(void **state)
          "what it is about");
 }
 
-static void test_quoting_and_reading_back(void **state)
+TEST(quoting_and_reading_back)
 {
-    (void)state;
     static const char *const texts[] = {"", "a", "a,b", "\"", "\\", "\\\"", "a=\"b\",\\", "\\n"};
     for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
         struct rm_buffer buffer;
@@ -240,9 +234,8 @@ static const char *nearest_to(const char *word)
     return nearest.name != NULL ? nearest.name : "";
 }
 
-static void test_names_that_are_near(void **state)
+TEST(names_that_are_near)
 {
-    (void)state;
     static const char long_word[] = "intervalintervalintervalintervalintervalinterval";
     assert_string_equal(nearest_to("intervall"), "interval");
     assert_string_equal(nearest_to("inteval"), "interval");
@@ -256,18 +249,4 @@ static void test_names_that_are_near(void **state)
     assert_string_equal(nearest_to(""), "");
     assert_string_equal(nearest_to("weather"), "");
     assert_string_equal(nearest_to(long_word), "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_text_fills_a_struct),
-        cmocka_unit_test(test_the_main_option_needs_no_key),
-        cmocka_unit_test(test_values_that_are_refused),
-        cmocka_unit_test(test_what_may_be_a_password_is_not_shown),
-        cmocka_unit_test(test_a_struct_is_completed),
-        cmocka_unit_test(test_quoting_and_reading_back),
-        cmocka_unit_test(test_names_that_are_near),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,9 +31,8 @@ static struct rm_options accepted(const resmon_monitor_options *given)
     return options;
 }
 
-static void test_zero_means_the_documented_default(void **state)
+TEST(zero_means_the_documented_default)
 {
-    (void)state;
     resmon_monitor_options given = plain();
     for (int i = 0; i < 2; i++) {
         struct rm_options options = accepted(i == 0 ? &given : NULL);
@@ -59,9 +58,8 @@ static void test_zero_means_the_documented_default(void **state)
     }
 }
 
-static void test_the_size_of_the_struct_is_checked(void **state)
+TEST(the_size_of_the_struct_is_checked)
 {
-    (void)state;
     static const size_t wrong[] = {0,    1,        8,       sizeof(resmon_monitor_options) - 1,
                                    4097, 1u << 20, SIZE_MAX};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -71,9 +69,8 @@ static void test_the_size_of_the_struct_is_checked(void **state)
     }
 }
 
-static void test_a_longer_struct_needs_a_tail_of_zeros(void **state)
+TEST(a_longer_struct_needs_a_tail_of_zeros)
 {
-    (void)state;
     union {
         resmon_monitor_options options;
         unsigned char bytes[4096];
@@ -102,9 +99,8 @@ static void test_a_longer_struct_needs_a_tail_of_zeros(void **state)
 #define PLACE(field)      #field, offsetof(resmon_monitor_options, field)
 #define NAMED(key, field) key, offsetof(resmon_monitor_options, field)
 
-static void test_every_number_has_its_bounds(void **state)
+TEST(every_number_has_its_bounds)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t offset;
@@ -137,18 +133,16 @@ static void test_every_number_has_its_bounds(void **state)
     }
 }
 
-static void test_rows_are_even(void **state)
+TEST(rows_are_even)
 {
-    (void)state;
     resmon_monitor_options given = plain();
     given.rows = 401;
     assert_refused(&given, RESMON_ERANGE, "rows");
     assert_non_null(strstr(resmon_last_error(), "even"));
 }
 
-static void test_shares_are_numbers_inside_their_bounds(void **state)
+TEST(shares_are_numbers_inside_their_bounds)
 {
-    (void)state;
     static const double bad[] = {NAN, -0.01, -INFINITY, INFINITY, 1e300};
     resmon_monitor_options given = plain();
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -173,9 +167,8 @@ static void test_shares_are_numbers_inside_their_bounds(void **state)
     rm_options_free(&options);
 }
 
-static void test_unknown_bits_are_refused(void **state)
+TEST(unknown_bits_are_refused)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t offset;
@@ -200,9 +193,8 @@ static void test_unknown_bits_are_refused(void **state)
     }
 }
 
-static void test_a_negative_pid_is_refused(void **state)
+TEST(a_negative_pid_is_refused)
 {
-    (void)state;
     resmon_monitor_options given = plain();
     given.pid = -1;
     assert_refused(&given, RESMON_ERANGE, "pid");
@@ -210,9 +202,8 @@ static void test_a_negative_pid_is_refused(void **state)
     assert_refused(&given, RESMON_ERANGE, "pid");
 }
 
-static void test_meters_and_flags_say_who_has_the_scopes(void **state)
+TEST(meters_and_flags_say_who_has_the_scopes)
 {
-    (void)state;
     static const struct {
         uint64_t meters, flags, read_as;
         int wants, needs;
@@ -235,9 +226,8 @@ static void test_meters_and_flags_say_who_has_the_scopes(void **state)
     }
 }
 
-static void test_texts_are_copied(void **state)
+TEST(texts_are_copied)
 {
-    (void)state;
     char name[] = "name", root[] = "/root", record[] = "run.rec";
     resmon_monitor_options given = plain();
     given.name = name;
@@ -253,21 +243,4 @@ static void test_texts_are_copied(void **state)
     rm_options_free(&options);
     assert_null(options.values.name);
     rm_options_free(&options); /* twice is fine */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zero_means_the_documented_default),
-        cmocka_unit_test(test_the_size_of_the_struct_is_checked),
-        cmocka_unit_test(test_a_longer_struct_needs_a_tail_of_zeros),
-        cmocka_unit_test(test_every_number_has_its_bounds),
-        cmocka_unit_test(test_rows_are_even),
-        cmocka_unit_test(test_shares_are_numbers_inside_their_bounds),
-        cmocka_unit_test(test_unknown_bits_are_refused),
-        cmocka_unit_test(test_a_negative_pid_is_refused),
-        cmocka_unit_test(test_meters_and_flags_say_who_has_the_scopes),
-        cmocka_unit_test(test_texts_are_copied),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,9 +31,8 @@ static resmon_status count_bytes(void *context, const char *bytes, size_t length
     return sum->answer;
 }
 
-static void test_an_output_passes_on(void **state)
+TEST(an_output_passes_on)
 {
-    (void)state;
     struct sum sum = {0};
     const struct rm_output output = {count_bytes, &sum};
     assert_ok(rm_output_write(&output, "four", 4));
@@ -53,9 +52,8 @@ static void *ask_on_another_thread(void *ret_ns)
     return NULL;
 }
 
-static void test_a_deadline_is_a_thread_s_own_and_may_change(void **state)
+TEST(a_deadline_is_a_thread_s_own_and_may_change)
 {
-    (void)state;
     int64_t deadline_ns = 5;
     int64_t other_ns = 0;
     pthread_t other;
@@ -94,9 +92,8 @@ static void check_json(const char *text, const char *expected)
     rm_buffer_free(&buffer);
 }
 
-static void test_json_strings(void **state)
+TEST(json_strings)
 {
-    (void)state;
     struct random random = {23};
     check_json("", "\"\"");
     check_json("plain", "\"plain\"");
@@ -116,9 +113,8 @@ static void test_json_strings(void **state)
     }
 }
 
-static void test_json_is_always_utf8(void **state)
+TEST(json_is_always_utf8)
 {
-    (void)state;
     struct rm_buffer buffer;
     rm_buffer_init(&buffer, 4096);
     rm_buffer_json(&buffer, "a\xff\xc3\xa9\xc3");
@@ -129,9 +125,8 @@ static void test_json_is_always_utf8(void **state)
 
 /* ---- URLs ----------------------------------------------------------------------------------- */
 
-static void test_percent_encoding(void **state)
+TEST(percent_encoding)
 {
-    (void)state;
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
     char all[256];
@@ -155,9 +150,8 @@ static void test_percent_encoding(void **state)
 }
 
 /* Whatever does not fit sticks, and what is there stays a prefix. */
-static void test_bounds_and_no_memory(void **state)
+TEST(bounds_and_no_memory)
 {
-    (void)state;
     int64_t live = rm_fault_live(0);
     for (size_t bound = 0; bound < 20; bound++) {
         struct rm_buffer buffer;
@@ -180,17 +174,4 @@ static void test_bounds_and_no_memory(void **state)
     assert_int_equal(buffer.length, 0);
     rm_buffer_free(&buffer);
     assert_int_equal(rm_fault_live(0), live);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_output_passes_on),
-        cmocka_unit_test(test_a_deadline_is_a_thread_s_own_and_may_change),
-        cmocka_unit_test(test_json_strings),
-        cmocka_unit_test(test_json_is_always_utf8),
-        cmocka_unit_test(test_percent_encoding),
-        cmocka_unit_test(test_bounds_and_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

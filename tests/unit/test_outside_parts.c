@@ -67,9 +67,8 @@ static void check_pages(const struct rm_space *space, const struct page *pages)
     }
 }
 
-static void test_maps_lie_over_each_other(void **state)
+TEST(maps_lie_over_each_other)
 {
-    (void)state;
     struct random random = {5};
     struct rm_images *images = rm_images_new();
     assert_non_null(images);
@@ -116,9 +115,8 @@ static void note(struct rm_spaces *spaces, enum rm_tree_record_kind kind, uint32
     rm_spaces_note(spaces, &record);
 }
 
-static void test_processes_come_and_go(void **state)
+TEST(processes_come_and_go)
 {
-    (void)state;
     uint64_t sum = 0;
     struct rm_images *images = rm_images_new();
     struct rm_spaces *spaces = rm_spaces_new(images);
@@ -150,9 +148,8 @@ static void test_processes_come_and_go(void **state)
 
 /* ---- tables of functions ----------------------------------------------------------------- */
 
-static void test_the_table_is_the_linkers(void **state)
+TEST(the_table_is_the_linkers)
 {
-    (void)state;
     struct rm_elf elf;
     char *header = NULL, *frames = NULL;
     struct rm_frame_index index = {.rows = NULL};
@@ -223,9 +220,8 @@ static const char *name_at(struct rm_perf_map *map, const struct rm_root *root, 
     return rm_perf_map_find(map, address, root, &entry) ? entry.name : NULL;
 }
 
-static void test_names_of_made_code(void **state)
+TEST(names_of_made_code, IN_MADE_TIME)
 {
-    (void)state;
     char path[256];
     struct rm_root root;
     (void)snprintf(path, sizeof path, "%s/tmp", directory);
@@ -265,9 +261,8 @@ static void test_names_of_made_code(void **state)
     rm_root_close(&root);
 }
 
-static void test_made_code_is_not_looked_for_all_the_time(void **state)
+TEST(made_code_is_not_looked_for_all_the_time, IN_MADE_TIME)
 {
-    (void)state;
     char path[256];
     struct rm_root root;
     (void)snprintf(path, sizeof path, "%s/tmp", directory);
@@ -285,26 +280,14 @@ static void test_made_code_is_not_looked_for_all_the_time(void **state)
     rm_root_close(&root);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return remove_directory(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_maps_lie_over_each_other),
-        cmocka_unit_test(test_processes_come_and_go),
-        cmocka_unit_test(test_the_table_is_the_linkers),
-        in_made_time(test_names_of_made_code),
-        in_made_time(test_made_code_is_not_looked_for_all_the_time),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -49,9 +49,8 @@ static bool is_exact(void)
     return rm_peak_is_exact() && !has_sanitizer();
 }
 
-static void test_pages_of_a_mapping(void **state)
+TEST(pages_of_a_mapping)
 {
-    (void)state;
     struct rm_mapping mapping = {0};
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     assert_ok(rm_mapping_anonymous(&mapping, 3000 * page));
@@ -65,29 +64,10 @@ static void test_pages_of_a_mapping(void **state)
     rm_mapping_free(&mapping);
 }
 
-/* While a stretch is watched, a rise is seen though the process had more before. */
-static void test_a_rise_in_a_watched_stretch(void **state)
+/* Without a watched stretch: by how much the highest of all rose, and the mark is left alone.
+   First, before anybody has reset the mark. */
+TEST(a_rise_of_the_mark)
 {
-    (void)state;
-    struct rm_peak_watch watch;
-    struct rm_peak_work work;
-    uint64_t bytes = 0;
-    if (!is_exact()) {
-        skip();
-    }
-    take_and_give_back(2 * TAKEN);
-    rm_peak_begin(&watch);
-    rm_peak_work_begin(&work);
-    take_and_give_back(TAKEN);
-    assert_true(rm_peak_work_end(&work, &bytes));
-    assert_in_range(bytes, TAKEN - MIB, TAKEN + 4 * MIB);
-    assert_true(rm_peak_end(&watch) >= TAKEN - MIB); /* the watch is none the worse for it */
-}
-
-/* Else by how much the highest of all did, and the mark is left alone. */
-static void test_a_rise_of_the_mark(void **state)
-{
-    (void)state;
     struct rm_peak_work work;
     uint64_t bytes = 0, resets = 0;
     if (has_sanitizer()) {
@@ -106,10 +86,27 @@ static void test_a_rise_of_the_mark(void **state)
     assert_int_equal(rm_peak_resets(), resets);
 }
 
-/* The life's peak is the same though stretches were watched meanwhile. */
-static void test_a_rise_of_the_mark_once_more(void **state)
+/* While a stretch is watched, a rise is seen though the process had more before. */
+TEST(a_rise_in_a_watched_stretch)
 {
-    (void)state;
+    struct rm_peak_watch watch;
+    struct rm_peak_work work;
+    uint64_t bytes = 0;
+    if (!is_exact()) {
+        skip();
+    }
+    take_and_give_back(2 * TAKEN);
+    rm_peak_begin(&watch);
+    rm_peak_work_begin(&work);
+    take_and_give_back(TAKEN);
+    assert_true(rm_peak_work_end(&work, &bytes));
+    assert_in_range(bytes, TAKEN - MIB, TAKEN + 4 * MIB);
+    assert_true(rm_peak_end(&watch) >= TAKEN - MIB); /* the watch is none the worse for it */
+}
+
+/* The life's peak is the same though stretches were watched meanwhile. */
+TEST(a_rise_of_the_mark_once_more)
+{
     struct rm_peak_work work;
     struct rm_peak_watch watch;
     uint64_t bytes = 0;
@@ -163,9 +160,8 @@ static resmon_run_info run_with(const resmon_sink_ops *ops)
     return info;
 }
 
-static void test_a_run_says_what_is_not_the_programs(void **state)
+TEST(a_run_says_what_is_not_the_programs)
 {
-    (void)state;
     const resmon_sink_ops ops = {
         .struct_size = sizeof ops, .snapshot = on_snapshot, .snapshot_interval_ms = 1};
     if (has_sanitizer()) {
@@ -180,15 +176,4 @@ static void test_a_run_says_what_is_not_the_programs(void **state)
     assert_true(info.work_rss_bytes < 20.0 * (double)TAKEN);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pages_of_a_mapping),
-        cmocka_unit_test(test_a_rise_of_the_mark), /* before anybody has reset it */
-        cmocka_unit_test(test_a_run_says_what_is_not_the_programs),
-        cmocka_unit_test(test_a_rise_in_a_watched_stretch),
-        cmocka_unit_test(test_a_rise_of_the_mark_once_more),
-    };
-    stay_on_one_of_many_cpus();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FILE(.set_up = stay_on_one_of_many_cpus);

@@ -39,9 +39,8 @@ static struct resmon_run *column_run(size_t rows, double step_s)
     return run;
 }
 
-static void test_thinning_keeps_extremes(void **state)
+TEST(thinning_keeps_extremes)
 {
-    (void)state;
     struct rm_page page = {.is_broken = false};
     struct resmon_run *run = column_run(1000, 1.0);
     double sum = 0.0, expected = 0.0, low = 1e9, high = 0.0;
@@ -77,9 +76,8 @@ static size_t count_gaps(const struct rm_points *points, double *ret_time)
     return gaps;
 }
 
-static void test_gaps_are_where_readings_fail_and_not_between_slow_ones(void **state)
+TEST(gaps_are_where_readings_fail_and_not_between_slow_ones)
 {
-    (void)state;
     struct rm_page page = {.is_broken = false};
     struct resmon_run *run = column_run(200, 1.0);
     double *mean = rm_run_series(run, 0, RESMON_SERIES_MEAN), at = 0.0;
@@ -100,9 +98,8 @@ static void test_gaps_are_where_readings_fail_and_not_between_slow_ones(void **s
     rm_run_free(run);
 }
 
-static void test_power_is_that_of_the_counter(void **state)
+TEST(power_is_that_of_the_counter)
 {
-    (void)state;
     struct rm_page page = {.is_broken = false};
     struct resmon_run *run = column_run(101, 0.1);
     double *joules = rm_run_series(run, 0, RESMON_SERIES_LAST), watts[101];
@@ -146,9 +143,8 @@ static const struct rm_box *box_named(const struct rm_boxes *boxes, const char *
     return NULL;
 }
 
-static void test_boxes(void **state)
+TEST(boxes)
 {
-    (void)state;
     struct rm_page page = {.is_broken = false};
     struct resmon_run *run = made_profile("/src/train.c");
     const struct rm_subject subject = subject_of(&page, run);
@@ -190,9 +186,8 @@ static void assert_in_order(const struct rm_boxes *boxes)
     }
 }
 
-static void test_there_is_a_bound_to_boxes(void **state)
+TEST(there_is_a_bound_to_boxes)
 {
-    (void)state;
     enum { NAMES = 400, DEPTH = 30, STACKS = 3000 };
     struct rm_page page = {.is_broken = false};
     struct resmon_run *run = made_profile("/src/train.c");
@@ -239,9 +234,8 @@ static void set_one_function(struct resmon_run *run, const char *function, uint3
     profile->place_count = profile->stack_count = 1;
 }
 
-static void test_boxes_of_two_runs(void **state)
+TEST(boxes_of_two_runs)
 {
-    (void)state;
     struct rm_page page = {.is_broken = false};
     struct resmon_run *runs[2];
     struct rm_buffer out;
@@ -271,9 +265,8 @@ static void test_boxes_of_two_runs(void **state)
 }
 
 /* 20 samples more of 200 are no difference. */
-static void test_what_chance_has_is_no_difference(void **state)
+TEST(what_chance_has_is_no_difference)
 {
-    (void)state;
     struct rm_page page = {.is_broken = false};
     struct resmon_run *runs[2];
     struct rm_buffer out;
@@ -296,9 +289,8 @@ static void test_what_chance_has_is_no_difference(void **state)
 
 /* ---- scopes --------------------------------------------------------------------------------- */
 
-static void test_of_many_scopes_the_longest_are_shown(void **state)
+TEST(of_many_scopes_the_longest_are_shown)
 {
-    (void)state;
     struct rm_page page = {.is_broken = false};
     struct resmon_run *run = made_run("stopped", 1000);
     run->scopes[700].wall_ns = 9e9;
@@ -321,9 +313,8 @@ static void test_of_many_scopes_the_longest_are_shown(void **state)
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-static void test_what_cannot_be_seen_is_spelled_out(void **state)
+TEST(what_cannot_be_seen_is_spelled_out)
 {
-    (void)state;
     struct rm_page page = {.is_broken = false};
     assert_string_equal(rm_page_shown(&page, "a\x01\xe2\x80\xae<\xc3\xa9"),
                         "a\\u0001\\u202e<\xc3\xa9");
@@ -345,9 +336,8 @@ static void assert_between(const char *text, const char *from, const char *to, c
     }
 }
 
-static void test_nothing_of_a_run_becomes_markup(void **state)
+TEST(nothing_of_a_run_becomes_markup)
 {
-    (void)state;
     static const char bad[] = "</script><script>alert(1)</script>\"'&";
     struct resmon_run *run = made_run("stopped", 9);
     run->info.label = bad;
@@ -382,9 +372,8 @@ static void test_nothing_of_a_run_becomes_markup(void **state)
     rm_run_free(run);
 }
 
-static void test_wrong_arguments(void **state)
+TEST(wrong_arguments)
 {
-    (void)state;
     struct resmon_run *run = made_run("stopped", 1);
     const resmon_run *const runs[] = {run, NULL};
     char *text = NULL;
@@ -404,22 +393,4 @@ static void test_wrong_arguments(void **state)
     assert_null(strstr(text, "\"tables\""));
     resmon_text_free(text);
     rm_run_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_thinning_keeps_extremes),
-        cmocka_unit_test(test_gaps_are_where_readings_fail_and_not_between_slow_ones),
-        cmocka_unit_test(test_power_is_that_of_the_counter),
-        cmocka_unit_test(test_boxes),
-        cmocka_unit_test(test_there_is_a_bound_to_boxes),
-        cmocka_unit_test(test_boxes_of_two_runs),
-        cmocka_unit_test(test_what_chance_has_is_no_difference),
-        cmocka_unit_test(test_of_many_scopes_the_longest_are_shown),
-        cmocka_unit_test(test_what_cannot_be_seen_is_spelled_out),
-        cmocka_unit_test(test_nothing_of_a_run_becomes_markup),
-        cmocka_unit_test(test_wrong_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,9 +24,8 @@ static void assert_text(const struct rm_text *text, const char *expected)
     }
 }
 
-static void test_lines(void **state)
+TEST(lines)
 {
-    (void)state;
     char *memory;
     struct rm_text text = exactly("one\n\nthree\nlast", &memory), line;
     static const char *const expected[] = {"one", "", "three", "last"};
@@ -47,9 +46,8 @@ static void test_lines(void **state)
     free(memory);
 }
 
-static void test_words(void **state)
+TEST(words)
 {
-    (void)state;
     char *memory;
     struct rm_text text = exactly(" \tone two\t\tthree  \nfour ", &memory), word;
     assert_true(rm_parse_word(&text, &word));
@@ -66,9 +64,8 @@ static void test_words(void **state)
     free(memory);
 }
 
-static void test_until_and_literals(void **state)
+TEST(until_and_literals)
 {
-    (void)state;
     char *memory;
     struct rm_text text = exactly("key=value=more", &memory), head;
     assert_true(rm_parse_until(&text, '=', &head));
@@ -86,9 +83,8 @@ static void test_until_and_literals(void **state)
     free(memory);
 }
 
-static void test_signed_numbers(void **state)
+TEST(signed_numbers)
 {
-    (void)state;
     static const struct {
         const char *text;
         int is_number;
@@ -125,9 +121,8 @@ static void test_signed_numbers(void **state)
     }
 }
 
-static void test_the_least_signed_number(void **state)
+TEST(the_least_signed_number)
 {
-    (void)state;
     char *memory;
     int64_t value = 7;
     struct rm_text text = exactly("-9223372036854775808", &memory);
@@ -136,9 +131,8 @@ static void test_the_least_signed_number(void **state)
     free(memory);
 }
 
-static void test_decimals(void **state)
+TEST(decimals)
 {
-    (void)state;
     static const struct {
         const char *text;
         int is_number;
@@ -188,9 +182,8 @@ static uint64_t parse_keys(const char *file, uint64_t values[8])
     return found;
 }
 
-static void test_keys_go_to_their_slots(void **state)
+TEST(keys_go_to_their_slots)
 {
-    (void)state;
     uint64_t values[8];
     assert_int_equal(parse_keys("Be: 3\nBeta:\t2 kB\nAlpha:   1", values), 1 | 2 | 32);
     assert_true(values[0] == 1 && values[1] == 2 && values[5] == 3 && values[2] == 77);
@@ -199,9 +192,8 @@ static void test_keys_go_to_their_slots(void **state)
     assert_int_equal(values[0], 77);
 }
 
-static void test_what_is_no_key_or_no_number_is_skipped(void **state)
+TEST(what_is_no_key_or_no_number_is_skipped)
 {
-    (void)state;
     uint64_t values[8];
     assert_int_equal(
         parse_keys("Alphabet: 9\n Alpha: 9\nalpha: 9\nAlpha:9\nAlpha:\nBeta: x\nBe: 4", values),
@@ -212,9 +204,8 @@ static void test_what_is_no_key_or_no_number_is_skipped(void **state)
     assert_int_equal(values[0], 77);
 }
 
-static void test_a_key_that_stands_twice_hides_no_other(void **state)
+TEST(a_key_that_stands_twice_hides_no_other)
 {
-    (void)state;
     uint64_t values[8];
     assert_int_equal(parse_keys("Alpha: 1\nAlpha: 2\nAlpha: 3\nBe: 4\nBeta: 5\n", values),
                      1 | 2 | 32);
@@ -222,18 +213,16 @@ static void test_a_key_that_stands_twice_hides_no_other(void **state)
 }
 
 /* What comes after the last key wanted is not even looked at: files may be long. */
-static void test_keys_stop_when_all_are_found(void **state)
+TEST(keys_stop_when_all_are_found)
 {
-    (void)state;
     uint64_t values[8];
     static const char file[] = "Alpha: 1\nBeta: 2\nBe: 3\nAlpha: 9\n";
     assert_int_equal(parse_keys(file, values), 1 | 2 | 32);
     assert_int_equal(values[0], 1);
 }
 
-static void test_random_bytes_are_never_read_past_their_end(void **state)
+TEST(random_bytes_are_never_read_past_their_end)
 {
-    (void)state;
     struct random random = {77};
     static const char alphabet[] = "Alpha:Beta 0123456789\t\n.-=\xff";
     for (int round = 0; round < 20000; round++) {
@@ -280,9 +269,8 @@ static void test_random_bytes_are_never_read_past_their_end(void **state)
     }
 }
 
-static void test_hex(void **state)
+TEST(hex)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t number;
@@ -305,23 +293,4 @@ static void test_hex(void **state)
         assert_int_equal(rm_text_left(&text), cases[i].left);
         free(memory);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_hex),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_until_and_literals),
-        cmocka_unit_test(test_signed_numbers),
-        cmocka_unit_test(test_the_least_signed_number),
-        cmocka_unit_test(test_decimals),
-        cmocka_unit_test(test_keys_go_to_their_slots),
-        cmocka_unit_test(test_what_is_no_key_or_no_number_is_skipped),
-        cmocka_unit_test(test_a_key_that_stands_twice_hides_no_other),
-        cmocka_unit_test(test_keys_stop_when_all_are_found),
-        cmocka_unit_test(test_random_bytes_are_never_read_past_their_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,8 @@ static const char *const slurm[] = {"SLURM_JOB_ID=4711", "SLURM_STEP_ID=0", "SLU
                                     "SLURMD_NODENAME=n1", NULL};
 static const char *const nothing[] = {NULL};
 
-static void test_letters(void **state)
+TEST(letters)
 {
-    (void)state;
     char pid[32];
     (void)snprintf(pid, sizeof pid, "a%ldb", (long)getpid());
     assert_string_equal(expand("a%pb", nothing), pid);
@@ -36,9 +35,8 @@ static void test_letters(void **state)
     assert_string_equal(expand("run-%j-%n-%r.json", nothing), "run-nojob-host.x-0.json");
 }
 
-static void test_values_stay_in_their_directory(void **state)
+TEST(values_stay_in_their_directory)
 {
-    (void)state;
     static const struct {
         const char *id, *name;
     } cases[] = {
@@ -58,18 +56,16 @@ static void test_values_stay_in_their_directory(void **state)
     }
 }
 
-static void test_a_host_without_a_name(void **state)
+TEST(a_host_without_a_name)
 {
-    (void)state;
     char path[RM_PATH_BYTES];
     struct made_environment made;
     assert_ok(rm_path_expand_in(make_environment(&made, nothing, ""), "%h/%n", path));
     assert_string_equal(path, "_/_");
 }
 
-static void test_bad_patterns(void **state)
+TEST(bad_patterns)
 {
-    (void)state;
     static char path[RM_PATH_BYTES];
     static char pattern[RM_PATH_BYTES + 2];
     static const struct {
@@ -88,9 +84,8 @@ static void test_bad_patterns(void **state)
     assert_status(RESMON_EINVAL, rm_path_expand(pattern, path));
 }
 
-static void test_no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     static char path[RM_PATH_BYTES];
     struct made_environment made;
     bool has_fired = true;
@@ -105,16 +100,4 @@ static void test_no_memory(void **state)
         assert_int_equal(rm_fault_live(0), before);
     }
     assert_string_equal(path, "4711-3");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_letters),
-        cmocka_unit_test(test_values_stay_in_their_directory),
-        cmocka_unit_test(test_a_host_without_a_name),
-        cmocka_unit_test(test_bad_patterns),
-        cmocka_unit_test(test_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,9 +147,8 @@ static void close_source(struct source *source)
 /* ---- formulas, with counts at the speeds of speed_of() --------------------------------------- */
 
 /* After 10 steps.  Speeds are umask + event, worked out from the codes by hand. */
-static void test_figures_of_each_microarchitecture(void **state)
+TEST(figures_of_each_microarchitecture)
 {
-    (void)state;
     static const struct {
         const char *source;
         uint32_t arch;
@@ -232,9 +231,8 @@ static void test_figures_of_each_microarchitecture(void **state)
     }
 }
 
-static void test_what_hardware_cannot_tell_is_refused_with_the_reason(void **state)
+TEST(what_hardware_cannot_tell_is_refused_with_the_reason)
 {
-    (void)state;
     static const struct {
         const char *source;
         uint32_t arch;
@@ -277,9 +275,8 @@ static size_t leaders(void)
 }
 
 /* Requests, misses and instructions of the L2 are three events, opened once. */
-static void test_metrics_share_counters_where_every_processor_has_them(void **state)
+TEST(metrics_share_counters_where_every_processor_has_them)
 {
-    (void)state;
     static const struct {
         const char *source;
         uint32_t arch;
@@ -309,9 +306,8 @@ static void test_metrics_share_counters_where_every_processor_has_them(void **st
 }
 
 /* Without the event of misses, requests are still counted. */
-static void test_a_shared_set_keeps_what_it_has(void **state)
+TEST(a_shared_set_keeps_what_it_has)
 {
-    (void)state;
     struct source source;
     open_source(&source, "perf_l2cache", RM_ARCH_SKX);
     made.error = ENOENT;
@@ -329,9 +325,8 @@ static void test_a_shared_set_keeps_what_it_has(void **state)
 
 /* ---- generic events, ratios, scaling --------------------------------------------------------- */
 
-static void test_generic_events_and_ratios(void **state)
+TEST(generic_events_and_ratios)
 {
-    (void)state;
     struct source source;
     open_source(&source, "perf_hardware", 0);
     start_source(&source);
@@ -352,9 +347,8 @@ static void test_generic_events_and_ratios(void **state)
     close_source(&source);
 }
 
-static void test_counts_are_scaled_by_the_time_that_they_ran(void **state)
+TEST(counts_are_scaled_by_the_time_that_they_ran)
 {
-    (void)state;
     struct source source;
     struct rm_collector const *running = collector_named("perf_running");
     double shares[RM_MAX_SETS];
@@ -388,9 +382,8 @@ static void test_counts_are_scaled_by_the_time_that_they_ran(void **state)
     close_source(&source);
 }
 
-static void test_what_never_ran_is_not_zero(void **state)
+TEST(what_never_ran_is_not_zero)
 {
-    (void)state;
     struct source source;
     open_source(&source, "perf_l2", RM_ARCH_ZEN4);
     start_source(&source);
@@ -402,9 +395,8 @@ static void test_what_never_ran_is_not_zero(void **state)
     close_source(&source);
 }
 
-static void test_a_counter_that_is_lost_is_not_zero(void **state)
+TEST(a_counter_that_is_lost_is_not_zero)
 {
-    (void)state;
     struct source source;
     open_source(&source, "perf_hardware", 0);
     start_source(&source);
@@ -431,9 +423,8 @@ static void check_refusal(int error, resmon_status status, const char *why)
     close_source(&source);
 }
 
-static void test_each_refusal_has_its_reason(void **state)
+TEST(each_refusal_has_its_reason)
 {
-    (void)state;
     check_refusal(EACCES, RESMON_EACCES, "may not be counted by this user");
     check_refusal(EPERM, RESMON_EACCES, "a filter of system calls");
     check_refusal(EMFILE, rm_status_from_errno(EMFILE), "no more files");
@@ -443,9 +434,8 @@ static void test_each_refusal_has_its_reason(void **state)
     check_refusal(E2BIG, rm_status_from_errno(E2BIG), "cannot be counted");
 }
 
-static void test_no_pmu_is_told_from_no_event(void **state)
+TEST(no_pmu_is_told_from_no_event)
 {
-    (void)state;
     struct source source;
     open_source(&source, "perf_hardware", 0);
     source.collect.counters.has_pmu = false;
@@ -472,9 +462,8 @@ static void test_no_pmu_is_told_from_no_event(void **state)
     close_source(&source);
 }
 
-static void test_a_part_of_a_sum_is_no_sum(void **state)
+TEST(a_part_of_a_sum_is_no_sum)
 {
-    (void)state;
     struct source source;
     open_source(&source, "perf_l2", RM_ARCH_HSW);
     made.error = ENOSPC;
@@ -486,9 +475,8 @@ static void test_a_part_of_a_sum_is_no_sum(void **state)
 }
 
 /* Counted in user mode only, they would be 0 for ever. */
-static void test_events_of_the_kernel_need_the_kernel(void **state)
+TEST(events_of_the_kernel_need_the_kernel)
 {
-    (void)state;
     struct source source;
     open_source(&source, "perf_software", 0);
     source.collect.counters.skips_kernel = true;
@@ -512,9 +500,8 @@ static void test_events_of_the_kernel_need_the_kernel(void **state)
     close_source(&source);
 }
 
-static void test_events_that_are_named(void **state)
+TEST(events_that_are_named)
 {
-    (void)state;
     struct source source;
     open_source(&source, "perf_events", 0);
     assert_ok(rm_counters_parse(
@@ -578,9 +565,8 @@ static double double_of(const resmon_run *run, const char *metric)
 
 /* This process, a thread and a child that come later: page faults and context switches as the
  * kernel's own accounts have them. */
-static void test_software_events_agree_with_proc(void **state)
+TEST(software_events_agree_with_proc)
 {
-    (void)state;
     needs_live("software events of this host");
     const resmon_monitor_options options = {.struct_size = sizeof options,
                                             .interval_ms = 10000,
@@ -646,9 +632,8 @@ static void test_software_events_agree_with_proc(void **state)
     }
 }
 
-static void test_options_that_are_wrong(void **state)
+TEST(options_that_are_wrong)
 {
-    (void)state;
     static const struct {
         const char *counters, *scope_counters, *why;
     } cases[] = {
@@ -674,9 +659,8 @@ static void test_options_that_are_wrong(void **state)
 }
 
 /* A copy of /proc is of another machine: nothing of this one is counted for it. */
-static void test_below_another_root_nothing_is_counted(void **state)
+TEST(below_another_root_nothing_is_counted)
 {
-    (void)state;
     char root[512];
     (void)snprintf(root, sizeof root, "%s/intel-2s/t0", getenv("RESMON_FIXTURES"));
     const resmon_monitor_options options = {.struct_size = sizeof options,
@@ -701,27 +685,4 @@ static void test_below_another_root_nothing_is_counted(void **state)
     assert_int_equal(sources, 4); /* hardware, l2, running, software */
     resmon_run_free(run);
     resmon_monitor_free(monitor);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures_of_each_microarchitecture),
-        cmocka_unit_test(test_what_hardware_cannot_tell_is_refused_with_the_reason),
-        cmocka_unit_test(test_metrics_share_counters_where_every_processor_has_them),
-        cmocka_unit_test(test_a_shared_set_keeps_what_it_has),
-        cmocka_unit_test(test_generic_events_and_ratios),
-        cmocka_unit_test(test_counts_are_scaled_by_the_time_that_they_ran),
-        cmocka_unit_test(test_what_never_ran_is_not_zero),
-        cmocka_unit_test(test_a_counter_that_is_lost_is_not_zero),
-        cmocka_unit_test(test_each_refusal_has_its_reason),
-        cmocka_unit_test(test_no_pmu_is_told_from_no_event),
-        cmocka_unit_test(test_a_part_of_a_sum_is_no_sum),
-        cmocka_unit_test(test_events_of_the_kernel_need_the_kernel),
-        cmocka_unit_test(test_events_that_are_named),
-        cmocka_unit_test(test_software_events_agree_with_proc),
-        cmocka_unit_test(test_options_that_are_wrong),
-        cmocka_unit_test(test_below_another_root_nothing_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

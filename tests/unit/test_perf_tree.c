@@ -176,9 +176,8 @@ static bool watch_a_hundred(struct seen *seen, uint64_t *ret_kernel_ns, uint64_t
     return true;
 }
 
-static void test_processes_are_told_in_order(void **state)
+TEST(processes_are_told_in_order)
 {
-    (void)state;
     struct seen seen = {.forks = 0};
     uint64_t kernel_ns, counted_ns;
     if (!watch_a_hundred(&seen, &kernel_ns, &counted_ns)) {
@@ -194,9 +193,8 @@ static void test_processes_are_told_in_order(void **state)
     assert_true(seen.used_ns < counted_ns);
 }
 
-static void test_the_time_of_processes_is_whole(void **state)
+TEST(the_time_of_processes_is_whole)
 {
-    (void)state;
     needs_live("the clocks of processes to agree with events of this host");
     struct seen seen = {.forks = 0};
     uint64_t kernel_ns, counted_ns;
@@ -231,9 +229,8 @@ static void touch_and_burn(void)
     _exit(0);
 }
 
-static void test_samples_have_registers_and_stacks(void **state)
+TEST(samples_have_registers_and_stacks)
 {
-    (void)state;
     needs_live("samples of CPU time and of page faults of this host");
     int gate[2];
     struct seen seen = {.forks = 0};
@@ -264,9 +261,8 @@ static void test_samples_have_registers_and_stacks(void **state)
     rm_perf_tree_free(tree);
 }
 
-static void test_what_has_ended_is_no_process(void **state)
+TEST(what_has_ended_is_no_process)
 {
-    (void)state;
     int gate[2];
     struct rm_perf_tree *tree = NULL;
     const struct rm_perf_tree_terms terms = {.cpu_ns = RM_NS_PER_MS};
@@ -276,15 +272,4 @@ static void test_what_has_ended_is_no_process(void **state)
     assert_int_equal(rm_perf_tree_new(&terms, &tree), RESMON_OK);
     assert_int_not_equal(rm_perf_tree_add(tree, (uint32_t)pid), RESMON_OK);
     rm_perf_tree_free(tree);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_processes_are_told_in_order),
-        cmocka_unit_test(test_the_time_of_processes_is_whole),
-        cmocka_unit_test(test_samples_have_registers_and_stacks),
-        cmocka_unit_test(test_what_has_ended_is_no_process),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

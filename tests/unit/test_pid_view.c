@@ -73,9 +73,8 @@ static void assert_view(struct made *made, int64_t pid, enum rm_pid_view_kind ki
     assert_int_equal(view.depth, depth);
 }
 
-static void test_kinds_of_proc(void **state)
+TEST(kinds_of_proc)
 {
-    (void)state;
     struct made made;
     make(&made);
     assert_view(&made, 7, RM_PID_VIEW_SAME, 7, 0); /* no /proc: nothing says otherwise */
@@ -100,9 +99,8 @@ static int64_t here(struct made *made, const struct rm_pid_view *view, int64_t n
     return rm_pid_view_here(view, &made->root, &made->scratch, number);
 }
 
-static void test_numbers_are_translated(void **state)
+TEST(numbers_are_translated)
 {
-    (void)state;
     struct made made;
     make(&made);
     add_process(&made, 31, "\t31");
@@ -322,26 +320,13 @@ static void run_or_skip(int flags, void (*inside)(void), void (*outside)(void))
     assert_int_equal(result, 0);
 }
 
-static void test_the_outer_proc(void **state)
+TEST(the_outer_proc)
 {
-    (void)state;
     run_or_skip(0, be_inside, NULL);
 }
 
-static void test_a_foreign_proc(void **state)
+TEST(a_foreign_proc)
 {
-    (void)state;
     assert_int_equal(pipe(mounted), 0);
     run_or_skip(CLONE_NEWNS, mount_proc, be_outside);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds_of_proc),
-        cmocka_unit_test(test_numbers_are_translated),
-        cmocka_unit_test(test_the_outer_proc),
-        cmocka_unit_test(test_a_foreign_proc),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,9 +34,36 @@ static resmon_status find(const resmon_carbon_options *options, const char *cons
 
 static const char *const nothing[] = {NULL};
 
-static void test_who_is_over_whom(void **state)
+static int warnings;
+
+static void note(void *context, int32_t level, const char *text)
 {
-    (void)state;
+    (void)context;
+    warnings += level == RESMON_LOG_WARNING && strstr(text, "world's average") != NULL ? 1 : 0;
+}
+
+/* First: once in a process. */
+TEST(an_unknown_place_is_said_once)
+{
+    resmon_carbon_cost cost = {.struct_size = sizeof cost};
+    resmon_carbon_intensity intensity = {.struct_size = sizeof intensity};
+    const resmon_carbon_options options = {
+        .struct_size = sizeof options, .country = "Atlantis", .flags = RESMON_CARBON_NO_SITE};
+    resmon_set_log(note, NULL, RESMON_LOG_WARNING);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(resmon_carbon_find(&options, &intensity));
+        assert_int_equal(intensity.basis, RESMON_CARBON_BASIS_WORLD);
+        assert_near(intensity.g_per_kwh, 445.0, 0.0);
+        assert_string_equal(intensity.country, "");
+    }
+    assert_int_equal(warnings, 1);
+    assert_ok(resmon_carbon_convert(3.6e6, &options, &cost));
+    assert_near(cost.gco2eq, 445.0, 1e-9);
+    resmon_set_log(NULL, NULL, 0);
+}
+
+TEST(who_is_over_whom)
+{
     struct rm_terms_of_place terms;
     write_site("# the machine room\n\n country = DE \r\npue=1.3\n\twue = 0.5\ncpu_watts = 300\n");
     assert_ok(find(NULL, nothing, &terms));
@@ -77,9 +104,8 @@ static void test_who_is_over_whom(void **state)
     assert_near(terms.intensity.g_per_kwh, 0.0, 0.0);
 }
 
-static void test_a_cloud_brings_its_pue(void **state)
+TEST(a_cloud_brings_its_pue)
 {
-    (void)state;
     struct rm_terms_of_place terms;
     write_site("cloud_provider = aws\ncloud_region = us-east-1\n");
     assert_ok(find(NULL, nothing, &terms));
@@ -90,9 +116,8 @@ static void test_a_cloud_brings_its_pue(void **state)
     assert_near(terms.pue, 1.0, 0.0);
 }
 
-static void test_what_is_wrong_is_named(void **state)
+TEST(what_is_wrong_is_named)
 {
-    (void)state;
     static const struct {
         const char *site;
         const char *variable;
@@ -128,9 +153,8 @@ static void test_what_is_wrong_is_named(void **state)
     assert_ok(find(NULL, nothing, &terms));
 }
 
-static void test_options_are_checked(void **state)
+TEST(options_are_checked)
 {
-    (void)state;
     const double bad[] = {-1.0, 0.5, (double)NAN, (double)INFINITY, 1e9};
     resmon_carbon_cost cost = {.struct_size = sizeof cost};
     resmon_carbon_intensity intensity = {.struct_size = sizeof intensity};
@@ -156,37 +180,8 @@ static void test_options_are_checked(void **state)
     assert_status(RESMON_EINVAL, resmon_carbon_find(&options, &intensity));
 }
 
-static int warnings;
-
-static void note(void *context, int32_t level, const char *text)
+FIXTURE(set_up)
 {
-    (void)context;
-    warnings += level == RESMON_LOG_WARNING && strstr(text, "world's average") != NULL ? 1 : 0;
-}
-
-static void test_an_unknown_place_is_said_once(void **state)
-{
-    (void)state;
-    resmon_carbon_cost cost = {.struct_size = sizeof cost};
-    resmon_carbon_intensity intensity = {.struct_size = sizeof intensity};
-    const resmon_carbon_options options = {
-        .struct_size = sizeof options, .country = "Atlantis", .flags = RESMON_CARBON_NO_SITE};
-    resmon_set_log(note, NULL, RESMON_LOG_WARNING);
-    for (int i = 0; i < 3; i++) {
-        assert_ok(resmon_carbon_find(&options, &intensity));
-        assert_int_equal(intensity.basis, RESMON_CARBON_BASIS_WORLD);
-        assert_near(intensity.g_per_kwh, 445.0, 0.0);
-        assert_string_equal(intensity.country, "");
-    }
-    assert_int_equal(warnings, 1);
-    assert_ok(resmon_carbon_convert(3.6e6, &options, &cost));
-    assert_near(cost.gco2eq, 445.0, 1e-9);
-    resmon_set_log(NULL, NULL, 0);
-}
-
-static int set_up(void **state)
-{
-    (void)state;
     char path[256];
     if (mkdtemp(root) == NULL) {
         return -1;
@@ -197,9 +192,8 @@ static int set_up(void **state)
     return done == 0 ? mkdir(path, 0700) : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     static const char *const parts[] = {"etc/resmon/site.conf", "etc/resmon", "etc", ""};
     char path[256];
     int failed = 0;
@@ -210,14 +204,4 @@ static int tear_down(void **state)
     return failed;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_unknown_place_is_said_once), /* first: once in a process */
-        cmocka_unit_test(test_who_is_over_whom),
-        cmocka_unit_test(test_a_cloud_brings_its_pue),
-        cmocka_unit_test(test_what_is_wrong_is_named),
-        cmocka_unit_test(test_options_are_checked),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

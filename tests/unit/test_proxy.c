@@ -99,9 +99,8 @@ static void clear_environment(void)
     }
 }
 
-static void test_which_proxy(void **state)
+TEST(which_proxy)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[200];
         clear_environment();
@@ -118,9 +117,8 @@ static void test_which_proxy(void **state)
     clear_environment();
 }
 
-static void test_a_long_one_is_cut(void **state)
+TEST(a_long_one_is_cut)
 {
-    (void)state;
     char address[1024] = "http://me:secret@", text[64];
     memset(address + strlen(address), 'p', 900);
     assert_int_equal(setenv("http_proxy", address, 1), 0);
@@ -129,13 +127,4 @@ static void test_a_long_one_is_cut(void **state)
     assert_int_equal(strlen(text), sizeof text - 1);
     assert_null(strstr(text, "secret"));
     clear_environment();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_which_proxy),
-        cmocka_unit_test(test_a_long_one_is_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 #include "format/labels.h"
 #include "net/push_url.h"
 
-static void test_addresses_of_a_push(void **state)
+TEST(addresses_of_a_push)
 {
-    (void)state;
     static const struct {
         const char *base, *job;
         resmon_prometheus_label labels[2];
@@ -50,9 +49,8 @@ static void test_addresses_of_a_push(void **state)
     }
 }
 
-static void test_addresses_that_are_refused(void **state)
+TEST(addresses_that_are_refused)
 {
-    (void)state;
     static const char *const bases[] = {NULL,
                                         "",
                                         "h:9091",
@@ -81,13 +79,4 @@ static void test_addresses_that_are_refused(void **state)
     assert_ok(rm_labels_take(job, 1, &labels));
     assert_status(RESMON_EINVAL, rm_push_url("http://h", "resmon", &labels, &url));
     rm_labels_free(&labels);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses_of_a_push),
-        cmocka_unit_test(test_addresses_that_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,9 +42,8 @@ static struct rm_sink sink_of(const resmon_pushgateway_options *options)
     return sink;
 }
 
-static void test_a_run_is_put(void **state)
+TEST(a_run_is_put)
 {
-    (void)state;
     static const struct tiny_answer list[] = {{.code = 200}, {.code = 202}};
     static const resmon_prometheus_label labels[] = {{"team", "a/b"}, {"empty", ""}};
     serve(list, 2);
@@ -74,9 +73,8 @@ static void test_a_run_is_put(void **state)
     stop_serving();
 }
 
-static void test_what_a_gateway_refuses(void **state)
+TEST(what_a_gateway_refuses)
 {
-    (void)state;
     static const struct {
         struct tiny_answer answer;
         resmon_status status;
@@ -106,9 +104,8 @@ static void test_what_a_gateway_refuses(void **state)
     }
 }
 
-static void test_what_passes_is_tried_again(void **state)
+TEST(what_passes_is_tried_again)
 {
-    (void)state;
     static const struct tiny_answer list[] = {{.code = 503}, {.hangs = true, .closes = true}};
     serve(list, 1);
     const resmon_pushgateway_options options = {.struct_size = sizeof options, .url = url};
@@ -120,9 +117,8 @@ static void test_what_passes_is_tried_again(void **state)
     stop_serving();
 }
 
-static void test_options_that_are_refused(void **state)
+TEST(options_that_are_refused)
 {
-    (void)state;
     static const resmon_prometheus_label job[] = {{"job", "x"}};
     static const resmon_prometheus_label twice[] = {{"a", "x"}, {"a", "y"}};
     const resmon_pushgateway_options good = {.struct_size = sizeof good, .url = "http://h"};
@@ -207,34 +203,14 @@ static void fail_each(enum rm_fault_kind kind)
     stop_serving();
 }
 
-static void test_any_allocation_may_fail(void **state)
+TEST(any_allocation_may_fail)
 {
-    (void)state;
     fail_each(RM_FAULT_ALLOC);
 }
 
-static void test_any_exchange_may_fail(void **state)
+TEST(any_exchange_may_fail)
 {
-    (void)state;
     fail_each(RM_FAULT_NET);
 }
 
-int main(void)
-{
-    struct rm_http *http = NULL;
-    const struct rm_http_config how = {.url = "http://h"};
-    if (rm_http_open(&how, &http) != RESMON_OK) {
-        printf("skipped: %s\n", resmon_last_error());
-        return 77;
-    }
-    rm_http_close(http);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_run_is_put),
-        cmocka_unit_test(test_what_a_gateway_refuses),
-        cmocka_unit_test(test_what_passes_is_tried_again),
-        cmocka_unit_test(test_options_that_are_refused),
-        cmocka_unit_test(test_any_allocation_may_fail),
-        cmocka_unit_test(test_any_exchange_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FILE(.missing = missing_http);

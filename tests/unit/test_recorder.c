@@ -83,10 +83,9 @@ static pid_t run_and_die(const char *path, int samples)
 
 /* ---- while it runs, and at its end ---------------------------------------------------------- */
 
-static void test_the_end_is_a_file_like_any_other(void **state)
+TEST(the_end_is_a_file_like_any_other)
 {
     struct rm_block_header header;
-    (void)state;
     resmon_monitor *monitor = start_recording(record);
     assert_string_not_equal(memory_name(), "");
     uint64_t running = size_of(record);
@@ -107,18 +106,16 @@ static void test_the_end_is_a_file_like_any_other(void **state)
 }
 
 /* A container goes, and its /dev/shm with it: the file is as of the last copy. */
-static void test_without_its_memory(void **state)
+TEST(without_its_memory)
 {
-    (void)state;
     run_and_die(record, 3);
     rm_memory_file_remove(memory_name());
     assert_int_equal(info_of(record).samples, 1); /* of the start: none was copied after it */
     assert_string_equal(info_of(record).state, "interrupted");
 }
 
-static void test_of_the_dead_nothing_is_lost(void **state)
+TEST(of_the_dead_nothing_is_lost)
 {
-    (void)state;
     run_and_die(record, 3);
     uint64_t before = size_of(record);
     assert_int_equal(info_of(record).samples, 4);
@@ -129,10 +126,9 @@ static void test_of_the_dead_nothing_is_lost(void **state)
 }
 
 /* Somebody copies the recording, and looks at the copy first; or moves it. */
-static void test_copied_and_moved(void **state)
+TEST(copied_and_moved)
 {
     char command[256];
-    (void)state;
     const char *copy = path_in(directory, "copy"), *moved = path_in(directory, "moved");
     run_and_die(record, 3);
     (void)snprintf(command, sizeof command, "cp %s %s", record, copy);
@@ -147,10 +143,9 @@ static void test_copied_and_moved(void **state)
 }
 
 /* Others put something in its place, or in the file's. */
-static void test_memory_that_is_another_s(void **state)
+TEST(memory_that_is_another_s)
 {
     char path[2 * RM_MEMORY_NAME_BYTES];
-    (void)state;
     run_and_die(record, 3);
     (void)snprintf(path, sizeof path, "%s/%s", memory, memory_name());
     assert_int_equal(rename(path, "moved"), 0);
@@ -181,10 +176,9 @@ static void wait_until_folded(void)
     }
 }
 
-static void test_the_next_start_folds(void **state)
+TEST(the_next_start_folds)
 {
     char other[80];
-    (void)state;
     (void)snprintf(other, sizeof other, "%s/other", directory);
     run_and_die(record, 3);
     resmon_monitor *monitor = start_recording(other);
@@ -211,10 +205,9 @@ static void start_and_stop(const char *path)
 }
 
 /* It may have been moved, or stand where this program cannot see it. */
-static void test_what_nobody_finds_waits_for_a_day(void **state)
+TEST(what_nobody_finds_waits_for_a_day)
 {
     char other[80];
-    (void)state;
     (void)snprintf(other, sizeof other, "%s/other", directory);
     run_and_die(record, 3);
     assert_int_equal(unlink(record), 0);
@@ -227,9 +220,8 @@ static void test_what_nobody_finds_waits_for_a_day(void **state)
     assert_int_equal(unlink(other), 0);
 }
 
-static void test_a_recording_that_is_replaced_leaves_nothing(void **state)
+TEST(a_recording_that_is_replaced_leaves_nothing)
 {
-    (void)state;
     run_and_die(record, 3);
     start_and_stop(record);
     assert_string_equal(memory_name(), "");
@@ -237,10 +229,9 @@ static void test_a_recording_that_is_replaced_leaves_nothing(void **state)
 }
 
 /* Somebody else is putting it in: who loads meanwhile only looks. */
-static void test_one_folds_at_a_time(void **state)
+TEST(one_folds_at_a_time)
 {
     struct rm_memory_file heir;
-    (void)state;
     run_and_die(record, 3);
     uint64_t before = size_of(record);
     assert_ok(rm_memory_file_open(&heir, memory_name(), geteuid(), RM_MAX_RUN_BYTES));
@@ -255,9 +246,8 @@ static void test_one_folds_at_a_time(void **state)
 }
 
 /* The file goes on under its new name, and so it does where its directory cannot be reached. */
-static void test_moved_while_it_runs(void **state)
+TEST(moved_while_it_runs)
 {
-    (void)state;
     const char *moved = path_in(directory, "moved");
     resmon_monitor *monitor = start_recording(record);
     assert_int_equal(rename(record, moved), 0);
@@ -270,9 +260,8 @@ static void test_moved_while_it_runs(void **state)
     assert_int_equal(unlink(moved), 0);
 }
 
-static void test_replaced_while_it_runs(void **state)
+TEST(replaced_while_it_runs)
 {
-    (void)state;
     const char *other = path_in(directory, "other");
     resmon_monitor *monitor = start_recording(record);
     resmon_monitor *second = start_recording(other);
@@ -286,10 +275,9 @@ static void test_replaced_while_it_runs(void **state)
 }
 
 /* A daemon gives up its rights when it has begun. */
-static void test_rights_that_are_given_up(void **state)
+TEST(rights_that_are_given_up)
 {
     int status;
-    (void)state;
     if (geteuid() != 0) {
         print_message("skipped: only root has rights to give up\n");
         skip();
@@ -313,10 +301,9 @@ static void test_rights_that_are_given_up(void **state)
     assert_int_equal(unlink(path_in(directory, "other")), 0);
 }
 
-static void test_the_living_are_left_alone(void **state)
+TEST(the_living_are_left_alone)
 {
     char other[80];
-    (void)state;
     (void)snprintf(other, sizeof other, "%s/other", directory);
     resmon_monitor *monitor = start_recording(record);
     char *name = strdup(memory_name());
@@ -335,9 +322,8 @@ static void test_the_living_are_left_alone(void **state)
     assert_int_equal(unlink(other), 0);
 }
 
-static void test_names_of_others(void **state)
+TEST(names_of_others)
 {
-    (void)state;
     static const char *const names[] = {
         "resmon-0-1-2-3-4-5-6",     "resmon-x", "resmon-", "", "../../etc/passwd",
         "resmon-0-1-2-3-4-5-6-7-8", "other"};
@@ -353,14 +339,13 @@ static void test_names_of_others(void **state)
 static const struct rm_block_hold nobody = {.begin = NULL};
 
 /* Two places in turn: what is being written never harms the other. */
-static void test_images_take_turns(void **state)
+TEST(images_take_turns)
 {
     struct rm_memory_file live;
     struct rm_infile still, file;
     struct rm_record_file copy;
     struct rm_block_header header;
     char target[80];
-    (void)state;
     resmon_monitor *monitor = start_recording(record);
     assert_ok(rm_memory_file_open(&live, memory_name(), geteuid(), RM_MAX_RUN_BYTES));
     const uint64_t bytes = live.content.bytes;
@@ -423,9 +408,8 @@ static void *turn_magic(void *path)
     return NULL;
 }
 
-static void test_a_file_that_is_written_is_a_recording(void **state)
+TEST(a_file_that_is_written_is_a_recording)
 {
-    (void)state;
     struct rm_infile file;
     pthread_t thread;
     char path[300], first = '\0';
@@ -467,16 +451,14 @@ static void copy_at(struct rm_recorder_pace pace)
     rm_recorder_pace = usual;
 }
 
-static void test_copies_come_now_and_then(void **state)
+TEST(copies_come_now_and_then)
 {
-    (void)state;
     copy_at((struct rm_recorder_pace){
         .usual_ns = RM_NS_PER_MS, .hurried_ns = RM_NS_PER_MS, .share = 1.0});
 }
 
-static void test_copies_come_often_where_memory_is_short(void **state)
+TEST(copies_come_often_where_memory_is_short)
 {
-    (void)state;
     copy_at((struct rm_recorder_pace){.usual_ns = 3600 * RM_NS_PER_S,
                                       .hurried_ns = RM_NS_PER_MS,
                                       .short_bytes = UINT64_MAX,
@@ -484,12 +466,11 @@ static void test_copies_come_often_where_memory_is_short(void **state)
 }
 
 /* To a file on another machine they are rare, and it is not mapped for want of memory. */
-static void test_a_file_on_another_machine(void **state)
+TEST(a_file_on_another_machine)
 {
     enum { NFS = 0x6969 };
     resmon_monitor *monitor = NULL;
     const resmon_monitor_options options = {.struct_size = sizeof options, .record = record};
-    (void)state;
     rm_file_system_number = NFS;
     copy_at((struct rm_recorder_pace){.usual_ns = 3600 * RM_NS_PER_S,
                                       .remote_ns = RM_NS_PER_MS,
@@ -505,9 +486,8 @@ static void test_a_file_on_another_machine(void **state)
 }
 
 /* The user removes the file, or puts another there: that one is left alone. */
-static void test_the_file_is_taken_away(void **state)
+TEST(the_file_is_taken_away)
 {
-    (void)state;
     resmon_monitor *monitor = start_recording(record);
     assert_int_equal(unlink(record), 0);
     FILE *other = fopen(record, "w");
@@ -530,9 +510,8 @@ static void keep_line(void *context, int32_t level, const char *text)
     (void)snprintf(logged, sizeof logged, "%s", text);
 }
 
-static void test_without_memory_the_file_is_mapped(void **state)
+TEST(without_memory_the_file_is_mapped)
 {
-    (void)state;
     const char *const places[] = {"/nonexistent", directory};
     for (size_t i = 0; i < 2; i++) {
         logged[0] = '\0';
@@ -551,10 +530,9 @@ static void test_without_memory_the_file_is_mapped(void **state)
 }
 
 /* A recording that is in memory anyway needs no second place. */
-static void test_a_file_in_memory_is_mapped(void **state)
+TEST(a_file_in_memory_is_mapped)
 {
     char path[80];
-    (void)state;
     (void)snprintf(path, sizeof path, "%s/run.rec", memory);
     resmon_monitor *monitor = start_recording(path);
     assert_string_equal(memory_name(), "");
@@ -564,10 +542,9 @@ static void test_a_file_in_memory_is_mapped(void **state)
 }
 
 /* In the child of a fork the parent's memory is nothing to remove. */
-static void test_a_child_leaves_it_alone(void **state)
+TEST(a_child_leaves_it_alone)
 {
     int status;
-    (void)state;
     resmon_monitor *monitor = start_recording(record);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -582,9 +559,8 @@ static void test_a_child_leaves_it_alone(void **state)
     resmon_monitor_free(monitor);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     if (mkdtemp(directory) == NULL) {
         return -1;
     }
@@ -597,38 +573,9 @@ static int set_up(void **state)
     return rm_file_system_of(memory).is_memory ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return chdir("/") | remove_directory(directory) | remove_directory(memory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_end_is_a_file_like_any_other),
-        cmocka_unit_test(test_without_its_memory),
-        cmocka_unit_test(test_of_the_dead_nothing_is_lost),
-        cmocka_unit_test(test_copied_and_moved),
-        cmocka_unit_test(test_memory_that_is_another_s),
-        cmocka_unit_test(test_the_next_start_folds),
-        cmocka_unit_test(test_what_nobody_finds_waits_for_a_day),
-        cmocka_unit_test(test_a_recording_that_is_replaced_leaves_nothing),
-        cmocka_unit_test(test_one_folds_at_a_time),
-        cmocka_unit_test(test_moved_while_it_runs),
-        cmocka_unit_test(test_replaced_while_it_runs),
-        cmocka_unit_test(test_rights_that_are_given_up),
-        cmocka_unit_test(test_the_living_are_left_alone),
-        cmocka_unit_test(test_names_of_others),
-        cmocka_unit_test(test_images_take_turns),
-        cmocka_unit_test(test_a_file_that_is_written_is_a_recording),
-        cmocka_unit_test(test_copies_come_now_and_then),
-        cmocka_unit_test(test_copies_come_often_where_memory_is_short),
-        cmocka_unit_test(test_a_file_on_another_machine),
-        cmocka_unit_test(test_the_file_is_taken_away),
-        cmocka_unit_test(test_without_memory_the_file_is_mapped),
-        cmocka_unit_test(test_a_file_in_memory_is_mapped),
-        cmocka_unit_test(test_a_child_leaves_it_alone),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

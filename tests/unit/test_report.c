@@ -11,7 +11,7 @@
 
 static const struct rm_report_terms in_full = {.width = 1000, .detail = RESMON_REPORT_FULL};
 
-static void test_what_was_not_measured(void **state)
+TEST(what_was_not_measured)
 {
     resmon_run_source sources[] = {
         {.name = "sound", .reason = ""},
@@ -26,7 +26,6 @@ static void test_what_was_not_measured(void **state)
                              .source_count = 5,
                              .profile = rm_profile_none()};
     struct rm_buffer buffer;
-    (void)state;
     rm_buffer_init(&buffer, SIZE_MAX);
     rm_report_write(&buffer, &run, &in_full);
     const char *text = buffer.text;
@@ -40,7 +39,7 @@ static void test_what_was_not_measured(void **state)
 }
 
 /* No heading for nothing: on a machine that only lacks hardware. */
-static void test_nothing_is_missed(void **state)
+TEST(nothing_is_missed)
 {
     resmon_run_source sources[] = {
         {.name = "sound", .reason = ""},
@@ -52,7 +51,6 @@ static void test_nothing_is_missed(void **state)
                              .source_count = 2,
                              .profile = rm_profile_none()};
     struct rm_buffer buffer;
-    (void)state;
     rm_buffer_init(&buffer, SIZE_MAX);
     rm_report_write(&buffer, &run, &in_full);
     assert_null(strstr(buffer.text, "Not measured"));
@@ -60,7 +58,7 @@ static void test_nothing_is_missed(void **state)
 }
 
 /* What is said to be the highest RSS of the run: the kernel's mark where it rose meanwhile. */
-static void test_the_highest_rss(void **state)
+TEST(the_highest_rss)
 {
     static const double mib = 1048576.0;
     static const struct {
@@ -72,7 +70,6 @@ static void test_the_highest_rss(void **state)
         {100, 160, 160, ">= 100.0 MiB\n"}, /* it was higher before the run */
         {160, 160, 160, "160.0 MiB\n"},
     };
-    (void)state;
     for (size_t i = 0; i < RM_ARRAY_LEN(cases); i++) {
         resmon_column columns[] = {
             {.metric = rm_metric_own_text("proc.mem.rss"), .instance = "", .kind = RESMON_GAUGE},
@@ -106,7 +103,7 @@ static void test_the_highest_rss(void **state)
 }
 
 /* What threads cost, together and by kind, and that samples came less often than asked for. */
-static void test_the_cost_of_observing(void **state)
+TEST(the_cost_of_observing)
 {
     struct rm_fact facts[] = {
         {.group = "settings", .key = "max_overhead", .value = "0.01", .kind = RM_FACT_NUMBER},
@@ -120,7 +117,6 @@ static void test_the_cost_of_observing(void **state)
                              .fact_count = RM_ARRAY_LEN(facts),
                              .profile = rm_profile_none()};
     struct rm_buffer buffer;
-    (void)state;
     run.info.sampler_cpu_ns = 80080000;
     run.info.skipped_samples = 9000;
     run.info.delivery_cpu_ns = 5000000;
@@ -139,7 +135,7 @@ static void test_the_cost_of_observing(void **state)
 }
 
 /* A limit that was far away is nothing to tell; of a killed run it is always told, and whose. */
-static void test_memory_limit(void **state)
+TEST(memory_limit)
 {
     resmon_run_source source = {.name = "cgroup_mem",
                                 .reason = "limit, percent and events of the group /outer"};
@@ -166,7 +162,6 @@ static void test_memory_limit(void **state)
                              .column_count = RM_ARRAY_LEN(columns),
                              .profile = rm_profile_none()};
     struct rm_buffer buffer;
-    (void)state;
     rm_buffer_init(&buffer, SIZE_MAX);
     rm_report_write(&buffer, &run, &in_full);
     assert_null(strstr(buffer.text, "memory limit"));
@@ -190,7 +185,7 @@ static void test_memory_limit(void **state)
 
 /* What is estimated is marked, and what may be off by more than itself is not shown; the process's
  * CPU time comes first, and each note is there for somebody. */
-static void test_figures_of_phases(void **state)
+TEST(figures_of_phases)
 {
     resmon_run_scope scopes[] = {
         {.name = "sure",
@@ -226,7 +221,6 @@ static void test_figures_of_phases(void **state)
                              .scope_count = RM_ARRAY_LEN(scopes),
                              .profile = rm_profile_none()};
     struct rm_buffer buffer;
-    (void)state;
     for (size_t i = 0; i < RM_ARRAY_LEN(scopes); i++) {
         scopes[i].parent = -1;
         scopes[i].energy_j = RM_NAN;
@@ -250,7 +244,7 @@ static void test_figures_of_phases(void **state)
 }
 
 /* Events that the options name, by their names. */
-static void test_events_of_the_user(void **state)
+TEST(events_of_the_user)
 {
     resmon_column columns[] = {
         {.metric = "perf.event", .instance = "page-faults", .kind = RESMON_COUNTER},
@@ -271,7 +265,6 @@ static void test_events_of_the_user(void **state)
                              .column_count = RM_ARRAY_LEN(columns),
                              .profile = rm_profile_none()};
     struct rm_buffer buffer;
-    (void)state;
     rm_buffer_init(&buffer, SIZE_MAX);
     rm_report_write(&buffer, &run, &in_full);
     const char *text = buffer.text;
@@ -280,15 +273,4 @@ static void test_events_of_the_user(void **state)
     assert_non_null(strstr(text, "\n  event task-clock:u (ns)   10/s  20/s  30/s   4002\n"));
     assert_null(strstr(text, "never-read"));
     rm_buffer_free(&buffer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_was_not_measured), cmocka_unit_test(test_nothing_is_missed),
-        cmocka_unit_test(test_memory_limit),          cmocka_unit_test(test_the_highest_rss),
-        cmocka_unit_test(test_the_cost_of_observing), cmocka_unit_test(test_events_of_the_user),
-        cmocka_unit_test(test_figures_of_phases),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,9 +63,8 @@ static char *report_of(const resmon_run *run)
     return text;
 }
 
-static void test_summary(void **state)
+TEST(summary)
 {
-    (void)state;
     resmon_run *run = made_profile(source);
     char *text = report_of(run);
     assert_string_equal(row_of(text, "Hot functions, by CPU time", "square"),
@@ -102,9 +101,8 @@ static void test_summary(void **state)
 
 /* Six functions, of which one sample fell on the first and four hundred on the last; small pages,
  * huge ones, and all of them known to be no more than 100 MiB. */
-static void test_figures_from_few_samples_have_marks(void **state)
+TEST(figures_from_few_samples_have_marks)
 {
-    (void)state;
     const double mib = 1048576.0;
     resmon_run *run = made_profile(source);
     struct rm_run_profile *profile = &run->profile;
@@ -146,9 +144,8 @@ static void test_figures_from_few_samples_have_marks(void **state)
     resmon_run_free(run);
 }
 
-static void test_peaks_say_of_which_moment_they_are(void **state)
+TEST(peaks_say_of_which_moment_they_are)
 {
-    (void)state;
     resmon_run *run = made_profile(source);
     run->profile.peak.highest_rss_bytes = run->profile.peak.rss_bytes + 4096.0;
     char *text = report_of(run);
@@ -175,9 +172,8 @@ static void test_peaks_say_of_which_moment_they_are(void **state)
     resmon_run_free(run);
 }
 
-static void test_without_source(void **state)
+TEST(without_source)
 {
-    (void)state;
     resmon_run *run = made_profile("/nowhere/train.c");
     char *text = report_of(run);
     assert_has(row_of(text, "Hot lines, by CPU time", "3"), "3 60 600.0 ms 10.00 ms 100.0 %");
@@ -187,9 +183,8 @@ static void test_without_source(void **state)
 }
 
 /* A header of the system can be read, and is nobody's own. */
-static void test_header_of_the_system(void **state)
+TEST(header_of_the_system)
 {
-    (void)state;
     const char *const header = "/usr/include/stdio.h";
     if (access(header, R_OK) != 0) {
         print_message("skipped: there is no %s\n", header);
@@ -210,9 +205,8 @@ static void test_header_of_the_system(void **state)
 }
 
 /* Names from outside lead to no file that is not named like a source. */
-static void test_not_a_source(void **state)
+TEST(not_a_source)
 {
-    (void)state;
     static const char *const files[] = {"/etc/passwd", "/dev/zero", "/etc", "/etc/passwd.c/..", ""};
     for (size_t i = 0; i < RM_ARRAY_LEN(files); i++) {
         char *text = NULL;
@@ -224,9 +218,8 @@ static void test_not_a_source(void **state)
     }
 }
 
-static void test_without_stacks(void **state)
+TEST(without_stacks)
 {
-    (void)state;
     resmon_run *run = made_profile(source);
     run->profile = rm_profile_none();
     char *text = report_of(run), *lines = NULL;
@@ -247,9 +240,8 @@ static void test_without_stacks(void **state)
     resmon_run_free(run);
 }
 
-static void test_one_function(void **state)
+TEST(one_function)
 {
-    (void)state;
     char *text = NULL;
     resmon_run *run = made_profile(source);
     run->profile.places[MADE_LOAD].function = "load(unsigned long)";
@@ -300,9 +292,8 @@ static void make_recursive(resmon_run *run)
     }
 }
 
-static void test_recursion_counts_once(void **state)
+TEST(recursion_counts_once)
 {
-    (void)state;
     resmon_run *run = made_profile(source);
     make_recursive(run);
     char *text = report_of(run);
@@ -322,9 +313,8 @@ static void test_recursion_counts_once(void **state)
 }
 
 /* Rows that somebody else fills: exact ones, of checkpoints. */
-static void test_exact_rows(void **state)
+TEST(exact_rows)
 {
-    (void)state;
     struct rm_line lines[30] = {
         {"f", "a.c", 9, 4, 4e6, 8192, 2, 1048576, 4e6, 0, 0, 0},
         {"g", "a.c", 3, 1, 1e6, 0, 0, RM_NAN, 1e6, 0, 0, 0},
@@ -365,9 +355,8 @@ static void test_exact_rows(void **state)
     rm_buffer_free(&buffer);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     int descriptor = mkstemps(source, 2);
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
     if (file == NULL) {
@@ -390,25 +379,9 @@ static int set_up(void **state)
     return fclose(file);
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return unlink(source);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_summary),
-        cmocka_unit_test(test_figures_from_few_samples_have_marks),
-        cmocka_unit_test(test_peaks_say_of_which_moment_they_are),
-        cmocka_unit_test(test_without_source),
-        cmocka_unit_test(test_header_of_the_system),
-        cmocka_unit_test(test_not_a_source),
-        cmocka_unit_test(test_without_stacks),
-        cmocka_unit_test(test_one_function),
-        cmocka_unit_test(test_recursion_counts_once),
-        cmocka_unit_test(test_exact_rows),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

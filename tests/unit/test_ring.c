@@ -12,18 +12,6 @@
 #include "base/ring.h"
 
 /* Sizes beyond all memory are to be refused by the library, not by a sanitizer. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "allocator_may_return_null=1";
-}
-
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "allocator_may_return_null=1";
-}
-
 struct record {
     uint64_t number;
     uint64_t square;
@@ -42,9 +30,8 @@ static bool put(struct rm_ring *ring, uint64_t number)
     return true;
 }
 
-static void test_a_full_ring_refuses_and_counts(void **state)
+TEST(a_full_ring_refuses_and_counts)
 {
-    (void)state;
     struct rm_ring ring;
     assert_ok(rm_ring_init(&ring, sizeof(struct record), 3));
     assert_null(rm_ring_peek(&ring));
@@ -67,9 +54,8 @@ static void test_a_full_ring_refuses_and_counts(void **state)
     rm_ring_free(&ring);
 }
 
-static void test_a_reserved_slot_is_seen_after_commit_only(void **state)
+TEST(a_reserved_slot_is_seen_after_commit_only)
 {
-    (void)state;
     struct rm_ring ring;
     assert_ok(rm_ring_init(&ring, 1, 1));
     unsigned char *slot = rm_ring_reserve(&ring);
@@ -87,9 +73,8 @@ static void test_a_reserved_slot_is_seen_after_commit_only(void **state)
     rm_ring_free(&ring); /* twice is fine */
 }
 
-static void test_a_ring_that_cannot_be_made_says_so(void **state)
+TEST(a_ring_that_cannot_be_made_says_so)
 {
-    (void)state;
     struct rm_ring ring;
     assert_status(RESMON_ENOMEM, rm_ring_init(&ring, SIZE_MAX / 4, SIZE_MAX / 4));
     rm_ring_free(&ring);
@@ -111,9 +96,8 @@ static void *produce(void *context)
     return NULL;
 }
 
-static void test_two_threads_pass_everything_whole_and_in_order(void **state)
+TEST(two_threads_pass_everything_whole_and_in_order)
 {
-    (void)state;
     pthread_t producer;
     struct rm_ring ring;
     assert_ok(rm_ring_init(&ring, sizeof(struct record), 16));
@@ -132,15 +116,4 @@ static void test_two_threads_pass_everything_whole_and_in_order(void **state)
     assert_int_equal(pthread_join(producer, NULL), 0);
     assert_null(rm_ring_peek(&ring));
     rm_ring_free(&ring);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_full_ring_refuses_and_counts),
-        cmocka_unit_test(test_a_reserved_slot_is_seen_after_commit_only),
-        cmocka_unit_test(test_a_ring_that_cannot_be_made_says_so),
-        cmocka_unit_test(test_two_threads_pass_everything_whole_and_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

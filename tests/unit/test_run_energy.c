@@ -30,9 +30,8 @@ static resmon_column column(const char *metric, double joules)
                            .last = joules};
 }
 
-static void test_sums_and_costs(void **state)
+TEST(sums_and_costs)
 {
-    (void)state;
     resmon_column columns[] = {column("node.energy.cpu", 7.2e6), column("node.energy.ram", 1.8e6),
                                column("tree.energy.cpu", 3.6e6), column("tree.energy.ram", 0.9e6)};
     resmon_run_source sources[] = {
@@ -71,9 +70,8 @@ static void test_sums_and_costs(void **state)
 }
 
 /* Memory whose size nobody knows is left out, and does not make the sum unknown. */
-static void test_what_is_not_known(void **state)
+TEST(what_is_not_known)
 {
-    (void)state;
     resmon_column columns[] = {column("node.energy.cpu", 10.0),
                                column("node.energy.ram", (double)NAN)};
     resmon_run_source sources[] = {
@@ -102,9 +100,8 @@ static void test_what_is_not_known(void **state)
 }
 
 /* Through a monitor: the place of the options, kept in the run. */
-static void test_a_monitor_knows_its_place(void **state)
+TEST(a_monitor_knows_its_place)
 {
-    (void)state;
     resmon_carbon_options carbon = {
         .struct_size = sizeof carbon, .country = "se", .pue = 1.25, .flags = RESMON_CARBON_NO_SITE};
     resmon_monitor_options options = {.struct_size = sizeof options, .carbon = &carbon};
@@ -127,9 +124,8 @@ static void test_a_monitor_knows_its_place(void **state)
 }
 
 /* Of the processes of a job on a host, one has the machine's joules: all of them add up. */
-static void test_one_rank_has_the_machines_energy(void **state)
+TEST(one_rank_has_the_machines_energy)
 {
-    (void)state;
     static const char *const ranks[] = {"0", "1"};
     char job[64]; /* no other process is of it */
     (void)snprintf(job, sizeof job, "test-run-energy-%ld", (long)getpid());
@@ -163,25 +159,16 @@ static void test_one_rank_has_the_machines_energy(void **state)
 
 /* A counter that has not moved yet is no figure: these runs are too short for that, and have
  * models. */
-static int without_counters(void **state)
+FIXTURE(without_counters)
 {
     static char empty[] = "/tmp/resmon-test-run-energy-XXXXXX";
     *state = mkdtemp(empty);
     return *state != NULL ? setenv("RESMON_ENERGY_ROOT", *state, 1) : -1;
 }
 
-static int remove_empty(void **state)
+FIXTURE(remove_empty)
 {
     return rmdir(*state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums_and_costs),
-        cmocka_unit_test(test_what_is_not_known),
-        cmocka_unit_test(test_a_monitor_knows_its_place),
-        cmocka_unit_test(test_one_rank_has_the_machines_energy),
-    };
-    return cmocka_run_group_tests(tests, without_counters, remove_empty);
-}
+TEST_FILE(.set_up = without_counters, .tear_down = remove_empty);

@@ -117,9 +117,8 @@ static resmon_monitor *started(const char *record)
     return monitor;
 }
 
-static void test_a_document_is_printed_as_it_was_parsed(void **state)
+TEST(a_document_is_printed_as_it_was_parsed)
 {
-    (void)state;
     resmon_run *run = NULL, *again = NULL;
     if (!has_documents) {
         skip();
@@ -137,9 +136,8 @@ static void test_a_document_is_printed_as_it_was_parsed(void **state)
     free(saved.data);
 }
 
-static void test_a_recording_parses_as_it_loads(void **state)
+TEST(a_recording_parses_as_it_loads)
 {
-    (void)state;
     resmon_run *loaded = NULL, *parsed = NULL;
     struct bytes recording = content_of(record_path);
     assert_ok(resmon_run_load(record_path, &loaded));
@@ -153,9 +151,8 @@ static void test_a_recording_parses_as_it_loads(void **state)
 }
 
 /* Nobody can tell how long the copy of a mapped file took, and what was written meanwhile. */
-static void test_a_copy_of_a_recording_in_use_is_refused(void **state)
+TEST(a_copy_of_a_recording_in_use_is_refused)
 {
-    (void)state;
     resmon_run *run = NULL;
     const char *usual = rm_memory_directory;
     rm_memory_directory = "/nonexistent";
@@ -178,9 +175,8 @@ static void test_a_copy_of_a_recording_in_use_is_refused(void **state)
 }
 
 /* Where the run is in memory, the file has whole copies of it. */
-static void test_a_copy_of_what_is_copied_out(void **state)
+TEST(a_copy_of_what_is_copied_out)
 {
-    (void)state;
     resmon_run *run = NULL;
     resmon_run_info info = {.struct_size = sizeof info};
     if (rm_file_system_of("/tmp").is_memory || access("/dev/shm", W_OK) != 0) {
@@ -200,9 +196,8 @@ static void test_a_copy_of_what_is_copied_out(void **state)
     free(recording.data);
 }
 
-static void test_the_recording_of_a_dead_program(void **state)
+TEST(the_recording_of_a_dead_program)
 {
-    (void)state;
     resmon_run *loaded = NULL, *parsed = NULL;
     resmon_run_info info = {.struct_size = sizeof info};
     int status;
@@ -251,9 +246,8 @@ static void assert_parses_as_it_loads(const void *data, size_t length, const cha
     resmon_run_free(parsed);
 }
 
-static void test_garbage_is_refused(void **state)
+TEST(garbage_is_refused)
 {
-    (void)state;
     static const struct {
         const char *text;
         resmon_status status;
@@ -277,9 +271,8 @@ static void test_garbage_is_refused(void **state)
     }
 }
 
-static void test_arguments(void **state)
+TEST(arguments)
 {
-    (void)state;
     resmon_run *run = NULL;
     char *text = NULL;
     struct resmon_run *blank = rm_run_new();
@@ -318,9 +311,8 @@ static void damage(const struct bytes *whole, const char *what, int times)
 }
 
 /* Every seed of the fuzz targets, and damaged ones: as a file and as memory alike. */
-static void test_the_corpus_of_the_fuzzer(void **state)
+TEST(the_corpus_of_the_fuzzer)
 {
-    (void)state;
     static const char *const kinds[] = {"document", "recording"};
     const char *fixtures = getenv("RESMON_FIXTURES");
     size_t files = 0;
@@ -349,17 +341,15 @@ static void test_the_corpus_of_the_fuzzer(void **state)
     assert_true(files >= 10);
 }
 
-static void test_a_damaged_recording(void **state)
+TEST(a_damaged_recording)
 {
-    (void)state;
     struct bytes recording = content_of(record_path);
     damage(&recording, "a damaged recording", 40);
     free(recording.data);
 }
 
-static void test_nothing_is_left_behind(void **state)
+TEST(nothing_is_left_behind)
 {
-    (void)state;
     struct bytes recording = content_of(record_path);
     int64_t before = rm_fault_live(0);
     resmon_run *run = NULL;
@@ -377,9 +367,8 @@ static void test_nothing_is_left_behind(void **state)
     free(recording.data);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     if (mkdtemp(directory) == NULL) {
         return -1;
     }
@@ -402,28 +391,12 @@ static int set_up(void **state)
     return status == RESMON_OK ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     (void)unlink(record_path);
     (void)unlink(json_path);
     (void)unlink(made_path);
     return rmdir(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_document_is_printed_as_it_was_parsed),
-        cmocka_unit_test(test_a_recording_parses_as_it_loads),
-        cmocka_unit_test(test_a_copy_of_a_recording_in_use_is_refused),
-        cmocka_unit_test(test_a_copy_of_what_is_copied_out),
-        cmocka_unit_test(test_the_recording_of_a_dead_program),
-        cmocka_unit_test(test_garbage_is_refused),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_the_corpus_of_the_fuzzer),
-        cmocka_unit_test(test_a_damaged_recording),
-        cmocka_unit_test(test_nothing_is_left_behind),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -34,9 +34,8 @@ static const struct {
     {"_RINvC1a1bFUKCEuFhmEbE", "a::b::<unsafe extern fn(), fn(u8, u32) -> bool>"},
 };
 
-static void test_known_names(void **state)
+TEST(known_names)
 {
-    (void)state;
     char text[4096];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (!rm_rust_name(known[i].symbol, text, sizeof text)) {
@@ -55,9 +54,8 @@ static void test_known_names(void **state)
     assert_false(rm_rust_name("_RNvB_3foo", text, sizeof text)); /* itself */
 }
 
-static void test_the_scheme_before(void **state)
+TEST(the_scheme_before)
 {
-    (void)state;
     static const struct {
         const char *before, *after;
     } names[] = {
@@ -79,9 +77,8 @@ static void test_the_scheme_before(void **state)
     }
 }
 
-static void test_damaged_names_end(void **state)
+TEST(damaged_names_end)
 {
-    (void)state;
     struct random random = {7};
     static const char letters[] = "RNvCITBMXYKLEsu_0123456789abcGFDpn";
     char symbol[256], text[512];
@@ -107,14 +104,4 @@ static void test_damaged_names_end(void **state)
         strcat(twice, piece);
     }
     (void)rm_rust_name(twice, text, sizeof text); /* ends soon */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_names),
-        cmocka_unit_test(test_the_scheme_before),
-        cmocka_unit_test(test_damaged_names_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

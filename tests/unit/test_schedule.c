@@ -23,9 +23,8 @@ static void show_readings(struct rm_schedule *schedule, const char *failures, ch
     text[samples] = '\0';
 }
 
-static void test_a_source_has_its_own_least_interval(void **state)
+TEST(a_source_has_its_own_least_interval)
 {
-    (void)state;
     static const struct {
         int64_t least, interval;
         uint64_t every;
@@ -45,9 +44,8 @@ static void test_a_source_has_its_own_least_interval(void **state)
     assert_string_equal(text, "x..x..x..x");
 }
 
-static void test_failures_make_readings_rarer_and_success_restores_them(void **state)
+TEST(failures_make_readings_rarer_and_success_restores_them)
 {
-    (void)state;
     char text[64];
     struct rm_schedule schedule = rm_schedule_new(0, MS);
     show_readings(&schedule, "fff.", text, 18);
@@ -55,9 +53,8 @@ static void test_failures_make_readings_rarer_and_success_restores_them(void **s
     assert_int_equal(schedule.failures, 0);
 }
 
-static void test_the_back_off_is_bounded(void **state)
+TEST(the_back_off_is_bounded)
 {
-    (void)state;
     struct rm_schedule schedule = rm_schedule_new(0, MS);
     uint64_t sample = 0;
     for (int i = 0; i < 1000; i++) {
@@ -68,9 +65,8 @@ static void test_the_back_off_is_bounded(void **state)
     assert_true(sample > 60000 && schedule.next - sample <= 64);
 }
 
-static void test_the_cost_is_a_moving_mean(void **state)
+TEST(the_cost_is_a_moving_mean)
 {
-    (void)state;
     struct rm_schedule schedule = rm_schedule_new(0, MS);
     rm_schedule_note_cost(&schedule, 800);
     assert_true(schedule.cost_ns == 800.0);
@@ -84,9 +80,8 @@ static void test_the_cost_is_a_moving_mean(void **state)
 
 /* Samples come less often: what was read rarely is read as often as before, what was read at each
  * sample still is. */
-static void test_another_interval_leaves_the_period(void **state)
+TEST(another_interval_leaves_the_period)
 {
-    (void)state;
     struct rm_schedule each = rm_schedule_new(0, MS);
     struct rm_schedule slow = rm_schedule_new(100 * MS, MS);
     struct rm_schedule stretched = rm_schedule_new(0, MS);
@@ -105,16 +100,4 @@ static void test_another_interval_leaves_the_period(void **state)
     assert_int_equal(stretched.every, 64);
     rm_schedule_set_interval(&stretched, MS, 86400000 * MS, 1000);
     assert_int_equal(stretched.every, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_source_has_its_own_least_interval),
-        cmocka_unit_test(test_failures_make_readings_rarer_and_success_restores_them),
-        cmocka_unit_test(test_the_back_off_is_bounded),
-        cmocka_unit_test(test_the_cost_is_a_moving_mean),
-        cmocka_unit_test(test_another_interval_leaves_the_period),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,9 +190,8 @@ static double accounted_peak(void)
 
 /* Before all others: nothing has opened the mark, which sets it back, too.  What batch systems and
  * time(1) show of a program is not ours to change when nobody looks. */
-static void test_a_peak_that_nobody_sees_leaves_the_kernels_mark_alone(void **state)
+TEST(a_peak_that_nobody_sees_leaves_the_kernels_mark_alone)
 {
-    (void)state;
     spike(300);
     double before = accounted_peak();
     RESMON_PEAK_RSS("unseen", spike(1));
@@ -203,9 +202,8 @@ static void test_a_peak_that_nobody_sees_leaves_the_kernels_mark_alone(void **st
 }
 
 /* A monitor whose scopes have no peaks does not touch it either, nor one without scopes. */
-static void test_a_monitor_without_peaks_leaves_the_kernels_mark_alone(void **state)
+TEST(a_monitor_without_peaks_leaves_the_kernels_mark_alone)
 {
-    (void)state;
     spike(300);
     double before = accounted_peak();
     resmon_monitor *monitor = started_metering(RESMON_METER_CPU | RESMON_METER_IO);
@@ -221,9 +219,8 @@ static void test_a_monitor_without_peaks_leaves_the_kernels_mark_alone(void **st
 }
 
 /* First of all that touch it: nothing has prepared this process for fork but the wrapper itself. */
-static void test_a_child_has_its_own_peak_without_any_monitor(void **state)
+TEST(a_child_has_its_own_peak_without_any_monitor)
 {
-    (void)state;
     listen();
     RESMON_PEAK_RSS("parent", spike(8)); /* opens the kernel's mark: what a child inherits */
     assert_int_equal(logged.count, 1);
@@ -243,9 +240,8 @@ static void test_a_child_has_its_own_peak_without_any_monitor(void **state)
     listen_no_more();
 }
 
-static void test_a_child_does_not_reset_its_parents_peak(void **state)
+TEST(a_child_does_not_reset_its_parents_peak)
 {
-    (void)state;
     need_exact_peaks();
     listen();
     double base = rss_now();
@@ -262,18 +258,16 @@ static void test_a_child_does_not_reset_its_parents_peak(void **state)
     listen_no_more();
 }
 
-static void test_scopes_without_a_monitor_are_nothing(void **state)
+TEST(scopes_without_a_monitor_are_nothing)
 {
-    (void)state;
     assert_true(begin("nothing") == 0);
     resmon_scope_end(0);
     resmon_scope_end(12345);
     RESMON_SCOPE("nothing either");
 }
 
-static void test_timed_runs_the_statement_once_and_logs_one_line(void **state)
+TEST(timed_runs_the_statement_once_and_logs_one_line)
 {
-    (void)state;
     int runs = 0;
     listen();
     RESMON_TIMED("fit", runs++);
@@ -290,9 +284,8 @@ static void test_timed_runs_the_statement_once_and_logs_one_line(void **state)
     listen_no_more();
 }
 
-static void test_timed_with_a_monitor_is_also_a_scope(void **state)
+TEST(timed_with_a_monitor_is_also_a_scope)
 {
-    (void)state;
     int runs = 0;
     resmon_monitor *monitor = started_plain();
     listen();
@@ -320,9 +313,8 @@ static int returns_from_inside(int *runs)
     return -1;
 }
 
-static void test_timed_logs_when_the_statement_returns(void **state)
+TEST(timed_logs_when_the_statement_returns)
 {
-    (void)state;
     int runs = 0;
     listen();
     assert_int_equal(returns_from_inside(&runs), 1);
@@ -347,9 +339,8 @@ static void *nest(void *unused)
     return NULL;
 }
 
-static void test_scopes_of_all_threads_merge_by_name(void **state)
+TEST(scopes_of_all_threads_merge_by_name)
 {
-    (void)state;
     pthread_t threads[3];
     resmon_monitor *monitor = started_plain();
     for (int i = 0; i < 3; i++) {
@@ -389,9 +380,8 @@ static void recurse(int depth)
     }
 }
 
-static void test_direct_recursion_is_one_instance(void **state)
+TEST(direct_recursion_is_one_instance)
 {
-    (void)state;
     resmon_monitor *monitor = started_plain();
     recurse(10);
     recurse(1);
@@ -427,9 +417,8 @@ static void check_failed(const resmon_run *run)
     assert_int_equal(child_of(run, -1, "open")->open, 1);
 }
 
-static void test_scopes_that_failed_are_counted(void **state)
+TEST(scopes_that_failed_are_counted)
 {
-    (void)state;
     pthread_t thread;
     char *text = NULL;
     resmon_run *read = NULL;
@@ -460,9 +449,8 @@ static void test_scopes_that_failed_are_counted(void **state)
     resmon_scope_end(open);
 }
 
-static void test_mutual_recursion_keeps_its_path(void **state)
+TEST(mutual_recursion_keeps_its_path)
 {
-    (void)state;
     resmon_monitor *monitor = started_plain();
     uint64_t ping = begin("ping"), pong = begin("pong"), again = begin("ping");
     resmon_scope_end(again);
@@ -477,9 +465,8 @@ static void test_mutual_recursion_keeps_its_path(void **state)
     resmon_run_free(run);
 }
 
-static void test_open_scopes_are_marked_open(void **state)
+TEST(open_scopes_are_marked_open)
 {
-    (void)state;
     resmon_monitor *monitor = started_plain();
     uint64_t outer = begin("outer"), inner = begin("inner");
     resmon_run *run = scopes_of(monitor);
@@ -501,9 +488,8 @@ static void test_open_scopes_are_marked_open(void **state)
 }
 
 /* Of two and of three calls the deviation follows from total, min and max alone. */
-static void test_standard_deviation_follows_from_the_durations(void **state)
+TEST(standard_deviation_follows_from_the_durations)
 {
-    (void)state;
     volatile double __attribute__((unused)) work = 0.0;
     resmon_monitor *monitor = started_plain();
     for (int calls = 0; calls < 3; calls++) {
@@ -537,9 +523,8 @@ static void test_standard_deviation_follows_from_the_durations(void **state)
 
 /* ---- wrong use ------------------------------------------------------------------------------ */
 
-static void test_misordered_and_double_ends_are_counted(void **state)
+TEST(misordered_and_double_ends_are_counted)
 {
-    (void)state;
     resmon_monitor *monitor = started_plain();
     uint64_t outer = begin("outer"), inner = begin("inner");
     resmon_scope_end(outer); /* closes the inner one too */
@@ -567,9 +552,8 @@ static void *end_elsewhere(void *token)
     return NULL;
 }
 
-static void test_an_end_on_another_thread_is_counted(void **state)
+TEST(an_end_on_another_thread_is_counted)
 {
-    (void)state;
     resmon_monitor *monitor = started_plain();
     uint64_t token = begin("of main");
     in_thread(end_elsewhere, &token);
@@ -587,9 +571,8 @@ static void *only_end(void *token)
     return NULL;
 }
 
-static void test_an_end_on_a_thread_without_scopes_is_counted(void **state)
+TEST(an_end_on_a_thread_without_scopes_is_counted)
 {
-    (void)state;
     resmon_monitor *monitor = started_plain();
     uint64_t token = begin("of main");
     in_thread(only_end, &token);
@@ -600,9 +583,8 @@ static void test_an_end_on_a_thread_without_scopes_is_counted(void **state)
     resmon_run_free(run);
 }
 
-static void test_an_end_after_the_stop_is_counted_and_harmless(void **state)
+TEST(an_end_after_the_stop_is_counted_and_harmless)
 {
-    (void)state;
     resmon_monitor *monitor = started_plain();
     uint64_t token = begin("late");
     assert_ok(resmon_monitor_stop(monitor));
@@ -633,9 +615,8 @@ static void *leave_open(void *unused)
     return NULL;
 }
 
-static void test_what_a_thread_leaves_open_is_closed_at_its_end(void **state)
+TEST(what_a_thread_leaves_open_is_closed_at_its_end)
 {
-    (void)state;
     resmon_monitor *monitor = started_plain();
     in_thread(leave_open, NULL);
     resmon_run *run = finished(monitor);
@@ -649,9 +630,8 @@ static void test_what_a_thread_leaves_open_is_closed_at_its_end(void **state)
 
 /* ---- bounds --------------------------------------------------------------------------------- */
 
-static void test_past_the_depth_bound_instances_are_counted(void **state)
+TEST(past_the_depth_bound_instances_are_counted)
 {
-    (void)state;
     resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_depth = 4});
     uint64_t tokens[10];
     char name[32];
@@ -679,9 +659,8 @@ static void test_past_the_depth_bound_instances_are_counted(void **state)
     resmon_run_free(run);
 }
 
-static void test_past_the_path_bound_instances_are_counted_once(void **state)
+TEST(past_the_path_bound_instances_are_counted_once)
 {
-    (void)state;
     /* Of 8 nodes one stands for none, one for the retired and one for this thread. */
     resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_paths = 8});
     char name[32];
@@ -707,9 +686,8 @@ static void *ten_scopes(void *unused)
     return NULL;
 }
 
-static void test_past_the_thread_bound_instances_are_counted(void **state)
+TEST(past_the_thread_bound_instances_are_counted)
 {
-    (void)state;
     resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_threads = 1});
     resmon_scope_end(begin("main"));
     in_thread(ten_scopes, NULL);
@@ -721,9 +699,8 @@ static void test_past_the_thread_bound_instances_are_counted(void **state)
     resmon_run_free(run);
 }
 
-static void test_a_slot_of_an_ended_thread_is_used_again(void **state)
+TEST(a_slot_of_an_ended_thread_is_used_again)
 {
-    (void)state;
     resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_threads = 1});
     in_thread(ten_scopes, NULL);
     in_thread(ten_scopes, NULL);
@@ -741,9 +718,8 @@ static void *two_levels(void *unused)
     return NULL;
 }
 
-static void test_a_tree_of_known_paths_needs_no_room_among_the_retired(void **state)
+TEST(a_tree_of_known_paths_needs_no_room_among_the_retired)
 {
-    (void)state;
     /* None, the retired with two paths, one thread with the same: 7, and 2 to spare. */
     resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_paths = 9});
     for (int i = 0; i < 100; i++) {
@@ -770,9 +746,8 @@ static void *three_levels(void *unused)
     return NULL;
 }
 
-static void test_a_thousand_short_threads_sum_exactly(void **state)
+TEST(a_thousand_short_threads_sum_exactly)
 {
-    (void)state;
     enum { AT_ONCE = 8, BATCHES = 125 };
     resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_threads = AT_ONCE});
     for (int batch = 0; batch < BATCHES; batch++) {
@@ -811,9 +786,8 @@ static void *visit_until_told(void *counter)
     return NULL;
 }
 
-static void test_sessions_follow_each_other_while_threads_live(void **state)
+TEST(sessions_follow_each_other_while_threads_live)
 {
-    (void)state;
     enum { THREADS = 3, SESSIONS = 40 };
     pthread_t threads[THREADS];
     uint64_t visits[THREADS] = {0};
@@ -848,9 +822,8 @@ static void test_sessions_follow_each_other_while_threads_live(void **state)
 
 /* ---- meters --------------------------------------------------------------------------------- */
 
-static void test_a_peak_after_a_higher_one_is_its_own(void **state)
+TEST(a_peak_after_a_higher_one_is_its_own)
 {
-    (void)state;
     need_exact_peaks();
     resmon_monitor *monitor = started_metering(RESMON_METER_RSS);
     double base = rss_now();
@@ -869,9 +842,8 @@ static void test_a_peak_after_a_higher_one_is_its_own(void **state)
     resmon_run_free(run);
 }
 
-static void test_a_peak_counts_for_every_scope_around_it(void **state)
+TEST(a_peak_counts_for_every_scope_around_it)
 {
-    (void)state;
     need_exact_peaks();
     resmon_monitor *monitor = started_metering(RESMON_METER_RSS);
     double base = rss_now();
@@ -900,9 +872,8 @@ static void test_a_peak_counts_for_every_scope_around_it(void **state)
     resmon_run_free(run);
 }
 
-static void test_peak_wrapper_without_a_monitor_is_exact(void **state)
+TEST(peak_wrapper_without_a_monitor_is_exact)
 {
-    (void)state;
     need_exact_peaks();
     listen();
     spike(300);
@@ -912,9 +883,8 @@ static void test_peak_wrapper_without_a_monitor_is_exact(void **state)
     listen_no_more();
 }
 
-static void test_peak_wrapper_past_the_depth_bound_is_exact(void **state)
+TEST(peak_wrapper_past_the_depth_bound_is_exact)
 {
-    (void)state;
     need_exact_peaks();
     listen();
     resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_depth = 1});
@@ -935,9 +905,8 @@ static void burn_ns(int64_t ns)
     }
 }
 
-static void test_cpu_time_of_a_scope_is_that_of_its_thread(void **state)
+TEST(cpu_time_of_a_scope_is_that_of_its_thread)
 {
-    (void)state;
     resmon_monitor *monitor = started_metering(RESMON_METER_CPU);
     int64_t before_ns = rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t token = begin("burn");
@@ -956,9 +925,8 @@ static void test_cpu_time_of_a_scope_is_that_of_its_thread(void **state)
     resmon_run_free(run);
 }
 
-static void test_io_of_a_scope_counts_what_was_written(void **state)
+TEST(io_of_a_scope_counts_what_was_written)
 {
-    (void)state;
     static char bytes[100000];
     resmon_monitor *monitor = started_metering(RESMON_METER_IO);
     FILE *file = tmpfile();
@@ -978,9 +946,8 @@ static void test_io_of_a_scope_counts_what_was_written(void **state)
     resmon_run_free(run);
 }
 
-static void test_an_expensive_meter_is_taken_one_in_k_and_says_so(void **state)
+TEST(an_expensive_meter_is_taken_one_in_k_and_says_so, IN_MADE_TIME)
 {
-    (void)state;
     rm_made_time_look_costs(200);
     resmon_monitor *monitor =
         started(&(resmon_monitor_options){.scopes = RESMON_METER_CPU, .max_meter_share = 0.01});
@@ -998,9 +965,8 @@ static void test_an_expensive_meter_is_taken_one_in_k_and_says_so(void **state)
     resmon_run_free(run);
 }
 
-static void test_a_meter_that_left_calls_out_says_so(void **state)
+TEST(a_meter_that_left_calls_out_says_so)
 {
-    (void)state;
     resmon_monitor *monitor =
         started(&(resmon_monitor_options){.scopes = RESMON_METER_CPU, .max_meter_share = 0.01});
     for (int i = 0; i < 10000; i++) {
@@ -1016,9 +982,8 @@ static void test_a_meter_that_left_calls_out_says_so(void **state)
 }
 
 /* Most of the time is in calls that come after many short ones. */
-static void test_short_calls_do_not_keep_a_meter_from_long_ones(void **state)
+TEST(short_calls_do_not_keep_a_meter_from_long_ones, IN_MADE_TIME)
 {
-    (void)state;
     rm_made_time_look_costs(200);
     resmon_monitor *monitor =
         started(&(resmon_monitor_options){.scopes = RESMON_METER_CPU, .max_meter_share = 0.01});
@@ -1065,9 +1030,8 @@ static FILE *file_of_128_kib(void)
     return file;
 }
 
-static void test_io_of_some_calls_is_an_estimate_inside_its_bounds(void **state)
+TEST(io_of_some_calls_is_an_estimate_inside_its_bounds)
 {
-    (void)state;
     FILE *file = file_of_128_kib();
     resmon_monitor *monitor =
         started(&(resmon_monitor_options){.scopes = RESMON_METER_IO, .max_meter_share = 0.01});
@@ -1098,9 +1062,8 @@ static void test_io_of_some_calls_is_an_estimate_inside_its_bounds(void **state)
 }
 
 /* Two that are estimated each on its own have no more together than what is around them. */
-static void test_estimates_of_siblings_fit_into_what_is_around_them(void **state)
+TEST(estimates_of_siblings_fit_into_what_is_around_them)
 {
-    (void)state;
     FILE *file = file_of_128_kib();
     resmon_monitor *monitor =
         started(&(resmon_monitor_options){.scopes = RESMON_METER_IO, .max_meter_share = 0.001});
@@ -1131,9 +1094,8 @@ static void test_estimates_of_siblings_fit_into_what_is_around_them(void **state
 }
 
 /* The meters read /proc/self/io and write to clear_refs: system calls that the kernel counts. */
-static void test_io_of_the_library_is_not_the_programs(void **state)
+TEST(io_of_the_library_is_not_the_programs)
 {
-    (void)state;
     resmon_monitor *monitor = started_metering(RESMON_METER_IO | RESMON_METER_RSS);
     uint64_t outer = begin("outer");
     for (int i = 0; i < 100; i++) {
@@ -1155,9 +1117,8 @@ static void test_io_of_the_library_is_not_the_programs(void **state)
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /* -1 is what callers through an FFI pass by mistake. */
-static void test_an_end_without_a_begin_is_stale(void **state)
+TEST(an_end_without_a_begin_is_stale)
 {
-    (void)state;
     resmon_monitor *monitor = started_plain();
     resmon_scope_end(begin("first"));
     resmon_scope_end(UINT64_MAX);
@@ -1169,9 +1130,8 @@ static void test_an_end_without_a_begin_is_stale(void **state)
     resmon_run_free(run);
 }
 
-static void test_a_name_is_one_site_for_ever(void **state)
+TEST(a_name_is_one_site_for_ever)
 {
-    (void)state;
     resmon_site *made = NULL;
     char name[] = "by name";
     resmon_site *first = site(name);
@@ -1207,9 +1167,8 @@ static void *visit_backwards(void *unused)
 }
 
 /* Whatever the order of later visits, and from whichever thread: listed as they came first. */
-static void test_many_children(void **state)
+TEST(many_children)
 {
-    (void)state;
     resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_paths = 4 * CHILDREN});
     visit_children(1);
     for (int i = 0; i < 2;
@@ -1236,9 +1195,8 @@ static void test_many_children(void **state)
 }
 
 /* Last of all tests: it uses up numbers of sites. */
-static void test_as_many_names_as_paths_are_measured(void **state)
+TEST(as_many_names_as_paths_are_measured)
 {
-    (void)state;
     enum { NAMES = 3000 };
     char name[32];
     resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_paths = NAMES + 8});
@@ -1259,53 +1217,4 @@ static void test_as_many_names_as_paths_are_measured(void **state)
     assert_int_equal(dropped, 0);
     assert_int_equal(measured, NAMES);
     assert_int_equal(later, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_peak_that_nobody_sees_leaves_the_kernels_mark_alone),
-        cmocka_unit_test(test_a_monitor_without_peaks_leaves_the_kernels_mark_alone),
-        cmocka_unit_test(test_a_child_has_its_own_peak_without_any_monitor),
-        cmocka_unit_test(test_a_child_does_not_reset_its_parents_peak),
-        cmocka_unit_test(test_scopes_without_a_monitor_are_nothing),
-        cmocka_unit_test(test_timed_runs_the_statement_once_and_logs_one_line),
-        cmocka_unit_test(test_timed_with_a_monitor_is_also_a_scope),
-        cmocka_unit_test(test_timed_logs_when_the_statement_returns),
-        cmocka_unit_test(test_scopes_of_all_threads_merge_by_name),
-        cmocka_unit_test(test_direct_recursion_is_one_instance),
-        cmocka_unit_test(test_scopes_that_failed_are_counted),
-        cmocka_unit_test(test_mutual_recursion_keeps_its_path),
-        cmocka_unit_test(test_open_scopes_are_marked_open),
-        cmocka_unit_test(test_standard_deviation_follows_from_the_durations),
-        cmocka_unit_test(test_misordered_and_double_ends_are_counted),
-        cmocka_unit_test(test_an_end_on_another_thread_is_counted),
-        cmocka_unit_test(test_an_end_on_a_thread_without_scopes_is_counted),
-        cmocka_unit_test(test_an_end_after_the_stop_is_counted_and_harmless),
-        cmocka_unit_test(test_what_a_thread_leaves_open_is_closed_at_its_end),
-        cmocka_unit_test(test_past_the_depth_bound_instances_are_counted),
-        cmocka_unit_test(test_past_the_path_bound_instances_are_counted_once),
-        cmocka_unit_test(test_past_the_thread_bound_instances_are_counted),
-        cmocka_unit_test(test_a_slot_of_an_ended_thread_is_used_again),
-        cmocka_unit_test(test_a_tree_of_known_paths_needs_no_room_among_the_retired),
-        cmocka_unit_test(test_a_thousand_short_threads_sum_exactly),
-        cmocka_unit_test(test_sessions_follow_each_other_while_threads_live),
-        cmocka_unit_test(test_a_peak_after_a_higher_one_is_its_own),
-        cmocka_unit_test(test_a_peak_counts_for_every_scope_around_it),
-        cmocka_unit_test(test_peak_wrapper_without_a_monitor_is_exact),
-        cmocka_unit_test(test_peak_wrapper_past_the_depth_bound_is_exact),
-        cmocka_unit_test(test_cpu_time_of_a_scope_is_that_of_its_thread),
-        cmocka_unit_test(test_io_of_a_scope_counts_what_was_written),
-        in_made_time(test_an_expensive_meter_is_taken_one_in_k_and_says_so),
-        cmocka_unit_test(test_a_meter_that_left_calls_out_says_so),
-        in_made_time(test_short_calls_do_not_keep_a_meter_from_long_ones),
-        cmocka_unit_test(test_io_of_some_calls_is_an_estimate_inside_its_bounds),
-        cmocka_unit_test(test_estimates_of_siblings_fit_into_what_is_around_them),
-        cmocka_unit_test(test_io_of_the_library_is_not_the_programs),
-        cmocka_unit_test(test_an_end_without_a_begin_is_stale),
-        cmocka_unit_test(test_a_name_is_one_site_for_ever),
-        cmocka_unit_test(test_many_children),
-        cmocka_unit_test(test_as_many_names_as_paths_are_measured),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,9 +143,8 @@ static void check_reloaded(const resmon_run *run)
     resmon_run_free(copy);
 }
 
-static void test_page_faults_of_scopes_are_the_threads(void **state)
+TEST(page_faults_of_scopes_are_the_threads)
 {
-    (void)state;
     char record[] = "/tmp/resmon-counters-XXXXXX";
     int fd = mkstemp(record);
     assert_true(fd >= 0);
@@ -192,9 +191,8 @@ static void test_page_faults_of_scopes_are_the_threads(void **state)
 }
 
 /* Hardware where it is, and else what stands for it: each says so. */
-static void test_the_default_counters_are_there_or_say_why(void **state)
+TEST(the_default_counters_are_there_or_say_why)
 {
-    (void)state;
     static const char *const names[4][2] = {{"instructions", "page-faults"},
                                             {"cycles", "context-switches"},
                                             {"cache-misses", "task-clock"},
@@ -267,17 +265,15 @@ static void check_made_group(uint64_t running, double expected)
     resmon_run_free(run);
 }
 
-static void test_groups_that_run_for_a_part_of_the_time(void **state)
+TEST(groups_that_run_for_a_part_of_the_time)
 {
-    (void)state;
     check_made_group(1000, 1000.0);
     check_made_group(500, 2000.0);
     check_made_group(0, (double)NAN); /* another user of the counters has them: not 0 */
 }
 
-static void test_without_the_meter_there_are_no_counters(void **state)
+TEST(without_the_meter_there_are_no_counters)
 {
-    (void)state;
     const resmon_monitor_options options = {.struct_size = sizeof options,
                                             .domains = RESMON_DOMAIN_PROCESS,
                                             .scopes = RESMON_METER_WALL};
@@ -320,9 +316,8 @@ static void *scope_in_thread(void *unused)
     return NULL;
 }
 
-static void test_a_thread_that_ends_leaves_no_descriptor(void **state)
+TEST(a_thread_that_ends_leaves_no_descriptor)
 {
-    (void)state;
     resmon_monitor *monitor = start_monitor("page-faults", NULL);
     {
         RESMON_SCOPE("scope");
@@ -337,9 +332,8 @@ static void test_a_thread_that_ends_leaves_no_descriptor(void **state)
     resmon_run_free(finish(monitor));
 }
 
-static void test_a_child_has_none_of_the_parents(void **state)
+TEST(a_child_has_none_of_the_parents)
 {
-    (void)state;
     resmon_monitor *monitor = start_monitor("page-faults", NULL);
     static resmon_site site = {"scope", "", "", 0, 0};
     uint64_t scope = resmon_scope_begin(&site);
@@ -392,9 +386,8 @@ static void close_all_in_scope(void)
     }
 }
 
-static void test_descriptors_that_are_closed_are_not_read(void **state)
+TEST(descriptors_that_are_closed_are_not_read)
 {
-    (void)state;
     pid_t child = fork(); /* with descriptors of its own */
     if (child == 0) {
         resmon_monitor *monitor = start_monitor("page-faults+task-clock", NULL);
@@ -447,9 +440,8 @@ static void lose_counters_to_a_thread(void)
     (void)pthread_join(thread, NULL);
 }
 
-static void test_counters_of_another_thread_are_not_read(void **state)
+TEST(counters_of_another_thread_are_not_read)
 {
-    (void)state;
     pid_t child = fork(); /* with descriptors of its own */
     if (child == 0) {
         resmon_monitor *monitor = start_monitor("page-faults+task-clock", NULL);
@@ -467,9 +459,8 @@ static void test_counters_of_another_thread_are_not_read(void **state)
     assert_int_equal(status, 0);
 }
 
-static void test_few_descriptors_are_the_programs(void **state)
+TEST(few_descriptors_are_the_programs)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         const struct rlimit few = {64, 64};
@@ -537,9 +528,8 @@ static void check_forbidden(void)
     resmon_run_free(run);
 }
 
-static void test_below_a_filter_of_system_calls_all_say_why(void **state)
+TEST(below_a_filter_of_system_calls_all_say_why)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         if (!forbid_perf()) {
@@ -578,9 +568,8 @@ static uint64_t made_rdtsc(void)
     return made_tsc;
 }
 
-static void test_the_shared_page_is_read_as_the_kernel_says(void **state)
+TEST(the_shared_page_is_read_as_the_kernel_says)
 {
-    (void)state;
     const struct rm_perf_processor processor = {made_rdpmc, made_rdtsc};
     const struct rm_perf_processor without_clock = {made_rdpmc, NULL};
     struct perf_event_mmap_page page = {.offset = 1000,
@@ -640,9 +629,8 @@ static void check_time(struct perf_event_mmap_page *page, uint64_t enabled, uint
     assert_int_equal(call.running, running);
 }
 
-static void test_a_counter_that_is_never_descheduled_ran_all_the_time(void **state)
+TEST(a_counter_that_is_never_descheduled_ran_all_the_time)
 {
-    (void)state;
     struct perf_event_mmap_page page = {.index = 3,
                                         .cap_user_rdpmc = 1,
                                         .cap_user_time = 1,
@@ -665,23 +653,4 @@ static void test_a_counter_that_is_never_descheduled_ran_all_the_time(void **sta
     assert_true(call.enabled == 0 && call.running == 0);
     rm_thread_counters_time(&lagging, &kernel, &call);
     assert_true(call.enabled == 200 && call.running == 200);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page_faults_of_scopes_are_the_threads),
-        cmocka_unit_test(test_the_default_counters_are_there_or_say_why),
-        cmocka_unit_test(test_groups_that_run_for_a_part_of_the_time),
-        cmocka_unit_test(test_without_the_meter_there_are_no_counters),
-        cmocka_unit_test(test_a_thread_that_ends_leaves_no_descriptor),
-        cmocka_unit_test(test_a_child_has_none_of_the_parents),
-        cmocka_unit_test(test_descriptors_that_are_closed_are_not_read),
-        cmocka_unit_test(test_counters_of_another_thread_are_not_read),
-        cmocka_unit_test(test_few_descriptors_are_the_programs),
-        cmocka_unit_test(test_below_a_filter_of_system_calls_all_say_why),
-        cmocka_unit_test(test_the_shared_page_is_read_as_the_kernel_says),
-        cmocka_unit_test(test_a_counter_that_is_never_descheduled_ran_all_the_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

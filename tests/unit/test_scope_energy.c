@@ -92,9 +92,8 @@ static void begin(struct rm_block *block)
 
 /* ---- cases ---------------------------------------------------------------------------------- */
 
-static void test_a_scope_that_covers_all_has_all_of_it(void **state)
+TEST(a_scope_that_covers_all_has_all_of_it)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     const double cpu_s[THREADS] = {0.5, 0.0, 0.0};
     add_child(&block, 2, 5);
@@ -112,9 +111,8 @@ static void test_a_scope_that_covers_all_has_all_of_it(void **state)
     free_block(&block);
 }
 
-static void test_threads_have_energy_as_they_have_cpu_time(void **state)
+TEST(threads_have_energy_as_they_have_cpu_time)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     const double cpu_s[THREADS] = {3.0, 1.0, 0.0};
     add_child(&block, 2, 5);
@@ -132,9 +130,8 @@ static void test_threads_have_energy_as_they_have_cpu_time(void **state)
     free_block(&block);
 }
 
-static void test_what_was_before_the_beginning_has_none(void **state)
+TEST(what_was_before_the_beginning_has_none)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     const double cpu_s[THREADS] = {1.0, 0.0, 0.0};
     add_child(&block, 2, 5);
@@ -147,9 +144,8 @@ static void test_what_was_before_the_beginning_has_none(void **state)
 }
 
 /* What a look between the end of an instance and its count missed is found by the next. */
-static void test_an_end_that_was_missed_is_caught_up_with(void **state)
+TEST(an_end_that_was_missed_is_caught_up_with)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     const double cpu_s[THREADS] = {1.0, 0.0, 0.0};
     add_child(&block, 2, 5);
@@ -169,9 +165,8 @@ static void test_an_end_that_was_missed_is_caught_up_with(void **state)
 }
 
 /* Thread 1 does the work of 5 (thread 0) inside of a scope of its own, 9: 7 leads to what hangs. */
-static void test_a_hung_scope_is_paid_by_where_it_hangs(void **state)
+TEST(a_hung_scope_is_paid_by_where_it_hangs)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     const double cpu_s[THREADS] = {1.0, 3.0, 0.0};
     add_child(&block, 2, 5);
@@ -202,9 +197,8 @@ static void test_a_hung_scope_is_paid_by_where_it_hangs(void **state)
 
 /* The end of the hung one was seen, what it took from the one around was not yet: no more than
  * there is, and what was too much at first is made good. */
-static void test_looks_that_do_not_agree_make_no_energy(void **state)
+TEST(looks_that_do_not_agree_make_no_energy)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     const double cpu_s[THREADS] = {0.0, 1.0, 0.0};
     add_child(&block, 3, 9);
@@ -226,9 +220,8 @@ static void test_looks_that_do_not_agree_make_no_energy(void **state)
     free_block(&block);
 }
 
-static void test_tasks_have_no_energy(void **state)
+TEST(tasks_have_no_energy)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     const double cpu_s[THREADS] = {1.0, 0.0, 0.0};
     add_child(&block, 2, 5);
@@ -250,9 +243,8 @@ static void test_tasks_have_no_energy(void **state)
 
 /* The energy of GPUs is known at the third look: it goes to scopes as their time weighs since the
  * first; also to those of a thread that is gone by then. */
-static void test_energy_that_is_known_late(void **state)
+TEST(energy_that_is_known_late)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     const double cpu_s[THREADS] = {0.0, 0.0, 0.0};
     add_child(&block, 2, 5);
@@ -291,9 +283,8 @@ static void test_energy_that_is_known_late(void **state)
     free_block(&block);
 }
 
-static void test_without_room_nothing_is_written(void **state)
+TEST(without_room_nothing_is_written)
 {
-    (void)state;
     struct rm_block_sizes sizes = small_sizes();
     sizes.scope_energy = 0;
     struct rm_block block = made_block(&sizes);
@@ -308,9 +299,8 @@ static void test_without_room_nothing_is_written(void **state)
 
 /* What GPUs and memory drew is known at the last sample, the processors' share at their last tick.
  */
-static void test_what_others_drew_since_the_last_tick_counts_at_the_end(void **state)
+TEST(what_others_drew_since_the_last_tick_counts_at_the_end)
 {
-    (void)state;
     if (!rm_energy_division_is_wanted(RESMON_DOMAIN_ENERGY)) {
         print_message("skipped: built without energy\n");
         skip();
@@ -494,9 +484,8 @@ static void check(const struct world *world)
     assert_near(outermost + world->outside, world->given, MOST_APART * world->given);
 }
 
-static void test_nothing_is_made_or_lost(void **state)
+TEST(nothing_is_made_or_lost)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct world world = {.block = block_with_roots(), .random = {seed * 7919}};
         uint64_t now = 1000;
@@ -569,9 +558,8 @@ static const resmon_run_scope *find(const resmon_run_scope *scopes, size_t count
     return NULL;
 }
 
-static void test_a_program(void **state)
+TEST(a_program)
 {
-    (void)state;
     needs_live("the energy of this host");
     const resmon_monitor_options options = {.struct_size = sizeof options, .interval_ms = 20};
     resmon_monitor *monitor;
@@ -614,23 +602,4 @@ static void test_a_program(void **state)
     }
     resmon_run_free(run);
     resmon_monitor_free(monitor);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_scope_that_covers_all_has_all_of_it),
-        cmocka_unit_test(test_threads_have_energy_as_they_have_cpu_time),
-        cmocka_unit_test(test_what_was_before_the_beginning_has_none),
-        cmocka_unit_test(test_an_end_that_was_missed_is_caught_up_with),
-        cmocka_unit_test(test_a_hung_scope_is_paid_by_where_it_hangs),
-        cmocka_unit_test(test_looks_that_do_not_agree_make_no_energy),
-        cmocka_unit_test(test_tasks_have_no_energy),
-        cmocka_unit_test(test_energy_that_is_known_late),
-        cmocka_unit_test(test_without_room_nothing_is_written),
-        cmocka_unit_test(test_what_others_drew_since_the_last_tick_counts_at_the_end),
-        cmocka_unit_test(test_nothing_is_made_or_lost),
-        cmocka_unit_test(test_a_program),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,9 +70,8 @@ static double self_of_all(const struct resmon_run *run)
 
 /* value > array > value > array > value, as a parser of nested lists has it; and value once more,
  * beside: what is inside of its own name is there already. */
-static void test_mutual_recursion_counts_once(void **state)
+TEST(mutual_recursion_counts_once)
 {
-    (void)state;
     resmon_run_scope scopes[] = {
         path_of("value", -1, 10, 1000.0, 100.0), path_of("array", 0, 10, 900.0, 200.0),
         path_of("value", 1, 40, 700.0, 300.0),   path_of("array", 2, 40, 400.0, 150.0),
@@ -117,9 +116,8 @@ static void test_mutual_recursion_counts_once(void **state)
 
 /* Of "task", which hangs below itself on other threads, no time is in that of another; all energy
  * is. */
-static void test_what_runs_beside_is_not_inside(void **state)
+TEST(what_runs_beside_is_not_inside)
 {
-    (void)state;
     resmon_run_scope scopes[] = {
         path_of("task", -1, 1, 100.0, 100.0),
         path_of("task", 0, 4, 300.0, 300.0),
@@ -139,9 +137,8 @@ static void test_what_runs_beside_is_not_inside(void **state)
 }
 
 /* Half of the time was never metered: it is taken to be like the other, and said to be. */
-static void test_paths_that_were_not_metered_go_with_their_time(void **state)
+TEST(paths_that_were_not_metered_go_with_their_time)
 {
-    (void)state;
     resmon_run_scope scopes[] = {
         path_of("a", -1, 1, 100.0, 0.0),
         path_of("x", 0, 1, 100.0, 100.0),
@@ -213,9 +210,8 @@ static void check_recorded(const resmon_run *run)
     assert_int_equal(resmon_run_scope_name_count(NULL), 0);
 }
 
-static void test_a_run_and_its_document_have_them(void **state)
+TEST(a_run_and_its_document_have_them)
 {
-    (void)state;
     resmon_run *run = recorded();
     resmon_run *read = NULL;
     char *text = NULL;
@@ -230,9 +226,8 @@ static void test_a_run_and_its_document_have_them(void **state)
     resmon_run_free(run);
 }
 
-static void test_the_summary_has_them_where_they_say_more(void **state)
+TEST(the_summary_has_them_where_they_say_more)
 {
-    (void)state;
     char *text = NULL;
     resmon_run *run = recorded();
     assert_ok(report_in_full(run, &text));
@@ -251,16 +246,4 @@ static void test_the_summary_has_them_where_they_say_more(void **state)
     assert_null(strstr(text, "Phases by name"));
     resmon_text_free(text);
     resmon_run_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mutual_recursion_counts_once),
-        cmocka_unit_test(test_paths_that_were_not_metered_go_with_their_time),
-        cmocka_unit_test(test_what_runs_beside_is_not_inside),
-        cmocka_unit_test(test_a_run_and_its_document_have_them),
-        cmocka_unit_test(test_the_summary_has_them_where_they_say_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,9 +98,8 @@ static double exact_deviation(const uint64_t *durations, size_t count)
     return (double)sqrtl(squares / (long double)(count - 1));
 }
 
-static void test_the_deviation_of_long_scopes_that_hardly_differ(void **state)
+TEST(the_deviation_of_long_scopes_that_hardly_differ)
 {
-    (void)state;
     enum { COUNT = 30000 };
     static uint64_t durations[COUNT];
     struct random random = {31};
@@ -125,9 +124,8 @@ static void test_the_deviation_of_long_scopes_that_hardly_differ(void **state)
     }
 }
 
-static void test_the_deviation_survives_a_slow_first_call(void **state)
+TEST(the_deviation_survives_a_slow_first_call)
 {
-    (void)state;
     enum { COUNT = 10000 };
     static uint64_t durations[COUNT];
     struct random random = {32};
@@ -144,9 +142,8 @@ static void test_the_deviation_survives_a_slow_first_call(void **state)
     free_block(&block);
 }
 
-static void test_merging_keeps_the_variance(void **state)
+TEST(merging_keeps_the_variance)
 {
-    (void)state;
     static const uint64_t durations[] = {1000000003, 999999990,  1000000010,
                                          1000000000, 1000000007, 999999995};
     enum { COUNT = sizeof durations / sizeof durations[0] };
@@ -168,9 +165,8 @@ static void test_merging_keeps_the_variance(void **state)
 }
 
 /* Months of ticks, a difference of one: no digit is lost. */
-static void test_the_variance_of_long_durations(void **state)
+TEST(the_variance_of_long_durations)
 {
-    (void)state;
     const uint64_t ticks = UINT64_C(1) << 54;
     struct rm_scope_node node = {.min = UINT64_MAX};
     record(&node, ticks);
@@ -186,9 +182,8 @@ static void test_the_variance_of_long_durations(void **state)
     (void)rm_scope_wall_variance(&wall);
 }
 
-static void test_merging_with_nothing_changes_nothing(void **state)
+TEST(merging_with_nothing_changes_nothing)
 {
-    (void)state;
     struct rm_scope_wall some = {
         .sums = {.calls = 2, .total = 30, .squares = {500, 0}}, .min = 10, .max = 20};
     struct rm_scope_wall none = {.min = UINT64_MAX};
@@ -209,9 +204,8 @@ static void test_merging_with_nothing_changes_nothing(void **state)
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
-static void test_the_share_of_time_in_which_counters_ran(void **state)
+TEST(the_share_of_time_in_which_counters_ran)
 {
-    (void)state;
     static const struct {
         bool is_counted;
         uint64_t enabled, running;
@@ -257,9 +251,8 @@ static void set_counts(struct rm_block *block, uint64_t node, const struct rm_sc
 }
 
 /* 2 of 5 calls, 300 of 500 ticks, in half of which the counters ran. */
-static void test_what_some_calls_counted_stands_for_all(void **state)
+TEST(what_some_calls_counted_stands_for_all)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     struct rm_scope_node *node = add_child(&block, 2, 4, 1);
     for (int i = 0; i < 5; i++) {
@@ -297,9 +290,8 @@ static void test_what_some_calls_counted_stands_for_all(void **state)
 }
 
 /* A thread may have no descriptor left for counters; and it may end. */
-static void test_threads_without_counters_go_with_their_time(void **state)
+TEST(threads_without_counters_go_with_their_time)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     struct rm_scope_node *nodes[] = {add_child(&block, 1, 4, 1), add_child(&block, 2, 5, 1),
                                      add_child(&block, 3, 6, 1)};
@@ -503,9 +495,8 @@ static void assert_moved(const struct move *move)
     assert_int_equal(counted.fields[0].sum, 0);
 }
 
-static void test_a_move_takes_everything_along(void **state)
+TEST(a_move_takes_everything_along)
 {
-    (void)state;
     for (int is_empty = 0; is_empty < 2; is_empty++) {
         struct move move = {.block = block_with_roots()};
         prepare_move(&move, is_empty);
@@ -529,9 +520,8 @@ static void assert_journal(const struct move *move, int wall, int meters, int en
     assert_false(is_any_moved(&moved));
 }
 
-static void test_killed_at_each_step_of_a_move_as_documented(void **state)
+TEST(killed_at_each_step_of_a_move_as_documented)
 {
-    (void)state;
     for (int killed_at = 0; killed_at <= 7; killed_at++) {
         struct move move = {.block = block_with_roots()};
         prepare_move(&move, 0);
@@ -582,9 +572,8 @@ static void test_killed_at_each_step_of_a_move_as_documented(void **state)
     }
 }
 
-static void test_killed_at_any_instruction_of_a_move(void **state)
+TEST(killed_at_any_instruction_of_a_move)
 {
-    (void)state;
     struct rm_block_sizes sizes = small_sizes();
     uint64_t bytes;
     assert_ok(rm_block_measure(&sizes, &bytes));
@@ -603,9 +592,8 @@ static void test_killed_at_any_instruction_of_a_move(void **state)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static void test_paths_merge_by_name_in_preorder(void **state)
+TEST(paths_merge_by_name_in_preorder)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     struct rm_site_record *twin = rm_block_record(&block, RM_SECTION_SITES, 2);
     (void)rm_text_set(twin->name, sizeof twin->name, "site 1"); /* another place, the same name */
@@ -640,9 +628,8 @@ static void test_paths_merge_by_name_in_preorder(void **state)
     free_block(&block);
 }
 
-static void test_meters_of_some_calls_stand_for_all_and_say_so(void **state)
+TEST(meters_of_some_calls_stand_for_all_and_say_so)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     struct rm_scope_node *node = add_child(&block, 2, 4, 1);
     for (int i = 0; i < 10; i++) {
@@ -675,9 +662,8 @@ static void test_meters_of_some_calls_stand_for_all_and_say_so(void **state)
 }
 
 /* Each row of store/scope_meters.def: its sum is the member that it names. */
-static void test_each_figure_is_of_its_sum(void **state)
+TEST(each_figure_is_of_its_sum)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     struct rm_tallies tallies = {.cost_ticks = 1};
     record(add_child(&block, 2, 4, 1), 1000000);
@@ -701,9 +687,8 @@ static void test_each_figure_is_of_its_sum(void **state)
 }
 
 /* Neither where nothing is metered, nor in one without the meter inside of one that has it. */
-static void test_what_is_not_metered_is_not_known(void **state)
+TEST(what_is_not_metered_is_not_known)
 {
-    (void)state;
     for (uint64_t has_tallies = 0; has_tallies < 2; has_tallies++) {
         struct rm_block_sizes sizes = small_sizes();
         sizes.scope_tallies = has_tallies;
@@ -797,9 +782,8 @@ static double count_of(const resmon_run *run, const char *name)
 
 /* 900 and 700 in 1000: of what is not certain, 600 of each, there is room for half.  What is inside
  * of one that is an estimate itself has the room of the exact one around. */
-static void test_estimates_fit_into_what_is_exact_around_them(void **state)
+TEST(estimates_fit_into_what_is_exact_around_them)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     make_estimates(&block, 100);
     resmon_run *run = decoded(&block);
@@ -826,9 +810,8 @@ static void test_estimates_fit_into_what_is_exact_around_them(void **state)
 }
 
 /* What counters counted that were shared is itself scaled: it is no bound. */
-static void test_shared_counters_bound_nothing(void **state)
+TEST(shared_counters_bound_nothing)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     make_estimates(&block, 50);
     resmon_run *run = decoded(&block);
@@ -843,9 +826,8 @@ static void test_shared_counters_bound_nothing(void **state)
 /* ---- open scopes of a recording ------------------------------------------------------------- */
 
 /* Nothing tells when it was killed but what had happened by then. */
-static void test_open_scopes_last_as_long_as_what_is_inside_of_them(void **state)
+TEST(open_scopes_last_as_long_as_what_is_inside_of_them)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     struct rm_scope_node *outer = add_child(&block, 2, 4, 1);
     struct rm_scope_node *inner = add_child(&block, 4, 5, 2);
@@ -878,9 +860,8 @@ static void test_open_scopes_last_as_long_as_what_is_inside_of_them(void **state
 }
 
 /* Thread 1 has "site 4" open around what it does for "site 1" of thread 0. */
-static void test_time_of_hung_scopes_is_where_they_hang(void **state)
+TEST(time_of_hung_scopes_is_where_they_hang)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     record(add_child(&block, 2, 4, 1), 1000);
     (void)add_child(&block, 3, 5, 1); /* leads to it */
@@ -924,9 +905,8 @@ static void test_time_of_hung_scopes_is_where_they_hang(void **state)
 }
 
 /* Begun in the tree of one thread and ended in that of another. */
-static void test_open_tasks_are_what_all_threads_say_together(void **state)
+TEST(open_tasks_are_what_all_threads_say_together)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     (void)add_child(&block, 2, 7, 2);
     (void)add_child(&block, 3, 8, 2);
@@ -959,9 +939,8 @@ static void test_open_tasks_are_what_all_threads_say_together(void **state)
     free_block(&block);
 }
 
-static void test_a_hostile_tree_has_an_end(void **state)
+TEST(a_hostile_tree_has_an_end)
 {
-    (void)state;
     struct rm_block block = block_with_roots();
     struct rm_scope_node *circle = add_child(&block, 2, 4, 1);
     circle->first_child = rm_node_ref_of(4);
@@ -977,32 +956,4 @@ static void test_a_hostile_tree_has_an_end(void **state)
     (void)rm_scope_end_ticks(&block);
     resmon_run_free(decoded(&block));
     free_block(&block);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_deviation_of_long_scopes_that_hardly_differ),
-        cmocka_unit_test(test_the_deviation_survives_a_slow_first_call),
-        cmocka_unit_test(test_merging_keeps_the_variance),
-        cmocka_unit_test(test_the_variance_of_long_durations),
-        cmocka_unit_test(test_merging_with_nothing_changes_nothing),
-        cmocka_unit_test(test_the_share_of_time_in_which_counters_ran),
-        cmocka_unit_test(test_what_some_calls_counted_stands_for_all),
-        cmocka_unit_test(test_threads_without_counters_go_with_their_time),
-        cmocka_unit_test(test_a_move_takes_everything_along),
-        cmocka_unit_test(test_killed_at_each_step_of_a_move_as_documented),
-        cmocka_unit_test(test_killed_at_any_instruction_of_a_move),
-        cmocka_unit_test(test_paths_merge_by_name_in_preorder),
-        cmocka_unit_test(test_meters_of_some_calls_stand_for_all_and_say_so),
-        cmocka_unit_test(test_each_figure_is_of_its_sum),
-        cmocka_unit_test(test_what_is_not_metered_is_not_known),
-        cmocka_unit_test(test_estimates_fit_into_what_is_exact_around_them),
-        cmocka_unit_test(test_shared_counters_bound_nothing),
-        cmocka_unit_test(test_open_scopes_last_as_long_as_what_is_inside_of_them),
-        cmocka_unit_test(test_time_of_hung_scopes_is_where_they_hang),
-        cmocka_unit_test(test_open_tasks_are_what_all_threads_say_together),
-        cmocka_unit_test(test_a_hostile_tree_has_an_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

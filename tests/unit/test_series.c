@@ -288,9 +288,8 @@ static void add_sample(struct rm_block *block, struct history *h, struct source 
     assert_int_equal(rm_series_state(block)->t_ns, t);
 }
 
-static void test_any_number_of_halvings_keeps_everything(void **unused)
+TEST(any_number_of_halvings_keeps_everything)
 {
-    (void)unused;
     static const uint64_t row_counts[] = {2, 4, 16, 64};
     struct history *h = malloc(sizeof *h);
     assert_non_null(h);
@@ -315,9 +314,8 @@ static void test_any_number_of_halvings_keeps_everything(void **unused)
     free(h);
 }
 
-static void test_a_spike_of_one_sample_survives(void **unused)
+TEST(a_spike_of_one_sample_survives)
 {
-    (void)unused;
     struct rm_block_sizes sizes = small_sizes();
     struct rm_block block = made_block(&sizes);
     struct rm_column *column = rm_block_record(&block, RM_SECTION_COLUMNS, 0);
@@ -329,10 +327,10 @@ static void test_a_spike_of_one_sample_survives(void **unused)
         struct rm_sample sample = {.t_ns = i * 1000000000, .values = &value};
         rm_series_add(&block, &sample, &cost);
     }
-    const struct rm_commit *state = rm_series_state(&block);
-    assert_true(rm_series_columns(state)[0].stats.all.max == 1e12);
-    double highest = rm_series_columns(state)[0].open.max;
-    for (uint64_t i = 0; i < state->rows; i++) {
+    const struct rm_commit *now = rm_series_state(&block);
+    assert_true(rm_series_columns(now)[0].stats.all.max == 1e12);
+    double highest = rm_series_columns(now)[0].open.max;
+    for (uint64_t i = 0; i < now->rows; i++) {
         const struct rm_row *row = rm_block_record(&block, RM_SECTION_ROWS, i);
         highest = rm_greater(highest, row->cells[0].max);
     }
@@ -377,9 +375,8 @@ static void merge_pair_as_documented(struct rm_block *block, uint64_t pair)
     }
 }
 
-static void test_killed_between_and_inside_the_merges(void **unused)
+TEST(killed_between_and_inside_the_merges)
 {
-    (void)unused;
     struct history *h = calloc(1, sizeof *h);
     struct rm_block_sizes sizes = series_sizes(16);
     struct rm_block full = made_block(&sizes);
@@ -434,9 +431,8 @@ static void look_after_kill(void *context)
     s->seen_progress = progress > s->seen_progress ? progress : s->seen_progress;
 }
 
-static void test_killed_at_any_instruction_of_a_halving(void **unused)
+TEST(killed_at_any_instruction_of_a_halving)
 {
-    (void)unused;
     struct rm_block_sizes sizes = series_sizes(8);
     uint64_t bytes;
     double values[COLUMNS];
@@ -459,18 +455,17 @@ static void test_killed_at_any_instruction_of_a_halving(void **unused)
     (void)munmap(memory, bytes);
 }
 
-static void test_a_damaged_progress_is_bounded(void **unused)
+TEST(a_damaged_progress_is_bounded)
 {
-    (void)unused;
     struct history *h = calloc(1, sizeof *h);
     struct rm_block_sizes sizes = series_sizes(4);
     struct rm_block block = made_block(&sizes);
     struct source source = {.random = {3}};
     begin(&block);
     fill(&block, h, &source);
-    struct rm_commit *state = rm_block_record(&block, RM_SECTION_STATES, block.header->commit & 1);
-    block.header->merge_progress = (state->halvings + 1) << 32 | UINT32_MAX;
-    state->rows = UINT64_MAX;
+    struct rm_commit *now = rm_block_record(&block, RM_SECTION_STATES, block.header->commit & 1);
+    block.header->merge_progress = (now->halvings + 1) << 32 | UINT32_MAX;
+    now->rows = UINT64_MAX;
     /* Rows are those of the section, whatever the numbers say; ASan watches the reads. */
     struct walk walk = {.history = h};
     merge_pair_as_documented(&block, 0);
@@ -479,16 +474,4 @@ static void test_a_damaged_progress_is_bounded(void **unused)
     assert_int_equal(walk.rows, 2);
     free_block(&block);
     free(h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_number_of_halvings_keeps_everything),
-        cmocka_unit_test(test_a_spike_of_one_sample_survives),
-        cmocka_unit_test(test_killed_between_and_inside_the_merges),
-        cmocka_unit_test(test_killed_at_any_instruction_of_a_halving),
-        cmocka_unit_test(test_a_damaged_progress_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

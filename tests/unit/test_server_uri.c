@@ -18,9 +18,8 @@ static resmon_status take(const char *text, char uri[ROOM])
     return rm_server_uri_take(text, "the address", uri, ROOM, &secrets);
 }
 
-static void test_addresses(void **state)
+TEST(addresses)
 {
-    (void)state;
     static const struct {
         const char *text, *uri, *user, *password;
     } rows[] = {
@@ -51,9 +50,8 @@ static void test_addresses(void **state)
     }
 }
 
-static void test_secrets_stay_where_the_text_has_none(void **state)
+TEST(secrets_stay_where_the_text_has_none)
 {
-    (void)state;
     char uri[ROOM];
     struct rm_secrets given = {"user", "password", "token"};
     assert_ok(rm_server_uri_take("http://h", "it", uri, sizeof uri, &given));
@@ -62,9 +60,8 @@ static void test_secrets_stay_where_the_text_has_none(void **state)
     assert_string_equal(given.token, "token");
 }
 
-static void test_what_is_no_address(void **state)
+TEST(what_is_no_address)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "h",
@@ -101,9 +98,8 @@ static void test_what_is_no_address(void **state)
     }
 }
 
-static void test_credentials_that_are_too_long(void **state)
+TEST(credentials_that_are_too_long)
 {
-    (void)state;
     char uri[ROOM];
     static char text[3 * RM_SECRET_BYTES];
     for (int is_password = 0; is_password < 2; is_password++) {
@@ -122,9 +118,8 @@ static void test_credentials_that_are_too_long(void **state)
 
 /* Made of the bytes that mean something: never a crash, and an address never has credentials, white
  * space or control characters. */
-static void test_random_texts(void **state)
+TEST(random_texts)
 {
-    (void)state;
     static const char bytes[] = "a@:/%?#[]41 \t\n\xff.";
     struct random random = {29};
     for (int i = 0; i < 100000; i++) {
@@ -142,16 +137,4 @@ static void test_random_texts(void **state)
             assert_null(strpbrk(uri, " \t\n?#"));
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_secrets_stay_where_the_text_has_none),
-        cmocka_unit_test(test_what_is_no_address),
-        cmocka_unit_test(test_credentials_that_are_too_long),
-        cmocka_unit_test(test_random_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,9 +46,8 @@ static bool is_read_again(const struct kind *kind, uint32_t publications)
     return memcmp(copy, live + OFFSET, kind->bytes) == 0;
 }
 
-static void test_what_was_published_meanwhile_is_read_again(void **state)
+TEST(what_was_published_meanwhile_is_read_again)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         assert_true(is_read_again(&kinds[i], 1)); /* the next may be under way in what counts */
         assert_true(is_read_again(&kinds[i], 2));
@@ -56,9 +55,8 @@ static void test_what_was_published_meanwhile_is_read_again(void **state)
     }
 }
 
-static void test_all_kinds_are_settled(void **state)
+TEST(all_kinds_are_settled)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         bool is_there = false;
         for (size_t k = 0; k < RM_SETTLED; k++) {
@@ -66,13 +64,4 @@ static void test_all_kinds_are_settled(void **state)
         }
         assert_true(is_there);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_was_published_meanwhile_is_read_again),
-        cmocka_unit_test(test_all_kinds_are_settled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

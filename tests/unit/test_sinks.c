@@ -19,18 +19,16 @@
 
 static resmon_monitor *monitor;
 
-static int make_monitor(void **state)
+FIXTURE(make_monitor)
 {
-    (void)state;
     const resmon_monitor_options options = {.struct_size = sizeof options,
                                             .domains = RESMON_DOMAIN_PROCESS,
                                             .flags = RESMON_FLAG_NO_SCOPES};
     return resmon_monitor_new(&options, &monitor) == RESMON_OK ? 0 : -1;
 }
 
-static int free_monitor(void **state)
+FIXTURE(free_monitor)
 {
-    (void)state;
     resmon_monitor_free(monitor);
     monitor = NULL;
     return 0;
@@ -65,9 +63,8 @@ static bool is_left_out(const struct rm_sink_kind *kind)
     return true;
 }
 
-static void test_every_sink_by_its_name(void **state)
+TEST(every_sink_by_its_name, .setup_func = make_monitor, .teardown_func = free_monitor)
 {
-    (void)state;
     const struct rm_sink_kind *kind;
     for (size_t i = 0; (kind = rm_sink_kind_at(i)) != NULL; i++) {
         assert_ptr_equal(rm_sink_kind_find(kind->set.name), kind);
@@ -81,9 +78,8 @@ static void test_every_sink_by_its_name(void **state)
     assert_null(rm_sink_kind_find("prom"));
 }
 
-static void test_mistakes(void **state)
+TEST(mistakes, .setup_func = make_monitor, .teardown_func = free_monitor)
 {
-    (void)state;
     assert_refused(RESMON_EINVAL, "prom", "x", "did you mean 'prometheus'");
     assert_refused(RESMON_EINVAL, "", "x", "there are the sinks json, csv");
     assert_refused(RESMON_EINVAL, "csv", "", "csv.path is missing");
@@ -105,9 +101,8 @@ static void test_mistakes(void **state)
 }
 
 /* The struct and the text are the same options. */
-static void test_structs_have_the_same_bounds(void **state)
+TEST(structs_have_the_same_bounds, .setup_func = make_monitor, .teardown_func = free_monitor)
 {
-    (void)state;
     resmon_prometheus_options options = {
         .struct_size = sizeof options, .directory = ".", .interval_ms = 99};
     assert_status(RESMON_ERANGE, resmon_monitor_add_prometheus(monitor, &options));
@@ -137,9 +132,8 @@ static void skip_without_stacks(void)
     }
 }
 
-static void test_stacks_that_are_left_out(void **state)
+TEST(stacks_that_are_left_out)
 {
-    (void)state;
     skip_without_stacks();
     static const struct {
         const char *text, *told;
@@ -182,9 +176,8 @@ static double setting(const resmon_run *run, const char *key)
 }
 
 /* What a file shows is taken for it, unless the options say what is. */
-static void test_what_sinks_need(void **state)
+TEST(what_sinks_need)
 {
-    (void)state;
     skip_without_stacks();
     static const struct {
         const char *text;
@@ -216,9 +209,8 @@ static void test_what_sinks_need(void **state)
     (void)unlink("made_by_test_2");
 }
 
-static void test_a_monitor_of_a_text(void **state)
+TEST(a_monitor_of_a_text)
 {
-    (void)state;
     resmon_run *run = run_of("interval=2s,rows=12,max_overhead=0.25,name=\"a, b\",domains=process");
     assert_true(setting(run, "interval_ms") == 2000.0 && setting(run, "rows") == 12.0);
     assert_true(setting(run, "max_overhead") == 0.25);
@@ -233,9 +225,8 @@ static void test_a_monitor_of_a_text(void **state)
     assert_null(made);
 }
 
-static void test_any_allocation_may_fail(void **state)
+TEST(any_allocation_may_fail)
 {
-    (void)state;
     bool has_fired = true;
     int64_t live = rm_fault_live(0);
     for (int64_t k = 0; has_fired; k++) {
@@ -324,9 +315,8 @@ static struct seen seen_with_stacks(uint64_t parts)
     return seen;
 }
 
-static void test_a_sink_is_shown_what_it_looks_at(void **state)
+TEST(a_sink_is_shown_what_it_looks_at)
 {
-    (void)state;
     const struct seen all = seen_with_stacks(0);
     if (all.stacks == 0) {
         print_message("not checked here: stacks; none were taken\n");
@@ -421,9 +411,8 @@ static resmon_status print_text(void *context, const resmon_run *run)
     return resmon_prometheus_text(run, NULL, context);
 }
 
-static void test_the_parts_of_prometheus_are_enough(void **state)
+TEST(the_parts_of_prometheus_are_enough)
 {
-    (void)state;
     char *of_sink = NULL, *of_run = NULL;
     resmon_run *run = NULL;
     resmon_monitor *made = NULL;
@@ -446,9 +435,8 @@ static void test_the_parts_of_prometheus_are_enough(void **state)
 }
 
 /* The parts that a sink says it looks at are enough: its file is that of the whole run. */
-static void test_the_parts_of_each_sink_are_enough(void **state)
+TEST(the_parts_of_each_sink_are_enough)
 {
-    (void)state;
     static const struct {
         const char *text;
         resmon_status (*save)(const resmon_run *run, const char *path);
@@ -507,9 +495,8 @@ static void test_the_parts_of_each_sink_are_enough(void **state)
     (void)unlink("made_by_test-columns.csv");
 }
 
-static void test_the_table_is_told(void **state)
+TEST(the_table_is_told)
 {
-    (void)state;
     resmon_option option = {.struct_size = sizeof option};
     size_t found = 0;
     for (size_t i = 0; resmon_option_at(i, &option) == RESMON_OK; i++) {
@@ -539,9 +526,8 @@ static void test_the_table_is_told(void **state)
     assert_status(RESMON_ENOENT, resmon_sink_kind_at(resmon_sink_kind_count(), &kind));
 }
 
-static void test_names_as_bits(void **state)
+TEST(names_as_bits)
 {
-    (void)state;
     uint64_t bits = 0;
     assert_ok(resmon_option_bits("scopes", "cpu+rss", &bits));
     assert_int_equal(bits, RESMON_METER_CPU | RESMON_METER_RSS);
@@ -555,9 +541,8 @@ static void test_names_as_bits(void **state)
     assert_int_equal(bits, RESMON_STACKS_ALL);
 }
 
-static void test_help(void **state)
+TEST(help)
 {
-    (void)state;
     char *text = NULL;
     assert_ok(resmon_option_text(&text));
     assert_non_null(strstr(text, "\n  interval=DURATION\n"));
@@ -566,25 +551,4 @@ static void test_help(void **state)
     assert_non_null(strstr(text, "\n    prometheus.label.NAME=LABELS\n"));
     resmon_text_free(text);
     assert_status(RESMON_EINVAL, resmon_option_text(NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_every_sink_by_its_name, make_monitor, free_monitor),
-        cmocka_unit_test_setup_teardown(test_mistakes, make_monitor, free_monitor),
-        cmocka_unit_test_setup_teardown(test_structs_have_the_same_bounds, make_monitor,
-                                        free_monitor),
-        cmocka_unit_test(test_stacks_that_are_left_out),
-        cmocka_unit_test(test_what_sinks_need),
-        cmocka_unit_test(test_a_monitor_of_a_text),
-        cmocka_unit_test(test_any_allocation_may_fail),
-        cmocka_unit_test(test_a_sink_is_shown_what_it_looks_at),
-        cmocka_unit_test(test_the_parts_of_prometheus_are_enough),
-        cmocka_unit_test(test_the_parts_of_each_sink_are_enough),
-        cmocka_unit_test(test_the_table_is_told),
-        cmocka_unit_test(test_names_as_bits),
-        cmocka_unit_test(test_help),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,9 +112,8 @@ static double both_signs(struct random *random, double scale)
     return scale * (random_unit(random) - 0.5);
 }
 
-static void test_quantiles_of_any_distribution_are_within_one_percent(void **state)
+TEST(quantiles_of_any_distribution_are_within_one_percent)
 {
-    (void)state;
     static const struct shape shapes[] = {
         {"lognormal", lognormal},
         {"uniform", uniform},
@@ -162,9 +161,8 @@ static double shown(double value)
  * 3 - sqrt(4 - 3 s) at s = k/38 and (k + 1)/38.  Shown is their harmonic mean, which is (high -
  * low) / (high + low) from either end.  The widest bin is the first: 0.98 %.
  */
-static void test_the_widest_bin_is_within_one_percent_on_both_sides(void **state)
+TEST(the_widest_bin_is_within_one_percent_on_both_sides)
 {
-    (void)state;
     double widest = 0.0;
     for (int k = 0; k < RM_SKETCH_OCTAVE_BINS; k++) {
         double low = 3.0 - sqrt(4.0 - 3.0 * k / RM_SKETCH_OCTAVE_BINS);
@@ -180,9 +178,8 @@ static void test_the_widest_bin_is_within_one_percent_on_both_sides(void **state
     assert_near(widest, 0.00982, 0.00002);
 }
 
-static void test_a_dense_sweep_of_an_octave_stays_within_one_percent(void **state)
+TEST(a_dense_sweep_of_an_octave_stays_within_one_percent)
 {
-    (void)state;
     struct rm_sketch *sketch = new_sketch();
     for (int octave = RM_SKETCH_LOW_OCTAVE; octave < RM_SKETCH_HIGH_OCTAVE; octave += 11) {
         for (int i = 0; i < 2000; i++) {
@@ -196,9 +193,8 @@ static void test_a_dense_sweep_of_an_octave_stays_within_one_percent(void **stat
     free(sketch);
 }
 
-static void test_what_is_out_of_range_counts_as_its_end(void **state)
+TEST(what_is_out_of_range_counts_as_its_end)
 {
-    (void)state;
     static const double nothing[] = {0.0,     -0.0,   -1.0,    -1e300,
                                      -1e-300, 1e-300, 0x1p-21, 0x1p-20 * (1.0 - 0x1p-52)};
     for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; i++) {
@@ -209,17 +205,15 @@ static void test_what_is_out_of_range_counts_as_its_end(void **state)
     assert_near(shown(1e300), 0x1p47, 0.02 * 0x1p47);
 }
 
-static void test_nothing_counted_has_no_quantile(void **state)
+TEST(nothing_counted_has_no_quantile)
 {
-    (void)state;
     struct rm_sketch *sketch = new_sketch();
     assert_true(isnan(rm_sketch_quantile(sketch, NULL, 0, 0.5, -INFINITY, INFINITY)));
     free(sketch);
 }
 
-static void test_the_ends_are_the_least_and_the_greatest(void **state)
+TEST(the_ends_are_the_least_and_the_greatest)
 {
-    (void)state;
     struct rm_sketch *sketch = new_sketch();
     for (int i = 1; i <= 100; i++) {
         rm_sketch_add(sketch, i);
@@ -229,9 +223,8 @@ static void test_the_ends_are_the_least_and_the_greatest(void **state)
     free(sketch);
 }
 
-static void test_a_full_bin_halves_all_and_keeps_the_proportions(void **state)
+TEST(a_full_bin_halves_all_and_keeps_the_proportions)
 {
-    (void)state;
     struct rm_sketch *sketch = new_sketch();
     rm_sketch_add(sketch, 1000.0);
     for (size_t i = 0; i < RM_SKETCH_BINS; i++) {
@@ -253,9 +246,8 @@ static void test_a_full_bin_halves_all_and_keeps_the_proportions(void **state)
 }
 
 /* However many of the values wait beside the sketch, in whatever order. */
-static void test_values_that_wait_are_as_those_counted(void **state)
+TEST(values_that_wait_are_as_those_counted)
 {
-    (void)state;
     struct random random = {21};
     for (size_t waiting = 0; waiting <= RM_SKETCH_MOST_MORE; waiting++) {
         struct rm_sketch *all = new_sketch(), *rest = new_sketch();
@@ -281,26 +273,9 @@ static void test_values_that_wait_are_as_those_counted(void **state)
     }
 }
 
-static void test_no_sketch_is_an_empty_one(void **state)
+TEST(no_sketch_is_an_empty_one)
 {
-    (void)state;
     const double more[] = {100.0, 1.0, 10.0};
     assert_near(rm_sketch_quantile(NULL, more, 3, 0.5, 1.0, 100.0), 10.0, 0.1);
     assert_true(isnan(rm_sketch_quantile(NULL, NULL, 0, 0.5, 1.0, 100.0)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quantiles_of_any_distribution_are_within_one_percent),
-        cmocka_unit_test(test_the_widest_bin_is_within_one_percent_on_both_sides),
-        cmocka_unit_test(test_a_dense_sweep_of_an_octave_stays_within_one_percent),
-        cmocka_unit_test(test_what_is_out_of_range_counts_as_its_end),
-        cmocka_unit_test(test_nothing_counted_has_no_quantile),
-        cmocka_unit_test(test_the_ends_are_the_least_and_the_greatest),
-        cmocka_unit_test(test_a_full_bin_halves_all_and_keeps_the_proportions),
-        cmocka_unit_test(test_values_that_wait_are_as_those_counted),
-        cmocka_unit_test(test_no_sketch_is_an_empty_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

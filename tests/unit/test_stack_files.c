@@ -52,9 +52,8 @@ static size_t count_of(const char *part)
 
 /* ---- folded --------------------------------------------------------------------------------- */
 
-static void test_folded(void **state)
+TEST(folded)
 {
-    (void)state;
     resmon_run *run = made_profile("/src/train.c");
     assert_ok(resmon_run_save_folded(run, RESMON_STACK_CPU, path_of("f")));
     (void)content_of("f");
@@ -78,9 +77,8 @@ static void test_folded(void **state)
 
 /* Places that differ in their addresses only are one line, and its parts are summed before they are
  * rounded. */
-static void test_folded_merges(void **state)
+TEST(folded_merges)
 {
-    (void)state;
     resmon_run *run = made_profile("/src/train.c");
     struct rm_run_profile *profile = &run->profile;
     uint32_t frames[] = {MADE_WORK, MADE_WORK_LATER};
@@ -99,9 +97,8 @@ static void test_folded_merges(void **state)
     resmon_run_free(run);
 }
 
-static void test_folded_names(void **state)
+TEST(folded_names)
 {
-    (void)state;
     static const struct {
         const char *name, *line;
     } rows[] = {
@@ -134,9 +131,8 @@ static void test_folded_names(void **state)
 
 /* ---- speedscope ----------------------------------------------------------------------------- */
 
-static void test_speedscope(void **state)
+TEST(speedscope)
 {
-    (void)state;
     resmon_run *run = made_profile("/src/train.c");
     assert_ok(resmon_run_save_speedscope(run, path_of("s.json")));
     size_t length = content_of("s.json");
@@ -329,9 +325,8 @@ static void check_mappings(const struct rm_buffer *profile)
     }
 }
 
-static void test_pprof(void **state)
+TEST(pprof)
 {
-    (void)state;
     struct rm_buffer profile;
     resmon_run *run = made_profile("/src/train.c");
     rm_buffer_init(&profile, 1 << 20);
@@ -344,9 +339,8 @@ static void test_pprof(void **state)
 }
 
 /* Without CPU time, samples are those of memory, and the period is in faults. */
-static void test_pprof_of_memory(void **state)
+TEST(pprof_of_memory)
 {
-    (void)state;
     struct rm_buffer profile;
     resmon_run *run = made_profile("/src/train.c");
     run->profile.kinds[RESMON_STACK_CPU].status = RESMON_EACCES;
@@ -373,9 +367,8 @@ static void gunzip(const char *name)
     assert_int_equal(system(command), 0);
 }
 
-static void test_gzip(void **state)
+TEST(gzip)
 {
-    (void)state;
     static const size_t lengths[] = {0, 1, 65535, 65536, 200000};
     static char bytes[200000];
     if (system("gzip --version >/dev/null 2>&1") != 0) {
@@ -402,9 +395,8 @@ static void test_gzip(void **state)
     }
 }
 
-static void test_unpacking(void **state)
+TEST(unpacking)
 {
-    (void)state;
     /* RFC 1950, with one block that is stored, and the sum of what it holds. */
     static const unsigned char packed[] = {0x78, 1,   1,   5,   0, 0xfa, 0xff, 'h',
                                            'e',  'l', 'l', 'o', 6, 0x2c, 2,    0x15};
@@ -426,9 +418,8 @@ static void test_unpacking(void **state)
     }
 }
 
-static void test_pprof_file(void **state)
+TEST(pprof_file)
 {
-    (void)state;
     struct rm_buffer profile;
     resmon_run *run = made_profile("/src/train.c");
     rm_buffer_init(&profile, 1 << 20);
@@ -446,9 +437,8 @@ static void test_pprof_file(void **state)
 /* ---- what is not there, and what cannot be written --------------------------------------------
  */
 
-static void test_without_stacks(void **state)
+TEST(without_stacks)
 {
-    (void)state;
     resmon_run *run = rm_run_new();
     assert_status(RESMON_ENOENT, resmon_run_save_folded(run, RESMON_STACK_CPU, path_of("none")));
     assert_non_null(strstr(resmon_last_error(), "not asked for"));
@@ -470,9 +460,8 @@ static void test_without_stacks(void **state)
     resmon_run_free(run);
 }
 
-static void test_bad_places(void **state)
+TEST(bad_places)
 {
-    (void)state;
     resmon_run *run = made_profile("/src/train.c");
     assert_status(RESMON_ENOENT, resmon_run_save_pprof(run, "/nowhere/p"));
     assert_status(RESMON_ENOENT, resmon_run_save_speedscope(run, "/nowhere/p"));
@@ -483,9 +472,8 @@ static void test_bad_places(void **state)
     resmon_run_free(run);
 }
 
-static void test_sink(void **state)
+TEST(sink)
 {
-    (void)state;
     resmon_monitor *monitor = NULL;
     resmon_monitor *other = NULL;
     resmon_monitor_options options = {.struct_size = sizeof options,
@@ -562,9 +550,8 @@ static void check_losses(const resmon_run *run)
     assert_int_equal(count, 77);
 }
 
-static void test_accessors(void **state)
+TEST(accessors)
 {
-    (void)state;
     resmon_run *run = made_profile("/src/train.c");
     resmon_run_stack stack = {.struct_size = sizeof stack};
     resmon_run_frame frame = {.struct_size = sizeof frame};
@@ -608,28 +595,14 @@ static void test_accessors(void **state)
     resmon_run_free(run);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return remove_directory(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_folded),       cmocka_unit_test(test_folded_merges),
-        cmocka_unit_test(test_folded_names), cmocka_unit_test(test_speedscope),
-        cmocka_unit_test(test_pprof),        cmocka_unit_test(test_pprof_of_memory),
-        cmocka_unit_test(test_gzip),         cmocka_unit_test(test_unpacking),
-        cmocka_unit_test(test_pprof_file),   cmocka_unit_test(test_without_stacks),
-        cmocka_unit_test(test_bad_places),   cmocka_unit_test(test_sink),
-        cmocka_unit_test(test_accessors),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -58,9 +58,8 @@ static void check_next(struct rm_stack_slot *slot, uint64_t value)
     rm_slot_release(slot, sample);
 }
 
-static void test_samples_come_out_in_order_however_long(void **state)
+TEST(samples_come_out_in_order_however_long)
 {
-    (void)state;
     struct rm_stack_slot *slot = calloc(1, sizeof *slot);
     assert_non_null(slot);
     uint64_t in = 0;
@@ -80,9 +79,8 @@ static void test_samples_come_out_in_order_however_long(void **state)
     free(slot);
 }
 
-static void test_a_full_ring_counts_and_keeps_what_it_has(void **state)
+TEST(a_full_ring_counts_and_keeps_what_it_has)
 {
-    (void)state;
     struct rm_stack_slot *slot = calloc(1, sizeof *slot);
     assert_non_null(slot);
     for (int round = 0; round < 50; round++) { /* from wherever in the ring */
@@ -102,9 +100,8 @@ static void test_a_full_ring_counts_and_keeps_what_it_has(void **state)
 
 /* ---- recipes ------------------------------------------------------------------------------ */
 
-static void test_recipes_are_kept_by_address(void **state)
+TEST(recipes_are_kept_by_address)
 {
-    (void)state;
     struct rm_recipes *recipes = rm_recipes_new();
     uint64_t kept = 0;
     assert_non_null(recipes);
@@ -127,9 +124,8 @@ static void test_recipes_are_kept_by_address(void **state)
 
 /* ---- modules ----------------------------------------------------------------------------- */
 
-static void test_modules_are_those_of_the_loader(void **state)
+TEST(modules_are_those_of_the_loader)
 {
-    (void)state;
     struct rm_modules *modules = NULL;
     Dl_info info;
     assert_true(rm_modules_are_old(NULL));
@@ -156,9 +152,8 @@ static void test_modules_are_those_of_the_loader(void **state)
     rm_free(modules);
 }
 
-static void test_libraries_that_come_make_the_list_old(void **state)
+TEST(libraries_that_come_make_the_list_old)
 {
-    (void)state;
     struct rm_modules *modules = NULL;
     assert_ok(rm_modules_list(&modules));
     void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -180,9 +175,8 @@ static void test_libraries_that_come_make_the_list_old(void **state)
 
 /* ---- mappings of files --------------------------------------------------------------------- */
 
-static void test_pages_of_files_are_told_from_others(void **state)
+TEST(pages_of_files_are_told_from_others)
 {
-    (void)state;
     struct rm_root root;
     struct rm_scratch scratch;
     struct rm_file_mappings mappings = {.ranges = NULL};
@@ -216,9 +210,8 @@ static void test_pages_of_files_are_told_from_others(void **state)
     (void)close(fd);
 }
 
-static void test_pages_that_were_written_to_are_the_programs(void **state)
+TEST(pages_that_were_written_to_are_the_programs)
 {
-    (void)state;
     struct rm_root root;
     struct rm_scratch scratch;
     struct rm_own_pages pages;
@@ -287,9 +280,8 @@ static void set_handler(int number, void (*function)(int))
     assert_int_equal(sigaction(number, &action, NULL), 0);
 }
 
-static void test_a_free_signal_is_taken_and_given_back(void **state)
+TEST(a_free_signal_is_taken_and_given_back)
 {
-    (void)state;
     int number = 0;
     int second = 0;
     ours = theirs = 0;
@@ -307,9 +299,8 @@ static void test_a_free_signal_is_taken_and_given_back(void **state)
     set_handler(number, SIG_DFL);
 }
 
-static void test_signals_that_are_taken_are_left_alone(void **state)
+TEST(signals_that_are_taken_are_left_alone)
 {
-    (void)state;
     int number = 0;
     set_handler(SIGURG, on_theirs);
     assert_ok(rm_claimed_signal_take(take_raised, &number));
@@ -332,9 +323,8 @@ static void test_signals_that_are_taken_are_left_alone(void **state)
 }
 
 /* One that waits in a thread that has it blocked is thrown away, and not left to kill. */
-static void test_what_is_pending_goes_with_the_claim(void **state)
+TEST(what_is_pending_goes_with_the_claim)
 {
-    (void)state;
     int number = 0;
     sigset_t set;
     sigset_t pending;
@@ -361,9 +351,8 @@ static bool decide(struct rm_memory_watch *watch, uint64_t rss, int64_t at_ms, u
     return rm_memory_watch_decide(watch, &seen, headroom);
 }
 
-static void test_peaks_are_growth_by_a_tenth(void **state)
+TEST(peaks_are_growth_by_a_tenth)
 {
-    (void)state;
     struct rm_memory_watch watch = {.next_headroom = 0};
     assert_true(decide(&watch, 100 * MIB, 0, UINT64_MAX));
     assert_false(decide(&watch, 115 * MIB, 20, UINT64_MAX));
@@ -375,9 +364,8 @@ static void test_peaks_are_growth_by_a_tenth(void **state)
 }
 
 /* Else the stacks of what grows slowly would be of a moment a tenth below its highest. */
-static void test_peaks_are_growth_by_a_hundredth_in_a_second(void **state)
+TEST(peaks_are_growth_by_a_hundredth_in_a_second)
 {
-    (void)state;
     struct rm_memory_watch watch = {.next_headroom = 0};
     assert_true(decide(&watch, 1000 * MIB, 0, UINT64_MAX));
     assert_false(decide(&watch, 1010 * MIB, 999, UINT64_MAX));
@@ -391,9 +379,8 @@ static void test_peaks_are_growth_by_a_hundredth_in_a_second(void **state)
     assert_true(decide(&watch, 11 * MIB, 2000, UINT64_MAX));
 }
 
-static void test_the_highest_is_known_where_it_is_no_peak(void **state)
+TEST(the_highest_is_known_where_it_is_no_peak)
 {
-    (void)state;
     struct rm_memory_watch watch = {.next_headroom = 0};
     assert_true(decide(&watch, 100 * MIB, 10, UINT64_MAX));
     assert_false(decide(&watch, 110 * MIB, 20, UINT64_MAX));
@@ -402,9 +389,8 @@ static void test_the_highest_is_known_where_it_is_no_peak(void **state)
     assert_int_equal(watch.highest.at_ns, 20 * RM_NS_PER_MS);
 }
 
-static void test_peaks_are_less_and_less_headroom(void **state)
+TEST(peaks_are_less_and_less_headroom)
 {
-    (void)state;
     struct rm_memory_watch watch = {.next_rss = UINT64_MAX, .next_headroom = 100 * MIB};
     assert_false(decide(&watch, 1, 0, 100 * MIB));
     assert_true(decide(&watch, 1, 0, 90 * MIB));
@@ -414,24 +400,4 @@ static void test_peaks_are_less_and_less_headroom(void **state)
     assert_false(decide(&watch, 1, 0, 0));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples_come_out_in_order_however_long),
-        cmocka_unit_test(test_a_full_ring_counts_and_keeps_what_it_has),
-        cmocka_unit_test(test_recipes_are_kept_by_address),
-        cmocka_unit_test(test_modules_are_those_of_the_loader),
-        cmocka_unit_test(test_libraries_that_come_make_the_list_old),
-        cmocka_unit_test(test_pages_of_files_are_told_from_others),
-        cmocka_unit_test(test_pages_that_were_written_to_are_the_programs),
-        cmocka_unit_test(test_a_free_signal_is_taken_and_given_back),
-        cmocka_unit_test(test_signals_that_are_taken_are_left_alone),
-        cmocka_unit_test(test_what_is_pending_goes_with_the_claim),
-        cmocka_unit_test(test_peaks_are_growth_by_a_tenth),
-        cmocka_unit_test(test_peaks_are_growth_by_a_hundredth_in_a_second),
-        cmocka_unit_test(test_the_highest_is_known_where_it_is_no_peak),
-        cmocka_unit_test(test_peaks_are_less_and_less_headroom),
-    };
-    stay_on_one_of_many_cpus();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FILE(.set_up = stay_on_one_of_many_cpus);

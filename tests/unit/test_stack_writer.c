@@ -32,9 +32,8 @@ static struct rm_stack_sample sample_of(const uint64_t *addresses, uint32_t dept
         .addresses = addresses, .depth = depth, .kind = kind, .count = 1, .weight = weight};
 }
 
-static void test_stacks_come_out_as_they_went_in(void **state)
+TEST(stacks_come_out_as_they_went_in)
 {
-    (void)state;
     struct rm_block block = made(16);
     struct rm_stack_writer writer;
     const uint64_t deep[] = {0x1010, 0x2020, 0x3030};
@@ -81,9 +80,8 @@ static void test_stacks_come_out_as_they_went_in(void **state)
     free_block(&block);
 }
 
-static void test_errors_and_levels_come_out_as_they_went_in(void **state)
+TEST(errors_and_levels_come_out_as_they_went_in)
 {
-    (void)state;
     struct rm_block block = made(16);
     struct rm_stack_writer writer;
     const uint64_t address = 0x1010;
@@ -111,9 +109,8 @@ static void test_errors_and_levels_come_out_as_they_went_in(void **state)
 }
 
 /* 0 B and all is well would be a lie. */
-static void test_growth_that_no_sample_tells_of_is_not_there(void **state)
+TEST(growth_that_no_sample_tells_of_is_not_there)
 {
-    (void)state;
     struct rm_block block = made(16);
     struct rm_stack_writer writer;
     const uint64_t address = 0x1010;
@@ -157,9 +154,8 @@ static void test_growth_that_no_sample_tells_of_is_not_there(void **state)
 }
 
 /* Exact limits of a Poisson variable, by chi-squared: n = 1, 3, 10, 100. */
-static void test_intervals_are_those_of_poisson(void **state)
+TEST(intervals_are_those_of_poisson)
 {
-    (void)state;
     static const struct {
         double n, low, high;
     } exact[] = {{1, 0.0253, 5.572}, {3, 0.6187, 8.767}, {10, 4.795, 18.390}, {100, 81.36, 121.6}};
@@ -184,9 +180,8 @@ static void test_intervals_are_those_of_poisson(void **state)
     assert_status(RESMON_EINVAL, resmon_stack_interval(1, 1, 1, NULL, &high));
 }
 
-static void test_modules_are_found_by_address(void **state)
+TEST(modules_are_found_by_address)
 {
-    (void)state;
     struct rm_block block = made(16);
     struct rm_stack_writer writer;
     struct rm_module_entry module = {
@@ -222,9 +217,8 @@ static void test_modules_are_found_by_address(void **state)
     free_block(&block);
 }
 
-static void test_modules_past_the_bound_are_refused(void **state)
+TEST(modules_past_the_bound_are_refused)
 {
-    (void)state;
     struct rm_block block = made(16);
     struct rm_stack_writer writer;
     struct rm_module_entry module = {.path = "/usr/lib/b.so"};
@@ -247,9 +241,8 @@ static void test_modules_past_the_bound_are_refused(void **state)
     free_block(&block);
 }
 
-static void test_modules_at_the_same_place_name_nothing(void **state)
+TEST(modules_at_the_same_place_name_nothing)
 {
-    (void)state;
     struct rm_block block = made(16);
     struct rm_stack_writer writer;
     struct rm_module_entry module = {
@@ -273,9 +266,8 @@ static void test_modules_at_the_same_place_name_nothing(void **state)
     free_block(&block);
 }
 
-static void test_a_full_block_counts(void **state)
+TEST(a_full_block_counts)
 {
-    (void)state;
     struct rm_block block = made(4);
     struct rm_stack_writer writer;
     assert_ok(rm_stack_writer_open(&writer, &block));
@@ -306,9 +298,8 @@ static void add_thread(struct rm_stack_writer *writer, uint64_t address, uint64_
     rm_stack_writer_add_peak(writer, &sample, thread, name);
 }
 
-static void test_the_latest_peak_counts(void **state)
+TEST(the_latest_peak_counts)
 {
-    (void)state;
     struct rm_block block = made(16);
     struct rm_stack_writer writer;
     const struct rm_peak_head first = {.t_ns = 1, .rss_bytes = 100, .headroom_bytes = 50};
@@ -344,9 +335,8 @@ static void test_the_latest_peak_counts(void **state)
 
 /* Whatever a file says of stacks: no more than what is there is read, and nothing goes on for ever.
  */
-static void test_damaged_stacks_are_survived(void **state)
+TEST(damaged_stacks_are_survived)
 {
-    (void)state;
     static const enum rm_section_id sections[] = {RM_SECTION_STACK_RECORD, RM_SECTION_STACK_NODES,
                                                   RM_SECTION_STACKS, RM_SECTION_MODULES,
                                                   RM_SECTION_PEAK_STACKS};
@@ -391,21 +381,4 @@ static void test_damaged_stacks_are_survived(void **state)
     }
     free(copy);
     free_block(&block);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stacks_come_out_as_they_went_in),
-        cmocka_unit_test(test_errors_and_levels_come_out_as_they_went_in),
-        cmocka_unit_test(test_growth_that_no_sample_tells_of_is_not_there),
-        cmocka_unit_test(test_intervals_are_those_of_poisson),
-        cmocka_unit_test(test_modules_are_found_by_address),
-        cmocka_unit_test(test_modules_past_the_bound_are_refused),
-        cmocka_unit_test(test_modules_at_the_same_place_name_nothing),
-        cmocka_unit_test(test_a_full_block_counts),
-        cmocka_unit_test(test_the_latest_peak_counts),
-        cmocka_unit_test(test_damaged_stacks_are_survived),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

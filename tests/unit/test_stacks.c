@@ -219,9 +219,8 @@ static void check_scopes(const resmon_run *run)
     assert_true(in_scope > 0.9 * weight_at(run, RESMON_STACK_CPU, 0));
 }
 
-static void test_calls_have_their_names(void **state)
+TEST(calls_have_their_names)
 {
-    (void)state;
     static void (*const functions[])(int64_t) = {seventy, twenty, ten};
     resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
     for (int k = 0; k < 3; k++) {
@@ -240,9 +239,8 @@ static void test_calls_have_their_names(void **state)
     resmon_run_free(run);
 }
 
-static void test_cpu_time_is_divided_as_it_was_spent(void **state)
+TEST(cpu_time_is_divided_as_it_was_spent)
 {
-    (void)state;
     needs_live("the ticks of this host to come as CPU time is spent");
     resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
     struct work work = do_work();
@@ -271,9 +269,8 @@ NOINLINE static void grow(char *memory, size_t bytes)
     AFTER_CALL;
 }
 
-static void test_growth_is_where_memory_is_touched(void **state)
+TEST(growth_is_where_memory_is_touched)
 {
-    (void)state;
     char *memory = fresh_memory(256 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     const resmon_monitor_options options = {.stacks = RESMON_STACKS_MEMORY};
     resmon_monitor *monitor = start_with(&options);
@@ -287,9 +284,8 @@ static void test_growth_is_where_memory_is_touched(void **state)
     resmon_run_free(run);
 }
 
-static void test_growth_has_the_size_of_what_was_touched(void **state)
+TEST(growth_has_the_size_of_what_was_touched)
 {
-    (void)state;
     needs_live("the samples of page faults to be taken out before their ring is full");
     char *memory = fresh_memory(256 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     const resmon_monitor_options options = {.stacks = RESMON_STACKS_MEMORY};
@@ -306,9 +302,8 @@ static void test_growth_has_the_size_of_what_was_touched(void **state)
 }
 
 /* Every fault is a sample, and they come while others are taken out. */
-static void test_no_fault_is_charged_twice(void **state)
+TEST(no_fault_is_charged_twice)
 {
-    (void)state;
     needs_live("the samples of page faults to be taken out before their ring is full");
     const resmon_monitor_options options = {.stacks = RESMON_STACKS_MEMORY, .fault_period = 1};
     char *memory = fresh_memory(64 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -345,9 +340,8 @@ static size_t faults_so_far(void)
 }
 
 /* One fault brings 512 times as much. */
-static void test_huge_pages_are_growth_by_their_size(void **state)
+TEST(huge_pages_are_growth_by_their_size)
 {
-    (void)state;
     needs_live("huge pages, and a kernel that tells of them");
     char *memory = huge_memory(128 * MIB);
     const resmon_monitor_options options = {.stacks = RESMON_STACKS_MEMORY, .fault_period = 4};
@@ -371,9 +365,8 @@ static void test_huge_pages_are_growth_by_their_size(void **state)
     resmon_run_free(run);
 }
 
-static void test_pages_of_files_are_no_growth(void **state)
+TEST(pages_of_files_are_no_growth)
 {
-    (void)state;
     needs_live("the samples of page faults to be taken out before their ring is full");
     int fd = memfd_create("data", 0);
     assert_true(fd >= 0);
@@ -421,9 +414,8 @@ NOINLINE static void look_at(const volatile char *memory, size_t bytes)
 }
 
 /* One sample of 16 faults, of at most some 200 for 2 MiB: then it is rather a bound than a part. */
-static void test_pages_of_a_file_are_what_rose(void **state)
+TEST(pages_of_a_file_are_what_rose)
 {
-    (void)state;
     needs_live("a kernel whose page faults come as often as counted on");
     char *memory = file_of(64 * MIB, PROT_READ, MAP_SHARED);
     resmon_monitor *monitor = start(RESMON_STACKS_MEMORY, 0);
@@ -445,9 +437,8 @@ static void test_pages_of_a_file_are_what_rose(void **state)
     resmon_run_free(run);
 }
 
-static void test_pages_that_are_copied_are_growth(void **state)
+TEST(pages_that_are_copied_are_growth)
 {
-    (void)state;
     needs_live("the samples of page faults to be taken out before their ring is full");
     if (access("/proc/thread-self/pagemap", R_OK) != 0) {
         print_message("skipped: /proc/thread-self/pagemap cannot be read\n");
@@ -466,9 +457,8 @@ static void test_pages_that_are_copied_are_growth(void **state)
 }
 
 /* Never 0 B and all is well. */
-static void test_growth_without_faults_is_told(void **state)
+TEST(growth_without_faults_is_told)
 {
-    (void)state;
     const resmon_monitor_options options = {.stacks = RESMON_STACKS_MEMORY, .fault_period = 100000};
     resmon_monitor *monitor = start_with(&options);
     char *memory = mmap(NULL, 64 * MIB, PROT_READ | PROT_WRITE,
@@ -527,9 +517,8 @@ static void run_thread(void *(*function)(void *))
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static void test_later_threads_are_seen(void **state)
+TEST(later_threads_are_seen)
 {
-    (void)state;
     resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
     run_thread(burn_in_thread);
     run_thread(burn_in_thread);
@@ -539,9 +528,8 @@ static void test_later_threads_are_seen(void **state)
     resmon_run_free(run);
 }
 
-static void test_later_threads_have_no_more_than_there_was(void **state)
+TEST(later_threads_have_no_more_than_there_was)
 {
-    (void)state;
     needs_live("new threads to be found soon");
     resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
     run_thread(burn_in_thread);
@@ -567,18 +555,16 @@ static resmon_run *run_of_short_threads(void)
     return finish(monitor);
 }
 
-static void test_threads_may_end_soon(void **state)
+TEST(threads_may_end_soon)
 {
-    (void)state;
     resmon_run *run = run_of_short_threads();
     assert_int_equal(run->profile.kinds[RESMON_STACK_CPU].status, RESMON_OK);
     resmon_run_free(run);
 }
 
 /* Not that a thread has ended before it could be sampled. */
-static void test_threads_that_end_soon_are_no_failure(void **state)
+TEST(threads_that_end_soon_are_no_failure)
 {
-    (void)state;
     needs_live("memory to be locked for the ring of each thread");
     resmon_run *run = run_of_short_threads();
     if (run->profile.kinds[RESMON_STACK_MEMORY].status != RESMON_ENOENT) { /* too few faults each */
@@ -599,9 +585,8 @@ static void *burn_until_cancelled(void *unused)
 }
 
 /* Most are cancelled in the handler, or near it: each of them must end, and sampling goes on. */
-static void test_threads_are_cancelled_while_sampled(void **state)
+TEST(threads_are_cancelled_while_sampled)
 {
-    (void)state;
     resmon_monitor *monitor = start(RESMON_STACKS_CPU, 1000);
     for (int i = 0; i < 25; i++) {
         pthread_t threads[2];
@@ -622,9 +607,8 @@ static void test_threads_are_cancelled_while_sampled(void **state)
     resmon_run_free(run);
 }
 
-static void test_a_blocked_signal_is_counted(void **state)
+TEST(a_blocked_signal_is_counted)
 {
-    (void)state;
     pthread_t thread;
     bool is_seen = false;
     resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
@@ -655,9 +639,8 @@ NOINLINE static int recurse(int depth)
     return below + 1;
 }
 
-static void test_deep_recursion_is_cut(void **state)
+TEST(deep_recursion_is_cut)
 {
-    (void)state;
     resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
     assert_int_equal(recurse(20000), 20001);
     resmon_run *run = finish(monitor);
@@ -700,15 +683,13 @@ static void check_handler_stacks(int flags)
     (void)signal(SIGUSR1, SIG_DFL);
 }
 
-static void test_stacks_go_through_signal_frames(void **state)
+TEST(stacks_go_through_signal_frames)
 {
-    (void)state;
     check_handler_stacks(0);
 }
 
-static void test_stacks_go_from_an_alternate_stack(void **state)
+TEST(stacks_go_from_an_alternate_stack)
 {
-    (void)state;
     stack_t alternate = {.ss_sp = malloc(256 * 1024), .ss_size = 256 * 1024};
     const stack_t none = {.ss_flags = SS_DISABLE};
     assert_non_null(alternate.ss_sp);
@@ -721,9 +702,8 @@ static void test_stacks_go_from_an_alternate_stack(void **state)
 /* ---- several monitors, signals of the program
  * ---------------------------------------------------- */
 
-static void test_one_monitor_takes_stacks(void **state)
+TEST(one_monitor_takes_stacks)
 {
-    (void)state;
     resmon_monitor *first = start(RESMON_STACKS_CPU, 99);
     resmon_monitor *second = start(RESMON_STACKS_ALL, 99);
     resmon_run *of_second = finish(second);
@@ -736,9 +716,8 @@ static void test_one_monitor_takes_stacks(void **state)
     resmon_run_free(again);
 }
 
-static void test_a_monitor_without_stacks_has_none(void **state)
+TEST(a_monitor_without_stacks_has_none)
 {
-    (void)state;
     resmon_run *run = finish(start(0, 0));
     assert_false(rm_profile_is_there(&run->profile));
     assert_int_equal(run->profile.stack_count, 0);
@@ -753,9 +732,8 @@ static void on_signal(int number)
     programs++;
 }
 
-static void test_the_programs_handlers_are_its_own(void **state)
+TEST(the_programs_handlers_are_its_own)
 {
-    (void)state;
     struct sigaction action = {.sa_flags = 0};
     struct sigaction after;
     action.sa_handler = on_signal;
@@ -773,9 +751,8 @@ static void test_the_programs_handlers_are_its_own(void **state)
     (void)signal(SIGURG, SIG_DFL);
 }
 
-static void test_peaks_have_all_threads(void **state)
+TEST(peaks_have_all_threads)
 {
-    (void)state;
     needs_live("looks at the stacks while memory grows");
     char *memory = fresh_memory(128 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     resmon_monitor *monitor = start(RESMON_STACKS_PEAK, 0);
@@ -811,9 +788,8 @@ static void test_peaks_have_all_threads(void **state)
     resmon_run_free(run);
 }
 /* Signals go on no more then: the handler would get a thousand in a second. */
-static void test_a_program_takes_the_signal_for_itself(void **state)
+TEST(a_program_takes_the_signal_for_itself)
 {
-    (void)state;
     resmon_monitor *monitor = start(RESMON_STACKS_CPU, 1000);
     programs = 0;
     (void)signal(SIGURG, on_signal);
@@ -841,9 +817,8 @@ static int outcome_of(pid_t child)
     return status;
 }
 
-static void test_children_are_left_alone(void **state)
+TEST(children_are_left_alone)
 {
-    (void)state;
     resmon_monitor *monitor = start(RESMON_STACKS_CPU | RESMON_STACKS_MEMORY, 1000);
     for (int i = 0; i < 20; i++) {
         pid_t child = fork();
@@ -873,9 +848,8 @@ static void skip_if_no_child_can_allocate(void)
     }
 }
 
-static void test_a_child_has_stacks_of_its_own(void **state)
+TEST(a_child_has_stacks_of_its_own)
 {
-    (void)state;
     skip_if_no_child_can_allocate();
     resmon_monitor *monitor = start(RESMON_STACKS_CPU, 250);
     pid_t child = fork();
@@ -910,9 +884,8 @@ static void *touch_until_over(void *unused)
 }
 
 /* Some of the forks find a thread in the handler. */
-static void test_a_fork_in_the_midst_of_handlers(void **state)
+TEST(a_fork_in_the_midst_of_handlers)
 {
-    (void)state;
     skip_if_no_child_can_allocate();
     const resmon_monitor_options options = {
         .stacks = RESMON_STACKS_CPU | RESMON_STACKS_MEMORY, .stack_hz = 1000, .fault_period = 1};
@@ -954,9 +927,8 @@ static void *sample_without_main(void *main_thread)
     _exit(weight_at(run, RESMON_STACK_CPU, calls[1]) > 0 ? 0 : 6);
 }
 
-static void test_the_main_thread_may_end(void **state)
+TEST(the_main_thread_may_end)
 {
-    (void)state;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -969,9 +941,8 @@ static void test_the_main_thread_may_end(void **state)
     assert_int_equal(outcome_of(child), 0);
 }
 
-static void test_exec_ends_it_all(void **state)
+TEST(exec_ends_it_all)
 {
-    (void)state;
     for (int i = 0; i < 10; i++) {
         pid_t child = fork();
         assert_true(child >= 0);
@@ -997,9 +968,8 @@ static bool has_recorded_stacks(const char *path)
     return has_some;
 }
 
-static void test_a_killed_program_leaves_its_stacks(void **state)
+TEST(a_killed_program_leaves_its_stacks)
 {
-    (void)state;
     char path[] = "/tmp/resmon-stacks-XXXXXX";
     int fd = mkstemp(path);
     int ready[2];
@@ -1040,39 +1010,4 @@ static void test_a_killed_program_leaves_its_stacks(void **state)
     (void)close(ready[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu_time_is_divided_as_it_was_spent),
-        cmocka_unit_test(test_calls_have_their_names),
-        cmocka_unit_test(test_growth_is_where_memory_is_touched),
-        cmocka_unit_test(test_growth_has_the_size_of_what_was_touched),
-        cmocka_unit_test(test_no_fault_is_charged_twice),
-        cmocka_unit_test(test_huge_pages_are_growth_by_their_size),
-        cmocka_unit_test(test_pages_of_files_are_no_growth),
-        cmocka_unit_test(test_pages_of_a_file_are_what_rose),
-        cmocka_unit_test(test_pages_that_are_copied_are_growth),
-        cmocka_unit_test(test_growth_without_faults_is_told),
-        cmocka_unit_test(test_later_threads_are_seen),
-        cmocka_unit_test(test_later_threads_have_no_more_than_there_was),
-        cmocka_unit_test(test_threads_may_end_soon),
-        cmocka_unit_test(test_threads_that_end_soon_are_no_failure),
-        cmocka_unit_test(test_threads_are_cancelled_while_sampled),
-        cmocka_unit_test(test_a_blocked_signal_is_counted),
-        cmocka_unit_test(test_deep_recursion_is_cut),
-        cmocka_unit_test(test_stacks_go_through_signal_frames),
-        cmocka_unit_test(test_stacks_go_from_an_alternate_stack),
-        cmocka_unit_test(test_one_monitor_takes_stacks),
-        cmocka_unit_test(test_a_monitor_without_stacks_has_none),
-        cmocka_unit_test(test_the_programs_handlers_are_its_own),
-        cmocka_unit_test(test_a_program_takes_the_signal_for_itself),
-        cmocka_unit_test(test_peaks_have_all_threads),
-        cmocka_unit_test(test_children_are_left_alone),
-        cmocka_unit_test(test_a_child_has_stacks_of_its_own),
-        cmocka_unit_test(test_a_fork_in_the_midst_of_handlers),
-        cmocka_unit_test(test_the_main_thread_may_end),
-        cmocka_unit_test(test_exec_ends_it_all),
-        cmocka_unit_test(test_a_killed_program_leaves_its_stacks),
-    };
-    return cmocka_run_group_tests(tests, check_that_stacks_can_be_had, NULL);
-}
+TEST_FILE(.missing = missing_stacks);

@@ -104,9 +104,8 @@ static void run_thread(const pthread_attr_t *attributes)
 /* ---- descriptors and rights ------------------------------------------------------------------ */
 
 /* The number is a pipe of the program's by now: nothing is read from it, and it stays open. */
-static void test_a_number_that_is_anothers_is_left_alone(void **state)
+TEST(a_number_that_is_anothers_is_left_alone)
 {
-    (void)state;
     struct rm_perf_ring ring;
     struct rm_perf_record record;
     const struct rm_perf_ring_terms terms = {
@@ -158,9 +157,8 @@ static void *isolate(void *ret_is_isolated)
     return NULL;
 }
 
-static void test_descriptors_may_go(void **state)
+TEST(descriptors_may_go)
 {
-    (void)state;
     bool is_isolated = false;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, isolate, &is_isolated), 0);
@@ -206,9 +204,8 @@ static int deny_midway(void)
     return is_said ? 0 : 1;
 }
 
-static void test_a_filter_of_system_calls_comes_midway(void **state)
+TEST(a_filter_of_system_calls_comes_midway)
 {
-    (void)state;
     in_child(deny_midway);
 }
 
@@ -228,9 +225,8 @@ static int lose_timers(void)
     return is_said ? 0 : 1;
 }
 
-static void test_timers_may_be_refused(void **state)
+TEST(timers_may_be_refused)
 {
-    (void)state;
     in_child(lose_timers);
 }
 
@@ -238,9 +234,8 @@ static void test_timers_may_be_refused(void **state)
  */
 
 /* Half of it is what the handler may find. */
-static void test_a_stack_may_be_small(void **state)
+TEST(a_stack_may_be_small)
 {
-    (void)state;
     pthread_attr_t attributes;
     if (HAS_ADDRESS_SANITIZER) {
         print_message("skipped: AddressSanitizer wants more stack than this\n");
@@ -276,9 +271,8 @@ static void make_coroutine(int number, char *stack, size_t bytes)
 }
 
 /* Each stack is followed to its own beginning, where the C library says that it ends. */
-static void test_coroutines_have_stacks_of_their_own(void **state)
+TEST(coroutines_have_stacks_of_their_own)
 {
-    (void)state;
     enum { BYTES = 65536 };
     char *stacks = fresh_memory((size_t)4 * BYTES, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     resmon_monitor *monitor = start();
@@ -306,9 +300,8 @@ static void jump_out(int number)
 }
 
 /* The program's jump never leaves the library's handler, which has all signals blocked. */
-static void test_handlers_are_jumped_out_of(void **state)
+TEST(handlers_are_jumped_out_of)
 {
-    (void)state;
     static volatile unsigned jumps;
     static int64_t until; /* static: a jump would forget it */
     static uint64_t before;
@@ -336,16 +329,4 @@ static void test_handlers_are_jumped_out_of(void **state)
     resmon_run_free(run);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_number_that_is_anothers_is_left_alone),
-        cmocka_unit_test(test_descriptors_may_go),
-        cmocka_unit_test(test_a_filter_of_system_calls_comes_midway),
-        cmocka_unit_test(test_timers_may_be_refused),
-        cmocka_unit_test(test_a_stack_may_be_small),
-        cmocka_unit_test(test_coroutines_have_stacks_of_their_own),
-        cmocka_unit_test(test_handlers_are_jumped_out_of),
-    };
-    return cmocka_run_group_tests(tests, check_that_stacks_can_be_had, NULL);
-}
+TEST_FILE(.missing = missing_stacks);

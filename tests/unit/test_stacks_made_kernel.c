@@ -145,18 +145,16 @@ static void put_sample(struct made *ring, uint64_t faults, const void *address, 
 
 /* ---- runs ------------------------------------------------------------------------------- */
 
-static int begin(void **state)
+FIXTURE(begin)
 {
-    (void)state;
     memset(&refuses, 0, sizeof refuses);
     ring_count = 0;
     rm_perf_made_open = made_open;
     return 0;
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
-    (void)state;
     rm_perf_made_open = NULL;
     return 0;
 }
@@ -203,9 +201,8 @@ static const struct rm_run_stack_kind *memory_of(const resmon_run *run)
 
 /* Each stands for the faults since the one before; what found the ring full is charged to the next
  * one, and said. */
-static void test_growth_is_what_the_samples_say(void **state)
+TEST(growth_is_what_the_samples_say)
 {
-    (void)state;
     char *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     resmon_monitor *monitor = start(RESMON_STACKS_MEMORY);
     struct made *ring = ring_of((int64_t)rm_thread_id());
@@ -223,9 +220,8 @@ static void test_growth_is_what_the_samples_say(void **state)
 }
 
 /* Never more than rose of the pages of files, whatever their samples stand for. */
-static void test_pages_of_files_are_no_growth(void **state)
+TEST(pages_of_files_are_no_growth)
 {
-    (void)state;
     int fd = memfd_create("data", MFD_CLOEXEC);
     assert_true(fd >= 0 && ftruncate(fd, PAGE) == 0);
     char *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -244,9 +240,8 @@ static void test_pages_of_files_are_no_growth(void **state)
 
 /* ---- refusals --------------------------------------------------------------------------- */
 
-static void test_all_may_be_refused(void **state)
+TEST(all_may_be_refused)
 {
-    (void)state;
     static const struct {
         int error;
         resmon_status status;
@@ -282,9 +277,8 @@ static bool has_huge_pages(void)
 }
 
 /* An old kernel, and one that lets nobody see what others do in it: both are said. */
-static void test_less_may_be_granted(void **state)
+TEST(less_may_be_granted)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         refuses.kernel = (i & 1) != 0;
         refuses.page_sizes = (i & 2) != 0;
@@ -306,9 +300,8 @@ static void test_less_may_be_granted(void **state)
     }
 }
 
-static void test_memory_for_rings_may_be_refused(void **state)
+TEST(memory_for_rings_may_be_refused)
 {
-    (void)state;
     refuses.locked = true;
     resmon_run *run = finish(start(RESMON_STACKS_MEMORY));
     assert_int_equal(memory_of(run)->status, RESMON_EACCES);
@@ -344,9 +337,8 @@ static void end_work(struct worker *worker)
 }
 
 /* Of the one thread there are stacks; the one that came when it was refused is missing, by name. */
-static void test_a_refusal_midway_is_of_some_threads(void **state)
+TEST(a_refusal_midway_is_of_some_threads)
 {
-    (void)state;
     struct worker worker;
     char *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     resmon_monitor *monitor = start(RESMON_STACKS_MEMORY);
@@ -367,9 +359,8 @@ static void test_a_refusal_midway_is_of_some_threads(void **state)
 }
 
 /* Where the ring of a thread is refused that has ended meanwhile, nobody is missing. */
-static void test_a_thread_that_has_ended_is_not_missing(void **state)
+TEST(a_thread_that_has_ended_is_not_missing)
 {
-    (void)state;
     struct worker first, second;
     char *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     begin_work(&first);
@@ -390,26 +381,10 @@ static void test_a_thread_that_has_ended_is_not_missing(void **state)
     (void)munmap(memory, PAGE);
 }
 
-static int check_that_faults_can_be_sampled(void **state)
+static const char *missing_samples_of_faults(void)
 {
-    if (RM_PERF_REGISTERS == 0) {
-        print_message("skipped: page faults are not sampled on this architecture\n");
-        exit(77);
-    }
-    return check_that_stacks_can_be_had(state);
+    return RM_PERF_REGISTERS == 0 ? "page faults are not sampled on this architecture"
+                                  : missing_stacks();
 }
 
-int main(void)
-{
-#define with_kernel(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        with_kernel(test_growth_is_what_the_samples_say),
-        with_kernel(test_pages_of_files_are_no_growth),
-        with_kernel(test_all_may_be_refused),
-        with_kernel(test_less_may_be_granted),
-        with_kernel(test_memory_for_rings_may_be_refused),
-        with_kernel(test_a_refusal_midway_is_of_some_threads),
-        with_kernel(test_a_thread_that_has_ended_is_not_missing),
-    };
-    return cmocka_run_group_tests(tests, check_that_faults_can_be_sampled, NULL);
-}
+TEST_FILE(.missing = missing_samples_of_faults, .before_each = begin, .after_each = end);

@@ -14,9 +14,8 @@ static const struct rm_counting counter = {.is_counter = 1};
 static const struct rm_counting growth = {.is_counter = 1, .is_interval = 1};
 static const struct rm_counting counter_32 = {.is_counter = 1, .wrap = 4294967296.0};
 
-static void test_nothing_read_is_nothing_known(void **state)
+TEST(nothing_read_is_nothing_known)
 {
-    (void)state;
     struct rm_stats stats = rm_stats_empty();
     assert_int_equal(stats.n, 0);
     assert_true(isnan(stats.first) && isnan(stats.all.last) && isnan(stats.all.min));
@@ -28,9 +27,8 @@ static void test_nothing_read_is_nothing_known(void **state)
     assert_true(stats.t_last == RM_NEVER && stats.all.weight == 0.0);
 }
 
-static void test_a_gauge_weighs_the_time_since_its_reading_before(void **state)
+TEST(a_gauge_weighs_the_time_since_its_reading_before)
 {
-    (void)state;
     struct rm_stats stats = rm_stats_empty();
     (void)rm_stats_take(&stats, gauge, 10.0, 3 * S);
     assert_true(stats.all.weight == 0.0);
@@ -47,9 +45,8 @@ static void test_a_gauge_weighs_the_time_since_its_reading_before(void **state)
     assert_true(rm_cell_mean(&stats.all, 0) == 44.0);
 }
 
-static void test_an_interval_gauge_weighs_from_the_attempt_before(void **state)
+TEST(an_interval_gauge_weighs_from_the_attempt_before)
 {
-    (void)state;
     struct rm_stats stats = rm_stats_empty();
     /* The first reading of a share has no interval yet: NaN; the second is of the whole one. */
     (void)rm_stats_take(&stats, interval_gauge, NAN, 1 * S);
@@ -68,9 +65,8 @@ static void test_an_interval_gauge_weighs_from_the_attempt_before(void **state)
     assert_true(plain.all.weight == 0.0);
 }
 
-static void test_time_at_or_over_the_limits(void **state)
+TEST(time_at_or_over_the_limits)
 {
-    (void)state;
     struct rm_stats stats = rm_stats_empty();
     static const double values[] = {0.0, 19.999, 20.0, 40.0, 79.0, 80.0, 99.9, 100.0, 100.1};
     for (int i = 0; i < 9; i++) {
@@ -81,9 +77,8 @@ static void test_time_at_or_over_the_limits(void **state)
     assert_true(rm_over_limits[0] == 20.0 && rm_over_limits[3] == 100.0);
 }
 
-static void test_a_counter_counts_from_the_start(void **state)
+TEST(a_counter_counts_from_the_start)
 {
-    (void)state;
     struct rm_stats stats = rm_stats_empty();
     struct rm_reading first = rm_stats_take(&stats, counter, 1000.0, 0);
     assert_true(first.cell.last == 0.0 && isnan(first.quantity) && isnan(first.cell.min));
@@ -98,9 +93,8 @@ static void test_a_counter_counts_from_the_start(void **state)
 }
 
 /* The first attempt gave nothing: what it had counted by the next one is of the run. */
-static void test_a_growth_counts_from_the_first_attempt(void **state)
+TEST(a_growth_counts_from_the_first_attempt)
 {
-    (void)state;
     struct rm_stats stats = rm_stats_empty();
     (void)rm_stats_take(&stats, growth, NAN, 1 * S);
     (void)rm_stats_take(&stats, growth, NAN, 2 * S);
@@ -116,9 +110,8 @@ static void test_a_growth_counts_from_the_first_attempt(void **state)
     assert_true(at_once.all.last == 5.0 && at_once.all.weight == 1.0);
 }
 
-static void test_a_reset_is_counted_and_nothing_made_up(void **state)
+TEST(a_reset_is_counted_and_nothing_made_up)
 {
-    (void)state;
     struct rm_stats stats = rm_stats_empty();
     (void)rm_stats_take(&stats, counter, 1e6, 0);
     (void)rm_stats_take(&stats, counter, 1e6 + 50.0, 1 * S);
@@ -132,9 +125,8 @@ static void test_a_reset_is_counted_and_nothing_made_up(void **state)
     assert_int_equal(stats.n, 4);
 }
 
-static void test_a_wrap_is_growth_and_no_reset(void **state)
+TEST(a_wrap_is_growth_and_no_reset)
 {
-    (void)state;
     struct rm_stats stats = rm_stats_empty();
     (void)rm_stats_take(&stats, counter_32, 4294967295.0 - 99.0, 0);
     (void)rm_stats_take(&stats, counter_32, 50.0, 1 * S);
@@ -150,9 +142,8 @@ static void test_a_wrap_is_growth_and_no_reset(void **state)
     assert_int_equal(wide.resets, 1);
 }
 
-static void test_a_gap_of_a_counter_is_made_up_for_by_the_next_reading(void **state)
+TEST(a_gap_of_a_counter_is_made_up_for_by_the_next_reading)
 {
-    (void)state;
     struct rm_stats stats = rm_stats_empty();
     (void)rm_stats_take(&stats, counter, NAN, 0);
     (void)rm_stats_take(&stats, counter, 100.0, 1 * S);
@@ -164,9 +155,8 @@ static void test_a_gap_of_a_counter_is_made_up_for_by_the_next_reading(void **st
     assert_int_equal(stats.n, 2);
 }
 
-static void test_no_time_between_readings_gives_no_rate(void **state)
+TEST(no_time_between_readings_gives_no_rate)
 {
-    (void)state;
     struct rm_stats stats = rm_stats_empty();
     (void)rm_stats_take(&stats, counter, 1.0, 5 * S);
     struct rm_reading same = rm_stats_take(&stats, counter, 4.0, 5 * S);
@@ -182,9 +172,8 @@ static void test_no_time_between_readings_gives_no_rate(void **state)
 }
 
 /* A sample that was asked for, 10 us after another: 1 read would be 100,000 a second. */
-static void test_readings_almost_at_one_time_give_no_rate(void **state)
+TEST(readings_almost_at_one_time_give_no_rate)
 {
-    (void)state;
     struct rm_stats stats = rm_stats_empty();
     (void)rm_stats_take(&stats, counter, 0.0, 0);
     (void)rm_stats_take(&stats, counter, 10.0, S);
@@ -196,9 +185,8 @@ static void test_readings_almost_at_one_time_give_no_rate(void **state)
 }
 
 /* Time waited, read a little after the sample's stamp: a second has no more than a second. */
-static void test_a_rate_has_its_bound(void **state)
+TEST(a_rate_has_its_bound)
 {
-    (void)state;
     static const struct rm_counting waited = {.is_counter = 1, .most_rate = 1.0};
     struct rm_stats stats = rm_stats_empty();
     (void)rm_stats_take(&stats, waited, 0.0, 0);
@@ -208,9 +196,8 @@ static void test_a_rate_has_its_bound(void **state)
     assert_true(rm_cell_mean(&stats.all, 1) == 1.0);
 }
 
-static void test_merging_knows_what_was_not_read(void **state)
+TEST(merging_knows_what_was_not_read)
 {
-    (void)state;
     struct rm_cell empty = rm_cell_empty();
     struct rm_cell low = {.last = 1.0, .min = 1.0, .max = 1.0, .sum = 2.0, .weight = 2.0};
     struct rm_cell high = {.last = 9.0, .min = 8.0, .max = 9.0, .sum = 9.0, .weight = 1.0};
@@ -226,24 +213,4 @@ static void test_merging_knows_what_was_not_read(void **state)
     struct rm_span early = {10, 20, 2}, late = {30, 40, 3};
     struct rm_span span = rm_span_merge(&early, &late);
     assert_true(span.t_first == 10 && span.t_last == 40 && span.n == 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_read_is_nothing_known),
-        cmocka_unit_test(test_a_gauge_weighs_the_time_since_its_reading_before),
-        cmocka_unit_test(test_an_interval_gauge_weighs_from_the_attempt_before),
-        cmocka_unit_test(test_time_at_or_over_the_limits),
-        cmocka_unit_test(test_a_counter_counts_from_the_start),
-        cmocka_unit_test(test_a_growth_counts_from_the_first_attempt),
-        cmocka_unit_test(test_a_reset_is_counted_and_nothing_made_up),
-        cmocka_unit_test(test_a_wrap_is_growth_and_no_reset),
-        cmocka_unit_test(test_a_gap_of_a_counter_is_made_up_for_by_the_next_reading),
-        cmocka_unit_test(test_no_time_between_readings_gives_no_rate),
-        cmocka_unit_test(test_readings_almost_at_one_time_give_no_rate),
-        cmocka_unit_test(test_a_rate_has_its_bound),
-        cmocka_unit_test(test_merging_knows_what_was_not_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #include "store/student.h"
 
-static void test_tables(void **state)
+TEST(tables)
 {
     static const struct {
         double df, p95, p975, p995;
@@ -19,7 +19,6 @@ static void test_tables(void **state)
         {20, 1.725, 2.086, 2.845},  {30, 1.697, 2.042, 2.750},  {60, 1.671, 2.000, 2.660},
         {100, 1.660, 1.984, 2.626}, {1e9, 1.645, 1.960, 2.576},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_near(rm_student_quantile(0.95, rows[i].df), rows[i].p95, 0.00051);
         assert_near(rm_student_quantile(0.975, rows[i].df), rows[i].p975, 0.00051);
@@ -28,9 +27,8 @@ static void test_tables(void **state)
 }
 
 /* df 1 is Cauchy's distribution, t = tan(pi (p - 1/2)); df 2 and 4 have closed forms as well. */
-static void test_closed_forms(void **state)
+TEST(closed_forms)
 {
-    (void)state;
     for (double p = 0.55; p < 0.9999; p += 0.0125) {
         double u = 2.0 * p - 1.0;
         double a = sqrt(4.0 * p * (1.0 - p));
@@ -56,21 +54,10 @@ static double integrate(double t, double df)
                      (sqrt(df * 3.14159265358979323846) * tgamma(0.5 * df));
 }
 
-static void test_fractions(void **state)
+TEST(fractions)
 {
-    (void)state;
     for (double df = 1.0; df < 120.0; df *= 1.3) {
         assert_near(integrate(rm_student_quantile(0.975, df), df), 0.975, 1e-8);
     }
     assert_near(rm_student_quantile(0.5, 3.0), 0.0, 1e-9);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_closed_forms),
-        cmocka_unit_test(test_fractions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

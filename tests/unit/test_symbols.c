@@ -232,9 +232,8 @@ static void put_content(const char *path, const char *bytes, size_t length)
 
 /* ---- ranges ------------------------------------------------------------------------------- */
 
-static void test_ranges(void **state)
+TEST(ranges)
 {
-    (void)state;
     static const struct rm_range given[] = {
         {10, 100, 1, 0}, {20, 50, 2, 0}, {20, 50, 3, 1},  {30, 40, 4, 0},
         {45, 60, 5, 0},  {80, 80, 6, 0}, {90, 120, 7, 0}, {200, UINT64_MAX, 8, 0},
@@ -262,9 +261,8 @@ static void test_ranges(void **state)
 }
 
 /* Against a look at all of them, for ranges that are in one another or apart. */
-static void test_nested_ranges(void **state)
+TEST(nested_ranges)
 {
-    (void)state;
     struct random random = {7};
     for (int round = 0; round < 200; round++) {
         struct rm_ranges ranges = {0};
@@ -306,9 +304,8 @@ static void test_nested_ranges(void **state)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-static void test_names_lines_and_inlined_frames(void **state)
+TEST(names_lines_and_inlined_frames)
 {
-    (void)state;
     static const char *const paths[] = {NAMED_default, NAMED_dwarf4};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         struct known known;
@@ -326,9 +323,8 @@ static void test_names_lines_and_inlined_frames(void **state)
     }
 }
 
-static void test_symbols_alone(void **state)
+TEST(symbols_alone)
 {
-    (void)state;
     struct known known;
     load(NAMED_bare, &known);
     struct resmon_run *run = run_of(&known, known.path);
@@ -339,9 +335,8 @@ static void test_symbols_alone(void **state)
 }
 
 /* Lines are in the file, functions in another that is not looked for. */
-static void test_split_debug_information(void **state)
+TEST(split_debug_information)
 {
-    (void)state;
     struct known known;
     load(NAMED_split, &known);
     struct resmon_run *run = run_of(&known, known.path);
@@ -354,9 +349,8 @@ static void test_split_debug_information(void **state)
     rm_run_free(run);
 }
 
-static void test_same_addresses_share_places(void **state)
+TEST(same_addresses_share_places)
 {
-    (void)state;
     struct known known;
     load(NAMED_default, &known);
     const uint64_t addresses[] = {known.addresses[0], known.addresses[1], known.addresses[0],
@@ -370,9 +364,8 @@ static void test_same_addresses_share_places(void **state)
     rm_run_free(run);
 }
 
-static void test_a_naming_is_used_again(void **state)
+TEST(a_naming_is_used_again)
 {
-    (void)state;
     struct known known, other;
     struct rm_naming *naming = NULL;
     load(NAMED_default, &known);
@@ -390,9 +383,8 @@ static void test_a_naming_is_used_again(void **state)
 }
 
 /* Nothing is opened for addresses that were asked for before. */
-static void test_what_was_found_is_kept(void **state)
+TEST(what_was_found_is_kept)
 {
-    (void)state;
     struct known known;
     struct rm_naming *naming = NULL;
     load(NAMED_default, &known);
@@ -416,9 +408,8 @@ static void test_what_was_found_is_kept(void **state)
     rm_naming_free(naming);
 }
 
-static void test_answers(void **state)
+TEST(answers)
 {
-    (void)state;
     struct rm_answers answers = {.answers = NULL};
     struct rm_symbol frames[RM_MOST_INLINED];
     char name[32];
@@ -446,9 +437,8 @@ static void test_answers(void **state)
     rm_answers_free(&answers);
 }
 
-static void test_more_modules_than_are_kept(void **state)
+TEST(more_modules_than_are_kept)
 {
-    (void)state;
     struct known known;
     struct rm_naming *naming = NULL;
     size_t count = RM_MOST_NAMED_MODULES + 20;
@@ -479,9 +469,8 @@ static void test_more_modules_than_are_kept(void **state)
     rm_naming_free(naming);
 }
 
-static void test_what_is_no_file(void **state)
+TEST(what_is_no_file)
 {
-    (void)state;
     static const char *const paths[] = {"", "[vdso]", "[heap]", "//anon"};
     const uint64_t addresses[] = {0x1000, 0x2000, 0x1000};
     for (size_t i = 0; i < 3; i++) {
@@ -523,9 +512,8 @@ static const char *function_of_vdso(char build_id[RM_ELF_BUILD_ID_BYTES], uint64
     return function;
 }
 
-static void test_the_vdso_has_names(void **state)
+TEST(the_vdso_has_names)
 {
-    (void)state;
     char build_id[RM_ELF_BUILD_ID_BYTES];
     uint64_t address = 0;
     const char *function = function_of_vdso(build_id, &address);
@@ -548,9 +536,8 @@ static void test_the_vdso_has_names(void **state)
     rm_run_free(run);
 }
 
-static void test_profiles_that_make_no_sense(void **state)
+TEST(profiles_that_make_no_sense)
 {
-    (void)state;
     const uint64_t addresses[] = {0x1000, 0x2000, 0x1000};
     struct resmon_run *run = made_unnamed("/bin/true", "", addresses, 3);
     run->profile.frames[1] = 3;
@@ -566,9 +553,8 @@ static void test_profiles_that_make_no_sense(void **state)
     rm_run_free(run);
 }
 
-static void test_names_of_cxx(void **state)
+TEST(names_of_cxx)
 {
-    (void)state;
     static char long_name[2 * RM_MOST_NAME_BYTES];
     struct rm_arena arena = {NULL};
     assert_string_equal(rm_demangle(&arena, "plain"), "plain");
@@ -611,9 +597,8 @@ static struct resmon_run *fill_with(const struct known *known, const char *path)
     return run;
 }
 
-static void test_stripped_files_name_what_they_export(void **state)
+TEST(stripped_files_name_what_they_export)
 {
-    (void)state;
     if (lacks_binutils()) {
         skip();
     }
@@ -657,9 +642,8 @@ static void test_stripped_files_name_what_they_export(void **state)
     rm_run_free(run);
 }
 
-static void test_what_is_missing_is_said(void **state)
+TEST(what_is_missing_is_said)
 {
-    (void)state;
     static const struct rm_run_module modules[] = {
         {"/a/b", "12ab", 0, 0, 0}, {"/c", "", 0, 0, 0}, {"/d", "34", 0, 0, 0}, {"/e", "", 0, 0, 0}};
     struct rm_arena arena = {NULL};
@@ -738,9 +722,8 @@ static void assert_function(const struct rm_symbol_table *table, uint64_t addres
 }
 
 /* Where only what is exported has names, what lies behind it is something else. */
-static void test_names_end_with_their_functions(void **state)
+TEST(names_end_with_their_functions)
 {
-    (void)state;
     static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
     for (size_t i = 0; i < 2; i++) {
         struct made_elf made;
@@ -771,9 +754,8 @@ static const struct known *strip_with_debug_file(void)
     return known;
 }
 
-static void test_debug_files_by_build_id(void **state)
+TEST(debug_files_by_build_id)
 {
-    (void)state;
     if (lacks_binutils()) {
         skip();
     }
@@ -811,13 +793,12 @@ static struct resmon_run *run_partly_in(const struct known *known, const char *p
 
 /* Its functions have names all the same; and where the lines are in the file itself, they are read.
  */
-static void test_a_debug_file_is_read_where_the_run_was(void **state)
+TEST(a_debug_file_is_read_where_the_run_was)
 {
     static const struct {
         double percent;
         bool is_stripped, has_lines;
     } cases[] = {{4.0, true, false}, {6.0, true, true}, {4.0, false, true}};
-    (void)state;
     if (lacks_binutils()) {
         skip();
     }
@@ -836,9 +817,8 @@ static void test_a_debug_file_is_read_where_the_run_was(void **state)
     }
 }
 
-static void test_debug_files_by_name(void **state)
+TEST(debug_files_by_name)
 {
-    (void)state;
     static const char *const places[] = {"/a b/n.debug", "/a b/.debug/n.debug", "/debug"};
     if (lacks_binutils()) {
         skip();
@@ -874,9 +854,8 @@ static void test_debug_files_by_name(void **state)
 
 /* ---- files that are not what they were ---------------------------------------------------- */
 
-static void test_replaced_files_name_nothing(void **state)
+TEST(replaced_files_name_nothing)
 {
-    (void)state;
     struct known known;
     load(NAMED_default, &known);
     struct resmon_run *run = run_of(&known, NAMED_bare);
@@ -889,9 +868,8 @@ static void test_replaced_files_name_nothing(void **state)
     rm_run_free(run);
 }
 
-static void test_files_without_build_ids(void **state)
+TEST(files_without_build_ids)
 {
-    (void)state;
     if (lacks_binutils()) {
         skip();
     }
@@ -910,9 +888,8 @@ static void test_files_without_build_ids(void **state)
     rm_run_free(run);
 }
 
-static void test_missing_files_name_nothing(void **state)
+TEST(missing_files_name_nothing)
 {
-    (void)state;
     struct known known;
     struct rm_naming *naming = NULL;
     load(NAMED_default, &known);
@@ -1056,9 +1033,8 @@ static void text_of(const char *path, uint64_t *ret_low, uint64_t *ret_high)
     rm_elf_close(&elf);
 }
 
-static void test_names_are_those_of_addr2line(void **state)
+TEST(names_are_those_of_addr2line)
 {
-    (void)state;
     uint64_t low = 0, high = 0;
     char self[1024];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -1166,9 +1142,8 @@ static size_t damage(char *bytes, const char *whole, size_t length, struct rando
     return random_below(random, 4) == 0 ? (size_t)random_below(random, length) : length;
 }
 
-static void test_damaged_files(void **state)
+TEST(damaged_files)
 {
-    (void)state;
     static const char *const paths[] = {NAMED_default, NAMED_dwarf4, NAMED_bare};
     struct random random = {2028};
     const struct targets none = {.count = 0};
@@ -1188,9 +1163,8 @@ static void test_damaged_files(void **state)
 }
 
 /* The whole of it, as a file with that name; libdw sees the debug information as it is. */
-static void test_damaged_debug_information(void **state)
+TEST(damaged_debug_information)
 {
-    (void)state;
     static const char *const paths[] = {NAMED_default, NAMED_dwarf4, NAMED_split};
     struct random random = {2029};
     size_t named = 0, rounds = 700;
@@ -1218,9 +1192,8 @@ static void test_damaged_debug_information(void **state)
 }
 
 /* Linkers unpack what compilers packed; whoever wants it packed says so once more. */
-static void test_compressed_debug_information(void **state)
+TEST(compressed_debug_information)
 {
-    (void)state;
     struct known known;
     struct rm_elf elf;
     size_t length = 0;
@@ -1263,9 +1236,8 @@ static void test_compressed_debug_information(void **state)
 
 /* ---- no memory ---------------------------------------------------------------------------- */
 
-static void test_without_memory_the_profile_stays(void **state)
+TEST(without_memory_the_profile_stays)
 {
-    (void)state;
     struct known known;
     struct rm_naming *naming = NULL;
     load(NAMED_default, &known);
@@ -1296,9 +1268,8 @@ static void test_without_memory_the_profile_stays(void **state)
 }
 
 /* The same with a naming that has seen the failure. */
-static void test_a_naming_survives_want_of_memory(void **state)
+TEST(a_naming_survives_want_of_memory)
 {
-    (void)state;
     struct known known;
     load(NAMED_default, &known);
     int64_t live = rm_fault_live(0);
@@ -1320,9 +1291,8 @@ static void test_a_naming_survives_want_of_memory(void **state)
     }
 }
 
-static void test_files_that_cannot_be_read(void **state)
+TEST(files_that_cannot_be_read)
 {
-    (void)state;
     struct known known;
     bool is_done = false;
     load(NAMED_default, &known);
@@ -1348,9 +1318,8 @@ static void test_files_that_cannot_be_read(void **state)
     rm_run_free(run);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     struct rm_arena arena = {NULL};
     has_libdw = rm_dwarf_load() == RESMON_OK;
     if (!has_libdw) {
@@ -1364,47 +1333,11 @@ static int set_up(void **state)
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     char text[128];
     (void)snprintf(text, sizeof text, "rm -rf %s", directory);
     return system(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_nested_ranges),
-        cmocka_unit_test(test_names_lines_and_inlined_frames),
-        cmocka_unit_test(test_symbols_alone),
-        cmocka_unit_test(test_split_debug_information),
-        cmocka_unit_test(test_same_addresses_share_places),
-        cmocka_unit_test(test_a_naming_is_used_again),
-        cmocka_unit_test(test_what_was_found_is_kept),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_more_modules_than_are_kept),
-        cmocka_unit_test(test_what_is_no_file),
-        cmocka_unit_test(test_the_vdso_has_names),
-        cmocka_unit_test(test_profiles_that_make_no_sense),
-        cmocka_unit_test(test_names_of_cxx),
-        cmocka_unit_test(test_stripped_files_name_what_they_export),
-        cmocka_unit_test(test_what_is_missing_is_said),
-        cmocka_unit_test(test_names_end_with_their_functions),
-        cmocka_unit_test(test_debug_files_by_build_id),
-        cmocka_unit_test(test_a_debug_file_is_read_where_the_run_was),
-        cmocka_unit_test(test_debug_files_by_name),
-        cmocka_unit_test(test_replaced_files_name_nothing),
-        cmocka_unit_test(test_files_without_build_ids),
-        cmocka_unit_test(test_missing_files_name_nothing),
-        cmocka_unit_test(test_names_are_those_of_addr2line),
-        cmocka_unit_test(test_damaged_files),
-        cmocka_unit_test(test_damaged_debug_information),
-        cmocka_unit_test(test_compressed_debug_information),
-        cmocka_unit_test(test_without_memory_the_profile_stays),
-        cmocka_unit_test(test_a_naming_survives_want_of_memory),
-        cmocka_unit_test(test_files_that_cannot_be_read),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

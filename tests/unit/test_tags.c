@@ -16,9 +16,8 @@ static struct rm_block block_for(uint64_t tags)
     return made_block(&sizes);
 }
 
-static void test_the_newest_are_kept(void **state)
+TEST(the_newest_are_kept)
 {
-    (void)state;
     char label[32];
     struct rm_tag tag;
     struct rm_block block = block_for(4);
@@ -45,9 +44,8 @@ static void test_the_newest_are_kept(void **state)
     free_block(&block);
 }
 
-static void test_labels_are_cut_and_cleaned(void **state)
+TEST(labels_are_cut_and_cleaned)
 {
-    (void)state;
     char longest[200];
     struct rm_tag tag;
     struct rm_block block = block_for(8);
@@ -73,9 +71,8 @@ static void test_labels_are_cut_and_cleaned(void **state)
     free_block(&block);
 }
 
-static void test_what_a_kill_or_a_stranger_left_is_not_believed(void **state)
+TEST(what_a_kill_or_a_stranger_left_is_not_believed)
 {
-    (void)state;
     struct rm_tag tag;
     struct rm_block block = block_for(4);
     rm_tags_add(&block, 1, "whole");
@@ -114,9 +111,8 @@ static void *write_tags(void *context)
     return NULL;
 }
 
-static void test_tags_of_several_threads_are_all_there_and_whole(void **state)
+TEST(tags_of_several_threads_are_all_there_and_whole)
 {
-    (void)state;
     pthread_t threads[WRITERS];
     struct writer writers[WRITERS];
     struct rm_block block = block_for(WRITERS * EACH); /* none is overwritten */
@@ -149,15 +145,4 @@ static void test_tags_of_several_threads_are_all_there_and_whole(void **state)
         assert_int_equal(product, writer * i);
     }
     free_block(&block);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_newest_are_kept),
-        cmocka_unit_test(test_labels_are_cut_and_cleaned),
-        cmocka_unit_test(test_what_a_kill_or_a_stranger_left_is_not_believed),
-        cmocka_unit_test(test_tags_of_several_threads_are_all_there_and_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,9 +156,8 @@ static void check(const char *what, size_t program, const struct many *many)
     assert_true(many->spent / repetitions >= 0.85 && many->spent / repetitions <= 1.10);
 }
 
-static void test_estimates_are_unbiased_and_their_intervals_hold(void **state)
+TEST(estimates_are_unbiased_and_their_intervals_hold)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
         struct many many[FIGURES] = {{0}};
         repeat(&programs[i], many);
@@ -170,9 +169,8 @@ static void test_estimates_are_unbiased_and_their_intervals_hold(void **state)
     }
 }
 
-static void test_amounts_that_go_with_their_extents_are_exact(void **state)
+TEST(amounts_that_go_with_their_extents_are_exact)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
         struct outcome outcome = run_program(&programs[i], i, 0.01);
         uint64_t calls = programs[i].calls;
@@ -190,9 +188,8 @@ static void test_amounts_that_go_with_their_extents_are_exact(void **state)
     }
 }
 
-static void test_a_meter_at_each_call_is_a_plain_sum(void **state)
+TEST(a_meter_at_each_call_is_a_plain_sum)
 {
-    (void)state;
     struct outcome outcome = run_program(&programs[1], 7, 1e9);
     size_t field = RM_FIELD_IO + RM_IO_READ_CHARS;
     resmon_estimate found = rm_tallies_estimate(
@@ -207,9 +204,8 @@ static void test_a_meter_at_each_call_is_a_plain_sum(void **state)
 /* ---- pace ----------------------------------------------------------------------------------- */
 
 /* Short calls that come first do not keep a meter from the long ones after them. */
-static void test_a_meter_follows_calls_that_become_longer(void **state)
+TEST(a_meter_follows_calls_that_become_longer)
 {
-    (void)state;
     uint64_t taken = 0;
     for (uint64_t seed = 1; seed <= 100; seed++) {
         const struct rm_pace_terms terms = {.free_ticks = 100000, .share = 0.01};
@@ -228,9 +224,8 @@ static void test_a_meter_follows_calls_that_become_longer(void **state)
     assert_true(taken >= 100 * 15); /* of 100 * 20 */
 }
 
-static void test_a_chance_is_as_large_as_it_says(void **state)
+TEST(a_chance_is_as_large_as_it_says)
 {
-    (void)state;
     const struct rm_pace_terms terms = {.free_ticks = 0, .share = 0.1};
     struct rm_pace pace = {.random = 4711};
     uint64_t ticks = 0;
@@ -250,9 +245,8 @@ static void test_a_chance_is_as_large_as_it_says(void **state)
     assert_near((double)pace.spent / (double)ticks, 0.1, 0.005);
 }
 
-static void test_a_share_of_nothing_and_a_clock_that_stands(void **state)
+TEST(a_share_of_nothing_and_a_clock_that_stands)
 {
-    (void)state;
     const struct rm_pace_terms terms = {.free_ticks = 10, .share = 0.0};
     struct rm_pace pace = {.random = 1};
     uint64_t taken = 0;
@@ -281,9 +275,8 @@ static struct rm_tallies of_two_calls(uint64_t first, uint64_t second)
 
 /* By hand: T = 8 + (4 * 8 + (20 - 8) / 0.25) = 88 of 5 calls, then r = 8 + 48 / 5; V = 0.75 * 12^2
  * / 0.25^2 = 1728. */
-static void test_the_formula_by_hand(void **state)
+TEST(the_formula_by_hand)
 {
-    (void)state;
     struct rm_tallies tallies = of_two_calls(8, 20);
     assert_near(tallies.fields[RM_FIELD_IO].total, 88.0, 1e-12);
     assert_near(tallies.fields[RM_FIELD_IO].variance, 1728.0, 1e-9);
@@ -301,9 +294,8 @@ static void test_the_formula_by_hand(void **state)
     assert_true(found.value == 28.0 && found.high == 28.0 && found.low == 28.0);
 }
 
-static void test_nodes_of_threads_add_up(void **state)
+TEST(nodes_of_threads_add_up)
 {
-    (void)state;
     struct rm_tallies a = of_two_calls(8, 20), b = of_two_calls(4, 4);
     struct rm_tallies nothing = {0};
     rm_tallies_settle(&a, (struct rm_tally_all){6, 60});
@@ -322,9 +314,8 @@ static void test_nodes_of_threads_add_up(void **state)
 
 /* 5 of 20 calls: nobody knows what the others had, in nodes where the meter was never taken.  It is
  * so after another merger, too, which settles once more. */
-static void test_nodes_without_a_metered_call_go_with_their_extent(void **state)
+TEST(nodes_without_a_metered_call_go_with_their_extent)
 {
-    (void)state;
     struct rm_tallies counted = of_two_calls(8, 20), nothing = {0};
     counted.tallies[RM_TALLY_IO].drawn = 1000; /* by itself, it would be known well */
     rm_tallies_settle(&counted, (struct rm_tally_all){5, 50});
@@ -344,9 +335,8 @@ static void test_nodes_without_a_metered_call_go_with_their_extent(void **state)
     assert_false(isnan(found.high));
 }
 
-static void test_nothing_metered_is_not_known(void **state)
+TEST(nothing_metered_is_not_known)
 {
-    (void)state;
     struct rm_tallies nothing = {0};
     rm_tallies_settle(&nothing, (struct rm_tally_all){5, 50});
     resmon_estimate found =
@@ -358,9 +348,8 @@ static void test_nothing_metered_is_not_known(void **state)
 }
 
 /* A thousand calls with chance 1/2, all alike but for the sign: n of the interval is 1000. */
-static void test_the_interval_is_students(void **state)
+TEST(the_interval_is_students)
 {
-    (void)state;
     struct rm_tallies tallies = {0};
     for (uint64_t i = 0; i < 1000; i++) {
         uint64_t amounts[RM_IO_FIELDS] = {i % 2 == 0 ? 90 : 110};
@@ -376,22 +365,4 @@ static void test_the_interval_is_students(void **state)
     assert_near(found.high - found.value, half, 1e-2 * half);
     assert_near(found.value - found.low, half, 1e-2 * half);
     assert_near(found.value, 200e3, half);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_estimates_are_unbiased_and_their_intervals_hold),
-        cmocka_unit_test(test_amounts_that_go_with_their_extents_are_exact),
-        cmocka_unit_test(test_a_meter_at_each_call_is_a_plain_sum),
-        cmocka_unit_test(test_a_meter_follows_calls_that_become_longer),
-        cmocka_unit_test(test_a_chance_is_as_large_as_it_says),
-        cmocka_unit_test(test_a_share_of_nothing_and_a_clock_that_stands),
-        cmocka_unit_test(test_the_formula_by_hand),
-        cmocka_unit_test(test_nodes_of_threads_add_up),
-        cmocka_unit_test(test_nodes_without_a_metered_call_go_with_their_extent),
-        cmocka_unit_test(test_nothing_metered_is_not_known),
-        cmocka_unit_test(test_the_interval_is_students),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,15 +25,13 @@ static const char *path_of(const char *name)
     return path;
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     return rmdir(directory); /* which fails when something was left behind */
 }
 
@@ -76,9 +74,8 @@ static struct rm_sink made_sink(uint64_t flags)
     return sink;
 }
 
-static void test_a_file_comes_and_goes(void **state)
+TEST(a_file_comes_and_goes)
 {
-    (void)state;
     char name[256];
     resmon_run *run = made_run("running", 3);
     struct rm_sink sink = made_sink(0);
@@ -101,9 +98,8 @@ static void test_a_file_comes_and_goes(void **state)
     rm_run_free(run);
 }
 
-static void test_a_file_goes_without_a_stop_too(void **state)
+TEST(a_file_goes_without_a_stop_too)
 {
-    (void)state;
     char name[256];
     resmon_run *run = made_run("running", 0);
     struct rm_sink sink = made_sink(0);
@@ -114,9 +110,8 @@ static void test_a_file_goes_without_a_stop_too(void **state)
     rm_run_free(run);
 }
 
-static void test_a_file_that_is_kept_has_the_end(void **state)
+TEST(a_file_that_is_kept_has_the_end)
 {
-    (void)state;
     char name[256];
     resmon_run *run = made_run("running", 0);
     struct rm_sink sink = made_sink(RESMON_PROMETHEUS_KEEP | RESMON_PROMETHEUS_NO_NODE);
@@ -130,9 +125,8 @@ static void test_a_file_that_is_kept_has_the_end(void **state)
 }
 
 /* Two monitors of one process, and one after the other. */
-static void test_two_sinks_have_two_files(void **state)
+TEST(two_sinks_have_two_files)
 {
-    (void)state;
     char name[256];
     resmon_run *run = made_run("running", 0);
     struct rm_sink first = made_sink(0);
@@ -152,9 +146,8 @@ static void test_two_sinks_have_two_files(void **state)
     rm_run_free(run);
 }
 
-static void test_a_job_is_in_the_name(void **state)
+TEST(a_job_is_in_the_name)
 {
-    (void)state;
     char name[256];
     resmon_run *run = made_run("running", 0);
     struct rm_sink sink = made_sink(0);
@@ -168,9 +161,8 @@ static void test_a_job_is_in_the_name(void **state)
     rm_run_free(run);
 }
 
-static void test_a_planted_link_is_not_followed(void **state)
+TEST(a_planted_link_is_not_followed)
 {
-    (void)state;
     char name[256], target[512];
     resmon_run *run = made_run("running", 0);
     struct rm_sink sink = made_sink(0);
@@ -185,9 +177,8 @@ static void test_a_planted_link_is_not_followed(void **state)
 }
 
 /* Values of before would look like those of now. */
-static void test_what_cannot_be_written_is_absent(void **state)
+TEST(what_cannot_be_written_is_absent)
 {
-    (void)state;
     static const enum rm_fault_kind kinds[] = {RM_FAULT_ALLOC, RM_FAULT_OPEN, RM_FAULT_WRITE};
     char name[256];
     resmon_run *run = made_run("running", 300);
@@ -210,9 +201,8 @@ static void test_what_cannot_be_written_is_absent(void **state)
     rm_run_free(run);
 }
 
-static void test_options_that_are_refused(void **state)
+TEST(options_that_are_refused)
 {
-    (void)state;
     static const resmon_prometheus_label twice[] = {{"a", "1"}, {"a", "2"}};
     static char long_path[5000];
     memset(long_path, 'a', sizeof long_path - 1);
@@ -243,9 +233,8 @@ static void test_options_that_are_refused(void **state)
     resmon_monitor_free(monitor);
 }
 
-static void test_a_monitor_writes_it(void **state)
+TEST(a_monitor_writes_it)
 {
-    (void)state;
     char name[256];
     resmon_monitor *monitor = NULL;
     resmon_prometheus_options options = {
@@ -263,18 +252,4 @@ static void test_a_monitor_writes_it(void **state)
     resmon_monitor_free(monitor);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_file_comes_and_goes),
-        cmocka_unit_test(test_a_file_goes_without_a_stop_too),
-        cmocka_unit_test(test_a_file_that_is_kept_has_the_end),
-        cmocka_unit_test(test_two_sinks_have_two_files),
-        cmocka_unit_test(test_a_job_is_in_the_name),
-        cmocka_unit_test(test_a_planted_link_is_not_followed),
-        cmocka_unit_test(test_what_cannot_be_written_is_absent),
-        cmocka_unit_test(test_options_that_are_refused),
-        cmocka_unit_test(test_a_monitor_writes_it),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

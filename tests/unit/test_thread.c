@@ -47,9 +47,8 @@ static resmon_status do_work(void *work_)
     return work->status == RESMON_OK ? RESMON_OK : rm_error(work->status, "the text of %s", "it");
 }
 
-static void test_work_is_done_on_another_stack(void **state)
+TEST(work_is_done_on_another_stack)
 {
-    (void)state;
     struct work work = {.status = RESMON_OK};
     errno = EILSEQ;
     assert_ok(rm_thread_call(do_work, &work));
@@ -61,17 +60,15 @@ static void test_work_is_done_on_another_stack(void **state)
     assert_int_equal(work.is_blocked, 1);
 }
 
-static void test_errors_come_back(void **state)
+TEST(errors_come_back)
 {
-    (void)state;
     struct work work = {.status = RESMON_ENOSPC};
     assert_int_equal(rm_thread_call(do_work, &work), RESMON_ENOSPC);
     assert_string_equal(resmon_last_error(), "the text of it");
 }
 
-static void test_without_a_thread_it_is_done_here(void **state)
+TEST(without_a_thread_it_is_done_here)
 {
-    (void)state;
     struct work work = {.status = RESMON_OK};
     rm_fault_arm(RM_FAULT_THREAD, 0);
     assert_ok(rm_thread_call(do_work, &work));
@@ -90,9 +87,8 @@ static void *call_on_small_stack(void *work)
     return (void *)(intptr_t)status;
 }
 
-static void test_nor_on_a_small_stack(void **state)
+TEST(nor_on_a_small_stack)
 {
-    (void)state;
     if (HAS_THREAD_SANITIZER) {
         print_message("skipped: ThreadSanitizer takes more of a stack than that\n");
         skip();
@@ -116,9 +112,8 @@ static void *call_work(void *work)
     return (void *)(intptr_t)rm_thread_call(do_work, work);
 }
 
-static void test_many_at_once(void **state)
+TEST(many_at_once)
 {
-    (void)state;
     enum { MANY = 64 };
     static struct work work[MANY];
     pthread_t threads[MANY];
@@ -160,9 +155,8 @@ static uint64_t threads_of_kernel(void)
 }
 
 /* The kernel counts a thread for a while after it was joined: longer, where CPUs are busy. */
-static void test_a_joined_thread_counts_until_it_is_gone(void **state)
+TEST(a_joined_thread_counts_until_it_is_gone)
 {
-    (void)state;
     uint64_t changes, later;
     uint64_t programs = threads_of_kernel() - rm_thread_count(&changes);
     unsigned compared = 0;
@@ -188,9 +182,8 @@ static void *wait_for_end(void *mutex)
     return NULL;
 }
 
-static void test_a_forks_child_has_none(void **state)
+TEST(a_forks_child_has_none)
 {
-    (void)state;
     pthread_t thread;
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     const struct rm_thread_work work = {"rm-waits", RM_STACK_SMALL, wait_for_end, &mutex};
@@ -210,18 +203,4 @@ static void test_a_forks_child_has_none(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_work_is_done_on_another_stack),
-        cmocka_unit_test(test_errors_come_back),
-        cmocka_unit_test(test_without_a_thread_it_is_done_here),
-        cmocka_unit_test(test_nor_on_a_small_stack),
-        cmocka_unit_test(test_many_at_once),
-        cmocka_unit_test(test_a_joined_thread_counts_until_it_is_gone),
-        cmocka_unit_test(test_a_forks_child_has_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

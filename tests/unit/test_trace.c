@@ -110,9 +110,8 @@ static size_t count_of(const char *text, const char *part)
 
 /* ---- the text ------------------------------------------------------------------------------- */
 
-static void test_scopes_tags_and_names(void **state)
+TEST(scopes_tags_and_names)
 {
-    (void)state;
     resmon_run *run = made_run(42, 1795248000123456789);
     const resmon_run *const runs[] = {run};
     const char *text = trace_of(runs, 1);
@@ -147,9 +146,8 @@ static void test_scopes_tags_and_names(void **state)
     resmon_run_free(run);
 }
 
-static void test_counters_are_scaled_and_one_each(void **state)
+TEST(counters_are_scaled_and_one_each)
 {
-    (void)state;
     static const resmon_column columns[] = {
         {.metric = "proc.cpu.percent", .instance = "", .kind = RESMON_GAUGE},
         {.metric = "proc.mem.rss", .instance = "", .kind = RESMON_GAUGE},
@@ -188,9 +186,8 @@ static void test_counters_are_scaled_and_one_each(void **state)
     resmon_run_free(run);
 }
 
-static void test_several_runs_share_a_clock_and_no_id(void **state)
+TEST(several_runs_share_a_clock_and_no_id)
 {
-    (void)state;
     enum { COUNT = 5 };
     const int64_t start = 1795248000123456789;
     resmon_run *runs[COUNT] = {made_run(42, start + 2500), made_run(42, start),
@@ -219,9 +216,8 @@ static void test_several_runs_share_a_clock_and_no_id(void **state)
     }
 }
 
-static void test_a_run_of_nothing_is_a_trace(void **state)
+TEST(a_run_of_nothing_is_a_trace)
 {
-    (void)state;
     struct resmon_run *run = rm_run_new();
     const resmon_run *const runs[] = {run};
     const char *text = trace_of(runs, 1);
@@ -231,9 +227,8 @@ static void test_a_run_of_nothing_is_a_trace(void **state)
     resmon_run_free(run);
 }
 
-static void test_a_decimal_comma_does_not_reach_the_trace(void **state)
+TEST(a_decimal_comma_does_not_reach_the_trace)
 {
-    (void)state;
     enter_comma_locale();
     resmon_run *run = made_run(42, 1);
     const resmon_run *const runs[] = {run};
@@ -243,9 +238,8 @@ static void test_a_decimal_comma_does_not_reach_the_trace(void **state)
     resmon_run_free(run);
 }
 
-static void test_names_of_scopes_are_whole_however_long(void **state)
+TEST(names_of_scopes_are_whole_however_long)
 {
-    (void)state;
     static char longest[3000];
     memset(longest, '"', sizeof longest - 1);
     const char *own[] = {longest, longest, longest};
@@ -263,9 +257,8 @@ static void test_names_of_scopes_are_whole_however_long(void **state)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static void test_what_cannot_be_written_says_why(void **state)
+TEST(what_cannot_be_written_says_why)
 {
-    (void)state;
     resmon_run *run = made_run(42, 1);
     const resmon_run *runs[] = {run, NULL};
     assert_status(RESMON_EINVAL, resmon_trace_save(NULL, 1, path_of("t.json")));
@@ -279,9 +272,8 @@ static void test_what_cannot_be_written_says_why(void **state)
     resmon_run_free(run);
 }
 
-static void test_the_file_is_for_whom_umask_says(void **state)
+TEST(the_file_is_for_whom_umask_says)
 {
-    (void)state;
     struct stat info;
     resmon_run *run = made_run(42, 1);
     const resmon_run *const runs[] = {run};
@@ -297,9 +289,8 @@ static void test_the_file_is_for_whom_umask_says(void **state)
 
 /* ---- a monitor's ---------------------------------------------------------------------------- */
 
-static void test_the_sink_writes_at_stop(void **state)
+TEST(the_sink_writes_at_stop)
 {
-    (void)state;
     resmon_monitor *monitor = NULL;
     const resmon_monitor_options options = {
         .struct_size = sizeof options, .scopes = RESMON_METER_WALL, .events = 100};
@@ -325,9 +316,8 @@ static void test_the_sink_writes_at_stop(void **state)
     assert_int_equal(unlink(path_of("sink.json")), 0);
 }
 
-static void test_the_sink_writes_snapshots_when_asked_to(void **state)
+TEST(the_sink_writes_snapshots_when_asked_to)
 {
-    (void)state;
     resmon_monitor *monitor = NULL;
     const resmon_trace_options trace = {
         .struct_size = sizeof trace, .path = path_of("sink.json"), .interval_ms = 5};
@@ -342,9 +332,8 @@ static void test_the_sink_writes_snapshots_when_asked_to(void **state)
     assert_int_equal(unlink(path_of("sink.json")), 0);
 }
 
-static void test_the_sink_refuses_bad_options(void **state)
+TEST(the_sink_refuses_bad_options)
 {
-    (void)state;
     resmon_monitor *monitor = NULL;
     resmon_trace_options trace = {.struct_size = sizeof trace};
     assert_ok(resmon_monitor_new(NULL, &monitor));
@@ -359,33 +348,15 @@ static void test_the_sink_refuses_bad_options(void **state)
     resmon_monitor_free(monitor);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     (void)unlink(path_of("t.json"));
     return rmdir(directory); /* which fails when a temporary file was left behind */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scopes_tags_and_names),
-        cmocka_unit_test(test_counters_are_scaled_and_one_each),
-        cmocka_unit_test(test_several_runs_share_a_clock_and_no_id),
-        cmocka_unit_test(test_a_run_of_nothing_is_a_trace),
-        cmocka_unit_test(test_a_decimal_comma_does_not_reach_the_trace),
-        cmocka_unit_test(test_names_of_scopes_are_whole_however_long),
-        cmocka_unit_test(test_what_cannot_be_written_says_why),
-        cmocka_unit_test(test_the_file_is_for_whom_umask_says),
-        cmocka_unit_test(test_the_sink_writes_at_stop),
-        cmocka_unit_test(test_the_sink_writes_snapshots_when_asked_to),
-        cmocka_unit_test(test_the_sink_refuses_bad_options),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);

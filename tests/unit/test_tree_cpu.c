@@ -87,9 +87,8 @@ static uint64_t clock_of_process(pid_t pid)
 
 static int owner, other_owner;
 
-static void test_without_children_it_is_the_process(void **state)
+TEST(without_children_it_is_the_process)
 {
-    (void)state;
     int64_t before = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     struct rm_tree_cpu cpu = rm_tree_cpu_at_begin();
     int64_t after = clock_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -101,9 +100,8 @@ static void test_without_children_it_is_the_process(void **state)
 }
 
 /* To the microsecond that getrusage has, for user and system time. */
-static void test_a_child_that_is_waited_for_counts_once_through_its_life(void **state)
+TEST(a_child_that_is_waited_for_counts_once_through_its_life)
 {
-    (void)state;
     uint64_t start = rm_tree_cpu_at_begin().descendants_ns;
     struct child child = start_child(30 * MS);
     assert_true(rm_tree_cpu_at_end().has_descendants); /* known or not */
@@ -135,9 +133,8 @@ static void test_a_child_that_is_waited_for_counts_once_through_its_life(void **
 #define NOBODY INT64_C(5000000)
 
 /* A grandchild ends: what its parent has waited for is known by the next look only. */
-static void test_what_a_child_has_waited_for_is_nowhere_lost(void **state)
+TEST(what_a_child_has_waited_for_is_nowhere_lost)
 {
-    (void)state;
     struct child child = start_child(MS);
     struct rm_descendant both[] = {
         {.pid = child.pid, .child = child.pid, .own_ns = 0, .waited_ns = 100},
@@ -162,9 +159,8 @@ static void test_what_a_child_has_waited_for_is_nowhere_lost(void **state)
     rm_tree_cpu_withdraw(&owner);
 }
 
-static void test_the_first_publisher_is_heard(void **state)
+TEST(the_first_publisher_is_heard)
 {
-    (void)state;
     rm_tree_cpu_publish(&owner, NULL, 0, 0);
     uint64_t base = rm_tree_cpu_at_end().descendants_ns;
     rm_tree_cpu_publish(&other_owner, NULL, 0, 5000);
@@ -179,9 +175,8 @@ static void test_the_first_publisher_is_heard(void **state)
 }
 
 /* A clock that is behind what the descendant had used is not its own. */
-static void test_a_number_that_another_has_now_is_not_believed(void **state)
+TEST(a_number_that_another_has_now_is_not_believed)
 {
-    (void)state;
     struct child child = start_child(MS);
     rm_tree_cpu_publish(&owner, NULL, 0, 0);
     uint64_t base = rm_tree_cpu_at_end().descendants_ns;
@@ -205,9 +200,8 @@ static void *publish_all_the_time(void *stop)
     return NULL;
 }
 
-static void test_reading_while_it_is_published(void **state)
+TEST(reading_while_it_is_published)
 {
-    (void)state;
     int stop = 0;
     pthread_t thread;
     uint64_t base = rm_tree_cpu_at_end().descendants_ns;
@@ -260,9 +254,8 @@ static void *burn_in_a_thread(void *ns)
     return NULL;
 }
 
-static void test_a_pool_of_threads_is_in_the_scope_that_waits_for_it(void **state)
+TEST(a_pool_of_threads_is_in_the_scope_that_waits_for_it)
 {
-    (void)state;
     int64_t ns = 100 * MS;
     pthread_t threads[2];
     resmon_monitor *monitor = started();
@@ -288,9 +281,8 @@ static void test_a_pool_of_threads_is_in_the_scope_that_waits_for_it(void **stat
     assert_true(fit.pcpu_ns.low == fit.pcpu_ns.value && fit.pcpu_ns.high == fit.pcpu_ns.value);
 }
 
-static void test_a_child_inside_of_a_scope_is_exact(void **state)
+TEST(a_child_inside_of_a_scope_is_exact)
 {
-    (void)state;
     resmon_monitor *monitor = started();
     double before = used_s(RUSAGE_CHILDREN);
     {
@@ -307,9 +299,8 @@ static void test_a_child_inside_of_a_scope_is_exact(void **state)
 }
 
 /* It lives before, meanwhile and after; the sample before the scope has seen it. */
-static void test_a_child_that_lives_on_counts_for_what_it_used_meanwhile(void **state)
+TEST(a_child_that_lives_on_counts_for_what_it_used_meanwhile)
 {
-    (void)state;
     struct child child = start_child(60 * MS);
     resmon_monitor *monitor = started();
     let_burn(&child); /* before: not in the scope */
@@ -330,9 +321,8 @@ static void test_a_child_that_lives_on_counts_for_what_it_used_meanwhile(void **
     assert_int_equal(ask.pcpu_provenance, RESMON_PROVENANCE_SAMPLED);
 }
 
-static void test_in_a_child_nothing_of_the_parents_is_left(void **state)
+TEST(in_a_child_nothing_of_the_parents_is_left)
 {
-    (void)state;
     rm_tree_cpu_publish(&owner, NULL, 0, 1000000);
     assert_true(rm_tree_cpu_at_end().descendants_ns >= 1000000);
     resmon_monitor_free(started()); /* for the handlers of fork */
@@ -349,9 +339,8 @@ static void test_in_a_child_nothing_of_the_parents_is_left(void **state)
     rm_tree_cpu_withdraw(&owner);
 }
 
-static void test_a_watch_has_it_too(void **state)
+TEST(a_watch_has_it_too)
 {
-    (void)state;
     uint64_t watch;
     resmon_watched watched = {.struct_size = sizeof watched};
     assert_ok(resmon_watch_begin(RESMON_METER_PCPU, &watch));
@@ -363,22 +352,4 @@ static void test_a_watch_has_it_too(void **state)
     assert_true(isnan(watched.cpu_ns));
     assert_ok(resmon_watch_end(watch, &watched));
     assert_true(watched.tree_cpu_ns < 20e6);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_children_it_is_the_process),
-        cmocka_unit_test(test_a_child_that_is_waited_for_counts_once_through_its_life),
-        cmocka_unit_test(test_what_a_child_has_waited_for_is_nowhere_lost),
-        cmocka_unit_test(test_the_first_publisher_is_heard),
-        cmocka_unit_test(test_a_number_that_another_has_now_is_not_believed),
-        cmocka_unit_test(test_reading_while_it_is_published),
-        cmocka_unit_test(test_a_pool_of_threads_is_in_the_scope_that_waits_for_it),
-        cmocka_unit_test(test_a_child_inside_of_a_scope_is_exact),
-        cmocka_unit_test(test_a_child_that_lives_on_counts_for_what_it_used_meanwhile),
-        cmocka_unit_test(test_in_a_child_nothing_of_the_parents_is_left),
-        cmocka_unit_test(test_a_watch_has_it_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,9 +104,8 @@ static resmon_monitor *observe(pid_t child, const char *record)
     return start_with(&options);
 }
 
-static void test_the_tree_has_used_what_the_kernel_says(void **state)
+TEST(the_tree_has_used_what_the_kernel_says)
 {
-    (void)state;
     int go[2];
     char byte = 0;
     char path[] = "/tmp/resmon-usage-XXXXXX";
@@ -148,9 +147,8 @@ static void test_the_tree_has_used_what_the_kernel_says(void **state)
     (void)close(go[1]);
 }
 
-static void test_bad_usages_are_refused(void **state)
+TEST(bad_usages_are_refused)
 {
-    (void)state;
     const resmon_monitor_options options = {.name = "usage"};
     resmon_monitor *monitor = start_with(&options);
     resmon_run_usage usage = {.struct_size = sizeof usage, .user_s = NAN, .system_s = 1.0};
@@ -163,13 +161,4 @@ static void test_bad_usages_are_refused(void **state)
     assert_int_equal(resmon_run_get_usage(run, &usage), RESMON_ENOENT);
     assert_int_equal(resmon_run_get_usage(NULL, &usage), RESMON_EINVAL);
     resmon_run_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_tree_has_used_what_the_kernel_says),
-        cmocka_unit_test(test_bad_usages_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

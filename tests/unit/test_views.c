@@ -41,9 +41,8 @@ static bool is_detail(const resmon_view *view)
     return strcmp(view->view, "detail") == 0;
 }
 
-static void test_every_row_is_whole(void **state)
+TEST(every_row_is_whole)
 {
-    (void)state;
     size_t count = resmon_view_count();
     assert_true(count > 200);
     for (size_t i = 0; i < count; i++) {
@@ -73,9 +72,8 @@ static bool is_same_group(const resmon_view *one, const resmon_view *other)
     return strcmp(one->view, other->view) == 0 && strcmp(one->group, other->group) == 0;
 }
 
-static void test_no_row_stands_twice(void **state)
+TEST(no_row_stands_twice)
 {
-    (void)state;
     for (size_t i = 0; i < resmon_view_count(); i++) {
         const resmon_view one = view_at(i);
         for (size_t k = 0; k < i; k++) {
@@ -104,9 +102,8 @@ static resmon_view head_before(size_t index)
     return row;
 }
 
-static void test_charts_have_a_title_and_one_unit(void **state)
+TEST(charts_have_a_title_and_one_unit)
 {
-    (void)state;
     size_t seen = 0;
     for (size_t i = 0; i < resmon_view_count(); i++) {
         const resmon_view row = view_at(i);
@@ -133,9 +130,8 @@ static size_t rows_of(enum rm_view view, const char *group)
 }
 
 /* What has a bound in the code that reads the table. */
-static void test_readers_have_room(void **state)
+TEST(readers_have_room)
 {
-    (void)state;
     assert_int_equal(rows_of(RM_VIEW_NODE, NULL), RM_NODE_SUMMARY_KEYS);
     assert_true(rows_of(RM_VIEW_SUMMARY, "event") <= 8);
     assert_true(rows_of(RM_VIEW_SUMMARY, "gpu") <= 8);
@@ -144,9 +140,8 @@ static void test_readers_have_room(void **state)
                 RM_MLFLOW_SERIES_KEYS);
 }
 
-static void test_rows_come_in_order(void **state)
+TEST(rows_come_in_order)
 {
-    (void)state;
     struct rm_view_row row;
     size_t at = 0;
     assert_true(rm_view_next(RM_VIEW_SUMMARY, "run", &at, &row));
@@ -159,9 +154,8 @@ static void test_rows_come_in_order(void **state)
     assert_false(rm_view_next(RM_VIEW_TRACE, NULL, &at, &row));
 }
 
-static void test_a_row_says_how_it_is_shown(void **state)
+TEST(a_row_says_how_it_is_shown)
 {
-    (void)state;
     size_t seen = 0;
     for (size_t i = 0; i < resmon_view_count(); i++) {
         const resmon_view view = view_at(i);
@@ -184,9 +178,8 @@ static void test_a_row_says_how_it_is_shown(void **state)
     assert_int_equal(seen, 3);
 }
 
-static void test_past_the_end(void **state)
+TEST(past_the_end)
 {
-    (void)state;
     resmon_view view = {.struct_size = sizeof view, .label = "kept"};
     assert_int_equal(resmon_view_at(resmon_view_count(), &view), RESMON_ENOENT);
     assert_int_equal(resmon_view_at(SIZE_MAX, &view), RESMON_ENOENT);
@@ -195,18 +188,4 @@ static void test_past_the_end(void **state)
     view.struct_size = 8;
     assert_int_equal(resmon_view_at(0, &view), RESMON_EINVAL);
     assert_string_equal(view.label, "kept");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_row_is_whole),
-        cmocka_unit_test(test_no_row_stands_twice),
-        cmocka_unit_test(test_charts_have_a_title_and_one_unit),
-        cmocka_unit_test(test_readers_have_room),
-        cmocka_unit_test(test_rows_come_in_order),
-        cmocka_unit_test(test_a_row_says_how_it_is_shown),
-        cmocka_unit_test(test_past_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,9 +43,8 @@ static bool is_exact(const resmon_watched *watched)
     return watched->rss_provenance == RESMON_PROVENANCE_MEASURED;
 }
 
-static void test_all_meters(void **state)
+TEST(all_meters)
 {
-    (void)state;
     uint64_t watch;
     resmon_watched watched = {.struct_size = sizeof watched};
     assert_int_equal(resmon_watch_begin(RESMON_METER_ALL, &watch), RESMON_OK);
@@ -71,9 +70,8 @@ static void test_all_meters(void **state)
     }
 }
 
-static void test_only_what_was_asked_for(void **state)
+TEST(only_what_was_asked_for)
 {
-    (void)state;
     uint64_t watch;
     resmon_watched watched = {.struct_size = sizeof watched};
     assert_int_equal(resmon_watch_begin(0, &watch), RESMON_OK);
@@ -85,9 +83,8 @@ static void test_only_what_was_asked_for(void **state)
 }
 
 /* A peak belongs to the lap in which it was; another watch around all of them has it too. */
-static void test_laps(void **state)
+TEST(laps)
 {
-    (void)state;
     uint64_t around, watch;
     resmon_watched first = {.struct_size = sizeof first}, second = first, whole = first;
     assert_int_equal(resmon_watch_begin(RESMON_METER_RSS, &around), RESMON_OK);
@@ -105,9 +102,8 @@ static void test_laps(void **state)
     assert_true(whole.rss_peak_bytes >= first.rss_peak_bytes);
 }
 
-static void test_bounds_and_wrong_use(void **state)
+TEST(bounds_and_wrong_use)
 {
-    (void)state;
     uint64_t watches[65];
     resmon_watched watched = {.struct_size = sizeof watched};
     size_t open = 0;
@@ -135,9 +131,8 @@ static void test_bounds_and_wrong_use(void **state)
     assert_int_equal(resmon_watch_begin(0, NULL), RESMON_EINVAL);
 }
 
-static void test_fork(void **state)
+TEST(fork)
 {
-    (void)state;
     uint64_t watch;
     resmon_watched watched = {.struct_size = sizeof watched};
     assert_int_equal(resmon_watch_begin(RESMON_METER_RSS | RESMON_METER_IO, &watch), RESMON_OK);
@@ -158,9 +153,8 @@ static void test_fork(void **state)
     assert_true(watched.rss_peak_bytes > 0);
 }
 
-static void test_sites_with_a_place(void **state)
+TEST(sites_with_a_place)
 {
-    (void)state;
     resmon_site *plain, *one, *same, *other;
     assert_int_equal(resmon_site_intern("fit", &plain), RESMON_OK);
     assert_int_equal(resmon_site_intern_at("fit", "model.py", "Model.fit", 12, &one), RESMON_OK);
@@ -193,9 +187,8 @@ static void check_timed(uint64_t meter, bool has_peak)
     }
 }
 
-static void test_timed(void **state)
+TEST(timed)
 {
-    (void)state;
     check_timed(RESMON_METER_WALL, false);
     check_timed(RESMON_METER_RSS, true);
     resmon_monitor *monitor;
@@ -213,9 +206,8 @@ static void test_timed(void **state)
     resmon_monitor_free(monitor);
 }
 
-static void test_facts(void **state)
+TEST(facts)
 {
-    (void)state;
     resmon_monitor *monitor;
     resmon_run *run;
     resmon_run_fact_entry fact = {.struct_size = sizeof fact};
@@ -233,15 +225,4 @@ static void test_facts(void **state)
     assert_int_equal(resmon_run_fact_count(NULL), 0);
     resmon_run_free(run);
     resmon_monitor_free(monitor);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_meters), cmocka_unit_test(test_only_what_was_asked_for),
-        cmocka_unit_test(test_laps),       cmocka_unit_test(test_bounds_and_wrong_use),
-        cmocka_unit_test(test_fork),       cmocka_unit_test(test_sites_with_a_place),
-        cmocka_unit_test(test_timed),      cmocka_unit_test(test_facts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

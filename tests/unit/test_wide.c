@@ -26,9 +26,8 @@ static bool are_equal(struct rm_wide a, struct rm_wide b)
     return a.low == b.low && a.high == b.high;
 }
 
-static void test_products(void **state)
+TEST(products)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         for (size_t j = 0; j < COUNT; j++) {
             struct rm_wide by_halves = rm_wide_product_by_halves(numbers[i], numbers[j]);
@@ -41,9 +40,8 @@ static void test_products(void **state)
                           (struct rm_wide){.low = 1, .high = UINT64_MAX - 1}));
 }
 
-static void test_sums_and_differences(void **state)
+TEST(sums_and_differences)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         for (size_t j = 0; j < COUNT; j++) {
             struct rm_wide a = {numbers[i], numbers[j]}, b = {numbers[j], numbers[i]};
@@ -55,13 +53,4 @@ static void test_sums_and_differences(void **state)
     assert_true(are_equal(rm_wide_add((struct rm_wide){UINT64_MAX, 0}, (struct rm_wide){1, 0}),
                           (struct rm_wide){0, 1}));
     assert_true(rm_wide_double((struct rm_wide){3, 2}) == 0x1p65 + 3.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),
-        cmocka_unit_test(test_sums_and_differences),
-    };
-    return cmocka_run_group_tests_name("wide", tests, NULL, NULL);
 }
