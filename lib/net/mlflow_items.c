@@ -135,13 +135,16 @@ static void put_tags(struct rm_buffer *body, const struct rm_mlflow_plan *plan)
     rm_buffer_puts(body, "]");
 }
 
-#define MOST_PAIRS (20 + MOST_NODE_TAGS) /* parameters and tags of ours in one request */
+#define MOST_PAIRS  (20 + MOST_NODE_TAGS) /* parameters and tags of ours in one request */
+#define LEAST_LIMIT 200                   /* of all in one request, of the servers that we know */
 
 static bool make_summary(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
                          size_t most, struct rm_buffer *body)
 {
     const struct resmon_run *run = plan->run;
-    size_t room = most > MOST_PAIRS ? most - MOST_PAIRS : 1;
+    size_t room = most <= LEAST_LIMIT - MOST_PAIRS
+                      ? most
+                      : (most > LEAST_LIMIT ? most : LEAST_LIMIT) - MOST_PAIRS;
     size_t end =
         plan->point_count - cursor->index > room ? cursor->index + room : plan->point_count;
     bool is_last = end == plan->point_count;

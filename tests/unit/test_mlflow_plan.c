@@ -306,7 +306,10 @@ static void check_portions(size_t rows, size_t scopes, size_t most)
     assert_int_equal(cursor.stage, RM_MLFLOW_STAGE_END);
     assert_true(sent.most_metrics <= most);
     assert_true(sent.most_pairs <= 100 && sent.most_all <= 1000);
-    assert_true(most <= 20 || sent.most_all <= most);
+    assert_true(sent.most_all <= (most > 200 ? most : 200)); /* the least limit of a server */
+    if (rows == 0 && most <= 100) { /* without series: full requests, with pairs or without */
+        assert_int_equal(sent.most_metrics, plan.point_count < most ? plan.point_count : most);
+    }
     assert_int_equal(sent.updates, 0); /* the run is not ours */
     expect_series(&expected, run);
     for (size_t i = 0; i < plan.point_count; i++) {
@@ -332,6 +335,7 @@ TEST(every_point_once_in_any_portions)
             check_portions(rows[k], rows[k] % 40, sizes[i]);
         }
     }
+    check_portions(0, 30, 60);
     check_portions(5000, 5000, 1000);
 }
 
