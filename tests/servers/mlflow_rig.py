@@ -31,12 +31,14 @@ class Skipped(Exception):
 class Fake:
     """fake_mlflow.py as a child, for `with`."""
 
+    idle = []  # of cases that are over; to start an interpreter costs more than most cases
+
     def __init__(self, *arguments, port=None, scheme="http"):
         self.directory = tempfile.mkdtemp(prefix="fake-")
         file = pathlib.Path(self.directory, "port")
         words = ["--port", str(port)] if port else []
         self.child = subprocess.Popen([sys.executable, "-B", HERE / "fake_mlflow.py", "--port-file", file,
-                                       "--lifetime", "600", *words, *map(str, arguments)],
+                                       "--lifetime", "1800", *words, *map(str, arguments)],
                                       stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + 90
         while not file.exists():
@@ -66,6 +68,19 @@ class Fake:
         while any(r["fault"] == "hang" and r["status"] is None for r in self.state()["requests"]):
             assert request(f"{self.uri}/_lift", b"", "POST")[0] == 200
             time.sleep(0.01)
+
+    def is_as_new(self):
+        """Whether the next case may have it: nothing hangs, and no request is under way."""
+        if self.child.poll() is not None:
+            return False
+        self.lift()
+        deadline = time.monotonic() + 5
+        while any("seconds" not in request for request in self.state()["requests"]):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        self.reset()
+        return True
 
     def reset(self):
         assert request(f"{self.uri}/_reset", b"", "POST")[0] == 200
@@ -120,9 +135,25 @@ class Case:
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix=f"faults-{name[:40].replace('/', '_')}-"))
         self.outputs = []
         self.resources = contextlib.ExitStack()
+        self.borrowed = []
 
     def fake(self, *arguments, **words):
-        return self.resources.enter_context(Fake(*arguments, **words))
+        if arguments or words:
+            return self.resources.enter_context(Fake(*arguments, **words))
+        try:
+            self.borrowed.append(Fake.idle.pop())
+        except IndexError:
+            self.borrowed.append(Fake())
+        return self.borrowed[-1]
+
+    def give_back(self):
+        """After success: those who come later may have them."""
+        while self.borrowed:
+            fake = self.borrowed.pop()
+            if fake.is_as_new():
+                Fake.idle.append(fake)
+            else:
+                fake.__exit__()
 
     def environment(self, uri, env=None):
         found = {"PATH": os.environ["PATH"], "HOME": str(self.directory), "no_proxy": "127.0.0.1,localhost",
@@ -185,6 +216,8 @@ class Case:
 
     def close(self):
         self.resources.close()
+        for fake in self.borrowed:
+            fake.__exit__()
         for secret in SECRETS:
             for text in self.outputs:
                 assert secret not in text, f"{secret} was said: {text}"
@@ -275,6 +308,7 @@ def run_case(name, function):
     try:
         try:
             function(trial)
+            trial.give_back()
         finally:
             trial.close()
         shutil.rmtree(trial.directory, ignore_errors=True)
@@ -293,7 +327,8 @@ def main(arguments):
               if not arguments[1:] or any(part in name for part in arguments[1:])]
     verdicts = []
     Case.largest_kb = (800 if is_sanitized(Case.program) else 80) << 10
-    with Fake() as Case.reference:
+    with Fake() as Case.reference, contextlib.ExitStack() as at_end:
+        at_end.callback(lambda: [fake.__exit__() for fake in Fake.idle])
         with concurrent.futures.ThreadPoolExecutor(5) as pool:
             verdicts += pool.map(lambda c: run_case(c[0], c[1]), [c for c in wanted if not c[2]])
         verdicts += [run_case(name, function) for name, function, alone in wanted if alone]

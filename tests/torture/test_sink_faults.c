@@ -356,18 +356,16 @@ static void fail_all_deliveries(resmon_status (*deliver)(void), const char *what
     }
 }
 
-static void test_pushes(void **state)
+TEST(pushes)
 {
-    (void)state;
     if (!has_mlflow) {
         skip();
     }
     fail_all_deliveries(push, "a push");
 }
 
-static void test_sinks_of_mlflow(void **state)
+TEST(sinks_of_mlflow)
 {
-    (void)state;
     if (!has_mlflow) {
         skip();
     }
@@ -375,9 +373,8 @@ static void test_sinks_of_mlflow(void **state)
 }
 
 /* With retries, one failure of the net is none. */
-static void test_one_failure_of_the_net_is_mended(void **state)
+TEST(one_failure_of_the_net_is_mended)
 {
-    (void)state;
     if (!has_mlflow) {
         skip();
     }
@@ -440,9 +437,8 @@ static void fail_replay(size_t which)
     print_message("a replay: %lld times %s\n", (long long)k - 1, kind_names[which]);
 }
 
-static void test_replays(void **state)
+TEST(replays)
 {
-    (void)state;
     char path[128];
     if (!has_mlflow) {
         skip();
@@ -563,9 +559,8 @@ static void fail_saver(const struct saver *saver, enum rm_fault_kind kind)
     (void)count_files("saved", true, NULL);
 }
 
-static void test_savers(void **state)
+TEST(savers)
 {
-    (void)state;
     static const enum rm_fault_kind each[] = {RM_FAULT_ALLOC, RM_FAULT_OPEN, RM_FAULT_WRITE};
     for (size_t i = 0; i < sizeof savers / sizeof *savers; i++) {
         if (i == 0 && rm_json_check() != RESMON_OK) {
@@ -616,9 +611,8 @@ static int write_lines(const char *path, enum rm_fault_kind kind)
     return status < RESMON_OK ? -1 : failures;
 }
 
-static void test_lines(void **state)
+TEST(lines)
 {
-    (void)state;
     static const enum rm_fault_kind each[] = {RM_FAULT_ALLOC, RM_FAULT_OPEN, RM_FAULT_WRITE};
     int64_t live = rm_fault_live(0);
     for (size_t i = 0; i < 3; i++) {
@@ -674,9 +668,8 @@ static resmon_status keep_textfile(void)
     return status != RESMON_OK ? status : ended;
 }
 
-static void test_textfiles(void **state)
+TEST(textfiles)
 {
-    (void)state;
     static const enum rm_fault_kind each[] = {RM_FAULT_ALLOC, RM_FAULT_OPEN, RM_FAULT_WRITE};
     int64_t live = rm_fault_live(0);
     for (size_t i = 0; i < 3; i++) {
@@ -715,9 +708,8 @@ static bool start_mlflow(void)
     return tiny_start(&far.server);
 }
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     if (mkdtemp(directory) == NULL) {
         (void)snprintf(directory, sizeof directory, "/tmp/resmon-sink-faults-XXXXXX");
         if (mkdtemp(directory) == NULL) {
@@ -738,9 +730,8 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     if (has_mlflow) {
         forget(0, false);
         tiny_stop(&far.server);
@@ -752,16 +743,4 @@ static int tear_down(void **state)
     return rmdir(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_savers),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_textfiles),
-        cmocka_unit_test(test_pushes),
-        cmocka_unit_test(test_sinks_of_mlflow),
-        cmocka_unit_test(test_one_failure_of_the_net_is_mended),
-        cmocka_unit_test(test_replays),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FILE(.set_up = set_up, .tear_down = tear_down);
