@@ -72,12 +72,12 @@ run_logged() {
         seconds=$((seconds + 1))
         [ $((seconds % 10)) -ne 0 ] || printf '.'
     done
-    if wait "$pid"; then
-        printf '(%s s)\n' "$(($(date +%s) - begin))"
-    else
-        printf 'FAILED\n'
-        return 1
-    fi
+    ended=0
+    wait "$pid" || ended=1
+    seconds=$(($(date +%s) - begin))
+    printf '%5s s  %s\n' "$seconds" "$name" >>"$logs/seconds"
+    [ $ended -eq 0 ] && printf '(%s s)\n' "$seconds" || printf 'FAILED (%s s)\n' "$seconds"
+    return $ended
 }
 
 # step NAME COMMAND...: the same, and the end of the log when it fails.
@@ -96,8 +96,23 @@ has_failed() {
     } | tee -a "$logs/failures" >&2
 }
 
+# Where the time went: the tests that took longest, in all builds, and each step.
+print_times() {
+    say "the ten longest tests:"
+    for tested in "$logs"/testing-*.log; do
+        build=${tested##*/testing-}
+        sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .* ([0-9]+)[.][0-9]+ sec.*/\2 \1/p' "$tested" |
+            sed "s/\$/ (${build%.log})/"
+    done | sort -rn | head -n 10 | while read -r seconds what; do
+        printf '%5s s  %s\n' "$seconds" "$what"
+    done
+    say "the steps:"
+    cat "$logs/seconds"
+}
+
 # verdict WHEN-ALL-IS-WELL: the last lines of a command that went on after a failure.
 verdict() {
+    print_times
     [ -s "$logs/failures" ] || {
         say "$1"
         return 0
@@ -178,15 +193,14 @@ failed_tests() {
 # What runs ctest, if anything: a host of our own making.
 on_host=""
 
-# run_tests NAME BUILD CTEST-OPTIONS...: and why some did not run.  A test that failed beside others on a busy
-# machine may pass when it runs alone: it does so once more, and both are said.  What crashed stays failed.
+# run_tests NAME BUILD CTEST-OPTIONS...: and why some did not run.  What failed has failed: nothing is tried again.
 run_tests() {
     tested=$1
     build=$root/build/$2
     shift 2
-    alone=no
+    has_passed=yes
     # shellcheck disable=SC2086 # words
-    run_logged "testing $tested" $on_host ctest "$@" --output-on-failure || alone=yes
+    run_logged "testing $tested" $on_host ctest "$@" --output-on-failure || has_passed=no
     grep -hE 'tests passed' "$log" | sed 's/^/    /'
     # Those of pytest are "SKIPPED [3] ../tests/test_lines.py:12: reason", from each Python.
     grep -hiE '^skipped' "$build/Testing/Temporary/LastTest.log" |
@@ -197,16 +211,7 @@ run_tests() {
         has_failed "testing $tested, for want of what is to be installed" "$log" "$wanting"
     fi
     [ "$live" -eq 0 ] || say "left to 'test all', as they need real time or this host's figures: $live"
-    [ $alone = yes ] || return 0
-    if grep -q '\*\*\*Exception' "$log"; then
-        failed_tests "$tested" "$log"
-        return 0
-    fi
-    failures_of "$log" | tail -n 200 >&2
-    grep -E '^[[:space:]]+[0-9]+ - .*\((Failed|Timeout)\)' "$log" | sed 's/^[[:space:]]*/    failed beside others: /'
-    # shellcheck disable=SC2086
-    run_logged "testing $tested again, alone, what failed" $on_host ctest "$@" -j 1 --rerun-failed --output-on-failure ||
-        failed_tests "$tested" "$log"
+    [ $has_passed = yes ] || failed_tests "$tested" "$log"
 }
 
 demo() {
@@ -238,21 +243,22 @@ on_energy_host() (
         -E "^(lint|fuzz)[.]" -j "$((jobs + 1))"
 )
 
-# The builds that are tested; many tests wait: for servers, for packages, for a time limit.
+# tested_builds LABELS LABELS: of the tests that the plain build and the one with AddressSanitizer leave out.  Many tests
+# wait: for servers, for packages, for a time limit.
 tested_builds() {
     build dev
-    run_tests dev dev --preset dev "$@" -j "$((jobs + 1))"
+    run_tests dev dev --preset dev -LE "$1" -j "$((jobs + 1))"
     build asan
-    run_tests "asan and ubsan" asan --preset asan -LE "package|truth|servers|python|extended" -j "$jobs"
+    run_tests "asan and ubsan" asan --preset asan -LE "$2" -j "$((jobs + 1))"
     build tsan
-    run_tests tsan tsan --preset tsan -L threads -j "$jobs"
+    run_tests tsan tsan --preset tsan -j "$jobs"
 }
 
 tests() {
-    say "the tests that the code alone decides: 8 to 15 minutes on two CPUs"
+    say "the tests that the code alone decides: 5 to 9 minutes on two CPUs"
     # shellcheck disable=SC2086
     install_missing $build_packages $test_packages
-    tested_builds -LE extended
+    tested_builds "extended|sanitizer" "extended|plain"
     verdict "all tests passed; those of 'test all' were not among them"
 }
 
@@ -261,7 +267,7 @@ all_tests() {
     # shellcheck disable=SC2086
     install_missing $build_packages $test_packages $extended_packages
     export RESMON_TEST_LIVE=yes
-    tested_builds
+    tested_builds none none
     for counters in moving still psys; do
         on_energy_host $counters
     done
@@ -382,6 +388,8 @@ usage() {
 [ $# -ge 1 ] || usage
 mkdir -p "$logs"
 : >"$logs/failures"
+: >"$logs/seconds"
+rm -f "$logs"/testing-*.log
 case $1 in
 demo)
     demo "${2:-}"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Builds and runs the consumer program in every way in which people take libresmon in:
-# {install tree, build tree, add_subdirectory} x {shared, static} x {find_package, pkg-config}.  Without optimization, which
-# changes nothing in that and takes a half of the time.
+# {install tree, build tree, add_subdirectory} x {shared, static} x {find_package, pkg-config}.  The first two are of the
+# build that is tested; the third compiles the library once, without optimization, which changes nothing in that.
 set -eu
 source=$1
 build=$2
@@ -28,7 +28,7 @@ run() {
 
 by_cmake() { # name, HOW, prefix
     quietly "$cmake" -S "$here/consumer" -B "$work/$1" -DHOW="$2" -DRESMON_SOURCE="$source" \
-        -DCMAKE_PREFIX_PATH="$3" -DCMAKE_BUILD_TYPE=Debug
+        -DCMAKE_PREFIX_PATH="$3" -DCMAKE_BUILD_TYPE=Debug -DRESMON_WITH_CJSON="$(cached RESMON_WITH_CJSON)"
     quietly "$cmake" --build "$work/$1" -j 2
     for link in shared static; do
         run "$work/$1/consumer-c-$link"
@@ -37,33 +37,34 @@ by_cmake() { # name, HOW, prefix
     done
 }
 
-quietly "$cmake" -S "$source" -B "$work/lib" -DRESMON_BUILD_TESTS=OFF -DRESMON_BUILD_EXAMPLES=OFF \
-    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_INSTALL_LIBDIR=lib \
-    -DRESMON_WITH_CJSON="$(sed -n 's/^RESMON_WITH_CJSON:STRING=//p' "$build/CMakeCache.txt")"
-quietly "$cmake" --build "$work/lib" -j 2
-quietly "$cmake" --install "$work/lib"
+cached() {
+    sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
+}
+
+quietly "$cmake" --install "$build" --prefix "$work/prefix"
+lib=$work/prefix/$(cached CMAKE_INSTALL_LIBDIR)
 
 by_cmake install find_package "$work/prefix"
-by_cmake build-tree find_package "$work/lib"
+by_cmake build-tree find_package "$build"
 by_cmake subdirectory add_subdirectory ""
 
 if command -v pkg-config >/dev/null 2>&1; then
-    export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"
+    export PKG_CONFIG_PATH="$lib/pkgconfig"
     # shellcheck disable=SC2046
     quietly "$cc" "$here/consumer/main.c" -o "$work/shared" $(pkg-config --cflags --libs resmon)
-    LD_LIBRARY_PATH="$work/prefix/lib" run "$work/shared"
+    LD_LIBRARY_PATH="$lib" run "$work/shared"
     # shellcheck disable=SC2046
     quietly "$cc" -std=c11 "$work/prefix/share/doc/resmon/examples/energy.c" -o "$work/energy" \
         -D_XOPEN_SOURCE=700 $(pkg-config --cflags --libs resmon) -lm -pthread
     echo "ok: pkg-config shared"
     # Without the development files of what is inside of it.
-    alone=$(PKG_CONFIG_LIBDIR="$work/prefix/lib/pkgconfig" pkg-config --cflags --libs resmon) ||
+    alone=$(PKG_CONFIG_LIBDIR="$lib/pkgconfig" pkg-config --cflags --libs resmon) ||
         { echo "the package of the shared library wants others"; exit 1; }
     case $alone in *cjson*) echo "the shared library's flags: $alone"; exit 1 ;; esac
     echo "ok: pkg-config without other packages"
     # shellcheck disable=SC2046
     quietly "$cc" "$here/consumer/main.c" -o "$work/static" $(pkg-config --cflags resmon) \
-        "$work/prefix/lib/libresmon.a" $(pkg-config --static --libs resmon | sed 's/-lresmon//')
+        "$lib/libresmon.a" $(pkg-config --static --libs resmon | sed 's/-lresmon//')
     run "$work/static"
     echo "ok: pkg-config static"
 else

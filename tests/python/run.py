@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Builds the wheel of bindings/python, and tests it as it is installed.
+"""Tests the package of bindings/python: as it is among the sources, and as a wheel that is installed.
 
-run.py WHAT SOURCES OUT
+run.py WHAT SOURCES OUT LIBRARY
 
-WHAT: "wheel" builds it, and looks at what is in it; "packages" makes an environment with all of tests/locks/packages.txt;
-"full" runs bindings/python/tests there; "engines" those beside Dask, Ray, Spark and reportseff, with engines.txt there;
-"system" runs them with pytest alone, "3.9" ... "3.13" what of them matters under that Python; "outside" uses the wheel
-in an environment that has nothing else.  OUT is a directory of the build; what is in it is used again.  77: it cannot be
-had here.
+Of the sources, with LIBRARY (a build's libresmon.so): "system.1" and "system.2" run a half of bindings/python/tests each,
+with pytest alone.
+Of a wheel: "wheel" builds it, looks at what is in it, uses it in an environment that has nothing else, and runs the
+tests of which library is loaded; "packages" makes an environment with all of tests/locks/packages.txt; "full" runs
+bindings/python/tests there; "engines" those beside Dask, Ray, Spark and reportseff, with engines.txt there; "3.9" ...
+"3.13" what of them matters under that Python.
+OUT is a directory of the build; what is in it is used again.  77: it cannot be had here.
 """
 import contextlib
 import os
@@ -29,6 +31,8 @@ PACKAGES_SINCE = (3, 11)
 # The oldest and the newest Python run all tests that need no other package; those in between, what a version of Python
 # can change: the interface by ctypes, functions of all kinds, and the tracing of lines.
 BETWEEN = ("3.10", "3.11", "3.12")
+OF_A_WHEEL = ("test_library",)
+SHARDS = 2
 OF_THE_VERSION = ("test_import", "test_library", "test_monitor", "test_scopes", "test_tasks", "test_lines",
                   "test_run")
 # What needs whole systems, or commands, of others: tests/locks/engines.in has them.
@@ -54,11 +58,11 @@ print(f"resmon {resmon.__version__} on Python {sys.version.split()[0]}: {run.sco
 
 
 class Place(Environments):
-    """The directory of the build, with the interpreters in it, and the sources."""
+    """The directory of the build, with the interpreters in it, the sources, and the build's library."""
 
-    def __init__(self, sources, out):
+    def __init__(self, sources, out, library):
         super().__init__(out)
-        self.sources = pathlib.Path(sources).resolve()
+        self.sources, self.library = pathlib.Path(sources).resolve(), pathlib.Path(library).resolve()
 
     def wheel(self):
         found = list((self.out / "wheel").glob("resmon-*.whl"))
@@ -160,20 +164,57 @@ def interpreter_of(version):
     return skip(f"there is no Python {version} here, in PATH or of pyenv")
 
 
+def shard_of(tests, number):
+    """A part of the modules: the largest first, each to the part that has least."""
+    shards = [[] for _ in range(SHARDS)]
+    sizes = [0] * SHARDS
+    for path in sorted(tests, key=lambda path: -path.stat().st_size):
+        least = sizes.index(min(sizes))
+        shards[least].append(path)
+        sizes[least] += path.stat().st_size
+    return shards[number - 1]
+
+
 def chosen_tests(place, name):
     tests = place.sources / "bindings/python/tests"
     beside = [tests / f"{module}.py" for module in BESIDE_OTHERS]
+    if name.startswith("system."):
+        there = set(tests.glob("test_*.py")) - set(beside) - {tests / f"{module}.py" for module in OF_A_WHEEL}
+        return shard_of(sorted(there), int(name.partition(".")[2]))
+    if name == "wheel":
+        return [tests / f"{module}.py" for module in OF_A_WHEEL]
     if name == "engines":
         return beside
     if name in BETWEEN:
         return [tests / f"{module}.py" for module in OF_THE_VERSION]
     # Reports are looked at in a browser, whichever Python has written them.
     others = [f"--ignore={path}" for path in beside]
-    return [tests, *others] if name in ("full", "system") else [tests, *others, f"--ignore={tests / 'test_reports.py'}"]
+    return [tests, *others] if name == "full" else [tests, *others, f"--ignore={tests / 'test_reports.py'}"]
 
 
-def run_tests(place, name, make_environment):
+def run_pytest(place, name, python, environment, scratch):
     """From a directory of their own: with the sources' directory in sys.path, the sources would be tested."""
+    tests = [python, "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider", *chosen_tests(place, name)]
+    missing = []
+    with subprocess.Popen(tests, cwd=scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          text=True, errors="replace") as process:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            missing += [line] if re.match("SKIPPED .*(not installed|could not import)", line) else []
+    if name == "full" and missing:
+        sys.exit("tests/locks/packages.in has not all that the tests want:\n" + "".join(missing))
+    return process.returncode
+
+
+def run_sources(place, name):
+    python = place.environment("system", sys.executable, "pytest")
+    with tempfile.TemporaryDirectory(prefix=f"run-{name}-", dir=place.out) as scratch:
+        environment = {**variables(place, scratch), "PYTHONPATH": str(place.sources / "bindings/python"),
+                       "RESMON_LIBRARY": str(place.library)}
+        return run_pytest(place, name, python, environment, scratch)
+
+
+def run_wheel(place, name, make_environment):
     place.wheel()
     python = make_environment()
     place.install_wheel(python)
@@ -181,16 +222,7 @@ def run_tests(place, name, make_environment):
         environment = variables(place, scratch)
         where = [python, "-c", "import resmon, sys; sys.exit(not resmon.__file__.startswith(sys.prefix))"]
         subprocess.run(where, cwd=scratch, env=environment, check=True)
-        tests = [python, "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider", *chosen_tests(place, name)]
-        missing = []
-        with subprocess.Popen(tests, cwd=scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              text=True, errors="replace") as process:
-            for line in process.stdout:
-                print(line, end="", flush=True)
-                missing += [line] if re.match("SKIPPED .*(not installed|could not import)", line) else []
-        if name == "full" and missing:
-            sys.exit("tests/locks/packages.in has not all that the tests want:\n" + "".join(missing))
-        return process.returncode
+        return run_pytest(place, name, python, environment, scratch)
 
 
 def listed_environment(place, name, lock):
@@ -212,24 +244,28 @@ def run_outside(place):
                               check=False).returncode
 
 
-def main(what, sources, out):
-    place = Place(sources, out)
+def test_wheel(place):
+    build_wheel(place)
+    return run_outside(place) or run_wheel(place, "wheel", lambda: place.environment("wheel-tests", sys.executable, "pytest"))
+
+
+def main(what, sources, out, library):
+    place = Place(sources, out, library)
     if what == "wheel":
-        return build_wheel(place)
+        return test_wheel(place)
     if what == "packages":
         full_environment(place)
         return 0
     if what == "full":
-        return run_tests(place, what, lambda: full_environment(place))
+        return run_wheel(place, what, lambda: full_environment(place))
     if what == "engines":
-        return run_tests(place, what, lambda: listed_environment(place, what, "engines"))
-    if what == "outside":
-        return run_outside(place)
-    interpreter = (lambda: sys.executable) if what == "system" else (lambda: interpreter_of(what))
-    return run_tests(place, what, lambda: place.environment(what, interpreter(), "pytest"))
+        return run_wheel(place, what, lambda: listed_environment(place, what, "engines"))
+    if what.startswith("system."):
+        return run_sources(place, what)
+    return run_wheel(place, what, lambda: place.environment(what, interpreter_of(what), "pytest"))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 5:
         sys.exit(__doc__)
     sys.exit(main(*sys.argv[1:]))
