@@ -60,8 +60,26 @@ if [ $fixed_addresses = yes ] && [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null
     set -- setarch "$(uname -m)" -R "$@"
 fi
 
+# Processes of this test, by their environment, whoever their parent is by now.
+left_behind() {
+    grep -lszF "TMPDIR=$room/tmp" /proc/[0-9]*/environ | tr -dc '0-9\n'
+}
+
 "$@"
 status=$?
+# What was told to end has a moment for it.
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    left=$(left_behind)
+    [ -n "$left" ] || break
+    sleep 0.2
+done
+if [ -n "$left" ]; then
+    for process in $left; do
+        echo "failed: it left a process behind: $process $(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null)"
+        kill -9 "$process" 2>/dev/null
+    done
+    [ $status -ne 0 ] || status=1
+fi
 rm -rf "$room" ${memory:+"$memory"} 2>/dev/null
 # What a signal ended ends by it here too, so that a crash is told from a failure.
 [ $status -le 128 ] || kill -$((status - 128)) $$ 2>/dev/null

@@ -88,7 +88,7 @@ class Bench(place.Case):
         self.assertIn("not found", place.run("bench", "--", "nonexistent-command").err)
 
     def test_what_was_measured_before_the_end_is_kept(self):
-        command = "echo >>log; test $(wc -l <log) -lt 4 || { touch waits; sleep 100; }"
+        command = "echo >>log; test $(wc -l <log) -lt 4 || { touch waits; exec sleep 100; }"
         with subprocess.Popen([place.RESMON, "bench", "-n", "9", "-o", "bench.json", "--", "sh", "-c", command],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             place.until(lambda: os.path.exists("waits"))

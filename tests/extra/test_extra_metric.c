@@ -4,7 +4,6 @@
  * run: the example of CONTRIBUTING.md, a gauge, and node_extra.c, a counter with instances.  One
  * with a row of views.def is shown where that says.
  */
-#include "files.h"
 #include "report_in_full.h"
 #include "runs.h"
 
@@ -19,47 +18,27 @@
 
 #define MOST_BYTES ((size_t)16 << 20)
 
-static char directory[] = "/tmp/resmon-test-extra-XXXXXX";
 static resmon_run *run;
 
 static void put(const char *name, const char *text)
 {
-    FILE *file = fopen(path_in(directory, name), "w");
+    FILE *file = fopen(path_of(name), "w");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
     assert_int_equal(fclose(file), 0);
-}
-
-static char *content_of(const char *path)
-{
-    char *text = calloc(1, MOST_BYTES);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    assert_non_null(text);
-    assert_true(fread(text, 1, MOST_BYTES - 1, file) > 0);
-    (void)fclose(file);
-    return text;
-}
-
-static void assert_has(const char *text, const char *part)
-{
-    if (strstr(text, part) == NULL) {
-        fail_msg("there is no '%s' in:\n%.4000s", part, text);
-    }
 }
 
 /* Two samples of a machine that has these two files, and nothing else. */
 FIXTURE(record)
 {
     static const char *const directories[] = {"proc", "proc/sys", "proc/sys/fs"};
-    assert_non_null(mkdtemp(directory));
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
-        assert_int_equal(mkdir(path_in(directory, directories[i]), 0700), 0);
+        assert_int_equal(mkdir(path_of(directories[i]), 0700), 0);
     }
     put("proc/sys/fs/file-nr", "1000\t0\t9223372036854775807\n");
     put("proc/extra", "100 7\n");
-    resmon_monitor *monitor =
-        start_with(&(resmon_monitor_options){.fs_root = directory, .domains = RESMON_DOMAIN_DISK});
+    resmon_monitor *monitor = start_with(
+        &(resmon_monitor_options){.fs_root = test_directory, .domains = RESMON_DOMAIN_DISK});
     put("proc/sys/fs/file-nr", "2000\t0\t9223372036854775807\n");
     put("proc/extra", "150 7\n");
     run = finish(monitor);
@@ -69,7 +48,7 @@ FIXTURE(record)
 FIXTURE(clean_up)
 {
     resmon_run_free(run);
-    return remove_directory(directory);
+    return 0;
 }
 
 static const resmon_column *column_of(const struct resmon_run *of, const char *metric,
@@ -92,7 +71,7 @@ TEST(document)
 {
 #ifdef RM_HAVE_CJSON
     const char *kept = getenv("EXTRA_RUN"); /* for the test of the Python package */
-    const char *path = kept != NULL ? kept : path_in(directory, "run.json");
+    const char *path = kept != NULL ? kept : path_of("run.json");
     resmon_run *loaded = NULL;
     assert_ok(resmon_run_save(run, path));
     assert_ok(resmon_run_load(path, &loaded));
@@ -106,12 +85,12 @@ TEST(document)
 
 TEST(csv)
 {
-    assert_ok(resmon_run_save_csv(run, path_in(directory, "run.csv")));
-    char *text = content_of(path_in(directory, "run.csv"));
+    assert_ok(resmon_run_save_csv(run, path_of("run.csv")));
+    char *text = content_of(path_of("run.csv"), NULL);
     assert_has(text, ",node.files,node.files.min,node.files.max,");
     assert_has(text, ",node.extra.time[a],node.extra.placed[a],");
     free(text);
-    text = content_of(path_in(directory, "run-columns.csv"));
+    text = content_of(path_of("run-columns.csv"), NULL);
     assert_has(text, "open file handles of the machine");
     free(text);
 }
@@ -119,8 +98,8 @@ TEST(csv)
 TEST(trace)
 {
     const resmon_run *const runs[] = {run};
-    assert_ok(resmon_trace_save(runs, 1, path_in(directory, "run.trace")));
-    char *text = content_of(path_in(directory, "run.trace"));
+    assert_ok(resmon_trace_save(runs, 1, path_of("run.trace")));
+    char *text = content_of(path_of("run.trace"), NULL);
     assert_has(text, "\"name\":\"node.files\",\"args\":{\"count\":2000");
     assert_has(text, "\"name\":\"node.extra.time a\",\"args\":{\"%\":"); /* of a second */
     assert_null(strstr(text, "placed"));
@@ -136,8 +115,8 @@ TEST(prometheus)
     assert_has(text, "\nresmon_node_extra_time_seconds_total{");
     assert_has(text, "\nresmon_node_extra_placed_bytes{");
     resmon_text_free(text);
-    assert_ok(resmon_run_save_openmetrics(run, path_in(directory, "run.om")));
-    text = content_of(path_in(directory, "run.om"));
+    assert_ok(resmon_run_save_openmetrics(run, path_of("run.om")));
+    text = content_of(path_of("run.om"), NULL);
     assert_has(text, "\nresmon_node_files{");
     assert_has(text, "\nresmon_node_extra_time_seconds_total{");
     free(text);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Run documents: read, reported, exported, written, and read again. */
-#include "../report_in_full.h"
 #include "fuzz.h"
+#include "report_in_full.h"
 
 #include <unistd.h>
 
 #include <resmon/resmon.h>
 
-#include "../arrow_consumer.h"
+#include "arrow_consumer.h"
 #include "format/document.h"
 
 static void export_arrow(const resmon_run *run)

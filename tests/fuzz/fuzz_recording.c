@@ -4,14 +4,14 @@
  * else is poured into a block of sizes that its first bytes choose, so that the fuzzer need not
  * find a hash to get past the table of contents.
  */
-#include "../report_in_full.h"
 #include "fuzz.h"
+#include "report_in_full.h"
 
 #include <unistd.h>
 
 #include <resmon/resmon.h>
 
-#include "../arrow_consumer.h"
+#include "arrow_consumer.h"
 #include "base/compiler.h"
 #include "format/document.h"
 #include "format/json.h"

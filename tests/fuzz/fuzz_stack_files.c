@@ -4,8 +4,8 @@
  * that a reader of documents would let through.  Folded lines parse again and weigh what they
  * should, speedscope's JSON is strict, pprof's fields end where they say.
  */
-#include "../report_in_full.h"
 #include "fuzz.h"
+#include "report_in_full.h"
 
 #include <math.h>
 #include <unistd.h>

@@ -26,9 +26,8 @@
 #define FORKS         3  /* in a round */
 #define EXTRA         2  /* monitors without scopes in a round */
 
-static char directory[] = "/tmp/resmon-stress-XXXXXX";
-static char record_path[64];
-static char json_path[64];
+static char record_path[128];
+static char json_path[128];
 
 static resmon_monitor *monitor;
 static atomic_int round_is_over;
@@ -434,11 +433,8 @@ static void hear(void *unused, int32_t level, const char *line)
 FIXTURE(set_up)
 {
     resmon_set_log(hear, NULL, RESMON_LOG_INFO);
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
-    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", directory);
-    (void)snprintf(json_path, sizeof json_path, "%s/run.json", directory);
+    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", test_directory);
+    (void)snprintf(json_path, sizeof json_path, "%s/run.json", test_directory);
     return 0;
 }
 
@@ -446,7 +442,7 @@ FIXTURE(tear_down)
 {
     (void)unlink(record_path);
     (void)unlink(json_path);
-    return rmdir(directory);
+    return is_left_empty(state);
 }
 
 TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <resmon/resmon.h>
+#include "runs.h"
 
 struct verdict {
     bool is_bad;
@@ -31,13 +31,6 @@ __attribute__((format(printf, 2, 3))) static inline bool object(struct verdict *
     va_end(args);
     verdict->is_bad = true;
     return false;
-}
-
-static inline resmon_run_info info_of(const resmon_run *run)
-{
-    resmon_run_info info = {.struct_size = sizeof info};
-    (void)resmon_run_get_info(run, &info);
-    return info;
 }
 
 static inline resmon_run_scope scope_of(const resmon_run *run, size_t index)

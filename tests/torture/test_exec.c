@@ -225,16 +225,6 @@ TEST(one_recording_at_a_time)
 
 /* ---- documents -------------------------------------------------------------------------- */
 
-static char *content_of(const char *path)
-{
-    static char text[1 << 20];
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    (void)fclose(file);
-    return text;
-}
-
 static void check_state(const resmon_run *run, const char *state)
 {
     resmon_run_info info = {.struct_size = sizeof info};
@@ -256,7 +246,7 @@ TEST(a_document_of_a_program_that_is_gone)
     (void)close(input);
     (void)check_run(DOCUMENT, "interrupted", RESMON_END_UNKNOWN);
     /* What was read long ago may have had its end meanwhile: a text is what it says. */
-    char *text = content_of(DOCUMENT);
+    char *text = content_of(DOCUMENT, NULL);
     resmon_run *run = parsed(text);
     check_state(run, "running");
     /* Of another host nobody can tell. */

@@ -402,7 +402,7 @@ static int read_recording(const char *path)
 
 FIXTURE(set_up)
 {
-    char path[] = "/tmp/resmon-export-faults-XXXXXX";
+    char path[] = "export-faults-XXXXXX";
     int fd = mkstemp(path);
     int result = fd >= 0 ? record(path) : -1;
     result = result == 0 ? read_recording(path) : result;

@@ -31,11 +31,10 @@
 #define INSTANCES   4
 #define OLD_CONTENT "what was there before\n"
 
-static char directory[] = "/tmp/resmon-faults-XXXXXX";
-static char json_path[64];
-static char trace_path[64];
+static char json_path[128];
+static char trace_path[128];
 static bool has_documents; /* the library was built with JSON */
-static char record_path[64];
+static char record_path[128];
 
 /* The number of faults is to be the code's, and not the host's: a life is of this process and its
  * group, or of a machine that is a tree of files, below which there are no scopes. */
@@ -108,10 +107,10 @@ static bool has_content(const char *path, const char *content)
     return length == (ssize_t)strlen(content) && strcmp(bytes, content) == 0;
 }
 
-static void put_content(const char *path, const char *content)
+static void put_old(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, content, strlen(content)) != (ssize_t)strlen(content)) {
+    if (fd < 0 || write(fd, OLD_CONTENT, strlen(OLD_CONTENT)) != (ssize_t)strlen(OLD_CONTENT)) {
         complain("cannot write %s", path);
     }
     (void)close(fd);
@@ -119,7 +118,7 @@ static void put_content(const char *path, const char *content)
 
 static void look_for_temporaries(void)
 {
-    DIR *dir = opendir(directory);
+    DIR *dir = opendir(test_directory);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         if (strstr(entry->d_name, ".tmp") != NULL) {
@@ -278,7 +277,7 @@ static void save_and_load(const resmon_run *run)
     if (!has_documents) {
         return;
     }
-    put_content(json_path, OLD_CONTENT);
+    put_old(json_path);
     resmon_status status = resmon_run_save(run, json_path);
     if (!is_clear(status, "save") && !has_content(json_path, OLD_CONTENT)) {
         complain("the failed save has spoilt the document before");
@@ -299,7 +298,7 @@ static void save_and_load(const resmon_run *run)
 
 static void save_trace(const resmon_run *run)
 {
-    put_content(trace_path, OLD_CONTENT);
+    put_old(trace_path);
     resmon_status status = resmon_trace_save(&run, 1, trace_path);
     if (!is_clear(status, "trace") && !has_content(trace_path, OLD_CONTENT)) {
         complain("the failed trace has spoilt the one before");
@@ -338,7 +337,7 @@ static void check_after_stop(resmon_monitor *monitor)
         save_trace(run);
         resmon_run_free(run);
     }
-    put_content(json_path, OLD_CONTENT);
+    put_old(json_path);
     if (has_documents) {
         (void)TWICE(resmon_monitor_save(monitor, json_path));
     }
@@ -394,7 +393,7 @@ static void live(struct sink_account *account)
         .close = on_close,
     };
     resmon_monitor *monitor = NULL;
-    put_content(record_path, OLD_CONTENT);
+    put_old(record_path);
     if (!TWICE(resmon_monitor_new(&options, &monitor)) ||
         !TWICE(resmon_monitor_add_sink(monitor, &ops, account))) {
         return;
@@ -428,9 +427,9 @@ static void name_places(void)
 {
     const char *fixtures = getenv("RESMON_FIXTURES");
     (void)snprintf(host_root, sizeof host_root, "%s/intel-2s/t0", fixtures != NULL ? fixtures : "");
-    (void)snprintf(json_path, sizeof json_path, "%s/run.json", directory);
-    (void)snprintf(trace_path, sizeof trace_path, "%s/trace.json", directory);
-    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", directory);
+    (void)snprintf(json_path, sizeof json_path, "%s/run.json", test_directory);
+    (void)snprintf(trace_path, sizeof trace_path, "%s/trace.json", test_directory);
+    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", test_directory);
 }
 
 /* In a child.  Exit status: 0 fine, 1 complaints, 2 fine and the fault did not happen; under
@@ -515,9 +514,6 @@ FIXTURE(set_up)
     if (!has_documents) {
         printf("skipped here: saving of run documents: %s\n", resmon_last_error());
     }
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
     name_places();
     return setenv("RESMON_ENERGY_ROOT", host_root, 1);
 }
@@ -527,7 +523,7 @@ FIXTURE(tear_down)
     (void)unlink(json_path);
     (void)unlink(trace_path);
     (void)unlink(record_path);
-    return rmdir(directory);
+    return is_left_empty(state);
 }
 
 TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -23,15 +23,6 @@
 #define OWN_FILES 300
 #define CONTENT   "4242 this is the program's\n"
 
-static char directory[] = "/tmp/resmon-files-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-    static char path[320];
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
-}
-
 /* ---- a program that closes what it does not know ----------------------------------------- */
 
 /* In a child, whose descriptors are this test's alone. */
@@ -326,7 +317,7 @@ TEST(targets_that_are_no_files)
     (void)snprintf(link_path, sizeof link_path, "%s", path_of("link"));
     assert_int_equal(mkfifo(fifo, 0600), 0);
     assert_int_equal(symlink("/dev/null", link_path), 0);
-    const char *const paths[] = {"/dev/null", directory, fifo, link_path};
+    const char *const paths[] = {"/dev/null", test_directory, fifo, link_path};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         assert_int_equal(record_to(paths[i]), RESMON_EINVAL);
         assert_non_null(strstr(resmon_last_error(), paths[i]));
@@ -346,18 +337,7 @@ FIXTURE(set_up)
         files.rlim_cur = files.rlim_max < 1024 ? files.rlim_max : 1024;
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
-    return mkdtemp(directory) != NULL ? 0 : 1;
+    return 0;
 }
 
-FIXTURE(clean_up)
-{
-    DIR *dir = opendir(directory);
-    const struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        (void)unlink(path_of(entry->d_name));
-    }
-    (void)closedir(dir);
-    return rmdir(directory);
-}
-
-TEST_FILE(.set_up = set_up, .tear_down = clean_up);
+TEST_FILE(.set_up = set_up);

@@ -35,9 +35,8 @@
 #define CAN_CHILD_ALLOCATE 1
 #endif
 
-static char directory[] = "/tmp/resmon-fork-XXXXXX";
-static char record_path[64];
-static char other_path[64];
+static char record_path[128];
+static char other_path[128];
 
 static resmon_monitor *start_monitor(const char *record, uint64_t interval_ms, uint64_t threads)
 {
@@ -377,7 +376,7 @@ TEST(exit_of_a_child_leaves_the_parents_run)
         skip();
     }
     char json[80], setting[160];
-    (void)snprintf(json, sizeof json, "%s/auto.json", directory);
+    (void)snprintf(json, sizeof json, "%s/auto.json", test_directory);
     (void)snprintf(setting, sizeof setting, "json=%s,interval=1ms,scopes=wall+rss", json);
     pid_t child = fork();
     if (child == 0) {
@@ -579,11 +578,8 @@ static void hear(void *unused, int32_t level, const char *line)
 FIXTURE(set_up)
 {
     resmon_set_log(hear, NULL, RESMON_LOG_INFO);
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
-    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", directory);
-    (void)snprintf(other_path, sizeof other_path, "%s/child.rec", directory);
+    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", test_directory);
+    (void)snprintf(other_path, sizeof other_path, "%s/child.rec", test_directory);
     return 0;
 }
 
@@ -591,7 +587,7 @@ FIXTURE(tear_down)
 {
     (void)unlink(record_path);
     (void)unlink(other_path);
-    return rmdir(directory);
+    return is_left_empty(state);
 }
 
 TEST_FILE(.set_up = set_up, .tear_down = tear_down, .program = play_observed_program);

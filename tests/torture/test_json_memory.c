@@ -4,7 +4,6 @@
  * parsed: malloc itself is ours here.  (Not under a sanitizer, which wants it for itself.)
  */
 #define _GNU_SOURCE
-#include "files.h"
 #include "runs.h"
 
 #include <errno.h>
@@ -75,8 +74,7 @@ void free(void *memory)
 #define MOST_K      200000
 #define OLD_CONTENT "what was there before\n"
 
-static char directory[] = "/tmp/resmon-json-XXXXXX";
-static char path[64];
+static char path[128];
 
 static resmon_run *make_run(void)
 {
@@ -135,7 +133,7 @@ TEST(saving)
         if (live != 0) {
             fail_msg("failure %lld: %lld allocations left", (long long)k - 1, (long long)live);
         }
-        assert_int_equal(count_files_in(directory), 1);
+        assert_int_equal(count_files_in(test_directory), 1);
         if (status != RESMON_OK) { /* some failures are made up for, such as to shrink a text */
             assert_true(has_failed);
             assert_int_equal(status, RESMON_ENOMEM);
@@ -217,17 +215,14 @@ TEST(printing_and_parsing)
 
 FIXTURE(set_up)
 {
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
-    (void)snprintf(path, sizeof path, "%s/run.json", directory);
+    (void)snprintf(path, sizeof path, "%s/run.json", test_directory);
     return 0;
 }
 
 FIXTURE(tear_down)
 {
     (void)unlink(path);
-    return rmdir(directory);
+    return is_left_empty(state);
 }
 
 #ifdef RM_HAVE_CJSON

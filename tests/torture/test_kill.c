@@ -50,8 +50,7 @@ static struct account {
     atomic_ulong samples_done;
 } * account;
 
-static char directory[] = "/tmp/resmon-kill-XXXXXX";
-static char record_path[64];
+static char record_path[128];
 static uint64_t random_state;
 
 static uint64_t random_below(uint64_t bound)
@@ -286,7 +285,7 @@ static bool check_dropped(const resmon_run *run, struct verdict *verdict)
                   (unsigned long long)info.dropped_threads);
 }
 
-static int path_of(const resmon_run_event *event)
+static int index_of(const resmon_run_event *event)
 {
     for (int path = 0; path < PATHS; path++) {
         if (strcmp(paths[path].name, event->name) == 0) {
@@ -304,7 +303,7 @@ static bool check_event_counts(const resmon_run *run, struct verdict *verdict)
     uint64_t events = info_of(run).dropped_events;
     for (size_t i = 0; i < resmon_run_event_count(run); i++) {
         resmon_run_event event = event_of(run, i);
-        int path = path_of(&event);
+        int path = index_of(&event);
         if (path < 0 || event.depth != depths[path]) {
             return object(verdict, "event %zu is '%s' at depth %llu", i, event.name,
                           (unsigned long long)event.depth);
@@ -384,7 +383,7 @@ static void leave_previous_recording(void)
 static void remove_temporaries(void)
 {
     char command[128];
-    (void)snprintf(command, sizeof command, "rm -f %s/*.tmp", directory);
+    (void)snprintf(command, sizeof command, "rm -f %s/*.tmp", test_directory);
     assert_int_equal(system(command), 0);
 }
 
@@ -796,17 +795,16 @@ FIXTURE(set_up)
 {
     account =
         mmap(NULL, sizeof *account, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (account == MAP_FAILED || mkdtemp(directory) == NULL) {
+    if (account == MAP_FAILED) {
         return -1;
     }
-    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", directory);
+    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", test_directory);
     return 0;
 }
 
 FIXTURE(tear_down)
 {
     (void)unlink(record_path);
-    (void)rmdir(directory);
     return munmap(account, sizeof *account);
 }
 

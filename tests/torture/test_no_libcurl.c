@@ -5,7 +5,7 @@
  * a directory of its own in front of the others.
  */
 #define _GNU_SOURCE /* dladdr */
-#include "files.h"
+#include "test.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -14,7 +14,6 @@
 
 #include "net/http.h"
 
-static char directory[] = "/tmp/resmon-no-libcurl-XXXXXX";
 static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
 
 /* ---- the program ------------------------------------------------------------------------ */
@@ -65,7 +64,7 @@ static int run_program(char **arguments)
 static void put_file(const char *name, const char *from)
 {
     char command[600];
-    (void)snprintf(command, sizeof command, "cp %s %s/%s", from, directory, name);
+    (void)snprintf(command, sizeof command, "cp %s %s/%s", from, test_directory, name);
     assert_int_equal(system(command), 0);
 }
 
@@ -77,7 +76,7 @@ static int run_again(const char *words)
     if (child == 0) {
         const char *others = getenv("LD_LIBRARY_PATH"); /* cmocka may be there */
         char path[4096];
-        (void)snprintf(path, sizeof path, "%s%s%s", directory, others != NULL ? ":" : "",
+        (void)snprintf(path, sizeof path, "%s%s%s", test_directory, others != NULL ? ":" : "",
                        others != NULL ? others : "");
         (void)setenv("LD_LIBRARY_PATH", path, 1);
         exec_this_file(words, NULL);
@@ -114,18 +113,8 @@ TEST(a_library_that_lacks_functions)
         0);
 }
 
-FIXTURE(set_up)
-{
-    return mkdtemp(directory) != NULL ? 0 : -1;
-}
-
-FIXTURE(tear_down)
-{
-    return remove_directory(directory);
-}
-
 #ifdef RM_HAVE_CURL
-TEST_FILE(.program = run_program, .set_up = set_up, .tear_down = tear_down);
+TEST_FILE(.program = run_program);
 #else
 TEST_FILE(.skipped = "this build has no HTTP (libcurl)");
 #endif

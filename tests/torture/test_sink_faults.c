@@ -6,7 +6,7 @@
  * still be sent, or the text says that it is neither.
  */
 #define _GNU_SOURCE /* dirent types */
-#include "files.h"
+#include "test.h"
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -28,7 +28,6 @@
 #define MOST_K    3000
 #define MOST_SENT 4000
 
-static char directory[64] = "/dev/shm/resmon-sink-faults-XXXXXX"; /* where a sync costs nothing */
 static bool has_mlflow;
 
 static const enum rm_fault_kind kinds[] = {RM_FAULT_ALLOC, RM_FAULT_OPEN, RM_FAULT_READ,
@@ -36,22 +35,17 @@ static const enum rm_fault_kind kinds[] = {RM_FAULT_ALLOC, RM_FAULT_OPEN, RM_FAU
 static const char *const kind_names[] = {"allocation", "open", "read", "write", "exchange"};
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-static const char *path_of(const char *name)
-{
-    return path_in(directory, name);
-}
-
-/* Names in the directory that contain `part`; removes them if so wanted. */
+/* Names in the test_directory that contain `part`; removes them if so wanted. */
 static int count_files(const char *part, bool removes, char *ret_path)
 {
     int count = 0;
-    DIR *dir = opendir(directory);
+    DIR *dir = opendir(test_directory);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] != '.' && strstr(entry->d_name, part) != NULL) {
             count++;
             if (ret_path != NULL) {
-                (void)snprintf(ret_path, 128, "%.63s/%.60s", directory, entry->d_name);
+                (void)snprintf(ret_path, 128, "%.63s/%.60s", test_directory, entry->d_name);
             }
             if (removes) {
                 (void)unlinkat(dirfd(dir), entry->d_name, 0);
@@ -494,23 +488,6 @@ static const struct saver savers[] = {{"json", make_json},
                                       {"csv of a whole run", make_whole_csv},
                                       {"openmetrics", make_openmetrics}};
 
-static char *content_of(const char *path)
-{
-    char *text = NULL;
-    size_t room = 0;
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
-        return NULL;
-    }
-    FILE *memory = open_memstream(&text, &room);
-    for (int c; (c = fgetc(file)) != EOF;) {
-        (void)fputc(c, memory);
-    }
-    (void)fclose(memory);
-    (void)fclose(file);
-    return text;
-}
-
 static resmon_status save_with(const struct saver *saver, const char *path)
 {
     struct rm_sink sink = {0};
@@ -532,7 +509,7 @@ static void fail_saver(const struct saver *saver, enum rm_fault_kind kind)
     int64_t live = rm_fault_live(0);
     bool has_fired = true;
     assert_ok(save_with(saver, path));
-    char *good = content_of(path);
+    char *good = content_of(path, NULL);
     assert_non_null(good);
     for (int64_t k = 0; has_fired && k < MOST_K; k++) {
         FILE *file = fopen(path, "w");
@@ -544,7 +521,7 @@ static void fail_saver(const struct saver *saver, enum rm_fault_kind kind)
             assert_clear(status, kind);
         }
         rm_fault_arm(kind, -1);
-        char *text = content_of(path);
+        char *text = content_of(path, NULL);
         assert_non_null(text);
         if (strcmp(text, good) != 0 && (status == RESMON_OK || strcmp(text, "before") != 0)) {
             fail_msg("%s, fault %lld: neither whole nor as before: %.200s", saver->name,
@@ -622,7 +599,7 @@ TEST(lines)
             int failures = write_lines(path_of("lines.csv"), each[i]);
             has_fired = rm_fault_fired(each[i]);
             rm_fault_arm(each[i], -1);
-            char *text = content_of(path_of("lines.csv"));
+            char *text = content_of(path_of("lines.csv"), NULL);
             int lines = 0;
             for (const char *at = text; at != NULL && *at != '\0'; at++) {
                 lines += *at == '\n' && (at[1] == '\0' || (at[1] >= '0' && at[1] <= '9')) ? 1 : 0;
@@ -649,7 +626,7 @@ static resmon_status keep_textfile(void)
 {
     struct rm_sink sink = {0};
     const resmon_prometheus_options options = {.struct_size = sizeof options,
-                                               .directory = directory};
+                                               .directory = test_directory};
     resmon_status status = rm_sink_make(rm_sink_kind_find("prometheus"), &options, &sink);
     if (status != RESMON_OK) {
         return status;
@@ -710,13 +687,7 @@ static bool start_mlflow(void)
 
 FIXTURE(set_up)
 {
-    if (mkdtemp(directory) == NULL) {
-        (void)snprintf(directory, sizeof directory, "/tmp/resmon-sink-faults-XXXXXX");
-        if (mkdtemp(directory) == NULL) {
-            return -1;
-        }
-    }
-    (void)snprintf(spool_pattern, sizeof spool_pattern, "%s/run.spool", directory);
+    (void)snprintf(spool_pattern, sizeof spool_pattern, "%s/run.spool", test_directory);
     file_run = made_run("stopped", 40);
     whole_run = run_of(ROWS);
     early_run = run_of(ROWS / 2);
@@ -740,7 +711,7 @@ FIXTURE(tear_down)
     rm_run_free(whole_run);
     rm_run_free(early_run);
     (void)count_files("", true, NULL);
-    return rmdir(directory);
+    return is_left_empty(state);
 }
 
 TEST_FILE(.set_up = set_up, .tear_down = tear_down);

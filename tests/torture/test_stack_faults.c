@@ -5,8 +5,8 @@
  * the file that was there, no memory and no temporary file behind, and works when it is asked
  * again.
  */
-#include "files.h"
 #include "report_in_full.h"
+#include "test.h"
 
 #include <stdbool.h>
 #include <unistd.h>
@@ -18,7 +18,6 @@
 
 #define MOST_K 5000
 
-static char directory[] = "/tmp/resmon-test-stack-faults-XXXXXX";
 static char path[128], source[128];
 static resmon_run *run;
 static char *document;
@@ -83,7 +82,7 @@ static void fail_each(resmon_status (*act)(void), enum rm_fault_kind kind, bool 
 {
     assert_ok(act());
     const int64_t before = rm_fault_live(0);
-    const size_t files = count_files_in(directory);
+    const size_t files = count_files_in(test_directory);
     int64_t k = 0;
     for (bool has_fired = true; has_fired && k < MOST_K; k++) {
         rm_fault_arm(kind, k);
@@ -98,7 +97,7 @@ static void fail_each(resmon_status (*act)(void), enum rm_fault_kind kind, bool 
             assert_true(resmon_last_error()[0] != '\0');
         }
         assert_int_equal(rm_fault_live(0), before);
-        assert_int_equal(count_files_in(directory), files);
+        assert_int_equal(count_files_in(test_directory), files);
         assert_ok(act());
     }
     print_message("%lld failures\n", (long long)k - 1);
@@ -140,11 +139,8 @@ TEST(files)
 
 FIXTURE(set_up)
 {
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
-    (void)snprintf(path, sizeof path, "%s/file", directory);
-    (void)snprintf(source, sizeof source, "%s/train.c", directory);
+    (void)snprintf(path, sizeof path, "%s/file", test_directory);
+    (void)snprintf(source, sizeof source, "%s/train.c", test_directory);
     FILE *file = fopen(source, "w");
     if (file == NULL) {
         return -1;
@@ -161,7 +157,7 @@ FIXTURE(tear_down)
     rm_run_free(run);
     (void)unlink(path);
     (void)unlink(source);
-    return rmdir(directory);
+    return is_left_empty(state);
 }
 
 TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -24,8 +24,7 @@
 #define MANY_SCOPES 1000
 #define HANG_MS     50000 /* what does not come in this time does not come before the thaw */
 
-static char directory[] = "/tmp/resmon-test-stall-XXXXXX";
-static char mount_point[64], record[80];
+static char mount_point[128], record[160];
 static int frozen = -1; /* the mount point; -1: not there */
 
 /* Of the directory $D and the mount point $M. */
@@ -143,12 +142,9 @@ FIXTURE(make_file_system)
         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
         return give_up("no right to mount here");
     }
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
-    (void)snprintf(mount_point, sizeof mount_point, "%s/mnt", directory);
+    (void)snprintf(mount_point, sizeof mount_point, "%s/mnt", test_directory);
     (void)snprintf(record, sizeof record, "%s/run.rec", mount_point);
-    if (setenv("D", directory, 1) != 0 || setenv("M", mount_point, 1) != 0 ||
+    if (setenv("D", test_directory, 1) != 0 || setenv("M", mount_point, 1) != 0 ||
         mkdir(mount_point, 0755) != 0 || !run("truncate -s 64M $D/image") ||
         !run("mkfs.ext4 -q -F $D/image >/dev/null 2>&1") ||
         !run("mount -o loop $D/image $M 2>/dev/null")) {

@@ -36,7 +36,7 @@ static const struct rm_block_sizes sizes = {
     .fact_bytes = 1,
 };
 
-static char path[] = "/tmp/resmon-torn-XXXXXX";
+static char path[] = "torn-XXXXXX";
 static struct rm_block block;
 static uint64_t block_bytes;
 static uint64_t samples;

@@ -21,13 +21,6 @@
         .wall_ns = (ns), .rss_bytes = (grown), .rss_max_bytes = (most)                           \
     }
 
-static void assert_has(const char *text, const char *part)
-{
-    if (strstr(text, part) == NULL) {
-        fail_msg("no %s in %s", part, text);
-    }
-}
-
 static void assert_has_not(const char *text, const char *part)
 {
     if (strstr(text, part) != NULL) {

@@ -596,7 +596,7 @@ TEST(documents)
     resmon_comparison before, after;
     spec.cpu_w = 20.0;
     sides.idle[0] = made(spec, &random);
-    (void)snprintf(path, sizeof path, "/tmp/resmon-comparison-%ld.json", (long)getpid());
+    (void)snprintf(path, sizeof path, "%s", path_of("comparison.json"));
     if (rm_json_check() != RESMON_OK) {
         print_message("skipped: %s\n", resmon_last_error());
         free_sides(&sides);

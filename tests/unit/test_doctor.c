@@ -21,16 +21,14 @@
 #include "job_environment.h"
 #include "os/access.h"
 
-static char root_path[] = "/tmp/resmon-doctor-XXXXXX";
-
 /* ---- a machine -------------------------------------------------------------------------- */
 
 /* A path below the root, whose directories are made. */
 static const char *place(const char *path)
 {
     static char full[512];
-    (void)snprintf(full, sizeof full, "%s/%s", root_path, path);
-    for (char *slash = strchr(full + strlen(root_path), '/'); slash != NULL;
+    (void)snprintf(full, sizeof full, "%s/%s", test_directory, path);
+    for (char *slash = strchr(full + strlen(test_directory), '/'); slash != NULL;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         (void)mkdir(full, 0755);
@@ -75,7 +73,7 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
 
 FIXTURE(clear_root)
 {
-    return nftw(root_path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return nftw(test_directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- an examination --------------------------------------------------------------------- */
@@ -202,7 +200,7 @@ static void look(void)
 {
     resmon_doctor_free(doctor);
     doctor = NULL;
-    assert_ok(examine(root_path, NULL, &doctor));
+    assert_ok(examine(test_directory, NULL, &doctor));
 }
 
 FIXTURE(forget)
@@ -404,12 +402,12 @@ TEST(as_another_user)
         print_message("not tried: only root can become another user\n");
         skip();
     }
-    assert_int_equal(chmod(root_path, 0755), 0);
+    assert_int_equal(chmod(test_directory, 0755), 0);
     if (seteuid(65534) != 0) {
         print_message("not tried: this root may not become another user\n");
         skip();
     }
-    resmon_status status = examine(root_path, NULL, &doctor);
+    resmon_status status = examine(test_directory, NULL, &doctor);
     assert_int_equal(seteuid(0), 0);
     assert_ok(status);
     assert_finding("powercap intel-rapl:0", READY, "package-0", NULL);
@@ -834,7 +832,7 @@ static char *rule_of(const char *group, int32_t file)
     char *text = NULL;
     resmon_doctor_free(doctor);
     doctor = NULL;
-    assert_ok(examine(root_path, group, &doctor));
+    assert_ok(examine(test_directory, group, &doctor));
     assert_ok(resmon_doctor_rule(doctor, file, &text));
     assert_readable(text);
     return text;
@@ -884,7 +882,7 @@ TEST(groups)
                                       "a2345678901234567890123456789012"};
     resmon_doctor *none = NULL;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(examine(root_path, bad[i], &none), RESMON_EINVAL);
+        assert_int_equal(examine(test_directory, bad[i], &none), RESMON_EINVAL);
         assert_null(none);
     }
 }
@@ -927,7 +925,7 @@ static bool look_with(enum rm_fault_kind kind, int64_t k)
     resmon_doctor *ours = NULL;
     int64_t before = rm_fault_live(0);
     rm_fault_arm(kind, k);
-    resmon_status status = examine(root_path, NULL, &ours);
+    resmon_status status = examine(test_directory, NULL, &ours);
     if (status == RESMON_OK) {
         status = resmon_doctor_report(ours, &report);
     }
@@ -962,14 +960,4 @@ TEST(faults)
     }
 }
 
-FIXTURE(set_up)
-{
-    return mkdtemp(root_path) != NULL ? 0 : -1;
-}
-
-FIXTURE(tear_down)
-{
-    return rmdir(root_path);
-}
-
-TEST_FILE(.set_up = set_up, .tear_down = tear_down, .after_each = forget);
+TEST_FILE(.after_each = forget);

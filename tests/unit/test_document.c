@@ -4,9 +4,10 @@
  * was there, and no text whatever brings the reader down.
  */
 #define _GNU_SOURCE /* mount */
-#include "files.h"
 #include "report_in_full.h"
+#include "test.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -21,31 +22,7 @@
 #include "run/record.h"
 #include "run/run.h"
 
-static char directory[] = "/tmp/resmon-test-document-XXXXXX";
 static resmon_run *original, *reloaded;
-
-static const char *path_of(const char *name)
-{
-    return path_in(directory, name);
-}
-
-static char *content_of(const char *path, size_t *ret_length)
-{
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
-        fail_msg("cannot open %s", path);
-    }
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    long length = ftell(file);
-    rewind(file);
-    char *bytes = malloc((size_t)length + 1);
-    assert_non_null(bytes);
-    assert_int_equal(fread(bytes, 1, (size_t)length, file), length);
-    bytes[length] = '\0';
-    (void)fclose(file);
-    *ret_length = (size_t)length;
-    return bytes;
-}
 
 static void assert_same_content(const char *path_a, const char *path_b)
 {
@@ -108,16 +85,12 @@ static resmon_run *recorded_run(void)
 
 FIXTURE(set_up)
 {
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
     original = recorded_run();
     resmon_status status = resmon_run_save(original, path_of("run.json"));
     if (rm_json_check() != RESMON_OK) {
         printf("skipped: %s\n", resmon_last_error());
         (void)fflush(stdout);
         (void)unlink(path_of("run.json"));
-        (void)rmdir(directory);
         _exit(77);
     }
     return status == RESMON_OK && resmon_run_load(path_of("run.json"), &reloaded) == RESMON_OK ? 0
@@ -131,7 +104,7 @@ FIXTURE(tear_down)
     (void)unlink(path_of("run.json"));
     (void)unlink(path_of("again.json"));
     (void)unlink(path_of("made.json"));
-    return rmdir(directory); /* which fails when a temporary file was left behind */
+    return is_left_empty(state);
 }
 
 /* ---- there and back ------------------------------------------------------------------------- */
@@ -414,7 +387,7 @@ TEST(a_decimal_comma_does_not_reach_the_document)
 TEST(an_unwritable_directory_keeps_the_document)
 {
     int status = 0;
-    assert_int_equal(chmod(directory, 0555), 0);
+    assert_int_equal(chmod(test_directory, 0555), 0);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -423,10 +396,11 @@ TEST(an_unwritable_directory_keeps_the_document)
             _exit(77);
         }
         resmon_status saved = resmon_run_save(reloaded, path_of("run.json"));
-        _exit(saved == RESMON_EACCES && strstr(resmon_last_error(), directory) != NULL ? 0 : 1);
+        _exit(saved == RESMON_EACCES && strstr(resmon_last_error(), test_directory) != NULL ? 0
+                                                                                            : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(chmod(directory, 0755), 0);
+    assert_int_equal(chmod(test_directory, 0755), 0);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == 77) {
         print_message("skipped: this root may not become nobody\n");
@@ -481,11 +455,12 @@ TEST(a_full_disk_keeps_the_document)
 
 TEST(saving_leaves_no_other_file)
 {
-    size_t before = count_files_in(directory);
+    size_t before = count_files_in(test_directory);
     assert_ok(resmon_run_save(original, path_of("run.json")));
-    assert_int_equal(count_files_in(directory), before);
-    assert_true(resmon_run_save(original, directory) != RESMON_OK); /* a directory is in the way */
-    assert_int_equal(count_files_in(directory), before);
+    assert_int_equal(count_files_in(test_directory), before);
+    assert_true(resmon_run_save(original, test_directory) !=
+                RESMON_OK); /* a directory is in the way */
+    assert_int_equal(count_files_in(test_directory), before);
 }
 
 /* ---- garbage -------------------------------------------------------------------------------- */

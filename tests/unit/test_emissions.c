@@ -16,15 +16,6 @@
 #include "base/fault.h"
 #include "os/sharedfile.h"
 
-static char directory[] = "test_emissions_XXXXXX";
-
-static const char *path_of(const char *name)
-{
-    static char path[256];
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
-}
-
 static char content[1 << 20];
 
 static size_t read_file(const char *name)
@@ -37,21 +28,13 @@ static size_t read_file(const char *name)
     return length;
 }
 
-static void write_file(const char *name, const char *text)
-{
-    FILE *file = fopen(path_of(name), "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 TEST(lines_below_their_heading)
 {
     assert_ok(rm_sharedfile_append(path_of("t.csv"), "a,b\n", "1,2\n"));
     assert_ok(rm_sharedfile_append(path_of("t.csv"), "a,b\n", "3,4\n"));
     (void)read_file("t.csv");
     assert_string_equal(content, "a,b\n1,2\n3,4\n");
-    write_file("t.csv", "a,b\r\n1,2\r\n3,"); /* of a spreadsheet; and cut */
+    put_text(path_of("t.csv"), "a,b\r\n1,2\r\n3,"); /* of a spreadsheet; and cut */
     assert_ok(rm_sharedfile_append(path_of("t.csv"), "a,b\n", "5,6\n"));
     (void)read_file("t.csv");
     assert_string_equal(content, "a,b\r\n1,2\r\n3,\n5,6\n");
@@ -60,8 +43,8 @@ TEST(lines_below_their_heading)
 
 TEST(another_heading_is_kept)
 {
-    write_file("t.csv", "a,b,c\n1,2,3\n");
-    write_file("t.csv.1", "a,bc\n");
+    put_text(path_of("t.csv"), "a,b,c\n1,2,3\n");
+    put_text(path_of("t.csv.1"), "a,bc\n");
     assert_ok(rm_sharedfile_append(path_of("t.csv"), "a,b\n", "1,2\n"));
     assert_ok(rm_sharedfile_append(path_of("t.csv"), "a,b\n", "3,4\n"));
     (void)read_file("t.csv");
@@ -113,7 +96,7 @@ TEST(what_is_in_the_way)
     assert_status(RESMON_EINVAL, rm_sharedfile_append(path_of("fifo.csv"), "a\n", "1\n"));
     assert_int_equal(unlink(path_of("fifo.csv")), 0);
     assert_status(RESMON_ENOENT, rm_sharedfile_append("/nonexistent/t.csv", "a\n", "1\n"));
-    write_file("t.csv", "a\n1\n");
+    put_text(path_of("t.csv"), "a\n1\n");
     rm_fault_arm(RM_FAULT_WRITE, 0);
     assert_status(RESMON_ENOSPC, rm_sharedfile_append(path_of("t.csv"), "a\n", "2\n"));
     rm_fault_arm(RM_FAULT_WRITE, -1);
@@ -186,14 +169,4 @@ TEST(a_run)
     assert_int_equal(unlink(path_of("emissions.csv")), 0);
 }
 
-FIXTURE(set_up)
-{
-    return mkdtemp(directory) != NULL ? 0 : -1;
-}
-
-FIXTURE(tear_down)
-{
-    return rmdir(directory);
-}
-
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);
+TEST_FILE(.tear_down = is_left_empty);

@@ -5,7 +5,6 @@
  * a new function is in the table or the test fails.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
-#include "files.h"
 #include "runs.h"
 
 #include <dirent.h>
@@ -26,8 +25,6 @@
 #include "sanitizer.h"
 
 #define UNUSUAL 4242
-
-static char directory[] = "/tmp/resmon-test-errno-XXXXXX";
 
 /* What the functions are called with; made before anything fails. */
 static struct {
@@ -410,7 +407,7 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     })                                                                                            \
     R(resmon_monitor_add_prometheus, {                                                            \
         resmon_prometheus_options options = {.struct_size = sizeof options,                       \
-                                             .directory = directory};                             \
+                                             .directory = test_directory};                        \
         (void)resmon_monitor_add_prometheus(it.other, &options);                                  \
     })                                                                                            \
     R(resmon_monitor_add_pushgateway, {                                                           \
@@ -519,7 +516,7 @@ static void set_up(void)
         .events = 64,
     };
     for (size_t i = 0; i < 7; i++) {
-        (void)snprintf(it.path[i], sizeof it.path[i], "%s/file%zu", directory, i);
+        (void)snprintf(it.path[i], sizeof it.path[i], "%s/file%zu", test_directory, i);
     }
     it.comparison.struct_size = sizeof it.comparison;
     assert_ok(resmon_monitor_new(&options, &it.monitor));
@@ -714,12 +711,7 @@ TEST(with_failing_system_calls)
 FIXTURE(make_directory)
 {
     walked = mmap(NULL, sizeof *walked, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return walked != MAP_FAILED && mkdtemp(directory) != NULL && chdir(directory) == 0 ? 0 : -1;
+    return walked != MAP_FAILED && chdir(test_directory) == 0 ? 0 : -1;
 }
 
-FIXTURE(drop_directory)
-{
-    return remove_directory(directory);
-}
-
-TEST_FILE(.set_up = make_directory, .tear_down = drop_directory);
+TEST_FILE(.set_up = make_directory);

@@ -50,13 +50,6 @@ static uint64_t begin(const char *name)
     return resmon_scope_begin(site);
 }
 
-static void in_thread(void *(*run)(void *), void *context)
-{
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, run, context), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-}
-
 static void assert_event(const resmon_run *run, size_t index, const char *name, uint64_t depth,
                          uint64_t is_open)
 {

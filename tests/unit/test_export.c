@@ -8,20 +8,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "files.h"
-
-static char directory[] = "/tmp/resmon-export-XXXXXX";
-
-FIXTURE(make_directory)
-{
-    return mkdtemp(directory) != NULL ? 0 : 1;
-}
-
-FIXTURE(remove_all)
-{
-    return remove_directory(directory);
-}
-
 static resmon_run *made(void)
 {
     const resmon_monitor_options options = {
@@ -33,24 +19,10 @@ static resmon_run *made(void)
     return finish(monitor);
 }
 
-static char *content_of(const char *path)
-{
-    static char bytes[1 << 20];
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    size_t length = fread(bytes, 1, sizeof bytes - 1, file);
-    (void)fclose(file);
-    bytes[length] = '\0';
-    char *copy = malloc(length + 1);
-    assert_non_null(copy);
-    memcpy(copy, bytes, length + 1);
-    return copy;
-}
-
 static void check_alike(const char *path, const char *other)
 {
-    char *one = content_of(path);
-    char *two = content_of(other);
+    char *one = content_of(path, NULL);
+    char *two = content_of(other, NULL);
     assert_true(one[0] != '\0');
     assert_string_equal(one, two);
     free(one);
@@ -69,8 +41,8 @@ TEST(files_are_those_of_the_format)
     };
     resmon_run *run = made();
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        const char *path = path_in(directory, "by-sink");
-        const char *other = path_in(directory, "by-function");
+        const char *path = path_of("by-sink");
+        const char *other = path_of("by-function");
         assert_ok(resmon_run_export(run, formats[i].sink, path));
         assert_ok(formats[i].save(run, other));
         check_alike(path, other);
@@ -81,7 +53,7 @@ TEST(files_are_those_of_the_format)
 TEST(the_textfile_stays)
 {
     resmon_run *run = made();
-    const char *folder = path_in(directory, "textfile");
+    const char *folder = path_of("textfile");
     assert_int_equal(mkdir(folder, 0700), 0);
     assert_ok(resmon_run_export(run, "prometheus", folder));
     assert_int_equal(count_files_in(folder), 1);
@@ -92,7 +64,7 @@ TEST(what_is_wrong_is_refused)
 {
     resmon_run *run = made();
     char missing[600];
-    (void)snprintf(missing, sizeof missing, "%s/none/run.json", directory);
+    (void)snprintf(missing, sizeof missing, "%s/none/run.json", test_directory);
     assert_int_equal(resmon_run_export(NULL, "json", "x"), RESMON_EINVAL);
     assert_int_equal(resmon_run_export(run, NULL, "x"), RESMON_EINVAL);
     assert_int_equal(resmon_run_export(run, "jsno", "x"), RESMON_EINVAL);
@@ -142,5 +114,3 @@ TEST(the_command_is_what_was_said)
                         "/opt/py/bin/python3 -u /home/ann/train.py --token ...");
     resmon_run_free(run);
 }
-
-TEST_FILE(.set_up = make_directory, .tear_down = remove_all);

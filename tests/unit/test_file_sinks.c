@@ -20,17 +20,6 @@
 #include "os/appendfile.h"
 #include "os/outfile.h"
 
-static char directory[] = "/tmp/resmon-test-sinks-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-    static char paths[4][256];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
-    return path;
-}
-
 /* The file as lines; empty when it is not there. */
 struct lines {
     char *text;
@@ -380,18 +369,6 @@ TEST(checkpoints_come_and_the_last_is_final)
     resmon_monitor_free(monitor);
 }
 
-FIXTURE(make_directory)
-{
-    return mkdtemp(directory) != NULL ? 0 : -1;
-}
-
-FIXTURE(remove_directory)
-{
-    char command[300];
-    (void)snprintf(command, sizeof command, "rm -rf %s", directory);
-    return system(command);
-}
-
 /* Two would write over each other: the first keeps its file, the second says what to do. */
 TEST(a_file_has_one_writer)
 {
@@ -527,8 +504,8 @@ TEST(sinks_of_one_monitor_share_no_file)
     assert_non_null(strstr(resmon_last_error(), "is written by json already"));
     assert_status(RESMON_EBUSY, resmon_monitor_add(monitor, "json", path_of("one.rec")));
     assert_non_null(strstr(resmon_last_error(), "is written by record already"));
-    (void)snprintf(again, sizeof again, "%s/../%s/one.json", directory,
-                   strrchr(directory, '/') + 1);
+    (void)snprintf(again, sizeof again, "%s/../%s/one.json", test_directory,
+                   strrchr(test_directory, '/') + 1);
     assert_status(RESMON_EBUSY, resmon_monitor_add(monitor, "trace", again));
     assert_ok(resmon_monitor_add(monitor, "trace", path_of("one.trace")));
     assert_ok(resmon_monitor_start(monitor));
@@ -542,5 +519,3 @@ TEST(sinks_of_one_monitor_share_no_file)
     assert_int_equal(unlink(path_of("one.json")), 0);
     assert_int_equal(unlink(path_of("one.trace")), 0);
 }
-
-TEST_FILE(.set_up = make_directory, .tear_down = remove_directory);

@@ -111,13 +111,6 @@ static void assert_ns(double found, double expected)
     assert_near(found, expected, 1e-9 * expected + 1e-3);
 }
 
-static void in_thread(void *(*run)(void *), void *context)
-{
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, run, context), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-}
-
 struct job {
     uint64_t under;
     const char *around; /* a scope that the thread has open before */
@@ -534,7 +527,7 @@ TEST(stacks_of_a_worker_are_of_where_it_hangs)
 
 TEST(a_document_says_what_was_concurrent)
 {
-    char path[] = "/tmp/resmon-handles-XXXXXX";
+    char path[] = "handles-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     (void)close(fd);

@@ -4,7 +4,7 @@
  * places that are looked at, and no other file than the one that is meant.
  */
 #define _GNU_SOURCE /* RLIM_SAVED_MAX and friends */
-#include "files.h"
+#include "test.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -20,21 +20,6 @@
 #include "os/lockedfile.h"
 #include "os/outfile.h"
 #include "sink/saver.h"
-
-static char directory[] = "/tmp/resmon-test-files-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-    return path_in(directory, name);
-}
-
-static void put_content(const char *path, const char *content)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fputs(content, file) >= 0, 1);
-    assert_int_equal(fclose(file), 0);
-}
 
 static void assert_content(const char *path, const char *expected)
 {
@@ -62,7 +47,7 @@ TEST(records_are_appended)
 {
     struct rm_appendfile file;
     const char *path = path_of("log");
-    put_content(path, "old and longer than what comes");
+    put_text(path, "old and longer than what comes");
     assert_ok(rm_appendfile_open(&file, path));
     assert_content(path, "");
     assert_ok(rm_appendfile_add(&file, "one\n", 4));
@@ -121,14 +106,14 @@ TEST(only_a_regular_file_is_opened)
 {
     struct rm_appendfile file;
     int before = descriptors();
-    put_content(path_of("victim"), "precious");
+    put_text(path_of("victim"), "precious");
     assert_int_equal(symlink(path_of("victim"), path_of("link")), 0);
     assert_int_equal(symlink(path_of("nowhere"), path_of("dangling")), 0);
     assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
     assert_status(RESMON_EINVAL, rm_appendfile_open(&file, path_of("link")));
     assert_status(RESMON_EINVAL, rm_appendfile_open(&file, path_of("dangling")));
     assert_status(RESMON_EINVAL, rm_appendfile_open(&file, path_of("pipe")));
-    assert_status(RESMON_EINVAL, rm_appendfile_open(&file, directory));
+    assert_status(RESMON_EINVAL, rm_appendfile_open(&file, test_directory));
     assert_status(RESMON_EINVAL, rm_appendfile_open(&file, "/dev/null"));
     assert_status(RESMON_ENOENT, rm_appendfile_open(&file, path_of("none/log")));
     rm_fault_arm(RM_FAULT_OPEN, 0);
@@ -181,7 +166,7 @@ TEST(one_process_at_a_time)
 {
     struct rm_lockedfile file, second;
     const char *path = path_of("locked");
-    put_content(path, "- one\n- two\n");
+    put_text(path, "- one\n- two\n");
     assert_ok(rm_lockedfile_open(&file, path, 100));
     assert_int_equal(file.bytes, 12);
     assert_int_equal(try_in_child(path), -RESMON_EBUSY & 0xFF);
@@ -210,15 +195,15 @@ TEST(what_is_not_locked)
 {
     struct rm_lockedfile file;
     int before = descriptors();
-    put_content(path_of("empty"), "");
-    put_content(path_of("full"), "12345");
+    put_text(path_of("empty"), "");
+    put_text(path_of("full"), "12345");
     assert_int_equal(symlink(path_of("full"), path_of("to-full")), 0);
     assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
     assert_status(RESMON_EFORMAT, rm_lockedfile_open(&file, path_of("empty"), 100));
     assert_status(RESMON_EFORMAT, rm_lockedfile_open(&file, path_of("full"), 4));
     assert_status(RESMON_EFORMAT, rm_lockedfile_open(&file, path_of("to-full"), 100));
     assert_status(RESMON_EFORMAT, rm_lockedfile_open(&file, path_of("fifo"), 100));
-    assert_true(rm_lockedfile_open(&file, directory, 100) < RESMON_OK);
+    assert_true(rm_lockedfile_open(&file, test_directory, 100) < RESMON_OK);
     rm_fault_arm(RM_FAULT_OPEN, 0);
     assert_true(rm_lockedfile_open(&file, path_of("full"), 100) < RESMON_OK);
     rm_fault_arm(RM_FAULT_OPEN, -1);
@@ -231,7 +216,7 @@ TEST(a_file_that_shrinks)
 {
     struct rm_lockedfile file;
     char text[5] = "?????";
-    put_content(path_of("shrinks"), "12345");
+    put_text(path_of("shrinks"), "12345");
     assert_ok(rm_lockedfile_open(&file, path_of("shrinks"), 100));
     assert_int_equal(truncate(path_of("shrinks"), 2), 0);
     assert_ok(rm_lockedfile_read(&file, text));
@@ -244,7 +229,7 @@ TEST(a_file_that_shrinks)
 /* Gives the number to a file of the program. */
 static int take_over(int number)
 {
-    put_content(path_of("theirs"), "precious");
+    put_text(path_of("theirs"), "precious");
     int theirs = open(path_of("theirs"), O_RDWR | O_CLOEXEC);
     assert_true(theirs >= 0);
     assert_int_equal(dup2(theirs, number), number);
@@ -263,7 +248,7 @@ static void give_back(int theirs, int number)
 TEST(a_document_in_the_middle)
 {
     static struct rm_outfile file;
-    put_content(path_of("whole"), "before");
+    put_text(path_of("whole"), "before");
     assert_ok(rm_outfile_open(&file, path_of("whole"), 0));
     assert_ok(rm_outfile_write(&file, "one", 3));
     int number = rm_kept_fd(&file.kept);
@@ -293,7 +278,7 @@ TEST(files_that_are_worked_on_and_read)
 {
     struct rm_lockedfile locked;
     struct rm_infile read;
-    put_content(path_of("worked"), "- one\n");
+    put_text(path_of("worked"), "- one\n");
     assert_ok(rm_lockedfile_open(&locked, path_of("worked"), 100));
     int number = rm_kept_fd(&locked.kept);
     int theirs = take_over(number);
@@ -327,8 +312,8 @@ TEST(a_saver_saves_where_it_was_told)
     char pattern[128], expected[128];
     struct rm_sink sink = {0};
     int64_t live = rm_fault_live(0);
-    (void)snprintf(pattern, sizeof pattern, "%s/run-%%p.x", directory);
-    (void)snprintf(expected, sizeof expected, "%s/run-%ld.x", directory, (long)getpid());
+    (void)snprintf(pattern, sizeof pattern, "%s/run-%%p.x", test_directory);
+    (void)snprintf(expected, sizeof expected, "%s/run-%ld.x", test_directory, (long)getpid());
     const struct rm_saver saver = {
         .name = "made", .pattern = pattern, .interval_ms = 5, .save = save};
     assert_ok(rm_saver_new(&saver, &sink));
@@ -349,7 +334,7 @@ TEST(a_saver_looks_at_its_place)
     struct rm_sink sink = {.context = &sink};
     struct rm_saver saver = {.name = "made", .save = save};
     int64_t live = rm_fault_live(0);
-    (void)snprintf(none, sizeof none, "%s/none/run", directory);
+    (void)snprintf(none, sizeof none, "%s/none/run", test_directory);
     saver.pattern = none;
     assert_status(RESMON_ENOENT, rm_saver_new(&saver, &sink));
     saver.pattern = "/tmp/%q";
@@ -369,15 +354,3 @@ TEST(a_saver_looks_at_its_place)
     sink.ops.close(sink.context);
     assert_int_equal(rm_fault_live(0), live);
 }
-
-FIXTURE(set_up)
-{
-    return mkdtemp(directory) != NULL ? 0 : -1;
-}
-
-FIXTURE(tear_down)
-{
-    return remove_directory(directory);
-}
-
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);

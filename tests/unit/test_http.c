@@ -501,7 +501,7 @@ static size_t count_taken(void)
 
 TEST(what_the_program_closed_meanwhile)
 {
-    char path[] = "/tmp/resmon-http-XXXXXX";
+    char path[] = "http-XXXXXX";
     size_t taken = 0;
     SERVE({{.body = "unused"}});
     server->answer = take_all;

@@ -13,8 +13,6 @@
 #include "base/fault.h"
 #include "job_environment.h"
 
-static char directory[] = "/tmp/resmon-job-XXXXXX";
-
 struct expected {
     const char *system, *launcher, *id, *node_name, *key;
     int64_t node_index, node_count, rank, rank_count, local_rank, local_rank_count;
@@ -32,7 +30,7 @@ static resmon_job *detect(const char *const *variables, const char *host_name)
     struct made_environment made;
     resmon_job *job = NULL;
     (void)make_environment(&made, variables, host_name);
-    made.view.root = directory;
+    made.view.root = test_directory;
     assert_ok(rm_job_detect(&made.view, &job));
     return job;
 }
@@ -432,15 +430,6 @@ TEST(long_and_dirty_texts)
 
 /* ---- hosts ------------------------------------------------------------------------------ */
 
-static void put_file(const char *name, const char *content)
-{
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    assert_true(fd >= 0 && write(fd, content, strlen(content)) == (ssize_t)strlen(content));
-    (void)close(fd);
-}
-
 TEST(hosts_are_listed_once_and_in_order)
 {
     static const char *const variables[] = {"PBS_JOBID=1", "PBS_NODEFILE=/pbs.nodes", NULL};
@@ -496,12 +485,12 @@ static void assert_unread(const char *variable, const char *reason)
 TEST(a_node_file_that_cannot_be_read_is_a_remark)
 {
     char path[128];
-    put_file("empty", "");
-    put_file("blank", "\n \n\t\n");
-    put_file("binary", "n1\n\x01\x02\nn2\n");
-    (void)snprintf(path, sizeof path, "%s/fifo", directory);
+    put_text(path_of("empty"), "");
+    put_text(path_of("blank"), "\n \n\t\n");
+    put_text(path_of("binary"), "n1\n\x01\x02\nn2\n");
+    (void)snprintf(path, sizeof path, "%s/fifo", test_directory);
     assert_int_equal(mkfifo(path, 0600), 0);
-    (void)snprintf(path, sizeof path, "%s/huge", directory);
+    (void)snprintf(path, sizeof path, "%s/huge", test_directory);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_int_equal(ftruncate(fd, (off_t)1 << 40), 0);
     (void)close(fd);
@@ -534,7 +523,7 @@ TEST(many_slots_are_few_hosts)
     for (int i = 0; i < 100000; i++) {
         length += (size_t)snprintf(text + length, sizeof text - length, "n%d\n", i % 1000);
     }
-    put_file("slots", text);
+    put_text(path_of("slots"), text);
     resmon_job *job = detect(variables, "n999");
     assert_int_equal(resmon_job_host_count(job), 1000);
     assert_int_equal(info_of(job).rank_count, 100000);
@@ -567,7 +556,7 @@ TEST(no_memory)
     for (size_t e = 0; e < 2; e++) {
         struct made_environment made;
         (void)make_environment(&made, environments[e], "n2");
-        made.view.root = directory;
+        made.view.root = test_directory;
         bool has_fired = true;
         for (int64_t k = 0; has_fired; k++) {
             resmon_job *job = NULL;
@@ -586,18 +575,8 @@ TEST(no_memory)
 
 FIXTURE(set_up)
 {
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
-    put_file("pbs.nodes", "n10\nn10\r\nn1\n\n  n1\nn2 slots=2\nn2");
+    put_text(path_of("pbs.nodes"), "n10\nn10\r\nn1\n\n  n1\nn2 slots=2\nn2");
     return 0;
-}
-
-FIXTURE(tear_down)
-{
-    char command[64];
-    (void)snprintf(command, sizeof command, "rm -rf %s", directory);
-    return system(command);
 }
 
 /* What batch systems say of CPUs, memory and time: of Slurm by node, or for each CPU. */
@@ -642,4 +621,4 @@ TEST(what_the_job_may_use)
     }
 }
 
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);
+TEST_FILE(.set_up = set_up);

@@ -17,8 +17,6 @@
 #include "job/leader.h"
 #include "job_environment.h"
 
-static char directory[] = "/tmp/resmon-leader-XXXXXX";
-
 static resmon_job *job_of(const char *first, const char *second)
 {
     const char *const variables[] = {first, second, NULL};
@@ -37,14 +35,14 @@ static resmon_job *locked_job(void)
 static struct rm_leader take(const resmon_job *job)
 {
     struct rm_leader leader;
-    rm_leader_take(&leader, job, directory);
+    rm_leader_take(&leader, job, test_directory);
     assert_true(rm_leader_leads(&leader) == (leader.reason[0] == '\0'));
     return leader;
 }
 
 static bool is_empty(void)
 {
-    DIR *dir = opendir(directory);
+    DIR *dir = opendir(test_directory);
     size_t count = 0;
     while (readdir(dir) != NULL) {
         count++;
@@ -97,7 +95,7 @@ static bool other_process_leads(const resmon_job *job)
     pid_t child = fork();
     if (child == 0) {
         struct rm_leader leader;
-        rm_leader_take(&leader, job, directory);
+        rm_leader_take(&leader, job, test_directory);
         bool leads = rm_leader_leads(&leader);
         bool is_said = leads || strstr(leader.reason, "another process") != NULL;
         rm_leader_free(&leader);
@@ -146,7 +144,7 @@ static pid_t start_leader(const resmon_job *job)
     pid_t child = fork();
     if (child == 0) {
         struct rm_leader leader;
-        rm_leader_take(&leader, job, directory);
+        rm_leader_take(&leader, job, test_directory);
         byte = rm_leader_leads(&leader) ? 'y' : 'n';
         (void)!write(ends[1], &byte, 1);
         for (;;) {
@@ -224,13 +222,13 @@ TEST(never_two_at_once)
     resmon_job *job = locked_job();
     char flag[128];
     pid_t children[8];
-    (void)snprintf(flag, sizeof flag, "%s/flag", directory);
+    (void)snprintf(flag, sizeof flag, "%s/flag", test_directory);
     for (size_t c = 0; c < 8; c++) {
         children[c] = fork();
         if (children[c] == 0) {
             for (int i = 0; i < 2000; i++) {
                 struct rm_leader leader;
-                rm_leader_take(&leader, job, directory);
+                rm_leader_take(&leader, job, test_directory);
                 if (rm_leader_leads(&leader) && (mkdir(flag, 0700) != 0 || rmdir(flag) != 0)) {
                     _exit(1);
                 }
@@ -274,7 +272,7 @@ TEST(planted_files_are_left_alone)
     char path[RM_LEADER_PATH_BYTES], target[128];
     resmon_job *job = locked_job();
     lock_path(job, path);
-    (void)snprintf(target, sizeof target, "%s/target", directory);
+    (void)snprintf(target, sizeof target, "%s/target", test_directory);
     assert_int_equal(symlink(target, path), 0);
     assert_declined(job, "cannot open");
     assert_int_not_equal(access(target, F_OK), 0); /* nothing was made through it */
@@ -337,14 +335,4 @@ TEST(directories_that_will_not_do)
     resmon_job_free(job);
 }
 
-FIXTURE(set_up)
-{
-    return mkdtemp(directory) != NULL ? 0 : -1;
-}
-
-FIXTURE(tear_down)
-{
-    return rmdir(directory);
-}
-
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);
+TEST_FILE(.tear_down = is_left_empty);

@@ -12,13 +12,6 @@
 #define S  RM_NS_PER_S
 #define MS RM_NS_PER_MS
 
-static resmon_run_info info_of(const resmon_run *run)
-{
-    resmon_run_info info = {.struct_size = sizeof info};
-    assert_ok(resmon_run_get_info(run, &info));
-    return info;
-}
-
 /* ---- time itself ------------------------------------------------------------------------ */
 
 TEST(clocks_stand_until_somebody_moves_them)

@@ -3,7 +3,7 @@
  * What memory the process can still have: the tightest of the limits of its control group, of those
  * around that, of its own and of the machine; in trees that are made here.
  */
-#include "files.h"
+#include "test.h"
 
 #include <stdint.h>
 #include <sys/resource.h>
@@ -16,7 +16,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-static char root[] = "/tmp/resmon-test-room-XXXXXX";
+static char root[] = "test-room-XXXXXX";
 
 static void put(const char *path, const char *text)
 {

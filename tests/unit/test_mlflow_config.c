@@ -23,7 +23,6 @@ TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow"
 #include "sink/sinks.h"
 #include "tiny_server.h"
 
-static char home[] = "/tmp/resmon-test-config-XXXXXX";
 static struct rm_mlflow_config config;
 static struct rm_http *http;
 
@@ -64,7 +63,7 @@ static void forget(void)
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         assert_int_equal(unsetenv(variables[i]), 0);
     }
-    set("HOME", home);
+    set("HOME", test_directory);
     set("MLFLOW_TRACKING_URI", "http://h");
     set("MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", "0");
     set("MLFLOW_HTTP_REQUEST_BACKOFF_JITTER", "0");
@@ -376,9 +375,9 @@ TEST(the_spool_has_a_place)
     resmon_mlflow_options options = {.struct_size = sizeof options};
     forget();
     assert_non_null(getcwd(here, sizeof here));
-    assert_int_equal(chdir(home), 0);
+    assert_int_equal(chdir(test_directory), 0);
     assert_ok(open_with(&options));
-    assert_int_equal(strncmp(config.spool, home, strlen(home)), 0);
+    assert_int_equal(strncmp(config.spool, test_directory, strlen(test_directory)), 0);
     assert_non_null(strstr(config.spool, "/resmon-mlflow-"));
     assert_null(strchr(config.spool, '%'));
     options.spool = "my-%p.spool";
@@ -444,9 +443,9 @@ static void assert_authorized(const resmon_mlflow_options *options, const char *
 static void put_credentials(const char *text, size_t length)
 {
     char path[128];
-    (void)snprintf(path, sizeof path, "%s/.mlflow", home);
+    (void)snprintf(path, sizeof path, "%s/.mlflow", test_directory);
     (void)mkdir(path, 0700);
-    (void)snprintf(path, sizeof path, "%s/.mlflow/credentials", home);
+    (void)snprintf(path, sizeof path, "%s/.mlflow/credentials", test_directory);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     assert_int_equal(fwrite(text, 1, length, file), length);
@@ -622,18 +621,6 @@ TEST(any_allocation_may_fail)
     assert_true(k > 2 && status == RESMON_OK);
 }
 
-FIXTURE(set_up)
-{
-    return mkdtemp(home) != NULL ? 0 : -1;
-}
-
-FIXTURE(tear_down)
-{
-    char command[64];
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
-}
-
 TEST(names_are_utf8)
 {
     resmon_mlflow_options options = {.struct_size = sizeof options};
@@ -647,6 +634,6 @@ TEST(names_are_utf8)
     forget();
 }
 
-TEST_FILE(.missing = missing_http, .set_up = set_up, .tear_down = tear_down);
+TEST_FILE(.missing = missing_http);
 
 #endif

@@ -3,7 +3,7 @@
  * net/mlflow_spool: what was put away comes back as it was, marks stay, and no file, however it
  * was cut or garbled, is taken for more than it is.
  */
-#include "files.h"
+#include "test.h"
 
 #ifndef RM_HAVE_CJSON
 
@@ -19,13 +19,6 @@ TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow"
 #include "base/fault.h"
 #include "net/mlflow_spool.h"
 #include "strict_json.h"
-
-static char directory[] = "/tmp/resmon-test-spool-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-    return path_in(directory, name);
-}
 
 static const struct rm_mlflow_item items[] = {
     {RM_MLFLOW_LOG_BATCH, "", "\"metrics\":[]}", 13},
@@ -69,14 +62,6 @@ static size_t read_file(const char *path, char *bytes, size_t room)
     size_t length = fread(bytes, 1, room, file);
     (void)fclose(file);
     return length;
-}
-
-static void write_file(const char *path, const char *bytes, size_t length)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, length, file), length);
-    assert_int_equal(fclose(file), 0);
 }
 
 /* ---- whole files ---------------------------------------------------------------------------- */
@@ -186,7 +171,7 @@ TEST(what_waits_is_never_written_over)
 {
     char path[128], expected[160], text[8] = "";
     (void)snprintf(path, sizeof path, "%s", path_of("taken"));
-    write_file(path, "theirs", 6);
+    put_content(path, "theirs", 6);
     for (int i = 1; i <= 99; i++) {
         (void)snprintf(expected, sizeof expected, "%s.%d", path, i);
         assert_string_equal(write_spool(path), expected);
@@ -213,7 +198,7 @@ TEST(links_are_not_followed)
     assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
     assert_status(RESMON_EFORMAT, rm_mlflow_replay_open(&replay, path_of("link"), &address));
     assert_status(RESMON_EFORMAT, rm_mlflow_replay_open(&replay, path_of("pipe"), &address));
-    assert_true(rm_mlflow_replay_open(&replay, directory, &address) < RESMON_OK);
+    assert_true(rm_mlflow_replay_open(&replay, test_directory, &address) < RESMON_OK);
     assert_status(RESMON_ENOENT, rm_mlflow_replay_open(&replay, path_of("none"), &address));
     set_address(&address);
     /* A name that is taken, by a link too, is left alone. */
@@ -262,7 +247,7 @@ TEST(a_file_cut_at_every_byte)
         for (size_t i = 0; i < cut; i++) {
             lines += bytes[i] == '\n' ? 1 : 0;
         }
-        write_file(path_of("cut"), bytes, cut);
+        put_content(path_of("cut"), bytes, cut);
         bool is_whole = lines >= 0 && bytes[cut - 1] == '\n';
         assert_int_equal(read_entries(path_of("cut")), is_whole ? lines : (int)RESMON_EFORMAT);
         assert_int_equal(rm_fault_live(0), live);
@@ -279,7 +264,7 @@ TEST(a_file_garbled_at_every_byte)
         char was = bytes[at];
         for (size_t i = 0; i < sizeof garbage; i++) {
             bytes[at] = garbage[i];
-            write_file(path_of("garbled"), bytes, length);
+            put_content(path_of("garbled"), bytes, length);
             int count = read_entries(path_of("garbled"));
             assert_true(count == (int)RESMON_EFORMAT || (count >= 0 && count <= (int)ITEMS));
             assert_int_equal(rm_fault_live(0), live);
@@ -325,7 +310,7 @@ TEST(lines_that_are_refused)
          RESMON_EFORMAT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        write_file(path_of("made"), rows[i].text, strlen(rows[i].text));
+        put_content(path_of("made"), rows[i].text, strlen(rows[i].text));
         int count = read_entries(path_of("made"));
         if (count != rows[i].count) {
             fail_msg("%d instead of %d: %s", count, rows[i].count, rows[i].text);
@@ -338,7 +323,7 @@ TEST(lines_that_are_refused)
     (void)snprintf(text + length + 4096, sizeof text - (size_t)length - 4096,
                    "\",\"experiment\":\"\",\"experiment_id\":\"\",\"run_id\":\"\",\"uuid\":\"\","
                    "\"job\":\"\",\"first\":\"\",\"create\":\"\"}\n");
-    write_file(path_of("made"), text, strlen(text));
+    put_content(path_of("made"), text, strlen(text));
     assert_int_equal(read_entries(path_of("made")), RESMON_EFORMAT);
 }
 
@@ -405,17 +390,5 @@ TEST(any_step_of_reading_may_fail)
         assert_true(count == (int)ITEMS);
     }
 }
-
-FIXTURE(set_up)
-{
-    return mkdtemp(directory) != NULL ? 0 : -1;
-}
-
-FIXTURE(tear_down)
-{
-    return remove_directory(directory);
-}
-
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);
 
 #endif

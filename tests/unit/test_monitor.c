@@ -4,7 +4,7 @@
  * it in a fork's child, and its recording.
  */
 #define _DEFAULT_SOURCE
-#include "test.h"
+#include "runs.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -35,13 +35,6 @@ static resmon_run *snapshot(resmon_monitor *monitor)
     resmon_run *run = NULL;
     assert_ok(resmon_monitor_snapshot(monitor, &run));
     return run;
-}
-
-static resmon_run_info info_of(const resmon_run *run)
-{
-    resmon_run_info info = {.struct_size = sizeof info};
-    assert_ok(resmon_run_get_info(run, &info));
-    return info;
 }
 
 static resmon_column statistics_of(const resmon_run *run, const char *metric)
@@ -689,22 +682,18 @@ TEST(a_forks_child_has_inert_handles_and_may_have_its_own)
 
 /* ---- recording ------------------------------------------------------------------------------ */
 
-static char directory[] = "/tmp/resmon-test-monitor-XXXXXX";
-static char recording[64];
+static char recording[128];
 
-FIXTURE(make_directory)
+FIXTURE(name_recording)
 {
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
-    (void)snprintf(recording, sizeof recording, "%s/run.rec", directory);
+    (void)snprintf(recording, sizeof recording, "%s/run.rec", test_directory);
     return 0;
 }
 
-FIXTURE(remove_directory)
+FIXTURE(remove_recording)
 {
     (void)unlink(recording);
-    return rmdir(directory); /* which fails when a temporary file was left behind */
+    return is_left_empty(state);
 }
 
 static void assert_same_doubles(const double *a, const double *b, size_t count)
@@ -850,4 +839,4 @@ TEST(loading_names_what_is_wrong)
     assert_null(run);
 }
 
-TEST_FILE(.set_up = make_directory, .tear_down = remove_directory);
+TEST_FILE(.set_up = name_recording, .tear_down = remove_recording);

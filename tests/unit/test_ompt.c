@@ -108,13 +108,6 @@ static int64_t index_of(const resmon_run *run, const resmon_run_scope *scope)
     return (int64_t)(scope - run->scopes);
 }
 
-static void in_thread(void *(*run)(void *), void *context)
-{
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, run, context), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-}
-
 /* ---- regions -------------------------------------------------------------------------------- */
 
 struct region {

@@ -513,15 +513,13 @@ TEST(labels_that_are_refused)
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
-static char directory[] = "/tmp/resmon-test-openmetrics-XXXXXX";
-
 TEST(any_allocation_may_fail)
 {
     static const resmon_prometheus_label user[] = {{"a", "b"}};
     static const resmon_prometheus_options options = {
         .struct_size = sizeof options, .labels = user, .label_count = 1};
     char path[80];
-    (void)snprintf(path, sizeof path, "%s/run.om", directory);
+    (void)snprintf(path, sizeof path, "%s/run.om", test_directory);
     resmon_run *run = made_run("stopped", 12);
     int64_t live = rm_fault_live(0);
     for (int is_saved = 0; is_saved < 2; is_saved++) {
@@ -547,7 +545,7 @@ TEST(any_allocation_may_fail)
 TEST(any_write_may_fail)
 {
     char path[80];
-    (void)snprintf(path, sizeof path, "%s/run.om", directory);
+    (void)snprintf(path, sizeof path, "%s/run.om", test_directory);
     resmon_run *run = made_run("stopped", 900);
     resmon_status status = RESMON_EIO;
     int64_t live = rm_fault_live(0);
@@ -569,14 +567,4 @@ TEST(any_write_may_fail)
     rm_run_free(run);
 }
 
-FIXTURE(set_up)
-{
-    return mkdtemp(directory) != NULL ? 0 : -1;
-}
-
-FIXTURE(tear_down)
-{
-    return rmdir(directory);
-}
-
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);
+TEST_FILE(.tear_down = is_left_empty);

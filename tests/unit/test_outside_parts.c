@@ -5,7 +5,7 @@
  * made at run time.
  */
 #define _GNU_SOURCE
-#include "files.h"
+#include "test.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,8 +21,6 @@
 #include "stack/images.h"
 #include "stack/perf_map.h"
 #include "stack/spaces.h"
-
-static char directory[] = "/tmp/resmon-test-outside-XXXXXX";
 
 /* ---- what is mapped ---------------------------------------------------------------------- */
 
@@ -224,10 +222,10 @@ TEST(names_of_made_code, IN_MADE_TIME)
 {
     char path[256];
     struct rm_root root;
-    (void)snprintf(path, sizeof path, "%s/tmp", directory);
+    (void)snprintf(path, sizeof path, "%s/tmp", test_directory);
     assert_int_equal(mkdir(path, 0700), 0);
-    (void)snprintf(path, sizeof path, "%s/tmp/perf-4242.map", directory);
-    assert_int_equal(rm_root_open(&root, directory), RESMON_OK);
+    (void)snprintf(path, sizeof path, "%s/tmp/perf-4242.map", test_directory);
+    assert_int_equal(rm_root_open(&root, test_directory), RESMON_OK);
     struct rm_perf_map *map = rm_perf_map_new(4242);
     assert_null(name_at(map, &root, 0x1000));
     append(path, "1000 10 first\n0x2000 0x20 JS:*fib file:///a b.js:1:2\n"
@@ -265,10 +263,10 @@ TEST(made_code_is_not_looked_for_all_the_time, IN_MADE_TIME)
 {
     char path[256];
     struct rm_root root;
-    (void)snprintf(path, sizeof path, "%s/tmp", directory);
+    (void)snprintf(path, sizeof path, "%s/tmp", test_directory);
     (void)mkdir(path, 0700);
-    (void)snprintf(path, sizeof path, "%s/tmp/perf-4243.map", directory);
-    assert_int_equal(rm_root_open(&root, directory), RESMON_OK);
+    (void)snprintf(path, sizeof path, "%s/tmp/perf-4243.map", test_directory);
+    assert_int_equal(rm_root_open(&root, test_directory), RESMON_OK);
     struct rm_perf_map *map = rm_perf_map_new(4243);
     assert_null(name_at(map, &root, 0x1000));
     append(path, "1000 10 first\n");
@@ -279,15 +277,3 @@ TEST(made_code_is_not_looked_for_all_the_time, IN_MADE_TIME)
     rm_perf_map_free(map);
     rm_root_close(&root);
 }
-
-FIXTURE(set_up)
-{
-    return mkdtemp(directory) != NULL ? 0 : -1;
-}
-
-FIXTURE(tear_down)
-{
-    return remove_directory(directory);
-}
-
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);

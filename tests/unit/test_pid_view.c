@@ -4,8 +4,8 @@
  * namespaces of their own, where that is permitted.
  */
 #define _GNU_SOURCE /* unshare */
-#include "files.h"
 #include "fixtures/machine.h"
+#include "test.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ struct made {
 static void make(struct made *made)
 {
     char path[128];
-    (void)strcpy(made->directory, "/tmp/resmon-test-pids-XXXXXX");
+    (void)strcpy(made->directory, "test-pids-XXXXXX");
     assert_non_null(mkdtemp(made->directory));
     (void)snprintf(path, sizeof path, "%s/proc", made->directory);
     assert_int_equal(mkdir(path, 0755), 0);

@@ -4,7 +4,6 @@
  * gone, when it died; what others put in the memory's place; and where there is no memory.
  */
 #define _GNU_SOURCE /* mkdtemp, chroot */
-#include "files.h"
 #include "runs.h"
 
 #include <fcntl.h>
@@ -25,9 +24,8 @@
 #include "record/record_file.h"
 #include "record/recording.h"
 
-static char directory[] = "/tmp/resmon-test-recorder-XXXXXX";
 static char memory[] = "/dev/shm/resmon-test-recorder-XXXXXX";
-static char record[64];
+static char record[128];
 
 static resmon_monitor *start_recording(const char *path)
 {
@@ -53,7 +51,7 @@ static uint64_t size_of(const char *path)
     return (uint64_t)info.st_size;
 }
 
-static resmon_run_info info_of(const char *path)
+static resmon_run_info info_in(const char *path)
 {
     resmon_run *run = NULL;
     resmon_run_info info = {.struct_size = sizeof info};
@@ -90,8 +88,8 @@ TEST(the_end_is_a_file_like_any_other)
     assert_string_not_equal(memory_name(), "");
     uint64_t running = size_of(record);
     assert_ok(resmon_monitor_sample_now(monitor));
-    assert_int_equal(info_of(record).samples, 2); /* from the memory: it is newer */
-    assert_string_equal(info_of(record).state, "running");
+    assert_int_equal(info_in(record).samples, 2); /* from the memory: it is newer */
+    assert_string_equal(info_in(record).state, "running");
     assert_ok(resmon_monitor_stop(monitor));
     resmon_monitor_free(monitor);
     assert_string_equal(memory_name(), "");
@@ -101,8 +99,8 @@ TEST(the_end_is_a_file_like_any_other)
     (void)close(fd);
     assert_int_equal(header.image, 0);
     assert_int_equal(header.total_bytes, size_of(record));
-    assert_string_equal(info_of(record).state, "stopped");
-    assert_int_equal(info_of(record).samples, 3);
+    assert_string_equal(info_in(record).state, "stopped");
+    assert_int_equal(info_in(record).samples, 3);
 }
 
 /* A container goes, and its /dev/shm with it: the file is as of the last copy. */
@@ -110,35 +108,35 @@ TEST(without_its_memory)
 {
     run_and_die(record, 3);
     rm_memory_file_remove(memory_name());
-    assert_int_equal(info_of(record).samples, 1); /* of the start: none was copied after it */
-    assert_string_equal(info_of(record).state, "interrupted");
+    assert_int_equal(info_in(record).samples, 1); /* of the start: none was copied after it */
+    assert_string_equal(info_in(record).state, "interrupted");
 }
 
 TEST(of_the_dead_nothing_is_lost)
 {
     run_and_die(record, 3);
     uint64_t before = size_of(record);
-    assert_int_equal(info_of(record).samples, 4);
+    assert_int_equal(info_in(record).samples, 4);
     assert_string_equal(memory_name(), ""); /* the two are one */
     assert_true(size_of(record) < before);
-    assert_int_equal(info_of(record).samples, 4);
-    assert_string_equal(info_of(record).state, "interrupted");
+    assert_int_equal(info_in(record).samples, 4);
+    assert_string_equal(info_in(record).state, "interrupted");
 }
 
 /* Somebody copies the recording, and looks at the copy first; or moves it. */
 TEST(copied_and_moved)
 {
     char command[256];
-    const char *copy = path_in(directory, "copy"), *moved = path_in(directory, "moved");
+    const char *copy = path_of("copy"), *moved = path_of("moved");
     run_and_die(record, 3);
     (void)snprintf(command, sizeof command, "cp %s %s", record, copy);
     assert_int_equal(system(command), 0);
-    assert_int_equal(info_of(copy).samples, 4);
+    assert_int_equal(info_in(copy).samples, 4);
     assert_string_not_equal(memory_name(), "");
     assert_int_equal(rename(record, moved), 0);
-    assert_int_equal(info_of(moved).samples, 4);
+    assert_int_equal(info_in(moved).samples, 4);
     assert_string_equal(memory_name(), "");
-    assert_int_equal(info_of(copy).samples, 4);
+    assert_int_equal(info_in(copy).samples, 4);
     assert_int_equal(unlink(copy) | unlink(moved), 0);
 }
 
@@ -150,21 +148,21 @@ TEST(memory_that_is_another_s)
     (void)snprintf(path, sizeof path, "%s/%s", memory, memory_name());
     assert_int_equal(rename(path, "moved"), 0);
     assert_int_equal(symlink("moved", path), 0);
-    assert_int_equal(info_of(record).samples, 1);
+    assert_int_equal(info_in(record).samples, 1);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_int_equal(info_of(record).samples, 1);
+    assert_int_equal(info_in(record).samples, 1);
     assert_int_equal(unlink(path), 0);
     int fd = open(path, O_WRONLY | O_CREAT, 0600);
     assert_int_equal(ftruncate(fd, (off_t)size_of("moved")), 0); /* zeroes */
     (void)close(fd);
-    assert_int_equal(info_of(record).samples, 1);
+    assert_int_equal(info_in(record).samples, 1);
     assert_int_equal(rename("moved", path), 0);
     if (geteuid() == 0 && chown(path, 12345, (gid_t)-1) == 0) {
-        assert_int_equal(info_of(record).samples, 1);
+        assert_int_equal(info_in(record).samples, 1);
         assert_int_equal(chown(path, 0, (gid_t)-1), 0);
     }
-    assert_int_equal(info_of(record).samples, 4);
+    assert_int_equal(info_in(record).samples, 4);
 }
 
 /* ---- what the dead left --------------------------------------------------------------------- */
@@ -179,22 +177,28 @@ static void wait_until_folded(void)
 TEST(the_next_start_folds)
 {
     char other[80];
-    (void)snprintf(other, sizeof other, "%s/other", directory);
+    (void)snprintf(other, sizeof other, "%s/other", test_directory);
     run_and_die(record, 3);
     resmon_monitor *monitor = start_recording(other);
     assert_ok(resmon_monitor_stop(monitor));
     resmon_monitor_free(monitor);
     wait_until_folded();
-    assert_int_equal(info_of(record).samples, 4);
+    assert_int_equal(info_in(record).samples, 4);
     assert_int_equal(unlink(other), 0);
+}
+
+static const char *in_memory(const char *name)
+{
+    static char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", memory, name);
+    return path;
 }
 
 /* As if it had happened two days ago. */
 static void make_old(const char *name)
 {
     const struct timespec then = {.tv_sec = time(NULL) - 2 * 24 * 3600};
-    assert_int_equal(
-        utimensat(AT_FDCWD, path_in(memory, name), (struct timespec[2]){then, then}, 0), 0);
+    assert_int_equal(utimensat(AT_FDCWD, in_memory(name), (struct timespec[2]){then, then}, 0), 0);
 }
 
 static void start_and_stop(const char *path)
@@ -208,7 +212,7 @@ static void start_and_stop(const char *path)
 TEST(what_nobody_finds_waits_for_a_day)
 {
     char other[80];
-    (void)snprintf(other, sizeof other, "%s/other", directory);
+    (void)snprintf(other, sizeof other, "%s/other", test_directory);
     run_and_die(record, 3);
     assert_int_equal(unlink(record), 0);
     start_and_stop(other);
@@ -225,7 +229,7 @@ TEST(a_recording_that_is_replaced_leaves_nothing)
     run_and_die(record, 3);
     start_and_stop(record);
     assert_string_equal(memory_name(), "");
-    assert_int_equal(info_of(record).samples, 2);
+    assert_int_equal(info_in(record).samples, 2);
 }
 
 /* Somebody else is putting it in: who loads meanwhile only looks. */
@@ -236,11 +240,11 @@ TEST(one_folds_at_a_time)
     uint64_t before = size_of(record);
     assert_ok(rm_memory_file_open(&heir, memory_name(), geteuid(), RM_MAX_RUN_BYTES));
     assert_true(rm_memory_file_seize(&heir));
-    assert_int_equal(info_of(record).samples, 4);
+    assert_int_equal(info_in(record).samples, 4);
     assert_int_equal(size_of(record), before);
     assert_string_not_equal(memory_name(), "");
     rm_memory_file_close(&heir);
-    assert_int_equal(info_of(record).samples, 4);
+    assert_int_equal(info_in(record).samples, 4);
     assert_true(size_of(record) < before);
     assert_string_equal(memory_name(), "");
 }
@@ -248,21 +252,21 @@ TEST(one_folds_at_a_time)
 /* The file goes on under its new name, and so it does where its directory cannot be reached. */
 TEST(moved_while_it_runs)
 {
-    const char *moved = path_in(directory, "moved");
+    const char *moved = path_of("moved");
     resmon_monitor *monitor = start_recording(record);
     assert_int_equal(rename(record, moved), 0);
     assert_ok(resmon_monitor_sample_now(monitor));
     assert_ok(resmon_monitor_stop(monitor));
     resmon_monitor_free(monitor);
-    assert_int_equal(info_of(moved).samples, 3);
-    assert_string_equal(info_of(moved).state, "stopped");
+    assert_int_equal(info_in(moved).samples, 3);
+    assert_string_equal(info_in(moved).state, "stopped");
     assert_string_equal(memory_name(), "");
     assert_int_equal(unlink(moved), 0);
 }
 
 TEST(replaced_while_it_runs)
 {
-    const char *other = path_in(directory, "other");
+    const char *other = path_of("other");
     resmon_monitor *monitor = start_recording(record);
     resmon_monitor *second = start_recording(other);
     assert_int_equal(rename(other, record), 0);
@@ -270,7 +274,7 @@ TEST(replaced_while_it_runs)
     resmon_monitor_free(monitor);
     assert_ok(resmon_monitor_stop(second));
     resmon_monitor_free(second);
-    assert_string_equal(info_of(record).state, "stopped");
+    assert_string_equal(info_in(record).state, "stopped");
     assert_string_equal(memory_name(), "");
 }
 
@@ -293,18 +297,18 @@ TEST(rights_that_are_given_up)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    assert_int_equal(info_of(record).samples, 3);
-    assert_string_equal(info_of(record).state, "stopped");
+    assert_int_equal(info_in(record).samples, 3);
+    assert_string_equal(info_in(record).state, "stopped");
     assert_string_not_equal(memory_name(), ""); /* it could not be removed */
-    start_and_stop(path_in(directory, "other"));
+    start_and_stop(path_of("other"));
     wait_until_folded();
-    assert_int_equal(unlink(path_in(directory, "other")), 0);
+    assert_int_equal(unlink(path_of("other")), 0);
 }
 
 TEST(the_living_are_left_alone)
 {
     char other[80];
-    (void)snprintf(other, sizeof other, "%s/other", directory);
+    (void)snprintf(other, sizeof other, "%s/other", test_directory);
     resmon_monitor *monitor = start_recording(record);
     char *name = strdup(memory_name());
     struct rm_memory_file live;
@@ -349,7 +353,7 @@ TEST(images_take_turns)
     resmon_monitor *monitor = start_recording(record);
     assert_ok(rm_memory_file_open(&live, memory_name(), geteuid(), RM_MAX_RUN_BYTES));
     const uint64_t bytes = live.content.bytes;
-    (void)snprintf(target, sizeof target, "%s/copy", directory);
+    (void)snprintf(target, sizeof target, "%s/copy", test_directory);
     struct rm_kept kept;
     assert_true(rm_kept_open(&kept, target, O_RDWR | O_CREAT | O_TRUNC));
     int fd = rm_kept_fd(&kept);
@@ -413,7 +417,7 @@ TEST(a_file_that_is_written_is_a_recording)
     struct rm_infile file;
     pthread_t thread;
     char path[300], first = '\0';
-    (void)snprintf(path, sizeof path, "%s/turning", directory);
+    (void)snprintf(path, sizeof path, "%s/turning", test_directory);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0 && write(fd, RM_BLOCK_MAGIC, 9) == 9);
     assert_ok(rm_infile_open(&file, path, RM_MAX_RUN_BYTES));
@@ -442,7 +446,7 @@ static void copy_at(struct rm_recorder_pace pace)
     (void)snprintf(from, sizeof from, "%s/%s", memory, name);
     (void)snprintf(to, sizeof to, "%s/away", memory);
     assert_int_equal(rename(from, to), 0); /* who loads has the file alone */
-    while (info_of(record).samples < 2) {
+    while (info_in(record).samples < 2) {
     }
     assert_int_equal(rename(to, from), 0);
     free(name);
@@ -512,7 +516,7 @@ static void keep_line(void *context, int32_t level, const char *text)
 
 TEST(without_memory_the_file_is_mapped)
 {
-    const char *const places[] = {"/nonexistent", directory};
+    const char *const places[] = {"/nonexistent", test_directory};
     for (size_t i = 0; i < 2; i++) {
         logged[0] = '\0';
         resmon_set_log(keep_line, NULL, RESMON_LOG_WARNING);
@@ -520,12 +524,12 @@ TEST(without_memory_the_file_is_mapped)
         resmon_monitor *monitor = start_recording(record);
         rm_memory_directory = memory;
         resmon_set_log(NULL, NULL, 0);
-        assert_non_null(strstr(logged, rm_file_system_of(directory).name));
+        assert_non_null(strstr(logged, rm_file_system_of(test_directory).name));
         assert_non_null(strstr(logged, places[i]));
         assert_string_equal(memory_name(), "");
         assert_ok(resmon_monitor_stop(monitor));
         resmon_monitor_free(monitor);
-        assert_string_equal(info_of(record).state, "stopped");
+        assert_string_equal(info_in(record).state, "stopped");
     }
 }
 
@@ -561,21 +565,19 @@ TEST(a_child_leaves_it_alone)
 
 FIXTURE(set_up)
 {
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
-    if (mkdtemp(memory) == NULL || rm_file_system_of(directory).is_memory || chdir(memory) != 0) {
+    if (mkdtemp(memory) == NULL || rm_file_system_of(test_directory).is_memory ||
+        chdir(memory) != 0) {
         print_message("skipped: /tmp is memory, or there is no /dev/shm\n");
         exit(77);
     }
-    (void)snprintf(record, sizeof record, "%s/run.rec", directory);
+    (void)snprintf(record, sizeof record, "%s/run.rec", test_directory);
     rm_memory_directory = memory;
     return rm_file_system_of(memory).is_memory ? 0 : -1;
 }
 
 FIXTURE(tear_down)
 {
-    return chdir("/") | remove_directory(directory) | remove_directory(memory);
+    return chdir("/") | remove_directory(memory);
 }
 
 TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -161,7 +161,7 @@ TEST(one_rank_has_the_machines_energy)
  * models. */
 FIXTURE(without_counters)
 {
-    static char empty[] = "/tmp/resmon-test-run-energy-XXXXXX";
+    static char empty[] = "test-run-energy-XXXXXX";
     *state = mkdtemp(empty);
     return *state != NULL ? setenv("RESMON_ENERGY_ROOT", *state, 1) : -1;
 }

@@ -20,8 +20,7 @@
 #include "random.h"
 #include "store/block.h"
 
-static char directory[] = "/tmp/resmon-test-parse-XXXXXX";
-static char record_path[64], json_path[64], made_path[64];
+static char record_path[128], json_path[128], made_path[128];
 static bool has_documents;
 
 struct bytes {
@@ -29,28 +28,12 @@ struct bytes {
     size_t length;
 };
 
-static struct bytes content_of(const char *path)
+static struct bytes bytes_of(const char *path)
 {
     struct bytes content = {NULL, 0};
-    FILE *file = fopen(path, "rb");
-    if (file == NULL || fseek(file, 0, SEEK_END) != 0) {
-        fail_msg("cannot read %s", path);
-    }
-    content.length = (size_t)ftell(file);
-    rewind(file);
-    content.data = malloc(content.length + 1);
+    content.data = content_of(path, &content.length);
     assert_non_null(content.data);
-    assert_int_equal(fread(content.data, 1, content.length, file), content.length);
-    (void)fclose(file);
     return content;
-}
-
-static void put_content(const char *path, const void *data, size_t length)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, length, file), length);
-    assert_int_equal(fclose(file), 0);
 }
 
 /* From memory of its own that ends with the last byte, at an odd address, and is gone afterwards:
@@ -123,7 +106,7 @@ TEST(a_document_is_printed_as_it_was_parsed)
     if (!has_documents) {
         skip();
     }
-    struct bytes saved = content_of(json_path);
+    struct bytes saved = bytes_of(json_path);
     assert_ok(resmon_run_load(record_path, &run));
     char *text = document_of(run);
     assert_int_equal(strlen(text), saved.length);
@@ -139,7 +122,7 @@ TEST(a_document_is_printed_as_it_was_parsed)
 TEST(a_recording_parses_as_it_loads)
 {
     resmon_run *loaded = NULL, *parsed = NULL;
-    struct bytes recording = content_of(record_path);
+    struct bytes recording = bytes_of(record_path);
     assert_ok(resmon_run_load(record_path, &loaded));
     assert_ok(parse(recording.data, recording.length, &parsed));
     assert_same_runs(loaded, parsed);
@@ -158,7 +141,7 @@ TEST(a_copy_of_a_recording_in_use_is_refused)
     rm_memory_directory = "/nonexistent";
     resmon_monitor *monitor = started(made_path);
     rm_memory_directory = usual;
-    struct bytes recording = content_of(made_path);
+    struct bytes recording = bytes_of(made_path);
     assert_status(RESMON_EBUSY, parse(recording.data, recording.length, &run));
     assert_null(run);
     assert_non_null(strstr(resmon_last_error(), "load the file"));
@@ -167,7 +150,7 @@ TEST(a_copy_of_a_recording_in_use_is_refused)
     run = NULL;
     assert_ok(resmon_monitor_stop(monitor));
     free(recording.data);
-    recording = content_of(made_path);
+    recording = bytes_of(made_path);
     assert_ok(parse(recording.data, recording.length, &run));
     resmon_run_free(run);
     resmon_monitor_free(monitor);
@@ -184,7 +167,7 @@ TEST(a_copy_of_what_is_copied_out)
         skip();
     }
     resmon_monitor *monitor = started(made_path);
-    struct bytes recording = content_of(made_path);
+    struct bytes recording = bytes_of(made_path);
     assert_ok(parse(recording.data, recording.length, &run));
     assert_ok(resmon_run_get_info(run, &info));
     assert_string_equal(info.state, "running");
@@ -210,7 +193,7 @@ TEST(the_recording_of_a_dead_program)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     assert_ok(resmon_run_load(made_path, &loaded)); /* what was left in memory is in it now */
-    struct bytes recording = content_of(made_path);
+    struct bytes recording = bytes_of(made_path);
     assert_ok(parse(recording.data, recording.length, &parsed));
     assert_same_runs(loaded, parsed);
     assert_ok(resmon_run_get_info(parsed, &info));
@@ -331,7 +314,7 @@ TEST(the_corpus_of_the_fuzzer)
             }
             (void)snprintf(path, sizeof path, "%.512s/../fuzz/corpus/%s/%.255s", fixtures, kinds[i],
                            entry->d_name);
-            struct bytes seed = content_of(path);
+            struct bytes seed = bytes_of(path);
             damage(&seed, path, 40);
             free(seed.data);
             files++;
@@ -343,14 +326,14 @@ TEST(the_corpus_of_the_fuzzer)
 
 TEST(a_damaged_recording)
 {
-    struct bytes recording = content_of(record_path);
+    struct bytes recording = bytes_of(record_path);
     damage(&recording, "a damaged recording", 40);
     free(recording.data);
 }
 
 TEST(nothing_is_left_behind)
 {
-    struct bytes recording = content_of(record_path);
+    struct bytes recording = bytes_of(record_path);
     int64_t before = rm_fault_live(0);
     resmon_run *run = NULL;
     char *text = NULL;
@@ -369,12 +352,9 @@ TEST(nothing_is_left_behind)
 
 FIXTURE(set_up)
 {
-    if (mkdtemp(directory) == NULL) {
-        return -1;
-    }
-    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", directory);
-    (void)snprintf(json_path, sizeof json_path, "%s/run.json", directory);
-    (void)snprintf(made_path, sizeof made_path, "%s/made", directory);
+    (void)snprintf(record_path, sizeof record_path, "%s/run.rec", test_directory);
+    (void)snprintf(json_path, sizeof json_path, "%s/run.json", test_directory);
+    (void)snprintf(made_path, sizeof made_path, "%s/made", test_directory);
     has_documents = rm_json_check() == RESMON_OK;
     if (!has_documents) {
         print_message("skipped here: documents: %s\n", resmon_last_error());
@@ -396,7 +376,7 @@ FIXTURE(tear_down)
     (void)unlink(record_path);
     (void)unlink(json_path);
     (void)unlink(made_path);
-    return rmdir(directory);
+    return is_left_empty(state);
 }
 
 TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -88,13 +88,6 @@ static uint64_t begin(const char *name)
     return resmon_scope_begin(site(name));
 }
 
-static void in_thread(void *(*run)(void *), void *context)
-{
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, run, context), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-}
-
 /* ---- memory and log lines ------------------------------------------------------------------- */
 
 /* Touches so much memory and gives it back; not by malloc, which may keep it. */

@@ -145,7 +145,7 @@ static void check_reloaded(const resmon_run *run)
 
 TEST(page_faults_of_scopes_are_the_threads)
 {
-    char record[] = "/tmp/resmon-counters-XXXXXX";
+    char record[] = "counters-XXXXXX";
     int fd = mkstemp(record);
     assert_true(fd >= 0);
     close(fd);

@@ -14,8 +14,8 @@
 #include "run/run.h"
 #include "run/scope_names.h"
 
-static resmon_run_scope path_of(const char *name, int64_t parent, uint64_t calls, double wall_ns,
-                                double self_ns)
+static resmon_run_scope path_with(const char *name, int64_t parent, uint64_t calls, double wall_ns,
+                                  double self_ns)
 {
     resmon_run_scope scope;
     rm_record_clear(RM_RECORD_scope, &scope);
@@ -73,10 +73,10 @@ static double self_of_all(const struct resmon_run *run)
 TEST(mutual_recursion_counts_once)
 {
     resmon_run_scope scopes[] = {
-        path_of("value", -1, 10, 1000.0, 100.0), path_of("array", 0, 10, 900.0, 200.0),
-        path_of("value", 1, 40, 700.0, 300.0),   path_of("array", 2, 40, 400.0, 150.0),
-        path_of("value", 3, 160, 250.0, 250.0),  path_of("file", -1, 1, 80.0, 20.0),
-        path_of("value", 5, 5, 60.0, 60.0),
+        path_with("value", -1, 10, 1000.0, 100.0), path_with("array", 0, 10, 900.0, 200.0),
+        path_with("value", 1, 40, 700.0, 300.0),   path_with("array", 2, 40, 400.0, 150.0),
+        path_with("value", 3, 160, 250.0, 250.0),  path_with("file", -1, 1, 80.0, 20.0),
+        path_with("value", 5, 5, 60.0, 60.0),
     };
     for (size_t i = 0; i < RM_ARRAY_LEN(scopes); i++) {
         double half = scopes[i].wall_ns / 2.0;
@@ -119,10 +119,10 @@ TEST(mutual_recursion_counts_once)
 TEST(what_runs_beside_is_not_inside)
 {
     resmon_run_scope scopes[] = {
-        path_of("task", -1, 1, 100.0, 100.0),
-        path_of("task", 0, 4, 300.0, 300.0),
-        path_of("step", 1, 8, 200.0, 20.0),
-        path_of("task", 2, 8, 180.0, 180.0),
+        path_with("task", -1, 1, 100.0, 100.0),
+        path_with("task", 0, 4, 300.0, 300.0),
+        path_with("step", 1, 8, 200.0, 20.0),
+        path_with("task", 2, 8, 180.0, 180.0),
     };
     scopes[1].concurrent_ns = 300.0;
     for (size_t i = 0; i < RM_ARRAY_LEN(scopes); i++) {
@@ -140,10 +140,10 @@ TEST(what_runs_beside_is_not_inside)
 TEST(paths_that_were_not_metered_go_with_their_time)
 {
     resmon_run_scope scopes[] = {
-        path_of("a", -1, 1, 100.0, 0.0),
-        path_of("x", 0, 1, 100.0, 100.0),
-        path_of("b", -1, 1, 100.0, 0.0),
-        path_of("x", 2, 1, 100.0, 100.0),
+        path_with("a", -1, 1, 100.0, 0.0),
+        path_with("x", 0, 1, 100.0, 100.0),
+        path_with("b", -1, 1, 100.0, 0.0),
+        path_with("x", 2, 1, 100.0, 100.0),
     };
     scopes[1].cpu_calls = 1;
     scopes[1].cpu_ns = (resmon_estimate){40.0, 40.0, 40.0};
@@ -237,8 +237,8 @@ TEST(the_summary_has_them_where_they_say_more)
     assert_non_null(strstr(names, "\n  odd "));
     resmon_text_free(text);
     resmon_run_free(run);
-    const resmon_run_scope scopes[] = {path_of("a", -1, 1, 100.0, 50.0),
-                                       path_of("b", 0, 1, 50.0, 50.0)};
+    const resmon_run_scope scopes[] = {path_with("a", -1, 1, 100.0, 50.0),
+                                       path_with("b", 0, 1, 50.0, 50.0)};
     run = run_of(scopes, 2);
     text = NULL;
     assert_ok(report_in_full(run, &text));

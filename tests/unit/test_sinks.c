@@ -351,22 +351,6 @@ TEST(a_sink_is_shown_what_it_looks_at)
     resmon_monitor_free(made);
 }
 
-static char *content_of(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    size_t room = (size_t)8 << 20;
-    char *content = file != NULL ? malloc(room) : NULL;
-    if (content == NULL) {
-        fail_msg("%s cannot be read", path);
-        return NULL;
-    }
-    size_t length = fread(content, 1, room - 1, file);
-    content[length] = '\0';
-    (void)fclose(file);
-    (void)unlink(path);
-    return content;
-}
-
 static resmon_status save_trace(const resmon_run *run, const char *path)
 {
     return resmon_trace_save(&run, 1, path);
@@ -468,8 +452,8 @@ TEST(the_parts_of_each_sink_are_enough)
         resmon_status saved = rows[i].save(run, "made_by_test");
         assert_status(saved, info.end_status); /* stacks may not be had here */
         if (saved == RESMON_OK && strncmp(rows[i].text, "json", 4) != 0) {
-            char *of_sink = content_of("made_by_sink");
-            char *of_run = content_of("made_by_test");
+            char *of_sink = content_of("made_by_sink", NULL);
+            char *of_run = content_of("made_by_test", NULL);
             forget_own_cost(of_sink);
             forget_own_cost(of_run);
             forget_id(of_sink);

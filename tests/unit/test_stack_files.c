@@ -4,7 +4,7 @@
  * as strict as the real ones; names that would break a format; files that cannot be written; the
  * sink.  truth/truth_stack_files.py has the real readers.
  */
-#include "files.h"
+#include "test.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -16,15 +16,9 @@
 #include "os/gzip.h"
 #include "strict_json.h"
 
-static char directory[] = "/tmp/resmon-test-stacks-XXXXXX";
 static char text[1 << 20];
 
-static const char *path_of(const char *name)
-{
-    return path_in(directory, name);
-}
-
-static size_t content_of(const char *name)
+static size_t read_text(const char *name)
 {
     FILE *file = fopen(path_of(name), "r");
     assert_non_null(file);
@@ -34,7 +28,7 @@ static size_t content_of(const char *name)
     return length;
 }
 
-static void assert_has(const char *part)
+static void assert_shows(const char *part)
 {
     if (strstr(text, part) == NULL) {
         fail_msg("no %s in %s", part, text);
@@ -56,7 +50,7 @@ TEST(folded)
 {
     resmon_run *run = made_profile("/src/train.c");
     assert_ok(resmon_run_save_folded(run, RESMON_STACK_CPU, path_of("f")));
-    (void)content_of("f");
+    (void)read_text("f");
     assert_string_equal(text, "(cut);libc.so.6 40000\n"
                               "0xffffffffff600123 10000\n"
                               "[a:b?c???\"\\ \xc3\xa9 12];main;a:b?c???\"\\ \xc3\xa9_12 10000\n"
@@ -65,10 +59,10 @@ TEST(folded)
                               "[training];[epoch];main;work;work 40000\n"
                               "[training];main;load;memset 200000\n");
     assert_ok(resmon_run_save_folded(run, RESMON_STACK_MEMORY, path_of("f")));
-    (void)content_of("f");
+    (void)read_text("f");
     assert_string_equal(text, "(cut) 142\n[training];main;load;memset 2930\n");
     assert_ok(resmon_run_save_folded(run, RESMON_STACK_FILE, path_of("f")));
-    (void)content_of("f");
+    (void)read_text("f");
     assert_string_equal(text, "(cut);libc.so.6 4\n");
     assert_status(RESMON_EINVAL, resmon_run_save_folded(run, 3, path_of("f")));
     assert_status(RESMON_EINVAL, resmon_run_save_folded(NULL, 0, path_of("f")));
@@ -92,7 +86,7 @@ TEST(folded_merges)
     profile->stacks = stacks;
     profile->stack_count = 4;
     assert_ok(resmon_run_save_folded(run, RESMON_STACK_CPU, path_of("f")));
-    (void)content_of("f");
+    (void)read_text("f");
     assert_string_equal(text, "work 1\n");
     resmon_run_free(run);
 }
@@ -123,7 +117,7 @@ TEST(folded_names)
         run->profile.stacks = &stack;
         run->profile.stack_count = 1;
         assert_ok(resmon_run_save_folded(run, RESMON_STACK_CPU, path_of("f")));
-        (void)content_of("f");
+        (void)read_text("f");
         assert_string_equal(text, rows[i].line);
         resmon_run_free(run);
     }
@@ -135,18 +129,18 @@ TEST(speedscope)
 {
     resmon_run *run = made_profile("/src/train.c");
     assert_ok(resmon_run_save_speedscope(run, path_of("s.json")));
-    size_t length = content_of("s.json");
+    size_t length = read_text("s.json");
     assert_true(is_strict_json(text, length));
-    assert_has("\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"");
-    assert_has("{\"name\":\"work\",\"file\":\"/src/train.c\",\"line\":20}");
-    assert_has("{\"name\":\"work\",\"file\":\"/src/train.c\",\"line\":22}");
-    assert_has("{\"name\":\"[training]\"}");
-    assert_has("{\"name\":\"0xffffffffff600123\"}");
+    assert_shows("\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"");
+    assert_shows("{\"name\":\"work\",\"file\":\"/src/train.c\",\"line\":20}");
+    assert_shows("{\"name\":\"work\",\"file\":\"/src/train.c\",\"line\":22}");
+    assert_shows("{\"name\":\"[training]\"}");
+    assert_shows("{\"name\":\"0xffffffffff600123\"}");
     assert_int_equal(count_of("\"type\":\"sampled\""), 3);
     assert_int_equal(count_of("\"unit\":\"bytes\""), 2);
-    assert_has("\"endValue\":1000000000,");
-    assert_has("\"endValue\":3145728,");
-    assert_has("\"weights\":[4096]}");
+    assert_shows("\"endValue\":1000000000,");
+    assert_shows("\"endValue\":3145728,");
+    assert_shows("\"weights\":[4096]}");
     resmon_run_free(run);
 }
 
@@ -390,7 +384,7 @@ TEST(gzip)
         (void)fclose(out);
         rm_buffer_free(&file);
         gunzip("g");
-        assert_int_equal(content_of("g.out"), length);
+        assert_int_equal(read_text("g.out"), length);
         assert_memory_equal(text, bytes, length);
     }
 }
@@ -427,7 +421,7 @@ TEST(pprof_file)
     assert_ok(resmon_run_save_pprof(run, path_of("p.pb.gz")));
     if (system("gzip --version >/dev/null 2>&1") == 0) {
         gunzip("p.pb.gz");
-        assert_int_equal(content_of("p.pb.gz.out"), profile.length);
+        assert_int_equal(read_text("p.pb.gz.out"), profile.length);
         assert_memory_equal(text, profile.text, profile.length);
     }
     rm_buffer_free(&profile);
@@ -452,9 +446,9 @@ TEST(without_stacks)
     /* Taken, and none came: a file without stacks. */
     run->profile.kinds[RESMON_STACK_CPU].status = RESMON_OK;
     assert_ok(resmon_run_save_folded(run, RESMON_STACK_CPU, path_of("none")));
-    assert_int_equal(content_of("none"), 0);
+    assert_int_equal(read_text("none"), 0);
     assert_ok(resmon_run_save_speedscope(run, path_of("none")));
-    assert_true(is_strict_json(text, content_of("none")));
+    assert_true(is_strict_json(text, read_text("none")));
     assert_int_equal(count_of("\"type\":\"sampled\""), 1);
     assert_ok(resmon_run_save_pprof(run, path_of("none")));
     resmon_run_free(run);
@@ -594,15 +588,3 @@ TEST(accessors)
     assert_status(RESMON_ENOENT, resmon_run_get_peak_stack(run, 2, &peak));
     resmon_run_free(run);
 }
-
-FIXTURE(set_up)
-{
-    return mkdtemp(directory) != NULL ? 0 : -1;
-}
-
-FIXTURE(tear_down)
-{
-    return remove_directory(directory);
-}
-
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);

@@ -391,7 +391,7 @@ TEST(pages_of_files_are_no_growth)
 /* A file that is in the page cache: the kernel maps its pages in groups, and in huge ones. */
 static char *file_of(size_t bytes, int protection, int flags)
 {
-    char path[] = "/tmp/resmon-test-pages-XXXXXX";
+    char path[] = "test-pages-XXXXXX";
     int fd = mkstemp(path);
     char *page = calloc(1, MIB);
     assert_true(fd >= 0);
@@ -970,7 +970,7 @@ static bool has_recorded_stacks(const char *path)
 
 TEST(a_killed_program_leaves_its_stacks)
 {
-    char path[] = "/tmp/resmon-stacks-XXXXXX";
+    char path[] = "stacks-XXXXXX";
     int fd = mkstemp(path);
     int ready[2];
     char byte;

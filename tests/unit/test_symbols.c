@@ -33,7 +33,6 @@
 #include "stack/symbol_table.h"
 #include "stack/symbols.h"
 
-static char directory[] = "/tmp/resmon-test-symbols-XXXXXX";
 static bool has_libdw, has_binutils;
 
 /* What of a module is compared: addresses of its file. */
@@ -184,7 +183,7 @@ static const char *made_path(const char *name)
     static char paths[8][256];
     static size_t next;
     char *path = paths[next++ % 8];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    (void)snprintf(path, sizeof paths[0], "%s/%s", test_directory, name);
     return path;
 }
 
@@ -207,27 +206,6 @@ static bool lacks_binutils(void)
         print_message("skipped: objcopy and strip are not installed (Debian: binutils)\n");
     }
     return !has_binutils;
-}
-
-static char *content_of(const char *path, size_t *ret_length)
-{
-    struct stat info;
-    int fd = open(path, O_RDONLY);
-    assert_true(fd >= 0 && fstat(fd, &info) == 0);
-    char *bytes = malloc((size_t)info.st_size);
-    assert_non_null(bytes);
-    assert_int_equal(read(fd, bytes, (size_t)info.st_size), info.st_size);
-    (void)close(fd);
-    *ret_length = (size_t)info.st_size;
-    return bytes;
-}
-
-static void put_content(const char *path, const char *bytes, size_t length)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, bytes, length), (ssize_t)length);
-    assert_int_equal(close(fd), 0);
 }
 
 /* ---- ranges ------------------------------------------------------------------------------- */
@@ -583,7 +561,7 @@ static const struct known *strip(void)
     command("cd %s && rm -rf stripped named.debug debug .debug && mkdir debug && "
             "objcopy --only-keep-debug '%s' named.debug && "
             "strip --strip-all -o stripped '%s'",
-            directory, NAMED_default, NAMED_default);
+            test_directory, NAMED_default, NAMED_default);
     return &stripped_known;
 }
 
@@ -750,7 +728,7 @@ static const struct known *strip_with_debug_file(void)
 {
     const struct known *known = strip();
     command("cd %s/debug && mkdir -p .build-id/%.2s && mv ../named.debug .build-id/%.2s/%s.debug",
-            directory, known->build_id, known->build_id, known->build_id + 2);
+            test_directory, known->build_id, known->build_id, known->build_id + 2);
     return known;
 }
 
@@ -764,7 +742,7 @@ TEST(debug_files_by_build_id)
     assert_named(run, known);
     rm_run_free(run);
     /* That of another file. */
-    command("cd %s/debug && objcopy --only-keep-debug '%s' .build-id/%.2s/%s.debug", directory,
+    command("cd %s/debug && objcopy --only-keep-debug '%s' .build-id/%.2s/%s.debug", test_directory,
             NAMED_dwarf4, known->build_id, known->build_id + 2);
     run = fill_with(known, made_path("stripped"));
     assert_string_equal(frame_at(run, 1)->function, "");
@@ -827,9 +805,10 @@ TEST(debug_files_by_name)
         bool has_id = i % 2 == 0; /* else the checksum is what is compared */
         struct known known = *strip();
         char place[512];
-        (void)snprintf(place, sizeof place, "%s%s", directory, places[i / 2]);
+        (void)snprintf(place, sizeof place, "%s%s", test_directory, places[i / 2]);
         if (i / 2 == 2) { /* and the path once more */
-            (void)snprintf(place, sizeof place, "%s/debug%s/a b/n.debug", directory, directory);
+            (void)snprintf(place, sizeof place, "%s/debug%s/a b/n.debug", test_directory,
+                           test_directory);
         }
         command("cd %s && rm -rf 'a b' && mkdir -p 'a b' \"$(dirname '%s')\" && "
                 "cp named.debug n.debug && "
@@ -837,7 +816,7 @@ TEST(debug_files_by_name)
                 "objcopy --add-gnu-debuglink=n.debug stripped 'a b/stripped' && "
                 "{ %s || objcopy --remove-section=.note.gnu.build-id 'a b/stripped'; } && "
                 "mv n.debug '%s'",
-                directory, place, has_id ? "true" : "false", has_id ? "true" : "false", place);
+                test_directory, place, has_id ? "true" : "false", has_id ? "true" : "false", place);
         if (!has_id) {
             known.build_id[0] = '\0';
         }
@@ -875,7 +854,8 @@ TEST(files_without_build_ids)
     }
     struct known known;
     load(NAMED_default, &known);
-    command("objcopy --remove-section=.note.gnu.build-id '%s' %s/no-id", known.path, directory);
+    command("objcopy --remove-section=.note.gnu.build-id '%s' %s/no-id", known.path,
+            test_directory);
     known.build_id[0] = '\0';
     struct resmon_run *run = run_of(&known, made_path("no-id"));
     assert_ok(rm_naming_fill(NULL, run));
@@ -898,12 +878,12 @@ TEST(missing_files_name_nothing)
     assert_ok(rm_naming_fill(naming, run));
     assert_unnamed(run, "cannot open");
     rm_run_free(run);
-    run = run_of(&known, directory);
+    run = run_of(&known, test_directory);
     assert_ok(rm_naming_fill(naming, run));
     assert_unnamed(run, "not a regular file");
     rm_run_free(run);
     /* It is there the next time. */
-    command("cp '%s' '%s/gone (deleted)'", known.path, directory);
+    command("cp '%s' '%s/gone (deleted)'", known.path, test_directory);
     run = run_of(&known, made_path("gone (deleted)"));
     assert_ok(rm_naming_fill(naming, run));
     assert_named(run, &known);
@@ -1005,7 +985,7 @@ static struct comparison compare_with_addr2line(const char *path, uint64_t low, 
         (void)fprintf(questions, "%#jx\n", (uintmax_t)address);
     }
     (void)fclose(questions);
-    (void)snprintf(text, sizeof text, "addr2line -afiCe '%s' < %s/addresses", path, directory);
+    (void)snprintf(text, sizeof text, "addr2line -afiCe '%s' < %s/addresses", path, test_directory);
     FILE *answer = popen(text, "r");
     assert_non_null(answer);
     read_build_id(path, build_id);
@@ -1277,7 +1257,7 @@ TEST(a_naming_survives_want_of_memory)
     for (int64_t k = 0; !is_done; k++) {
         struct rm_naming *naming = NULL;
         struct resmon_run *run = run_of(&known, known.path);
-        assert_ok(rm_naming_new(directory, &naming));
+        assert_ok(rm_naming_new(test_directory, &naming));
         rm_fault_arm(RM_FAULT_ALLOC, k);
         resmon_status status = rm_naming_fill(naming, run);
         is_done = !rm_fault_fired(RM_FAULT_ALLOC);
@@ -1330,14 +1310,7 @@ FIXTURE(set_up)
     /* Whatever is loaded once is, before allocations are counted. */
     (void)rm_demangle(&arena, "_Z1fv");
     rm_arena_free(&arena);
-    return mkdtemp(directory) != NULL ? 0 : -1;
+    return 0;
 }
 
-FIXTURE(tear_down)
-{
-    char text[128];
-    (void)snprintf(text, sizeof text, "rm -rf %s", directory);
-    return system(text);
-}
-
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);
+TEST_FILE(.set_up = set_up);

@@ -16,30 +16,11 @@
 #include "base/fault.h"
 #include "sink/sinks.h"
 
-static char directory[] = "/tmp/resmon-test-textfile-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-    static char path[512];
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
-}
-
-FIXTURE(set_up)
-{
-    return mkdtemp(directory) != NULL ? 0 : -1;
-}
-
-FIXTURE(tear_down)
-{
-    return rmdir(directory); /* which fails when something was left behind */
-}
-
 /* How many files there are; the name of the last. */
 static size_t count_files(char name[256])
 {
     size_t count = 0;
-    DIR *dir = opendir(directory);
+    DIR *dir = opendir(test_directory);
     assert_non_null(dir);
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         if (entry->d_name[0] != '.') {
@@ -67,7 +48,7 @@ static bool holds(const char *path, const char *text)
 static struct rm_sink made_sink(uint64_t flags)
 {
     resmon_prometheus_options options = {
-        .struct_size = sizeof options, .flags = flags, .directory = directory};
+        .struct_size = sizeof options, .flags = flags, .directory = test_directory};
     struct rm_sink sink;
     assert_ok(rm_sink_make(rm_sink_kind_find("prometheus"), &options, &sink));
     assert_int_equal(sink.ops.snapshot_interval_ms, 15000);
@@ -166,7 +147,7 @@ TEST(a_planted_link_is_not_followed)
     char name[256], target[512];
     resmon_run *run = made_run("running", 0);
     struct rm_sink sink = made_sink(0);
-    (void)snprintf(target, sizeof target, "%s.victim", directory);
+    (void)snprintf(target, sizeof target, "%s.victim", test_directory);
     assert_int_equal(symlink(target, path_of("resmon_4711_n_1__2.prom")), 0);
     assert_status(RESMON_EINVAL, sink.ops.snapshot(sink.context, run));
     assert_int_not_equal(access(target, F_OK), 0);
@@ -214,11 +195,11 @@ TEST(options_that_are_refused)
         {{.directory = ""}, RESMON_EINVAL},
         {{.directory = "/no/such/directory"}, RESMON_ENOENT},
         {{.directory = long_path}, RESMON_EINVAL},
-        {{.directory = directory, .flags = 1U << 20}, RESMON_EINVAL},
-        {{.directory = directory, .interval_ms = 99}, RESMON_ERANGE},
-        {{.directory = directory, .interval_ms = 86400001}, RESMON_ERANGE},
-        {{.directory = directory, .labels = twice, .label_count = 2}, RESMON_EINVAL},
-        {{.directory = directory, .label_count = 1}, RESMON_EINVAL},
+        {{.directory = test_directory, .flags = 1U << 20}, RESMON_EINVAL},
+        {{.directory = test_directory, .interval_ms = 99}, RESMON_ERANGE},
+        {{.directory = test_directory, .interval_ms = 86400001}, RESMON_ERANGE},
+        {{.directory = test_directory, .labels = twice, .label_count = 2}, RESMON_EINVAL},
+        {{.directory = test_directory, .label_count = 1}, RESMON_EINVAL},
     };
     resmon_monitor *monitor = NULL;
     assert_ok(resmon_monitor_new(NULL, &monitor));
@@ -238,7 +219,7 @@ TEST(a_monitor_writes_it)
     char name[256];
     resmon_monitor *monitor = NULL;
     resmon_prometheus_options options = {
-        .struct_size = sizeof options, .directory = directory, .interval_ms = 100};
+        .struct_size = sizeof options, .directory = test_directory, .interval_ms = 100};
     assert_ok(resmon_monitor_new(NULL, &monitor));
     assert_ok(resmon_monitor_add_prometheus(monitor, &options));
     assert_ok(resmon_monitor_start(monitor));
@@ -252,4 +233,4 @@ TEST(a_monitor_writes_it)
     resmon_monitor_free(monitor);
 }
 
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);
+TEST_FILE(.tear_down = is_left_empty);

@@ -3,7 +3,7 @@
  * format/trace: runs made by hand, and the exact text that becomes of them; the sink of a monitor;
  * and files that cannot be written.  truth/truth_trace.py reads traces as viewers do.
  */
-#include "files.h"
+#include "test.h"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -12,13 +12,6 @@
 #include "base/compiler.h"
 #include "comma_locale.h"
 #include "run/run.h"
-
-static char directory[] = "/tmp/resmon-test-trace-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-    return path_in(directory, name);
-}
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
@@ -90,13 +83,6 @@ static char *trace_of(const resmon_run *const *runs, size_t count)
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     (void)fclose(file);
     return text;
-}
-
-static void assert_has(const char *text, const char *part)
-{
-    if (strstr(text, part) == NULL) {
-        fail_msg("no %s in %s", part, text);
-    }
 }
 
 static size_t count_of(const char *text, const char *part)
@@ -268,7 +254,7 @@ TEST(what_cannot_be_written_says_why)
     assert_non_null(strstr(resmon_last_error(), "run 1"));
     assert_status(RESMON_EINVAL, resmon_trace_save(runs, 1, "%q"));
     assert_status(RESMON_ENOENT, resmon_trace_save(runs, 1, path_of("no/t.json")));
-    assert_status(RESMON_EINVAL, resmon_trace_save(runs, 1, directory));
+    assert_status(RESMON_EINVAL, resmon_trace_save(runs, 1, test_directory));
     resmon_run_free(run);
 }
 
@@ -282,7 +268,7 @@ TEST(the_file_is_for_whom_umask_says)
     (void)umask(old);
     assert_int_equal(stat(path_of("t.json"), &info), 0);
     assert_int_equal(info.st_mode & 0777, 0640);
-    assert_int_equal(count_files_in(directory), 1);
+    assert_int_equal(count_files_in(test_directory), 1);
     assert_int_equal(unlink(path_of("t.json")), 0);
     resmon_run_free(run);
 }
@@ -303,7 +289,7 @@ TEST(the_sink_writes_at_stop)
         RESMON_SCOPE("phase");
         assert_ok(resmon_monitor_tag(monitor, "a tag"));
     }
-    assert_int_equal(count_files_in(directory), 0);
+    assert_int_equal(count_files_in(test_directory), 0);
     assert_ok(resmon_monitor_stop(monitor));
     resmon_monitor_free(monitor);
     FILE *file = fopen(path_of("sink.json"), "r");
@@ -348,15 +334,10 @@ TEST(the_sink_refuses_bad_options)
     resmon_monitor_free(monitor);
 }
 
-FIXTURE(set_up)
-{
-    return mkdtemp(directory) != NULL ? 0 : -1;
-}
-
 FIXTURE(tear_down)
 {
     (void)unlink(path_of("t.json"));
-    return rmdir(directory); /* which fails when a temporary file was left behind */
+    return is_left_empty(state);
 }
 
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);
+TEST_FILE(.tear_down = tear_down);

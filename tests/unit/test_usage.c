@@ -76,13 +76,6 @@ static void check_usage(const resmon_run *run, const resmon_run_usage *said)
     assert_true(headline.cpu_s >= 0.9e-9 * CHILDREN * CHILD_NS);
 }
 
-static resmon_run_info info_of(const resmon_run *run)
-{
-    resmon_run_info info = {.struct_size = sizeof info};
-    assert_ok(resmon_run_get_info(run, &info));
-    return info;
-}
-
 /* Nothing is sampled after what the process had used was said: the run ends with the process. */
 static resmon_run *finish_later(resmon_monitor *monitor)
 {
@@ -108,7 +101,7 @@ TEST(the_tree_has_used_what_the_kernel_says)
 {
     int go[2];
     char byte = 0;
-    char path[] = "/tmp/resmon-usage-XXXXXX";
+    char path[] = "usage-XXXXXX";
     assert_int_equal(pipe(go), 0);
     int fd = mkstemp(path);
     assert_true(fd >= 0);

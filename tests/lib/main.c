@@ -5,6 +5,7 @@
  * it has one, else one is a pattern of the tests to run.  Without arguments: the files and tests.
  */
 #define _DEFAULT_SOURCE /* strsep */
+#include "files.h"
 #include "test.h"
 
 #include <stdbool.h>
@@ -101,9 +102,28 @@ void exec_this_file(const char *word, const char *second)
     (void)execl("/proc/self/exe", "again", file, word, second, (char *)NULL);
 }
 
-int main(int argc, char **argv)
+/* Below $TMPDIR; in /tmp where that is too long for the names of sockets, and for tests. */
+static bool enter_directory(void)
+{
+    const char *place = getenv("TMPDIR");
+    (void)snprintf(test_directory, sizeof test_directory, "%s/test-XXXXXX",
+                   place != NULL && strlen(place) < 48 ? place : "/tmp");
+    return mkdtemp(test_directory) != NULL && chdir(test_directory) == 0;
+}
+
+static int run_file(const char *name, const struct test_file *shared)
 {
     static struct CMUnitTest tests[MOST_TESTS];
+    size_t count = tests_of(name, shared, tests);
+    if (count == 0) {
+        (void)fprintf(stderr, "no test is registered in %s.c\n", name);
+        return 1;
+    }
+    return _cmocka_run_group_tests(name, tests, count, shared->set_up, shared->tear_down);
+}
+
+int main(int argc, char **argv)
+{
     if (argc < 2) {
         return list();
     }
@@ -113,18 +133,19 @@ int main(int argc, char **argv)
     if (shared->program != NULL && argc > 2) {
         return shared->program(argv + 2);
     }
-    const char *why = shared->missing != NULL ? shared->missing() : shared->skipped;
-    if (why != NULL) {
-        (void)printf("skipped: %s\n", why);
-        return 77;
-    }
-    size_t count = tests_of(file, shared, tests);
-    if (count == 0) {
-        (void)fprintf(stderr, "%s: no test is registered in %s.c\n", argv[0], file);
+    if (!enter_directory()) {
+        perror(test_directory);
         return 1;
     }
     if (argc > 2) {
         cmocka_set_test_filter(argv[2]);
     }
-    return _cmocka_run_group_tests(file, tests, count, shared->set_up, shared->tear_down);
+    const char *why = shared->missing != NULL ? shared->missing() : shared->skipped;
+    if (why != NULL) {
+        (void)printf("skipped: %s\n", why);
+    }
+    int result = why != NULL ? 77 : run_file(file, shared);
+    (void)chdir("/");
+    (void)remove_directory(test_directory);
+    return result;
 }

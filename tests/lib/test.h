@@ -6,6 +6,7 @@
 #define RESMON_TESTS_TEST_H
 
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,8 @@
 #include <cmocka.h>
 
 #include <resmon/resmon.h>
+
+#include "files.h"
 
 /* A test is TEST(name) { ... } and nothing else: main.c finds it.  Members of struct CMUnitTest may
    follow the name: a fixture (.setup_func, .teardown_func). */
@@ -94,5 +97,20 @@ void exec_this_file(const char *word, const char *second);
                      near_t);                                                                 \
         }                                                                                     \
     } while (0)
+
+static inline void assert_has(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL) {
+        fail_msg("there is no '%s' in:\n%.4000s", part, text);
+    }
+}
+
+/* Runs it in a thread of its own, to its end. */
+static inline void in_thread(void *(*run)(void *), void *context)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, run, context), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
 
 #endif

@@ -31,6 +31,13 @@ static inline resmon_run *finish(resmon_monitor *monitor)
     return run;
 }
 
+static inline resmon_run_info info_of(const resmon_run *run)
+{
+    resmon_run_info info = {.struct_size = sizeof info};
+    (void)resmon_run_get_info(run, &info); /* which fails without a run only */
+    return info;
+}
+
 static inline resmon_run *parsed(const char *text)
 {
     resmon_run *run = NULL;
