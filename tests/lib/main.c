@@ -8,6 +8,7 @@
 #include "files.h"
 #include "test.h"
 
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -46,15 +47,16 @@ static int compare_lines(const void *a, const void *b)
     return (*(const struct test *const *)a)->line - (*(const struct test *const *)b)->line;
 }
 
-/* The tests of a file, in its order. */
-static size_t tests_of(const char *name, const struct test_file *shared,
+/* The tests of a file, in its order; with a pattern, those that it matches. */
+static size_t tests_of(const char *name, const struct test_file *shared, const char *pattern,
                        struct CMUnitTest ret_tests[MOST_TESTS])
 {
     const struct test *found[MOST_TESTS];
     size_t count = 0;
     for (const struct test *const *test = __start_resmon_tests; test < __stop_resmon_tests;
          test++) {
-        if (is_of((*test)->path, name)) {
+        if (is_of((*test)->path, name) &&
+            (pattern == NULL || fnmatch(pattern, (*test)->unit.name, 0) == 0)) {
             if (count == MOST_TESTS) {
                 (void)fprintf(stderr, "%s has more than %d tests\n", name, MOST_TESTS);
                 exit(1);
@@ -111,12 +113,13 @@ static bool enter_directory(void)
     return mkdtemp(test_directory) != NULL && chdir(test_directory) == 0;
 }
 
-static int run_file(const char *name, const struct test_file *shared)
+static int run_file(const char *name, const struct test_file *shared, const char *pattern)
 {
     static struct CMUnitTest tests[MOST_TESTS];
-    size_t count = tests_of(name, shared, tests);
+    size_t count = tests_of(name, shared, pattern, tests);
     if (count == 0) {
-        (void)fprintf(stderr, "no test is registered in %s.c\n", name);
+        (void)fprintf(stderr, "no test is registered in %s.c%s%s\n", name,
+                      pattern != NULL ? " for " : "", pattern != NULL ? pattern : "");
         return 1;
     }
     return _cmocka_run_group_tests(name, tests, count, shared->set_up, shared->tear_down);
@@ -137,14 +140,11 @@ int main(int argc, char **argv)
         perror(test_directory);
         return 1;
     }
-    if (argc > 2) {
-        cmocka_set_test_filter(argv[2]);
-    }
     const char *why = shared->missing != NULL ? shared->missing() : shared->skipped;
     if (why != NULL) {
         (void)printf("skipped: %s\n", why);
     }
-    int result = why != NULL ? 77 : run_file(file, shared);
+    int result = why != NULL ? 77 : run_file(file, shared, argv[2]);
     (void)chdir("/");
     (void)remove_directory(test_directory);
     return result;
