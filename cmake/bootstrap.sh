@@ -239,8 +239,8 @@ demo() {
 on_energy_host() (
     unset RESMON_TEST_LIVE
     on_host="$RESMON_PYTHON $root/tests/truth/energy_host.py $1"
-    run_tests "dev on a host with energy counters: $1" dev --preset dev -LE "extended|package|profiles" \
-        -E "^(lint|fuzz)[.]" -j "$((jobs + 1))"
+    run_tests "dev on a host with energy counters: $1" dev --preset dev -LE "extended|package|profiles|sanitizer" \
+        -E "^(lint|fuzz)[.]|^servers[.]mlflow_faults|^python[.]wheel" -j "$((jobs + 1))"
 )
 
 # tested_builds LABELS LABELS: of the tests that the plain build and the one with AddressSanitizer leave out.  Many tests

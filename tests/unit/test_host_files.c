@@ -295,6 +295,23 @@ TEST(files_that_are_worked_on_and_read)
     give_back(theirs, number);
 }
 
+/* ---- what is refused ------------------------------------------------------------------------ */
+
+TEST(what_is_refused_is_not_left_open)
+{
+    struct rm_infile file;
+    struct rm_lockedfile locked;
+    put_text(path_of("long"), "0123456789");
+    size_t before = count_files_in("/proc/self/fd");
+    for (int i = 0; i < 3; i++) {
+        assert_true(rm_infile_open(&file, test_directory, 100) < RESMON_OK);
+        assert_true(rm_infile_open(&file, path_of("long"), 5) < RESMON_OK);
+        assert_true(rm_lockedfile_open(&locked, test_directory, 100) < RESMON_OK);
+        assert_true(rm_lockedfile_open(&locked, path_of("long"), 5) < RESMON_OK);
+    }
+    assert_int_equal(count_files_in("/proc/self/fd"), before);
+}
+
 /* ---- saver ---------------------------------------------------------------------------------- */
 
 static char saved_path[4096];

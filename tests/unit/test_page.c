@@ -350,7 +350,10 @@ TEST(nothing_of_a_run_becomes_markup)
         rm_buffer_init(&out, MOST);
         const struct rm_page_terms terms = {.runs = runs, .count = count, .title = bad};
         assert_ok(rm_page_write(&out, RESMON_PAGE_HTML, &terms));
+        assert_has(out.text,
+                   "<title>&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;");
         assert_null(strstr(out.text, "<script>alert"));
+        assert_null(strstr(out.text, "<script&gt;alert"));
         assert_null(strstr(out.text, "nan"));
         assert_between(out.text, "id=resmon-data>", "</script>", "<>&");
         assert_int_equal(strncmp(out.text, "<!DOCTYPE html>", 15), 0);
