@@ -15,6 +15,7 @@ import ssl
 import sys
 import threading
 import time
+import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from http_faults import DENIALS, Answer, Faults, html, text
@@ -259,9 +260,12 @@ class Connection(BaseHTTPRequestHandler):
     def serve_test(self, body):
         if body is None:
             return
-        path, server = self.path.partition("?")[0], self.server
+        (path, _, query), server = self.path.partition("?"), self.server
         if (self.command, path) == ("GET", "/_state"):
-            self.send(Answer(200, json.dumps(server.state())))
+            names = urllib.parse.parse_qs(query).get("experiment")
+            self.send(Answer(200, json.dumps(server.api.state(names[0]) if names else server.state())))
+        elif (self.command, path) == ("GET", "/_fault"):
+            self.send(Answer(200, json.dumps(server.faults.state())))
         elif (self.command, path) == ("POST", "/_fault"):
             try:
                 server.faults.set(json.loads(body))

@@ -566,10 +566,15 @@ class Api:
         check(words, "")
         return Answer(200, json.dumps(function(self, words), indent=2))
 
-    def state(self):
+    def state(self, experiment=None):
+        """Of one experiment, by its name, or of all."""
         with self.lock:
-            return {"experiments": {number: e.shown() for number, e in self.experiments.items()},
-                    "runs": {number: run.state() for number, run in self.runs.items()},
+            found = {number: e.shown() for number, e in self.experiments.items()}
+            if experiment is not None:
+                found = {number: shown for number, shown in found.items() if shown["name"] == experiment}
+            return {"experiments": found,
+                    "runs": {number: run.state() for number, run in self.runs.items()
+                             if run.info["experiment_id"] in found},
                     "violations": list(self.violations)}
 
 

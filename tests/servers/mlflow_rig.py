@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import traceback
+import urllib.parse
 import urllib.request
 
 from server import opener, request
@@ -56,8 +57,10 @@ class Fake:
         self.child.wait()
         shutil.rmtree(self.directory)
 
-    def state(self):
-        return json.loads(request(f"{self.uri}/_state")[1])
+    def state(self, experiment=None):
+        """Of one experiment only what is in it: all of a server that many cases use is large."""
+        query = f"?experiment={urllib.parse.quote(experiment)}" if experiment else ""
+        return json.loads(request(f"{self.uri}/_state{query}")[1])
 
     def faults(self, *rules):
         status, words = request(f"{self.uri}/_fault", json.dumps(rules).encode(), "POST")
@@ -187,7 +190,7 @@ class Case:
 
     def kill_at_fault(self, fake, child):
         """SIGKILL once the server is at the fault of its first rule; whether the program was done before."""
-        while child.poll() is None and not fake.state()["faults"][0]["fired"]:
+        while child.poll() is None and not json.loads(request(f"{fake.uri}/_fault")[1])[0]["fired"]:
             time.sleep(0.01)
         child.kill()
         self.outputs.extend(child.communicate())
@@ -260,7 +263,7 @@ def expected(case, *words, env=None, document="run.json"):
     result = case.run(Case.reference.uri, "push", document, *words,
                       env={**(env or {}), "MLFLOW_EXPERIMENT_NAME": name})
     result.expect("push", "RESMON_OK")
-    runs = runs_of(Case.reference.state(), name)
+    runs = runs_of(Case.reference.state(name), name)
     assert len(runs) == 1, runs
     return shown(runs[0])
 
