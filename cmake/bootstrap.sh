@@ -267,7 +267,7 @@ all_tests() {
     # shellcheck disable=SC2086
     install_missing $build_packages $test_packages $extended_packages
     export RESMON_TEST_LIVE=yes
-    tested_builds none none
+    tested_builds brief none
     for counters in moving still psys; do
         on_energy_host $counters
     done

@@ -16,17 +16,7 @@
 #include "net/mlflow_plan.h"
 #include "run/run.h"
 
-#define MOST_BYTES ((size_t)16 << 20)
-
 static resmon_run *run;
-
-static void put(const char *name, const char *text)
-{
-    FILE *file = fopen(path_of(name), "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
 
 /* Two samples of a machine that has these two files, and nothing else. */
 FIXTURE(record)
@@ -35,12 +25,12 @@ FIXTURE(record)
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
         assert_int_equal(mkdir(path_of(directories[i]), 0700), 0);
     }
-    put("proc/sys/fs/file-nr", "1000\t0\t9223372036854775807\n");
-    put("proc/extra", "100 7\n");
+    put_text(path_of("proc/sys/fs/file-nr"), "1000\t0\t9223372036854775807\n");
+    put_text(path_of("proc/extra"), "100 7\n");
     resmon_monitor *monitor = start_with(
         &(resmon_monitor_options){.fs_root = test_directory, .domains = RESMON_DOMAIN_DISK});
-    put("proc/sys/fs/file-nr", "2000\t0\t9223372036854775807\n");
-    put("proc/extra", "150 7\n");
+    put_text(path_of("proc/sys/fs/file-nr"), "2000\t0\t9223372036854775807\n");
+    put_text(path_of("proc/extra"), "150 7\n");
     run = finish(monitor);
     return 0;
 }

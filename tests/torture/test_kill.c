@@ -4,7 +4,7 @@
  * memory that it shares with us; at a random instant it is killed, and what the file says is held
  * against that account: nothing lost but what was being done, nothing invented.
  *
- * RESMON_KILLS: how many (default: 200; in `test all` 2000).  RESMON_KILL_SEED: others than always.
+ * RESMON_KILLS: how many (default: 200; in `test all` 1000).  RESMON_KILL_SEED: others than always.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "report_in_full.h"
@@ -477,7 +477,7 @@ TEST(kills_at_random_instants)
     const char *wanted = getenv("RESMON_KILLS");
     const char *seed = getenv("RESMON_KILL_SEED");
     int most = wanted != NULL                       ? (int)strtol(wanted, NULL, 10)
-               : getenv("RESMON_TEST_LIVE") != NULL ? 2000
+               : getenv("RESMON_TEST_LIVE") != NULL ? 1000
                                                     : 200;
     uint64_t first = seed != NULL ? strtoull(seed, NULL, 10) : SEED;
     int done = 0;

@@ -157,10 +157,4 @@ TEST(a_start_leaves_room)
     assert_ok(rm_address_space_decide(&room, 6 * MIB));
 }
 
-FIXTURE(remove_document)
-{
-    (void)unlink(DOCUMENT);
-    return 0;
-}
-
-TEST_FILE(.program = run_program, .missing = missing_documents, .tear_down = remove_document);
+TEST_FILE(.program = run_program, .missing = missing_documents);

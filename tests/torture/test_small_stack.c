@@ -271,11 +271,4 @@ TEST(low_limit)
     }
 }
 
-FIXTURE(remove_files)
-{
-    (void)unlink(DOCUMENT);
-    (void)unlink(SAVED);
-    return 0;
-}
-
-TEST_FILE(.program = run_program, .missing = missing_documents, .tear_down = remove_files);
+TEST_FILE(.program = run_program, .missing = missing_documents);
