@@ -254,12 +254,10 @@ TEST(a_document_of_a_program_that_is_gone)
     assert_non_null(observer);
     char *boot = strchr(strchr(strchr(observer + 11, '"') + 1, ' ') + 1, ' ') + 1;
     *boot = *boot == '9' ? '8' : (char)(*boot + 1);
-    FILE *file = fopen(DOCUMENT, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-    assert_int_equal(fclose(file), 0);
+    put_text(DOCUMENT, text);
     (void)check_run(DOCUMENT, "running", RESMON_END_RUNNING);
     resmon_run_free(run);
+    free(text);
     remove_files();
 }
 
