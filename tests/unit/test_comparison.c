@@ -5,7 +5,6 @@
  */
 #include "test.h"
 
-#include <limits.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -592,11 +591,10 @@ TEST(documents)
     struct random random = {3};
     struct spec spec = {.cpu_w = 30.0, .noise_w = 4.0, .seconds = 20.0};
     struct sides sides = {{made(spec, &random)}, {NULL}, 1, 1}, loaded = {.works = 1, .idles = 1};
-    char path[PATH_MAX];
+    const char *path = path_of("comparison.json");
     resmon_comparison before, after;
     spec.cpu_w = 20.0;
     sides.idle[0] = made(spec, &random);
-    (void)snprintf(path, sizeof path, "%s", path_of("comparison.json"));
     if (rm_json_check() != RESMON_OK) {
         print_message("skipped: %s\n", resmon_last_error());
         free_sides(&sides);
@@ -606,7 +604,6 @@ TEST(documents)
     assert_ok(resmon_run_load(path, &loaded.work[0]));
     assert_ok(resmon_run_save(sides.idle[0], path));
     assert_ok(resmon_run_load(path, &loaded.idle[0]));
-    (void)unlink(path);
     assert_ok(compare(&sides, &before));
     assert_ok(compare(&loaded, &after));
     assert_memory_equal(&before, &after, sizeof before);

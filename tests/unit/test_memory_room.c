@@ -16,13 +16,12 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-static char root[] = "test-room-XXXXXX";
-
 static void put(const char *path, const char *text)
 {
     char full[512];
-    (void)snprintf(full, sizeof full, "%s/%s", root, path);
-    for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+    (void)snprintf(full, sizeof full, "%s/%s", test_directory, path);
+    for (char *slash = full + strlen(test_directory) + 1; (slash = strchr(slash, '/')) != NULL;
+         slash++) {
         *slash = '\0';
         (void)mkdir(full, 0700);
         *slash = '/';
@@ -50,15 +49,15 @@ TEST(groups_around_it_count)
     put_group("sys/fs/cgroup/outer/inner", "104857600\n", "10485760\n", "inactive_file 0\n");
     put_group("sys/fs/cgroup/outer", "20971520\n", "19922944\n",
               "anon 1\ninactive_file 4194304\nactive_file 99\n");
-    rm_memory_room_look(root, &room);
+    rm_memory_room_look(test_directory, &room);
     assert_int_equal(room.bytes, 5 * MIB); /* 20 less 19, and 4 that can be had back */
     assert_string_equal(room.limit, "the limit of control group /outer");
     put_group("sys/fs/cgroup/outer", "max\n", "19922944\n", "");
-    rm_memory_room_look(root, &room);
+    rm_memory_room_look(test_directory, &room);
     assert_int_equal(room.bytes, 90 * MIB);
     assert_string_equal(room.limit, "the limit of control group /outer/inner");
     put_group("sys/fs/cgroup/outer/inner", "104857600\n", "204857600\n", "");
-    rm_memory_room_look(root, &room);
+    rm_memory_room_look(test_directory, &room);
     assert_int_equal(room.bytes, 0);
 }
 
@@ -67,7 +66,7 @@ TEST(the_machine_counts)
     struct rm_memory_room room;
     put_group("sys/fs/cgroup/outer/inner", "max\n", "1\n", "");
     put_group("sys/fs/cgroup/outer", "max\n", "1\n", "");
-    rm_memory_room_look(root, &room);
+    rm_memory_room_look(test_directory, &room);
     assert_int_equal(room.bytes, 2048 * MIB);
     assert_string_equal(room.limit, "the memory of the machine");
 }
@@ -75,8 +74,8 @@ TEST(the_machine_counts)
 TEST(nothing_known_is_no_limit)
 {
     struct rm_memory_room room;
-    char nowhere[64];
-    (void)snprintf(nowhere, sizeof nowhere, "%s/nowhere", root);
+    char nowhere[128];
+    (void)snprintf(nowhere, sizeof nowhere, "%s/nowhere", test_directory);
     rm_memory_room_look(nowhere, &room);
     assert_true(room.bytes == UINT64_MAX);
     assert_string_equal(room.limit, "");
@@ -89,7 +88,7 @@ static void limit_and_look(int which, const char *name)
     struct rlimit before;
     assert_int_equal(getrlimit((__rlimit_resource_t)which, &before), 0);
     assert_int_equal(setrlimit((__rlimit_resource_t)which, &limit), 0);
-    rm_memory_room_look(root, &room);
+    rm_memory_room_look(test_directory, &room);
     assert_int_equal(setrlimit((__rlimit_resource_t)which, &before), 0);
     assert_string_equal(room.limit, name);
     assert_int_equal(room.bytes, 6 * MIB); /* 2560 pages are in use */
@@ -136,9 +135,6 @@ TEST(a_reserve_is_left)
 
 FIXTURE(set_up)
 {
-    if (mkdtemp(root) == NULL) {
-        return -1;
-    }
     put("proc/self/cgroup", "0::/outer/inner\n");
     put("proc/self/mountinfo",
         "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup rw\n");
@@ -147,11 +143,4 @@ FIXTURE(set_up)
     return 0;
 }
 
-FIXTURE(tear_down)
-{
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -r '%s'", root);
-    return system(command);
-}
-
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);
+TEST_FILE(.set_up = set_up);

@@ -11,12 +11,10 @@
 #include "job_environment.h"
 #include "setup/place.h"
 
-static char root[] = "test_place_XXXXXX";
-
 static void write_site(const char *text)
 {
     char path[256];
-    (void)snprintf(path, sizeof path, "%s/etc/resmon/site.conf", root);
+    (void)snprintf(path, sizeof path, "%s/etc/resmon/site.conf", test_directory);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
@@ -28,7 +26,7 @@ static resmon_status find(const resmon_carbon_options *options, const char *cons
 {
     struct made_environment made;
     (void)make_environment(&made, variables, NULL);
-    made.view.root = root;
+    made.view.root = test_directory;
     return rm_place_find(options, &made.view, ret_terms);
 }
 
@@ -182,26 +180,7 @@ TEST(options_are_checked)
 
 FIXTURE(set_up)
 {
-    char path[256];
-    if (mkdtemp(root) == NULL) {
-        return -1;
-    }
-    (void)snprintf(path, sizeof path, "%s/etc", root);
-    int done = mkdir(path, 0700);
-    (void)snprintf(path, sizeof path, "%s/etc/resmon", root);
-    return done == 0 ? mkdir(path, 0700) : -1;
+    return mkdir(path_of("etc"), 0700) == 0 ? mkdir(path_of("etc/resmon"), 0700) : -1;
 }
 
-FIXTURE(tear_down)
-{
-    static const char *const parts[] = {"etc/resmon/site.conf", "etc/resmon", "etc", ""};
-    char path[256];
-    int failed = 0;
-    for (size_t i = 0; i < 4; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", root, parts[i]);
-        failed += i == 0 ? unlink(path) : rmdir(path);
-    }
-    return failed;
-}
-
-TEST_FILE(.set_up = set_up, .tear_down = tear_down);
+TEST_FILE(.set_up = set_up);

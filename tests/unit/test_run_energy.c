@@ -4,6 +4,7 @@
  */
 #include "test.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <resmon/emissions.h>
@@ -161,14 +162,8 @@ TEST(one_rank_has_the_machines_energy)
  * models. */
 FIXTURE(without_counters)
 {
-    static char empty[] = "test-run-energy-XXXXXX";
-    *state = mkdtemp(empty);
-    return *state != NULL ? setenv("RESMON_ENERGY_ROOT", *state, 1) : -1;
+    return mkdir(path_of("empty"), 0700) == 0 ? setenv("RESMON_ENERGY_ROOT", path_of("empty"), 1)
+                                              : -1;
 }
 
-FIXTURE(remove_empty)
-{
-    return rmdir(*state);
-}
-
-TEST_FILE(.set_up = without_counters, .tear_down = remove_empty);
+TEST_FILE(.set_up = without_counters);
