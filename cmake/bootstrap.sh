@@ -243,11 +243,11 @@ on_energy_host() (
         -E "^(lint|fuzz)[.]|^servers[.]mlflow_faults|^python[.]wheel" -j "$((jobs + 1))"
 )
 
-# tested_builds LABELS LABELS: of the tests that the plain build and the one with AddressSanitizer leave out.  Many tests
-# wait: for servers, for packages, for a time limit.
+# tested_builds LABELS LABELS EXTRA: of the tests that the plain build and the one with AddressSanitizer leave out.  Many tests
+# wait, for servers, for packages, for a time limit: so many more than CPUs run at once in the plain build.
 tested_builds() {
     build dev
-    run_tests dev dev --preset dev -LE "$1" -j "$((jobs + 1))"
+    run_tests dev dev --preset dev -LE "$1" -j "$((jobs + $3))"
     build asan
     run_tests "asan and ubsan" asan --preset asan -LE "$2" -j "$((jobs + 1))"
     build tsan
@@ -255,10 +255,10 @@ tested_builds() {
 }
 
 tests() {
-    say "the tests that the code alone decides: 5 to 9 minutes on two CPUs"
+    say "the tests that the code alone decides: 6 to 10 minutes on two CPUs"
     # shellcheck disable=SC2086
     install_missing $build_packages $test_packages
-    tested_builds "extended|sanitizer" "extended|plain"
+    tested_builds "extended|sanitizer" "extended|plain" 1
     verdict "all tests passed; those of 'test all' were not among them"
 }
 
@@ -267,7 +267,7 @@ all_tests() {
     # shellcheck disable=SC2086
     install_missing $build_packages $test_packages $extended_packages
     export RESMON_TEST_LIVE=yes
-    tested_builds brief none
+    tested_builds brief none 2
     for counters in moving still psys; do
         on_energy_host $counters
     done
