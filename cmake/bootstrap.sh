@@ -263,7 +263,7 @@ tests() {
 }
 
 all_tests() {
-    say "the whole test suite: 25 to 45 minutes on two CPUs"
+    say "the whole test suite: 25 to 40 minutes on two CPUs"
     # shellcheck disable=SC2086
     install_missing $build_packages $test_packages $extended_packages
     export RESMON_TEST_LIVE=yes
