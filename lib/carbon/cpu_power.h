@@ -27,9 +27,10 @@ struct rm_cpu_power {
 struct rm_cpu_power rm_cpu_power_of_tdp(double tdp);
 
 /**
- * One virtual CPU of a microarchitecture ("Cascade Lake"; Cloud Carbon Footprint, from
- * SPECpower_ssj2008); `provider` is "aws", "azure", "gcp" or NULL for the one that draws most.
- * False when the table has none.
+ * One virtual CPU of a microarchitecture ("Cascade Lake"): the median hardware thread of the
+ * servers in SPECpower_ssj2008, or, of the families that are not in there, what Cloud Carbon
+ * Footprint has made of it.  `provider` is "aws", "azure", "gcp" or NULL for the one that draws
+ * most; the medians are of all.  False when the table has none.
  */
 bool rm_vcpu_power_find(const char *microarchitecture, const char *provider,
                         struct rm_cpu_power *ret_power);
