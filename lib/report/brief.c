@@ -31,17 +31,16 @@
 #define NAME_BYTES    160
 
 /* What is worth a word: */
-#define BUSY_SHARE    0.25  /* of the machine's capacity, used by others */
-#define STEAL_SHARE   0.02  /* of the machine's capacity, taken by the hypervisor */
-#define HELD_SHARE    0.05  /* of the wall time, held back by a quota */
-#define HEAT_SHARE    0.02  /* the same, slowed by heat */
-#define SLOW_SHARE    0.05  /* of the run, in one phase itself */
-#define HOT_SHARE     0.01  /* of the samples, in one function */
-#define NOT_WAITED_S  0.01  /* of children, beyond rounding */
-#define OTHERS_FACTOR 1.2   /* with children, it is that much more */
-#define ALL_MODELLED  0.995 /* a share that is all, rounded to percent */
-#define NEAR_PEAK     0.95  /* a scope that saw so much of the peak saw it */
-#define MOST_ERROR    0.125 /* of the peak, that the error of RSS counters is taken for at most */
+#define BUSY_SHARE   0.25  /* of the machine's capacity, used by others */
+#define STEAL_SHARE  0.02  /* of the machine's capacity, taken by the hypervisor */
+#define HELD_SHARE   0.05  /* of the wall time, held back by a quota */
+#define HEAT_SHARE   0.02  /* the same, slowed by heat */
+#define SLOW_SHARE   0.05  /* of the run, in one phase itself */
+#define HOT_SHARE    0.01  /* of the samples, in one function */
+#define NOT_WAITED_S 0.01  /* of children, beyond rounding */
+#define ALL_MODELLED 0.995 /* a share that is all, rounded to percent */
+#define NEAR_PEAK    0.95  /* a scope that saw so much of the peak saw it */
+#define MOST_ERROR   0.125 /* of the peak, that the error of RSS counters is taken for at most */
 
 /* What the rows are written of. */
 struct page {
@@ -117,6 +116,7 @@ static bool is_of_group(const struct resmon_run *run)
 static void write_answer(struct page *page)
 {
     const resmon_headline *headline = &page->headline;
+    double at_once = rm_run_memory_at_once(page->run, headline);
     const struct {
         void (*print)(char text[RM_HUMAN_BYTES], double value);
         double value;
@@ -124,7 +124,9 @@ static void write_answer(struct page *page)
     } figures[] = {
         {rm_human_seconds, headline->cpu_s, " of CPU time"},
         {rm_human_bytes,
-         is_of_group(page->run) ? headline->tree_rss_max_bytes : headline->rss_peak_bytes,
+         is_of_group(page->run) ? headline->tree_rss_max_bytes
+         : isnan(at_once)       ? headline->rss_peak_bytes
+                                : at_once,
          " of memory"},
         {rm_human_joules, headline->energy_j, ""},
     };
@@ -259,34 +261,50 @@ static void write_group_memory(struct page *page)
     rm_rows_end(&page->rows);
 }
 
-static void write_memory(struct page *page)
+/* Of several processes, what they had at once comes first, and then the largest. */
+static bool begin_memory(struct page *page)
 {
     const resmon_headline *headline = &page->headline;
+    double at_once = rm_run_memory_at_once(page->run, headline);
+    double peak = headline->rss_peak_bytes;
     bool is_exact = headline->rss_peak_provenance == RESMON_PROVENANCE_MEASURED;
     bool is_of_largest = rm_run_has_usage(page->run) && has_children(page->run);
-    const char *scope = scope_of_peak(page->run, headline->rss_peak_bytes);
-    char text[RM_HUMAN_BYTES + 4], tree[RM_HUMAN_BYTES], name[NAME_BYTES];
-    text[0] = '\0';
-    (void)rm_text_set(text, sizeof text, is_exact || isnan(headline->rss_peak_bytes) ? "" : ">= ");
-    rm_human_bytes(text + strlen(text), headline->rss_peak_bytes);
-    if (!begin_figure(page, "memory", text, !isnan(headline->rss_peak_bytes), "proc_mem")) {
+    char text[RM_HUMAN_BYTES + 4] = "", largest[RM_HUMAN_BYTES + 4] = "";
+    (void)rm_text_set(largest, sizeof largest, is_exact || isnan(peak) ? "" : ">= ");
+    rm_human_bytes(largest + strlen(largest), peak);
+    rm_human_bytes(text, at_once);
+    if (!begin_figure(page, "memory", isnan(at_once) ? largest : text, !isnan(peak), "proc_mem")) {
+        return false;
+    }
+    if (!isnan(at_once)) {
+        rm_rows_clause(&page->rows, "RSS at once, sampled");
+        rm_rows_clause(&page->rows, "%s %s%s",
+                       page->run->rank_count > 0 ? "largest rank"
+                       : is_of_largest           ? "largest process"
+                                                 : "this process",
+                       largest, is_exact ? ", exact" : "");
+    } else {
+        rm_rows_clause(&page->rows, "peak RSS%s, %s",
+                       page->run->rank_count > 0 ? " of the largest rank"
+                       : is_of_largest           ? " of the largest process"
+                                                 : "",
+                       is_exact ? "exact" : "as samples saw it");
+    }
+    return true;
+}
+
+static void write_memory(struct page *page)
+{
+    const char *scope = scope_of_peak(page->run, page->headline.rss_peak_bytes);
+    char name[NAME_BYTES];
+    if (!begin_memory(page)) {
         return;
     }
-    rm_rows_clause(&page->rows, "peak RSS%s, %s",
-                   page->run->rank_count > 0 ? " of the largest rank"
-                   : is_of_largest           ? " of the largest process"
-                                             : "",
-                   is_exact ? "exact" : "as samples saw it");
     if (scope != NULL) {
         rm_columns_shorten(name, sizeof name, scope, NAME_COLUMNS);
         rm_rows_clause(&page->rows, "highest in %s", name);
     } else if (page->run->scope_count > 0 && !has_scope_peaks(page->run)) {
         rm_rows_clause(&page->rows, "by phase with scopes=wall+rss");
-    }
-    if (headline->tree_rss_max_bytes > OTHERS_FACTOR * headline->rss_peak_bytes) {
-        rm_human_bytes(tree, headline->tree_rss_max_bytes);
-        rm_rows_clause(&page->rows, "%s %s, as samples saw it",
-                       page->run->rank_count > 0 ? "all together" : "with children", tree);
     }
     rm_rows_end(&page->rows);
 }
@@ -501,6 +519,7 @@ static void write_remarks(struct page *page)
     double steal = rm_run_last_of(run, RM_NODE_CPU_STEAL, NULL) / (wall * cpus);
     double held = rm_run_last_of(run, RM_CG_CPU_THROTTLED_TIME, NULL); /* summed over CPUs */
     double heat = rm_run_last_of(run, RM_NODE_CPU_THROTTLED_TIME, NULL);
+    double outlived = rm_run_has_usage(run) ? rm_run_last_of(run, RM_TREE_PROCESSES, NULL) : 0.0;
     double swapped = rm_run_last_of(run, RM_PROC_MEM_SWAP, NULL);
     const struct {
         double value, least, shown;
@@ -516,6 +535,8 @@ static void write_remarks(struct page *page)
         {heat, HEAT_SHARE * wall, heat, rm_human_seconds,
          " in which heat slowed the processors down"},
         {swapped, 0.0, swapped, rm_human_bytes, " of its memory were swapped out at the end"},
+        {outlived, 0.0, outlived, rm_human_count,
+         " of its processes went on when it had ended: what they have used since is not counted"},
         {(double)run->info.dropped_scopes, 0.0, (double)run->info.dropped_scopes, rm_human_count,
          " scope instances had no room"},
         {(double)run->info.dropped_rows, 0.0, (double)run->info.dropped_rows, rm_human_count,

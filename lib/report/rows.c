@@ -10,7 +10,6 @@
 
 #define LABEL_COLUMNS 8
 #define VALUE_COLUMNS 11
-#define LEAST_ROOM    8 /* columns for the beginning of a clause */
 
 void rm_rows_begin(struct rm_rows *rows, const char *label, const char *value)
 {
@@ -25,41 +24,51 @@ void rm_rows_begin(struct rm_rows *rows, const char *label, const char *value)
     }
     rm_buffer_puts(rows->buffer, text);
     rows->used = strlen(text);
+    rows->indent = rows->used < rows->width / 2 ? rows->used : LABEL_COLUMNS / 2;
     rows->is_begun = true;
     rows->has_clause = false;
 }
 
-/* As much of a text as fits, whole words and " ..". */
-static void add_cut(struct rm_rows *rows, const char *text, size_t room)
+static void begin_line(struct rm_rows *rows)
 {
-    size_t most = rm_columns_fit(text, room - 3, NULL);
-    size_t bytes = most;
-    while (bytes > 0 && text[bytes] != ' ') {
-        bytes--;
-    }
-    rm_buffer_add(rows->buffer, text, bytes > 0 ? bytes : most);
-    rm_buffer_puts(rows->buffer, " ..");
-    rows->used += room;
+    rm_buffer_printf(rows->buffer, "\n%*s", (int)rows->indent, "");
+    rows->used = rows->indent;
 }
 
-/* Adds what fits on the page. */
+/* Word by word, on as many lines as it takes. */
+static void add_words(struct rm_rows *rows, const char *text)
+{
+    for (bool is_first = true; *text != '\0'; is_first = false) {
+        size_t length = strcspn(text, " ");
+        char word[RM_ROWS_CLAUSE_BYTES];
+        (void)rm_text_copy(word, sizeof word, text, length);
+        size_t width = rm_columns(word);
+        if (!is_first && rows->used + 1 + width > rows->width) {
+            begin_line(rows);
+        } else if (!is_first) {
+            rm_buffer_puts(rows->buffer, " ");
+            rows->used++;
+        }
+        rm_buffer_puts(rows->buffer, word);
+        rows->used += width;
+        text += length + strspn(text + length, " ");
+    }
+}
+
+/* What does not fit behind the others begins a line: the width decides where it stands, and not
+ * whether it does. */
 static void add_clause(struct rm_rows *rows, const char *text)
 {
-    size_t taken = rows->used + (rows->has_clause ? 2 : 0);
     size_t width = rm_columns(text);
-    size_t room = rows->width > taken ? rows->width - taken : 0;
-    bool does_fit = width <= room;
-    if (!does_fit && (rows->has_clause || room < LEAST_ROOM)) {
-        return;
+    if (rows->has_clause && rows->used + 2 + width > rows->width) {
+        rm_buffer_puts(rows->buffer, ";");
+        begin_line(rows);
+    } else if (rows->has_clause) {
+        rm_buffer_puts(rows->buffer, "; ");
+        rows->used += 2;
     }
-    rm_buffer_puts(rows->buffer, rows->has_clause ? "; " : "");
     rows->has_clause = true;
-    if (does_fit) {
-        rm_buffer_puts(rows->buffer, text);
-        rows->used = taken + width;
-    } else {
-        add_cut(rows, text, room);
-    }
+    add_words(rows, text);
 }
 
 void rm_rows_clause(struct rm_rows *rows, const char *format, ...)

@@ -20,13 +20,14 @@ struct rm_rows {
     bool is_tabbed; /* label, value and clauses stand behind each other, separated by tabs */
     bool is_begun;
     bool has_clause;
-    size_t used; /* columns of the row that is being written */
+    size_t indent; /* of the lines that a row takes beyond its first */
+    size_t used;   /* columns of the row that is being written */
 };
 
 /** Begins a row.  `value` NULL: its clauses begin where values do. */
 void rm_rows_begin(struct rm_rows *rows, const char *label, const char *value);
 
-/** Adds a clause that fits as a whole; of a first one that does not, as much as fits. */
+/** Adds a clause, on a line of its own where it does not fit behind the others. */
 void RM_PRINTF(2, 3) rm_rows_clause(struct rm_rows *rows, const char *format, ...);
 
 /** Adds a clause to the row without a value that the first of them begins. */

@@ -63,8 +63,11 @@ static void take_usage(const struct resmon_run *run, resmon_headline *headline)
         headline->read_bytes = usage->read_bytes;
         headline->write_bytes = usage->write_bytes;
     }
-    headline->cpu_user_s = usage->user_s;
-    headline->cpu_system_s = usage->system_s;
+    /* Without what the launcher had used before the command began, which the total has not. */
+    double before_s = fmax(0.0, usage->user_s + usage->system_s - headline->cpu_s);
+    before_s = isnan(headline->cpu_s) ? 0.0 : before_s;
+    headline->cpu_system_s = fmax(0.0, usage->system_s - before_s);
+    headline->cpu_user_s = usage->user_s - fmax(0.0, before_s - usage->system_s);
     if (!isnan(usage->rss_peak_bytes)) {
         headline->rss_peak_bytes = usage->rss_peak_bytes;
         headline->rss_peak_provenance = RESMON_PROVENANCE_MEASURED;
@@ -129,4 +132,13 @@ resmon_headline rm_run_headline(const struct resmon_run *run)
         headline.cpu_s = cpu_of_nodes(run);
     }
     return headline;
+}
+
+double rm_run_memory_at_once(const struct resmon_run *run, const resmon_headline *headline)
+{
+    const resmon_column *processes = rm_run_statistics_of(run, RM_TREE_PROCESSES, NULL);
+    bool has_several = run->rank_count > 0 || (processes != NULL && processes->max > 1.0);
+    return has_several && headline->tree_rss_max_bytes > headline->rss_peak_bytes
+               ? headline->tree_rss_max_bytes
+               : RM_NAN;
 }

@@ -11,4 +11,8 @@
 /** They are made of columns (view HEADLINE of metric/views.def), scopes and energy. */
 resmon_headline rm_run_headline(const struct resmon_run *run);
 
+/** The highest RSS of several processes at once, as samples saw it; NaN: there was one, or it alone
+ * had more than samples ever saw of all. */
+double rm_run_memory_at_once(const struct resmon_run *run, const resmon_headline *headline);
+
 #endif
