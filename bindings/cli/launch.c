@@ -85,6 +85,8 @@ static void take_signals(void)
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would take the status away */
 }
 
+#define MOST_CHILDREN 1024U /* that are looked at, at a time */
+
 /* ---- start -------------------------------------------------------------------------------- */
 
 /* Where the caller gave us no input, output or stderr, the command has none either, and no file of
@@ -121,6 +123,23 @@ static void begin(const struct cli_launch *launch, int gate, int outcome, char *
     _exit(CLI_RUN_FAILED);
 }
 
+/* Those of our first thread, which starts all that we start. */
+static size_t list_children(pid_t *children, size_t most)
+{
+    char path[64];
+    size_t count = 0;
+    long pid;
+    (void)snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
+    FILE *file = fopen(path, "re");
+    while (file != NULL && count < most && fscanf(file, "%ld", &pid) == 1) {
+        children[count++] = (pid_t)pid;
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return count;
+}
+
 bool cli_launch_prepare(struct cli_launch *launch, char **words, struct cli_kept *kept)
 {
     int gate[2], outcome[2];
@@ -143,6 +162,7 @@ bool cli_launch_prepare(struct cli_launch *launch, char **words, struct cli_kept
         0; /* of our parent: the command's parent is another one, and a fork forgets it */
     (void)prctl(PR_GET_PDEATHSIG, &at_death, 0UL, 0UL, 0UL);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL); /* orphans are handed to us */
+    launch->other_count = list_children(launch->others, CLI_OTHERS);
     launch->pid = fork();
     if (launch->pid == 0) {
         (void)close(gate[1]);
@@ -241,10 +261,15 @@ static void add_usage(struct rusage *sum, const struct rusage *usage)
     sum->ru_oublock += usage->ru_oublock;
 }
 
+/* A child that we had before the command is none of its orphans. */
 static void take_orphan(struct cli_launch *launch, pid_t pid)
 {
     struct rusage usage;
-    if (wait4(pid, NULL, WNOHANG, &usage) == pid) {
+    bool is_other = false;
+    for (size_t i = 0; i < launch->other_count; i++) {
+        is_other |= launch->others[i] == pid;
+    }
+    if (wait4(pid, NULL, WNOHANG, &usage) == pid && !is_other) {
         add_usage(&launch->usage, &usage);
     }
 }
@@ -253,26 +278,20 @@ static void take_orphan(struct cli_launch *launch, pid_t pid)
 static void take_orphans(struct cli_launch *launch)
 {
     siginfo_t info;
-    char text[4096] = "";
-    char *end = text;
-    (void)snprintf(text, sizeof text, "/proc/self/task/%ld/children", (long)getpid());
-    int fd = open(text, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-    text[length > 0 ? length : 0] = '\0';
-    for (char *at = text; *at != '\0'; at = end) {
-        pid_t pid = (pid_t)strtol(at, &end, 10);
-        if (end == at) {
-            break;
+    pid_t children[MOST_CHILDREN];
+    size_t taken;
+    do {
+        size_t count = list_children(children, MOST_CHILDREN);
+        taken = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (children[i] != launch->pid &&
+                wait_for(P_PID, children[i], &info, WEXITED | WNOWAIT | WNOHANG, NULL) == 0 &&
+                info.si_pid == children[i]) {
+                take_orphan(launch, children[i]);
+                taken++;
+            }
         }
-        if (pid != launch->pid &&
-            wait_for(P_PID, pid, &info, WEXITED | WNOWAIT | WNOHANG, NULL) == 0 &&
-            info.si_pid == pid) {
-            take_orphan(launch, pid);
-        }
-    }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    } while (taken == MOST_CHILDREN);
 }
 
 /* The command is over: what comes now is for us alone, and nothing is held up by us. */

@@ -15,17 +15,20 @@
 
 #include "kept.h"
 
+#define CLI_OTHERS    32U
 #define CLI_RUN_BYTES 2048U /* a pipe takes so many at once */
 
 struct cli_launch {
-    struct cli_kept *kept; /* where what goes to the terminal is kept; NULL: it is not */
-    pid_t pid;             /* -1: it could not be started */
-    int gate;              /* written to: it may go on, with what it has as RESMON_RUN */
-    int outcome;           /* read from: the errno of an exec that failed */
-    int error;             /* that errno; 0: it was started */
-    int stopped_by;        /* signal */
-    int wait_code;         /* CLD_EXITED, CLD_KILLED, CLD_DUMPED */
-    int wait_status;       /* exit status or signal */
+    struct cli_kept *kept;    /* where what goes to the terminal is kept; NULL: it is not */
+    pid_t pid;                /* -1: it could not be started */
+    int gate;                 /* written to: it may go on, with what it has as RESMON_RUN */
+    int outcome;              /* read from: the errno of an exec that failed */
+    int error;                /* that errno; 0: it was started */
+    pid_t others[CLI_OTHERS]; /* children of ours from before it: what we exec'd from had them */
+    size_t other_count;
+    int stopped_by;  /* signal */
+    int wait_code;   /* CLD_EXITED, CLD_KILLED, CLD_DUMPED */
+    int wait_status; /* exit status or signal */
     struct rusage
         usage; /* of it, of all that it waited for, and of orphans that were handed to us */
 };

@@ -2,8 +2,11 @@
 /*
  * Collector proc_mem: memory of one process.  /proc/PID/statm and /proc/PID/status.
  */
+#include <stdio.h>
+
 #include "collect/collect.h"
 #include "os/pid_stat.h"
+#include "os/task_walk.h"
 
 enum {
     RSS,
@@ -63,24 +66,48 @@ static void close_files(void *state_)
     rm_file_close(&state->status);
 }
 
-static resmon_status read_statm(struct rm_collect *collect, struct state *state, double *values)
+/* When the main thread has ended, what there is of memory stands with any other. */
+static resmon_status take_living(struct rm_collect *collect, struct state *state)
+{
+    char path[64];
+    uint64_t thread = rm_task_living(&collect->root, collect->proc_dir);
+    if (thread == 0) {
+        return RESMON_OK; /* it is a zombie, or ends just now */
+    }
+    close_files(state);
+    (void)snprintf(path, sizeof path, "task/%llu/statm", (unsigned long long)thread);
+    resmon_status status = rm_collect_open_proc(collect, &state->statm, path);
+    (void)snprintf(path, sizeof path, "task/%llu/status", (unsigned long long)thread);
+    return status == RESMON_OK ? rm_collect_open_proc(collect, &state->status, path) : status;
+}
+
+/* Of a thread that has ended, there is no file, or all in it is 0. */
+static bool is_gone(resmon_status status, const struct rm_pid_statm *statm)
+{
+    return status == RESMON_ESRCH || (status == RESMON_OK && statm->size == 0);
+}
+
+static resmon_status parse_statm(struct rm_collect *collect, struct state *state,
+                                 struct rm_pid_statm *ret_statm)
 {
     struct rm_text text;
-    struct rm_pid_statm statm;
     resmon_status status = rm_collect_read(collect, &state->statm, &text);
     if (status != RESMON_OK) {
         return status;
     }
     rm_collect_leave(collect, RM_OWN_STATM, &text);
-    if (!rm_pid_statm_parse(text, &statm)) {
-        return rm_collect_garbled(&state->statm);
+    return rm_pid_statm_parse(text, ret_statm) ? RESMON_OK : rm_collect_garbled(&state->statm);
+}
+
+static resmon_status read_statm(struct rm_collect *collect, struct state *state, double *values)
+{
+    struct rm_pid_statm statm = {0};
+    resmon_status status = parse_statm(collect, state, &statm);
+    if (is_gone(status, &statm) && take_living(collect, state) == RESMON_OK) {
+        status = parse_statm(collect, state, &statm);
     }
-    if (statm.size == 0) {
-        if (collect->is_self) {
-            rm_collect_remark(collect, "the main thread has ended, and with it what /proc/PID "
-                                       "shows of memory");
-        }
-        return RESMON_OK; /* another process: it is a zombie, or ends just now */
+    if (status != RESMON_OK || statm.size == 0) {
+        return status;
     }
     double rss = (double)statm.resident * collect->page_bytes;
     values[RSS] = rss;

@@ -9,6 +9,9 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "os/dir.h"
+#include "os/identity.h"
+#include "os/own_io.h"
+#include "os/task_walk.h"
 
 static const char *const file_names[RM_TREE_FILES] = {"stat", "statm", "io", "fd"};
 
@@ -18,6 +21,24 @@ static const struct rm_key io_keys[] = {
     RM_KEY("read_bytes:", RM_TREE_READ_BYTES),
     RM_KEY("write_bytes:", RM_TREE_WRITE_BYTES),
 };
+
+/* ---- the index by pid ------------------------------------------------------------------- */
+
+static uint64_t hash_of(uint64_t pid)
+{
+    return rm_hash_u64(RM_HASH_START, pid);
+}
+
+static struct rm_tree_member *find_member(const struct rm_process_tree *tree, uint64_t pid)
+{
+    struct rm_map_search search = {.hash = hash_of(pid)};
+    for (uint32_t position; rm_map_next(&tree->by_pid, &search, &position);) {
+        if (tree->members[position].pid == pid) {
+            return &tree->members[position];
+        }
+    }
+    return NULL;
+}
 
 /* ---- one member ------------------------------------------------------------------------- */
 
@@ -53,9 +74,23 @@ static void keep_or_close(struct rm_process_tree *tree, struct rm_tree_member *m
     }
 }
 
+/* What the main thread takes along when it ends stands with another one. */
+static void dir_of(const struct rm_tree_member *member, int file, char path[64])
+{
+    bool is_of_thread =
+        member->speaker != 0 && (file == RM_TREE_STATM || file == RM_TREE_FD_DIRECTORY);
+    int length = snprintf(path, 64, "proc/%llu", (unsigned long long)member->pid);
+    if (is_of_thread) {
+        (void)snprintf(path + length, 64 - (size_t)length, "/task/%llu",
+                       (unsigned long long)member->speaker);
+    }
+}
+
 static void path_of(const struct rm_tree_member *member, int file, char path[64])
 {
-    (void)snprintf(path, 64, "proc/%llu/%s", (unsigned long long)member->pid, file_names[file]);
+    dir_of(member, file, path);
+    size_t length = strlen(path);
+    (void)snprintf(path + length, 64 - length, "/%s", file_names[file]);
 }
 
 _Static_assert((int)RM_TREE_STAT == (int)RM_OWN_STAT && (int)RM_TREE_STATM == (int)RM_OWN_STATM &&
@@ -117,11 +152,11 @@ static bool ask_for_fds(struct rm_process_tree *tree, const struct rm_collect *c
 static bool count_fds(struct rm_process_tree *tree, const struct rm_collect *collect,
                       struct rm_tree_member *member, uint64_t *ret_count)
 {
-    char dir[32];
+    char dir[64];
     if (ask_for_fds(tree, collect, member, ret_count)) {
         return true;
     }
-    (void)snprintf(dir, sizeof dir, "proc/%llu", (unsigned long long)member->pid);
+    dir_of(member, RM_TREE_FD_DIRECTORY, dir);
     bool is_counted = rm_fd_count(&collect->root, dir, ret_count) == RESMON_OK;
     tree->lists_fds |= is_counted && *ret_count > 0 && member->kept[RM_TREE_FD_DIRECTORY].is_open;
     return is_counted;
@@ -183,20 +218,52 @@ static double waited_seconds(const struct rm_collect *collect, const struct rm_p
     return (double)(stat->cutime + stat->cstime) * collect->tick_s;
 }
 
-static void read_details(struct rm_process_tree *tree, struct rm_collect *collect,
-                         struct rm_tree_member *member)
+static bool read_statm(struct rm_process_tree *tree, struct rm_collect *collect,
+                       struct rm_tree_member *member, struct rm_pid_statm *ret_statm)
 {
     struct rm_text text;
-    struct rm_pid_statm statm;
-    uint64_t count, found;
-    uint64_t io[RM_TREE_IO_FIELDS] = {0};
-    if (read_member_file(tree, collect, member, RM_TREE_STATM, &text) == RESMON_OK &&
-        rm_pid_statm_parse(text, &statm) && (statm.size > 0 || member->is_zombie)) {
+    return read_member_file(tree, collect, member, RM_TREE_STATM, &text) == RESMON_OK &&
+           rm_pid_statm_parse(text, ret_statm);
+}
+
+/* Its main thread has ended, and perhaps the one that has spoken for it since. */
+static void find_speaker(struct rm_process_tree *tree, struct rm_collect *collect,
+                         struct rm_tree_member *member)
+{
+    static const int files[] = {RM_TREE_STATM, RM_TREE_FD_DIRECTORY};
+    char dir[64];
+    (void)snprintf(dir, sizeof dir, "proc/%llu", (unsigned long long)member->pid);
+    member->speaker = rm_task_living(&collect->root, dir);
+    for (size_t i = 0; i < RM_ARRAY_LEN(files); i++) {
+        struct rm_kept *kept = &member->kept[files[i]];
+        tree->open_files -= kept->is_open ? 1 : 0;
+        rm_kept_close(kept);
+    }
+}
+
+static void read_memory(struct rm_process_tree *tree, struct rm_collect *collect,
+                        struct rm_tree_member *member)
+{
+    struct rm_pid_statm statm = {0};
+    bool is_read = read_statm(tree, collect, member, &statm);
+    if (member->has_lost_main && (!is_read || statm.size == 0)) {
+        find_speaker(tree, collect, member);
+        is_read = read_statm(tree, collect, member, &statm);
+    }
+    if (is_read && (statm.size > 0 || member->is_zombie)) {
         /* Not from stat, whose rss leaves out what the CPUs have not yet added up (proc(5)). */
         member->vms = (double)statm.size * collect->page_bytes;
         member->rss = (double)statm.resident * collect->page_bytes;
         member->shared = (double)statm.shared * collect->page_bytes;
     }
+}
+
+static void read_details(struct rm_process_tree *tree, struct rm_collect *collect,
+                         struct rm_tree_member *member)
+{
+    uint64_t count, found;
+    uint64_t io[RM_TREE_IO_FIELDS] = {0};
+    read_memory(tree, collect, member);
     /* Not readable for another user's process, nor for a zombie: the last figures stay. */
     if (read_member_io(tree, collect, member, io, &found)) {
         tree->io_found |= found;
@@ -222,6 +289,41 @@ static bool says_ended(resmon_status status)
            status == RESMON_EACCES;
 }
 
+/* Looked at before its size is read: by then it may have one of its own.  Whether two have one
+ * memory, by the kernel; where that does not say, a parent that vfork() has
+ * stopped waits for its child to exec, and has the size that the child has. */
+static void note_sharing(const struct rm_process_tree *tree, struct rm_tree_member *member)
+{
+    const struct rm_tree_member *parent = member->is_apart ? NULL : find_member(tree, member->ppid);
+    member->shares = false;
+    if (parent == NULL) {
+        return;
+    }
+    if (parent->here > 0 && member->here > 0 &&
+        rm_identity_compare_memory(parent->here, member->here, &member->shares)) {
+        member->is_apart = !member->shares;
+    } else {
+        member->shares = parent->waits && parent->vms == member->vms;
+    }
+}
+
+static void take_stat(const struct rm_collect *collect, struct rm_tree_member *member,
+                      const struct rm_pid_stat *stat)
+{
+    double waited = waited_seconds(collect, stat);
+    member->waited_growth_s += waited - member->waited_s;
+    member->waited_s = waited;
+    member->own_s = cpu_seconds(collect, member, stat);
+    member->starttime = stat->starttime;
+    member->ppid = stat->ppid;
+    member->has_lost_main = stat->state == 'Z' && stat->threads > 1; /* it lives, by the others */
+    member->is_zombie = stat->state == 'Z' && !member->has_lost_main;
+    member->waits = stat->state == 'D';
+    member->threads = (double)stat->threads;
+    member->vms = (double)stat->vsize;
+    member->rss = (double)stat->rss * collect->page_bytes; /* should statm not be readable */
+}
+
 /* Sets is_alive; a member whose pid now belongs to another process has ended.  Another failure
  * (no memory, no descriptor left, garbled) says nothing about the member, and is returned. */
 static resmon_status update_member(struct rm_process_tree *tree, struct rm_collect *collect,
@@ -243,39 +345,16 @@ static resmon_status update_member(struct rm_process_tree *tree, struct rm_colle
     if (!member->is_alive) {
         return RESMON_OK;
     }
-    double waited = waited_seconds(collect, &stat);
-    member->waited_growth_s += waited - member->waited_s;
-    member->waited_s = waited;
-    member->own_s = cpu_seconds(collect, member, &stat);
-    member->starttime = stat.starttime;
-    member->ppid = stat.ppid;
-    member->is_zombie = stat.state == 'Z';
-    member->threads = (double)stat.threads;
+    take_stat(collect, member, &stat);
     member->own_threads = is_own ? rm_collect_own_threads(collect) : 0.0;
-    member->vms = (double)stat.vsize;
-    member->rss = (double)stat.rss * collect->page_bytes; /* should statm not be readable */
+    note_sharing(tree, member);
     if (tree->reads_details) {
         read_details(tree, collect, member);
     }
-    return RESMON_OK;
-}
-
-/* ---- the index by pid ------------------------------------------------------------------- */
-
-static uint64_t hash_of(uint64_t pid)
-{
-    return rm_hash_u64(RM_HASH_START, pid);
-}
-
-static struct rm_tree_member *find_member(const struct rm_process_tree *tree, uint64_t pid)
-{
-    struct rm_map_search search = {.hash = hash_of(pid)};
-    for (uint32_t position; rm_map_next(&tree->by_pid, &search, &position);) {
-        if (tree->members[position].pid == pid) {
-            return &tree->members[position];
-        }
+    if (member->shares) {
+        member->rss = member->vms = member->shared = 0.0;
     }
-    return NULL;
+    return RESMON_OK;
 }
 
 static bool make_room(struct rm_process_tree *tree)
@@ -307,6 +386,7 @@ static bool find_clock(struct rm_collect *collect, struct rm_tree_member *member
 {
     int64_t pid =
         rm_pid_view_here(&collect->view, &collect->root, &collect->scratch, (int64_t)member->pid);
+    member->here = pid;
     member->has_clock = pid > 0 && clock_getcpuclockid((pid_t)pid, &member->clock) == 0;
     return pid <= 0 || member->has_clock;
 }
@@ -350,7 +430,8 @@ static bool list_fresh(struct search *search, struct rm_text text, uint64_t fres
     uint64_t pid;
     *ret_count = 0;
     while (rm_parse_u64(&text, &pid)) {
-        if (find_member(search->tree, pid) == NULL) {
+        if (find_member(search->tree, pid) == NULL &&
+            !rm_reaper_is_other(&search->tree->reaper, pid)) {
             fresh[(*ret_count)++] = pid;
         }
         if (*ret_count == FRESH_PIDS) {
@@ -402,6 +483,11 @@ static bool visit_task(void *context, const char *name)
     return true;
 }
 
+static bool is_parent(const struct rm_process_tree *tree, uint64_t pid)
+{
+    return find_member(tree, pid) != NULL || (tree->reaper.pid != 0 && tree->reaper.pid == pid);
+}
+
 static bool visit_process(void *context, const char *name)
 {
     struct search *search = context;
@@ -417,7 +503,7 @@ static bool visit_process(void *context, const char *name)
         rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text);
     search->tree->has_missed |= status != RESMON_OK && !says_ended(status);
     if (status == RESMON_OK && rm_pid_stat_parse(text, &stat) &&
-        find_member(search->tree, stat.ppid) != NULL) {
+        is_parent(search->tree, stat.ppid) && !rm_reaper_is_other(&search->tree->reaper, pid)) {
         size_t before = search->tree->count;
         add_member(search->tree, search->collect, pid);
         search->has_changed |= search->tree->count > before; /* no room: not for ever */
@@ -446,23 +532,31 @@ static resmon_status find_group_members(struct rm_process_tree *tree, struct rm_
     return RESMON_OK;
 }
 
+/* Each thread has a list of its own. */
+static void find_children_of(struct search *search, const struct rm_tree_member *parent)
+{
+    search->pid = parent->pid;
+    if (parent->threads > 1.0) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "proc/%llu/task", (unsigned long long)search->pid);
+        search->tree->has_missed |=
+            rm_dir_visit(&search->collect->root, path, visit_task, search) != RESMON_OK;
+    } else {
+        add_listed_children(search, search->pid);
+    }
+}
+
 /* Members added on the way are visited too, so grandchildren are found at once. */
 static void find_children(struct rm_process_tree *tree, struct rm_collect *collect)
 {
     tree->has_missed = false;
     struct search search = {.tree = tree, .collect = collect};
+    if (tree->has_children_files && tree->reaper.pid != 0) {
+        find_children_of(&search, &tree->orphans);
+    }
     for (size_t i = 0; i < tree->count && tree->has_children_files; i++) {
-        search.pid = tree->members[i].pid;
-        if (tree->members[i].is_zombie) {
-            continue;
-        }
-        if (tree->members[i].threads > 1.0) {
-            char path[64];
-            (void)snprintf(path, sizeof path, "proc/%llu/task", (unsigned long long)search.pid);
-            tree->has_missed |=
-                rm_dir_visit(&collect->root, path, visit_task, &search) != RESMON_OK;
-        } else {
-            add_listed_children(&search, search.pid);
+        if (!tree->members[i].is_zombie) {
+            find_children_of(&search, &tree->members[i]);
         }
     }
     if (!tree->has_children_files) {
@@ -505,7 +599,8 @@ static struct rm_tree_member *living_ancestor(struct rm_process_tree *tree,
     for (size_t steps = 0; steps < tree->count; steps++) {
         struct rm_tree_member *parent = find_member(tree, ppid);
         if (parent == NULL) {
-            break; /* it had been handed to init, or to a subreaper outside of the tree */
+            bool is_ours = tree->reaper.pid != 0 && ppid == tree->reaper.pid;
+            return is_ours && tree->reaper.other_count == 0 ? &tree->orphans : NULL;
         }
         if (parent->is_alive) {
             return parent;
@@ -559,6 +654,19 @@ static void look_again(struct rm_process_tree *tree, struct rm_collect *collect,
     }
 }
 
+/* What we have waited for, of those that were handed to us. */
+static void look_at_orphans(struct rm_process_tree *tree)
+{
+    struct rm_tree_member *orphans = &tree->orphans;
+    const struct rm_reaped reaped = rm_reaper_look(&tree->reaper);
+    orphans->waited_s += reaped.cpu_s;
+    orphans->waited_growth_s += reaped.cpu_s;
+    for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
+        orphans->io[f] += reaped.io[own_fields[f]];
+        orphans->io_growth[f] += reaped.io[own_fields[f]];
+    }
+}
+
 /*
  * Compares what ended below a member with what the kernel says it waited for: CPU time (ticks are
  * rounded down, once in the parent and never in our clocks), and I/O, which a parent's counters
@@ -571,7 +679,11 @@ static void settle(struct rm_process_tree *tree, struct rm_collect *collect,
     if (member->ended_count == 0.0) {
         return;
     }
-    look_again(tree, collect, member);
+    if (member == &tree->orphans) {
+        look_at_orphans(tree);
+    } else {
+        look_again(tree, collect, member);
+    }
     double missing = member->ended_s - member->waited_growth_s;
     double share = missing > tolerance ? missing / member->ended_s : 0.0;
     bool is_missing = share > 0.0;
@@ -630,6 +742,7 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
 {
     size_t ended = 0;
     forget_lost_files(tree, collect);
+    look_at_orphans(tree);
     for (size_t i = 0; i < tree->count; i++) {
         resmon_status status = update_member(tree, collect, &tree->members[i]);
         if (status != RESMON_OK) {
@@ -649,11 +762,13 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
         for (size_t i = 0; i < tree->count; i++) {
             settle(tree, collect, &tree->members[i]);
         }
+        settle(tree, collect, &tree->orphans);
         remove_ended(tree);
     }
     for (size_t i = 0; i < tree->count; i++) {
         forget_growth(&tree->members[i]);
     }
+    forget_growth(&tree->orphans);
     resmon_status status = find_new(tree, collect, ended > 0);
     if (tree->is_full) {
         rm_collect_remark(collect,
@@ -704,6 +819,12 @@ static resmon_status find_members(struct rm_process_tree *tree, struct rm_collec
     struct search search = {.tree = tree, .collect = collect, .pid = (uint64_t)collect->proc_pid};
     add_listed_children(&search, search.pid);
     tree->has_children_files = search.is_supported;
+    if (!collect->is_self && collect->root.is_live && collect->view.own != 0 &&
+        tree->members[0].ppid == (uint64_t)collect->view.own) {
+        rm_reaper_open(&tree->reaper, &collect->root, tree->members[0].ppid, tree->members[0].pid);
+        tree->orphans = (struct rm_tree_member){
+            .pid = tree->reaper.pid, .is_alive = true, .threads = 2.0}; /* at least */
+    }
     (void)has_forked(tree, collect);
     find_children(tree, collect);
     return RESMON_OK;
@@ -729,6 +850,7 @@ void rm_tree_close(struct rm_process_tree *tree)
         close_member(tree, &tree->members[i]);
     }
     rm_file_close(&tree->loadavg);
+    rm_reaper_close(&tree->reaper);
     rm_free(tree->members);
     rm_map_free(&tree->by_pid);
     *tree = (struct rm_process_tree){0};

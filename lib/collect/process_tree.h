@@ -9,6 +9,10 @@
  * waited-for CPU time and I/O, nothing is lost, not even of children too short-lived to be seen.
  * Otherwise the last figures seen are carried on, and what ended counts as uncounted.
  *
+ * Where our own process started the root and takes in orphans (PR_SET_CHILD_SUBREAPER, or process
+ * 1), whoever is handed to it belongs to the set, seen before or not; what these had used is in the
+ * kernel's account of what we have waited for.
+ *
  * Of a control group the set is who is in it and in those below; who leaves it has ended.
  */
 #ifndef RM_COLLECT_PROCESS_TREE_H
@@ -19,6 +23,7 @@
 
 #include "base/map.h"
 #include "collect/collect.h"
+#include "collect/reaper.h"
 #include "os/pid_stat.h"
 
 #define RM_TREE_MAX_MEMBERS 8192U
@@ -41,8 +46,14 @@ struct rm_tree_member {
     bool has_clock;
     bool is_alive;
     bool is_zombie;
-    bool has_left; /* the control group that is observed */
-    bool has_io;   /* `io` was read: it grows from there on */
+    bool has_left;      /* the control group that is observed */
+    bool has_io;        /* `io` was read: it grows from there on */
+    bool has_lost_main; /* its first thread has ended, others live */
+    bool waits;         /* its main thread, for something that cannot be interrupted */
+    bool is_apart;      /* it has memory of its own, and keeps it */
+    bool shares;        /* it has its parent's (vfork, until exec): there, that counts */
+    uint64_t speaker;   /* a thread that has its memory, when the main one has ended; else 0 */
+    int64_t here;       /* its number for system calls; 0: it has none here */
     struct rm_kept kept[RM_TREE_FILES];
     double own_s;           /* CPU time */
     double waited_s;        /* of children that were waited for */
@@ -60,7 +71,9 @@ struct rm_process_tree {
     struct rm_tree_member *members; /* [0] is the root, but of a control group */
     size_t count;
     size_t room;
-    struct rm_map by_pid; /* of `members` */
+    struct rm_map by_pid;          /* of `members` */
+    struct rm_reaper reaper;       /* if orphans are handed to us, */
+    struct rm_tree_member orphans; /* what we have waited for of them: CPU time and I/O */
     size_t open_files;
     uint32_t generation;     /* of the root that members' files were opened below */
     size_t open_bound;       /* of those, a share of RLIMIT_NOFILE */

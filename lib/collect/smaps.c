@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/compiler.h"
+#include "os/task_walk.h"
 
 enum { PSS, PRIVATE_CLEAN, PRIVATE_DIRTY, PRIVATE_HUGETLB, SWAP, COUNT };
 
@@ -15,14 +16,30 @@ static const struct rm_key keys[COUNT] = {
     RM_KEY("Swap:", SWAP),
 };
 
+/* By another thread, when the main one has ended. */
+static resmon_status read_rollup(struct rm_collect *collect, const char *proc_dir,
+                                 char path[RM_FILE_PATH_BYTES], struct rm_text *ret_text)
+{
+    (void)snprintf(path, RM_FILE_PATH_BYTES, "%s/smaps_rollup", proc_dir);
+    resmon_status status = rm_file_read_once(&collect->root, path, &collect->scratch, ret_text);
+    uint64_t thread = status == RESMON_ESRCH || status == RESMON_EFORMAT
+                          ? rm_task_living(&collect->root, proc_dir)
+                          : 0;
+    if (thread == 0) {
+        return status;
+    }
+    (void)snprintf(path, RM_FILE_PATH_BYTES, "%s/task/%llu/smaps_rollup", proc_dir,
+                   (unsigned long long)thread);
+    return rm_file_read_once(&collect->root, path, &collect->scratch, ret_text);
+}
+
 resmon_status rm_smaps_read(struct rm_collect *collect, const char *proc_dir,
                             struct rm_smaps *ret_smaps)
 {
     char path[RM_FILE_PATH_BYTES];
     struct rm_text text;
     uint64_t kib[COUNT] = {0};
-    (void)snprintf(path, sizeof path, "%s/smaps_rollup", proc_dir);
-    resmon_status status = rm_file_read_once(&collect->root, path, &collect->scratch, &text);
+    resmon_status status = read_rollup(collect, proc_dir, path, &text);
     if (status != RESMON_OK) {
         return status;
     }

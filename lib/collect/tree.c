@@ -50,6 +50,13 @@ struct state {
     struct rm_rate rate;
 };
 
+static const unsigned io_slots[RM_TREE_IO_FIELDS] = {
+    [RM_TREE_READ_CHARS] = READ_CHARS,
+    [RM_TREE_WRITE_CHARS] = WRITE_CHARS,
+    [RM_TREE_READ_BYTES] = READ_BYTES,
+    [RM_TREE_WRITE_BYTES] = WRITE_BYTES,
+};
+
 static void add_member(double *values, const struct rm_tree_member *member)
 {
     values[PROCESSES] += member->is_zombie ? 0.0 : 1.0;
@@ -59,10 +66,9 @@ static void add_member(double *values, const struct rm_tree_member *member)
     values[SHARED] += member->shared;
     values[THREADS] += member->is_zombie ? 0.0 : member->threads - member->own_threads;
     values[FDS] += member->fds;
-    values[READ_BYTES] += member->io[RM_TREE_READ_BYTES];
-    values[WRITE_BYTES] += member->io[RM_TREE_WRITE_BYTES];
-    values[READ_CHARS] += member->io[RM_TREE_READ_CHARS];
-    values[WRITE_CHARS] += member->io[RM_TREE_WRITE_CHARS];
+    for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
+        values[io_slots[f]] += member->io[f];
+    }
 }
 
 static void keep_rising(struct state *state, double *values)
@@ -78,15 +84,9 @@ static void keep_rising(struct state *state, double *values)
 /* A sum over nobody is not known, rather than 0. */
 static void hide_unknown(const struct rm_process_tree *tree, double *values)
 {
-    static const unsigned slots[RM_TREE_IO_FIELDS] = {
-        [RM_TREE_READ_CHARS] = READ_CHARS,
-        [RM_TREE_WRITE_CHARS] = WRITE_CHARS,
-        [RM_TREE_READ_BYTES] = READ_BYTES,
-        [RM_TREE_WRITE_BYTES] = WRITE_BYTES,
-    };
     for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
         if ((tree->io_found >> f & 1) == 0) {
-            values[slots[f]] = RM_NAN;
+            values[io_slots[f]] = RM_NAN;
         }
     }
     if (!tree->has_fds) {
@@ -161,11 +161,10 @@ static resmon_status read_tree(struct rm_collect *collect, void *state_, double 
     }
     values[EXITED] = tree->exited;
     values[UNCOUNTED] = tree->uncounted;
-    values[CPU_TIME] += tree->carried_s;
-    values[READ_BYTES] += tree->carried_io[RM_TREE_READ_BYTES];
-    values[WRITE_BYTES] += tree->carried_io[RM_TREE_WRITE_BYTES];
-    values[READ_CHARS] += tree->carried_io[RM_TREE_READ_CHARS];
-    values[WRITE_CHARS] += tree->carried_io[RM_TREE_WRITE_CHARS];
+    values[CPU_TIME] += tree->carried_s + tree->orphans.waited_s;
+    for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
+        values[io_slots[f]] += tree->carried_io[f] + tree->orphans.io[f];
+    }
     if (collect->is_self && collect->root.is_live) {
         publish(state);
     }

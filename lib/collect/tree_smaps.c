@@ -24,6 +24,9 @@ static resmon_status read_smaps(struct rm_collect *collect, void *tree_, double 
     for (size_t i = 0; status == RESMON_OK && i < tree->count; i++) {
         char dir[32];
         struct rm_smaps smaps;
+        if (tree->members[i].shares) {
+            continue; /* it is its parent's */
+        }
         (void)snprintf(dir, sizeof dir, "proc/%llu", (unsigned long long)tree->members[i].pid);
         /* A child of another user, or one that ended meanwhile, is left out. */
         if (rm_smaps_read(collect, dir, &smaps) == RESMON_OK) {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "os/program.h"
+#include "os/task_walk.h"
 
 static void set(char *target, size_t capacity, struct rm_text text)
 {
@@ -55,7 +56,7 @@ static void read_os(struct rm_host *host, const struct rm_root *root, struct rm_
 static void read_command_line(struct rm_host *host, const struct rm_root *root,
                               struct rm_scratch *scratch, const char *proc_dir)
 {
-    char path[64];
+    char path[96];
     struct rm_text text;
     (void)snprintf(path, sizeof path, "%s/cmdline", proc_dir);
     if (rm_file_read_once(root, path, scratch, &text) != RESMON_OK) {
@@ -89,7 +90,7 @@ void rm_host_set_command(struct rm_host *host, const char *command)
 
 static void read_executable(struct rm_host *host, const struct rm_root *root, const char *proc_dir)
 {
-    char path[64];
+    char path[96];
     char target[RM_HOST_TEXT_BYTES];
     (void)snprintf(path, sizeof path, "%s/exe", proc_dir);
     ssize_t length = readlinkat(rm_kept_fd(&root->kept), path, target, sizeof target);
@@ -120,5 +121,13 @@ void rm_host_read(struct rm_host *host, const struct rm_root *root, struct rm_sc
     read_one_line(root, scratch, "proc/sys/kernel/random/boot_id", host->boot_id,
                   sizeof host->boot_id);
     read_executable(host, root, proc_dir);
+    uint64_t thread = host->executable[0] == '\0' ? rm_task_living(root, proc_dir) : 0;
+    char task_dir[64];
+    if (thread != 0) { /* the main one has ended */
+        (void)snprintf(task_dir, sizeof task_dir, "%s/task/%llu", proc_dir,
+                       (unsigned long long)thread);
+        proc_dir = task_dir;
+        read_executable(host, root, proc_dir);
+    }
     read_command_line(host, root, scratch, proc_dir);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* syscall */
 #include "os/identity.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -187,4 +189,13 @@ void rm_identity_program(char *path, size_t capacity)
     /* By the thread: the process's own cannot be read when the main thread has ended. */
     ssize_t length = readlink("/proc/thread-self/exe", path, capacity - 1);
     path[length > 0 ? length : 0] = '\0';
+}
+
+#define KCMP_VM 1L /* of <linux/kcmp.h>, which not every C library comes with */
+
+bool rm_identity_compare_memory(int64_t pid, int64_t other, bool *ret_is_same)
+{
+    long order = syscall(SYS_kcmp, (long)pid, (long)other, KCMP_VM, 0L, 0L);
+    *ret_is_same = order == 0;
+    return order >= 0;
 }

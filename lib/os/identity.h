@@ -41,6 +41,10 @@ bool rm_identity_is_gone(const struct rm_identity *identity);
 /** Whether the identity is this process's, before the exec that began this image. */
 bool rm_identity_is_earlier_image(const struct rm_identity *identity);
 
+/** Whether two processes have one memory, as the child of vfork() has its parent's until it execs.
+ * False: the kernel does not tell (kcmp(2)), or one has ended. */
+bool rm_identity_compare_memory(int64_t pid, int64_t other, bool *ret_is_same);
+
 #define RM_IDENTITY_TEXT_BYTES 128
 
 /** Writes an identity as text, for files; without the stack. */

@@ -9,10 +9,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/compiler.h"
 #include "base/fault.h"
 #include "base/parse.h"
 #include "base/status.h"
@@ -180,6 +183,53 @@ static void describe_paranoia(char text[64])
     if (is_known) {
         (void)snprintf(text, 64, ": perf_event_paranoid is %d", (int)level);
     }
+}
+
+/* "monotonic  1000000  0": seconds and nanoseconds.  The file is of the namespace of children: of
+ * ours, unless this process has made one for them. */
+static int64_t read_clock_offset(void)
+{
+    char bytes[256];
+    struct stat own, of_children;
+    int64_t seconds = 0, nanoseconds = 0;
+    struct rm_text text, line, word;
+    if (stat("/proc/self/ns/time", &own) != 0 ||
+        stat("/proc/self/ns/time_for_children", &of_children) != 0 ||
+        own.st_ino != of_children.st_ino) {
+        return 0;
+    }
+    int fd = open("/proc/self/timens_offsets", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, bytes, sizeof bytes) : 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    text = rm_text_of(bytes, length > 0 ? (size_t)length : 0);
+    while (rm_parse_line(&text, &line)) {
+        if (rm_parse_literal(&line, "monotonic") && rm_parse_word(&line, &word) &&
+            rm_parse_i64(&word, &seconds) && rm_parse_word(&line, &word)) {
+            (void)rm_parse_i64(&word, &nanoseconds);
+            break;
+        }
+    }
+    return seconds * RM_NS_PER_S + nanoseconds;
+}
+
+/* A namespace of time is entered once, before there is a second thread. */
+static int64_t clock_offset(void)
+{
+    enum { UNKNOWN, KNOWN };
+    static uint32_t state; /* atomic, release: after the offset */
+    static int64_t latest; /* atomic */
+    if (RM_LOAD_ACQUIRE(&state) == UNKNOWN) {
+        RM_STORE(&latest, read_clock_offset());
+        RM_STORE_RELEASE(&state, KNOWN);
+    }
+    return RM_LOAD(&latest);
+}
+
+int64_t rm_perf_time_ns(uint64_t time)
+{
+    return time < INT64_MAX / 2 ? (int64_t)time + clock_offset() : 0;
 }
 
 static resmon_status refuse_permission(resmon_status status, const char *name)

@@ -94,6 +94,10 @@ struct rm_perf_group {
  * call (os/own_io.h).  No cancellation point: a thread is not cancelled inside a scope's end. */
 bool rm_perf_read_group(int fd, size_t count, struct rm_perf_group *ret_group);
 
+/** CLOCK_MONOTONIC as it is here, of the time that a record tells: the kernel takes it without what
+ * a time namespace (time_namespaces(7)) adds. */
+int64_t rm_perf_time_ns(uint64_t time);
+
 /** Whether this process may count what the kernel does. */
 bool rm_perf_sees_kernel(void);
 

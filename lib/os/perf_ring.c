@@ -187,7 +187,7 @@ static bool read_sample(struct rm_perf_cursor cursor, bool has_pages,
         !rm_perf_record_take_stack(&cursor, ret_record)) {
         return false;
     }
-    ret_record->t_ns = (int64_t)time;
+    ret_record->t_ns = rm_perf_time_ns(time);
     return !has_pages || rm_perf_cursor_word(&cursor, &ret_record->page_bytes);
 }
 

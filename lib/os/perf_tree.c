@@ -386,9 +386,8 @@ static int64_t time_of(struct rm_perf_cursor cursor)
     if (cursor.type != PERF_RECORD_SAMPLE && cursor.end - cursor.at > sizeof ids + sizeof time) {
         cursor.at = cursor.end - sizeof ids - sizeof time;
     }
-    return rm_perf_cursor_word(&cursor, &ids) && rm_perf_cursor_word(&cursor, &time) &&
-                   time < INT64_MAX
-               ? (int64_t)time
+    return rm_perf_cursor_word(&cursor, &ids) && rm_perf_cursor_word(&cursor, &time)
+               ? rm_perf_time_ns(time)
                : 0;
 }
 
@@ -435,12 +434,9 @@ static bool read_fork(struct rm_perf_cursor cursor, struct rm_tree_record *recor
     uint32_t parent_thread;
     bool is_whole = take_ids(&cursor, &record->pid, &record->parent) &&
                     take_ids(&cursor, &record->tid, &parent_thread);
-    bool is_exit = cursor.type == PERF_RECORD_EXIT;
-    if (is_exit) {
-        record->kind = record->pid == record->tid ? RM_TREE_EXIT : RM_TREE_NOTHING;
-    } else {
-        record->kind = record->pid == record->parent ? RM_TREE_THREAD : RM_TREE_FORK;
-    }
+    record->kind = cursor.type == PERF_RECORD_EXIT ? RM_TREE_EXIT
+                   : record->pid == record->parent ? RM_TREE_THREAD
+                                                   : RM_TREE_FORK;
     return is_whole;
 }
 

@@ -25,7 +25,7 @@ enum rm_tree_record_kind {
     RM_TREE_EXEC,    /* another program begins in it: what was mapped is gone */
     RM_TREE_MAP,     /* it mapped a file as code */
     RM_TREE_USED,    /* a thread of it ended, after `count` ns on one CPU: one for each CPU */
-    RM_TREE_EXIT,    /* the process's first thread ended */
+    RM_TREE_EXIT,    /* a thread of it ended */
     RM_TREE_CPU,     /* a sample of CPU time */
     RM_TREE_FAULT,   /* a sample of page faults */
     RM_TREE_LOST,    /* `count` records found a ring full */

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -79,4 +80,40 @@ resmon_status rm_task_walk(const struct rm_root *root, uint32_t pid, rm_task_vis
     rm_free(walk.pids);
     rm_scratch_free(&walk.scratch);
     return first;
+}
+
+struct living {
+    const struct rm_root *root;
+    const char *proc_dir;
+    uint64_t thread;
+};
+
+/* One that has ended, and a process that is over, has 0 pages. */
+static bool visit_living(void *context, const char *name)
+{
+    struct living *living = context;
+    char path[96], bytes[32] = "";
+    struct rm_text text = rm_text_of(name, strlen(name));
+    uint64_t thread, pages = 0;
+    int fd;
+    (void)snprintf(path, sizeof path, "%s/task/%s/statm", living->proc_dir, name);
+    if (!rm_parse_u64(&text, &thread) || rm_fd_open(living->root, path, &fd) != RESMON_OK) {
+        return true;
+    }
+    ssize_t length = pread(fd, bytes, sizeof bytes, 0);
+    (void)close(fd);
+    text = rm_text_of(bytes, length > 0 ? (size_t)length : 0);
+    if (rm_parse_u64(&text, &pages) && pages > 0) {
+        living->thread = thread;
+    }
+    return pages == 0;
+}
+
+uint64_t rm_task_living(const struct rm_root *root, const char *proc_dir)
+{
+    char path[64];
+    struct living living = {.root = root, .proc_dir = proc_dir};
+    (void)snprintf(path, sizeof path, "%s/task", proc_dir);
+    (void)rm_dir_visit(root, path, visit_living, &living);
+    return living.thread;
 }

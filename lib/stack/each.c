@@ -8,10 +8,13 @@
 #include "base/compiler.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "os/identity.h"
 #include "os/process_end.h"
+#include "os/task_walk.h"
 #include "os/taskstats.h"
 
 #define MOST_WATCHED 512U                /* descriptors of processes at a time */
+#define LOADING_NS   (5 * RM_NS_PER_MS)  /* that a program takes to load, at most */
 #define TICK_NS      (10 * RM_NS_PER_MS) /* of the slowest kernels (CONFIG_HZ=100) */
 
 void rm_each_open(struct rm_each *each)
@@ -66,6 +69,16 @@ void rm_each_found(struct rm_each *each, struct rm_space *space, uint32_t thread
     }
 }
 
+/* What a process had before an exec is what whoever started it had, and not the program's: unless
+ * the account of its end was faster than the news of its exec. */
+static void forget_peak(struct rm_process_row *row)
+{
+    if ((row->known & RM_PROCESS_HAS_STATUS) == 0) {
+        rm_process_row_forget(row, RM_PROCESS_HAS_PEAK | RM_PROCESS_PEAK_IS_EXACT);
+        RM_STORE(&row->rss_peak, 0);
+    }
+}
+
 void rm_each_note(struct rm_each *each, const struct rm_tree_record *record)
 {
     struct rm_space *space = rm_spaces_find(each->spaces, record->pid);
@@ -75,7 +88,10 @@ void rm_each_note(struct rm_each *each, const struct rm_tree_record *record)
     }
     if (record->kind == RM_TREE_EXEC || record->kind == RM_TREE_NAME) {
         rename_row(row, record->text);
-    } else if (record->kind == RM_TREE_EXIT) {
+        if (record->kind == RM_TREE_EXEC) {
+            forget_peak(row);
+        }
+    } else if (record->kind == RM_TREE_EXIT && space->ended_ns != 0) {
         RM_STORE(&row->end_ns, since_start(each, record->t_ns));
         rm_process_row_know(row, RM_PROCESS_HAS_ENDED);
     }
@@ -110,20 +126,39 @@ static void take_account(void *context, const struct rm_task_account *account)
     space->told++;
     space->told_ns += account->cpu_ns;
     space->told_most_ns += account->most_ns;
-    know_peak(space->row, account->rss_peak, true);
     if (account->thread == pid) {
         know_status(space->row, account->wait_status);
+        RM_STORE(&space->row->rss_peak, 0); /* threads that an exec ended had another's memory */
     }
+    know_peak(space->row, account->rss_peak, true);
+}
+
+/* The child of vfork() has its parent's memory until it execs. */
+static bool has_own_memory(const struct rm_space *space)
+{
+    int64_t parent = (int64_t)space->row->parent;
+    bool is_same;
+    return space->exec_ns != 0 || parent == 0 ||
+           !rm_identity_compare_memory((int64_t)space->pid, parent, &is_same) || !is_same;
+}
+
+/* Just behind its exec, a program is not there yet: its code is being mapped and linked. */
+static bool has_settled(const struct rm_space *space)
+{
+    return space->exec_ns == 0 || rm_clock_monotonic_ns() - space->exec_ns > LOADING_NS;
 }
 
 static void look_at(struct rm_each *each, struct rm_space *space)
 {
     static const struct rm_key keys[] = {RM_KEY("VmHWM:", 0)};
-    char path[64];
+    char directory[32], path[80];
     struct rm_text text;
     uint64_t kib = 0;
-    (void)snprintf(path, sizeof path, "proc/%u/status", space->pid);
-    if (rm_file_read_once(each->root, path, each->scratch, &text) == RESMON_OK) {
+    (void)snprintf(directory, sizeof directory, "proc/%u", space->pid);
+    uint64_t thread = space->has_lost_main ? rm_task_living(each->root, directory) : space->pid;
+    (void)snprintf(path, sizeof path, "%s/task/%llu/status", directory, (unsigned long long)thread);
+    if (has_settled(space) && has_own_memory(space) &&
+        rm_file_read_once(each->root, path, each->scratch, &text) == RESMON_OK) {
         (void)rm_parse_keys(text, keys, 1, &kib);
         know_peak(space->row, kib * 1024, false);
     }

@@ -516,6 +516,7 @@ static bool observe_thread(void *context, uint32_t pid, uint32_t thread)
     if (observing->latest == pid) {
         if (space != NULL) {
             space->threads++;
+            space->living++;
         }
         return true;
     }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* syscall, O_PATH */
 #include "stack/perf_map.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -11,6 +15,14 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "os/process_files.h"
+
+/* openat2() of <linux/openat2.h>, which older headers lack. */
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+#ifndef RESOLVE_IN_ROOT
+#define RESOLVE_IN_ROOT 0x10U
+#endif
 
 #define MOST_BYTES   (UINT64_C(256) << 20) /* of the file */
 #define MOST_ENTRIES ((size_t)1 << 20)
@@ -30,6 +42,7 @@ struct place {
 
 struct rm_perf_map {
     uint32_t pid;
+    uint32_t number; /* by which it knows itself; 0: not looked for */
     uint64_t read_bytes;
     int64_t looked_ns;
     struct piece *pieces; /* as read */
@@ -101,20 +114,66 @@ static size_t take_lines(struct rm_perf_map *map, size_t length)
     return done == 0 && length == PIECE_BYTES ? length : done; /* a line that long is none */
 }
 
-static int open_map(uint32_t pid, const struct rm_root *root)
+/* The number by which the process knows itself: the innermost of "NSpid:	4711	7", in a
+ * container. */
+static uint32_t own_number(uint32_t pid, const struct rm_root *root)
 {
-    char path[64];
-    int fd = -1;
-    (void)snprintf(path, sizeof path, "proc/%u/root/tmp/perf-%u.map", pid, pid);
+    char path[64], bytes[4096];
+    int fd;
+    uint64_t number = pid;
+    struct rm_text line;
+    (void)snprintf(path, sizeof path, "proc/%u/status", pid);
     if (rm_fd_open(root, path, &fd) != RESMON_OK) {
-        (void)snprintf(path, sizeof path, "tmp/perf-%u.map", pid);
-        if (rm_fd_open(root, path, &fd) != RESMON_OK) {
-            return -1;
+        return pid;
+    }
+    ssize_t length = pread(fd, bytes, sizeof bytes, 0);
+    (void)close(fd);
+    struct rm_text text = rm_text_of(bytes, length > 0 ? (size_t)length : 0);
+    while (rm_parse_line(&text, &line)) {
+        if (rm_parse_literal(&line, "NSpid:")) {
+            while (rm_parse_u64(&line, &number)) {
+            }
+            break;
         }
     }
-    if (!rm_process_file_is_trusted(fd, pid)) {
+    return (uint32_t)number;
+}
+
+/* The process may have put a link there, or above it, to a file that it cannot read itself: what
+ * is opened lies below its own root, and is no link.  As O_NONBLOCK no pipe holds us up. */
+static int open_below(int directory, const char *path)
+{
+    static const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+    const struct {
+        uint64_t flags, mode, resolve;
+    } how = {(uint64_t)flags, 0, RESOLVE_IN_ROOT};
+    int fd = (int)syscall(SYS_openat2, (long)directory, path, &how, sizeof how);
+    if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) {
+        return fd;
+    }
+    int temporary = openat(directory, "tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    fd = temporary >= 0 ? openat(temporary, path + strlen("tmp/"), flags) : -1;
+    if (temporary >= 0) {
+        (void)close(temporary);
+    }
+    return fd;
+}
+
+static int open_map(struct rm_perf_map *map, const struct rm_root *root)
+{
+    char path[64];
+    map->number = map->number != 0 ? map->number : own_number(map->pid, root);
+    (void)snprintf(path, sizeof path, "proc/%u/root", map->pid);
+    int directory = openat(rm_kept_fd(&root->kept), path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool is_its_own = directory >= 0;
+    (void)snprintf(path, sizeof path, "tmp/perf-%u.map", map->number);
+    int fd = open_below(is_its_own ? directory : rm_kept_fd(&root->kept), path);
+    if (is_its_own) {
+        (void)close(directory);
+    }
+    if (fd >= 0 && !rm_process_file_is_trusted(fd, map->pid)) {
         (void)close(fd);
-        return -1;
+        fd = -1;
     }
     return fd;
 }
@@ -123,7 +182,7 @@ static int open_map(uint32_t pid, const struct rm_root *root)
 static bool read_on(struct rm_perf_map *map, const struct rm_root *root)
 {
     size_t before = map->count;
-    int fd = open_map(map->pid, root);
+    int fd = open_map(map, root);
     ssize_t length = 0;
     while (fd >= 0 && map->read_bytes < MOST_BYTES &&
            (length = pread(fd, map->buffer, PIECE_BYTES, (off_t)map->read_bytes)) > 0) {

@@ -104,6 +104,7 @@ static void begin(struct rm_spaces *spaces, struct rm_space *space, uint32_t pid
         .map_room = space->map_room,
         .mappings = space->mappings,
         .threads = 1,
+        .living = 1,
         .watch = -1,
     };
 }
@@ -281,12 +282,16 @@ void rm_spaces_note(struct rm_spaces *spaces, const struct rm_tree_record *recor
     }
     switch (record->kind) {
     case RM_TREE_EXEC:
+        space->living = 1;
+        space->has_lost_main = false;
+        space->exec_ns = record->t_ns;
         forget_code(space);
         space->code = ++spaces->latest_code;
         rename_space(space, record->text);
         break;
     case RM_TREE_THREAD:
         space->threads++;
+        space->living++;
         break;
     case RM_TREE_NAME:
         rename_space(space, record->text);
@@ -299,7 +304,9 @@ void rm_spaces_note(struct rm_spaces *spaces, const struct rm_tree_record *recor
         space->accounted += record->is_first_cpu ? 1 : 0;
         break;
     case RM_TREE_EXIT:
-        space->ended_ns = record->t_ns;
+        space->living -= space->living > 0 ? 1 : 0;
+        space->has_lost_main |= record->tid == record->pid;
+        space->ended_ns = space->has_lost_main && space->living == 0 ? record->t_ns : 0;
         break;
     default:
         break;

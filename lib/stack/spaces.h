@@ -42,6 +42,9 @@ struct rm_space {
     uint64_t told_most_ns;      /* so much at the most but for a tick each, */
     uint64_t before_ns;         /* and what those used before they were observed */
     uint32_t threads;           /* of all that it had so many */
+    uint32_t living;            /* threads; it lives as long as one does, */
+    bool has_lost_main;         /* also without the first */
+    int64_t exec_ns;            /* its latest exec: its memory is its own; 0: none was seen */
     uint32_t accounted;         /* of which so many were told of */
     uint64_t sampled_ns;        /* that samples stand for */
     struct rm_process_row *row; /* of stack/each; NULL: it has none */

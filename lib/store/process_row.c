@@ -22,3 +22,8 @@ void rm_process_row_know(struct rm_process_row *row, uint32_t what)
 {
     RM_STORE_RELEASE(&row->known, row->known | what);
 }
+
+void rm_process_row_forget(struct rm_process_row *row, uint32_t what)
+{
+    RM_STORE_RELEASE(&row->known, row->known & ~what);
+}

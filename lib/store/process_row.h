@@ -36,4 +36,7 @@ struct rm_process_row *rm_process_row_add(const struct rm_block *block,
 /** More is known of it now. */
 void rm_process_row_know(struct rm_process_row *row, uint32_t what);
 
+/** What was known is not true any more. */
+void rm_process_row_forget(struct rm_process_row *row, uint32_t what);
+
 #endif

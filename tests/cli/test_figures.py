@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import stat
@@ -49,6 +50,46 @@ class Figures(place.Case):
                   "while kill -0 $(cat pid) 2>/dev/null; do sleep 0.05; done")
         usage = self.document("--", "sh", "-c", script)["run"]["usage"]
         self.assertGreater(usage["user_s"] + usage["system_s"], 0.3)
+
+    def test_orphans_are_in_all_figures(self):
+        """Of a shell's "(cmd &)", and of a daemon that has left the session; both end before the command does."""
+        pathlib.Path("work.py").write_text(
+            f"import os, sys, time\nx = bytearray({100 * MIB})\nr, w = os.pipe()\n"
+            "for _ in range(100):\n    os.write(w, bytes(50000))\n    os.read(r, 50000)\n"
+            "while time.process_time() < 0.3: pass\ntime.sleep(0.2)\nos.unlink(sys.argv[1])\n", encoding="utf-8")
+        for start in (f"({sys.executable} work.py going & )", f"(setsid {sys.executable} work.py going & )"):
+            script = f"touch going; {start}; while [ -e going ]; do sleep 0.05; done"
+            document = self.document("--interval=20ms", "--", "sh", "-c", script)
+            self.assertGreater(self.column(document, "tree.mem.rss")["max"], 100 * MIB)
+            self.assertGreaterEqual(self.column(document, "tree.processes")["max"], 2)
+            self.assertGreater(self.column(document, "tree.cpu.time")["last"], 0.3)
+            written = self.column(document, "tree.io.write_chars")["last"]
+            self.assertAlmostEqual(written / 5e6, 1, delta=0.02)
+            rates = self.column(document, "tree.cpu.percent")
+            self.assertLess(rates["max"], 130 * (os.cpu_count() or 1))  # it comes with its samples, not at once
+
+    def test_what_goes_on_is_said(self):
+        script = "(sleep 60 >/dev/null 2>&1 & echo $! >pid); sleep 0.2"
+        done = place.run("run", "--interval=20ms", "--", "sh", "-c", script)
+        os.kill(int(pathlib.Path("pid").read_text(encoding="utf-8")), signal.SIGKILL)
+        self.assertIn("1 of its processes went on when it had ended", " ".join(done.err.split()))
+
+    def test_children_from_before_are_not_counted(self):
+        script = (f"({sys.executable} -c '{burn(0.4)}' & ) ; {sys.executable} -c '{burn(0.4)}' & "
+                  f"exec '{place.RESMON}' run -q --interval=20ms --json=run.json -- sleep 0.6")
+        subprocess.run(["sh", "-c", script], check=True)
+        document = json.loads(pathlib.Path("run.json").read_text(encoding="utf-8"))
+        self.assertEqual(self.column(document, "tree.processes")["max"], 1)
+        self.assertLess(self.column(document, "tree.cpu.time")["last"], 0.2)
+
+    def test_memory_of_several_at_once_comes_first(self):
+        script = f"{sys.executable} -c 'import time; x = bytearray({50 * MIB}); time.sleep(1)' & " * 3 + "wait"
+        done = place.run("run", "--interval=20ms", "--", "sh", "-c", script)
+        first, line = done.err.splitlines()[0], next(at for at in done.err.splitlines() if at.startswith("  memory"))
+        at_once = re.search(r"([\d.]+) MiB of memory", first)
+        self.assertGreater(float(at_once.group(1)), 150)
+        self.assertRegex(line, rf"{re.escape(at_once.group(1))} MiB +RSS at once, sampled; "
+                         r"largest process \d+\.\d+ MiB, exact")
 
     def test_the_peak_is_exact(self):
         """Of a child that lives for less than an interval."""

@@ -108,9 +108,33 @@ static void note(struct rm_spaces *spaces, enum rm_tree_record_kind kind, uint32
                  uint32_t parent, const char *text)
 {
     struct rm_tree_record record = {
-        .kind = kind, .pid = pid, .parent = parent, .t_ns = pid, .count = 100 + pid};
+        .kind = kind, .pid = pid, .tid = pid, .parent = parent, .t_ns = pid, .count = 100 + pid};
     (void)snprintf(record.text, sizeof record.text, "%s", text);
     rm_spaces_note(spaces, &record);
+}
+
+/* It has ended when its last thread has, whichever that is; an exec leaves one. */
+TEST(a_process_lives_as_long_as_a_thread_of_it)
+{
+    struct rm_images *images = rm_images_new();
+    struct rm_spaces *spaces = rm_spaces_new(images);
+    struct rm_tree_record end = {.kind = RM_TREE_EXIT, .pid = 7, .tid = 7, .t_ns = 100};
+    note(spaces, RM_TREE_FORK, 7, 1, "");
+    note(spaces, RM_TREE_THREAD, 7, 7, "");
+    note(spaces, RM_TREE_THREAD, 7, 7, "");
+    rm_spaces_note(spaces, &end);
+    assert_int_equal(rm_spaces_find(spaces, 7)->ended_ns, 0);
+    end.tid = 9;
+    rm_spaces_note(spaces, &end);
+    assert_int_equal(rm_spaces_find(spaces, 7)->ended_ns, 0);
+    note(spaces, RM_TREE_EXEC, 7, 0, "true"); /* by the third, which has the first number now */
+    assert_int_equal(rm_spaces_find(spaces, 7)->ended_ns, 0);
+    end.tid = 7;
+    end.t_ns = 200;
+    rm_spaces_note(spaces, &end);
+    assert_int_equal(rm_spaces_find(spaces, 7)->ended_ns, 200);
+    rm_spaces_free(spaces);
+    rm_images_free(images);
 }
 
 TEST(processes_come_and_go)

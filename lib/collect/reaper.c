@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/reaper.h"
+
+#include <math.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "os/own_io.h"
+#include "os/task_walk.h"
+
+static bool takes_in_orphans(void)
+{
+    int is_subreaper = 0;
+    return getpid() == 1 ||
+           (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper, 0UL, 0UL, 0UL) == 0 && is_subreaper != 0);
+}
+
+static double seconds_of(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
+}
+
+/* Storage is accounted of what was waited for alone.  Calls are in our own account, in which the
+ * library knows what it did itself. */
+static struct rm_reaped read_account(struct rm_reaper *reaper, long *ret_faults)
+{
+    struct rusage usage = {.ru_minflt = 0};
+    uint64_t all[RM_IO_FIELDS] = {0};
+    struct rm_reaped sum;
+    (void)getrusage(RUSAGE_CHILDREN, &usage);
+    (void)rm_own_io_read(&reaper->io, all);
+    for (size_t f = 0; f < RM_IO_FIELDS; f++) {
+        sum.io[f] = (double)all[f];
+    }
+    sum.cpu_s = seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime);
+    sum.io[RM_IO_READ_BYTES] = 512.0 * (double)usage.ru_inblock;
+    sum.io[RM_IO_WRITE_BYTES] = 512.0 * (double)usage.ru_oublock;
+    *ret_faults = usage.ru_minflt;
+    return sum;
+}
+
+struct rm_reaped rm_reaper_look(struct rm_reaper *reaper)
+{
+    long faults;
+    struct rm_reaped grown = {.cpu_s = 0.0};
+    if (reaper->pid == 0 || reaper->other_count > 0) {
+        return grown;
+    }
+    const struct rm_reaped sum = read_account(reaper, &faults);
+    bool has_waited = faults != reaper->latest_faults;
+    grown.cpu_s = sum.cpu_s - reaper->latest_s;
+    for (size_t f = 0; f < RM_IO_FIELDS; f++) {
+        grown.io[f] = has_waited ? fmax(sum.io[f] - reaper->latest_io[f], 0.0) : 0.0;
+        reaper->latest_io[f] = sum.io[f];
+    }
+    reaper->latest_s = sum.cpu_s;
+    reaper->latest_faults = faults;
+    return grown;
+}
+
+static bool note_other(void *context, uint32_t pid, uint32_t thread)
+{
+    struct rm_reaper *reaper = context;
+    (void)thread;
+    if (pid != reaper->pid && pid != reaper->child && reaper->other_count < RM_REAPER_OTHERS) {
+        reaper->others[reaper->other_count++] = pid;
+    }
+    return true;
+}
+
+bool rm_reaper_is_other(const struct rm_reaper *reaper, uint64_t pid)
+{
+    for (size_t i = 0; i < reaper->other_count; i++) {
+        if (reaper->others[i] == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void rm_reaper_open(struct rm_reaper *reaper, const struct rm_root *root, uint64_t pid,
+                    uint64_t child)
+{
+    if (!takes_in_orphans()) {
+        return;
+    }
+    *reaper = (struct rm_reaper){.pid = pid, .child = child};
+    (void)rm_task_walk(root, (uint32_t)pid, note_other, reaper);
+    (void)rm_own_io_open(&reaper->io);
+    const struct rm_reaped sum = read_account(reaper, &reaper->latest_faults);
+    reaper->latest_s = sum.cpu_s;
+    for (size_t f = 0; f < RM_IO_FIELDS; f++) {
+        reaper->latest_io[f] = sum.io[f];
+    }
+}
+
+void rm_reaper_close(struct rm_reaper *reaper)
+{
+    rm_kept_close(&reaper->io);
+}
