@@ -57,7 +57,7 @@ View = _sized("View", "s view group metric label unit share_of", "d divisor", "i
 CarbonOptions = _sized("CarbonOptions", "s country region cloud_provider cloud_region", "d g_per_kwh pue wue", "U flags")
 CarbonIntensity = _sized("CarbonIntensity", "d g_per_kwh pue wue", "b basis", "i year", "s place iso3 country source")
 CarbonCost = _sized("CarbonCost", "d it_kwh facility_kwh gco2eq water_l coal_kg natural_gas_kg petroleum_kg")
-CARBON_ZERO = 4
+CARBON_CODECARBON, CARBON_NO_SITE, CARBON_ZERO = 1, 2, 4
 
 # compare.h
 BenchFunction = ctypes.CFUNCTYPE(c_int32, c_void_p)

@@ -210,14 +210,17 @@ def place_of(place):
 def carbon_options(place):
     """The same for functions that take a structure."""
     place = place_of(place)
+    flags = {"codecarbon": _abi.CARBON_CODECARBON, "no_site": _abi.CARBON_NO_SITE}
     options = _abi.CarbonOptions(flags=_abi.CARBON_ZERO if place.get("g_per_kwh") == 0 else 0)
-    known = {name for name, _ in _abi.CarbonOptions._fields_} - {"struct_size", "flags"}
+    known = {name for name, _ in _abi.CarbonOptions._fields_} - {"struct_size", "flags"} | set(flags)
     wrong = sorted(set(place) - known)
     if wrong:
         raise ArgumentError(f"carbon: there is no {wrong[0]!r}; there are {', '.join(sorted(known))}")
     if place.get("pue") == 0:  # which says in the structure that it is not given
         raise ArgumentError("carbon: pue: 0 is less than 1, that of a site which needs nothing besides its machines")
     for name, value in place.items():
-        if value is not None:
+        if name in flags:
+            options.flags |= flags[name] if value else 0
+        elif value is not None:
             set_field(options, name, value, f"carbon: {name}")
     return options

@@ -149,3 +149,12 @@ def test_true_is_no_number():
     for key in ("interval", "rows", "max_overhead"):
         with pytest.raises(resmon.ArgumentError, match=f"{key}: a .*number is wanted, not bool"):
             resmon.Monitor(**{key: True})
+
+
+def test_a_place_takes_all_the_keys_that_are_listed():
+    keys = {"codecarbon": True, "no_site": True, "country": "FR"}
+    there = resmon.carbon.intensity(keys)
+    assert there.iso3 == "FRA"
+    assert there.g_per_kwh != resmon.carbon.intensity({"country": "FR", "no_site": True}).g_per_kwh  # codecarbon's
+    with resmon.Monitor(3600, carbon=keys):
+        pass
