@@ -21,11 +21,12 @@ struct task {
     const char *advice;
 };
 
-/* An error or warning of the package is a sentence already; nothing is imported from the working
- * directory. */
+/* An error or warning of the package is a sentence already.  Nothing is imported from the working
+ * directory: sys, which is built in, is all that there is before it leaves the path. */
 static const char frame[] =
-    "import sys, warnings\n"
+    "import sys\n"
     "sys.path[:] = [path for path in sys.path if path]\n"
+    "import warnings\n"
     "try:\n"
     "    import resmon\n"
     "except ImportError as error:\n"

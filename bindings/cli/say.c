@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,23 @@
 
 #include "command.h"
 
+/* Names of files and commands are anybody's: what a terminal would obey (control characters, also
+ * those of two bytes, and what turns the direction of text) is shown as '?'. */
+static void clean(char *text)
+{
+    for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++) {
+        bool is_control = *at < ' ' || *at == 0x7f;
+        bool is_long_control = at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f;
+        bool is_direction = at[0] == 0xe2 && ((at[1] == 0x80 && at[2] >= 0xaa && at[2] <= 0xae) ||
+                                              (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9));
+        size_t bytes = is_direction ? 3 : is_long_control ? 2 : is_control ? 1 : 0;
+        if (bytes > 0) {
+            *at = '?';
+            memmove(at + 1, at + bytes, strlen((char *)at + bytes) + 1);
+        }
+    }
+}
+
 void cli_say(const char *verb, const char *format, ...)
 {
     char line[2048];
@@ -23,6 +41,7 @@ void cli_say(const char *verb, const char *format, ...)
     va_start(values, format);
     int more = vsnprintf(line + length, sizeof line - (size_t)length - 1, format, values);
     va_end(values);
+    clean(line);
     size_t end = strlen(line);
     line[end] = '\n';
     /* Blocked, it lets the background write to a terminal that is set to stop it. */

@@ -12,6 +12,31 @@ import place
 LIBRARY = os.environ.get("RESMON_LIBRARY_BUILT", "")
 VERBS = ["run", "attach", "report", "show", "export", "push", "recover", "doctor", "baseline", "metrics", "help"]
 
+
+
+class Harm(place.Case):
+    """What others have put there is shown, and neither obeyed nor run."""
+
+    def test_names_do_not_reach_the_terminal_raw(self):
+        name = "no\033]0;TITLE\007\u009b2J\u202ename"
+        done = place.run("run", "--", name)
+        self.assertEqual(done.code, 127)
+        self.assertIn("no?]0;TITLE??2J?name", done.err)
+        pathlib.Path("1\033]0;TITLE\007.rec").write_text("x", encoding="utf-8")
+        for words in (["merge", "."], ["trend", ".", "-o", "trend.html"], ["report", "1\033]0;TITLE\007.rec"]):
+            done = place.run(*words)
+            self.assertNotRegex(done.out + done.err, "[\033\007]", words)
+
+    @place.needs_json
+    def test_no_module_of_the_working_directory_runs(self):
+        self.document("--", "true")
+        for module in ("warnings", "linecache", "resmon", "re"):
+            pathlib.Path(module + ".py").write_text("open('ran', 'w').close()", encoding="utf-8")
+        for words in (["export", "--dataset", "run.json", "-o", "runs/"], ["report", "run.json", "-o", "run.pdf"]):
+            place.run(*words)
+            self.assertFalse(os.path.exists("ran"), words)
+
+
 PAGE = ".TH PAGE 1\n.SH NAME\npage \\- one that is in order\n.SH DESCRIPTION\nText.\n"
 
 
