@@ -57,6 +57,7 @@ struct rm_found_power {
  * them (rm_collector.after).  A stamp of 0: not read yet. */
 struct rm_found {
     double node_busy_s, node_all_s; /* CPU time of the machine, all CPUs */
+    double busy_s;                  /* of it, with ticks that are missing yet (energy_cpu) */
     int64_t node_ns;
     double tree_cpu_s, tree_rss; /* of the process and its descendants */
     int64_t tree_ns;

@@ -19,32 +19,50 @@ static const uint16_t metrics[] = {RM_NODE_ENERGY_CPU};
 struct state {
     bool is_measured; /* there are counters that have not been found dead */
     char model[128];
-    double joules;        /* by the model */
-    double busy_s, all_s; /* of the machine at node_ns */
+    double joules;                /* by the model */
+    double busy_s, all_s;         /* of the machine at node_ns */
+    double since_s, tree_since_s; /* at the first reading: CPU time of the machine, of the tree */
     int64_t node_ns;
 };
 
-/* Over the time between two readings of the machine's CPU time.  By CPU seconds and not by a load:
- * that would have the rounding of the ticks that are all CPUs' time. */
-static double read_model(const struct rm_collect *collect, struct state *state)
+/* The machine's, in which a tick of each CPU may be missing yet: as far as the tree, by its clocks,
+ * has used more. */
+static double busy_seconds(const struct rm_collect *collect, const struct state *state)
 {
     const struct rm_found *found = &collect->found;
+    double tree_s = found->tree_ns != 0 ? found->tree_cpu_s - state->tree_since_s : 0.0;
+    double missing_s = tree_s - (found->node_busy_s - state->since_s);
+    double most_s = collect->tick_s * found->cpu_power.cpus;
+    return found->node_busy_s + fmax(0.0, fmin(missing_s, most_s));
+}
+
+/* Over the time between two readings of the machine's CPU time.  By CPU seconds and not by a load:
+ * that would have the rounding of the ticks that are all CPUs' time. */
+static double read_model(struct rm_collect *collect, struct state *state)
+{
+    struct rm_found *found = &collect->found;
     if (found->node_ns == 0 || found->node_ns == state->node_ns) {
         return state->node_ns != 0 ? state->joules : RM_NAN;
     }
-    double all_s = found->node_all_s - state->all_s;
-    if (state->node_ns != 0 && all_s > 0.0) {
+    if (state->node_ns == 0) {
+        state->since_s = found->node_busy_s;
+        state->tree_since_s = found->tree_ns != 0 ? found->tree_cpu_s : 0.0;
+    }
+    double now_s = busy_seconds(collect, state);
+    double elapsed_s = (double)(found->node_ns - state->node_ns) * 1e-9;
+    if (state->node_ns != 0 && found->node_all_s <= state->all_s &&
+        elapsed_s > 2.0 * collect->tick_s) {
+        return state->joules; /* ticks that stand still tell nothing, but between two of them */
+    }
+    if (state->node_ns != 0) {
         const struct rm_found_power *power = &found->cpu_power;
-        double elapsed_s = (double)(found->node_ns - state->node_ns) * 1e-9;
-        double busy_s = found->node_busy_s - state->busy_s;
+        double busy_s = fmax(now_s - state->busy_s, 0.0);
         state->joules += power->watts.idle * elapsed_s +
                          (power->watts.full - power->watts.idle) / power->cpus * busy_s;
     }
-    if (state->node_ns == 0 || all_s > 0.0) {
-        state->node_ns = found->node_ns;
-        state->busy_s = found->node_busy_s;
-        state->all_s = found->node_all_s;
-    }
+    state->node_ns = found->node_ns;
+    state->busy_s = found->busy_s = now_s;
+    state->all_s = found->node_all_s;
     return state->joules;
 }
 
@@ -189,7 +207,7 @@ static resmon_status open_cpu(struct rm_collect *collect, void *state_)
 const struct rm_collector rm_collect_energy_cpu = {
     .name = "energy_cpu",
     .domain = RESMON_DOMAIN_ENERGY,
-    .after = RM_AFTER("node_cpu"),
+    .after = RM_AFTER("node_cpu", "tree"),
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_cpu,

@@ -22,8 +22,10 @@ static const uint16_t metrics[] = {[CPU] = RM_TREE_ENERGY_CPU, [RAM] = RM_TREE_E
 struct part {
     struct rm_found last; /* at the last division */
     bool has_last;
-    double share;  /* J so far */
-    double lead_s; /* CPU time of the tree that the machine's ticks do not show yet */
+    double share;            /* J so far */
+    double lead_s;           /* CPU time of the tree that the machine's ticks do not show yet */
+    double active_j, busy_s; /* of the machine, beyond idling, so far */
+    double shown;            /* the highest share that was told: it does not fall */
 };
 
 struct state {
@@ -68,6 +70,33 @@ static double take_used(struct part *part, double tree_s, double busy_s)
     return used_s;
 }
 
+#define SURE_S 0.1 /* CPU time of the machine after which its mean is better than the model's */
+
+/* J for each second of CPU time: what the machine has drawn for one so far, if it was busy at all,
+ * and else what it may; and of its idle power the part of the capacity that this is. */
+static double joules_per_second(const struct rm_collect *collect, const struct part *part)
+{
+    const struct rm_found_power *power = &collect->found.cpu_power;
+    const struct rm_cpu_power *watts = &power->watts;
+    double active_w = part->busy_s > SURE_S ? part->active_j / part->busy_s
+                                            : (watts->full - watts->idle) / power->cpus;
+    return active_w + ((collect->flags & (RESMON_FLAG_IDLE_NONE | RESMON_FLAG_IDLE_ALLOCATED)) != 0
+                           ? 0.0
+                           : watts->idle / power->cpus);
+}
+
+/* Linear in CPU time, also of a program that is shorter than the machine's ticks. */
+static double with_lead(const struct rm_collect *collect, struct part *part)
+{
+    const struct rm_found *found = &collect->found;
+    double missing_s = found->busy_s - found->node_busy_s; /* ticks, which it was given already */
+    double most_s = collect->tick_s * found->cpu_power.cpus - missing_s;
+    double lead_s = fmin(part->lead_s, most_s); /* what is more is not of ticks */
+    double lead_j = lead_s > 0.0 ? lead_s * joules_per_second(collect, part) : 0.0;
+    part->shown = fmax(part->shown, part->share + (lead_j > 0.0 ? lead_j : 0.0));
+    return part->shown;
+}
+
 /* What CPU time draws beyond idling is at most what all processors may, for each second of it: more
  * means that they draw more when idle than they are taken to, and is nobody's. */
 static double cpu_share(const struct rm_collect *collect, struct part *part)
@@ -75,11 +104,13 @@ static double cpu_share(const struct rm_collect *collect, struct part *part)
     const struct rm_found *now = &collect->found;
     const struct rm_cpu_power *watts = &now->cpu_power.watts;
     double elapsed_s = (double)(now->cpu_j_ns - part->last.cpu_j_ns) * 1e-9;
-    double busy_s = fmax(now->node_busy_s - part->last.node_busy_s, 0.0);
+    double busy_s = fmax(now->busy_s - part->last.busy_s, 0.0);
     double used_s = take_used(part, fmax(now->tree_cpu_s - part->last.tree_cpu_s, 0.0), busy_s);
     double energy_j = fmax(now->cpu_j - part->last.cpu_j, 0.0);
     double idle_j = fmin(energy_j, watts->idle * elapsed_s);
     double active_j = fmin(energy_j - idle_j, (watts->full - watts->idle) * busy_s);
+    part->active_j += active_j > 0.0 ? active_j : 0.0;
+    part->busy_s += busy_s;
     double of_busy = busy_s > 0.0 ? used_s / busy_s : 0.0;
     double of_capacity = limited(used_s / (now->cpu_power.cpus * elapsed_s));
     return active_j * of_busy + idle_j * idle_share(collect, of_capacity);
@@ -144,7 +175,7 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
             part->last = *found;
             part->has_last = true;
         }
-        values[i] = isnan(whole[i]) ? RM_NAN : part->share;
+        values[i] = isnan(whole[i]) ? RM_NAN : with_lead(collect, part);
     }
     found->shared = (struct rm_shared_energy){
         .t_ns = divided_ns(collect, state, values),
