@@ -113,6 +113,12 @@ bool rm_kept_open_sentinel(struct rm_kept *kept)
     return rm_kept_open(kept, "/", O_RDONLY | O_DIRECTORY);
 }
 
+/* No other thread has that address while this one lives. */
+static const void *own_table(void)
+{
+    return has_own_table ? &has_own_table : NULL;
+}
+
 void rm_kept_note(struct rm_kept *kept, int fd)
 {
     struct stat info = {0};
@@ -125,15 +131,20 @@ void rm_kept_take(struct rm_kept *kept, int fd)
 {
     int tag = next_tag();
     rm_kept_note(kept, fd);
-    kept->is_private = has_own_table;
+    kept->table = own_table();
     kept->tag = !has_own_table && put_tag(fd, tag) ? tag : 0;
+}
+
+bool rm_kept_is_of_this_table(const struct rm_kept *kept)
+{
+    return kept->table == own_table();
 }
 
 bool rm_kept_is_ours(const struct rm_kept *kept)
 {
     struct stat info;
-    if (!kept->is_open || kept->is_private) {
-        return kept->is_open && has_own_table;
+    if (!kept->is_open || kept->table != NULL || has_own_table) {
+        return kept->is_open && rm_kept_is_of_this_table(kept);
     }
     bool is_other = kept->tag != 0 && !has_tag(kept->fd, kept->tag);
     if (is_other || kept->is_quick) {

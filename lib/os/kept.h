@@ -20,9 +20,9 @@
 /* Zeroed: closed. */
 struct rm_kept {
     bool is_open;
-    bool is_quick;   /* the tag is enough */
-    bool is_private; /* of a thread that has a table of its own: nobody else can close it */
-    int tag;         /* 0: none */
+    bool is_quick;     /* the tag is enough */
+    int tag;           /* 0: none */
+    const void *table; /* NULL: the program's; else of one thread alone: nobody else can close it */
     int fd;
     dev_t device;
     ino_t inode;
@@ -63,8 +63,14 @@ int rm_kept_raise(int fd);
 void rm_kept_tag(int fd);
 bool rm_kept_is_tagged(int fd);
 
-/** Whether it is open, and still the file that was opened: one or two quick system calls. */
+/** Whether it is open, and still the file that was opened: one or two quick system calls.  False in
+ * a thread whose table of descriptors is another than that in which it was opened. */
 bool rm_kept_is_ours(const struct rm_kept *kept);
+
+/** Whether its number means anything to the calling thread.  One that threads of several tables use
+ * is left alone where it does not: opened again, it would be lost to the others, who would do the
+ * same, and nobody would close what they had. */
+bool rm_kept_is_of_this_table(const struct rm_kept *kept);
 
 /** Opens a descriptor for nothing but to be lost when the program closes those of a library that
  * keeps some of its own, which cannot be asked for. */

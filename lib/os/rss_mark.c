@@ -34,16 +34,31 @@ __attribute__((constructor)) static void note_rusage_at_load(void)
     rusage_at_load = read_rusage();
 }
 
+/* The mark is the process's, and read by all of its threads; the descriptors are of the program's
+ * table: threads that have one of their own open the file for a moment. */
+static ssize_t read_kept(struct rm_kept *kept, const char *path, char *bytes, size_t room)
+{
+    struct rm_kept once = {0};
+    struct rm_kept *used = kept;
+    ssize_t length = -1;
+    if (kept->is_open && !rm_kept_is_of_this_table(kept)) {
+        (void)rm_kept_open(&once, path, O_RDONLY);
+        used = &once;
+    }
+    if (rm_kept_revive(used, path, O_RDONLY)) {
+        length = pread(used->fd, bytes, room, 0);
+        rm_own_io_note_read(length);
+    }
+    rm_kept_close(&once);
+    return length;
+}
+
 static uint64_t read_status(struct rm_rss_mark *mark)
 {
     static const struct rm_key keys[] = {RM_KEY("VmHWM:", 0)};
     char bytes[4096];
     uint64_t kib = 0;
-    if (!rm_kept_revive(&mark->status, STATUS, O_RDONLY)) {
-        return 0;
-    }
-    ssize_t length = pread(mark->status.fd, bytes, sizeof bytes, 0);
-    rm_own_io_note_read(length);
+    ssize_t length = read_kept(&mark->status, STATUS, bytes, sizeof bytes);
     if (length <= 0) {
         return 0;
     }
@@ -55,11 +70,7 @@ static uint64_t read_statm(struct rm_rss_mark *mark)
 {
     char bytes[128];
     struct rm_pid_statm statm;
-    if (!rm_kept_revive(&mark->statm, STATM, O_RDONLY)) {
-        return 0;
-    }
-    ssize_t length = pread(mark->statm.fd, bytes, sizeof bytes, 0);
-    rm_own_io_note_read(length);
+    ssize_t length = read_kept(&mark->statm, STATM, bytes, sizeof bytes);
     struct rm_text text = rm_text_of(bytes, length > 0 ? (size_t)length : 0);
     return rm_pid_statm_parse(text, &statm) ? statm.resident * mark->page_bytes : 0;
 }
@@ -67,11 +78,18 @@ static uint64_t read_statm(struct rm_rss_mark *mark)
 /* The one file that the library writes to in the middle of a program's work: never into another. */
 static bool reset(struct rm_rss_mark *mark)
 {
-    if (!rm_kept_revive(&mark->clear, CLEAR_REFS, O_WRONLY)) {
-        return false;
+    struct rm_kept once = {0};
+    struct rm_kept *used = &mark->clear;
+    ssize_t written = -1;
+    if (used->is_open && !rm_kept_is_of_this_table(used)) {
+        (void)rm_kept_open(&once, CLEAR_REFS, O_WRONLY);
+        used = &once;
     }
-    ssize_t written = pwrite(mark->clear.fd, "5", 1, 0);
-    rm_own_io_note_write(written);
+    if (rm_kept_revive(used, CLEAR_REFS, O_WRONLY)) {
+        written = pwrite(used->fd, "5", 1, 0);
+        rm_own_io_note_write(written);
+    }
+    rm_kept_close(&once);
     return written == 1;
 }
 
