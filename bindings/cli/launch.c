@@ -123,7 +123,7 @@ static void begin(const struct cli_launch *launch, int gate, int outcome, char *
     _exit(CLI_RUN_FAILED);
 }
 
-/* Those of our first thread, which starts all that we start. */
+/* The children of our first thread, which starts all that we start. */
 static size_t list_children(pid_t *children, size_t most)
 {
     char path[64];
@@ -279,9 +279,9 @@ static void take_orphans(struct cli_launch *launch)
 {
     siginfo_t info;
     pid_t children[MOST_CHILDREN];
-    size_t taken;
+    size_t count, taken;
     do {
-        size_t count = list_children(children, MOST_CHILDREN);
+        count = list_children(children, MOST_CHILDREN);
         taken = 0;
         for (size_t i = 0; i < count; i++) {
             if (children[i] != launch->pid &&
@@ -291,7 +291,7 @@ static void take_orphans(struct cli_launch *launch)
                 taken++;
             }
         }
-    } while (taken == MOST_CHILDREN);
+    } while (taken > 0 && count == MOST_CHILDREN);
 }
 
 /* The command is over: what comes now is for us alone, and nothing is held up by us. */

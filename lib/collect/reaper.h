@@ -32,8 +32,8 @@ struct rm_reaped {
     double io[RM_IO_FIELDS]; /* of calls: what only other threads of ours did meanwhile is in it */
 };
 
-/** Whether the orphans of `child`, which has only begun and whose parent is `pid`, us, are handed
- * to us. */
+/** Finds out whether orphans of `child` are handed to us, its parent `pid`.  It has only begun, and
+ * has started nobody yet. */
 void rm_reaper_open(struct rm_reaper *reaper, const struct rm_root *root, uint64_t pid,
                     uint64_t child);
 void rm_reaper_close(struct rm_reaper *reaper);

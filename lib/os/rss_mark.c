@@ -35,18 +35,23 @@ __attribute__((constructor)) static void note_rusage_at_load(void)
 }
 
 /* The mark is the process's, and read by all of its threads; the descriptors are of the program's
- * table: threads that have one of their own open the file for a moment. */
+ * table: threads that have one of their own open the file for a moment, as `once`.  -1: not open.
+ */
+static int usable_fd(struct rm_kept *kept, struct rm_kept *once, const char *path, int flags)
+{
+    *once = (struct rm_kept){0};
+    if (!kept->is_open || rm_kept_is_of_this_table(kept)) {
+        return rm_kept_revive(kept, path, flags) ? kept->fd : -1;
+    }
+    return rm_kept_open(once, path, flags) ? once->fd : -1;
+}
+
 static ssize_t read_kept(struct rm_kept *kept, const char *path, char *bytes, size_t room)
 {
-    struct rm_kept once = {0};
-    struct rm_kept *used = kept;
-    ssize_t length = -1;
-    if (kept->is_open && !rm_kept_is_of_this_table(kept)) {
-        (void)rm_kept_open(&once, path, O_RDONLY);
-        used = &once;
-    }
-    if (rm_kept_revive(used, path, O_RDONLY)) {
-        length = pread(used->fd, bytes, room, 0);
+    struct rm_kept once;
+    int fd = usable_fd(kept, &once, path, O_RDONLY);
+    ssize_t length = fd >= 0 ? pread(fd, bytes, room, 0) : -1;
+    if (fd >= 0) {
         rm_own_io_note_read(length);
     }
     rm_kept_close(&once);
@@ -78,15 +83,10 @@ static uint64_t read_statm(struct rm_rss_mark *mark)
 /* The one file that the library writes to in the middle of a program's work: never into another. */
 static bool reset(struct rm_rss_mark *mark)
 {
-    struct rm_kept once = {0};
-    struct rm_kept *used = &mark->clear;
-    ssize_t written = -1;
-    if (used->is_open && !rm_kept_is_of_this_table(used)) {
-        (void)rm_kept_open(&once, CLEAR_REFS, O_WRONLY);
-        used = &once;
-    }
-    if (rm_kept_revive(used, CLEAR_REFS, O_WRONLY)) {
-        written = pwrite(used->fd, "5", 1, 0);
+    struct rm_kept once;
+    int fd = usable_fd(&mark->clear, &once, CLEAR_REFS, O_WRONLY);
+    ssize_t written = fd >= 0 ? pwrite(fd, "5", 1, 0) : -1;
+    if (fd >= 0) {
         rm_own_io_note_write(written);
     }
     rm_kept_close(&once);

@@ -113,7 +113,7 @@ static void note(struct rm_spaces *spaces, enum rm_tree_record_kind kind, uint32
     rm_spaces_note(spaces, &record);
 }
 
-/* It has ended when its last thread has, whichever that is; an exec leaves one. */
+/* A process has ended when its last thread has, whichever that is; an exec leaves one. */
 TEST(a_process_lives_as_long_as_a_thread_of_it)
 {
     struct rm_images *images = rm_images_new();

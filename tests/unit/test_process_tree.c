@@ -78,6 +78,15 @@ static double update(void)
     return rss;
 }
 
+static double rss_of_two(void)
+{
+    double rss;
+    do {
+        rss = update();
+    } while (tree.count < 2);
+    return rss;
+}
+
 static void begin_child_of_vfork(void)
 {
     take_memory();
@@ -89,11 +98,8 @@ static void begin_child_of_vfork(void)
 
 TEST(memory_that_vfork_shares_counts_once)
 {
-    double rss;
     pid_t pid = observe(begin_child_of_vfork);
-    do {
-        rss = update();
-    } while (tree.count < 2);
+    double rss = rss_of_two();
     assert_true(tree.members[1].shares);
     assert_true(rss > TAKEN && rss < 1.5 * TAKEN);
     finish(pid);
@@ -113,11 +119,8 @@ static void begin_child_of_fork(void)
 
 TEST(a_copy_counts_on_its_own)
 {
-    double rss;
     pid_t pid = observe(begin_child_of_fork);
-    do {
-        rss = update();
-    } while (tree.count < 2);
+    double rss = rss_of_two();
     assert_false(tree.members[1].shares);
     assert_true(rss > 1.9 * TAKEN);
     finish(pid);
