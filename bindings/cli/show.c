@@ -193,6 +193,7 @@ static const struct cli_column process_columns[] = {
     FIGURE("start_s", "began"),
     FIGURE("wall_s", "wall"),
     FIGURE("cpu_s", "CPU"),
+    TEXT("cpu", NULL),
     FIGURE("rss_peak_bytes", "peak RSS"),
     TEXT("peak", NULL),
     TEXT("end", "end"),
@@ -214,6 +215,7 @@ static void add_processes(struct cli_table *table, const resmon_run *run, const 
         cli_table_value(table, (double)process.start_ns * 1e-9, "s");
         cli_table_value(table, (double)process.duration_ns * 1e-9, "s");
         cli_table_value(table, process.cpu_s, "s");
+        cli_table_text(table, resmon_provenance_name(process.cpu_provenance));
         cli_table_value(table, process.rss_peak_bytes, "B");
         cli_table_text(table, resmon_provenance_name(process.rss_peak_provenance));
         cli_table_text(table, resmon_end_name(process.reason));

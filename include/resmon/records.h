@@ -177,8 +177,8 @@ typedef struct resmon_run_process {
     int64_t duration_ns;
     /** CPU time of the process alone, as the kernel's events of its threads have it, or its account
      * of them (taskstats) where that has clearly more: events were seen to miss up to a third where
-     * many threads wait for processors; of one that only recorded itself, with its children.  NaN:
-     * not known, as of one that runs on */
+     * many threads wait for processors; of one that only recorded itself, with its children.  of
+     * one that runs on, until the end of the run.  NaN: not known */
     double cpu_s;
     /** highest RSS of the process; NaN: not known, as of one that was over too soon */
     double rss_peak_bytes;
@@ -193,6 +193,11 @@ typedef struct resmon_run_process {
     int32_t exit_status;
     /** that killed it; 0: none, or not known */
     int32_t signal_number;
+    /** MEASURED: as cpu_s says; SAMPLED: at least so much, by its clock at the latest look, each 20
+     * ms at most, as the kernel hides it from its user's events: it has a program with other rights
+     * (set-user-ID), or one that may not be read */
+    int32_t cpu_provenance;
+    int32_t reserved;
 } resmon_run_process;
 
 /** A node of several whose runs were merged (resmon_merge_run()).  Since 0.1. */

@@ -55,6 +55,14 @@ static inline int64_t rm_clock_cpu_ns(clockid_t clock)
     return ns;
 }
 
+/** The clock of a process's CPU time by its number (CPUCLOCK_SCHED), for which
+ * clock_getcpuclockid(3) asks the kernel once more whether there is one.  It can be read until the
+ * process has been waited for. */
+static inline clockid_t rm_clock_of_process(uint32_t pid)
+{
+    return (clockid_t)(~pid << 3 | 2U);
+}
+
 /** The CPU's cycle-like counter; meaningful only where rm_clock_has_counter. */
 static inline uint64_t rm_clock_counter(void)
 {

@@ -36,7 +36,8 @@ static const size_t sizes[][SOURCES] = {
 struct tree_ring {
     enum source source;
     int cpu;
-    int fd; /* of the first event, whose ring it is; -1: hung up or closed */
+    int owner; /* the event whose ring it is */
+    int fd;    /* an event that tells when there is something in it; -1: hung up or closed */
     struct rm_perf_buffer buffer;
     struct rm_perf_cursor next;
     int64_t next_ns; /* INT64_MAX: nothing waits */
@@ -60,6 +61,7 @@ struct rm_perf_tree {
     struct pollfd *polled;
     struct event *events;
     size_t event_count, event_room;
+    size_t opened;          /* threads that they are of */
     struct tree_ring *held; /* the one whose record was given last */
 };
 
@@ -142,6 +144,40 @@ static resmon_status explain(int error, enum source source)
     return rm_perf_refuse(error, what[source], true);
 }
 
+/* ---- what is next in a ring -------------------------------------------------------------- */
+
+/* A sample begins with the numbers of the thread and the time; of all others these are the end. */
+static int64_t time_of(struct rm_perf_cursor cursor)
+{
+    uint64_t ids = 0;
+    uint64_t time = 0;
+    if (cursor.type != PERF_RECORD_SAMPLE && cursor.end - cursor.at > sizeof ids + sizeof time) {
+        cursor.at = cursor.end - sizeof ids - sizeof time;
+    }
+    return rm_perf_cursor_word(&cursor, &ids) && rm_perf_cursor_word(&cursor, &time)
+               ? rm_perf_time_ns(time)
+               : 0;
+}
+
+static void find_next(struct tree_ring *ring)
+{
+    ring->next_ns = INT64_MAX;
+    if (ring->buffer.memory != NULL && rm_perf_buffer_peek(&ring->buffer, &ring->next)) {
+        ring->next_ns = time_of(ring->next);
+    }
+}
+
+/* The room of the record that was given last goes back. */
+static void let_go(struct rm_perf_tree *tree)
+{
+    if (tree->held != NULL) {
+        rm_perf_buffer_pass(&tree->held->buffer, &tree->held->next);
+        rm_perf_buffer_release(&tree->held->buffer);
+        find_next(tree->held);
+        tree->held = NULL;
+    }
+}
+
 /* ---- opening ----------------------------------------------------------------------------- */
 
 static bool keep_event(struct rm_perf_tree *tree, enum source source, int fd)
@@ -162,7 +198,7 @@ static bool map_ring(struct rm_perf_tree *tree, struct tree_ring *ring, int fd)
     if (!rm_perf_buffer_map(&ring->buffer, fd, bytes, bytes)) {
         return false;
     }
-    ring->fd = fd;
+    ring->owner = fd;
     if (tree->first_cpu < 0 || ring->cpu < tree->first_cpu) {
         tree->first_cpu = ring->cpu;
     }
@@ -172,21 +208,25 @@ static bool map_ring(struct rm_perf_tree *tree, struct tree_ring *ring, int fd)
 /* The descriptor, or -1 with errno. */
 static int open_on(struct rm_perf_tree *tree, struct tree_ring *ring, uint32_t thread)
 {
-    bool is_first = tree->event_count == 0 || ring->cpu == 0;
+    bool is_first = tree->opened == 0 && (tree->event_count == 0 || ring->cpu == 0);
     int fd = is_first ? open_best(tree, ring->source, thread, ring->cpu)
                       : open_event(tree, ring->source, thread, ring->cpu);
     if (fd < 0) {
         return -1;
     }
-    bool is_out = ring->buffer.memory != NULL ? ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0
-                                              : map_ring(tree, ring, fd);
+    bool is_out = ring->buffer.memory != NULL
+                      ? ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->owner) == 0
+                      : map_ring(tree, ring, fd);
     if (!is_out || !keep_event(tree, ring->source, fd)) {
         int error = is_out ? ENOMEM : errno;
         (void)close(fd);
-        rm_perf_buffer_unmap(&ring->buffer);
+        if (ring->owner == fd) {
+            rm_perf_buffer_unmap(&ring->buffer);
+        }
         errno = error;
         return -1;
     }
+    ring->fd = ring->fd >= 0 ? ring->fd : fd;
     return fd;
 }
 
@@ -214,6 +254,7 @@ static void close_all(struct rm_perf_tree *tree)
 {
     for (size_t i = 0; i < tree->ring_count; i++) {
         rm_perf_buffer_unmap(&tree->rings[i].buffer);
+        tree->rings[i].owner = -1;
         tree->rings[i].fd = -1;
         tree->rings[i].next_ns = INT64_MAX;
     }
@@ -235,7 +276,8 @@ static resmon_status add_with_sizes(struct rm_perf_tree *tree, uint32_t thread, 
             continue;
         }
         resmon_status status = explain(*ret_error, source);
-        if (source == OF_PROCESSES || *ret_error == EPERM || *ret_error == ESRCH) {
+        bool is_first = tree->opened == 0; /* what one kind cannot have of it, it can of none */
+        if (source == OF_PROCESSES || *ret_error == EPERM || *ret_error == ESRCH || !is_first) {
             return status;
         }
         give_up_source(tree, source);
@@ -243,23 +285,44 @@ static resmon_status add_with_sizes(struct rm_perf_tree *tree, uint32_t thread, 
     return RESMON_OK;
 }
 
+/* Of a thread all events are there, or none: it may be tried again. */
+static void take_back(struct rm_perf_tree *tree, size_t count)
+{
+    while (tree->event_count > count) {
+        int fd = tree->events[--tree->event_count].fd;
+        for (size_t i = 0; i < tree->ring_count; i++) {
+            struct tree_ring *ring = &tree->rings[i];
+            ring->fd = ring->fd == fd ? -1 : ring->fd;
+            if (ring->owner == fd) {
+                rm_perf_buffer_unmap(&ring->buffer);
+                ring->next_ns = INT64_MAX;
+            }
+        }
+        rm_perf_close(fd);
+    }
+}
+
 resmon_status rm_perf_tree_add(struct rm_perf_tree *tree, uint32_t thread)
 {
     resmon_status status = RESMON_EACCES;
-    bool is_first = tree->event_count == 0;
+    size_t count = tree->event_count;
+    bool is_first = tree->opened == 0;
     int error = EPERM;
+    let_go(tree); /* its ring may be unmapped */
     while (status != RESMON_OK && error == EPERM && tree->size_row < RM_ARRAY_LEN(sizes)) {
         status = add_with_sizes(tree, thread, &error);
         if (status != RESMON_OK && is_first) {
             close_all(tree);
             tree->size_row++;
         } else if (status != RESMON_OK) {
+            take_back(tree, count);
             break;
         }
     }
     if (status != RESMON_OK && is_first) {
         tree->size_row = 0;
     }
+    tree->opened += status == RESMON_OK ? 1 : 0;
     return status;
 }
 
@@ -285,6 +348,7 @@ resmon_status rm_perf_tree_new(const struct rm_perf_tree_terms *terms,
     for (size_t i = 0; i < tree->ring_count; i++) {
         tree->rings[i] = (struct tree_ring){.source = (enum source)(i % SOURCES),
                                             .cpu = (int)(i / SOURCES),
+                                            .owner = -1,
                                             .fd = -1,
                                             .next_ns = INT64_MAX};
     }
@@ -377,27 +441,6 @@ bool rm_perf_tree_wait(struct rm_perf_tree *tree, int64_t most_ns)
 }
 
 /* ---- records ----------------------------------------------------------------------------- */
-
-/* A sample begins with the numbers of the thread and the time; of all others these are the end. */
-static int64_t time_of(struct rm_perf_cursor cursor)
-{
-    uint64_t ids = 0;
-    uint64_t time = 0;
-    if (cursor.type != PERF_RECORD_SAMPLE && cursor.end - cursor.at > sizeof ids + sizeof time) {
-        cursor.at = cursor.end - sizeof ids - sizeof time;
-    }
-    return rm_perf_cursor_word(&cursor, &ids) && rm_perf_cursor_word(&cursor, &time)
-               ? rm_perf_time_ns(time)
-               : 0;
-}
-
-static void find_next(struct tree_ring *ring)
-{
-    ring->next_ns = INT64_MAX;
-    if (ring->buffer.memory != NULL && rm_perf_buffer_peek(&ring->buffer, &ring->next)) {
-        ring->next_ns = time_of(ring->next);
-    }
-}
 
 void rm_perf_tree_look(struct rm_perf_tree *tree)
 {
@@ -513,6 +556,7 @@ static bool read_record(const struct rm_perf_tree *tree, const struct tree_ring 
         return read_used(ring->next, record);
     case PERF_RECORD_LOST:
     case PERF_RECORD_LOST_SAMPLES:
+        record->is_of_processes = ring->source == OF_PROCESSES;
         return read_lost(ring->next, record);
     case PERF_RECORD_SAMPLE:
         return read_sample(tree, ring->source, ring->next, record);
@@ -528,17 +572,6 @@ static struct tree_ring *earliest(const struct rm_perf_tree *tree)
         first = tree->rings[i].next_ns < first->next_ns ? &tree->rings[i] : first;
     }
     return first;
-}
-
-/* The room of the record that was given last goes back. */
-static void let_go(struct rm_perf_tree *tree)
-{
-    if (tree->held != NULL) {
-        rm_perf_buffer_pass(&tree->held->buffer, &tree->held->next);
-        rm_perf_buffer_release(&tree->held->buffer);
-        find_next(tree->held);
-        tree->held = NULL;
-    }
 }
 
 bool rm_perf_tree_next(struct rm_perf_tree *tree, int64_t until_ns,

@@ -39,6 +39,7 @@ struct rm_tree_record {
     int64_t t_ns; /* CLOCK_MONOTONIC */
     uint64_t count;
     bool is_first_cpu;                  /* of RM_TREE_USED: one of all that a thread has */
+    bool is_of_processes;               /* of RM_TREE_LOST: what became of some is not told */
     uint64_t device, inode, generation; /* of the file that was mapped */
     uint64_t start, bytes, offset;      /* of what was mapped: in memory and in the file */
     char text[RM_TREE_TEXT_BYTES];      /* the name, or the path of what was mapped; cut */

@@ -14,6 +14,7 @@
 struct rm_pid_stat {
     char state; /* 'R', 'S', 'Z' ... */
     uint64_t ppid;
+    uint64_t flags; /* PF_* of the kernel */
     uint64_t minflt, majflt;
     uint64_t utime, stime;   /* own */
     uint64_t cutime, cstime; /* of children that were waited for, and theirs */

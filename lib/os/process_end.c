@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "os/kept.h"
 #include "os/pid_stat.h"
 
@@ -23,6 +24,8 @@ struct info {
 };
 #define GET_INFO  _IOWR(0xff, 11, struct info)
 #define WITH_EXIT (UINT64_C(1) << 3)
+
+#define IS_EXITING UINT64_C(4) /* PF_EXITING of <linux/sched.h>: before any event of its end */
 
 int rm_process_end_watch(uint32_t pid)
 {
@@ -41,18 +44,22 @@ void rm_process_end_forget(int fd)
     }
 }
 
-static bool learn_of_zombie(uint32_t pid, uint32_t *ret_status)
+static bool read_stat(uint32_t pid, struct rm_pid_stat *ret_stat)
 {
     char text[1024];
-    struct rm_pid_stat stat;
     (void)snprintf(text, sizeof text, "/proc/%u/stat", pid);
     int fd = open(text, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd >= 0 ? read(fd, text, sizeof text) : -1;
     if (fd >= 0) {
         (void)close(fd);
     }
-    if (length <= 0 || !rm_pid_stat_parse(rm_text_of(text, (size_t)length), &stat) ||
-        stat.state != 'Z') {
+    return length > 0 && rm_pid_stat_parse(rm_text_of(text, (size_t)length), ret_stat);
+}
+
+static bool learn_of_zombie(uint32_t pid, uint32_t *ret_status)
+{
+    struct rm_pid_stat stat;
+    if (!read_stat(pid, &stat) || stat.state != 'Z') {
         return false;
     }
     *ret_status = (uint32_t)stat.exit_code;
@@ -67,4 +74,25 @@ bool rm_process_end_learn(int fd, uint32_t pid, uint32_t *ret_status)
         return true;
     }
     return learn_of_zombie(pid, ret_status);
+}
+
+/* Since boot, which a sleep of the machine makes earlier on the other clock, and never later. */
+static int64_t start_of(const struct rm_pid_stat *stat)
+{
+    int64_t asleep_ns = rm_clock_of_time(CLOCK_BOOTTIME) - rm_clock_monotonic_ns();
+    int64_t ticks_per_s = sysconf(_SC_CLK_TCK);
+    int64_t tick_ns = RM_NS_PER_S / (ticks_per_s > 0 ? ticks_per_s : 100);
+    return (int64_t)stat->starttime * tick_ns - asleep_ns;
+}
+
+enum rm_process_life rm_process_life_of(uint32_t pid, int64_t before_ns)
+{
+    struct rm_pid_stat stat;
+    if (!read_stat(pid, &stat) || start_of(&stat) > before_ns) {
+        return RM_PROCESS_IS_OVER;
+    }
+    bool has_main = stat.state != 'Z' && stat.state != 'X' && (stat.flags & IS_EXITING) == 0;
+    return has_main           ? RM_PROCESS_RUNS
+           : stat.threads > 1 ? RM_PROCESS_WITHOUT_MAIN
+                              : RM_PROCESS_IS_OVER;
 }

@@ -109,14 +109,11 @@ static uint64_t waited_for_ns(void)
            ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000;
 }
 
-/* The clock of a process by its number, CPUCLOCK_SCHED of clock_getcpuclockid(3), which asks the
- * kernel once more whether there is one.  It can be read as long as the process has not been waited
- * for.  A clock behind what the descendant had is another's, who has its number now. */
+/* A clock behind what the descendant had is another's, who has its number now. */
 static bool is_alive(const struct rm_descendant *descendant, uint64_t *ret_ns)
 {
-    clockid_t clock = (clockid_t)(~(uint32_t)descendant->pid << 3 | 2U);
     struct timespec now;
-    if (clock_gettime(clock, &now) == 0) {
+    if (clock_gettime(rm_clock_of_process((uint32_t)descendant->pid), &now) == 0) {
         uint64_t ns = (uint64_t)now.tv_sec * RM_NS_PER_S + (uint64_t)now.tv_nsec;
         *ret_ns = ns;
         return ns >= descendant->own_ns;

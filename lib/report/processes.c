@@ -21,13 +21,15 @@ static void set(cell target, const char *text)
     (void)rm_text_set(target, RM_TABLE_CELL_BYTES, text);
 }
 
-static void set_seconds(cell target, double seconds)
+static void set_seconds(cell target, double seconds, bool is_least)
 {
+    char text[RM_HUMAN_BYTES];
     if (isnan(seconds)) {
         set(target, "-");
-    } else {
-        rm_human_seconds(target, seconds);
+        return;
     }
+    rm_human_seconds(text, seconds);
+    (void)snprintf(target, RM_TABLE_CELL_BYTES, "%s%s", is_least ? ">=" : "", text);
 }
 
 /* A mark that was looked at before the end may have risen since. */
@@ -72,9 +74,9 @@ static void add_process(struct tree *tree, const resmon_run_process *process, un
     unsigned indent = depth < 16 ? 2 * depth : 32;
     (void)snprintf(row[0], sizeof row[0], "%*s%.40s", (int)indent, "", process->name);
     (void)snprintf(row[1], sizeof row[1], "%lld", (long long)process->pid);
-    set_seconds(row[2], (double)process->start_ns * 1e-9);
-    set_seconds(row[3], (double)process->duration_ns * 1e-9);
-    set_seconds(row[4], process->cpu_s);
+    set_seconds(row[2], (double)process->start_ns * 1e-9, false);
+    set_seconds(row[3], (double)process->duration_ns * 1e-9, false);
+    set_seconds(row[4], process->cpu_s, process->cpu_provenance == RESMON_PROVENANCE_SAMPLED);
     set_peak(row[5], process->rss_peak_bytes,
              process->rss_peak_provenance == RESMON_PROVENANCE_SAMPLED);
     set_end(row[6], process);
@@ -124,6 +126,7 @@ struct sum {
     size_t count, failed;
     double cpu_s, longest_s, rss_peak_bytes;
     bool is_sampled;
+    bool has_least;
 };
 
 static int by_name(const void *left, const void *right)
@@ -146,6 +149,7 @@ static void add_to(struct sum *sum, const resmon_run_process *process)
     sum->count++;
     sum->failed += has_failed ? 1 : 0;
     sum->cpu_s += isnan(process->cpu_s) ? 0.0 : process->cpu_s;
+    sum->has_least |= process->cpu_provenance == RESMON_PROVENANCE_SAMPLED;
     sum->longest_s = fmax(sum->longest_s, (double)process->duration_ns * 1e-9);
     if (!(peak <= sum->rss_peak_bytes)) {
         sum->rss_peak_bytes = isnan(peak) ? sum->rss_peak_bytes : peak;
@@ -184,8 +188,8 @@ static void write_sums(struct rm_buffer *buffer, const struct sum *sums, size_t 
         }
         set(row[0], sums[i].name);
         rm_human_count(row[1], (double)sums[i].count);
-        set_seconds(row[2], sums[i].cpu_s);
-        set_seconds(row[3], sums[i].longest_s);
+        set_seconds(row[2], sums[i].cpu_s, sums[i].has_least);
+        set_seconds(row[3], sums[i].longest_s, false);
         set_peak(row[4], sums[i].rss_peak_bytes, sums[i].is_sampled);
         rm_human_count(row[5], (double)sums[i].failed);
     }
@@ -222,6 +226,16 @@ static bool are_seen(const struct resmon_run *run)
     return false;
 }
 
+static bool has_hidden(const struct resmon_run *run)
+{
+    for (size_t i = 0; i < run->process_count; i++) {
+        if (run->processes[i].cpu_provenance == RESMON_PROVENANCE_SAMPLED) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void rm_report_processes(struct rm_buffer *buffer, const struct resmon_run *run, size_t width)
 {
     if (!are_seen(run)) {
@@ -234,6 +248,12 @@ void rm_report_processes(struct rm_buffer *buffer, const struct resmon_run *run,
         write_tree(buffer, run, width);
     } else {
         write_names(buffer, run, width);
+    }
+    if (has_hidden(run)) {
+        rm_buffer_puts(buffer,
+                       "  >=  by its clock, up to 20 ms before its end: from its user's events "
+                       "the kernel hides\n"
+                       "      a program that runs with other rights or may not be read\n");
     }
     if (run->info.dropped_processes > 0) {
         rm_buffer_printf(buffer, "  and %llu processes that had no room\n",

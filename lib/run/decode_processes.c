@@ -29,13 +29,17 @@ static resmon_run_process decode(const struct rm_process_row *row, int64_t durat
 {
     uint32_t known = RM_LOAD_ACQUIRE(&row->known);
     int64_t end_ns = (known & RM_PROCESS_HAS_ENDED) != 0 ? RM_LOAD(&row->end_ns) : duration_ns;
+    bool has_cpu = (known & RM_PROCESS_HAS_CPU) != 0;
     bool has_peak = (known & RM_PROCESS_HAS_PEAK) != 0;
     resmon_run_process process = {
         .pid = (int64_t)(row->pid & UINT32_MAX),
         .parent_pid = (int64_t)(row->parent & UINT32_MAX),
         .start_ns = row->start_ns,
         .duration_ns = end_ns > row->start_ns ? end_ns - row->start_ns : 0,
-        .cpu_s = (known & RM_PROCESS_HAS_CPU) != 0 ? (double)RM_LOAD(&row->cpu_ns) * 1e-9 : RM_NAN,
+        .cpu_s = has_cpu ? (double)RM_LOAD(&row->cpu_ns) * 1e-9 : RM_NAN,
+        .cpu_provenance = !has_cpu                                   ? RESMON_PROVENANCE_NONE
+                          : (known & RM_PROCESS_CPU_IS_SAMPLED) != 0 ? RESMON_PROVENANCE_SAMPLED
+                                                                     : RESMON_PROVENANCE_MEASURED,
         .rss_peak_bytes = has_peak ? (double)RM_LOAD(&row->rss_peak) : RM_NAN,
         .rss_peak_provenance = !has_peak ? RESMON_PROVENANCE_NONE
                                : (known & RM_PROCESS_PEAK_IS_EXACT) != 0

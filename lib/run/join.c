@@ -49,6 +49,7 @@ static bool describe(struct resmon_run *run, resmon_run_process *process,
     process->start_ns = part->info.start_realtime_ns - run->info.start_realtime_ns;
     process->duration_ns = part->info.duration_ns;
     process->cpu_s = headline.cpu_s;
+    process->cpu_provenance = RESMON_PROVENANCE_MEASURED;
     process->rss_peak_bytes = headline.rss_peak_bytes;
     process->rss_peak_provenance = headline.rss_peak_provenance;
     process->reason = end.reason;

@@ -79,6 +79,14 @@ static void forget_peak(struct rm_process_row *row)
     }
 }
 
+void rm_each_end(struct rm_each *each, struct rm_space *space, int64_t t_ns)
+{
+    if (space->row != NULL) {
+        RM_STORE(&space->row->end_ns, since_start(each, t_ns));
+        rm_process_row_know(space->row, RM_PROCESS_HAS_ENDED);
+    }
+}
+
 void rm_each_note(struct rm_each *each, const struct rm_tree_record *record)
 {
     struct rm_space *space = rm_spaces_find(each->spaces, record->pid);
@@ -92,8 +100,7 @@ void rm_each_note(struct rm_each *each, const struct rm_tree_record *record)
             forget_peak(row);
         }
     } else if (record->kind == RM_TREE_EXIT && space->ended_ns != 0) {
-        RM_STORE(&row->end_ns, since_start(each, record->t_ns));
-        rm_process_row_know(row, RM_PROCESS_HAS_ENDED);
+        rm_each_end(each, space, record->t_ns);
     }
 }
 
@@ -164,6 +171,14 @@ static void look_at(struct rm_each *each, struct rm_space *space)
     }
 }
 
+void rm_each_look_at(struct rm_each *each, struct rm_space *space)
+{
+    if (space->row != NULL) {
+        rename_row(space->row, space->name);
+        look_at(each, space);
+    }
+}
+
 static void look_at_living(void *context, struct rm_space *space)
 {
     struct rm_each *each = context;
@@ -204,7 +219,10 @@ void rm_each_settle(struct rm_each *each, struct rm_space *space)
     if (row != NULL) {
         bool is_told = space->told >= space->threads;
         RM_STORE(&row->cpu_ns, cpu_ns_of(space, is_told));
-        rm_process_row_know(row, is_told || rm_space_is_accounted(space) ? RM_PROCESS_HAS_CPU : 0);
+        bool is_known = is_told || rm_space_is_accounted(space);
+        bool is_sampled = !is_known && space->was_hidden;
+        rm_process_row_know(row, (is_known || space->clock_ns > 0 ? RM_PROCESS_HAS_CPU : 0) |
+                                     (is_sampled ? RM_PROCESS_CPU_IS_SAMPLED : 0));
         if ((row->known & RM_PROCESS_HAS_STATUS) == 0 &&
             rm_process_end_learn(space->watch, space->pid, &status)) {
             know_status(row, status);

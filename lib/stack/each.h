@@ -33,6 +33,12 @@ void rm_each_found(struct rm_each *each, struct rm_space *space, uint32_t thread
 /** What the kernel tells of a process that is known. */
 void rm_each_note(struct rm_each *each, const struct rm_tree_record *record);
 
+/** It ended then, which the kernel has not told. */
+void rm_each_end(struct rm_each *each, struct rm_space *space, int64_t t_ns);
+
+/** Looks at one, which may have another name by now. */
+void rm_each_look_at(struct rm_each *each, struct rm_space *space);
+
 /** Looks at those that live, and at accounts of those that ended. */
 void rm_each_look(struct rm_each *each);
 

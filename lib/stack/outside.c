@@ -14,6 +14,7 @@
 #include "os/task_walk.h"
 #include "stack/each.h"
 #include "stack/follow.h"
+#include "stack/hidden.h"
 #include "stack/images.h"
 #include "stack/spaces.h"
 
@@ -42,6 +43,7 @@ struct rm_outside {
     int64_t settled_ns; /* when processes that had ended were looked for */
     bool has_each;
     struct rm_each each;
+    struct rm_hidden hidden;
     int64_t each_ns;      /* when processes were looked at one by one */
     uint64_t used_ns;     /* CPU time of threads that ended */
     struct rm_space rest; /* a process that ended without that being told; its number 0: none */
@@ -285,6 +287,7 @@ static void weigh_rest(struct rm_outside *outside, const struct rm_space *space)
 static void settle(void *context, struct rm_space *space)
 {
     struct rm_outside *outside = context;
+    rm_hidden_settle(&outside->hidden, space);
     weigh_rest(outside, space);
     if (outside->has_each) {
         rm_each_settle(&outside->each, space);
@@ -298,7 +301,7 @@ static void settle(void *context, struct rm_space *space)
 static void settle_if_accounted(void *context, struct rm_space *space)
 {
     struct rm_outside *outside = context;
-    if (rm_space_is_accounted(space) || outside->rest.pid != 0) {
+    if (rm_space_is_accounted(space) || space->was_hidden || outside->rest.pid != 0) {
         settle(outside, space);
         return;
     }
@@ -317,10 +320,13 @@ static void note(struct rm_outside *outside, const struct rm_tree_record *record
     }
     rm_spaces_note(outside->spaces, record);
     outside->used_ns += record->kind == RM_TREE_USED ? record->count : 0;
+    struct rm_space *space = rm_spaces_find(outside->spaces, record->pid);
+    if (record->kind == RM_TREE_EXIT && space != NULL && space->ended_ns != 0) {
+        rm_hidden_check(&outside->hidden, space);
+    }
     if (!outside->has_each) {
         return;
     }
-    struct rm_space *space = rm_spaces_find(outside->spaces, record->pid);
     if (record->kind == RM_TREE_FORK && space != NULL) {
         rm_each_begin(&outside->each, space, record->parent, record->t_ns);
     } else {
@@ -343,6 +349,7 @@ static void take(struct rm_outside *outside, const struct rm_tree_record *record
         break;
     case RM_TREE_LOST:
         rm_stack_writer_lose(outside->writer, RM_LOSS_RING, record->count);
+        outside->hidden.has_lost |= record->is_of_processes;
         break;
     default:
         note(outside, record);
@@ -362,7 +369,7 @@ static void set_total(struct rm_outside *outside)
 {
     if (outside->terms.events.cpu_ns > 0) {
         rm_stack_writer_set_total(outside->writer, RESMON_STACK_CPU,
-                                  rm_perf_tree_cpu_ns(outside->tree));
+                                  rm_perf_tree_cpu_ns(outside->tree) + outside->hidden.cpu_ns);
     }
 }
 
@@ -370,6 +377,7 @@ void rm_outside_drain(struct rm_outside *outside)
 {
     int64_t now_ns = rm_clock_monotonic_ns();
     drain_until(outside, now_ns - SLACK_NS);
+    rm_hidden_look(&outside->hidden);
     if (outside->has_each && now_ns - outside->each_ns > EACH_NS) {
         rm_each_look(&outside->each);
         outside->each_ns = now_ns;
@@ -396,6 +404,7 @@ static void settle_last(void *context, struct rm_space *space)
     if (space->ended_ns != 0) {
         settle_if_accounted(context, space);
     } else {
+        rm_hidden_ask_clock(space);
         settle(context, space);
     }
 }
@@ -405,7 +414,7 @@ static void settle_all(struct rm_outside *outside)
     uint64_t all_ns = rm_perf_tree_cpu_ns(outside->tree);
     struct rm_space *first = rm_spaces_find(outside->spaces, outside->terms.pid);
     rm_spaces_visit(outside->spaces, add_living, outside);
-    bool is_told = outside->opened == 1 && all_ns > outside->used_ns; /* else it is of several */
+    bool is_told = outside->opened + outside->hidden.opened == 1 && all_ns > outside->used_ns;
     uint64_t rest_ns = is_told ? all_ns - outside->used_ns : 0;
     if (first != NULL && first->ended_ns == 0 && is_told) {
         first->used_ns += rest_ns;
@@ -423,6 +432,7 @@ void rm_outside_finish(struct rm_outside *outside)
 {
     drain_until(outside, INT64_MAX);
     drain_until(outside, INT64_MAX);
+    rm_hidden_look(&outside->hidden);
     if (outside->has_each) {
         rm_each_look(&outside->each);
     }
@@ -446,16 +456,24 @@ uint64_t rm_outside_bytes(const struct rm_outside *outside)
 static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_record_kind record,
                  const char *remark, const char *lacks_kernel)
 {
+    char text[512], hidden[200] = "";
     const char *refusal = rm_perf_tree_refusal(outside->tree, record);
     if (refusal != NULL) {
         rm_stack_writer_set_kind(outside->writer, kind, RESMON_EACCES, refusal);
-    } else {
-        rm_stack_writer_set_kind(outside->writer, kind, RESMON_OK,
-                                 outside->has_more_tasks
-                                     ? "not all of its threads could be observed: too many files"
-                                 : rm_perf_tree_sees_kernel(outside->tree, record) ? remark
-                                                                                   : lacks_kernel);
+        return;
     }
+    const char *rest = outside->has_more_tasks
+                           ? "not all of its threads could be observed: too many files"
+                       : rm_perf_tree_sees_kernel(outside->tree, record) ? remark
+                                                                         : lacks_kernel;
+    if (outside->hidden.total > 0) {
+        (void)snprintf(hidden, sizeof hidden,
+                       "not, or not all the time, sampled: %u processes that the kernel hides, as "
+                       "their program has other rights or may not be read%s",
+                       outside->hidden.total, rest[0] != '\0' ? "; " : "");
+    }
+    (void)snprintf(text, sizeof text, "%s%s", hidden, rest);
+    rm_stack_writer_set_kind(outside->writer, kind, RESMON_OK, text);
 }
 
 void rm_outside_tell_kinds(const struct rm_outside *outside)
@@ -509,7 +527,11 @@ static bool observe_thread(void *context, uint32_t pid, uint32_t thread)
         return false;
     }
     outside->tasks++;
+    bool is_new = rm_spaces_find(outside->spaces, pid) == NULL;
     space = space_of(outside, pid);
+    if (space != NULL && is_new) {
+        space->clock_before_ns = (uint64_t)rm_clock_cpu_ns(rm_clock_of_process(pid));
+    }
     if (outside->has_each && space != NULL) {
         rm_each_found(&outside->each, space, thread);
     }
@@ -602,6 +624,12 @@ resmon_status rm_outside_open(const struct rm_outside_terms *terms, struct rm_st
         rm_each_open(&outside->each);
         outside->has_each = true;
     }
+    outside->hidden = (struct rm_hidden){.tree = outside->tree,
+                                         .spaces = outside->spaces,
+                                         .root = &outside->root,
+                                         .scratch = &outside->scratch,
+                                         .each = outside->has_each ? &outside->each : NULL,
+                                         .first = terms->is_group ? 0 : terms->pid};
     if (status == RESMON_OK) {
         status = observe(outside);
     }

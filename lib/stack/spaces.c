@@ -251,7 +251,7 @@ static void note_map(struct rm_spaces *spaces, struct rm_space *space,
 
 /* ---- what becomes of processes ----------------------------------------------------------- */
 
-static void rename_space(struct rm_space *space, const char *name)
+static void set_name(struct rm_space *space, const char *name)
 {
     (void)rm_text_set(space->name, sizeof space->name, name);
 }
@@ -287,14 +287,14 @@ void rm_spaces_note(struct rm_spaces *spaces, const struct rm_tree_record *recor
         space->exec_ns = record->t_ns;
         forget_code(space);
         space->code = ++spaces->latest_code;
-        rename_space(space, record->text);
+        set_name(space, record->text);
         break;
     case RM_TREE_THREAD:
         space->threads++;
         space->living++;
         break;
     case RM_TREE_NAME:
-        rename_space(space, record->text);
+        set_name(space, record->text);
         break;
     case RM_TREE_MAP:
         note_map(spaces, space, record);
@@ -315,8 +315,7 @@ void rm_spaces_note(struct rm_spaces *spaces, const struct rm_tree_record *recor
 
 /* ---- one that runs already --------------------------------------------------------------- */
 
-static void read_name(struct rm_space *space, const struct rm_root *root,
-                      struct rm_scratch *scratch)
+void rm_space_rename(struct rm_space *space, const struct rm_root *root, struct rm_scratch *scratch)
 {
     char path[64];
     struct rm_text text, line;
@@ -354,13 +353,19 @@ static void read_maps(struct rm_spaces *spaces, struct rm_space *space, const st
     }
 }
 
+void rm_space_reread(struct rm_spaces *spaces, struct rm_space *space, const struct rm_root *root,
+                     struct rm_scratch *scratch)
+{
+    rm_space_rename(space, root, scratch);
+    read_maps(spaces, space, root, scratch);
+}
+
 struct rm_space *rm_spaces_begin(struct rm_spaces *spaces, uint32_t pid, const struct rm_root *root,
                                  struct rm_scratch *scratch)
 {
     struct rm_space *space = take(spaces, pid);
     if (space != NULL) {
-        read_name(space, root, scratch);
-        read_maps(spaces, space, root, scratch);
+        rm_space_reread(spaces, space, root, scratch);
     }
     return space;
 }

@@ -45,6 +45,10 @@ struct rm_space {
     uint32_t living;            /* threads; it lives as long as one does, */
     bool has_lost_main;         /* also without the first */
     int64_t exec_ns;            /* its latest exec: its memory is its own; 0: none was seen */
+    bool is_hidden;             /* it lives, and the kernel tells nothing of it */
+    bool was_hidden;            /* not all of its threads' ends are told of: */
+    uint64_t clock_ns;          /* what its clock had when it was looked at last, */
+    uint64_t clock_before_ns;   /* less what it had before it was observed */
     uint32_t accounted;         /* of which so many were told of */
     uint64_t sampled_ns;        /* that samples stand for */
     struct rm_process_row *row; /* of stack/each; NULL: it has none */
@@ -67,13 +71,19 @@ struct rm_space *rm_spaces_begin(struct rm_spaces *spaces, uint32_t pid, const s
 /** Takes note of what the kernel tells of processes; other records are none of its business. */
 void rm_spaces_note(struct rm_spaces *spaces, const struct rm_tree_record *record);
 
+/** Reads anew what its name is; and what it has mapped. */
+void rm_space_rename(struct rm_space *space, const struct rm_root *root,
+                     struct rm_scratch *scratch);
+void rm_space_reread(struct rm_spaces *spaces, struct rm_space *space, const struct rm_root *root,
+                     struct rm_scratch *scratch);
+
 /** What is mapped at an address; NULL: no code. */
 const struct rm_space_map *rm_space_find(const struct rm_space *space, uint64_t address);
 
 /** Whether the kernel told of all of its threads what they used. */
 static inline bool rm_space_is_accounted(const struct rm_space *space)
 {
-    return space->accounted >= space->threads;
+    return !space->was_hidden && space->accounted >= space->threads;
 }
 
 /** Of a copy: it has nothing mapped, and leaves alone what the original has. */

@@ -13,11 +13,12 @@
 #define RM_PROCESS_ROWS 16384U
 
 /* What is known of it. */
-#define RM_PROCESS_HAS_CPU       1U
-#define RM_PROCESS_HAS_STATUS    2U
-#define RM_PROCESS_HAS_PEAK      4U
-#define RM_PROCESS_PEAK_IS_EXACT 8U
-#define RM_PROCESS_HAS_ENDED     16U
+#define RM_PROCESS_HAS_CPU        1U
+#define RM_PROCESS_HAS_STATUS     2U
+#define RM_PROCESS_HAS_PEAK       4U
+#define RM_PROCESS_PEAK_IS_EXACT  8U
+#define RM_PROCESS_HAS_ENDED      16U
+#define RM_PROCESS_CPU_IS_SAMPLED 32U
 
 struct rm_process_row {
     uint64_t pid, parent; /* 0: not known */

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,6 +105,56 @@ class Each(place.Case):
         document = self.document("--each", "--stacks=cpu", "--", "sh", "-c", "/bin/true; /bin/true; exit 3")
         self.assertEqual([row["name"] for row in document["processes"]], ["sh", "true", "true"])
         self.assertEqual(document["processes"][0]["exit_status"], 3)
+
+    WORK = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; exit 6"
+
+    def of_nobody(self, name, *words):
+        """The document of a program that begins another one, as a user who is not root."""
+        how = {"user": 65534, "group": 65534, "extra_groups": []} if os.getuid() == 0 else {}
+        if pathlib.Path("/proc/sys/fs/suid_dumpable").read_text(encoding="ascii").strip() == "1":
+            self.skipTest("the kernel hides nothing here: fs.suid_dumpable is 1")
+        os.chmod(".", 0o777)
+        try:
+            document = self.document("--each", *words, env={**os.environ, "DO": self.WORK}, **how)
+        except PermissionError as error:
+            self.skipTest(f"as nobody: {error}")
+        row = document["processes"][1]
+        self.assertEqual((row["name"], row["cpu_provenance"]), (name, "sampled"))
+        usage = document["run"]["usage"]
+        used = usage["user_s"] + usage["system_s"]
+        # A look that comes late may miss much of it; by events alone it were a thousandth.
+        self.assertTrue(0.2 * used < row["cpu_s"] < 1.01 * used, (row, used))
+        self.assertGreater(row["duration_ns"], 0.2e9 * used)
+        self.assertIn((row["reason"], row["exit_status"]), (("failed", 6), ("unknown", 0)))
+        self.assertGreater(row["rss_peak_bytes"], 0)
+        return document
+
+    def test_a_program_that_may_not_be_read(self):
+        shutil.copy("/bin/sh", "unreadable")
+        os.chmod("unreadable", 0o111)
+        document = self.of_nobody("unreadable", "--stacks=cpu", "--", "sh", "-c", './unreadable -c "$DO"; :')
+        kind = document["profile"]["kinds"]["cpu"]
+        if kind["status"] == "RESMON_OK":
+            self.assertIn("1 processes that the kernel hides", kind["reason"])
+        text = place.run("report", "--full", "run.json").out
+        self.assertRegex(text, r"(?m)^    unreadable .* >=")
+        self.assertIn("the kernel hides", text)
+
+    def test_a_starter_that_gives_its_rights_up(self):
+        if os.getuid() != 0 or shutil.which("setpriv") is None:
+            self.skipTest("a program with the rights of root is root's to make, of setpriv")
+        if os.statvfs(".").f_flag & os.ST_NOSUID:
+            self.skipTest("this file system gives no program other rights")
+        shutil.copy(shutil.which("setpriv"), "starter")
+        shutil.copy("/bin/sh", "worker")
+        os.chmod("starter", 0o4755)
+        start = './starter --reuid 65534 --regid 65534 --clear-groups ./worker -c "$DO"; :'
+        document = self.of_nobody("worker", "--stacks=cpu", "--", "sh", "-c", start)
+        profile = document["profile"]
+        if profile["kinds"]["cpu"]["status"] == "RESMON_OK":  # it is sampled again
+            row = document["processes"][1]
+            self.assertGreater(sum(profile["stacks"]["samples"]["cpu"]), 0)
+            self.assertAlmostEqual(sum(profile["stacks"]["weight"]["cpu"]) * 1e-9, row["cpu_s"], delta=0.1)
 
     def test_what_people_see(self):
         done = place.run("run", "--each", "--json=run.json", "--summary", "--", "sh", "-c", "/bin/true; exit 3")

@@ -8,16 +8,23 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "made_time.h"
+#include "os/perf_tree.h"
+#include "os/process_end.h"
 #include "random.h"
 #include "stack/elf_file.h"
 #include "stack/frame_index.h"
+#include "stack/hidden.h"
 #include "stack/images.h"
 #include "stack/perf_map.h"
 #include "stack/spaces.h"
@@ -299,5 +306,131 @@ TEST(made_code_is_not_looked_for_all_the_time, IN_MADE_TIME)
     rm_made_time_pass(1);
     assert_string_equal(name_at(map, &root, 0x1000), "first");
     rm_perf_map_free(map);
+    rm_root_close(&root);
+}
+
+/* ---- processes of which nothing is told -------------------------------------------------- */
+
+static void *wait_for_end(void *unused)
+{
+    (void)pause();
+    return unused;
+}
+
+static pid_t start(bool ends_main)
+{
+    int pipes[2];
+    char byte = 0;
+    assert_int_equal(pipe(pipes), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        if (ends_main && pthread_create(&thread, NULL, wait_for_end, NULL) != 0) {
+            _exit(1);
+        }
+        (void)!write(pipes[1], &byte, 1);
+        if (ends_main) {
+            pthread_exit(NULL);
+        }
+        (void)pause();
+        _exit(0);
+    }
+    assert_int_equal(read(pipes[0], &byte, 1), 1);
+    (void)close(pipes[0]);
+    (void)close(pipes[1]);
+    return pid;
+}
+
+static void end(pid_t pid)
+{
+    siginfo_t info;
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+TEST(what_becomes_of_a_process_is_in_proc)
+{
+    pid_t pid = start(false);
+    uint32_t number = (uint32_t)pid;
+    int64_t now_ns = rm_clock_monotonic_ns();
+    assert_int_equal(rm_process_life_of(number, now_ns), RM_PROCESS_RUNS);
+    /* One that began later has only the number of it. */
+    assert_int_equal(rm_process_life_of(number, now_ns - 60 * RM_NS_PER_S), RM_PROCESS_IS_OVER);
+    end(pid);
+    assert_int_equal(rm_process_life_of(number, now_ns), RM_PROCESS_IS_OVER); /* not waited for */
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(rm_process_life_of(number, now_ns), RM_PROCESS_IS_OVER);
+
+    pid = start(true);
+    number = (uint32_t)pid;
+    while (rm_process_life_of(number, INT64_MAX) == RM_PROCESS_RUNS) {
+        (void)sched_yield();
+    }
+    assert_int_equal(rm_process_life_of(number, INT64_MAX), RM_PROCESS_WITHOUT_MAIN);
+    end(pid);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Records as the kernel makes them: of an end that is none, and of none where there was an end. */
+TEST(an_end_is_believed_when_proc_says_so)
+{
+    struct rm_root root;
+    struct rm_scratch scratch;
+    assert_int_equal(rm_root_open(&root, NULL), RESMON_OK);
+    assert_int_equal(rm_scratch_init(&scratch), RESMON_OK);
+    struct rm_perf_tree *tree;
+    const struct rm_perf_tree_terms terms = {.cpu_ns = 0};
+    assert_int_equal(rm_perf_tree_new(&terms, &tree), RESMON_OK);
+    struct rm_images *images = rm_images_new();
+    struct rm_spaces *spaces = rm_spaces_new(images);
+    struct rm_hidden hidden = {.tree = tree, .spaces = spaces, .root = &root, .scratch = &scratch};
+    pid_t pid = start(false);
+    uint32_t number = (uint32_t)pid;
+    struct rm_tree_record record = {
+        .kind = RM_TREE_FORK, .pid = number, .tid = number, .t_ns = rm_clock_monotonic_ns()};
+    rm_spaces_note(spaces, &record);
+    record.kind = RM_TREE_EXEC;
+    rm_spaces_note(spaces, &record);
+    record.kind = RM_TREE_EXIT;
+    rm_spaces_note(spaces, &record);
+    struct rm_space *space = rm_spaces_find(spaces, number);
+    assert_true(space->ended_ns != 0);
+    rm_hidden_check(&hidden, space);
+    assert_int_equal(space->ended_ns, 0);
+    assert_true(space->was_hidden && !rm_space_is_accounted(space));
+    assert_int_equal(hidden.total, 1);
+    rm_hidden_look(&hidden);
+    assert_int_equal(space->ended_ns, 0);
+    end(pid);
+    if (hidden.opened > 0) { /* where this user may have its events, it is observed again */
+        rm_spaces_note(spaces, &record);
+        rm_hidden_check(&hidden, space);
+    } else {
+        rm_hidden_look(&hidden);
+    }
+    assert_true(space->ended_ns != 0);
+    assert_int_equal(hidden.count, 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+
+    pid = start(false);
+    number = (uint32_t)pid;
+    record = (struct rm_tree_record){.kind = RM_TREE_FORK, .pid = number, .tid = number};
+    rm_spaces_note(spaces, &record);
+    space = rm_spaces_find(spaces, number);
+    hidden.has_lost = true;
+    rm_hidden_look(&hidden);
+    assert_int_equal(space->ended_ns, 0);
+    end(pid);
+    rm_hidden_look(&hidden);
+    assert_int_equal(space->ended_ns, 0); /* nothing was lost since */
+    hidden.has_lost = true;
+    rm_hidden_look(&hidden);
+    assert_true(space->ended_ns != 0);
+    assert_int_equal(hidden.total, 1);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    rm_spaces_free(spaces);
+    rm_images_free(images);
+    rm_perf_tree_free(tree);
+    rm_scratch_free(&scratch);
     rm_root_close(&root);
 }

@@ -74,6 +74,8 @@ STRUCTS = {
         ("reason", "END"),
         ("exit_status", "SMALL"),
         ("signal_number", "SMALL"),
+        ("cpu_provenance", "PROVENANCE"),
+        ("", "SMALL"),
     ),
     "RunNode": (
         ("name", "TEXT"),

@@ -143,6 +143,7 @@ class Process(Record):
     exit_status: int
     signal_number: int
     scopes: int
+    cpu_provenance: str
     # end
 
 class Tag(Record):
