@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/counter_set.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/human.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "collect/collect.h"
 #include "counter/formula.h"
 
 /* What was counted while the counter ran stands for the time in which it did not.  An interval in
@@ -38,10 +41,12 @@ static void lose(struct rm_counter *counter)
 void rm_counter_set_read(struct rm_counter_set *set)
 {
     struct rm_perf_count sums = {0, 0, 0};
+    double counted_s = 0.0;
     for (size_t c = 0; c < set->count; c++) {
         struct rm_counter *counter = &set->counters[c];
         counter->change = 0.0;
         sums = (struct rm_perf_count){0, 0, 0};
+        counted_s = 0.0;
         for (size_t t = 0; t < set->task_count; t++) {
             struct rm_counter_task *task = rm_counter_task_of(set, c, t);
             struct rm_perf_count now;
@@ -50,6 +55,7 @@ void rm_counter_set_read(struct rm_counter_set *set)
             }
             if (rm_counter_task_is_own(set, task) && set->owner->ops->read(task->fd, &now)) {
                 take(counter, task, &now, &sums);
+                counted_s += (double)now.enabled * 1e-9;
             } else {
                 lose(counter);
             }
@@ -60,7 +66,37 @@ void rm_counter_set_read(struct rm_counter_set *set)
         }
         if (counter->status == RESMON_OK) {
             set->share = sums.enabled > 0 ? (double)sums.running / (double)sums.enabled : RM_NAN;
+            set->owner->counted_s = fmax(set->owner->counted_s, counted_s);
         }
+    }
+}
+
+#define LACKS_S     0.05 /* more than two clocks differ by that are read one after the other, */
+#define LACKS_SHARE 0.02 /* and than what ends meanwhile has used */
+
+/* Of our own process, our threads are in one and not in the other. */
+void rm_counters_remark_lack(struct rm_collect *collect)
+{
+    struct rm_counters *counters = &collect->counters;
+    const struct rm_found *found = &collect->found;
+    char lacks[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES], text[160];
+    if (collect->is_self || found->tree_ns == 0) {
+        return;
+    }
+    if (!counters->has_begun) {
+        counters->has_begun = true;
+        counters->begun_s = found->tree_cpu_s - counters->counted_s;
+    }
+    double all_s = found->tree_cpu_s - counters->begun_s;
+    double lacks_s = all_s - counters->counted_s;
+    if (lacks_s > LACKS_S && lacks_s > LACKS_SHARE * all_s) {
+        rm_human_seconds(lacks, lacks_s);
+        rm_human_seconds(all, all_s);
+        (void)snprintf(text, sizeof text,
+                       "not counted: %s of %s of CPU time; the kernel counts for no set-user-ID "
+                       "or unreadable program",
+                       lacks, all);
+        rm_collect_remark(collect, text);
     }
 }
 

@@ -81,6 +81,12 @@ void rm_counter_set_remark(struct rm_collect *collect, const struct rm_counter_s
 
 void rm_counter_set_read(struct rm_counter_set *set);
 
+/** Leaves a remark when the tree has used more CPU time than its events were enabled for: the
+ * kernel takes those of a process away when that begins a program with other rights than its
+ * user's, or that its user may not read, and nobody that it starts has any.  For collectors that
+ * come after the tree. */
+void rm_counters_remark_lack(struct rm_collect *collect);
+
 /** A counter's total; NaN: it is not counted. */
 double rm_counter_total(const struct rm_counter *counter);
 

@@ -41,6 +41,10 @@ struct rm_counters {
     size_t task_count;
     struct rm_counter_set *sets[RM_MAX_SETS]; /* of hardware, that are open */
     size_t set_count;
+    double
+        counted_s;  /* CPU time that events were enabled for: those of a thread are when it runs */
+    double begun_s; /* what the tree had used when they were opened */
+    bool has_begun; /* that is known */
 };
 
 struct rm_collect;

@@ -36,11 +36,11 @@ static resmon_status open_counters(struct rm_collect *collect, void *state_)
 static resmon_status read_counters(struct rm_collect *collect, void *state_, double *values)
 {
     struct state *state = state_;
-    (void)collect;
     for (size_t i = 0; i < state->count; i++) {
         rm_counter_set_read(&state->sets[i]);
         values[i] = rm_counter_total(&state->sets[i].counters[0]);
     }
+    rm_counters_remark_lack(collect);
     return RESMON_OK;
 }
 
@@ -65,6 +65,7 @@ static const char *name_of_event(const void *state, size_t index)
 const struct rm_collector rm_collect_perf_events = {
     .name = "perf_events",
     .domain = RM_DOMAIN_COUNTERS,
+    .after = RM_AFTER("tree"),
     .needs_flag = RM_FLAG_COUNTERS(RM_COUNTERS_EVENTS),
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),

@@ -23,7 +23,7 @@ static resmon_status open_counters(struct rm_collect *collect, void *state_)
 static resmon_status read_counters(struct rm_collect *collect, void *state_, double *values)
 {
     const struct state *state = state_;
-    (void)collect;
+    rm_counters_remark_lack(collect);
     for (size_t i = 0; i < state->counters->set_count; i++) {
         values[i] = 100.0 * state->counters->sets[i]->share;
     }
@@ -44,7 +44,7 @@ const struct rm_collector rm_collect_perf_running = {
     .name = "perf_running",
     .domain = RM_DOMAIN_COUNTERS,
     .after = RM_AFTER("perf_events", "perf_flops", "perf_hardware", "perf_l2", "perf_l2cache",
-                      "perf_l3", "perf_l3cache", "perf_memory"),
+                      "perf_l3", "perf_l3cache", "perf_memory", "tree"),
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct state),
     .open = open_counters,

@@ -132,7 +132,11 @@ class Each(place.Case):
     def test_a_program_that_may_not_be_read(self):
         shutil.copy("/bin/sh", "unreadable")
         os.chmod("unreadable", 0o111)
-        document = self.of_nobody("unreadable", "--stacks=cpu", "--", "sh", "-c", './unreadable -c "$DO"; :')
+        document = self.of_nobody("unreadable", "--stacks=cpu", "--counters=task-clock", "--", "sh", "-c",
+                                  './unreadable -c "$DO"; :')
+        counters = next(source for source in document["sources"] if source["name"] == "perf_events")
+        if counters["status"] == "RESMON_OK":
+            self.assertIn("not counted: ", counters["reason"])
         kind = document["profile"]["kinds"]["cpu"]
         if kind["status"] == "RESMON_OK":
             self.assertIn("1 processes that the kernel hides", kind["reason"])
