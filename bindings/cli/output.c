@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "output.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -13,6 +12,7 @@
 #include "arguments.h"
 #include "parquet.h"
 #include "say.h"
+#include "store.h"
 
 static bool ends_in(const char *path, const char *ending)
 {
@@ -63,12 +63,7 @@ static char *summary_of(const resmon_run *run, bool is_full, unsigned columns)
 static bool write_text(const char *verb, const resmon_run *run, const char *path)
 {
     char *text = summary_of(run, false, 0);
-    FILE *file = text != NULL ? fopen(path, "we") : NULL;
-    bool is_written = file != NULL && fputs(text, file) != EOF;
-    is_written = file != NULL && fclose(file) == 0 && is_written;
-    if (text != NULL && !is_written) {
-        cli_say(verb, "%s cannot be written: %s", path, strerror(errno));
-    }
+    bool is_written = text != NULL && cli_store_write(verb, path, text);
     resmon_text_free(text);
     return is_written;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* mkostemp */
 #include "store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,33 +45,70 @@ const char *cli_store_temporary(void)
     return directory != NULL && directory[0] != '\0' ? directory : "/tmp";
 }
 
-static bool write_file(const char *path, const char *text, bool is_kept)
+static bool write_all(int fd, const char *text)
 {
-    FILE *file = fopen(path, "we");
-    if (file == NULL) {
-        return false;
+    for (size_t left = strlen(text); left > 0;) {
+        ssize_t count = write(fd, text, left);
+        if (count < 0 && errno != EINTR) {
+            return false;
+        }
+        text += count > 0 ? count : 0;
+        left -= count > 0 ? (size_t)count : 0;
     }
-    bool is_written =
-        fputs(text, file) != EOF && fflush(file) == 0 && (!is_kept || fsync(fileno(file)) == 0);
-    int error = errno;
-    is_written = fclose(file) == 0 && is_written;
-    errno = error;
-    return is_written;
+    return true;
 }
 
 /* What is no regular file (/dev/stdout) is written to as it is. */
-bool cli_store_write(const char *verb, const char *path, const char *text)
+static bool write_special(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    bool is_written = fd >= 0 && write_all(fd, text);
+    if (fd >= 0) {
+        int error = errno;
+        is_written = close(fd) == 0 && is_written;
+        errno = error;
+    }
+    return is_written;
+}
+
+/* As a new file would have them. */
+static mode_t rights(void)
+{
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    return 0666 & ~mask;
+}
+
+/* Whole or not at all: beside it, under a name that nobody knows before, and in its place. */
+static bool replace(const char *path, const char *text)
 {
     char beside[4096];
+    int length = snprintf(beside, sizeof beside, "%s.XXXXXX", path);
+    errno = ENAMETOOLONG;
+    int fd = length > 0 && (size_t)length < sizeof beside ? mkostemp(beside, O_CLOEXEC) : -1;
+    if (fd < 0) {
+        return false;
+    }
+    bool is_written = fchmod(fd, rights()) == 0 && write_all(fd, text) && fsync(fd) == 0;
+    int error = errno;
+    is_written = close(fd) == 0 && is_written;
+    errno = error;
+    is_written = is_written && rename(beside, path) == 0;
+    if (!is_written) {
+        error = errno;
+        (void)unlink(beside);
+        errno = error;
+    }
+    return is_written;
+}
+
+bool cli_store_write(const char *verb, const char *path, const char *text)
+{
     struct stat info;
     bool is_special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
-    int length = snprintf(beside, sizeof beside, "%s%s", path, is_special ? "" : ".new");
-    bool is_written = length > 0 && (size_t)length < sizeof beside &&
-                      write_file(beside, text, !is_special) &&
-                      (is_special || rename(beside, path) == 0);
+    bool is_written = is_special ? write_special(path, text) : replace(path, text);
     if (!is_written) {
         cli_say(verb, "%s cannot be written: %s", path, strerror(errno));
-        (void)(is_special ? 0 : unlink(beside));
     }
     return is_written;
 }

@@ -56,7 +56,8 @@ struct rm_found_power {
 /* What collectors found in this sample or an earlier one, for those that say that they come after
  * them (rm_collector.after).  A stamp of 0: not read yet. */
 struct rm_found {
-    double node_busy_s, node_all_s; /* CPU time of the machine, all CPUs */
+    double node_busy_s, node_all_s; /* CPU time of the machine, all CPUs; */
+    bool is_of_container;           /* or what its container used of it (lxcfs) */
     double busy_s;                  /* of it, with ticks that are missing yet (energy_cpu) */
     int64_t node_ns;
     double tree_cpu_s, tree_rss; /* of the process and its descendants */
@@ -65,10 +66,11 @@ struct rm_found {
     int64_t cpu_j_ns, ram_j_ns;
     bool is_cpu_known,
         is_ram_known; /* false: counters that have not counted yet, if they ever do */
-    struct rm_found_power cpu_power; /* also where cpu_j is measured */
-    double gpu_tree_j;               /* the process tree's share of the GPUs'; NaN: not known */
-    int64_t gpu_ns;                  /* of that */
-    double gpu_w;                    /* what the tree bears of their power; NaN: not known */
+    bool is_cpu_measured, is_ram_measured; /* by these */
+    struct rm_found_power cpu_power;       /* also where cpu_j is measured */
+    double gpu_tree_j; /* the process tree's share of the GPUs'; NaN: not known */
+    int64_t gpu_ns;    /* of that */
+    double gpu_w;      /* what the tree bears of their power; NaN: not known */
     struct rm_shared_energy shared;
 };
 

@@ -121,6 +121,7 @@ static resmon_status read_cpu(struct rm_collect *collect, void *state_, double *
     }
     resmon_status status =
         state->is_measured ? RESMON_OK : read_modelled(collect, state, joules, &values[0]);
+    collect->found.is_cpu_measured = state->is_measured;
     values[0] = rm_collect_of_host(collect, values[0]);
     return status;
 }

@@ -88,6 +88,7 @@ static resmon_status read_ram(struct rm_collect *collect, void *state_, double *
             return status;
         }
     }
+    found->is_ram_measured = state->is_measured;
     if (!state->is_measured) {
         found->ram_j = state->watts * (double)(collect->now_ns - state->first_ns) * 1e-9;
         found->ram_j_ns = collect->now_ns;

@@ -14,6 +14,9 @@
 #include "collect/collect.h"
 
 #define NEEDS "shares of processors and memory need the domains tree and cpu beside energy"
+#define OF_CONTAINER                                                                           \
+    "energy is measured of the host, whose use is not known here: /proc is of this container " \
+    "alone (lxcfs)"
 
 enum { CPU, RAM };
 
@@ -148,7 +151,10 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
 {
     struct state *state = state_;
     struct rm_found *found = &collect->found;
-    const double whole[] = {[CPU] = found->cpu_j, [RAM] = found->ram_j};
+    const double whole[] = {
+        [CPU] = found->is_of_container && found->is_cpu_measured ? RM_NAN : found->cpu_j,
+        [RAM] = found->is_of_container && found->is_ram_measured ? RM_NAN : found->ram_j,
+    };
     bool is_divided[RM_ARRAY_LEN(divisions)];
     if (found->node_ns == 0 || found->tree_ns == 0) {
         found->shared = (struct rm_shared_energy){
@@ -161,6 +167,9 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
         };
         rm_collect_remark(collect, NEEDS);
         return isnan(found->gpu_tree_j) ? rm_error(RESMON_ENOENT, "%s", NEEDS) : RESMON_OK;
+    }
+    if (found->is_of_container && (found->is_cpu_measured || found->is_ram_measured)) {
+        rm_collect_remark(collect, OF_CONTAINER);
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(divisions); i++) {
         struct part *part = &state->parts[i];

@@ -4,10 +4,13 @@
  * Shares follow psutil: iowait is idle, steal is busy, guest is already inside user; each field's
  * difference is clamped at 0 by itself, since iowait may run backwards (proc(5)).
  */
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "collect/collect.h"
+#include "os/file_system.h"
 
 enum {
     F_USER,
@@ -274,6 +277,18 @@ static resmon_status read_stat(struct rm_collect *collect, void *state_, double 
     return RESMON_OK;
 }
 
+/* In containers of LXC, lxcfs answers for the machine: with what the container has used. */
+static void look_for_lxcfs(struct rm_collect *collect)
+{
+    char path[PATH_MAX];
+    const char *root = collect->root.is_live ? "" : collect->root.path;
+    (void)snprintf(path, sizeof path, "%s/proc/stat", root);
+    collect->found.is_of_container = rm_file_system_of(path).is_fuse;
+    if (collect->found.is_of_container) {
+        rm_collect_remark(collect, "of this container alone: /proc/stat is lxcfs's");
+    }
+}
+
 static resmon_status open_stat(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
@@ -289,6 +304,7 @@ static resmon_status open_stat(struct rm_collect *collect, void *state_)
         state->all = (struct cpu){0};
         memset(state->seconds, 0, sizeof state->seconds);
         collect->found.node_ns = 0;
+        look_for_lxcfs(collect);
         for (size_t i = 0; i < state->cpu_room; i++) {
             state->cpus[i] = (struct cpu){0};
         }

@@ -36,6 +36,24 @@ class Harm(place.Case):
             place.run(*words)
             self.assertFalse(os.path.exists("ran"), words)
 
+    @place.needs_json
+    def test_nothing_of_others_is_written_to(self):
+        """Neither through a link that waits for what is written beside the file, nor in its own place beside it."""
+        secret = pathlib.Path("secret")
+        secret.write_text("precious", encoding="utf-8")
+        for name in ("bench.json", "run.txt"):
+            os.symlink("secret", name + ".new")
+        for words in (["bench", "-n", "2", "-q", "-o", "bench.json", "--", "true"], ["run", "-q", "-o", "run.txt", "--", "true"]):
+            done = place.run(*words)
+            self.assertEqual(done.code, 0, done.err)
+            self.assertTrue(os.path.islink(words[words.index("-o") + 1] + ".new"))
+        self.assertEqual(secret.read_text(encoding="utf-8"), "precious")
+        mask = os.umask(0)
+        os.umask(mask)
+        self.assertEqual(os.stat("bench.json").st_mode & 0o777, 0o666 & ~mask)
+        self.assertEqual(os.stat("run.txt").st_mode & 0o777, 0o600)  # command lines hold secrets
+        self.assertEqual(sorted(os.listdir()), ["bench.json", "bench.json.new", "run.txt", "run.txt.new", "secret"])
+
 
 PAGE = ".TH PAGE 1\n.SH NAME\npage \\- one that is in order\n.SH DESCRIPTION\nText.\n"
 

@@ -8,6 +8,7 @@ from ctypes import byref, c_void_p
 from . import _abi, records
 from ._library import lib, take_text, text
 from .errors import ArgumentError, FormatError
+from .files import written
 from .run import Recorded, load
 
 _LEAST_S = 1e-3  # that a run of calls takes, so that reading clocks weighs nothing
@@ -100,8 +101,8 @@ class Bench:
 
     def save(self, path, form="json"):
         """Writes it to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.text(form))
+        with written(path) as (file, _):
+            file.write(self.text(form).encode())
 
     def __str__(self):
         return self.text().rstrip("\n")
@@ -183,8 +184,8 @@ class Diff:
 
     def save(self, path, form="html"):
         """Writes it to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.text(form))
+        with written(path) as (file, _):
+            file.write(self.text(form).encode())
 
     def __str__(self):
         return self.text().rstrip("\n")
@@ -250,8 +251,8 @@ class Trend:
 
     def save(self, path, form="html"):
         """Writes it to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.text(form))
+        with written(path) as (file, _):
+            file.write(self.text(form).encode())
 
     def __len__(self):
         return len(self._benches)
