@@ -38,7 +38,7 @@ int rm_connections_open(struct rm_connections *connections, int family, int type
     if (fd >= 0) {
         rm_kept_take(slot, fd);
     }
-    return fd;
+    return slot != NULL ? slot->fd : -1;
 }
 
 void rm_connections_close(struct rm_connections *connections, int fd)

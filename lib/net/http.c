@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "net/connections.h"
 #include "net/proxy.h"
+#include "os/kept.h"
 #include "os/library.h"
 #include "os/signal_guard.h"
 
@@ -641,7 +642,10 @@ resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_reques
     }
     resmon_status status;
     if (begin_exchange()) {
+        struct rm_kept_standard standard;
+        rm_kept_hold_standard(&standard); /* of its resolver, of a TLS library */
         status = transfer(http, request, deadline_ns, reply);
+        rm_kept_release_standard(&standard);
     } else {
         reply->is_passing = true;
         status = rm_error(RESMON_ETIMEDOUT, "%s %.*s: the program ends", SHOWN(request));

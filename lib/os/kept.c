@@ -130,9 +130,33 @@ void rm_kept_note(struct rm_kept *kept, int fd)
 void rm_kept_take(struct rm_kept *kept, int fd)
 {
     int tag = next_tag();
+    fd = fd <= STDERR_FILENO ? rm_kept_raise(fd) : fd;
     rm_kept_note(kept, fd);
     kept->table = own_table();
     kept->tag = !has_own_table && put_tag(fd, tag) ? tag : 0;
+}
+
+void rm_kept_hold_standard(struct rm_kept_standard *standard)
+{
+    *standard = (struct rm_kept_standard){.files = {{.is_open = false}}};
+    for (int number = 0; number < 3; number++) {
+        if (fcntl(number, F_GETFD) >= 0) {
+            continue;
+        }
+        int fd = open("/", O_PATH | O_CLOEXEC);
+        if (fd == number) {
+            rm_kept_note(&standard->files[number], fd);
+        } else if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
+}
+
+void rm_kept_release_standard(struct rm_kept_standard *standard)
+{
+    for (int number = 0; number < 3; number++) {
+        rm_kept_close(&standard->files[number]);
+    }
 }
 
 bool rm_kept_is_of_this_table(const struct rm_kept *kept)

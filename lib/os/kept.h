@@ -43,7 +43,8 @@ bool rm_kept_is_isolated(void);
 bool rm_kept_open(struct rm_kept *kept, const char *path, int flags);
 
 /** Takes over a descriptor that was opened just now, and tags it: the program may open the very
- * same file. */
+ * same file.  Where the program was started without stdin, stdout or stderr, it gets another number
+ * than theirs. */
 void rm_kept_take(struct rm_kept *kept, int fd);
 
 /** Remembers a descriptor of the program, which shares its file with others: no tag. */
@@ -57,6 +58,16 @@ void rm_kept_drop(int fd);
 /** Gives a descriptor a number that programs hardly use; the same descriptor where there is none.
  */
 int rm_kept_raise(int fd);
+
+/* Stand-ins for those of the standard three that the program was started without. */
+struct rm_kept_standard {
+    struct rm_kept files[3];
+};
+
+/** For as long as somebody else's code opens files for us: they do not get the numbers of the
+ * standard three.  Reading and writing there still fails, as it did. */
+void rm_kept_hold_standard(struct rm_kept_standard *standard);
+void rm_kept_release_standard(struct rm_kept_standard *standard);
 
 /** Tags a bare descriptor with RM_KEPT_TAG, and asks for the tag: of the objects whose number alone
  * is known, perf events for one. */

@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
+#include "os/kept.h"
 #include "os/library.h"
 
 /*
@@ -194,12 +195,14 @@ static resmon_status open_library(void)
     if (status != RESMON_OK) {
         return status;
     }
+    struct rm_kept_standard standard;
+    rm_kept_hold_standard(&standard); /* it makes a pipe */
     space = libunwind.create_addr_space(&accessors, 0);
-    if (space == NULL) {
-        return rm_error(RESMON_ENOMEM, "libunwind has no memory");
+    if (space != NULL) {
+        set_up_library();
     }
-    set_up_library();
-    return RESMON_OK;
+    rm_kept_release_standard(&standard);
+    return space != NULL ? RESMON_OK : rm_error(RESMON_ENOMEM, "libunwind has no memory");
 }
 
 static void open_first(void)

@@ -206,6 +206,55 @@ static int observe_into_file(void)
     return observe_and_close(path_of("run.rec"));
 }
 
+/* ---- a program that was started without them --------------------------------------------- */
+
+/* One that is kept stays; another thread may have something open for a moment. */
+static int are_closed(void)
+{
+    int number = 0;
+    for (int tries = 0; number < 3 && tries < 1000; tries++) {
+        number += fcntl(number, F_GETFD) < 0 ? 1 : 0;
+        (void)usleep(tries > 3 ? 1000 : 0);
+    }
+    return number < 3 ? 10 + number : 0;
+}
+
+/* Each sink, stacks, a recording, and a server that is not there. */
+static int observe_without_standard_files(void)
+{
+    char text[3 * 4096];
+    resmon_monitor *monitor = NULL;
+    (void)snprintf(text, sizeof text,
+                   "interval=5ms,domains=all,stacks=cpu+memory,scopes=wall+rss,record=%s",
+                   path_of("standard.rec"));
+    for (int number = 0; number < 3; number++) {
+        (void)close(number);
+    }
+    if (resmon_monitor_new_text(text, &monitor) != RESMON_OK ||
+        resmon_monitor_add(monitor, "csv", path_of("standard.csv")) != RESMON_OK ||
+        resmon_monitor_add(monitor, "json", path_of("standard.json")) != RESMON_OK) {
+        return 1;
+    }
+    (void)resmon_monitor_add(monitor, "pushgateway", "http://127.0.0.1:9"); /* if it is built in */
+    if (resmon_monitor_start(monitor) != RESMON_OK) {
+        return 2;
+    }
+    int found = are_closed();
+    for (int i = 0; i < 50 && found == 0; i++) {
+        RESMON_SCOPE("work");
+        (void)resmon_monitor_sample_now(monitor);
+        found = are_closed();
+    }
+    (void)resmon_monitor_stop(monitor);
+    resmon_monitor_free(monitor);
+    return found != 0 ? found : are_closed();
+}
+
+TEST(the_numbers_of_the_standard_three_are_nobodys_else)
+{
+    assert_int_equal(in_child(observe_without_standard_files), 0);
+}
+
 TEST(closed_by_the_program)
 {
     assert_int_equal(in_child(observe_in_memory), 0);
