@@ -147,14 +147,26 @@ static int64_t divided_ns(const struct rm_collect *collect, const struct state *
     return isnan(values[RAM]) ? 0 : state->parts[RAM].last.tree_ns;
 }
 
+/* What is to be divided, for the latest division. */
+static void find_whole(struct rm_collect *collect, double whole[])
+{
+    const struct rm_found *found = &collect->found;
+    bool is_of_host[] = {[CPU] = found->is_cpu_measured, [RAM] = found->is_ram_measured};
+    whole[CPU] = found->cpu_j;
+    whole[RAM] = found->ram_j;
+    for (size_t i = 0; i < RM_ARRAY_LEN(is_of_host) && found->is_of_container; i++) {
+        if (is_of_host[i]) {
+            whole[i] = RM_NAN;
+            rm_collect_remark(collect, OF_CONTAINER);
+        }
+    }
+}
+
 static resmon_status read_shares(struct rm_collect *collect, void *state_, double *values)
 {
     struct state *state = state_;
     struct rm_found *found = &collect->found;
-    const double whole[] = {
-        [CPU] = found->is_of_container && found->is_cpu_measured ? RM_NAN : found->cpu_j,
-        [RAM] = found->is_of_container && found->is_ram_measured ? RM_NAN : found->ram_j,
-    };
+    double whole[RM_ARRAY_LEN(divisions)];
     bool is_divided[RM_ARRAY_LEN(divisions)];
     if (found->node_ns == 0 || found->tree_ns == 0) {
         found->shared = (struct rm_shared_energy){
@@ -168,9 +180,7 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
         rm_collect_remark(collect, NEEDS);
         return isnan(found->gpu_tree_j) ? rm_error(RESMON_ENOENT, "%s", NEEDS) : RESMON_OK;
     }
-    if (found->is_of_container && (found->is_cpu_measured || found->is_ram_measured)) {
-        rm_collect_remark(collect, OF_CONTAINER);
-    }
+    find_whole(collect, whole);
     for (size_t i = 0; i < RM_ARRAY_LEN(divisions); i++) {
         struct part *part = &state->parts[i];
         bool is_first = !part->has_last;
