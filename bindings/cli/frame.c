@@ -384,11 +384,11 @@ static double amount_of(const resmon_run_scope *scope, enum cli_scope_order orde
 {
     switch (order) {
     case CLI_BY_WALL:
-        return scope->wall_ns + scope->open_ns;
+        return scope->wall_ns;
     case CLI_BY_SELF:
         return scope->self_ns;
     case CLI_BY_CALLS:
-        return (double)(scope->calls + scope->open);
+        return (double)scope->calls;
     default:
         return 0.0;
     }
@@ -446,8 +446,8 @@ static void add_scope(struct cli_frame *frame, const struct row *row)
     bool is_tree = frame->order == CLI_BY_TREE;
     unsigned depth = scope->depth < 12 && is_tree ? (unsigned)scope->depth : 0;
     (void)snprintf(name, sizeof name, "%*s%.36s", (int)(2 * depth), "", scope->name);
-    put(calls, "1", (double)(scope->calls + scope->open));
-    put(wall, "s", (scope->wall_ns + scope->open_ns) * 1e-9);
+    put(calls, "1", (double)scope->calls);
+    put(wall, "s", scope->wall_ns * 1e-9);
     put(self, "s", scope->self_ns * 1e-9);
     put(open, "s", scope->open > 0 ? scope->open_ns * 1e-9 / (double)scope->open : CLI_NAN);
     add_line(frame, scope->open > 0 ? CLI_BOLD : CLI_PLAIN, "%s %-38s%12s%12s%12s%14s",

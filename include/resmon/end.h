@@ -66,6 +66,17 @@ RESMON_API resmon_status resmon_monitor_set_usage(resmon_monitor *monitor,
 RESMON_API resmon_status resmon_monitor_set_end(resmon_monitor *monitor, const resmon_run_end *end);
 
 /**
+ * Leaves the stop of a monitor to the exit of this process, whose status its run then knows: unless
+ * it was said before how the program ends, a status other than 0 is RESMON_END_FAILED.  For
+ * languages whose own exit handlers run before the status is known.  What a sink could not write is
+ * said on stderr then.  From now on the monitor is the library's: it is not to be stopped or freed,
+ * nor may callbacks of its sinks need anything that ends before.  A child of a fork leaves it
+ * alone. RESMON_ESTATE unless it runs, in the process that made it; RESMON_ENOMEM; RESMON_ENOTSUP:
+ * a C library without on_exit(3).  Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_stop_at_exit(resmon_monitor *monitor);
+
+/**
  * Says how the program ends, to the monitor that the variable RESMON started; its run knows the
  * exit status without.  RESMON_ESTATE: there is none, or it is over, or another process's. Thread
  * class: any thread.  Since 0.1.

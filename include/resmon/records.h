@@ -447,34 +447,36 @@ typedef struct resmon_run_scope {
     int64_t parent;
     /** 0 at the top */
     uint64_t depth;
-    /** finished instances; direct recursion counts once, in `folded` */
+    /** instances, with those that were open at the end; direct recursion counts once, in `folded`
+     */
     uint64_t calls;
     /** direct recursions inside those */
     uint64_t folded;
     /** threads that visited it */
     uint64_t threads;
-    /** inclusive, summed over calls and threads; open instances left out */
+    /** inclusive, summed over calls and threads; of open instances what they had by then */
     double wall_ns;
-    /** wall_ns and open_ns without the scopes inside, nor those that the thread meanwhile ran below
-     * other scopes (RESMON_SCOPE_UNDER) */
+    /** wall_ns without the scopes inside, nor those that the thread meanwhile ran below other
+     * scopes (RESMON_SCOPE_UNDER) */
     double self_ns;
-    /** of the shortest call; NaN: there was none */
+    /** of the shortest call that ended; NaN: none did */
     double wall_min_ns;
-    /** of the longest */
+    /** of the longest, also if it is the only one that is open */
     double wall_max_ns;
-    /** per call; NaN: fewer than two */
+    /** of calls that ended; NaN: fewer than two */
     double wall_stddev_ns;
-    /** instances not finished at the end of the run, or when it was killed */
+    /** of calls, those not finished at the end of the run, or when it was killed */
     uint64_t open;
-    /** time that the open instances have lasted; of a killed program, until the latest moment of
-     * which something is known: the last sample, or what ended in scopes after it */
+    /** of wall_ns, the time that the open instances have lasted; of a killed program, until the
+     * latest moment of which something is known: the last sample, or what ended in scopes after it
+     */
     double open_ns;
-    /** of wall_ns and open_ns, what ran beside the enclosing scope: hung below it
-     * (RESMON_SCOPE_UNDER and tasks in <resmon/scope.h>, OpenMP).  That is no part of the parent's
-     * self_ns, nor of its meters, but for energy, and may be longer than the parent */
+    /** of wall_ns, what ran beside the enclosing scope: hung below it (RESMON_SCOPE_UNDER and tasks
+     * in <resmon/scope.h>, OpenMP).  That is no part of the parent's self_ns, nor of its meters,
+     * but for energy, and may be longer than the parent */
     double concurrent_ns;
-    /** of the calls, and of the open instances, those that an error ended (resmon_scope_fail()): of
-     * Python an exception that left them */
+    /** of the calls, those that an error ended (resmon_scope_fail()): of Python an exception that
+     * left them */
     uint64_t failed;
     /** of the calls, those that were open when the program called exit(), or returned from main(),
      * under RESMON: they ended with it */
@@ -545,8 +547,8 @@ typedef struct resmon_run_scope {
     int32_t energy_provenance;
 } resmon_run_scope;
 
-/** A scope over the ranks of a merged run that were in it: the wall time (wall_ns and open_ns) of
- * each.  Since 0.1. */
+/** A scope over the ranks of a merged run that were in it: the wall time (wall_ns) of each.  Since
+ * 0.1. */
 typedef struct resmon_scope_spread {
     size_t struct_size;
     /** that were in it */

@@ -42,9 +42,8 @@ static uint32_t owner_forks;
 static pthread_mutex_t finish_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t end_lock =
     PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP; /* `monitor` lives while it is held */
-static resmon_run_end said_end; /* under end_lock; without its text; UNKNOWN: nobody has said it */
-static struct rm_kept stderr_file; /* what descriptor 2 was; never closed */
-static struct rm_kept stderr_copy; /* for programs that close 2 before they end */
+static struct rm_kept stderr_file;           /* what descriptor 2 was; never closed */
+static struct rm_kept stderr_copy;           /* for programs that close 2 before they end */
 
 #define UNOBSERVED  "; the program runs on unobserved"
 #define LEFT_OUT    "; it is left out"
@@ -375,15 +374,6 @@ static resmon_status no_run(void)
     return rm_error(RESMON_ESTATE, "no run of the variable RESMON is under way in this process");
 }
 
-/* Called with end_lock. */
-static resmon_status say_end(const resmon_run_end *end)
-{
-    resmon_status status = is_ours() ? rm_monitor_set_end(monitor, end) : no_run();
-    said_end = status == RESMON_OK ? *end : said_end;
-    said_end.text = "";
-    return status;
-}
-
 resmon_status resmon_program_set_end(const resmon_run_end *end)
 {
     RM_KEEP_ERRNO;
@@ -392,7 +382,7 @@ resmon_status resmon_program_set_end(const resmon_run_end *end)
     if (status == RESMON_OK && !is_ours()) {
         status = no_run(); /* and in a fork's child the lock may be held for ever */
     } else if (status == RESMON_OK && pthread_mutex_lock(&end_lock) == 0) {
-        status = say_end(&known);
+        status = is_ours() ? rm_monitor_set_end(monitor, &known) : no_run();
         (void)pthread_mutex_unlock(&end_lock);
     }
     return status;
@@ -404,10 +394,8 @@ static void note_exit_status(int exit_status)
     if (!is_ours() || pthread_mutex_lock(&end_lock) != 0) {
         return; /* not ours, or a signal handler exits in the middle of it */
     }
-    if (said_end.reason == RESMON_END_UNKNOWN && exit_status != 0) {
-        (void)say_end(&(resmon_run_end){.reason = RESMON_END_FAILED, .exit_status = exit_status});
-    } else if (said_end.reason == RESMON_END_FAILED && said_end.exit_status == 0 && is_ours()) {
-        rm_monitor_set_exit_status(monitor, exit_status);
+    if (is_ours()) {
+        rm_monitor_note_exit(monitor, exit_status);
     }
     (void)pthread_mutex_unlock(&end_lock);
 }
@@ -443,6 +431,38 @@ resmon_status resmon_program_finish(int32_t exit_status)
     note_exit_status((int)exit_status & 0xff);
     finish_once();
     return RESMON_OK;
+}
+
+/* ---- other monitors, at the exit ---------------------------------------------------------- */
+
+static resmon_status stop(void *left)
+{
+    return resmon_monitor_stop(left);
+}
+
+static void stop_with_status(int exit_status, void *left)
+{
+    if (rm_monitor_check_running(left) != RESMON_OK) {
+        return; /* the child of a fork, or it was stopped all the same */
+    }
+    rm_monitor_note_exit(left, exit_status & 0xff);
+    rm_monitor_end_with_program(left);
+    if (rm_thread_call(stop, left) != RESMON_OK) {
+        say("", resmon_last_error(), "");
+    }
+}
+
+resmon_status resmon_monitor_stop_at_exit(resmon_monitor *left)
+{
+    RM_KEEP_ERRNO;
+    if (left == NULL) {
+        return rm_error(RESMON_EINVAL, "%s: the monitor is NULL", __func__);
+    }
+    resmon_status status = rm_monitor_check_running(left);
+    if (status == RESMON_OK && !stderr_file.is_open && fcntl(STDERR_FILENO, F_GETFD) >= 0) {
+        rm_kept_note(&stderr_file, STDERR_FILENO);
+    }
+    return status == RESMON_OK ? rm_exit_status_hand(stop_with_status, left) : status;
 }
 
 /* A thread that exits meanwhile waits for the signal to end the program. */

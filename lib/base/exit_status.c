@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/compiler.h"
+#include "base/status.h"
 
 #if defined(__GLIBC__)
 
@@ -52,7 +53,20 @@ void rm_exit_status_main_runs(void)
     }
 }
 
+resmon_status rm_exit_status_hand(void (*run)(int exit_status, void *context), void *context)
+{
+    return on_exit(run, context) == 0
+               ? RESMON_OK
+               : rm_error(RESMON_ENOMEM, "there is no room for another exit handler");
+}
+
 #else
+
+resmon_status rm_exit_status_hand(void (*run)(int exit_status, void *context), void *context)
+{
+    (void)run, (void)context;
+    return rm_error(RESMON_ENOTSUP, "this C library tells no exit status (on_exit)");
+}
 
 void rm_exit_status_watch(void (*wanted)(int exit_status))
 {

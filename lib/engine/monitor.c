@@ -621,14 +621,24 @@ resmon_status rm_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usa
     return status;
 }
 
-void rm_monitor_set_exit_status(resmon_monitor *monitor, int exit_status)
+void rm_monitor_note_exit(resmon_monitor *monitor, int exit_status)
 {
     struct rm_end_record said;
     rm_end_load(monitor->block.header, &said);
-    (void)rm_monitor_set_end(monitor, &(resmon_run_end){.reason = said.reason,
-                                                        .exit_status = exit_status,
-                                                        .signal_number = said.signal_number,
-                                                        .text = said.text});
+    bool is_said = said.reason != RESMON_END_UNKNOWN;
+    if (exit_status != 0 && (!is_said || said.reason == RESMON_END_FAILED)) {
+        (void)rm_monitor_set_end(
+            monitor,
+            &(resmon_run_end){.reason = RESMON_END_FAILED,
+                              .exit_status = said.exit_status != 0 ? said.exit_status : exit_status,
+                              .signal_number = is_said ? said.signal_number : 0,
+                              .text = is_said ? said.text : ""});
+    }
+}
+
+resmon_status rm_monitor_check_running(const resmon_monitor *monitor)
+{
+    return check_life(monitor, LIFE_RUNNING, LIFE_RUNNING);
 }
 
 bool rm_monitor_is_this_thread(const resmon_monitor *monitor)

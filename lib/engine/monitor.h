@@ -54,8 +54,11 @@ resmon_status rm_monitor_join(resmon_monitor *monitor, struct resmon_run *part);
 
 resmon_status rm_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usage *usage);
 
-/** Sets the exit status of the end that rm_monitor_set_end() said. */
-void rm_monitor_set_exit_status(resmon_monitor *monitor, int exit_status);
+/** RESMON_ESTATE unless it runs, in this process. */
+resmon_status rm_monitor_check_running(const resmon_monitor *monitor);
+
+/** The program exits, with this status: unless it is 0, or something else was said, it failed. */
+void rm_monitor_note_exit(resmon_monitor *monitor, int exit_status);
 
 /** Whether this is a thread on which its sinks are called. */
 bool rm_monitor_is_this_thread(const resmon_monitor *monitor);

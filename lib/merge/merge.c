@@ -240,7 +240,7 @@ static bool add_scopes(struct rm_merge *merge, const struct rm_merge_parts *part
     }
     for (size_t s = 0; s < run->scope_count; s++) {
         const resmon_run_scope *scope = &run->scopes[s];
-        double own = scope->wall_ns + scope->open_ns;
+        double own = scope->wall_ns;
         const double *walls = parts->is_merged ? rm_run_rank_walls(run, s) : &own;
         for (size_t r = 0; r < parts->rank_count; r++) {
             if (!isnan(walls[r]) &&

@@ -126,7 +126,7 @@ static void make_unique(char paths[][RM_MLFLOW_LONGEST_KEY], size_t count)
 /* With what is still open. */
 static double wall_of(const resmon_run_scope *scope)
 {
-    return scope->wall_ns + scope->open_ns;
+    return scope->wall_ns;
 }
 
 /* False: no memory. */
@@ -162,7 +162,7 @@ static bool add_scope_points(struct rm_mlflow_plan *plan, const resmon_run_scope
         double value;
     } figures[SCOPE_FIGURES] = {
         {"wall_seconds", wall_of(scope) / 1e9},
-        {"calls", (double)(scope->calls + scope->open)},
+        {"calls", (double)scope->calls},
         {"cpu_seconds", figure_of(&scope->pcpu_ns) / 1e9},
         {"thread_cpu_seconds", figure_of(&scope->cpu_ns) / 1e9},
         {"rss_peak_megabytes", scope->rss_peak_bytes / MEGA},

@@ -17,7 +17,7 @@
 
 static double wall_of(const resmon_run_scope *scope)
 {
-    return (scope->wall_ns + scope->open_ns) / 1e9;
+    return scope->wall_ns / 1e9;
 }
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -26,7 +26,7 @@ static double wall_of(const resmon_run_scope *scope)
  * it was open at the end. */
 static const char *marks_of(struct rm_page *page, const resmon_run_scope *scope)
 {
-    uint64_t calls = scope->calls + scope->open;
+    uint64_t calls = scope->calls;
     const char *failed = "";
     if (scope->failed > 0) {
         failed = calls > 1

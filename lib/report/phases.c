@@ -47,13 +47,13 @@ static void set_estimate(cell target, print_fn print, const resmon_estimate *est
 static void set_calls(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
 {
     (void)energy;
-    rm_human_count(target, (double)(scope->calls + scope->open));
+    rm_human_count(target, (double)scope->calls);
 }
 
 static void set_wall(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
 {
     (void)energy;
-    rm_human_seconds(target, (scope->wall_ns + scope->open_ns) * 1e-9);
+    rm_human_seconds(target, scope->wall_ns * 1e-9);
 }
 
 static void set_self(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
@@ -62,13 +62,10 @@ static void set_self(cell target, const resmon_run_scope *scope, const resmon_en
     rm_human_seconds(target, scope->self_ns * 1e-9);
 }
 
-/* Of several that are open only the sum is known. */
 static void set_longest(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
 {
     (void)energy;
-    double longest =
-        scope->open == 1 ? rm_greater(scope->wall_max_ns, scope->open_ns) : scope->wall_max_ns;
-    rm_human_seconds(target, longest * 1e-9);
+    rm_human_seconds(target, scope->wall_max_ns * 1e-9);
 }
 
 static void set_pcpu(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
@@ -316,7 +313,7 @@ static const struct {
 
 static double wall_of(const resmon_run_scope *scope)
 {
-    return scope->wall_ns + scope->open_ns;
+    return scope->wall_ns;
 }
 
 /* Of the scopes that took so long, which are in the table. */

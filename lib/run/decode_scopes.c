@@ -449,6 +449,16 @@ static resmon_status decode_counters(const struct rm_block *block, struct resmon
     return RESMON_OK;
 }
 
+/* What was open counts with what it had by then; of several that were, only the sum is known. */
+static void add_open(resmon_run_scope *scope)
+{
+    scope->calls += scope->open;
+    scope->wall_ns += scope->open_ns;
+    if (scope->open == 1) {
+        scope->wall_max_ns = fmax(scope->wall_max_ns, scope->open_ns);
+    }
+}
+
 static resmon_status fill_scope(const struct merger *m, struct resmon_run *run,
                                 resmon_run_scope *scope, const struct path *path,
                                 double ns_per_tick)
@@ -474,12 +484,14 @@ static resmon_status fill_scope(const struct merger *m, struct resmon_run *run,
     scope->wall_stddev_ns = sqrt(rm_scope_wall_variance(&path->wall)) * ns_per_tick;
     scope->open_ns = (double)path->open_ticks * ns_per_tick;
     scope->concurrent_ns = (double)path->beside_ticks * ns_per_tick;
-    scope->self_ns = scope->wall_ns + scope->open_ns - (double)path->meters.away * ns_per_tick;
     fill_meters(scope, path);
     bool is_task = path->task_calls > 0 && path->task_calls == path->wall.sums.calls + path->open;
     scope->energy_j = is_task ? RM_NAN : path->energy.joules;
     scope->energy_uncertainty_j = is_task ? RM_NAN : path->energy.doubt;
-    return fill_counts(m->block, run, scope, path);
+    resmon_status status = fill_counts(m->block, run, scope, path);
+    add_open(scope);
+    scope->self_ns = scope->wall_ns - (double)path->meters.away * ns_per_tick;
+    return status;
 }
 
 /* The path after `at` in preorder; 0 at the end. */
@@ -515,7 +527,7 @@ static resmon_status list_paths(struct merger *m, struct resmon_run *run, double
         if (scope->parent >= 0) {
             resmon_run_scope *parent = &scopes[scope->parent];
             scope->depth = parent->depth + 1;
-            parent->self_ns -= fmax(scope->wall_ns + scope->open_ns - scope->concurrent_ns, 0.0);
+            parent->self_ns -= fmax(scope->wall_ns - scope->concurrent_ns, 0.0);
         }
         m->paths[at].listed = (int64_t)run->scope_count++;
     }

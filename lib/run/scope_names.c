@@ -53,7 +53,7 @@ static void add_inclusive(const struct summing *summing, uint32_t name,
 /* Most of its time, it ran beside the scope above. */
 static bool is_beside(const resmon_run_scope *scope)
 {
-    return scope->concurrent_ns > 0.5 * (scope->wall_ns + scope->open_ns);
+    return scope->concurrent_ns > 0.5 * scope->wall_ns;
 }
 
 /* What runs beside a scope is in its energy, and in nothing else of it. */

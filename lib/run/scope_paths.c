@@ -77,15 +77,18 @@ static uint32_t path_below(struct rm_scope_paths *paths, uint32_t parent,
     return new_path(paths, parent, scope);
 }
 
-/* Of two groups of calls: T. F. Chan, G. H. Golub, R. J. LeVeque: Updating Formulae and a Pairwise
- * Algorithm for Computing Sample Variances, 1979. */
+/* Of two groups of calls that ended: T. F. Chan, G. H. Golub, R. J. LeVeque: Updating Formulae and
+ * a Pairwise Algorithm for Computing Sample Variances, 1979. */
 static void add_spread(struct rm_scope_path *path, const resmon_run_scope *scope)
 {
-    double before = (double)path->sum.calls, more = (double)scope->calls;
+    const resmon_run_scope *sum = &path->sum;
+    double before = (double)(sum->calls - sum->open), more = (double)(scope->calls - scope->open);
     if (more > 0.0) {
         double own =
             more > 1.0 ? scope->wall_stddev_ns * scope->wall_stddev_ns * (more - 1.0) : 0.0;
-        double apart = before > 0.0 ? scope->wall_ns / more - path->sum.wall_ns / before : 0.0;
+        double apart = before > 0.0 ? (scope->wall_ns - scope->open_ns) / more -
+                                          (sum->wall_ns - sum->open_ns) / before
+                                    : 0.0;
         path->squares += own + apart * apart * before * more / (before + more);
     }
 }
@@ -136,8 +139,8 @@ static bool put_scope(struct resmon_run *run, struct rm_scope_path *path, int64_
     scope->parent = parent;
     scope->counter_calls = 0;
     scope->counters = NULL;
-    if (scope->calls > 1) {
-        scope->wall_stddev_ns = sqrt(path->squares / (double)(scope->calls - 1));
+    if (scope->calls - scope->open > 1) {
+        scope->wall_stddev_ns = sqrt(path->squares / (double)(scope->calls - scope->open - 1));
     }
     path->index = (int64_t)run->scope_count++;
     return own_names(&run->strings, scope);

@@ -195,7 +195,7 @@ static void *run_snapshots(void *unused)
         if (i % 2 == 0) {
             check(run);
             int64_t index = find_scope(run, -1, "counted");
-            uint64_t calls = index >= 0 ? scope_of(run, (size_t)index).calls : 0;
+            uint64_t calls = index >= 0 ? ended_of(scope_of(run, (size_t)index)).calls : 0;
             if (calls < before || calls > atomic_load(&begun)) {
                 complain("%llu calls; %lu were done before, %lu begun after",
                          (unsigned long long)calls, before, atomic_load(&begun));

@@ -186,14 +186,22 @@ static inline bool check_columns(const resmon_run *run, struct verdict *verdict)
     return true;
 }
 
+/* Of a scope, the calls that ended. */
+static inline resmon_run_scope ended_of(resmon_run_scope scope)
+{
+    scope.calls -= scope.open;
+    scope.wall_ns -= scope.open_ns;
+    return scope;
+}
+
 /* What holds of each node whatever the program did.  `elapsed_ns`: the longest that any scope can
  * have lasted, with a margin for the clock's calibration. */
 static inline bool check_scope(const resmon_run *run, size_t index, double elapsed_ns,
                                struct verdict *verdict)
 {
-    resmon_run_scope scope = scope_of(run, index);
+    resmon_run_scope whole = scope_of(run, index), scope = ended_of(whole);
     double calls = (double)scope.calls;
-    double slack = 1e-6 * (scope.wall_ns + 1.0);
+    double slack = 1e-6 * (whole.wall_ns + 1.0);
     if (scope.parent >= (int64_t)index || (scope.parent < 0) != (scope.depth == 0) ||
         (scope.parent >= 0 && scope_of(run, (size_t)scope.parent).depth + 1 != scope.depth)) {
         return object(verdict, "%s: parent %lld, depth %llu at index %zu", scope.name,
@@ -207,7 +215,7 @@ static inline bool check_scope(const resmon_run *run, size_t index, double elaps
                       (unsigned long long)scope.calls, scope.wall_ns, scope.wall_min_ns,
                       scope.wall_max_ns, elapsed_ns);
     }
-    if (scope.calls == 0 && scope.wall_ns != 0.0) {
+    if (scope.calls == 0 && fabs(scope.wall_ns) > slack) {
         return object(verdict, "%s: no calls, but %g ns", scope.name, scope.wall_ns);
     }
     if (scope.calls > 1 &&
@@ -216,8 +224,8 @@ static inline bool check_scope(const resmon_run *run, size_t index, double elaps
         return object(verdict, "%s: standard deviation %g of %g ... %g", scope.name,
                       scope.wall_stddev_ns, scope.wall_min_ns, scope.wall_max_ns);
     }
-    if (!(scope.self_ns >= 0.0 && scope.self_ns <= scope.wall_ns + scope.open_ns + slack)) {
-        return object(verdict, "%s: %g ns itself, of %g", scope.name, scope.self_ns, scope.wall_ns);
+    if (!(scope.self_ns >= 0.0 && scope.self_ns <= whole.wall_ns + slack)) {
+        return object(verdict, "%s: %g ns itself, of %g", scope.name, scope.self_ns, whole.wall_ns);
     }
     if (scope.cpu_calls > scope.calls || scope.io_calls > scope.calls ||
         scope.rss_calls > scope.calls) {

@@ -213,7 +213,7 @@ static bool check_path(const resmon_run *run, enum path path, const int64_t foun
         return done == 0 || object(verdict, "%s is not there, ended %llu times", paths[path].name,
                                    (unsigned long long)done);
     }
-    resmon_run_scope scope = scope_of(run, (size_t)found[path]);
+    resmon_run_scope scope = ended_of(scope_of(run, (size_t)found[path]));
     if (scope.calls < done || scope.calls > begun) {
         return object(verdict, "%s: %llu calls; %llu were done, %llu begun", scope.name,
                       (unsigned long long)scope.calls, (unsigned long long)done,
@@ -311,7 +311,7 @@ static bool check_event_counts(const resmon_run *run, struct verdict *verdict)
         events += event.is_open == 0 ? 1 : 0;
     }
     for (size_t i = 0; i < resmon_run_scope_count(run); i++) {
-        calls += scope_of(run, i).calls;
+        calls += ended_of(scope_of(run, i)).calls;
     }
     if (events > calls || events + WORKERS + 1 < calls) {
         return object(verdict, "%llu events of %llu calls", (unsigned long long)events,
@@ -527,7 +527,7 @@ static bool load_once(uint64_t rows, int64_t begun_ns, struct verdict *verdict)
         int64_t top = parent < 0 ? -1 : find_scope(run, -1, paths[parent].name);
         top = path == LEAF ? find_scope(run, find_scope(run, -1, "outer"), "inner") : top;
         int64_t found = find_scope(run, top, paths[path].name);
-        uint64_t calls = found >= 0 ? scope_of(run, (size_t)found).calls : 0;
+        uint64_t calls = found >= 0 ? ended_of(scope_of(run, (size_t)found)).calls : 0;
         if (calls < done[path] || calls > atomic_load(&account->begun[path])) {
             is_good =
                 object(verdict, "%s: %llu calls; %llu were done before, %llu begun after",
@@ -603,7 +603,7 @@ static void die_inside_a_scope(void (*die)(void), const char *expected_state)
     assert_int_equal(resmon_run_tag_count(run), 1);
     assert_int_equal(resmon_run_scope_count(run), 2);
     assert_int_equal(scope_of(run, 0).open, 1);
-    assert_int_equal(scope_of(run, 0).calls, 0);
+    assert_int_equal(scope_of(run, 0).calls, 1);
     assert_int_equal(scope_of(run, 1).calls, 2);
     assert_int_equal(scope_of(run, 1).open, 0);
     assert_true(scope_of(run, 0).open_ns >= scope_of(run, 1).wall_ns);
@@ -698,7 +698,8 @@ TEST(kill_below_a_handle)
     assert_true(outer >= 0 && inner >= 0 && leaf >= 0 && other >= 0 && around >= 0);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(scope_of(run, i).open, 1);
-        assert_int_equal(scope_of(run, i).calls, 0);
+        assert_int_equal(scope_of(run, i).calls, 1);
+        assert_true(scope_of(run, i).wall_ns == scope_of(run, i).open_ns);
     }
     assert_true(scope_of(run, (size_t)inner).concurrent_ns == scope_of(run, (size_t)inner).open_ns);
     if (!check_spans(run, 8, &verdict) || !check_columns(run, &verdict)) {

@@ -239,7 +239,7 @@ static bool check_visits(const resmon_run *run, struct verdict *verdict)
     for (size_t i = 0; i < RM_ARRAY_LEN(found); i++) {
         resmon_run_scope scope = {.name = i == 0 ? "a" : "b"};
         if (found[i] >= 0) {
-            scope = scope_of(run, (size_t)found[i]);
+            scope = ended_of(scope_of(run, (size_t)found[i]));
         }
         if (scope.calls < progress->done || scope.calls > progress->begun ||
             scope.calls + scope.open > progress->begun + 1) {

@@ -293,6 +293,7 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
         const resmon_run_end end = {.struct_size = sizeof end, .reason = RESMON_END_FAILED}; \
         (void)resmon_monitor_set_end(it.monitor, &end);                                      \
     })                                                                                       \
+    R(resmon_monitor_stop_at_exit, (void)resmon_monitor_stop_at_exit(NULL))                  \
     R(resmon_program_set_end, {                                                              \
         const resmon_run_end end = {.struct_size = sizeof end, .reason = RESMON_END_FAILED}; \
         (void)resmon_program_set_end(&end);                                                  \

@@ -155,7 +155,7 @@ TEST(recursion_is_one_event)
     assert_int_equal(resmon_run_event_count(run), 2);
     assert_event(run, 0, "again", 0, 0);
     assert_event(run, 1, "again", 0, 1);
-    assert_int_equal(scope_of(run, 0).calls, 1);
+    assert_int_equal(scope_of(run, 0).calls, 2);
     assert_int_equal(scope_of(run, 0).folded, 4); /* of the one that has ended */
     resmon_run_free(run);
     resmon_scope_end(open);

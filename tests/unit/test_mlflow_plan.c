@@ -607,9 +607,8 @@ TEST(the_longest_scopes_are_kept)
     struct rm_mlflow_plan plan;
     size_t found = 0;
     for (size_t i = 0; i < run->scope_count; i++) {
-        double wall_ns = i % 50 == 49 ? 9e9 + (double)i : 1e6;
-        run->scopes[i].wall_ns = i % 100 == 49 ? 0.0 : wall_ns; /* not ended yet: it counts, too */
-        run->scopes[i].open_ns = wall_ns - run->scopes[i].wall_ns;
+        run->scopes[i].wall_ns = i % 50 == 49 ? 9e9 + (double)i : 1e6;
+        run->scopes[i].open_ns = i % 100 == 49 ? run->scopes[i].wall_ns : 0.0; /* it counts, too */
     }
     init_config(0);
     assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));

@@ -261,7 +261,7 @@ TEST(a_region_may_outlive_a_monitor)
     begin_implicit(&parallel, &task, 0);
     resmon_run *run = finish(monitor);
     assert_int_equal(run->scope_count, 1);
-    assert_int_equal(run->scopes[0].calls, 1);
+    assert_int_equal(run->scopes[0].calls, 2);
     assert_int_equal(run->scopes[0].open, 1);
     resmon_run_free(run);
     schedule(&task, SWITCH, &explicit_task);

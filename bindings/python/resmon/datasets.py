@@ -105,8 +105,8 @@ def _row_of_run(run, path):
 def _row_of_scope(scope, spread):
     cpu = scope.cpu_s if math.isnan(scope.pcpu_s) else scope.pcpu_s
     return {
-        "path": scope.path, "name": scope.name, "depth": scope.depth, "calls": scope.calls + scope.open, "threads": scope.threads,
-        "wall_s": scope.wall_s + scope.open_s, "self_s": scope.self_s, "cpu_s": float(cpu),
+        "path": scope.path, "name": scope.name, "depth": scope.depth, "calls": scope.calls, "threads": scope.threads,
+        "wall_s": scope.wall_s, "self_s": scope.self_s, "cpu_s": float(cpu),
         "rss_peak_bytes": scope.rss_peak_bytes, "energy_j": scope.energy_j, "gco2eq": scope.energy_gco2eq,
         "ranks": spread.ranks if spread else None, "imbalance": spread.imbalance if spread else math.nan,
         "lost_s": spread.lost_s if spread else math.nan,

@@ -3,7 +3,7 @@
 
 The library knows the exit status, and handles the signals that end a program.  What it cannot know is said here: the
 exception that nobody caught, an interrupt (after which Python ends itself by SIGINT, without exit handlers of C), and
-``os._exit()``.  Without a run of RESMON nothing is changed.
+``os._exit()``.  Without a run nothing is changed.
 """
 import atexit
 import functools
@@ -68,16 +68,28 @@ def _at_exit():
         pass  # it is over, or another process's
 
 
+_leaving = {}  # what os._exit() calls, once it is watched, with the SystemExit that it stands for: in which process
+
+
+def watch_exit(leave_with):
+    """From now on ``os._exit()`` calls this before it leaves, in this process."""
+    if not _leaving:
+        _wrap_exit()
+    _leaving[leave_with] = os.getpid()
+
+
 def _wrap_exit():
-    leave, owner = os._exit, os.getpid()
+    leave = os._exit
 
     @functools.wraps(leave)
     def _exit(status):
-        if os.getpid() == owner and isinstance(status, int):  # children of a fork end like that, too
-            try:
-                lib.program_finish(status & 0xff)
-            except BaseException:  # pylint: disable=broad-except
-                pass  # nothing may keep the program from leaving
+        own = [leave_with for leave_with, pid in _leaving.items() if pid == os.getpid()]  # not of a fork's parent
+        if isinstance(status, int):
+            for leave_with in own:
+                try:
+                    leave_with(SystemExit(status & 0xff))
+                except BaseException:  # pylint: disable=broad-except
+                    pass  # nothing may keep the program from leaving
         leave(status)
 
     os._exit = _exit
@@ -90,4 +102,4 @@ def watch():
     except Error:
         return  # no run is under way, or there is no thread to finish it
     atexit.register(_at_exit)
-    _wrap_exit()
+    watch_exit(lambda error: lib.program_finish(error.code))

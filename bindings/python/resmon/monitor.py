@@ -8,7 +8,7 @@ import weakref
 from _thread import RLock
 from ctypes import byref, c_void_p
 
-from . import _abi, records, sinks
+from . import _abi, ends, records, sinks
 from ._library import encoded, lib, take_text
 from .errors import ArgumentTypeError, BusyError, Error, StateError, warn
 from .options import carbon_options, current_place, note_place, place_of, text_of
@@ -143,6 +143,7 @@ class Monitor(Recorded):
     def __init__(self, interval=None, *, on_sample=None, **options):
         self._as_parameter_ = None
         self._state = "new"
+        self._is_left = False  # to the exit of the process
         self._final = None
         self._pid = os.getpid()
         self._callbacks, self._stores = [], []
@@ -175,6 +176,7 @@ class Monitor(Recorded):
                                                   "scopes=False")) from None
             self._state = "running"
             _running.add(self)
+            ends.watch_exit(_stop_all)
         return self
 
     def stop(self):
@@ -216,6 +218,19 @@ class Monitor(Recorded):
         self._state = "stopped"
         _running.discard(self)
 
+    def _leave_to_exit(self):
+        """Whether the library stops it when the process exits, as the status is not known before: then nothing of
+        it may need the interpreter."""
+        if self._callbacks or self._stores:
+            return False
+        try:
+            lib.monitor_stop_at_exit(self)
+        except Error:
+            return False
+        self._is_left = True
+        self._note_stopped()
+        return True
+
     def __enter__(self):
         return self if self._state == "running" else self.start()
 
@@ -237,8 +252,7 @@ class Monitor(Recorded):
             pass  # an exception that has no text must pass through all the same
 
     def _note_end(self, error):
-        from .ends import end_of
-        end = end_of(error)
+        end = ends.end_of(error)
         if end is not None:
             try:
                 lib.monitor_set_end(self, byref(end))
@@ -247,7 +261,7 @@ class Monitor(Recorded):
 
     def __del__(self):
         handle = getattr(self, "_as_parameter_", None)
-        if handle is None:
+        if handle is None or self._is_left:
             return
         try:
             if self._state == "running" and self._pid == os.getpid():
@@ -348,15 +362,16 @@ class Monitor(Recorded):
 _running = weakref.WeakSet()
 
 
-def _stop_all():
+def _stop_all(error=None):
     """Before the interpreter goes away: sinks call back into it."""
-    from .ends import uncaught
-    error = uncaught()
+    error = error or ends.uncaught()
     for monitor in list(_running):
         if monitor._pid != os.getpid():
             continue
         monitor._note_end(error)
         try:
+            if error is None and monitor._leave_to_exit():
+                continue
             monitor.stop()
         except Error as failure:
             if sys.stderr is not None:

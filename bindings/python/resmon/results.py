@@ -75,7 +75,7 @@ class Scopes(_List):
 def scope_marks(scope):
     """What is to be known of a scope, behind its name: it is beside the scope above it, and no part of its time; open;
     failed."""
-    calls = scope.calls + scope.open
+    calls = scope.calls
     failed = f" ({scope.failed} of {calls} failed)" if calls > 1 else " (failed)"
     return failed * bool(scope.failed) + (" ||" if scope.concurrent_s > 0 else "") + (" (open)" if scope.open + scope.ended_at_exit else "")
 
@@ -101,19 +101,13 @@ def _energy_cell(name, unit, factor=1):
     return cell
 
 
-def _longest(scope):
-    """Of several that are open only the sum is known."""
-    longest = [seconds for seconds in (scope.wall_max_s, scope.open_s if scope.open == 1 else _NAN) if seconds == seconds]
-    return max(longest, default=_NAN)
-
-
 # Headers and texts of tables of scopes, those that are asked for first in front; "~" marks an estimate, "-" what is not
 # known, or only with an interval that is wider than itself.
 SCOPE_COLUMNS = (
-    ("calls", lambda scope: human.count_text(scope.calls + scope.open)),
-    ("wall", lambda scope: human.seconds_text(scope.wall_s + scope.open_s)),
+    ("calls", lambda scope: human.count_text(scope.calls)),
+    ("wall", lambda scope: human.seconds_text(scope.wall_s)),
     ("self", lambda scope: human.seconds_text(scope.self_s)),
-    ("longest", lambda scope: human.seconds_text(_longest(scope))),
+    ("longest", lambda scope: human.seconds_text(scope.wall_max_s)),
     ("CPU", _estimate("pcpu_s", human.seconds_text, "pcpu")),
     ("thread CPU", _estimate("cpu_s", human.seconds_text, "cpu")),
     ("peak RSS", lambda scope: (">=" if scope.rss_provenance == "sampled" and scope.rss_peak_bytes > 0 else "") +

@@ -56,8 +56,11 @@ def _wholes(make, arguments):
 
 
 def is_failure(error):
-    """Whether an exception says that something failed: others end a program, or are how generators end."""
-    return isinstance(error, Exception) and not isinstance(error, (StopIteration, StopAsyncIteration))
+    """Whether an exception says that something failed: others are how generators and cancelled tasks end, and
+    ``sys.exit()`` without a status."""
+    if isinstance(error, SystemExit):
+        return error.code not in (None, 0)
+    return isinstance(error, (Exception, KeyboardInterrupt)) and not isinstance(error, (StopIteration, StopAsyncIteration))
 
 
 def _wrap_plain(function, begun):

@@ -190,5 +190,48 @@ def test_a_monitor_that_runs(monitor):
 def test_a_monitor_that_nobody_stops(tmp_path):
     outcome(tmp_path, "monitor = resmon.Monitor(3600, record='own.rec').start()\nraise OSError('gone')", None)
     assert end_of(tmp_path / "own.rec") == ("failed", 0, "", "OSError: gone")
-    outcome(tmp_path, "monitor = resmon.Monitor(3600, record='own.rec').start()", None)
-    assert end_of(tmp_path / "own.rec") == ("finished", 0, "", "")
+
+
+OWN = {
+    "the end": ("", 0, ("finished", 0, "", "")),
+    "sys.exit()": ("import sys; sys.exit()", 0, ("finished", 0, "", "")),
+    "sys.exit(3)": ("import sys; sys.exit(3)", 3, ("failed", 3, "", "")),
+    "sys.exit(text)": ("import sys; sys.exit('no data')", 1, ("failed", 1, "", "")),
+    "sys.exit(3) in a scope": ("import sys\nwith resmon.scope('phase'): sys.exit(3)", 3, ("failed", 3, "", "")),
+    "one that is caught": ("import sys\ntry: sys.exit(3)\nexcept SystemExit: pass", 0, ("finished", 0, "", "")),
+    "an interrupt": ("raise KeyboardInterrupt", -signal.SIGINT, ("interrupted", 0, "SIGINT", "KeyboardInterrupt")),
+    "os._exit(0)": ("import os; os._exit(0)", 0, ("finished", 0, "", "")),
+    "os._exit(4)": ("import os; os._exit(4)", 4, ("failed", 4, "", "")),
+    "os._exit in a thread": ("import os, threading, time; threading.Thread(target=os._exit, args=(5,)).start()\n"
+                             "time.sleep(60)", 5, ("failed", 5, "", "")),
+    "a child of a fork": ("import os; pid = os.fork()\nif pid == 0: os._exit(7)\nassert os.waitpid(pid, 0)[1] == 7 << 8", 0,
+                          ("finished", 0, "", "")),
+    "a child that exits": ("import os, sys; pid = os.fork()\nif pid == 0: sys.exit(7)\n"
+                           "assert os.waitpid(pid, 0)[1] == 7 << 8", 0, ("finished", 0, "", "")),
+}
+
+
+@pytest.mark.parametrize("way", OWN)
+def test_a_monitor_that_is_left_to_the_exit(way, tmp_path):
+    source, code, end = OWN[way]
+    begin = "monitor = resmon.Monitor(3600, json='own.json', record='own.rec').start()\n"
+    got = outcome(tmp_path, begin + source, None)
+    assert got[0] == code, got
+    assert end_of(tmp_path / "own.json") == end and end_of(tmp_path / "own.rec") == end
+    run = resmon.load(tmp_path / "own.json")
+    assert run.info.state == "stopped"
+    if run.scopes:
+        assert (run.scopes["phase"].failed, run.scopes["phase"].open) == (1, 0)
+
+
+def test_what_cannot_be_written_at_the_exit_is_said(tmp_path):
+    begin = "import os; monitor = resmon.Monitor(3600, json='gone/own.json')\nmonitor.start(); os.rmdir('gone')"
+    (tmp_path / "gone").mkdir(parents=True)
+    code, _, errors = outcome(tmp_path, begin, None)
+    assert code == 0 and "gone/own.json" in errors, errors
+
+
+def test_callbacks_are_called_before_the_interpreter_goes(tmp_path):
+    begin = ("monitor = resmon.Monitor(3600)\nmonitor.add_callback(lambda sample: None, lambda run: print('stopped', "
+             "run.info.samples > 0))\nmonitor.start()\nimport sys; sys.exit(2)")
+    assert outcome(tmp_path, begin, None)[:2] == (2, "stopped True\n")

@@ -164,7 +164,10 @@ def test_sudden_ends(call, script):
             {call}
     """, code=code)
     loaded = resmon.load(script.directory / "run.rec")
-    assert loaded.info.state == "interrupted" and loaded.scopes["phase"].open == 1 and loaded.info.samples >= 2
+    is_told = call == "os._exit(3)"
+    assert loaded.info.state == ("stopped" if is_told else "interrupted")
+    assert (loaded.end.reason, loaded.end.exit_status) == (("failed", 3) if is_told else ("unknown", 0))
+    assert loaded.scopes["phase"].open == 1 and loaded.info.samples >= 2
 
 
 def test_exec(script):

@@ -18,6 +18,7 @@ import pytest
 from conftest import MIB, burn, touched
 
 import resmon
+import resmon.human
 from resmon import wrappers
 
 KINDS = ["scope", "timer", "peak_rss", "log_start_finish"]
@@ -112,7 +113,8 @@ def test_exception_ends_a_scope(monitor):
     assert "inner (failed)" in repr(monitor.scopes) and "outer (failed)" in monitor.scopes._repr_html_()
 
 
-@pytest.mark.parametrize("error, failed", [(OSError, 1), (KeyboardInterrupt, 0), (SystemExit, 0), (GeneratorExit, 0)])
+@pytest.mark.parametrize("error, failed", [(OSError, 1), (KeyboardInterrupt, 1), (SystemExit(2), 1), (SystemExit, 0),
+                                           (GeneratorExit, 0)])
 def test_what_failed_is_marked(monitor, decorate, error, failed):
     @decorate
     def work(is_bad):
@@ -120,7 +122,7 @@ def test_what_failed_is_marked(monitor, decorate, error, failed):
             raise error
 
     for is_bad in (True, False):
-        with contextlib.suppress(error):
+        with contextlib.suppress(error if isinstance(error, type) else type(error)):
             work(is_bad)
     phase = monitor.scopes["phase"]
     assert (phase.calls, phase.failed) == (2, failed)
@@ -135,7 +137,10 @@ def test_open_at_the_end():
         with resmon.Monitor(3600) as monitor:
             stack.enter_context(resmon.scope("open"))
     scope = monitor.scopes["open"]
-    assert scope.open == 1 and scope.calls == 0 and scope.open_s > 0
+    assert (scope.open, scope.calls) == (1, 1) and scope.wall_s == scope.open_s == scope.wall_max_s > 0
+    text = resmon.human.seconds_text(scope.wall_s)
+    assert text in repr(monitor.scopes) and text in str(monitor)
+    assert resmon.parse(monitor.to_json()).scopes["open"].wall_s == pytest.approx(scope.wall_s)
 
 
 def test_without_a_monitor():
@@ -154,7 +159,7 @@ def test_across_the_start_and_the_end_of_a_monitor():
                 pass
             after = resmon.scope("after").__enter__()
     after.__exit__(None, None, None)
-    assert [(scope.name, scope.calls, scope.open) for scope in monitor.scopes] == [("within", 1, 0), ("after", 0, 1)]
+    assert [(scope.name, scope.calls, scope.open) for scope in monitor.scopes] == [("within", 1, 0), ("after", 1, 1)]
 
 
 def test_recursion_counts_once(monitor):
