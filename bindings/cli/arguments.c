@@ -135,6 +135,29 @@ static void note(struct cli_said **list, size_t *count, const char *key, const c
     (*list)[(*count)++] = (struct cli_said){key, value};
 }
 
+/* Everybody on the machine may read a command line: what is secret on it is put over when it was
+ * read, as mysql(1) does.  Until then it was there: a variable or a file is better. */
+static const char *hide(struct cli_arguments *arguments, char *value)
+{
+    char *copy = cli_grow(NULL, strlen(value) + 1);
+    memcpy(copy, value, strlen(value) + 1);
+    arguments->hidden = cli_grow(arguments->hidden, (arguments->hidden_count + 1) * sizeof(char *));
+    arguments->hidden[arguments->hidden_count++] = copy;
+    for (size_t i = 0; value[i] != '\0'; i++) {
+        value[i] = i == 0 ? 'x' : '\0';
+    }
+    return copy;
+}
+
+/* A token, or an address with a password. */
+static bool is_secret(size_t index, const char *value)
+{
+    resmon_option option = {.struct_size = sizeof option};
+    const char *host = strstr(value, "://");
+    return (resmon_option_at(index, &option) == RESMON_OK && strcmp(option.type, "secret") == 0) ||
+           (host != NULL && strchr(host, '@') != NULL);
+}
+
 static const struct cli_option *own_of(const struct known *known, int found)
 {
     if (found >= OWN && found < LIBRARY) {
@@ -181,8 +204,10 @@ static bool take(struct cli_arguments *arguments, const struct known *known, int
     if (own != NULL) {
         note(&arguments->said, &arguments->said_count, own->key, optarg);
     } else if (found >= LIBRARY && found < JSON) {
-        note(&arguments->of_library, &arguments->of_library_count, known->names[found - LIBRARY],
-             optarg);
+        size_t index = (size_t)(found - LIBRARY);
+        const char *value =
+            optarg != NULL && is_secret(index, optarg) ? hide(arguments, optarg) : optarg;
+        note(&arguments->of_library, &arguments->of_library_count, known->names[index], value);
     } else if (found == JSON || found == HELP) {
         note(&arguments->said, &arguments->said_count, found == JSON ? "json" : "help", NULL);
     } else if (!take_label(arguments, word)) {
@@ -227,6 +252,10 @@ bool cli_arguments_read(const struct cli_command *command, int argc, char **argv
 
 void cli_arguments_free(struct cli_arguments *arguments)
 {
+    for (size_t i = 0; i < arguments->hidden_count; i++) {
+        free(arguments->hidden[i]);
+    }
+    free(arguments->hidden);
     free(arguments->said);
     free(arguments->of_library);
 }

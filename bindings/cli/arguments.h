@@ -35,6 +35,8 @@ struct cli_arguments {
     size_t said_count;
     struct cli_said *of_library; /* the library's, by their names in RESMON */
     size_t of_library_count;
+    char **hidden; /* values that were put over in the command line */
+    size_t hidden_count;
 };
 
 /** False, and a line that says why: the command line is wrong.  `argv` begins with the verb. */

@@ -76,7 +76,16 @@ static void put_path(const resmon_run *run, int64_t index, char *text, size_t by
     }
     put_path(run, scope.parent, text, bytes);
     size_t length = strlen(text);
-    (void)snprintf(text + length, bytes - length, "%s%s", length > 0 ? "/" : "", scope.name);
+    if (length > 0 && length + 1 < bytes) {
+        text[length++] = '/';
+    }
+    for (const char *name = scope.name; *name != '\0' && length + 2 < bytes; name++) {
+        if (*name == '/' || *name == '\\') { /* told from those between names */
+            text[length++] = '\\';
+        }
+        text[length++] = *name;
+    }
+    text[length] = '\0';
 }
 
 static void add_scope(struct cli_table *table, const resmon_run *run, size_t index,

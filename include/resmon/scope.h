@@ -147,6 +147,9 @@ RESMON_API void resmon_task_fail(resmon_task *task);
 RESMON_API void resmon_task_end(resmon_task *task);
 
 /**
+ * Results have 63 bytes of a name: of a longer one the first 54, '~' and eight digits that tell it
+ * from others.
+ *
  * A site for a name that is only known at run time, for other languages: the same site for the same
  * name, valid for ever; keep it.  RESMON_ENOSPC when there are too many (65535 in a process).
  * Thread class: any thread.  Since 0.1.

@@ -197,6 +197,19 @@ static resmon_status put_scope(struct rm_group *group, const resmon_run_scope *s
     return status;
 }
 
+/* Behind what stands there; '/' and '\\' of a name are told from those between names. */
+static void add_name(char path[PATH_BYTES], const char *name)
+{
+    size_t length = strlen(path);
+    for (; *name != '\0' && length + 3 < PATH_BYTES; name++) {
+        if (*name == '/' || *name == '\\') {
+            path[length++] = '\\';
+        }
+        path[length++] = *name;
+    }
+    path[length] = '\0';
+}
+
 /* Outer scopes come first, so that the path of the one around is known. */
 static resmon_status put_scopes(struct rm_group *group, const struct resmon_run *run)
 {
@@ -209,8 +222,9 @@ static resmon_status put_scopes(struct rm_group *group, const struct resmon_run 
     for (size_t i = 0; i < run->scope_count && status == RESMON_OK; i++) {
         const resmon_run_scope *scope = &run->scopes[i];
         bool has_parent = scope->parent >= 0 && (size_t)scope->parent < i;
-        (void)snprintf(path, sizeof path, "%s%s%s", has_parent ? paths[scope->parent] : "",
-                       has_parent ? "/" : "", scope->name);
+        (void)snprintf(path, sizeof path, "%s%s", has_parent ? paths[scope->parent] : "",
+                       has_parent ? "/" : "");
+        add_name(path, scope->name);
         paths[i] = copy(group, path);
         status = paths[i] != NULL ? put_scope(group, scope, paths[i]) : out_of_memory();
     }

@@ -13,6 +13,7 @@
 #include <resmon/version.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/condition.h"
@@ -139,12 +140,16 @@ static void load(void)
 
 /* ---- a client --------------------------------------------------------------------------- */
 
+#define SECRETS 6
+
 struct rm_http {
     CURL *easy;
     CURLM *multi; /* with its connections; NULL between a sink's calls */
     struct curl_slist *headers;
     char *extra_header;
+    char *secrets[SECRETS]; /* NULL: none */
     int64_t timeout_ns;
+    int64_t lost_ns; /* since when no server was there, at the end of the run; 0: there was */
     unsigned retries;
     double backoff_s, jitter_s;
     bool ignores_retry_after;
@@ -185,8 +190,75 @@ static size_t receive(char *bytes, size_t size, size_t count, void *context)
     return length;
 }
 
+/* ---- what nobody is to see ---------------------------------------------------------------- */
+
+#define LEAST_SECRET 4 /* bytes; shorter ones are in any text */
+
+static bool keep_secret(struct rm_http *http, size_t place, const char *text)
+{
+    struct rm_buffer buffer;
+    size_t length = strlen(text);
+    rm_buffer_init(&buffer, 2 * length + 8);
+    rm_buffer_base64(&buffer, text, length, false);
+    http->secrets[place] = rm_strdup(text);
+    http->secrets[place + 1] = buffer.status == RESMON_OK ? rm_strdup(buffer.text) : NULL;
+    if (buffer.status == RESMON_OK) {
+        explicit_bzero(buffer.text, buffer.length);
+    }
+    rm_buffer_free(&buffer);
+    return http->secrets[place] != NULL && http->secrets[place + 1] != NULL;
+}
+
+/* Each as it is and in base64, and the pair as a request has it. */
+static bool keep_secrets(struct rm_http *http, const struct rm_http_config *config)
+{
+    bool has_pair = config->user != NULL && config->password != NULL;
+    char *pair = NULL;
+    bool is_kept = true;
+    if (has_pair) {
+        size_t room = strlen(config->user) + strlen(config->password) + 2;
+        pair = rm_alloc(1, room);
+        is_kept = pair != NULL &&
+                  snprintf(pair, room, "%s:%s", config->user, config->password) > 0 &&
+                  keep_secret(http, 0, pair) && keep_secret(http, 2, config->password);
+        if (pair != NULL) {
+            explicit_bzero(pair, room);
+        }
+        rm_free(pair);
+    }
+    return is_kept && (config->bearer == NULL || keep_secret(http, 4, config->bearer));
+}
+
+static void forget_secrets(struct rm_http *http)
+{
+    for (size_t i = 0; i < SECRETS; i++) {
+        if (http->secrets[i] != NULL) {
+            explicit_bzero(http->secrets[i], strlen(http->secrets[i]));
+        }
+        rm_free(http->secrets[i]);
+    }
+}
+
+void rm_http_strike(const struct rm_http *http, char *text)
+{
+    for (size_t i = 0; i < SECRETS && text != NULL; i++) {
+        size_t length = http->secrets[i] != NULL ? strlen(http->secrets[i]) : 0;
+        while (length > 0 && http->secrets[i][length - 1] == '=') {
+            length--; /* it may stand there without */
+        }
+        for (char *at = text; length >= LEAST_SECRET && *at != '\0'; at++) {
+            if (strncmp(at, http->secrets[i], length) == 0) {
+                memset(at, '*', length);
+            }
+        }
+    }
+}
+
 static bool set_credentials(struct rm_http *http, const struct rm_http_config *config)
 {
+    if (!keep_secrets(http, config)) {
+        return false;
+    }
     if (config->user != NULL && config->password != NULL) {
         return SET(http, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC) &&
                SET(http, CURLOPT_USERNAME, config->user) &&
@@ -379,6 +451,7 @@ void rm_http_close(struct rm_http *http)
     }
     curl.slist_free_all(http->headers);
     rm_free(http->extra_header);
+    forget_secrets(http);
     rm_free(http);
 }
 
@@ -523,6 +596,8 @@ static resmon_status explain(struct rm_http *http, const struct rm_http_request 
 {
     const char *why = words_of(http, code);
     reply->is_passing = !is_lasting(code);
+    reply->is_unreachable = code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
+                            code == CURLE_COULDNT_RESOLVE_PROXY;
     reply->is_untrusted = code == CURLE_PEER_FAILED_VERIFICATION ||
                           code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_CACERT_BADFILE;
     reply->code = 0;
@@ -622,6 +697,9 @@ static resmon_status transfer(struct rm_http *http, const struct rm_http_request
     } else if (reply->code >= 400) {
         (void)snprintf(http->trouble, sizeof http->trouble, "HTTP %d", reply->code);
     }
+    if (reply->code >= 300) {
+        rm_http_strike(http, reply->body);
+    }
     code = http->lacks_memory ? CURLE_OUT_OF_MEMORY : code;
     return code == CURLE_OK ? RESMON_OK : explain(http, request, code, reply);
 }
@@ -705,11 +783,29 @@ bool rm_http_pause(int64_t wait_ns, int64_t deadline_ns)
     return left_ns(deadline_ns) > 0;
 }
 
+/* At the end of a run nobody waits for a server that is not there: a second, once.  One that is
+ * slow has all of the time. */
+static int64_t patience_ns(struct rm_http *http, const struct rm_http_reply *reply)
+{
+    if (!reply->is_unreachable || rm_deadline_ns() == RM_DEADLINE_NONE) {
+        http->lost_ns = 0;
+        return INT64_MAX;
+    }
+    int64_t now_ns = rm_clock_monotonic_ns();
+    http->lost_ns = http->lost_ns != 0 ? http->lost_ns : now_ns;
+    return http->lost_ns + RM_NS_PER_S - now_ns;
+}
+
 bool rm_http_wait(struct rm_http *http, unsigned attempt, const struct rm_http_reply *reply,
                   int64_t deadline_ns)
 {
     int64_t wait_ns = pause_ns(http, attempt, reply);
     int64_t rest_ns = left_ns(deadline_ns);
+    int64_t most_ns = patience_ns(http, reply);
+    if (most_ns <= 0) {
+        return false;
+    }
+    wait_ns = wait_ns < most_ns ? wait_ns : most_ns;
     if (reply->retry_after_ns == 0 && wait_ns > rest_ns / 2) {
         wait_ns = rest_ns / 2; /* the end is near: rather earlier than not at all */
     }

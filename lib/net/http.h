@@ -49,10 +49,11 @@ struct rm_http_request {
 
 /* Zeroed, or of an exchange before; rm_http_reply_free() when done. */
 struct rm_http_reply {
-    int code;          /* of HTTP; 0: there was no answer */
-    bool is_sent;      /* the server may have seen the request, and acted on it */
-    bool is_passing;   /* it may go better another time */
-    bool is_untrusted; /* the server's certificate was not accepted */
+    int code;            /* of HTTP; 0: there was no answer */
+    bool is_sent;        /* the server may have seen the request, and acted on it */
+    bool is_passing;     /* it may go better another time */
+    bool is_unreachable; /* nobody was there to be asked */
+    bool is_untrusted;   /* the server's certificate was not accepted */
     int64_t retry_after_ns;
     char *body; /* terminated; "" when empty */
     size_t length;
@@ -64,6 +65,11 @@ struct rm_http_reply {
 /** RESMON_ENOTSUP: this build has no libcurl, or it cannot be loaded here; RESMON_EINVAL: a
  * certificate file that is not there; RESMON_ENOMEM. */
 resmon_status rm_http_open(const struct rm_http_config *config, struct rm_http **ret_http);
+
+/** Puts '*' over what this client shows to servers and nobody else is to see, where a text has it:
+ * a server that repeats a request in its answer gives it away.  Done with all answers that are
+ * failures; for what is decoded of them. */
+void rm_http_strike(const struct rm_http *http, char *text);
 
 /** How requests get to the server, for messages: "", or " by the proxy http://proxy:3128
  * (http_proxy)".  Without credentials. */

@@ -31,6 +31,11 @@ void rm_http_close(struct rm_http *http)
     (void)http;
 }
 
+void rm_http_strike(const struct rm_http *http, char *text)
+{
+    (void)http, (void)text;
+}
+
 resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_request *request,
                                int64_t deadline_ns, struct rm_http_reply *reply)
 {

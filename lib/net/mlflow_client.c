@@ -63,14 +63,16 @@ static void plain_words(const struct rm_http_reply *reply, char words[SERVER_WOR
 }
 
 /* The server's words: of its JSON, if it is that. */
-static void words_of(const struct rm_http_reply *reply, char code[64], char words[SERVER_WORDS])
+static void words_of(const struct rm_mlflow_client *client, char code[64], char words[SERVER_WORDS])
 {
+    const struct rm_http_reply *reply = &client->reply;
     struct rm_json *json = NULL;
     code[0] = '\0';
     if (reply->length > 0 && reply->body[0] == '{' &&
         rm_json_parse(reply->body, reply->length, &json) == RESMON_OK) {
         (void)rm_text_set(code, 64, rm_json_text(rm_json_get(json, "error_code")));
         (void)rm_text_set(words, SERVER_WORDS, rm_json_text(rm_json_get(json, "message")));
+        rm_http_strike(client->http, words);
         rm_json_free(json);
         return;
     }
@@ -109,7 +111,7 @@ static resmon_status refuse(struct rm_mlflow_client *client, const char *call)
     char code[64];
     char words[SERVER_WORDS];
     const struct rm_http_reply *reply = &client->reply;
-    words_of(reply, code, words);
+    words_of(client, code, words);
     client->is_refused = !reply->is_passing;
     return rm_error(status_of_code(reply->code), "MLflow at %.120s%s: %s: HTTP %d%s%s%s%s%s",
                     client->config->uri, rm_http_route(client->http), call, reply->code,
@@ -117,11 +119,11 @@ static resmon_status refuse(struct rm_mlflow_client *client, const char *call)
                     remedy_for(reply->code, code, words));
 }
 
-static bool has_error_code(const struct rm_http_reply *reply, const char *wanted)
+static bool has_error_code(const struct rm_mlflow_client *client, const char *wanted)
 {
     char code[64];
     char words[SERVER_WORDS];
-    words_of(reply, code, words);
+    words_of(client, code, words);
     return strcmp(code, wanted) == 0;
 }
 
@@ -169,6 +171,7 @@ static resmon_status say(struct rm_mlflow_client *client, const struct call *cal
 static resmon_status no_server(struct rm_mlflow_client *client)
 {
     char start[40];
+    rm_http_strike(client->http, client->reply.body);
     (void)rm_text_copy(start, sizeof start, client->reply.body, client->reply.length);
     client->is_refused = true;
     return rm_error(RESMON_EFORMAT,
@@ -256,7 +259,7 @@ static resmon_status create_experiment(struct rm_mlflow_client *client, int64_t 
     if (client->reply.code == 200) {
         return read_reply(client, id, client->experiment_id, sizeof client->experiment_id);
     }
-    if (!has_error_code(&client->reply, "RESOURCE_ALREADY_EXISTS")) {
+    if (!has_error_code(client, "RESOURCE_ALREADY_EXISTS")) {
         return refuse(client, "experiments/create");
     }
     status = get_experiment(client, deadline_ns);
@@ -280,7 +283,7 @@ static resmon_status find_experiment(struct rm_mlflow_client *client, int64_t de
     if (status != RESMON_OK) {
         return status;
     }
-    if (client->reply.code == 404 && has_error_code(&client->reply, "RESOURCE_DOES_NOT_EXIST")) {
+    if (client->reply.code == 404 && has_error_code(client, "RESOURCE_DOES_NOT_EXIST")) {
         status = create_experiment(client, deadline_ns);
     } else {
         status = client->reply.code == 200 ? read_experiment(client)

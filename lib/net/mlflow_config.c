@@ -22,6 +22,11 @@
 
 /* ---- texts ------------------------------------------------------------------------------ */
 
+static bool is_given(const char *option)
+{
+    return option != NULL && option[0] != '\0';
+}
+
 /* The option, else the variable, else what is there; cut nowhere, cleaned nowhere. */
 static resmon_status take(const char *option, const char *variable, char *target, size_t room)
 {
@@ -41,17 +46,20 @@ static resmon_status take(const char *option, const char *variable, char *target
     return RESMON_OK;
 }
 
+/* A name and a number of an experiment say the same thing: of what the options say, the
+ * environment, into which the mlflow package puts the number itself, says nothing else. */
 static resmon_status take_texts(const resmon_mlflow_options *options,
                                 struct rm_mlflow_config *config)
 {
+    bool has_name = is_given(options->experiment), has_id = is_given(options->experiment_id);
     const struct {
         const char *option, *variable;
         char *target;
         size_t room;
     } texts[] = {
-        {options->experiment, "MLFLOW_EXPERIMENT_NAME", config->experiment,
+        {options->experiment, has_id ? NULL : "MLFLOW_EXPERIMENT_NAME", config->experiment,
          sizeof config->experiment},
-        {options->experiment_id, "MLFLOW_EXPERIMENT_ID", config->experiment_id,
+        {options->experiment_id, has_name ? NULL : "MLFLOW_EXPERIMENT_ID", config->experiment_id,
          sizeof config->experiment_id},
         {options->run_id, "MLFLOW_RUN_ID", config->run_id, sizeof config->run_id},
         {options->run_name, NULL, config->run_name, sizeof config->run_name},
@@ -250,6 +258,8 @@ static void set_numbers(const resmon_mlflow_options *options, const struct varia
     const char *azure = strstr(config->uri, "azureml"); /* in the name of the host */
     bool is_azure = azure != NULL && azure < strchrnul(strstr(config->uri, "//") + 2, '/');
     config->is_run_chosen = options->run_id != NULL;
+    config->is_experiment_chosen =
+        is_given(options->experiment) || is_given(options->experiment_id);
     size_t most = is_azure ? 200 : 1000;
     config->batch_metrics = options->batch_metrics != 0 ? options->batch_metrics : most;
     config->batch_metrics = config->batch_metrics < most ? config->batch_metrics : most;

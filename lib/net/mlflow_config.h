@@ -26,6 +26,7 @@ struct rm_mlflow_config {
     char experiment_id[RM_MLFLOW_ID_BYTES];
     char run_id[RM_MLFLOW_ID_BYTES]; /* to attach to; "": none */
     bool is_run_chosen;              /* by the options, not by the environment */
+    bool is_experiment_chosen;       /* so, too */
     char run_name[RM_MLFLOW_NAME_BYTES];
     char user[128]; /* who is named as the user of a run */
     char workspace[RM_MLFLOW_NAME_BYTES];

@@ -178,7 +178,7 @@ static bool describe_site(struct rm_scope_session *session, const resmon_site *s
     struct rm_site_record *record = rm_block_record(&session->block, RM_SECTION_SITES, number);
     if (record->is_set == 0) {
         const char *file = site->file != NULL ? site->file : "";
-        (void)rm_text_set(record->name, sizeof record->name, site->name);
+        rm_site_name_set(record->name, site->name);
         (void)rm_text_set(record->file, sizeof record->file, tail_of(file, sizeof record->file));
         (void)rm_text_set(record->function, sizeof record->function, site->function);
         record->line = site->line;

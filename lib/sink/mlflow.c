@@ -600,10 +600,13 @@ static resmon_status take_address(struct mlflow *mlflow)
         return rm_error(RESMON_EFORMAT, "the spool file names a run or an experiment that no "
                                         "server can have");
     }
-    (void)rm_text_set(config->experiment, sizeof config->experiment, address->experiment);
-    (void)rm_text_set(config->experiment_id, sizeof config->experiment_id, address->experiment_id);
-    (void)rm_text_set(mlflow->client.experiment_id, sizeof mlflow->client.experiment_id,
-                      address->experiment_id);
+    if (!config->is_experiment_chosen) {
+        (void)rm_text_set(config->experiment, sizeof config->experiment, address->experiment);
+        (void)rm_text_set(config->experiment_id, sizeof config->experiment_id,
+                          address->experiment_id);
+        (void)rm_text_set(mlflow->client.experiment_id, sizeof mlflow->client.experiment_id,
+                          address->experiment_id);
+    }
     if (!config->is_run_chosen) {
         (void)rm_text_set(config->run_id, sizeof config->run_id, address->run_id);
     }

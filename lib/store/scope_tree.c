@@ -3,8 +3,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/compiler.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "store/published.h"
 #include "store/scope_facets.h"
@@ -17,6 +20,20 @@ const struct rm_scope_thread_record *rm_scope_thread_at(const struct rm_block *b
     const struct rm_scope_thread_record *thread = rm_block_record(block, RM_SECTION_THREADS, slot);
     bool is_used = RM_LOAD_ACQUIRE(&thread->state) != RM_THREAD_FREE || RM_LOAD(&thread->root) != 0;
     return is_used ? thread : NULL;
+}
+
+#define SHORT_BYTES 55 /* of a name that is cut, with its end */
+
+void rm_site_name_set(char name[RM_SITE_NAME_BYTES], const char *text)
+{
+    size_t length = text != NULL ? strlen(text) : 0;
+    if (length < RM_SITE_NAME_BYTES) {
+        (void)rm_text_set(name, RM_SITE_NAME_BYTES, text);
+        return;
+    }
+    uint64_t hash = rm_hash_bytes(RM_HASH_START, text, length);
+    size_t kept = rm_text_set(name, SHORT_BYTES, text);
+    (void)snprintf(name + kept, RM_SITE_NAME_BYTES - kept, "~%08x", (uint32_t)(hash ^ hash >> 32));
 }
 
 const struct rm_site_record *rm_site_at(const struct rm_block *block, uint32_t site)

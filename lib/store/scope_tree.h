@@ -21,12 +21,16 @@
 
 /* Where a scope stands in the program.  Index = the site's process-wide id; slot 0 is unused. */
 struct rm_site_record {
-    char name[RM_SITE_NAME_BYTES];
+    char name[RM_SITE_NAME_BYTES]; /* rm_site_name_set() */
     char file[RM_SITE_FILE_BYTES];
     char function[RM_SITE_FUNCTION_BYTES];
     uint32_t line;
     uint32_t is_set; /* release, after the texts */
 };
+
+/** Of a longer name its first 54 bytes, '~', and eight digits of its hash: two that begin alike
+ * stay two. */
+void rm_site_name_set(char name[RM_SITE_NAME_BYTES], const char *text);
 
 /* What each instance adds to: two copies are a cache line. */
 struct rm_wall_sums {

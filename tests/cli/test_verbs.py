@@ -36,6 +36,21 @@ class Harm(place.Case):
             place.run(*words)
             self.assertFalse(os.path.exists("ran"), words)
 
+    @place.needs_net
+    def test_a_token_leaves_the_command_line(self):
+        for word, shown in (("--mlflow.token=SECRET", "--mlflow.token=x"), ("--mlflow=http://me:SECRET@127.0.0.1:1", "--mlflow=x")):
+            child = subprocess.Popen([place.RESMON, "run", "-q", "--mlflow.no_spool", "--mlflow=http://127.0.0.1:1", word, "--",
+                                      "sh", "-c", "touch begun; exec sleep 60"], stderr=subprocess.DEVNULL)
+            try:
+                place.until(lambda: os.path.exists("begun") or child.poll() is not None)
+                words = pathlib.Path(f"/proc/{child.pid}/cmdline").read_bytes()
+            finally:
+                child.terminate()
+                child.wait()
+                os.remove("begun")
+            self.assertNotIn(b"SECRET", words)
+            self.assertIn(shown.encode(), words)
+
     @place.needs_json
     def test_nothing_of_others_is_written_to(self):
         """Neither through a link that waits for what is written beside the file, nor in its own place beside it."""

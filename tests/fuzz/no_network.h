@@ -84,6 +84,11 @@ resmon_status rm_http_send(struct rm_http *http, const struct rm_http_request *r
     return rm_http_exchange(http, request, deadline_ns, reply);
 }
 
+void rm_http_strike(const struct rm_http *http, char *text)
+{
+    (void)http, (void)text;
+}
+
 const char *rm_http_route(const struct rm_http *http)
 {
     (void)http;

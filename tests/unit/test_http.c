@@ -68,6 +68,8 @@ static resmon_status ask(struct rm_http *http, const char *method, const char *p
     return rm_http_send(http, &request, RM_DEADLINE_NONE, reply);
 }
 
+static int64_t own_deadline_ns;
+
 /* ---- what is said --------------------------------------------------------------------------- */
 
 TEST(requests)
@@ -133,6 +135,35 @@ TEST(credentials)
     assert_true(tiny_has_header(tiny_request(server, 0), "X-Mine: yes\r\n"));
     assert_true(tiny_has_header(tiny_request(server, 1), "X-Mine: yes\r\n"));
     assert_int_equal(tiny_count(server), 2);
+    rm_http_reply_free(&reply);
+    rm_http_close(basic);
+    rm_http_close(bearer);
+    stop_serving();
+}
+
+/* A server, or what stands before it, that repeats the request in its answer. */
+TEST(no_answer_gives_a_secret_away)
+{
+    SERVE({{.code = 403, .body = "you said Basic dXNlcjpTRUNSRVRwdw== and SECRETpw"},
+           {.code = 200, .body = "SECRETpw is a fine name"},
+           {.code = 500, .body = "Bearer SECRETtoken, c2VjcmV0 (U0VDUkVUdG9rZW4)"}});
+    struct rm_http_reply reply = {0};
+    struct rm_http_config config = config_of(0);
+    config.user = "user";
+    config.password = "SECRETpw";
+    struct rm_http *basic = open_client(&config);
+    assert_ok(ask(basic, "GET", "/", NULL, &reply));
+    assert_string_equal(reply.body, "you said Basic ******************== and ********");
+    assert_ok(ask(basic, "GET", "/", NULL, &reply));
+    assert_string_equal(reply.body, "SECRETpw is a fine name");
+    char text[] = "of an answer: user:SECRETpw";
+    rm_http_strike(basic, text);
+    assert_string_equal(text, "of an answer: *************");
+    config.user = config.password = NULL;
+    config.bearer = "SECRETtoken";
+    struct rm_http *bearer = open_client(&config);
+    assert_ok(ask(bearer, "GET", "/", NULL, &reply));
+    assert_string_equal(reply.body, "Bearer ***********, c2VjcmV0 (***************)");
     rm_http_reply_free(&reply);
     rm_http_close(basic);
     rm_http_close(bearer);
@@ -339,6 +370,31 @@ TEST(nobody_listens)
     (void)close(taken);
 }
 
+/* While a run goes on a server may come back; at its end nobody waits for one that is not there. */
+TEST(nobody_listens_at_the_end, IN_MADE_TIME)
+{
+    const struct rm_http_config config = {
+        .url = "http://127.0.0.1:1", .timeout_ns = 20000 * MS, .retries = 7, .backoff_s = 2};
+    const struct rm_http_request request = {.method = "GET", .url = config.url};
+    struct rm_http *http = open_client(&config);
+    struct rm_http_reply reply = {0};
+    int64_t before_ns = rm_clock_monotonic_ns();
+    assert_status(RESMON_ENET, rm_http_send(http, &request, before_ns + 30000 * MS, &reply));
+    assert_true(reply.is_unreachable);
+    assert_true(rm_clock_monotonic_ns() - before_ns > 5000 * MS);
+    before_ns = rm_clock_monotonic_ns();
+    own_deadline_ns = before_ns + 30000 * MS;
+    rm_deadline_follow(&own_deadline_ns);
+    assert_status(RESMON_ENET, rm_http_send(http, &request, RM_DEADLINE_NONE, &reply));
+    assert_true(rm_clock_monotonic_ns() - before_ns <= 1100 * MS);
+    before_ns = rm_clock_monotonic_ns();
+    assert_status(RESMON_ENET, rm_http_send(http, &request, RM_DEADLINE_NONE, &reply));
+    assert_true(rm_clock_monotonic_ns() - before_ns <= 100 * MS); /* not a second for each */
+    rm_deadline_follow(NULL);
+    rm_http_reply_free(&reply);
+    rm_http_close(http);
+}
+
 /* ---- time ----------------------------------------------------------------------------------- */
 
 TEST(limits_of_time)
@@ -363,8 +419,6 @@ TEST(limits_of_time)
     rm_http_close(http);
     stop_serving();
 }
-
-static int64_t own_deadline_ns;
 
 static void *set_deadline(void *unused)
 {

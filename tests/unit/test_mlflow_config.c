@@ -175,8 +175,20 @@ TEST(texts)
     assert_string_equal(config.experiment_id, "1option");
     assert_string_equal(config.run_id, "2option");
     assert_true(config.is_run_chosen);
+    assert_true(config.is_experiment_chosen);
     assert_string_equal(config.run_name, "3 option");
     assert_string_equal(config.workspace, "4 option");
+    /* What the options say of the experiment, no variable says otherwise. */
+    options.experiment_id = NULL;
+    assert_ok(open_with(&options));
+    assert_string_equal(config.experiment, "option");
+    assert_string_equal(config.experiment_id, "");
+    options.experiment_id = "1option";
+    options.experiment = "";
+    assert_ok(open_with(&options));
+    assert_string_equal(config.experiment, "");
+    assert_string_equal(config.experiment_id, "1option");
+    assert_true(config.is_experiment_chosen);
     close_client();
 }
 

@@ -458,6 +458,28 @@ TEST(mutual_recursion_keeps_its_path)
     resmon_run_free(run);
 }
 
+TEST(long_names_that_begin_alike_stay_two)
+{
+    char names[3][80];
+    resmon_monitor *monitor = started_plain();
+    for (size_t i = 0; i < 3; i++) {
+        (void)snprintf(names[i], sizeof names[i], "%.*s%c", i < 2 ? 70 : 62,
+                       "an experiment of a name that says all that there is to say of it: number",
+                       (char)('A' + i));
+        resmon_scope_end(begin(names[i]));
+    }
+    resmon_run *run = finished(monitor);
+    assert_int_equal(run->scope_count, 3);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(strlen(run->scopes[i].name), 63);
+        assert_memory_equal(run->scopes[i].name, names[i], 54);
+        assert_int_equal(run->scopes[i].name[54], '~');
+    }
+    assert_string_not_equal(run->scopes[0].name, run->scopes[1].name);
+    assert_string_equal(run->scopes[2].name, names[2]);
+    resmon_run_free(run);
+}
+
 TEST(open_scopes_are_marked_open)
 {
     resmon_monitor *monitor = started_plain();

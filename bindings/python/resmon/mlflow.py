@@ -38,7 +38,10 @@ def resolved(value):
     if value is True:
         return _active()
     if isinstance(value, dict):
-        return {**(_active() if "run_id" not in value and "tracking_uri" not in value else {}), **value}
+        found = _active() if "run_id" not in value and "tracking_uri" not in value else {}
+        if value.get("experiment") or value.get("experiment_id"):
+            found.pop("run_id", None)  # a run of its own, there
+        return {**found, **value}
     return {"tracking_uri": os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else value}
 
 

@@ -137,6 +137,7 @@ class Monitor(Recorded):
     .. generated: end
     """
 
+    _warns = True  # of options that its user has not chosen nobody is warned
     _free = staticmethod(lib.monitor_free)
     _stop_library = staticmethod(lib.monitor_stop)
 
@@ -167,7 +168,7 @@ class Monitor(Recorded):
     def start(self):
         """Takes the first sample and starts the sampling thread.  Once; gives the monitor itself."""
         with self._lock:
-            for remark in filter(None, take_text(lib.monitor_remarks, self).split("\n")):
+            for remark in filter(None, take_text(lib.monitor_remarks, self).split("\n") if self._warns else ()):
                 warn(remark)
             try:
                 lib.monitor_start(self)

@@ -47,8 +47,20 @@ class _List(Sequence):
         return html.wrap(html.table(*self.table()))
 
 
+def _kept(name):
+    """A name as the library keeps it: of more than 63 bytes the first 54, "~", and eight digits that tell it from others."""
+    text = name.encode("utf-8", "replace")
+    if len(text) <= 63:
+        return name
+    number = 0xcbf29ce484222325  # FNV-1a
+    for byte in text:
+        number = (number ^ byte) * 0x100000001b3 % 2 ** 64
+    return f"{text[:54].decode('utf-8', 'ignore')}~{(number ^ number >> 32) % 2 ** 32:08x}"
+
+
 class Scopes(_List):
-    """The tree of scopes in preorder; ``scopes["train/epoch"]`` finds one by its path."""
+    """The tree of scopes in preorder; ``scopes["train/epoch"]`` finds one by its path.  A "/" in a name stands as "\\\\/" in a
+    path; it finds it without where no other is meant."""
 
     def __getitem__(self, index):
         if not isinstance(index, str):
@@ -56,6 +68,10 @@ class Scopes(_List):
         for scope in self._items:
             if scope.path == index:
                 return scope
+        kept = "/".join(map(_kept, index.split("/")))
+        meant = [scope for scope in self._items if scope.path.replace("\\/", "/").replace("\\\\", "\\") in (index, kept)]
+        if len(meant) == 1:
+            return meant[0]
         raise NotFoundError(f"there is no scope {index!r}; there are: " +
                             (", ".join(scope.path for scope in self._items[:20]) or "none"))
 

@@ -383,7 +383,8 @@ class Run(Recorded):
         def make():
             scopes = list(self._all_scopes(lib.run_scope_count, lib.run_get_scope))
             for scope in scopes:
-                scope.path = (scopes[scope.parent].path + "/" if scope.parent >= 0 else "") + scope.name
+                name = scope.name.replace("\\", "\\\\").replace("/", "\\/")  # told from those between names
+                scope.path = (scopes[scope.parent].path + "/" if scope.parent >= 0 else "") + name
             return Scopes(scopes)
         return self._cached("scopes", make)
 

@@ -324,6 +324,35 @@ def test_performance_metrics_collector(tmp_path):
     assert 0 < from_reports.logged[name] <= logger.logged[name] * 1.0001
 
 
+def test_reports_of_the_original_have_its_figures():
+    """By the formulas of perf.py, on ten reports as it makes them; hours up to the last report."""
+    shares = [10, 20, 30, 50, 80, 90, 100, 100, 0, 0]
+    reports = [{"cpu_pct_per_cpu_avg": share, "cpu_pct_per_cpu_min": share / 2, "cpu_pct_per_cpu_max": min(100, share * 1.1),
+                "mem_percent": 10 + i, "disk_usage_percent": 50 + i, "disk_io_read_mb": 100 + i, "disk_io_write_mb": 200 + 2 * i,
+                "net_io_lo_sent_mb": 1 + i, "net_io_ext_sent_mb": 2 + i, "net_io_lo_recv_mb": 3 + i, "net_io_ext_recv_mb": 4 + i,
+                "timestamp": 1.7e9 + i} for i, share in enumerate(shares)]
+    logger = Logger()
+    plotter = PerfReportPlotter(logger)
+    plotter.add_perf_reports(reports, 3)
+    plotter.report_nodes_perf()
+    hours = 10 * os.cpu_count() / 3600
+    assert logger.logged == {(name, 3): pytest.approx(value) for name, value in {
+        "cpu_avg_utilization_pct": 48.0, "cpu_avg_utilization_over20_pct": 70.0, "cpu_avg_utilization_over40_pct": 50.0,
+        "cpu_avg_utilization_over80_pct": 40.0, "cpu_avg_utilization_at100_pct": 20.0, "max_t_cpu_pct_per_cpu_avg": 100,
+        "max_t_cpu_pct_per_cpu_min": 50.0, "max_t_cpu_pct_per_cpu_max": 100, "node_cpu_hours": hours,
+        "node_unused_cpu_hours": hours * 0.52, "max_t_mem_percent": 19, "max_t_disk_usage_percent": 59,
+        "total_disk_io_read_mb": 109, "total_disk_io_write_mb": 218, "total_net_io_lo_sent_mb": 10,
+        "total_net_io_ext_sent_mb": 11, "total_net_io_lo_recv_mb": 12, "total_net_io_ext_recv_mb": 13}.items()}
+
+
+@pytest.mark.filterwarnings("error")
+def test_nobody_is_warned_of_what_he_has_not_chosen():
+    memory_usage((lambda: None,), interval=1)
+    monitor = ResourceMonitor(interval=1)
+    monitor.start()
+    monitor.stop()
+
+
 def test_figures_of_this_host():
     needs_live("disks, a network, and a CPU for this alone")
     collector = PerformanceMetricsCollector(max_length=10)

@@ -367,7 +367,7 @@ def test_perf_reports_figures():
     assert last(run, "node.fs.percent", "/") == [14.5, 14.5, 14.6, 14.6]
     node = run["summary"]["node"]
     assert node["max_t_cpu_pct_per_cpu_avg"] == 100.0
-    assert node["cpu_avg_utilization_over80_pct"] == pytest.approx(200 / 3)
+    assert node["cpu_avg_utilization_over80_pct"] == pytest.approx(50.0, rel=1e-2)  # of four reports, with the first
     assert node["total_net_io_ext_recv_mb"] == 300000 / 1048576
     assert node["node_cpu_hours"] is None  # the file does not say of how many CPUs
 

@@ -143,6 +143,23 @@ def test_open_at_the_end():
     assert resmon.parse(monitor.to_json()).scopes["open"].wall_s == pytest.approx(scope.wall_s)
 
 
+def test_names_that_look_alike_are_told_apart(monitor):
+    names = ["experiment_" + "abcdefghij" * 6 + end for end in ("_A", "_B", "\u00e9" * 9)]
+    for name in names:
+        with resmon.scope(name):
+            pass
+    with resmon.scope("load/parse"), resmon.scope("c\\d"):
+        pass
+    with resmon.scope("load"), resmon.scope("parse"):
+        pass
+    scopes = monitor.scopes
+    assert len({scope.path for scope in scopes}) == len(scopes) == 7
+    assert [scopes[name].calls for name in names] == [1, 1, 1]
+    assert len({scopes[name].name for name in names}) == 3
+    assert (scopes["load/parse"].depth, scopes["load\\/parse"].depth) == (1, 0)
+    assert scopes["load/parse/c\\d"].name == "c\\d"
+
+
 def test_without_a_monitor():
     with resmon.scope("nobody looks"):
         pass

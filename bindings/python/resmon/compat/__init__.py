@@ -9,3 +9,10 @@
 
 What they meant is kept, their defects are not: each module says where its answers differ.
 """
+from ..monitor import Monitor
+
+
+class OwnMonitor(Monitor):
+    """One whose options its user has not chosen."""
+
+    _warns = False

@@ -9,8 +9,8 @@ import functools
 import os
 import time
 
+from . import OwnMonitor
 from ..errors import ArgumentTypeError, StateError
-from ..monitor import Monitor
 from ..results import nearest
 
 __all__ = ["EmissionsTracker", "OfflineEmissionsTracker", "track_emissions"]
@@ -75,7 +75,7 @@ class EmissionsTracker:
     def start(self):
         """Begins."""
         emissions = {"path": self._path, "process": self._process} if self._path else None
-        self._monitor = Monitor(interval=self._interval, name=self._name, domains="process+tree+cpu+memory+energy+gpu",
+        self._monitor = OwnMonitor(interval=self._interval, name=self._name, domains="process+tree+cpu+memory+energy+gpu",
                                 carbon=self._place or None, emissions=emissions).start()
 
     def _data(self, since=None, seconds=None):

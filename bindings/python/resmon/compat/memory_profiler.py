@@ -8,8 +8,8 @@ between two samples is missed; MiB are MiB; ``profile`` prints its tables at the
 import os
 import time
 
+from . import OwnMonitor
 from ..lines import profile_memory as profile
-from ..monitor import Monitor
 from ..watch import Watch
 
 __all__ = ["memory_usage", "profile"]
@@ -27,7 +27,7 @@ def _of_function(proc, interval, include_children, max_usage):
     call = proc if callable(proc) else _call(proc)
     metric = "tree.mem.rss" if include_children else "proc.mem.rss"
     domains = "process+tree" if include_children else "process"
-    with Watch("rss") as watch, Monitor(interval=interval, domains=domains, scopes=False, rows=65536, events=0) as m:
+    with Watch("rss") as watch, OwnMonitor(interval=interval, domains=domains, scopes=False, rows=65536, events=0) as m:
         returned = call()
     samples = [value / _MIB for value in m.series(metric) if value == value]
     exact = watch.watched.rss_peak_bytes / _MIB
@@ -38,7 +38,7 @@ def _of_function(proc, interval, include_children, max_usage):
 
 def _of_process(pid, interval, timeout, include_children, max_usage):
     metric = "tree.mem.rss" if include_children else "proc.mem.rss"
-    monitor = Monitor(interval=interval, pid=None if pid in (-1, os.getpid()) else pid, rows=65536, scopes=False,
+    monitor = OwnMonitor(interval=interval, pid=None if pid in (-1, os.getpid()) else pid, rows=65536, scopes=False,
                       domains="process+tree" if include_children else "process", events=0)
     with monitor:
         if timeout:

@@ -8,9 +8,9 @@ nothing had passed yet.
 import json
 import os
 
+from . import OwnMonitor
 from .. import frames
 from ..files import written
-from ..monitor import Monitor
 from ..run import load
 from ..wrappers import log_start_finish
 
@@ -37,7 +37,7 @@ class ResourceMonitor:
         """Starts; again after stop, too."""
         own = self.pid == os.getpid()
         self._run = self._frame = None
-        self._monitor = Monitor(interval=self.interval, pid=None if own else self.pid, rows=65536,
+        self._monitor = OwnMonitor(interval=self.interval, pid=None if own else self.pid, rows=65536,
                                 domains="process").start()
 
     def stop(self):

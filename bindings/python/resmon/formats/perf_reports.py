@@ -18,6 +18,7 @@ from .run_document import Read, RunTable, field_of_run, make_run
 SHAPE = "perf_reports"
 
 _MIB = 1048576
+_SHARES_NS = 10**9  # the time before a report that its shares are of, as perf.py asks for them
 _STACKED = "disks are counted as psutil does: stacked devices count twice"
 
 
@@ -92,7 +93,8 @@ def _read_node(node: str, reports: Any) -> Dict[str, Any]:
         place = "%s: report %d: timestamp" % (where, row)
         times_ns.append(checks.epoch_ns(report.get("timestamp"), place))
     checks.ascending(times_ns, where + ": timestamp")
-    start = checks.start_ns(reports[0].get(checks.START_KEY), times_ns, where)
+    said = reports[0].get(checks.START_KEY)
+    start = checks.start_ns(said, times_ns, where) - (0 if said is not None else _SHARES_NS)
     since = [t - start for t in times_ns]
     columns = []
     for field in FIELDS:
@@ -100,7 +102,9 @@ def _read_node(node: str, reports: Any) -> Dict[str, Any]:
             checks.figure(report.get(field.name), "%s: report %d: %s" % (where, row, field.name))
             for row, report in enumerate(reports)
         ]
-        columns.append(figures_of(field, since, values))
+        is_since_boot = field.kind == COUNTER and said is None  # psutil's; ours begin with the first
+        of = [t - since[0] for t in since] if is_since_boot else since
+        columns.append(figures_of(field, of, values))
     found = Read(
         shape=SHAPE,
         start_ns=start,
@@ -149,7 +153,7 @@ def _reports(table: RunTable) -> List[Dict[str, Any]]:
             continue
         report = {name: values[row] for name, values in held.items() if values[row] is not None}
         reports.append({**report, "timestamp": time_ns / 10**9})
-        if len(reports) == 1:
+        if len(reports) == 1 and table.start_ns != time_ns - _SHARES_NS:  # else its reader takes it so
             reports[0].update(checks.start_of(table.start_ns, time_ns))
     return reports
 
