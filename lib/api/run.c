@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* <resmon/run.h>, <resmon/table.h>, <resmon/summary.h>, <resmon/report.h>, <resmon/trace.h>. */
+#include <stdio.h>
 #include <string.h>
 
 #include <resmon/report.h>
@@ -115,6 +116,23 @@ static bool is_left_over(const resmon_run *run)
            rm_identity_parse(observer->value, &writer) && rm_identity_is_gone(&writer);
 }
 
+/* Who observed it was killed, which says nothing of the program. */
+static void look_at_observed(resmon_run *run)
+{
+    struct rm_identity observed;
+    char text[96] = "its observer was killed; how it ended is not known";
+    if (strcmp(run->info.state, "interrupted") != 0 ||
+        rm_run_end(run).reason > RESMON_END_UNKNOWN ||
+        !rm_identity_parse(rm_run_fact_text(run, "run", RM_FACT_OBSERVED), &observed)) {
+        return;
+    }
+    if (rm_identity_is_alive(&observed)) {
+        (void)snprintf(text, sizeof text, "its observer was killed; it still runs, as process %llu",
+                       (unsigned long long)observed.pid);
+    }
+    run->end.text = rm_arena_text(&run->strings, text, strlen(text));
+}
+
 const char *resmon_provenance_name(int32_t provenance)
 {
     const char *word = rm_word_of(RM_TYPE_PROVENANCE, provenance);
@@ -138,6 +156,7 @@ resmon_status resmon_run_load(const char *path, resmon_run **ret_run)
         }
     }
     if (status == RESMON_OK) {
+        look_at_observed(run);
         *ret_run = run;
     }
     return status;

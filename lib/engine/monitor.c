@@ -309,6 +309,7 @@ static resmon_status begin_record(resmon_monitor *monitor)
     record_job(monitor);
     const struct rm_identity *writer = &monitor->writer;
     rm_facts_record_observer(&monitor->block, writer);
+    rm_facts_record_observed(&monitor->block, &monitor->sampling.sampler.collect);
     header->writer_pid = writer->pid;
     header->writer_start_ticks = writer->start_ticks;
     header->writer_boot_hash = writer->boot_hash;

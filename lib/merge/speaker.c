@@ -53,6 +53,7 @@ static bool is_of_one(const struct rm_fact *fact)
     } facts[] = {
         {"run", "pid"},
         {"run", "observer_pid"},
+        {"run", RM_FACT_OBSERVED},
         {"run", RM_FACT_OBSERVER},
         {"run", RM_FACT_CLOCK_ERROR},
         {"run", RM_FACT_END_CLOCK_ERROR},

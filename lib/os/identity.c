@@ -122,6 +122,14 @@ static enum life read_other(uint64_t pid, struct rm_identity *ret_identity)
     return is_gone ? GONE : UNKNOWN;
 }
 
+struct rm_identity rm_identity_of(uint64_t pid)
+{
+    struct rm_identity found = {0};
+    (void)read_other(pid, &found);
+    found.pid_namespace = found.pid != 0 ? own_namespace() : 0;
+    return found;
+}
+
 static bool differ(uint64_t a, uint64_t b)
 {
     return a != 0 && b != 0 && a != b;

@@ -25,6 +25,9 @@ struct rm_identity {
 /** The identity of this process; all 0 where /proc does not tell. */
 struct rm_identity rm_identity_self(void);
 
+/** The identity of a process by its number in /proc; all 0 where that does not tell. */
+struct rm_identity rm_identity_of(uint64_t pid);
+
 /** Threads of this process; 0 where /proc does not tell. */
 uint64_t rm_identity_threads(void);
 

@@ -100,6 +100,9 @@ static void describe_end(const struct resmon_run *run, char text[80])
         (void)rm_text_set(text, 80, "has run for");
     } else if (end.reason <= RESMON_END_FINISHED && strcmp(run->info.state, "stopped") == 0) {
         (void)rm_text_set(text, 80, "took");
+    } else if (end.reason == RESMON_END_UNKNOWN &&
+               rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0') {
+        (void)rm_text_set(text, 80, "was observed for");
     } else {
         bool is_passive = end.reason == RESMON_END_INTERRUPTED || end.reason == RESMON_END_KILLED;
         (void)snprintf(text, 80, "%s%s after", is_passive ? "was " : "",

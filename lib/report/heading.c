@@ -16,6 +16,8 @@ void rm_report_failure(struct rm_buffer *buffer, const struct resmon_run *run)
                              end.exit_status);
         }
         rm_buffer_puts(buffer, "\n");
+    } else if (end.reason == RESMON_END_UNKNOWN && end.text[0] != '\0') {
+        rm_buffer_printf(buffer, "  %s\n", end.text);
     }
 }
 
@@ -40,7 +42,8 @@ void rm_report_heading(struct rm_buffer *buffer, const struct resmon_run *run)
     if (run->info.label[0] != '\0') {
         rm_buffer_printf(buffer, "  label: %s\n", run->info.label);
     }
-    if (strcmp(run->info.state, "interrupted") == 0) {
+    bool is_observed = rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0';
+    if (strcmp(run->info.state, "interrupted") == 0 && !is_observed) {
         rm_buffer_puts(buffer,
                        "  The program ended without stopping its monitor (killed, or out of "
                        "memory); this is what it had\n  recorded.\n");

@@ -177,6 +177,19 @@ void rm_facts_record_observer(struct rm_block *block, const struct rm_identity *
     }
 }
 
+void rm_facts_record_observed(struct rm_block *block, const struct rm_collect *collect)
+{
+    char text[RM_IDENTITY_TEXT_BYTES];
+    if (collect->is_self || collect->is_group || !collect->root.is_live || collect->proc_pid <= 0) {
+        return;
+    }
+    const struct rm_identity observed = rm_identity_of((uint64_t)collect->proc_pid);
+    if (observed.pid != 0) {
+        rm_identity_print(&observed, text);
+        rm_facts_add_text(block, "run", RM_FACT_OBSERVED, text);
+    }
+}
+
 /* Where the list is too long to be kept whole, it is not kept. */
 static void record_hosts(struct rm_block *block, const struct rm_hosts *hosts)
 {

@@ -18,6 +18,9 @@ void rm_facts_record(struct rm_block *block, const struct rm_options *options,
 /** Who observes, so that others can tell when that is gone. */
 void rm_facts_record_observer(struct rm_block *block, const struct rm_identity *self);
 
+/** Whom it observes, if that is another process of this machine. */
+void rm_facts_record_observed(struct rm_block *block, const struct rm_collect *collect);
+
 /** The facts of the job of a process that is in one. */
 void rm_facts_record_job(struct rm_block *block, const struct resmon_job *job,
                          const struct rm_leader *leader, const struct rm_collect *collect);

@@ -202,12 +202,17 @@ class Recordings(place.Case):
             process.kill()
         with open("pid", encoding="utf-8") as file:
             pid = int(file.read())
-        os.kill(pid, 0)
+        done = place.run("recover", "run.rec")
+        self.assertRegex(done.out, r"(?m)\Ash was observed for .*\n  its observer was killed; it still runs, as process "
+                         f"{pid}$")
         os.kill(pid, 9)
+        place.until(lambda: "still runs" not in place.run("recover", "run.rec").out)
         done = place.run("recover", "run.rec", "-o", "run.json")
         self.assertEqual(done.code, 0, done.err)
-        self.assertIn("sh ended without a word after", done.out)
-        self.assertTrue(os.path.exists("run.json"))
+        self.assertIn("\n  its observer was killed; how it ended is not known\n", done.out)
+        end = json.loads(pathlib.Path("run.json").read_text(encoding="utf-8"))["run"]["end"]
+        self.assertEqual(end["reason"], "unknown")
+        self.assertNotIn("finished", done.out)
 
 
 if __name__ == "__main__":
