@@ -170,7 +170,8 @@ struct rm_collector {
     int64_t min_interval_ns; /* never read more often than this, */
     int64_t own_interval_ns; /* nor more often than this, where the options leave the interval open:
                                 what it reads moves slowly */
-    bool comes_when_asked;   /* but for samples that are asked for, which are exact cuts of a run */
+    bool comes_when_asked; /* but for samples that are asked for, which are exact cuts of a run, */
+    bool comes_early;      /* and but for the first: twice as long after each, at 1 % of a CPU */
     const uint16_t *metrics; /* the columns of one instance: values[0], values[1], ... */
     size_t metric_count;
     size_t state_bytes;       /* zeroed before open(); may be 0 */

@@ -30,6 +30,7 @@ const struct rm_collector rm_collect_proc_smaps = {
     .domain = RESMON_DOMAIN_PROCESS,
     .needs_flag = RESMON_FLAG_SMAPS,
     .min_interval_ns = RM_SMAPS_INTERVAL_NS,
+    .comes_early = true, /* the first reading is of before exec, or of little memory */
     RM_METRICS(metrics),
     .open = open_smaps,
     .read = read_smaps,

@@ -62,6 +62,7 @@ const struct rm_collector rm_collect_tree_smaps = {
     .domain = RESMON_DOMAIN_TREE,
     .needs_flag = RESMON_FLAG_SMAPS,
     .min_interval_ns = RM_SMAPS_INTERVAL_NS,
+    .comes_early = true, /* the first reading is of before exec, or of little memory */
     RM_METRICS(metrics),
     .state_bytes = sizeof(struct rm_process_tree),
     .open = open_smaps,

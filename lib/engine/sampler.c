@@ -52,6 +52,7 @@ static void open_source(struct rm_sampler *sampler, struct rm_sampler_source *so
     (void)rm_text_set(record->name, sizeof record->name, source->collector->name);
     source->schedule =
         rm_schedule_new(least_interval(sampler, source->collector), sampler->options->interval_ns);
+    source->schedule.comes_early = source->collector->comes_early;
     record->every = source->schedule.every;
     size_t bytes = source->collector->state_bytes;
     source->state = rm_alloc(1, bytes > 0 ? bytes : 1);

@@ -15,11 +15,25 @@ struct rm_schedule rm_schedule_new(int64_t least_ns, int64_t interval_ns)
     return (struct rm_schedule){.least_ns = least_ns, .least_every = every, .every = every};
 }
 
+#define EARLY_SHARE 0.01 /* of one CPU, that early readings may take */
+
+/* As long as the run has lasted so far, and no longer than the source wants. */
+static uint64_t early_gap(const struct rm_schedule *schedule, uint64_t sample)
+{
+    double interval_ns = (double)schedule->least_ns / (double)schedule->least_every;
+    double least = schedule->cost_ns / EARLY_SHARE / interval_ns;
+    uint64_t gap = least < (double)schedule->every ? (uint64_t)least + 1 : schedule->every;
+    gap = gap > sample + 1 ? gap : sample + 1;
+    return gap < schedule->every ? gap : schedule->every;
+}
+
 void rm_schedule_note(struct rm_schedule *schedule, uint64_t sample, bool has_failed)
 {
     schedule->failures = has_failed ? schedule->failures + 1 : 0;
     uint64_t backoff = schedule->failures < MOST_BACKOFF ? schedule->failures : MOST_BACKOFF;
-    schedule->next = sample + (schedule->every << backoff);
+    uint64_t gap = schedule->comes_early && !has_failed ? early_gap(schedule, sample)
+                                                        : schedule->every << backoff;
+    schedule->next = sample + gap;
 }
 
 void rm_schedule_note_cost(struct rm_schedule *schedule, double cost_ns)

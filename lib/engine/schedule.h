@@ -19,6 +19,7 @@ struct rm_schedule {
     uint64_t next;        /* number of the next sample to read it at */
     uint64_t failures;    /* in a row */
     double cost_ns;       /* moving mean of a reading */
+    bool comes_early;     /* twice as long after each reading, until its own interval is reached */
 };
 
 /** A source that wants at least `least_ns` between readings, sampled at `interval_ns`. */

@@ -44,6 +44,25 @@ TEST(a_source_has_its_own_least_interval)
     assert_string_equal(text, "x..x..x..x");
 }
 
+TEST(a_source_may_come_early_at_first)
+{
+    char text[64];
+    struct rm_schedule early = rm_schedule_new(20 * MS, MS);
+    early.comes_early = true;
+    show_readings(&early, "", text, 60);
+    assert_string_equal(text, "xx.x...x.......x...............x...................x........");
+    early = rm_schedule_new(20 * MS, MS);
+    early.comes_early = true;
+    rm_schedule_note_cost(&early, 50e3); /* 50 us: each 5 ms */
+    show_readings(&early, "", text, 30);
+    assert_string_equal(text, "x.....x......x.............x..");
+    early = rm_schedule_new(20 * MS, MS);
+    early.comes_early = true;
+    rm_schedule_note_cost(&early, 1e9);
+    show_readings(&early, "", text, 30);
+    assert_string_equal(text, "x...................x.........");
+}
+
 TEST(failures_make_readings_rarer_and_success_restores_them)
 {
     char text[64];
