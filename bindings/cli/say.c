@@ -76,8 +76,13 @@ bool cli_print(const char *verb, const char *text)
 unsigned cli_columns(int fd)
 {
     struct winsize size = {0};
-    if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+    const char *said = getenv("COLUMNS"); /* off a terminal */
+    unsigned long columns = said != NULL && said[0] != '\0' ? strtoul(said, NULL, 10) : 0;
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        columns = size.ws_col;
+    }
+    if (columns == 0 || columns > 10000) {
         return 0;
     }
-    return size.ws_col < RESMON_REPORT_LEAST_WIDTH ? RESMON_REPORT_LEAST_WIDTH : size.ws_col;
+    return columns < RESMON_REPORT_LEAST_WIDTH ? RESMON_REPORT_LEAST_WIDTH : (unsigned)columns;
 }

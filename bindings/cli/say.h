@@ -17,7 +17,7 @@ void *cli_grow(void *memory, unsigned long bytes);
 /** Writes all of a text to stdout; false, and a line that says why: it could not be. */
 bool cli_print(const char *verb, const char *text);
 
-/** Columns of the terminal that a descriptor is; 0: it is none. */
+/** Columns of the terminal that a descriptor is, or what the variable COLUMNS says; 0: neither. */
 unsigned cli_columns(int fd);
 
 #endif

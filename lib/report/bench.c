@@ -140,7 +140,6 @@ static resmon_status write_table(struct rm_buffer *buffer, const struct rm_group
     const struct rm_bench_rows rows = {put_row, &table};
     rm_table_begin(&table, rm_bench_headings, RM_BENCH_COLUMNS, 1);
     table.is_left[RM_BENCH_COLUMNS - 1] = true;
-    table.is_cut = true;
     resmon_status status = rm_bench_each_row(group, &rows);
     rm_table_end(&table, buffer);
     return status;

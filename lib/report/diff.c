@@ -304,7 +304,6 @@ void rm_diff_write_text(struct rm_buffer *buffer, const struct rm_diff *diff,
     rm_buffer_puts(buffer, "\n");
     rm_table_begin(&table, rm_diff_headings, RM_DIFF_COLUMNS, 1);
     table.width = terms->width;
-    table.is_cut = true;
     for (size_t i = 0; i < diff->row_count; i++) {
         if (rm_diff_is_shown(&diff->rows[i], terms, &changed)) {
             char(*cells)[RM_TABLE_CELL_BYTES] = rm_table_row(&table);

@@ -406,7 +406,6 @@ void rm_report_phases_briefly(struct rm_buffer *buffer, const struct resmon_run 
     }
     rm_buffer_puts(buffer, "\n");
     begin(&table, &shown, "phase", width);
-    table.is_cut = true;
     for (size_t i = 0; i < run->scope_count && written < MOST_BRIEFLY; i++) {
         if (wall_of(&run->scopes[i]) >= least) {
             add_scope(&table, &run->scopes[i], &shown);

@@ -132,10 +132,10 @@ void rm_table_end(struct rm_table *table, struct rm_buffer *buffer)
             }
         }
         next = span.to;
-        if (next < table->columns && !table->is_cut) {
+        if (next < table->columns) {
             rm_buffer_puts(buffer, "\n");
         }
-    } while (next < table->columns && !table->is_cut);
+    } while (next < table->columns);
     if (table->is_broken) {
         rm_buffer_puts(buffer, "  (cut: out of memory)\n");
     }

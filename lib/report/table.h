@@ -25,7 +25,6 @@ struct rm_table {
     bool is_left[RM_TABLE_COLUMNS]; /* text, not numbers */
     bool is_broken;                 /* no memory: rows are missing */
     size_t width;                   /* of the page; 0: RESMON_REPORT_WIDTH */
-    bool is_cut;                    /* columns that do not fit are left out, not put below */
 };
 
 /** Starts a table; the first `left` columns hold text. */

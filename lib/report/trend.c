@@ -156,7 +156,6 @@ static void write_place(struct rm_buffer *buffer, const struct rm_trend *trend, 
     rm_buffer_printf(buffer, "\n%s\n\n", text);
     rm_table_begin(&table, headings, COLUMNS, 1);
     table.width = width;
-    table.is_cut = true;
     table.is_left[COLUMNS - 1] = true;
     for (size_t i = first; i < trend->series_count; i++) {
         char(*cells)[RM_TABLE_CELL_BYTES] =

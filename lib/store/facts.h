@@ -29,7 +29,8 @@ void rm_facts_add_number(struct rm_block *block, const char *group, const char *
 #define RM_FACT_NUMBER_BYTES 40
 #define RM_FACT_VALUE_BYTES  512 /* longer ones are cut */
 
-#define RM_FACT_OBSERVED "observed" /* of "run": another process that is observed, as that has it \
+#define RM_FACT_OBSERVED                                                                          \
+    "observed"                      /* of "run": another process that is observed, as that has it \
                                      */
 #define RM_FACT_OBSERVER "observer" /* of "run": who writes it, as rm_identity_print() has it */
 

@@ -198,6 +198,20 @@ class Diff(place.Case):
         self.assertEqual(self.diff("-o", "/nonexistent/out.md", "old.json", "new.json").code, 2)
 
     @place.needs_page
+    def test_width_decides_how_and_never_what(self):
+        benchmark("before.json", true=around(1.0))
+        benchmark("after.json", true=around(1.2))
+        seen = {}
+        for width in (60, 80, 200):
+            done = place.run("diff", "before.json", "--", "after.json", env={**os.environ, "COLUMNS": str(width)})
+            self.assertEqual(done.code, 1, done.err)
+            seen[width] = set(done.out.split())
+            table = [line for line in done.out.splitlines() if line.startswith(("  wall time", "   "))]
+            self.assertLessEqual(max(map(len, table)), width)
+        self.assertEqual(seen[60], seen[80])
+        self.assertEqual(seen[80], seen[200])
+        self.assertTrue({"worse", "interval", "verdict"} <= seen[60], seen[60])
+
     def test_pages(self):
         """Verdict, a dot for each run, and nothing of a name as markup."""
         benchmark("old.json", **{"<b>job</b>": around(1.0)})
