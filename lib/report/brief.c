@@ -120,18 +120,19 @@ static void write_answer(struct page *page)
 {
     const resmon_headline *headline = &page->headline;
     double at_once = rm_run_memory_at_once(page->run, headline);
+    bool is_modelled = rm_run_energy(page->run).provenance == RESMON_PROVENANCE_MODELLED;
     const struct {
         void (*print)(char text[RM_HUMAN_BYTES], double value);
         double value;
-        const char *after;
+        const char *after, *before;
     } figures[] = {
-        {rm_human_seconds, headline->cpu_s, " of CPU time"},
+        {rm_human_seconds, headline->cpu_s, " of CPU time", ""},
         {rm_human_bytes,
          is_of_group(page->run) ? headline->tree_rss_max_bytes
          : isnan(at_once)       ? headline->rss_peak_bytes
                                 : at_once,
-         " of memory"},
-        {rm_human_joules, headline->energy_j, ""},
+         " of memory", ""},
+        {rm_human_joules, headline->energy_j, "", is_modelled ? "about " : ""},
     };
     char end[80], text[RM_HUMAN_BYTES], title[NAME_BYTES];
     describe_end(page->run, end);
@@ -141,7 +142,8 @@ static void write_answer(struct page *page)
     for (size_t i = 0; i < RM_ARRAY_LEN(figures); i++) {
         if (!isnan(figures[i].value)) {
             figures[i].print(text, figures[i].value);
-            rm_buffer_printf(page->rows.buffer, ", %s%s", text, figures[i].after);
+            rm_buffer_printf(page->rows.buffer, ", %s%s%s", figures[i].before, text,
+                             figures[i].after);
         }
     }
     rm_buffer_puts(page->rows.buffer, "\n");

@@ -68,10 +68,26 @@ static void set_longest(cell target, const resmon_run_scope *scope, const resmon
     rm_human_seconds(target, scope->wall_max_ns * 1e-9);
 }
 
+/* What is the process's counts again in each scope that runs at the same time. */
+static bool counts_others(const resmon_run_scope *scope)
+{
+    return scope->concurrent_ns > 0.0 || scope->threads > 1;
+}
+
+static void set_of_process(cell target, print_fn print, const resmon_run_scope *scope,
+                           const resmon_estimate *estimate, double scale, int32_t provenance)
+{
+    cell text;
+    set_estimate(text, print, estimate, scale, provenance);
+    bool is_figure = strcmp(text, "-") != 0;
+    (void)snprintf(target, RM_TABLE_CELL_BYTES, "%s%.70s",
+                   is_figure && counts_others(scope) ? "||" : "", text);
+}
+
 static void set_pcpu(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
 {
     (void)energy;
-    set_estimate(target, rm_human_seconds, &scope->pcpu_ns, 1e-9, scope->pcpu_provenance);
+    set_of_process(target, rm_human_seconds, scope, &scope->pcpu_ns, 1e-9, scope->pcpu_provenance);
 }
 
 static void set_cpu(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
@@ -93,13 +109,14 @@ static void set_peak(cell target, const resmon_run_scope *scope, const resmon_en
 static void set_read(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
 {
     (void)energy;
-    set_estimate(target, rm_human_bytes, &scope->io_read_chars, 1.0, scope->io_provenance);
+    set_of_process(target, rm_human_bytes, scope, &scope->io_read_chars, 1.0, scope->io_provenance);
 }
 
 static void set_written(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
 {
     (void)energy;
-    set_estimate(target, rm_human_bytes, &scope->io_write_chars, 1.0, scope->io_provenance);
+    set_of_process(target, rm_human_bytes, scope, &scope->io_write_chars, 1.0,
+                   scope->io_provenance);
 }
 
 /* More than a tenth of it is in doubt. */
@@ -215,9 +232,11 @@ static struct shown choose(const struct resmon_run *run, size_t width, bool is_b
 {
     struct shown shown = {.name_columns = width < NARROW ? SHORT_COLUMNS : NAME_COLUMNS,
                           .energy = rm_run_energy(run)};
+    bool has_threads = has_any(run, counts_others); /* whose own CPU time is theirs alone */
     for (size_t i = 0; i < RM_ARRAY_LEN(all_columns); i++) {
         const struct rm_phase_column *column = &all_columns[i];
-        bool is_doubled = is_brief && column->has == has_cpu && has_any(run, has_pcpu);
+        bool is_doubled = is_brief && column->has == (has_threads ? has_pcpu : has_cpu) &&
+                          has_any(run, has_threads ? has_cpu : has_pcpu);
         if ((column->is_brief || !is_brief) && !is_doubled && has_any(run, column->has)) {
             shown.columns[shown.count++] = column;
         }
@@ -281,14 +300,15 @@ static void add_scope(struct rm_table *table, const resmon_run_scope *scope,
 /* Taken at some of its calls only. */
 static bool is_about(const resmon_run_scope *scope)
 {
-    bool is_pcpu_about = is_sampled(scope->pcpu_provenance) && scope->pcpu_calls < scope->calls;
+    bool is_pcpu_about =
+        is_sampled(scope->pcpu_provenance) && scope->pcpu_calls < scope->calls - scope->open;
     return is_pcpu_about || is_sampled(scope->cpu_provenance) || is_sampled(scope->io_provenance) ||
            is_sampled(scope->rss_provenance);
 }
 
 static bool has_unknown_children(const resmon_run_scope *scope)
 {
-    return is_sampled(scope->pcpu_provenance) && scope->pcpu_calls >= scope->calls;
+    return is_sampled(scope->pcpu_provenance) && scope->pcpu_calls >= scope->calls - scope->open;
 }
 
 static bool is_concurrent(const resmon_run_scope *scope)
@@ -296,10 +316,17 @@ static bool is_concurrent(const resmon_run_scope *scope)
     return scope->concurrent_ns > 0.0;
 }
 
+static bool is_counted_again(const resmon_run_scope *scope)
+{
+    return counts_others(scope) && (has_pcpu(scope) || has_io(scope));
+}
+
 static const struct {
     bool (*has)(const resmon_run_scope *scope);
     const char *text;
 } notes[] = {
+    {is_counted_again, "CPU, read, written, ||: of the whole process while it is in the scope; "
+                       "scopes at one time each have it all (scopes=wall+cpu has each thread's)"},
     {is_concurrent, "||: beside the scope above, on other threads or in tasks: its time is no part "
                     "of that one's"},
     {is_open, "*: open when the run ended"},

@@ -101,9 +101,14 @@ def _about(text, is_estimate):
 
 
 def _estimate(name, text, meter):
-    """A figure that may be off by more than itself is none."""
-    return lambda scope: human.UNKNOWN if getattr(scope, name).is_vague else _about(
-        text(getattr(scope, name)), getattr(scope, meter + "_provenance") == "sampled")
+    """A figure that may be off by more than itself is none; one of the whole process stands again in each scope that runs
+    at the same time ("||")."""
+    def cell(scope):
+        figure = human.UNKNOWN if getattr(scope, name).is_vague else _about(
+            text(getattr(scope, name)), getattr(scope, meter + "_provenance") == "sampled")
+        is_again = meter in ("pcpu", "io") and (scope.concurrent_s > 0 or scope.threads > 1)
+        return "||" + figure if is_again and figure != human.UNKNOWN else figure
+    return cell
 
 
 def _io(name):

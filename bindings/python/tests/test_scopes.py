@@ -143,6 +143,25 @@ def test_open_at_the_end():
     assert resmon.parse(monitor.to_json()).scopes["open"].wall_s == pytest.approx(scope.wall_s)
 
 
+def test_figures_of_the_process_are_marked_where_scopes_run_at_one_time():
+    def work():
+        with resmon.scope("worker"):
+            burn(0.02)
+
+    with resmon.Monitor(3600, scopes="wall+cpu+pcpu+io") as monitor:
+        with resmon.scope("alone"):
+            burn(0.02)
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for text in (repr(monitor.scopes), monitor.summary.text(full=True)):
+        alone, worker = (next(line for line in text.splitlines() if line.strip().startswith(name)) for name in ("alone", "worker"))
+        assert "||" not in alone and " ||" in worker
+    assert "thread CPU" in str(monitor)  # of threads, what each has used is its own
+
+
 def test_names_that_look_alike_are_told_apart(monitor):
     names = ["experiment_" + "abcdefghij" * 6 + end for end in ("_A", "_B", "\u00e9" * 9)]
     for name in names:
