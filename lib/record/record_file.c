@@ -242,7 +242,7 @@ resmon_status rm_record_file_choose(struct rm_infile *file, struct rm_block_head
     if (status != RESMON_OK || (is_magic(ret_header, RM_BLOCK_MAGIC) && ret_header->image == 0)) {
         return status;
     }
-    if (bytes < sizeof *ret_header || bytes > file->bytes || stride_of(bytes) > file->bytes / 2) {
+    if (bytes < sizeof *ret_header || bytes > file->bytes || stride_of(bytes) > file->bytes) {
         return rm_error(RESMON_EFORMAT, "the recording is truncated: %llu bytes",
                         (unsigned long long)file->bytes);
     }

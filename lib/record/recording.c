@@ -2,6 +2,7 @@
 #include "record/recording.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -18,6 +19,7 @@
 #include "record/settling.h"
 #include "store/block.h"
 #include "store/events.h"
+#include "store/facts.h"
 
 /*
  * A writer at work changes these: the state that is not current (so a state that was current before
@@ -200,7 +202,10 @@ static resmon_status copy_and_decode(const struct rm_infile *file,
     do {
         status = copy_once(file, live, copy->memory, &look);
         if (status == RESMON_OK) {
-            status = rm_block_attach(&block, copy->memory, file->bytes);
+            status = rm_block_attach(&block, copy->memory, copy->bytes);
+        }
+        if (status == RESMON_OK && copy->bytes > file->bytes) {
+            status = rm_block_clip(&block, file->bytes);
         }
         if (status == RESMON_OK && look.is_whole && look.is_written) {
             status = look_again(file, &block, &look.is_whole);
@@ -233,14 +238,48 @@ bool rm_recording_is(const struct rm_infile *file)
            memcmp(magic, RM_BLOCK_MAGIC, sizeof magic) == 0;
 }
 
+/* A copy that a full disk or a broken connection has ended, says so. */
+static resmon_status tell_cut(const struct rm_infile *file, uint64_t bytes, struct resmon_run *run)
+{
+    char text[96];
+    struct rm_fact *facts = rm_arena_alloc(&run->strings, run->fact_count + 1, sizeof *facts);
+    (void)snprintf(text, sizeof text, "%llu of %llu bytes", (unsigned long long)file->bytes,
+                   (unsigned long long)bytes);
+    const char *value = rm_arena_text(&run->strings, text, strlen(text));
+    if (facts == NULL || value == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the facts of a run");
+    }
+    memcpy(facts, run->facts, run->fact_count * sizeof *facts);
+    facts[run->fact_count++] =
+        (struct rm_fact){.group = "run", .key = RM_FACT_CUT, .value = value, .kind = RM_FACT_TEXT};
+    run->facts = facts;
+    return RESMON_OK;
+}
+
+/* Of how many bytes the block is, if its end is missing. */
+static uint64_t bytes_of(const struct rm_infile *file)
+{
+    struct rm_block_header header;
+    bool is_cut = rm_infile_read(file, 0, &header, sizeof header) == RESMON_OK &&
+                  header.total_bytes > file->bytes && header.total_bytes <= RM_MAX_RUN_BYTES;
+    return is_cut ? header.total_bytes : file->bytes;
+}
+
 static resmon_status load_block(const struct rm_infile *file, const struct rm_memory_file *live,
                                 struct resmon_run **ret_run)
 {
     struct rm_mapping copy = {0};
-    resmon_status status = rm_mapping_anonymous(&copy, file->bytes);
+    uint64_t bytes = bytes_of(file);
+    resmon_status status = rm_mapping_anonymous(&copy, bytes);
     if (status == RESMON_OK) {
         status = copy_and_decode(file, live, &copy, ret_run);
         rm_mapping_free(&copy);
+    }
+    if (status == RESMON_OK && bytes > file->bytes) {
+        status = tell_cut(file, bytes, *ret_run);
+        if (status != RESMON_OK) {
+            rm_run_free(*ret_run);
+        }
     }
     return status;
 }

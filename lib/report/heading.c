@@ -19,6 +19,10 @@ void rm_report_failure(struct rm_buffer *buffer, const struct resmon_run *run)
     } else if (end.reason == RESMON_END_UNKNOWN && end.text[0] != '\0') {
         rm_buffer_printf(buffer, "  %s\n", end.text);
     }
+    const char *cut = rm_run_fact_text(run, "run", RM_FACT_CUT);
+    if (cut[0] != '\0') {
+        rm_buffer_printf(buffer, "  the end of the recording is missing: there are %s\n", cut);
+    }
 }
 
 void rm_report_heading(struct rm_buffer *buffer, const struct resmon_run *run)

@@ -83,8 +83,11 @@ static double quantile_of(const struct rm_block *block, uint64_t index, double s
         return column->min;
     }
     size_t count = rm_series_recent(block, index, recent);
-    double found = rm_sketch_quantile(rm_series_sketch(block, index), recent, count, share,
-                                      column->min, column->max);
+    const struct rm_sketch *sketch = rm_series_sketch(block, index);
+    if (sketch == NULL && rm_series_state(block)->samples >= RM_RECENT_SAMPLES) {
+        return RM_NAN; /* the end of the recording is missing */
+    }
+    double found = rm_sketch_quantile(sketch, recent, count, share, column->min, column->max);
     return rm_lesser(rm_greater(found, column->min), column->max);
 }
 

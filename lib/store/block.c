@@ -212,6 +212,89 @@ resmon_status rm_block_attach(struct rm_block *block, void *memory, uint64_t byt
     return RESMON_OK;
 }
 
+static uint64_t whole_in(const struct rm_section *section, uint64_t bytes)
+{
+    uint64_t records = bytes > section->offset && section->record_bytes > 0
+                           ? (bytes - section->offset) / section->record_bytes
+                           : 0;
+    return records < section->count ? records : section->count;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* In the middle of a halving, which ends with the spare behind them, none. */
+static void clip_rows(const struct rm_block *block)
+{
+    struct rm_block_header *header = block->header;
+    for (uint64_t copy = 0; copy < 2; copy++) {
+        struct rm_commit *state = rm_block_record(block, RM_SECTION_STATES, copy);
+        bool is_halving = header->merge_progress >> 32 == state->halvings + 1;
+        state->rows = is_halving ? 0 : least(state->rows, header->sections[RM_SECTION_ROWS].count);
+    }
+}
+
+/* Those that mean nothing unless they are whole. */
+static void clip_groups(struct rm_block_header *header, const bool *is_cut)
+{
+    static const enum rm_section_id stacks[] = {RM_SECTION_STACK_RECORD, RM_SECTION_STACK_NODES,
+                                                RM_SECTION_STACKS,       RM_SECTION_MODULES,
+                                                RM_SECTION_PEAK_STACKS,  RM_SECTION_STACK_TEXTS};
+    static const enum rm_section_id facets[] = {RM_SECTION_SCOPE_ENERGY, RM_SECTION_COUNTERS,
+                                                RM_SECTION_SCOPE_COUNTERS,
+                                                RM_SECTION_SCOPE_TALLIES};
+    for (size_t i = 0; i < RM_ARRAY_LEN(stacks); i++) {
+        header->sizes.stacks = is_cut[stacks[i]] ? 0 : header->sizes.stacks;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(facets); i++) {
+        header->sections[facets[i]].count *= is_cut[facets[i]] ? 0 : 1;
+    }
+    if (is_cut[RM_SECTION_COUNTERS] || is_cut[RM_SECTION_SCOPE_COUNTERS]) {
+        header->sizes.scope_counters = 0;
+        header->sections[RM_SECTION_SCOPE_COUNTERS].count = 0;
+    }
+    if (is_cut[RM_SECTION_SCOPE_TALLIES]) {
+        header->sizes.scope_tallies = 0;
+    }
+    if (is_cut[RM_SECTION_SCOPE_ENERGY]) {
+        header->energy_divisions = 0;
+    }
+    if (is_cut[RM_SECTION_EVENTS]) {
+        header->sizes.events = 0;
+        header->sections[RM_SECTION_EVENTS].count = 0;
+    }
+}
+
+resmon_status rm_block_clip(const struct rm_block *block, uint64_t bytes)
+{
+    struct rm_block_header *header = block->header;
+    bool is_cut[RM_SECTION_COUNT];
+    for (int id = 0; id < RM_SECTION_COUNT; id++) {
+        struct rm_section *section = &header->sections[id];
+        uint64_t whole = whole_in(section, bytes);
+        is_cut[id] = whole < section->count;
+        if (is_cut[id] && id <= RM_SECTION_STATES) {
+            return rm_error(RESMON_EFORMAT, "the recording is truncated: %llu of %llu bytes",
+                            (unsigned long long)bytes, (unsigned long long)header->total_bytes);
+        }
+        section->count = whole;
+    }
+    if (is_cut[RM_SECTION_ROWS]) {
+        clip_rows(block);
+    }
+    header->sizes.sources = header->sections[RM_SECTION_SOURCES].count;
+    header->fact_length = least(header->fact_length, header->sections[RM_SECTION_FACTS].count);
+    header->sizes.sites = header->sections[RM_SECTION_SITES].count;
+    header->sizes.nodes = header->sections[RM_SECTION_NODES].count;
+    header->sizes.threads = header->sections[RM_SECTION_THREADS].count;
+    header->process_count =
+        least(header->process_count, header->sections[RM_SECTION_PROCESSES].count);
+    clip_groups(header, is_cut);
+    return RESMON_OK;
+}
+
 uint64_t rm_block_front(const struct rm_block_header *header, uint64_t bytes)
 {
     const struct rm_section *states = &header->sections[RM_SECTION_STATES];

@@ -197,6 +197,11 @@ void rm_block_format(struct rm_block *block, void *memory, const struct rm_block
  */
 resmon_status rm_block_attach(struct rm_block *block, void *memory, uint64_t bytes);
 
+/** Of a block whose end is missing, with zeroes in its place: takes back what is promised there and
+ * was not in the first `bytes`.  Columns and their statistics stand in front: RESMON_EFORMAT, not
+ * even these are whole.  For a copy. */
+resmon_status rm_block_clip(const struct rm_block *block, uint64_t bytes);
+
 /** How many of the block's `bytes` end with the states, which come first; a header of outside
  * origin may say anything. */
 uint64_t rm_block_front(const struct rm_block_header *header, uint64_t bytes);

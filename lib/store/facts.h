@@ -29,6 +29,7 @@ void rm_facts_add_number(struct rm_block *block, const char *group, const char *
 #define RM_FACT_NUMBER_BYTES 40
 #define RM_FACT_VALUE_BYTES  512 /* longer ones are cut */
 
+#define RM_FACT_CUT "cut" /* of "run": how much of the recording there is, if not all */
 #define RM_FACT_OBSERVED                                                                          \
     "observed"                      /* of "run": another process that is observed, as that has it \
                                      */

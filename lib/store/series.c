@@ -228,7 +228,8 @@ size_t rm_series_recent(const struct rm_block *block, uint64_t column,
 
 const struct rm_sketch *rm_series_sketch(const struct rm_block *block, uint64_t column)
 {
-    return rm_series_state(block)->samples < RM_RECENT_SAMPLES
+    bool is_there = column < block->header->sections[RM_SECTION_SKETCHES].count; /* not cut */
+    return rm_series_state(block)->samples < RM_RECENT_SAMPLES || !is_there
                ? NULL
                : rm_block_record(block, RM_SECTION_SKETCHES, column);
 }

@@ -43,6 +43,9 @@ uint64_t rm_tags_oldest(const struct rm_block *block)
 bool rm_tags_get(const struct rm_block *block, uint64_t number, struct rm_tag *ret_tag)
 {
     struct rm_tag *tag = slot_of(block, number);
+    if (number % block->header->sizes.tags >= block->header->sections[RM_SECTION_TAGS].count) {
+        return false; /* the end of the recording is missing */
+    }
     if (RM_LOAD_ACQUIRE(&tag->sequence) != number + 1) {
         return false;
     }

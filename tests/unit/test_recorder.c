@@ -103,6 +103,89 @@ TEST(the_end_is_a_file_like_any_other)
     assert_int_equal(info_in(record).samples, 3);
 }
 
+static resmon_run *load_cut(uint64_t bytes)
+{
+    static char buffer[1 << 16];
+    char cut[160];
+    resmon_run *run = NULL;
+    (void)snprintf(cut, sizeof cut, "%s.cut", record);
+    int from = open(record, O_RDONLY), to = open(cut, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(from >= 0 && to >= 0);
+    for (uint64_t left = bytes; left > 0;) {
+        size_t portion = left < sizeof buffer ? (size_t)left : sizeof buffer;
+        ssize_t got = read(from, buffer, portion);
+        assert_true(got > 0);
+        assert_int_equal(write(to, buffer, (size_t)got), got);
+        left -= (uint64_t)got;
+    }
+    (void)close(from);
+    (void)close(to);
+    resmon_status status = resmon_run_load(cut, &run);
+    assert_true(status == RESMON_OK || status == RESMON_EFORMAT);
+    return status == RESMON_OK ? run : NULL;
+}
+
+/* What is there is as it was, what is not there is absent, and the run says that it was cut. */
+static void check_cut(const resmon_run *whole, const resmon_run *run)
+{
+    assert_non_null(resmon_run_fact(run, "run", "cut"));
+    assert_null(resmon_run_fact(whole, "run", "cut"));
+    assert_int_equal(run->column_count, whole->column_count);
+    assert_true(run->row_count <= whole->row_count);
+    for (size_t c = 0; c < run->column_count; c++) {
+        const resmon_column *a = &run->columns[c], *b = &whole->columns[c];
+        assert_int_equal(a->n, b->n);
+        assert_true(b->n == 0 || (a->last == b->last && a->max == b->max));
+        assert_true(isnan(a->p95) || a->p95 == b->p95);
+    }
+    for (size_t r = 0; r + 1 < run->row_count; r++) {
+        assert_int_equal(run->t_last[r], whole->t_last[r]);
+    }
+    assert_true(run->tag_count <= whole->tag_count && run->scope_count <= whole->scope_count);
+    for (size_t i = 0; i < run->tag_count; i++) {
+        assert_string_equal(run->tags[i].label, whole->tags[i].label);
+    }
+    for (size_t i = 0; i < run->scope_count; i++) {
+        assert_string_equal(run->scopes[i].name, whole->scopes[i].name);
+        assert_int_equal(run->scopes[i].calls, whole->scopes[i].calls);
+        assert_true(run->scopes[i].cpu_calls == 0 ||
+                    run->scopes[i].cpu_calls == whole->scopes[i].cpu_calls);
+        assert_true(isnan(run->scopes[i].energy_j) ||
+                    run->scopes[i].energy_j == whole->scopes[i].energy_j);
+    }
+}
+
+TEST(what_is_in_front_of_a_cut_is_loaded)
+{
+    const resmon_monitor_options options = {
+        .record = record, .rows = 16, .scope_paths = 16, .scopes = RESMON_METER_ALL, .events = 16};
+    resmon_monitor *monitor = start_with(&options);
+    resmon_run *whole = NULL;
+    for (int i = 0; i < 20; i++) {
+        RESMON_SCOPE("work");
+        assert_ok(resmon_monitor_tag(monitor, i % 2 == 0 ? "even" : "odd"));
+        assert_ok(resmon_monitor_sample_now(monitor));
+    }
+    assert_ok(resmon_monitor_stop(monitor));
+    resmon_monitor_free(monitor);
+    assert_ok(resmon_run_load(record, &whole));
+    const uint64_t bytes = size_of(record), step = bytes / 100 / 512 * 512 + 512;
+    unsigned loaded = 0, refused = 0;
+    for (uint64_t cut = step / 2; cut < bytes; cut += step) {
+        resmon_run *run = load_cut(cut);
+        if (run != NULL) {
+            check_cut(whole, run);
+            loaded++;
+        } else {
+            assert_int_equal(loaded, 0); /* what loads, loads with more as well */
+            refused++;
+        }
+        resmon_run_free(run);
+    }
+    assert_true(loaded > 2 * refused);
+    resmon_run_free(whole);
+}
+
 /* A container goes, and its /dev/shm with it: the file is as of the last copy. */
 TEST(without_its_memory)
 {
