@@ -52,8 +52,9 @@
  * has on a processor) and of minor page faults, with the thread's registers and the top of its
  * stack (16 and 4 KiB); what ran already when the monitor was started is observed, too.  Neither a
  * signal nor a debugger comes of it.  Allowed up to kernel.perf_event_paranoid 2 for processes of
- * the same user; a program with the set-user-ID bit is no more seen from its exec on.  The name of
- * the process is the outermost frame of each stack: "[cc1]".  CPU time that no sample stands for (a
+ * the same user; one with other rights (set-user-ID), or that may not be read, the kernel hides
+ * from its exec on until it is allowed again: its CPU time stands with its name.  The name of the
+ * process is the outermost frame of each stack: "[cc1]".  CPU time that no sample stands for (a
  * process ended before its first one, or, at paranoid 2 without CAP_PERFMON, it was spent in system
  * calls) stands with that frame alone, as the kernel accounts it when a thread ends.  Growth of
  * memory is what the sampled faults brought, without pages of files; peaks are not taken, and

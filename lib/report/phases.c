@@ -47,7 +47,11 @@ static void set_estimate(cell target, print_fn print, const resmon_estimate *est
 static void set_calls(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
 {
     (void)energy;
-    rm_human_count(target, (double)scope->calls);
+    char calls[RM_HUMAN_BYTES], folded[RM_HUMAN_BYTES];
+    rm_human_count(calls, (double)scope->calls);
+    rm_human_count(folded, (double)scope->folded);
+    (void)snprintf(target, RM_TABLE_CELL_BYTES, scope->folded > 0 ? "%s (+%s)" : "%s", calls,
+                   folded);
 }
 
 static void set_wall(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
@@ -311,6 +315,11 @@ static bool has_unknown_children(const resmon_run_scope *scope)
     return is_sampled(scope->pcpu_provenance) && scope->pcpu_calls >= scope->calls - scope->open;
 }
 
+static bool calls_itself(const resmon_run_scope *scope)
+{
+    return scope->folded > 0;
+}
+
 static bool is_concurrent(const resmon_run_scope *scope)
 {
     return scope->concurrent_ns > 0.0;
@@ -330,6 +339,8 @@ static const struct {
     {is_concurrent, "||: beside the scope above, on other threads or in tasks: its time is no part "
                     "of that one's"},
     {is_open, "*: open when the run ended"},
+    {calls_itself, "calls, (+N): it called itself so often, directly inside of these calls, which "
+                   "have the time of all"},
     {has_failed, "!: an error ended it, or some of its calls"},
     {is_energy_about, "energy, ~: more than a tenth of it lies between two samples"},
     {is_about, "~, >=: from the calls that were metered; to meter all would have cost too much of "

@@ -125,7 +125,8 @@ def _energy_cell(name, unit, factor=1):
 # Headers and texts of tables of scopes, those that are asked for first in front; "~" marks an estimate, "-" what is not
 # known, or only with an interval that is wider than itself.
 SCOPE_COLUMNS = (
-    ("calls", lambda scope: human.count_text(scope.calls)),
+    ("calls", lambda scope: human.count_text(scope.calls) + (
+        f" (+{human.count_text(scope.folded)})" if scope.folded else "")),
     ("wall", lambda scope: human.seconds_text(scope.wall_s)),
     ("self", lambda scope: human.seconds_text(scope.self_s)),
     ("longest", lambda scope: human.seconds_text(scope.wall_max_s)),

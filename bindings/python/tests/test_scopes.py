@@ -205,6 +205,7 @@ def test_recursion_counts_once(monitor):
     down(10)
     scope = monitor.scopes["recursion"]
     assert (scope.calls, scope.folded) == (1, 10) and len(monitor.scopes) == 1
+    assert all("1 (+10)" in text for text in (repr(monitor.scopes), str(monitor)))
 
 
 def test_one_object_nested_in_itself(monitor):
