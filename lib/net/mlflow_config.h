@@ -27,6 +27,7 @@ struct rm_mlflow_config {
     char run_id[RM_MLFLOW_ID_BYTES]; /* to attach to; "": none */
     bool is_run_chosen;              /* by the options, not by the environment */
     bool is_experiment_chosen;       /* so, too */
+    char monitor[16]; /* of keys: of a further monitor of this process in the run "monitor_2/" */
     char run_name[RM_MLFLOW_NAME_BYTES];
     char user[128]; /* who is named as the user of a run */
     char workspace[RM_MLFLOW_NAME_BYTES];

@@ -29,20 +29,23 @@ static const char *comma(const struct rm_buffer *body)
 }
 
 /* Keys are clean: nothing in them is to be escaped. */
-static void put_metric(struct rm_buffer *body, const char *group, const char *key, double value,
-                       int64_t t_ns, int64_t step)
+static void put_point_of(struct rm_buffer *body, const struct rm_mlflow_plan *plan,
+                         const struct rm_mlflow_point *point)
 {
     char text[RM_NUMBER_BYTES];
+    bool is_of_model = (plan->config->flags & RESMON_MLFLOW_MODEL_METRICS) != 0;
+    int64_t t_ns = rm_run_realtime_ns(plan->run, plan->run->info.duration_ns);
     rm_buffer_puts(body, comma(body));
     rm_buffer_puts(body, "{\"key\":\"");
-    rm_buffer_puts(body, group);
-    rm_buffer_puts(body, key);
+    rm_buffer_puts(body, is_of_model ? "" : RM_MLFLOW_SYSTEM);
+    rm_buffer_puts(body, plan->config->monitor);
+    rm_buffer_puts(body, point->key);
     rm_buffer_puts(body, "\",\"value\":");
-    rm_buffer_add(body, text, rm_number_double(text, value));
+    rm_buffer_add(body, text, rm_number_double(text, point->value));
     rm_buffer_puts(body, ",\"timestamp\":");
     put_number(body, t_ns / RM_NS_PER_MS);
     rm_buffer_puts(body, ",\"step\":");
-    put_number(body, step);
+    put_number(body, point->step);
     rm_buffer_add(body, "}", 1);
 }
 
@@ -93,7 +96,9 @@ static void put_params(struct rm_buffer *body, const struct rm_mlflow_plan *plan
     };
     rm_buffer_puts(body, "\"params\":[");
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
-        put_pair(body, rows[i].key, rm_run_fact_text(plan->run, rows[i].group, rows[i].fact));
+        char key[64];
+        (void)snprintf(key, sizeof key, "%s%s", plan->config->monitor, rows[i].key);
+        put_pair(body, key, rm_run_fact_text(plan->run, rows[i].group, rows[i].fact));
     }
     rm_buffer_puts(body, "]");
 }
@@ -141,19 +146,15 @@ static void put_tags(struct rm_buffer *body, const struct rm_mlflow_plan *plan)
 static bool make_summary(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
                          size_t most, struct rm_buffer *body)
 {
-    const struct resmon_run *run = plan->run;
     size_t room = most <= LEAST_LIMIT - MOST_PAIRS
                       ? most
                       : (most > LEAST_LIMIT ? most : LEAST_LIMIT) - MOST_PAIRS;
     size_t end =
         plan->point_count - cursor->index > room ? cursor->index + room : plan->point_count;
     bool is_last = end == plan->point_count;
-    bool is_of_model = (plan->config->flags & RESMON_MLFLOW_MODEL_METRICS) != 0;
     rm_buffer_puts(body, "\"metrics\":[");
     for (; cursor->index < end; cursor->index++) {
-        const struct rm_mlflow_point *point = &plan->points[cursor->index];
-        put_metric(body, is_of_model ? "" : RM_MLFLOW_SYSTEM, point->key, point->value,
-                   rm_run_realtime_ns(run, run->info.duration_ns), point->step);
+        put_point_of(body, plan, &plan->points[cursor->index]);
     }
     rm_buffer_puts(body, "]");
     if (is_last) {
@@ -352,11 +353,11 @@ resmon_status rm_mlflow_items_next(const struct rm_mlflow_plan *plan,
         enum rm_mlflow_stage stage = cursor->stage;
         rm_buffer_clear(body);
         *ret_has_item = stages[stage].make(plan, cursor, most, body);
-        *ret_item = (struct rm_mlflow_item){
-            .call = stages[stage].call,
-            .path = stage == RM_MLFLOW_STAGE_PAGE ? "resmon/report.html" : plan->artifact,
-            .body = body->text,
-            .length = body->length};
+        *ret_item = (struct rm_mlflow_item){.call = stages[stage].call,
+                                            .path = stage == RM_MLFLOW_STAGE_PAGE ? plan->page_path
+                                                                                  : plan->artifact,
+                                            .body = body->text,
+                                            .length = body->length};
         if (body->status != RESMON_OK) {
             return body->status;
         }

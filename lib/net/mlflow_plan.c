@@ -48,10 +48,12 @@ resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
     plan->run = run;
     plan->last_stage = RM_MLFLOW_STAGE_END - 1;
     plan->place = rm_mlflow_place_of(config, run);
-    (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/run.json");
+    (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/%srun.json", config->monitor);
+    (void)snprintf(plan->page_path, sizeof plan->page_path, "resmon/%sreport.html",
+                   config->monitor);
     if (plan->place.node_index != 0) {
-        (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/node_%" PRId64 ".json",
-                       plan->place.node_index);
+        (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/%snode_%" PRId64 ".json",
+                       config->monitor, plan->place.node_index);
     }
     plan->row_end = run->row_count;
     while (plan->first_row < run->row_count && run->t_last[plan->first_row] <= after_ns) {

@@ -78,6 +78,7 @@ struct rm_mlflow_plan {
     size_t row_end;
     enum rm_mlflow_stage last_stage;
     char artifact[64];
+    char page_path[64];
 };
 
 /** A plan for a finished run; rows that ended before `after_ns` were sent already. */

@@ -18,8 +18,9 @@ static resmon_status add_one_series(struct rm_mlflow_plan *plan, const char *key
     if (plan->series_count == RM_MLFLOW_SERIES_KEYS) {
         return RESMON_OK;
     }
-    series->head_length =
-        (size_t)snprintf(head, sizeof head, "{\"key\":\"" RM_MLFLOW_SYSTEM "%s\",\"value\":", key);
+    series->head_length = (size_t)snprintf(
+        head, sizeof head,
+        "{\"key\":\"" RM_MLFLOW_SYSTEM "%s%s\",\"value\":", plan->config->monitor, key);
     series->head = rm_arena_alloc(&plan->arena, series->head_length, 1);
     if (series->head == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");

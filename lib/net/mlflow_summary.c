@@ -82,8 +82,11 @@ static bool add_run_points(struct rm_mlflow_plan *plan)
 }
 
 /* The path of a scope, within what a key with a figure's name behind it has room for. */
-static void scope_path(const struct resmon_run *run, size_t index, char path[RM_MLFLOW_LONGEST_KEY])
+static void scope_path(const struct rm_mlflow_plan *plan, size_t index,
+                       char path[RM_MLFLOW_LONGEST_KEY])
 {
+    const struct resmon_run *run = plan->run;
+    size_t figure = (run->counter_count > 0 ? COUNTER_ROOM : FIGURE_ROOM);
     const char *names[RM_MAX_DEPTH + 1];
     size_t depth = 0;
     char text[2048] = "";
@@ -103,8 +106,8 @@ static void scope_path(const struct resmon_run *run, size_t index, char path[RM_
                              part[0] != '\0' ? part : "_");
         length += added > 0 && (size_t)added < sizeof text - length ? (size_t)added : 0;
     }
-    rm_mlflow_clean_name(
-        path, RM_MLFLOW_LONGEST_KEY - (run->counter_count > 0 ? COUNTER_ROOM : FIGURE_ROOM), text);
+    rm_mlflow_clean_name(path, RM_MLFLOW_LONGEST_KEY - figure - strlen(plan->config->monitor),
+                         text);
 }
 
 /* Cleaned names may meet: the later ones get a number. */
@@ -240,7 +243,7 @@ static resmon_status add_scopes(struct rm_mlflow_plan *plan)
         if (!is_taken(&least, wall_of(&run->scopes[i]))) {
             continue;
         }
-        scope_path(run, i, paths[added++]);
+        scope_path(plan, i, paths[added++]);
         make_unique(paths, added);
         if (!add_scope_points(plan, &run->scopes[i], paths[added - 1])) {
             return rm_error(RESMON_ENOMEM, "out of memory for MLflow");

@@ -9,11 +9,14 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/deadline.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "net/mlflow_items.h"
+#include "net/mlflow_names.h"
 #include "net/mlflow_spool.h"
 #include "sink/mlflow_note.h"
 #include "sink/sinks.h"
@@ -183,6 +186,34 @@ static void take_up(struct mlflow *mlflow, const struct resmon_run *run)
     if (!has_made && config->run_id[0] == '\0' &&
         read_url(config->uri, fact_of(run, RM_MLFLOW_FACT_ATTACHED), &attached)) {
         (void)rm_text_set(config->run_id, sizeof config->run_id, attached.run_id);
+    }
+}
+
+/* Monitors of this process in one run, each with keys of its own: the second would write over the
+ * first one's figures, and its parameters would be refused. */
+static void share_run(struct rm_mlflow_config *config)
+{
+    static struct {
+        uint64_t run; /* a hash of its id; 0: free */
+        unsigned monitors;
+    } runs[64]; /* atomic: no lock that a fork may find held */
+    uint64_t run = rm_hash_bytes(RM_HASH_START, config->run_id, strlen(config->run_id)) | 1;
+    unsigned number = 1;
+    for (size_t i = 0; i < RM_ARRAY_LEN(runs) && config->run_id[0] != '\0'; i++) {
+        uint64_t found = 0; /* or what stands there */
+        if (__atomic_compare_exchange_n(&runs[i].run, &found, run, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED) ||
+            found == run) {
+            number = RM_FETCH_ADD(&runs[i].monitors, 1) + 1;
+            break;
+        }
+    }
+    if (number > 1) {
+        (void)snprintf(config->monitor, sizeof config->monitor, "monitor_%u/", number % 1000);
+        rm_log(RESMON_LOG_INFO,
+               "MLflow: monitor %u of this process in the run %s: its keys begin "
+               "with " RM_MLFLOW_SYSTEM "%s",
+               number, config->run_id, config->monitor);
     }
 }
 
@@ -420,6 +451,7 @@ static bool reports(const struct mlflow *mlflow)
 static resmon_status start(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
+    share_run(&mlflow->config);
     resmon_status status = settle_address(mlflow, run);
     if (status == RESMON_OK && mlflow->place.is_first && !is_spooled(mlflow)) {
         status = find_run(mlflow, rm_clock_monotonic_ns() + JOB_WAIT_NS);

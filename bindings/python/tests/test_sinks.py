@@ -3,6 +3,7 @@
 import csv
 import gc
 import json
+import re
 import socket
 import threading
 import warnings
@@ -407,3 +408,24 @@ def test_delivery_threads_come_and_go():
     with resmon.Monitor(SLOW, on_sample=lambda sample: None):
         assert comes(lambda: threads().count("rm-send") == 1)  # threads name themselves
     assert ends("rm-send")
+
+
+def test_monitors_in_one_run_of_mlflow_have_keys_of_their_own(tmp_path):
+    spools = [tmp_path / f"{number}.spool" for number in range(3)]
+    for number, spool in enumerate(spools):
+        to = {"tracking_uri": "http://127.0.0.1:1", "run_id": "another" if number == 2 else "one", "spool": spool,
+              "spool_only": True}
+        try:
+            with resmon.Monitor(3600, mlflow=to) as monitor, resmon.scope(f"phase{number}"):
+                monitor.sample_now()
+        except resmon.NotSupportedError as error:
+            pytest.skip(str(error))
+    texts = [spool.read_text(encoding="utf-8") for spool in spools]
+    for number, text in enumerate(texts):
+        group = "system/monitor_2/" if number == 1 else "system/"
+        entries = [json.loads(line[2:]) for line in text.splitlines()[1:]]
+        keys = re.findall(r'"key":"(system/[^"]*)"', "".join(entry["body"] for entry in entries))
+        assert f"{group}resmon/scope/phase{number}/calls" in keys
+        assert all(key.startswith(group) for key in keys)
+        assert ("monitor_2/resmon.version" in text) == (number == 1)
+        assert any(entry["path"] == ("resmon/monitor_2/run.json" if number == 1 else "resmon/run.json") for entry in entries)
