@@ -12,12 +12,21 @@ from conftest import child_environment
 
 KEYS = "record=run.rec,scopes=wall+cpu"
 
+# of a run of the command and of a monitor of the program's own
 # name: source, exit code (as subprocess has it), (reason, exit status, signal, text); each begins with "import resmon"
-WAYS = {
+BOTH = {
     "the end": ("", 0, ("finished", 0, "", "")),
     "sys.exit()": ("import sys; sys.exit()", 0, ("finished", 0, "", "")),
     "sys.exit(3)": ("import sys; sys.exit(3)", 3, ("failed", 3, "", "")),
     "sys.exit(text)": ("import sys; sys.exit('no data')", 1, ("failed", 1, "", "")),
+    "os._exit(0)": ("import os; os._exit(0)", 0, ("finished", 0, "", "")),
+    "os._exit(4)": ("import os; os._exit(4)", 4, ("failed", 4, "", "")),
+    "os._exit in a thread": ("import os, threading, time; threading.Thread(target=os._exit, args=(5,)).start()\n"
+                             "time.sleep(60)", 5, ("failed", 5, "", "")),
+    "a child of a fork": ("import os; pid = os.fork()\nif pid == 0: os._exit(7)\nassert os.waitpid(pid, 0)[1] == 7 << 8", 0,
+                          ("finished", 0, "", "")),
+}
+WAYS = BOTH | {
     "an exception": ("raise ValueError('no such  \\n column')", 1, ("failed", 1, "", "ValueError: no such column")),
     "one without a text": ("def f(): raise KeyError\nf()", 1, ("failed", 1, "", "KeyError")),
     "one that has none": ("class Bad(Exception):\n def __str__(self): raise Exception\nraise Bad()", 1,
@@ -34,11 +43,7 @@ WAYS = {
     "an interrupt that is caught": (
         "import os, signal, time\ntry: os.kill(os.getpid(), signal.SIGINT); time.sleep(60)\n"
         "except KeyboardInterrupt: pass", 0, ("finished", 0, "", "")),
-    "os._exit(0)": ("import os; os._exit(0)", 0, ("finished", 0, "", "")),
-    "os._exit(4)": ("import os; os._exit(4)", 4, ("failed", 4, "", "")),
     "os._exit(-1)": ("import os; os._exit(-1)", 255, ("failed", 255, "", "")),
-    "os._exit in a thread": ("import os, threading, time; threading.Thread(target=os._exit, args=(5,)).start()\n"
-                             "time.sleep(60)", 5, ("failed", 5, "", "")),
     "SIGTERM": ("import os, signal, time; os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)", -signal.SIGTERM,
                 ("killed", 0, "SIGTERM", "")),
     "SIGHUP": ("import os, signal, time; os.kill(os.getpid(), signal.SIGHUP); time.sleep(60)", -signal.SIGHUP,
@@ -50,8 +55,6 @@ WAYS = {
         "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
         "os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)", -signal.SIGTERM, ("unknown", 0, "", "")),
     "SIGKILL": ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL, ("unknown", 0, "", "")),
-    "a child of a fork": ("import os; pid = os.fork()\nif pid == 0: os._exit(7)\nassert os.waitpid(pid, 0)[1] == 7 << 8", 0,
-                          ("finished", 0, "", "")),
     "a child that is terminated": (
         "import os, signal, time; pid = os.fork()\nif pid == 0: time.sleep(60)\nos.kill(pid, signal.SIGTERM)\n"
         "assert os.waitpid(pid, 0)[1] == signal.SIGTERM", 0, ("finished", 0, "", "")),
@@ -192,20 +195,10 @@ def test_a_monitor_that_nobody_stops(tmp_path):
     assert end_of(tmp_path / "own.rec") == ("failed", 0, "", "OSError: gone")
 
 
-OWN = {
-    "the end": ("", 0, ("finished", 0, "", "")),
-    "sys.exit()": ("import sys; sys.exit()", 0, ("finished", 0, "", "")),
-    "sys.exit(3)": ("import sys; sys.exit(3)", 3, ("failed", 3, "", "")),
-    "sys.exit(text)": ("import sys; sys.exit('no data')", 1, ("failed", 1, "", "")),
+OWN = BOTH | {
     "sys.exit(3) in a scope": ("import sys\nwith resmon.scope('phase'): sys.exit(3)", 3, ("failed", 3, "", "")),
     "one that is caught": ("import sys\ntry: sys.exit(3)\nexcept SystemExit: pass", 0, ("finished", 0, "", "")),
     "an interrupt": ("raise KeyboardInterrupt", -signal.SIGINT, ("interrupted", 0, "SIGINT", "KeyboardInterrupt")),
-    "os._exit(0)": ("import os; os._exit(0)", 0, ("finished", 0, "", "")),
-    "os._exit(4)": ("import os; os._exit(4)", 4, ("failed", 4, "", "")),
-    "os._exit in a thread": ("import os, threading, time; threading.Thread(target=os._exit, args=(5,)).start()\n"
-                             "time.sleep(60)", 5, ("failed", 5, "", "")),
-    "a child of a fork": ("import os; pid = os.fork()\nif pid == 0: os._exit(7)\nassert os.waitpid(pid, 0)[1] == 7 << 8", 0,
-                          ("finished", 0, "", "")),
     "a child that exits": ("import os, sys; pid = os.fork()\nif pid == 0: sys.exit(7)\n"
                            "assert os.waitpid(pid, 0)[1] == 7 << 8", 0, ("finished", 0, "", "")),
 }
