@@ -720,10 +720,9 @@ resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_reques
     }
     resmon_status status;
     if (begin_exchange()) {
-        struct rm_kept_standard standard;
-        rm_kept_hold_standard(&standard); /* of its resolver, of a TLS library */
+        rm_kept_hold_standard(); /* of its resolver, of a TLS library */
         status = transfer(http, request, deadline_ns, reply);
-        rm_kept_release_standard(&standard);
+        rm_kept_release_standard();
     } else {
         reply->is_passing = true;
         status = rm_error(RESMON_ETIMEDOUT, "%s %.*s: the program ends", SHOWN(request));

@@ -5,13 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/fault.h"
+#include "base/fork.h"
 #include "base/sanitizer.h"
+
+#define STANDARD_FILES 3
 
 static RM_THREAD_LOCAL bool has_own_table;
 
@@ -24,7 +28,7 @@ void rm_kept_isolate_thread(void)
         return;
     }
     has_own_table = true;
-    for (int standard = 0; standard < 3; standard++) {
+    for (int standard = 0; standard < STANDARD_FILES; standard++) {
         (void)open("/", O_PATH | O_CLOEXEC); /* what is written to it by mistake fails */
     }
 #endif
@@ -136,27 +140,100 @@ void rm_kept_take(struct rm_kept *kept, int fd)
     kept->tag = !has_own_table && put_tag(fd, tag) ? tag : 0;
 }
 
-void rm_kept_hold_standard(struct rm_kept_standard *standard)
+/* ---- stand-ins for the standard three ---------------------------------------------------- */
+
+/* First opens them, last closes them: what one thread holds is not the program's to another. */
+static pthread_mutex_t standard_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned holders;
+static struct rm_kept stand_ins[STANDARD_FILES];
+
+static void close_stand_ins(void)
 {
-    *standard = (struct rm_kept_standard){.files = {{.is_open = false}}};
-    for (int number = 0; number < 3; number++) {
-        if (fcntl(number, F_GETFD) >= 0) {
-            continue;
-        }
-        int fd = open("/", O_PATH | O_CLOEXEC);
-        if (fd == number) {
-            rm_kept_note(&standard->files[number], fd);
-        } else if (fd >= 0) {
-            (void)close(fd);
-        }
+    for (int number = 0; number < STANDARD_FILES; number++) {
+        rm_kept_close(&stand_ins[number]);
     }
 }
 
-void rm_kept_release_standard(struct rm_kept_standard *standard)
+static void forget_holders(void)
 {
-    for (int number = 0; number < 3; number++) {
-        rm_kept_close(&standard->files[number]);
+    standard_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    holders = 0;
+    close_stand_ins();
+}
+
+static const struct rm_fork_part at_fork = {.in_child = forget_holders};
+
+/* Until a file that another thread of ours has there for a moment should be closed or have a higher
+ * number: what is tagged is ours; what is only close-on-exec may be the program's. */
+#define PAUSE_US          200
+#define PAUSES_OF_OURS    5000
+#define PAUSES_OF_ANYBODY 100
+
+static int pauses_for(int number)
+{
+    int flags = fcntl(number, F_GETFD);
+    if (stand_ins[number].is_open || (flags >= 0 && (flags & FD_CLOEXEC) == 0)) {
+        return 0;
     }
+    return fcntl(number, F_GETSIG) >= FIRST_TAG ? PAUSES_OF_OURS : PAUSES_OF_ANYBODY;
+}
+
+static int most_pauses(void)
+{
+    int most = 0;
+    for (int number = 0; number < STANDARD_FILES; number++) {
+        int pauses = pauses_for(number);
+        most = pauses > most ? pauses : most;
+    }
+    return most;
+}
+
+/* open() gives the lowest number: each that is free, one after the other. */
+static void take_free(void)
+{
+    int fd = open("/", O_PATH | O_CLOEXEC);
+    for (; fd >= 0 && fd < STANDARD_FILES; fd = open("/", O_PATH | O_CLOEXEC)) {
+        rm_kept_note(&stand_ins[fd], fd);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+static void open_stand_ins(void)
+{
+    for (int pauses = 0; pauses < most_pauses(); pauses++) {
+        if (pauses > 0) {
+            (void)usleep(PAUSE_US);
+        }
+        take_free();
+    }
+}
+
+void rm_kept_hold_standard(void)
+{
+    if (has_own_table) {
+        return; /* it has stand-ins for good */
+    }
+    rm_fork_take_part(RM_FORK_STANDARD, &at_fork);
+    (void)pthread_mutex_lock(&standard_lock);
+    if (holders++ == 0) {
+        open_stand_ins();
+    }
+    (void)pthread_mutex_unlock(&standard_lock);
+}
+
+void rm_kept_release_standard(void)
+{
+    if (has_own_table) {
+        return;
+    }
+    (void)pthread_mutex_lock(&standard_lock);
+    holders -= holders > 0 ? 1 : 0; /* a child that its holder forked has forgotten it */
+    if (holders == 0) {
+        close_stand_ins();
+    }
+    (void)pthread_mutex_unlock(&standard_lock);
 }
 
 bool rm_kept_is_of_this_table(const struct rm_kept *kept)

@@ -59,15 +59,12 @@ void rm_kept_drop(int fd);
  */
 int rm_kept_raise(int fd);
 
-/* Stand-ins for those of the standard three that the program was started without. */
-struct rm_kept_standard {
-    struct rm_kept files[3];
-};
-
-/** For as long as somebody else's code opens files for us: they do not get the numbers of the
- * standard three.  Reading and writing there still fails, as it did. */
-void rm_kept_hold_standard(struct rm_kept_standard *standard);
-void rm_kept_release_standard(struct rm_kept_standard *standard);
+/** For as long as somebody else's code opens files for us: they do not get the numbers of those of
+ * the standard three that the program was started without, which stand-ins have meanwhile.  Reading
+ * and writing there still fails, as it did.  Waits for files of our other threads that have such a
+ * number for a moment. */
+void rm_kept_hold_standard(void);
+void rm_kept_release_standard(void);
 
 /** Tags a bare descriptor with RM_KEPT_TAG, and asks for the tag: of the objects whose number alone
  * is known, perf events for one. */

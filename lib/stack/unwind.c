@@ -195,13 +195,12 @@ static resmon_status open_library(void)
     if (status != RESMON_OK) {
         return status;
     }
-    struct rm_kept_standard standard;
-    rm_kept_hold_standard(&standard); /* it makes a pipe */
+    rm_kept_hold_standard(); /* it makes a pipe */
     space = libunwind.create_addr_space(&accessors, 0);
     if (space != NULL) {
         set_up_library();
     }
-    rm_kept_release_standard(&standard);
+    rm_kept_release_standard();
     return space != NULL ? RESMON_OK : rm_error(RESMON_ENOMEM, "libunwind has no memory");
 }
 

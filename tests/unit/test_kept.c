@@ -276,3 +276,90 @@ TEST(what_threads_of_two_tables_read_stays_open_once)
     rm_rss_mark_close(&mark);
     assert_true(count_descriptors() < before);
 }
+
+/* ---- a program that was started without stdin --------------------------------------------- */
+
+static int close_stdin(void)
+{
+    int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    (void)close(STDIN_FILENO);
+    return saved;
+}
+
+static void restore_stdin(int saved)
+{
+    if (saved >= 0) {
+        assert_int_equal(dup2(saved, STDIN_FILENO), STDIN_FILENO);
+        assert_int_equal(close(saved), 0);
+    }
+}
+
+static bool is_stdin_open(void)
+{
+    return fcntl(STDIN_FILENO, F_GETFD) >= 0;
+}
+
+static void *hold_once(void *context)
+{
+    (void)context;
+    rm_kept_hold_standard();
+    rm_kept_release_standard();
+    return NULL;
+}
+
+/* One that ends earlier takes nothing from one that began earlier; a child has no stand-ins. */
+TEST(stand_ins_last_as_long_as_somebody_needs_them)
+{
+    int saved = close_stdin();
+    pthread_t thread;
+    rm_kept_hold_standard();
+    assert_int_equal(pthread_create(&thread, NULL, hold_once, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(is_stdin_open());
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(is_stdin_open() ? 1 : 0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    rm_kept_release_standard();
+    assert_false(is_stdin_open());
+    restore_stdin(saved);
+}
+
+static void *close_soon(void *fd)
+{
+    (void)usleep(1000);
+    rm_kept_drop(*(int *)fd);
+    return NULL;
+}
+
+/* What is opened under its number for a moment leaves it to the stand-in, not to whoever comes. */
+TEST(a_stand_in_waits_for_what_is_ours_for_a_moment)
+{
+    int saved = close_stdin();
+    int fd = open_file();
+    assert_int_equal(fd, STDIN_FILENO);
+    rm_kept_mark(fd);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, close_soon, &fd), 0);
+    rm_kept_hold_standard();
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(is_stdin_open());
+    rm_kept_release_standard();
+    assert_false(is_stdin_open());
+    restore_stdin(saved);
+}
+
+TEST(a_stand_in_takes_nothing_of_the_program)
+{
+    int saved = close_stdin();
+    int fd = open_file();
+    assert_int_equal(fd, STDIN_FILENO);
+    rm_kept_hold_standard();
+    rm_kept_release_standard();
+    assert_true(is_stdin_open());
+    assert_int_equal(close(fd), 0);
+    restore_stdin(saved);
+}
