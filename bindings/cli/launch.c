@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -100,11 +101,62 @@ static bool hold_standard_files(void)
     return fd < 0 || close(fd) == 0;
 }
 
+/* What a child had used just before its exec, which is not the command's. */
+struct cli_before {
+    struct rusage usage;
+    double at_s; /* 0: it is not there yet */
+};
+
+static struct cli_before *share(void)
+{
+    void *memory = mmap(NULL, sizeof(struct cli_before), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
+}
+
+double cli_now_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void note_before(struct cli_before *before)
+{
+    if (before != NULL) {
+        (void)getrusage(RUSAGE_SELF, &before->usage);
+        before->at_s = cli_now_s();
+    }
+}
+
+/* The pages that this needs are there when it counts. */
+static void rehearse(struct cli_before *before)
+{
+    static char nothing[] = "";
+    char *nobody[] = {nothing, NULL};
+    (void)execvp(nobody[0], nobody);
+    note_before(before);
+}
+
+/* The peak stays: nobody knows whose it was. */
+static void leave_out(struct rusage *usage, const struct rusage *before)
+{
+    timersub(&usage->ru_utime, &before->ru_utime, &usage->ru_utime);
+    timersub(&usage->ru_stime, &before->ru_stime, &usage->ru_stime);
+    usage->ru_minflt -= before->ru_minflt;
+    usage->ru_majflt -= before->ru_majflt;
+    usage->ru_nvcsw -= before->ru_nvcsw;
+    usage->ru_nivcsw -= before->ru_nivcsw;
+    usage->ru_inblock -= before->ru_inblock;
+    usage->ru_oublock -= before->ru_oublock;
+}
+
 /* In the child: until the gate opens; a gate that is closed instead means that we are gone. */
 static void begin(const struct cli_launch *launch, int gate, int outcome, char **words)
 {
     char run[CLI_RUN_BYTES];
     ssize_t got;
+    rehearse(launch->before);
     do {
         got = read(gate, run, sizeof run);
     } while (got < 0 && errno == EINTR);
@@ -115,6 +167,7 @@ static void begin(const struct cli_launch *launch, int gate, int outcome, char *
         if (run[0] != '\0') {
             (void)setenv("RESMON_RUN", run, 1);
         }
+        note_before(launch->before);
         (void)execvp(words[0], words);
         int error = errno;
         ssize_t unused = write(outcome, &error, sizeof error);
@@ -143,7 +196,8 @@ static size_t list_children(pid_t *children, size_t most)
 bool cli_launch_prepare(struct cli_launch *launch, char **words, struct cli_kept *kept)
 {
     int gate[2], outcome[2];
-    *launch = (struct cli_launch){.kept = kept, .pid = -1, .gate = -1, .outcome = -1};
+    *launch =
+        (struct cli_launch){.kept = kept, .pid = -1, .gate = -1, .outcome = -1, .before = share()};
     (void)hold_standard_files();
     if (kept != NULL && !cli_kept_open(kept)) {
         return false;
@@ -363,6 +417,10 @@ enum cli_launch_event cli_launch_next(struct cli_launch *launch, bool waits)
         } else if (info.si_pid == launch->pid) {
             launch->wait_code = info.si_code;
             launch->wait_status = info.si_status;
+            launch->end_s = cli_now_s();
+            if (launch->before != NULL) {
+                leave_out(&usage, &launch->before->usage);
+            }
             add_usage(&launch->usage, &usage);
             return end(launch);
         } else {
@@ -401,6 +459,29 @@ resmon_run_end cli_launch_end(const struct cli_launch *launch)
         end.reason = launch->wait_status == SIGINT ? RESMON_END_INTERRUPTED : RESMON_END_KILLED;
     }
     return end;
+}
+
+static double seconds_of(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
+}
+
+resmon_run_usage cli_launch_usage(const struct cli_launch *launch)
+{
+    const struct rusage *usage = &launch->usage;
+    return (resmon_run_usage){
+        .struct_size = sizeof(resmon_run_usage),
+        .user_s = seconds_of(&usage->ru_utime),
+        .system_s = seconds_of(&usage->ru_stime),
+        .rss_peak_bytes = 1024.0 * (double)usage->ru_maxrss,
+        .minor_faults = (double)usage->ru_minflt,
+        .major_faults = (double)usage->ru_majflt,
+        .voluntary_switches = (double)usage->ru_nvcsw,
+        .involuntary_switches = (double)usage->ru_nivcsw,
+        .read_bytes = 512.0 * (double)usage->ru_inblock,
+        .write_bytes = 512.0 * (double)usage->ru_oublock,
+        .wall_s = launch->before != NULL ? launch->end_s - launch->before->at_s : 0.0,
+    };
 }
 
 /* Without a second core file. */

@@ -19,18 +19,20 @@
 #define CLI_RUN_BYTES 2048U /* a pipe takes so many at once */
 
 struct cli_launch {
-    struct cli_kept *kept;    /* where what goes to the terminal is kept; NULL: it is not */
-    pid_t pid;                /* -1: it could not be started */
-    int gate;                 /* written to: it may go on, with what it has as RESMON_RUN */
-    int outcome;              /* read from: the errno of an exec that failed */
-    int error;                /* that errno; 0: it was started */
-    pid_t others[CLI_OTHERS]; /* children of ours from before it: what we exec'd from had them */
+    struct cli_kept *kept;     /* where what goes to the terminal is kept; NULL: it is not */
+    pid_t pid;                 /* -1: it could not be started */
+    int gate;                  /* written to: it may go on, with what it has as RESMON_RUN */
+    int outcome;               /* read from: the end of it is the exec */
+    struct cli_before *before; /* shared with it: what it had used when it began; NULL: not known */
+    double end_s;              /* when it was known to have ended */
+    int error;                 /* that errno; 0: it was started */
+    pid_t others[CLI_OTHERS];  /* children of ours from before it: what we exec'd from had them */
     size_t other_count;
-    int stopped_by;  /* signal */
-    int wait_code;   /* CLD_EXITED, CLD_KILLED, CLD_DUMPED */
-    int wait_status; /* exit status or signal */
-    struct rusage
-        usage; /* of it, of all that it waited for, and of orphans that were handed to us */
+    int stopped_by;      /* signal */
+    int wait_code;       /* CLD_EXITED, CLD_KILLED, CLD_DUMPED */
+    int wait_status;     /* exit status or signal */
+    struct rusage usage; /* of it since its exec, of all that it waited for, and of orphans that
+                            were handed to us */
 };
 
 enum cli_launch_event {
@@ -38,6 +40,11 @@ enum cli_launch_event {
     CLI_LAUNCH_STOPPED, /* the terminal, or a signal, has stopped it */
     CLI_LAUNCH_ENDED
 };
+
+struct cli_before;
+
+/** Seconds of CLOCK_MONOTONIC. */
+double cli_now_s(void);
 
 /** Forks, before anything makes this process large: ru_maxrss of the command is at least what we
  * have here.  The command waits, and gets the signals that would end us: what is made after this
@@ -65,8 +72,9 @@ void cli_launch_wait(struct cli_launch *launch);
 /** Lets the zombie go. */
 void cli_launch_reap(struct cli_launch *launch);
 
-/** How it ended, for a run. */
+/** How it ended, and what it used, for a run. */
 resmon_run_end cli_launch_end(const struct cli_launch *launch);
+resmon_run_usage cli_launch_usage(const struct cli_launch *launch);
 
 /** The exit status for us; a signal that killed the command kills us here. */
 int cli_launch_status(const struct cli_launch *launch);

@@ -65,34 +65,11 @@ static bool start_observing(struct running *running)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-static double seconds_of(const struct timeval *time)
-{
-    return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
-}
-
-/* What the kernel tells a parent. */
-static resmon_run_usage usage_of(const struct cli_launch *launch)
-{
-    const struct rusage *usage = &launch->usage;
-    return (resmon_run_usage){
-        .struct_size = sizeof(resmon_run_usage),
-        .user_s = seconds_of(&usage->ru_utime),
-        .system_s = seconds_of(&usage->ru_stime),
-        .rss_peak_bytes = 1024.0 * (double)usage->ru_maxrss,
-        .minor_faults = (double)usage->ru_minflt,
-        .major_faults = (double)usage->ru_majflt,
-        .voluntary_switches = (double)usage->ru_nvcsw,
-        .involuntary_switches = (double)usage->ru_nivcsw,
-        .read_bytes = 512.0 * (double)usage->ru_inblock,
-        .write_bytes = 512.0 * (double)usage->ru_oublock,
-    };
-}
-
 /* All that there is without a monitor. */
 static void say_usage(const struct cli_launch *launch)
 {
     char cpu[RESMON_VALUE_BYTES], peak[RESMON_VALUE_BYTES];
-    const resmon_run_usage usage = usage_of(launch);
+    const resmon_run_usage usage = cli_launch_usage(launch);
     if (resmon_format_value("s", usage.user_s + usage.system_s, cpu, sizeof cpu) == RESMON_OK &&
         resmon_format_value("B", usage.rss_peak_bytes, peak, sizeof peak) == RESMON_OK) {
         cli_say("run", "it took %s of CPU time, and its largest process had %s", cpu, peak);
@@ -103,7 +80,7 @@ static void say_usage(const struct cli_launch *launch)
 static void note_end(struct running *running)
 {
     const resmon_run_end end = cli_launch_end(&running->launch);
-    const resmon_run_usage usage = usage_of(&running->launch);
+    const resmon_run_usage usage = cli_launch_usage(&running->launch);
     if (running->observing.monitor != NULL) {
         (void)resmon_monitor_set_usage(running->observing.monitor, &usage);
         (void)resmon_monitor_set_end(running->observing.monitor, &end);

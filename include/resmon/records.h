@@ -157,6 +157,9 @@ typedef struct resmon_run_usage {
     double read_bytes;
     /** to storage, when it was written to the page cache */
     double write_bytes;
+    /** from its exec until its parent knew of its end; where this is above 0, all of the usage is
+     * of that time, without what the process had used before its exec.  0 and NaN: not known */
+    double wall_s;
 } resmon_run_usage;
 
 /** A process that was seen from outside (option each), or whose scopes are in the run of whoever
@@ -297,7 +300,7 @@ typedef struct resmon_run_rank {
  * children, where these are known, else of the process.  Since 0.1. */
 typedef struct resmon_headline {
     size_t struct_size;
-    /** from start to stop */
+    /** from start to stop; of a command that its parent timed, from its exec to its end */
     double wall_s;
     /** CPU time */
     double cpu_s;

@@ -47,6 +47,7 @@ struct state {
     struct rm_file group_cpu; /* of the control group that is observed */
     double highest[COUNT];    /* of each counter so far: a race between two files of /proc, or the
                                  rounding of ticks, must not make one fall */
+    double first_cpu_s;       /* at the first sample; NaN: there was none yet */
     struct rm_rate rate;
 };
 
@@ -96,12 +97,12 @@ static void hide_unknown(const struct rm_process_tree *tree, double *values)
 
 /* The process has ended: the kernel's account of it and of all that was waited for takes the place
  * of what samples saw. */
-static void settle_cpu(const struct rm_process_tree *tree, const resmon_run_usage *usage,
-                       double *values)
+static void settle_cpu(const struct state *state, const resmon_run_usage *usage, double *values)
 {
-    values[CPU_TIME] = usage->user_s + usage->system_s;
-    for (size_t i = 1; i < tree->count; i++) {
-        const struct rm_tree_member *member = &tree->members[i];
+    bool is_since_exec = usage->wall_s > 0.0; /* what was before, the first sample has */
+    values[CPU_TIME] = usage->user_s + usage->system_s + (is_since_exec ? state->first_cpu_s : 0.0);
+    for (size_t i = 1; i < state->tree.count; i++) {
+        const struct rm_tree_member *member = &state->tree.members[i];
         values[CPU_TIME] += member->own_s + member->waited_s;
     }
 }
@@ -170,9 +171,12 @@ static resmon_status read_tree(struct rm_collect *collect, void *state_, double 
     }
     const resmon_run_usage *usage = RM_LOAD_ACQUIRE(&collect->usage);
     if (usage != NULL) {
-        settle_cpu(tree, usage, values);
+        settle_cpu(state, usage, values);
     }
     take_group_cpu(collect, state, values);
+    if (isnan(state->first_cpu_s)) {
+        state->first_cpu_s = values[CPU_TIME];
+    }
     keep_rising(state, values);
     hide_unknown(tree, values);
     values[CPU_PERCENT] = 100.0 * rm_rate_take(&state->rate, values[CPU_TIME], now_ns);
@@ -185,6 +189,7 @@ static resmon_status read_tree(struct rm_collect *collect, void *state_, double 
 static resmon_status open_tree(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
+    state->first_cpu_s = RM_NAN;
     if (collect->is_group) {
         bool is_v2 = collect->cgroup.places[RM_CGROUP_CPUACCT].version == 2;
         (void)rm_collect_open_cgroup(collect, &state->group_cpu, RM_CGROUP_CPUACCT,

@@ -12,6 +12,7 @@
 #include "metric/view.h"
 #include "net/mlflow_names.h"
 #include "run/energy.h"
+#include "run/headline.h"
 #include "run/node_summary.h"
 
 #define MOST_NODES    4096 /* of a merged run */
@@ -68,7 +69,7 @@ static bool add_other_points(struct rm_mlflow_plan *plan)
 static bool add_run_points(struct rm_mlflow_plan *plan)
 {
     struct rm_view_row row;
-    add_point(plan, "resmon/run/wall_seconds", (double)plan->run->info.duration_ns / 1e9);
+    add_point(plan, "resmon/run/wall_seconds", rm_run_headline(plan->run).wall_s);
     for (size_t at = 0; rm_view_next(RM_VIEW_MLFLOW, "run", &at, &row);) {
         char key[64];
         (void)snprintf(key, sizeof key, "resmon/run/%s", row.label);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "run/headline.h"
 
 /* "  failed: ValueError: no such column (exit status 1)" */
 void rm_report_failure(struct rm_buffer *buffer, const struct resmon_run *run)
@@ -29,7 +30,7 @@ void rm_report_heading(struct rm_buffer *buffer, const struct resmon_run *run)
 {
     char duration[RM_HUMAN_BYTES], memory[RM_HUMAN_BYTES], cpus[RM_HUMAN_BYTES], end[64];
     const char *name = rm_run_fact_text(run, "run", "name");
-    rm_human_seconds(duration, (double)run->info.duration_ns * 1e-9);
+    rm_human_seconds(duration, rm_run_headline(run).wall_s);
     rm_human_bytes(memory, rm_run_fact_number(run, "machine", "memory_bytes"));
     rm_human_count(cpus, rm_run_fact_number(run, "machine", "cpus"));
     rm_end_describe(run, end);

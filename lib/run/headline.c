@@ -63,6 +63,13 @@ static void take_usage(const struct resmon_run *run, resmon_headline *headline)
         headline->read_bytes = usage->read_bytes;
         headline->write_bytes = usage->write_bytes;
     }
+    if (usage->wall_s > 0.0) {
+        headline->wall_s = usage->wall_s;
+        if (rm_run_statistics_of(run, RM_TREE_CPU_TIME, NULL) == NULL) {
+            headline->cpu_s =
+                usage->user_s + usage->system_s; /* that of the process has the exec */
+        }
+    }
     /* Without what the launcher had used before the command began, which the total has not. */
     double before_s = fmax(0.0, usage->user_s + usage->system_s - headline->cpu_s);
     before_s = isnan(headline->cpu_s) ? 0.0 : before_s;

@@ -60,6 +60,7 @@ STRUCTS = {
         ("involuntary_switches", "NUMBER"),
         ("read_bytes", "NUMBER"),
         ("write_bytes", "NUMBER"),
+        ("wall_s", "NUMBER"),
     ),
     "RunProcess": (
         ("pid", "INTEGER"),

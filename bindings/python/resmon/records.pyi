@@ -66,6 +66,7 @@ class Usage(Record):
     involuntary_switches: float
     read_bytes: float
     write_bytes: float
+    wall_s: float
     # end
 
 class Node(Record):
