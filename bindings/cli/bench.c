@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * resmon bench: commands, again and again, in turns.  Each run is a `resmon run` of its own, whose
- * document is read and removed: what is measured is what that measures.
+ * document is read and removed; but of short commands, of which samples tell nothing and which
+ * being observed would change, it is a process that is started and waited for, and nothing else.
  */
 #define _GNU_SOURCE /* getrandom */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <resmon/resmon.h>
@@ -20,6 +21,7 @@
 #include "bench_child.h"
 #include "bench_commands.h"
 #include "duration.h"
+#include "launch.h"
 #include "output.h"
 #include "say.h"
 #include "store.h"
@@ -29,6 +31,9 @@
 #define USUAL_S    3.0 /* that each command runs for, at least, where nobody says how often */
 #define CACHES     "/proc/sys/vm/drop_caches"
 
+/* A command is short that takes less: `resmon run` adds some 5 ms, 1 % of this. */
+#define SHORT_S 0.5
+
 struct bench {
     const struct cli_arguments *arguments;
     struct cli_bench_commands commands;
@@ -37,7 +42,9 @@ struct bench {
     char document[CLI_STORE_PATH_BYTES];
     char **words; /* of `resmon run`, with room for the command */
     size_t word_count;
-    size_t done; /* runs */
+    size_t done;     /* runs */
+    bool is_bare;    /* runs have no monitor */
+    bool has_scopes; /* some of the commands */
 };
 
 /* ---- one run ------------------------------------------------------------------------------ */
@@ -111,8 +118,8 @@ static void say_failure(const struct cli_bench_command *command, int status)
     }
 }
 
-/* Adds what a run was; false, and a line that says why. */
-static bool take_result(struct bench *bench, struct cli_bench_command *command)
+/* Takes what a run was, and adds it if it counts; false, and a line that says why. */
+static bool take_result(struct bench *bench, struct cli_bench_command *command, bool counts)
 {
     resmon_headline headline = {.struct_size = sizeof headline};
     resmon_run *run = cli_output_load("bench", bench->document);
@@ -120,30 +127,73 @@ static bool take_result(struct bench *bench, struct cli_bench_command *command)
     if (run == NULL) {
         return false;
     }
-    bool is_added = resmon_bench_add(bench->results, command->name, run) == RESMON_OK;
+    bool is_added = !counts || resmon_bench_add(bench->results, command->name, run) == RESMON_OK;
     if (!is_added) {
         cli_say("bench", "%s", resmon_last_error());
     }
     (void)resmon_run_get_headline(run, &headline);
-    command->total_s += headline.wall_s;
+    command->longest_s = fmax(command->longest_s, headline.wall_s);
+    command->total_s += counts ? headline.wall_s : 0.0;
+    bench->has_scopes |= resmon_run_scope_count(run) > 0;
     resmon_run_free(run);
-    bench->done++;
+    bench->done += counts ? 1 : 0;
     return is_added;
 }
 
-/* False: the end. */
-static bool run_once(struct bench *bench, struct cli_bench_command *command, bool counts)
+static bool take_bare(struct bench *bench, struct cli_bench_command *command,
+                      const struct cli_bench_bare *bare)
 {
-    size_t before = bench->word_count;
-    if (cli_bench_told_by() != 0 || !prepare(bench)) {
+    bool is_signal = WIFSIGNALED(bare->status);
+    const struct cli_launch launch = {.wait_code = is_signal ? CLD_KILLED : CLD_EXITED,
+                                      .wait_status = is_signal ? WTERMSIG(bare->status)
+                                                               : WEXITSTATUS(bare->status),
+                                      .usage = bare->usage};
+    const resmon_run_end end = cli_launch_end(&launch);
+    resmon_run_usage usage = cli_launch_usage(&launch);
+    usage.wall_s = bare->wall_s;
+    if (bare->usage.ru_maxrss <= bare->starter_maxrss) {
+        usage.rss_peak_bytes = NAN; /* it may be that of who started it */
+    }
+    command->total_s += bare->wall_s;
+    bench->done++;
+    if (resmon_bench_add_usage(bench->results, command->name, &usage, &end) != RESMON_OK) {
+        cli_say("bench", "%s", resmon_last_error());
         return false;
     }
+    return true;
+}
+
+static int run_observed(struct bench *bench, const struct cli_bench_command *command)
+{
+    size_t before = bench->word_count;
     for (size_t i = 0; command->words[i] != NULL; i++) {
         add_word(bench, command->words[i]);
     }
     int status = cli_bench_run_self(bench->words, cli_has(bench->arguments, "show-output"));
     bench->word_count = before;
     bench->words[before] = NULL;
+    return status;
+}
+
+/* As a shell has it; -1: it is the end. */
+static int run_bare(struct bench *bench, const struct cli_bench_command *command,
+                    struct cli_bench_bare *ret_run)
+{
+    if (!cli_bench_bare_run((size_t)(command - bench->commands.at), ret_run)) {
+        return -1;
+    }
+    int missing = ret_run->error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
+    return ret_run->error != 0 ? W_EXITCODE(missing, 0) : ret_run->status;
+}
+
+/* False: the end. */
+static bool run_once(struct bench *bench, struct cli_bench_command *command, bool counts)
+{
+    struct cli_bench_bare bare;
+    if (cli_bench_told_by() != 0 || !prepare(bench)) {
+        return false;
+    }
+    int status = bench->is_bare ? run_bare(bench, command, &bare) : run_observed(bench, command);
     if (cli_bench_told_by() != 0 || status == -1) {
         return false;
     }
@@ -151,23 +201,17 @@ static bool run_once(struct bench *bench, struct cli_bench_command *command, boo
         say_failure(command, status);
         return false;
     }
-    return !counts || take_result(bench, command);
+    return bench->is_bare ? !counts || take_bare(bench, command, &bare)
+                          : take_result(bench, command, counts);
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
-
-static double now_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static size_t below(size_t bound)
 {
     unsigned number = 0;
     if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number) {
-        number = (unsigned)(now_s() * 1e6);
+        number = (unsigned)(cli_now_s() * 1e6);
     }
     return number % bound;
 }
@@ -206,7 +250,7 @@ static void end_progress(const struct bench *bench)
 static bool goes_on(const struct bench *bench, size_t round, double begin_s)
 {
     if (bench->for_s > 0.0) {
-        return round == 0 || now_s() - begin_s < bench->for_s;
+        return round == 0 || cli_now_s() - begin_s < bench->for_s;
     }
     if (bench->runs > 0.0) {
         return (double)round < bench->runs;
@@ -231,16 +275,47 @@ static bool run_round(struct bench *bench, bool counts)
     return is_well;
 }
 
+static bool begin_results(struct bench *bench)
+{
+    resmon_bench_free(bench->results);
+    bench->results = NULL;
+    bench->done = 0;
+    if (resmon_bench_new(&bench->results) != RESMON_OK) {
+        cli_say("bench", "%s", resmon_last_error());
+        return false;
+    }
+    for (size_t i = 0; i < bench->commands.count; i++) { /* in the order in which they were said */
+        (void)resmon_bench_add(bench->results, bench->commands.at[i].name, NULL);
+        bench->commands.at[i].total_s = 0.0;
+    }
+    return true;
+}
+
+/* After a round that was observed: whether the others need not be, and should not. */
+static bool is_short(const struct bench *bench)
+{
+    bool is_short = bench->arguments->of_library_count == 0 && !bench->has_scopes;
+    for (size_t i = 0; i < bench->commands.count; i++) {
+        is_short = is_short && bench->commands.at[i].longest_s < SHORT_S;
+    }
+    return is_short;
+}
+
 static bool run_all(struct bench *bench)
 {
     bool is_well = true;
     for (size_t i = 0; (double)i < bench->warmup && is_well; i++) {
         is_well = run_round(bench, false);
+        bench->is_bare = is_well && is_short(bench);
     }
-    double begin_s = now_s();
+    double begin_s = cli_now_s();
     for (size_t round = 0; is_well && goes_on(bench, round, begin_s); round++) {
         say_progress(bench, round);
         is_well = run_round(bench, true);
+        if (round == 0 && is_well && !bench->is_bare && is_short(bench)) {
+            bench->is_bare = true; /* and this round has warmed up */
+            is_well = begin_results(bench) && run_round(bench, true);
+        }
     }
     end_progress(bench);
     return is_well;
@@ -326,6 +401,7 @@ static bool read_arguments(struct bench *bench)
 
 static void free_all(struct bench *bench)
 {
+    cli_bench_bare_close();
     resmon_bench_free(bench->results);
     cli_bench_commands_free(&bench->commands);
     for (size_t i = 0; i < bench->word_count; i++) {
@@ -355,14 +431,12 @@ static bool make_place(struct bench *bench)
 
 static int run_bench(struct bench *bench)
 {
-    if (!make_place(bench) || resmon_bench_new(&bench->results) != RESMON_OK) {
+    cli_bench_take_signals();
+    if (!cli_bench_bare_open(&bench->commands, cli_has(bench->arguments, "show-output")) ||
+        !make_place(bench) || !begin_results(bench)) {
         return CLI_RUN_FAILED;
     }
-    for (size_t i = 0; i < bench->commands.count; i++) { /* in the order in which they were said */
-        (void)resmon_bench_add(bench->results, bench->commands.at[i].name, NULL);
-    }
     make_words(bench);
-    cli_bench_take_signals();
     bool is_whole = run_all(bench);
     (void)unlink(bench->document);
     if (cli_bench_told_by() != 0 && bench->done > 0) {

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* environ, wait4, SOCK_CLOEXEC */
 #include "bench_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "command.h"
+#include "launch.h"
 #include "say.h"
 
 static volatile sig_atomic_t child;   /* the process that is waited for; 0: none */
@@ -102,4 +107,118 @@ int cli_bench_run_shell(const char *line, bool is_shown)
         _exit(CLI_NOT_FOUND);
     }
     return wait_for(pid);
+}
+
+/* ---- runs without a monitor --------------------------------------------------------------- */
+
+static int starter_socket = -1;
+static pid_t starter = -1;
+
+/* As execvp(3), a script without "#!" is given to a shell. */
+static int spawn_shell(char **words, const posix_spawn_file_actions_t *actions, pid_t *ret_pid)
+{
+    static char shell[] = "/bin/sh";
+    size_t count = 0;
+    while (words[count] != NULL) {
+        count++;
+    }
+    char **all = cli_grow(NULL, (count + 2) * sizeof *all);
+    all[0] = shell;
+    memcpy(all + 1, words, (count + 1) * sizeof *all);
+    int error = posix_spawn(ret_pid, shell, actions, NULL, all, environ);
+    free(all);
+    return error;
+}
+
+static struct cli_bench_bare run_bare(char **words, const posix_spawn_file_actions_t *actions)
+{
+    struct rusage own;
+    struct cli_bench_bare run = {.status = -1};
+    pid_t pid = 0;
+    double begin_s = cli_now_s();
+    run.error = posix_spawnp(&pid, words[0], actions, NULL, words, environ);
+    if (run.error == ENOEXEC) {
+        run.error = spawn_shell(words, actions, &pid);
+    }
+    child = pid;
+    if (told_by != 0 && run.error == 0) {
+        (void)kill(pid, told_by); /* it came before there was anybody to hand it to */
+    }
+    while (run.error == 0 && wait4(pid, &run.status, 0, &run.usage) < 0 && errno == EINTR) {
+    }
+    run.wall_s = cli_now_s() - begin_s;
+    child = 0;
+    (void)getrusage(RUSAGE_SELF, &own);
+    run.starter_maxrss = own.ru_maxrss;
+    return run;
+}
+
+static void serve(const struct cli_bench_commands *commands, bool is_shown, int socket)
+{
+    size_t number;
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        return;
+    }
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !is_shown; fd++) {
+        (void)posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+    }
+    for (;;) {
+        ssize_t got = recv(socket, &number, sizeof number, 0);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got != (ssize_t)sizeof number || number >= commands->count) {
+            break;
+        }
+        struct cli_bench_bare run = run_bare(commands->at[number].words, &actions);
+        if (send(socket, &run, sizeof run, MSG_NOSIGNAL) != (ssize_t)sizeof run) {
+            break;
+        }
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+}
+
+bool cli_bench_bare_open(const struct cli_bench_commands *commands, bool is_shown)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        cli_say("bench", "cannot make a socket: %s", strerror(errno));
+        return false;
+    }
+    starter = start();
+    if (starter == 0) {
+        (void)close(ends[0]);
+        serve(commands, is_shown, ends[1]);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    starter_socket = ends[0];
+    return starter > 0;
+}
+
+bool cli_bench_bare_run(size_t command, struct cli_bench_bare *ret_run)
+{
+    ssize_t got = -1;
+    child = starter; /* which hands signals on */
+    if (send(starter_socket, &command, sizeof command, MSG_NOSIGNAL) == (ssize_t)sizeof command) {
+        do {
+            got = recv(starter_socket, ret_run, sizeof *ret_run, 0);
+        } while (got < 0 && errno == EINTR);
+    }
+    child = 0;
+    if (got != (ssize_t)sizeof *ret_run) {
+        cli_say("bench", "the process that starts commands is gone");
+        return false;
+    }
+    return true;
+}
+
+void cli_bench_bare_close(void)
+{
+    if (starter_socket >= 0) {
+        (void)close(starter_socket);
+        (void)wait_for(starter);
+    }
+    starter_socket = -1;
 }

@@ -14,7 +14,8 @@ struct cli_bench_command {
     char **words; /* ended by NULL */
     char *name;   /* as a line */
     char *shell[4];
-    double total_s; /* of its runs */
+    double total_s;   /* of its runs that count */
+    double longest_s; /* of those that were observed */
 };
 
 struct cli_bench_commands {

@@ -70,6 +70,17 @@ RESMON_API void resmon_bench_free(resmon_bench *bench);
 RESMON_API resmon_status resmon_bench_add(resmon_bench *bench, const char *name,
                                           const resmon_run *run);
 
+/**
+ * Adds a run that a parent timed and waited for, without a monitor: what it used, with its wall
+ * time, and how it ended (NULL: well).  NaN: not known.  CPU time is the sum of user and system.
+ * The machine is this one.
+ * RESMON_EINVAL: NULL, or a short struct_size; RESMON_ENOMEM: the benchmark is to be freed.
+ * Thread class: one thread at a time.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_bench_add_usage(resmon_bench *bench, const char *name,
+                                                const resmon_run_usage *usage,
+                                                const resmon_run_end *end);
+
 /** RESMON_OK to go on; anything else ends a benchmark, and is returned.  Since 0.1. */
 typedef int32_t (*resmon_bench_function)(void *context);
 

@@ -83,6 +83,25 @@ resmon_status resmon_bench_add(resmon_bench *bench, const char *name, const resm
     return run != NULL ? rm_group_add_run(group, run) : RESMON_OK;
 }
 
+resmon_status resmon_bench_add_usage(resmon_bench *bench, const char *name,
+                                     const resmon_run_usage *usage, const resmon_run_end *end)
+{
+    RM_KEEP_ERRNO;
+    resmon_run_end how = {.struct_size = sizeof how};
+    resmon_run_usage used = {.struct_size = sizeof used};
+    if (usage == NULL) {
+        return null_argument(__func__);
+    }
+    resmon_status status = rm_struct_take(usage, RM_STRUCT_SIZE(resmon_run_usage), &used);
+    if (status == RESMON_OK && end != NULL) {
+        status = rm_struct_take(end, RM_STRUCT_SIZE(resmon_run_end), &how);
+    }
+    status = status == RESMON_OK ? resmon_bench_add(bench, name, NULL) : status;
+    return status == RESMON_OK
+               ? rm_repeat_add_usage(rm_groups_find(&bench->groups, name), &used, &how)
+               : status;
+}
+
 resmon_status resmon_bench_run(resmon_bench *bench, const char *name,
                                resmon_bench_function function, void *context,
                                const resmon_bench_options *options)

@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE /* getrusage */
 #include "engine/repeat.h"
 
+#include <math.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 
@@ -55,37 +56,40 @@ struct used {
     struct rusage begin, end;
 };
 
-static resmon_status put(struct rm_group *group, const struct used *used, double calls)
+struct figure {
+    enum rm_figure_id id;
+    double value;
+    bool is_counted;
+};
+
+static resmon_status put(struct rm_group *group, const struct figure *figures, size_t count)
 {
-    const resmon_watched *watched = &used->watched;
-    const struct {
-        enum rm_figure_id figure;
-        bool is_counted;
-        double value;
-    } figures[] = {
-        {RM_FIGURE_wall, false, watched->wall_ns * 1e-9 / calls},
-        {RM_FIGURE_cpu, false, watched->cpu_ns * 1e-9 / calls},
-        {RM_FIGURE_user, false,
-         seconds_between(&used->begin.ru_utime, &used->end.ru_utime) / calls},
-        {RM_FIGURE_system, false,
-         seconds_between(&used->begin.ru_stime, &used->end.ru_stime) / calls},
-        {RM_FIGURE_peak, watched->rss_provenance == RESMON_PROVENANCE_MEASURED,
-         watched->rss_peak_bytes},
-        {RM_FIGURE_read, true, watched->io_read_chars / calls},
-        {RM_FIGURE_written, true, watched->io_write_chars / calls},
-        {RM_FIGURE_minor_faults, false,
-         (double)(used->end.ru_minflt - used->begin.ru_minflt) / calls},
-        {RM_FIGURE_major_faults, false,
-         (double)(used->end.ru_majflt - used->begin.ru_majflt) / calls},
-        {RM_FIGURE_involuntary_switches, false,
-         (double)(used->end.ru_nivcsw - used->begin.ru_nivcsw) / calls},
-    };
     resmon_status status = RESMON_OK;
-    for (size_t i = 0; i < RM_ARRAY_LEN(figures) && status == RESMON_OK; i++) {
-        status =
-            rm_group_put(group, "", figures[i].figure, figures[i].is_counted, figures[i].value);
+    for (size_t i = 0; i < count && status == RESMON_OK; i++) {
+        status = rm_group_put(group, "", figures[i].id, figures[i].is_counted, figures[i].value);
     }
     return status;
+}
+
+static resmon_status put_used(struct rm_group *group, const struct used *used, double calls)
+{
+    const resmon_watched *watched = &used->watched;
+    const struct rusage *begin = &used->begin, *end = &used->end;
+    const struct figure figures[] = {
+        {RM_FIGURE_wall, watched->wall_ns * 1e-9 / calls, false},
+        {RM_FIGURE_cpu, watched->cpu_ns * 1e-9 / calls, false},
+        {RM_FIGURE_user, seconds_between(&begin->ru_utime, &end->ru_utime) / calls, false},
+        {RM_FIGURE_system, seconds_between(&begin->ru_stime, &end->ru_stime) / calls, false},
+        {RM_FIGURE_peak, watched->rss_peak_bytes,
+         watched->rss_provenance == RESMON_PROVENANCE_MEASURED},
+        {RM_FIGURE_read, watched->io_read_chars / calls, true},
+        {RM_FIGURE_written, watched->io_write_chars / calls, true},
+        {RM_FIGURE_minor_faults, (double)(end->ru_minflt - begin->ru_minflt) / calls, false},
+        {RM_FIGURE_major_faults, (double)(end->ru_majflt - begin->ru_majflt) / calls, false},
+        {RM_FIGURE_involuntary_switches, (double)(end->ru_nivcsw - begin->ru_nivcsw) / calls,
+         false},
+    };
+    return put(group, figures, RM_ARRAY_LEN(figures));
 }
 
 /* What is not found stays unknown. */
@@ -130,7 +134,8 @@ static resmon_status run_once(struct rm_group *group, const struct rm_repeat *ho
         return status != RESMON_OK ? status : seen;
     }
     status = rm_group_add_empty(group, (struct rm_group_run){0, 0});
-    return status == RESMON_OK ? put(group, &used, (double)calls * (double)how->batch) : status;
+    return status == RESMON_OK ? put_used(group, &used, (double)calls * (double)how->batch)
+                               : status;
 }
 
 resmon_status rm_repeat(struct rm_group *group, const struct rm_repeat *how)
@@ -145,4 +150,30 @@ resmon_status rm_repeat(struct rm_group *group, const struct rm_repeat *how)
         }
     }
     return status;
+}
+
+resmon_status rm_repeat_add_usage(struct rm_group *group, const resmon_run_usage *usage,
+                                  const resmon_run_end *end)
+{
+    const double wall_s = usage->wall_s > 0.0 ? usage->wall_s : RM_NAN;
+    const struct figure figures[] = {
+        {RM_FIGURE_wall, wall_s, false},
+        {RM_FIGURE_cpu, usage->user_s + usage->system_s, false},
+        {RM_FIGURE_user, usage->user_s, false},
+        {RM_FIGURE_system, usage->system_s, false},
+        {RM_FIGURE_peak, usage->rss_peak_bytes, true},
+        {RM_FIGURE_from_storage, usage->read_bytes, false},
+        {RM_FIGURE_to_storage, usage->write_bytes, false},
+        {RM_FIGURE_minor_faults, usage->minor_faults, false},
+        {RM_FIGURE_major_faults, usage->major_faults, false},
+        {RM_FIGURE_voluntary_switches, usage->voluntary_switches, false},
+        {RM_FIGURE_involuntary_switches, usage->involuntary_switches, false},
+    };
+    resmon_status status =
+        rm_group_add_empty(group, (struct rm_group_run){end->exit_status, end->signal_number});
+    if (status == RESMON_OK && group->run_count == 1) {
+        group->realtime_ns = rm_clock_realtime_ns() - (isnan(wall_s) ? 0 : (int64_t)(wall_s * 1e9));
+        status = note_machine(group);
+    }
+    return status == RESMON_OK ? put(group, figures, RM_ARRAY_LEN(figures)) : status;
 }

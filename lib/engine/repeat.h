@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns calls of a function of this process, again and again, each run of them as a run of a group.
+ * Owns runs of a group that no monitor observed: calls of a function of this process, again and
+ * again, and processes of which their parent knows what they used.
  */
 #ifndef RM_ENGINE_REPEAT_H
 #define RM_ENGINE_REPEAT_H
@@ -23,5 +24,9 @@ struct rm_repeat {
 /** Adds the runs: figures for each call; the peak RSS is that of the process, meanwhile.  What the
  * function returned, if it is not 0; RESMON_ENOMEM; as resmon_watch_begin(). */
 resmon_status rm_repeat(struct rm_group *group, const struct rm_repeat *how);
+
+/** Adds a process that ran on this machine.  RESMON_ENOMEM. */
+resmon_status rm_repeat_add_usage(struct rm_group *group, const resmon_run_usage *usage,
+                                  const resmon_run_end *end);
 
 #endif

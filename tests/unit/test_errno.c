@@ -191,6 +191,11 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
         resmon_bench_add,                                                                      \
         if (it.made_bench != NULL) { (void)resmon_bench_add(it.made_bench, "a", it.run); })    \
     R(                                                                                         \
+        resmon_bench_add_usage, if (it.made_bench != NULL) {                                   \
+            const resmon_run_usage usage = {.struct_size = sizeof usage, .user_s = 1.0};       \
+            (void)resmon_bench_add_usage(it.made_bench, "a", &usage, NULL);                    \
+        })                                                                                     \
+    R(                                                                                         \
         resmon_bench_run, if (it.made_bench != NULL) {                                         \
             const resmon_bench_options options = {sizeof options, 2, 1, 0, 0};                 \
             (void)resmon_bench_run(it.made_bench, "b", do_nothing, NULL, &options);            \

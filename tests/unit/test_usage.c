@@ -140,6 +140,73 @@ TEST(the_tree_has_used_what_the_kernel_says)
     (void)close(go[1]);
 }
 
+/* What the process had used before its exec is in the first sample, and in no figure. */
+TEST(a_run_that_its_parent_timed)
+{
+    const resmon_run_usage said = {.struct_size = sizeof said,
+                                   .user_s = 1e-3,
+                                   .system_s = 2e-4,
+                                   .rss_peak_bytes = 4096.0,
+                                   .minor_faults = 50.0,
+                                   .wall_s = 1.5e-3};
+    int go[2];
+    char byte = 0;
+    assert_int_equal(pipe(go), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        burn(CHILD_NS);
+        _exit(read(go[0], &byte, 1) == 1 ? 0 : 1);
+    }
+    const uint64_t domains[] = {RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_TREE, RESMON_DOMAIN_PROCESS};
+    for (size_t i = 0; i < RM_ARRAY_LEN(domains); i++) {
+        const resmon_monitor_options options = {.pid = child, .domains = domains[i]};
+        resmon_headline headline = {.struct_size = sizeof headline};
+        resmon_monitor *monitor = start_with(&options);
+        assert_ok(resmon_monitor_set_usage(monitor, &said));
+        resmon_run *run = finish(monitor);
+        assert_ok(resmon_run_get_headline(run, &headline));
+        assert_true(headline.wall_s == said.wall_s);
+        assert_true(fabs(headline.cpu_s - 1.2e-3) < 1e-9);
+        assert_true(fabs(headline.cpu_user_s - said.user_s) < 1e-9);
+        resmon_run_free(run);
+    }
+    assert_int_equal(write(go[1], "g", 1), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    (void)close(go[0]);
+    (void)close(go[1]);
+}
+
+TEST(usages_make_a_benchmark)
+{
+    const resmon_run_usage said = {.struct_size = sizeof said,
+                                   .user_s = 0.25,
+                                   .system_s = 0.5,
+                                   .rss_peak_bytes = NAN,
+                                   .minor_faults = 50.0,
+                                   .wall_s = 1.0};
+    const resmon_run_end end = {.struct_size = sizeof end, .exit_status = 7};
+    resmon_bench *bench = NULL;
+    char *text = NULL;
+    assert_ok(resmon_bench_new(&bench));
+    assert_ok(resmon_bench_add_usage(bench, "true", &said, NULL));
+    assert_ok(resmon_bench_add_usage(bench, "true", &said, &end));
+    assert_int_equal(resmon_bench_add_usage(NULL, "true", &said, NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_bench_add_usage(bench, NULL, &said, NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_bench_add_usage(bench, "true", NULL, NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_bench_run_count(bench, 0), 2);
+    assert_ok(resmon_bench_text(bench, "go", &text));
+    assert_non_null(strstr(text, "BenchmarkRun/command=true 1 1 sec/op 0.75 cpu-sec/op\n"));
+    assert_null(strstr(text, "peak"));
+    resmon_text_free(text);
+#if defined(RM_HAVE_CJSON)
+    assert_ok(resmon_bench_text(bench, "json", &text));
+    assert_non_null(strstr(text, "\"exit_codes\":[0,7]"));
+    resmon_text_free(text);
+#endif
+    resmon_bench_free(bench);
+}
+
 TEST(bad_usages_are_refused)
 {
     const resmon_monitor_options options = {.name = "usage"};

@@ -147,6 +147,7 @@ _STATUS_FUNCTIONS = {
     "job_detect": (_OUT,), "job_get_info": (c_void_p, POINTER(_abi.JobInfo)), "hostlist_expand": (c_char_p, _OUT),
     "comparison_text": (POINTER(_abi.Comparison), _OUT),
     "bench_new": (_OUT,), "bench_load": (c_char_p, _OUT), "bench_add": (c_void_p, c_char_p, _RUN),
+    "bench_add_usage": (c_void_p, c_char_p, POINTER(_abi.RunUsage), POINTER(_abi.RunEnd)),
     "bench_run": (c_void_p, c_char_p, _abi.BenchFunction, c_void_p, POINTER(_abi.BenchOptions)),
     "bench_text": (c_void_p, c_char_p, _OUT),
     "trend_new": (_OUT,), "trend_add": (c_void_p, c_char_p, c_void_p), "trend_text": (c_void_p, c_char_p, c_size_t, _OUT),
