@@ -17,7 +17,9 @@
  * scopes (see <resmon/scope.h>).
  *
  * In the child of a fork every handle is inert: calls return RESMON_ESTATE, free releases memory
- * and nothing else.  The child may make monitors of its own.
+ * and nothing else.  The child may make monitors of its own.  Where its parent had scopes and it
+ * has no monitor, its scopes are in no run, and the parent's says of how many children that is so
+ * (dropped_forks); but below `resmon run` its first scope starts a monitor, as a program's begin.
  */
 #ifndef RESMON_MONITOR_H
 #define RESMON_MONITOR_H

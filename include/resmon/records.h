@@ -115,6 +115,9 @@ typedef struct resmon_run_info {
     uint64_t dropped_events;
     /** places of RESMON_LINE() past the first 256 */
     uint64_t dropped_lines;
+    /** children of a fork (and theirs) that had scopes and no monitor: those scopes are in no run
+     */
+    uint64_t dropped_forks;
     /** processes past the first 16384 that have rows (option each) */
     uint64_t dropped_processes;
 } resmon_run_info;

@@ -30,7 +30,7 @@
 #include "os/end_signals.h"
 #include "os/kept.h"
 #include "os/signal_guard.h"
-#include "scope/session.h"
+#include "scope/forked.h"
 #include "setup/asked.h"
 
 /* Set by the constructor, and cleared under the lock when the program exits. */
@@ -508,11 +508,13 @@ static bool is_set(const char *text)
 
 /* What whoever runs the program asks of it (setup/asked.h), and then what its user wants.  Without
  * the latter, its scopes are all that is asked for, with their energy, and nothing is said. */
-static bool start_for(const struct rm_asked *asked, const char *text)
+#define LEAST          "domains=process+tree+cpu+energy,interval=1s,rows=2,tags=16"
+#define LEAST_OF_CHILD LEAST ",scope_paths=256,scope_threads=32" /* there may be many */
+
+static bool start_for(const struct rm_asked *asked, const char *text, bool is_child)
 {
-    static const char least[] = "domains=process+tree+cpu+energy,interval=1s,rows=2,tags=16";
     is_quiet = !is_set(text);
-    const char *first = is_quiet ? least : asked->options;
+    const char *first = !is_quiet ? asked->options : is_child ? LEAST_OF_CHILD : LEAST;
     const char *second = is_quiet ? asked->options : text; /* holds where both say something */
     size_t room = strlen(first) + strlen(second) + 2;
     char *options = rm_alloc(1, room);
@@ -527,6 +529,27 @@ static bool start_for(const struct rm_asked *asked, const char *text)
     return is_started;
 }
 
+/* In the child of a fork whose parent was asked for scopes: as if it were a program of its own.
+ * The parent's monitor and plan stay where they are, and locks of ours may be held by threads that
+ * are not here. */
+static bool start_in_child(void)
+{
+    static const pthread_mutex_t free_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    struct rm_asked asked;
+    finish_lock = free_lock;
+    end_lock = free_lock;
+    owner = 0;
+    monitor = NULL;
+    plan = NULL;
+    if (!rm_asked_find(&asked) || !start_for(&asked, NULL, true)) {
+        release();
+        return false;
+    }
+    owner = getpid();
+    owner_forks = rm_forks();
+    return true;
+}
+
 /* secure_getenv: a set-user-id program does not write files because its caller says so. */
 __attribute__((constructor)) void rm_autorun_load(void)
 {
@@ -536,10 +559,13 @@ __attribute__((constructor)) void rm_autorun_load(void)
     if (!is_set(text) && !is_asked) {
         return;
     }
+    if (is_asked) {
+        rm_forked_start_by(start_in_child);
+    }
     if (fcntl(STDERR_FILENO, F_GETFD) >= 0) {
         rm_kept_note(&stderr_file, STDERR_FILENO);
     }
-    if (!start_for(&asked, text)) {
+    if (!start_for(&asked, text, false)) {
         release();
         return;
     }

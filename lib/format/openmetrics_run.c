@@ -102,6 +102,7 @@ static void put_dropped(struct rm_openmetrics_writer *writer)
         {"rows", info->dropped_rows},       {"tags", info->dropped_tags},
         {"threads", info->dropped_threads}, {"scopes", rm_run_scopes_past_bounds(info)},
         {"paths", info->dropped_paths},     {"lines", info->dropped_lines},
+        {"forks", info->dropped_forks},
     };
     rm_exposition_family(&writer->exposition, &family);
     for (size_t i = 0; i < RM_ARRAY_LEN(counts); i++) {

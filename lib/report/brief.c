@@ -544,6 +544,8 @@ static void write_remarks(struct page *page)
          " of its processes went on when it had ended: what they have used since is not counted"},
         {(double)run->info.dropped_scopes, 0.0, (double)run->info.dropped_scopes, rm_human_count,
          " scope instances had no room"},
+        {(double)run->info.dropped_forks, 0.0, (double)run->info.dropped_forks, rm_human_count,
+         " processes that it forked have scopes, which are not counted (resmon run counts them)"},
         {(double)run->info.dropped_rows, 0.0, (double)run->info.dropped_rows, rm_human_count,
          " rows came too late for sinks"},
     };

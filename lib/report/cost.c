@@ -31,6 +31,7 @@ void rm_cost_dropped(const resmon_run_info *info, struct rm_cost costs[RM_COST_D
         {info->misordered_ends, "scopes closed by the end of an outer one or of their thread"},
         {info->dropped_events, "scope instances overwritten by later ones (option events)"},
         {info->dropped_lines, "places of RESMON_LINE() past the bound of a run"},
+        {info->dropped_forks, "forked processes whose scopes are in no run"},
         {info->dropped_rows, "rows not delivered to sinks: they were too slow"},
     };
     memcpy(costs, all, sizeof all);

@@ -15,7 +15,7 @@ struct rm_cost {
 };
 
 #define RM_COST_THREADS 5
-#define RM_COST_DROPPED 9
+#define RM_COST_DROPPED 10
 
 /** The CPU time of the library's threads and handlers, in ns: all of them, also those of 0. */
 void rm_cost_threads(const resmon_run_info *info, struct rm_cost costs[RM_COST_THREADS]);

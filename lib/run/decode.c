@@ -323,6 +323,7 @@ static void decode_run_facts(const struct rm_block *block, const struct rm_decod
     run->info.stale_ends = RM_LOAD(&header->stale_ends);
     run->info.misordered_ends = RM_LOAD(&header->misordered_ends);
     run->info.dropped_lines = RM_LOAD(&header->dropped_lines);
+    run->info.dropped_forks = RM_LOAD(&header->dropped_forks);
 }
 
 /* A parent sees the signal alone; the group's count tells whose it was. */

@@ -71,6 +71,7 @@ void rm_run_add_costs(resmon_run_info *info, const resmon_run_info *part)
     info->dropped_paths += part->dropped_paths;
     info->stale_ends += part->stale_ends;
     info->misordered_ends += part->misordered_ends;
+    info->dropped_forks += part->dropped_forks;
 }
 
 int64_t rm_run_realtime_ns(const struct resmon_run *run, int64_t t_ns)

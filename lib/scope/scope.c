@@ -20,6 +20,7 @@
 #include "base/fork.h"
 #include "base/keep_errno.h"
 #include "base/thread.h"
+#include "scope/forked.h"
 #include "scope/scope.h"
 #include "scope/site.h"
 #include "scope/timed.h"
@@ -240,6 +241,9 @@ static RM_COLD bool attach(void)
     static uint64_t threads;
     (void)pthread_once(&once, make_exit_key);
     rm_exit_status_main_runs();
+    if (RM_LOAD(&resmon_scope_session) == RM_SCOPE_FORKED) {
+        rm_forked_come();
+    }
     if (self.thread != NULL) {
         detach();
     }

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "scope/forked.h"
 #include "scope/site.h"
 #include "store/scope_counts.h"
 #include "store/scope_energy.h"
@@ -42,8 +43,9 @@ static void after_fork_parent(void)
  * they must not write into a recording that it shares with its parent. */
 static void after_fork_child(void)
 {
+    bool had_scopes = owner != NULL || RM_LOAD(&resmon_scope_session) == RM_SCOPE_FORKED;
     owner = NULL;
-    RM_STORE(&resmon_scope_session, 0);
+    RM_STORE(&resmon_scope_session, had_scopes ? RM_SCOPE_FORKED : 0);
     (void)rm_fork_lock_renew(&owner_lock);
 }
 
@@ -569,9 +571,15 @@ static bool set_up_trees(struct rm_scope_session *session, uint64_t cost_ticks)
     return true;
 }
 
+static void note_forked(struct rm_scope_session *session)
+{
+    RM_STORE(&session->block.header->dropped_forks, rm_forked_lost() - session->forked_before);
+}
+
 static void end(struct rm_scope_session *session)
 {
     (void)pthread_mutex_lock(&session->lock);
+    note_forked(session);
     session->is_over = true;
     (void)pthread_mutex_unlock(&session->lock);
 }
@@ -585,7 +593,7 @@ static bool take_over(struct rm_scope_session *session, bool insists)
     if (is_free) {
         owner = session;
         last_number =
-            last_number >= UINT32_MAX - 1 ? 1 : last_number + 1; /* scope.c has the last */
+            last_number >= RM_SCOPE_FORKED - 1 ? 1 : last_number + 1; /* scope.c has the last */
         session->number = last_number;
         RM_STORE_RELEASE(&resmon_scope_session, session->number);
         if (before != NULL) {
@@ -621,11 +629,13 @@ resmon_status rm_session_start(const struct rm_block *block, const struct rm_ses
                         (unsigned long long)block->header->sizes.nodes);
     }
     rm_fork_take_part(RM_FORK_SESSION, &at_fork);
+    rm_forked_prepare();
     rm_metering_open(&session->metering, terms->meters, terms->max_share, block);
     if (terms->counters != NULL && block->header->sizes.scope_counters > 0) {
         rm_metering_count(&session->metering, terms->counters);
     }
     block->header->has_scopes = 1;
+    session->forked_before = rm_forked_lost();
     session->release = release;
     session->context = context;
     if (!take_over(session, terms->insists)) {
@@ -673,6 +683,7 @@ void rm_session_forget_thread(struct rm_scope_thread *thread)
 void rm_session_lock(struct rm_scope_session *session)
 {
     (void)pthread_mutex_lock(&session->lock);
+    note_forked(session);
 }
 
 void rm_session_unlock(struct rm_scope_session *session)

@@ -36,6 +36,7 @@ struct rm_scope_session {
     void *context;
     int references; /* atomic */
     bool yields;
+    uint32_t forked_before; /* rm_forked_lost() when it started */
 
     /* Guards the members below, and in the block: the links of all nodes, the thread records'
      * states, the retired tree, site records, node_count, the counters of threads and paths, and
@@ -90,7 +91,7 @@ void rm_session_unref(struct rm_scope_session *session);
 void rm_session_forget(struct rm_scope_session *session);
 void rm_session_forget_thread(struct rm_scope_thread *thread);
 
-/** For readers of the trees. */
+/** For readers of the trees: the block says how many children are in no run. */
 void rm_session_lock(struct rm_scope_session *session);
 void rm_session_unlock(struct rm_scope_session *session);
 

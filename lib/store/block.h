@@ -172,7 +172,7 @@ struct rm_block_header {
     resmon_run_usage usage; /* as store/usage.h has it */
 
     /* Of a block in a memory file that is copied out (record/record_file): */
-    uint32_t unused_;
+    uint32_t dropped_forks;                  /* children with scopes that are in no run */
     uint64_t image;                          /* number of a copy; 0: this is no copy */
     char memory_name[RM_BLOCK_MEMORY_BYTES]; /* of the memory file; "": there is none */
     char record_path[RM_BLOCK_RECORD_BYTES]; /* of the file that it is copied to, absolute */

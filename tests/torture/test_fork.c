@@ -9,8 +9,10 @@
 
 #include "format/json.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -398,8 +400,88 @@ TEST(exit_of_a_child_leaves_the_parents_run)
     assert_int_equal(find_scope(run, -1, "child"), -1);
     int64_t index = find_scope(run, -1, "program");
     assert_true(index >= 0);
+    assert_int_equal(info_of(run).dropped_forks, 1);
     resmon_run_free(run);
     (void)unlink(json);
+}
+
+static int is_recording(const struct dirent *entry)
+{
+    return strstr(entry->d_name, ".rec") != NULL ? 1 : 0;
+}
+
+/* As `resmon run` starts a program: the child of its fork is one more, with scopes of its own. */
+TEST(a_child_of_an_observed_program_has_a_recording)
+{
+    if (!CAN_CHILD_ALLOCATE) {
+        print_message("skipped: this allocator keeps its locks over a fork\n");
+        skip();
+    }
+    char directory[PATH_MAX];
+    assert_non_null(realpath(test_directory, directory));
+    strncat(directory, "/run", sizeof directory - strlen(directory) - 1);
+    assert_int_equal(mkdir(directory, 0700), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)setenv("RESMON_RUN", directory, 1);
+        (void)setenv("RESMON_FORK_TEST_JSON", "none", 1);
+        exec_this_file("observed", NULL);
+        _exit(53);
+    }
+    assert_int_equal(status_of(child), 0);
+    struct dirent **entries;
+    int programs = 0, children = 0, count = scandir(directory, &entries, is_recording, alphasort);
+    for (int i = 0; i < count; i++) {
+        char path[PATH_MAX + 256];
+        resmon_run *run = NULL;
+        (void)snprintf(path, sizeof path, "%s/%s", directory, entries[i]->d_name);
+        assert_ok(resmon_run_load(path, &run));
+        assert_string_equal(info_of(run).state, "stopped");
+        assert_int_equal(info_of(run).dropped_forks, 0);
+        programs += find_scope(run, -1, "program") >= 0 ? 1 : 0;
+        children += find_scope(run, -1, "child") >= 0 ? 1 : 0;
+        resmon_run_free(run);
+        assert_int_equal(unlink(path), 0);
+        free(entries[i]);
+    }
+    free(entries);
+    assert_int_equal(count, 2);
+    assert_int_equal(programs, 1);
+    assert_int_equal(children, 1);
+    assert_int_equal(rmdir(directory), 0);
+}
+
+/* Also those of children that had none; and one that starts a monitor of its own is not lost. */
+TEST(children_with_scopes_are_counted)
+{
+    resmon_monitor *monitor = start_monitor(NULL, 86400000, 8);
+    assert_ok(resmon_monitor_sample_now(monitor));
+    for (int i = 0; i < 3; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            if (i == 0) {
+                _exit(0);
+            }
+            if (i == 2 && (child = fork()) != 0) {
+                _exit(status_of(child));
+            }
+            for (int k = 0; k < 3; k++) {
+                RESMON_SCOPE("child");
+            }
+            _exit(0);
+        }
+        assert_int_equal(status_of(child), 0);
+    }
+    resmon_run *run = snapshot_of(monitor);
+    assert_int_equal(info_of(run).dropped_forks, 2);
+    resmon_run_free(run);
+    assert_ok(resmon_monitor_stop(monitor));
+    resmon_monitor_free(monitor);
+    monitor = start_monitor(NULL, 86400000, 8); /* it counts its own */
+    run = snapshot_of(monitor);
+    assert_int_equal(info_of(run).dropped_forks, 0);
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
 }
 
 /* ---- fork while threads are everywhere in the library ----------------------------------- */

@@ -41,6 +41,7 @@ STRUCTS = {
         ("misordered_ends", "COUNT"),
         ("dropped_events", "COUNT"),
         ("dropped_lines", "COUNT"),
+        ("dropped_forks", "COUNT"),
         ("dropped_processes", "COUNT"),
     ),
     "RunEnd": (
@@ -346,7 +347,7 @@ STRUCTS = {
 # Members of records, and what they are where nothing is known.
 NOTHING = {
     "overhead": {"sampler_cpu_ns": 0, "sampler_wall_ns": 0, "sampler_wall_max_ns": 0, "late_samples": 0, "skipped_samples": 0, "delivery_cpu_ns": 0, "gpus_cpu_ns": 0, "stacks_cpu_ns": 0, "handlers_ns": 0, "scopes_ns": None, "memory_bytes": 0, "rss_bytes": None, "work_rss_bytes": None},
-    "dropped": {"rows": 0, "tags": 0, "threads": 0, "scopes": 0, "paths": 0, "stale_ends": 0, "misordered_ends": 0, "events": 0, "lines": 0, "processes": 0},
+    "dropped": {"rows": 0, "tags": 0, "threads": 0, "scopes": 0, "paths": 0, "stale_ends": 0, "misordered_ends": 0, "events": 0, "lines": 0, "forks": 0, "processes": 0},
 }
 
 # Attributes of the statistics of a column.

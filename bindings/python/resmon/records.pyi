@@ -44,6 +44,7 @@ class Info(Record):
     misordered_ends: int
     dropped_events: int
     dropped_lines: int
+    dropped_forks: int
     dropped_processes: int
     # end
     @property
