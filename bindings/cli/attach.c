@@ -33,8 +33,7 @@ static volatile sig_atomic_t is_told; /* by a signal, to end */
 
 static void on_signal(int number)
 {
-    (void)number;
-    is_told = 1;
+    is_told = number;
 }
 
 /* Blocked but in the wait, so that none is missed. */
@@ -117,10 +116,29 @@ static void wait_for(const struct target *target, double until, const sigset_t *
 
 /* ---- the verb ----------------------------------------------------------------------------- */
 
+/* How a job ended, as far as that can be known on its nodes: scancel and the batch system's limits
+ * begin with SIGTERM, and the kernel counts whom it kills for want of memory. */
+static void say_end(const struct target *target)
+{
+    resmon_run_end end = {.struct_size = sizeof end, .reason = RESMON_END_KILLED, .text = ""};
+    if (cli_group_out_of_memory(target->observing.monitor)) {
+        end.signal_number = SIGKILL;
+    } else if (is_told != 0 && !is_stopped(target)) {
+        end.signal_number = is_told;
+        end.text = "the batch system ended it: cancelled, or over a limit";
+    } else {
+        return;
+    }
+    (void)resmon_monitor_set_end(target->observing.monitor, &end);
+}
+
 /* A job that ends by itself has nobody else who makes one run of it. */
 static bool finish(struct target *target)
 {
     struct cli_observing *observing = &target->observing;
+    if (cli_has(observing->arguments, "job")) {
+        say_end(target);
+    }
     bool is_well = cli_observe_finish(observing);
     cli_observe_leave(observing);
     cli_observe_free(observing);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "group.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <resmon/resmon.h>
@@ -18,17 +19,34 @@ static bool is_gone(const resmon_run *run)
     return false;
 }
 
+/* What a metric had last; NaN: nobody knows. */
+static double last_of(const resmon_run *run, const char *metric)
+{
+    size_t index;
+    resmon_column column = {.struct_size = sizeof column};
+    bool is_known = resmon_run_find_column(run, metric, NULL, &index) == RESMON_OK &&
+                    resmon_run_get_column(run, index, &column) == RESMON_OK && column.n > 0;
+    return is_known ? column.last : (double)NAN;
+}
+
 bool cli_group_is_empty(resmon_monitor *monitor)
 {
     resmon_run *run = NULL;
-    size_t index;
     if (resmon_monitor_summary(monitor, &run) != RESMON_OK) {
         return false;
     }
-    resmon_column column = {.struct_size = sizeof column};
-    bool is_known = resmon_run_find_column(run, "tree.processes", NULL, &index) == RESMON_OK &&
-                    resmon_run_get_column(run, index, &column) == RESMON_OK;
-    bool is_empty = (is_known && column.last == 0.0) || is_gone(run);
+    bool is_empty = last_of(run, "tree.processes") == 0.0 || is_gone(run);
     resmon_run_free(run);
     return is_empty;
+}
+
+bool cli_group_out_of_memory(resmon_monitor *monitor)
+{
+    resmon_run *run = NULL;
+    if (resmon_monitor_summary(monitor, &run) != RESMON_OK) {
+        return false;
+    }
+    bool is_out = last_of(run, "cg.mem.events.oom_kill") > 0.0;
+    resmon_run_free(run);
+    return is_out;
 }

@@ -12,4 +12,7 @@
 /** Whether it is gone, or has no process any more. */
 bool cli_group_is_empty(resmon_monitor *monitor);
 
+/** Whether the kernel has killed processes of it for want of memory. */
+bool cli_group_out_of_memory(resmon_monitor *monitor);
+
 #endif

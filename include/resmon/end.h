@@ -15,6 +15,8 @@
  *     another signal, with `signals`      KILLED         signal_number          KILLED
  *     any other way                       UNKNOWN                               KILLED, when pushed
  *
+ * Whoever observes another process learns how it ended where the kernel says it (Linux 6.15, or as
+ * long as it is a zombie); that observing was stopped, of a process or a control group, is UNKNOWN.
  * `resmon run`, as the parent, knows all of these, SIGKILL too.  Where the kernel has killed
  * processes in the program's control group meanwhile (cg.mem.events.oom_kill), the text of a
  * SIGKILL is "out of memory".

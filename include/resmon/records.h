@@ -40,7 +40,7 @@ RESMON_BEGIN_DECLS
 /* How a program ended. */
 #define RESMON_END_UNKNOWN     0 /**< the program is gone, and nobody said how */
 #define RESMON_END_RUNNING     1 /**< it has not ended */
-#define RESMON_END_FINISHED    2 /**< its work was done, or its monitor was stopped */
+#define RESMON_END_FINISHED    2 /**< its work was done, or it stopped its monitor */
 #define RESMON_END_FAILED      3 /**< by an exit status that is not 0, or an exception */
 #define RESMON_END_INTERRUPTED 4 /**< by its user: SIGINT, KeyboardInterrupt */
 #define RESMON_END_KILLED      5 /**< by another signal */

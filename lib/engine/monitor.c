@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/monitor.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -26,11 +28,13 @@
 #include "job/leader.h"
 #include "os/clocksource.h"
 #include "os/identity.h"
+#include "os/process_end.h"
 #include "scope/scope.h"
 #include "scope/thread_counters.h"
 #include "setup/address_space.h"
 #include "setup/facts.h"
 #include "setup/options.h"
+#include "store/end.h"
 #include "store/tags.h"
 #include "store/usage.h"
 
@@ -54,6 +58,7 @@ struct resmon_monitor {
     pthread_mutex_t label_lock; /* guards the label, the end and new facts in the block */
     struct rm_own_memory own;   /* what it takes of the program's RSS */
     struct rm_capture capture;  /* of runs */
+    int observed_end;           /* a descriptor of the process that is observed; -1: none */
     bool yields_scopes;
 };
 
@@ -89,6 +94,7 @@ resmon_status rm_monitor_new(const resmon_monitor_options *given, resmon_monitor
         return status;
     }
     rm_fork_watch();
+    monitor->observed_end = -1;
     monitor->pid = getpid();
     monitor->forks = rm_forks();
     (void)pthread_mutex_init(&monitor->label_lock, NULL);
@@ -335,6 +341,9 @@ static resmon_status start_all(resmon_monitor *monitor)
     if (status == RESMON_OK) {
         status = open_sampling(monitor);
     }
+    if (status == RESMON_OK && others(monitor) != NULL && !others(monitor)->is_group) {
+        monitor->observed_end = rm_process_end_watch((uint32_t)others(monitor)->pid);
+    }
     if (status == RESMON_OK) {
         status = rm_block_memory_make(&monitor->memory, &monitor->options,
                                       &monitor->sampling.sampler, &monitor->block);
@@ -391,6 +400,8 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
         (void)rm_text_set(text, sizeof text, reason);
         (void)rm_delivery_stop(&monitor->delivery, NULL, monitor->options.values.stop_timeout_ms);
         (void)rm_error(status, "%s", text);
+        rm_process_end_forget(monitor->observed_end);
+        monitor->observed_end = -1;
     }
     if (status == RESMON_OK) {
         rm_own_memory_note_start(&monitor->own, rss_before);
@@ -423,6 +434,30 @@ void rm_monitor_end_with_program(resmon_monitor *monitor)
     }
 }
 
+#define END_TRIES 20 /* that its parent waits for it may be a moment later */
+
+/* How a process ended that is none of our children, which nobody may have said. */
+static void learn_end(resmon_monitor *monitor)
+{
+    uint32_t status;
+    struct rm_end_record said;
+    const struct timespec wait = {.tv_nsec = RM_NS_PER_MS};
+    struct pollfd ended = {.fd = monitor->observed_end, .events = POLLIN};
+    rm_end_load(monitor->block.header, &said);
+    bool is_said = said.reason != RESMON_END_UNKNOWN;
+    for (int tries = 0; !is_said && tries < END_TRIES && poll(&ended, 1, 0) == 1; tries++) {
+        if (rm_process_end_learn(ended.fd, (uint32_t)monitor->sampling.sampler.collect.pid,
+                                 &status)) {
+            const resmon_run_end end = rm_end_of_status((int)status);
+            (void)rm_monitor_set_end(monitor, &end);
+            break;
+        }
+        (void)nanosleep(&wait, NULL);
+    }
+    rm_process_end_forget(monitor->observed_end);
+    monitor->observed_end = -1;
+}
+
 /* The sampling thread closes the sources beside what follows. */
 static void finish(resmon_monitor *monitor)
 {
@@ -430,6 +465,9 @@ static void finish(resmon_monitor *monitor)
     stop_stacks(monitor); /* before the scopes that they are of */
     stop_scopes(monitor);
     rm_sampling_end(&monitor->sampling);
+    if (monitor->observed_end >= 0) {
+        learn_end(monitor);
+    }
     rm_own_memory_note(&monitor->own);
     (void)pthread_mutex_lock(&monitor->label_lock);
     rm_facts_record_clock_end(&monitor->block);

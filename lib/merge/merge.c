@@ -269,6 +269,17 @@ static bool add_parts(struct rm_merge *merge, struct rm_merge_parts *parts)
                                  parts->rank_count > 0 ? &parts->ranks[0] : NULL);
 }
 
+/* Where no processes were observed, whoever watched the machine may know how the job ended. */
+static void take_end(struct rm_merge *merge, const struct resmon_run *run)
+{
+    if (rm_merge_is_worse(run->end.reason, merge->end.reason) &&
+        run->end.reason > RESMON_END_UNKNOWN) {
+        const char *text = rm_arena_text(&merge->strings, run->end.text, SIZE_MAX);
+        merge->end = run->end;
+        merge->end.text = text != NULL ? text : "";
+    }
+}
+
 resmon_status rm_merge_add(struct rm_merge *merge, const struct resmon_run *run)
 {
     const resmon_run_node node = node_of_run(run);
@@ -297,6 +308,9 @@ resmon_status rm_merge_add(struct rm_merge *merge, const struct resmon_run *run)
     parts.order = rm_alloc(parts.node_count, sizeof *parts.order);
     bool is_added = parts.node_of != NULL && parts.is_host_of != NULL && parts.order != NULL &&
                     add_parts(merge, &parts);
+    if (is_added && parts.rank_count == 0) {
+        take_end(merge, run);
+    }
     rm_free(parts.node_of);
     rm_free(parts.is_host_of);
     rm_free(parts.order);

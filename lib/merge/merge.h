@@ -71,6 +71,7 @@ struct rm_merge {
     size_t machine_count, machine_room;
     struct rm_merge_speaker speaker;
     resmon_run_info info; /* sums */
+    resmon_run_end end;   /* the worst that monitors of machines have said; UNKNOWN: none has */
     resmon_run_usage usage;
     uint64_t usages;           /* ranks of which that is */
     struct rm_grid_cell *work; /* cells of a column that is added */

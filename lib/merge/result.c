@@ -188,23 +188,38 @@ static const char *state_of(const struct resmon_run *run)
     return state;
 }
 
-/* Of all ranks the worst end, of the lowest such rank. */
-static resmon_run_end end_of(const struct resmon_run *run)
+bool rm_merge_is_worse(int32_t reason, int32_t other)
 {
     static const int32_t badness[] = {
         [RESMON_END_FINISHED] = 0,    [RESMON_END_RUNNING] = 1, [RESMON_END_UNKNOWN] = 2,
         [RESMON_END_INTERRUPTED] = 3, [RESMON_END_FAILED] = 4,  [RESMON_END_KILLED] = 5,
     };
-    const resmon_run_rank *worst = NULL;
-    for (size_t i = 0; i < run->rank_count; i++) {
-        const resmon_run_rank *rank = &run->ranks[i];
-        bool is_known = rank->reason >= 0 && (size_t)rank->reason < RM_ARRAY_LEN(badness);
-        if (is_known && (worst == NULL || badness[rank->reason] > badness[worst->reason])) {
-            worst = rank;
+    const int32_t reasons[] = {reason, other};
+    int32_t bad[] = {-1, -1};
+    for (size_t i = 0; i < RM_ARRAY_LEN(bad); i++) {
+        if (reasons[i] >= 0 && (size_t)reasons[i] < RM_ARRAY_LEN(badness)) {
+            bad[i] = badness[reasons[i]];
+        }
+    }
+    return bad[0] > bad[1];
+}
+
+/* Of all ranks the worst end, of the lowest such rank; or that of the machines, if it is worse. */
+static resmon_run_end end_of(const struct rm_merge *merge, struct resmon_run *run)
+{
+    const resmon_run_rank *worst = run->rank_count > 0 ? &run->ranks[0] : NULL;
+    for (size_t i = 1; i < run->rank_count; i++) {
+        if (rm_merge_is_worse(run->ranks[i].reason, worst->reason)) {
+            worst = &run->ranks[i];
         }
     }
     resmon_run_end end = {.struct_size = sizeof end, .text = ""};
-    if (worst != NULL) {
+    bool is_of_machines = merge->end.reason > RESMON_END_UNKNOWN &&
+                          (worst == NULL || rm_merge_is_worse(merge->end.reason, worst->reason));
+    if (is_of_machines) {
+        end = merge->end;
+        end.text = copy(run, end.text);
+    } else if (worst != NULL) {
         end.reason = worst->reason;
         end.exit_status = worst->exit_status;
         end.signal_number = worst->signal_number;
@@ -226,7 +241,7 @@ static bool put_info(struct making *making)
     run->info.stride = 1;
     run->info.halvings = 0;
     rm_run_sum_costs(&run->info);
-    run->end = end_of(run);
+    run->end = end_of(merge, run);
     if (merge->usages == merge->rank_count) {
         run->usage = merge->usage;
         run->usage.struct_size = sizeof run->usage;

@@ -8,6 +8,9 @@
 
 #include "merge/merge.h"
 
+/** Whether a reason (RESMON_END_*) is worse for a job than another. */
+bool rm_merge_is_worse(int32_t reason, int32_t other);
+
 /** False: no memory. */
 bool rm_merge_fill(struct rm_merge *merge, struct resmon_run *run);
 

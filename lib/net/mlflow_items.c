@@ -306,7 +306,8 @@ static const char *status_of(const struct resmon_run *run)
     switch (end.reason) {
     case RESMON_END_FAILED:
         return "FAILED";
-    case RESMON_END_UNKNOWN:
+    case RESMON_END_UNKNOWN: /* that others are observed no longer is the end of this run */
+        return strcmp(run->info.state, "stopped") == 0 ? "FINISHED" : "KILLED";
     case RESMON_END_INTERRUPTED:
     case RESMON_END_KILLED:
         return "KILLED";

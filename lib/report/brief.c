@@ -98,10 +98,11 @@ static void describe_end(const struct resmon_run *run, char text[80])
     rm_end_describe(run, said);
     if (end.reason == RESMON_END_RUNNING) {
         (void)rm_text_set(text, 80, "has run for");
-    } else if (end.reason <= RESMON_END_FINISHED && strcmp(run->info.state, "stopped") == 0) {
+    } else if (end.reason == RESMON_END_FINISHED) {
         (void)rm_text_set(text, 80, "took");
     } else if (end.reason == RESMON_END_UNKNOWN &&
-               rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0') {
+               (strcmp(run->info.state, "stopped") == 0 ||
+                rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0')) {
         (void)rm_text_set(text, 80, "was observed for");
     } else {
         bool is_passive = end.reason == RESMON_END_INTERRUPTED || end.reason == RESMON_END_KILLED;

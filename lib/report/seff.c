@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "metric/metric.h"
@@ -65,15 +66,18 @@ static const char *state_of_killed(const struct resmon_run *run)
 static void put_state(struct rm_buffer *buffer, const struct resmon_run *run)
 {
     static const char *const states[] = {
-        [RESMON_END_UNKNOWN] = "NODE_FAIL",     [RESMON_END_RUNNING] = "RUNNING",
-        [RESMON_END_FINISHED] = "COMPLETED",    [RESMON_END_FAILED] = "FAILED",
+        [RESMON_END_RUNNING] = "RUNNING",
+        [RESMON_END_FINISHED] = "COMPLETED",
+        [RESMON_END_FAILED] = "FAILED",
         [RESMON_END_INTERRUPTED] = "CANCELLED",
     };
-    int32_t reason = run->end.reason;
+    const int32_t reason = rm_run_end(run).reason;
     bool is_known = reason >= 0 && (size_t)reason < RM_ARRAY_LEN(states);
-    const char *state = reason == RESMON_END_KILLED ? state_of_killed(run)
-                        : is_known                  ? states[reason]
-                                                    : "UNKNOWN";
+    const char *state = reason == RESMON_END_KILLED               ? state_of_killed(run)
+                        : is_known && states[reason] != NULL      ? states[reason]
+                        : is_out_of_memory(run)                   ? "OUT_OF_MEMORY"
+                        : strcmp(run->info.state, "stopped") != 0 ? "NODE_FAIL"
+                                                                  : "UNKNOWN";
     rm_buffer_printf(buffer, "State: %s (exit code %d)\n", state, run->end.exit_status);
 }
 

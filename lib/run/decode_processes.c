@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/decode_processes.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-
 #include "base/compiler.h"
 #include "base/status.h"
+#include "store/end.h"
 #include "store/process_row.h"
 
 static void set_end(const struct rm_process_row *row, uint32_t known, resmon_run_process *process)
 {
-    int status = (int)row->wait_status;
     process->reason = (known & RM_PROCESS_HAS_ENDED) == 0 ? RESMON_END_RUNNING : RESMON_END_UNKNOWN;
-    if ((known & RM_PROCESS_HAS_STATUS) == 0) {
-        return;
-    }
-    if (WIFSIGNALED(status)) {
-        process->signal_number = WTERMSIG(status);
-        process->reason =
-            process->signal_number == SIGINT ? RESMON_END_INTERRUPTED : RESMON_END_KILLED;
-    } else {
-        process->exit_status = WEXITSTATUS(status);
-        process->reason = process->exit_status == 0 ? RESMON_END_FINISHED : RESMON_END_FAILED;
+    if ((known & RM_PROCESS_HAS_STATUS) != 0) {
+        const resmon_run_end end = rm_end_of_status((int)row->wait_status);
+        process->reason = end.reason;
+        process->exit_status = end.exit_status;
+        process->signal_number = end.signal_number;
     }
 }
 

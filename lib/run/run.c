@@ -227,6 +227,14 @@ double rm_run_life_rss(const struct resmon_run *run)
 
 /* ---- how it ended ----------------------------------------------------------------------- */
 
+/* Whoever stops observing others does not know by this that their work is done. */
+static bool is_of_others(const struct resmon_run *run)
+{
+    return rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0' ||
+           rm_run_fact_text(run, "run", "cgroup")[0] != '\0' ||
+           (run->node_count > 0 && run->rank_count == 0);
+}
+
 resmon_run_end rm_run_end(const struct resmon_run *run)
 {
     resmon_run_end end = run->end;
@@ -236,7 +244,8 @@ resmon_run_end rm_run_end(const struct resmon_run *run)
     if (end.reason == RESMON_END_RUNNING) {
         end.reason = RESMON_END_UNKNOWN; /* a document of before it ended, seen after that */
     }
-    if (end.reason == RESMON_END_UNKNOWN && strcmp(run->info.state, "stopped") == 0) {
+    if (end.reason == RESMON_END_UNKNOWN && strcmp(run->info.state, "stopped") == 0 &&
+        !is_of_others(run)) {
         end.reason = RESMON_END_FINISHED;
     }
     end.text = end.text != NULL ? end.text : "";

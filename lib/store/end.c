@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/compiler.h"
 #include "base/text.h"
@@ -60,4 +61,17 @@ void rm_end_load(const struct rm_block_header *header, struct rm_end_record *ret
     ret_record->reason = is_reason ? ret_record->reason : RESMON_END_UNKNOWN;
     ret_record->exit_status = ret_record->exit_status > 0 ? ret_record->exit_status : 0;
     ret_record->signal_number = ret_record->signal_number > 0 ? ret_record->signal_number : 0;
+}
+
+resmon_run_end rm_end_of_status(int status)
+{
+    resmon_run_end end = {.struct_size = sizeof end, .text = ""};
+    if (WIFSIGNALED(status)) {
+        end.signal_number = WTERMSIG(status);
+        end.reason = end.signal_number == SIGINT ? RESMON_END_INTERRUPTED : RESMON_END_KILLED;
+    } else {
+        end.exit_status = WEXITSTATUS(status);
+        end.reason = end.exit_status == 0 ? RESMON_END_FINISHED : RESMON_END_FAILED;
+    }
+    return end;
 }

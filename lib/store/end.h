@@ -33,4 +33,7 @@ void rm_end_note_signal(struct rm_block_header *header, int signal_number);
 /** What is said in the block; UNKNOWN: nothing. */
 void rm_end_load(const struct rm_block_header *header, struct rm_end_record *ret_record);
 
+/** Of a status as wait(2) has it. */
+resmon_run_end rm_end_of_status(int status);
+
 #endif

@@ -67,7 +67,9 @@ class Monitors(place.Case):
         self.assertEqual({node["state"] for node in run["nodes"]}, {"stopped"})
         self.assertEqual(run["ranks"], [])
         self.assertEqual((run["job"]["id"], run["job"]["name"]), ("77.server", "it's a job"))
-        self.assertIn("it's a job took", done.err)
+        self.assertIn("it's a job was observed for", done.err)
+        self.assertEqual(run["run"]["end"]["reason"], "unknown")  # its tasks may have failed
+        self.assertIn("State: UNKNOWN", place.run("report", "--form=seff", "resmon/77_server.json").out)
         self.assertNotIn(" ranks have files", done.err)
         self.assertEqual(sorted(path.suffix for path in pathlib.Path("resmon").iterdir()), [".json"] * 4 + [".log"])
 
@@ -100,6 +102,17 @@ class Monitors(place.Case):
         place.until(lambda: not attached(self.room / "resmon"))
         self.assertEqual(len(list(pathlib.Path("resmon").glob("77_server.n?.monitor.*.json"))), 3)
         self.assertEqual(list(pathlib.Path("resmon").glob("*.rec")), [])
+
+    def test_a_job_that_is_cancelled(self):
+        """As scancel does it: SIGTERM to all."""
+        self.job("start", "-q", "--interval=20ms")
+        for pid in attached(self.room / "resmon"):
+            os.kill(pid, signal.SIGTERM)
+        place.until(lambda: not attached(self.room / "resmon"))
+        self.assertEqual(place.run("merge", "resmon", "-o", "resmon/77_server.json").code, 0)
+        end = self.merged()["run"]["end"]
+        self.assertEqual((end["reason"], end["signal"]), ("killed", signal.SIGTERM))
+        self.assertIn("State: CANCELLED", place.run("report", "--form=seff", "resmon/77_server.json").out)
 
     def test_a_node_that_cannot_be_reached(self):
         done = self.job("start", "--interval=20ms", BROKEN="n2")

@@ -38,6 +38,27 @@ class Status(place.Case):
                 if can_trace:
                     self.assertEqual(of("strace", "-qq", "-o", "/dev/null", *command), alone)
 
+    @place.needs_json
+    def test_who_only_looks_on(self):
+        """Stopping to look is no end of the program; and how it ended, Linux 6.15 says to others than its parent, too."""
+        for ends, known in (("goes on", ["unknown"]), ("exit 3", ["failed", "unknown"]), ("kill -9 $$", ["killed", "unknown"])):
+            command = ["sh", "-c", f"read gate; {ends}"]
+            with self.subTest(ends=ends), subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+                with subprocess.Popen([place.RESMON, "attach", "-q", "--record=run.rec", "-o", "run.json", str(process.pid)]) as attached:
+                    place.until(lambda: os.path.exists("run.rec"))
+                    if ends == "goes on":
+                        attached.terminate()
+                        self.assertEqual(attached.wait(), 0)
+                    process.stdin.close()
+                    process.wait()
+                    self.assertEqual(attached.wait(), 0)
+                with open("run.json", encoding="utf-8") as file:
+                    end = json.load(file)["run"]["end"]
+                self.assertIn(end["reason"], known)
+                wanted = {"failed": (3, 0), "killed": (0, signal.SIGKILL), "unknown": (0, 0)}[end["reason"]]
+                self.assertEqual((end["exit_status"], end["signal"]), wanted)
+                os.unlink("run.rec")
+
     def test_a_command_that_cannot_be_run(self):
         os.mkdir("directory")
         with open("text", "w", encoding="utf-8") as file:
