@@ -103,11 +103,13 @@ static void describe_end(const struct resmon_run *run, char text[80])
     } else if (end.reason == RESMON_END_UNKNOWN &&
                (strcmp(run->info.state, "stopped") == 0 ||
                 rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0')) {
-        (void)rm_text_set(text, 80, "was observed for");
+        (void)rm_text_set(text, 80,
+                          rm_run_has_one_sample(run) ? "was observed once" : "was observed for");
     } else {
+        const char *after = rm_run_has_one_sample(run) ? "before its second sample" : "after";
         bool is_passive = end.reason == RESMON_END_INTERRUPTED || end.reason == RESMON_END_KILLED;
-        (void)snprintf(text, 80, "%s%s after", is_passive ? "was " : "",
-                       end.reason == RESMON_END_UNKNOWN ? "ended without a word" : said);
+        (void)snprintf(text, 80, "%s%s %s", is_passive ? "was " : "",
+                       end.reason == RESMON_END_UNKNOWN ? "ended without a word" : said, after);
     }
 }
 
@@ -139,7 +141,9 @@ static void write_answer(struct page *page)
     describe_end(page->run, end);
     rm_human_seconds(text, headline->wall_s);
     rm_columns_shorten(title, sizeof title, rm_run_title(page->run), TITLE_COLUMNS);
-    rm_buffer_printf(page->rows.buffer, "%s %s %s", title, end, text);
+    bool is_known = !isnan(headline->wall_s);
+    rm_buffer_printf(page->rows.buffer, "%s %s%s%s", title, end, is_known ? " " : "",
+                     is_known ? text : "");
     for (size_t i = 0; i < RM_ARRAY_LEN(figures); i++) {
         if (!isnan(figures[i].value)) {
             figures[i].print(text, figures[i].value);
@@ -206,7 +210,8 @@ static void write_cpu(struct page *page)
     const resmon_headline *headline = &page->headline;
     char text[RM_HUMAN_BYTES];
     rm_human_seconds(text, headline->cpu_s);
-    if (!begin_figure(page, "CPU", text, !isnan(headline->cpu_s), "proc_cpu")) {
+    if (rm_run_has_one_sample(page->run) ||
+        !begin_figure(page, "CPU", text, !isnan(headline->cpu_s), "proc_cpu")) {
         return;
     }
     add_cpu_parts(page);

@@ -109,7 +109,7 @@ resmon_energy rm_run_energy(const struct resmon_run *run)
         .source = rm_run_fact_text(run, "energy", "source"),
         .remark = rm_run_fact_text(run, "energy", "remark"),
     };
-    for (size_t i = 0; i < RM_ENERGY_PARTS; i++) {
+    for (size_t i = 0; i < RM_ENERGY_PARTS && !rm_run_has_one_sample(run); i++) {
         resmon_energy_part part = rm_run_energy_part(run, i);
         energy.node_j = plus(energy.node_j, part.node_j);
         energy.tree_j = plus(energy.tree_j, part.tree_j);

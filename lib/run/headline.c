@@ -110,6 +110,16 @@ static double cpu_of_nodes(const struct resmon_run *run)
     return sum_s;
 }
 
+static void forget_growth(resmon_headline *headline)
+{
+    double *const grown[] = {&headline->wall_s,       &headline->cpu_s,      &headline->cpu_user_s,
+                             &headline->cpu_system_s, &headline->read_bytes, &headline->write_bytes,
+                             &headline->read_chars,   &headline->write_chars};
+    for (size_t i = 0; i < RM_ARRAY_LEN(grown); i++) {
+        *grown[i] = RM_NAN;
+    }
+}
+
 resmon_headline rm_run_headline(const struct resmon_run *run)
 {
     const resmon_energy energy = rm_run_energy(run);
@@ -128,6 +138,9 @@ resmon_headline rm_run_headline(const struct resmon_run *run)
         .energy_provenance = energy.provenance,
     };
     settle_peak(run, &headline);
+    if (rm_run_has_one_sample(run)) {
+        forget_growth(&headline);
+    }
     leave_out_partial_io(run, &headline);
     if (rm_run_has_usage(run)) {
         take_usage(run, &headline);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <resmon/records.h>
 #include <resmon/run.h>
@@ -160,6 +161,13 @@ static inline struct rm_column_name rm_run_column_name(const resmon_column *colu
 resmon_run_end rm_run_end(const struct resmon_run *run);
 
 /** Whether somebody said what the kernel had accounted to the process when it ended. */
+/** Whether it ended before its second sample, without a word (an exec, SIGKILL): then nothing is
+ * known of its time, nor of what grew meanwhile. */
+static inline bool rm_run_has_one_sample(const struct resmon_run *run)
+{
+    return run->info.samples < 2 && strcmp(run->info.state, "interrupted") == 0;
+}
+
 static inline bool rm_run_has_usage(const struct resmon_run *run)
 {
     return run->usage.user_s + run->usage.system_s > 0.0;

@@ -6,6 +6,7 @@
 #include "again.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/personality.h>
@@ -102,6 +103,14 @@ static double check_run(const char *path, const char *state, int32_t reason)
     assert_ok(resmon_run_get_end(run, &end));
     if (strcmp(info.state, state) != 0 || end.reason != reason) {
         fail_msg("%s is %s, and its end %d", path, info.state, end.reason);
+    }
+    /* One sample tells nothing of time. */
+    resmon_headline headline = {.struct_size = sizeof headline};
+    assert_ok(resmon_run_get_headline(run, &headline));
+    bool has_one = info.samples < 2 && strcmp(info.state, "interrupted") == 0;
+    if (isnan(headline.wall_s) != has_one || isnan(headline.cpu_s) != has_one) {
+        fail_msg("%s: %.3g s, %.3g s of CPU time of %d samples", path, headline.wall_s,
+                 headline.cpu_s, (int)info.samples);
     }
     double pid = strtod(resmon_run_fact(run, "run", "pid"), NULL);
     resmon_run_free(run);
