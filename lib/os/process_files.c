@@ -8,18 +8,31 @@
 
 #include "base/text.h"
 
-static bool is_same(const struct rm_process_file *file)
+static bool is_same(const struct rm_process_file *file, const char *path)
 {
     struct stat status;
-    return stat(file->path, &status) == 0 && status.st_ino == file->inode &&
+    return stat(path, &status) == 0 && status.st_ino == file->inode &&
            makedev((unsigned)(file->device >> 32), (unsigned)file->device) == status.st_dev;
+}
+
+void rm_process_file_program(uint32_t pid, char *path, size_t room)
+{
+    (void)snprintf(path, room, "/proc/%u/exe", pid);
 }
 
 void rm_process_file_path(const struct rm_process_file *file, char *path, size_t room)
 {
     struct stat status;
+    if (is_same(file, file->path)) {
+        (void)rm_text_set(path, room, file->path);
+        return;
+    }
+    rm_process_file_program(file->pid, path, room);
+    if (is_same(file, path)) {
+        return;
+    }
     (void)snprintf(path, room, "/proc/%u/root%s", file->pid, file->path);
-    if (is_same(file) || stat(path, &status) != 0) {
+    if (stat(path, &status) != 0) {
         (void)rm_text_set(path, room, file->path);
     }
 }

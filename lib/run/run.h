@@ -165,7 +165,8 @@ resmon_run_end rm_run_end(const struct resmon_run *run);
  * known of its time, nor of what grew meanwhile. */
 static inline bool rm_run_has_one_sample(const struct resmon_run *run)
 {
-    return run->info.samples < 2 && strcmp(run->info.state, "interrupted") == 0;
+    const char *state = run->info.state;
+    return run->info.samples < 2 && state != NULL && strcmp(state, "interrupted") == 0;
 }
 
 static inline bool rm_run_has_usage(const struct resmon_run *run)

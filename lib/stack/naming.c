@@ -171,6 +171,7 @@ static resmon_status symbols_of(struct work *work, int64_t module, struct rm_sym
     const struct rm_symbols_origin origin = {
         .path = modules[module].path,
         .build_id = modules[module].build_id,
+        .pid = rm_run_pid(work->run),
         .mapped_ns = work->run->info.start_realtime_ns,
         .debug_root = work->naming->debug_root,
         .budget = &work->naming->budget,

@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/text.h"
+#include "os/process_files.h"
 #include "os/vdso.h"
 #include "stack/answers.h"
 #include "stack/debug_files.h"
@@ -21,7 +23,7 @@
 
 struct rm_symbols {
     char *path, *build_id, *debug_root;
-    int64_t mapped_ns;
+    int64_t pid, mapped_ns;
     resmon_status status;
     char reason[RM_SYMBOLS_REASON_BYTES]; /* of that */
     char remark[RM_SYMBOLS_REASON_BYTES];
@@ -54,6 +56,7 @@ resmon_status rm_symbols_new(const struct rm_symbols_origin *origin,
     symbols->debug_root =
         rm_strdup(origin->debug_root != NULL ? origin->debug_root : RM_DEBUG_ROOT);
     symbols->mapped_ns = origin->mapped_ns;
+    symbols->pid = origin->pid;
     symbols->budget = origin->budget;
     if (symbols->path == NULL || symbols->build_id == NULL || symbols->debug_root == NULL) {
         rm_symbols_free(symbols);
@@ -101,13 +104,41 @@ static bool is_vdso(const struct rm_symbols *symbols)
     return strcmp(symbols->path, RM_VDSO_NAME) == 0 && symbols->build_id[0] != '\0';
 }
 
+static resmon_status open_path(const struct rm_symbols *symbols, const char *path,
+                               struct files *files)
+{
+    resmon_status status = rm_elf_open(&files->own, path);
+    if (status == RESMON_OK) {
+        status = check_same(symbols, &files->own);
+        if (status != RESMON_OK) {
+            rm_elf_close(&files->own);
+        }
+    }
+    return status;
+}
+
+/* A program that was deleted or replaced is still there for whoever looks while it runs. */
+static resmon_status open_file(const struct rm_symbols *symbols, struct files *files)
+{
+    char path[64], why[RM_SYMBOLS_REASON_BYTES];
+    resmon_status status = open_path(symbols, symbols->path, files);
+    if (status == RESMON_OK || status == RESMON_ENOMEM || symbols->pid <= 0 ||
+        symbols->build_id[0] == '\0') {
+        return status;
+    }
+    (void)rm_text_set(why, sizeof why, resmon_last_error());
+    rm_process_file_program((uint32_t)symbols->pid, path, sizeof path);
+    return open_path(symbols, path, files) == RESMON_OK ? RESMON_OK : rm_error(status, "%s", why);
+}
+
 static resmon_status open_own(const struct rm_symbols *symbols, struct files *files)
 {
     resmon_status status = RESMON_OK;
+    if (symbols->path[0] == '/') {
+        return open_file(symbols, files);
+    }
     if (is_vdso(symbols)) {
         status = open_vdso(files);
-    } else if (symbols->path[0] == '/') {
-        status = rm_elf_open(&files->own, symbols->path);
     } else {
         status = rm_error(RESMON_ENOENT, "%s is no file",
                           symbols->path[0] != '\0' ? symbols->path : "code made at run time");

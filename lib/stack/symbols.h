@@ -20,11 +20,12 @@
 
 /* Which file, and where separate debug information is. */
 struct rm_symbols_origin {
-    const char *path;         /* or RM_VDSO_NAME, which is then that of this process */
-    const char *build_id;     /* of what was mapped, in hexadecimal; "": it has none */
-    int64_t mapped_ns;        /* real time: without a build-id, a file that was changed since is
-                                 another one; 0: not known */
-    const char *debug_root;   /* NULL: "/usr/lib/debug" */
+    const char *path;       /* or RM_VDSO_NAME, which is then that of this process */
+    const char *build_id;   /* of what was mapped, in hexadecimal; "": it has none */
+    int64_t pid;            /* whose program it may be, should it be another file by now; 0: none */
+    int64_t mapped_ns;      /* real time: without a build-id, a file that was changed since is
+                               another one; 0: not known */
+    const char *debug_root; /* NULL: "/usr/lib/debug" */
     struct rm_budget *budget; /* lives on; NULL: there is memory, and reason, for all */
 };
 

@@ -317,6 +317,25 @@ class Stacks(place.Case):
         for expected, name in ((0.7, "seventy"), (0.2, "twenty"), (0.1, "ten")):
             self.assert_share(profile, expected, ("^main$", f"^{name}$", "^burn$"), ("^burn$",))
 
+    def test_a_program_that_is_deleted(self):
+        """While it runs its names are there for whoever looks; afterwards the reason is, and its stacks are whole."""
+        program = self.build(("-O1", "-g"))
+        with subprocess.Popen([program, "120"]) as running:
+            try:
+                time.sleep(0.5)
+                os.unlink(program)
+                for seconds in (1, 4, 16):
+                    profile = self.attached(running.pid, seconds)
+                    if profile.sum_of("^burn$", what="samples") > 10:
+                        break
+            finally:
+                running.kill()
+        self.assertGreater(profile.sum_of("^burn$", what="samples"), 10)
+        source = PROGRAM.replace("double until", "remove(words[0]); double until")
+        profile = self.profile("--stacks=cpu", "--", self.build(("-O1", "-g"), source), "0.7")
+        self.assertEqual(profile.lost["not_unwound"], 0)
+        self.assertIn("names are missing: cannot open ", profile.kinds["cpu"]["reason"])
+
     def test_cplusplus(self):
         program = self.build(("-O1",), CXX, suffix=".cc", tools=("c++", "g++"))
         profile = self.profile("--stacks=cpu", "--", program)
