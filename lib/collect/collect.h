@@ -142,7 +142,7 @@ struct rm_collect {
     double cpu_watts, ram_watts; /* of machines without counters, as given; NaN: not */
     struct rm_found found;
     struct rm_own_text own_texts[RM_OWN_FILES];
-    uint64_t own_io[RM_IO_FIELDS]; /* what the library itself had done just before the latter */
+    struct rm_own_io own_io;       /* what the library itself had done just before the latter */
     const resmon_run_usage *usage; /* atomic: of the process, which has ended; NULL: not known */
     const uint64_t *folded_peak; /* RSS peak that was folded away by resets of the kernel's mark */
     int64_t now_ns;              /* CLOCK_MONOTONIC stamp of the sample being taken */

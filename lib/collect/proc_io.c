@@ -33,16 +33,18 @@ static const enum rm_io_field own_fields[] = {
 
 struct state {
     struct rm_file file;
-    double highest[RM_ARRAY_LEN(own_fields)]; /* so far: a call that only one side has counted must
-                                                 not make a counter fall */
+    uint64_t highest[RM_ARRAY_LEN(own_fields)]; /* so far: a call that only one side has counted
+                                                   must not make a counter fall */
 };
 
-static void take_ours_out(struct state *state, const uint64_t ours[RM_IO_FIELDS], double *values)
+static void take_ours_out(struct state *state, const struct rm_own_io *ours, double *values)
 {
     for (size_t slot = 0; slot < RM_ARRAY_LEN(own_fields); slot++) {
-        double theirs = values[slot] - (double)ours[own_fields[slot]];
-        state->highest[slot] = fmax(state->highest[slot], theirs);
-        values[slot] = isnan(values[slot]) ? RM_NAN : state->highest[slot];
+        if (!isnan(values[slot])) {
+            state->highest[slot] = rm_own_io_rest(ours, own_fields[slot], (uint64_t)values[slot],
+                                                  state->highest[slot]);
+            values[slot] = (double)state->highest[slot];
+        }
     }
 }
 
@@ -51,8 +53,11 @@ static resmon_status read_io(struct rm_collect *collect, void *state_, double *v
     struct state *state = state_;
     struct rm_text text;
     uint64_t numbers[RM_ARRAY_LEN(metrics)] = {0};
-    rm_own_io_ours(collect->own_io);
+    if (collect->is_self) {
+        rm_own_io_before(&collect->own_io);
+    }
     resmon_status status = rm_collect_read(collect, &state->file, &text);
+    rm_own_io_after(&collect->own_io);
     if (status != RESMON_OK) {
         return status;
     }
@@ -62,7 +67,7 @@ static resmon_status read_io(struct rm_collect *collect, void *state_, double *v
         values[slot] = rm_found(found, numbers, slot);
     }
     if (collect->is_self) {
-        take_ours_out(state, collect->own_io, values);
+        take_ours_out(state, &collect->own_io, values);
     }
     return found != 0 ? RESMON_OK : rm_collect_garbled(&state->file);
 }

@@ -181,14 +181,11 @@ static const enum rm_io_field own_fields[RM_TREE_IO_FIELDS] = {
 
 /* Our own process: less what the library did, up to just before.  A call that only one side has
  * counted must not make a figure fall. */
-static void take_ours_out(const struct rm_tree_member *member, const uint64_t ours[RM_IO_FIELDS],
+static void take_ours_out(const struct rm_tree_member *member, const struct rm_own_io *ours,
                           uint64_t io[RM_TREE_IO_FIELDS])
 {
     for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
-        uint64_t own = ours[own_fields[f]];
-        uint64_t before = (uint64_t)member->io[f];
-        io[f] = io[f] > own ? io[f] - own : 0;
-        io[f] = io[f] > before ? io[f] : before;
+        io[f] = rm_own_io_rest(ours, own_fields[f], io[f], (uint64_t)member->io[f]);
     }
 }
 
@@ -198,17 +195,21 @@ static bool read_member_io(struct rm_process_tree *tree, struct rm_collect *coll
                            uint64_t *ret_found)
 {
     struct rm_text text;
-    uint64_t now[RM_IO_FIELDS];
-    const uint64_t *ours = now;
-    rm_own_io_ours(now);
-    if (take_read_file(tree, collect, member, RM_TREE_IO, &text)) {
-        ours = collect->own_io;
-    } else if (read_member_file(tree, collect, member, RM_TREE_IO, &text) != RESMON_OK) {
-        return false;
+    struct rm_own_io now = {.is_settled = false};
+    bool is_own = collect->is_self && member == &tree->members[0];
+    bool is_read = take_read_file(tree, collect, member, RM_TREE_IO, &text);
+    if (!is_read) {
+        if (is_own) {
+            rm_own_io_before(&now);
+        }
+        if (read_member_file(tree, collect, member, RM_TREE_IO, &text) != RESMON_OK) {
+            return false;
+        }
+        rm_own_io_after(&now);
     }
     *ret_found = rm_parse_keys(text, io_keys, RM_ARRAY_LEN(io_keys), io);
-    if (collect->is_self && member == &tree->members[0]) {
-        take_ours_out(member, ours, io);
+    if (is_own) {
+        take_ours_out(member, is_read ? &collect->own_io : &now, io);
     }
     return true;
 }

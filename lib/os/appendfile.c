@@ -85,6 +85,8 @@ static ssize_t write_some(struct rm_appendfile *file, const char *bytes, size_t 
                           uint64_t offset)
 {
     struct rm_signal_guard guard;
+    struct rm_own_io_part part;
+    rm_own_io_begin(&part);
     rm_signal_guard_begin(&guard);
     ssize_t done = RM_FAULT(RM_FAULT_WRITE)
                        ? (errno = ENOSPC, -1)
@@ -92,6 +94,7 @@ static ssize_t write_some(struct rm_appendfile *file, const char *bytes, size_t 
     int error = errno;
     rm_signal_guard_end(&guard);
     rm_own_io_note_write(done);
+    rm_own_io_end(&part);
     errno = error;
     return done;
 }

@@ -122,7 +122,9 @@ resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t 
 static ssize_t write_some(const struct rm_outfile *file, const char *bytes, size_t length)
 {
     struct rm_signal_guard guard;
+    struct rm_own_io_part part;
     ssize_t done = -1;
+    rm_own_io_begin(&part);
     rm_signal_guard_begin(&guard);
     if (RM_FAULT(RM_FAULT_WRITE)) {
         errno = ENOSPC;
@@ -134,6 +136,7 @@ static ssize_t write_some(const struct rm_outfile *file, const char *bytes, size
     int error = errno;
     rm_signal_guard_end(&guard);
     rm_own_io_note_write(done);
+    rm_own_io_end(&part);
     errno = error;
     return done;
 }

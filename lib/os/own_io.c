@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* usleep */
 #include "os/own_io.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/fork.h"
 #include "base/parse.h"
 
 static const struct rm_key keys[RM_IO_FIELDS] = {
@@ -37,11 +39,93 @@ void rm_own_io_note_write(ssize_t got)
     note(RM_IO_WRITE_CHARS, RM_IO_WRITE_CALLS, got);
 }
 
-void rm_own_io_ours(uint64_t numbers[RM_IO_FIELDS])
+/* ---- storage ------------------------------------------------------------------------------ */
+
+static uint64_t parts_begun; /* atomic; a part has begun before it does anything, */
+static uint64_t parts_ended; /* and has ended when `ours` has it */
+
+#define WAIT_US    100
+#define MOST_WAITS 50
+
+static bool read_thread(struct rm_own_io_part *part)
 {
-    for (size_t f = 0; f < RM_IO_FIELDS; f++) {
-        numbers[f] = RM_LOAD(&ours[f]);
+    char bytes[512];
+    uint64_t numbers[RM_IO_FIELDS] = {0};
+    const unsigned wanted = 1U << RM_IO_READ_BYTES | 1U << RM_IO_WRITE_BYTES;
+    int fd = open("/proc/thread-self/io", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
     }
+    rm_kept_mark(fd);
+    ssize_t length = read(fd, bytes, sizeof bytes);
+    rm_kept_drop(fd);
+    rm_own_io_note_read(length);
+    uint64_t found =
+        length > 0 ? rm_parse_keys(rm_text_of(bytes, (size_t)length), keys, RM_IO_FIELDS, numbers)
+                   : 0;
+    part->read_bytes = numbers[RM_IO_READ_BYTES];
+    part->write_bytes = numbers[RM_IO_WRITE_BYTES];
+    return (found & wanted) == wanted;
+}
+
+/* Those of threads that are not in the child. */
+static void forget_parts(void)
+{
+    parts_ended = parts_begun;
+}
+
+static const struct rm_fork_part at_fork = {.in_child = forget_parts};
+
+void rm_own_io_begin(struct rm_own_io_part *part)
+{
+    rm_fork_take_part(RM_FORK_STORAGE, &at_fork);
+    (void)__atomic_add_fetch(&parts_begun, 1, __ATOMIC_SEQ_CST);
+    part->is_known = read_thread(part);
+}
+
+void rm_own_io_end(const struct rm_own_io_part *part)
+{
+    struct rm_own_io_part now;
+    if (part->is_known && read_thread(&now)) {
+        (void)RM_FETCH_ADD(&ours[RM_IO_READ_BYTES], now.read_bytes - part->read_bytes);
+        (void)RM_FETCH_ADD(&ours[RM_IO_WRITE_BYTES], now.write_bytes - part->write_bytes);
+    }
+    (void)__atomic_add_fetch(&parts_ended, 1, __ATOMIC_SEQ_CST);
+}
+
+/* ---- what is theirs ----------------------------------------------------------------------- */
+
+static bool is_under_way(uint64_t *ret_begun)
+{
+    uint64_t ended = __atomic_load_n(&parts_ended, __ATOMIC_SEQ_CST);
+    *ret_begun = __atomic_load_n(&parts_begun, __ATOMIC_SEQ_CST);
+    return *ret_begun != ended;
+}
+
+void rm_own_io_before(struct rm_own_io *before)
+{
+    for (int waits = 0; is_under_way(&before->parts) && waits < MOST_WAITS; waits++) {
+        (void)usleep(WAIT_US);
+    }
+    before->is_settled = !is_under_way(&before->parts);
+    for (size_t f = 0; f < RM_IO_FIELDS; f++) {
+        before->numbers[f] = RM_LOAD(&ours[f]);
+    }
+}
+
+void rm_own_io_after(struct rm_own_io *before)
+{
+    uint64_t begun = __atomic_load_n(&parts_begun, __ATOMIC_SEQ_CST);
+    before->is_settled = before->is_settled && begun == before->parts;
+}
+
+uint64_t rm_own_io_rest(const struct rm_own_io *own, enum rm_io_field field, uint64_t found,
+                        uint64_t before)
+{
+    bool is_storage = field == RM_IO_READ_BYTES || field == RM_IO_WRITE_BYTES;
+    uint64_t number = own->numbers[field];
+    uint64_t rest = found > number ? found - number : 0;
+    return (is_storage && !own->is_settled) || rest < before ? before : rest;
 }
 
 bool rm_own_io_open(struct rm_kept *kept)
@@ -53,7 +137,9 @@ bool rm_own_io_read(const struct rm_kept *kept, uint64_t numbers[RM_IO_FIELDS])
 {
     char bytes[512];
     uint64_t before[RM_IO_FIELDS];
-    rm_own_io_ours(before);
+    for (size_t f = 0; f < RM_IO_FIELDS; f++) {
+        before[f] = RM_LOAD(&ours[f]);
+    }
     ssize_t length = rm_kept_is_ours(kept) ? pread(kept->fd, bytes, sizeof bytes, 0) : -1;
     if (length <= 0) {
         return false;

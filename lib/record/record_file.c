@@ -165,7 +165,7 @@ static bool is_empty(const struct rm_record_file *file, const struct rm_infile *
     return is_so;
 }
 
-static resmon_status write_image(struct rm_record_file *file, const struct rm_infile *still,
+static resmon_status write_parts(struct rm_record_file *file, const struct rm_infile *still,
                                  size_t which, uint64_t image)
 {
     const uint64_t stride = stride_of(file->bytes);
@@ -189,6 +189,16 @@ static resmon_status write_image(struct rm_record_file *file, const struct rm_in
         status = rm_error_errno(errno, "cannot sync the recording %s", file->path);
     }
     return status == RESMON_OK ? write_head(file, still, which, image) : status;
+}
+
+static resmon_status write_image(struct rm_record_file *file, const struct rm_infile *still,
+                                 size_t which, uint64_t image)
+{
+    struct rm_own_io_part part;
+    rm_own_io_begin(&part);
+    resmon_status status = write_parts(file, still, which, image);
+    rm_own_io_end(&part);
+    return status;
 }
 
 resmon_status rm_record_file_write(struct rm_record_file *file, const struct rm_infile *still)
