@@ -12,14 +12,20 @@
 #include "collect/collect.h"
 #include "os/cgroup_limit.h"
 
-enum { CURRENT, WORKING_SET, RSS, PEAK, LIMIT, PERCENT, HIGH, MAX, OOM, OOM_KILL };
+enum { CURRENT, WORKING_SET, RSS, SHMEM, PEAK, LIMIT, PERCENT, HIGH, MAX, OOM, OOM_KILL };
 
 static const uint16_t metrics[] = {
-    [CURRENT] = RM_CG_MEM_CURRENT,  [WORKING_SET] = RM_CG_MEM_WORKING_SET,
-    [RSS] = RM_CG_MEM_RSS,          [PEAK] = RM_CG_MEM_PEAK,
-    [LIMIT] = RM_CG_MEM_LIMIT,      [PERCENT] = RM_CG_MEM_PERCENT,
-    [HIGH] = RM_CG_MEM_EVENTS_HIGH, [MAX] = RM_CG_MEM_EVENTS_MAX,
-    [OOM] = RM_CG_MEM_EVENTS_OOM,   [OOM_KILL] = RM_CG_MEM_EVENTS_OOM_KILL,
+    [CURRENT] = RM_CG_MEM_CURRENT,
+    [WORKING_SET] = RM_CG_MEM_WORKING_SET,
+    [SHMEM] = RM_CG_MEM_SHMEM,
+    [RSS] = RM_CG_MEM_RSS,
+    [PEAK] = RM_CG_MEM_PEAK,
+    [LIMIT] = RM_CG_MEM_LIMIT,
+    [PERCENT] = RM_CG_MEM_PERCENT,
+    [HIGH] = RM_CG_MEM_EVENTS_HIGH,
+    [MAX] = RM_CG_MEM_EVENTS_MAX,
+    [OOM] = RM_CG_MEM_EVENTS_OOM,
+    [OOM_KILL] = RM_CG_MEM_EVENTS_OOM_KILL,
 };
 
 /* What is read, whatever the version calls it. */
@@ -264,6 +270,7 @@ static resmon_status read_memory(struct rm_collect *collect, void *state_, doubl
     values[CURRENT] = current;
     values[WORKING_SET] = fmax(current - rm_found(found, numbers, N_INACTIVE_FILE), 0.0);
     values[RSS] = rm_found(found, numbers, N_ANON) + rm_found(found, numbers, N_SHMEM);
+    values[SHMEM] = rm_found(found, numbers, N_SHMEM);
     values[PEAK] = rm_found(found, numbers, N_PEAK);
     if (isnan(rm_found(found, numbers, N_INACTIVE_FILE))) {
         values[WORKING_SET] = RM_NAN; /* fmax() would have hidden it */

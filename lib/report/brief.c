@@ -29,18 +29,21 @@
 #define NAME_COLUMNS  32
 #define TITLE_COLUMNS 40
 #define NAME_BYTES    160
+#define END_BYTES     128
 
 /* What is worth a word: */
-#define BUSY_SHARE   0.25  /* of the machine's capacity, used by others */
-#define STEAL_SHARE  0.02  /* of the machine's capacity, taken by the hypervisor */
-#define HELD_SHARE   0.05  /* of the wall time, held back by a quota */
-#define HEAT_SHARE   0.02  /* the same, slowed by heat */
-#define SLOW_SHARE   0.05  /* of the run, in one phase itself */
-#define HOT_SHARE    0.01  /* of the samples, in one function */
-#define NOT_WAITED_S 0.01  /* of children, beyond rounding */
-#define ALL_MODELLED 0.995 /* a share that is all, rounded to percent */
-#define NEAR_PEAK    0.95  /* a scope that saw so much of the peak saw it */
-#define MOST_ERROR   0.125 /* of the peak, that the error of RSS counters is taken for at most */
+#define BUSY_SHARE   0.25   /* of the machine's capacity, used by others */
+#define STEAL_SHARE  0.02   /* of the machine's capacity, taken by the hypervisor */
+#define HELD_SHARE   0.05   /* of the wall time, held back by a quota */
+#define HEAT_SHARE   0.02   /* the same, slowed by heat */
+#define SLOW_SHARE   0.05   /* of the run, in one phase itself */
+#define HOT_SHARE    0.01   /* of the samples, in one function */
+#define NOT_WAITED_S 0.01   /* of children, beyond rounding */
+#define ALL_MODELLED 0.995  /* a share that is all, rounded to percent */
+#define NEAR_PEAK    0.95   /* a scope that saw so much of the peak saw it */
+#define LEAST_SHMEM  0x1p24 /* bytes, that files in tmpfs grew by */
+#define SHMEM_SHARE  0.1    /* of the RSS beside it */
+#define MOST_ERROR   0.125  /* of the peak, that the error of RSS counters is taken for at most */
 
 /* What the rows are written of. */
 struct page {
@@ -91,24 +94,24 @@ static bool has_children(const struct resmon_run *run)
 }
 
 /* "took", "failed after", "was killed by SIGTERM after" */
-static void describe_end(const struct resmon_run *run, char text[80])
+static void describe_end(const struct resmon_run *run, char text[END_BYTES])
 {
     const resmon_run_end end = rm_run_end(run);
     char said[64];
     rm_end_describe(run, said);
     if (end.reason == RESMON_END_RUNNING) {
-        (void)rm_text_set(text, 80, "has run for");
+        (void)rm_text_set(text, END_BYTES, "has run for");
     } else if (end.reason == RESMON_END_FINISHED) {
-        (void)rm_text_set(text, 80, "took");
+        (void)rm_text_set(text, END_BYTES, "took");
     } else if (end.reason == RESMON_END_UNKNOWN &&
                (strcmp(run->info.state, "stopped") == 0 ||
                 rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0')) {
-        (void)rm_text_set(text, 80,
+        (void)rm_text_set(text, END_BYTES,
                           rm_run_has_one_sample(run) ? "was observed once" : "was observed for");
     } else {
         const char *after = rm_run_has_one_sample(run) ? "before its second sample" : "after";
         bool is_passive = end.reason == RESMON_END_INTERRUPTED || end.reason == RESMON_END_KILLED;
-        (void)snprintf(text, 80, "%s%s %s", is_passive ? "was " : "",
+        (void)snprintf(text, END_BYTES, "%s%s %s", is_passive ? "was " : "",
                        end.reason == RESMON_END_UNKNOWN ? "ended without a word" : said, after);
     }
 }
@@ -137,7 +140,7 @@ static void write_answer(struct page *page)
          " of memory", ""},
         {rm_human_joules, headline->energy_j, "", is_modelled ? "about " : ""},
     };
-    char end[80], text[RM_HUMAN_BYTES], title[NAME_BYTES];
+    char end[END_BYTES], text[RM_HUMAN_BYTES], title[NAME_BYTES];
     describe_end(page->run, end);
     rm_human_seconds(text, headline->wall_s);
     rm_columns_shorten(title, sizeof title, rm_run_title(page->run), TITLE_COLUMNS);
@@ -304,6 +307,20 @@ static bool begin_memory(struct page *page)
     return true;
 }
 
+/* Files in tmpfs are memory, too, and in nobody's RSS. */
+static void add_shmem(struct page *page)
+{
+    const resmon_column *shmem = rm_run_statistics_of(page->run, RM_CG_MEM_SHMEM, NULL);
+    double grown = shmem != NULL ? shmem->max - shmem->first : 0.0;
+    if (grown > LEAST_SHMEM && grown > SHMEM_SHARE * page->headline.rss_peak_bytes) {
+        char text[RM_HUMAN_BYTES];
+        rm_human_bytes(text, grown);
+        rm_rows_clause(&page->rows,
+                       "files in tmpfs and shared memory of its control group grew by %s more",
+                       text);
+    }
+}
+
 static void write_memory(struct page *page)
 {
     const char *scope = scope_of_peak(page->run, page->headline.rss_peak_bytes);
@@ -311,6 +328,7 @@ static void write_memory(struct page *page)
     if (!begin_memory(page)) {
         return;
     }
+    add_shmem(page);
     if (scope != NULL) {
         rm_columns_shorten(name, sizeof name, scope, NAME_COLUMNS);
         rm_rows_clause(&page->rows, "highest in %s", name);

@@ -100,6 +100,20 @@ class Figures(place.Case):
         self.assertLess(peak, 300 * MIB)
 
     @place.not_sanitized
+    def test_files_in_memory_are_in_no_rss(self):
+        """Made: the group's account of them before and after."""
+        document = self.document("--interval=10ms", "--domains=all", "--", "true")
+        names = [column["metric"] for column in document["columns"]]
+        if "cg.mem.shmem" not in names:
+            self.skipTest("there is no control group of memory here")
+        for grown, is_said in ((1 << 20, False), (1 << 30, True)):
+            document["summary"]["columns"][names.index("cg.mem.shmem")] = {
+                "n": 2, "first": 1 << 22, "last": 1 << 22, "min": 1 << 22, "max": (1 << 22) + grown, "mean": 1 << 22, "integral": 1.0}
+            with open("made.json", "w", encoding="utf-8") as file:
+                json.dump(document, file)
+            text = " ".join(place.run("report", "made.json").out.split())
+            self.assertEqual("shared memory of its control group grew by 1.00 GiB more" in text, is_said, text)
+
     def test_the_launcher_is_in_no_peak(self):
         """As of a launcher of next to no size."""
         code = ("import os, resource\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/own_io: what the library writes to storage is not the program's, and nothing of it is taken for
- * the program's while it is under way.
+ * os/own_io: what the library writes to storage is not the program's, and nothing of it is taken
+ * for the program's while it is under way.
  */
 #define _GNU_SOURCE
 #include "test.h"
