@@ -22,7 +22,8 @@
  *     resmon_view_at() lists which metrics, in the view "mlflow", where those of group "other" go
  *     as "system/resmon/run/<metric>", too;
  *   - facts about machine, run and carbon intensity as parameters and tags; the run document as
- *     the artifact "resmon/run.json" ("resmon/node_<index>.json" for nodes but the first);
+ *     the artifact "resmon/run.json" ("resmon/node_<index>.json" for nodes but the first), where
+ *     the server serves artifacts itself, or keeps them in a directory of this machine;
  *   - the brief report (<resmon/report.h>) as the description of the run, where it has none.
  *
  * Which run: MLFLOW_RUN_ID, or the option, if given: that run is attached to, and its status is

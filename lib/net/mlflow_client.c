@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "format/json.h"
+#include "os/outfile.h"
 
 #define API          "/api/2.0/mlflow/"
 #define ARTIFACT_API "/api/2.0/mlflow-artifacts/artifacts"
@@ -563,10 +564,70 @@ static resmon_status artifact_url(struct rm_mlflow_client *client, const char *p
     return url->status;
 }
 
+/* "/srv/mlruns/0/<run>/artifacts", "file:///srv/...": a directory of a machine, which the client is
+ * to write to itself; NULL: it is none.  Whatever the server says, only into the run's own place.
+ */
+static const char *directory_of(const struct rm_mlflow_client *client, size_t *ret_root)
+{
+    const char *uri = client->artifact_uri;
+    char end[RM_MLFLOW_ID_BYTES + 16];
+    uri += strncmp(uri, "file:///", 8) == 0 ? 7 : strncmp(uri, "file:/", 6) == 0 ? 5 : 0;
+    int length = snprintf(end, sizeof end, "/%s/artifacts", client->run_id);
+    size_t all = strlen(uri);
+    if (uri[0] != '/' || uri[1] == '/' || strstr(uri, "/../") != NULL ||
+        strpbrk(uri, "%?#") != NULL || length <= 0 || all <= (size_t)length ||
+        strcmp(uri + all - length, end) != 0) {
+        return NULL;
+    }
+    size_t root = all - (size_t)length; /* the experiment's directory; its own is above */
+    while (root > 0 && uri[root - 1] != '/') {
+        root--;
+    }
+    *ret_root = root;
+    return uri;
+}
+
+static resmon_status write_item(const struct rm_output *output, const void *item_)
+{
+    const struct rm_mlflow_item *item = item_;
+    return rm_output_write(output, item->body, item->length);
+}
+
+/* As MLflow's own client: what is not there below the root is made. */
+static resmon_status save_artifact(const struct rm_mlflow_client *client,
+                                   const struct rm_mlflow_item *item, const char *directory,
+                                   size_t root)
+{
+    char path[RM_PATH_BYTES], why[RM_ERROR_TEXT_BYTES];
+    int length = snprintf(path, sizeof path, "%s/%s", directory, item->path);
+    resmon_status status = length > 0 && (size_t)length < sizeof path
+                               ? rm_outfile_make_directories(path, root)
+                               : rm_error(RESMON_EINVAL, "the path is too long");
+    if (status == RESMON_ENOENT) {
+        return rm_error(RESMON_ENOTSUP,
+                        "MLflow at %.120s keeps artifacts in %.*s, which this machine does not "
+                        "have: no run document there",
+                        client->config->uri, (int)(root < 200 ? root : 200), directory);
+    }
+    status = status == RESMON_OK ? rm_outfile_save(path, write_item, item) : status;
+    if (status == RESMON_OK || status == RESMON_ENOMEM) {
+        return status;
+    }
+    (void)rm_text_set(why, sizeof why, resmon_last_error());
+    return rm_error(RESMON_ENOTSUP, "no run document at MLflow: %s", why);
+}
+
 static resmon_status put_artifact(struct rm_mlflow_client *client,
                                   const struct rm_mlflow_item *item, int64_t deadline_ns)
 {
     struct rm_buffer url;
+    size_t root = 0;
+    const char *directory = directory_of(client, &root);
+    if (directory != NULL) {
+        resmon_status saved = save_artifact(client, item, directory, root);
+        client->is_refused = saved == RESMON_ENOTSUP;
+        return saved;
+    }
     rm_buffer_init(&url, 3 * RM_MLFLOW_URI_BYTES);
     resmon_status status = artifact_url(client, item->path, &url);
     client->is_refused = status == RESMON_ENOTSUP;

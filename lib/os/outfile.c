@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "base/fault.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "os/own_io.h"
 #include "os/signal_guard.h"
 
@@ -116,6 +117,23 @@ resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t 
     (void)snprintf(file->path, sizeof file->path, "%s", path);
     resmon_status status = check_target(path);
     return status == RESMON_OK ? create_temporary(file, mode) : status;
+}
+
+resmon_status rm_outfile_make_directories(const char *path, size_t there)
+{
+    char part[RM_PATH_BYTES];
+    (void)rm_text_set(part, sizeof part, path);
+    if (there >= sizeof part || strlen(path) >= sizeof part) {
+        return rm_error(RESMON_EINVAL, "%.200s...: the path is too long", path);
+    }
+    for (char *at = strchr(part + there, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        if (at != part && mkdir(part, 0777) != 0 && errno != EEXIST) {
+            return rm_error_errno(errno, "cannot make the directory %s", part);
+        }
+        *at = '/';
+    }
+    return RESMON_OK;
 }
 
 /* The number of bytes written, or -1 with errno. */

@@ -29,6 +29,10 @@ struct rm_outfile {
  */
 resmon_status rm_outfile_settle(const char *given, char path[RM_PATH_BYTES]);
 
+/** Makes the directories of the file `path` that are not there, as umask says, but for the first
+ * `there` bytes of it, which name one that is. */
+resmon_status rm_outfile_make_directories(const char *path, size_t there);
+
 /** Whether two paths, as settled, are of one file, which need not be there. */
 bool rm_outfile_is_same(const char *a, const char *b);
 

@@ -3,6 +3,7 @@
  * net/mlflow_client: how one comes to a run, without ever making two, what the answers of a server
  * mean, and what a person is told of them.
  */
+#define _GNU_SOURCE /* realpath */
 #include "test.h"
 
 #ifndef RM_HAVE_CJSON
@@ -10,6 +11,9 @@
 TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow");
 
 #else
+
+#include <limits.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/deadline.h"
@@ -425,6 +429,47 @@ TEST(where_artifacts_go)
         assert_true(tiny_is(tiny_request(server, i),
                             "PUT /api/2.0/mlflow-artifacts/artifacts/1/b/resmon/run.json HTTP"));
     }
+    end();
+}
+
+static void say_artifacts(const char *scheme, const char *root, const char *rest)
+{
+    (void)snprintf(client.artifact_uri, sizeof client.artifact_uri, "%s%s%s", scheme, root, rest);
+}
+
+/* A server whose artifacts are in a directory has its clients write there, as MLflow's own does:
+ * in the run's place alone, and where the directory is this machine's. */
+TEST(artifacts_in_a_directory)
+{
+    char root[PATH_MAX], place[512], path[PATH_MAX + 256];
+    static const char *const schemes[] = {"", "file://", "file:"};
+    begin(NULL, 0, 0);
+    (void)snprintf(client.run_id, sizeof client.run_id, "%s", "0123abcd");
+    (void)snprintf(place, sizeof place, "/7/%s/artifacts", client.run_id);
+    assert_non_null(realpath(test_directory, root));
+    strncat(root, "/mlruns", sizeof root - strlen(root) - 1);
+    say_artifacts("", root, place);
+    assert_status(RESMON_ENOTSUP, send_item(RM_MLFLOW_ARTIFACT, "{}"));
+    assert_true(client.is_refused && strstr(resmon_last_error(), "this machine does not have"));
+    assert_int_equal(mkdir(root, 0700), 0);
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        char body[] = "{\"a\":0}";
+        body[5] = (char)('0' + i);
+        say_artifacts(schemes[i], root, place);
+        assert_ok(send_item(RM_MLFLOW_ARTIFACT, body));
+        (void)snprintf(path, sizeof path, "%s%s/resmon/run.json", root, place);
+        char *text = content_of(path, NULL);
+        assert_string_equal(text, body);
+        free(text);
+    }
+    static const char *const others[] = {"/7/other/artifacts", "/7/0123abcd",
+                                         "/7/../0123abcd/artifacts", "/7/0123abcd/artifacts?x",
+                                         "/%37/0123abcd/artifacts"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        say_artifacts("", root, others[i]);
+        assert_status(RESMON_ENOTSUP, send_item(RM_MLFLOW_ARTIFACT, "{}"));
+    }
+    assert_int_equal(tiny_count(server), 0);
     end();
 }
 
