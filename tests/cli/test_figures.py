@@ -99,7 +99,6 @@ class Figures(place.Case):
         self.assertGreater(peak, 200 * MIB)
         self.assertLess(peak, 300 * MIB)
 
-    @place.not_sanitized
     def test_files_in_memory_are_in_no_rss(self):
         """Made: the group's account of them before and after."""
         document = self.document("--interval=10ms", "--domains=all", "--", "true")
@@ -114,6 +113,7 @@ class Figures(place.Case):
             text = " ".join(place.run("report", "made.json").out.split())
             self.assertEqual("shared memory of its control group grew by 1.00 GiB more" in text, is_said, text)
 
+    @place.not_sanitized
     def test_the_launcher_is_in_no_peak(self):
         """As of a launcher of next to no size."""
         code = ("import os, resource\n"
