@@ -161,7 +161,8 @@ typedef struct resmon_run_usage {
     /** to storage, when it was written to the page cache */
     double write_bytes;
     /** from its exec until its parent knew of its end; where this is above 0, all of the usage is
-     * of that time, without what the process had used before its exec.  0 and NaN: not known */
+     * of that time, without what the process had used before its exec.  NaN: not known, as is 0 of
+     * a launcher */
     double wall_s;
 } resmon_run_usage;
 

@@ -118,6 +118,7 @@ bool rm_merge_account_add(struct rm_merge *merge, const struct resmon_run *run)
         double peak = fmax(merge->usage.rss_peak_bytes, run->usage.rss_peak_bytes);
         add_record(RM_RECORD_usage, &merge->usage, &run->usage);
         merge->usage.rss_peak_bytes = peak;
+        merge->usage.wall_s = RM_NAN; /* they ran beside each other */
         merge->usages += run->rank_count > 0 ? run->rank_count : 1;
     }
     for (size_t i = 0; i < run->source_count && is_added; i++) {

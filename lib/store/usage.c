@@ -10,6 +10,7 @@ bool rm_usage_store(struct rm_block_header *header, const resmon_run_usage *usag
         return false;
     }
     header->usage = *usage;
+    header->usage.wall_s = usage->wall_s > 0.0 ? usage->wall_s : RM_NAN;
     RM_STORE_RELEASE(&header->has_usage, 1);
     return true;
 }

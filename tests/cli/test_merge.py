@@ -81,6 +81,8 @@ class Job(place.Case):
         self.assertEqual(len({part["job"]["node_name"] for part in hosts}), 3)
         self.check_sum(job, hosts, "node.disk.read_bytes")
         self.check_sum(job, parts, "tree.cpu.time")
+        self.assertIsNone(job["run"]["usage"]["wall_s"])  # of ranks beside each other there is no sum
+        self.assertIsNotNone(parts[0]["run"]["usage"]["wall_s"])
         if job["energy"] is not None and job["energy"]["node"]["joules"] is not None:
             self.assertAlmostEqual(job["energy"]["node"]["joules"], sum(part["energy"]["node"]["joules"] or 0 for part in hosts))
         # A merge by hand of the directory that has the first rank's result makes the same run.

@@ -66,6 +66,7 @@ static void check_usage(const resmon_run *run, const resmon_run_usage *said)
     assert_ok(resmon_run_get_usage(run, &usage));
     assert_true(usage.user_s == said->user_s && usage.system_s == said->system_s);
     assert_true(usage.minor_faults == said->minor_faults && isnan(usage.major_faults));
+    assert_true(isnan(usage.wall_s)); /* it was not said */
     assert_ok(resmon_run_get_headline(run, &headline));
     assert_true(headline.cpu_user_s == said->user_s);
     assert_true(headline.rss_peak_bytes == said->rss_peak_bytes);
