@@ -3,7 +3,7 @@
  * net/mlflow_client: how one comes to a run, without ever making two, what the answers of a server
  * mean, and what a person is told of them.
  */
-#define _GNU_SOURCE /* realpath */
+#define _GNU_SOURCE /* asprintf, realpath */
 #include "test.h"
 
 #ifndef RM_HAVE_CJSON
@@ -12,12 +12,12 @@ TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow"
 
 #else
 
-#include <limits.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/fault.h"
+#include "base/text.h"
 #include "format/json.h"
 #include "made_time.h"
 #include "net/mlflow_client.h"
@@ -432,22 +432,30 @@ TEST(where_artifacts_go)
     end();
 }
 
+static char *joined(const char *one, const char *two, const char *three)
+{
+    char *text = NULL;
+    assert_true(asprintf(&text, "%s%s%s", one, two, three) > 0);
+    return text;
+}
+
 static void say_artifacts(const char *scheme, const char *root, const char *rest)
 {
-    (void)snprintf(client.artifact_uri, sizeof client.artifact_uri, "%s%s%s", scheme, root, rest);
+    char *uri = joined(scheme, root, rest);
+    (void)rm_text_set(client.artifact_uri, sizeof client.artifact_uri, uri);
+    free(uri);
 }
 
 /* A server whose artifacts are in a directory has its clients write there, as MLflow's own does:
  * in the run's place alone, and where the directory is this machine's. */
 TEST(artifacts_in_a_directory)
 {
-    char root[PATH_MAX], place[512], path[PATH_MAX + 256];
+    char *here = realpath(test_directory, NULL);
+    assert_non_null(here);
+    char *root = joined(here, "/mlruns", ""), *place = joined("/7/", "0123abcd", "/artifacts");
     static const char *const schemes[] = {"", "file://", "file:"};
     begin(NULL, 0, 0);
     (void)snprintf(client.run_id, sizeof client.run_id, "%s", "0123abcd");
-    (void)snprintf(place, sizeof place, "/7/%s/artifacts", client.run_id);
-    assert_non_null(realpath(test_directory, root));
-    strncat(root, "/mlruns", sizeof root - strlen(root) - 1);
     say_artifacts("", root, place);
     assert_status(RESMON_ENOTSUP, send_item(RM_MLFLOW_ARTIFACT, "{}"));
     assert_true(client.is_refused && strstr(resmon_last_error(), "this machine does not have"));
@@ -457,10 +465,11 @@ TEST(artifacts_in_a_directory)
         body[5] = (char)('0' + i);
         say_artifacts(schemes[i], root, place);
         assert_ok(send_item(RM_MLFLOW_ARTIFACT, body));
-        (void)snprintf(path, sizeof path, "%s%s/resmon/run.json", root, place);
+        char *path = joined(root, place, "/resmon/run.json");
         char *text = content_of(path, NULL);
         assert_string_equal(text, body);
         free(text);
+        free(path);
     }
     static const char *const others[] = {"/7/other/artifacts", "/7/0123abcd",
                                          "/7/../0123abcd/artifacts", "/7/0123abcd/artifacts?x",
@@ -470,6 +479,9 @@ TEST(artifacts_in_a_directory)
         assert_status(RESMON_ENOTSUP, send_item(RM_MLFLOW_ARTIFACT, "{}"));
     }
     assert_int_equal(tiny_count(server), 0);
+    free(place);
+    free(root);
+    free(here);
     end();
 }
 
