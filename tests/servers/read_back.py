@@ -75,8 +75,8 @@ def estimate(scope, name, divisor):
 
 # name of the figure of a scope: its value, None when it has none
 SCOPES = {
-    "wall_seconds": lambda scope: (scope["wall_ns"] + scope["open_ns"]) / 1e9,
-    "calls": lambda scope: scope["calls"] + scope["open"],
+    "wall_seconds": lambda scope: scope["wall_ns"] / 1e9,
+    "calls": lambda scope: scope["calls"],
     "cpu_seconds": lambda scope: estimate(scope, "pcpu_ns", 1e9),
     "thread_cpu_seconds": lambda scope: estimate(scope, "cpu_ns", 1e9),
     "rss_peak_megabytes": lambda scope: over(scope.get("rss_peak_bytes"), MB),

@@ -135,7 +135,8 @@ class Jobs(unittest.TestCase):
         for node in job["nodes"]:
             self.assertGreater(node["host_duration_ns"], 1e9)
         self.assertFalse(list(pathlib.Path("resmon").glob("*.rec")) + list(pathlib.Path("resmon").glob("*.stop")))
-        self.assertRegex(said, r"script took [0-9.]+ s")
+        self.assertRegex(said, r"script was observed for [0-9.]+ s")
+        self.assertEqual(job["run"]["end"]["reason"], "unknown")  # what became of its tasks nobody saw
         self.assertRegex(said, r"(?m)^  nodes +4 ")
         self.assertNotRegex(said, r"(?m)^  ranks ")
 
