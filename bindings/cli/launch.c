@@ -179,13 +179,12 @@ static void begin(const struct cli_launch *launch, int gate, int outcome, char *
 /* The children of our first thread, which starts all that we start. */
 static size_t list_children(pid_t *children, size_t most)
 {
-    char path[64];
+    char path[64], word[32];
     size_t count = 0;
-    long pid;
     (void)snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
     FILE *file = fopen(path, "re");
-    while (file != NULL && count < most && fscanf(file, "%ld", &pid) == 1) {
-        children[count++] = (pid_t)pid;
+    while (file != NULL && count < most && fscanf(file, "%31s", word) == 1) {
+        children[count++] = (pid_t)strtol(word, NULL, 10);
     }
     if (file != NULL) {
         (void)fclose(file);

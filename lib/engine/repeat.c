@@ -57,8 +57,8 @@ struct used {
 };
 
 struct figure {
-    enum rm_figure_id id;
     double value;
+    enum rm_figure_id id;
     bool is_counted;
 };
 
@@ -76,17 +76,17 @@ static resmon_status put_used(struct rm_group *group, const struct used *used, d
     const resmon_watched *watched = &used->watched;
     const struct rusage *begin = &used->begin, *end = &used->end;
     const struct figure figures[] = {
-        {RM_FIGURE_wall, watched->wall_ns * 1e-9 / calls, false},
-        {RM_FIGURE_cpu, watched->cpu_ns * 1e-9 / calls, false},
-        {RM_FIGURE_user, seconds_between(&begin->ru_utime, &end->ru_utime) / calls, false},
-        {RM_FIGURE_system, seconds_between(&begin->ru_stime, &end->ru_stime) / calls, false},
-        {RM_FIGURE_peak, watched->rss_peak_bytes,
+        {watched->wall_ns * 1e-9 / calls, RM_FIGURE_wall, false},
+        {watched->cpu_ns * 1e-9 / calls, RM_FIGURE_cpu, false},
+        {seconds_between(&begin->ru_utime, &end->ru_utime) / calls, RM_FIGURE_user, false},
+        {seconds_between(&begin->ru_stime, &end->ru_stime) / calls, RM_FIGURE_system, false},
+        {watched->rss_peak_bytes, RM_FIGURE_peak,
          watched->rss_provenance == RESMON_PROVENANCE_MEASURED},
-        {RM_FIGURE_read, watched->io_read_chars / calls, true},
-        {RM_FIGURE_written, watched->io_write_chars / calls, true},
-        {RM_FIGURE_minor_faults, (double)(end->ru_minflt - begin->ru_minflt) / calls, false},
-        {RM_FIGURE_major_faults, (double)(end->ru_majflt - begin->ru_majflt) / calls, false},
-        {RM_FIGURE_involuntary_switches, (double)(end->ru_nivcsw - begin->ru_nivcsw) / calls,
+        {watched->io_read_chars / calls, RM_FIGURE_read, true},
+        {watched->io_write_chars / calls, RM_FIGURE_written, true},
+        {(double)(end->ru_minflt - begin->ru_minflt) / calls, RM_FIGURE_minor_faults, false},
+        {(double)(end->ru_majflt - begin->ru_majflt) / calls, RM_FIGURE_major_faults, false},
+        {(double)(end->ru_nivcsw - begin->ru_nivcsw) / calls, RM_FIGURE_involuntary_switches,
          false},
     };
     return put(group, figures, RM_ARRAY_LEN(figures));
@@ -157,17 +157,17 @@ resmon_status rm_repeat_add_usage(struct rm_group *group, const resmon_run_usage
 {
     const double wall_s = usage->wall_s > 0.0 ? usage->wall_s : RM_NAN;
     const struct figure figures[] = {
-        {RM_FIGURE_wall, wall_s, false},
-        {RM_FIGURE_cpu, usage->user_s + usage->system_s, false},
-        {RM_FIGURE_user, usage->user_s, false},
-        {RM_FIGURE_system, usage->system_s, false},
-        {RM_FIGURE_peak, usage->rss_peak_bytes, true},
-        {RM_FIGURE_from_storage, usage->read_bytes, false},
-        {RM_FIGURE_to_storage, usage->write_bytes, false},
-        {RM_FIGURE_minor_faults, usage->minor_faults, false},
-        {RM_FIGURE_major_faults, usage->major_faults, false},
-        {RM_FIGURE_voluntary_switches, usage->voluntary_switches, false},
-        {RM_FIGURE_involuntary_switches, usage->involuntary_switches, false},
+        {wall_s, RM_FIGURE_wall, false},
+        {usage->user_s + usage->system_s, RM_FIGURE_cpu, false},
+        {usage->user_s, RM_FIGURE_user, false},
+        {usage->system_s, RM_FIGURE_system, false},
+        {usage->rss_peak_bytes, RM_FIGURE_peak, true},
+        {usage->read_bytes, RM_FIGURE_from_storage, false},
+        {usage->write_bytes, RM_FIGURE_to_storage, false},
+        {usage->minor_faults, RM_FIGURE_minor_faults, false},
+        {usage->major_faults, RM_FIGURE_major_faults, false},
+        {usage->voluntary_switches, RM_FIGURE_voluntary_switches, false},
+        {usage->involuntary_switches, RM_FIGURE_involuntary_switches, false},
     };
     resmon_status status =
         rm_group_add_empty(group, (struct rm_group_run){end->exit_status, end->signal_number});

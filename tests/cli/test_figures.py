@@ -99,6 +99,7 @@ class Figures(place.Case):
         self.assertGreater(peak, 200 * MIB)
         self.assertLess(peak, 300 * MIB)
 
+    @place.needs_json
     def test_files_in_memory_are_in_no_rss(self):
         """Made: the group's account of them before and after."""
         document = self.document("--interval=10ms", "--domains=all", "--", "true")
@@ -157,6 +158,9 @@ class Figures(place.Case):
     def test_energy_by_a_model_is_about_right(self):
         done = place.run("run", "--summary", "--", "sh", "-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done")
         first, energy = done.err.splitlines()[0], [line for line in done.err.splitlines() if "by a model" in line]
+        if not first.endswith("J"):
+            self.assertFalse(energy)
+            self.skipTest("no energy is known here: counters that stand still")
         self.assertRegex(first, r", (about )?\d[\d.]* [a-zA-Z]*J$")
         self.assertEqual("about" in first, bool(energy), done.err)
 
