@@ -18,14 +18,8 @@
 #include "duration.h"
 #include "gather_job.h"
 #include "group.h"
+#include "launch.h"
 #include "say.h"
-
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 /* ---- waiting ------------------------------------------------------------------------------ */
 
@@ -99,14 +93,14 @@ static void wait_for(const struct target *target, double until, const sigset_t *
     bool has_directory = target->observing.place.directory[0] != '\0';
     bool is_told_all = target->fd >= 0 || target->is_machine;
     double step = !is_told_all ? LOOK_S : has_directory ? 1.0 : 1e6;
-    double next_look = now();
+    double next_look = cli_now_s();
     while (is_told == 0 && goes_on(target)) {
-        double left = until - now();
+        double left = until - cli_now_s();
         if (left <= 0.0 || wait_a_little(target, left < step ? left : step, mask)) {
             return;
         }
-        if (now() >= next_look) {
-            next_look = now() + 1.0;
+        if (cli_now_s() >= next_look) {
+            next_look = cli_now_s() + 1.0;
             if (is_stopped(target)) {
                 return;
             }
@@ -166,7 +160,7 @@ static int observe(struct target *target, const struct cli_arguments *arguments,
         cli_observe_free(observing);
         return CLI_FAILED;
     }
-    wait_for(target, seconds > 0.0 ? now() + seconds : 1e300, &mask);
+    wait_for(target, seconds > 0.0 ? cli_now_s() + seconds : 1e300, &mask);
     return finish(target) ? 0 : CLI_FAILED;
 }
 

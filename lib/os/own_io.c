@@ -68,7 +68,7 @@ static bool read_thread(struct rm_own_io_part *part)
     return (found & wanted) == wanted;
 }
 
-/* Those of threads that are not in the child. */
+/* Parts of work of threads that are not in the child. */
 static void forget_parts(void)
 {
     parts_ended = parts_begun;

@@ -27,7 +27,7 @@ struct rm_own_io_part {
 };
 
 /** Around work of the library that reads from storage or writes to it, as a recording: what it was
- * is known when it is done, some 20 us for both. */
+ * is known when it is done, some 16 us for both. */
 void rm_own_io_begin(struct rm_own_io_part *part);
 void rm_own_io_end(const struct rm_own_io_part *part);
 

@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "base/fork.h"
 
-#define MOST_STARTED 512U /* each has some 200 kB of memory until the run is over */
+#define MOST_STARTED 128U /* each has 1.2 MB of memory until the run is over */
 
 struct counts {
     uint32_t started, lost; /* children */

@@ -20,7 +20,7 @@ void rm_forked_prepare(void);
 /** How many children, and children of these, had scopes that are in no run. */
 uint32_t rm_forked_lost(void);
 
-/** Who starts a monitor in a child, from the thread that has its first scope: at most in 512 of
+/** Who starts a monitor in a child, from the thread that has its first scope: at most in 128 of
  * them.  False: there is none. */
 void rm_forked_start_by(bool (*start)(void));
 
