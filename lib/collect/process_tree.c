@@ -591,6 +591,36 @@ static bool has_forked(struct rm_process_tree *tree, struct rm_collect *collect)
     return has_changed;
 }
 
+/* ---- births -----------------------------------------------------------------------------
+ *
+ * Whoever is forked is told of before anything else can happen to it.  So all that a process has
+ * forked is known at the first look after its end, and with those who ended since the look before
+ * the chain from the root to each newcomer is whole.
+ */
+
+static void note_fork(void *context, uint64_t parent, uint64_t child)
+{
+    struct rm_process_tree *tree = context;
+    bool is_ours = rm_births_has(&tree->births, parent) || find_member(tree, parent) != NULL;
+    rm_births_note(&tree->births, child, is_ours);
+}
+
+static void hear_of_births(struct rm_process_tree *tree)
+{
+    if (rm_births_are_told(&tree->births) && !rm_births_read(&tree->births, note_fork, tree)) {
+        tree->has_missed = true; /* those who are still in a list can be found there */
+    }
+}
+
+static void add_born(struct rm_process_tree *tree, struct rm_collect *collect)
+{
+    for (size_t i = 0; i < tree->births.born_count; i++) {
+        if (find_member(tree, tree->births.pids[i]) == NULL) {
+            add_member(tree, collect, tree->births.pids[i]);
+        }
+    }
+}
+
 /* ---- members that ended ----------------------------------------------------------------- */
 
 static struct rm_tree_member *living_ancestor(struct rm_process_tree *tree,
@@ -710,6 +740,9 @@ static void remove_ended(struct rm_process_tree *tree)
             rm_map_add(&tree->by_pid, hash_of(tree->members[kept].pid), (uint32_t)kept);
             kept++;
         } else {
+            if (rm_births_are_told(&tree->births)) {
+                rm_births_note_end(&tree->births, tree->members[i].pid);
+            }
             close_member(tree, &tree->members[i]);
         }
     }
@@ -729,7 +762,11 @@ static void forget_lost_files(struct rm_process_tree *tree, const struct rm_coll
 static resmon_status find_new(struct rm_process_tree *tree, struct rm_collect *collect,
                               bool has_ended)
 {
-    bool has_news = has_forked(tree, collect);
+    bool is_told = rm_births_are_told(&tree->births);
+    bool has_news = is_told ? tree->has_missed : has_forked(tree, collect);
+    if (is_told) {
+        add_born(tree, collect);
+    }
     if (collect->is_group) {
         return has_news || has_ended ? find_group_members(tree, collect) : RESMON_OK;
     }
@@ -744,6 +781,7 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
     size_t ended = 0;
     forget_lost_files(tree, collect);
     look_at_orphans(tree);
+    hear_of_births(tree);
     for (size_t i = 0; i < tree->count; i++) {
         resmon_status status = update_member(tree, collect, &tree->members[i]);
         if (status != RESMON_OK) {
@@ -826,6 +864,9 @@ static resmon_status find_members(struct rm_process_tree *tree, struct rm_collec
         tree->orphans = (struct rm_tree_member){
             .pid = tree->reaper.pid, .is_alive = true, .threads = 2.0}; /* at least */
     }
+    if (collect->root.is_live && tree->reaper.pid == 0 && collect->view.kind == RM_PID_VIEW_SAME) {
+        (void)rm_fork_events_open(&tree->births.events); /* before the first look */
+    }
     (void)has_forked(tree, collect);
     find_children(tree, collect);
     return RESMON_OK;
@@ -851,6 +892,7 @@ void rm_tree_close(struct rm_process_tree *tree)
         close_member(tree, &tree->members[i]);
     }
     rm_file_close(&tree->loadavg);
+    rm_births_close(&tree->births);
     rm_reaper_close(&tree->reaper);
     rm_free(tree->members);
     rm_map_free(&tree->by_pid);

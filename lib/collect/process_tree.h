@@ -13,6 +13,10 @@
  * 1), whoever is handed to it belongs to the set, seen before or not; what these had used is in the
  * kernel's account of what we have waited for.
  *
+ * Elsewhere the kernel's word of who forked whom is taken, where it can be had (births.h); else the
+ * lists of children at each sample are, in which nobody stands whose parent came and went between
+ * two of them.
+ *
  * Of a control group the set is who is in it and in those below; who leaves it has ended.
  */
 #ifndef RM_COLLECT_PROCESS_TREE_H
@@ -22,6 +26,7 @@
 #include <time.h>
 
 #include "base/map.h"
+#include "collect/births.h"
 #include "collect/collect.h"
 #include "collect/reaper.h"
 #include "os/pid_stat.h"
@@ -74,6 +79,7 @@ struct rm_process_tree {
     struct rm_map by_pid;          /* of `members` */
     struct rm_reaper reaper;       /* if orphans are handed to us, */
     struct rm_tree_member orphans; /* what we have waited for of them: CPU time and I/O */
+    struct rm_births births;       /* if they are not */
     size_t open_files;
     uint32_t generation;     /* of the root that members' files were opened below */
     size_t open_bound;       /* of those, a share of RLIMIT_NOFILE */

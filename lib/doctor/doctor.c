@@ -13,6 +13,7 @@
 #include "doctor/exam.h"
 #include "os/access.h"
 #include "os/claimed_signal.h"
+#include "os/fork_events.h"
 #include "os/perf.h"
 #include "stack/dwarf.h"
 #include "stack/unwind.h"
@@ -35,6 +36,7 @@ const struct rm_doctor_tools rm_doctor_own_tools = {
     .open_lines = rm_dwarf_load,
     .try_faults = rm_doctor_try_faults,
     .find_signal = rm_claimed_signal_find,
+    .hears_forks = rm_fork_events_are_told,
     .environment = &rm_job_own_environment,
 };
 

@@ -39,6 +39,7 @@ struct rm_doctor_tools {
     resmon_status (*open_lines)(void);
     resmon_status (*try_faults)(bool *ret_has_kernel); /* a ring of this thread's page faults */
     const char *(*find_signal)(void);                  /* NULL: there is none */
+    bool (*hears_forks)(void);
     const struct rm_job_environment *environment;
 };
 

@@ -81,6 +81,19 @@ static void add_controller(struct rm_doctor_exam *exam, const struct rm_cgroup *
                                                     : "is closed to this process");
 }
 
+/* Not of a tree of files. */
+static void add_forks(struct rm_doctor_exam *exam)
+{
+    bool is_told = exam->tools->hears_forks();
+    rm_doctor_add(exam, "kernel", "forks", is_told ? RESMON_DOCTOR_READY : RESMON_DOCTOR_ABSENT, "",
+                  "%s",
+                  is_told ? "the kernel tells who forks: no descendant is missed whose parent ends "
+                            "between two samples"
+                          : "the kernel does not tell who forks (before 6.6, or in a container): "
+                            "outside of \"resmon run\", descendants are missed whose parent ends "
+                            "between two samples");
+}
+
 void rm_doctor_kernel(struct rm_doctor_exam *exam)
 {
     static const struct row rows[] = {
@@ -104,4 +117,7 @@ void rm_doctor_kernel(struct rm_doctor_exam *exam)
     }
     add_controller(exam, &cgroup, "cgroup memory", RM_CGROUP_MEMORY, memory_files);
     add_controller(exam, &cgroup, "cgroup cpu", RM_CGROUP_CPUACCT, cpu_files);
+    if (exam->is_live) {
+        add_forks(exam);
+    }
 }

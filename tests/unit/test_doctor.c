@@ -170,6 +170,13 @@ static resmon_status no_faults(bool *ret_has_kernel)
     return not_of_a_tree();
 }
 
+static bool hears_forks;
+
+static bool answer_forks(void)
+{
+    return hears_forks;
+}
+
 static const char *const *variables;
 static const char *const nothing[] = {NULL};
 
@@ -187,6 +194,7 @@ static resmon_status examine(const char *fs_root, const char *group, resmon_doct
         .open_lines = is_live ? answer_lines : not_of_a_tree,
         .try_faults = is_live ? answer_faults : no_faults,
         .find_signal = answer_signal,
+        .hears_forks = answer_forks,
         .environment = make_environment(&made, variables != NULL ? variables : nothing, NULL),
     };
     const resmon_doctor_options options = {
@@ -751,6 +759,18 @@ TEST(what_the_kernel_tells)
     assert_finding("smaps_rollup", DENIED, "closed", NULL);
     assert_finding("cgroup memory", READY, "version 2: memory.current", NULL);
     assert_finding("cgroup cpu", ABSENT, "cpu.stat is not there", NULL);
+}
+
+TEST(whether_the_kernel_tells_who_forks)
+{
+    look();
+    assert_null(find("forks")); /* a tree of files has no kernel */
+    hears_forks = false;
+    look_here(0);
+    assert_finding("forks", ABSENT, "does not tell who forks (before 6.6", NULL);
+    hears_forks = true;
+    look_here(0);
+    assert_finding("forks", READY, "no descendant is missed", NULL);
 }
 
 /* ---- texts ------------------------------------------------------------------------------ */

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whose memory is whose in a process tree, with real processes: a child that vfork() has stopped
- * its parent for, a process without its main thread, children that we had before, and orphans.
+ * its parent for, a process without its main thread, children that we had before, orphans, and what
+ * the kernel tells of forks.
  */
 #define _GNU_SOURCE /* vfork, pipe2 */
 #include "test.h"
 
 #include <fcntl.h>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/netlink.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -228,4 +234,215 @@ TEST(orphans_that_nobody_saw_count)
                 50 * 4096, 1024);
     assert_near(tree.uncounted, 0.0, 0.0);
     finish(pid);
+}
+
+/* ---- forks that the kernel tells of ------------------------------------------------------- */
+
+static int said[2]; /* an orphan is there, and its ancestors are not */
+static int turn[2]; /* it goes on when we write */
+
+/* The last of a chain of processes, the others of which have ended by then. */
+static void begin_chain(int length, void (*work)(void))
+{
+    if (fork() != 0) {
+        return;
+    }
+    for (int i = 1; i < length; i++) {
+        pid_t parent = getpid();
+        if (fork() != 0) {
+            _exit(0);
+        }
+        while (getppid() == parent) {
+            (void)usleep(100);
+        }
+    }
+    (void)alarm(100);
+    work();
+    _exit(0);
+}
+
+static void say_and_wait(void)
+{
+    char unused;
+    (void)!write(said[1], "a", 1);
+    (void)!read(turn[0], &unused, 1);
+}
+
+static void begin_next_orphan(void)
+{
+    say_and_wait();
+    begin_chain(2, say_and_wait);
+}
+
+static void begin_orphans_in_turn(void)
+{
+    begin_chain(3, begin_next_orphan);
+    (void)wait(NULL);
+    wait_at_gate();
+}
+
+static void begin_many(void)
+{
+    wait_at_gate();
+    for (int i = 0; i < 200; i++) {
+        begin_chain(1, say_and_wait);
+    }
+    wait_at_gate();
+}
+
+static void finish_told(pid_t pid)
+{
+    const char all[256] = "";
+    assert_int_equal(write(turn[1], all, sizeof all), sizeof all); /* whoever waits goes on */
+    finish(pid);
+    (void)close(said[0]);
+    (void)close(said[1]);
+    (void)close(turn[0]);
+    (void)close(turn[1]);
+}
+
+/* Skips where the kernel tells nothing. */
+static pid_t observe_told(void (*work)(void))
+{
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+    assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(turn, O_CLOEXEC), 0);
+    pid_t pid = observe(work);
+    if (!rm_births_are_told(&tree.births)) {
+        (void)kill(pid, SIGKILL);
+        finish_told(pid);
+        print_message("skipped: the kernel tells nobody here who forked whom\n");
+        skip();
+    }
+    return pid;
+}
+
+static void wait_for_words(int count)
+{
+    char unused;
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(read(said[0], &unused, 1), 1);
+    }
+}
+
+/* Who lives of the tree, but for the root. */
+static size_t count_living(uint64_t *ret_pid)
+{
+    size_t count = 0;
+    for (size_t i = 1; i < tree.count; i++) {
+        if (!tree.members[i].is_zombie) {
+            *ret_pid = tree.members[i].pid;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Nobody stood in a list of children when somebody looked, nor whom an orphan begins that ends. */
+TEST(an_orphan_is_known_whose_parents_nobody_saw)
+{
+    uint64_t first = 0, second = 0;
+    pid_t pid = observe_told(begin_orphans_in_turn);
+    wait_for_words(1);
+    (void)update();
+    assert_int_equal(count_living(&first), 1);
+    assert_int_equal(write(turn[1], "a", 1), 1);
+    wait_for_words(1);
+    while (kill((pid_t)first, 0) == 0) {
+        (void)usleep(100);
+    }
+    (void)update();
+    assert_int_equal(count_living(&second), 1);
+    assert_int_not_equal(second, first);
+    finish_told(pid);
+}
+
+/* More than the socket holds: lists of children have those whose parent is there. */
+TEST(forks_that_are_not_told_are_looked_for)
+{
+    const int little = 1;
+    uint64_t pid_of_one;
+    pid_t pid = observe_told(begin_many);
+    int fd = tree.births.events.socket.fd;
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof little), 0);
+    assert_int_equal(write(gate[1], "a", 1), 1);
+    wait_for_words(200);
+    (void)update();
+    assert_true(tree.births.born_count < 200);
+    assert_int_equal(count_living(&pid_of_one), 200);
+    finish_told(pid);
+}
+
+/* ---- its messages ------------------------------------------------------------------------- */
+
+struct message {
+    struct nlmsghdr head;
+    char connector[sizeof(struct cn_msg)];
+    char event[sizeof(struct proc_event)];
+} __attribute__((packed));
+
+static struct message made(uint32_t group, int what, int child_thread)
+{
+    const struct cn_msg connector = {.id = {group, CN_VAL_PROC}};
+    struct proc_event event = {.cpu = 0};
+    struct message message = {.head.nlmsg_type = NLMSG_DONE};
+    event.what = what;
+    event.event_data.fork.parent_tgid = 10;
+    event.event_data.fork.child_tgid = 20;
+    event.event_data.fork.child_pid = child_thread;
+    memcpy(message.connector, &connector, sizeof connector);
+    memcpy(message.event, &event, sizeof event);
+    return message;
+}
+
+static void count_fork(void *context, uint64_t parent, uint64_t child)
+{
+    assert_int_equal(parent, 10);
+    assert_int_equal(child, 20);
+    ++*(int *)context;
+}
+
+TEST(only_whole_messages_of_forked_processes_count)
+{
+    int count = 0;
+    const struct message fork_ = made(CN_IDX_PROC, PROC_EVENT_FORK, 20);
+    const struct message others[] = {
+        made(CN_IDX_PROC, PROC_EVENT_FORK, 21), /* a thread */
+        made(CN_IDX_PROC, PROC_EVENT_NONE, 20),
+        made(CN_IDX_PROC + 1, PROC_EVENT_FORK, 20),
+    };
+    for (size_t length = 0; length < sizeof fork_; length++) {
+        rm_fork_events_parse(&fork_, length, count_fork, &count);
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(others); i++) {
+        rm_fork_events_parse(&others[i], sizeof others[i], count_fork, &count);
+    }
+    assert_int_equal(count, 0);
+    rm_fork_events_parse(&fork_, sizeof fork_, count_fork, &count);
+    assert_int_equal(count, 1);
+}
+
+static void fork_nobody(void *context, uint64_t parent, uint64_t child)
+{
+    (void)context;
+    (void)parent;
+    (void)child;
+}
+
+/* Whoever has ended is asked about once more; whoever has a number again is somebody else. */
+TEST(the_ended_are_remembered_for_one_look)
+{
+    struct rm_births births = {.count = 0};
+    rm_births_note(&births, 20, true);
+    births.born_count = births.count;
+    rm_births_note_end(&births, 30);
+    rm_births_note_end(&births, 20); /* is another's by now */
+    assert_int_equal(births.born_count, 1);
+    assert_int_equal(births.count, 2);
+    rm_births_note(&births, 30, false);
+    assert_false(rm_births_has(&births, 30));
+    assert_true(rm_births_has(&births, 20));
+    assert_false(rm_births_read(&births, fork_nobody, NULL)); /* is closed */
+    assert_false(rm_births_has(&births, 20));
+    rm_births_close(&births);
 }

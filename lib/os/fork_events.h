@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns who forked whom, on the whole machine, as the kernel tells it (the process connector,
+ * linux/cn_proc.h).  Anybody may listen since Linux 6.6, where a listener that is killed leaves
+ * nothing behind; older kernels would go on telling nobody, and are not asked.  They tell nothing
+ * inside a container (namespaces of users, pids and networks that are not the host's).
+ */
+#ifndef RM_OS_FORK_EVENTS_H
+#define RM_OS_FORK_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "os/kept.h"
+
+/* Zeroed: closed. */
+struct rm_fork_events {
+    struct rm_kept socket;
+};
+
+/* A process, not a thread: both numbers are those of the host. */
+typedef void rm_fork_visit_fn(void *context, uint64_t parent, uint64_t child);
+
+/** What is forked from here on is told; false: not here. */
+bool rm_fork_events_open(struct rm_fork_events *events);
+
+/** Whether they are told here. */
+bool rm_fork_events_are_told(void);
+
+/** Visits those since the last call, in the order in which they were forked, without waiting; false
+ * when some are lost: more than a few hundred since then, or the socket, which is closed then. */
+bool rm_fork_events_read(struct rm_fork_events *events, rm_fork_visit_fn *visit, void *context);
+
+/** One message of the socket. */
+void rm_fork_events_parse(const void *message, size_t length, rm_fork_visit_fn *visit,
+                          void *context);
+
+void rm_fork_events_close(struct rm_fork_events *events);
+
+#endif
