@@ -42,12 +42,10 @@ static const uint16_t centiwatts[] = {
 };
 
 struct processor {
-    bool is_found;
+    unsigned count; /* of names that match: one alone is meant */
     char name[LONGEST_NAME];
     double watts;
 };
-
-static const struct processor nothing = {.watts = RM_NAN};
 
 /* The words of a name: letters and digits, in lower case. */
 #define MOST_WORDS 24
@@ -66,14 +64,19 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 static void split(struct words *words, const char *name)
 {
     size_t length = 0;
-    *words = (struct words){.count = 0};
     for (; name[length] != '\0' && length + 1 < sizeof words->text; length++) {
-        char c = name[length];
-        words->text[length] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        words->text[length] = lower(name[length]);
     }
+    words->text[length] = '\0';
+    words->count = 0;
     for (const char *at = words->text; *at != '\0' && words->count < MOST_WORDS;) {
         size_t run = 0;
         while (is_word(at[run])) {
@@ -107,47 +110,50 @@ static bool has_all(const struct words *words, const struct words *wanted)
     return true;
 }
 
-/* Calls `is_it` with each name; the row for which it was true, if that was one alone. */
-static struct processor find_only(bool (*is_it)(const char *name, const void *wanted),
-                                  const void *wanted)
-{
-    struct processor found = nothing;
-    char name[LONGEST_NAME] = "";
-    const char *at = (const char *)&names;
-    for (size_t i = 0; i < RM_ARRAY_LEN(centiwatts); i++) {
-        size_t bytes = strlen(at + 1) + 1;
-        memcpy(name + (size_t)at[0], at + 1, bytes);
-        at += 1 + bytes;
-        if (is_it(name, wanted)) {
-            if (found.is_found) {
-                return nothing;
-            }
-            found.is_found = true;
-            found.watts = centiwatts[i] / 100.0;
-            memcpy(found.name, name, sizeof name);
-        }
-    }
-    return found;
-}
-
-static bool is_equal(const char *name, const void *wanted)
-{
-    return rm_text_is_like(name, wanted);
-}
-
 /* The words of one are all in the other. */
-static bool is_alike(const char *name, const void *wanted)
+static bool is_alike(const char *name, const struct words *wanted)
 {
     struct words words;
     split(&words, name);
     return words.count > 0 && (has_all(wanted, &words) || has_all(&words, wanted));
 }
 
-static struct processor find_by_words(const char *name)
+/* A bit for each word: whose bits are not all in the other's, its words are not either.  Of each
+ * beginning of a name, as the next name may go on from there. */
+struct word_bits {
+    uint64_t words;
+    uint32_t run; /* of the word that it ends in; 0: in none */
+};
+
+static uint64_t bit_of(uint32_t run)
 {
-    struct words wanted;
-    split(&wanted, name);
-    return wanted.count > 0 ? find_only(is_alike, &wanted) : nothing;
+    return run != 0 ? UINT64_C(1) << (run * UINT32_C(2654435761) >> 26) : 0;
+}
+
+static struct word_bits go_on(struct word_bits bits, char c)
+{
+    c = lower(c);
+    if (is_word(c)) {
+        bits.run = bits.run * 31 + (unsigned char)c;
+    } else {
+        bits.words |= bit_of(bits.run);
+        bits.run = 0;
+    }
+    return bits;
+}
+
+static uint64_t words_of(const struct word_bits *bits)
+{
+    return bits->words | bit_of(bits->run);
+}
+
+static uint64_t bits_of(const char *name)
+{
+    struct word_bits bits = {.run = 0};
+    for (; *name != '\0'; name++) {
+        bits = go_on(bits, *name);
+    }
+    return words_of(&bits);
 }
 
 static void remove_all(char *text, const char *part)
@@ -173,20 +179,65 @@ static void clean(char *name)
     }
 }
 
+enum { EQUAL, EQUAL_CLEANED, ALIKE, WAYS };
+
+static void note(struct processor *found, const char *name, double watts)
+{
+    if (found->count++ == 0) {
+        (void)rm_text_set(found->name, sizeof found->name, name);
+        found->watts = watts;
+    }
+}
+
+/* One pass for all ways: a run of a millisecond waits for this, too. */
+static void find(const char *name, const char *cleaned, struct processor found[WAYS])
+{
+    struct words words;
+    struct word_bits bits[LONGEST_NAME] = {{.run = 0}};
+    char row[LONGEST_NAME] = "";
+    const char *at = (const char *)&names;
+    const uint64_t wanted = bits_of(cleaned);
+    const size_t lengths[] = {[EQUAL] = strlen(name), [EQUAL_CLEANED] = strlen(cleaned)};
+    split(&words, cleaned);
+    for (size_t i = 0; i < RM_ARRAY_LEN(centiwatts); i++) {
+        size_t length = (size_t)*at++;
+        for (; *at != '\0'; at++, length++) {
+            row[length] = *at;
+            bits[length + 1] = go_on(bits[length], *at);
+        }
+        row[length] = '\0';
+        at++;
+        uint64_t its = words_of(&bits[length]);
+        const bool is_it[WAYS] = {
+            [EQUAL] = length == lengths[EQUAL] && rm_text_is_like(row, name),
+            [EQUAL_CLEANED] = length == lengths[EQUAL_CLEANED] && rm_text_is_like(row, cleaned),
+            [ALIKE] = ((its & ~wanted) == 0 || (wanted & ~its) == 0) && words.count > 0 &&
+                      found[ALIKE].count < 2 && is_alike(row, &words),
+        };
+        for (int way = 0; way < WAYS; way++) {
+            if (is_it[way]) {
+                note(&found[way], row, centiwatts[i] / 100.0);
+            }
+        }
+    }
+}
+
 double rm_cpu_tdp(const char *model_name, char ret_name[RM_CPU_NAME_BYTES])
 {
-    char name[RM_CPU_NAME_BYTES * 2];
+    char name[RM_CPU_NAME_BYTES * 2], cleaned[RM_CPU_NAME_BYTES * 2];
+    struct processor found[WAYS] = {{.count = 0}};
     (void)rm_text_set(name, sizeof name, model_name);
-    struct processor found = find_only(is_equal, name);
-    if (!found.is_found) {
-        clean(name);
-        found = find_only(is_equal, name);
+    (void)rm_text_set(cleaned, sizeof cleaned, name);
+    clean(cleaned);
+    find(name, cleaned, found);
+    for (int way = 0; way < WAYS; way++) {
+        if (found[way].count == 1) {
+            (void)rm_text_set(ret_name, RM_CPU_NAME_BYTES, found[way].name);
+            return found[way].watts;
+        }
     }
-    if (!found.is_found) {
-        found = find_by_words(name);
-    }
-    (void)rm_text_set(ret_name, RM_CPU_NAME_BYTES, found.name);
-    return found.watts;
+    ret_name[0] = '\0';
+    return RM_NAN;
 }
 
 /* ---- load ------------------------------------------------------------------------------- */
