@@ -130,7 +130,7 @@ static uint64_t bit_of(uint32_t run)
     return run != 0 ? UINT64_C(1) << (run * UINT32_C(2654435761) >> 26) : 0;
 }
 
-static struct word_bits go_on(struct word_bits bits, char c)
+static inline struct word_bits go_on(struct word_bits bits, char c)
 {
     c = lower(c);
     if (is_word(c)) {
@@ -201,17 +201,18 @@ static void find(const char *name, const char *cleaned, struct processor found[W
     split(&words, cleaned);
     for (size_t i = 0; i < RM_ARRAY_LEN(centiwatts); i++) {
         size_t length = (size_t)*at++;
-        for (; *at != '\0'; at++, length++) {
-            row[length] = *at;
-            bits[length + 1] = go_on(bits[length], *at);
+        struct word_bits its = bits[length];
+        for (; *at != '\0'; at++) {
+            row[length++] = *at;
+            bits[length] = its = go_on(its, *at);
         }
         row[length] = '\0';
         at++;
-        uint64_t its = words_of(&bits[length]);
+        const uint64_t has = words_of(&its);
         const bool is_it[WAYS] = {
             [EQUAL] = length == lengths[EQUAL] && rm_text_is_like(row, name),
             [EQUAL_CLEANED] = length == lengths[EQUAL_CLEANED] && rm_text_is_like(row, cleaned),
-            [ALIKE] = ((its & ~wanted) == 0 || (wanted & ~its) == 0) && words.count > 0 &&
+            [ALIKE] = ((has & ~wanted) == 0 || (wanted & ~has) == 0) && words.count > 0 &&
                       found[ALIKE].count < 2 && is_alike(row, &words),
         };
         for (int way = 0; way < WAYS; way++) {
@@ -229,7 +230,9 @@ double rm_cpu_tdp(const char *model_name, char ret_name[RM_CPU_NAME_BYTES])
     (void)rm_text_set(name, sizeof name, model_name);
     (void)rm_text_set(cleaned, sizeof cleaned, name);
     clean(cleaned);
-    find(name, cleaned, found);
+    if (strpbrk(name, "0123456789") != NULL) { /* else of no model: "Intel Xeon Processor" */
+        find(name, cleaned, found);
+    }
     for (int way = 0; way < WAYS; way++) {
         if (found[way].count == 1) {
             (void)rm_text_set(ret_name, RM_CPU_NAME_BYTES, found[way].name);

@@ -865,7 +865,8 @@ static resmon_status find_members(struct rm_process_tree *tree, struct rm_collec
             .pid = tree->reaper.pid, .is_alive = true, .threads = 2.0}; /* at least */
     }
     if (collect->root.is_live && tree->reaper.pid == 0 && collect->view.kind == RM_PID_VIEW_SAME) {
-        (void)rm_fork_events_open(&tree->births.events); /* before the first look */
+        (void)rm_fork_events_open(&tree->births.events, &collect->root,
+                                  &collect->scratch); /* before the first look */
     }
     (void)has_forked(tree, collect);
     find_children(tree, collect);

@@ -13,7 +13,6 @@
 #include "doctor/exam.h"
 #include "os/access.h"
 #include "os/claimed_signal.h"
-#include "os/fork_events.h"
 #include "os/perf.h"
 #include "stack/dwarf.h"
 #include "stack/unwind.h"
@@ -36,7 +35,7 @@ const struct rm_doctor_tools rm_doctor_own_tools = {
     .open_lines = rm_dwarf_load,
     .try_faults = rm_doctor_try_faults,
     .find_signal = rm_claimed_signal_find,
-    .hears_forks = rm_fork_events_are_told,
+    .hear_forks = rm_fork_events_open,
     .environment = &rm_job_own_environment,
 };
 

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "job/environment.h"
 #include "os/file.h"
+#include "os/fork_events.h"
 
 #define RM_DOCTOR_GROUP_BYTES 32
 
@@ -39,7 +40,8 @@ struct rm_doctor_tools {
     resmon_status (*open_lines)(void);
     resmon_status (*try_faults)(bool *ret_has_kernel); /* a ring of this thread's page faults */
     const char *(*find_signal)(void);                  /* NULL: there is none */
-    bool (*hears_forks)(void);
+    bool (*hear_forks)(struct rm_fork_events *events, const struct rm_root *root,
+                       struct rm_scratch *scratch);
     const struct rm_job_environment *environment;
 };
 

@@ -84,13 +84,16 @@ static void add_controller(struct rm_doctor_exam *exam, const struct rm_cgroup *
 /* Not of a tree of files. */
 static void add_forks(struct rm_doctor_exam *exam)
 {
-    bool is_told = exam->tools->hears_forks();
+    struct rm_fork_events events = {.socket = {0}};
+    bool is_told = exam->tools->hear_forks(&events, &exam->root, &exam->scratch);
+    rm_fork_events_close(&events);
     rm_doctor_add(exam, "kernel", "forks", is_told ? RESMON_DOCTOR_READY : RESMON_DOCTOR_ABSENT, "",
                   "%s",
                   is_told ? "the kernel tells who forks: no descendant is missed whose parent ends "
                             "between two samples"
-                          : "the kernel does not tell who forks (before 6.6, or in a container): "
-                            "outside of \"resmon run\", descendants are missed whose parent ends "
+                          : "the kernel does not tell who forks (before 6.6, in a container, or "
+                            "eight listen already): outside of \"resmon run\", descendants are "
+                            "missed whose parent ends "
                             "between two samples");
 }
 

@@ -186,9 +186,12 @@ static resmon_status grant(void *wish_)
     const struct wish *wish = wish_;
     struct rm_peak_work work;
     uint64_t bytes = 0;
+    if (!wish->capture->own->is_self || !is_live(wish->capture)) {
+        return make(wish->capture, wish->parts, wish->ret_run);
+    }
     rm_peak_work_begin(&work);
     resmon_status status = make(wish->capture, wish->parts, wish->ret_run);
-    if (rm_peak_work_end(&work, &bytes) && is_live(wish->capture)) {
+    if (rm_peak_work_end(&work, &bytes)) {
         rm_own_memory_note_rise(wish->capture->own, bytes);
     }
     return status;

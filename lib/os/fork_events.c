@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/parse.h"
 
 #define RECEIVE_BYTES (1 << 20) /* of the socket: a thousand forks */
 #define BATCH         16
@@ -99,8 +100,36 @@ static bool listen_to(int fd)
            ask(fd, mark) && is_confirmed(fd, mark);
 }
 
-bool rm_fork_events_open(struct rm_fork_events *events)
+/* "000000006f1c8f13 11  4711       00000001 ...": a socket, its protocol, whose, and its groups. */
+static bool is_listener(struct rm_text line)
 {
+    struct rm_text word;
+    uint64_t protocol, groups;
+    return rm_parse_word(&line, &word) && rm_parse_u64(&line, &protocol) &&
+           protocol == NETLINK_CONNECTOR && rm_parse_word(&line, &word) &&
+           rm_parse_word(&line, &word) && rm_parse_hex(&word, &groups) &&
+           (groups & CN_IDX_PROC) != 0;
+}
+
+size_t rm_fork_events_listeners(const struct rm_root *root, struct rm_scratch *scratch)
+{
+    struct rm_text text, line;
+    size_t count = 0;
+    if (rm_file_read_once(root, "proc/self/net/netlink", scratch, &text) != RESMON_OK) {
+        return 0;
+    }
+    while (rm_parse_line(&text, &line)) {
+        count += is_listener(line) ? 1 : 0;
+    }
+    return count;
+}
+
+bool rm_fork_events_open(struct rm_fork_events *events, const struct rm_root *root,
+                         struct rm_scratch *scratch)
+{
+    if (rm_fork_events_listeners(root, scratch) >= RM_FORK_LISTENERS) {
+        return false;
+    }
     int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
     if (fd < 0) {
         return false;
@@ -111,14 +140,6 @@ bool rm_fork_events_open(struct rm_fork_events *events)
     }
     rm_kept_take(&events->socket, fd);
     return true;
-}
-
-bool rm_fork_events_are_told(void)
-{
-    struct rm_fork_events events = {.socket = {0}};
-    bool is_open = rm_fork_events_open(&events);
-    rm_fork_events_close(&events);
-    return is_open;
 }
 
 void rm_fork_events_parse(const void *message, size_t length, rm_fork_visit_fn *visit,

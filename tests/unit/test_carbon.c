@@ -112,6 +112,7 @@ TEST(processors)
     assert_int_equal(count, 31);
     assert_true(isnan(rm_cpu_tdp("", name)) && isnan(rm_cpu_tdp("@ ( CPU", name)));
     assert_true(isnan(rm_cpu_tdp("AMD EPYC", name))); /* a part of many */
+    assert_true(isnan(rm_cpu_tdp("Intel(R) Xeon(R) Processor", name)));
     static char longest[5000];
     memset(longest, 'a', sizeof longest - 1);
     assert_true(isnan(rm_cpu_tdp(longest, name)));

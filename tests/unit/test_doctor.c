@@ -172,8 +172,12 @@ static resmon_status no_faults(bool *ret_has_kernel)
 
 static bool hears_forks;
 
-static bool answer_forks(void)
+static bool answer_forks(struct rm_fork_events *events, const struct rm_root *root,
+                         struct rm_scratch *scratch)
 {
+    (void)events;
+    (void)root;
+    (void)scratch;
     return hears_forks;
 }
 
@@ -194,7 +198,7 @@ static resmon_status examine(const char *fs_root, const char *group, resmon_doct
         .open_lines = is_live ? answer_lines : not_of_a_tree,
         .try_faults = is_live ? answer_faults : no_faults,
         .find_signal = answer_signal,
-        .hears_forks = answer_forks,
+        .hear_forks = answer_forks,
         .environment = make_environment(&made, variables != NULL ? variables : nothing, NULL),
     };
     const resmon_doctor_options options = {
@@ -767,10 +771,30 @@ TEST(whether_the_kernel_tells_who_forks)
     assert_null(find("forks")); /* a tree of files has no kernel */
     hears_forks = false;
     look_here(0);
-    assert_finding("forks", ABSENT, "does not tell who forks (before 6.6", NULL);
+    assert_finding("forks", ABSENT, "does not tell who forks (before 6.6,", NULL);
     hears_forks = true;
     look_here(0);
     assert_finding("forks", READY, "no descendant is missed", NULL);
+}
+
+/* Of the connector's sockets, those of the group of processes. */
+TEST(listeners_to_forks_are_counted)
+{
+    struct rm_root root;
+    struct rm_scratch scratch;
+    assert_ok(rm_scratch_init(&scratch));
+    assert_ok(rm_root_open(&root, test_directory));
+    assert_int_equal(rm_fork_events_listeners(&root, &scratch), 0);
+    put("proc/self/net/netlink",
+        "sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    Drops    Inode\n"
+        "00000000f5674668 0   0          00000001 0        0        0     2        0        4\n"
+        "00000000c085976b 11  4711       00000001 0        0        0     2        0        1509\n"
+        "00000000c085976c 11  0          00000000 0        0        0     2        0        1510\n"
+        "00000000c085976d 11  4712       0000000b 0        0        0     2        0        1511\n"
+        "torn");
+    assert_int_equal(rm_fork_events_listeners(&root, &scratch), 2);
+    rm_scratch_free(&scratch);
+    rm_root_close(&root);
 }
 
 /* ---- texts ------------------------------------------------------------------------------ */
