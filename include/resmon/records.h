@@ -459,6 +459,10 @@ typedef struct resmon_run_scope {
     uint64_t calls;
     /** direct recursions inside those */
     uint64_t folded;
+    /** further stretches of those, that went on with one that was suspended
+     * (resmon_scope_resumed()): of Python generators.  Shortest, longest and deviation are of
+     * stretches, and so are the numbers of instances that meters took */
+    uint64_t resumed;
     /** threads that visited it */
     uint64_t threads;
     /** inclusive, summed over calls and threads; of open instances what they had by then */

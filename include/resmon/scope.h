@@ -79,6 +79,15 @@ RESMON_API void resmon_scope_end(uint64_t scope);
 RESMON_API void resmon_scope_fail(uint64_t scope);
 
 /**
+ * Says that a scope of this thread, just begun, goes on with a call that was suspended (a
+ * generator, a coroutine): its time counts, and it is one more of `resumed` instead of `calls`.  Of
+ * the call it has one stretch; min, max and deviation are of stretches.  A scope that is not open
+ * here any more, a direct recursion, and 0 do nothing. Thread class: any thread, not from signal
+ * handlers.  Since 0.1.
+ */
+RESMON_API void resmon_scope_resumed(uint64_t scope);
+
+/**
  * A handle for the innermost scope that this thread has open, to begin others under it from other
  * threads; 0: none is open, or nothing is measured, or there is no room (4096 call paths of a
  * session; what did not fit is among the dropped paths).

@@ -113,7 +113,7 @@ static bool is_cpu_sure(const resmon_run_scope *scope)
 
 static bool is_pcpu_sure(const resmon_run_scope *scope)
 {
-    return scope->pcpu_calls >= scope->calls; /* sampled or not */
+    return scope->pcpu_calls >= rm_scope_ended(scope); /* sampled or not */
 }
 
 static bool is_io_sure(const resmon_run_scope *scope)

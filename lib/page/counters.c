@@ -242,7 +242,7 @@ static void add_scope(const struct rm_subject *subject, struct rm_page_table *ta
 {
     struct rm_page *page = subject->page;
     struct rm_page_cell *cells = rm_page_row(page, table);
-    double calls = scope->calls > 0 ? (double)scope->calls : 1.0;
+    double ended = fmax((double)rm_scope_ended(scope), 1.0);
     size_t used = 0;
     rm_page_set(&cells[used++], rm_scopes_name(page, scope, false));
     for (size_t i = 0; i < counted->count; i++) {
@@ -252,7 +252,7 @@ static void add_scope(const struct rm_subject *subject, struct rm_page_table *ta
         set_ipc(subject, &cells[used++], scope);
     }
     rm_page_set(&cells[used],
-                rm_page_value(page, (double)scope->counter_calls / calls * 100.0, "%"));
+                rm_page_value(page, (double)scope->counter_calls / ended * 100.0, "%"));
 }
 
 static void add_notes(const struct rm_subject *subject, struct rm_page_table *table,

@@ -92,8 +92,8 @@ static void write_scopes(struct rm_buffer *buffer, const struct resmon_run *run,
         if (has_ipc) {
             rm_human_fixed(cells[columns - 2], ipc_of(run, scope), 2);
         }
-        rm_human_percent(cells[columns - 1],
-                         100.0 * (double)scope->counter_calls / fmax((double)scope->calls, 1.0));
+        rm_human_percent(cells[columns - 1], 100.0 * (double)scope->counter_calls /
+                                                 fmax((double)rm_scope_ended(scope), 1.0));
     }
     rm_table_end(&table, buffer);
 }

@@ -47,11 +47,18 @@ static void set_estimate(cell target, print_fn print, const resmon_estimate *est
 static void set_calls(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
 {
     (void)energy;
-    char calls[RM_HUMAN_BYTES], folded[RM_HUMAN_BYTES];
+    char calls[RM_HUMAN_BYTES], more[RM_HUMAN_BYTES];
+    size_t length = 0;
     rm_human_count(calls, (double)scope->calls);
-    rm_human_count(folded, (double)scope->folded);
-    (void)snprintf(target, RM_TABLE_CELL_BYTES, scope->folded > 0 ? "%s (+%s)" : "%s", calls,
-                   folded);
+    length += (size_t)snprintf(target, RM_TABLE_CELL_BYTES, "%s", calls);
+    if (scope->folded > 0) {
+        rm_human_count(more, (double)scope->folded);
+        length += (size_t)snprintf(target + length, RM_TABLE_CELL_BYTES - length, " (+%s)", more);
+    }
+    if (scope->resumed > 0) {
+        rm_human_count(more, (double)scope->resumed);
+        (void)snprintf(target + length, RM_TABLE_CELL_BYTES - length, " (%s resumed)", more);
+    }
 }
 
 static void set_wall(cell target, const resmon_run_scope *scope, const resmon_energy *energy)
@@ -305,14 +312,14 @@ static void add_scope(struct rm_table *table, const resmon_run_scope *scope,
 static bool is_about(const resmon_run_scope *scope)
 {
     bool is_pcpu_about =
-        is_sampled(scope->pcpu_provenance) && scope->pcpu_calls < scope->calls - scope->open;
+        is_sampled(scope->pcpu_provenance) && scope->pcpu_calls < rm_scope_ended(scope);
     return is_pcpu_about || is_sampled(scope->cpu_provenance) || is_sampled(scope->io_provenance) ||
            is_sampled(scope->rss_provenance);
 }
 
 static bool has_unknown_children(const resmon_run_scope *scope)
 {
-    return is_sampled(scope->pcpu_provenance) && scope->pcpu_calls >= scope->calls - scope->open;
+    return is_sampled(scope->pcpu_provenance) && scope->pcpu_calls >= rm_scope_ended(scope);
 }
 
 static bool calls_itself(const resmon_run_scope *scope)

@@ -490,6 +490,8 @@ static resmon_status fill_scope(const struct merger *m, struct resmon_run *run,
     scope->energy_uncertainty_j = is_task ? RM_NAN : path->energy.doubt;
     resmon_status status = fill_counts(m->block, run, scope, path);
     add_open(scope);
+    scope->resumed = path->meters.resumed < scope->calls ? path->meters.resumed : scope->calls;
+    scope->calls -= scope->resumed;
     scope->self_ns = scope->wall_ns - (double)path->meters.away * ns_per_tick;
     return status;
 }

@@ -271,6 +271,13 @@ size_t rm_run_scopes_result(uint64_t nodes);
 resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm_decode *how,
                                    double ns_per_tick, struct resmon_run *run);
 
+/** How many instances shortest, longest and deviation are of: with each stretch of a call that was
+ * suspended. */
+static inline uint64_t rm_scope_ended(const resmon_run_scope *scope)
+{
+    return scope->calls + scope->resumed - scope->open;
+}
+
 /** The highest RSS of the process's life by the kernel's mark; NaN: not known. */
 double rm_run_life_rss(const struct resmon_run *run);
 

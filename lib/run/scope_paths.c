@@ -82,7 +82,7 @@ static uint32_t path_below(struct rm_scope_paths *paths, uint32_t parent,
 static void add_spread(struct rm_scope_path *path, const resmon_run_scope *scope)
 {
     const resmon_run_scope *sum = &path->sum;
-    double before = (double)(sum->calls - sum->open), more = (double)(scope->calls - scope->open);
+    double before = (double)rm_scope_ended(sum), more = (double)rm_scope_ended(scope);
     if (more > 0.0) {
         double own =
             more > 1.0 ? scope->wall_stddev_ns * scope->wall_stddev_ns * (more - 1.0) : 0.0;
@@ -139,8 +139,8 @@ static bool put_scope(struct resmon_run *run, struct rm_scope_path *path, int64_
     scope->parent = parent;
     scope->counter_calls = 0;
     scope->counters = NULL;
-    if (scope->calls - scope->open > 1) {
-        scope->wall_stddev_ns = sqrt(path->squares / (double)(scope->calls - scope->open - 1));
+    if (rm_scope_ended(scope) > 1) {
+        scope->wall_stddev_ns = sqrt(path->squares / (double)(rm_scope_ended(scope) - 1));
     }
     path->index = (int64_t)run->scope_count++;
     return own_names(&run->strings, scope);

@@ -137,6 +137,7 @@ void rm_scope_sum_own(resmon_run_scope *sum, const resmon_run_scope *scope)
 {
     sum->calls += scope->calls;
     sum->folded += scope->folded;
+    sum->resumed += scope->resumed;
     sum->open += scope->open;
     sum->ended_at_exit += scope->ended_at_exit;
     sum->failed += scope->failed;

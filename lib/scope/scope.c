@@ -506,19 +506,36 @@ static RM_COLD void end_slow(uint64_t token, uint64_t now)
     end_frame(frame, now);
 }
 
-void resmon_scope_fail(uint64_t token)
+/* The open frame of an instance, unless a direct recursion is open in it; NULL: there is none. */
+static struct rm_scope_frame *open_frame(uint64_t token)
 {
-    RM_KEEP_ERRNO;
     bool is_here = token != 0 && token != RM_SCOPE_VOID && self.thread != NULL &&
                    own_session() == RM_LOAD(&resmon_scope_session) && self.thread->record != NULL;
     struct rm_scope_frame *frame = is_here ? self.top : NULL;
     while (frame != NULL && frame->token != RM_ROOT_TOKEN && frame->token != token) {
         frame--;
     }
-    if (frame != NULL && frame->token == token &&
-        (frame->folds & (~RM_FRAME_MARKS | RM_FRAME_FAILED)) == 0) {
+    bool is_it = frame != NULL && frame->token == token && (frame->folds & ~RM_FRAME_MARKS) == 0;
+    return is_it ? frame : NULL;
+}
+
+void resmon_scope_fail(uint64_t token)
+{
+    RM_KEEP_ERRNO;
+    struct rm_scope_frame *frame = open_frame(token);
+    if (frame != NULL && (frame->folds & RM_FRAME_FAILED) == 0) {
         frame->folds |= RM_FRAME_FAILED;
         rm_node_count_failure(node_at(RM_LOAD(&frame->node)));
+    }
+}
+
+void resmon_scope_resumed(uint64_t token)
+{
+    RM_KEEP_ERRNO;
+    struct rm_scope_frame *frame = open_frame(token);
+    if (frame != NULL && (frame->folds & RM_FRAME_RESUMED) == 0) {
+        frame->folds |= RM_FRAME_RESUMED;
+        rm_node_count_resumed(node_at(RM_LOAD(&frame->node)));
     }
 }
 

@@ -117,6 +117,13 @@ void rm_node_count_failure(struct rm_scope_node *node)
     rm_node_publish_meters(node, &meters);
 }
 
+void rm_node_count_resumed(struct rm_scope_node *node)
+{
+    struct rm_scope_meters meters = rm_node_meters(node);
+    meters.resumed++;
+    rm_node_publish_meters(node, &meters);
+}
+
 /* With a = floor(total / n) and the rest r: sum (x - a)^2 = sum x^2 - a (total + r), a whole
  * number; and sum (x - mean)^2 is r^2 / n less.  The difference of the large numbers is exact. */
 double rm_scope_wall_variance(const struct rm_scope_wall *wall)
@@ -158,6 +165,7 @@ struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
         .task_starts = a->task_starts + b->task_starts,
         .failed = a->failed + b->failed,
         .folded = a->folded + b->folded,
+        .resumed = a->resumed + b->resumed,
     };
 }
 

@@ -60,6 +60,7 @@ struct rm_scope_meters {
     uint64_t task_starts; /* the sum of their starts in ticks, in the same way */
     uint64_t failed;      /* instances that an error ended, or will end */
     uint64_t folded;      /* direct recursions, which are inside of an outermost instance */
+    uint64_t resumed;     /* instances that go on with one that was suspended: no calls */
 };
 
 /* How the instances of a node lie to those of the node above. */
@@ -101,10 +102,11 @@ struct rm_scope_frame {
 };
 
 /* In `folds`: its node is hung, and there is a frame below, whose time goes there meanwhile. */
-#define RM_FRAME_ASIDE  0x80000000U
-#define RM_FRAME_FAILED 0x40000000U /* it is counted among those that failed */
-#define RM_FRAME_FOLDED 0x20000000U /* `folded_total` is not 0 */
-#define RM_FRAME_MARKS  (RM_FRAME_ASIDE | RM_FRAME_FAILED | RM_FRAME_FOLDED)
+#define RM_FRAME_ASIDE   0x80000000U
+#define RM_FRAME_FAILED  0x40000000U /* it is counted among those that failed, */
+#define RM_FRAME_RESUMED 0x10000000U /* or that go on with another */
+#define RM_FRAME_FOLDED  0x20000000U /* `folded_total` is not 0 */
+#define RM_FRAME_MARKS   (RM_FRAME_ASIDE | RM_FRAME_FAILED | RM_FRAME_RESUMED | RM_FRAME_FOLDED)
 
 /* Frame 0 stands for the thread itself, with a token that no scope has. */
 #define RM_ROOT_TOKEN UINT64_MAX
@@ -145,8 +147,9 @@ static inline rm_node_ref rm_node_ref_to(const struct rm_block *block,
 /** What is known of a site; trusts nothing in the block. */
 const struct rm_site_record *rm_site_at(const struct rm_block *block, uint32_t site);
 
-/** One more instance of the node failed; its owner only. */
+/** One more instance of the node failed, or goes on with another; its owner only. */
 void rm_node_count_failure(struct rm_scope_node *node);
+void rm_node_count_resumed(struct rm_scope_node *node);
 
 /** The published wall and meter records of a node, copied consistently. */
 struct rm_scope_wall rm_node_wall(const struct rm_scope_node *node);

@@ -312,6 +312,7 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
       it.inner = resmon_scope_begin(&inner); resmon_scope_end(resmon_scope_begin(&inner))) \
     R(resmon_line, resmon_line(&line); resmon_line(&line))                                 \
     R(resmon_scope_fail, resmon_scope_fail(it.inner); resmon_scope_fail(it.scope))         \
+    R(resmon_scope_resumed, resmon_scope_resumed(it.inner))                                \
     R(resmon_scope_end, resmon_scope_end(it.inner); resmon_scope_end(it.scope);            \
       resmon_scope_end(it.scope))                                                          \
     R(resmon_scope_here, (void)resmon_scope_here())                                        \

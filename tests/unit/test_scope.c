@@ -387,6 +387,38 @@ TEST(direct_recursion_is_one_instance)
     resmon_run_free(run);
 }
 
+/* Of two calls, one with three stretches, the last of them open; and a recursion, which is none. */
+TEST(stretches_of_a_call_are_one)
+{
+    char *text = NULL;
+    resmon_scope_resumed(0);
+    resmon_monitor *monitor = started_plain();
+    resmon_scope_end(begin("once"));
+    resmon_scope_end(begin("call"));
+    uint64_t stretch = begin("call");
+    uint64_t inside = begin("call");
+    resmon_scope_resumed(inside);
+    resmon_scope_end(inside);
+    resmon_scope_resumed(stretch);
+    resmon_scope_resumed(stretch); /* once is enough */
+    resmon_scope_end(stretch);
+    resmon_scope_resumed(stretch); /* too late */
+    resmon_scope_end(begin("call"));
+    stretch = begin("call");
+    resmon_scope_resumed(stretch);
+    resmon_run *run = finished(monitor);
+    const resmon_run_scope *call = child_of(run, -1, "call");
+    assert_int_equal(call->calls, 2);
+    assert_int_equal(call->resumed, 2);
+    assert_int_equal(call->open, 1);
+    assert_int_equal(call->folded, 1);
+    assert_int_equal(child_of(run, -1, "once")->resumed, 0);
+    assert_ok(resmon_report_text(run, NULL, &text));
+    assert_non_null(strstr(text, "2 (+1) (2 resumed)"));
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
 /* A scope that failed, and one inside of it that did not. */
 static void *fail_outer(void *unused)
 {

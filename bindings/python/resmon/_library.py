@@ -177,6 +177,7 @@ _PLAIN_FUNCTIONS = {
     "hostlist_free": (None, c_void_p), "hostlist_count": (c_size_t, c_void_p),
     "hostlist_name": (c_char_p, c_void_p, c_size_t),
     "scope_begin!": (c_uint64, c_void_p), "scope_end!": (None, c_uint64), "scope_fail!": (None, c_uint64),
+    "scope_resumed!": (None, c_uint64),
     "scope_here!": (c_uint64,),
     "scope_begin_under!": (c_uint64, c_void_p, c_uint64, c_uint64),
     "task_here!": (c_uint64, c_void_p), "task_end!": (None, c_void_p), "task_fail!": (None, c_void_p),

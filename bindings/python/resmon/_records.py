@@ -194,6 +194,7 @@ STRUCTS = {
         ("depth", "COUNT"),
         ("calls", "COUNT"),
         ("folded", "COUNT"),
+        ("resumed", "COUNT"),
         ("threads", "COUNT"),
         ("wall_ns", "NUMBER"),
         ("self_ns", "NUMBER"),

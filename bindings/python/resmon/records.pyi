@@ -178,6 +178,7 @@ class Scope(Record):
     depth: int
     calls: int
     folded: int
+    resumed: int
     threads: int
     wall_s: float
     self_s: float

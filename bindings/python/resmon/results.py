@@ -126,7 +126,8 @@ def _energy_cell(name, unit, factor=1):
 # known, or only with an interval that is wider than itself.
 SCOPE_COLUMNS = (
     ("calls", lambda scope: human.count_text(scope.calls) + (
-        f" (+{human.count_text(scope.folded)})" if scope.folded else "")),
+        f" (+{human.count_text(scope.folded)})" if scope.folded else "") + (
+            f" ({human.count_text(scope.resumed)} resumed)" if scope.resumed else "")),
     ("wall", lambda scope: human.seconds_text(scope.wall_s)),
     ("self", lambda scope: human.seconds_text(scope.self_s)),
     ("longest", lambda scope: human.seconds_text(scope.wall_max_s)),

@@ -11,7 +11,7 @@ from .errors import ArgumentError, ArgumentTypeError, NoSpaceError, warn
 from .stretches import is_failure, wrapped
 from .tasks import Stretch, TaskScope, around, begin, current_task, is_uninterrupted
 
-_begin, _end, _fail = lib.scope_begin, lib.scope_end, lib.scope_fail
+_begin, _end, _fail, _resumed = lib.scope_begin, lib.scope_end, lib.scope_fail, lib.scope_resumed
 _sites = {}  # by name: pointers that the library keeps for ever
 _surplus = None  # the site of all names for which the library has no room
 
@@ -75,8 +75,8 @@ class scope:  # pylint: disable=invalid-name
     no thread is in them all the time.  A decorated function that is not async has both, and so has a ``with`` in one, or
     in a notebook's cell that awaits nothing.
 
-    A generator, and a coroutine without asyncio, is in the scope only while it runs: there are as many calls as
-    stretches.
+    A generator, and a coroutine without asyncio, is in the scope only while it runs.  It is one call; the further
+    stretches in which it runs are ``resumed``, and the shortest, the longest and the deviation are of stretches.
 
     `under` is a handle (``resmon.here()``) of the scope that this one does a part of the work of, in another thread.
     """
@@ -156,16 +156,20 @@ class scope:  # pylint: disable=invalid-name
 class ScopeStretch(Stretch):
     """The stretches in which a call runs, as instances of a scope."""
 
-    __slots__ = ("_site",)
+    __slots__ = ("_site", "_has_run")
 
     def __init__(self, site):
         self._site = site
+        self._has_run = False
 
     def resume(self):
         if around() is None and tasks.running_loop() is None:
             self._token, self._outer = _begin(self._site), None
         else:
             self.begin_stretch(self._site)
+        if self._has_run:
+            _resumed(self._token)
+        self._has_run = self._token != 0
 
     def suspend(self):
         if self._outer is None:

@@ -91,6 +91,8 @@ class _Call:
         if self._began is None:
             self._began = self._resumed
         lib.timed_watch(self._site, self.meter, self._timed)
+        if self._stretches:
+            lib.scope_resumed(self._timed.scope)
         task = current_task()
         self._outer = surround(task) if task is not None else None
 

@@ -472,7 +472,8 @@ def test_generator(decorate, monitor):
         next(made)
     assert stop.value.value == "value" and log == ["begun", "sent", None]
     assert monitor.scopes["between"].calls == 1, "the generator was suspended: nothing is inside it"
-    assert monitor.scopes["phase"].calls == 4 and monitor.scopes["phase"].open == 0
+    found = monitor.scopes["phase"]
+    assert (found.calls, found.resumed, found.open) == (1, 3, 0), "one call, in four stretches"
 
 
 def test_generator_closed(decorate, monitor):
@@ -530,7 +531,7 @@ def test_generator_delegated_to(decorate, monitor):
     assert [next(made), made.send(10)] == [1, 2]
     with pytest.raises(StopIteration) as stop:
         made.send(20)
-    assert stop.value.value == 30 and calls_of(monitor) == 3
+    assert stop.value.value == 30 and calls_of(monitor) == 1 and monitor.scopes["phase"].resumed == 2
 
 
 def test_coroutine(decorate, monitor):
@@ -547,7 +548,7 @@ def test_coroutine(decorate, monitor):
     assert inspect.iscoroutinefunction(phase) and asyncio.run(both()) == [2, 4, 6]
     assert [scope.path for scope in monitor.scopes] == ["phase", "phase/inside"]
     whole = isinstance(decorate, resmon.scope)  # the others find what was done while it ran
-    assert calls_of(monitor) == (3 if whole else 9) and monitor.scopes["phase"].open == 0
+    assert (calls_of(monitor), monitor.scopes["phase"].resumed) == ((3, 0) if whole else (3, 6)) and monitor.scopes["phase"].open == 0
     assert calls_of(monitor, "phase/inside") == 3 and monitor.scopes["phase/inside"].concurrent_s == 0
 
 
@@ -634,7 +635,7 @@ def test_context_manager_made_of_a_generator(decorate, monitor):
     with phase() as value:
         with resmon.scope("body"):
             pass
-    assert value == "value" and calls_of(monitor) == 2 and calls_of(monitor, "body") == 1
+    assert value == "value" and calls_of(monitor) == 1 and calls_of(monitor, "body") == 1
 
 
 # ---- what the wrappers find -------------------------------------------------------------------------
