@@ -26,7 +26,9 @@ struct part {
     struct rm_found last; /* at the last division */
     bool has_last;
     double share;            /* J so far */
-    double lead_s;           /* CPU time of the tree that the machine's ticks do not show yet */
+    double lead_s;           /* CPU time of the tree that has no energy yet: the machine's ticks do
+                                not show it, or it was learnt late (of a process that was waited for) */
+    double used_s;           /* CPU time of the tree that has */
     double active_j, busy_s; /* of the machine, beyond idling, so far */
     double shown;            /* the highest share that was told: it does not fall */
 };
@@ -70,6 +72,7 @@ static double take_used(struct part *part, double tree_s, double busy_s)
 {
     double used_s = fmin(part->lead_s + tree_s, busy_s);
     part->lead_s += tree_s - used_s;
+    part->used_s += used_s;
     return used_s;
 }
 
@@ -93,8 +96,9 @@ static double with_lead(const struct rm_collect *collect, struct part *part)
 {
     const struct rm_found *found = &collect->found;
     double missing_s = found->busy_s - found->node_busy_s; /* ticks, which it was given already */
-    double most_s = collect->tick_s * found->cpu_power.cpus - missing_s;
-    double lead_s = fmin(part->lead_s, most_s); /* what is more is not of ticks */
+    double of_ticks_s = fmax(collect->tick_s * found->cpu_power.cpus - missing_s, 0.0);
+    double of_others_s = part->busy_s - part->used_s; /* and perhaps ours: known by now */
+    double lead_s = fmin(part->lead_s, of_ticks_s + of_others_s);
     double lead_j = lead_s > 0.0 ? lead_s * joules_per_second(collect, part) : 0.0;
     part->shown = fmax(part->shown, part->share + (lead_j > 0.0 ? lead_j : 0.0));
     return part->shown;
