@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/process_tree.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -8,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "os/dir.h"
 #include "os/identity.h"
 #include "os/own_io.h"
@@ -392,6 +395,23 @@ static bool find_clock(struct rm_collect *collect, struct rm_tree_member *member
     return pid <= 0 || member->has_clock;
 }
 
+/* It lives, and has no directory in /proc for this user. */
+static bool is_hidden(const struct rm_collect *collect, const struct rm_tree_member *member)
+{
+    return collect->root.is_live && member->here > 0 && !member->has_left &&
+           kill((pid_t)member->here, 0) != 0 && errno == EPERM;
+}
+
+/* For want of memory or of a descriptor, say: the next look may find it. */
+static void note_missing(struct rm_process_tree *tree, resmon_status status)
+{
+    if (status != RESMON_OK && !tree->has_missed) {
+        tree->missed = status;
+        (void)rm_text_set(tree->why_missed, sizeof tree->why_missed, resmon_last_error());
+    }
+    tree->has_missed |= status != RESMON_OK;
+}
+
 /* A process that is not known yet joins, if it is (still) there. */
 static void add_member(struct rm_process_tree *tree, struct rm_collect *collect, uint64_t pid)
 {
@@ -403,8 +423,9 @@ static void add_member(struct rm_process_tree *tree, struct rm_collect *collect,
     if (collect->root.is_live && !find_clock(collect, member)) {
         return;
     }
-    tree->has_missed |= update_member(tree, collect, member) != RESMON_OK;
+    note_missing(tree, update_member(tree, collect, member));
     if (!member->is_alive) {
+        tree->has_hidden |= is_hidden(collect, member);
         close_member(tree, member);
         return;
     }
@@ -458,7 +479,7 @@ static void add_listed_children(struct search *search, uint64_t tid)
             rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text);
         search->is_supported = status != RESMON_ENOENT; /* EFORMAT: empty, there are none */
         if (status != RESMON_OK) {
-            search->tree->has_missed |= !says_ended(status);
+            note_missing(search->tree, says_ended(status) ? RESMON_OK : status);
             return;
         }
         before = search->tree->count;
@@ -502,7 +523,7 @@ static bool visit_process(void *context, const char *name)
     (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)pid);
     resmon_status status =
         rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text);
-    search->tree->has_missed |= status != RESMON_OK && !says_ended(status);
+    note_missing(search->tree, says_ended(status) ? RESMON_OK : status);
     if (status == RESMON_OK && rm_pid_stat_parse(text, &stat) &&
         is_parent(search->tree, stat.ppid) && !rm_reaper_is_other(&search->tree->reaper, pid)) {
         size_t before = search->tree->count;
@@ -540,8 +561,8 @@ static void find_children_of(struct search *search, const struct rm_tree_member 
     if (parent->threads > 1.0) {
         char path[64];
         (void)snprintf(path, sizeof path, "proc/%llu/task", (unsigned long long)search->pid);
-        search->tree->has_missed |=
-            rm_dir_visit(&search->collect->root, path, visit_task, search) != RESMON_OK;
+        resmon_status status = rm_dir_visit(&search->collect->root, path, visit_task, search);
+        note_missing(search->tree, says_ended(status) ? RESMON_OK : status);
     } else {
         add_listed_children(search, search->pid);
     }
@@ -563,31 +584,32 @@ static void find_children(struct rm_process_tree *tree, struct rm_collect *colle
     if (!tree->has_children_files) {
         do { /* a child may be listed before its parent */
             search.has_changed = false;
-            tree->has_missed |=
-                rm_dir_visit(&collect->root, "proc", visit_process, &search) != RESMON_OK;
+            note_missing(tree, rm_dir_visit(&collect->root, "proc", visit_process, &search));
         } while (search.has_changed);
     }
 }
 
 /* Whether a process was created anywhere since the last look: "0.33 0.12 0.08 1/143 4711", where
- * the last number is the newest pid. */
+ * the last number is the newest pid, and 143 tasks are there, also one whose pid was asked for. */
 static bool has_forked(struct rm_process_tree *tree, struct rm_collect *collect)
 {
     struct rm_text text, word;
-    uint64_t newest;
+    uint64_t running, tasks, newest;
     if (rm_collect_read(collect, &tree->loadavg, &text) != RESMON_OK) {
         return true;
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
         if (!rm_parse_word(&text, &word)) {
             return true;
         }
     }
-    if (!rm_parse_u64(&text, &newest)) {
+    if (!rm_parse_u64(&text, &running) || !rm_parse_literal(&text, "/") ||
+        !rm_parse_u64(&text, &tasks) || !rm_parse_u64(&text, &newest)) {
         return true;
     }
-    bool has_changed = newest != tree->newest_pid || tree->has_missed;
+    bool has_changed = newest != tree->newest_pid || tasks > tree->task_count || tree->has_missed;
     tree->newest_pid = newest;
+    tree->task_count = tasks;
     return has_changed;
 }
 
@@ -601,7 +623,12 @@ static bool has_forked(struct rm_process_tree *tree, struct rm_collect *collect)
 static void note_fork(void *context, uint64_t parent, uint64_t child)
 {
     struct rm_process_tree *tree = context;
-    bool is_ours = rm_births_has(&tree->births, parent) || find_member(tree, parent) != NULL;
+    const struct rm_tree_member *above = find_member(tree, parent);
+    struct rm_tree_member *before = find_member(tree, child);
+    bool is_ours = rm_births_has(&tree->births, parent) || (above != NULL && !above->has_left);
+    if (before != NULL && !is_ours) {
+        before->has_left = true; /* who forks by that number is a stranger from here on */
+    }
     rm_births_note(&tree->births, child, is_ours);
 }
 
@@ -609,6 +636,7 @@ static void hear_of_births(struct rm_process_tree *tree)
 {
     if (rm_births_are_told(&tree->births) && !rm_births_read(&tree->births, note_fork, tree)) {
         tree->has_missed = true; /* those who are still in a list can be found there */
+        tree->has_lost = true;
     }
 }
 
@@ -740,7 +768,7 @@ static void remove_ended(struct rm_process_tree *tree)
             rm_map_add(&tree->by_pid, hash_of(tree->members[kept].pid), (uint32_t)kept);
             kept++;
         } else {
-            if (rm_births_are_told(&tree->births)) {
+            if (rm_births_are_told(&tree->births) && !tree->members[i].has_left) {
                 rm_births_note_end(&tree->births, tree->members[i].pid);
             }
             close_member(tree, &tree->members[i]);
@@ -776,6 +804,25 @@ static resmon_status find_new(struct rm_process_tree *tree, struct rm_collect *c
     return RESMON_OK;
 }
 
+/* What the figures lack from then on; the first stands for the others. */
+static void remark(const struct rm_process_tree *tree, struct rm_collect *collect)
+{
+    char text[sizeof tree->why_missed + 32];
+    (void)snprintf(text, sizeof text, "processes are missing: %s", tree->why_missed);
+    const char *why =
+        tree->is_full      ? "the tree has had more processes than the 8192 that are counted"
+        : tree->has_missed ? text
+        : tree->has_hidden ? "processes of other users are hidden (/proc has hidepid): they count "
+                             "when they are waited for"
+        : tree->has_lost   ? "more was forked on this machine than was told: processes may be "
+                             "missing whose parent ended between two samples"
+                           : NULL;
+    if (why != NULL) {
+        rm_collect_remark(collect, why);
+        collect->provenance = RESMON_PROVENANCE_SAMPLED;
+    }
+}
+
 resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *collect)
 {
     size_t ended = 0;
@@ -809,10 +856,7 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
     }
     forget_growth(&tree->orphans);
     resmon_status status = find_new(tree, collect, ended > 0);
-    if (tree->is_full) {
-        rm_collect_remark(collect,
-                          "the tree has had more processes than the 8192 that are counted");
-    }
+    remark(tree, collect);
     return status;
 }
 
@@ -853,7 +897,10 @@ static resmon_status find_members(struct rm_process_tree *tree, struct rm_collec
     }
     add_member(tree, collect, (uint64_t)collect->proc_pid);
     if (tree->count == 0) {
-        return rm_error(RESMON_ESRCH, "process %lld does not exist", (long long)collect->pid);
+        return tree->has_missed ? rm_error(tree->missed, "%s", tree->why_missed)
+                                : rm_error(RESMON_ESRCH, "process %lld %s", (long long)collect->pid,
+                                           tree->has_hidden ? "is hidden from this user (hidepid)"
+                                                            : "does not exist");
     }
     struct search search = {.tree = tree, .collect = collect, .pid = (uint64_t)collect->proc_pid};
     add_listed_children(&search, search.pid);

@@ -51,7 +51,7 @@ struct rm_tree_member {
     bool has_clock;
     bool is_alive;
     bool is_zombie;
-    bool has_left;      /* the control group that is observed */
+    bool has_left;      /* the control group that is observed; or its number, to a stranger */
     bool has_io;        /* `io` was read: it grows from there on */
     bool has_lost_main; /* its first thread has ended, others live */
     bool waits;         /* its main thread, for something that cannot be interrupted */
@@ -87,11 +87,16 @@ struct rm_process_tree {
     bool has_children_files; /* else /proc is scanned */
     bool has_missed;         /* the last look for children failed somewhere: look again */
     bool is_full;            /* processes were left out */
-    bool has_fds;            /* somebody's descriptors could be counted */
-    bool lists_fds;          /* the kernel does not tell how many a directory of them has */
-    uint64_t io_found;       /* bit f: somebody's io[f] could be read */
+    bool has_hidden;         /* some are hidden from us (hidepid) */
+    bool has_lost;           /* births were not told */
+    resmon_status missed;    /* why the latest look missed somebody, with the text */
+    char why_missed[160];
+    bool has_fds;      /* somebody's descriptors could be counted */
+    bool lists_fds;    /* the kernel does not tell how many a directory of them has */
+    uint64_t io_found; /* bit f: somebody's io[f] could be read */
     struct rm_file loadavg;
-    uint64_t newest_pid; /* of the machine at the last look for children; unchanged: no new ones */
+    uint64_t newest_pid; /* of the machine at the last look for children; unchanged, and no more */
+    uint64_t task_count; /* threads: no new ones */
     double carried_s;    /* of uncounted members */
     double carried_io[RM_TREE_IO_FIELDS];
     double exited, uncounted;

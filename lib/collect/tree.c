@@ -195,7 +195,15 @@ static resmon_status open_tree(struct rm_collect *collect, void *state_)
         (void)rm_collect_open_cgroup(collect, &state->group_cpu, RM_CGROUP_CPUACCT,
                                      is_v2 ? "cpu.stat" : "cpuacct.usage");
     }
-    return rm_tree_open(&state->tree, collect, true);
+    resmon_status status = rm_tree_open(&state->tree, collect, true);
+    bool has_orphans =
+        collect->is_group || state->tree.reaper.pid != 0 || rm_births_are_told(&state->tree.births);
+    if (status == RESMON_OK && collect->root.is_live && !has_orphans) {
+        rm_collect_remark(collect, "the kernel does not tell who forks (before 6.6, or in a "
+                                   "container): a process is missing whose parent ended between "
+                                   "two samples");
+    }
+    return status;
 }
 
 static void close_tree(void *state_)

@@ -159,7 +159,7 @@ static int read_batch(int fd, rm_fork_visit_fn *visit, void *context)
 {
     char bytes[BATCH][MESSAGE_BYTES];
     struct iovec places[BATCH];
-    struct sockaddr_nl from[BATCH];
+    struct sockaddr_nl from[BATCH] = {{.nl_pid = 0}};
     struct mmsghdr messages[BATCH] = {0};
     for (size_t i = 0; i < BATCH; i++) {
         places[i] = (struct iovec){bytes[i], MESSAGE_BYTES};

@@ -60,15 +60,21 @@ static double mean_of(const struct resmon_run *run, uint32_t metric)
     return stats != NULL ? stats->mean : RM_NAN;
 }
 
-/* Why a source has no figures; "" when it has, or is not known. */
-static const char *reason_of(const struct resmon_run *run, const char *source)
+static const resmon_run_source *source_of(const struct resmon_run *run, const char *name)
 {
     for (size_t i = 0; i < run->source_count; i++) {
-        if (strcmp(run->sources[i].name, source) == 0) {
-            return run->sources[i].reason;
+        if (strcmp(run->sources[i].name, name) == 0) {
+            return &run->sources[i];
         }
     }
-    return "";
+    return NULL;
+}
+
+/* Why a source has no figures; "" when it has, or is not known. */
+static const char *reason_of(const struct resmon_run *run, const char *name)
+{
+    const resmon_run_source *source = source_of(run, name);
+    return source != NULL ? source->reason : "";
 }
 
 /* Begins the row of a figure; false where it is not known, which has a row if there is a reason. */
@@ -584,6 +590,15 @@ static void write_remarks(struct page *page)
     rm_rows_end(&page->rows);
 }
 
+/* Processes that are in no figure. */
+static void write_missing_processes(struct page *page)
+{
+    const resmon_run_source *tree = source_of(page->run, "tree");
+    if (tree != NULL && tree->provenance == RESMON_PROVENANCE_SAMPLED) {
+        rm_rows_remark(&page->rows, "note", tree->reason);
+    }
+}
+
 static void write_missing(struct page *page)
 {
     char reason[RM_ROWS_CLAUSE_BYTES];
@@ -674,6 +689,7 @@ void rm_report_brief(struct rm_buffer *buffer, const struct resmon_run *run,
     }
     write_advice(&page);
     write_remarks(&page);
+    write_missing_processes(&page);
     write_missing(&page);
     write_cost(&page);
     if (!page.rows.is_tabbed) {

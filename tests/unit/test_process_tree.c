@@ -381,18 +381,23 @@ struct message {
     char event[sizeof(struct proc_event)];
 } __attribute__((packed));
 
-static struct message made(uint32_t group, int what, int child_thread)
+static struct message made_fork(uint32_t group, int what, pid_t parent, pid_t child, pid_t thread)
 {
     const struct cn_msg connector = {.id = {group, CN_VAL_PROC}};
     struct proc_event event = {.cpu = 0};
     struct message message = {.head.nlmsg_type = NLMSG_DONE};
     event.what = what;
-    event.event_data.fork.parent_tgid = 10;
-    event.event_data.fork.child_tgid = 20;
-    event.event_data.fork.child_pid = child_thread;
+    event.event_data.fork.parent_tgid = parent;
+    event.event_data.fork.child_tgid = child;
+    event.event_data.fork.child_pid = thread;
     memcpy(message.connector, &connector, sizeof connector);
     memcpy(message.event, &event, sizeof event);
     return message;
+}
+
+static struct message made(uint32_t group, int what, int child_thread)
+{
+    return made_fork(group, what, 10, 20, child_thread);
 }
 
 static void count_fork(void *context, uint64_t parent, uint64_t child)
@@ -445,4 +450,89 @@ TEST(the_ended_are_remembered_for_one_look)
     assert_false(rm_births_read(&births, fork_nobody, NULL)); /* is closed */
     assert_false(rm_births_has(&births, 20));
     rm_births_close(&births);
+}
+
+/* ---- numbers that are used again ---------------------------------------------------------- */
+
+static int teller = -1; /* in the place of the kernel */
+
+static void tell(pid_t parent, pid_t child)
+{
+    const struct message message = made_fork(CN_IDX_PROC, PROC_EVENT_FORK, parent, child, child);
+    assert_int_equal(write(teller, &message, sizeof message), sizeof message);
+}
+
+static void take_word_of_teller(void)
+{
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends), 0);
+    rm_fork_events_close(&tree.births.events);
+    rm_kept_take(&tree.births.events.socket, ends[0]);
+    teller = ends[1];
+}
+
+static void begin_child(void)
+{
+    if (fork() == 0) {
+        wait_at_gate();
+        _exit(0);
+    }
+    wait_at_gate();
+    (void)wait(NULL);
+}
+
+static bool has_member(pid_t pid)
+{
+    bool has = false;
+    for (size_t i = 0; i < tree.count; i++) {
+        has |= tree.members[i].pid == (uint64_t)pid;
+    }
+    return has;
+}
+
+static pid_t begin_stranger(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)alarm(100);
+        for (;;) {
+            (void)pause();
+        }
+    }
+    return pid;
+}
+
+/* A stranger with the number of one of ours that has ended, and what it forks: before the end was
+ * seen, after, and where one of ours has the number again. */
+TEST(who_has_the_number_of_one_of_ours_is_a_stranger)
+{
+    enum { BEFORE, AFTER, OURS, STRANGERS };
+    pid_t stranger[STRANGERS];
+    pid_t pid = observe(begin_child);
+    for (int i = 0; i < STRANGERS; i++) {
+        stranger[i] = begin_stranger();
+    }
+    (void)rss_of_two();
+    pid_t child = (pid_t)tree.members[1].pid;
+    take_word_of_teller();
+    tell(1, child);
+    tell(child, stranger[BEFORE]);
+    (void)update();
+    assert_int_equal(tree.count, 1);
+    tell(child, stranger[AFTER]);
+    (void)update();
+    assert_int_equal(tree.count, 1);
+    tell(pid, 999999); /* of ours: has ended before we looked, */
+    tell(999999, stranger[OURS]);
+    tell(1, 999999); /* and its number is a stranger's by then */
+    tell(999999, stranger[AFTER]);
+    (void)update();
+    assert_true(has_member(stranger[OURS]));
+    assert_false(has_member(stranger[BEFORE]) || has_member(stranger[AFTER]));
+    for (int i = 0; i < STRANGERS; i++) {
+        (void)kill(stranger[i], SIGKILL);
+        (void)waitpid(stranger[i], NULL, 0);
+    }
+    (void)close(teller);
+    finish(pid);
 }
