@@ -214,16 +214,28 @@ static void add_cpu_parts(struct page *page)
     }
 }
 
+/* It ended between two samples, and nobody said what it had used by then. */
+static bool has_ended_unseen(const struct resmon_run *run)
+{
+    const resmon_run_source *source = source_of(run, "proc_cpu");
+    return source != NULL && source->status == RESMON_ESRCH && !rm_run_has_usage(run);
+}
+
 static void write_cpu(struct page *page)
 {
     const resmon_headline *headline = &page->headline;
-    char text[RM_HUMAN_BYTES];
-    rm_human_seconds(text, headline->cpu_s);
+    bool is_partial = has_ended_unseen(page->run) && !isnan(headline->cpu_s);
+    char text[RM_HUMAN_BYTES + 4] = "";
+    (void)rm_text_set(text, sizeof text, is_partial ? ">= " : "");
+    rm_human_seconds(text + strlen(text), headline->cpu_s);
     if (rm_run_has_one_sample(page->run) ||
         !begin_figure(page, "CPU", text, !isnan(headline->cpu_s), "proc_cpu")) {
         return;
     }
     add_cpu_parts(page);
+    if (is_partial) {
+        rm_rows_clause(&page->rows, "up to the last sample before its end");
+    }
     if (headline->wall_s > 0.0) {
         rm_human_fixed(text, headline->cpu_s / headline->wall_s, 2);
         rm_rows_clause(&page->rows, "%s CPUs on average", text);
@@ -412,6 +424,10 @@ static void write_energy(struct page *page)
         rm_rows_clause(&page->rows, "%s", origin);
     } else {
         rm_rows_clause(&page->rows, "of the machine's %s, %s", all, origin);
+    }
+    if (isnan(energy.tree_j)) {
+        rm_rows_end(&page->rows);
+        return;
     }
     if (energy.place[0] != '\0') {
         rm_rows_clause(&page->rows, "%s CO2eq (%s)", grams, energy.place);

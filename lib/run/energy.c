@@ -46,7 +46,7 @@ resmon_energy_part rm_run_energy_part(const struct resmon_run *run, size_t index
         .name = part->name,
         .method = "",
         .node_j = rm_run_last_of(run, part->node, NULL),
-        .tree_j = rm_run_last_of(run, part->tree, NULL),
+        .tree_j = rm_run_growth_of(run, part->tree, NULL),
     };
     for (size_t i = 0; i < run->source_count; i++) {
         if (strcmp(run->sources[i].name, part->source) == 0) {

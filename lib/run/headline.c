@@ -14,9 +14,9 @@ static double value_of(const struct resmon_run *run, const char *figure)
     struct rm_view_row row;
     for (size_t at = 0; rm_view_next(RM_VIEW_HEADLINE, figure, &at, &row);) {
         const resmon_column *stats = rm_run_statistics_of(run, row.metric->id, NULL);
-        double value = stats == NULL                     ? RM_NAN
-                       : row.series == RESMON_SERIES_MAX ? stats->max
-                                                         : stats->last;
+        double value = row.series != RESMON_SERIES_MAX ? rm_run_growth_of(run, row.metric->id, NULL)
+                       : stats != NULL                 ? stats->max
+                                                       : RM_NAN;
         if (!isnan(value)) {
             return value;
         }
@@ -70,9 +70,11 @@ static void take_usage(const struct resmon_run *run, resmon_headline *headline)
                 usage->user_s + usage->system_s; /* that of the process has the exec */
         }
     }
+    if (isnan(headline->cpu_s)) {
+        headline->cpu_s = usage->user_s + usage->system_s;
+    }
     /* Without what the launcher had used before the command began, which the total has not. */
     double before_s = fmax(0.0, usage->user_s + usage->system_s - headline->cpu_s);
-    before_s = isnan(headline->cpu_s) ? 0.0 : before_s;
     headline->cpu_system_s = fmax(0.0, usage->system_s - before_s);
     headline->cpu_user_s = usage->user_s - fmax(0.0, before_s - usage->system_s);
     if (!isnan(usage->rss_peak_bytes)) {

@@ -200,6 +200,38 @@ TEST(what_is_not_known_is_not_said)
     resmon_run_free(run);
 }
 
+static void fail_source(resmon_run *run, const char *name, int32_t status, const char *reason)
+{
+    for (size_t i = 0; i < run->source_count; i++) {
+        if (strcmp(run->sources[i].name, name) == 0) {
+            run->sources[i].status = status;
+            run->sources[i].reason = reason;
+            run->sources[i].provenance = RESMON_PROVENANCE_SAMPLED;
+        }
+    }
+}
+
+/* Of a process of somebody else that has ended; and of one that was looked at once. */
+TEST(figures_that_are_not_whole)
+{
+    resmon_run *run = run_of("scopes=none,interval=10ms", false);
+    fail_source(run, "proc_cpu", RESMON_ESRCH, "the process has ended");
+    fail_source(run, "tree", RESMON_OK, "processes are missing: too many open files");
+    char *text = text_of(run, RESMON_REPORT_BRIEF, 300);
+    assert_non_null(strstr(text, "\n  CPU     >= "));
+    assert_non_null(strstr(text, "up to the last sample before its end"));
+    assert_non_null(strstr(text, "\n  note       processes are missing: too many open files\n"));
+    resmon_text_free(text);
+    for (size_t i = 0; i < run->column_count; i++) {
+        run->columns[i].n = run->columns[i].kind == RESMON_COUNTER ? 1 : run->columns[i].n;
+    }
+    text = text_of(run, RESMON_REPORT_BRIEF, 300);
+    assert_null(strstr(text, " of CPU time, "));
+    assert_non_null(strstr(text, " -   not known: the process has ended\n"));
+    resmon_text_free(text);
+    resmon_run_free(run);
+}
+
 TEST(what_was_asked_for_and_is_missing)
 {
     resmon_run *run = run_of("scopes=none,counters=l3", false);
