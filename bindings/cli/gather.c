@@ -3,6 +3,7 @@
 #include "gather.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -125,7 +126,11 @@ void cli_gather_begin(struct cli_gather *gather, const char *options)
         if (options != NULL) {
             cli_say("run", "no scopes: " PLACE " has less than 256 MiB left");
         }
-    } else if (make_directory(gather) && !put_variable(gather, options)) {
+    } else if (!make_directory(gather)) {
+        if (options != NULL) {
+            cli_say("run", "no scopes: no directory can be made in " PLACE ": %s", strerror(errno));
+        }
+    } else if (!put_variable(gather, options)) {
         cli_say("run", "options for scopes are longer than %u bytes: they are left out",
                 CLI_RUN_BYTES);
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/collect.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -133,7 +135,14 @@ static resmon_status find_process(struct rm_collect *collect)
                         (long long)collect->pid);
     }
     if (!rm_file_exists(&collect->root, collect->proc_dir)) {
-        return rm_error(RESMON_ESRCH, "pid: there is no process %lld", (long long)collect->pid);
+        bool is_hidden = collect->root.is_live && kill((pid_t)collect->pid, 0) != 0 &&
+                         errno == EPERM; /* it lives */
+        return is_hidden
+                   ? rm_error(RESMON_EACCES,
+                              "pid: process %lld is hidden from this user (/proc has hidepid)",
+                              (long long)collect->pid)
+                   : rm_error(RESMON_ESRCH, "pid: there is no process %lld",
+                              (long long)collect->pid);
     }
     return RESMON_OK;
 }

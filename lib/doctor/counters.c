@@ -52,6 +52,12 @@ void rm_doctor_look_round(struct rm_doctor_exam *exam)
     if (exam->root.is_live) {
         try_least(exam);
     }
+    if (exam->root.is_live && !rm_file_exists(&exam->root, "proc/self")) {
+        rm_doctor_add(exam, "kernel", "procfs", RESMON_DOCTOR_ABSENT,
+                      "mount it: mount -t proc proc /proc",
+                      "is not mounted here: nearly all figures come from there, and what is said "
+                      "below of this kernel may be wrong");
+    }
 }
 
 bool rm_doctor_may_count(const struct rm_doctor_exam *exam)

@@ -52,7 +52,8 @@ static void read_os(struct rm_host *host, const struct rm_root *root, struct rm_
     }
 }
 
-/* Arguments end in '\0'; shown with spaces between.  The executable is known. */
+/* Arguments end in '\0'; shown with spaces between.  The executable is known, unless it is hidden
+ * (of another user's process): then the first argument names the program. */
 static void read_command_line(struct rm_host *host, const struct rm_root *root,
                               struct rm_scratch *scratch, const char *proc_dir)
 {
@@ -63,7 +64,10 @@ static void read_command_line(struct rm_host *host, const struct rm_root *root,
         return;
     }
     size_t length = rm_text_left(&text);
-    rm_program_name(host->executable, text.at, length, host->program, sizeof host->program);
+    char first[sizeof host->executable];
+    (void)rm_text_copy(first, sizeof first, text.at, strnlen(text.at, length));
+    const char *executable = host->executable[0] != '\0' ? host->executable : first;
+    rm_program_name(executable, text.at, length, host->program, sizeof host->program);
     length = length < sizeof host->command_line ? length : sizeof host->command_line - 1;
     char joined[sizeof host->command_line];
     for (size_t i = 0; i < length; i++) {

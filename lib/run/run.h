@@ -160,7 +160,6 @@ static inline struct rm_column_name rm_run_column_name(const resmon_column *colu
 /** How the program ended: where nobody said it, by the run's state. */
 resmon_run_end rm_run_end(const struct resmon_run *run);
 
-/** Whether somebody said what the kernel had accounted to the process when it ended. */
 /** Whether it ended before its second sample, without a word (an exec, SIGKILL): then nothing is
  * known of its time, nor of what grew meanwhile. */
 static inline bool rm_run_has_one_sample(const struct resmon_run *run)
@@ -169,6 +168,7 @@ static inline bool rm_run_has_one_sample(const struct resmon_run *run)
     return run->info.samples < 2 && state != NULL && strcmp(state, "interrupted") == 0;
 }
 
+/** Whether somebody said what the kernel had accounted to the process when it ended. */
 static inline bool rm_run_has_usage(const struct resmon_run *run)
 {
     return run->usage.user_s + run->usage.system_s > 0.0;
