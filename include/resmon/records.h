@@ -459,10 +459,6 @@ typedef struct resmon_run_scope {
     uint64_t calls;
     /** direct recursions inside those */
     uint64_t folded;
-    /** further stretches of those, that went on with one that was suspended
-     * (resmon_scope_resumed()): of Python generators.  Shortest, longest and deviation are of
-     * stretches, and so are the numbers of instances that meters took */
-    uint64_t resumed;
     /** threads that visited it */
     uint64_t threads;
     /** inclusive, summed over calls and threads; of open instances what they had by then */
@@ -543,6 +539,10 @@ typedef struct resmon_run_scope {
     double energy_kwh;
     /** energy_kwh * pue * g_per_kwh; NaN: not known */
     double energy_gco2eq;
+    /** further stretches of those, that went on with one that was suspended
+     * (resmon_scope_resumed()): of Python generators.  Shortest, longest and deviation are of
+     * stretches, and so are the numbers of instances that meters took */
+    uint64_t resumed;
     /** MEASURED, or SAMPLED when the meter was taken at some of the calls only: then the figure is
      * an estimate */
     int32_t cpu_provenance;

@@ -508,8 +508,9 @@ static void write_hot(struct page *page, const struct rm_profile_sums *sums, int
     if (count == 0) {
         return;
     }
-    if (kind == RESMON_STACK_CPU) {
-        rm_human_seconds(text, weight * 1e-9);
+    if (kind == RESMON_STACK_CPU) { /* samples times their interval: near the CPU time above */
+        text[0] = '~';
+        rm_human_seconds(text + 1, weight * 1e-9);
     } else {
         const struct rm_sampled_bytes all = {weight, sqrt(sums->square[kind]), RM_NAN};
         (void)rm_sampled_bytes_print(text, &all);

@@ -11,7 +11,6 @@
 #include "os/identity.h"
 #include "os/process_end.h"
 #include "os/task_walk.h"
-#include "os/taskstats.h"
 
 #define MOST_WATCHED 512U                /* descriptors of processes at a time */
 #define LOADING_NS   (5 * RM_NS_PER_MS)  /* that a program takes to load, at most */
@@ -122,6 +121,7 @@ static void know_status(struct rm_process_row *row, uint32_t status)
     rm_process_row_know(row, RM_PROCESS_HAS_STATUS);
 }
 
+/* Accounts come in the order of the ends, at once; who has the number then may not be known yet. */
 static void take_account(void *context, const struct rm_task_account *account)
 {
     struct rm_each *each = context;
@@ -130,6 +130,13 @@ static void take_account(void *context, const struct rm_task_account *account)
     if (space == NULL || space->row == NULL) {
         return;
     }
+    if (space->has_account && account->thread == pid) {
+        if (each->early_count < RM_ARRAY_LEN(each->early)) {
+            each->early[each->early_count++] = *account;
+        }
+        return;
+    }
+    space->has_account |= account->thread == pid;
     space->told++;
     space->told_ns += account->cpu_ns;
     space->told_most_ns += account->most_ns;
@@ -187,10 +194,29 @@ static void look_at_living(void *context, struct rm_space *space)
     }
 }
 
+static void read_accounts(struct rm_each *each)
+{
+    struct rm_task_account early[RM_ARRAY_LEN(each->early)];
+    uint32_t count = each->early_count;
+    memcpy(early, each->early, sizeof early);
+    each->early_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        take_account(each, &early[i]);
+    }
+    (void)rm_taskstats_read(each->taskstats, take_account, each);
+}
+
+void rm_each_replace(struct rm_each *each)
+{
+    if (each->taskstats >= 0) {
+        read_accounts(each);
+    }
+}
+
 void rm_each_look(struct rm_each *each)
 {
     if (each->taskstats >= 0) {
-        (void)rm_taskstats_read(each->taskstats, take_account, each);
+        read_accounts(each);
     } else {
         rm_spaces_visit(each->spaces, look_at_living, each);
     }

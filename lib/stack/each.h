@@ -9,6 +9,7 @@
 #define RM_STACK_EACH_H
 
 #include "os/perf_tree.h"
+#include "os/taskstats.h"
 #include "stack/spaces.h"
 #include "store/process_row.h"
 
@@ -19,6 +20,8 @@ struct rm_each {
     struct rm_spaces *spaces;
     int taskstats; /* -1: none */
     uint32_t watched;
+    struct rm_task_account early[16]; /* of processes that have the number of another one */
+    uint32_t early_count;
 };
 
 void rm_each_open(struct rm_each *each);
@@ -38,6 +41,9 @@ void rm_each_end(struct rm_each *each, struct rm_space *space, int64_t t_ns);
 
 /** Looks at one, which may have another name by now. */
 void rm_each_look_at(struct rm_each *each, struct rm_space *space);
+
+/** Its number is another process's from here on: whatever is told of it comes first. */
+void rm_each_replace(struct rm_each *each);
 
 /** Looks at those that live, and at accounts of those that ended. */
 void rm_each_look(struct rm_each *each);

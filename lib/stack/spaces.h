@@ -37,6 +37,7 @@ struct rm_space {
     int64_t mappings_ns;        /* when they were read; 0: never */
     int64_t ended_ns;           /* 0: it lives */
     uint64_t used_ns;           /* of its threads that ended, */
+    bool has_account;           /* of its first thread: a further one is of another process */
     uint32_t told;              /* threads that there are accounts of; */
     uint64_t told_ns;           /* they used so much at the least, */
     uint64_t told_most_ns;      /* so much at the most but for a tick each, */

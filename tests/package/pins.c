@@ -210,7 +210,7 @@ AT(resmon_estimate, low, 8);
 AT(resmon_estimate, high, 16);
 AT(resmon_run_scope, name, 8);
 AT(resmon_run_scope, pcpu_process_ns, 224);
-AT(resmon_run_scope, energy_provenance, 492);
+AT(resmon_run_scope, energy_provenance, 500);
 AT(resmon_run_counter, name, 8);
 AT(resmon_run_counter, reason, 24);
 AT(resmon_run_counter, status, 32);

@@ -281,7 +281,7 @@ TEST(hot_places)
 {
     resmon_run *run = made_profile("/nowhere/train.c");
     char *text = text_of(run, RESMON_REPORT_ROWS, 0);
-    const char *hot = strstr(text, "\nhot\t1.000 s\t");
+    const char *hot = strstr(text, "\nhot\t~1.000 s\t");
     assert_non_null(hot);
     assert_non_null(strstr(hot, "60 % square"));
     assert_non_null(strstr(text, "\ngrown\t~3.00 MiB\t")); /* of few samples */

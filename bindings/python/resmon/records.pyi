@@ -178,7 +178,6 @@ class Scope(Record):
     depth: int
     calls: int
     folded: int
-    resumed: int
     threads: int
     wall_s: float
     self_s: float
@@ -216,6 +215,7 @@ class Scope(Record):
     energy_kwh: float
     energy_gco2eq: float
     energy_provenance: str
+    resumed: int
     # end
     path: str
     counts: Dict[str, Estimate]
