@@ -37,6 +37,27 @@ for pid in pids: os.waitpid(pid, 0)
 """
 
 
+# Five processes with one number, each of which used 30 ms more than the one before.
+SAME_NUMBER = """
+import ctypes, os, struct, time
+number = os.fork()
+if number == 0:
+    os._exit(0)
+os.waitpid(number, 0)
+wanted = ctypes.c_int(number)
+arguments = struct.pack("11Q", 0, 0, 0, 0, 17, 0, 0, 0, ctypes.addressof(wanted), 1, 0)
+for status in range(1, 6):
+    pid = ctypes.CDLL(None).syscall(435, arguments, len(arguments))  # clone3() with set_tid
+    if pid == 0:
+        while time.process_time() < 0.03 * status:
+            pass
+        os._exit(status)
+    if pid < 0:
+        os._exit(9)
+    os.waitpid(pid, 0)
+"""
+
+
 @place.needs_json
 class Each(place.Case):
     def setUp(self):
@@ -85,6 +106,17 @@ class Each(place.Case):
         total = sum(row["cpu_s"] or 0.0 for row in rows)
         self.assertAlmostEqual(total / (usage["user_s"] + usage["system_s"]), 1, delta=0.15)
         self.assertLess(sum(row["cpu_s"] is None for row in rows), 5)
+
+    @place.not_sanitized
+    def test_a_number_that_is_used_again(self):
+        document = self.document("--each", "--", sys.executable, "-c", SAME_NUMBER)
+        rows = document["processes"]
+        if os.geteuid() != 0 or document["run"]["end"]["exit_status"] == 9:
+            self.skipTest("no accounts of tasks, or no numbers that are asked for")
+        self.assertEqual([row["exit_status"] for row in rows], [0, 0, 1, 2, 3, 4, 5])
+        self.assertEqual(len({row["pid"] for row in rows[1:]}), 1)
+        for status in range(1, 6):
+            self.assertAlmostEqual(rows[status + 1]["cpu_s"], 0.03 * status, delta=0.015)
 
     def test_threads_are_of_their_process(self):
         script = ("import hashlib, threading, time\n"
