@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/births.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
-#define MOST_PIDS 8192
+#define MOST_BIRTHS 8192
 
+/* Its place from 1 on; 0: there is none. */
 static size_t place_of(const struct rm_births *births, uint64_t pid)
 {
     size_t at = births->count;
-    while (at > 0 && births->pids[at - 1] != pid) { /* who forks is young, mostly */
+    while (at > 0 && births->births[at - 1].pid != pid) { /* who forks is young, mostly */
         at--;
     }
     return at;
@@ -21,24 +20,15 @@ bool rm_births_has(const struct rm_births *births, uint64_t pid)
     return place_of(births, pid) > 0;
 }
 
-/* The order of the rest is kept: the old ones come first. */
-static void forget(struct rm_births *births, size_t place)
+static void add(struct rm_births *births, uint64_t pid, bool is_over)
 {
-    memmove(&births->pids[place - 1], &births->pids[place],
-            (births->count - place) * sizeof *births->pids);
-    births->count--;
-    births->old_count -= place <= births->old_count ? 1 : 0;
-}
-
-static void add(struct rm_births *births, uint64_t pid)
-{
-    uint64_t *pids = births->count < MOST_PIDS
-                         ? rm_grow(births->pids, births->count, &births->room, sizeof *pids)
-                         : NULL;
-    births->has_missed |= pids == NULL;
-    if (pids != NULL) {
-        births->pids = pids;
-        births->pids[births->count++] = pid;
+    struct rm_birth *grown = births->count < MOST_BIRTHS ? rm_grow(births->births, births->count,
+                                                                   &births->room, sizeof *grown)
+                                                         : NULL;
+    births->has_missed |= grown == NULL;
+    if (grown != NULL) {
+        births->births = grown;
+        births->births[births->count++] = (struct rm_birth){pid, is_over};
     }
 }
 
@@ -46,39 +36,37 @@ void rm_births_note(struct rm_births *births, uint64_t child, bool is_ours)
 {
     size_t place = place_of(births, child);
     if (place > 0) { /* its number is another process's now */
-        forget(births, place);
+        births->births[place - 1] = births->births[--births->count];
     }
     if (is_ours) {
-        add(births, child);
+        add(births, child, false);
     }
 }
 
 void rm_births_note_end(struct rm_births *births, uint64_t pid)
 {
     if (!rm_births_has(births, pid)) { /* else another process has its number */
-        add(births, pid);
+        add(births, pid, true);
     }
 }
 
 bool rm_births_read(struct rm_births *births, rm_fork_visit_fn *visit, void *context)
 {
-    births->old_count = births->count;
+    size_t kept = 0;
     bool has_all = rm_fork_events_read(&births->events, visit, context) && !births->has_missed;
-    /* Whoever ended before had nobody who was not told of by now. */
-    births->count -= births->old_count;
-    if (births->count > 0) {
-        memmove(births->pids, &births->pids[births->old_count],
-                births->count * sizeof *births->pids);
+    for (size_t i = 0; i < births->count; i++) {
+        if (!births->births[i].is_over) { /* else all that it forked was told by now */
+            births->births[kept++] = births->births[i];
+        }
     }
-    births->old_count = 0;
+    births->count = kept;
     births->has_missed = false;
-    births->born_count = births->count;
     return has_all;
 }
 
 void rm_births_close(struct rm_births *births)
 {
     rm_fork_events_close(&births->events);
-    rm_free(births->pids);
+    rm_free(births->births);
     *births = (struct rm_births){.count = 0};
 }

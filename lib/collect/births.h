@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns who was born into a process tree since the last sample, by the kernel's word
+ * Owns who was born into a process tree since it was looked at, by the kernel's word
  * (os/fork_events.h): also those whose parents have ended meanwhile, which no scan of /proc would
  * find any more.
  */
@@ -9,15 +9,18 @@
 
 #include "os/fork_events.h"
 
+struct rm_birth {
+    uint64_t pid;
+    bool is_over; /* it was looked for, or has ended: children of it may be told of once more */
+};
+
 /* Zeroed: closed. */
 struct rm_births {
     struct rm_fork_events events;
-    uint64_t *pids;    /* of the tree but not its members: those born just now, */
-    size_t born_count; /* and those who have ended since, with children that may be told of yet */
+    struct rm_birth *births;
     size_t count;
     size_t room;
-    size_t old_count; /* while reading: those of the sample before */
-    bool has_missed;  /* somebody, for want of memory */
+    bool has_missed; /* somebody, for want of memory */
 };
 
 static inline bool rm_births_are_told(const struct rm_births *births)

@@ -186,6 +186,10 @@ struct rm_collector {
      * ended; other failures are counted and tried again later. */
     resmon_status (*read)(struct rm_collect *collect, void *state, double *values);
 
+    /* Between readings, some ten times a second: takes what the kernel tells, and keeps little of;
+     * false: that is nothing.  NULL: it never is. */
+    bool (*hear)(void *state);
+
     void (*close)(void *state); /* NULL: nothing to do */
 
     /* Instances found by open(), and their names; NULL: one without a name. */

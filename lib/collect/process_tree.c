@@ -632,20 +632,24 @@ static void note_fork(void *context, uint64_t parent, uint64_t child)
     rm_births_note(&tree->births, child, is_ours);
 }
 
-static void hear_of_births(struct rm_process_tree *tree)
+bool rm_tree_hear(struct rm_process_tree *tree)
 {
-    if (rm_births_are_told(&tree->births) && !rm_births_read(&tree->births, note_fork, tree)) {
+    bool is_told = rm_births_are_told(&tree->births);
+    if (is_told && !rm_births_read(&tree->births, note_fork, tree)) {
         tree->has_missed = true; /* those who are still in a list can be found there */
         tree->has_lost = true;
     }
+    return is_told;
 }
 
 static void add_born(struct rm_process_tree *tree, struct rm_collect *collect)
 {
-    for (size_t i = 0; i < tree->births.born_count; i++) {
-        if (find_member(tree, tree->births.pids[i]) == NULL) {
-            add_member(tree, collect, tree->births.pids[i]);
+    for (size_t i = 0; i < tree->births.count; i++) {
+        struct rm_birth *birth = &tree->births.births[i];
+        if (!birth->is_over && find_member(tree, birth->pid) == NULL) {
+            add_member(tree, collect, birth->pid);
         }
+        birth->is_over = true;
     }
 }
 
@@ -828,7 +832,7 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
     size_t ended = 0;
     forget_lost_files(tree, collect);
     look_at_orphans(tree);
-    hear_of_births(tree);
+    (void)rm_tree_hear(tree);
     for (size_t i = 0; i < tree->count; i++) {
         resmon_status status = update_member(tree, collect, &tree->members[i]);
         if (status != RESMON_OK) {

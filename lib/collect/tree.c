@@ -206,6 +206,11 @@ static resmon_status open_tree(struct rm_collect *collect, void *state_)
     return status;
 }
 
+static bool hear_of_tree(void *state)
+{
+    return rm_tree_hear(&((struct state *)state)->tree);
+}
+
 static void close_tree(void *state_)
 {
     struct state *state = state_;
@@ -221,5 +226,6 @@ const struct rm_collector rm_collect_tree = {
     .state_bytes = sizeof(struct state),
     .open = open_tree,
     .read = read_tree,
+    .hear = hear_of_tree,
     .close = close_tree,
 };

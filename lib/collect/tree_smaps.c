@@ -52,6 +52,11 @@ static resmon_status open_smaps(struct rm_collect *collect, void *tree)
                : status;
 }
 
+static bool hear_of_tree(void *tree)
+{
+    return rm_tree_hear(tree);
+}
+
 static void close_smaps(void *tree)
 {
     rm_tree_close(tree);
@@ -67,5 +72,6 @@ const struct rm_collector rm_collect_tree_smaps = {
     .state_bytes = sizeof(struct rm_process_tree),
     .open = open_smaps,
     .read = read_smaps,
+    .hear = hear_of_tree,
     .close = close_smaps,
 };

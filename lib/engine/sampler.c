@@ -36,6 +36,16 @@ static void set_reason(struct rm_source_record *record, resmon_status status, co
     (void)rm_text_set(record->reason, sizeof record->reason, reason);
 }
 
+/* What its figures lacked stays said. */
+static void set_failure(struct rm_source_record *record, resmon_status status, const char *reason)
+{
+    if (status == RESMON_ESRCH && record->provenance == RESMON_PROVENANCE_SAMPLED) {
+        record->status = status;
+    } else {
+        set_reason(record, status, reason);
+    }
+}
+
 static int64_t least_interval(const struct rm_sampler *sampler,
                               const struct rm_collector *collector)
 {
@@ -273,7 +283,7 @@ static void switch_off_process(struct rm_sampler *sampler)
         bool is_of_process =
             (source->collector->domain & (RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_TREE)) != 0;
         if (is_of_process && source->state != NULL) {
-            set_reason(&source->record, RESMON_ESRCH, "the process has ended");
+            set_failure(&source->record, RESMON_ESRCH, "the process has ended");
             switch_off(source);
         }
     }
@@ -284,7 +294,7 @@ static void note_failure(struct rm_sampler *sampler, size_t index, resmon_status
 {
     struct rm_source_record *record = &sampler->sources[index].record;
     record->failures++;
-    set_reason(record, status, resmon_last_error());
+    set_failure(record, status, resmon_last_error());
     if (status == RESMON_ESRCH) {
         switch_off_process(sampler);
     }
@@ -335,6 +345,25 @@ static bool is_read(const struct rm_sampler_source *source, uint64_t sample, enu
     bool is_any_time = collector->min_interval_ns == 0 || collector->comes_when_asked;
     return of == RM_SAMPLE_ALL || (of == RM_SAMPLE_ASKED && is_any_time) ||
            rm_schedule_is_due(&source->schedule, sample);
+}
+
+#define HEAR_NS (100 * RM_NS_PER_MS)
+
+int64_t rm_sampler_next_hear_ns(const struct rm_sampler *sampler)
+{
+    return sampler->hears ? sampler->heard_ns + HEAR_NS : INT64_MAX;
+}
+
+void rm_sampler_hear(struct rm_sampler *sampler, int64_t now_ns)
+{
+    sampler->heard_ns = now_ns;
+    sampler->hears = false;
+    for (size_t i = 0; i < sampler->source_count; i++) {
+        const struct rm_sampler_source *source = &sampler->sources[i];
+        if (source->state != NULL && source->collector->hear != NULL) {
+            sampler->hears |= source->collector->hear(source->state);
+        }
+    }
 }
 
 static void read_sources(struct rm_sampler *sampler, enum rm_sample_of of)

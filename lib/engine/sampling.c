@@ -15,6 +15,8 @@ static void wait_for_work(struct rm_sampling *sampling)
 {
     int64_t poll_ns = rm_collect_next_poll_ns(&sampling->sampler.collect);
     int64_t until_ns = poll_ns < sampling->deadline_ns ? poll_ns : sampling->deadline_ns;
+    int64_t hear_ns = rm_sampler_next_hear_ns(&sampling->sampler);
+    until_ns = hear_ns < until_ns ? hear_ns : until_ns;
     while (sampling->stage == RM_SAMPLING_RUNNING && sampling->requested == sampling->served &&
            rm_condition_wait(&sampling->asked, &sampling->lock, until_ns)) {
     }
@@ -49,6 +51,7 @@ static void take_samples(struct rm_sampling *sampling)
     bool is_stopping = false;
     sampling->deadline_ns = start_ns + sampler->options->interval_ns;
     rm_sampler_take(sampler, start_ns, RM_SAMPLE_ALL);
+    rm_sampler_hear(sampler, start_ns);
     answer(sampling, 1);
     while (!is_stopping) {
         (void)pthread_mutex_lock(&sampling->lock);
@@ -66,6 +69,7 @@ static void take_samples(struct rm_sampling *sampling)
             rm_sampler_take(sampler, now_ns, of);
         }
         rm_collect_poll(&sampler->collect, now_ns);
+        rm_sampler_hear(sampler, now_ns);
         if (is_asked) {
             answer(sampling, requested);
         }
