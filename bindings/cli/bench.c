@@ -152,7 +152,7 @@ static bool take_bare(struct bench *bench, struct cli_bench_command *command,
     resmon_run_usage usage = cli_launch_usage(&launch);
     usage.wall_s = bare->wall_s;
     if (bare->usage.ru_maxrss <= bare->starter_maxrss) {
-        usage.rss_peak_bytes = NAN; /* it may be that of who started it */
+        usage.rss_peak_bytes = (double)NAN; /* it may be that of who started it */
     }
     command->total_s += bare->wall_s;
     bench->done++;

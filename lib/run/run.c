@@ -215,7 +215,8 @@ double rm_run_last_of(const struct resmon_run *run, uint32_t metric, const char 
 double rm_run_growth_of(const struct resmon_run *run, uint32_t metric, const char *instance)
 {
     const resmon_column *stats = rm_run_statistics_of(run, metric, instance);
-    return stats != NULL && stats->n > 1 ? stats->last : RM_NAN;
+    bool has_grown = stats != NULL && (stats->n > 1 || stats->duration_s > 0.0);
+    return has_grown ? stats->last : RM_NAN;
 }
 
 const resmon_column *rm_run_node_statistics(const struct resmon_run *run, uint32_t metric,

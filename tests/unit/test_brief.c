@@ -223,7 +223,10 @@ TEST(figures_that_are_not_whole)
     assert_non_null(strstr(text, "\n  note       processes are missing: too many open files\n"));
     resmon_text_free(text);
     for (size_t i = 0; i < run->column_count; i++) {
-        run->columns[i].n = run->columns[i].kind == RESMON_COUNTER ? 1 : run->columns[i].n;
+        if (run->columns[i].kind == RESMON_COUNTER) {
+            run->columns[i].n = 1;
+            run->columns[i].duration_s = 0.0;
+        }
     }
     text = text_of(run, RESMON_REPORT_BRIEF, 300);
     assert_null(strstr(text, " of CPU time, "));
