@@ -186,9 +186,9 @@ struct rm_collector {
      * ended; other failures are counted and tried again later. */
     resmon_status (*read)(struct rm_collect *collect, void *state, double *values);
 
-    /* Between readings, some ten times a second: takes what the kernel tells, and keeps little of;
-     * false: that is nothing.  NULL: it never is. */
-    bool (*hear)(void *state);
+    /* Between readings: takes what the kernel tells, and keeps little of; in how many ns again, at
+     * the latest, INT64_MAX: never.  NULL: it tells nothing. */
+    int64_t (*hear)(void *state);
 
     void (*close)(void *state); /* NULL: nothing to do */
 

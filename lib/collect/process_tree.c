@@ -632,14 +632,20 @@ static void note_fork(void *context, uint64_t parent, uint64_t child)
     rm_births_note(&tree->births, child, is_ours);
 }
 
-bool rm_tree_hear(struct rm_process_tree *tree)
+/* A quiet machine is not woken for it more than once a second. */
+#define BUSY_FORKS 32U
+#define BUSY_NS    (100 * RM_NS_PER_MS)
+
+int64_t rm_tree_hear(struct rm_process_tree *tree)
 {
-    bool is_told = rm_births_are_told(&tree->births);
-    if (is_told && !rm_births_read(&tree->births, note_fork, tree)) {
+    if (!rm_births_are_told(&tree->births)) {
+        return INT64_MAX;
+    }
+    if (!rm_births_read(&tree->births, note_fork, tree)) {
         tree->has_missed = true; /* those who are still in a list can be found there */
         tree->has_lost = true;
     }
-    return is_told;
+    return tree->births.events.latest > BUSY_FORKS ? BUSY_NS : RM_NS_PER_S;
 }
 
 static void add_born(struct rm_process_tree *tree, struct rm_collect *collect)

@@ -108,8 +108,8 @@ resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *coll
                            bool wants_details);
 
 /** Takes what the kernel tells of births, of which it keeps a few hundred: between two updates,
- * too.  False: it tells nothing. */
-bool rm_tree_hear(struct rm_process_tree *tree);
+ * too.  In how many ns to do that again; INT64_MAX: it tells nothing. */
+int64_t rm_tree_hear(struct rm_process_tree *tree);
 
 /** Brings members and figures up to date; RESMON_ESRCH when the root has ended, or the group. */
 resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *collect);

@@ -206,7 +206,7 @@ static resmon_status open_tree(struct rm_collect *collect, void *state_)
     return status;
 }
 
-static bool hear_of_tree(void *state)
+static int64_t hear_of_tree(void *state)
 {
     return rm_tree_hear(&((struct state *)state)->tree);
 }

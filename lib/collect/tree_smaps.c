@@ -52,7 +52,7 @@ static resmon_status open_smaps(struct rm_collect *collect, void *tree)
                : status;
 }
 
-static bool hear_of_tree(void *tree)
+static int64_t hear_of_tree(void *tree)
 {
     return rm_tree_hear(tree);
 }

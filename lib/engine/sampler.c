@@ -347,21 +347,15 @@ static bool is_read(const struct rm_sampler_source *source, uint64_t sample, enu
            rm_schedule_is_due(&source->schedule, sample);
 }
 
-#define HEAR_NS (100 * RM_NS_PER_MS)
-
-int64_t rm_sampler_next_hear_ns(const struct rm_sampler *sampler)
-{
-    return sampler->hears ? sampler->heard_ns + HEAR_NS : INT64_MAX;
-}
-
 void rm_sampler_hear(struct rm_sampler *sampler, int64_t now_ns)
 {
-    sampler->heard_ns = now_ns;
-    sampler->hears = false;
+    sampler->next_hear_ns = INT64_MAX;
     for (size_t i = 0; i < sampler->source_count; i++) {
         const struct rm_sampler_source *source = &sampler->sources[i];
         if (source->state != NULL && source->collector->hear != NULL) {
-            sampler->hears |= source->collector->hear(source->state);
+            int64_t in_ns = source->collector->hear(source->state);
+            int64_t at_ns = in_ns < INT64_MAX - now_ns ? now_ns + in_ns : INT64_MAX;
+            sampler->next_hear_ns = at_ns < sampler->next_hear_ns ? at_ns : sampler->next_hear_ns;
         }
     }
 }

@@ -69,11 +69,10 @@ struct rm_sampler {
     int64_t cpu_mark_ns; /* CPU clock of the sampling thread, up to which it is in the account */
     int64_t others_ns;   /* of delivery, at the latest sample, which came at */
     int64_t taken_ns;
-    bool hears; /* some source is to be heard between samples, the latest time at */
-    int64_t heard_ns;
-    double *values;    /* one per column */
-    uint8_t *notes;    /* of the series, one per column */
-    double *delivered; /* the row for sinks: counters as growth; NULL: no sink wants rows */
+    int64_t next_hear_ns; /* of sources that are told something between samples */
+    double *values;       /* one per column */
+    uint8_t *notes;       /* of the series, one per column */
+    double *delivered;    /* the row for sinks: counters as growth; NULL: no sink wants rows */
     struct rm_sampler_output output;
     uint64_t tags_sent;
     struct rm_energy_division division; /* opened where there are scopes and energy */
@@ -107,10 +106,9 @@ enum rm_sample_of {
 /** Takes one sample at `now_ns` (CLOCK_MONOTONIC). */
 void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_of of);
 
-/** Hears what sources are told between samples (rm_collector.hear); and when to do that again,
- * INT64_MAX: never. */
+/** Hears what sources are told between samples (rm_collector.hear), and says in `next_hear_ns` when
+ * to do that again; INT64_MAX: never. */
 void rm_sampler_hear(struct rm_sampler *sampler, int64_t now_ns);
-int64_t rm_sampler_next_hear_ns(const struct rm_sampler *sampler);
 
 /** Closes the files of the sources. */
 void rm_sampler_close_sources(struct rm_sampler *sampler);

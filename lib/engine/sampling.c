@@ -15,8 +15,8 @@ static void wait_for_work(struct rm_sampling *sampling)
 {
     int64_t poll_ns = rm_collect_next_poll_ns(&sampling->sampler.collect);
     int64_t until_ns = poll_ns < sampling->deadline_ns ? poll_ns : sampling->deadline_ns;
-    int64_t hear_ns = rm_sampler_next_hear_ns(&sampling->sampler);
-    until_ns = hear_ns < until_ns ? hear_ns : until_ns;
+    until_ns =
+        sampling->sampler.next_hear_ns < until_ns ? sampling->sampler.next_hear_ns : until_ns;
     while (sampling->stage == RM_SAMPLING_RUNNING && sampling->requested == sampling->served &&
            rm_condition_wait(&sampling->asked, &sampling->lock, until_ns)) {
     }

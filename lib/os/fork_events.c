@@ -185,8 +185,10 @@ bool rm_fork_events_read(struct rm_fork_events *events, rm_fork_visit_fn *visit,
         events->socket = (struct rm_kept){0}; /* the program has closed it */
         return false;
     }
+    events->latest = 0;
     for (int i = 0; i < MOST_BATCHES && (count == BATCH || count == -ENOBUFS); i++) {
         count = read_batch(events->socket.fd, visit, context);
+        events->latest += count > 0 ? (size_t)count : 0;
         has_all &= count >= 0 || count == -EAGAIN;
     }
     return has_all && count != BATCH;

@@ -23,6 +23,7 @@
 /* Zeroed: closed. */
 struct rm_fork_events {
     struct rm_kept socket;
+    size_t latest; /* how many were told at the latest reading */
 };
 
 /* A process, not a thread: both numbers are those of the host. */
