@@ -655,7 +655,7 @@ static void add_born(struct rm_process_tree *tree, struct rm_collect *collect)
         if (!birth->is_over && find_member(tree, birth->pid) == NULL) {
             add_member(tree, collect, birth->pid);
         }
-        birth->is_over = true;
+        birth->is_over = !tree->has_missed; /* else once more: in a list it may be no longer */
     }
 }
 

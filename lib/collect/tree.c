@@ -199,9 +199,8 @@ static resmon_status open_tree(struct rm_collect *collect, void *state_)
     bool has_orphans =
         collect->is_group || state->tree.reaper.pid != 0 || rm_births_are_told(&state->tree.births);
     if (status == RESMON_OK && collect->root.is_live && !has_orphans) {
-        rm_collect_remark(collect, "the kernel does not tell who forks (before 6.6, or in a "
-                                   "container): a process is missing whose parent ended between "
-                                   "two samples");
+        rm_collect_remark(collect, RM_FORKS_UNTOLD ": processes are missing whose parent ended "
+                                                   "between two samples");
     }
     return status;
 }

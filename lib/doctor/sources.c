@@ -91,9 +91,8 @@ static void add_forks(struct rm_doctor_exam *exam)
                   "%s",
                   is_told ? "the kernel tells who forks: no descendant is missed whose parent ends "
                             "between two samples"
-                          : "the kernel does not tell who forks (before 6.6, in a container, or "
-                            "eight listen already): outside of \"resmon run\", descendants are "
-                            "missed whose parent ends between two samples");
+                          : RM_FORKS_UNTOLD ": outside of \"resmon run\", descendants are missed "
+                                            "whose parent ends between two samples");
 }
 
 void rm_doctor_kernel(struct rm_doctor_exam *exam)

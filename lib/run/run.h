@@ -228,8 +228,8 @@ const resmon_column *rm_run_statistics_of(const struct resmon_run *run, uint32_t
 /** The last value of a metric's column; NaN where it was never read. */
 double rm_run_last_of(const struct resmon_run *run, uint32_t metric, const char *instance);
 
-/** The same of a counter; NaN of one that was read once, from which on it counts (some, of energy,
- * count from the start on). */
+/** By how much a counter grew; NaN of one that was read once, and counts from there on (counters of
+ * energy may count from the start on). */
 double rm_run_growth_of(const struct resmon_run *run, uint32_t metric, const char *instance);
 
 /** The statistics of a metric on one node of a merged run; NULL when it was not measured. */

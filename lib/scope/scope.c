@@ -506,8 +506,8 @@ static RM_COLD void end_slow(uint64_t token, uint64_t now)
     end_frame(frame, now);
 }
 
-/* The open frame of an instance, unless a direct recursion is open in it; NULL: there is none. */
-static struct rm_scope_frame *open_frame(uint64_t token)
+/* An open instance of this thread, once, unless a direct recursion is open in it. */
+static void mark_open(uint64_t token, uint32_t mark, void (*count)(struct rm_scope_node *node))
 {
     bool is_here = token != 0 && token != RM_SCOPE_VOID && self.thread != NULL &&
                    own_session() == RM_LOAD(&resmon_scope_session) && self.thread->record != NULL;
@@ -515,28 +515,22 @@ static struct rm_scope_frame *open_frame(uint64_t token)
     while (frame != NULL && frame->token != RM_ROOT_TOKEN && frame->token != token) {
         frame--;
     }
-    bool is_it = frame != NULL && frame->token == token && (frame->folds & ~RM_FRAME_MARKS) == 0;
-    return is_it ? frame : NULL;
+    if (frame != NULL && frame->token == token && (frame->folds & (~RM_FRAME_MARKS | mark)) == 0) {
+        frame->folds |= mark;
+        count(node_at(RM_LOAD(&frame->node)));
+    }
 }
 
 void resmon_scope_fail(uint64_t token)
 {
     RM_KEEP_ERRNO;
-    struct rm_scope_frame *frame = open_frame(token);
-    if (frame != NULL && (frame->folds & RM_FRAME_FAILED) == 0) {
-        frame->folds |= RM_FRAME_FAILED;
-        rm_node_count_failure(node_at(RM_LOAD(&frame->node)));
-    }
+    mark_open(token, RM_FRAME_FAILED, rm_node_count_failure);
 }
 
 void resmon_scope_resumed(uint64_t token)
 {
     RM_KEEP_ERRNO;
-    struct rm_scope_frame *frame = open_frame(token);
-    if (frame != NULL && (frame->folds & RM_FRAME_RESUMED) == 0) {
-        frame->folds |= RM_FRAME_RESUMED;
-        rm_node_count_resumed(node_at(RM_LOAD(&frame->node)));
-    }
+    mark_open(token, RM_FRAME_RESUMED, rm_node_count_resumed);
 }
 
 /* The node of the frame that is popped is the child of `current` then, unless it is hung. */

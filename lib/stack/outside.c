@@ -315,10 +315,10 @@ static void note(struct rm_outside *outside, const struct rm_tree_record *record
 {
     struct rm_space *before =
         record->kind == RM_TREE_FORK ? rm_spaces_find(outside->spaces, record->pid) : NULL;
-    if (before != NULL && outside->has_each) {
-        rm_each_replace(&outside->each);
-    }
     if (before != NULL) {
+        if (outside->has_each) {
+            rm_each_replace(&outside->each);
+        }
         settle_if_accounted(outside, before); /* the number is another process's now */
     }
     rm_spaces_note(outside->spaces, record);

@@ -75,7 +75,8 @@ class Finding:
 class _Call:
     """One call, or block: a scope while it runs, and clocks."""
 
-    __slots__ = ("_site", "_timed", "_began", "_resumed", "_running", "_target", "_say", "finding", "_stretches", "_outer")
+    __slots__ = ("_site", "_timed", "_began", "_resumed", "_running", "_target", "_say", "finding", "_stretches", "_outer",
+                 "_has_run")
 
     meter = _abi.METER_WALL
 
@@ -85,14 +86,16 @@ class _Call:
         self._timed = _abi.Timed()
         self._began = None
         self._running = self._stretches = 0
+        self._has_run = False
 
     def resume(self):
         self._resumed = time.perf_counter_ns()
         if self._began is None:
             self._began = self._resumed
         lib.timed_watch(self._site, self.meter, self._timed)
-        if self._stretches:
+        if self._has_run:
             lib.scope_resumed(self._timed.scope)
+        self._has_run = self._timed.scope != 0
         task = current_task()
         self._outer = surround(task) if task is not None else None
 
