@@ -436,14 +436,16 @@ static resmon_status decode_kinds(const struct reader *reader)
     for (size_t k = 0; k < RM_STACK_KINDS; k++) {
         const struct rm_stack_kind_entry *entry = &reader->record->kinds[k];
         struct rm_run_stack_kind *kind = &profile->kinds[k];
-        kind->status = entry->status;
-        kind->period = entry->period;
+        struct rm_stack_kind_state state = {0};
+        rm_published_read(&state, entry->states, sizeof state, &entry->version);
+        kind->status = (resmon_status)state.status;
+        kind->period = RM_LOAD(&entry->period);
         kind->total = RM_LOAD(&entry->has_total) != 0 ? (double)RM_LOAD(&entry->total) : RM_NAN;
         if (RM_LOAD(&entry->has_levels) != 0) {
             kind->first_bytes = (double)RM_LOAD(&entry->first);
             kind->last_bytes = (double)RM_LOAD(&entry->last);
         }
-        kind->reason = rm_arena_text(&reader->run->strings, entry->reason, sizeof entry->reason);
+        kind->reason = rm_arena_text(&reader->run->strings, state.reason, sizeof state.reason);
         if (kind->reason == NULL) {
             return out_of_memory();
         }

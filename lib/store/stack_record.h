@@ -61,14 +61,20 @@ struct rm_peak_entry {
     uint32_t flags;
 };
 
+/* What is said of a kind: published.h. */
+struct rm_stack_kind_state {
+    int64_t status;
+    char reason[512];
+};
+
 struct rm_stack_kind_entry {
-    int32_t status;
+    uint32_t version; /* of the states */
     uint32_t has_total;
     uint64_t period;
     uint64_t total;
-    char reason[512];
     uint64_t first, last; /* of what it is growth of, when sampling began, and now; B */
     uint64_t has_levels;
+    struct rm_stack_kind_state states[2];
 };
 
 /* The stacks of one peak; of two, that of the version counts. */

@@ -166,13 +166,14 @@ void rm_stack_writer_set_kind(struct rm_stack_writer *writer, int32_t kind, resm
                               const char *reason)
 {
     struct rm_stack_kind_entry *entry = &writer->record->kinds[kind];
-    entry->status = status;
-    (void)rm_text_set(entry->reason, sizeof entry->reason, reason);
+    struct rm_stack_kind_state state = {.status = status};
+    (void)rm_text_set(state.reason, sizeof state.reason, reason);
+    rm_published_write(entry->states, &state, sizeof state, &entry->version);
 }
 
 void rm_stack_writer_set_period(struct rm_stack_writer *writer, int32_t kind, uint64_t period)
 {
-    writer->record->kinds[kind].period = period;
+    RM_STORE(&writer->record->kinds[kind].period, period);
 }
 
 void rm_stack_writer_set_total(struct rm_stack_writer *writer, int32_t kind, uint64_t total)

@@ -5,6 +5,9 @@
  */
 #include "test.h"
 
+#include <pthread.h>
+
+#include "base/compiler.h"
 #include "made_block.h"
 #include "random.h"
 #include "run/run.h"
@@ -105,6 +108,44 @@ TEST(errors_and_levels_come_out_as_they_went_in)
     assert_near(run->profile.peak.highest_rss_bytes, 4711, 0);
     assert_int_equal(run->profile.peak.highest_t_ns, 12);
     rm_run_free(run);
+    free_block(&block);
+}
+
+static const struct {
+    resmon_status status;
+    const char *reason;
+} states[] = {{RESMON_OK, "not of all threads: of a fault"}, {RESMON_EBUSY, "a signal"}};
+static bool is_over;
+
+static void *set_in_turn(void *writer)
+{
+    for (size_t i = 0; !RM_LOAD(&is_over); i++) {
+        rm_stack_writer_set_kind(writer, RESMON_STACK_CPU, states[i % 2].status,
+                                 states[i % 2].reason);
+        rm_stack_writer_set_period(writer, RESMON_STACK_CPU, i);
+    }
+    return NULL;
+}
+
+/* A thread for which there is no event is met at any time. */
+TEST(a_state_that_changes_while_it_is_read_is_one_of_them)
+{
+    struct rm_block block = made(16);
+    struct rm_stack_writer writer;
+    pthread_t thread;
+    assert_ok(rm_stack_writer_open(&writer, &block));
+    rm_stack_writer_set_kind(&writer, RESMON_STACK_CPU, states[0].status, states[0].reason);
+    RM_STORE(&is_over, false);
+    assert_int_equal(pthread_create(&thread, NULL, set_in_turn, &writer), 0);
+    for (int i = 0; i < 500; i++) {
+        struct resmon_run *run = decoded(&block);
+        const struct rm_run_stack_kind *kind = &run->profile.kinds[RESMON_STACK_CPU];
+        assert_string_equal(kind->reason, states[kind->status == states[1].status].reason);
+        rm_run_free(run);
+    }
+    RM_STORE(&is_over, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    rm_stack_writer_close(&writer);
     free_block(&block);
 }
 
