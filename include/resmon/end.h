@@ -46,6 +46,19 @@ RESMON_API resmon_status resmon_run_get_end(const resmon_run *run, resmon_run_en
 RESMON_API resmon_status resmon_run_get_usage(const resmon_run *run, resmon_run_usage *ret_usage);
 
 /**
+ * Says, before the start, when the process of the option `pid` became what is observed (at its
+ * exec, say; CLOCK_MONOTONIC) and what it had used by then: whoever forked it need not let it wait
+ * until the monitor has started.  The run begins at that moment, with these figures as the first of
+ * its counters, and no I/O; all else begins with the start.  Of the usage the CPU times, page
+ * faults and switches count.  Say it at most some seconds after that moment.
+ * RESMON_EINVAL: no CPU times, or a moment that is to come, or none of this boot; RESMON_ENOTSUP:
+ * the monitor observes no other process; RESMON_ESTATE: it has been started.
+ * Thread class: the thread that will start it.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_monitor_set_begin(resmon_monitor *monitor, int64_t monotonic_ns,
+                                                  const resmon_run_usage *usage);
+
+/**
  * Says what the process of the option `pid` had used when it ended, which its parent knows by
  * wait4(2), or by waitid(2) with WNOWAIT, so that it can be sampled once more.  That sample is
  * taken now, and is the last: the run ends with the process, however long it is until the monitor

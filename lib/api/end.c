@@ -3,6 +3,10 @@
 #include <resmon/end.h>
 
 #include "api/end.h"
+
+#include <math.h>
+
+#include "base/clock.h"
 #include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
@@ -47,20 +51,45 @@ resmon_status resmon_run_get_usage(const resmon_run *run, resmon_run_usage *ret_
     return rm_struct_give(&run->usage, RM_STRUCT_SIZE(resmon_run_usage), ret_usage);
 }
 
+/* Who has ended has used some CPU time. */
+static resmon_status take_usage(const resmon_run_usage *given, bool has_ended,
+                                resmon_run_usage *ret_usage)
+{
+    resmon_status status = rm_struct_take(given, RM_STRUCT_SIZE(resmon_run_usage), ret_usage);
+    double user_s = ret_usage->user_s, system_s = ret_usage->system_s;
+    bool is_time = user_s >= 0.0 && system_s >= 0.0 && user_s + system_s < (double)INFINITY;
+    if (status == RESMON_OK && !(is_time && (!has_ended || user_s + system_s > 0.0))) {
+        status = rm_error(RESMON_EINVAL, "the usage of a process: CPU time of %g s and %g s",
+                          user_s, system_s);
+    }
+    return status;
+}
+
 resmon_status resmon_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usage *usage)
 {
     RM_KEEP_ERRNO;
-    resmon_run_usage known;
+    resmon_run_usage known = {0};
     if (monitor == NULL || usage == NULL) {
         return rm_error(RESMON_EINVAL, "%s: an argument is NULL", __func__);
     }
-    resmon_status status = rm_struct_take(usage, RM_STRUCT_SIZE(resmon_run_usage), &known);
-    if (status == RESMON_OK &&
-        !(known.user_s >= 0.0 && known.system_s >= 0.0 && known.user_s + known.system_s > 0.0)) {
-        status = rm_error(RESMON_EINVAL, "the usage of a process: CPU time of %g s and %g s",
-                          known.user_s, known.system_s);
-    }
+    resmon_status status = take_usage(usage, true, &known);
     return status == RESMON_OK ? rm_monitor_set_usage(monitor, &known) : status;
+}
+
+resmon_status resmon_monitor_set_begin(resmon_monitor *monitor, int64_t monotonic_ns,
+                                       const resmon_run_usage *usage)
+{
+    RM_KEEP_ERRNO;
+    resmon_run_usage known = {0};
+    if (monitor == NULL || usage == NULL) {
+        return rm_error(RESMON_EINVAL, "%s: an argument is NULL", __func__);
+    }
+    resmon_status status = take_usage(usage, false, &known);
+    if (status == RESMON_OK && (monotonic_ns <= 0 || monotonic_ns > rm_clock_monotonic_ns())) {
+        status = rm_error(RESMON_EINVAL, "the beginning of a process: %lld ns of CLOCK_MONOTONIC",
+                          (long long)monotonic_ns);
+    }
+    return status == RESMON_OK ? rm_monitor_set_begin(monitor, monotonic_ns, &known) : status;
 }
 
 resmon_status resmon_run_get_end(const resmon_run *run, resmon_run_end *ret_end)

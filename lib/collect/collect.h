@@ -109,6 +109,17 @@ struct rm_collect_gpus {
     struct rm_gpu_part borne[RM_MOST_GPUS]; /* by index; collector gpu adds, energy_gpu takes */
 };
 
+/* When the process became what is observed, and what it had used then. */
+struct rm_begin {
+    int64_t at_ns; /* CLOCK_MONOTONIC */
+    resmon_run_usage usage;
+};
+
+static inline double rm_begin_cpu_s(const struct rm_begin *begin)
+{
+    return begin->usage.user_s + begin->usage.system_s;
+}
+
 /* What a collector sees of the world; one per monitor. */
 struct rm_collect {
     struct rm_root root;
@@ -143,6 +154,7 @@ struct rm_collect {
     struct rm_found found;
     struct rm_own_text own_texts[RM_OWN_FILES];
     struct rm_own_io own_io;       /* what the library itself had done just before the latter */
+    const struct rm_begin *begin;  /* NULL: with the first sample */
     const resmon_run_usage *usage; /* atomic: of the process, which has ended; NULL: not known */
     const uint64_t *folded_peak; /* RSS peak that was folded away by resets of the kernel's mark */
     int64_t now_ns;              /* CLOCK_MONOTONIC stamp of the sample being taken */

@@ -36,6 +36,19 @@ static double busy_seconds(const struct rm_collect *collect, const struct state 
     return found->node_busy_s + fmax(0.0, fmin(missing_s, most_s));
 }
 
+/* With the first reading; or before it, since when only what the tree used is known. */
+static void begin_model(const struct rm_collect *collect, struct state *state)
+{
+    const struct rm_found *found = &collect->found;
+    state->since_s = state->busy_s = found->node_busy_s;
+    state->all_s = found->node_all_s;
+    state->tree_since_s = found->tree_ns != 0 ? found->tree_cpu_s : 0.0;
+    if (collect->begin != NULL) {
+        state->tree_since_s = found->tree_ns != 0 ? rm_begin_cpu_s(collect->begin) : 0.0;
+        state->node_ns = collect->begin->at_ns;
+    }
+}
+
 /* Over the time between two readings of the machine's CPU time.  By CPU seconds and not by a load:
  * that would have the rounding of the ticks that are all CPUs' time. */
 static double read_model(struct rm_collect *collect, struct state *state)
@@ -45,8 +58,7 @@ static double read_model(struct rm_collect *collect, struct state *state)
         return state->node_ns != 0 ? state->joules : RM_NAN;
     }
     if (state->node_ns == 0) {
-        state->since_s = found->node_busy_s;
-        state->tree_since_s = found->tree_ns != 0 ? found->tree_cpu_s : 0.0;
+        begin_model(collect, state);
     }
     double now_s = busy_seconds(collect, state);
     double elapsed_s = (double)(found->node_ns - state->node_ns) * 1e-9;

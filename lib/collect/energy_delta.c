@@ -13,6 +13,14 @@ static bool is_plausible(const struct rm_energy_counter *counter, uint64_t growt
            (double)growth * counter->unit_j <= counter->limit_w * elapsed_s;
 }
 
+/* How much more the first growth stands for. */
+static double scale_of(const struct rm_energy_counter *counter, int64_t now_ns)
+{
+    int64_t before_ns = counter->first_ns - counter->begin_ns;
+    bool is_first = counter->joules <= 0.0 && counter->begin_ns != 0 && before_ns > 0;
+    return is_first ? 1.0 + (double)before_ns / (double)(now_ns - counter->first_ns) : 1.0;
+}
+
 enum rm_energy_event rm_energy_take(struct rm_energy_counter *counter, uint64_t count,
                                     int64_t now_ns)
 {
@@ -37,11 +45,13 @@ enum rm_energy_event rm_energy_take(struct rm_energy_counter *counter, uint64_t 
     if (!is_plausible(counter, growth, now_ns)) {
         event = RM_ENERGY_DISCARDED;
     }
+    double growth_j =
+        growth > 0 ? (double)growth * counter->unit_j * scale_of(counter, now_ns) : 0.0;
     counter->last = count;
     counter->last_ns = now_ns;
     counter->wraps += event == RM_ENERGY_WRAPPED ? 1 : 0;
     counter->discarded += event == RM_ENERGY_DISCARDED ? 1 : 0;
-    counter->joules += event != RM_ENERGY_DISCARDED ? (double)growth * counter->unit_j : 0.0;
+    counter->joules += event != RM_ENERGY_DISCARDED ? growth_j : 0.0;
     return event;
 }
 

@@ -17,14 +17,16 @@ enum rm_energy_event {
     RM_ENERGY_DISCARDED, /* it cannot be: what it would have added is not */
 };
 
-/* Zeroed but for unit_j, max and limit_w: no reading yet. */
+/* Zeroed but for unit_j, max, limit_w and begin_ns: no reading yet. */
 struct rm_energy_counter {
-    double unit_j;   /* J of one count */
-    uint64_t max;    /* highest count; 0: not known, it does not wrap */
-    double limit_w;  /* more than this cannot be drawn; 0: no limit */
-    double joules;   /* since the first reading */
-    uint64_t last;   /* count at last_ns */
-    int64_t last_ns; /* CLOCK_MONOTONIC */
+    double unit_j;    /* J of one count */
+    uint64_t max;     /* highest count; 0: not known, it does not wrap */
+    double limit_w;   /* more than this cannot be drawn; 0: no limit */
+    int64_t begin_ns; /* what counts begins then, before the first reading, and until that the power
+                         is taken to be that of the first growth; 0: with the first reading */
+    double joules;    /* since then */
+    uint64_t last;    /* count at last_ns */
+    int64_t last_ns;  /* CLOCK_MONOTONIC */
     int64_t first_ns;
     bool has_last;
     bool has_moved; /* since the first reading: one that never does measures nothing */

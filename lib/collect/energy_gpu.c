@@ -132,8 +132,11 @@ static resmon_status open_gpus(struct rm_collect *collect, void *state_)
         return status;
     }
     for (size_t i = 0; i < collect->gpus.count; i++) {
-        state->each[i] =
-            (struct gpu){.counter = {.unit_j = 1e-3, .limit_w = LIMIT_W}, .joules = RM_NAN};
+        state->each[i] = (struct gpu){
+            .counter = {.unit_j = 1e-3,
+                        .limit_w = LIMIT_W,
+                        .begin_ns = collect->begin != NULL ? collect->begin->at_ns : 0},
+            .joules = RM_NAN};
     }
     return RESMON_OK;
 }

@@ -81,7 +81,9 @@ static resmon_status read_ram(struct rm_collect *collect, void *state_, double *
 {
     struct state *state = state_;
     struct rm_found *found = &collect->found;
-    state->first_ns = state->first_ns != 0 ? state->first_ns : collect->now_ns;
+    if (state->first_ns == 0) {
+        state->first_ns = collect->begin != NULL ? collect->begin->at_ns : collect->now_ns;
+    }
     if (state->is_measured && !read_measured(collect)) {
         resmon_status status = turn_to_model(collect, state);
         if (status != RESMON_OK) {

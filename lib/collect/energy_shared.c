@@ -22,6 +22,9 @@ resmon_status rm_collect_open_zones(struct rm_collect *collect)
     }
     resmon_status status =
         rm_energy_zones_open(&collect->zones, root, &collect->scratch, perf_open);
+    for (size_t i = 0; i < collect->zones.count && collect->begin != NULL; i++) {
+        collect->zones.zones[i].counter.begin_ns = collect->begin->at_ns;
+    }
     collect->has_zones = status == RESMON_OK;
     if (!collect->has_zones) {
         rm_root_close(&collect->energy_root);

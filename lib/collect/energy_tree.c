@@ -166,6 +166,39 @@ static void find_whole(struct rm_collect *collect, double whole[])
     }
 }
 
+/* What is divided begins with the first reading, or before it: the energy of until then comes with
+ * the second one. */
+static struct rm_found found_at_begin(const struct rm_collect *collect)
+{
+    const struct rm_begin *begin = collect->begin;
+    struct rm_found found = collect->found;
+    if (begin != NULL) {
+        found.tree_cpu_s = rm_begin_cpu_s(begin);
+        found.busy_s = found.node_busy_s;
+        found.cpu_j = isnan(found.cpu_j) ? RM_NAN : 0.0;
+        found.ram_j = isnan(found.ram_j) ? RM_NAN : 0.0;
+        found.tree_ns = found.node_ns = found.cpu_j_ns = found.ram_j_ns = begin->at_ns;
+    }
+    return found;
+}
+
+/* False: what it needs is as it was at the last division. */
+static bool divide(const struct rm_collect *collect, size_t of, struct part *part)
+{
+    if (!part->has_last) {
+        part->last = found_at_begin(collect);
+        part->has_last = true;
+        return true;
+    }
+    if (!divisions[of].is_new(&collect->found, &part->last)) {
+        return false;
+    }
+    double share = divisions[of].share(collect, part);
+    part->share += share >= 0.0 ? share : 0.0; /* NaN: not known, for a while */
+    part->last = collect->found;
+    return true;
+}
+
 static resmon_status read_shares(struct rm_collect *collect, void *state_, double *values)
 {
     struct state *state = state_;
@@ -187,17 +220,7 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
     find_whole(collect, whole);
     for (size_t i = 0; i < RM_ARRAY_LEN(divisions); i++) {
         struct part *part = &state->parts[i];
-        bool is_first = !part->has_last;
-        bool is_new = !is_first && divisions[i].is_new(found, &part->last);
-        if (is_new) {
-            double share = divisions[i].share(collect, part);
-            part->share += share >= 0.0 ? share : 0.0; /* NaN: not known, for a while */
-        }
-        is_divided[i] = is_first || is_new;
-        if (is_divided[i]) {
-            part->last = *found;
-            part->has_last = true;
-        }
+        is_divided[i] = divide(collect, i, part);
         values[i] = isnan(whole[i]) ? RM_NAN : with_lead(collect, part);
     }
     found->shared = (struct rm_shared_energy){

@@ -77,6 +77,9 @@ static resmon_status open_stat(struct rm_collect *collect, void *state_)
     if (!collect->is_self) {
         (void)rm_collect_open_proc(collect, &state->status, "status");
     }
+    if (collect->begin != NULL) {
+        state->rate = (struct rm_rate){rm_begin_cpu_s(collect->begin), collect->begin->at_ns};
+    }
     if (collect->root.is_live) {
         state->has_clock = clock_getcpuclockid((pid_t)collect->pid, &state->clock) == 0;
     }

@@ -917,7 +917,8 @@ static resmon_status find_members(struct rm_process_tree *tree, struct rm_collec
     tree->has_children_files = search.is_supported;
     if (!collect->is_self && collect->root.is_live && collect->view.own != 0 &&
         tree->members[0].ppid == (uint64_t)collect->view.own) {
-        rm_reaper_open(&tree->reaper, &collect->root, tree->members[0].ppid, tree->members[0].pid);
+        rm_reaper_open(&tree->reaper, &collect->root, &collect->scratch, tree->members[0].ppid,
+                       tree->members[0].pid);
         tree->orphans = (struct rm_tree_member){
             .pid = tree->reaper.pid, .is_alive = true, .threads = 2.0}; /* at least */
     }

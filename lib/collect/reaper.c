@@ -2,11 +2,13 @@
 #include "collect/reaper.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "os/own_io.h"
+#include "os/pid_stat.h"
 #include "os/task_walk.h"
 
 static bool takes_in_orphans(void)
@@ -59,11 +61,38 @@ struct rm_reaped rm_reaper_look(struct rm_reaper *reaper)
     return grown;
 }
 
+struct search {
+    struct rm_reaper *reaper;
+    const struct rm_root *root;
+    struct rm_scratch *scratch;
+    uint64_t child_start; /* in ticks since boot */
+};
+
+static bool find_start(const struct search *search, uint64_t pid, uint64_t *ret_ticks)
+{
+    char path[64];
+    struct rm_text text;
+    struct rm_pid_stat stat;
+    (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)pid);
+    if (rm_file_read_once(search->root, path, search->scratch, &text) != RESMON_OK ||
+        !rm_pid_stat_parse(text, &stat)) {
+        return false;
+    }
+    *ret_ticks = stat.starttime;
+    return true;
+}
+
+/* Within a tick, numbers tell who is older: they are given in turn. */
 static bool note_other(void *context, uint32_t pid, uint32_t thread)
 {
-    struct rm_reaper *reaper = context;
-    (void)thread;
-    if (pid != reaper->pid && pid != reaper->child && reaper->other_count < RM_REAPER_OTHERS) {
+    const struct search *search = context;
+    struct rm_reaper *reaper = search->reaper;
+    uint64_t start;
+    bool is_other =
+        pid == thread && pid != reaper->pid && pid != reaper->child &&
+        find_start(search, pid, &start) &&
+        (start < search->child_start || (start == search->child_start && pid < reaper->child));
+    if (is_other && reaper->other_count < RM_REAPER_OTHERS) {
         reaper->others[reaper->other_count++] = pid;
     }
     return true;
@@ -79,14 +108,17 @@ bool rm_reaper_is_other(const struct rm_reaper *reaper, uint64_t pid)
     return false;
 }
 
-void rm_reaper_open(struct rm_reaper *reaper, const struct rm_root *root, uint64_t pid,
-                    uint64_t child)
+void rm_reaper_open(struct rm_reaper *reaper, const struct rm_root *root,
+                    struct rm_scratch *scratch, uint64_t pid, uint64_t child)
 {
     if (!takes_in_orphans()) {
         return;
     }
+    struct search search = {.reaper = reaper, .root = root, .scratch = scratch};
     *reaper = (struct rm_reaper){.pid = pid, .child = child};
-    (void)rm_task_walk(root, (uint32_t)pid, note_other, reaper);
+    if (find_start(&search, child, &search.child_start)) {
+        (void)rm_task_walk(root, (uint32_t)pid, note_other, &search);
+    }
     (void)rm_own_io_open(&reaper->io);
     const struct rm_reaped sum = read_account(reaper, &reaper->latest_faults);
     reaper->latest_s = sum.cpu_s;

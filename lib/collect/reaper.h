@@ -19,7 +19,7 @@
 struct rm_reaper {
     uint64_t pid; /* ours, as /proc has it; 0: orphans are not handed to us */
     uint64_t child;
-    uint64_t others[RM_REAPER_OTHERS]; /* what else there was below us at the start: no orphans */
+    uint64_t others[RM_REAPER_OTHERS]; /* who was below us before the child: no orphans of its */
     size_t other_count;
     struct rm_kept io;
     double latest_s, latest_io[RM_IO_FIELDS];
@@ -32,10 +32,9 @@ struct rm_reaped {
     double io[RM_IO_FIELDS]; /* of calls: what only other threads of ours did meanwhile is in it */
 };
 
-/** Finds out whether orphans of `child` are handed to us, its parent `pid`.  It has only begun, and
- * has started nobody yet. */
-void rm_reaper_open(struct rm_reaper *reaper, const struct rm_root *root, uint64_t pid,
-                    uint64_t child);
+/** Finds out whether orphans of `child` are handed to us, its parent `pid`. */
+void rm_reaper_open(struct rm_reaper *reaper, const struct rm_root *root,
+                    struct rm_scratch *scratch, uint64_t pid, uint64_t child);
 void rm_reaper_close(struct rm_reaper *reaper);
 
 /** What was waited for since the last look.  Where there were others below us it may have been

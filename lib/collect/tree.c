@@ -190,6 +190,10 @@ static resmon_status open_tree(struct rm_collect *collect, void *state_)
 {
     struct state *state = state_;
     state->first_cpu_s = RM_NAN;
+    if (collect->begin != NULL) {
+        state->first_cpu_s = rm_begin_cpu_s(collect->begin);
+        state->rate = (struct rm_rate){state->first_cpu_s, collect->begin->at_ns};
+    }
     if (collect->is_group) {
         bool is_v2 = collect->cgroup.places[RM_CGROUP_CPUACCT].version == 2;
         (void)rm_collect_open_cgroup(collect, &state->group_cpu, RM_CGROUP_CPUACCT,

@@ -46,6 +46,7 @@ struct resmon_monitor {
     uint32_t forks;
     int life;                         /* enum life, atomic: tags look at it from signal handlers */
     struct rm_needs needs;            /* of its outputs */
+    struct rm_begin begin;            /* of the process; at_ns 0: with the start */
     struct rm_block block;            /* of the run */
     struct rm_block_memory memory;    /* that the block is in */
     struct rm_scope_session *session; /* NULL: this monitor has no scopes */
@@ -276,8 +277,12 @@ static resmon_status enter_job(resmon_monitor *monitor)
 static resmon_status open_sampling(resmon_monitor *monitor)
 {
     bool leads = is_in_job(monitor) && rm_leader_leads(&monitor->leader);
-    resmon_status status = rm_sampling_open(&monitor->sampling, &monitor->options,
-                                            leads ? monitor->job->info.id : NULL);
+    const struct rm_sampling_terms terms = {
+        .options = &monitor->options,
+        .job_id = leads ? monitor->job->info.id : NULL,
+        .begin = monitor->begin.at_ns != 0 ? &monitor->begin : NULL,
+    };
+    resmon_status status = rm_sampling_open(&monitor->sampling, &terms);
     (void)rm_clocksource_choose(); /* meanwhile */
     monitor->writer = rm_identity_self();
     return status == RESMON_OK ? rm_sampling_wait_open(&monitor->sampling) : status;
@@ -323,6 +328,10 @@ static resmon_status begin_record(resmon_monitor *monitor)
     header->writer_image = writer->image;
     header->start = rm_clock_read_pair();
     header->start_realtime_ns = rm_clock_realtime_ns();
+    if (monitor->begin.at_ns != 0) { /* of ticks, that other process has none */
+        header->start_realtime_ns -= header->start.ns - monitor->begin.at_ns;
+        header->start.ns = monitor->begin.at_ns;
+    }
     rm_facts_record_clock(&monitor->block);
     return rm_sampler_begin(&monitor->sampling.sampler, &monitor->block, &output);
 }
@@ -638,6 +647,21 @@ resmon_status rm_monitor_join(resmon_monitor *monitor, struct resmon_run *part)
     }
     if (status == RESMON_OK) {
         status = rm_capture_join(&monitor->capture, part);
+    }
+    return status;
+}
+
+resmon_status rm_monitor_set_begin(resmon_monitor *monitor, int64_t at_ns,
+                                   const resmon_run_usage *usage)
+{
+    resmon_status status = check_life(monitor, LIFE_NEW, LIFE_NEW);
+    int64_t pid = monitor->options.values.pid;
+    if (status == RESMON_OK && (pid == 0 || pid == (int64_t)getpid())) {
+        status = rm_error(RESMON_ENOTSUP, "this monitor observes no other process, whose beginning "
+                                          "could be told");
+    }
+    if (status == RESMON_OK) {
+        monitor->begin = (struct rm_begin){.at_ns = at_ns, .usage = *usage};
     }
     return status;
 }

@@ -52,6 +52,8 @@ resmon_status rm_monitor_set_end(resmon_monitor *monitor, const resmon_run_end *
 /** Takes over a reference, on success, to a run whose scopes are to be this one's, too. */
 resmon_status rm_monitor_join(resmon_monitor *monitor, struct resmon_run *part);
 
+resmon_status rm_monitor_set_begin(resmon_monitor *monitor, int64_t at_ns,
+                                   const resmon_run_usage *usage);
 resmon_status rm_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usage *usage);
 
 /** RESMON_ESTATE unless it runs, in this process. */

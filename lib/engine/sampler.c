@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/sampler.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -196,6 +197,7 @@ resmon_status rm_sampler_open(struct rm_sampler *sampler)
         return status;
     }
     find_job_group(sampler);
+    sampler->collect.begin = sampler->begin;
     sampler->collect.folded_peak = &rm_peak_folded;
     sampler->collect.counters.wanted = &options->counters;
     status = show_gpus(sampler);
@@ -467,6 +469,85 @@ static void account(struct rm_sampler *sampler, int64_t now_ns, bool is_due)
     }
 }
 
+static void add_sample(struct rm_sampler *sampler, int64_t at_ns, const double *values)
+{
+    const int64_t t_ns = at_ns - sampler->block.header->start.ns;
+    struct rm_sample sample = {
+        .t_ns = t_ns,
+        .clock = rm_clock_read_pair(),
+        .values = values,
+        .ret_values = sampler->delivered,
+        .notes = sampler->notes,
+    };
+    (void)pthread_mutex_lock(&sampler->store_lock);
+    publish_sources(sampler);
+    rm_series_add(&sampler->block, &sample, &sampler->cost);
+    (void)pthread_mutex_unlock(&sampler->store_lock);
+}
+
+/* Of what the usage at the beginning tells; what stands in two members is their sum. */
+static const struct {
+    uint32_t metric;
+    size_t members[2];
+} of_usage[] = {
+#define RM_USAGE(member) offsetof(resmon_run_usage, member)
+    {RM_PROC_CPU_USER, {RM_USAGE(user_s)}},
+    {RM_PROC_CPU_SYSTEM, {RM_USAGE(system_s)}},
+    {RM_PROC_CPU_TIME, {RM_USAGE(user_s), RM_USAGE(system_s)}},
+    {RM_TREE_CPU_TIME, {RM_USAGE(user_s), RM_USAGE(system_s)}},
+    {RM_PROC_FAULT_MINOR, {RM_USAGE(minor_faults)}},
+    {RM_PROC_FAULT_MAJOR, {RM_USAGE(major_faults)}},
+    {RM_PROC_CTX_VOLUNTARY, {RM_USAGE(voluntary_switches)}},
+    {RM_PROC_CTX_INVOLUNTARY, {RM_USAGE(involuntary_switches)}},
+    {RM_PROC_IO_READ_CHARS, {0}},
+    {RM_PROC_IO_WRITE_CHARS, {0}},
+    {RM_PROC_IO_READ_COUNT, {0}},
+    {RM_PROC_IO_WRITE_COUNT, {0}},
+    {RM_PROC_IO_READ_BYTES, {0}},
+    {RM_PROC_IO_WRITE_BYTES, {0}},
+    {RM_PROC_IO_CANCELLED_WRITE_BYTES, {0}},
+    {RM_TREE_IO_READ_CHARS, {0}},
+    {RM_TREE_IO_WRITE_CHARS, {0}},
+    {RM_TREE_IO_READ_BYTES, {0}},
+    {RM_TREE_IO_WRITE_BYTES, {0}},
+#undef RM_USAGE
+};
+
+/* NaN: nobody knows. */
+static double value_at_begin(const resmon_run_usage *usage, uint32_t metric)
+{
+    double sum = RM_NAN;
+    for (size_t i = 0; i < RM_ARRAY_LEN(of_usage) && isnan(sum); i++) {
+        if (of_usage[i].metric == metric) {
+            sum = 0.0;
+            for (size_t m = 0; m < 2 && of_usage[i].members[m] != 0; m++) {
+                double value;
+                memcpy(&value, (const char *)usage + of_usage[i].members[m], sizeof value);
+                sum += value;
+            }
+        }
+    }
+    return sum;
+}
+
+/* The sample before the first one: of the counters that this one has. */
+static void add_begin(struct rm_sampler *sampler)
+{
+    const struct rm_column *columns = rm_block_record(&sampler->block, RM_SECTION_COLUMNS, 0);
+    const struct rm_begin *begin = sampler->begin;
+    double *values = rm_alloc(sampler->column_count + 1, sizeof *values);
+    if (values == NULL) {
+        return;
+    }
+    for (size_t c = 0; c < sampler->column_count; c++) {
+        double value = value_at_begin(&begin->usage, columns[c].metric);
+        bool is_known = !isnan(sampler->values[c]) && !isnan(value);
+        values[c] = is_known ? fmin(value, sampler->values[c]) : RM_NAN; /* that may be of ticks */
+    }
+    add_sample(sampler, begin->at_ns, values);
+    rm_free(values);
+}
+
 void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_of of)
 {
     int64_t wall_before = rm_clock_monotonic_ns();
@@ -478,17 +559,10 @@ void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_
         !isnan(sampler->values[sampler->rss_column])) {
         rm_peak_observe((uint64_t)sampler->values[sampler->rss_column], resets_before);
     }
-    struct rm_sample sample = {
-        .t_ns = t_ns,
-        .clock = rm_clock_read_pair(),
-        .values = sampler->values,
-        .ret_values = sampler->delivered,
-        .notes = sampler->notes,
-    };
-    (void)pthread_mutex_lock(&sampler->store_lock);
-    publish_sources(sampler);
-    rm_series_add(&sampler->block, &sample, &sampler->cost);
-    (void)pthread_mutex_unlock(&sampler->store_lock);
+    if (sampler->begin != NULL && rm_series_state(&sampler->block)->samples == 0) {
+        add_begin(sampler);
+    }
+    add_sample(sampler, now_ns, sampler->values);
     rm_energy_division_take(&sampler->division, &sampler->collect.found.shared,
                             sampler->options->values.max_overhead, of == RM_SAMPLE_ALL);
     send(sampler, t_ns);

@@ -51,8 +51,9 @@ struct rm_stacks_cost {
 
 struct rm_sampler {
     const struct rm_options *options;
-    const char *job_id;   /* for whose part of this machine it speaks; NULL: none's */
-    struct rm_gpus *gpus; /* NULL: none, for the reason below */
+    const char *job_id;           /* for whose part of this machine it speaks; NULL: none's */
+    const struct rm_begin *begin; /* of the process, before the first sample; NULL: with that */
+    struct rm_gpus *gpus;         /* NULL: none, for the reason below */
     resmon_status gpus_status;
     char gpus_why[160];
     struct rm_gpu_reading *gpu_readings;

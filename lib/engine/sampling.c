@@ -50,8 +50,9 @@ static void take_samples(struct rm_sampling *sampling)
     int64_t start_ns = sampler->block.header->start.ns;
     bool is_stopping = false;
     sampling->deadline_ns = start_ns + sampler->options->interval_ns;
-    rm_sampler_take(sampler, start_ns, RM_SAMPLE_ALL);
-    rm_sampler_hear(sampler, start_ns);
+    int64_t first_ns = sampler->begin != NULL ? rm_clock_monotonic_ns() : start_ns;
+    rm_sampler_take(sampler, first_ns, RM_SAMPLE_ALL);
+    rm_sampler_hear(sampler, first_ns);
     answer(sampling, 1);
     while (!is_stopping) {
         (void)pthread_mutex_lock(&sampling->lock);
@@ -121,13 +122,13 @@ static void unlock_again(struct rm_sampling *sampling, int cancel_state)
     (void)pthread_setcancelstate(cancel_state, NULL);
 }
 
-resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_options *options,
-                               const char *job_id)
+resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_sampling_terms *terms)
 {
     *sampling = (struct rm_sampling){.stage = RM_SAMPLING_OPENING};
     (void)pthread_mutex_init(&sampling->lock, NULL);
-    rm_sampler_prepare(&sampling->sampler, options);
-    sampling->sampler.job_id = job_id;
+    rm_sampler_prepare(&sampling->sampler, terms->options);
+    sampling->sampler.job_id = terms->job_id;
+    sampling->sampler.begin = terms->begin;
     rm_last_thread_watch();
     const struct rm_thread_work work = {"rm-sample", RM_STACK_SMALL, run_thread, sampling};
     resmon_status status = rm_thread_start(&sampling->thread, &work);

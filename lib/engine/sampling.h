@@ -41,10 +41,14 @@ struct rm_sampling {
     char open_error[256];
 };
 
-/** Starts the thread, which opens the sources.  `job_id`: of the job for whose part of this machine
- * they speak; NULL: none. */
-resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_options *options,
-                               const char *job_id);
+struct rm_sampling_terms {
+    const struct rm_options *options;
+    const char *job_id; /* of the job for whose part of this machine it speaks; NULL: none */
+    const struct rm_begin *begin; /* NULL: with the first sample */
+};
+
+/** Starts the thread, which opens the sources. */
+resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_sampling_terms *terms);
 
 /** Waits until they are open. */
 resmon_status rm_sampling_wait_open(struct rm_sampling *sampling);

@@ -77,6 +77,19 @@ TEST(a_reset_adds_nothing)
     assert_int_equal(counter.discarded, 1);
 }
 
+/* What a program drew before the counter was read first, by the power of the first growth. */
+TEST(a_beginning_before_the_first_reading_has_its_energy)
+{
+    struct rm_energy_counter counter = {.unit_j = 1e-6, .begin_ns = S - S / 2};
+    (void)rm_energy_take(&counter, 7000000, S);
+    (void)rm_energy_take(&counter, 7000000, S + S / 10); /* it has not been brought up to date */
+    assert_near(counter.joules, 0.0, 0);
+    (void)rm_energy_take(&counter, 8000000, 2 * S);
+    assert_near(counter.joules, 1.5, 1e-9);
+    (void)rm_energy_take(&counter, 9000000, 3 * S);
+    assert_near(counter.joules, 2.5, 1e-9);
+}
+
 /* ---- zones ------------------------------------------------------------------------------ */
 
 static char root_path[] = "test_energy_XXXXXX";

@@ -290,6 +290,10 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
 #define END_ROWS(R)                                                                          \
     R(resmon_run_get_end, (void)resmon_run_get_end(it.run, OUT(resmon_run_end)))             \
     R(resmon_run_get_usage, (void)resmon_run_get_usage(it.run, OUT(resmon_run_usage)))       \
+    R(resmon_monitor_set_begin, {                                                            \
+        const resmon_run_usage usage = {.struct_size = sizeof usage, .user_s = 1.0};         \
+        (void)resmon_monitor_set_begin(it.monitor, 1, &usage);                               \
+    })                                                                                       \
     R(resmon_monitor_set_usage, {                                                            \
         const resmon_run_usage usage = {.struct_size = sizeof usage, .user_s = 1.0};         \
         (void)resmon_monitor_set_usage(it.monitor, &usage);                                  \

@@ -178,6 +178,71 @@ TEST(a_run_that_its_parent_timed)
     (void)close(go[1]);
 }
 
+static double last_of(const resmon_run *run, const char *metric)
+{
+    for (size_t c = 0; c < resmon_run_column_count(run); c++) {
+        resmon_column column = {.struct_size = sizeof column};
+        assert_ok(resmon_run_get_column(run, c, &column));
+        if (strcmp(column.metric, metric) == 0) {
+            return column.last;
+        }
+    }
+    return NAN;
+}
+
+/* Its parent let it go before the monitor began. */
+TEST(what_was_before_the_monitor_is_of_the_run)
+{
+    int ready[2], go[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(go), 0);
+    const int64_t begin_ns = rm_clock_monotonic_ns();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        burn(4 * CHILD_NS);
+        _exit(write(ready[1], "r", 1) == 1 && read(go[0], &byte, 1) == 1 ? 0 : 1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    const resmon_run_usage before = {.struct_size = sizeof before, .user_s = 1e-3};
+    const resmon_monitor_options options = {.struct_size = sizeof options,
+                                            .pid = child,
+                                            .domains = RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_TREE};
+    resmon_monitor *monitor = NULL;
+    assert_ok(resmon_monitor_new(&options, &monitor));
+    assert_int_equal(resmon_monitor_set_begin(monitor, begin_ns + RM_NS_PER_S * 3600, &before),
+                     RESMON_EINVAL);
+    assert_int_equal(resmon_monitor_set_begin(monitor, 0, &before), RESMON_EINVAL);
+    assert_int_equal(resmon_monitor_set_begin(monitor, begin_ns, NULL), RESMON_EINVAL);
+    assert_ok(resmon_monitor_set_begin(monitor, begin_ns, &before));
+    assert_ok(resmon_monitor_start(monitor));
+    assert_int_equal(resmon_monitor_set_begin(monitor, begin_ns, &before), RESMON_ESTATE);
+    resmon_run *run = finish(monitor);
+    /* A first sample with what was said, and two of ours. */
+    assert_int_equal(info_of(run).samples, 3);
+    assert_int_equal(resmon_run_row_first_ns(run)[0], 0);
+    assert_true(info_of(run).duration_ns >= 4 * CHILD_NS);
+    assert_true(last_of(run, "tree.cpu.time") >= 4e-9 * CHILD_NS - 1e-3);
+    assert_true(last_of(run, "proc.cpu.time") >= 4e-9 * CHILD_NS - 1e-3);
+    resmon_run_free(run);
+    assert_int_equal(write(go[1], "g", 1), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    for (int i = 0; i < 2; i++) {
+        (void)close(ready[i]);
+        (void)close(go[i]);
+    }
+}
+
+TEST(who_observes_itself_was_there_from_its_beginning)
+{
+    const resmon_run_usage before = {.struct_size = sizeof before, .user_s = 1e-3};
+    resmon_monitor *monitor = NULL;
+    assert_ok(resmon_monitor_new(NULL, &monitor));
+    assert_int_equal(resmon_monitor_set_begin(monitor, 1, &before), RESMON_ENOTSUP);
+    resmon_monitor_free(monitor);
+}
+
 TEST(usages_make_a_benchmark)
 {
     const resmon_run_usage said = {.struct_size = sizeof said,
