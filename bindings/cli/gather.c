@@ -258,6 +258,11 @@ void cli_gather_end(struct cli_gather *gather, resmon_monitor *monitor)
     if (gather->directory[0] == '\0') {
         return;
     }
+    if (rmdir(gather->directory) == 0) { /* nobody has recorded anything */
+        (void)close(gather->fd);
+        gather->directory[0] = '\0';
+        return;
+    }
     if (monitor != NULL) {
         join_all(gather, monitor);
     }

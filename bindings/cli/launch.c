@@ -19,10 +19,29 @@
 #include "command.h"
 #include "say.h"
 
+int64_t cli_now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+double cli_now_s(void)
+{
+    return (double)cli_now_ns() * 1e-9;
+}
+
 /* ---- signals ------------------------------------------------------------------------------ */
 
-/* The command whose signals these are; 0: none. */
+/* The command whose signals these are; 0: none, or it is over, and what comes is for us alone. */
 static volatile sig_atomic_t observed;
+
+/* As if nobody had asked for it: when the handler returns, for until then it is blocked. */
+static void take_ourselves(int number)
+{
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
 
 /* What the terminal sends by its keys, the command has got itself; that it goes away, only the
  * leader of the session is told.  What the command sends to its parent is not for itself. */
@@ -32,15 +51,37 @@ static void pass_on(int number, siginfo_t *info, void *unused)
     (void)unused;
     bool is_sent = info->si_code <= 0 && info->si_pid != (pid_t)observed;
     bool is_hangup = number == SIGHUP && info->si_code > 0 && getsid(0) == getpid();
-    if (observed > 0 && (is_sent || is_hangup)) {
+    if (observed == 0) {
+        take_ourselves(number);
+    } else if (is_sent || is_hangup) {
         (void)kill((pid_t)observed, number);
     }
     errno = error;
 }
 
-static void ignore(int number)
+/* We stop when the command does. */
+static void stop_alone(int number)
 {
-    (void)number;
+    if (observed == 0) {
+        take_ourselves(number);
+    }
+}
+
+static volatile int64_t ended_ns; /* when the command had ended; 0: not yet */
+
+/* Whoever ends may be another one.  We may be busy with other things than to wait. */
+static void note_end(int unused)
+{
+    int error = errno;
+    siginfo_t info = {.si_pid = 0};
+    (void)unused;
+    if (observed > 0 && ended_ns == 0 &&
+        syscall(SYS_waitid, P_PID, (pid_t)observed, &info, WEXITED | WNOHANG | WNOWAIT, NULL) ==
+            0 &&
+        info.si_pid == (pid_t)observed) {
+        ended_ns = cli_now_ns();
+    }
+    errno = error;
 }
 
 static volatile sig_atomic_t has_gone_on; /* we were stopped, and are not any more */
@@ -68,9 +109,11 @@ static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
 static void take_signals(void)
 {
     struct sigaction passing = {.sa_flags = SA_SIGINFO | SA_RESTART};
-    struct sigaction ignoring = {.sa_flags = SA_RESTART};
+    struct sigaction stopping = {.sa_flags = SA_RESTART};
+    struct sigaction ending = {.sa_flags = SA_RESTART | SA_NOCLDSTOP};
     passing.sa_sigaction = pass_on;
-    ignoring.sa_handler = ignore;
+    ending.sa_handler = note_end;
+    stopping.sa_handler = stop_alone;
     (void)sigfillset(&passing.sa_mask);
     for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
         handle_unless_ignored(passed[i], &passing);
@@ -79,11 +122,11 @@ static void take_signals(void)
         handle_unless_ignored(number, &passing);
     }
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
-        handle_unless_ignored(stops[i], &ignoring); /* we stop when the command does */
+        handle_unless_ignored(stops[i], &stopping);
     }
     (void)signal(SIGCONT, note_going_on);
-    (void)signal(SIGPIPE, SIG_IGN); /* nobody may read our stderr */
-    (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would take the status away */
+    (void)signal(SIGPIPE, SIG_IGN);          /* nobody may read our stderr */
+    (void)sigaction(SIGCHLD, &ending, NULL); /* ignored, it would take the status away */
 }
 
 #define MOST_CHILDREN 1024U /* that are looked at, at a time */
@@ -104,7 +147,7 @@ static bool hold_standard_files(void)
 /* What a child had used just before its exec, which is not the command's. */
 struct cli_before {
     struct rusage usage;
-    double at_s; /* 0: it is not there yet */
+    int64_t at_ns; /* CLOCK_MONOTONIC; 0: it is not there yet */
 };
 
 static struct cli_before *share(void)
@@ -114,19 +157,33 @@ static struct cli_before *share(void)
     return memory != MAP_FAILED ? memory : NULL;
 }
 
-double cli_now_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static void note_before(struct cli_before *before)
 {
     if (before != NULL) {
         (void)getrusage(RUSAGE_SELF, &before->usage);
-        before->at_s = cli_now_s();
+        before->at_ns = cli_now_ns();
     }
+}
+
+static double seconds_of(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
+}
+
+static resmon_run_usage usage_of(const struct rusage *usage)
+{
+    return (resmon_run_usage){
+        .struct_size = sizeof(resmon_run_usage),
+        .user_s = seconds_of(&usage->ru_utime),
+        .system_s = seconds_of(&usage->ru_stime),
+        .rss_peak_bytes = 1024.0 * (double)usage->ru_maxrss,
+        .minor_faults = (double)usage->ru_minflt,
+        .major_faults = (double)usage->ru_majflt,
+        .voluntary_switches = (double)usage->ru_nvcsw,
+        .involuntary_switches = (double)usage->ru_nivcsw,
+        .read_bytes = 512.0 * (double)usage->ru_inblock,
+        .write_bytes = 512.0 * (double)usage->ru_oublock,
+    };
 }
 
 /* The pages that this needs are there when it counts. */
@@ -151,16 +208,23 @@ static void leave_out(struct rusage *usage, const struct rusage *before)
     usage->ru_oublock -= before->ru_oublock;
 }
 
-/* In the child: until the gate opens; a gate that is closed instead means that we are gone. */
+/* 0: the gate is closed for ever. */
+static ssize_t wait_at(int gate, char run[CLI_RUN_BYTES])
+{
+    ssize_t got;
+    do {
+        got = read(gate, run, CLI_RUN_BYTES);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* In the child: until the gate opens; a gate that is closed instead means that we are gone.  Who
+ * cannot begin stays until it was looked at. */
 static void begin(const struct cli_launch *launch, int gate, int outcome, char **words)
 {
     char run[CLI_RUN_BYTES];
-    ssize_t got;
     rehearse(launch->before);
-    do {
-        got = read(gate, run, sizeof run);
-    } while (got < 0 && errno == EINTR);
-    if (got > 0) {
+    if (wait_at(gate, run) > 0) {
         if (launch->kept != NULL) {
             cli_kept_take(launch->kept);
         }
@@ -172,6 +236,7 @@ static void begin(const struct cli_launch *launch, int gate, int outcome, char *
         int error = errno;
         ssize_t unused = write(outcome, &error, sizeof error);
         (void)unused;
+        (void)wait_at(gate, run);
     }
     _exit(CLI_RUN_FAILED);
 }
@@ -242,7 +307,6 @@ void cli_launch_go(struct cli_launch *launch, const char *run)
     ssize_t count;
     ssize_t unused = write(launch->gate, run, strlen(run) + 1);
     (void)unused; /* it is there, and waits */
-    (void)close(launch->gate);
     do {
         count = read(launch->outcome, &launch->error, sizeof launch->error);
     } while (count < 0 && errno == EINTR);
@@ -250,14 +314,29 @@ void cli_launch_go(struct cli_launch *launch, const char *run)
     launch->error = count == sizeof launch->error ? launch->error : 0;
 }
 
+bool cli_launch_begin(const struct cli_launch *launch, int64_t *ret_ns, resmon_run_usage *ret_usage)
+{
+    const struct cli_before *before = launch->before;
+    if (before == NULL || before->at_ns == 0 || launch->error != 0) {
+        return false;
+    }
+    *ret_ns = before->at_ns;
+    *ret_usage = usage_of(&before->usage);
+    return true;
+}
+
+static void wait_for_end(struct cli_launch *launch)
+{
+    observed = 0;
+    (void)close(launch->gate);
+    while (launch->pid > 0 && waitpid(launch->pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
 void cli_launch_cancel(struct cli_launch *launch)
 {
-    (void)close(launch->gate);
     (void)close(launch->outcome);
-    if (launch->pid > 0) {
-        while (waitpid(launch->pid, NULL, 0) < 0 && errno == EINTR) {
-        }
-    }
+    wait_for_end(launch);
 }
 
 /* ---- until it ends ------------------------------------------------------------------------ */
@@ -347,27 +426,11 @@ static void take_orphans(struct cli_launch *launch)
     } while (taken > 0 && count == MOST_CHILDREN);
 }
 
-/* The command is over: what comes now is for us alone, and nothing is held up by us. */
-static void leave_signals(void)
-{
-    const struct sigaction plain = {.sa_flags = 0}; /* SIG_DFL */
-    observed = 0;
-    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
-        handle_unless_ignored(passed[i], &plain);
-    }
-    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
-        handle_unless_ignored(number, &plain);
-    }
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
-        handle_unless_ignored(stops[i], &plain);
-    }
-}
-
 /* The command is over, or its status is somebody else's. */
 static enum cli_launch_event end(struct cli_launch *launch)
 {
     take_orphans(launch);
-    leave_signals();
+    observed = 0;
     return CLI_LAUNCH_ENDED;
 }
 
@@ -416,7 +479,7 @@ enum cli_launch_event cli_launch_next(struct cli_launch *launch, bool waits)
         } else if (info.si_pid == launch->pid) {
             launch->wait_code = info.si_code;
             launch->wait_status = info.si_status;
-            launch->end_s = cli_now_s();
+            launch->end_ns = ended_ns != 0 ? ended_ns : cli_now_ns();
             if (launch->before != NULL) {
                 leave_out(&usage, &launch->before->usage);
             }
@@ -440,9 +503,7 @@ void cli_launch_wait(struct cli_launch *launch)
 
 void cli_launch_reap(struct cli_launch *launch)
 {
-    leave_signals();
-    while (waitpid(launch->pid, NULL, 0) < 0 && errno == EINTR) {
-    }
+    wait_for_end(launch);
 }
 
 /* ---- what becomes of it ------------------------------------------------------------------- */
@@ -460,27 +521,13 @@ resmon_run_end cli_launch_end(const struct cli_launch *launch)
     return end;
 }
 
-static double seconds_of(const struct timeval *time)
-{
-    return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
-}
-
 resmon_run_usage cli_launch_usage(const struct cli_launch *launch)
 {
-    const struct rusage *usage = &launch->usage;
-    return (resmon_run_usage){
-        .struct_size = sizeof(resmon_run_usage),
-        .user_s = seconds_of(&usage->ru_utime),
-        .system_s = seconds_of(&usage->ru_stime),
-        .rss_peak_bytes = 1024.0 * (double)usage->ru_maxrss,
-        .minor_faults = (double)usage->ru_minflt,
-        .major_faults = (double)usage->ru_majflt,
-        .voluntary_switches = (double)usage->ru_nvcsw,
-        .involuntary_switches = (double)usage->ru_nivcsw,
-        .read_bytes = 512.0 * (double)usage->ru_inblock,
-        .write_bytes = 512.0 * (double)usage->ru_oublock,
-        .wall_s = launch->before != NULL ? launch->end_s - launch->before->at_s : 0.0,
-    };
+    resmon_run_usage usage = usage_of(&launch->usage);
+    if (launch->before != NULL) {
+        usage.wall_s = (double)(launch->end_ns - launch->before->at_ns) * 1e-9;
+    }
+    return usage;
 }
 
 /* Without a second core file. */

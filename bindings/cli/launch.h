@@ -8,6 +8,7 @@
 #define RESMON_CLI_LAUNCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -24,7 +25,7 @@ struct cli_launch {
     int gate;                  /* written to: it may go on, with what it has as RESMON_RUN */
     int outcome;               /* read from: the end of it is the exec */
     struct cli_before *before; /* shared with it: what it had used when it began; NULL: not known */
-    double end_s;              /* when it was known to have ended */
+    int64_t end_ns;            /* CLOCK_MONOTONIC: when it was known to have ended */
     int error;                 /* that errno; 0: it was started */
     pid_t others[CLI_OTHERS];  /* children of ours from before it: what we exec'd from had them */
     size_t other_count;
@@ -43,7 +44,8 @@ enum cli_launch_event {
 
 struct cli_before;
 
-/** Seconds of CLOCK_MONOTONIC. */
+/** CLOCK_MONOTONIC. */
+int64_t cli_now_ns(void);
 double cli_now_s(void);
 
 /** Forks, before anything makes this process large: ru_maxrss of the command is at least what we
@@ -54,6 +56,10 @@ bool cli_launch_prepare(struct cli_launch *launch, char **words, struct cli_kept
 /** Lets the command begin, with `run` as RESMON_RUN ("": nothing; at most CLI_RUN_BYTES with its
  * end); `error` is set if it does not. */
 void cli_launch_go(struct cli_launch *launch, const char *run);
+
+/** Of a command that has begun: when, and what its process had used by then.  False: not known. */
+bool cli_launch_begin(const struct cli_launch *launch, int64_t *ret_ns,
+                      resmon_run_usage *ret_usage);
 
 /** Gives the command up, which has not begun. */
 void cli_launch_cancel(struct cli_launch *launch);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <resmon/resmon.h>
 
@@ -21,6 +22,7 @@ struct running {
     struct cli_kept kept;
     struct cli_gather gather;
     struct cli_node_ranks ranks;
+    bool begins_early; /* before its monitor has started */
 };
 
 /* ---- the monitor -------------------------------------------------------------------------- */
@@ -45,6 +47,41 @@ static char *command_line(const struct cli_arguments *arguments)
     return line;
 }
 
+/* The command begins; what it has used before that is not its own. */
+static void let_go(struct running *running)
+{
+    int64_t at_ns;
+    resmon_run_usage usage;
+    cli_launch_go(&running->launch, running->gather.variable);
+    if (running->begins_early && cli_launch_begin(&running->launch, &at_ns, &usage)) {
+        (void)resmon_monitor_set_begin(running->observing.monitor, at_ns, &usage);
+    }
+}
+
+/* Of its processes, the first on each machine speaks for that. */
+static bool is_in_job(void)
+{
+    resmon_job *job = NULL;
+    resmon_job_info info = {.struct_size = sizeof info};
+    bool is_known = resmon_job_detect(&job) == RESMON_OK &&
+                    resmon_job_get_info(job, &info) == RESMON_OK && info.system[0] != '\0';
+    resmon_job_free(job);
+    return is_known;
+}
+
+/* What sees all of a process only if it is there before its exec, recordings, which nothing is to
+ * escape, and drivers that take long to open: else the command need not wait until it is observed.
+ */
+static bool needs_first_moment(const struct cli_arguments *arguments)
+{
+    static const char *const keys[] = {"counters", "stacks", "each", "record"};
+    bool is_needed = cli_has(arguments, "live") || cli_observe_directory(arguments) != NULL;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        is_needed |= cli_said_of(arguments, keys[i]) != NULL;
+    }
+    return is_needed || access("/dev/nvidiactl", F_OK) == 0 || is_in_job();
+}
+
 /* False: what was asked for is wrong, and the command does not run.  Where observing turns out not
  * to be possible here, it runs without. */
 static bool start_observing(struct running *running)
@@ -56,6 +93,9 @@ static bool start_observing(struct running *running)
         return false;
     }
     cli_node_ranks_enter(&running->ranks, &running->observing.place);
+    if (running->begins_early) {
+        let_go(running);
+    }
     if (resmon_monitor_start(running->observing.monitor) != RESMON_OK) {
         cli_say("run", "%s; the command runs unobserved", resmon_last_error());
         cli_observe_free(&running->observing);
@@ -147,7 +187,7 @@ static int fail(struct running *running)
 /* Below a page, if there is a monitor to make it of. */
 static bool wait_below_page(struct running *running, struct cli_watch *watch)
 {
-    cli_launch_go(&running->launch, running->gather.variable);
+    let_go(running);
     if (running->launch.error == 0) {
         cli_watch_wait(watch);
         note_end(running);
@@ -158,7 +198,9 @@ static bool wait_below_page(struct running *running, struct cli_watch *watch)
 
 static bool wait_plain(struct running *running)
 {
-    cli_launch_go(&running->launch, running->gather.variable);
+    if (!running->begins_early) {
+        let_go(running);
+    }
     if (running->launch.error == 0) {
         cli_launch_wait(&running->launch);
         note_end(running);
@@ -229,6 +271,7 @@ int cli_run(const struct cli_arguments *arguments)
                             cli_has(arguments, "live") ? &running.kept : NULL)) {
         return CLI_RUN_FAILED;
     }
+    running.begins_early = !needs_first_moment(arguments);
     cli_gather_begin(&running.gather, asked.text);
     cli_text_free(&asked);
     (void)umask(077); /* command lines hold secrets; the command has the mask of its caller */
