@@ -530,7 +530,8 @@ static double value_at_begin(const resmon_run_usage *usage, uint32_t metric)
     return sum;
 }
 
-/* The sample before the first one: of the counters that this one has. */
+/* The sample before the first one has, of the counters that this one has read, what they had then:
+ * in place of this, for over a millisecond a rate says nothing. */
 static void add_begin(struct rm_sampler *sampler)
 {
     const struct rm_column *columns = rm_block_record(&sampler->block, RM_SECTION_COLUMNS, 0);
@@ -543,8 +544,10 @@ static void add_begin(struct rm_sampler *sampler)
         double value = value_at_begin(&begin->usage, columns[c].metric);
         bool is_known = !isnan(sampler->values[c]) && !isnan(value);
         values[c] = is_known ? fmin(value, sampler->values[c]) : RM_NAN; /* that may be of ticks */
+        sampler->values[c] = is_known ? RM_NAN : sampler->values[c];
     }
     add_sample(sampler, begin->at_ns, values);
+    send(sampler, 0);
     rm_free(values);
 }
 
