@@ -457,6 +457,40 @@ static bool has_stopped(struct cli_launch *launch, const siginfo_t *info)
            !(info->si_status == SIGSTOP && goes_on_soon(launch->pid));
 }
 
+/* It has ended, having used this. */
+static enum cli_launch_event note_status(struct cli_launch *launch, int code, int status,
+                                         struct rusage *usage)
+{
+    launch->wait_code = code;
+    launch->wait_status = status;
+    launch->end_ns = ended_ns != 0 ? ended_ns : cli_now_ns();
+    if (launch->before != NULL) {
+        leave_out(usage, &launch->before->usage);
+    }
+    add_usage(&launch->usage, usage);
+    return end(launch);
+}
+
+/* Where a filter of system calls refuses waitid(2): it is no zombie then that could be sampled once
+ * more, and nobody sees that it stops. */
+static enum cli_launch_event wait_without_waitid(struct cli_launch *launch, bool waits)
+{
+    int status;
+    struct rusage usage;
+    pid_t got;
+    do {
+        got = wait4(launch->pid, &status, waits ? 0 : WNOHANG, &usage);
+    } while (got < 0 && errno == EINTR);
+    if (got == 0) {
+        return CLI_LAUNCH_NONE;
+    }
+    if (got < 0) {
+        return end(launch); /* somebody else took its status: there is none to tell */
+    }
+    return WIFEXITED(status) ? note_status(launch, CLD_EXITED, WEXITSTATUS(status), &usage)
+                             : note_status(launch, CLD_KILLED, WTERMSIG(status), &usage);
+}
+
 enum cli_launch_event cli_launch_next(struct cli_launch *launch, bool waits)
 {
     siginfo_t info;
@@ -467,7 +501,7 @@ enum cli_launch_event cli_launch_next(struct cli_launch *launch, bool waits)
             if (errno == EINTR) {
                 continue;
             }
-            return end(launch); /* somebody else took its status: there is none to tell */
+            return wait_without_waitid(launch, waits);
         }
         if (info.si_pid == 0) {
             return CLI_LAUNCH_NONE;
@@ -477,14 +511,7 @@ enum cli_launch_event cli_launch_next(struct cli_launch *launch, bool waits)
                 return CLI_LAUNCH_STOPPED;
             }
         } else if (info.si_pid == launch->pid) {
-            launch->wait_code = info.si_code;
-            launch->wait_status = info.si_status;
-            launch->end_ns = ended_ns != 0 ? ended_ns : cli_now_ns();
-            if (launch->before != NULL) {
-                leave_out(&usage, &launch->before->usage);
-            }
-            add_usage(&launch->usage, &usage);
-            return end(launch);
+            return note_status(launch, info.si_code, info.si_status, &usage);
         } else {
             take_orphan(launch, info.si_pid);
         }

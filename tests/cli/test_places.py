@@ -97,7 +97,7 @@ class Places(place.Case):
     def test_behind_filters_of_system_calls(self):
         if not os.path.exists(PROFILE):
             self.skipTest("there are no filters in this build")
-        for profile in ("container", "rhel8", "no-close-range"):
+        for profile in ("container", "rhel8", "no-close-range", "no-waitid"):
             done = wrapped([PROFILE, profile], "--", "sh", "-c", "exit 7")
             self.assertEqual(done.returncode, 7, (profile, done.stderr))
             self.assertIn("sh failed after", done.stderr)

@@ -2,9 +2,10 @@
 /*
  * Runs a program under a filter of system calls, as old kernels and containers have it:
  *
- *     with_profile no-close-range|rhel8|container PROGRAM [ARGUMENT]...
+ *     with_profile no-close-range|no-waitid|rhel8|container PROGRAM [ARGUMENT]...
  *
  *   no-close-range  a kernel before 5.9, or a filter that does not know close_range(2)
+ *   no-waitid       a filter that lists wait4(2) alone
  *   rhel8           Linux 4.18: no call that came later (all have numbers from 424 on, on every
  *                   architecture: the table of the kernel was made one then)
  *   container       Docker's default profile, without capabilities: of moby's
@@ -51,6 +52,7 @@ struct rule {
 #define CLOSE_RANGE 436
 
 static const struct rule no_close_range[] = {{CLOSE_RANGE, ENOSYS, 0}};
+static const struct rule no_waitid[] = {{SYS_waitid, EPERM, 0}};
 
 static const struct rule container[] = {
     {CLONE3, ENOSYS, 0},
@@ -156,6 +158,8 @@ static int build(struct filter *filter, const char *profile)
     load(filter, offsetof(struct seccomp_data, nr));
     if (strcmp(profile, "no-close-range") == 0) {
         add_rules(filter, no_close_range, sizeof no_close_range / sizeof *no_close_range);
+    } else if (strcmp(profile, "no-waitid") == 0) {
+        add_rules(filter, no_waitid, sizeof no_waitid / sizeof *no_waitid);
     } else if (strcmp(profile, "rhel8") == 0) {
         add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FIRST_SHARED, 0, 1));
         refuse(filter, ENOSYS);
@@ -181,8 +185,9 @@ int main(int argc, char **argv)
 {
     static struct filter filter;
     if (argc < 3 || build(&filter, argv[1]) != 0) {
-        (void)fprintf(stderr,
-                      "usage: with_profile no-close-range|rhel8|container PROGRAM [ARGUMENT]...\n");
+        (void)fprintf(
+            stderr,
+            "usage: with_profile no-close-range|no-waitid|rhel8|container PROGRAM [ARGUMENT]...\n");
         return 2;
     }
     if (ARCH == 0U || install(&filter) != 0) {
