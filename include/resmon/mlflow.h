@@ -23,7 +23,8 @@
  *     as "system/resmon/run/<metric>", too;
  *   - facts about machine, run and carbon intensity as parameters and tags; the run document as
  *     the artifact "resmon/run.json" ("resmon/node_<index>.json" for nodes but the first), where
- *     the server serves artifacts itself, or keeps them in a directory of this machine;
+ *     the server serves artifacts itself, or keeps them in a directory of this machine
+ *     (elsewhere - s3:, dbfs: - the Python package gives it to MLflow's own client);
  *   - the brief report (<resmon/report.h>) as the description of the run, where it has none.
  *
  * Which run: MLFLOW_RUN_ID, or the option, if given: that run is attached to, and its status is

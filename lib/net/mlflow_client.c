@@ -537,10 +537,9 @@ static resmon_status check_yes(struct rm_mlflow_client *client, const char *call
     return is_yes ? RESMON_OK : no_server(client);
 }
 
-/* "mlflow-artifacts:/1/<run>/artifacts" is served by the tracking server itself.  Nothing goes to
- * another server: it would be shown our credentials. */
-static resmon_status artifact_url(struct rm_mlflow_client *client, const char *path,
-                                  struct rm_buffer *url)
+/* "mlflow-artifacts:/1/<run>/artifacts" is served by the tracking server itself; NULL: by others.
+ * Nothing goes to another server: it would be shown our credentials. */
+static const char *served_path(const struct rm_mlflow_client *client)
 {
     static const char *const schemes[] = {"mlflow-artifacts:/", "mlflow-artifacts:///"};
     const char *uri = client->artifact_uri;
@@ -554,10 +553,28 @@ static resmon_status artifact_url(struct rm_mlflow_client *client, const char *p
                strncmp(uri + own, ARTIFACT_API "/", sizeof ARTIFACT_API) == 0) {
         rest = uri + own + sizeof ARTIFACT_API;
     }
-    if (rest == NULL || strstr(rest, "..") != NULL || strpbrk(rest, "?# \"<>\\^`{|}") != NULL) {
+    bool is_path =
+        rest != NULL && strstr(rest, "..") == NULL && strpbrk(rest, "?# \"<>\\^`{|}") == NULL;
+    return is_path ? rest : NULL;
+}
+
+bool rm_mlflow_needs_package(const struct rm_mlflow_client *client)
+{
+    const char *uri = client->artifact_uri;
+    return strstr(uri, "://") != NULL && strncmp(uri, "file:", 5) != 0 &&
+           served_path(client) == NULL;
+}
+
+static resmon_status artifact_url(const struct rm_mlflow_client *client, const char *path,
+                                  struct rm_buffer *url)
+{
+    const char *uri = client->artifact_uri;
+    const char *rest = served_path(client);
+    if (rest == NULL) {
         return rm_error(RESMON_ENOTSUP,
                         "MLflow at %.120s keeps artifacts at '%.*s:', which only its Python client "
-                        "can write to: no run document there",
+                        "can write to: the run document is left to resmon's Python package, where "
+                        "the program uses both",
                         client->config->uri, (int)strcspn(uri, ":"), uri);
     }
     rm_buffer_printf(url, "%s" ARTIFACT_API "/%s/%s", client->config->uri, rest, path);

@@ -77,6 +77,10 @@ void rm_mlflow_client_free(struct rm_mlflow_client *client);
 resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
                                  const struct rm_mlflow_wanted *wanted, int64_t deadline_ns);
 
+/** Whether what the server said of the run is that artifacts go to a store that MLflow's package
+ * alone can write to. */
+bool rm_mlflow_needs_package(const struct rm_mlflow_client *client);
+
 /** Sends one item to it.  RESMON_ENOTSUP: the server does not take artifacts; RESMON_EFORMAT: who
  * answered was no MLflow server. */
 resmon_status rm_mlflow_send(struct rm_mlflow_client *client, const struct rm_mlflow_item *item,

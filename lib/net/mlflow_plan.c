@@ -39,6 +39,17 @@ struct rm_mlflow_place rm_mlflow_place_of(const struct rm_mlflow_config *config,
     return place;
 }
 
+void rm_mlflow_artifact_path(const struct rm_mlflow_config *config, int64_t node_index,
+                             char path[RM_MLFLOW_ARTIFACT_BYTES])
+{
+    if (node_index == 0) {
+        (void)snprintf(path, RM_MLFLOW_ARTIFACT_BYTES, "resmon/%srun.json", config->monitor);
+    } else {
+        (void)snprintf(path, RM_MLFLOW_ARTIFACT_BYTES, "resmon/%snode_%" PRId64 ".json",
+                       config->monitor, node_index);
+    }
+}
+
 resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
                                   const struct rm_mlflow_config *config,
                                   const struct resmon_run *run, int64_t after_ns)
@@ -48,13 +59,9 @@ resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
     plan->run = run;
     plan->last_stage = RM_MLFLOW_STAGE_END - 1;
     plan->place = rm_mlflow_place_of(config, run);
-    (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/%srun.json", config->monitor);
+    rm_mlflow_artifact_path(config, plan->place.node_index, plan->artifact);
     (void)snprintf(plan->page_path, sizeof plan->page_path, "resmon/%sreport.html",
                    config->monitor);
-    if (plan->place.node_index != 0) {
-        (void)snprintf(plan->artifact, sizeof plan->artifact, "resmon/%snode_%" PRId64 ".json",
-                       config->monitor, plan->place.node_index);
-    }
     plan->row_end = run->row_count;
     while (plan->first_row < run->row_count && run->t_last[plan->first_row] <= after_ns) {
         plan->first_row++;

@@ -31,6 +31,12 @@ struct rm_mlflow_place {
 struct rm_mlflow_place rm_mlflow_place_of(const struct rm_mlflow_config *config,
                                           const struct resmon_run *run);
 
+#define RM_MLFLOW_ARTIFACT_BYTES 64U
+
+/** Where among the run's artifacts its document is: "resmon/run.json". */
+void rm_mlflow_artifact_path(const struct rm_mlflow_config *config, int64_t node_index,
+                             char path[RM_MLFLOW_ARTIFACT_BYTES]);
+
 /* What is sent, in this order. */
 enum rm_mlflow_stage {
     RM_MLFLOW_STAGE_SUMMARY,
@@ -77,7 +83,7 @@ struct rm_mlflow_plan {
     size_t first_row; /* of the series: rows before were sent */
     size_t row_end;
     enum rm_mlflow_stage last_stage;
-    char artifact[64];
+    char artifact[RM_MLFLOW_ARTIFACT_BYTES];
     char page_path[64];
 };
 

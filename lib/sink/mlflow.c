@@ -235,6 +235,11 @@ static resmon_status find_run(struct mlflow *mlflow, int64_t deadline_ns)
         if (length > 0 && (size_t)length < sizeof url) {
             mlflow->note(is_chosen ? RM_MLFLOW_FACT_ATTACHED : RM_MLFLOW_FACT_RUN, url);
         }
+        if (rm_mlflow_needs_package(client)) {
+            char path[RM_MLFLOW_ARTIFACT_BYTES];
+            rm_mlflow_artifact_path(&mlflow->config, mlflow->place.node_index, path);
+            mlflow->note(RM_MLFLOW_FACT_LEFT, path);
+        }
     }
     return status;
 }

@@ -14,6 +14,7 @@
 #define RM_MLFLOW_FACT_UUID     "mlflow_uuid" /* the tag resmon.uuid that it is made with */
 #define RM_MLFLOW_FACT_RUN      "mlflow_run"  /* the run that was made: its address for people */
 #define RM_MLFLOW_FACT_ATTACHED "mlflow_attached" /* the run that it was attached to, likewise */
+#define RM_MLFLOW_FACT_LEFT     "mlflow_left" /* the artifact that only MLflow's package can write */
 
 /* Options are complete (rm_sink_take()). */
 resmon_status rm_mlflow_push(const struct resmon_run *run, const resmon_mlflow_options *options);

@@ -39,6 +39,27 @@ def test_active_run():
         assert resmon.load(path).scopes["fit"].calls == 1
 
 
+def test_artifacts_that_the_server_does_not_take():
+    """A store that only the package can write to, here one that the test registers: s3 without a bucket."""
+    from mlflow.store.artifact import artifact_repository_registry as registry
+    from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
+    with tempfile.TemporaryDirectory() as directory:
+        def repository(uri, *_words, **_options):
+            return LocalArtifactRepository(uri.replace("made://", f"{directory}/"))
+        registry._artifact_repository_registry.register("made", repository)
+        experiment = mlflow.create_experiment("of a store of its own", "made://bucket")
+        with mlflow.start_run(experiment_id=experiment):
+            for _number in range(2):
+                with resmon.Monitor(interval=0.05, mlflow=True) as monitor:
+                    with resmon.scope("fit"):
+                        while "mlflow_left" not in monitor.snapshot().facts.get("run", {}):
+                            sum(range(100_000))  # until the server has been asked
+                assert [sink.end_status for sink in monitor.sinks] == [0], monitor.sinks
+        for place in ("resmon/run.json", "resmon/monitor_2/run.json"):
+            (path,) = pathlib.Path(directory).glob(f"bucket/*/artifacts/{place}")
+            assert resmon.load(path).scopes["fit"].calls == 1
+
+
 def test_series():
     with mlflow.start_run() as active:
         with resmon.Monitor(interval=0.02, mlflow={"series": True}) as monitor:

@@ -205,6 +205,26 @@ _CALLS = {
 }
 
 
+# ---- artifacts -------------------------------------------------------------------------------------
+
+
+def upload_left(monitor, uri):
+    """The run document, where the server keeps artifacts in a store that the package alone can write (s3:, gs:, dbfs:)."""
+    package = sys.modules.get("mlflow")
+    if package is None or not hasattr(package, "MlflowClient"):
+        return
+    run = monitor.snapshot()
+    facts = run.facts.get("run", {})
+    place, page = facts.get("mlflow_left"), facts.get("mlflow_attached") or facts.get("mlflow_run") or ""
+    if not place or "/runs/" not in page:
+        return
+    try:
+        client = package.MlflowClient(tracking_uri=uri or page.split("/#/", 1)[0])
+        client.log_text(page.rsplit("/", 1)[1], run.to_json(), place)
+    except Exception as error:  # pylint: disable=broad-except
+        warn(f"mlflow: the run document is not with the run: {type(error).__name__}: {error}")
+
+
 # ---- runs that are there, and files ---------------------------------------------------------------
 
 

@@ -147,7 +147,7 @@ class Monitor(Recorded):
         self._is_left = False  # to the exit of the process
         self._final = None
         self._pid = os.getpid()
-        self._callbacks, self._stores = [], []
+        self._callbacks, self._stores, self._servers = [], [], []
         self._lock = RLock()  # held while it is started or stopped: the library wants one thread at a time for that
         wanted = {kind: value for kind, value in options.items() if kind in sink_kinds() and value is not None and
                   value is not False}
@@ -203,6 +203,10 @@ class Monitor(Recorded):
 
     def _deliver(self):
         """To what the library does not reach: stores of the mlflow package."""
+        servers, self._servers = self._servers, []
+        for uri in servers:
+            from .mlflow import upload_left
+            upload_left(self, uri)
         stores, self._stores = self._stores, []
         for store in stores:
             store.deliver()

@@ -18,6 +18,8 @@ def add(monitor, kind, value):
             store = Store(value)
             value = store.options
             monitor._stores.append(store)
+        else:
+            monitor._servers.append(value.get("tracking_uri"))
     lib.monitor_add(monitor, kind.encode(), sink_text(kind, value))
 
 
