@@ -67,7 +67,9 @@ static void print_library_option(const resmon_option *option)
     int value = cli_option_has_value(option);
     cli_option_name(option, name);
     (void)printf("%*s--%s", MARGIN, "", name);
-    if (value != 0) {
+    if (strcmp(option->type, "labels") == 0) {
+        (void)printf(".NAME=TEXT");
+    } else if (value != 0) {
         (void)printf("%s", value == 2 ? "[=" : "=");
         for (const char *at = option->type; *at != '\0'; at++) {
             (void)putchar(*at - 'a' + 'A');
@@ -133,7 +135,7 @@ static void print_command(const struct cli_command *command)
 static void print_all(void)
 {
     const struct cli_command *command;
-    (void)printf("resmon: what a program costs: time, CPU, memory, I/O, energy, CO2eq.\n\n");
+    (void)printf("resmon: time, CPU, memory, I/O, energy and CO2eq of programs.\n\n");
     print_examples(cli_command_find("run"));
     (void)printf("\nCommands:\n");
     for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++) {

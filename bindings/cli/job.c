@@ -185,7 +185,7 @@ static int stop(const struct cli_arguments *arguments, const struct cli_job_plac
     struct cli_job_files files = {.count = 0};
     char path[CLI_JOB_PATH_BYTES];
     cli_job_stop_path(place, path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         cli_say("job", "%s: %s", path, strerror(errno));
         return CLI_FAILED;

@@ -266,7 +266,7 @@ static void start_each(const resmon_job *job, char *const *words, const char *sh
 static void detach(const char *log)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     (void)setsid();
     (void)dup2(null, STDIN_FILENO);
     (void)dup2(file >= 0 ? file : null, STDOUT_FILENO);

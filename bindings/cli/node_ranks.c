@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store.h"
@@ -17,7 +18,9 @@ void cli_node_ranks_enter(struct cli_node_ranks *ranks, const struct cli_job_pla
     (void)snprintf(ranks->path, sizeof ranks->path, "%.512s/resmon-%lu-%s-%s.ranks",
                    cli_store_temporary(), (unsigned long)geteuid(), place->key, place->node);
     ranks->fd = open(ranks->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    if (ranks->fd >= 0 && flock(ranks->fd, LOCK_SH | LOCK_NB) != 0) {
+    struct stat info;
+    bool is_own = ranks->fd >= 0 && fstat(ranks->fd, &info) == 0 && info.st_uid == geteuid();
+    if (ranks->fd >= 0 && (!is_own || flock(ranks->fd, LOCK_SH | LOCK_NB) != 0)) {
         (void)close(ranks->fd);
         ranks->fd = -1;
     }

@@ -60,6 +60,9 @@ static resmon_status make(const struct cli_arguments *arguments, pid_t pid, cons
             cli_text_add(&text, said->key, said->value);
         }
     }
+    if (cli_said_of(arguments, "lines") != NULL && cli_said_of(arguments, "stacks") == NULL) {
+        cli_text_add(&text, "stacks", "cpu+memory");
+    }
     if (pid != 0) {
         (void)snprintf(number, sizeof number, "%ld", (long)pid);
         cli_text_add(&text, "pid", number);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* resmon report and resmon recover: what a run was, from its file. */
+#define _GNU_SOURCE /* open_memstream */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "output.h"
 #include "python.h"
 #include "say.h"
+#include "store.h"
 
 static char *text_of(const struct cli_arguments *arguments, const resmon_run *run, double width)
 {
@@ -32,14 +34,40 @@ static char *text_of(const struct cli_arguments *arguments, const resmon_run *ru
     return text;
 }
 
-static bool report_one(const struct cli_arguments *arguments, const char *path, double width)
+static bool report_one(const struct cli_arguments *arguments, const char *path, double width,
+                       FILE *to)
 {
     resmon_run *run = cli_output_load(arguments->command->name, path);
     char *text = run != NULL ? text_of(arguments, run, width) : NULL;
-    bool is_printed = text != NULL && cli_print(arguments->command->name, text);
+    bool is_there = text != NULL && fputs(text, to) >= 0;
     resmon_text_free(text);
     resmon_run_free(run);
-    return is_printed;
+    return is_there;
+}
+
+static bool report_all(const struct cli_arguments *arguments, double width, FILE *to)
+{
+    bool is_well = true;
+    for (size_t i = 0; i < arguments->word_count; i++) {
+        if (arguments->word_count > 1) {
+            (void)fprintf(to, "%s%s:\n", i > 0 ? "\n" : "", arguments->words[i]);
+        }
+        is_well &= report_one(arguments, arguments->words[i], width, to);
+    }
+    return is_well;
+}
+
+/* In one piece, as all files of ours. */
+static bool write_file(const struct cli_arguments *arguments, double width, const char *path)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    bool is_well = memory != NULL && report_all(arguments, width, memory);
+    is_well = memory != NULL && fclose(memory) == 0 && is_well;
+    is_well = text != NULL && cli_store_write("report", path, text) && is_well;
+    free(text);
+    return is_well;
 }
 
 /* One page of all runs. */
@@ -69,7 +97,6 @@ int cli_report(const struct cli_arguments *arguments)
 {
     double width = 0.0;
     uint64_t form;
-    bool is_well = true;
     const char *output = cli_value(arguments, "output");
     if (!cli_needs_words(arguments, 1, (size_t)-1) ||
         !cli_number(arguments, "width", RESMON_REPORT_LEAST_WIDTH, 1000, &width)) {
@@ -82,17 +109,11 @@ int cli_report(const struct cli_arguments *arguments)
     if (output != NULL && cli_output_is_page(output, &form)) {
         return write_page(arguments, output, form) ? 0 : CLI_FAILED;
     }
-    if (output != NULL && freopen(output, "we", stdout) == NULL) {
-        cli_say("report", "%s cannot be written", output);
-        return CLI_FAILED;
+    if (output != NULL) {
+        return write_file(arguments, width, output) ? 0 : CLI_FAILED;
     }
-    for (size_t i = 0; i < arguments->word_count; i++) {
-        if (arguments->word_count > 1) {
-            (void)printf("%s%s:\n", i > 0 ? "\n" : "", arguments->words[i]);
-        }
-        is_well &= report_one(arguments, arguments->words[i], width);
-    }
-    return is_well ? 0 : CLI_FAILED;
+    bool is_well = report_all(arguments, width, stdout);
+    return cli_print("report", "") && is_well ? 0 : CLI_FAILED;
 }
 
 int cli_recover(const struct cli_arguments *arguments)

@@ -74,7 +74,7 @@ static bool is_in_job(void)
  */
 static bool needs_first_moment(const struct cli_arguments *arguments)
 {
-    static const char *const keys[] = {"counters", "stacks", "each", "record"};
+    static const char *const keys[] = {"counters", "stacks", "lines", "each", "record"};
     bool is_needed = cli_has(arguments, "live") || cli_observe_directory(arguments) != NULL;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         is_needed |= cli_said_of(arguments, keys[i]) != NULL;
@@ -239,7 +239,9 @@ static bool ask_programs(const struct cli_arguments *arguments, struct cli_text 
     const struct cli_said *scopes = cli_said_of(arguments, "scopes");
     const struct cli_said *domains = cli_said_of(arguments, "domains");
     uint64_t bits = 0;
-    if (scopes != NULL && resmon_option_bits("scopes", scopes->value, &bits) != RESMON_OK) {
+    bool is_checked =
+        scopes != NULL && (scopes->value == NULL || strcmp(scopes->value, "none") != 0);
+    if (is_checked && resmon_option_bits("scopes", scopes->value, &bits) != RESMON_OK) {
         cli_say("run", "%s", resmon_last_error());
         return false;
     }

@@ -16,7 +16,7 @@ static resmon_status read_smaps(struct rm_collect *collect, void *state, double 
         values[0] = smaps.pss;
         values[1] = smaps.uss;
     }
-    return status;
+    return status != RESMON_ESRCH ? status : RESMON_OK; /* a zombie, of which others know more */
 }
 
 static resmon_status open_smaps(struct rm_collect *collect, void *state)

@@ -118,8 +118,8 @@ class Each(place.Case):
         # Each has what it used at least; what a host steals may be counted to any, but to one.
         for status in range(1, 6):
             self.assertGreater(rows[status + 1]["cpu_s"], 0.0299 * status)
-        usage = document["run"]["usage"]
-        self.assertLess(sum(row["cpu_s"] for row in rows), 1.01 * (usage["user_s"] + usage["system_s"]))
+        usage = document["run"]["usage"]  # of the first one since its exec, which its row is not
+        self.assertLess(sum(row["cpu_s"] for row in rows[1:]), usage["user_s"] + usage["system_s"])
 
     def test_threads_are_of_their_process(self):
         script = ("import hashlib, threading, time\n"
