@@ -184,7 +184,7 @@ def struct(c_type, records):
 
 def header():
     lines = ["/* SPDX-License-Identifier: MIT */", "/*",
-             " * resmon/records.h - what a run consists of: the structures that accessors fill in, and codes.",
+             " * resmon/records.h - structures that accessors of a run fill in, and codes.",
              " * Which call gives which: <resmon/run.h>, <resmon/table.h>, <resmon/energy.h>, <resmon/stack.h>.", " *",
              " * Set struct_size to sizeof the structure before a call.  Texts live as long as the run, and are",
              " * never NULL.  NaN: not known.", " *", f" * {MADE}", " */", "#ifndef RESMON_RECORDS_H",
@@ -260,10 +260,9 @@ def type_for_people(member):
 
 def reference():
     lines = ["# The run document", "", f"<!-- {MADE} -->", "",
-             "A run as JSON, `format` \"resmon-run\".  `resmon-run.schema.json` beside this file is its JSON Schema.  Units are",
-             "in the keys, or in the table of columns; `null` is a number that is not known.  Members that are marked * are",
-             "there only where something was measured.  `run`, `machine`, `job`, `settings` and `energy` have facts besides,",
-             "by name.", ""]
+             "A run as JSON, `format` \"resmon-run\". [`resmon-run.schema.json`](../../lib/format/resmon-run.schema.json) is its JSON",
+             "Schema. Units are in the keys or in the table of columns; `null` is an unknown number. Members marked * are present only",
+             "if something was measured. `run`, `machine`, `job`, `settings` and `energy` also hold facts by name.", ""]
     for record in RECORDS:
         if not record.place:
             continue
@@ -334,7 +333,7 @@ def stubs():
 FILES = {
     "include/resmon/records.h": header,
     "lib/format/resmon-run.schema.json": schema,
-    "lib/format/run_document.md": reference,
+    "docs/reference/run-document.md": reference,
     "bindings/python/resmon/_records.py": python_tables,
     "bindings/python/resmon/records.pyi": stubs,
 }

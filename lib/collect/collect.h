@@ -4,7 +4,7 @@
  *
  * A collector is a table of operations called rm_collect_<name>; the build lists every one of
  * this directory in the registry, so that a new one needs no other edit than its rows in
- * metrics.def.  CONTRIBUTING.md walks through one.
+ * metrics.def.  docs/contributing/extending.md walks through one.
  *
  * Collectors run on the sampling thread only.  They may use base, sys, metric and the files of this
  * directory that are not collectors (delta.h, capacity.h, energy_zones.h, ...); never another

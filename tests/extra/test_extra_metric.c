@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A new metric, with a row of metrics.def and a collector and nothing else, is in all that shows a
- * run: the example of CONTRIBUTING.md, a gauge, and node_extra.c, a counter with instances.  One
+ * run: the example of docs/contributing, a gauge, and node_extra.c, a counter with instances.  One
  * with a row of views.def is shown where that says.
  */
 #include "report_in_full.h"

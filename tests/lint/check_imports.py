@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The imports of the Python binding against the table of its layers in CONTRIBUTING.md; and circles of modules."""
+"""The imports of the Python binding against the table of its layers in docs/contributing/python-layers.md; and circles of modules."""
 import ast
 import pathlib
 import sys
 
-HEADING = "## Layers of the Python binding"
+HEADING = "# Layers of the Python binding"
 FEWEST = 100  # imports within the package: with fewer, they were not found
 
 
@@ -89,7 +89,7 @@ def read_layers(text, modules, problems):
 
 def check(root):
     package = root / "bindings/python/resmon"
-    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = (root / "docs/contributing/python-layers.md").read_text(encoding="utf-8")
     paths = [path for path in sorted(package.rglob("*.py")) if "vendor" not in path.parts]
     modules = {module_name(path, package) for path in paths}
     problems, count, edges, at_import = [], 0, {}, {}
@@ -118,7 +118,7 @@ def check(root):
 
 def main():
     problems, count = check(pathlib.Path(sys.argv[1]))
-    print("\n".join(problems) or f"{count} imports agree with CONTRIBUTING.md")
+    print("\n".join(problems) or f"{count} imports agree with docs/contributing/python-layers.md")
     return 1 if problems or count < FEWEST else 0
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Texts that are made of the tables of options, sinks and metrics are as they would be made now: the README's tables, and
-Python's keywords in the stub and the docstring of Monitor; so is the README's table of the options of CMake.
+"""Texts that are made of the tables of options, sinks and metrics are as they would be made now: tables of
+docs/reference, and Python's keywords in the stub and the docstring of Monitor; so is the table of the options of CMake.
 --update writes them.
 
     check_options.py SOURCES BUILD [--update]
@@ -36,7 +36,7 @@ def bounds(option):
     return f"{option.low} to {option.high}" if option.low else option.values
 
 
-# ---- the README -------------------------------------------------------------------------------------
+# ---- docs/reference -------------------------------------------------------------------------------------
 
 
 def usage(option, prefix=""):
@@ -52,7 +52,7 @@ def option_row(option, prefix=""):
     return f"| `{usage(option, prefix)}` | {option.help} | {bounds(option)} | {option.default_text} |"
 
 
-def readme_keys():
+def table_of_keys():
     yield "| key | meaning | values | default |"
     yield "|---|---|---|---|"
     for owner, prefix in (("environment", ""), ("monitor", ""), ("carbon", "carbon.")):
@@ -60,7 +60,7 @@ def readme_keys():
             yield option_row(option, prefix)
 
 
-def readme_sinks():
+def table_of_sinks():
     yield "| sink | what it is | its options |"
     yield "|---|---|---|"
     for sink in sinks:
@@ -71,7 +71,7 @@ def readme_sinks():
         yield f"| `{shown}` | {sink.help} | {others} |"
 
 
-def readme_metrics():
+def table_of_metrics():
     yield "| metric | unit | kind | what it is |"
     yield "|---|---|---|---|"
     for metric in metrics:
@@ -88,7 +88,7 @@ PARTS = re.findall(r'^resmon_part\((\w+) "([^"]*)"\)$', CMAKE, re.MULTILINE)
 LIBRARIES = re.findall(r'^resmon_(?:third_party|loaded_library)\((\w+) "([^"]*)" (\S+) (\w+|"")', CMAKE, re.MULTILINE)
 
 
-def readme_cmake():
+def table_of_cmake():
     yield "| option of CMake | what it is for | default |"
     yield "|---|---|---|"
     for name, what in PARTS:
@@ -107,6 +107,40 @@ def kept_in_bare_build():
     for name, *_ in PARTS + LIBRARIES:
         if f"-DRESMON_WITH_{name}=OFF" not in bootstrap:
             yield f"cmake/bootstrap.sh: no -DRESMON_WITH_{name}=OFF"
+
+
+# ---- the command ------------------------------------------------------------------------------------
+
+COMMAND = build / "bin/resmon"
+
+
+def help_of(*words):
+    done = subprocess.run([COMMAND, "help", *words], capture_output=True, text=True, check=True, env={"LC_ALL": "C"})
+    return done.stdout.split("\n")
+
+
+def table_of_verbs():
+    """As `resmon help` lists them; what each one has of its own, for the keys of the library have a page."""
+    lines = help_of()
+    verbs = [line.split(None, 1) for line in lines[lines.index("Commands:") + 1:] if line.startswith("  ")]
+    yield "| verb | purpose |"
+    yield "|---|---|"
+    for verb, what in verbs:
+        yield f"| [`{verb}`](#resmon-{verb}) | {what} |"
+    for verb, _ in verbs:
+        text = "\n".join(help_of(verb)).split("\nOptions of the library", 1)
+        yield from ["", f"## resmon {verb}", "", "```text", *text[0].rstrip().split("\n"), "```"]
+        if len(text) > 1:
+            yield from ["", "All keys of [the variable RESMON](environment.md) are options of this verb, too."]
+
+
+def table_of_headers():
+    yield "| header | purpose |"
+    yield "|---|---|"
+    for path in sorted((root / "include/resmon").glob("*.h")):
+        found = re.search(r"^ \* resmon/\w+\.h - (.*?\.)(?:\s|$)", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        what = " ".join(found[1].replace("\n *", "\n").split()).rstrip(".:")
+        yield f"| [`<resmon/{path.name}>`](../../include/resmon/{path.name}) | {what} |"
 
 
 # ---- Python -----------------------------------------------------------------------------------------
@@ -146,13 +180,16 @@ def docstring():
 # ---- files ------------------------------------------------------------------------------------------
 
 MADE = [
-    ("README.md", "<!-- generated: cmake -->", "<!-- generated: end -->", readme_cmake),
-    ("README.md", "<!-- generated: keys -->", "<!-- generated: end -->", readme_keys),
-    ("README.md", "<!-- generated: sinks -->", "<!-- generated: end -->", readme_sinks),
-    ("README.md", "<!-- generated: metrics -->", "<!-- generated: end -->", readme_metrics),
+    ("docs/reference/build-options.md", "<!-- generated: cmake -->", "<!-- generated: end -->", table_of_cmake),
+    ("docs/reference/environment.md", "<!-- generated: keys -->", "<!-- generated: end -->", table_of_keys),
+    ("docs/reference/sinks.md", "<!-- generated: sinks -->", "<!-- generated: end -->", table_of_sinks),
+    ("docs/reference/metrics.md", "<!-- generated: metrics -->", "<!-- generated: end -->", table_of_metrics),
+    ("docs/reference/c-api.md", "<!-- generated: headers -->", "<!-- generated: end -->", table_of_headers),
     ("bindings/python/resmon/monitor.pyi", "# generated: keywords", "# generated: end", stub),
     ("bindings/python/resmon/monitor.py", ".. generated: keywords", ".. generated: end", docstring),
 ]
+if COMMAND.exists():
+    MADE.append(("docs/reference/command.md", "<!-- generated: verbs -->", "<!-- generated: end -->", table_of_verbs))
 problems = list(kept_in_bare_build())
 for name, begin, end, make in MADE:
     path = root / name

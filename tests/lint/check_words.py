@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions and literals that the library must not use, and the first lines of every file."""
+"""Functions and literals that the library must not use, the first lines of every file, and phrases that users do not read."""
 import pathlib
 import re
 import sys
@@ -41,5 +41,25 @@ for path in files:
                 problems.append(f"lib/{relative}:{number}: {line.strip()}: {why}")
         if re.search(r'"/(proc|sys)\b', line) and not relative.startswith("os/"):
             problems.append(f"lib/{relative}:{number}: a literal path outside of os/")
+
+# What users read is in the field's own words: phrase, and what stands for it.
+PHRASES = {
+    r"may be said again": "repeatable", r"said aloud": "reported", r"nobody can tell": "the data are insufficient",
+    r"\b(is|are|was|were) told of": "is known, is notified", r"\bdraws? beyond": "consumes above idle", r"\bidling\b": "idle",
+    r"\bits name says": "by file extension", r"of like with like": "of identical versions", r"without a word": "abnormally, without a message",
+    r"page that goes on": "live view", r"\bcontrol groups?\b": "cgroup", r"is nobody's": "is not attributed",
+    r"what (it|a run|a build|they) costs?\b": "time, CPU, memory ... of",
+}
+TEXTS = [root / "README.md", root / "CONTRIBUTING.md", root / "SECURITY.md", root / "bindings/python/README.md", root / "examples/README.md",
+         root / "bindings/cli/commands.def", root / "lib/setup/options.def", root / "lib/sink/sinks.def", root / "lib/metric/metrics.def"]
+TEXTS += sorted((root / "docs").rglob("*.md"))
+for path in TEXTS:
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if path.suffix == ".def":
+        text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.S)
+    for phrase, better in PHRASES.items():
+        for match in re.finditer(phrase.replace(" ", r"\s+"), text, re.IGNORECASE):
+            line = text.count("\n", 0, match.start()) + 1
+            problems.append(f"{path.relative_to(root)}:{line}: '{match[0]}': write: {better}")
 print("\n".join(problems) or f"{len(files)} files use none of the banned words")
 sys.exit(1 if problems or len(files) < 50 else 0)
