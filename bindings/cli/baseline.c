@@ -111,7 +111,7 @@ static int work(struct rounds *rounds)
 
 static int idle(struct rounds *rounds)
 {
-    cli_say("baseline", "round %zu of %zu: idling for %.3f s", rounds->idles + 1, rounds->count,
+    cli_say("baseline", "round %zu of %zu: idle for %.3f s", rounds->idles + 1, rounds->count,
             rounds->work_s);
     if (resmon_measure_idle(rounds->work_s, &rounds->options, &rounds->idle[rounds->idles]) !=
         RESMON_OK) {

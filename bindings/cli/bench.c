@@ -106,15 +106,15 @@ static bool prepare(const struct bench *bench)
 static void say_failure(const struct cli_bench_command *command, int status)
 {
     if (WIFSIGNALED(status)) {
-        cli_say("bench", "%s was ended by signal %d; -i goes on all the same", command->name,
-                WTERMSIG(status));
+        cli_say("bench", "%s was ended by signal %d; use -i to continue after failures",
+                command->name, WTERMSIG(status));
     } else {
         const char *why = WEXITSTATUS(status) == CLI_NOT_FOUND        ? ": it was not found"
                           : WEXITSTATUS(status) == CLI_NOT_EXECUTABLE ? ": it cannot be executed"
-                          : WEXITSTATUS(status) == CLI_RUN_FAILED     ? ": --show-output says why"
+                          : WEXITSTATUS(status) == CLI_RUN_FAILED     ? ": see --show-output"
                                                                       : "";
-        cli_say("bench", "%s ended with exit status %d%s; -i goes on all the same", command->name,
-                WEXITSTATUS(status), why);
+        cli_say("bench", "%s ended with exit status %d%s; use -i to continue after failures",
+                command->name, WEXITSTATUS(status), why);
     }
 }
 

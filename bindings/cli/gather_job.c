@@ -36,11 +36,10 @@ static void say_missing(const char *verb, const struct cli_job_place *place, con
     size_t ranks = resmon_run_rank_count(run);
     bool is_short = ranks > 0 && ranks < place->ranks; /* of machines alone there are none */
     if (is_short || files->recordings > 0) {
-        cli_say(
-            verb,
-            "%zu of %zu ranks have files in %s, and %zu recordings there go on, or were killed: "
-            "resmon merge %s makes it anew",
-            ranks, place->ranks, place->directory, files->recordings, place->directory);
+        cli_say(verb,
+                "%zu of %zu ranks have files in %s, and %zu recordings there are unfinished (still "
+                "running, or killed): merge again later by resmon merge %s",
+                ranks, place->ranks, place->directory, files->recordings, place->directory);
     }
 }
 

@@ -99,7 +99,7 @@ bool cli_help_manual(void)
 {
     const struct cli_command *command;
     (void)printf(".TH RESMON 1 \"\" \"resmon %s\" \"User Commands\"\n", resmon_version());
-    (void)printf(".SH NAME\nresmon \\- what programs cost: time, CPU, memory, I/O, energy, CO2eq\n"
+    (void)printf(".SH NAME\nresmon \\- time, CPU, memory, I/O, energy and CO2eq of programs\n"
                  ".SH SYNOPSIS\n.B resmon\n\\fICOMMAND\\fR [\\fIOPTION\\fR]... "
                  "[\\fIARGUMENT\\fR]...\n.SH COMMANDS\n");
     for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/baseline.h - what work drew beyond what the machine draws anyway: the energy of the work
- * (A), of idling for the same time (B), and the difference A - B, each also in W, in gCO2eq and in
- * kgCO2eq per year, with a confidence interval of the difference.
+ * resmon/baseline.h - energy of work above idle: the energy of the work (A), of an idle period of
+ * the same time (B), and the difference A - B, each also in W, in gCO2eq and in kgCO2eq per year,
+ * with a confidence interval of the difference.
  *
  *     resmon_measure_idle(60.0, NULL, &idle);
  *     ... a monitor over the work, resmon_monitor_snapshot(monitor, &work) ...
@@ -45,7 +45,7 @@ typedef struct resmon_comparison_options {
     double days_per_year; /**< above 0 ... 366; default 365 */
 } resmon_comparison_options;
 
-/** A quantity of the work, of idling for the same time, and work - idle.  NaN: not known.
+/** A quantity of the work, of an idle period of the same time, and work - idle.  NaN: not known.
  * Since 0.1. */
 typedef struct resmon_compared {
     double work;

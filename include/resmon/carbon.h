@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/carbon.h - what energy means: kilowatt-hours, grams of CO2 equivalent, litres of water.
+ * resmon/carbon.h - energy as kilowatt-hours, grams of CO2 equivalent and litres of water.
  *
  * A conversion needs to know where the machine stands.  It is told by options, else by the
  * environment, else by the site's file, in this order for each setting by itself:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/compare.h - whether something has become worse: the figures of several runs a side, how
- * sure their difference is, and the verdict of a gate.
+ * resmon/compare.h - benchmarks and comparisons: values of several runs per side, the interval of
+ * their difference, and the verdict of a gate.
  *
  *     resmon_bench *old, *new;
  *     resmon_bench_load("main.json", &old), resmon_bench_load("mine.json", &new);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/doctor.h - what can be measured here and now, by this user, and who has to do what so that
- * more can: the sources of energy and of counters one by one, and the files that an administrator
- * installs.
+ * resmon/doctor.h - what can be measured here by this user, and how to enable the rest: the sources
+ * of energy and of counters one by one, and the files that an administrator installs.
  *
  *     resmon_doctor *doctor;
  *     char *text;

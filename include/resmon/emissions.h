@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/emissions.h - the energy of runs as codecarbon's emissions.csv, for dashboards that read
- * that: a line for each run, with its 38 columns.
+ * resmon/emissions.h - energy of runs as codecarbon's emissions.csv, for dashboards of codecarbon:
+ * a line for each run, with its 38 columns.
  *
  * Energies are with the PUE, as there (kWh); powers are energy over time (W), without it; GB are
  * GiB.  What is not known is empty: place on a map, and Python's version.  Water is

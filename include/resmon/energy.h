@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/energy.h - what a run drew: joules of the machine and of the process tree, by component,
- * each with how it is known, and what they cost where the machine stands.
+ * resmon/energy.h - energy of a run: joules of the machine and of the process tree, by component,
+ * each with how it is known, and their emissions at the place of the machine.
  *
  * Sources, the first that there is.  Processors: RAPL through powercap, the PMU "power" of perf, a
  * model.  Memory: the dram counters of the same, a model.  GPUs: NVML's energy counter, else its

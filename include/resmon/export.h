@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/export.h - what marks a symbol of libresmon's ABI.
+ * resmon/export.h - macros that mark exported symbols.
  *
  * Every header of libresmon compiles alone, as C11 and as C++11 or later, and includes nothing
  * inside extern "C".  Programs never need to include this file themselves.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/merge.h - the runs of a job's nodes and ranks as one run.
+ * resmon/merge.h - merges the runs of a job's nodes and ranks into one run.
  *
  *     resmon_merge *merge;
  *     resmon_merge_new(&merge);

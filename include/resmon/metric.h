@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/metric.h - the table of everything that libresmon can measure.
+ * resmon/metric.h - the table of all metrics.
  *
  * One row per metric, with a number and a name that never change.  All other lists of metrics
  * (run documents, tables, sinks, docs) are made from this table.  Beside it, the table of what is

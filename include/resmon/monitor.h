@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/monitor.h - the object that observes: new, start, stop, free.
+ * resmon/monitor.h - monitors, which observe a process: new, start, stop, free.
  *
  *     resmon_monitor *monitor;
  *     if (resmon_monitor_new(NULL, &monitor) == RESMON_OK &&

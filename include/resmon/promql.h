@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/promql.h - figures of a Kubernetes pod from the Prometheus of its cluster.
+ * resmon/promql.h - metrics of a Kubernetes pod from the Prometheus of its cluster.
  *
  * For programs in a pod (a notebook, for one) whose cluster runs Prometheus, with cAdvisor's
  * metrics (every kubelet has them) and, for energy, with Kepler.  Each call asks the server and

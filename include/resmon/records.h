@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/records.h - what a run consists of: the structures that accessors fill in, and codes.
+ * resmon/records.h - structures that accessors of a run fill in, and codes.
  * Which call gives which: <resmon/run.h>, <resmon/table.h>, <resmon/energy.h>, <resmon/stack.h>.
  *
  * Set struct_size to sizeof the structure before a call.  Texts live as long as the run, and are
@@ -32,7 +32,7 @@ RESMON_BEGIN_DECLS
 /* What a figure is of. */
 #define RESMON_LEVEL_PROCESS 1 /**< one process, all of its threads */
 #define RESMON_LEVEL_TREE    2 /**< a process and all of its descendants, ended ones included */
-#define RESMON_LEVEL_CGROUP  3 /**< the control group: container, pod, batch job */
+#define RESMON_LEVEL_CGROUP  3 /**< the cgroup: container, pod, batch job */
 #define RESMON_LEVEL_NODE    4 /**< the whole machine as this process sees it */
 #define RESMON_LEVEL_DEVICE  5 /**< one device */
 #define RESMON_LEVEL_JOB     6 /**< all nodes of a job whose runs were merged */
@@ -238,11 +238,11 @@ typedef struct resmon_run_node {
     double allotted_cpus;
     /** memory that the job has of it; NaN: the same */
     double allotted_bytes;
-    /** CPU time of the job's processes there; of the job's control group where no process was
-     * observed; NaN: not known */
+    /** CPU time of the job's processes there; of the job's cgroup where no process was observed;
+     * NaN: not known */
     double cpu_s;
-    /** memory of the job there at its highest: of its control group, without what can be had back,
-     * else of its processes; NaN: not known */
+    /** memory of the job there at its highest: of its cgroup, without what can be had back, else of
+     * its processes; NaN: not known */
     double used_bytes;
     /** of the machine; NaN: none, or not known */
     double gpus;
@@ -637,7 +637,7 @@ typedef struct resmon_run_event {
     uint64_t is_open;
 } resmon_run_event;
 
-/** A component that draws energy.  Texts live as long as the run.  Since 0.1. */
+/** A component that consumes energy.  Texts live as long as the run.  Since 0.1. */
 typedef struct resmon_energy_part {
     size_t struct_size;
     /** "cpu", "ram", "gpu" */
@@ -660,8 +660,8 @@ typedef struct resmon_energy {
     double node_j;
     /** the process tree's share of node_j */
     double tree_j;
-    /** node_j - tree_j of the components of which both are known: other programs', and nobody's
-     * (idling) */
+    /** node_j - tree_j of the components of which both are known: energy of other programs, and
+     * idle */
     double rest_j;
     /** of node_j (else of tree_j), what a model says: 0 ... 1 */
     double modelled_share;
@@ -773,7 +773,7 @@ typedef struct resmon_run_peak_stack {
     int64_t t_ns;
     /** of the process, then */
     double rss_bytes;
-    /** that its control group had left; NaN: not limited */
+    /** that its cgroup had left; NaN: not limited */
     double headroom_bytes;
     /** the kernel's number of the thread */
     uint64_t thread_id;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/report.h - runs for people: as text, and as pages.
+ * resmon/report.h - reports of runs: text, HTML and Markdown.
  */
 #ifndef RESMON_REPORT_H
 #define RESMON_REPORT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/resmon.h - all of libresmon: what a run, a phase or a function costs.
+ * resmon/resmon.h - includes all headers of libresmon.
  *
  * Start with RESMON_SCOPE() in <resmon/scope.h> and resmon_monitor_new() in <resmon/monitor.h>; or
  * annotate only, and set the environment variable RESMON to "json=run.json,summary".

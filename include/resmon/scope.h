@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/scope.h - names for the phases of a program.
+ * resmon/scope.h - scopes: the phases of a program.
  *
  *     void train(void)
  *     {

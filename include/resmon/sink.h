@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/sink.h - receivers of what a monitor measures, while it measures.
+ * resmon/sink.h - sinks, which receive samples and results of a monitor.
  *
  * The sampling thread puts each sample into bounded queues; two delivery threads take them out and
  * call the sinks: one those of this machine, the other those that wait for servers

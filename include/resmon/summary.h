@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/summary.h - the figures of a run that are asked for first, and those that describe a job
- * on one node.  Statistics of each column, over every sample, are in resmon_column
- * (<resmon/table.h>).
+ * resmon/summary.h - main values of a run, and values that describe a job on one node.  Statistics
+ * of each column, over every sample, are in resmon_column (<resmon/table.h>).
  */
 #ifndef RESMON_SUMMARY_H
 #define RESMON_SUMMARY_H

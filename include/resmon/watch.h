@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/watch.h - what this process used between two moments, with or without a monitor: wall and
- * CPU time, I/O, resident memory and its exact peak.
+ * resmon/watch.h - resource use of this process between two moments, with or without a monitor:
+ * wall and CPU time, I/O, resident memory and its exact peak.
  *
  *     uint64_t watch;
  *     resmon_watched watched = {.struct_size = sizeof watched};

@@ -96,7 +96,7 @@ static void put_head(struct writing *writing, const struct rm_subject *subject)
 static void put_quiet(struct writing *writing, const struct rm_subject *subject)
 {
     if (subject->quiet_count > 0) {
-        put_text(writing, "<p class=note>Measured, and nothing throughout: ",
+        put_text(writing, "<p class=note>Always zero: ",
                  rm_page_join(writing->page, ", ", subject->quiet, subject->quiet_count), ".</p>");
     }
 }

@@ -15,7 +15,7 @@
 #define MOST_RANKS  1024
 #define MOST_SCOPES 400
 #define MISSING     "the node is missing"
-#define NOT_SAID    "no run of this node has it"
+#define NOT_SAID    "not measured on this node"
 
 static const char *count_text(struct rm_page *page, uint64_t count)
 {
@@ -254,7 +254,7 @@ struct rm_page_table *rm_job_scopes(const struct rm_subject *subject)
             add_scope(subject, table, i, &spread, most_ns);
         }
     }
-    rm_page_note(table, "imbalance: the longest by the mean, less 1. Lost: what all ranks wait for "
-                        "the slowest one, if all wait at the end of the phase.");
+    rm_page_note(table, "imbalance = max/mean - 1; lost = sum over ranks of (slowest - own time), "
+                        "if all ranks wait at the end of the phase.");
     return table;
 }

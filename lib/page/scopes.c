@@ -168,7 +168,7 @@ static void add_scope(const struct rm_subject *subject, struct rm_page_table *ta
         } else if (is_known(text)) {
             rm_page_set(&cells[i + 1], rm_page_print(page, "%s", text));
         } else {
-            rm_page_set_missing(page, &cells[i + 1], "not metered");
+            rm_page_set_missing(page, &cells[i + 1], "not measured");
         }
         seen->about |= text[0] == '~';
         seen->at_least |= text[0] == '>';
@@ -180,15 +180,16 @@ static void add_notes(struct rm_page *page, struct rm_page_table *table, const c
 {
     rm_page_note(table, rm_page_print(page,
                                       "Time is summed over calls and threads. Bar: share of the "
-                                      "run, the dark part outside of scopes within.%s%s",
+                                      "run; the dark part is self time.%s%s",
                                       note[0] != '\0' ? " " : "", note));
     const char *marks[] = {
-        seen->about ? "~ about: not every call was metered, or it lies between two samples." : "",
+        seen->about ? "~ estimate: not all calls were measured, or it lies between two samples."
+                    : "",
         seen->at_least ? ">= at least." : ""};
     rm_page_note(table, rm_page_join(page, " ", marks, RM_ARRAY_LEN(marks)));
     if (seen->beside) {
-        rm_page_note(table, "|| beside the scope above, on other threads or in tasks: its time is "
-                            "no part of that one's.");
+        rm_page_note(table, "|| runs in parallel to the scope above (other threads or tasks), not "
+                            "part of its time.");
     }
     if (left_out > 0) {
         rm_page_note(table, rm_page_print(page, "%s scopes that took less time are left out.",
@@ -241,8 +242,8 @@ struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject)
     const struct resmon_run *run = subject->run;
     return run->name_count > 0 && run->name_count < run->scope_count
                ? table_of(subject, "scope_names", "Scopes by name",
-                          "What is inside of another scope of its name counts once, but for self.",
-                          run->names, run->name_count)
+                          "Nested scopes of the same name count once, except in self.", run->names,
+                          run->name_count)
                : NULL;
 }
 
@@ -335,7 +336,8 @@ static uint32_t next_node(const struct merging *merging, uint32_t node, uint32_t
 static void set_known(struct rm_page *page, struct rm_page_cell *cell, double value,
                       const char *unit)
 {
-    rm_page_set_value(page, cell, value, unit, "this run has no such scope, or it was not metered");
+    rm_page_set_value(page, cell, value, unit,
+                      "this run has no such scope, or it was not measured");
 }
 
 /* The second against the first. */
@@ -375,7 +377,7 @@ static void set_spread(struct rm_page *page, struct rm_page_cell *cells,
         }
     }
     for (size_t i = 0; known == 0 && i < 4; i++) {
-        rm_page_set_missing(page, &cells[i], "of none of them is this known");
+        rm_page_set_missing(page, &cells[i], "unknown for all of them");
     }
     if (known > 0) {
         qsort(ranked, known, sizeof *ranked, compare_longest);

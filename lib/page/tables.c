@@ -63,7 +63,7 @@ static const char *method_of_all(const struct rm_subject *subject)
                                  rm_page_fixed(page, energy->modelled_share * 100.0, 0));
     }
     if (isfinite(energy->rest_j)) {
-        parts[1] = rm_page_print(page, "%s are others' and nobody's (idling)",
+        parts[1] = rm_page_print(page, "%s of other programs and idle",
                                  rm_page_value(page, energy->rest_j, "J"));
     }
     return rm_page_join(page, "; ", parts, RM_ARRAY_LEN(parts));

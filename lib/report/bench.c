@@ -157,8 +157,8 @@ static const struct cause {
               {RM_FIGURE_heat, 1, "heat slowed the processors down for"},
               {RM_FIGURE_clock, -1, "the CPU's clock was"},
               {RM_FIGURE_others, 1, "other programs took CPU time of"},
-              {RM_FIGURE_cpu_wait, 1, "somebody waited for CPUs for"},
-              {RM_FIGURE_io_wait, 1, "all waited for I/O for"},
+              {RM_FIGURE_cpu_wait, 1, "tasks waited for a CPU for"},
+              {RM_FIGURE_io_wait, 1, "all tasks waited for I/O for"},
               {RM_FIGURE_from_storage, 1, "it read from storage"}};
 
 /* Whether the figure of a cause was another one in that run than it usually is. */

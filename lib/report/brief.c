@@ -118,7 +118,7 @@ static void describe_end(const struct resmon_run *run, char text[END_BYTES])
         const char *after = rm_run_has_one_sample(run) ? "before its second sample" : "after";
         bool is_passive = end.reason == RESMON_END_INTERRUPTED || end.reason == RESMON_END_KILLED;
         (void)snprintf(text, END_BYTES, "%s%s %s", is_passive ? "was " : "",
-                       end.reason == RESMON_END_UNKNOWN ? "ended without a word" : said, after);
+                       end.reason == RESMON_END_UNKNOWN ? "ended in an unknown way" : said, after);
     }
 }
 
@@ -207,7 +207,7 @@ static void add_cpu_parts(struct page *page)
         rm_rows_clause(&page->rows, "%s user + %s system, and %s of its children", user, system,
                        children);
     } else if (!isnan(own) && headline->cpu_s - own > 0.02 * headline->cpu_s + NOT_WAITED_S) {
-        rm_rows_clause(&page->rows, "%s user + %s system, and %s that nobody waited for", user,
+        rm_rows_clause(&page->rows, "%s user + %s system, and %s of processes not waited for", user,
                        system, children);
     } else if (!isnan(own)) {
         rm_rows_clause(&page->rows, "%s user + %s system", user, system);
@@ -285,10 +285,10 @@ static void write_group_memory(struct page *page)
     if (!begin_figure(page, "memory", text, true, "tree")) {
         return;
     }
-    rm_rows_clause(&page->rows, "RSS of all processes, as samples saw it");
+    rm_rows_clause(&page->rows, "RSS of all processes, sampled");
     if (charged != NULL) {
         rm_human_bytes(group, charged->max);
-        rm_rows_clause(&page->rows, "the group holds %s, with pages of files", group);
+        rm_rows_clause(&page->rows, "the cgroup holds %s, with page cache", group);
     }
     rm_rows_end(&page->rows);
 }
@@ -309,7 +309,7 @@ static bool begin_memory(struct page *page)
         return false;
     }
     if (!isnan(at_once)) {
-        rm_rows_clause(&page->rows, "RSS at once, sampled");
+        rm_rows_clause(&page->rows, "all processes together, sampled");
         rm_rows_clause(&page->rows, "%s %s%s",
                        page->run->rank_count > 0 ? "largest rank"
                        : is_of_largest           ? "largest process"
@@ -320,7 +320,7 @@ static bool begin_memory(struct page *page)
                        page->run->rank_count > 0 ? " of the largest rank"
                        : is_of_largest           ? " of the largest process"
                                                  : "",
-                       is_exact ? "exact" : "as samples saw it");
+                       is_exact ? "exact" : "sampled");
     }
     return true;
 }
@@ -334,8 +334,7 @@ static void add_shmem(struct page *page)
         char text[RM_HUMAN_BYTES];
         rm_human_bytes(text, grown);
         rm_rows_clause(&page->rows,
-                       "files in tmpfs and shared memory of its control group grew by %s more",
-                       text);
+                       "files in tmpfs and shared memory of its cgroup grew by %s more", text);
     }
 }
 
@@ -376,7 +375,7 @@ static void write_io_row(struct page *page, const char *label, double chars, dou
     if (isnan(chars) && !isnan(storage)) {
         rm_rows_begin(&page->rows, label, of_storage);
         rm_rows_clause(&page->rows, "%s storage", direction);
-        rm_rows_clause(&page->rows, "else not known: %s", reason_of(page->run, "proc_io"));
+        rm_rows_clause(&page->rows, "else unavailable: %s", reason_of(page->run, "proc_io"));
         rm_rows_end(&page->rows);
         return;
     }
@@ -489,11 +488,11 @@ static void write_slowest(struct page *page)
     rm_human_percent(percent, 100.0 * slowest->self_ns / duration);
     rm_rows_begin(&page->rows, "slowest", text);
     if (slowest->concurrent_ns > 0.0 || slowest->threads > 1) {
-        rm_rows_clause(&page->rows, "in %s itself, all threads together", name);
+        rm_rows_clause(&page->rows, "self time of %s, summed over threads", name);
     } else if (slowest->self_ns > duration) { /* of a killed run: it ends with its last sample */
         rm_rows_clause(&page->rows, "in %s itself", name);
     } else {
-        rm_rows_clause(&page->rows, "in %s itself, %s of the time", name, percent);
+        rm_rows_clause(&page->rows, "self time of %s, %s of the run", name, percent);
     }
     rm_rows_end(&page->rows);
 }
@@ -576,31 +575,31 @@ static void write_remarks(struct page *page)
     const struct {
         double value, least, shown;
         void (*print)(char text[RM_HUMAN_BYTES], double value);
-        const char *text;
+        const char *before, *after;
     } rows[] = {
-        {others, BUSY_SHARE, 100.0 * others, rm_human_percent,
-         " of the machine's CPU time went to others"},
-        {steal, STEAL_SHARE, 100.0 * steal, rm_human_percent,
+        {others, BUSY_SHARE, 100.0 * others, rm_human_percent, "other processes used ",
+         " of the CPU time"},
+        {steal, STEAL_SHARE, 100.0 * steal, rm_human_percent, "",
          " of the CPU time went to other virtual machines (steal)"},
-        {held, HELD_SHARE * wall, held, rm_human_seconds,
-         " in which a CPU quota held its threads back, summed over CPUs"},
+        {held, HELD_SHARE * wall, held, rm_human_seconds, "a CPU quota throttled its threads for ",
+         ", summed over CPUs"},
         {heat, HEAT_SHARE * wall, heat, rm_human_seconds,
-         " in which heat slowed the processors down"},
-        {swapped, 0.0, swapped, rm_human_bytes, " of its memory were swapped out at the end"},
-        {outlived, 0.0, outlived, rm_human_count,
-         " of its processes went on when it had ended: what they have used since is not counted"},
+         "the processors were throttled because of heat for ", ""},
+        {swapped, 0.0, swapped, rm_human_bytes, "", " of its memory was swapped out at the end"},
+        {outlived, 0.0, outlived, rm_human_count, "",
+         " of its processes outlived it: their later use is not counted"},
         {(double)run->info.dropped_scopes, 0.0, (double)run->info.dropped_scopes, rm_human_count,
-         " scope instances had no room"},
-        {(double)run->info.dropped_forks, 0.0, (double)run->info.dropped_forks, rm_human_count,
-         " processes that it forked have scopes, which are not counted (resmon run counts them)"},
-        {(double)run->info.dropped_rows, 0.0, (double)run->info.dropped_rows, rm_human_count,
-         " rows came too late for sinks"},
+         "", " scope instances were dropped: no room"},
+        {(double)run->info.dropped_forks, 0.0, (double)run->info.dropped_forks, rm_human_count, "",
+         " forked processes have scopes that are not counted (resmon run counts them)"},
+        {(double)run->info.dropped_rows, 0.0, (double)run->info.dropped_rows, rm_human_count, "",
+         " samples were dropped because sinks were too slow"},
     };
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
         if (rows[i].value > rows[i].least) {
             char text[RM_HUMAN_BYTES], remark[160];
             rows[i].print(text, rows[i].shown);
-            (void)snprintf(remark, sizeof remark, "%s%s", text, rows[i].text);
+            (void)snprintf(remark, sizeof remark, "%s%s%s", rows[i].before, text, rows[i].after);
             rm_rows_remark(&page->rows, "note", remark);
         }
     }
@@ -646,7 +645,7 @@ static void write_cost(struct page *page)
     }
     if (page->run->scope_count > 0) {
         rm_human_seconds(part, info->scopes_ns * 1e-9);
-        rm_rows_clause(&page->rows, "%s in scopes", part);
+        rm_rows_clause(&page->rows, "%s added by scopes", part);
     }
     rm_rows_end(&page->rows);
 }
@@ -656,11 +655,11 @@ static void write_more(struct page *page)
     bool is_of_command = rm_run_fact_number(page->run, "run", "pid") !=
                          rm_run_fact_number(page->run, "run", "observer_pid");
     rm_rows_begin(&page->rows, "more", NULL);
-    rm_rows_clause(&page->rows, "all figures: %s",
+    rm_rows_clause(&page->rows, "full report: %s",
                    is_of_command ? "--summary=full" : "RESMON=summary=full");
     rm_rows_clause(&page->rows, "%s",
-                   is_of_command ? "of a file resmon report --full"
-                                 : "in Python summary.text(full=True)");
+                   is_of_command ? "or of a file: resmon report --full FILE"
+                                 : "in Python: summary.text(full=True)");
     rm_rows_end(&page->rows);
 }
 

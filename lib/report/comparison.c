@@ -54,10 +54,10 @@ static void state_difference(resmon_comparison *figures)
     print(high, energy->high, scale);
     if (figures->is_significant) {
         print(difference, fabs(energy->difference), scale);
-        (void)snprintf(figures->statement, sizeof figures->statement,
-                       "The work drew %s +- %s %s %s than idling for the same time (95 %%).",
-                       difference, half, scale.unit.name,
-                       energy->difference > 0.0 ? "more" : "less");
+        (void)snprintf(
+            figures->statement, sizeof figures->statement,
+            "The work consumed %s +- %s %s %s than an idle period of the same length (95 %%).",
+            difference, half, scale.unit.name, energy->difference > 0.0 ? "more" : "less");
         return;
     }
     print(difference, energy->difference, scale);
@@ -73,8 +73,8 @@ static void state_without_interval(struct rm_comparison *comparison)
     char difference[RM_HUMAN_BYTES];
     rm_human_joules(difference, fabs(figures->energy_j.difference));
     (void)snprintf(figures->statement, sizeof figures->statement,
-                   "No interval can be given: %s.  The work drew %s %s than idling for the same "
-                   "time, which may be noise: run it longer, or more often.",
+                   "No interval can be given: %s.  The work consumed %s %s than an idle period of "
+                   "the same length, which may be noise: run it longer, or more often.",
                    comparison->why_not, difference,
                    figures->energy_j.difference < 0.0 ? "less" : "more");
 }
@@ -118,7 +118,7 @@ static void name_method(resmon_comparison *figures)
     if (strcmp(work, idle) == 0) {
         (void)snprintf(figures->method, sizeof figures->method, "%s of each", work);
     } else {
-        (void)snprintf(figures->method, sizeof figures->method, "work %s; idling %s", work, idle);
+        (void)snprintf(figures->method, sizeof figures->method, "work %s; idle %s", work, idle);
     }
 }
 
@@ -208,7 +208,7 @@ static void add_table(struct rm_buffer *buffer, const resmon_comparison *compari
     }
     rm_table_begin(&table, headings, QUANTITIES + 1, 1);
     add_row(&table, "work (A)", offsetof(resmon_compared, work), quantities);
-    add_row(&table, "idling (B)", offsetof(resmon_compared, idle), quantities);
+    add_row(&table, "idle (B)", offsetof(resmon_compared, idle), quantities);
     add_row(&table, "difference (A - B)", offsetof(resmon_compared, difference), quantities);
     if (!isnan(comparison->energy_j.low)) {
         add_row(&table, "  95 %: from", offsetof(resmon_compared, low), quantities);

@@ -80,7 +80,7 @@ void rm_diff_say_row(char *text, size_t room, const struct rm_diff_row *row)
     }
     used = (int)strlen(text);
     if (row->verdict == RM_VERDICT_CANNOT_TELL && row->runs_wanted > 0 && (size_t)used < room) {
-        (void)snprintf(text + used, room - (size_t)used, "; some %lu runs a side would tell",
+        (void)snprintf(text + used, room - (size_t)used, "; about %lu runs per side are needed",
                        (unsigned long)row->runs_wanted);
     }
 }

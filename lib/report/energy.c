@@ -25,9 +25,7 @@ static void write_energy_sums(struct rm_buffer *buffer, const resmon_energy *ene
     rm_buffer_printf(buffer, "; the program's share: %s, %s\n", joules, grams);
     if (!isnan(energy->rest_j)) {
         rm_human_joules(joules, energy->rest_j);
-        rm_buffer_printf(buffer,
-                         "  not the program's: %s, of others, and of idling, which is "
-                         "nobody's\n",
+        rm_buffer_printf(buffer, "  not attributed to the program: %s (other programs and idle)\n",
                          joules);
     }
     if (energy->modelled_share > 0.0) {

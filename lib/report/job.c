@@ -103,7 +103,7 @@ static void add_clocks(struct rm_rows *rows, const struct resmon_run *run)
     }
     if (run->node_count > 1 && error_ns > 0.0) {
         rm_human_seconds(text, error_ns * 1e-9);
-        rm_rows_clause(rows, "clocks are within %s of the time of day", text);
+        rm_rows_clause(rows, "node clocks may be wrong by up to %s", text);
     }
 }
 
@@ -364,8 +364,8 @@ static void write_scopes(struct rm_buffer *buffer, const struct resmon_run *run,
             add_scope(&table, run, &list[i]);
         }
         rm_table_end(&table, buffer);
-        rm_buffer_puts(buffer, "  imbalance: the longest by the mean, less 1;  lost: what all "
-                               "ranks wait for the slowest, if all wait\n\n");
+        rm_buffer_puts(buffer, "  imbalance = max/mean - 1;  lost = sum of (slowest - own time), "
+                               "if all ranks wait\n\n");
     }
     rm_free(list);
 }

@@ -77,7 +77,7 @@ bool rm_report_memory_limit_clause(const struct resmon_run *run, char *text, siz
     (void)snprintf(text, room, "%s; ", bytes);
     add_events(run, text, room);
     size_t length = strlen(text);
-    (void)snprintf(text + length, room - length, "%s in use at most, %s %s", most, last,
+    (void)snprintf(text + length, room - length, "at most %s used, %s %s", most, last,
                    is_killed ? "at the last sample" : "at the end");
     return true;
 }
@@ -86,7 +86,7 @@ void rm_report_memory_limit(struct rm_buffer *buffer, const struct resmon_run *r
 {
     char text[CLAUSE_BYTES];
     if (rm_report_memory_limit_clause(run, text, sizeof text)) {
-        rm_buffer_printf(buffer, "\nmemory limit of the control group: %s\n", text);
+        rm_buffer_printf(buffer, "\nmemory limit of the cgroup: %s\n", text);
         write_group(buffer, run);
     }
 }

@@ -341,19 +341,18 @@ static const struct {
     bool (*has)(const resmon_run_scope *scope);
     const char *text;
 } notes[] = {
-    {is_counted_again, "CPU, read, written, ||: of the whole process while it is in the scope; "
-                       "scopes at one time each have it all (scopes=wall+cpu has each thread's)"},
-    {is_concurrent, "||: beside the scope above, on other threads or in tasks: its time is no part "
-                    "of that one's"},
+    {is_counted_again, "CPU, read and written with ||: values of the whole process; parallel "
+                       "scopes each count all of it (scopes=wall+cpu measures each thread)"},
+    {is_concurrent,
+     "||: runs in parallel to the scope above (other threads or tasks), not part of its time"},
     {is_open, "*: open when the run ended"},
-    {calls_itself, "calls, (+N): it called itself so often, directly inside of these calls, which "
-                   "have the time of all"},
-    {has_failed, "!: an error ended it, or some of its calls"},
-    {is_energy_about, "energy, ~: more than a tenth of it lies between two samples"},
-    {is_about, "~, >=: from the calls that were metered; to meter all would have cost too much of "
-               "their time.  -: it may be off by more than itself"},
+    {calls_itself, "calls (+N): N direct recursive calls, included in the time of these calls"},
+    {has_failed, "!: some of its calls ended with an error"},
+    {is_energy_about, "energy ~: an estimate, as more than a tenth of it lies between two samples"},
+    {is_about, "~, >=: from a random subset of calls, as measuring all would cost too much.  -: "
+               "unknown, the error may exceed the value"},
     {has_unknown_children,
-     "CPU, ~: children lived when it began or ended; of those, what samples knew of"},
+     "CPU ~: children were alive when it began or ended; their CPU time is sampled"},
 };
 
 static double wall_of(const resmon_run_scope *scope)
@@ -385,8 +384,8 @@ static void write_names(struct rm_buffer *buffer, const struct resmon_run *run,
     if (run->name_count == 0 || run->name_count >= run->scope_count) {
         return;
     }
-    rm_buffer_puts(buffer, "\nPhases by name (all paths of a name together; what is inside of "
-                           "another of its name counts once)\n");
+    rm_buffer_puts(buffer, "\nPhases by name (all paths of a name together; nested scopes of the "
+                           "same name count once)\n");
     begin(&table, shown, "scope", width);
     for (size_t i = 0; i < run->name_count; i++) {
         add_scope(&table, &run->names[i], shown);
@@ -401,8 +400,8 @@ void rm_report_phases(struct rm_buffer *buffer, const struct resmon_run *run, si
     if (run->scope_count == 0) {
         return;
     }
-    rm_buffer_puts(buffer, "\nPhases (wall and thread CPU summed over calls and threads; CPU with "
-                           "its children's; peak RSS and I/O are the process's)\n");
+    rm_buffer_puts(buffer, "\nPhases (wall and thread CPU are summed over calls and threads; CPU "
+                           "includes children; peak RSS and I/O are those of the process)\n");
     begin(&table, &shown, "scope", width);
     for (size_t i = 0; i < run->scope_count; i++) {
         add_scope(&table, &run->scopes[i], &shown);

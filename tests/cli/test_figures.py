@@ -45,6 +45,18 @@ class Figures(place.Case):
         self.assertGreater(ours["user_s"] + ours["system_s"], said - 0.001)
         self.assertLess(ours["user_s"] + ours["system_s"], theirs)  # which have what resmon itself used, too
 
+    def test_the_last_sample_has_all_sources(self):
+        """A zombie has no smaps: whoever asks for these learns no less of it."""
+        document = self.document("--smaps", "--each", "--", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done")
+        usage = document["run"]["usage"]
+        tree = self.column(document, "tree.cpu.time")["last"]
+        self.assertAlmostEqual(tree / (usage["user_s"] + usage["system_s"]), 1, delta=0.01)
+        self.assertEqual(self.column(document, "tree.processes")["last"], 0)
+
+    def test_no_scopes(self):
+        document = self.document("--scopes=none", "--", "true")
+        self.assertEqual(document["run"]["end"]["exit_status"], 0)
+
     def test_orphans_are_counted(self):
         script = (f"({sys.executable} -c '{burn(0.3)}' & echo $! >pid); "
                   "while kill -0 $(cat pid) 2>/dev/null; do sleep 0.05; done")
@@ -72,7 +84,7 @@ class Figures(place.Case):
         script = "(sleep 60 >/dev/null 2>&1 & echo $! >pid); sleep 0.2"
         done = place.run("run", "--interval=20ms", "--", "sh", "-c", script)
         os.kill(int(pathlib.Path("pid").read_text(encoding="utf-8")), signal.SIGKILL)
-        self.assertIn("1 of its processes went on when it had ended", " ".join(done.err.split()))
+        self.assertIn("1 of its processes outlived it: their later use is not counted", " ".join(done.err.split()))
 
     def test_children_from_before_are_not_counted(self):
         script = (f"({sys.executable} -c '{burn(0.4)}' & ) ; {sys.executable} -c '{burn(0.4)}' & "
@@ -88,7 +100,7 @@ class Figures(place.Case):
         first, line = done.err.splitlines()[0], next(at for at in done.err.splitlines() if at.startswith("  memory"))
         at_once = re.search(r"([\d.]+) MiB of memory", first)
         self.assertGreater(float(at_once.group(1)), 150)
-        self.assertRegex(line, rf"{re.escape(at_once.group(1))} MiB +RSS at once, sampled; "
+        self.assertRegex(line, rf"{re.escape(at_once.group(1))} MiB +all processes together, sampled; "
                          r"largest process \d+\.\d+ MiB, exact")
 
     def test_the_peak_is_exact(self):
@@ -112,7 +124,7 @@ class Figures(place.Case):
             with open("made.json", "w", encoding="utf-8") as file:
                 json.dump(document, file)
             text = " ".join(place.run("report", "made.json").out.split())
-            self.assertEqual("shared memory of its control group grew by 1.00 GiB more" in text, is_said, text)
+            self.assertEqual("shared memory of its cgroup grew by 1.00 GiB more" in text, is_said, text)
 
     @place.not_sanitized
     def test_the_launcher_is_in_no_peak(self):

@@ -148,7 +148,7 @@ class Job(place.Case):
             pass
         said = first.communicate()[1].decode()
         self.assertEqual(first.returncode, 0)
-        self.assertIn("3 of 4 ranks have files in job, and 1 recordings there go on, or were killed", said)
+        self.assertIn("3 of 4 ranks have files in job, and 1 recordings there are unfinished (still running, or killed)", said)
         job = json.loads(pathlib.Path("job/4711.json").read_text(encoding="utf-8"))
         self.assertEqual([node["state"] for node in job["nodes"]], ["stopped", "interrupted", "stopped", "missing"])
 

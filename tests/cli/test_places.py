@@ -68,7 +68,7 @@ class Places(place.Case):
             place.until(lambda: place.seen_of("run.json", "tree.processes", "n") > before + 2)
             os.close(fifo)
             self.assertEqual(process.wait(timeout=60), 0)
-        self.assertRegex(pathlib.Path("said").read_text(encoding="utf-8"), r"(?m)^  read .*not known: .*denied")
+        self.assertRegex(pathlib.Path("said").read_text(encoding="utf-8"), r"(?m)^  read .*(\n .*)?unavailable: .*denied")
 
     def test_as_process_1(self):
         self.needs_namespaces()

@@ -108,7 +108,7 @@ until begin_and_stop; do wait $pid; done
 kill -9 $pid
 wait $pid 2>/dev/null || true
 "$resmon" recover run.rec >out 2>err || fail "the recording cannot be read"
-grep -qE '^hello ended without a word (after|before its second sample)' out || fail "the run does not say that it was interrupted"
+grep -qE '^hello ended in an unknown way (after|before its second sample)' out || fail "the run does not say that it was interrupted"
 [ "$(stat -c %a run.rec)" = 600 ] || fail "others may read the recording"
 
 # A full disk is an error at start, and the program runs on.

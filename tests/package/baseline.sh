@@ -24,7 +24,7 @@ ends_with() { # code, argument...
 ends_with 0 --rounds 2 --pause 0 --country SE sleep 0.2
 grep -q '^  difference (A - B) ' out && grep -q '(Sweden), PUE' out && grep -q 'between 2 runs of each' out ||
     fail "no table"
-grep -q '^The difference of .* is within the noise\|^The work drew ' out || fail "no statement"
+grep -q '^The difference of .* is within the noise\|^The work consumed ' out || fail "no statement"
 ends_with 0 --rounds 1 --pause 0 -- sh -c 'echo "$1"; sleep 0.15' sh --not-ours
 grep -q '^--not-ours$' out && grep -q '^No interval can be given: ' out || fail "a command of its own words"
 

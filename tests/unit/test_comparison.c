@@ -221,8 +221,9 @@ TEST(figures_by_hand)
     assert_string_equal(comparison.place, "Somewhere");
     assert_string_equal(comparison.method, "between 2 runs of each");
     assert_string_equal(comparison.remark, "");
-    assert_string_equal(comparison.statement,
-                        "The work drew 100 +- 61 J more than idling for the same time (95 %).");
+    assert_string_equal(
+        comparison.statement,
+        "The work consumed 100 +- 61 J more than an idle period of the same length (95 %).");
     free_sides(&sides);
 }
 
@@ -423,10 +424,11 @@ TEST(too_few_readings)
     assert_true(isnan(comparison.degrees_of_freedom));
     assert_int_equal(comparison.is_significant, 0);
     assert_string_equal(comparison.method, "");
-    assert_string_equal(comparison.statement,
-                        "No interval can be given: the work run has 20 readings over 1.900 s, and "
-                        "at least 21 over 1 s are needed.  The work drew 19.00 J more than idling "
-                        "for the same time, which may be noise: run it longer, or more often.");
+    assert_string_equal(
+        comparison.statement,
+        "No interval can be given: the work run has 20 readings over 1.900 s, and "
+        "at least 21 over 1 s are needed.  The work consumed 19.00 J more than an idle period of "
+        "the same length, which may be noise: run it longer, or more often.");
     /* A summary has no rows at all. */
     sides.work[0]->row_count = 0;
     assert_ok(compare(&sides, &comparison));
@@ -516,7 +518,7 @@ TEST(weights)
     assert_int_equal(comparison.work_stretches, 0);
     assert_int_equal(comparison.idle_stretches, 10);
     assert_string_equal(comparison.method,
-                        "work between 2 runs; idling within one run, over 10 stretches");
+                        "work between 2 runs; idle within one run, over 10 stretches");
     free_sides(&sides);
 }
 
@@ -535,7 +537,8 @@ TEST(words)
     assert_ok(compare(&sides, &comparison));
     assert_near(comparison.modelled_share, 1.0, 0.0);
     assert_int_equal(comparison.provenance, RESMON_PROVENANCE_MODELLED);
-    assert_non_null(strstr(comparison.statement, "J less than idling for the same time (95 %)."));
+    assert_non_null(
+        strstr(comparison.statement, "J less than an idle period of the same length (95 %)."));
     assert_non_null(strstr(comparison.statement, "Nothing was measured but the load of the CPUs"));
     assert_non_null(strstr(comparison.remark, "carbon intensity"));
     assert_non_null(strstr(comparison.remark, "host name"));

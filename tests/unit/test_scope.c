@@ -459,7 +459,7 @@ TEST(scopes_that_failed_are_counted)
     check_failed(run);
     assert_ok(resmon_report_text(run, NULL, &text));
     assert_non_null(strstr(text, "outer !"));
-    assert_non_null(strstr(text, "!: an error ended it"));
+    assert_non_null(strstr(text, "!: some of its calls ended with an error"));
     resmon_text_free(text);
 #ifdef RM_HAVE_CJSON
     assert_ok(resmon_run_document(run, &text));

@@ -70,52 +70,49 @@ class Monitor(Recorded):
     .. generated: keywords
     :param domains: what is sampled; process, tree, cgroup, node, cpu, memory, psi, disk, net, energy, gpu, all;
         default all
-    :param scopes: what scopes measure: pcpu is CPU time of the process and its children, cpu that of the thread; none
-        leaves them alone; wall, cpu, pcpu, rss, io, perf, all, none; default wall, unless another monitor has the
+    :param scopes: what scopes measure: cpu is CPU time of the thread, pcpu of the process and its children; none
+        disables scopes; wall, cpu, pcpu, rss, io, perf, all, none; default wall, unless another monitor has the
         scopes
     :param name: a name for the run
-    :param record: keep the run in this file: readable after SIGKILL, abort or an OOM kill, on the same machine to the
-        last sample, elsewhere as of the last copy (5 s at most, to another machine 60 s); give %p in the path to
-        programs that start others, %r to those with ranks; default none
-    :param stacks: sample stacks: of CPU time, of growth of memory, of all threads at high memory; cpu, memory, peak,
+    :param record: record the run in this file; it survives SIGKILL, abort and OOM kills: on the same machine up to
+        the last sample, elsewhere up to the last copy (5 s at most, on network file systems 60 s); use %p in the path
+        for programs that start others, %r for ranks; default none
+    :param stacks: sample stacks of CPU time, of memory growth, or of all threads at high memory; cpu, memory, peak,
         all; default none
-    :param stack_hz: samples of stacks for each second of a thread's CPU time; 1 to 1000 Hz; default 99 Hz
-    :param fault_period: page faults for each sample of growth of memory; 1 to 1000000; default 64
-    :param counters: performance counters of the program, joined by +: default, l2, l3, l2cache, l3cache, flops,
-        memory, and names of events; default none
+    :param stack_hz: stack samples per second of CPU time of a thread; 1 to 1000 Hz; default 99 Hz
+    :param fault_period: page faults per sample of memory growth; 1 to 1000000; default 64
+    :param counters: performance counters, joined by +: default, l2, l3, l2cache, l3cache, flops, memory, or names of
+        events; default none
     :param scope_counters: events counted in each scope, at most 8, joined by +; default the group default, with
         scopes=perf
-    :param smaps: PSS and USS too, every 30 s or slower
-    :param idle: what of the energy of processors that idle the program bears: as much as it used of the machine's
-        capacity, none of it, or that of the processors that it may run on; used, none, allocated; default used
+    :param smaps: also PSS and USS, every 30 s or slower
+    :param idle: how idle CPU energy is attributed to the program: by its share of the machine's capacity (used), not
+        at all (none), or by the CPUs it may run on (allocated); used, none, allocated; default used
     :param pid: another process to observe; 1 to 2147483647; default this process
-    :param cgroup: a control group to observe, by its path: who is in it and in those below it; default none
-    :param each: a row for each process that the observed one starts: when it ran, CPU time, highest RSS, how it ended
-    :param command: the command line that the run shows, in place of the program's own, which may hold secrets;
-        default as /proc has it
-    :param rows: rows of the table, an even number; when it is full, neighbours merge and the interval of a row
+    :param cgroup: cgroup to observe, by its path, with cgroups below it; default none
+    :param each: one row per process: when it ran, CPU time, peak RSS, how it ended
+    :param command: command line to show instead of the program's own, which may hold secrets; default as /proc has it
+    :param rows: rows of the table, an even number; when it is full, adjacent rows are merged and the interval
         doubles; 2 to 1048576; default 400
-    :param events: newest scope instances kept one by one for each thread; 1 to 1048576; default none; for a trace
-        4096
+    :param events: newest scope instances kept individually per thread; 1 to 1048576; default none; for a trace 4096
     :param tags: newest tags kept; 1 to 1048576; default 1024
-    :param scope_paths: pairs of thread and call path that scopes have room for; 8 to 1048576; default 2048
-    :param scope_threads: threads with scopes at the same time; 1 to 65536; default 256
-    :param scope_depth: nesting of scopes; 1 to 256; default 64
-    :param max_overhead: share of one CPU that sampling may take; beyond it, expensive sources are read less often,
-        and samples are taken less often; above 0 to 1; default 0.01
-    :param max_meter_share: share of a scope's time that a meter of it may cost; beyond it, calls go without; above 0
-        to 1000000000; default 0.01
-    :param stop_timeout: how long the end of a run waits for sinks at most; 1 ms to 24 h; default 10 s
+    :param scope_paths: maximum number of pairs of thread and call path; 8 to 1048576; default 2048
+    :param scope_threads: maximum number of threads with scopes at the same time; 1 to 65536; default 256
+    :param scope_depth: maximum nesting of scopes; 1 to 256; default 64
+    :param max_overhead: maximum share of one CPU for sampling; above it, expensive sources are read and samples taken
+        less often; above 0 to 1; default 0.01
+    :param max_meter_share: maximum measurement overhead of a scope; above it only a random subset of calls is
+        measured; above 0 to 1000000000; default 0.01
+    :param stop_timeout: maximum wait for sinks at the end of the run; 1 ms to 24 h; default 10 s
     :param fs_root: directory to read proc/ and sys/ below; default /
     :param carbon: where the machine stands, with country, region, cloud_provider, cloud_region, g_per_kwh, pue, wue,
         codecarbon, no_site
     :param json: the run document; its path, or a dict, also with interval, final_only, late
-    :param csv: the table, a line for each sample; its path, or a dict, also with whole_run
-    :param emissions: a line of codecarbon's emissions.csv, at the end; its path, or a dict, also with process
+    :param csv: the table, one line per sample; its path, or a dict, also with whole_run
+    :param emissions: one line of codecarbon's emissions.csv, at the end; its path, or a dict, also with process
     :param trace: a trace of scopes and counters for Perfetto; keeps the newest 4096 scopes of each thread (32 MiB
         more of address space), or events=; its path, or a dict, also with interval
-    :param html: the report as a page for a browser: charts, tables, flame graphs; its path, or a dict, also with
-        interval
+    :param html: HTML report: charts, tables, flame graphs; its path, or a dict, also with interval
     :param markdown: the report in Markdown, for a pull request or the summary of a CI job; its path, or a dict, also
         with interval
     :param mlflow: a run on an MLflow server, by default that of MLFLOW_TRACKING_URI; its tracking_uri, or a dict,
@@ -128,8 +125,7 @@ class Monitor(Recorded):
         ca_path, insecure_tls, label
     :param openmetrics: the whole run with timestamps, at the end, to be back-filled into Prometheus; its path
     :param folded: stacks of CPU time as lines for flamegraph.pl; its path, or a dict, also with interval
-    :param folded_memory: stacks of growth of memory as lines for flamegraph.pl; its path, or a dict, also with
-        interval
+    :param folded_memory: stacks of memory growth as lines for flamegraph.pl; its path, or a dict, also with interval
     :param folded_file: stacks at which pages of files became resident, as lines for flamegraph.pl; its path, or a
         dict, also with interval
     :param speedscope: stacks for speedscope.app; its path, or a dict, also with interval
