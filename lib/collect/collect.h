@@ -169,6 +169,17 @@ struct rm_collect {
     int64_t capacity_ns; /* CLOCK_MONOTONIC of the last look at it */
 };
 
+/** CPU time of the machine when what is observed began: of what was used since, until the first
+ * reading, the tree's part is known. */
+static inline double rm_collect_busy_at_begin(const struct rm_collect *collect)
+{
+    const struct rm_found *found = &collect->found;
+    double used_s = collect->begin != NULL && found->tree_ns != 0
+                        ? found->tree_cpu_s - rm_begin_cpu_s(collect->begin)
+                        : 0.0;
+    return found->node_busy_s - (used_s > 0.0 ? used_s : 0.0);
+}
+
 /* After those that are public: switched on by the options' counters. */
 #define RM_DOMAIN_COUNTERS (RESMON_DOMAIN_ALL + 1)
 

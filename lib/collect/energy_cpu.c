@@ -40,12 +40,13 @@ static double busy_seconds(const struct rm_collect *collect, const struct state 
 static void begin_model(const struct rm_collect *collect, struct state *state)
 {
     const struct rm_found *found = &collect->found;
-    state->since_s = state->busy_s = found->node_busy_s;
+    state->since_s = state->busy_s = rm_collect_busy_at_begin(collect);
     state->all_s = found->node_all_s;
     state->tree_since_s = found->tree_ns != 0 ? found->tree_cpu_s : 0.0;
     if (collect->begin != NULL) {
         state->tree_since_s = found->tree_ns != 0 ? rm_begin_cpu_s(collect->begin) : 0.0;
         state->node_ns = collect->begin->at_ns;
+        state->all_s = -1.0; /* no ticks that stand still, however long ago that was */
     }
 }
 

@@ -174,7 +174,7 @@ static struct rm_found found_at_begin(const struct rm_collect *collect)
     struct rm_found found = collect->found;
     if (begin != NULL) {
         found.tree_cpu_s = rm_begin_cpu_s(begin);
-        found.busy_s = found.node_busy_s;
+        found.busy_s = rm_collect_busy_at_begin(collect);
         found.cpu_j = isnan(found.cpu_j) ? RM_NAN : 0.0;
         found.ram_j = isnan(found.ram_j) ? RM_NAN : 0.0;
         found.tree_ns = found.node_ns = found.cpu_j_ns = found.ram_j_ns = begin->at_ns;
