@@ -5,14 +5,15 @@ install(TARGETS resmon resmon-static EXPORT resmon-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/resmon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES lib/format/resmon-run.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/resmon)
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 if(RESMON_HAVE_PAGE)
   install(FILES lib/page/vendor/uplot/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.uplot)
 endif()
 # Which the README names; to be built with what pkg-config or find_package(resmon) tells.
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
-  FILES_MATCHING PATTERN "*.c" PATTERN "*.ipynb" PATTERN "README.md" PATTERN ".ipynb_checkpoints" EXCLUDE)
+  FILES_MATCHING PATTERN "*.c" PATTERN "*.ipynb" PATTERN "*.png" PATTERN "README.md"
+  PATTERN "task_prolog.sh" PATTERN "resmon.module" PATTERN ".ipynb_checkpoints" EXCLUDE)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/resmon)
 install(EXPORT resmon-targets NAMESPACE resmon:: DESTINATION ${config_dir})

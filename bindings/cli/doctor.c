@@ -30,7 +30,8 @@ static bool print_json(const resmon_doctor *doctor)
         {"what", "what", false},   {"remedy", "remedy", false},
     };
     static const char *const statuses[] = {"", "ready", "not readable", "absent", "garbled"};
-    struct cli_table table = {.columns = columns, .column_count = sizeof columns / sizeof *columns};
+    struct cli_table table = {
+        .columns = columns, .column_count = sizeof columns / sizeof *columns, .as_json = true};
     for (size_t i = 0; i < resmon_doctor_entry_count(doctor); i++) {
         resmon_doctor_entry entry = {.struct_size = sizeof entry};
         if (resmon_doctor_get_entry(doctor, i, &entry) == RESMON_OK) {
@@ -42,7 +43,7 @@ static bool print_json(const resmon_doctor *doctor)
             cli_table_text(&table, entry.remedy);
         }
     }
-    return cli_table_print(&table, "doctor", true);
+    return cli_table_print(&table, "doctor");
 }
 
 static bool print_texts(const resmon_doctor *doctor, int file)

@@ -31,7 +31,9 @@ int cli_metrics(const struct cli_arguments *arguments)
 {
     static const char *const kinds[] = {"gauge", "counter"};
     static const char *const levels[] = {"process", "tree", "cgroup", "node", "device"};
-    struct cli_table table = {.columns = columns, .column_count = sizeof columns / sizeof *columns};
+    struct cli_table table = {.columns = columns,
+                              .column_count = sizeof columns / sizeof *columns,
+                              .as_json = cli_has(arguments, "json")};
     for (size_t i = 0; i < resmon_metric_count(); i++) {
         resmon_metric metric = {.struct_size = sizeof metric};
         if (resmon_metric_at(i, &metric) != RESMON_OK || !is_wanted(arguments, metric.name)) {
@@ -48,5 +50,5 @@ int cli_metrics(const struct cli_arguments *arguments)
         cli_say("metrics", "there is no metric whose name contains '%.64s'", arguments->words[0]);
         return CLI_FAILED;
     }
-    return cli_table_print(&table, "metrics", cli_has(arguments, "json")) ? 0 : CLI_FAILED;
+    return cli_table_print(&table, "metrics") ? 0 : CLI_FAILED;
 }

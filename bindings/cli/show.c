@@ -60,10 +60,15 @@ static void add_metrics(struct cli_table *table, const resmon_run *run, const ch
 /* ---- scopes ------------------------------------------------------------------------------- */
 
 static const struct cli_column scope_columns[] = {
-    TEXT("path", NULL),           TEXT("name", "scope"),
-    FIGURE("calls", "calls"),     FIGURE("wall_s", "wall"),
-    FIGURE("self_s", "self"),     FIGURE("wall_max_s", "longest"),
-    FIGURE("cpu_s", "CPU"),       FIGURE("rss_peak_bytes", "peak RSS"),
+    TEXT("path", NULL),
+    TEXT("name", "scope"),
+    FIGURE("calls", "calls"),
+    FIGURE("wall_s", "wall"),
+    FIGURE("self_s", "self"),
+    FIGURE("wall_max_s", "longest"),
+    FIGURE("cpu_s", "thread CPU"),
+    FIGURE("pcpu_s", "CPU"),
+    FIGURE("rss_peak_bytes", "peak RSS"),
     FIGURE("energy_j", "energy"),
 };
 
@@ -93,8 +98,8 @@ static void add_scope(struct cli_table *table, const resmon_run *run, size_t ind
 {
     char path[1024], name[512];
     put_path(run, (int64_t)index, path, sizeof path);
-    (void)snprintf(name, sizeof name, "%*s%s", (int)(2 * (scope->depth < 32 ? scope->depth : 32)),
-                   "", scope->name);
+    int indent = table->as_json ? 0 : (int)(2 * (scope->depth < 32 ? scope->depth : 32));
+    (void)snprintf(name, sizeof name, "%*s%s", indent, "", scope->name);
     cli_table_text(table, path);
     cli_table_text(table, name);
     cli_table_value(table, (double)scope->calls, "1");
@@ -102,6 +107,7 @@ static void add_scope(struct cli_table *table, const resmon_run *run, size_t ind
     cli_table_value(table, scope->self_ns * 1e-9, "s");
     cli_table_value(table, scope->wall_max_ns * 1e-9, "s");
     cli_table_value(table, scope->cpu_ns.value * 1e-9, "s");
+    cli_table_value(table, scope->pcpu_ns.value * 1e-9, "s");
     cli_table_value(table, scope->rss_peak_bytes, "B");
     cli_table_value(table, scope->energy_j, "J");
 }
@@ -353,14 +359,14 @@ int cli_show(const struct cli_arguments *arguments)
         return CLI_FAILED;
     }
     struct cli_table table = {.columns = tables[which].columns,
-                              .column_count = tables[which].column_count};
+                              .column_count = tables[which].column_count,
+                              .as_json = as_json};
     tables[which].add(&table, run, match != NULL ? match : "");
     if (table.cell_count == 0 && !as_json) {
         cli_say("show", "%s has no %s%s%s", arguments->words[0], tables[which].name,
                 match != NULL ? " with " : "", match != NULL ? match : "");
     }
-    bool is_printed =
-        (table.cell_count == 0 && !as_json) || cli_table_print(&table, "show", as_json);
+    bool is_printed = (table.cell_count == 0 && !as_json) || cli_table_print(&table, "show");
     resmon_run_free(run);
     return is_printed ? 0 : CLI_FAILED;
 }

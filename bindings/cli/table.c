@@ -38,7 +38,9 @@ void cli_table_text(struct cli_table *table, const char *text)
 void cli_table_value(struct cli_table *table, double value, const char *unit)
 {
     char text[RESMON_VALUE_BYTES];
-    if (unit == NULL) {
+    if (isnan(value)) {
+        (void)snprintf(text, sizeof text, "-");
+    } else if (unit == NULL) {
         (void)snprintf(text, sizeof text, "%.0f", value);
     } else if (resmon_format_value(unit, value, text, sizeof text) != RESMON_OK) {
         (void)snprintf(text, sizeof text, "%.4g", value);
@@ -192,9 +194,9 @@ static void print_text(const struct cli_table *table)
     }
 }
 
-bool cli_table_print(struct cli_table *table, const char *verb, bool as_json)
+bool cli_table_print(struct cli_table *table, const char *verb)
 {
-    if (as_json) {
+    if (table->as_json) {
         print_json(table);
     } else {
         print_text(table);

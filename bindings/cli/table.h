@@ -22,6 +22,7 @@ struct cli_table {
     size_t column_count;
     struct cli_cell *cells; /* row after row */
     size_t cell_count, room;
+    bool as_json;
 };
 
 /** Cells in the order of the columns, row after row.  Texts are copied. */
@@ -33,6 +34,6 @@ void cli_table_value(struct cli_table *table, double value, const char *unit);
 
 /** Prints it on stdout, and frees it.  The last column that people see takes what is left of the
  * terminal's width.  False, and a line that says why. */
-bool cli_table_print(struct cli_table *table, const char *verb, bool as_json);
+bool cli_table_print(struct cli_table *table, const char *verb);
 
 #endif

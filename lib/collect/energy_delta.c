@@ -18,7 +18,9 @@ static double scale_of(const struct rm_energy_counter *counter, int64_t now_ns)
 {
     int64_t before_ns = counter->first_ns - counter->begin_ns;
     bool is_first = counter->joules <= 0.0 && counter->begin_ns != 0 && before_ns > 0;
-    return is_first ? 1.0 + (double)before_ns / (double)(now_ns - counter->first_ns) : 1.0;
+    return is_first && now_ns > counter->first_ns
+               ? 1.0 + (double)before_ns / (double)(now_ns - counter->first_ns)
+               : 1.0;
 }
 
 enum rm_energy_event rm_energy_take(struct rm_energy_counter *counter, uint64_t count,

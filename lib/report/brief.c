@@ -657,9 +657,10 @@ static void write_more(struct page *page)
     rm_rows_begin(&page->rows, "more", NULL);
     rm_rows_clause(&page->rows, "full report: %s",
                    is_of_command ? "--summary=full" : "RESMON=summary=full");
-    rm_rows_clause(&page->rows, "%s",
-                   is_of_command ? "or of a file: resmon report --full FILE"
-                                 : "in Python: summary.text(full=True)");
+    rm_rows_clause(&page->rows, "or of a file: resmon report --full FILE");
+    if (!is_of_command) {
+        rm_rows_clause(&page->rows, "in Python: summary.text(full=True)");
+    }
     rm_rows_end(&page->rows);
 }
 

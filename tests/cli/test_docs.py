@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the first pages tell people to type works as it stands there, and prints what stands below, in form."""
+import json
 import os
 import pathlib
 import re
@@ -96,6 +97,9 @@ class Docs(place.Case):
         steps = steps_of(blocks_of("docs/tutorials/phases-in-c.md"))
         self.assertGreater(len(steps), 4)
         self.follow(steps, leave_out=("cc ", "cmake "))
+        rows = json.loads(place.run("show", "run.json", "scopes", "--json").out)
+        self.assertEqual([row["name"] for row in rows], [row["path"].split("/")[-1] for row in rows])
+        self.assertTrue(all(row["pcpu_s"] is not None for row in rows), rows)
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def table_of_verbs():
         text = "\n".join(help_of(verb)).split("\nOptions of the library", 1)
         yield from ["", f"## resmon {verb}", "", "```text", *text[0].rstrip().split("\n"), "```"]
         if len(text) > 1:
-            yield from ["", "All keys of [the variable RESMON](environment.md) are options of this verb, too."]
+            yield from ["", "Keys of [the variable RESMON](environment.md) are options of this verb, too, but `pid`, `command`, `signals`, `log` and `help`."]
 
 
 def table_of_headers():
