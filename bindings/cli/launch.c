@@ -457,7 +457,7 @@ static bool has_stopped(struct cli_launch *launch, const siginfo_t *info)
            !(info->si_status == SIGSTOP && goes_on_soon(launch->pid));
 }
 
-/* It has ended, having used this. */
+/* Notes the end of the command: how it ended, and what it had used. */
 static enum cli_launch_event note_status(struct cli_launch *launch, int code, int status,
                                          struct rusage *usage)
 {
