@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs that libresmon is in, below `resmon run`: their scopes are in its run, whatever becomes of them."""
 import fcntl
-import glob
 import json
 import os
 import shutil
@@ -18,15 +17,13 @@ LIBRARY = os.environ.get("RESMON_LIBRARY_BUILT", "")
 PACKAGE = os.environ.get("RESMON_PACKAGE", "")
 
 
-def directory_of(pid):
-    """That a resmon holds."""
-    links = []
-    for link in glob.glob(f"/proc/{pid}/fd/*"):
-        try:
-            links.append(os.readlink(link))
-        except OSError:
-            continue
-    return next((link for link in links if link.startswith("/dev/shm/resmon-run-")), None)
+def directory_so_far():
+    """Which its program was given, and has written down; what a resmon has open may be another's, that it looks at."""
+    try:
+        with open("directory", encoding="utf-8") as file:
+            return file.read().rstrip("\n")
+    except OSError:
+        return ""
 
 
 def named(scopes, path):
@@ -45,9 +42,10 @@ class Scopes(place.Case):
             self.skipTest("there is no /dev/shm to gather in")
 
     @staticmethod
-    def running(*words):
+    def running(script="read x"):
         """Below resmon, until the end of the block, which is that of its input."""
-        return subprocess.Popen([place.RESMON, "run", "-q", "--", *words], stdin=subprocess.PIPE)
+        script = f'echo "$RESMON_RUN" >directory; {script}'
+        return subprocess.Popen([place.RESMON, "run", "-q", "--", "sh", "-c", script], stdin=subprocess.PIPE)
 
     def test_of_one_program(self):
         document = self.document("--", HELLO)
@@ -139,15 +137,16 @@ class Scopes(place.Case):
     def test_nothing_is_left(self):
         """However the program ends, or when resmon is told to."""
         for script, wanted in (("read x", None), ("read x; kill -9 $$", None), ("exec sleep 1000", signal.SIGTERM)):
-            with self.running("sh", "-c", script) as process:
-                path = place.until(lambda pid=process.pid: directory_of(pid))
+            with self.running(script) as process:
+                path = place.until(directory_so_far)
                 if wanted is not None:
                     process.send_signal(wanted)
             self.assertFalse(os.path.exists(path), script)
+            os.unlink("directory")
 
     def test_what_a_killed_resmon_left_is_swept(self):
-        with self.running("sh", "-c", "read x") as process:
-            path = place.until(lambda: directory_of(process.pid))
+        with self.running() as process:
+            path = place.until(directory_so_far)
             process.kill()
         place.run("run", "-q", "--", "true")  # this one or another of a test beside
         self.assertFalse(os.path.exists(path))
@@ -162,8 +161,8 @@ class Scopes(place.Case):
         os.mkdir(shared)
         os.chmod(shared, 0o777)
         try:
-            with self.running("sh", "-c", "read x") as process:
-                held = place.until(lambda: directory_of(process.pid))
+            with self.running() as process:
+                held = place.until(directory_so_far)
                 place.run("run", "-q", "--", "true")
                 self.assertTrue(os.path.exists(held))
                 self.assertEqual(os.listdir("victim"), ["file"])
