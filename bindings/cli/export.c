@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* resmon export: a run in another format. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <resmon/option.h>
 #include <resmon/report.h>
@@ -59,23 +62,48 @@ static bool save_bench(const struct cli_arguments *arguments, const char *form, 
     return is_saved;
 }
 
-int cli_export(const struct cli_arguments *arguments)
+static bool copy_to_stdout(const char *path)
 {
-    const char *output = cli_value(arguments, "output");
-    const char *format = cli_value(arguments, "format");
-    size_t count = arguments->word_count;
-    if (!cli_needs_words(arguments, 1, (size_t)-1)) {
-        return cli_wrong(arguments->command);
+    char bytes[4096];
+    size_t count;
+    FILE *file = fopen(path, "re");
+    while (file != NULL && (count = fread(bytes, 1, sizeof bytes, file)) > 0 &&
+           fwrite(bytes, 1, count, stdout) == count) {
     }
-    if (output == NULL) {
-        cli_say("export", "where to?  -o FILE is missing");
-        return cli_wrong(arguments->command);
+    bool is_read = file != NULL && feof(file) && !ferror(file);
+    if (file != NULL) {
+        (void)fclose(file);
     }
-    if (cli_has(arguments, "dataset")) {
-        return cli_python_add_to_dataset(arguments->words, count, output) ? 0 : CLI_FAILED;
+    return cli_print("export", "") && is_read;
+}
+
+/* Writers of files replace them as a whole: there is one first, in a directory of its own. */
+static bool write_to_stdout(const resmon_run *run, const char *format)
+{
+    static const char *const names[] = {"run", "run-columns.csv"};
+    char directory[1024], path[sizeof directory + 32];
+    (void)snprintf(directory, sizeof directory, "%s/resmon-XXXXXX", cli_store_temporary());
+    if (mkdtemp(directory) == NULL) {
+        cli_say("export", "%s cannot be made: %s", directory, strerror(errno));
+        return false;
     }
-    if (form_of(format) != NULL) {
-        return save_bench(arguments, form_of(format), output) ? 0 : CLI_FAILED;
+    (void)snprintf(path, sizeof path, "%s/run", directory);
+    bool is_well = cli_output_write("export", run, path, format) && copy_to_stdout(path);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", directory, names[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(directory);
+    return is_well;
+}
+
+static int save_runs(const struct cli_arguments *arguments, const char *output, const char *format)
+{
+    const size_t count = arguments->word_count;
+    bool is_stdout = strcmp(output, CLI_STDOUT) == 0;
+    if (is_stdout && (format == NULL || count > 1)) {
+        cli_say("export", "one run goes to stdout, in the format of --format");
+        return CLI_USAGE;
     }
     if (count > 1 && !is_trace(output, format)) {
         cli_say(
@@ -92,12 +120,35 @@ int cli_export(const struct cli_arguments *arguments)
         is_well = runs[i] != NULL;
     }
     if (is_well) {
-        is_well = count > 1 ? save_trace(runs, count, output)
-                            : cli_output_write("export", runs[0], output, format);
+        is_well = is_stdout   ? write_to_stdout(runs[0], format)
+                  : count > 1 ? save_trace(runs, count, output)
+                              : cli_output_write("export", runs[0], output, format);
     }
     for (size_t i = 0; i < count; i++) {
         resmon_run_free(runs[i]);
     }
     free(runs);
     return is_well ? 0 : CLI_FAILED;
+}
+
+int cli_export(const struct cli_arguments *arguments)
+{
+    const char *output = cli_value(arguments, "output");
+    const char *format = cli_value(arguments, "format");
+    if (!cli_needs_words(arguments, 1, (size_t)-1)) {
+        return cli_wrong(arguments->command);
+    }
+    if (output == NULL) {
+        cli_say("export", "where to?  -o FILE is missing");
+        return cli_wrong(arguments->command);
+    }
+    if (cli_has(arguments, "dataset")) {
+        return cli_python_add_to_dataset(arguments->words, arguments->word_count, output)
+                   ? 0
+                   : CLI_FAILED;
+    }
+    if (form_of(format) != NULL) {
+        return save_bench(arguments, form_of(format), output) ? 0 : CLI_FAILED;
+    }
+    return save_runs(arguments, output, format);
 }

@@ -29,7 +29,7 @@ static void *load(void *context)
     struct loading *loading = context;
     loading->status = resmon_run_load(loading->path, &loading->run);
     if (loading->status != RESMON_OK) {
-        (void)snprintf(loading->why, sizeof loading->why, "%s", resmon_last_error());
+        (void)snprintf(loading->why, sizeof loading->why, "%s", cli_reason(loading->path));
     }
     return NULL;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <resmon/report.h>
+#include <resmon/status.h>
 
 #include "command.h"
 
@@ -52,6 +53,14 @@ void cli_say(const char *verb, const char *format, ...)
     ssize_t unused = more >= 0 ? write(STDERR_FILENO, line, end + 1) : 0;
     (void)unused; /* nobody may read it */
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+const char *cli_reason(const char *path)
+{
+    const char *text = resmon_last_error();
+    size_t length = strlen(path);
+    bool has_path = strncmp(text, path, length) == 0 && strncmp(text + length, ": ", 2) == 0;
+    return text + (has_path ? length + 2 : 0);
 }
 
 void *cli_grow(void *memory, unsigned long bytes)

@@ -11,6 +11,9 @@
 /** A line, of what verb ("resmon run: ..."; NULL: of none). */
 __attribute__((format(printf, 2, 3))) void cli_say(const char *verb, const char *format, ...);
 
+/** The library's last error, without the path of the file in front. */
+const char *cli_reason(const char *path);
+
 /** Memory that can be had; else the end of the command. */
 void *cli_grow(void *memory, unsigned long bytes);
 

@@ -58,7 +58,7 @@ static bool write_all(int fd, const char *text)
     return true;
 }
 
-/* What is no regular file (/dev/stdout) is written to as it is. */
+/* What is no regular file is written to as it is. */
 static bool write_special(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
@@ -102,10 +102,19 @@ static bool replace(const char *path, const char *text)
     return is_written;
 }
 
+/* Names of open files, whatever these are ("/dev/fd/3"): nothing takes their place. */
+static bool is_of_system(const char *path)
+{
+    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
 bool cli_store_write(const char *verb, const char *path, const char *text)
 {
+    if (strcmp(path, CLI_STDOUT) == 0) {
+        return cli_print(verb, text);
+    }
     struct stat info;
-    bool is_special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    bool is_special = is_of_system(path) || (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
     bool is_written = is_special ? write_special(path, text) : replace(path, text);
     if (!is_written) {
         cli_say(verb, "%s cannot be written: %s", path, strerror(errno));

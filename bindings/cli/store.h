@@ -10,6 +10,7 @@
 
 #define CLI_STORE_DIRECTORY  ".resmon"
 #define CLI_STORE_PATH_BYTES 512U
+#define CLI_STDOUT           "/dev/stdout" /* what -o - stands for */
 
 /** The path of what was kept under a name; false: a file has this name, or nothing was kept. */
 bool cli_store_find(const char *name, char path[CLI_STORE_PATH_BYTES]);
@@ -20,7 +21,8 @@ bool cli_store_make(const char *verb, const char *name, char path[CLI_STORE_PATH
 /** The directory for files that are soon gone: that of TMPDIR, or /tmp. */
 const char *cli_store_temporary(void);
 
-/** Writes a text beside the file, and puts it in its place; false, and a line that says why. */
+/** Writes a text beside the file, and puts it in its place; CLI_STDOUT: to stdout.  False, and a
+ * line that says why. */
 bool cli_store_write(const char *verb, const char *path, const char *text);
 
 #endif

@@ -39,7 +39,7 @@ static resmon_bench *load(const char *path)
         resmon_run_free(run);
     }
     if (status != RESMON_OK) {
-        cli_say("trend", "%s is left out: %s", path, resmon_last_error());
+        cli_say("trend", "%s is left out: %s", path, cli_reason(path));
         resmon_bench_free(bench);
         return NULL;
     }

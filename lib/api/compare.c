@@ -139,6 +139,7 @@ static resmon_status read_file(const char *path, struct rm_groups *groups)
     }
     if (status == RESMON_OK) {
         status = rm_bench_document_read(text, file.bytes, groups);
+        status = status == RESMON_OK ? status : rm_error_within(status, path);
     }
     rm_free(text);
     return status;

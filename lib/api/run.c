@@ -56,16 +56,17 @@ static resmon_status give_text(struct rm_buffer *buffer, resmon_status status, c
 
 static resmon_status load_document(const struct rm_infile *file, resmon_run **ret_run)
 {
-    char *text;
+    char *text = NULL;
     if (file->bytes == 0) {
         return rm_error(RESMON_EFORMAT, "%s is empty", file->path);
     }
-    if (file->memory != NULL) {
-        return rm_document_parse(file->memory, file->bytes, ret_run);
+    resmon_status status = RESMON_OK;
+    if (file->memory == NULL) {
+        status = rm_infile_read_all(file, &text);
     }
-    resmon_status status = rm_infile_read_all(file, &text);
     if (status == RESMON_OK) {
-        status = rm_document_parse(text, file->bytes, ret_run);
+        status = rm_document_parse(text != NULL ? text : file->memory, file->bytes, ret_run);
+        status = status == RESMON_OK ? status : rm_error_within(status, file->path);
     }
     rm_free(text);
     return status;

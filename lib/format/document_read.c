@@ -449,8 +449,10 @@ static resmon_status check_format(const struct rm_json *document)
     const char *format = rm_json_text(rm_json_get(document, "format"));
     double version = rm_json_number(rm_json_get(document, "version"));
     if (format == NULL || strcmp(format, RM_DOCUMENT_FORMAT) != 0) {
-        return rm_error(RESMON_EFORMAT, "the JSON is not a run document: \"format\" is not \"%s\"",
-                        RM_DOCUMENT_FORMAT);
+        bool is_bench = rm_json_get(document, "results") != NULL;
+        return rm_error(RESMON_EFORMAT, "the JSON is not a run document%s",
+                        is_bench ? ", but a benchmark, for resmon diff and resmon trend"
+                                 : ": \"format\" is not \"" RM_DOCUMENT_FORMAT "\"");
     }
     if (!(version == RM_DOCUMENT_VERSION)) {
         return rm_error(RESMON_EVERSION,
