@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "say.h"
+#include "store.h"
 
 /* ---- options as RESMON has them ----------------------------------------------------------- */
 
@@ -49,6 +50,7 @@ void cli_text_free(struct cli_text *text)
 #define LIBRARY 2000
 #define HELP    'h'
 #define JSON    3000
+#define ALL     3001 /* of help */
 
 #define MOST_OWN 32 /* options of a verb */
 
@@ -119,6 +121,7 @@ static void know(struct known *known, const struct cli_command *command)
     (void)snprintf(known->letters, sizeof known->letters, "%s:h",
                    (command->traits & CLI_RUNS) != 0 ? "+" : "");
     add_long(known, "help", no_argument, HELP);
+    add_long(known, "help-all", no_argument, ALL);
     if ((command->traits & CLI_TABLE) != 0) {
         add_long(known, "json", no_argument, JSON);
     }
@@ -185,15 +188,39 @@ static bool take_label(struct cli_arguments *arguments, char *word)
     return true;
 }
 
-static bool refuse(const struct cli_arguments *arguments, int found, const char *word)
+/* NULL: there is none. */
+static const char *nearest_of(const struct known *known, const char *word)
+{
+    char name[CLI_KEY_BYTES];
+    const char *nearest = NULL;
+    size_t least = 3; /* a slip or two, not another word */
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    for (size_t i = 0; i < known->count; i++) {
+        size_t distance = cli_distance(name, known->longs[i].name);
+        if (distance < least && distance < strlen(name)) {
+            least = distance;
+            nearest = known->longs[i].name;
+        }
+    }
+    return nearest;
+}
+
+static bool refuse(const struct cli_arguments *arguments, const struct known *known, int found,
+                   const char *word)
 {
     const char *verb = arguments->command->name;
+    const char *nearest = strncmp(word, "--", 2) == 0 ? nearest_of(known, word + 2) : NULL;
+    const int length = (int)strcspn(word, "=");
     if (found == ':') {
         cli_say(verb, "%s needs a value", word);
     } else if (optopt != 0 && isprint(optopt)) {
         cli_say(verb, "there is no option -%c", optopt);
+    } else if (optopt != 0) {
+        cli_say(verb, "%.*s takes no value", length, word);
+    } else if (nearest != NULL) {
+        cli_say(verb, "there is no option '%.*s': did you mean '--%s'?", length, word, nearest);
     } else {
-        cli_say(verb, "%.200s: there is no such option, or it takes no value", word);
+        cli_say(verb, "there is no option '%.*s'", length > 200 ? 200 : length, word);
     }
     return false;
 }
@@ -202,16 +229,18 @@ static bool take(struct cli_arguments *arguments, const struct known *known, int
 {
     const struct cli_option *own = own_of(known, found);
     if (own != NULL) {
-        note(&arguments->said, &arguments->said_count, own->key, optarg);
+        bool is_stdout = strcmp(own->key, "output") == 0 && strcmp(optarg, "-") == 0;
+        note(&arguments->said, &arguments->said_count, own->key, is_stdout ? CLI_STDOUT : optarg);
     } else if (found >= LIBRARY && found < JSON) {
         size_t index = (size_t)(found - LIBRARY);
         const char *value =
             optarg != NULL && is_secret(index, optarg) ? hide(arguments, optarg) : optarg;
         note(&arguments->of_library, &arguments->of_library_count, known->names[index], value);
-    } else if (found == JSON || found == HELP) {
-        note(&arguments->said, &arguments->said_count, found == JSON ? "json" : "help", NULL);
+    } else if (found == JSON || found == HELP || found == ALL) {
+        const char *key = found == JSON ? "json" : found == HELP ? "help" : "help-all";
+        note(&arguments->said, &arguments->said_count, key, NULL);
     } else if (!take_label(arguments, word)) {
-        return refuse(arguments, found, word);
+        return refuse(arguments, known, found, word);
     }
     return true;
 }
@@ -325,6 +354,6 @@ bool cli_needs_words(const struct cli_arguments *arguments, size_t least, size_t
 
 int cli_wrong(const struct cli_command *command)
 {
-    cli_say(NULL, "'resmon help %s' says how it is used", command->name);
+    cli_say(NULL, "see 'resmon help %s'", command->name);
     return (command->traits & CLI_RUNS) != 0 ? CLI_RUN_FAILED : CLI_USAGE;
 }

@@ -29,6 +29,11 @@ static const struct cli_example examples[] = {
 #define CLI_EXAMPLE(name, line, what) {VERB_##name, line, what},
 #include "commands.def"
 };
+
+static const struct cli_common commons[] = {
+#define CLI_COMMON(group, key) {group, key},
+#include "commands.def"
+};
 /* clang-format on */
 
 const struct cli_command *cli_command_at(size_t index)
@@ -119,4 +124,56 @@ int cli_option_has_value(const resmon_option *option)
     bool may_be_left_out =
         option->is_main != 0 && option->is_needed == 0 && strcmp(option->owner, "carbon") != 0;
     return option->has_bare != 0 || may_be_left_out ? 2 : 1;
+}
+
+const struct cli_common *cli_common_at(size_t index)
+{
+    return index < COUNT(commons) ? &commons[index] : NULL;
+}
+
+bool cli_common_find(const struct cli_common *common, resmon_option *ret_option)
+{
+    char name[CLI_KEY_BYTES];
+    for (size_t i = 0; i < resmon_option_count(); i++) {
+        if (resmon_option_at(i, ret_option) == RESMON_OK) {
+            cli_option_name(ret_option, name);
+            if (strcmp(name, common->key) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- words that are nearly right ---------------------------------------------------------- */
+
+static size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Three rows of the table of distances between beginnings of the words. */
+size_t cli_distance(const char *a, const char *b)
+{
+    size_t rows[3][CLI_KEY_BYTES + 1];
+    const size_t long_a = strlen(a), long_b = strlen(b);
+    if (long_a > CLI_KEY_BYTES || long_b > CLI_KEY_BYTES) {
+        return long_a + long_b;
+    }
+    for (size_t i = 0; i <= long_a; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= long_b; j++) {
+            if (i == 0) {
+                row[j] = j;
+                continue;
+            }
+            row[j] = least_of(above[j - 1] + (a[i - 1] != b[j - 1] ? 1 : 0),
+                              least_of(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                row[j] = least_of(row[j], second[j - 2] + 1);
+            }
+        }
+    }
+    return rows[long_a % 3][long_b];
 }

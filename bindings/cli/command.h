@@ -37,6 +37,11 @@ struct cli_example {
     const char *line, *what;
 };
 
+/** An option of the library that help shows on its first screen. */
+struct cli_common {
+    const char *group, *key;
+};
+
 struct cli_arguments;
 
 struct cli_command {
@@ -64,6 +69,12 @@ bool cli_is_of_scopes(const char *key);
 /** Whether an option of the library is one of the verb's. */
 bool cli_command_takes(const struct cli_command *command, const resmon_option *option);
 
+/** In the order in which help shows them; NULL past the end. */
+const struct cli_common *cli_common_at(size_t index);
+
+/** False: there is no such option. */
+bool cli_common_find(const struct cli_common *common, resmon_option *ret_option);
+
 #define CLI_KEY_BYTES 64
 
 /** Its name as RESMON has it: "interval", "json", "json.interval". */
@@ -71,6 +82,9 @@ void cli_option_name(const resmon_option *option, char name[CLI_KEY_BYTES]);
 
 /** Whether it takes a value on the command line: 0: none, 1: it does, 2: it may be left out. */
 int cli_option_has_value(const resmon_option *option);
+
+/** Letters to insert, remove, exchange or swap with a neighbor, to make one word of the other. */
+size_t cli_distance(const char *a, const char *b);
 
 /* What each verb does; the exit status. */
 #define CLI_COMMAND(name, ...) int cli_##name(const struct cli_arguments *arguments);

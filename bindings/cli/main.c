@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon: what programs cost, from a shell.  commands.def has its verbs, each of which is a file.
+ * resmon: resource use of programs, from a shell.  commands.def has its verbs, each of which is a
+ * file.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,23 +12,13 @@
 #include "help.h"
 #include "say.h"
 
-/* Letters that two words differ by, at their places: enough for "rnu" and "reprot". */
-static size_t difference(const char *a, const char *b)
-{
-    size_t count = 0;
-    for (; *a != '\0' && *b != '\0'; a++, b++) {
-        count += *a != *b ? 1 : 0;
-    }
-    return count + strlen(a) + strlen(b);
-}
-
 static int refuse_verb(const char *word)
 {
     const char *nearest = NULL;
     size_t least = 3;
     const struct cli_command *command;
     for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++) {
-        size_t distance = difference(word, command->name);
+        size_t distance = cli_distance(word, command->name);
         if (distance < least) {
             least = distance;
             nearest = command->name;
@@ -48,8 +39,9 @@ static int run_verb(const struct cli_command *command, int argc, char **argv)
     int result;
     if (!cli_arguments_read(command, argc, argv, &arguments)) {
         result = cli_wrong(command);
-    } else if (cli_has(&arguments, "help")) {
-        result = cli_help_print(command) ? 0 : CLI_FAILED;
+    } else if (cli_has(&arguments, "help") || cli_has(&arguments, "help-all")) {
+        bool is_all = cli_has(&arguments, "help-all");
+        result = cli_help_print(command, is_all) ? 0 : CLI_FAILED;
     } else {
         result = command->run(&arguments);
     }
@@ -64,7 +56,7 @@ int main(int argc, char **argv)
         return printf("resmon %s\n", resmon_version()) > 0 && fflush(stdout) == 0 ? 0 : CLI_FAILED;
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        return cli_help_print(NULL) ? argc > 1 ? 0 : CLI_USAGE : CLI_FAILED;
+        return cli_help_print(NULL, false) ? argc > 1 ? 0 : CLI_USAGE : CLI_FAILED;
     }
     const struct cli_command *command = cli_command_find(word);
     return command != NULL ? run_verb(command, argc - 1, argv + 1) : refuse_verb(word);

@@ -85,7 +85,7 @@ class Scopes(place.Case):
         """They are of the programs that have some."""
         document = self.document("--scopes=wall", "--scope-depth=1", "--", HELLO)
         self.assertEqual(named(document["scopes"], "main").get("children", []), [])
-        self.assertIn("no such option", place.run("attach", "--scopes=wall", "1").err)
+        self.assertIn("there is no option '--scopes'", place.run("attach", "--scopes=wall", "1").err)
 
     def test_of_a_resmon_run_in_it(self):
         """Both have the scopes."""

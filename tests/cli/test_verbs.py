@@ -10,6 +10,7 @@ import unittest
 import place
 
 LIBRARY = os.environ.get("RESMON_LIBRARY_BUILT", "")
+MANUAL = pathlib.Path(place.RESMON).parent.parent / "bindings/cli/man"
 VERBS = ["run", "attach", "report", "show", "export", "push", "recover", "doctor", "baseline", "metrics", "help"]
 
 
@@ -188,6 +189,19 @@ class Files(place.Case):
         self.assertEqual(place.run("export", "run.json", "-o", "x", "-f", "csv").code, 0)
         self.assertTrue(pathlib.Path("x").read_text(encoding="utf-8").startswith("time_s,"))
 
+    def test_export_to_stdout(self):
+        """Also where that is a file, which it does not replace."""
+        self.assertTrue(place.run("export", "run.json", "-f", "csv", "-o", "-").out.startswith("time_s,"))
+        self.assertEqual(json.loads(place.run("export", "run.json", "-f", "json", "-o", "-").out)["format"], "resmon-run")
+        before = os.lstat("/dev/stdout")
+        for words in (["export", "run.json", "-f", "go", "-o", "-"], ["report", "run.json", "-o", "-"]):
+            with open("out", "wb") as out:
+                subprocess.run([place.RESMON, *words], stdout=out, check=True)
+            self.assertGreater(os.path.getsize("out"), 20, words)
+        self.assertEqual(os.lstat("/dev/stdout").st_ino, before.st_ino)
+        self.assertFalse(os.path.exists("-"))
+        self.assertEqual(place.run("export", "run.json", "-o", "-").code, 2)
+
     def test_wrong_files(self):
         pathlib.Path("garbage").write_bytes(b"\0\1\2 no run")
         for words in (["report", "none.json"], ["report", "garbage"], ["show", "garbage"], ["recover", "."],
@@ -196,6 +210,9 @@ class Files(place.Case):
             self.assertEqual(done.code, 1, (words, done.err))
             self.assertTrue(done.err.startswith("resmon "), done.err)
             self.assertLess(len(done.err.splitlines()), 3)
+        self.assertIn("garbage", place.run("report", "garbage").err)
+        pathlib.Path("bench.json").write_text('{"results": [{"command": "true", "times": [1.0]}]}', encoding="utf-8")
+        self.assertIn("bench.json: the JSON is not a run document, but a benchmark", place.run("report", "bench.json").err)
 
     def test_wrong_words(self):
         for words in (["report"], ["show"], ["show", "run.json", "moon"], ["export", "run.json"], ["doctor", "x"],
@@ -224,29 +241,46 @@ class Texts(place.Case):
         for verb in VERBS:
             done = place.run("help", verb)
             self.assertEqual(done.code, 0, done.err)
-            self.assertIn(f"resmon {verb}", done.out.splitlines()[0])
+            lines = done.out.splitlines()
+            self.assertIn(f"resmon {verb}", lines[0])
+            self.assertLessEqual(len(lines), 50, verb)  # one screen
+            self.assertLessEqual(max(len(line) for line in lines if not line.startswith("  resmon")), 80, verb)
             self.assertEqual(place.run(verb, "--help").out, done.out)
-            self.assertLessEqual(max(map(len, done.out.splitlines())), 100, verb)
-        self.assertIn("did you mean 'resmon run'", place.run("rnu", "true").err)
+            whole = place.run("help", "--all", verb)
+            self.assertEqual(place.run(verb, "--help-all").out, whole.out)
+            self.assertLessEqual(max(map(len, whole.out.splitlines())), 100, verb)
+
+    def test_words_that_are_nearly_right(self):
+        for words, meant in ((["rnu", "true"], "'resmon run'"), (["run", "--intervall=1s", "true"], "'--interval'"),
+                             (["diff", "--fial=x", "a", "b"], "'--fail'"), (["zzz"], "resmon run -- zzz"),
+                             (["run", "--zzz", "true"], None), (["zzz" * 99], None)):
+            done = place.run(*words)
+            if meant is not None:
+                self.assertIn(meant, done.err)
+            else:
+                self.assertNotIn("did you mean", done.err)
+        self.assertIn("--quiet takes no value", place.run("run", "--quiet=3", "true").err)
 
     def test_all_options_of_the_library_have_a_flag(self):
-        text = place.run("help", "run").out
+        text = place.run("help", "--all", "run").out
         for key in ("interval", "domains", "record", "json", "csv", "carbon", "summary"):
             self.assertRegex(text, rf"(?m)^  --{key}\b", key)
         self.assertNotIn("--pid", text)
 
-    def test_the_manual_page(self):
-        page = place.run("help", "--man")
-        self.assertEqual(page.code, 0)
-        for verb in VERBS:
-            self.assertIn(f".SS resmon {verb}", page.out)
+    def test_the_manual_pages(self):
+        pages = sorted(MANUAL.glob("*.[1-9]"))
+        if not pages:
+            self.skipTest("the manual pages were not made")
+        self.assertLessEqual({f"resmon-{verb}.1" for verb in VERBS} | {"resmon.1", "resmon.5", "resmon.7", "libresmon.3"},
+                             {page.name for page in pages})
         for tool in (["man", "--warnings", "-l", "-"], ["groff", "-man", "-ww", "-z"], ["mandoc", "-T", "lint"]):
             def read(text, tool=tool):
                 done = subprocess.run(tool, input=text, capture_output=True, text=True, check=False,
                                       env={**os.environ, "MANWIDTH": "90", "LC_ALL": "C.UTF-8"})
                 return done.returncode, done.stderr
             if shutil.which(tool[0]) and read(PAGE) == (0, ""):
-                self.assertEqual(read(page.out), (0, ""), tool)
+                for page in pages:
+                    self.assertEqual(read(page.read_text(encoding="utf-8")), (0, ""), (tool, page.name))
                 return
         self.skipTest("nothing that reads manual pages is installed (Debian: groff-base)")
 

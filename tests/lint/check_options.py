@@ -71,6 +71,13 @@ def table_of_sinks():
         yield f"| `{shown}` | {sink.help} | {others} |"
 
 
+def table_of_sink_options():
+    yield "| option | meaning | values | default |"
+    yield "|---|---|---|---|"
+    for sink in sinks:
+        yield from (option_row(option, sink.name + ".") for option in of(sink.name) if option.key != "path")
+
+
 def table_of_metrics():
     yield "| metric | unit | kind | what it is |"
     yield "|---|---|---|---|"
@@ -111,27 +118,61 @@ def kept_in_bare_build():
 
 # ---- the command ------------------------------------------------------------------------------------
 
-COMMAND = build / "bin/resmon"
+Verb = collections.namedtuple("Verb", "name is_table observes arguments summary text")
+Own = collections.namedtuple("Own", "verb key letter argument help")
+verbs = [Verb(*row[1:]) for row in rows if row[0] == "verb"]
+own_options = [Own(*row[1:]) for row in rows if row[0] == "own"]
+KEYS = "[Keys of the variable RESMON](environment.md#keys) and [sinks](sinks.md#options) are options of this verb, too: "
 
 
-def help_of(*words):
-    done = subprocess.run([COMMAND, "help", *words], capture_output=True, text=True, check=True, env={"LC_ALL": "C"})
-    return done.stdout.split("\n")
+def cell(text):
+    return text.replace("|", chr(92) + "|")
+
+
+def own_usage(option):
+    """"`-o`, `--output=FILE`"."""
+    is_optional = option.argument.startswith("[")
+    value = f"[={option.argument[1:]}" if is_optional else f"={option.argument}" if option.argument else ""
+    letter = f"`-{option.letter}`, " if option.letter else ""
+    return f"{letter}`--{option.key}{cell(value)}`"
+
+
+def verb_section(verb):
+    yield from ["", f"## resmon {verb.name}", "", verb.summary[0].upper() + verb.summary[1:] + ".", ""]
+    yield from ["```text", f"resmon {verb.name} [OPTION]... {verb.arguments}".rstrip(), "```"]
+    for paragraph in verb.text.split("\\n\\n"):
+        yield from ["", paragraph.replace("  ", " ").replace("|", chr(92) + "|").replace("*", chr(92) + "*")]
+    own = [option for option in own_options if option.verb == verb.name]
+    if own or verb.is_table == "1":
+        yield from ["", "| option | meaning |", "|---|---|"]
+        yield from (f"| {own_usage(option)} | {cell(option.help)} |" for option in own)
+    if verb.is_table == "1":
+        yield "| `--json` | the same as JSON: a list of objects, values in SI units |"
+    if verb.observes == "1":
+        yield from ["", KEYS + "`--interval=50ms`, `--stacks=cpu`, `--json=run.json`, `--json.interval=10s`."]
+    elif verb.name == "push":
+        yield from ["", KEYS + "those of the sinks `mlflow` and `pushgateway`."]
+    yield from ["", "```sh"]
+    for _, name, line, what in (row for row in rows if row[0] == "example"):
+        if name == verb.name:
+            yield from [f"# {what}", line]
+    yield "```"
+
+
+def wrong_on_screen():
+    """Of help, which shows options of the library by their names."""
+    mains = {(sink.name, sink.main) for sink in sinks} | {("carbon", "country")}
+    names = {option.owner if (option.owner, option.key) in mains else option.key for option in options}
+    for _, _, key in (row for row in rows if row[0] == "common"):
+        if key not in names:
+            yield f"bindings/cli/commands.def: CLI_COMMON has '{key}', which is no option"
 
 
 def table_of_verbs():
-    """As `resmon help` lists them; what each one has of its own, for the keys of the library have a page."""
-    lines = help_of()
-    verbs = [line.split(None, 1) for line in lines[lines.index("Commands:") + 1:] if line.startswith("  ")]
-    yield "| verb | purpose |"
-    yield "|---|---|"
-    for verb, what in verbs:
-        yield f"| [`{verb}`](#resmon-{verb}) | {what} |"
-    for verb, _ in verbs:
-        text = "\n".join(help_of(verb)).split("\nOptions of the library", 1)
-        yield from ["", f"## resmon {verb}", "", "```text", *text[0].rstrip().split("\n"), "```"]
-        if len(text) > 1:
-            yield from ["", "Keys of [the variable RESMON](environment.md) are options of this verb, too, but `pid`, `command`, `signals`, `log` and `help`."]
+    yield from ["| verb | purpose |", "|---|---|"]
+    yield from (f"| [`{verb.name}`](#resmon-{verb.name}) | {verb.summary} |" for verb in verbs)
+    for verb in verbs:
+        yield from verb_section(verb)
 
 
 def table_of_headers():
@@ -181,16 +222,16 @@ def docstring():
 
 MADE = [
     ("docs/reference/build-options.md", "<!-- generated: cmake -->", "<!-- generated: end -->", table_of_cmake),
+    ("docs/reference/command.md", "<!-- generated: verbs -->", "<!-- generated: end -->", table_of_verbs),
     ("docs/reference/environment.md", "<!-- generated: keys -->", "<!-- generated: end -->", table_of_keys),
     ("docs/reference/sinks.md", "<!-- generated: sinks -->", "<!-- generated: end -->", table_of_sinks),
+    ("docs/reference/sinks.md", "<!-- generated: options of sinks -->", "<!-- generated: end -->", table_of_sink_options),
     ("docs/reference/metrics.md", "<!-- generated: metrics -->", "<!-- generated: end -->", table_of_metrics),
     ("docs/reference/c-api.md", "<!-- generated: headers -->", "<!-- generated: end -->", table_of_headers),
     ("bindings/python/resmon/monitor.pyi", "# generated: keywords", "# generated: end", stub),
     ("bindings/python/resmon/monitor.py", ".. generated: keywords", ".. generated: end", docstring),
 ]
-if COMMAND.exists():
-    MADE.append(("docs/reference/command.md", "<!-- generated: verbs -->", "<!-- generated: end -->", table_of_verbs))
-problems = list(kept_in_bare_build())
+problems = [*kept_in_bare_build(), *wrong_on_screen()]
 for name, begin, end, make in MADE:
     path = root / name
     lines = path.read_text(encoding="utf-8").split("\n")
