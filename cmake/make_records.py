@@ -184,13 +184,17 @@ def struct(c_type, records):
 
 def header():
     lines = ["/* SPDX-License-Identifier: MIT */", "/*",
-             " * resmon/records.h - structures that accessors of a run fill in, and codes.",
-             " * Which call gives which: <resmon/run.h>, <resmon/table.h>, <resmon/energy.h>, <resmon/stack.h>.", " *",
-             " * Set struct_size to sizeof the structure before a call.  Texts live as long as the run, and are",
+             " * resmon/records.h - structures that the accessors of a run fill in, and their codes.", " *",
+             " *     resmon_run_info info = {.struct_size = sizeof info};",
+             " *     if (resmon_run_get_info(run, &info) == RESMON_OK) {",
+             ' *         printf("%s, %.1f s\\n", info.state, (double)info.duration_ns / 1e9);', " *     }", " *",
+             " * The accessors are in <resmon/run.h>, <resmon/end.h>, <resmon/table.h>, <resmon/summary.h>,",
+             " * <resmon/energy.h> and <resmon/stack.h>.", " *",
+             " * Set struct_size to sizeof the structure before a call.  Texts live as long as the run and are",
              " * never NULL.  NaN: not known.", " *", f" * {MADE}", " */", "#ifndef RESMON_RECORDS_H",
              "#define RESMON_RECORDS_H", "", "#include <stddef.h>", "#include <stdint.h>", "", "#include <resmon/status.h>", "",
              "RESMON_BEGIN_DECLS", ""]
-    titles = {"PROVENANCE": "How a figure came about.", "KIND": "Kinds of metrics.", "LEVEL": "What a figure is of.",
+    titles = {"PROVENANCE": "Provenance: how a value is known.", "KIND": "Kinds of metrics.", "LEVEL": "Levels: the object that a value describes.",
               "END": "How a program ended."}
     for words, title in titles.items():
         lines.append(f"/* {title} */")
@@ -222,7 +226,7 @@ def record_schema(name, more):
         if not member.when and member.since == record.since:  # older documents do not have what came later
             required.append(member.key)
         if member.type in ("ESTIMATE", "ESTIMATES"):
-            ends = {"low": "low end of what it is with 95 %, of an estimate", "high": "high end of that; null: not known"}
+            ends = {"low": "low end of the 95 % interval of an estimate", "high": "high end of the interval; null: not known"}
             for end, text in ends.items():
                 properties[f"{member.key}_{end}"] = {**TYPES[member.type][3], "description": text}
     schema = {"type": "object", "description": record.help, "properties": {**properties, **more.get("properties", {})},

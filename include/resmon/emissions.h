@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/emissions.h - energy of runs as codecarbon's emissions.csv, for dashboards of codecarbon:
- * a line for each run, with its 38 columns.
+ * resmon/emissions.h - energy of runs as codecarbon's emissions.csv, for codecarbon's dashboards.
  *
- * Energies are with the PUE, as there (kWh); powers are energy over time (W), without it; GB are
- * GiB.  What is not known is empty: place on a map, and Python's version.  Water is
- * of the machines' energy, without the PUE.
+ *     resmon_emissions_options options = {.struct_size = sizeof options};
+ *     options.path = "emissions.csv";
+ *     resmon_run_append_emissions(run, &options);
+ *
+ * The file has one line per run, with codecarbon's 38 columns.  As in codecarbon, energy (kWh)
+ * includes the PUE, power (W) is energy / time without PUE, and GB means GiB.  Water is for the
+ * energy of the machines, without PUE.  Unknown values are empty: coordinates, and the version of
+ * Python.
  */
 #ifndef RESMON_EMISSIONS_H
 #define RESMON_EMISSIONS_H
@@ -19,11 +23,10 @@
 
 RESMON_BEGIN_DECLS
 
-#define RESMON_EMISSIONS_PROCESS                                                                  \
-    UINT64_C(1) /**< the share of the process tree (tracking_mode "process"), and not the machine \
-                 */
+/** The line has the share of the process tree (tracking_mode "process"), not of the machine. */
+#define RESMON_EMISSIONS_PROCESS UINT64_C(1)
 
-/** A line at the end of a monitor's run.  Since 0.1. */
+/** Options of resmon_run_append_emissions() and resmon_monitor_add_emissions().  Since 0.1. */
 typedef struct resmon_emissions_options {
     size_t struct_size;
     const char *path; /**< as in resmon_run_save(); made absolute when added */
@@ -31,19 +34,26 @@ typedef struct resmon_emissions_options {
 } resmon_emissions_options;
 
 /**
- * Appends a line for the run.  Several processes may append to one file: each line is whole.  A
- * file with another header is kept, and the line goes into PATH.1, or the next that fits.  A full
- * disk leaves the file as it was.
- * RESMON_ENOENT: the energy of the run was not asked for, or its directory is not there;
- * RESMON_EACCES, RESMON_ENOSPC, RESMON_EIO: the file; RESMON_EBUSY: another process has held it for
- * seconds; RESMON_EINVAL: not a regular file; RESMON_ENOTSUP: this build has no energy.  Thread
- * class: any thread.  Since 0.1.
+ * Appends a line for the run.
+ * Several processes may append to one file: each line is whole.  A file with another header is
+ * kept; the line goes to PATH.1, or the next number that fits.  A full disk leaves the file
+ * unchanged.
+ * RESMON_ENOENT: the run has no energy, another process of this host has the energy of the machine
+ * (use RESMON_EMISSIONS_PROCESS), or the directory does not exist; RESMON_EACCES, RESMON_ENOSPC,
+ * RESMON_EIO: the file cannot be written; RESMON_EBUSY: another process has locked it for seconds;
+ * RESMON_EINVAL: an argument is NULL or invalid, or the path is no regular file; RESMON_ENOTSUP:
+ * this build has no energy.
+ * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_append_emissions(const resmon_run *run,
                                                      const resmon_emissions_options *options);
 
-/** Has a line appended at the end of a monitor's run; added before its start.  Failures as
- * resmon_monitor_add_trace().  Thread class: one thread at a time per monitor.  Since 0.1. */
+/**
+ * Adds a line to the file at the end of a monitor's run; call it before start.
+ * For the energy of the machine, one process per host of a job appends a line.
+ * RESMON_EINVAL, RESMON_ENOENT, RESMON_EACCES and other errors: as resmon_monitor_add_trace().
+ * Thread class: one thread at a time per monitor.  Since 0.1.
+ */
 RESMON_API resmon_status resmon_monitor_add_emissions(resmon_monitor *monitor,
                                                       const resmon_emissions_options *options);
 

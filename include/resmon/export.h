@@ -2,8 +2,12 @@
 /*
  * resmon/export.h - macros that mark exported symbols.
  *
+ *     RESMON_BEGIN_DECLS
+ *     RESMON_API int exported_function(void);
+ *     RESMON_END_DECLS
+ *
  * Every header of libresmon compiles alone, as C11 and as C++11 or later, and includes nothing
- * inside extern "C".  Programs never need to include this file themselves.
+ * inside extern "C".  Programs need not include this file.
  */
 #ifndef RESMON_EXPORT_H
 #define RESMON_EXPORT_H

@@ -3,34 +3,41 @@
  * resmon/merge.h - merges the runs of a job's nodes and ranks into one run.
  *
  *     resmon_merge *merge;
+ *     resmon_run *run, *merged;
  *     resmon_merge_new(&merge);
- *     for each recording or document of the job: resmon_run_load(), resmon_merge_add()
- *     resmon_merge_run(merge, &run);
+ *     for (size_t i = 0; i < file_count; i++) {
+ *         if (resmon_run_load(files[i], &run) == RESMON_OK) {
+ *             resmon_merge_add(merge, run);
+ *             resmon_run_free(run);
+ *         }
+ *     }
+ *     resmon_merge_run(merge, &merged);
  *
- * From a shell: resmon merge DIRECTORY -o job.json; from Python: resmon.merge(directory).
+ * In a shell: resmon merge DIRECTORY -o job.json.  In Python: resmon.merge(directory).
  *
- * Who belongs to whom is told by the facts of group "job" (<resmon/job.h>).  Each process that was
- * observed is a rank; one process of each node has the machine's figures, and of several (a monitor
- * beside the job, for one) that which observed longest.
+ * The facts of group "job" (<resmon/job.h>) say which runs belong together.  Each observed process
+ * is a rank; a run of the machine alone is none.  One process of each node provides the values of
+ * the machine.  If several do so at the same time (a monitor beside the job, for example), the one
+ * that observed longest is used.
  *
- * Time.  Nodes agree on the time of day as far as their kernels say (clock_error_ns of
- * resmon_run_node), and so do the columns here.  The clock that counts is that of the start, or
- * that of the stop where it was right by more.  Rows are cells of a power of two milliseconds since
- * 1970, as wide as the widest rows that were added, and wider where there are more than 400; a row
- * that lies in two cells is divided by time.  So no second, joule and byte is lost or counted
- * twice, and highest readings stay the highest.
+ * Time.  The clocks of the nodes are aligned; clock_error_ns of resmon_run_node is the remaining
+ * error that the kernels report.  The start time of a run is by its clock at the start, or at the
+ * stop if the clock was more exact then.  Rows are cells of a power of two milliseconds since 1970.
+ * They are as wide as the widest added row, and wider if there were more than 400.  A row that lies
+ * in two cells is divided by time.  So no second, joule or byte is lost or counted twice, and
+ * maxima are kept.
  *
- * Columns are those of the view "job" (resmon_view_at() in <resmon/metric.h>): one of all nodes
- * (level RESMON_LEVEL_JOB, instance ""), then one for each node, with its name as instance.  What
- * is in % is a mean, weighted with CPUs or GPUs; all others add up: of the GPUs of a node, of the
- * processes of a node, of nodes.  Where several add up, no reading tells the lowest and the highest
- * sum: MIN and MAX of rows are NaN then, the statistics' min and max those of the rows' means, and
- * quantiles and times over a limit NaN.
+ * Columns are those of the view "job" (resmon_view_at() in <resmon/metric.h>).  Each metric has a
+ * column for all nodes (level RESMON_LEVEL_JOB, instance ""), then one per node with the name of
+ * the node as instance.  Percentages and pressure (PSI) are means, weighted by CPUs or GPUs.  All
+ * other metrics are sums: over the GPUs of a node, the processes of a node, and the nodes.  The
+ * lowest and highest value of a sum are unknown.  MIN and MAX of its rows are therefore NaN; min
+ * and max of its statistics are those of the rows' means; quantiles and times over a limit are NaN.
  *
- * Scopes are one where their paths are, over all ranks; resmon_run_get_scope_spread() says how
- * evenly these took their time.  Facts, the label and tags are those of the lowest rank; facts of
- * the machine, those that all have.  Energy: each machine's is counted once, shares add up.
- * Stacks, events of scopes and rows of processes stay in the runs of the ranks.
+ * Scopes with the same path are combined over all ranks; resmon_run_get_scope_spread() tells how
+ * their times differ between ranks.  Facts, label and tags are taken from the lowest rank; facts of
+ * the machine are kept if all runs agree.  The energy of each machine is counted once; shares are
+ * summed.  Stacks, events of scopes, and rows of processes stay in the runs of the ranks.
  */
 #ifndef RESMON_MERGE_H
 #define RESMON_MERGE_H
@@ -39,41 +46,50 @@
 
 RESMON_BEGIN_DECLS
 
+/** A merge: the runs that were added.  Since 0.1. */
 typedef struct resmon_merge resmon_merge;
 
-/** One without runs.  Free it with resmon_merge_free().  RESMON_EINVAL, RESMON_ENOMEM.  Thread
- * class: any thread.  Since 0.1. */
+/**
+ * Creates a merge without runs.  Free it with resmon_merge_free().
+ * RESMON_EINVAL: `ret_merge` is NULL; RESMON_ENOMEM.
+ * Thread class: any thread.  Since 0.1.
+ */
 RESMON_API resmon_status resmon_merge_new(resmon_merge **ret_merge);
 
-/** Frees it; NULL is fine.  Any thread, once nobody uses it.  Since 0.1. */
+/** Frees a merge; NULL is allowed.  Any thread, when no other thread uses it.  Since 0.1. */
 RESMON_API void resmon_merge_free(resmon_merge *merge);
 
 /**
- * Adds a run, which may be freed then, or a merged one.  The order makes no difference, but to the
- * rounding of sums.
- * RESMON_EINVAL: an argument is NULL, the run is of another job (or of another start of it) than
- * those before, or a process of it is there already: nothing was added.  RESMON_ENOMEM: nothing can
- * be made of the merge any more.
+ * Adds a run, which may itself be a merged run, and may be freed afterwards.
+ * The order of the runs only affects the rounding of sums.
+ * RESMON_EINVAL: an argument is NULL, the run is of another job (or of another start of the job)
+ * than the runs before, or its process was added before; nothing is added then.  RESMON_ENOMEM: the
+ * merge is unusable, free it.
  * Thread class: one thread at a time.  Since 0.1.
  */
 RESMON_API resmon_status resmon_merge_add(resmon_merge *merge, const resmon_run *run);
 
 /**
- * Makes a run of all that were added, as often as one likes.  Nodes that the job has and of which
- * no run came have the state "missing".  Free it with resmon_run_free().
- * RESMON_ESTATE: there were none; RESMON_EINVAL, RESMON_ENOMEM.
+ * Creates one run from all added runs; may be called repeatedly.
+ * Nodes of the job without a run have the state "missing".  Free the run with resmon_run_free().
+ * RESMON_ESTATE: no run was added; RESMON_EINVAL: an argument is NULL; RESMON_ENOMEM.
  * Thread class: one thread at a time.  Since 0.1.
  */
 RESMON_API resmon_status resmon_merge_run(resmon_merge *merge, resmon_run **ret_run);
 
 /**
- * A merged run in the words of tools that clusters have: `form` "seff", what Slurm's seff prints of
- * a job (CPU time and efficiency, wall time, memory); "jobstats", the line "JS1:..." that
- * Princeton's jobstats keeps in Slurm's AdminComment, and reportseff reads (GPUs of a node are one
- * there, with the sum of their memory and the mean of their use).  What the job was given is known
- * where the batch system says it (node_cpus and node_memory_bytes in <resmon/job.h>).
- * Free `ret_text` with resmon_text_free() of <resmon/report.h>.  RESMON_EINVAL: NULL, no such form,
- * or no merged run; RESMON_ENOMEM.  Thread class: any thread.  Since 0.1.
+ * Renders a merged run in the format of other tools.  `form` is one of:
+ *
+ * - "seff": the output of Slurm's seff (CPU time and efficiency, wall time, memory),
+ * - "jobstats": the line "JS1:..." that Princeton's jobstats stores in Slurm's AdminComment, and
+ *   reportseff reads.  It has one GPU per node, with the sum of the memory and the mean of the
+ *   utilization of all its GPUs.
+ *
+ * The allocated CPUs and memory are known if the batch system provides them (node_cpus and
+ * node_memory_bytes in <resmon/job.h>).  Free `ret_text` with resmon_text_free() of
+ * <resmon/report.h>.
+ * RESMON_EINVAL: an argument is NULL, `form` is unknown, or the run is not merged; RESMON_ENOMEM.
+ * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_job_text(const resmon_run *run, const char *form, char **ret_text);
 

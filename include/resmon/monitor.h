@@ -3,23 +3,25 @@
  * resmon/monitor.h - monitors, which observe a process: new, start, stop, free.
  *
  *     resmon_monitor *monitor;
- *     if (resmon_monitor_new(NULL, &monitor) == RESMON_OK &&
- *         resmon_monitor_start(monitor) == RESMON_OK) {
- *         work();
- *         resmon_monitor_stop(monitor);
- *         resmon_monitor_save(monitor, "run.json");
+ *     if (resmon_monitor_new(NULL, &monitor) == RESMON_OK) {
+ *         if (resmon_monitor_start(monitor) == RESMON_OK) {
+ *             work();
+ *             resmon_monitor_stop(monitor);
+ *             resmon_monitor_save(monitor, "run.json");
+ *         }
+ *         resmon_monitor_free(monitor);
  *     }
- *     resmon_monitor_free(monitor);
  *
- * A monitor samples from a thread of its own, which no signal of the program can reach; the first
- * sample is taken by start, the last by stop, so that a run of 1 ms has a summary.  Memory is fixed
- * at start for a run of any length.  Several monitors may run at once; at most one of them owns the
- * scopes (see <resmon/scope.h>).
+ * A monitor samples in its own thread, which receives no signals of the program.  The start takes
+ * the first sample and the stop the last one, so a run of 1 ms has a summary.  Memory is fixed at
+ * the start, for a run of any length.  Several monitors may run at once; at most one of them owns
+ * the scopes (see <resmon/scope.h>).
  *
- * In the child of a fork every handle is inert: calls return RESMON_ESTATE, free releases memory
- * and nothing else.  The child may make monitors of its own.  Where its parent had scopes and it
- * has no monitor, its scopes are in no run, and the parent's says of how many children that is so
- * (dropped_forks); but below `resmon run` its first scope starts a monitor, as a program's begin.
+ * In a forked child, monitors of the parent do nothing: calls return RESMON_ESTATE, and free only
+ * releases memory.  The child may create its own monitors.  If the parent had scopes and the child
+ * has no monitor, the scopes of the child are in no run.  The run of the parent counts such
+ * children (dropped_forks).  Below `resmon run`, the first scope of the child starts a monitor
+ * instead, as the start of a program does.
  */
 #ifndef RESMON_MONITOR_H
 #define RESMON_MONITOR_H
@@ -36,42 +38,42 @@ RESMON_BEGIN_DECLS
 
 typedef struct resmon_monitor resmon_monitor;
 
-/* Domains: what is sampled.  Combine with |. */
+/* Domains: groups of metrics to sample.  Combine with |. */
 #define RESMON_DOMAIN_PROCESS UINT64_C(1)   /**< the process */
 #define RESMON_DOMAIN_TREE    UINT64_C(2)   /**< the process and its descendants */
-#define RESMON_DOMAIN_CGROUP  UINT64_C(4)   /**< its control group */
-#define RESMON_DOMAIN_CPU     UINT64_C(8)   /**< the machine's CPUs and load */
-#define RESMON_DOMAIN_MEMORY  UINT64_C(16)  /**< the machine's memory and swap */
-#define RESMON_DOMAIN_PSI     UINT64_C(32)  /**< the machine's pressure stall information */
-#define RESMON_DOMAIN_DISK    UINT64_C(64)  /**< the machine's disks and file systems */
+#define RESMON_DOMAIN_CGROUP  UINT64_C(4)   /**< the cgroup of the process */
+#define RESMON_DOMAIN_CPU     UINT64_C(8)   /**< CPUs and load of the machine */
+#define RESMON_DOMAIN_MEMORY  UINT64_C(16)  /**< memory and swap of the machine */
+#define RESMON_DOMAIN_PSI     UINT64_C(32)  /**< pressure stall information of the machine */
+#define RESMON_DOMAIN_DISK    UINT64_C(64)  /**< disks and file systems of the machine */
 #define RESMON_DOMAIN_NET     UINT64_C(128) /**< network interfaces and InfiniBand ports */
 #define RESMON_DOMAIN_NODE    UINT64_C(248) /**< CPU, memory, pressure, disk and network */
 #define RESMON_DOMAIN_ENERGY  UINT64_C(256) /**< energy of processors, memory and GPUs */
-#define RESMON_DOMAIN_GPU     UINT64_C(512) /**< GPUs of NVIDIA, if their driver is there */
+#define RESMON_DOMAIN_GPU     UINT64_C(512) /**< NVIDIA GPUs, if their driver is installed */
 #define RESMON_DOMAIN_ALL     UINT64_C(1023)
 
 /* Flags. */
 #define RESMON_FLAG_SMAPS                                                                         \
     UINT64_C(1)                           /**< PSS, USS and swap from smaps_rollup, every 30 s or \
-                                               slower: a read costs about 4 ms per resident GiB */
-#define RESMON_FLAG_NO_SCOPES UINT64_C(2) /**< leave the scopes to another monitor */
+                                               slower: a read takes about 4 ms per resident GiB */
+#define RESMON_FLAG_NO_SCOPES UINT64_C(2) /**< leaves the scopes to another monitor */
 
-/** Who bears the energy of processors that idle.  By default the process tree bears as much of it
- * as it used of the machine's capacity, and what nobody used is nobody's; none; or as many
- * processors as the process may run on, as in a job with CPUs of its own. */
-#define RESMON_FLAG_IDLE_NONE      UINT64_C(4)
-#define RESMON_FLAG_IDLE_ALLOCATED UINT64_C(8)
+/* Attribution of idle CPU energy to the process tree.  Default: by the share of the machine's
+ * capacity that the tree used; the rest of the idle energy is not attributed.  In a job with its
+ * own CPUs, RESMON_FLAG_IDLE_ALLOCATED attributes the idle energy of these CPUs. */
+#define RESMON_FLAG_IDLE_NONE      UINT64_C(4) /**< no idle energy is attributed */
+#define RESMON_FLAG_IDLE_ALLOCATED UINT64_C(8) /**< by the CPUs that the process may run on */
 
-/** With pid: a row for each process that the observed one starts (resmon_run_get_process()), by the
- * kernel's events (perf_event_open(2), up to kernel.perf_event_paranoid 2). */
+/** With `pid` or `cgroup`: an entry for each observed process (resmon_run_get_process()), from
+ * events of the kernel (perf_event_open(2), up to kernel.perf_event_paranoid 2). */
 #define RESMON_FLAG_EACH UINT64_C(16)
 
-/* What a scope measures.  Combine with |. */
+/* Per-scope metrics.  Combine with |. */
 #define RESMON_METER_WALL UINT64_C(1) /**< wall time; always on */
 #define RESMON_METER_CPU  UINT64_C(2) /**< CPU time of the thread */
-#define RESMON_METER_RSS                                                       \
-    UINT64_C(4) /**< exact RSS peak of the process; sets back what getrusage() \
-                     shows as ru_maxrss (RESMON_PEAK_RSS says how) */
+#define RESMON_METER_RSS                                                            \
+    UINT64_C(4) /**< exact RSS peak of the process; resets ru_maxrss of getrusage() \
+                     (see RESMON_PEAK_RSS) */
 #define RESMON_METER_IO   UINT64_C(8)  /**< I/O of the process */
 #define RESMON_METER_PERF UINT64_C(16) /**< performance counters of the thread: scope_counters */
 #define RESMON_METER_PCPU UINT64_C(32) /**< CPU time of the process and its descendants */
@@ -79,240 +81,288 @@ typedef struct resmon_monitor resmon_monitor;
 
 /**
  * Options of a monitor.  Set struct_size to sizeof(resmon_monitor_options) and the rest to zero;
- * zero means the default named below.  Members have the names of the options in <resmon/option.h>,
- * and durations "_ms" behind these.  A longer struct (of a newer header) is accepted as long as
- * what this library does not know is zero.  Strings are copied.  Since 0.1.
+ * zero means the default named below.  Members have the names of the options in <resmon/option.h>;
+ * durations end in "_ms".  A longer struct (of a newer header) is accepted if the members that this
+ * library does not know are zero.  Strings are copied.  Since 0.1.
  *
- * The run that `record` keeps is in a file in /dev/shm, so that no scope waits for a disk or a
- * server.  It is copied to the file every 5 s, each second where less than 1 GiB of memory is left
- * (from Linux 5.9 on), and at the end: twice its size is reserved.  After a death,
- * resmon_run_load() of the file, on the same machine, takes what is newer from /dev/shm, puts it in
- * and removes it there (which waits for the file's disk or server); so does the next start of a
- * recording.  Where the file is not found by its path, the rest waits for a day, the newest 8 of a
- * user.  Where /dev/shm goes with the program (a container), or the machine does, the file is as of
- * the last copy.  On a tmpfs, and where /dev/shm is missing or has too little room (a warning to
- * the log names the file system), the file itself is mapped: up to date at every instant, but a
- * scope waits while its file system stalls.  What this process recorded there before an exec is
- * kept as "FILE.1", "FILE.2" ...
+ * With `record`, the run is in a file in /dev/shm, so scopes never wait for a disk or a server.
+ * A thread copies it to `record` every 5 s (every 60 s on a network file system), and at the end.
+ * If less than 1 GiB of memory is left, it copies every second (from Linux 5.9).  Copying takes at
+ * most 0.5 % of one CPU.  Twice the size of the run is reserved in the file.
+ *
+ * After the death of the program, newer data are in /dev/shm.  On the same machine,
+ * resmon_run_load() of the file moves them from /dev/shm into the file, and waits for its disk or
+ * server.  The next start of a recording does the same.  If the file is not found by its path, the
+ * data in /dev/shm are kept for a day, the newest 8 per user.  If /dev/shm is lost (end of a
+ * container or of the machine), the file has the last copy.
+ *
+ * On a tmpfs, or if /dev/shm is missing or too small, the file itself is mapped.  It is then
+ * current at every instant, but scopes wait while its file system stalls.  Except on a tmpfs, a
+ * warning in the log names the file system.  Files on a network file system are never mapped: the
+ * start fails instead (RESMON_ENOTSUP).  A recording of this process at the same path, made before
+ * an exec, is kept as "FILE.1", "FILE.2" ...
  */
 typedef struct resmon_monitor_options {
     size_t struct_size;
-    uint64_t interval_ms;   /**< between samples, 1 ... 86400000; see max_overhead.  Default 100;
-                                 sources of the machine, of the control group and of
-                                 descriptors are read each 1000 then, and at samples that are
-                                 asked for */
-    size_t rows;            /**< rows of the table, even, 2 ... 1048576; default 400 */
-    uint64_t domains;       /**< RESMON_DOMAIN_*; default RESMON_DOMAIN_ALL */
-    uint64_t flags;         /**< RESMON_FLAG_* */
-    int64_t pid;            /**< process to observe, as getpid() and fork() of this process number
-                                 it, also where /proc is of another pid namespace; default this
-                                 one.  Scopes are always of this process, so a monitor of another
-                                 has none */
-    uint64_t scopes;        /**< RESMON_METER_*: take the scopes and fail with RESMON_EBUSY if
-                                       another monitor has them; default: take them with the wall meter
-                                       if they are free */
-    double max_overhead;    /**< share of one CPU that sampling may take, 0 ... 1: the CPU time of
-                                 the sampling thread, and of the threads that call sinks and ask
-                                 GPUs.  To stay below, expensive sources are read less often, and
-                                 samples are taken at every k-th interval only, which the run says
-                                 (skipped_samples).  Not stretched are samples that are asked for
-                                 (resmon_monitor_sample_now()), the first and the last, nor what
-                                 sinks take beyond a half of it; stacks are as stack_hz has them.
-                                 default 0.01 */
-    double max_meter_share; /**< share of the time spent in a scope that a meter of it may cost
-                                 (the first 100 us at each call path are free); beyond that,
-                                 instances go without, drawn at random: figures are estimates
-                                 then (<resmon/run.h>); 0 ... 1e9; default 0.01 */
-    const char *name;       /**< of the run; default "" */
-    const char *fs_root;    /**< directory to read proc/ and sys/ below; default "/" */
-    const char *record;     /**< flight recorder: keep the run in this file, readable after any
-                                 death of the program (see above); "%p", "%h", "%j", "%n", "%r" as
-                                 in resmon_run_save() */
-    size_t tags;            /**< newest tags kept, 1 ... 1048576; default 1024 */
-    size_t scope_paths;     /**< nodes for (thread, call path) pairs, and one for each thread, 8 ...
-                                     1048576, with meters of CPU time and I/O about half of that, for a
-                                     run takes 1 GiB at most; default 2048 */
-    size_t scope_threads;   /**< threads with scopes at the same time, 1 ... 65536; default 256 */
-    size_t scope_depth;     /**< nesting, 1 ... 256; default 64 */
-    uint64_t stop_timeout_ms; /**< how long resmon_monitor_stop() waits for sinks at most, 1 ...
-                                 86400000; default 10000 */
-    size_t events;            /**< newest scope instances kept one by one for each thread, for
-                                       resmon_run_get_event() and traces, 1 ... 1048576; default 0: none.
-                                       Takes scope_threads * 32 B each, also of a recording */
-    const resmon_carbon_options *carbon; /**< where the machine stands, for what its energy costs;
-                                              default: as resmon_carbon_find() has it */
-    uint64_t stacks;            /**< RESMON_STACKS_* of <resmon/stack.h>; default 0: none */
-    uint64_t stack_hz;          /**< samples for each second of CPU time of a thread, 1 ... 1000;
-                                     default 99 */
-    uint64_t fault_period;      /**< page faults for each sample, 1 ... 1000000; default 64 */
-    const char *counters;       /**< performance counters of the process tree: groups ("default",
-                                     "l2", "l3", "l2cache", "l3cache", "flops", "memory") and at
-                                     most 16 events, joined by '+'.  An event is a name of
-                                     perf-list(1) ("page-faults"), a raw code ("r412e",
-                                     "cpu/event=0x2e,umask=0x41/") or a name of libpfm4
-                                     ("INST_RETIRED:ANY_P"); one that libpfm4 does not know is
-                                     RESMON_EINVAL.  Default: none */
-    const char *scope_counters; /**< counters of each scope, at most 8 events, joined by '+'; sets
-                                     RESMON_METER_PERF.  Default, with that meter: "default", which
-                                     is instructions, cycles, cache-misses and branch-misses, and
-                                     for what the machine does not count page-faults,
-                                     context-switches, task-clock and migrations */
-    const char *command;        /**< the command line that the run shows, in place of the one that
-                                     /proc has: of a process before its exec, or to keep secrets */
-    const char *cgroup; /**< control group to observe in place of a process, by its path, with
-                             the mount point ("/sys/fs/cgroup/a.slice") or without
-                             ("/a.slice"): figures of the tree are those of its processes and
-                             of those of the groups below it, CPU time as the kernel accounts
-                             it to the group since that was made.  There are none of one
-                             process, nor counters or scopes.  RESMON_ENOENT: there is no
-                             such group; RESMON_EINVAL: `pid` is given, too */
+    /** time between samples, 1 ... 86400000; see max_overhead.  Default 100; node metrics, cgroup
+     * metrics and descriptors are then read every 1000 ms, and at requested samples */
+    uint64_t interval_ms;
+    size_t rows;      /**< rows of the table, even, 2 ... 1048576; default 400 */
+    uint64_t domains; /**< RESMON_DOMAIN_*; default RESMON_DOMAIN_ALL */
+    uint64_t flags;   /**< RESMON_FLAG_* */
+    /** process to observe; default this process.  The number is the one that getpid() and fork()
+     * return in this process, also if /proc belongs to another pid namespace.  A monitor of another
+     * process has no scopes: these always belong to this process */
+    int64_t pid;
+    /** RESMON_METER_*: own the scopes, or fail with RESMON_EBUSY if another monitor owns them.  The
+     * monitor of the variable RESMON hands them over instead.  Default: own them, with wall time,
+     * if no other monitor does */
+    uint64_t scopes;
+    /** maximum share of one CPU for sampling, 0 ... 1; default 0.01.  It covers the CPU time of the
+     * sampling thread and of the threads that call sinks, copy the recording and read GPUs.  Above
+     * it, expensive sources are read less often.  Then only every k-th sample is taken, which the
+     * run reports (skipped_samples).  Requested samples (resmon_monitor_sample_now()), the first
+     * and the last are always taken.  Sinks and the recording count up to half of the limit: beyond
+     * it, they do not make samples rarer.  Stacks follow stack_hz alone */
+    double max_overhead;
+    /** maximum share of the time in a scope that each of its meters may take, 0 ... 1e9; default
+     * 0.01.  The first 100 us at each call path are free.  Above it, only a random subset of calls
+     * is measured, and values are estimates (<resmon/run.h>); an RSS peak is a lower bound */
+    double max_meter_share;
+    const char *name;    /**< name of the run; default "" */
+    const char *fs_root; /**< directory to read proc/ and sys/ below; default "/" */
+    /** file to record the run in, readable after any death of the program (see above); "%p", "%h",
+     * "%j", "%n", "%r" as in resmon_run_save() */
+    const char *record;
+    size_t tags; /**< number of newest tags kept, 1 ... 1048576; default 1024 */
+    /** maximum number of nodes, 8 ... 1048576; default 2048.  There is one node for each pair of
+     * thread and call path, and one for each thread.  With meters of CPU time and I/O, about half
+     * of 1048576 is possible, since a run has at most 1 GiB */
+    size_t scope_paths;
+    size_t scope_threads;     /**< maximum number of threads with scopes at a time, 1 ... 65536;
+                                   default 256 */
+    size_t scope_depth;       /**< maximum nesting of scopes, 1 ... 256; default 64 */
+    uint64_t stop_timeout_ms; /**< maximum wait of resmon_monitor_stop() for sinks, 1 ... 86400000;
+                                   default 10000 */
+    /** number of newest scope instances kept individually per thread, for resmon_run_get_event()
+     * and traces, 1 ... 1048576; default 0: none.  Each takes scope_threads * 32 B, also in a
+     * recording */
+    size_t events;
+    /** location of the machine, for the emissions of its energy; default: the location that
+     * resmon_carbon_find() returns */
+    const resmon_carbon_options *carbon;
+    uint64_t stacks;       /**< RESMON_STACKS_* of <resmon/stack.h>; default 0: none */
+    uint64_t stack_hz;     /**< samples per second of CPU time of a thread, 1 ... 1000;
+                                default 99 */
+    uint64_t fault_period; /**< page faults per sample, 1 ... 1000000; default 64 */
+    /** performance counters of the process tree: groups ("default", "l2", "l3", "l2cache",
+     * "l3cache", "flops", "memory") and at most 16 events, joined by '+'; default: none.  An event
+     * is a name of perf-list(1) ("page-faults"), a raw code ("r412e",
+     * "cpu/event=0x2e,umask=0x41/") or a name of libpfm4 ("INST_RETIRED:ANY_P").  RESMON_EINVAL:
+     * libpfm4 does not know the name */
+    const char *counters;
+    /** counters of each scope, at most 8 events, joined by '+'; sets RESMON_METER_PERF.  Default
+     * with that meter: "default", which is instructions, cycles, cache-misses and branch-misses.
+     * Those that the machine does not count are replaced by page-faults, context-switches,
+     * task-clock and migrations */
+    const char *scope_counters;
+    /** command line to show instead of the one in /proc: for a process before its exec, or to keep
+     * secrets */
+    const char *command;
+    /** path of a cgroup to observe instead of a process, with the mount point
+     * ("/sys/fs/cgroup/a.slice") or without it ("/a.slice").  Metrics of the tree cover the
+     * processes of this cgroup and of the cgroups below it; CPU time is the kernel's total since
+     * the cgroup was created.  There are no metrics of a single process, no counters and no scopes.
+     * RESMON_ENOENT: the cgroup does not exist; RESMON_EINVAL: `pid` is set, too */
+    const char *cgroup;
 } resmon_monitor_options;
 
 /**
- * Makes a monitor; `options` NULL means all defaults.  RESMON_EINVAL, RESMON_ERANGE: an option is
- * wrong, the text says which; RESMON_ENOMEM.  Free with resmon_monitor_free().
+ * Creates a monitor.
+ * `options` NULL means all defaults.  Free `ret_monitor` with resmon_monitor_free().
+ * RESMON_EINVAL: `ret_monitor` is NULL, or an option is invalid; RESMON_ERANGE: an option is out of
+ * bounds; the text names the option.  RESMON_ENOMEM.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_new(const resmon_monitor_options *options,
                                             resmon_monitor **ret_monitor);
 
 /**
- * Makes a monitor, with sinks, from a text as the variable RESMON has it (but without the keys that
- * only RESMON has), such as "interval=50ms,scopes=wall+rss,json=run.json,json.interval=10s".
- * <resmon/option.h> says how options are written, and lists them.  Failures also as
- * resmon_monitor_add(). Thread class: any thread.  Since 0.1.
+ * Creates a monitor with its sinks from a text.
+ * Example: "interval=50ms,scopes=wall+rss,json=run.json,json.interval=10s".  The text has the
+ * format of the variable RESMON, without the keys that only RESMON has; <resmon/option.h> describes
+ * the format and lists the options.  Free `ret_monitor` with resmon_monitor_free().
+ * RESMON_EINVAL and other errors: as resmon_monitor_new() and resmon_monitor_add().
+ * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_new_text(const char *options, resmon_monitor **ret_monitor);
 
 /**
- * Adds one of the library's sinks by its name, before start: resmon_monitor_add(monitor, "json",
- * "run.json,interval=10s").  `options` is as <resmon/option.h> has it; a value may come first that
- * is the sink's main option; NULL: none.  What the sink shows, stacks or scope instances, is taken
- * if the options of the monitor do not say which. RESMON_EINVAL, RESMON_ERANGE: there is no such
- * sink or option, or a value is wrong; the text says what was meant, or is allowed.  RESMON_EINVAL
- * also: the monitor's option stacks leaves out what the sink is made of.  RESMON_EBUSY: its file is
- * that of the recording, or of another of the monitor's sinks.  Else as the function for this sink
- * alone (resmon_monitor_add_json() ...), whose struct has the same options.
- * Thread class: one thread at a time per monitor.  Since 0.1.
+ * Adds a sink of the library by its name, before the start.
+ * Example: resmon_monitor_add(monitor, "json", "run.json,interval=10s").  `options` has the format
+ * of <resmon/option.h>; it may begin with the value of the sink's main option; NULL: no options. If
+ * the sink shows stacks or scope instances and the options of the monitor do not set them, the
+ * monitor records them. RESMON_EINVAL, RESMON_ERANGE: the sink or an option does not exist, or a
+ * value is wrong; the text suggests the nearest name or the allowed values.  RESMON_EINVAL: also if
+ * the monitor's option `stacks` excludes the stacks that the sink needs.  RESMON_EBUSY: its file is
+ * that of the recording, or of another sink of the monitor.  Other errors: as the function for this
+ * sink (resmon_monitor_add_json() ...), whose struct has the same options. Thread class: one thread
+ * at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_add(resmon_monitor *monitor, const char *sink,
                                             const char *options);
 
 /**
- * Adds a receiver of samples, before start (see <resmon/sink.h>).  The monitor copies the table
- * of operations and calls close() when it is freed.  RESMON_ESTATE after start, RESMON_EINVAL for a
- * table whose struct_size is wrong, RESMON_ENOSPC after 32 sinks.
+ * Adds a sink of the program, before the start (see <resmon/sink.h>).
+ * The monitor copies `ops`.  It passes `context` to each call, and calls close() when it is freed.
+ * RESMON_ESTATE: the monitor was started; RESMON_EINVAL: struct_size is wrong, or `flags` or
+ * `parts` have unknown bits; RESMON_ENOSPC: there are 32 sinks; RESMON_ENOMEM.
  * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_add_sink(resmon_monitor *monitor,
                                                  const resmon_sink_ops *ops, void *context);
 
 /**
- * Adds a run document, and a table, to be written while the program runs (see <resmon/sink.h>).
- * RESMON_EINVAL: no path, or there is something else than a file; RESMON_ENOENT, RESMON_EACCES: its
- * directory is not there or cannot be written to; and as resmon_monitor_add_sink().
+ * Adds a sink that writes a run document while the program runs (see <resmon/sink.h>).
+ * RESMON_EINVAL: there is no path, or it is not a file; RESMON_ENOENT, RESMON_EACCES: its directory
+ * does not exist or is not writable; RESMON_ERANGE: the interval is out of bounds; RESMON_EBUSY: as
+ * resmon_monitor_add(); other errors: as resmon_monitor_add_sink().
  * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_add_json(resmon_monitor *monitor,
                                                  const resmon_json_options *options);
+
+/**
+ * Adds a sink that writes the table of samples as CSV (see <resmon/sink.h>).
+ * RESMON_EINVAL and other errors: as resmon_monitor_add_json().
+ * Thread class: one thread at a time per monitor.  Since 0.1.
+ */
 RESMON_API resmon_status resmon_monitor_add_csv(resmon_monitor *monitor,
                                                 const resmon_csv_options *options);
 
-/** How many sinks were added.  Any thread.  Since 0.1. */
+/** Returns the number of sinks; 0 for NULL.  Any thread.  Since 0.1. */
 RESMON_API size_t resmon_monitor_sink_count(resmon_monitor *monitor);
 
-/** How sink `index` fares, in the order in which they were added; RESMON_ENOENT past the end.
- * Thread class: any thread.  Since 0.1. */
+/**
+ * Gets the state of sink `index`, in the order in which sinks were added.
+ * RESMON_ENOENT: there is no such sink; RESMON_EINVAL: an argument is NULL, or struct_size is
+ * short; RESMON_ESTATE: in a forked child.
+ * Thread class: any thread.  Since 0.1.
+ */
 RESMON_API resmon_status resmon_monitor_get_sink(resmon_monitor *monitor, size_t index,
                                                  resmon_sink_info *ret_info);
 
 /**
- * Takes the first sample and starts the sampling thread.  Once per monitor: RESMON_ESTATE after
- * that.  RESMON_ESRCH: there is no process `pid`; RESMON_ENOENT: there is no /proc; RESMON_EBUSY:
- * another monitor owns the scopes, or `record` is the recording of a process that still runs;
- * RESMON_ENOSPC: the recording does not fit on the disk; RESMON_ERANGE: rows, scope_paths
- * and the like make a run of more than 1 GiB together; RESMON_ENOMEM, also where RLIMIT_AS would
- * leave the program less than 16 MiB; RESMON_EACCES, RESMON_EIO.
- * After a failure the monitor can only be freed.
- * Where RLIMIT_AS or RLIMIT_DATA leave less than 512 MiB, all threads of the program share one heap
- * of glibc's from then on (mallopt, M_ARENA_MAX 1): each of its own would reserve 64 MiB.
+ * Takes the first sample and starts the sampling thread, once per monitor.
+ * After an error the monitor can only be freed.
+ * RESMON_ESTATE: it was started before; RESMON_ESRCH: process `pid` does not exist; RESMON_ENOENT:
+ * /proc or `cgroup` does not exist; RESMON_EBUSY: another monitor owns the scopes, or `record` is
+ * the recording of a running process; RESMON_ENOSPC: the recording does not fit on the disk;
+ * RESMON_ENOTSUP: `record` is on a network file system, and /dev/shm has no room;
+ * RESMON_ERANGE: rows, scope_paths and the other sizes make a run of more than 1 GiB;
+ * RESMON_ENOMEM: out of memory, or RLIMIT_AS would leave less than 16 MiB for the program;
+ * RESMON_EACCES, RESMON_EIO.
+ * If RLIMIT_AS or RLIMIT_DATA leave less than 512 MiB, all threads of the program share one heap of
+ * glibc from then on (mallopt, M_ARENA_MAX 1): a heap per thread would reserve 64 MiB each.
  * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_start(resmon_monitor *monitor);
 
 /**
- * Takes the last sample, gives the scopes up (those that are open stay so in the record), and waits
- * until the sinks have had everything, `stop_timeout_ms` at most.  Stopping again is fine.
- * RESMON_ESTATE before start, and from a sink of this monitor.  With any other code it has stopped
- * all the same: RESMON_ENOMEM: sinks were not shown the finished run; RESMON_ETIMEDOUT: a sink did
- * not return in time and was left behind; else the code of the first sink that failed at the end
- * (resmon_monitor_get_sink() tells of each).
+ * Takes the last sample, releases the scopes and waits for the sinks, at most `stop_timeout_ms`.
+ * Open scopes remain open in the results.  Stopping again does nothing and returns RESMON_OK.
+ * RESMON_ESTATE: the monitor was not started, or a sink of this monitor calls.  With any other code
+ * the monitor has stopped.  RESMON_ENOMEM: sinks did not receive the finished run;
+ * RESMON_ETIMEDOUT: a sink or the last copy of the recording did not finish in time, and was left
+ * behind.  Other codes: of the first sink that failed at the end (resmon_monitor_get_sink() has the
+ * state of each), or of the recording.
  * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_stop(resmon_monitor *monitor);
 
 /**
- * Stops if need be, and frees.  NULL is fine.  Nobody may use the monitor any more.
- * Thread class: one thread at a time per monitor; from a sink of it, nothing is done but a log
- * line.  Since 0.1.
+ * Stops the monitor if it runs, and frees it; NULL does nothing.
+ * No thread may use the monitor afterwards.  A call from a sink of the monitor only logs a warning.
+ * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API void resmon_monitor_free(resmon_monitor *monitor);
 
 /**
- * Marks this moment with a label (at most 111 bytes are kept).  RESMON_ESTATE unless running; being
- * async-signal-safe, it then leaves resmon_last_error() alone.
+ * Sets a tag at the current time.
+ * At most 111 bytes of `label` are kept.  RESMON_ESTATE: the monitor does not run; RESMON_EINVAL:
+ * an argument is NULL.  Errors do not set resmon_last_error().
  * Thread class: any thread, async-signal-safe.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_tag(resmon_monitor *monitor, const char *label);
 
 /**
- * Names what the run is doing now ("epoch 3"; at most 127 bytes are kept).  RESMON_ESTATE unless
- * running.  Thread class: any thread.  Since 0.1.
+ * Sets the label of the run: what the program does now ("epoch 3").
+ * At most 127 bytes are kept.  RESMON_ESTATE: the monitor does not run; RESMON_EINVAL: an argument
+ * is NULL.
+ * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_set_label(resmon_monitor *monitor, const char *label);
 
 /**
- * Joins the recording (record=FILE) or run document of another process into this run, whose scopes
- * it has from then on, with a row among its processes (resmon_run_get_process()): so that what
- * programs recorded for themselves and what was observed from outside are one run.  Paths of the
- * same names are one path; counters of scopes are left out.  The run's own figures are not changed:
- * they are of all processes already.  RESMON_EINVAL: NULL, or the monitor has scopes of its own;
- * RESMON_ENOSPC after 1024; RESMON_ESTATE unless running; and as resmon_run_load().
+ * Joins the recording (record=FILE) or run document of another process into this run.
+ * The run then has the scopes of that process, and an entry for it (resmon_run_get_process()).  So
+ * the recordings of programs and the observation from outside are one run.  Call paths with the
+ * same names become one path; counters of scopes are left out.  Other values of the run do not
+ * change: they already include all processes.
+ * RESMON_EINVAL: an argument is NULL, or the monitor has its own scopes; RESMON_ENOSPC: 1024
+ * processes were joined; RESMON_ESTATE: the monitor does not run; other errors: as
+ * resmon_run_load().
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_join(resmon_monitor *monitor, const char *path);
 
 /**
- * What was asked for and has no effect, a line each: "stack_hz has no effect without stacks=cpu";
- * and what a table of rows takes that is larger than 64 MiB; "" when there is nothing.  Sinks that
- * need stacks count as stacks=.  Free `ret_text` with resmon_text_free().  RESMON_EINVAL,
- * RESMON_ENOMEM.  RESMON=... prints it.
+ * Gets remarks on the options, one per line; "" if there are none.  RESMON=... prints them.
+ * Remarks name options without effect ("stack_hz has no effect without stacks=cpu"), and the memory
+ * of a table of rows of 64 MiB or more.  Sinks that need stacks count as stacks=.  Free `ret_text`
+ * with resmon_text_free().
+ * RESMON_EINVAL: an argument is NULL; RESMON_ENOMEM.
  * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_remarks(const resmon_monitor *monitor, char **ret_text);
 
 /**
- * Takes a sample now and returns when it is recorded.  RESMON_ESTATE unless running.
- * Thread class: any thread; waits for the sampling thread: some 0.1 ms, and 10 us more for
- * each process of the tree.  Since 0.1.
+ * Takes a sample now and returns when it is recorded.
+ * It waits for the sampling thread: about 0.1 ms, and 10 us for each process of the tree.
+ * RESMON_ESTATE: the monitor does not run.
+ * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_sample_now(resmon_monitor *monitor);
 
 /**
- * What was recorded so far, or in the end, as an immutable run: everything, or only a part (which
- * is cheaper).  RESMON_ESTATE before start.  Free it with resmon_run_free().
- * Stacks have their names (functions, lines) in a snapshot that is taken after the stop: looking
- * them up takes memory and time of the process.  Before, their frames are module and offset, and
- * the reasons of the kinds say so (resmon_run_get_stack_info()); a document of such a run gets the
- * names when it is loaded, in whichever process (resmon_run_load()).
+ * Gets the results so far, or the final results, as an immutable run.
+ * Free `ret_run` with resmon_run_free().  After the stop, the stacks of a snapshot are symbolized
+ * (functions, lines), which takes memory and time of the process.  Before the stop, frames are
+ * module and offset, and the reasons of the stack kinds state this (resmon_run_get_stack_info()).
+ * A document of such a run is symbolized when any process loads it (resmon_run_load()).
+ * RESMON_ESTATE: the monitor was not started, or its start failed; RESMON_EINVAL: an argument is
+ * NULL; RESMON_ENOMEM.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_snapshot(resmon_monitor *monitor, resmon_run **ret_run);
+
+/** Gets columns with their statistics, energy and sources only, which is cheaper than a snapshot.
+ * RESMON_ESTATE and other errors: as resmon_monitor_snapshot().  Any thread.  Since 0.1. */
 RESMON_API resmon_status resmon_monitor_summary(resmon_monitor *monitor, resmon_run **ret_run);
+
+/** Gets scopes and checkpoints of lines only.
+ * RESMON_ESTATE and other errors: as resmon_monitor_snapshot().  Any thread.  Since 0.1. */
 RESMON_API resmon_status resmon_monitor_scopes(resmon_monitor *monitor, resmon_run **ret_run);
+
+/** Gets sources only.
+ * RESMON_ESTATE and other errors: as resmon_monitor_snapshot().  Any thread.  Since 0.1. */
 RESMON_API resmon_status resmon_monitor_sources(resmon_monitor *monitor, resmon_run **ret_run);
 
-/** Snapshot and resmon_run_save() in one.  Thread class: any thread.  Since 0.1. */
+/**
+ * Saves a snapshot: resmon_monitor_snapshot(), then resmon_run_save().
+ * Errors: of these two functions.
+ * Thread class: any thread.  Since 0.1.
+ */
 RESMON_API resmon_status resmon_monitor_save(resmon_monitor *monitor, const char *path);
 
 RESMON_END_DECLS

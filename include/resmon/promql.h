@@ -2,9 +2,14 @@
 /*
  * resmon/promql.h - metrics of a Kubernetes pod from the Prometheus of its cluster.
  *
- * For programs in a pod (a notebook, for one) whose cluster runs Prometheus, with cAdvisor's
- * metrics (every kubelet has them) and, for energy, with Kepler.  Each call asks the server and
- * waits for the answer; names go into the queries escaped.
+ *     resmon_promql_options options = {.struct_size = sizeof options};
+ *     resmon_pod_peak peak = {.struct_size = sizeof peak};
+ *     options.url = "http://prometheus:9090";
+ *     resmon_promql_pod_peak(&options, "default", "train-0", 3600.0, &peak);
+ *
+ * For programs in a pod, such as a notebook.  The cluster must run Prometheus with the metrics of
+ * cAdvisor (each kubelet has them) and, for energy, of Kepler.  Each call sends queries and blocks
+ * until the server has answered.  Names are escaped in queries.
  */
 #ifndef RESMON_PROMQL_H
 #define RESMON_PROMQL_H
@@ -16,66 +21,72 @@
 
 RESMON_BEGIN_DECLS
 
-#define RESMON_PROMQL_INSECURE_TLS UINT64_C(1) /**< the server's certificate is not verified */
+#define RESMON_PROMQL_INSECURE_TLS UINT64_C(1) /**< do not verify the server's certificate */
 
-/** Which server, and how to talk to it.  Since 0.1. */
+/** Server and credentials.  Since 0.1. */
 typedef struct resmon_promql_options {
     size_t struct_size;
     uint64_t flags;      /**< RESMON_PROMQL_* */
     const char *url;     /**< "http://prometheus:9090"; user:password@ before the host is used and
-                              shown nowhere */
-    const char *token;   /**< bearer token */
-    const char *ca_path; /**< file or directory of trusted certificates; default: the system's */
-    uint64_t timeout_ms; /**< of a call as a whole; default 30000 */
+                              never shown */
+    const char *token;   /**< bearer token; NULL: none */
+    const char *ca_path; /**< file or directory of trusted certificates; default: those of the
+                              system */
+    uint64_t timeout_ms; /**< limit of a whole call; default 30000 */
 } resmon_promql_options;
 
 /**
- * The value of an instant query at `unix_s` (0: now): of several series the largest.
- * RESMON_ENOENT: no series, or none with a number; RESMON_EREMOTE: the server's words; RESMON_ENET,
- * RESMON_ETIMEDOUT, RESMON_EACCES (401, 403), RESMON_EFORMAT: no answer of a Prometheus;
- * RESMON_EINVAL; RESMON_ENOTSUP: this build has no network, no libcurl or no JSON.
+ * Evaluates an instant query at `unix_s` (seconds since 1970; 0: now).
+ * If the result has several series, `ret_value` is the largest value.
+ * RESMON_ENOENT: no series, or none with a number; RESMON_EREMOTE: error of the server, in its own
+ * words; RESMON_ENET; RESMON_ETIMEDOUT; RESMON_EACCES: status 401 or 403; RESMON_EFORMAT: the
+ * answer is not from a Prometheus; RESMON_EINVAL: an argument is NULL or invalid; RESMON_ENOTSUP:
+ * this build has no network, no libcurl or no JSON.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_promql_value(const resmon_promql_options *options,
                                              const char *query, double unix_s, double *ret_value);
 
-/** The most that a pod used at once.  NaN: no such series.  Since 0.1. */
+/** Highest usage of a pod.  NaN: no such series.  Since 0.1. */
 typedef struct resmon_pod_peak {
     size_t struct_size;
-    double cpu_cores;    /**< highest rate over a minute, all containers together;
-                              needs two scrapes a minute */
-    double memory_bytes; /**< highest working set of a container */
+    double cpu_cores;    /**< highest rate over one minute, sum of all containers; requires two
+                              scrapes per minute */
+    double memory_bytes; /**< highest working set of one container */
 } resmon_pod_peak;
 
 /**
- * Peaks of the pod over the last `window_s` seconds, from container_cpu_usage_seconds_total and
- * container_memory_working_set_bytes (cAdvisor).  Failures as resmon_promql_value(); RESMON_ENOENT
- * when neither is known.  Thread class: any thread.  Since 0.1.
+ * Gets the peaks of a pod over the last `window_s` seconds, 1 ... 1e10.
+ * Sources: container_cpu_usage_seconds_total and container_memory_working_set_bytes (cAdvisor).
+ * RESMON_ENOENT: both are unknown; RESMON_ERANGE: `window_s` is out of range; and the errors of
+ * resmon_promql_value().
+ * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_promql_pod_peak(const resmon_promql_options *options,
                                                 const char *kube_namespace, const char *pod,
                                                 double window_s, resmon_pod_peak *ret_peak);
 
-/** Energy of a pod, or of several, by component, in J.  NaN: no such series.  Since 0.1. */
+/** Energy of one or several pods by component, in J.  NaN: no such series.  Since 0.1. */
 typedef struct resmon_pod_energy {
     size_t struct_size;
-    double total_j; /**< as Kepler before 0.10 says it; later ones do not: package + DRAM + GPU, of
-                         those that are known */
+    double total_j; /**< as reported by Kepler before 0.10.  Later versions have no total: it is
+                         package + DRAM + GPU then, without DRAM or GPU if unknown */
     double core_j;
     double uncore_j;
-    double package_j; /**< with core and uncore */
+    double package_j; /**< includes core and uncore */
     double dram_j;
-    double other_j; /**< before 0.10 only */
+    double other_j; /**< Kepler before 0.10 only */
     double gpu_j;
-    double mean_w; /**< total_j by the length of the window, in W */
+    double mean_w; /**< total_j / length of the window, in W */
 } resmon_pod_energy;
 
 /**
- * Energy of the pod between two times, from the counters of Kepler: kepler_pod_cpu_joules_total and
- * kepler_container_gpu_joules_total since 0.10, kepler_container_*_joules_total before, whichever
- * the server has: the increase over the window.  Kepler since 0.10 gives pods their share of what
- * the node draws beyond idling; before, a share of idling, too.
- * Failures as resmon_promql_value(); RESMON_ENOENT when none is known.
+ * Gets the energy of a pod between two times, 1 ... 1e10 seconds apart.
+ * It is the increase of Kepler's counters over the window: kepler_pod_cpu_joules_total and
+ * kepler_container_gpu_joules_total since Kepler 0.10, kepler_container_*_joules_total before;
+ * those that the server has are used.  Since 0.10 the energy of a pod is its share of the node's
+ * energy above idle; before, it includes a share of the idle energy. RESMON_ENOENT: all components
+ * are unknown; RESMON_ERANGE: the window is out of range; and the errors of resmon_promql_value().
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_promql_pod_energy(const resmon_promql_options *options,
@@ -84,10 +95,12 @@ RESMON_API resmon_status resmon_promql_pod_energy(const resmon_promql_options *o
                                                   resmon_pod_energy *ret_energy);
 
 /**
- * The same of all pods of the namespace that had a label of this value in the window, together, by
- * a selector as kubectl -l takes it: "job-name=train" has the pods of a Kubernetes job.  Labels are
- * those of kube_pod_labels: of kube-state-metrics, which has the labels that it was started with
- * (--metric-labels-allowlist=pods=[job-name]).  RESMON_EINVAL: that is no selector of one label.
+ * Gets the total energy of all pods of a namespace that had a label in the window.
+ * `selector` has the form of kubectl -l: "job-name=train" selects the pods of a Kubernetes job. The
+ * labels are those of kube_pod_labels of kube-state-metrics, which only has the labels that it was
+ * started with (--metric-labels-allowlist=pods=[job-name]).
+ * RESMON_EINVAL: also if `selector` is not one LABEL=VALUE; and the errors of
+ * resmon_promql_pod_energy().
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_promql_pods_energy(const resmon_promql_options *options,

@@ -2,8 +2,13 @@
 /*
  * resmon/resmon.h - includes all headers of libresmon.
  *
- * Start with RESMON_SCOPE() in <resmon/scope.h> and resmon_monitor_new() in <resmon/monitor.h>; or
- * annotate only, and set the environment variable RESMON to "json=run.json,summary".
+ *     RESMON_SCOPE("load");
+ *     resmon_monitor *monitor;
+ *     resmon_status status = resmon_monitor_new(NULL, &monitor);
+ *
+ * Start with RESMON_SCOPE() in <resmon/scope.h> and resmon_monitor_new() in <resmon/monitor.h>.
+ * Or only set scopes in the code, and set the environment variable RESMON to
+ * "json=run.json,summary".
  */
 #ifndef RESMON_RESMON_H
 #define RESMON_RESMON_H

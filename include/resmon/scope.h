@@ -7,34 +7,34 @@
  *         RESMON_FUNCTION();
  *         for (int epoch = 0; epoch < 10; epoch++) {
  *             RESMON_SCOPE("epoch");
- *             ...
+ *             run_epoch(epoch);
  *         }
  *     }
  *
  * A scope lasts to the end of its block, however the block is left (return, break, goto; in C++
- * also an exception).  Code is annotated once: whether anything is measured, and what (wall time,
- * CPU time, exact RSS peak, I/O), is chosen at run time by the monitor that owns the scopes, or by
- * the environment variable RESMON.  Without a monitor a scope costs about a nanosecond; with
- * RESMON_DISABLE defined before inclusion it compiles to nothing.
+ * also an exception).  Code is annotated once.  The monitor that owns the scopes, or the
+ * environment variable RESMON, chooses at run time what is measured: wall time, CPU time, exact RSS
+ * peak, I/O, or nothing.  Without a monitor a scope takes about a nanosecond.  If RESMON_DISABLE is
+ * defined before inclusion, it compiles to nothing.
  *
  * Scopes of all threads are merged by the names along their call paths.  Direct recursion counts as
- * one instance.  A path's first visit takes a lock; after that a scope neither locks nor allocates.
+ * one instance.  The first visit of a path takes a lock; later visits neither lock nor allocate.
  *
- * What a scope has other threads do is hung below it with a handle, a plain number:
+ * A handle, which is a plain number, places scopes of other threads below a scope:
  *
  *     RESMON_SCOPE("train");
  *     uint64_t here = RESMON_HERE();
  *     pool.submit([here] {
  *         RESMON_SCOPE_UNDER(here, "gradient");
- *         ...
+ *         compute_gradient();
  *     });
  *
- * Then "gradient" stands inside "train" in all results, with the time of all threads, and marked
- * (concurrent_ns in <resmon/run.h>): it runs beside "train", whose own time it does not lessen.
+ * In all results, "gradient" is then inside "train", with the time of all threads.  It is marked as
+ * beside "train" (concurrent_ns in <resmon/run.h>), and does not reduce the self time of "train".
  * LLVM's OpenMP needs no code: see resmon_scope_begin_under().
  *
- * longjmp() out of a scope and pthread_exit() in C skip its end: the scope is closed by the end of
- * the scope around it, or of the thread, and counted as misordered.
+ * longjmp() out of a scope, and pthread_exit() in C, skip the end of the scope.  Then the end of
+ * the outer scope, or of the thread, closes it, and it is counted as misordered.
  */
 #ifndef RESMON_SCOPE_H
 #define RESMON_SCOPE_H
@@ -51,130 +51,137 @@ typedef struct resmon_site {
     const char *file;
     const char *function;
     uint32_t line;
-    uint32_t id; /**< 0 at first; the library's own */
+    uint32_t id; /**< 0 at first; set by the library */
 } resmon_site;
 
-/** Not 0 while some monitor owns the scopes.  Read it only with an atomic load.  Since 0.1. */
+/** Not 0 while a monitor owns the scopes.  Read it only with an atomic load.  Since 0.1. */
 extern RESMON_API uint32_t resmon_scope_session;
 
 /**
- * Begins a scope in this thread; returns what resmon_scope_end() wants, 0 when nothing is measured.
+ * Begins a scope in this thread.
+ * Returns a number for resmon_scope_end(); 0 if nothing is measured.
  * Thread class: any thread, not from signal handlers.  Since 0.1.
  */
 RESMON_API uint64_t resmon_scope_begin(resmon_site *site);
 
 /**
- * Ends a scope that this thread began.  Scopes begun after it that are still open end too.  Ending
- * twice, on another thread, or after the monitor stopped is harmless and counted; 0 does nothing.
+ * Ends a scope of this thread, and the scopes that began after it and are still open.
+ * 0 does nothing.  An end is ignored and counted if the scope has ended, belongs to another thread,
+ * or its monitor has stopped.
  * Thread class: any thread, not from signal handlers.  Since 0.1.
  */
 RESMON_API void resmon_scope_end(uint64_t scope);
 
 /**
- * Says that a scope of this thread failed, before its end: results mark it.  Of direct recursion
- * the outermost instance counts.  A scope that is not open here any more, and 0, do nothing. Python
- * says it of scopes that an exception leaves. Thread class: any thread, not from signal handlers.
- * Since 0.1.
+ * Marks an open scope of this thread as failed; call it before its end.
+ * In direct recursion only the outermost instance counts.  0, and a scope that is not open in this
+ * thread, do nothing.  Python marks scopes that an exception leaves.
+ * Thread class: any thread, not from signal handlers.  Since 0.1.
  */
 RESMON_API void resmon_scope_fail(uint64_t scope);
 
 /**
- * Says that a scope of this thread, just begun, goes on with a call that was suspended (a
- * generator, a coroutine): its time counts, and it is one more of `resumed` instead of `calls`.  Of
- * the call it has one stretch; min, max and deviation are of stretches.  A scope that is not open
- * here any more, a direct recursion, and 0 do nothing. Thread class: any thread, not from signal
- * handlers.  Since 0.1.
+ * Marks a scope that has just begun as the continuation of a suspended call.
+ * The scope is of this thread; the call is of a generator or coroutine.  Its time counts.  It adds
+ * 1 to `resumed` instead of `calls`.  Minimum, maximum and deviation are then of the parts of a
+ * call between suspensions.  0, direct recursion, and a scope that is not open in this thread, do
+ * nothing. Thread class: any thread, not from signal handlers.  Since 0.1.
  */
 RESMON_API void resmon_scope_resumed(uint64_t scope);
 
 /**
- * A handle for the innermost scope that this thread has open, to begin others under it from other
- * threads; 0: none is open, or nothing is measured, or there is no room (4096 call paths of a
- * session; what did not fit is among the dropped paths).
- *
- * A handle stands for the call path: it is the same for all instances of a path, is copied and
- * kept as any number, belongs to nobody, and stays valid when the scope or the thread has ended, as
- * long as its monitor has the scopes.  The first for a path takes a lock, any other does not.
+ * Returns a handle of the innermost open scope of this thread.
+ * With the handle, other threads begin scopes below that scope.  0: no scope is open, nothing is
+ * measured, or there is no room: 4096 call paths per monitor; the others are counted as dropped
+ * paths. A handle represents the call path and is the same for all its instances.  It is a number
+ * to copy and keep; nobody frees it.  It stays valid after the end of the scope or of the thread,
+ * while its monitor owns the scopes.  The first handle of a path takes a lock, later ones do not.
  * Thread class: any thread, not from signal handlers.  Since 0.1.
  */
 RESMON_API uint64_t resmon_scope_here(void);
 
-/** Inside of the scope of the handle, and a part of its time: what one task does, one thing after
- * the other.  Without: beside it. */
+/** The scope is inside the scope of the handle and a part of its time, as the sequential steps of a
+ * task are.  Without this flag, it is beside that scope. */
 #define RESMON_INSIDE 1
 
 /**
- * Begins a scope as resmon_scope_begin(), hung below the path of a handle.  `flags`: 0, or
- * RESMON_INSIDE where that is of a task which this thread runs now.  The end is resmon_scope_end(),
- * by this thread.
+ * Begins a scope in this thread, placed below the call path of the handle `under`.
+ * `flags`: 0, or RESMON_INSIDE if `under` belongs to a task that this thread runs now.  Returns a
+ * number for resmon_scope_end() in this thread; 0 if nothing is measured.
  *
- * Where this thread is at that very path (`under` was just taken in this thread), and for 0, this
- * is resmon_scope_begin().  A handle whose monitor has stopped counts as 0, and as a stale end.
- * Scopes that this thread has open elsewhere stay so: until the end, its time goes to the path of
- * `under` and not to their self time, as that of who helps with the work while waiting.  An
- * instance under one of the same name lies beside that, and not inside, however deep tasks beget
- * tasks.
+ * It is the same as resmon_scope_begin() if `under` is 0, or if this thread is at that path (it
+ * just took the handle).  A handle whose monitor has stopped counts as 0, and as a stale end.
  *
- * What scopes begin and end so that nobody has to call this: the threads of a parallel region of
- * LLVM's OpenMP (clang -fopenmp, where the library is built with RESMON_WITH_OMPT) are in a scope
- * "omp parallel" below the scope that their region began in, and explicit tasks in "omp task".  The
- * library is the runtime's tool for that (OMPT), unless OMP_TOOL_LIBRARIES names another or
- * OMP_TOOL is "disabled".  GCC's OpenMP does not tell of its threads: there, take a handle before
- * the region and begin a scope under it inside.
+ * Other open scopes of this thread remain open.  Until the end, time counts at the path of `under`,
+ * not as their self time: the thread helps with other work while it waits.  If that path ends with
+ * the name of this scope, the scope is placed beside the scope of the handle, not inside.  So tasks
+ * that create tasks do not make deeper paths.
+ *
+ * LLVM's OpenMP needs no calls (clang -fopenmp, with a library built with RESMON_WITH_OMPT).
+ * Threads of a parallel region are in a scope "omp parallel" below the scope in which the region
+ * began; explicit tasks are in "omp task".  The library is then the OMPT tool of the runtime,
+ * unless OMP_TOOL_LIBRARIES names another tool, OMP_TOOL is "disabled", or the program runs with
+ * ThreadSanitizer.  GCC's OpenMP does not report its threads: take a handle before the region, and
+ * begin a scope under it inside the region.
  *
  * Thread class: any thread, not from signal handlers.  Since 0.1.
  */
 RESMON_API uint64_t resmon_scope_begin_under(resmon_site *site, uint64_t under, uint64_t flags);
 
 /**
- * An instance of a scope that no thread is in all the time: a coroutine, a request, an operation of
- * a device.  It may end on another thread than it began on, overlaps with others as they come, and
- * is open in results until its end.  Since 0.1.
+ * A task: an instance of a scope that no thread is in all the time, such as a coroutine, a request
+ * or an operation of a device.  It may end on another thread, and tasks may overlap.  Results show
+ * it as open until its end.  Since 0.1.
  */
 typedef struct resmon_task resmon_task;
 
 /**
- * Begins such an instance below the path of `under`; 0: at the top.  `flags`: 0 or RESMON_INSIDE.
- * Gives NULL when nothing is measured, which the other functions take.  One that is inside of a
- * task of the same name is a part of that and not counted by itself.
+ * Begins a task below the call path of the handle `under`; 0: at the top.
+ * `flags`: 0 or RESMON_INSIDE.  resmon_task_end() frees `ret_task`.  It is NULL if nothing is
+ * measured, which the other functions accept.  A task inside a task of the same name is a part of
+ * that one, and not counted separately.
  *
- * Measured are the wall time, and of the meters those of the whole process: the peak of the RSS and
- * the I/O.  A task has no energy and is not among the events.  Every call allocates or frees.
- * RESMON_EINVAL: a site or a place for the result is wanted, or flags that are not known;
- * RESMON_ENOMEM.  Thread class: any thread, not from signal handlers.  Since 0.1.
+ * Wall time is measured, and the chosen meters of the whole process: RSS peak, I/O and CPU time of
+ * the process.  A task has no energy and is not among the events.  Every call allocates or frees.
+ *
+ * RESMON_EINVAL: `site` or `ret_task` is NULL, or flags are unknown; RESMON_ENOMEM.
+ * Thread class: any thread, not from signal handlers.  Since 0.1.
  */
 RESMON_API resmon_status resmon_task_begin(resmon_site *site, uint64_t under, uint64_t flags,
                                            resmon_task **ret_task);
 
-/** A handle for what is below the task; 0 for NULL.  Any thread.  Since 0.1. */
+/** Returns a handle for scopes below the task; 0 for NULL.  Any thread.  Since 0.1. */
 RESMON_API uint64_t resmon_task_here(const resmon_task *task);
 
-/** Says that it failed, before its end; NULL does nothing.  Any thread.  Since 0.1. */
+/** Marks the task as failed; call it before its end.  NULL does nothing.  Any thread.  Since 0.1.
+ */
 RESMON_API void resmon_task_fail(resmon_task *task);
 
-/** Ends the task and frees it, on any thread; NULL does nothing.  Since 0.1. */
+/** Ends the task and frees it, on any thread.  NULL does nothing.  Since 0.1. */
 RESMON_API void resmon_task_end(resmon_task *task);
 
 /**
- * Results have 63 bytes of a name: of a longer one the first 54, '~' and eight digits that tell it
- * from others.
- *
- * A site for a name that is only known at run time, for other languages: the same site for the same
- * name, valid for ever; keep it.  RESMON_ENOSPC when there are too many (65535 in a process).
+ * Gets a site for a name that is known only at run time, for other languages.
+ * The same name gives the same site.  It is valid until the process ends, and never freed: keep it.
+ * `name` is copied.  Results contain 63 bytes of a name.  A longer name becomes its first 54 bytes,
+ * '~' and eight hexadecimal digits that distinguish it.
+ * RESMON_EINVAL: an argument is NULL, or `name` is empty; RESMON_ENOSPC: the process has 65535
+ * sites; RESMON_ENOMEM.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_site_intern(const char *name, resmon_site **ret_site);
 
 /**
- * A site for a name with its place in the source: the same site for the same name and place. Scopes
- * are merged by name all the same.  `file` and `function` may be "", `line` 0. Thread class: any
- * thread.  Since 0.1.
+ * Gets a site for a name with its place in the source.
+ * The same name and place give the same site.  Scopes are still merged by name alone.  `file` and
+ * `function` may be "", and `line` 0.  RESMON_EINVAL and other errors: as resmon_site_intern().
+ * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_site_intern_at(const char *name, const char *file,
                                                const char *function, uint64_t line,
                                                resmon_site **ret_site);
 
-/** A place of RESMON_LINE.  Static.  The last two are the library's own.  Since 0.1. */
+/** A place of RESMON_LINE().  Static.  The library sets the last two members.  Since 0.1. */
 typedef struct resmon_line_site {
     const char *file;
     const char *function;
@@ -184,25 +191,27 @@ typedef struct resmon_line_site {
 } resmon_line_site;
 
 /**
- * What RESMON_LINE does: adds the wall time, and the growth of the process's RSS, since the
- * checkpoint before this one in the same run of the function to what is known of this line.
+ * Adds wall time and RSS growth since the previous checkpoint to the record of this line.
+ * The previous checkpoint is the one in the same call of the function.  RESMON_LINE() calls this.
  *
- * A run of a function begins with the first scope that it opens, and ends with that; whatever other
- * scopes it opens inside of it do not matter, nor do recursive calls, direct or through others.  So
- * its stretches do not overlap, and their sum is the time from there to the last checkpoint.  What
- * it calls is in them; checkpoints of functions that are called and have scopes of their own are
- * counted beside.  Those of functions without scopes go on in the caller's run.  The first stretch
- * of a run has wall time only: the RSS is read at checkpoints, not at scopes.  Outside of any scope
- * the thread's first checkpoint just begins.
+ * For checkpoints, a call of a function begins and ends with the first scope that it opens.  Inner
+ * scopes and recursive calls, direct or through other functions, do not change that.  So the
+ * intervals between checkpoints do not overlap.  Their sum is the time from the begin of the first
+ * scope to the last checkpoint.
  *
- * Takes a read of /proc/self/statm, which is in no stretch, and is as exact as that.  256 lines in
- * a run; further ones are not measured, but counted (dropped_lines in <resmon/run.h>).  Nothing is
- * done when no monitor has the scopes.  Thread class: any thread, not from signal handlers.
- * Since 0.1.
+ * An interval includes the functions that are called in it.  If these have scopes, their own
+ * checkpoints are counted in addition; otherwise their checkpoints continue the call of the caller.
+ * The first interval has wall time only: the RSS is read at checkpoints, not at scopes.  Outside of
+ * any scope, the first checkpoint of a thread only begins an interval.
+ *
+ * A checkpoint reads /proc/self/statm, and its RSS is as exact as that file.  The time of the read
+ * is in no interval.  A run has at most 256 lines; others are not measured, but counted
+ * (dropped_lines in <resmon/run.h>).  Without a monitor that owns the scopes, nothing is done.
+ * Thread class: any thread, not from signal handlers.  Since 0.1.
  */
 RESMON_API void resmon_line(resmon_line_site *site);
 
-/** State of RESMON_TIMED and RESMON_PEAK_RSS.  Since 0.1. */
+/** State of RESMON_TIMED() and RESMON_PEAK_RSS().  Since 0.1. */
 typedef struct resmon_timed {
     resmon_site *site;
     uint64_t scope;
@@ -211,9 +220,18 @@ typedef struct resmon_timed {
     uint64_t watch;
 } resmon_timed;
 
-/** What RESMON_TIMED and RESMON_PEAK_RSS do before and after the statement.  For
- * resmon_timed_take() begin with resmon_timed_watch(), both of <resmon/watch.h>.  Any thread. */
+/**
+ * Begins a timed scope, as RESMON_TIMED() and RESMON_PEAK_RSS() do before the statement.
+ * `meter`: RESMON_METER_WALL or RESMON_METER_RSS.  For resmon_timed_take(), begin with
+ * resmon_timed_watch() instead; both are in <resmon/watch.h>.
+ * Thread class: any thread, not from signal handlers.  Since 0.1.
+ */
 RESMON_API void resmon_timed_begin(resmon_site *site, uint64_t meter, resmon_timed *ret_timed);
+
+/**
+ * Ends a timed scope and logs its wall time or RSS peak (level RESMON_LOG_INFO).
+ * Thread class: the thread that began it.  Since 0.1.
+ */
 RESMON_API void resmon_timed_end(resmon_timed *timed);
 
 RESMON_END_DECLS
@@ -223,7 +241,7 @@ RESMON_END_DECLS
 #define RESMON_CONCAT_(a, b)  RESMON_CONCAT2_(a, b)
 #define RESMON_CONCAT2_(a, b) a##b
 
-/* A site's function is filled in by name where the language allows it in a static initializer. */
+/* The static initializer of a site includes the name of the function. */
 #define RESMON_SITE_(variable, text) \
     static resmon_site variable = {text, __FILE__, __func__, __LINE__, 0}
 
@@ -347,31 +365,32 @@ static inline resmon_timed resmon_timed_enter_(resmon_site *site, uint64_t meter
 
 #ifndef RESMON_DISABLE
 
-/** From here to the end of the block is a scope called `literal` (a string literal). */
+/** Begins a scope named `literal` (a string literal), which lasts to the end of the block. */
 #define RESMON_SCOPE(literal) RESMON_SCOPE_NAMED_("" literal "", __COUNTER__)
 
-/** A handle for where this thread is, see resmon_scope_here(). */
+/** Returns a handle of the innermost open scope of this thread: resmon_scope_here(). */
 #define RESMON_HERE() resmon_scope_here()
 
-/** From here to the end of the block is a scope called `literal`, below the scope of a handle.
- * `under` is evaluated once, also with RESMON_DISABLE, so that its variable counts as used. */
+/** Begins a scope named `literal` below the scope of the handle `under`, which lasts to the end of
+ * the block.  `under` is evaluated once, also with RESMON_DISABLE, so its variable is used. */
 #define RESMON_SCOPE_UNDER(under, literal) RESMON_UNDER_NAMED_(under, "" literal "", __COUNTER__)
 
-/** From here to the end of the block is a scope named after the function. */
+/** Begins a scope with the name of the function, which lasts to the end of the block. */
 #define RESMON_FUNCTION() RESMON_SCOPE_NAMED_(__func__, __COUNTER__)
 
 /**
- * A checkpoint.  It charges to its line what happened since the one before it in this function, or
- * since the function's scope began.  So write it behind the statement that it is to measure, and
- * one before the first statement whose growth of memory is wanted:
+ * Sets a checkpoint: adds wall time and memory growth since the previous checkpoint to its line.
+ * The first checkpoint of a function counts from the begin of the function's scope.  Write a
+ * checkpoint after each statement to measure, and one before the first statement whose memory
+ * growth you need:
  *
  *     RESMON_FUNCTION();
  *     RESMON_LINE();
  *     data = load(path);            RESMON_LINE();
  *     result = convolve(data);      RESMON_LINE();
  *
- * The summary shows these lines with their text, and so does RESMON=lines=NAME for one function;
- * resmon_run_get_line() gives the figures.
+ * The summary shows these lines with their text; RESMON=lines=NAME shows those of one function.
+ * resmon_run_get_line() returns the values.
  */
 #define RESMON_LINE()                                                                     \
     do {                                                                                  \
@@ -380,22 +399,21 @@ static inline resmon_timed resmon_timed_enter_(resmon_site *site, uint64_t meter
     } while (0)
 
 /**
- * Runs the statement exactly once as a scope, and logs "NAME finished in 1.2345 s" (level
- * RESMON_LOG_INFO, see resmon_set_log()), with or without a monitor.  The statement may hold
- * commas; it must not break, continue or goto out of the macro (return is fine).
+ * Runs the statement exactly once as a scope, and logs its time, with or without a monitor.
+ * The line is "NAME finished in 1.2345 s" (level RESMON_LOG_INFO, see resmon_set_log()).  The
+ * statement may contain commas and return.  It must not leave the macro by break, continue or goto.
  */
 #define RESMON_TIMED(literal, ...) RESMON_WRAP_("" literal "", 1, __COUNTER__, __VA_ARGS__)
 
 /**
- * Runs the statement as RESMON_TIMED does, and logs the exact peak of the resident memory
- * meanwhile: "NAME peak RSS 687.5 MiB (exact)".
+ * Runs the statement as RESMON_TIMED() does, but logs the exact RSS peak during the statement.
+ * The line is "NAME peak RSS 687.5 MiB (exact)".
  *
- * The kernel has one high-water mark for the process, which this sets back to the present RSS
- * before the statement, when somebody will see the peak: a monitor that has the scopes, or a log
- * function of level RESMON_LOG_INFO.  The mark is left alone otherwise.  It is also what
- * getrusage() gives as ru_maxrss: once it was set back, the accounting of jobs (sacct,
- * /usr/bin/time) shows the highest RSS since then.  The metric proc.mem.peak_rss of a run is of the
- * whole life of the process.
+ * The kernel has one high-water mark for the process.  The macro resets it to the current RSS
+ * before the statement.  It does so only if a monitor owns the scopes, or a log function of level
+ * RESMON_LOG_INFO is set.  getrusage() returns the same mark as ru_maxrss.  After a reset, job
+ * accounting (sacct, /usr/bin/time) shows the highest RSS since the reset.  The metric
+ * proc.mem.peak_rss of a run covers the whole life of the process.
  */
 #define RESMON_PEAK_RSS(literal, ...) RESMON_WRAP_("" literal "", 4, __COUNTER__, __VA_ARGS__)
 

@@ -1,73 +1,84 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/stack.h - which functions and lines take the CPU time, and which make memory grow.
+ * resmon/stack.h - which functions and lines use the CPU time, and which make memory grow.
  *
  *     resmon_monitor_options options = {
  *         .struct_size = sizeof options,
  *         .stacks = RESMON_STACKS_CPU | RESMON_STACKS_MEMORY,
  *     };
+ *     if (resmon_monitor_new(&options, &monitor) == RESMON_OK) {
+ *         resmon_monitor_start(monitor);
+ *     }
  *
- * or RESMON="stacks=cpu+memory,summary" in the environment.  Neither root nor LD_PRELOAD nor
- * another compilation is needed; debug information (-g) gives lines, and no frame pointers are
- * wanted.  A file of debug information that is not the library's own (libc6-dbg) is read where 5 %
- * of the samples of a kind were in that library; else its functions have names and no lines.
+ * In the environment: RESMON="stacks=cpu+memory,summary".  Neither root, LD_PRELOAD nor a special
+ * build is needed.  Debug information (-g) is needed for lines; frame pointers are not needed.  A
+ * separate file of debug information (libc6-dbg) is read for a library with at least 5 % of the
+ * samples of a kind; else its functions have names but no lines.
  *
- * CPU time: a timer of each thread's CPU time sends a signal, and its handler takes the stack, and
- * the scopes that are open.  The signal is one that the program leaves alone: SIGURG, else
- * SIGSTKFLT or SIGPROF.  System calls that SA_RESTART does not restart (poll, nanosleep, ...) may
- * return EINTR where they have used CPU time, and a thread that waits for all signals (sigwait) is
- * given this one, too.  Alternate signal stacks of the program, and stacks of coroutines, must have
- * room for one signal more (some 8 KiB with AVX-512).  A kernel looks at such timers at its ticks:
- * samples come at 250 Hz at most where CONFIG_HZ is 250, and then stand for several intervals each.
+ * CPU time.  A CPU-time timer of each thread sends a signal.  The signal handler takes the stack
+ * and the open scopes.  The signal is one that the program does not use: SIGURG, else SIGSTKFLT or
+ * SIGPROF.
  *
- * Memory: at every `fault_period`th page fault of a thread the kernel puts its registers and the
- * top of its stack (2 KiB, or 8 where that is often too little) into a ring (perf_event_open(2),
- * allowed up to kernel.perf_event_paranoid 2), which a thread of the library follows: the pages
- * that came since the sample before are that function's growth of the RSS.  Faults that
- * bring huge pages are sampled 16 times as often, as soon as they are seen to come.  No signal
- * comes of it. The scopes are those that were open then and are so a few milliseconds later; a
- * shorter scope's growth stands in the one around it.  Pages of files (programs, mapped data,
- * shared memory) are told apart; one of a private mapping that was written to is memory.  A fault
- * brings any number of a file's pages with it, as many as the kernel has at hand, and huge pages
- * are told of the sampled faults only: what RssFile and RssAnon rose by from one look to the next,
- * some milliseconds later, is divided among the samples between.  Memory that is taken and not
- * touched does not grow the RSS, and pages that were given back to the allocator and used again
- * come without a fault. Faults inside of system calls (read() into fresh memory) count where the
- * process may watch the kernel (root, CAP_PERFMON, paranoid 1); resmon_run_stack_info.total has
- * them in any case, and what comes without a fault of a thread (MAP_POPULATE, mlock(2)).  A kind of
- * which the RSS rose and no sample tells is not RESMON_OK.
+ * - System calls that SA_RESTART does not restart (poll, nanosleep, ...) may return EINTR if they
+ * have used CPU time.  A thread that waits for all signals (sigwait) receives this one, too.
+ * - Alternate signal stacks and stacks of coroutines must have room for one more signal (about 8
+ * KiB with AVX-512).
+ * - The kernel checks such timers at its ticks: with CONFIG_HZ=250, samples come at 250 Hz at most.
+ * A sample then represents several intervals.
  *
- * Memory that is read before anything was written to it counts, too, though it shares one page of
- * zeros.  A huge page counts by its size, from Linux 5.11 on; before, as a small one (the reason of
- * the kind says so where they are on for all memory).  What khugepaged makes of small pages that
- * were there counts as nothing more.
+ * Memory.  At every `fault_period`th page fault of a thread, the kernel writes its registers and
+ * the top of its stack (2 KiB, or 8 KiB if that is often too little) to a ring.  This uses
+ * perf_event_open(2), allowed up to kernel.perf_event_paranoid 2.  A thread of the library reads
+ * the ring and unwinds the stack; no signal is sent.  The pages since the previous sample count as
+ * RSS growth of the function.
  *
- * Peak: when the RSS is a tenth and 16 MiB higher than at the peak before (after a second, a
- * hundredth and 1 MiB), or the control group has less than a tenth of its limit left, each thread
- * is sent the signal once, also those that wait: their poll() or nanosleep() may return EINTR.  The
- * latest peak is kept, with its RSS, and with the highest that was seen, which may be more.
+ * - Scopes are those that were open at the fault and are still open a few milliseconds later.
+ * Growth in a shorter scope is attributed to its enclosing scope.
+ * - Faults of huge pages are sampled 16 times as often once such faults are detected.  A huge page
+ * counts by its size from Linux 5.11 on, before as a small page (the reason of the kind reports
+ * this if huge pages are on for all memory).  Pages that khugepaged merges count as no growth.
+ * - Pages of files (programs, mapped data, shared memory) are a kind of their own.  A page of a
+ * private mapping counts as memory once it was written to.
+ * - A fault on a file maps any number of cached pages, and only the sampled faults report huge
+ * pages.  The growth of RssFile and RssAnon between two readings, some milliseconds apart, is
+ * therefore divided among the samples between them.
+ * - Allocated memory that is never touched is no growth.  Memory that the allocator reuses causes
+ * no fault.  Memory that is read before it is written counts, although it shares one page of zeros.
+ * - Faults inside system calls (read() into fresh memory) are sampled if the process may observe
+ * the kernel (root, CAP_PERFMON, paranoid 1).  resmon_run_stack_info.total includes them in any
+ * case, also pages without a fault (MAP_POPULATE, mlock(2)).
+ * - If the RSS of a kind rose but no sample was taken, its status is not RESMON_OK.
  *
- * Another process (resmon_monitor_options.pid): stacks are taken from outside of it, and of all
- * that it starts, by the kernel's samples of CPU time (one each 1/stack_hz seconds that a thread
- * has on a processor) and of minor page faults, with the thread's registers and the top of its
- * stack (16 and 4 KiB); what ran already when the monitor was started is observed, too.  Neither a
- * signal nor a debugger comes of it.  Allowed up to kernel.perf_event_paranoid 2 for processes of
- * the same user; one with other rights (set-user-ID), or that may not be read, the kernel hides
- * from its exec on until it is allowed again: its CPU time stands with its name.  The name of the
- * process is the outermost frame of each stack: "[cc1]".  CPU time that no sample stands for (a
- * process ended before its first one, or, at paranoid 2 without CAP_PERFMON, it was spent in system
- * calls) stands with that frame alone, as the kernel accounts it when a thread ends.  Growth of
- * memory is what the sampled faults brought, without pages of files; peaks are not taken, and
- * scopes are not seen. Stacks are followed by the unwind tables of the files that the process has
- * mapped; where there are none, by frame pointers.  Code that is made at run time has the names
- * that /tmp/perf-PID.map gives it (Python 3.12 with -X perf, Node.js with --perf-basic-prof, agents
- * for Java), else "[unknown]".
+ * Peak.  Stacks of all threads are taken if the RSS exceeds the previous peak by a tenth and by
+ * 16 MiB; after a second, by a hundredth and by 1 MiB.  They are also taken if the cgroup has less
+ * than a tenth of its limit left, and again when this rest has halved.  Each thread receives the
+ * signal once, waiting threads too: their poll() or nanosleep() may return EINTR.  The latest peak
+ * is kept with its RSS, and the highest RSS seen, which may be more.
  *
- * Names come from the files of the program and its libraries when the run ends, or when it is
- * loaded, also by another process: so they must still be the same files (their build-ids are
- * compared); else functions are shown as module+offset, as they are while the program runs, and the
- * reasons of the kinds say why (resmon_run_get_stack_info()).  A loaded run that is saved again
- * keeps its names.
+ * Another process (resmon_monitor_options.pid).  The kernel samples its CPU time, and that of all
+ * processes it starts, each 1/stack_hz seconds of CPU time of a thread.  It also samples minor page
+ * faults.  A sample has the thread's registers and the top of its stack (16 KiB for CPU time, 4 KiB
+ * for faults).  Processes that ran before the monitor started are included.  No signal and no
+ * debugger is used.
+ *
+ * - Allowed up to kernel.perf_event_paranoid 2 for processes of the same user.  A process that
+ * executes a set-user-ID or unreadable program is hidden by the kernel from its exec until it may
+ * be observed again; its CPU time is listed under its name.
+ * - The outermost frame of each stack is the name of the process: "[cc1]".
+ * - CPU time without samples has this frame only: the kernel reports it when a thread ends.
+ * Examples: a process that ended before its first sample; system calls at paranoid 2 without
+ * CAP_PERFMON.
+ * - Memory growth comes from the sampled faults only, without pages of files.  Peaks and scopes are
+ * not available.
+ * - Stacks are unwound with the unwind tables of the mapped files, else with frame pointers.
+ * - Code generated at run time has names from /tmp/perf-PID.map (Python 3.12 with -X perf, Node.js
+ * with --perf-basic-prof, agents for Java), else "[unknown]".
+ *
+ * Names.  Stacks are symbolized from the files of the program and its libraries when the run ends
+ * or is loaded, also by another process.  The files must be unchanged: their build-ids are
+ * compared.  Else, and while the program runs, functions are shown as module+offset, and the reason
+ * of the kind explains it (resmon_run_get_stack_info()).  A loaded run that is saved keeps its
+ * names.
  */
 #ifndef RESMON_STACK_H
 #define RESMON_STACK_H
@@ -81,110 +92,121 @@
 
 RESMON_BEGIN_DECLS
 
-/* What stacks are taken of: bits of resmon_monitor_options.stacks. */
-#define RESMON_STACKS_CPU    UINT64_C(1) /**< CPU time, of all threads */
+/* What stacks are sampled for: bits of resmon_monitor_options.stacks. */
+#define RESMON_STACKS_CPU    UINT64_C(1) /**< CPU time of all threads */
 #define RESMON_STACKS_MEMORY UINT64_C(2) /**< growth of memory */
-#define RESMON_STACKS_PEAK   UINT64_C(4) /**< all threads, when memory is high */
-#define RESMON_STACKS_ALL    UINT64_C(7)
+#define RESMON_STACKS_PEAK   UINT64_C(4) /**< stacks of all threads when memory is high */
+#define RESMON_STACKS_ALL    UINT64_C(7) /**< all of these */
 
-/* Kinds of weight that a stack has. */
+/* Kinds of stacks: the unit of their weight. */
 #define RESMON_STACK_CPU    0 /**< ns of CPU time */
-#define RESMON_STACK_MEMORY 1 /**< B of pages of its own that the process got */
-#define RESMON_STACK_FILE   2 /**< B of pages of files that were mapped and touched */
+#define RESMON_STACK_MEMORY 1 /**< B of the process's own new pages */
+#define RESMON_STACK_FILE   2 /**< B of new pages of mapped files */
 
-/* What became of samples that are not as they should be, of all kinds together. */
-#define RESMON_STACK_LOSS_RING_FULL   0 /**< lost: they came faster than they were taken out */
-#define RESMON_STACK_LOSS_NO_ROOM     1 /**< lost: of stacks for which the run has no room */
-#define RESMON_STACK_LOSS_TOO_DEEP    2 /**< cut: of stacks deeper than 128 frames */
-#define RESMON_STACK_LOSS_NOT_UNWOUND 3 /**< cut: the stack could be followed a part of the way */
-#define RESMON_STACK_LOSS_BLOCKED     4 /**< lost: the thread had the signal blocked */
-#define RESMON_STACK_LOSS_THREADS     5 /**< threads that could not be sampled */
+/* Losses: samples that are missing or incomplete, all kinds together. */
+#define RESMON_STACK_LOSS_RING_FULL   0 /**< lost: a ring was full */
+#define RESMON_STACK_LOSS_NO_ROOM     1 /**< lost: the run has no room for more stacks */
+#define RESMON_STACK_LOSS_TOO_DEEP    2 /**< cut: the stack has more than 128 frames */
+#define RESMON_STACK_LOSS_NOT_UNWOUND 3 /**< cut: the stack was unwound in part only */
+#define RESMON_STACK_LOSS_BLOCKED     4 /**< lost: the thread blocks the signal */
+#define RESMON_STACK_LOSS_THREADS     5 /**< threads that cannot be sampled */
 #define RESMON_STACK_LOSS_MODULES     6 /**< libraries for which the run has no room: no names */
 
 /**
- * What an amount from samples is worth: in 95 of 100 cases the truth lies between `ret_low` and
- * `ret_high`.  Byar's approximation of the exact limits of a Poisson variable (Breslow and Day,
- * Statistical Methods in Cancer Research II, 1987), with n = (weight / error)^2 events: samples of
- * equal weight would have the same error.  `most`: what there is at all, which the upper one does
- * not exceed; NaN, or less than `weight`: it bounds nothing.  An error of 0 is exact.
+ * Computes the 95 % confidence interval of a sampled weight.
+ * It uses Byar's approximation of the exact limits of a Poisson variable (Breslow and Day,
+ * Statistical Methods in Cancer Research II, 1987), with n = (weight / error)^2 events: so many
+ * samples of equal weight have the same standard error.  `most` is the total, an upper bound of
+ * `ret_high`; no bound if it is NaN or less than `weight`.  If `error` is 0, the weight is exact.
  * RESMON_EINVAL: an output is NULL.  Any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_stack_interval(double weight, double error, double most,
                                                double *ret_low, double *ret_high);
 
-/** How many stacks a run has.  Any thread.  Since 0.1. */
+/** Returns the number of different stacks of a run.  Any thread.  Since 0.1. */
 RESMON_API size_t resmon_run_stack_count(const resmon_run *run);
 
-/** Stack `index`; RESMON_ENOENT past the end.  Any thread.  Since 0.1. */
+/** Gets stack `index`.  RESMON_ENOENT: `index` is past the end.  Any thread.  Since 0.1. */
 RESMON_API resmon_status resmon_run_get_stack(const resmon_run *run, size_t index,
                                               resmon_run_stack *ret_stack);
 
-/** Frame `frame` of a stack, 0 the innermost; RESMON_ENOENT past the end.  Any thread.  Since 0.1.
- */
+/** Gets frame `frame` of a stack; 0 is the innermost.  RESMON_ENOENT: there is no such stack or
+ * frame.  Any thread.  Since 0.1. */
 RESMON_API resmon_status resmon_run_get_frame(const resmon_run *run, size_t stack, size_t frame,
                                               resmon_run_frame *ret_frame);
 
-/** About a kind (RESMON_STACK_*).  RESMON_EINVAL: there is no such kind.  Any thread.  Since 0.1.
- */
+/** Gets the status, totals and interval of a kind (RESMON_STACK_*).  RESMON_EINVAL: there is no
+ * such kind.  Any thread.  Since 0.1. */
 RESMON_API resmon_status resmon_run_get_stack_info(const resmon_run *run, int32_t kind,
                                                    resmon_run_stack_info *ret_info);
 
-/** How many samples, threads or libraries met a loss (RESMON_STACK_LOSS_*).  RESMON_EINVAL: there
- * is no such loss.  Any thread.  Since 0.1. */
+/** Returns the number of samples, threads or libraries with a loss (RESMON_STACK_LOSS_*).
+ * RESMON_EINVAL: there is no such loss, or an argument is NULL.  Any thread.  Since 0.1. */
 RESMON_API resmon_status resmon_run_stack_loss(const resmon_run *run, int32_t loss,
                                                uint64_t *ret_count);
 
-/** Threads at the peak (RESMON_STACKS_PEAK), and their frames; 0, and RESMON_ENOENT, when none was
- * taken.  Any thread.  Since 0.1. */
+/** Returns the number of threads at the peak (RESMON_STACKS_PEAK); 0 if no peak was taken.  Any
+ * thread.  Since 0.1. */
 RESMON_API size_t resmon_run_peak_stack_count(const resmon_run *run);
+/** Gets the peak and thread `index` at it.  RESMON_ENOENT: `index` is past the end.  Any thread.
+ * Since 0.1. */
 RESMON_API resmon_status resmon_run_get_peak_stack(const resmon_run *run, size_t index,
                                                    resmon_run_peak_stack *ret_stack);
+/** Gets frame `frame` of thread `stack` at the peak; 0 is the innermost.  RESMON_ENOENT: there is
+ * no such thread or frame.  Any thread.  Since 0.1. */
 RESMON_API resmon_status resmon_run_get_peak_frame(const resmon_run *run, size_t stack,
                                                    size_t frame, resmon_run_frame *ret_frame);
 
 /**
- * Writes the stacks to a file, atomically, as resmon_run_save(), whose `path` and failures they
- * share; RESMON_ENOENT: the run has none, or none of that kind; RESMON_ENOTSUP: this build has no
- * stacks.  Text that is not clean is cleaned.
- *
- * Folded: a line for each stack, "[training];main;work;inner 123", for flamegraph.pl and its kin.
- * Frames are named by their functions; scopes that were open stand outermost, in brackets.  The
- * number is the weight of one kind: microseconds of CPU time, or KiB.  "(cut)" stands where frames
- * further out are missing.
- * Speedscope (speedscope.app): a profile for each kind, with scopes as in folded stacks; frames
- * have their lines.
- * pprof: profile.proto, compressed (without zlib: stored).  Sample types, in this order:
- * samples/count (of CPU time, or where that was not taken of memory), cpu/nanoseconds,
- * memory/bytes, file/bytes; the label "scope" is the path of the innermost scope.
+ * Writes the stacks of one kind as folded stacks, atomically.
+ * The format is for flamegraph.pl and similar tools: one line per stack,
+ * "[training];main;work;inner 123".  Open scopes are outermost, in brackets; other frames are
+ * function names.  The number is the weight: microseconds of CPU time, or KiB.  "(cut)" marks
+ * missing outer frames.  Invalid characters in names are replaced, as in all three formats.
+ * RESMON_EINVAL: there is no such kind; RESMON_ENOENT: the run has no stacks of this kind;
+ * RESMON_ENOTSUP: this build has no stacks; `path` and other errors as resmon_run_save().
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_save_folded(const resmon_run *run, int32_t kind,
                                                 const char *path);
+/**
+ * Writes all stacks for speedscope (speedscope.app), atomically: a profile for each kind.
+ * Scopes are as in folded stacks; frames have lines.  RESMON_ENOENT: the run has no stacks; other
+ * errors as resmon_run_save_folded().  Thread class: any thread.  Since 0.1.
+ */
 RESMON_API resmon_status resmon_run_save_speedscope(const resmon_run *run, const char *path);
+/**
+ * Writes all stacks for pprof, atomically: profile.proto, compressed (stored if built without
+ * zlib). Sample types, in this order: samples/count (of CPU time; of memory if CPU time was not
+ * sampled), cpu/nanoseconds, memory/bytes, file/bytes.  The label "scope" is the call path of the
+ * innermost scope.  RESMON_ENOENT: the run has no stacks; other errors as resmon_run_save_folded().
+ * Thread class: any thread.  Since 0.1.
+ */
 RESMON_API resmon_status resmon_run_save_pprof(const resmon_run *run, const char *path);
 
 /* Formats of files of stacks. */
-#define RESMON_STACKS_FOLDED     1
-#define RESMON_STACKS_SPEEDSCOPE 2
-#define RESMON_STACKS_PPROF      3
+#define RESMON_STACKS_FOLDED     1 /**< resmon_run_save_folded() */
+#define RESMON_STACKS_SPEEDSCOPE 2 /**< resmon_run_save_speedscope() */
+#define RESMON_STACKS_PPROF      3 /**< resmon_run_save_pprof() */
 
-/** Stacks of a monitor's run in a file.  Since 0.1. */
+/** Options of a file with the stacks of a monitor's run.  Since 0.1. */
 typedef struct resmon_stacks_options {
     size_t struct_size;
     const char *path;     /**< as in resmon_run_save(); made absolute when added */
-    uint64_t interval_ms; /**< the stacks so far are written this often, 1 ... 86400000; default
+    uint64_t interval_ms; /**< how often the stacks so far are written, 1 ... 86400000; default
                                0: only at stop */
     int32_t format;       /**< RESMON_STACKS_FOLDED ... PPROF */
-    int32_t kind;         /**< RESMON_STACK_*, of folded stacks; else 0 */
+    int32_t kind;         /**< RESMON_STACK_* of folded stacks; else 0 */
 } resmon_stacks_options;
 
 /**
- * Adds a file of stacks to what is written of a monitor's run, before its start.  What is taken is
- * said by resmon_monitor_options.stacks, else it is what the file shows; a run that has none all
- * the same makes the sink fail at the end, with the reason.  RESMON_EINVAL: there is no such format
- * or kind, or the option stacks leaves out what the file shows; RESMON_EINVAL, RESMON_ENOENT,
- * RESMON_EACCES: the path cannot be written to; else as resmon_monitor_add_sink(). Thread class:
- * one thread at a time per monitor.  Since 0.1.
+ * Adds a file of stacks as a sink of the monitor, before the monitor starts.
+ * resmon_monitor_options.stacks chooses what is sampled; if it is 0, what the file needs.  If the
+ * run has no stacks at the end, the sink fails with the reason.
+ * RESMON_EINVAL: there is no such format or kind, or the option `stacks` excludes what the file
+ * needs; RESMON_EINVAL, RESMON_ENOENT, RESMON_EACCES: the path cannot be written to; other errors
+ * as resmon_monitor_add_sink().
+ * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_add_stacks(resmon_monitor *monitor,
                                                    const resmon_stacks_options *options);

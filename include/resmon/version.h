@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/version.h - which version of libresmon this is.
+ * resmon/version.h - the version of libresmon.
+ *
+ *     printf("libresmon %s\n", resmon_version());
  */
 #ifndef RESMON_VERSION_H
 #define RESMON_VERSION_H
@@ -9,12 +11,12 @@
 
 RESMON_BEGIN_DECLS
 
-/** The version of the headers. */
+/* The version of the headers. */
 #define RESMON_VERSION_MAJOR 0
 #define RESMON_VERSION_MINOR 1
 #define RESMON_VERSION_PATCH 0
 
-/** The version of the library as text, "0.1.0".  Static string.  Any thread.  Since 0.1. */
+/** Returns the version of the library as text, "0.1.0".  Static string.  Any thread.  Since 0.1. */
 RESMON_API const char *resmon_version(void);
 
 RESMON_END_DECLS
