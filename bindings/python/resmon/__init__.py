@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""What a run, a phase or a cell costs: time, CPU, memory, I/O, GPU, energy and CO2eq.
+"""Measures the resources of a run, a phase or a notebook cell: time, CPU, memory, I/O, GPU, energy and CO2eq.
 
 ::
 
     import resmon
 
-    with resmon.Monitor() as m:          # samples from a thread of its own, beside your code
+    with resmon.Monitor() as m:          # samples from its own thread, beside your code
         with resmon.scope("load"):
             data = load()
         train(data)
     print(m.summary)
     m.plot()
 
-The package calls libresmon, a C library that comes with it, by ctypes.  What it needs beyond the standard library
-(pandas, matplotlib, pyarrow, IPython) is imported when first asked for.
+The package calls libresmon, a C library that is included, through ctypes. Packages beyond the standard library
+(pandas, matplotlib, pyarrow, IPython) are optional and are imported on first use.
 """
 import importlib as _importlib
 import os as _os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The structures of libresmon's interface as ctypes sees them, in the order of include/resmon.
+"""The structures of libresmon's C API as ctypes classes, in the order of include/resmon.
 
-A test compiles the headers and compares every size, offset and constant with what stands here.
+A test compiles the headers and compares every size, offset and constant with this file.
 """
 import ctypes
 from ctypes import POINTER, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
@@ -23,7 +23,7 @@ _MEANINGS = {"t": _TRUTH, "v": PROVENANCES, "k": KINDS, "l": LEVELS, "b": BASES,
 
 
 class _Sized(ctypes.Structure):
-    """A structure that starts with its size; ``_meanings_`` has the words of its codes, by field."""
+    """A structure that starts with its size; ``_meanings_`` maps the codes of each field to words."""
 
     _meanings_ = {}
 
@@ -32,7 +32,7 @@ class _Sized(ctypes.Structure):
 
 
 def _sized(name, *groups):
-    """A structure "name" of fields given as "U interval_ms flags", or as (field, type)."""
+    """Makes a structure `name` of fields given as "U interval_ms flags", or as (field, type)."""
     fields, meanings = [("struct_size", c_size_t)], {}
     for group in groups:
         if isinstance(group, tuple):
@@ -78,7 +78,7 @@ _MEMBERS = {"TEXT": c_char_p, "COUNT": c_uint64, "CALLS": c_uint64, "FLAG": c_ui
 
 
 def _record(name):
-    """A structure of the table of records; what has no type here is a code."""
+    """Makes a structure of the table of records; a member without a type here is a code."""
     gaps = iter(("reserved", "reserved2", "reserved3"))
     record = _sized(name, *((member or next(gaps), _MEMBERS.get(kind, c_int32)) for member, kind in STRUCTS[name]))
     record._meanings_ = {member: _TRUTH if kind == "FLAG" else WORDS[kind] for member, kind in STRUCTS[name]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Finds and loads libresmon.so, and knows its functions.
+"""Finds and loads libresmon.so, and declares its functions.
 
-It is, in this order: the file of the variable RESMON_LIBRARY; one that this process has loaded already (a C
-extension may have scopes of its own: there must be one library, for one tree of scopes); the wheel's own; the
-system's.
+The library is, in this order: the file in the variable RESMON_LIBRARY; a library that this process has already
+loaded; the one in the wheel; the one of the system. A C extension may have scopes of its own: there must be one
+library, for one tree of scopes.
 """
 import ctypes
 import os
@@ -17,7 +17,7 @@ _RTLD_NOLOAD = getattr(os, "RTLD_NOLOAD", 4)
 
 
 def _candidates():
-    """(path, mode, what a message calls it)"""
+    """Returns a list of (path, mode, name in messages)."""
     named = os.environ.get("RESMON_LIBRARY")
     if named:
         return [(named, ctypes.DEFAULT_MODE, f"RESMON_LIBRARY names {named}, which")]
@@ -65,7 +65,7 @@ _library.resmon_last_error.restype = c_char_p
 
 
 def last_error():
-    """The text of the last failure in this thread."""
+    """Returns the text of the last failure in this thread."""
     return _library.resmon_last_error().decode("utf-8", "replace")
 
 
@@ -201,12 +201,12 @@ def _function(name):
 
 
 class _Functions:
-    """The library's functions, without "resmon_"; each gets its prototype when it is first used."""
+    """The library's functions, without ``resmon_``; each gets its prototype on first use."""
 
     def __getattr__(self, name):
         key = next((key for key in (name, name + "!") if key in _STATUS_FUNCTIONS or key in _PLAIN_FUNCTIONS), None)
         if key is None:
-            raise AttributeError(f"this package does not know a function resmon_{name}")
+            raise AttributeError(f"this package has no function resmon_{name}")
         function = _function(key)
         if key in _STATUS_FUNCTIONS:
             function.restype, function.argtypes, function.errcheck = c_int32, _STATUS_FUNCTIONS[key], _raise_on_failure
@@ -220,7 +220,7 @@ lib = _Functions()
 
 
 def take_text(function, *arguments):
-    """What a function writes into its last argument, as str; the library's copy is freed."""
+    """Returns the text that a function writes to its last argument, as str; frees the library's copy."""
     text = c_void_p()
     function(*arguments, byref(text))
     try:
@@ -230,28 +230,31 @@ def take_text(function, *arguments):
 
 
 def text(value):
-    """What the library says, as str; NULL is ""."""
+    """Returns a text of the library as str; NULL is ""."""
     return value.decode("utf-8", "replace") if value else ""
 
 
 def encoded(value, what="text"):
-    """Text for the library: str, bytes or a path."""
+    """Encodes a text for the library: str, bytes or a path."""
     if value is None:
         return None
     try:
         data = os.fsencode(os.fspath(value)) if isinstance(value, os.PathLike) else \
             value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
     except UnicodeEncodeError:
-        raise ArgumentError(f"{what}: {value!r} has no form in UTF-8") from None
+        raise ArgumentError(f"{what}: {value!r} cannot be encoded in UTF-8") from None
     if not isinstance(data, bytes):
-        raise ArgumentTypeError(f"{what}: a text is wanted, not {type(value).__name__}")
+        raise ArgumentTypeError(f"{what}: expected a text, not {type(value).__name__}")
     if b"\0" in data:
-        raise ArgumentError(f"{what}: the text holds a null character")
+        raise ArgumentError(f"{what}: the text has a null character")
     return data
 
 
 def set_field(struct, name, value, what):
-    """Sets a field of options.  A number where a text belongs is refused here: ctypes takes it for an address."""
+    """Sets a field of options.
+
+    A number for a text field is refused here, because ctypes would use it as an address.
+    """
     is_text = dict(struct._fields_)[name] is c_char_p
     if isinstance(value, bool) and not is_text:
         raise ArgumentTypeError(f"{what}: a number is wanted, not bool")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Arrow PyCapsule interface over the library's Arrow C data interface: consumers get the run's own memory.
+"""The Arrow PyCapsule interface over the library's Arrow C data interface; consumers use the memory of the run.
 
 https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 """
@@ -50,9 +50,9 @@ ctypes.pythonapi.Py_IncRef(py_object(_NAME))
 
 
 def stream_capsule(run, series):
-    """A capsule with a stream of the run's table."""
+    """Returns a capsule with a stream of the run's table."""
     if series not in _abi.SERIES:
-        raise ArgumentError(f"series={series!r}: one of {', '.join(map(repr, _abi.SERIES))} is wanted")
+        raise ArgumentError(f"series={series!r}: expected one of {', '.join(map(repr, _abi.SERIES))}")
     address = _libc.calloc(1, ctypes.sizeof(_Stream))
     if not address:
         raise MemoryError("no memory for an Arrow stream")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What work drew beyond what the machine draws anyway, with a confidence interval."""
+"""Energy of work above the idle energy of the machine, with a confidence interval."""
 from ctypes import byref, c_void_p
 
 from . import _abi, records
@@ -8,13 +8,20 @@ from .run import Run
 
 
 class Compared(records.Record):
-    """A quantity of the work, of idling for the same time, and the difference with its interval."""
+    """A quantity of the work, of an idle period of the same time, and their difference with its 95 % interval.
+
+    ``low`` and ``high`` are the ends of the interval; NaN: not known.
+    """
 
     __slots__ = tuple(name for name, _ in _abi.Compared._fields_)
 
 
 class Comparison(records.Record):
-    """Work against idling: energy_j, power_w, gco2eq, kgco2eq_year, each a :class:`Compared`; ``statement`` says it."""
+    """The work compared with idle: ``energy_j``, ``power_w``, ``gco2eq``, ``kgco2eq_year``.
+
+    Each of the four is a :class:`Compared`. ``statement`` is the result in plain words, ``remark`` has what limits
+    it. ``is_significant``: the interval does not contain 0.
+    """
 
     __slots__ = records._slots(_abi.Comparison, "text")
     _shown = ("statement",)
@@ -32,7 +39,19 @@ class Comparison(records.Record):
 
 
 def measure_idle(seconds):
-    """Records the machine while this thread sleeps: a Run to compare with."""
+    """Records the idle machine while this thread sleeps, and returns a :class:`~resmon.Run` to compare with.
+
+    ::
+
+        idle = resmon.measure_idle(60)
+        with resmon.Monitor() as m:
+            work()
+        print(resmon.compare(m, idle))
+
+    ArgumentError: ``seconds`` is out of its bounds.
+
+    :param seconds: duration, above 0 to 604800 (a week)
+    """
     handle = c_void_p()
     lib.measure_idle(seconds, None, byref(handle))
     return Run._own(handle)
@@ -44,7 +63,16 @@ def _handles(runs):
 
 
 def compare(work, idle, hours_per_day=0.0, days_per_year=0.0):
-    """Compares one or several runs of the work with one or several of idling."""
+    """Compares one or several runs of the work with one or several idle runs, and returns a :class:`Comparison`.
+
+    NotFoundError: a run has no energy values, or no component is known in all runs. RangeError: a run is shorter than
+    0.1 s.
+
+    :param work: a run or a monitor, or a list of them
+    :param idle: the same, for the idle machine
+    :param hours_per_day: for kgco2eq_year: hours of work per day, at most 24; default 8
+    :param days_per_year: for kgco2eq_year: days of work per year, at most 366; default 365
+    """
     work, work_handles = _handles(work)
     idle, idle_handles = _handles(idle)
     options = _abi.ComparisonOptions(hours_per_day=hours_per_day, days_per_year=days_per_year)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether something has become worse: a function again and again, groups of runs, and the verdict of a gate."""
+"""Benchmarks and comparisons: repeated calls of a function, groups of runs, and the verdict of a gate."""
 import json
 import os
 import time
@@ -15,7 +15,7 @@ _LEAST_S = 1e-3  # that a run of calls takes, so that reading clocks weighs noth
 
 
 class Bench:
-    """Groups of runs, each under a name, with the figures of the run and of its scopes."""
+    """A benchmark: named groups of runs, with the values of each run and of its scopes."""
 
     def __init__(self):
         self._handle = c_void_p()
@@ -23,7 +23,10 @@ class Bench:
 
     @classmethod
     def load(cls, path):
-        """Reads what :meth:`save` or ``resmon bench -o`` wrote, or hyperfine."""
+        """Reads a file of :meth:`save`, of ``resmon bench -o``, or of hyperfine, and returns a benchmark.
+
+        FormatError: the file is none of these. NotFoundError, AccessError: it cannot be opened.
+        """
         bench, handle = cls(), c_void_p()
         lib.bench_load(os.fsencode(path), byref(handle))
         lib.bench_free(bench._handle)
@@ -35,14 +38,21 @@ class Bench:
             lib.bench_free(self._handle)
 
     def add(self, run, name="run"):
-        """Adds a run (of a monitor that has stopped, or loaded) to the group of that name."""
+        """Adds a run (of a stopped monitor, or loaded) to the group with this name."""
         lib.bench_add(self._handle, name.encode(), run._get_run()._as_parameter_)
 
     def run(self, function, n=20, name=None, calls=None, warmup=1):
-        """Calls a function of no argument again and again: ``n`` runs of as many calls as take a millisecond
-        (``calls``), after so many that do not count."""
+        """Measures a function that takes no arguments, and returns this benchmark.
+
+        An exception of the function ends the benchmark and is raised. ArgumentError: n, calls or warmup is below 1.
+
+        :param n: number of runs
+        :param name: name of the group; default: the name of the function
+        :param calls: calls per run; default: as many as take 1 ms
+        :param warmup: calls before the first run, which are not counted
+        """
         if n < 1 or warmup < 1 or (calls is not None and calls < 1):
-            raise ArgumentError("n, calls and warmup of a benchmark are 1 at least")
+            raise ArgumentError("n, calls and warmup of a benchmark must be at least 1")
         raised = []
         repeated = range(calls or 1)
 
@@ -71,7 +81,7 @@ class Bench:
 
     @property
     def names(self):
-        """Of the groups."""
+        """Names of the groups."""
         return [text(lib.bench_name(self._handle, i)) for i in range(lib.bench_count(self._handle))]
 
     def __len__(self):
@@ -79,11 +89,16 @@ class Bench:
 
     @property
     def results(self):
-        """All of it, as the document has it: a dict for each group."""
+        """All results, as in the JSON file: a dict for each group."""
         return json.loads(self.text("json"))["results"]
 
     def values(self, figure="wall", scope="", name=None):
-        """A figure, by run: of the group of that name, or of the first one."""
+        """Returns one value of each run; [] if the group does not have this value.
+
+        :param figure: name of the value, such as "wall", "cpu", "peak"
+        :param scope: path of a scope; default: the whole run
+        :param name: name of the group; default: the first one
+        """
         result = self.results[self._index(name)]
         return next((row["values"] for row in result["figures"] if row["figure"] == figure and row["scope"] == scope), [])
 
@@ -92,15 +107,19 @@ class Bench:
         if name is None and names:
             return 0
         if name not in names:
-            raise ArgumentError(f"this benchmark has no {name!r}, but {', '.join(map(repr, names)) or 'nothing'}")
+            raise ArgumentError(f"this benchmark has no {name!r}; it has {', '.join(map(repr, names)) or 'no group'}")
         return names.index(name)
 
     def text(self, form="text"):
-        """For people; or "html", "json", "bmf" (Bencher), "github" (github-action-benchmark), "go" (benchstat)."""
+        """Returns the benchmark as text.
+
+        :param form: "text" (for people), "html", "json", "bmf" (Bencher), "github" (github-action-benchmark) or "go"
+            (benchstat)
+        """
         return take_text(lib.bench_text, self._handle, form.encode())
 
     def save(self, path, form="json"):
-        """Writes it to a file."""
+        """Writes the benchmark to a file, in a form of :meth:`text`."""
         with written(path) as (file, _):
             file.write(self.text(form).encode())
 
@@ -115,7 +134,7 @@ class Bench:
 
 
 def _calls_of(function):
-    """As many as take a millisecond."""
+    """Returns how many calls take a millisecond."""
     calls = 1
     while calls < 1 << 30:
         begin = time.perf_counter()
@@ -129,23 +148,35 @@ def _calls_of(function):
 
 
 def bench(function, n=20, name=None, calls=None, warmup=1):
-    """What a call of a function costs: its wall and CPU time, I/O, and the exact peak RSS of the process meanwhile.
+    """Measures a function repeatedly: wall and CPU time and I/O per call, and the exact peak RSS of the process.
 
-    ``n`` runs of as many calls as take a millisecond each (``calls`` says how many instead).  Runs in one process hang on
-    each other; what counts in the end are processes: ``resmon bench`` in a shell.
+    ::
+
+        result = resmon.bench(lambda: sorted(data), n=20)
+        print(result)
+        result.save("sort.json")
+
+    Returns a :class:`Bench`. Runs in one process are not independent of each other. For independent runs in separate
+    processes, use the command ``resmon bench``. Errors are those of :meth:`Bench.run`.
+
+    :param function: called without arguments
+    :param n: number of runs
+    :param name: name of the group; default: the name of the function
+    :param calls: calls per run; default: as many as take 1 ms
+    :param warmup: calls before the first run, which are not counted
     """
     return Bench().run(function, n, name, calls, warmup)
 
 
 class Row(records.Record):
-    """A figure of both sides: medians, the shift with its interval, p, and the verdict of its rule."""
+    """One value of both sides: medians, the shift with its 95 % interval, p, and the verdict of its rule."""
 
     __slots__ = records._slots(_abi.DiffRow)
     _shown = ("path", "figure", "before", "after", "shift", "p", "verdict")
 
 
 class Diff:
-    """A comparison; ``verdict`` is "worse", "not worse", "cannot tell", or "none" without rules."""
+    """A comparison of two groups of runs; ``verdict`` has the result."""
 
     def __init__(self, before, after, fail=None, before_name=None, after_name=None):
         self._sides = before, after  # they must live as long
@@ -160,12 +191,12 @@ class Diff:
 
     @property
     def verdict(self):
-        """Of all rules together."""
+        """Verdict of all rules: "worse", "not worse", "cannot tell", or "none" if there is no rule."""
         return _abi.VERDICTS[lib.diff_verdict(self._handle)]
 
     @property
     def rows(self):
-        """Each figure of the run, and of each scope."""
+        """A :class:`Row` for each value of the run and of each scope."""
         rows = []
         for i in range(lib.diff_count(self._handle)):
             struct = _abi.DiffRow()
@@ -174,16 +205,21 @@ class Diff:
         return rows
 
     def text(self, form="text", full=False, width=0):
-        """For people; or "html", "markdown", "json", "junit"."""
+        """Returns the comparison as text.
+
+        :param form: "text" (for people), "html", "markdown", "json" or "junit"
+        :param full: all values of all scopes, not only those with a rule or a change
+        :param width: width of "text" in columns; 0: 100
+        """
         return take_text(lib.diff_text, self._handle, form.encode(), width, full)
 
     def show_runs(self, before, after):
-        """Says a run of each side, of which the page ("html") has charts, and flame graphs of the difference."""
+        """Selects a run of each side for the charts and difference flame graphs of the "html" form."""
         self._shown = before._get_run(), after._get_run()  # they must live as long
         lib.diff_set_runs(self._handle, *(run._as_parameter_ for run in self._shown))
 
     def save(self, path, form="html"):
-        """Writes it to a file."""
+        """Writes the comparison to a file, in a form of :meth:`text`."""
         with written(path) as (file, _):
             file.write(self.text(form).encode())
 
@@ -212,13 +248,25 @@ def _bench_of(side):
 
 
 def diff(before, after, fail=None):
-    """Compares two sides: benchmarks, runs, files of these, or lists of runs.  ``fail``: rules as "wall>5%+10ms", a text or
-    several; None: wall and CPU time by more than 5 % and 10 ms, the peak by more than 5 % and 1 MiB; "": none."""
+    """Compares two sides and returns a :class:`Diff` with a verdict.
+
+    ::
+
+        result = resmon.diff("old.json", "new.json", fail=["wall>5%+10ms", "peak>2%+1MiB"])
+        print(result)
+        if result.verdict == "worse":
+            raise SystemExit(1)
+
+    A side is a :class:`Bench`, a run, a file of either, or a list of runs and files of runs. ArgumentError: a rule is
+    wrong. FormatError: a file is neither a benchmark nor a run.
+
+    :param fail: rules, as a text or a list. None: "wall>5%+10ms, cpu>5%+10ms, peak>5%+1MiB". "": no rules
+    """
     return Diff(_bench_of(before), _bench_of(after), fail)
 
 
 class Trend:
-    """How figures went from one benchmark to the next, in the order of time, and where their level changed (E-divisive)."""
+    """Values over a series of benchmarks in the order of time, and where their level changed (E-divisive)."""
 
     def __init__(self):
         self._benches = []  # they must live as long
@@ -230,27 +278,33 @@ class Trend:
             lib.trend_free(self._handle)
 
     def add(self, bench, label):
-        """Adds a benchmark under a label, as a commit."""
+        """Adds a benchmark under a label, such as a commit."""
         self._benches.append(bench)
         lib.trend_add(self._handle, label.encode(), bench._handle)
 
     @property
     def series(self):
-        """A dict for each figure of each command on each kind of machine: medians, and ``changes``; ``benchmarks`` are
-        numbers of :attr:`labels`."""
+        """A dict for each value of each command on each kind of machine.
+
+        It has the medians and the ``changes``. ``benchmarks`` are indexes of :attr:`labels`.
+        """
         return json.loads(self.text("json"))["series"]
 
     @property
     def labels(self):
-        """Of the benchmarks, in the order of time."""
+        """Labels of the benchmarks, in the order of time."""
         return [bench["label"] for bench in json.loads(self.text("json"))["benchmarks"]]
 
     def text(self, form="text", width=0):
-        """For people; or "html", "json"."""
+        """Returns the trend as text.
+
+        :param form: "text" (for people), "html" or "json"
+        :param width: width of "text" in columns; 0: 100
+        """
         return take_text(lib.trend_text, self._handle, form.encode(), width)
 
     def save(self, path, form="html"):
-        """Writes it to a file."""
+        """Writes the trend to a file, in a form of :meth:`text`."""
         with written(path) as (file, _):
             file.write(self.text(form).encode())
 
@@ -265,7 +319,10 @@ class Trend:
 
 
 def trend(paths):
-    """The trend of a directory of benchmarks, or of the files in a list; "abc.json" is called "abc"."""
+    """Returns the :class:`Trend` of the benchmarks in a directory (its .json files), or of a list of files.
+
+    The label of a benchmark is its file name without the suffix: "abc" for "abc.json".
+    """
     if isinstance(paths, (str, os.PathLike)):
         paths = sorted(entry.path for entry in os.scandir(paths) if entry.name.endswith(".json"))
     made = Trend()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What energy means: gCO2eq, kWh and litres of water, where the machine stands."""
+"""Converts energy to kWh, gCO2eq and liters of water, by the location of the machine."""
 from ctypes import byref
 
 from . import _abi, records
@@ -10,14 +10,21 @@ __all__ = ["Cost", "Intensity", "cost", "intensity", "set_place"]
 
 
 class Intensity(records.Record):
-    """What is known of a place: g_per_kwh, pue, wue, and whose figure it is."""
+    """Carbon intensity of a place: g_per_kwh, pue, wue, and the source of the value.
+
+    ``basis`` is "given", "cloud", "region", "country" or "world" (the average, for an unknown place).
+    """
 
     __slots__ = records._slots(_abi.CarbonIntensity)
     _shown = ("g_per_kwh", "place", "year", "basis", "source")
 
 
 class Cost(records.Record):
-    """What an amount of energy costs; coal, gas and petroleum are alternatives, never to be summed."""
+    """Energy converted to kWh, gCO2eq and liters of water.
+
+    coal_kg, natural_gas_kg and petroleum_kg are alternatives and must not be summed: kilograms of CO2 if all energy
+    were made from this fuel.
+    """
 
     __slots__ = records._slots(_abi.CarbonCost)
     _shown = ("it_kwh", "facility_kwh", "gco2eq", "water_l")
@@ -29,15 +36,23 @@ def _options(place):
 
 
 def intensity(place=None):
-    """The carbon intensity at a place, "FR" or a dict as in Monitor(carbon=...); None: that of set_place(), else as the
-    environment says."""
+    """Returns the carbon intensity at a place (:class:`Intensity`).
+
+    :param place: "FR" or a dict as in Monitor(carbon=...). None: the place of set_place(), otherwise of the
+        environment
+    """
     struct = _abi.CarbonIntensity()
     lib.carbon_find(_options(place), byref(struct))
     return Intensity.of(struct)
 
 
 def cost(joules, place=None):
-    """What so many joules cost at a place."""
+    """Converts joules to kWh, gCO2eq and water at a place (:class:`Cost`).
+
+    ArgumentError: joules is negative or not finite.
+
+    :param place: as in :func:`intensity`
+    """
     struct = _abi.CarbonCost()
     lib.carbon_convert(joules, _options(place), byref(struct))
     return Cost.of(struct)

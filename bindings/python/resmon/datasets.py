@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Many runs as tables: of documents and recordings in a directory, or of a Parquet dataset that was made of them."""
+"""Many runs as tables: from documents and recordings in directories, or from a Parquet dataset made of them."""
 import hashlib
 import math
 import os
@@ -60,7 +60,7 @@ def _statistic(run, name, member):
 
 
 def _identity(run, facts):
-    """The same for the same run, whichever file it is in."""
+    """Returns an identifier that is the same for the same run, whichever file it is in."""
     own, job, machine = (facts.get(group, {}) for group in ("run", "job", "machine"))
     parts = (run.info.start_realtime_ns, machine.get("boot_id", machine.get("host_name")), own.get("pid"),
              job.get("system"), job.get("cluster"), job.get("id"), job.get("restarts"), len(run.nodes))
@@ -68,7 +68,7 @@ def _identity(run, facts):
 
 
 def _owner(path):
-    """Whose file it is: who has run the job, where the batch system does not say it."""
+    """Returns the owner of the file: who ran the job, if the batch system does not report the user."""
     try:
         return pwd.getpwuid(os.stat(path).st_uid).pw_name
     except (KeyError, OSError):
@@ -128,7 +128,7 @@ def _row_of_node(run, node):
 
 
 def _rows_of(run, path):
-    """Rows by table."""
+    """Returns the rows of a run, by table."""
     row = _row_of_run(run, path)
     common = {name: row[name] for name in ("run_id", *PARTITIONS)}
     spreads = run.over_ranks if run.ranks else {}
@@ -141,7 +141,7 @@ def _rows_of(run, path):
 
 
 def _is_part(name, names):
-    """Whether "4711.n1.r3.p815.json" is in "4711.json", and a recording in the document beside it."""
+    """Whether "4711.n1.r3.p815.json" is merged in "4711.json", or a recording has its document beside it."""
     part = _PART.match(name)
     words = part[1].split(".") if part else []
     jobs = {".".join(words[:count]) + ".json" for count in range(1, len(words))}
@@ -149,7 +149,7 @@ def _is_part(name, names):
 
 
 def _files_in(sources):
-    """Runs: the given files, and of directories all in them and below, but those that are parts of others."""
+    """Yields files of runs: the given files, and those in and below directories, except parts of merged runs."""
     for source in sources:
         if not os.path.isdir(source):
             yield os.fspath(source)
@@ -161,7 +161,7 @@ def _files_in(sources):
 
 
 def _loaded(path):
-    """The run of a file; None, and a warning: it is none, or goes on."""
+    """Returns the run of a file, or None: with a warning if it cannot be loaded, without if it is still running."""
     try:
         run = load(path)
     except OutOfMemoryError:
@@ -183,7 +183,7 @@ def _schema(table):
 
 
 def _clean(kind, value):
-    """As Arrow has it: what is not known is null."""
+    """Converts a value for Arrow: an unknown value becomes null."""
     if value is None or (kind in ("double", "int64") and isinstance(value, float) and math.isnan(value)):
         return None
     return str(value) if kind == "string" else float(value) if kind == "double" else int(value)
@@ -196,9 +196,9 @@ def _table_of(table, rows):
 
 
 class Dataset:
-    """Runs as tables of pyarrow: ``runs``, ``scopes`` and ``nodes``, of which each row has the ``run_id`` of its run.
+    """Runs as pyarrow tables: ``runs``, ``scopes`` and ``nodes``; each row has the ``run_id`` of its run.
 
-    What is not known is null; times are in s, sizes in B, energy in J. A job whose runs were merged is one row.
+    Unknown values are null. Times are in s, sizes in B, energy in J. A job whose runs were merged is one row.
     """
 
     def __init__(self, sources):
@@ -207,23 +207,23 @@ class Dataset:
 
     @property
     def runs(self):
-        """One row for each run."""
+        """One row for each run (pyarrow.Table)."""
         return self.table("runs")
 
     @property
     def scopes(self):
-        """One row for each scope of each run."""
+        """One row for each scope of each run (pyarrow.Table)."""
         return self.table("scopes")
 
     @property
     def nodes(self):
-        """One row for each node of each merged run."""
+        """One row for each node of each merged run (pyarrow.Table)."""
         return self.table("nodes")
 
     def table(self, name):
-        """The table of that name, all of it in memory."""
+        """Returns the table with this name ("runs", "scopes" or "nodes"), all of it in memory."""
         if name not in TABLES:
-            raise ArgumentError(f"there is no table {name!r}: one of {', '.join(map(repr, TABLES))} is wanted")
+            raise ArgumentError(f"there is no table {name!r}; expected one of {', '.join(map(repr, TABLES))}")
         if not self._tables:
             self._tables = self._read()
         return self._tables[name]
@@ -237,7 +237,7 @@ class Dataset:
         return {name: pyarrow.concat_tables([part[name] for part in parts] or [_schema(name).empty_table()]) for name in TABLES}
 
     def _batches(self, known):
-        """Tables of so many runs at a time; each run once, and none of those that are known."""
+        """Yields tables of 250 runs at a time; each run once, without the known ones."""
         rows, count = {name: [] for name in TABLES}, 0
         for path in _files_in(self._sources):
             run = _loaded(path)
@@ -255,10 +255,13 @@ class Dataset:
             yield {name: _table_of(name, rows[name]) for name in TABLES}
 
     def save(self, directory, progress=None):
-        """Adds to a Parquet dataset, which is made where there is none, the runs that it does not have; how many these are.
+        """Adds the runs that a Parquet dataset does not yet have, and returns their number.
 
-        It is one dataset for each table, divided by date, user and name of the job: ``runs/date=2026-11-25/user=ann/job_name=train``.
-        ``progress`` is called now and then with how many have been added so far.
+        The dataset is created if it does not exist. Each table is a dataset of its own, divided by date, user and
+        name of the job: ``runs/date=2026-11-25/user=ann/job_name=train``. Needs pyarrow.
+
+        :param directory: directory of the Parquet dataset
+        :param progress: called from time to time with the number of runs added so far
         """
         dataset = wanted("pyarrow.dataset", "Dataset.save()", "pyarrow")
         stored = _stored([directory])
@@ -286,7 +289,7 @@ def _partitioning(table):
 
 
 def _stored(sources):
-    """The datasets by table, where that is what the one directory has."""
+    """Returns the Parquet datasets by table if the sources are one directory that has them, otherwise None."""
     if len(sources) != 1 or not os.path.isdir(os.path.join(sources[0], "runs")):
         return None
     dataset = wanted("pyarrow.dataset", "dataset()", "pyarrow")
@@ -301,9 +304,20 @@ def _stored(sources):
 
 
 def dataset(*sources):
-    """Runs of files and of directories with all that is below them, as tables; or a directory that Dataset.save() has made.
+    """Opens many runs as tables, and returns a :class:`Dataset`.
 
-    Runs that go on are left out, and so are, beside the run that was made of a job, those of its ranks."""
+    ::
+
+        data = resmon.dataset("jobs")
+        print(data.runs.to_pandas()[["job_name", "wall_s", "energy_j"]])
+        data.save("parquet")
+
+    Runs that are still running are skipped. If a merged run of a job exists, the runs of its ranks are skipped. Files
+    that cannot be loaded are skipped with a ResmonWarning. NotFoundError: a source does not exist. The tables need
+    pyarrow.
+
+    :param sources: files of runs, directories (searched recursively), or one directory made by :meth:`Dataset.save`
+    """
     if not sources:
         raise ArgumentError("dataset(): a directory is wanted, or files of runs")
     for source in sources:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What can be measured here, and who must do what so that more can."""
+"""Examines what can be measured on this machine, and how to enable the rest."""
 from ctypes import byref, c_void_p
 
 from . import _abi, html, records
@@ -7,7 +7,7 @@ from ._library import encoded, lib, take_text
 
 
 class Finding(records.Record):
-    """One finding: ``state`` is "ready", "not readable", "absent" or "garbled"."""
+    """One finding: ``state`` is "ready", "not readable", "absent" or "garbled"; ``remedy`` is how to change it."""
 
     __slots__ = ("state", "group", "name", "what", "remedy")
     _shown = ("group", "name", "state")
@@ -20,7 +20,10 @@ class Finding(records.Record):
 
 
 class Diagnosis:
-    """Findings, one by one; printed, all of them with what is to be done."""
+    """All findings, as a sequence; printed, with their remedies.
+
+    ``rules`` has the files that an administrator can install.
+    """
 
     def __init__(self, findings, report, rules):
         self.findings, self._report, self.rules = findings, report, rules
@@ -41,7 +44,11 @@ class Diagnosis:
 
 
 def doctor(fs_root=None, group=None):
-    """Examines the machine for this process.  ``.rules`` are the files that an administrator installs."""
+    """Examines what this process can measure on this machine, and returns a :class:`Diagnosis`.
+
+    :param fs_root: directory to read proc/, sys/, dev/ and etc/ below; default "/"
+    :param group: group that the rules allow to read the energy counters; default "resmon"
+    """
     handle = c_void_p()
     options = _abi.DoctorOptions(fs_root=encoded(fs_root, "fs_root"), group=encoded(group, "group"))
     lib.doctor_examine(byref(options), byref(handle))

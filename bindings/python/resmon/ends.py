@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""How a program of Python ends, for the run of the variable RESMON and for monitors that run by then.
+"""Reports how a Python program ends, to the run of the variable RESMON and to monitors that still run.
 
-The library knows the exit status, and handles the signals that end a program.  What it cannot know is said here: the
-exception that nobody caught, an interrupt (after which Python ends itself by SIGINT, without exit handlers of C), and
-``os._exit()``.  Without a run nothing is changed.
+The library knows the exit status, and handles the signals that end a program. This module reports what it cannot
+know: the uncaught exception, an interrupt (after which Python ends itself by SIGINT, without C exit handlers), and
+``os._exit()``. Without a run nothing is changed.
 """
 import atexit
 import functools
@@ -25,7 +25,7 @@ _OUTERMOST = ("__main__", "runpy")
 
 
 def text_of(error):
-    """"ValueError: no such column", in one line."""
+    """Returns "ValueError: no such column", in one line."""
     try:
         text = " ".join(str(error).replace("\0", " ").split())
     except Exception:  # pylint: disable=broad-except
@@ -34,7 +34,7 @@ def text_of(error):
 
 
 def end_of(error):
-    """The end of a program that this exception ends, as the library takes it; None: it is no failure."""
+    """Returns the end of a program by this exception, for the library; None: it is not a failure."""
     if isinstance(error, SystemExit):
         code = 0 if error.code is None else error.code if isinstance(error.code, int) else 1
         return _abi.RunEnd(reason=_FAILED, exit_status=code & 0xff) if code & 0xff else None
@@ -47,8 +47,10 @@ def end_of(error):
 
 
 def uncaught():
-    """The exception that ends the program: of the main thread, printed by the interpreter.  In a session with a prompt
-    there is none."""
+    """Returns the exception that ends the program: in the main thread, printed by the interpreter.
+
+    In an interactive session it returns None.
+    """
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     trace = getattr(sys, "last_traceback", None)
     if not isinstance(error, BaseException) or trace is None or hasattr(sys, "ps1"):
@@ -72,7 +74,7 @@ _leaving = {}  # what os._exit() calls, once it is watched, with the SystemExit 
 
 
 def watch_exit(leave_with):
-    """From now on ``os._exit()`` calls this before it leaves, in this process."""
+    """From now on ``os._exit()`` calls this function before it exits, in this process."""
     if not _leaving:
         _wrap_exit()
     _leaving[leave_with] = os.getpid()
@@ -96,7 +98,7 @@ def _wrap_exit():
 
 
 def watch():
-    """When the package is imported under RESMON."""
+    """Begins to report the end; called when the package is imported under RESMON."""
     try:
         lib.program_end_on_signals()
     except Error:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What can go wrong, as exceptions: one class for each status of the library.
+"""Exceptions: one class for each status of the library.
 
-All are :class:`Error`; most are also the exception of Python that says the same, so that
-``except FileNotFoundError`` works as it does for ``open()``.
+All are :class:`Error`. Most are also the corresponding exception of Python, so that ``except FileNotFoundError``
+works as for ``open()``.
 """
 
 
 class Error(Exception):
     """A call of libresmon failed.
 
-    ``status`` is the library's number (-4), ``name`` its name ("RESMON_ENOENT"), and ``str()`` what failed,
+    ``status`` is the library's number (-4), ``name`` its name ("RESMON_ENOENT"). ``str()`` is the text: what failed,
     where, and what to do.
     """
 
@@ -26,7 +26,7 @@ class Error(Exception):
 
 
 class LibraryError(Error, ImportError):
-    """libresmon.so cannot be loaded, or is of a version that this package cannot use."""
+    """libresmon.so cannot be loaded, or its version does not fit this package."""
 
 
 class ArgumentError(Error, ValueError):
@@ -34,11 +34,11 @@ class ArgumentError(Error, ValueError):
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
-    """An argument is of a type that is not meant."""
+    """An argument has a wrong type."""
 
 
 class StateError(Error, RuntimeError):
-    """Not in this state: started twice, used after stop, or in the child of a fork."""
+    """The object is in the wrong state: started twice, used after stop, or in the child of a fork."""
 
 
 class OutOfMemoryError(Error, MemoryError):
@@ -46,7 +46,7 @@ class OutOfMemoryError(Error, MemoryError):
 
 
 class NotFoundError(Error, KeyError, FileNotFoundError):
-    """A file, metric or column that does not exist."""
+    """A file, metric or column does not exist."""
 
 
 class AccessError(Error, PermissionError):
@@ -54,7 +54,7 @@ class AccessError(Error, PermissionError):
 
 
 class FormatError(Error, ValueError):
-    """Text or a file that is garbled, truncated or hostile."""
+    """A text or file is garbled, truncated or hostile."""
 
 
 class InputOutputError(Error, OSError):
@@ -66,15 +66,15 @@ class NoSpaceError(Error, OSError):
 
 
 class BusyError(Error, RuntimeError):
-    """Somebody else has it: scopes that another monitor owns, for one."""
+    """The resource is in use, for example scopes that another monitor has."""
 
 
 class NotSupportedError(Error, NotImplementedError):
-    """This kernel, machine or build cannot do it."""
+    """This kernel, machine or build does not support it."""
 
 
 class RangeError(Error, ValueError):
-    """A number outside its bounds."""
+    """A number is out of its bounds."""
 
 
 class NoProcessError(Error, ProcessLookupError):
@@ -82,23 +82,23 @@ class NoProcessError(Error, ProcessLookupError):
 
 
 class VersionError(Error, ValueError):
-    """Made by a version of libresmon that this one cannot read."""
+    """The data were made by a version of libresmon that this version cannot read."""
 
 
 class TimedOutError(Error, TimeoutError):
-    """Not done within its time."""
+    """The operation did not finish in time."""
 
 
 class NetworkError(Error, ConnectionError):
-    """A server cannot be reached, breaks off or cannot be trusted."""
+    """A server cannot be reached, closes the connection, or cannot be trusted."""
 
 
 class RemoteError(Error, RuntimeError):
-    """A server answered that it will not."""
+    """A server refused the request."""
 
 
 class NoDeviceError(Error, RuntimeError):
-    """This machine has no hardware of the kind."""
+    """This machine does not have this kind of hardware."""
 
 
 _CLASSES = {
@@ -116,11 +116,11 @@ for _status, (_class, _name) in _CLASSES.items():
 
 
 class ResmonWarning(UserWarning):
-    """Something will be missing from the result, and why."""
+    """A part of the result will be missing; the text has the reason."""
 
 
 def warn(text):
-    """A ResmonWarning, at the line of the program that led here."""
+    """Gives a ResmonWarning, at the line of the program that called the package."""
     import sys
     import warnings
     package, level, frame = __package__, 2, sys._getframe(1)
@@ -130,11 +130,11 @@ def warn(text):
 
 
 def error_of(status, text):
-    """The exception for a status."""
+    """Returns the exception for a status."""
     known = _CLASSES.get(status)
     return known[0](text) if known else Error(text, status)
 
 
 def name_of(status):
-    """"RESMON_ENOENT" for -4."""
+    """Returns the name of a status: "RESMON_ENOENT" for -4."""
     return "RESMON_OK" if status == 0 else _CLASSES[status][0].name if status in _CLASSES else Error.name

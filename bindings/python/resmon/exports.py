@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes the table of a run to files, through pandas and pyarrow; and the shapes of older tools."""
+"""Writes the table of a run to files, with pandas and pyarrow, and in the formats of older tools."""
 import json
 import os
 
@@ -80,13 +80,13 @@ def _writer(path, wanted_format):
         found = [write for name, (_, write) in _FORMATS.items() if name == wanted_format]
     if not found:
         endings = ", ".join(ending for endings, _ in _FORMATS.values() for ending in endings)
-        raise ArgumentError(f"export to {path!r}: the ending is to be one of {endings}; or format= one of "
+        raise ArgumentError(f"export to {path!r}: the suffix must be one of {endings}; or format= one of "
                             f"{', '.join(_FORMATS)}")
     return found[0]
 
 
 def export(run, path, wanted_format, series):
-    """Writes the table of a run, whole or not at all."""
+    """Writes the table of a run, atomically."""
     path = os.fspath(path)
     write = _writer(path, wanted_format)
     with written(path) as (file, temporary):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files that are written whole or not at all."""
+"""Files that are written atomically."""
 import contextlib
 import errno
 import os
@@ -12,13 +12,13 @@ _CLASSES = {errno.ENOENT: NotFoundError, errno.ENOTDIR: NotFoundError, errno.EAC
 
 
 def failure(error, path):
-    """An OSError as the library would have said it."""
+    """Returns an OSError as the exception that the library would raise."""
     return _CLASSES.get(error.errno, InputOutputError)(f"cannot write {path}: {error.strerror or error}")
 
 
 @contextlib.contextmanager
 def written(path):
-    """(file, path) of a temporary file beside `path`, which takes its place at the end; removed on failure."""
+    """Yields (file, path) of a temporary file beside `path`, which replaces `path` at the end; removed on failure."""
     path = os.fspath(path)
     temporary = None
     try:

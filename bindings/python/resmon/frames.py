@@ -10,7 +10,7 @@ class MissingPackage(Error, ImportError):
 
 
 def wanted(module, what, package=None):
-    """The module of an optional package; a clear sentence when it is not installed."""
+    """Returns the module of an optional package; MissingPackage if it is not installed."""
     import importlib
     try:
         return importlib.import_module(module)
@@ -22,17 +22,17 @@ def wanted(module, what, package=None):
 
 
 def available(module, what):
-    """Refuses what needs an optional package that is not there, without the time that its import takes."""
+    """Raises MissingPackage if an optional package is not installed, without importing it."""
     import importlib.util
     if importlib.util.find_spec(module) is None:
         raise MissingPackage(f"{what} needs {module}, which is not installed: pip install {module}")
 
 
 def frame_of_run(run, series, names):
-    """The table of a run as a DataFrame."""
+    """Returns the table of a run as a DataFrame."""
     pandas, numpy = wanted("pandas", "to_pandas()"), wanted("numpy", "to_pandas()")
     if series not in _abi.SERIES:
-        raise ArgumentError(f"series={series!r}: one of {', '.join(map(repr, _abi.SERIES))} is wanted")
+        raise ArgumentError(f"series={series!r}: expected one of {', '.join(map(repr, _abi.SERIES))}")
     columns = run.columns
     chosen = list(range(len(columns))) if names is None else [run._index(name) for name in names]
     last_ns = numpy.array(run._row_times(), dtype="int64")
@@ -48,14 +48,14 @@ def frame_of_run(run, series, names):
 
 
 def frame_of_records(records, index=None):
-    """Records as a DataFrame."""
+    """Returns records as a DataFrame."""
     pandas = wanted("pandas", "to_pandas()")
     names = records[0].__slots__ if records else []
     return pandas.DataFrame([record.to_dict() for record in records], columns=list(names), index=index)
 
 
 class _Exported:
-    """A run under another choice of series, for whoever takes the PyCapsule interface."""
+    """A run with another choice of series, for consumers of the PyCapsule interface."""
 
     def __init__(self, run, series):
         self._run, self._series = run, series
@@ -65,6 +65,6 @@ class _Exported:
 
 
 def arrow_table(run, series):
-    """A pyarrow.Table over the run's memory."""
+    """Returns a pyarrow.Table over the run's memory."""
     pyarrow = wanted("pyarrow", "to_arrow()")
     return pyarrow.RecordBatchReader.from_stream(_Exported(run, series)).read_all()

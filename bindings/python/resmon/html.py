@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pieces of HTML for notebooks and reports: tables and sparklines.  Everything from outside is escaped."""
+"""Pieces of HTML for notebooks and reports: tables and sparklines. All text from outside is escaped."""
 import math
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
@@ -26,12 +26,12 @@ STYLE = """<style>
 
 
 def escape(value):
-    """Text as HTML."""
+    """Escapes text for HTML."""
     return str(value).translate(_ESCAPES)
 
 
 def table(headers, rows, left=1):
-    """A table; the first `left` columns are texts, the rest numbers."""
+    """Returns a table; the first `left` columns are texts, the others numbers."""
     def line(cells, tag):
         return "<tr>" + "".join(f'<{tag} class="l">{escape(cell)}</{tag}>' if index < left else
                                 f"<{tag}>{escape(cell)}</{tag}>" for index, cell in enumerate(cells)) + "</tr>"
@@ -39,31 +39,31 @@ def table(headers, rows, left=1):
 
 
 def tiles(triples):
-    """Headline figures: (label, text, small print)."""
+    """Returns tiles of headline values: (label, text, small print)."""
     return '<div class="tiles">' + "".join(
         f'<div class="tile">{escape(label)}<b>{escape(value)}</b><small class="note">{escape(small)}</small></div>'
         for label, value, small in triples) + "</div>"
 
 
 def definitions(triples):
-    """A line each: (label, value, text)."""
+    """Returns a line for each (label, value, text)."""
     return '<table class="answers">' + "".join(
         f'<tr><td class="l note">{escape(label)}</td><td class="w"><b>{escape(value)}</b> {escape(text)}</td></tr>'
         for label, value, text in triples) + "</table>"
 
 
 def details(summary, body):
-    """A part that is folded away."""
+    """Returns a part that is folded."""
     return f"<details><summary>{escape(summary)}</summary>{body}</details>"
 
 
 def wrap(body):
-    """The outermost element, with the style."""
+    """Returns the outermost element, with the style."""
     return f'{STYLE}<div class="resmon">{body}</div>'
 
 
 def sparkline(times, values, width=170, height=44):
-    """A line as SVG; gaps where values are not known.  "" without two points."""
+    """Returns a line as SVG, with gaps for unknown values; "" for fewer than two points."""
     points = [(t, v) for t, v in zip(times, values) if v is not None and math.isfinite(v)]
     if len(points) < 2:
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers for people, as the library writes them (resmon_format_value)."""
+"""Numbers for people, as the library formats them (resmon_format_value)."""
 import ctypes
 
 from . import _abi
@@ -9,7 +9,7 @@ UNKNOWN = "-"
 
 
 def text_of(value, unit, per=""):
-    """A value of a unit of the table of metrics: "687.5 MiB"; with per="/s" a rate."""
+    """Returns a value with its unit: "687.5 MiB"; with per="/s" a rate."""
     if value is None:
         return UNKNOWN
     text = ctypes.create_string_buffer(_abi.VALUE_BYTES)
@@ -18,20 +18,20 @@ def text_of(value, unit, per=""):
 
 
 def bytes_text(value):
-    """"687.5 MiB"."""
+    """Returns "687.5 MiB"."""
     return text_of(value, "B")
 
 
 def seconds_text(value):
-    """"1.234 ms", "62 min 05 s"."""
+    """Returns "1.234 ms", "62 min 05 s"."""
     return text_of(value, "s")
 
 
 def percent_text(value):
-    """"99.8 %"."""
+    """Returns "99.8 %"."""
     return text_of(value, "%")
 
 
 def count_text(value):
-    """A number without a unit."""
+    """Returns a number without a unit."""
     return text_of(value, "1")

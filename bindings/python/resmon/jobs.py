@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The job that this process belongs to: which one, on which of its nodes, which rank."""
+"""The job that this process belongs to: which job, on which of its nodes, which rank."""
 from ctypes import byref, c_void_p
 
 from . import _abi, records
@@ -7,7 +7,7 @@ from ._library import encoded, lib, text
 
 
 class Job(records.Record):
-    """What is known of a job; texts are "" and numbers -1 when not known.  ``hosts`` are those of the job."""
+    """A job; texts are "" and numbers -1 if not known. ``hosts`` are the hosts of the job."""
 
     __slots__ = records._slots(_abi.JobInfo, "hosts")
     _shown = ("system", "id", "node_name", "rank", "rank_count")
@@ -17,7 +17,7 @@ class Job(records.Record):
 
 
 def job():
-    """Finds out about the job of this process; false when it is in none."""
+    """Detects the job of this process; the result is false if there is none."""
     handle, struct = c_void_p(), _abi.JobInfo()
     lib.job_detect(byref(handle))
     try:
@@ -30,7 +30,7 @@ def job():
 
 
 def hostlist(names):
-    """The names that a host list of Slurm's stands for: "n[001-003,7]"."""
+    """Returns the names in a Slurm host list: "n[001-003,7]"."""
     handle = c_void_p()
     lib.hostlist_expand(encoded(names, "host list"), byref(handle))
     try:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What telling of a line costs within the line's own time: what Python does before our clock is read, and after.
+"""Measures the overhead of a line event that falls into the line's own time, before and after our clock is read.
 
-The events of line_trace.py take their own time off; this is what lies outside of them, some 0.2 us with sys.monitoring
-and up to 1 us with sys.settrace, more the more variables a function has (before Python 3.13 they are copied for each
-event).  It is measured with cheap lines that run with events and without, for as many variables: when a function is called
-first, and again when its table is shown, at most once a second.
+The events of line_trace.py subtract their own time. This module measures the time of Python outside of them: about
+0.2 us with sys.monitoring and up to 1 us with sys.settrace. It is more for functions with more variables: before
+Python 3.13 the variables are copied for each event. The module runs cheap lines with and without events, for the same
+number of variables: when a function is first called, and again when its table is shown, at most once a second.
 """
 from functools import lru_cache
 from time import monotonic
@@ -17,12 +17,15 @@ _SURE = 0.9  # machines change their pace: what is taken off is to be there
 
 
 def cost_of(code):
-    """Nanoseconds of each event of `code` that are not the line's, as it begins to be profiled."""
+    """Returns the overhead of each event of `code` in nanoseconds, at the time when profiling begins."""
     return _cost(_variables_of(code), 0)
 
 
 def pace_of(code, cost):
-    """What of that is so now, 0 ... 1: processors are faster some time after a program has begun, and so are all events."""
+    """Returns the part of this overhead that applies now, 0 to 1.
+
+    Processors become faster some time after a program has begun, and so do all events.
+    """
     return min(_cost(_variables_of(code), 1 + int(monotonic())) / cost, 1) if cost else 1
 
 
@@ -38,7 +41,7 @@ def _cost(variables, _second):
 
 
 def _cheap_lines(variables):
-    """A function with so many variables, and lines that use none of them."""
+    """Returns a function with this number of variables, and lines that use none of them."""
     first = " = ".join(f"v{number}" for number in range(variables)) + " = 1" if variables else "pass"
     text = f"def cheap():\n global x, y\n {first}\n for x in range({_ROUNDS}):\n" + "  y = x\n" * _LINES
     found = {}
@@ -47,14 +50,14 @@ def _cheap_lines(variables):
 
 
 def _plain(function):
-    """Nanoseconds of a line, without events."""
+    """Returns the nanoseconds of a line, without events."""
     began = clock()
     function()
     return (clock() - began) / (_ROUNDS * _LINES)
 
 
 def _told(function):
-    """What a line is charged with."""
+    """Returns the nanoseconds that a line is charged with, with events."""
     track = Recorder(function.__code__, TimeTrack, lambda: None).track()
     try:
         enter(track, 0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The tables of lines.py: figures of a Recorder beside the source, in the shapes of line_profiler and memory_profiler.
+"""The tables of lines.py: values of a Recorder beside the source, in the formats of line_profiler and
+memory_profiler.
 
 The source is read when a table is shown, not when the function is decorated.
 """
@@ -17,7 +18,7 @@ MIB = 1 << 20
 
 
 class LineTable:
-    """Figures for each line of one function, added up over its calls."""
+    """Values for each line of one function, summed over its calls."""
 
     def __init__(self, name, code, module_globals):
         self.function = name
@@ -43,7 +44,7 @@ class LineTable:
                 for line, figures in self._totals().items() if figures[0]]
 
     def clear(self):
-        """Forgets the figures; the next call begins anew."""
+        """Deletes the values; the next call starts from zero."""
         self._recorder.clear()
         self.is_seen = False
 
@@ -55,7 +56,7 @@ class LineTable:
         return self._recorder.after_fork()
 
     def to_pandas(self):
-        """The rows as a pandas.DataFrame."""
+        """Returns the rows as a pandas.DataFrame."""
         from .frames import wanted
         return wanted("pandas", "to_pandas()").DataFrame(self.rows, columns=self._row_type._fields)
 
@@ -104,7 +105,7 @@ class LineTable:
         return rows, source
 
     def _source(self):
-        """line -> text, of the whole function; nothing where the source cannot be found."""
+        """Returns {line: text} of the whole function; empty if the source cannot be found."""
         if os.path.exists(self.file) and not self._is_changed():
             linecache.checkcache(self.file)
         lines = linecache.getlines(self.file, self._globals)[self.first_line - 1:]
@@ -130,7 +131,7 @@ class LineTable:
 
 
 class LineTimes(LineTable):
-    """Time for each line, in the shape of line_profiler."""
+    """Time for each line, in the format of line_profiler."""
 
     _track = TimeTrack
     _row_type = TimeRow
@@ -144,7 +145,7 @@ class LineTimes(LineTable):
         return max(figures[1] - self._pace[1] * figures[2], 0) / 1e9
 
     def _totals(self):
-        """One correction for all that is shown of the same figures."""
+        """Uses one correction for everything that is shown of the same values."""
         recorder, totals = self._recorder, super()._totals()
         hits = sum(figures[0] for figures in totals.values())
         if hits != self._pace[0]:
@@ -181,7 +182,7 @@ class LineTimes(LineTable):
 
 
 class LineMemory(LineTable):
-    """Memory for each line, in the shape of memory_profiler, with the highest while the line ran."""
+    """Memory for each line, in the format of memory_profiler, with the peak while the line ran."""
 
     _track = MemoryTrack
     _row_type = MemoryRow

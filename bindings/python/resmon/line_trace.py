@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""How Python says which line runs: sys.monitoring where there is one (3.12), sys.settrace elsewhere.
+"""Line events of Python: sys.monitoring if available (3.12), otherwise sys.settrace.
 
-Owns what each thread is running under the profiler and hands the events on to its tracks (line_track.py).
-Called by the wrappers of lines.py: enter() before the function, leave() after it.
+Owns the state of each thread under the profiler and passes the events to its tracks (line_track.py). Called by the
+wrappers of lines.py: enter() before the function, leave() after it.
 """
 import sys
 import threading
@@ -15,7 +15,7 @@ TOOL = "resmon lines"  # our name in sys.monitoring
 
 
 class _Thread:
-    """What one thread runs under the profiler."""
+    """State of one thread under the profiler."""
 
     __slots__ = ("monitored", "traced", "lost", "told", "is_tracing", "below", "is_broken")
 
@@ -38,11 +38,11 @@ local = _Local()
 
 
 class _Monitor:
-    """The tool of sys.monitoring, held as long as some call is being profiled.
+    """The tool of sys.monitoring, held while any call is profiled.
 
-    Only LINE is needed while every call goes through a wrapper. The others are for a function that calls itself by
-    a name that is not the wrapper's. PY_UNWIND and PY_THROW cannot be asked of one code object, only of the whole
-    program, which they would slow: the wrappers and Track.returned() do without.
+    Only LINE is needed if every call goes through a wrapper. The other events are for a function that calls itself by
+    a name that is not the wrapper's. PY_UNWIND and PY_THROW cannot be enabled for one code object, only for the whole
+    program, which they would slow down: the wrappers and Track.returned() do without them.
     """
 
     def __init__(self):
@@ -55,7 +55,7 @@ class _Monitor:
         self.lock = threading.RLock()  # guards both; reentered by finalizers and signal handlers that are profiled
 
     def start(self, code, owner):
-        """Has the events of `code` sent. False where no tool is free."""
+        """Enables the events of `code`; returns False if no tool is free."""
         with self.lock:
             owners = self.owners.setdefault(id(code), set())
             owners.add(id(owner))
@@ -101,7 +101,7 @@ class _Monitor:
 
 
 class _NoMonitor:
-    """Stands for _Monitor before Python 3.12."""
+    """Replaces _Monitor before Python 3.12."""
 
     def start(self, code, owner):
         return False
@@ -111,9 +111,9 @@ class _NoMonitor:
 
 
 def enter(track, depth, line=None, is_throw=False, is_monitored=None):
-    """Begins a call of the track's function, or goes on with one at `line`. `depth` is len(track.paused) before.
+    """Begins a call of the track's function, or continues one at `line`; `depth` is len(track.paused) before.
 
-    A caller that has started the monitor itself says so by `is_monitored`, and stops it too.
+    A caller that has started the monitor itself passes `is_monitored`, and also stops the monitor.
     """
     now = clock()
     thread = local.thread
@@ -127,9 +127,9 @@ def enter(track, depth, line=None, is_throw=False, is_monitored=None):
 
 
 def leave(track, depth):
-    """Ends what enter() began or was about to, and what began inside it and was left by an exception.
+    """Ends what enter() began or was about to begin, and inner calls that an exception left.
 
-    KeyboardInterrupt and RecursionError come anywhere, in here too: it can be called once more then.
+    KeyboardInterrupt and RecursionError can come anywhere, also in here: leave() can then be called once more.
     """
     now = clock()
     thread = local.thread
@@ -281,7 +281,7 @@ def _trace(frame, event, arg):
 
 
 class _Both:
-    """Our local trace function and that of a tracer that was there before."""
+    """Our local trace function and that of a tracer that was set before."""
 
     __slots__ = ("below",)
 
@@ -308,7 +308,7 @@ monitor = _Monitor() if hasattr(sys, "monitoring") else _NoMonitor()
 
 
 def after_fork():
-    """In the child: whoever held the lock did not come along."""
+    """Replaces the lock in the child: the thread that held it does not exist there."""
     if hasattr(monitor, "lock"):
         monitor.lock = threading.RLock()
     thread = local.thread

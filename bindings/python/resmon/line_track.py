@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What is counted for each line: one Recorder for each function, one Track for each thread that runs it.
+"""Values for each line: one Recorder for each function, one Track for each thread that runs it.
 
-A track is changed by its own thread only, so events take no lock; the recorder adds the tracks up when it is read.
-Fed by line_trace.py, read by line_table.py.
+A track is changed by its own thread only, so events take no lock; the recorder sums the tracks when it is read.
+Filled by line_trace.py, read by line_table.py.
 """
 import os
 import threading
@@ -12,12 +12,12 @@ from .line_trace import local
 
 
 class Track:
-    """The lines of one function in one thread. `cell` holds the figures of the line that is running.
+    """The lines of one function in one thread; `cell` holds the values of the running line.
 
-    A call of the function while it runs already puts the running line off until the call returns, so that no time
+    A call of the function while it already runs suspends the running line until the call returns, so that no time
     counts twice. `paused` holds these lines, each with the frame that came after it: None for a call through the
-    wrapper, which takes it away itself, or the id of the frame of a call by another name. The first is always a
-    wrapper's.
+    wrapper, which removes the entry itself, or the id of the frame of a call by another name. The first entry is
+    always a wrapper's.
     """
 
     __slots__ = ("recorder", "cells", "cell", "idle", "paused", "is_fresh", "is_monitored", "cost", "__weakref__")
@@ -86,7 +86,7 @@ class Track:
 
 
 class TimeTrack(Track):
-    """Cells are [hits, nanoseconds, of these what events took: _Thread.told]."""
+    """Cells are [hits, nanoseconds, part of them used by events: _Thread.told]."""
 
     __slots__ = ("since", "thread", "told")
     order = 1
@@ -196,7 +196,10 @@ class MemoryTrack(Track):
             self.close_watch()
 
     def lap(self):
-        """RSS now and the highest since the lap before. Never fails: this runs between the lines of the user."""
+        """Returns the RSS now and the highest RSS since the previous lap.
+
+        It never fails, because it runs between the lines of the user.
+        """
         if self.watch is not None:
             try:
                 rss, peak = self.watch.lap_rss()
@@ -229,7 +232,7 @@ class MemoryTrack(Track):
 
 
 def _read_rss():
-    """For want of a watch."""
+    """Returns the RSS in bytes, if there is no watch; 0: not known."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
@@ -238,7 +241,7 @@ def _read_rss():
 
 
 class Recorder:
-    """The figures of one code object, over all threads."""
+    """The values of one code object, over all threads."""
 
     def __init__(self, code, make_track, began, cost_of=None):
         self.code = code
@@ -254,7 +257,7 @@ class Recorder:
         self.ended = {}  # cells of threads that are gone
 
     def track(self):
-        """That of this thread."""
+        """Returns the track of this thread."""
         try:
             return self.local.track
         except AttributeError:
@@ -277,7 +280,7 @@ class Recorder:
         return track
 
     def totals(self):
-        """line -> figures, of what has ended; the line that a thread is in counts when it is over."""
+        """Returns {line: values} of completed lines; the line that a thread is in counts when it is over."""
         total = {}
         with self.lock:
             for cells in (self.ended, *(cells for _, cells in self.parts)):
@@ -300,7 +303,7 @@ class Recorder:
             self.has_baseline = False
 
     def count_call(self, track):
-        """The row of the function itself, as memory_profiler has it: what was there when it was first called."""
+        """Counts the row of the function itself: the memory at its first call, as in memory_profiler."""
         cell = track.at(self.code.co_firstlineno)
         cell[0] += 1
         cell[1] = max(cell[1], track.rss)
@@ -310,7 +313,7 @@ class Recorder:
             cell[2] += track.rss
 
     def after_fork(self):
-        """In the child, which counts what it runs itself. True if that has begun: the fork was inside the function."""
+        """Starts from zero in the child; returns True if the fork was inside the function."""
         self.lock = threading.RLock()
         track = getattr(self.local, "track", None)
         is_running = track is not None and bool(track.paused)

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Time and memory for each line of a function: @profile_lines and @profile_memory.
 
+::
+
     @resmon.profile_lines
     def step(batch): ...
 
     step(batch)
-    print(step.lines)       # the table; .rows, .to_pandas() and .clear() beside it
+    print(step.lines)       # the table; it has .rows, .to_pandas() and .clear()
 
-Tables that nobody looked at are printed when the interpreter exits. The events come from line_trace.py, the
-figures are kept by line_track.py and shown by line_table.py.
+Tables that were not read are printed when the interpreter exits. The events come from line_trace.py; line_track.py
+keeps the values and line_table.py shows them.
 """
 import atexit
 import functools
@@ -37,11 +39,14 @@ _dropped = 0
 
 
 def profile_lines(function=None, /, *, unit=1e-6, stream=None):
-    """Time for each line of `function`, over all its calls: `function.lines` is the table.
+    """Measures the time of each line of `function`, over all its calls; `function.lines` is the table.
 
-    As a decorator, bare or with arguments: `unit` is the timer unit of the table in seconds, `stream` where it goes
-    at exit instead of stdout. Put it directly above the def. Functions, methods, coroutines and generators all work.
-    A line's time includes the calls that it makes, but never that of another call of the same function.
+    A decorator, with or without arguments. Put it directly above the def. It works on functions, methods, coroutines
+    and generators. The time of a line includes the calls that it makes, but not another call of the same function.
+    ArgumentTypeError: the function is not written in Python.
+
+    :param unit: timer unit of the table, in seconds
+    :param stream: where the table is printed at exit; default stdout
     """
     if function is None:
         return functools.partial(profile_lines, unit=unit, stream=stream)
@@ -49,10 +54,13 @@ def profile_lines(function=None, /, *, unit=1e-6, stream=None):
 
 
 def profile_memory(function=None, /, *, precision=1, stream=None):
-    """Resident memory of the process for each line of `function`: `function.lines` is the table.
+    """Measures the resident memory of the process for each line of `function`; `function.lines` is the table.
 
-    As profile_lines(); `precision` is how many decimals are shown. "Increment" adds up what came and went while the
-    line ran, "Peak" is the highest while it ran, also where it was freed before the line ended.
+    A decorator like profile_lines(). "Increment" is the sum of growth and release while the line ran. "Peak" is the
+    highest RSS while it ran, also if the memory was released before the line ended.
+
+    :param precision: number of decimals in the table
+    :param stream: where the table is printed at exit; default stdout
     """
     if function is None:
         return functools.partial(profile_memory, precision=precision, stream=stream)
@@ -60,7 +68,7 @@ def profile_memory(function=None, /, *, precision=1, stream=None):
 
 
 def print_lines(stream=None):
-    """Prints every table that has figures, to `stream` or else to its own."""
+    """Prints every table that has values, to `stream` or by default to the stream of the table."""
     with _lock:
         tables = list(_begun.values())
     for table in tables:
@@ -73,7 +81,7 @@ def _decorate(function, make_table, **options):
     inner = _innermost(function)
     if inner is None:
         name = "profile_lines" if make_table is LineTimes else "profile_memory"
-        raise ArgumentTypeError(f"{name}() needs a function that is written in Python, not {function!r}: "
+        raise ArgumentTypeError(f"{name}() needs a function written in Python, not {function!r}: "
                         "put it directly above the def")
     table = _table(inner, make_table)
     for name, value in options.items():
@@ -81,7 +89,7 @@ def _decorate(function, make_table, **options):
     kind = _kind(_callee(function))
     if kind is _call and _kind(inner) is not _call:
         warnings.warn(f"{inner.__qualname__}() runs only after the decorators above it have returned: it is not "
-                      "profiled unless profile_lines or profile_memory stands directly above its def", stacklevel=3)
+                      "profiled unless profile_lines or profile_memory is directly above its def", stacklevel=3)
     wrapper = functools.wraps(function)(kind(table._recorder, function))
     wrapper.lines = table
     return wrapper
@@ -94,7 +102,7 @@ def _callee(function):
 
 
 def _innermost(function):
-    """The function whose lines are meant, below other decorators; None if there is none."""
+    """Returns the function to be profiled, below other decorators; None if there is none."""
     inner = None
     seen = set()
     while id(function) not in seen:
@@ -201,7 +209,7 @@ def _first(generator):
 class _Steps:
     """Runs a generator or coroutine from one suspension to the next, and counts only while it runs.
 
-    The events stay on in between: switching them costs more the longer the function is.
+    The events stay enabled in between: switching them costs more for longer functions.
     """
 
     __slots__ = ("recorder", "owner", "frame", "target", "is_started", "is_monitored")
@@ -316,7 +324,7 @@ def _write(text, stream):
 
 
 def _after_fork():
-    """The child prints what it runs itself; what the parent ran is the parent's to print."""
+    """In the child, keeps only what the child runs: the parent prints its own tables."""
     global _lock, _dropped
     _lock = threading.RLock()
     _dropped = 0

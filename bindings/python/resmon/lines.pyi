@@ -7,7 +7,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R", covariant=True)
 
 class Lines:
-    """A table of lines, as resmon.lines.LineTimes and LineMemory are."""
+    """A table of lines: resmon.lines.LineTimes or LineMemory."""
 
     @property
     def rows(self) -> List[Any]: ...
@@ -16,7 +16,7 @@ class Lines:
     def to_pandas(self) -> Any: ...  # pandas.DataFrame
 
 class Profiled(Generic[_P, _R]):
-    """A function with the table of its lines."""
+    """A profiled function, with the table of its lines."""
 
     lines: Lines
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...

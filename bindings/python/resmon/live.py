@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A monitor in a notebook that is renewed while it runs."""
+"""Live values of a monitor in a notebook."""
 import threading
 import weakref
 
@@ -10,7 +10,7 @@ from .run_html import small
 
 
 class _Renewal:
-    """Renews one output from a thread of its own, until the monitor stops, or is gone."""
+    """Updates one output from its own thread, until the monitor stops or is freed."""
 
     def __init__(self, monitor, handle, seconds):
         self._monitor, self._handle, self._seconds = weakref.ref(monitor), handle, seconds
@@ -46,10 +46,10 @@ class _Html:
 
 
 def show(monitor, seconds):
-    """Shows the figures of a monitor, and keeps them up to date."""
+    """Shows the values of a monitor, and updates them."""
     display = wanted("IPython.display", "live()", "ipython")
     if not seconds > 0:
-        raise ArgumentError(f"live: {seconds!r} is no time in seconds")
+        raise ArgumentError(f"live: {seconds!r} is not a time in seconds, above 0")
     if monitor.state == "new":
         monitor.start()
     handle = display.display(_Html(html.wrap(small(monitor._get_run()))), display_id=True)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""IPython: ``%load_ext resmon``, then ``%%resmon`` for a cell, ``%resmon on`` for every cell, ``%resmon_bench`` for a
-statement again and again."""
+"""IPython magics: ``%resmon``, ``%%resmon`` and ``%resmon_bench``.
+
+``%load_ext resmon`` loads them. ``%%resmon`` measures a cell, ``%resmon on`` measures every cell, ``%resmon_bench``
+repeats a statement.
+"""
 import math
 import time
 
@@ -21,7 +24,7 @@ _NAN = float("nan")
 
 
 class Cell(Record):
-    """What a cell cost."""
+    """Resource use of a cell."""
 
     __slots__ = ("number", "source", "wall_s", "cpu_s", "rss_peak_bytes", "rss_is_exact", "read_bytes", "write_bytes",
                  "energy_j", "gco2eq", "error")
@@ -29,7 +32,7 @@ class Cell(Record):
 
 
 class Cells:
-    """The table of all cells that were accounted for."""
+    """The table of all measured cells; the newest 10000 are kept."""
 
     LIMIT = 10000  # the newest are kept
 
@@ -38,7 +41,7 @@ class Cells:
         self.dropped = 0
 
     def add(self, cell):
-        """One more."""
+        """Adds a cell."""
         self._cells.append(cell)
         if len(self._cells) > self.LIMIT:
             del self._cells[0]
@@ -51,12 +54,12 @@ class Cells:
         return self._cells[index]
 
     def clear(self):
-        """Forgets all of them."""
+        """Deletes all cells."""
         self._cells.clear()
         self.dropped = 0
 
     def to_pandas(self):
-        """A DataFrame with a row for each cell."""
+        """Returns a DataFrame with a row for each cell."""
         from .frames import frame_of_records
         frame = frame_of_records(self._cells)
         return frame.set_index("number") if len(frame.columns) else frame
@@ -93,8 +96,10 @@ def _line(cell):
 
 
 class _Account:
-    """Takes what each cell costs: time, CPU, I/O and peak by a watch, children and energy by a monitor that runs all
-    along, and takes a sample at both ends of a cell."""
+    """Measures each cell: time, CPU and peak with a watch; children, I/O and energy with a monitor.
+
+    The monitor runs all the time and takes a sample at both ends of a cell.
+    """
 
     def __init__(self):
         self._monitor = Monitor(interval=1.0, domains="process+tree+cpu+energy", scopes=False, name="notebook",
@@ -113,14 +118,14 @@ class _Account:
                 "energy_j": energy.tree_j if energy else _NAN}
 
     def begin(self):
-        """Before a cell."""
+        """Begins a cell."""
         self._before = self._totals()
         self._children_before_s = self._children_s
         self._watch = Watch("rss+cpu")
         self._began = time.perf_counter()
 
     def end(self, number, source, error):
-        """After it: what it cost; None when its beginning was not seen."""
+        """Ends a cell and returns it; None if its beginning was not measured."""
         if self._watch is None:
             return None
         wall_s = time.perf_counter() - self._began
@@ -142,7 +147,7 @@ class _Account:
         return cell
 
     def close(self):
-        """No more cells."""
+        """Stops the monitor."""
         self._monitor.stop()
 
 
@@ -159,13 +164,13 @@ class Magics:
     def line(self, line):
         """%resmon on [PLACE] | off | table | last | clear
 
-        PLACE, "FR" or gCO2eq per kWh, is where the machine stands, for all that is reckoned from now on.
+        PLACE is the location of the machine for emissions from now on: "FR", or gCO2eq per kWh.
         """
         words = {"on": self._on, "off": self._off, "table": lambda: self.cells, "": lambda: self.cells,
                  "last": lambda: self.cells[-1] if len(self.cells) else None, "clear": self.cells.clear}
         word, *more = line.split() or [""]
         if word not in words or len(more) > (word == "on"):
-            raise ArgumentError(f"%resmon {line.strip()}: one of {', '.join(filter(None, words))} is wanted"
+            raise ArgumentError(f"%resmon {line.strip()}: expected one of {', '.join(filter(None, words))}"
                                 f"{nearest(word, words, '')}")
         return words[word](*more)
 
@@ -204,15 +209,19 @@ class Magics:
     # ---- %resmon_bench --------------------------------------------------------------------------
 
     def bench(self, line):
-        """%resmon_bench [-n RUNS] STATEMENT: runs it again and again, and shows what a call of it costs; the Bench."""
+        """%resmon_bench [-n RUNS] STATEMENT: repeats the statement, shows its resource use per call, and returns the
+        Bench.
+
+        RUNS: default 20.
+        """
         words = line.split(None, 2)
         runs = 20
         if words and words[0] == "-n":
             if len(words) < 3 or not words[1].isdigit():
-                raise ArgumentError("%resmon_bench -n RUNS STATEMENT: a number and a statement are wanted")
+                raise ArgumentError("%resmon_bench -n RUNS STATEMENT: expected a number and a statement")
             runs, line = int(words[1]), words[2]
         if not line.strip():
-            raise ArgumentError("%resmon_bench [-n RUNS] STATEMENT: a statement is wanted")
+            raise ArgumentError("%resmon_bench [-n RUNS] STATEMENT: expected a statement")
         code = self._shell.compile(self._shell.transform_cell(line), "<resmon_bench>", "exec")
 
         def statement():
@@ -222,10 +231,10 @@ class Magics:
     # ---- %%resmon -------------------------------------------------------------------------------
 
     def cell(self, line, source):
-        """%%resmon [-i SECONDS] [-s METERS] [-o NAME] [-q] [-p]: runs the cell under a monitor.
+        """%%resmon [-i SECONDS] [-s METRICS] [-o NAME] [-q] [-p]: runs the cell under a monitor.
 
-        -i between samples (0.05); -s what scopes measure (wall+pcpu+cpu+rss); -o a variable for the monitor (_resmon);
-        -q shows nothing; -p draws the plot.  A cell that awaits cannot be run so.
+        -i: time between samples (0.05 s); -s: per-scope metrics (wall+pcpu+cpu+rss); -o: variable for the monitor
+        (_resmon); -q: no output; -p: shows the plot. A cell with a top-level await cannot be run.
         """
         options = _parsed(line)
         common = {"interval": options["i"], "name": "cell", "carbon": current_place(in_notebook=True)}
@@ -246,7 +255,7 @@ class Magics:
         return value
 
     def _run(self, source):
-        """Runs a cell as IPython does; gives the value of its last expression."""
+        """Runs a cell as IPython does; returns the value of its last expression."""
         import ast
         shell = self._shell
         text = shell.transform_cell(source)
@@ -260,7 +269,7 @@ class Magics:
         return None if source.rstrip().endswith(";") else value
 
 
-_USAGE = "it takes -i SECONDS, -s METERS, -o NAME, -q and -p"
+_USAGE = "options: -i SECONDS, -s METRICS, -o NAME, -q and -p"
 
 
 def _parsed(line):
@@ -272,7 +281,7 @@ def _parsed(line):
     except getopt.GetoptError as error:
         raise ArgumentError(f"%%resmon: {error}; {_USAGE}") from None
     if rest:
-        raise ArgumentError(f"%%resmon: {rest[0]!r} is no option; {_USAGE}")
+        raise ArgumentError(f"%%resmon: {rest[0]!r} is not an option; {_USAGE}")
     for flag, value in given:
         options[flag[1]] = True if flag in ("-q", "-p") else float(value) if flag == "-i" else value
     return options

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The runs of a job's nodes and ranks as one."""
+"""Merges the runs of a job's nodes and ranks into one run."""
 import os
 import warnings
 from ctypes import byref, c_void_p
@@ -10,9 +10,21 @@ from .run import Recorded, Run, load
 
 
 def merge(*runs):
-    """The runs of a job's nodes and ranks as one: runs, files of runs, or the directory of ``resmon run -o DIRECTORY/``.
-    What does not belong to the job of the first one, or cannot be read, is left out with a warning; of a directory that
-    is the job that was written to last."""
+    """Merges the runs of a job's nodes and ranks into one :class:`~resmon.Run`.
+
+    ::
+
+        job = resmon.merge("job")  # the directory of: resmon run -o job/
+        print(job.summary)
+        for rank in job.ranks:
+            print(rank.rank, rank.cpu_s)
+
+    Runs of another job than the first one, and files that cannot be read, are skipped with a ResmonWarning. If a
+    directory has files of several jobs, the job that was written last is merged. NotFoundError: there is no run to
+    merge.
+
+    :param runs: runs, files of runs, or the directory of ``resmon run -o DIRECTORY/``
+    """
     handle, merged, count = c_void_p(), c_void_p(), 0
     lib.merge_new(byref(handle))
     try:
@@ -28,7 +40,10 @@ def merge(*runs):
 
 
 def _files_of(run):
-    """The files in a directory, as the command takes them: the latest first, and of a process that is over its document."""
+    """Returns the files in a directory, as the command reads them: the newest first.
+
+    If a process has a recording and a document, only the document is returned.
+    """
     if isinstance(run, Recorded) or not os.path.isdir(run):
         return [run]
     directory = os.fspath(run)
@@ -38,7 +53,10 @@ def _files_of(run):
 
 
 def _add(handle, run, is_in_directory):
-    """Whether the run is added; a merged one in a directory was made of the others."""
+    """Adds a run; returns whether it was added.
+
+    A merged run in a directory is skipped, because it was made from the others.
+    """
     try:
         loaded = run if isinstance(run, Recorded) else load(run)
         if is_in_directory and loaded.nodes:

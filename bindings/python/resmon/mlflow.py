@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""MLflow: to the active run of the mlflow package when there is one.
+"""MLflow: sends a run to the active run of the mlflow package, if there is one.
 
-To a server through the library's own sink; to a store that no server stands before (``sqlite:///mlflow.db``, which is the
-mlflow package's default, or a directory) through the package: what the sink would have sent is put into a spool file, and
-given to it from there.
+A server gets it through the library's own sink. A store without a server (``sqlite:///mlflow.db``, the default of the
+mlflow package, or a directory) gets it through the package: the data that the sink would send go into a spool file,
+and the package reads them from there.
 """
 import contextlib
 import json
@@ -24,7 +24,7 @@ _STORES = ("file:", "sqlite:", "mysql", "postgresql", "mssql", "databricks")  # 
 
 
 def _active():
-    """Run and server of the mlflow package, if the program uses it; where a run would go if the program started one."""
+    """Returns run and server of the mlflow package if the program uses it, otherwise where it would start a run."""
     package = sys.modules.get("mlflow")
     if package is None or not hasattr(package, "active_run"):
         uri = os.environ.get("MLFLOW_TRACKING_URI", "")
@@ -34,7 +34,7 @@ def _active():
 
 
 def resolved(value):
-    """Options of the sink from what a user gave: True, an URI or a dict."""
+    """Returns options of the sink from the value of a user: True, a URI or a dict."""
     if value is True:
         return _active()
     if isinstance(value, dict):
@@ -49,14 +49,14 @@ def resolved(value):
 
 
 def is_store(options):
-    """Whether the tracking URI is of a store that the mlflow package writes to itself."""
+    """Whether the tracking URI is a store that the mlflow package writes to itself."""
     uri = options.get("tracking_uri")
     return (isinstance(uri, str) and bool(uri) and (uri.lower().startswith(_STORES) or "://" not in uri)
             and not options.get("spool_only"))
 
 
 class Store:
-    """A store behind the mlflow package, and the spool file that is on its way there."""
+    """A store behind the mlflow package, and the spool file with the data for it."""
 
     def __init__(self, options):
         from .frames import available
@@ -70,7 +70,7 @@ class Store:
         self.options = {**options, "spool": self._spool, "spool_only": True, "no_spool": None}
 
     def deliver(self):
-        """Gives the package what is there; what it does not take stays in a file."""
+        """Passes the data to the package; data that it does not accept stay in a file."""
         try:
             if os.path.exists(self._spool):
                 _deliver(self._uri, self._spool)
@@ -84,14 +84,16 @@ class Store:
 
 
 def _remove_empty(directory, owner):
-    """Not in the child of a fork: the parent has something to put there."""
+    """Removes the directory, but not in the child of a fork: the parent still uses it."""
     if owner == os.getpid():
         with contextlib.suppress(OSError):
             os.rmdir(directory)
 
 
 def _keep(path, wanted_path):
-    """Moves a spool file to where it was wanted, or beside other files there; it stays where that cannot be written."""
+    """Moves a spool file to the wanted path, or to a free name beside it; keeps it in place if that cannot be
+    written.
+    """
     root, end = os.path.splitext(wanted_path)
     for number in range(1000):
         to = wanted_path if number == 0 else f"{root}-{number}{end}"
@@ -113,16 +115,16 @@ def _keep(path, wanted_path):
 
 
 def _lines(path):
-    """The address of a spool file, and its requests: (call, path, body)."""
+    """Returns the address of a spool file, and its requests: (call, path, body)."""
     try:
         with open(path, encoding="utf-8") as file:
             words = file.readline().split(" ", 2)
             if words[:2] != ["resmon-mlflow-spool", "1"] or len(words) != 3:
-                raise FormatError(f"{path} is no spool file of MLflow requests that this version knows")
+                raise FormatError(f"{path} is not a spool file of MLflow requests, or of another version")
             entries = [json.loads(line[2:]) for line in file]
         address = json.loads(words[2])
         if not isinstance(address.get("run_id"), str):
-            raise FormatError(f"{path} does not say where to")
+            raise FormatError(f"{path} does not have the address of a run")
         return address, [(entry["call"], entry["path"], entry["body"]) for entry in entries]
     except OSError as error:
         raise (NotFoundError if isinstance(error, FileNotFoundError) else InputOutputError)(
@@ -134,7 +136,7 @@ def _lines(path):
 
 
 def _body(text):
-    """The members of a request: what stands behind the run's id."""
+    """Returns the members of a request, after the run's id."""
     return json.loads("{" + text if not text.startswith("{") else text)
 
 
@@ -162,7 +164,7 @@ def _log(client, run_id, body):
 
 
 def _deliver(uri, path):
-    """The id of the run, and how many requests there were."""
+    """Delivers a spool file; returns the id of the run and the number of requests."""
     from .frames import wanted
     address, entries = _lines(path)
     client_of = wanted("mlflow", f"a run in {uri}").MlflowClient
@@ -172,7 +174,7 @@ def _deliver(uri, path):
         for call, place, text in entries:
             _CALLS[call](client, run_id, place, text)
     except Exception as error:  # pylint: disable=broad-except
-        raise RemoteError(f"mlflow: the store {uri} did not take the results: {type(error).__name__}: {error}") from error
+        raise RemoteError(f"mlflow: the store {uri} refused the results: {type(error).__name__}: {error}") from error
     return run_id, len(entries)
 
 
@@ -181,17 +183,20 @@ def _update(client, run_id, body):
 
 
 def _log_params(client, run_id, body):
-    """Those of a run that was there already: MLflow takes no second value for one, and they are not worth a failure."""
+    """Logs the parameters of an existing run.
+
+    MLflow does not accept a second value for a parameter: that gives a warning, not a failure.
+    """
     from mlflow.exceptions import MlflowException
     for param in body["params"]:
         try:
             client.log_param(run_id, param["key"], param["value"])
         except MlflowException as error:
-            warn(f"mlflow: {param['key']} is left as it is: {error}")
+            warn(f"mlflow: the parameter {param['key']} is not changed: {error}")
 
 
 def _describe(client, run_id, body):
-    """What the page shows of the run at its top, unless the user has said something there."""
+    """Sets the description at the top of the run's page, unless the user has set one."""
     if body["key"] not in client.get_run(run_id).data.tags:
         client.set_tag(run_id, body["key"], body["value"])
 
@@ -209,7 +214,7 @@ _CALLS = {
 
 
 def upload_left(monitor, uri):
-    """The run document, where the server keeps artifacts in a store that the package alone can write (s3:, gs:, dbfs:)."""
+    """Uploads the run document if only the package can write to the server's artifact store (s3:, gs:, dbfs:)."""
     package = sys.modules.get("mlflow")
     if package is None or not hasattr(package, "MlflowClient"):
         return
@@ -222,15 +227,20 @@ def upload_left(monitor, uri):
         client = package.MlflowClient(tracking_uri=uri or page.split("/#/", 1)[0])
         client.log_text(page.rsplit("/", 1)[1], run.to_json(), place)
     except Exception as error:  # pylint: disable=broad-except
-        warn(f"mlflow: the run document is not with the run: {type(error).__name__}: {error}")
+        warn(f"mlflow: the run document cannot be stored with the run: {type(error).__name__}: {error}")
 
 
 # ---- runs that are there, and files ---------------------------------------------------------------
 
 
 def push(run, **options):
-    """Sends a run that is there to MLflow: a document, or the recording of a job that was killed.  Options are those
-    of ``Monitor(mlflow={...})``; blocks until it is sent or put away."""
+    """Sends an existing run to MLflow: a document, or the recording of a killed job.
+
+    Returns when the run is sent or stored in a spool file. RemoteError: the store refused the data.
+
+    :param run: a run or a stopped monitor
+    :param options: options of ``Monitor(mlflow={...})``
+    """
     options = resolved(options)
     store = Store(options) if is_store(options) else None
     lib.run_push_mlflow_text(run._get_run(), sink_text("mlflow", options if store is None else store.options))
@@ -239,7 +249,13 @@ def push(run, **options):
 
 
 def replay(path, **options):
-    """Sends what a spool file holds, as a server that could not be reached has missed it; {"sent": ..., ...}."""
+    """Sends the data of a spool file, which an unavailable server did not receive.
+
+    Returns {"requests": ..., "sent": ..., "refused": ..., "run_id": ...}. NotFoundError: there is no such file.
+    FormatError: it is not a spool file.
+
+    :param options: options of ``Monitor(mlflow={...})``
+    """
     options, path = resolved(options), os.fsdecode(encoded(path, "path") or b"")
     if is_store(options):
         run_id, count = _deliver(options["tracking_uri"], path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The object that observes: ``with resmon.Monitor() as m: ...``."""
+"""The object that observes a process: ``with resmon.Monitor() as m: ...``."""
 import atexit
 import os
 import sys
@@ -26,7 +26,7 @@ _SCOPES = {True: "all", False: "none"}
 
 
 def _options_text(options, has_trace):
-    """The options of a monitor, without its sinks, as the library reads them."""
+    """Returns the options of a monitor, without its sinks, as the text that the library parses."""
     own = {key: value for key, value in options.items() if key not in sink_kinds() and key != "carbon"}
     if isinstance(own.get("scopes"), bool):
         own["scopes"] = _SCOPES[own["scopes"]]
@@ -42,32 +42,38 @@ def _options_text(options, has_trace):
 
 
 class Monitor(Recorded):
-    """Samples a process from a thread of its own, between start and stop.
+    """Samples a process from its own thread, between start and stop.
 
     ::
 
         with resmon.Monitor(interval=0.1) as m:
             train()
             m.tag("trained")
+        print(m.summary)
         m.plot()
 
-    What it knows is asked as of a :class:`Run` (``m.summary``, ``m.scopes``, ``m.to_pandas()``), also while it runs.
+    A monitor has the properties and methods of a :class:`~resmon.Run` (``m.summary``, ``m.scopes``,
+    ``m.to_pandas()``), also while it runs.
 
-    Options have the names, bounds and defaults that they have in C and in the variable RESMON; None is the default.
-    Durations are seconds, or texts such as "100ms"; names are "a+b" or a sequence. A sink is a value of
-    its main option, or a dict of its options: ``json="run.json"``, ``json={"path": "run.json", "interval": 10}``. A wrong
-    name, or a value out of bounds, is an :class:`~resmon.errors.Error` that says what was meant, or is allowed.
-    ``resmon.keywords()`` is the list with all options of the sinks. What is more in Python:
+    Options have the same names, bounds and defaults as in C and in the variable RESMON. None selects the default.
+    Durations are in seconds, or texts such as "100ms". Names are joined by "+", or given as a sequence. For a sink,
+    give the value of its main option, or a dict of its options: ``json="run.json"``,
+    ``json={"path": "run.json", "interval": 10}``. A wrong name or a value out of bounds raises an
+    :class:`~resmon.Error`; its text has the nearest name or the bounds. ``resmon.keywords()`` lists all options
+    of the monitor and of the sinks. Specific to Python:
 
-    :param scopes: True for all meters, False for none. They are this monitor's then, or BusyError
-    :param name: by default that of the script or notebook
-    :param events: by default 1024, for the timeline of plots; 0: none, but for a trace
-    :param carbon: where the machine stands: "FR", gCO2eq per kWh as a number, or a dict; resmon.carbon.set_place() says it
-        for all
-    :param mlflow: True: to the active run of the mlflow package, else as MLflow's variables say
-    :param on_sample: called with each :class:`~resmon.sinks.Sample` from a thread of the library
+    :param interval: time between samples, 1 ms to 24 h; default 0.1 s
+    :param scopes: also True for all per-scope metrics, or False for none. If set, start() raises BusyError if another
+        monitor has the scopes
+    :param name: default: the name of the script or notebook
+    :param events: default 1024, for the timeline of plots. 0: no events, but a trace still has its own default
+    :param carbon: location of the machine: "FR", gCO2eq per kWh as a number, or a dict. resmon.carbon.set_place() sets
+        it for all monitors
+    :param mlflow: True: to the active run of the mlflow package, otherwise as the variables of MLflow select
+    :param on_sample: called with each :class:`~resmon.sinks.Sample`, from a thread of the library
 
     .. generated: keywords
+
     :param domains: what is sampled; process, tree, cgroup, node, cpu, memory, psi, disk, net, energy, gpu, all;
         default all
     :param scopes: what scopes measure: cpu is CPU time of the thread, pcpu of the process and its children; none
@@ -130,6 +136,7 @@ class Monitor(Recorded):
         dict, also with interval
     :param speedscope: stacks for speedscope.app; its path, or a dict, also with interval
     :param pprof: stacks for go tool pprof; its path, or a dict, also with interval
+
     .. generated: end
     """
 
@@ -162,7 +169,11 @@ class Monitor(Recorded):
     # ---- life -----------------------------------------------------------------------------------
 
     def start(self):
-        """Takes the first sample and starts the sampling thread.  Once; gives the monitor itself."""
+        """Takes the first sample, starts the sampling thread, and returns the monitor.
+
+        A monitor can be started once: otherwise StateError. BusyError: another monitor has the scopes, or a running
+        process uses the recording. NoProcessError: there is no process ``pid``.
+        """
         with self._lock:
             for remark in filter(None, take_text(lib.monitor_remarks, self).split("\n") if self._warns else ()):
                 warn(remark)
@@ -177,9 +188,10 @@ class Monitor(Recorded):
         return self
 
     def stop(self):
-        """Takes the last sample, and waits until the sinks have had everything.  Stopping again is fine.
+        """Takes the last sample, waits until the sinks have finished, and returns the monitor.
 
-        An exception says that a sink failed at the end; the monitor has stopped all the same.
+        The wait is limited by stop_timeout. If a sink failed at the end, its error is raised, but the monitor has
+        stopped. Stopping again is allowed. StateError: not started, or called from a callback of this monitor.
         """
         if self._pid != os.getpid() or sinks.is_delivering(self._callbacks):
             lib.monitor_stop(self)  # it refuses; whoever holds the lock may be waiting for this very callback
@@ -198,7 +210,7 @@ class Monitor(Recorded):
         return self
 
     def _deliver(self):
-        """To what the library does not reach: stores of the mlflow package."""
+        """Delivers to stores that the library does not reach: those of the mlflow package."""
         servers, self._servers = self._servers, []
         for uri in servers:
             from .mlflow import upload_left
@@ -208,7 +220,7 @@ class Monitor(Recorded):
             store.deliver()
 
     def _explained(self, failure):
-        """The library cannot know the text of an exception in a callback."""
+        """Adds the text of an exception in a callback, which the library cannot know."""
         own = {callback.index for callback in self._callbacks}
         for index, sink in enumerate(self.sinks):
             if sink.end_status == failure.status and str(failure).startswith(f"sink {sink.name}: ") and index in own:
@@ -220,8 +232,10 @@ class Monitor(Recorded):
         _running.discard(self)
 
     def _leave_to_exit(self):
-        """Whether the library stops it when the process exits, as the status is not known before: then nothing of
-        it may need the interpreter."""
+        """Whether the library will stop the monitor when the process exits.
+
+        The exit status is not known before. No part of the monitor may need the interpreter then.
+        """
         if self._callbacks or self._stores:
             return False
         try:
@@ -266,7 +280,7 @@ class Monitor(Recorded):
             return
         try:
             if self._state == "running" and self._pid == os.getpid():
-                warnings.warn(f"{self!r} was dropped while it ran: stop it, or use it in a with statement",
+                warnings.warn(f"{self!r} was dropped while it ran: call stop(), or use a with statement",
                               ResourceWarning, stacklevel=2)
         finally:
             self._as_parameter_ = None
@@ -276,36 +290,46 @@ class Monitor(Recorded):
                 self._free(handle)
 
     def __reduce__(self):
-        raise ArgumentTypeError("a monitor cannot be copied or pickled; its snapshot() can")
+        raise ArgumentTypeError("a monitor cannot be copied or pickled; use its snapshot()")
 
     @property
     def state(self):
-        """"new", "running" or "stopped"."""
+        """State of the monitor: "new", "running" or "stopped"."""
         return self._state
 
     # ---- while it runs --------------------------------------------------------------------------
 
     def tag(self, label):
-        """Marks this moment with a label; any thread."""
+        """Sets a tag: a label at this moment, of which at most 111 bytes are kept.
+
+        Any thread. StateError: the monitor is not running.
+        """
         try:
             lib.monitor_tag(self, encoded(str(label), "label"))
         except StateError:  # without a text, as signal handlers may call it
             state = "stopping" if self._state == "running" else self._state
-            raise StateError("a tag can be set while the monitor runs, and it " + (
+            raise StateError("a tag can be set while the monitor runs, but it " + (
                 f"is {state}" if self._pid == os.getpid() else f"belongs to process {self._pid}, which forked")) from None
 
     def set_label(self, label):
-        """Names what the run is doing now."""
+        """Sets the label of the run, which describes its current work; at most 127 bytes are kept.
+
+        StateError: the monitor is not running.
+        """
         lib.monitor_set_label(self, encoded(str(label), "label"))
 
     def sample_now(self):
-        """Takes a sample now, and returns when it is recorded."""
+        """Takes a sample now, and returns when it is recorded.
+
+        StateError: the monitor is not running.
+        """
         lib.monitor_sample_now(self)
 
     def snapshot(self):
-        """What was recorded so far, or in the end, as a Run that does not change any more.
+        """Returns the data recorded so far, or in the end, as an immutable :class:`~resmon.Run`.
 
-        Frames of stacks have their functions and lines once the monitor has stopped; before, they are module and offset.
+        Stack frames are symbolized (function and line) when the monitor has stopped; until then they are module and
+        offset. StateError: not started.
         """
         return Run._own(self._take(lib.monitor_snapshot))
 
@@ -322,21 +346,33 @@ class Monitor(Recorded):
         return self._final
 
     def live(self, seconds=1.0):
-        """In a notebook: shows the figures, and renews them every so many seconds while the monitor runs."""
+        """Shows the values in a notebook and updates them while the monitor runs.
+
+        Starts the monitor if it is new.
+
+        :param seconds: time between updates, in seconds
+        """
         from .live import show
         show(self, seconds)
 
     # ---- sinks ----------------------------------------------------------------------------------
 
     def add_callback(self, on_sample, on_stop=None, name="callback"):
-        """``on_sample(sample)`` for each sample, ``on_stop(run)`` at the end; before start.  They are called from a
-        thread of the library; one that is slow loses samples (counted in info.dropped_rows) and delays nobody.  The
-        first exception of each is shown, all are counted (``sinks``)."""
+        """Adds functions that are called with the samples and with the final run; before start only.
+
+        The functions are called from a thread of the library. A slow function loses samples (counted in
+        ``info.dropped_rows``) and delays nothing else. The first exception of each callback is printed; all are
+        counted in ``sinks``.
+
+        :param on_sample: called with each :class:`~resmon.sinks.Sample`
+        :param on_stop: called with the :class:`~resmon.Run` at the end; default none
+        :param name: name of the sink in ``sinks``
+        """
         sinks.add_callback(self, on_sample, on_stop, name)
 
     @property
     def sinks(self):
-        """How the sinks fare, in the order in which they were added."""
+        """State of each sink (:class:`~resmon.records.SinkInfo`), in the order in which they were added."""
         struct, found = _abi.SinkInfo(), []
         for index in range(lib.monitor_sink_count(self)):
             lib.monitor_get_sink(self, index, byref(struct))
@@ -364,7 +400,7 @@ _running = weakref.WeakSet()
 
 
 def _stop_all(error=None):
-    """Before the interpreter goes away: sinks call back into it."""
+    """Stops all monitors before the interpreter ends, because sinks call back into it."""
     error = error or ends.uncaught()
     for monitor in list(_running):
         if monitor._pid != os.getpid():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Options as people write them, as the text that the library reads: "interval=0.1s,domains=process+tree".
+"""Converts Python options to the text that the library reads: "interval=0.1s,domains=process+tree".
 
-Names, types and values of options are the library's: its table is asked once, when the first option is said.
+Names, types and values of options are defined in the library; its table is read once, with the first option.
 """
 import math
 import operator
@@ -16,7 +16,7 @@ from .errors import ArgumentError, ArgumentTypeError, warn
 
 @lru_cache(maxsize=None)
 def table():
-    """{owner: {key: type}} of all options; owners are "monitor", "carbon", "environment" and the sinks."""
+    """Returns {owner: {key: type}} of all options; owners are "monitor", "carbon", "environment" and the sinks."""
     found, struct = {}, _abi.Option()
     for index in range(lib.option_count()):
         lib.option_at(index, byref(struct))
@@ -26,7 +26,7 @@ def table():
 
 @lru_cache(maxsize=None)
 def sinks():
-    """{name: main option} of all sinks."""
+    """Returns {name: main option} of all sinks."""
     found, struct = {}, _abi.SinkKind()
     for index in range(lib.sink_kind_count()):
         lib.sink_kind_at(index, byref(struct))
@@ -35,12 +35,12 @@ def sinks():
 
 
 def keywords():
-    """All options of monitors and sinks, with bounds, defaults and help, as text."""
+    """Returns all options of monitors and sinks, with bounds, defaults and help, as text."""
     return take_text(lib.option_text)
 
 
 def bits(key, names):
-    """Names of an option, "cpu+rss" or a sequence, as bits."""
+    """Returns names of an option, "cpu+rss" or a sequence, as bits."""
     found = c_uint64()
     lib.option_bits(key.encode(), _joined(names, key), byref(found))
     return found.value
@@ -48,7 +48,7 @@ def bits(key, names):
 
 @lru_cache(maxsize=None)
 def names_of(key):
-    """{name: bits} of an option of names."""
+    """Returns {name: bits} of an option that takes names."""
     struct = _abi.Option()
     for index in range(lib.option_count()):
         lib.option_at(index, byref(struct))
@@ -61,14 +61,14 @@ def names_of(key):
 
 
 def _joined(names, what):
-    """"process+tree", or a sequence of names."""
+    """Returns "process+tree" of a text or a sequence of names."""
     names = names.replace(",", "+") if isinstance(names, str) else "+".join(map(_name, names))
     return encoded("+".join(name.strip() for name in names.split("+")), what)
 
 
 def _name(name):
     if not isinstance(name, str):
-        raise ArgumentTypeError(f"a name is to be a text, not {type(name).__name__}")
+        raise ArgumentTypeError(f"a name must be a text, not {type(name).__name__}")
     return name
 
 
@@ -79,7 +79,7 @@ def _no_bool(value):
 
 
 def _decimal(value, what):
-    """A number without an exponent, which the library does not read."""
+    """Returns a number without an exponent, which the library does not read."""
     try:
         number = float(_no_bool(value))
     except (TypeError, ValueError):
@@ -104,7 +104,7 @@ _WRITERS = {
 
 
 def _value(kind, value, what):
-    """The value of an option as the library reads it; None: it is not said."""
+    """Returns the value of an option as the library reads it; None: not set."""
     if kind == "duration" and isinstance(value, (int, float)) and 0 < value < 0.0005:
         raise ArgumentError(f"{what}: {value!r} s is less than a millisecond")
     if kind in _WRITERS and not isinstance(value, str):
@@ -125,7 +125,7 @@ def _key(name, what):
 
 
 def _parts(kind, key, value, what):
-    """An option as parts of a text: none, one, or one for each label."""
+    """Returns an option as parts of a text: none, one, or one for each label."""
     name = _key(key.rpartition(".")[2], what)
     if kind == "labels":
         return [_key_of_label(key, label, what) + b"=" + _quoted(encoded(str(text_), what)) for label, text_ in
@@ -143,7 +143,10 @@ def _key_of_label(key, label, what):
 
 
 def text_of(owner, values, prefix=""):
-    """{key: value} of an owner as a text.  None is not said; an option that nobody has stands there by its name."""
+    """Returns {key: value} of an owner as a text.
+
+    A value of None is left out. An unknown option is kept by its name, so that the library can suggest the right one.
+    """
     known, parts = table()[owner], []
     for key, value in values.items():
         if value is not None:
@@ -152,7 +155,7 @@ def text_of(owner, values, prefix=""):
 
 
 def sink_text(sink, value):
-    """The options of a sink from what a user gave: a value of its main option, or a dict."""
+    """Returns the options of a sink from the value of a user: the value of its main option, or a dict."""
     return text_of(sink, value if isinstance(value, dict) else {sinks()[sink]: value})
 
 
@@ -162,62 +165,68 @@ _places = {"set": None, "said": None}
 
 
 def set_place(place):
-    """Where the machine stands, for all who do not say it."""
+    """Sets the location of the machine, for all monitors and conversions without one of their own.
+
+    A place that is in no table gives a ResmonWarning: the world average is used. ArgumentError: a value is not valid.
+
+    :param place: "FR", gCO2eq per kWh as a number, a dict as in Monitor(carbon=...), or None: as the environment sets
+        it
+    """
     if place is not None:
         found = _abi.CarbonIntensity()
         lib.carbon_find(byref(carbon_options(place)), byref(found))  # it refuses what is none
         said = place_of(place)
         named = said.get("country") or said.get("region") or said.get("cloud_region")
         if named and _abi.BASES.get(found.basis) == "world":
-            warn(f"the place {named!r} is in no table: the world's average is taken, {found.g_per_kwh:.0f} g/kWh")
+            warn(f"the place {named!r} is in no table: the world average is used, {found.g_per_kwh:.0f} g/kWh")
     _places.update(set=place, said=None)
 
 
 def note_place(place):
-    """A monitor was told a place: notebooks that are told none go by the latest."""
+    """Stores the place of a monitor: notebooks without a place use the latest."""
     _places["said"] = place
 
 
 def current_place(in_notebook=False):
-    """The place for who does not say one; None: as environment and site say."""
+    """Returns the default place; None: as the environment and the site file set it."""
     return _places["said"] if in_notebook and _places["set"] is None else _places["set"]
 
 
 def milliseconds(seconds, what):
-    """Seconds for an option in ms."""
+    """Converts seconds for an option in ms."""
     try:
         value = float(seconds) * 1000
     except (TypeError, ValueError):
-        raise ArgumentError(f"{what}: {seconds!r} is no time in seconds") from None
+        raise ArgumentError(f"{what}: {seconds!r} is not a time in seconds") from None
     if not 0 <= value < 2 ** 63:
-        raise ArgumentError(f"{what}: {seconds!r} is no time in seconds")
+        raise ArgumentError(f"{what}: {seconds!r} is not a time in seconds")
     if 0 < value < 1:
         raise ArgumentError(f"{what}: {seconds!r} s is less than a millisecond")
     return round(value)
 
 
 def place_of(place):
-    """Where the machine stands as a dict: "FR" is a country, a number gCO2eq per kWh."""
+    """Returns the location of the machine as a dict: "FR" is a country, a number is gCO2eq per kWh."""
     if isinstance(place, str):
         return {"country": place}
     if isinstance(place, (int, float)) and not isinstance(place, bool):
         return {"g_per_kwh": place}
     if not isinstance(place, Mapping):
-        raise ArgumentTypeError(f"carbon: a country, gCO2eq per kWh, or a dict is wanted, not {type(place).__name__}")
+        raise ArgumentTypeError(f"carbon: expected a country, gCO2eq per kWh, or a dict, not {type(place).__name__}")
     return dict(place)
 
 
 def carbon_options(place):
-    """The same for functions that take a structure."""
+    """Returns the location of the machine for functions that take a structure."""
     place = place_of(place)
     flags = {"codecarbon": _abi.CARBON_CODECARBON, "no_site": _abi.CARBON_NO_SITE}
     options = _abi.CarbonOptions(flags=_abi.CARBON_ZERO if place.get("g_per_kwh") == 0 else 0)
     known = {name for name, _ in _abi.CarbonOptions._fields_} - {"struct_size", "flags"} | set(flags)
     wrong = sorted(set(place) - known)
     if wrong:
-        raise ArgumentError(f"carbon: there is no {wrong[0]!r}; there are {', '.join(sorted(known))}")
+        raise ArgumentError(f"carbon: unknown key {wrong[0]!r}; known: {', '.join(sorted(known))}")
     if place.get("pue") == 0:  # which says in the structure that it is not given
-        raise ArgumentError("carbon: pue: 0 is less than 1, that of a site which needs nothing besides its machines")
+        raise ArgumentError("carbon: pue: 0 is less than 1, the value of a site that uses energy only for its machines")
     for name, value in place.items():
         if name in flags:
             options.flags |= flags[name] if value else 0

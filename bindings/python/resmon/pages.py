@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the library's page about runs shows, as objects: for the PDF report and for notebooks, which draw it otherwise."""
+"""The contents of the library's page about runs as objects, for the PDF report and for notebooks."""
 import ctypes
 import json
 from ctypes import byref
@@ -13,13 +13,13 @@ UNKNOWN = "-"
 
 
 class Missing(str):
-    """"-", and why."""
+    """"-", with its reason."""
 
     reason = ""
 
 
 class Share(str):
-    """A text with a bar behind it: ``share`` of the whole, and of that ``inner``, both from 0 to 1."""
+    """A text with a bar behind it: ``share`` of the whole, and ``inner`` of that, both from 0 to 1."""
 
     share = inner = 0.0
 
@@ -37,7 +37,7 @@ def _cell(data):
 
 
 class Table:
-    """Headers, rows of texts, and how many columns from the left are no numbers.  ``wide``: columns of long text."""
+    """Headers, rows of texts, and the number of text columns from the left; ``wide``: columns of long text."""
 
     __slots__ = ("key", "title", "headers", "rows", "left", "wide", "notes")
 
@@ -47,8 +47,10 @@ class Table:
 
 
 class Line:
-    """A series of a chart: ``times``, ``mean`` and, where there is a band, ``low`` and ``high``; None in them is a gap.
-    ``said`` is what is known of the whole run, ``is_level``: a bound, not a use; a ``colour`` below 0: a limit."""
+    """A series of a chart: ``times``, ``mean`` and, if there is a band, ``low`` and ``high``; None in them is a gap.
+
+    ``said`` is the summary of the whole run. ``is_level``: a bound, not a use. A ``colour`` below 0: a limit.
+    """
 
     __slots__ = ("key", "label", "colour", "is_level", "said", "run", "top", "times", "mean", "low", "high")
 
@@ -58,7 +60,7 @@ class Line:
 
 
 class Chart:
-    """Lines that share an axis; ``missing`` says why there are none."""
+    """Lines that share an axis; ``missing`` is the reason if there are none."""
 
     __slots__ = ("key", "title", "unit", "note", "missing", "has_points", "lines")
 
@@ -69,7 +71,7 @@ class Chart:
 
 
 class Part:
-    """A run of a page, or what compares all of them."""
+    """A run of a page, or the comparison of all runs."""
 
     def __init__(self, data):
         self.label, self.seconds, self.offsets = data.get("label", ""), data.get("seconds", 0.0), data.get("offsets")
@@ -81,12 +83,12 @@ class Part:
                              one["left"], one["wide"], one["notes"]) for one in data.get("tables", ())]
 
     def table(self, key):
-        """The table of this key, or None."""
+        """Returns the table with this key, or None."""
         return next((table for table in self.tables if table.key == key), None)
 
 
 class Page:
-    """The page about several runs: ``runs``, and ``all`` of them together (None of a single one)."""
+    """The page about several runs: ``runs``, and ``all`` of them together (None for a single run)."""
 
     def __init__(self, data):
         self.title, self.runs = data["title"], [Part(run) for run in data["runs"]]
@@ -94,17 +96,17 @@ class Page:
 
 
 def handles_of(runs):
-    """Runs as the library takes several of them."""
+    """Returns an array of the handles of several runs, for the library."""
     return (ctypes.c_void_p * len(runs))(*(run._as_parameter_ for run in runs))
 
 
 def page_of(runs, parts=0, title=None):
-    """The page about runs, or those parts of it."""
+    """Returns the page about runs, or some parts of it."""
     options = _abi.PageOptions(title=encoded(title, "title"), form=DATA, parts=parts)
     return Page(json.loads(take_text(lib.report_page, handles_of(runs), len(runs), byref(options))))
 
 
 def save(runs, path, form=HTML, title=None):
-    """Writes the page."""
+    """Writes the page to a file."""
     options = _abi.PageOptions(title=encoded(title, "title"), form=form)
     lib.report_save(handles_of(runs), len(runs), byref(options), encoded(path, "path"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The familiar figure: CPU, memory, read and write over time, tags as vertical labels, and more where there is more."""
+"""Plots of a run: CPU, memory, read and write over time, tags as vertical labels, and further panels with data."""
 import math
 
 from . import human, views
@@ -8,7 +8,7 @@ from .frames import wanted
 
 
 def _panels():
-    """Each panel: title, unit, what is added for a rate, and its rows of the table of views, alternatives together."""
+    """Returns each panel: title, unit, unit of a rate, and its rows of the table of views, alternatives together."""
     panels = {}
     for group in views.groups("plot"):
         title, unit = views.head("plot", group)
@@ -29,13 +29,13 @@ _MORE = ("energy", "gpu", "gpu_memory")
 
 
 class Plot:
-    """A figure: ``plot.figure`` and ``plot.axes`` (by panel) are matplotlib's; ``plot.save("plot.png")``."""
+    """A figure: ``plot.figure`` and ``plot.axes`` (by panel) are matplotlib's; ``plot.save("plot.png")`` writes it."""
 
     def __init__(self, figure, axes):
         self.figure, self.axes = figure, axes
 
     def save(self, path, **options):
-        """Writes the figure; the ending of the path decides on the format."""
+        """Writes the figure; the suffix of the path selects the format."""
         self.figure.savefig(path, **options)
 
     def __repr__(self):
@@ -47,7 +47,7 @@ def _finite(values):
 
 
 def _lines(run, panel):
-    """The lines of a panel that have something to show: (name, column, row of the table of views)."""
+    """Returns the lines of a panel that have values: (name, column, row of the table of views)."""
     found, columns = [], {}
     for column in run.columns:
         columns.setdefault(column.metric, []).append(column)
@@ -80,7 +80,10 @@ POWER_SECONDS = 0.25
 
 
 def power(times, growth):
-    """(times, growth per second) where the counter was read, over the shortest stretch before that lasts POWER_SECONDS."""
+    """Returns (times, growth per second) where the counter was read.
+
+    The growth is over the shortest stretch before that lasts POWER_SECONDS.
+    """
     known = [(time, value) for time, value in zip(times, growth) if math.isfinite(value)]
     points, first = [], 0
     for now in range(1, len(known)):
@@ -93,7 +96,7 @@ def power(times, growth):
 
 
 def _bridged(times, values):
-    """Points without the rows in which it is not read; a gap where there is none for long, as it is read."""
+    """Returns the points without the rows in which the metric is not read; a long interruption becomes a gap."""
     known = [row for row, value in enumerate(values) if math.isfinite(value)]
     steps = sorted(row - before for before, row in zip(known, known[1:]))
     longest = 4 * steps[len(steps) // 2] if steps else 0
@@ -130,7 +133,7 @@ def _draw_lines(axes, run, panel, lines):
 
 
 def _draw_tags(axes, tags, span):
-    """Labels that would lie on each other are left out; their lines are not."""
+    """Draws tags; labels that would overlap are left out, their lines are not."""
     collections = wanted("matplotlib.collections", "plot()")
     # One object for all lines: there may be a thousand, in each panel.
     lines = [[(tag.t_s, 0), (tag.t_s, 1)] for tag in tags]
@@ -150,14 +153,16 @@ _LETTER = 0.0065     # of the width of a timeline that is as wide as the figure
 
 
 def _fitting(name, share):
-    """A name, or its beginning, as it fits into so much of the width; "" where that would say nothing."""
+    """Returns a name, or its beginning, that fits into this share of the width; "" if too short to be useful."""
     letters = int(share / _LETTER) - 1
     return name if len(name) <= letters else name[:letters - 1] + "\u2026" if letters >= 4 else ""
 
 
 def _draw_timeline(axes, run):
-    """Scope instances as bars: a lane for each thread and depth, a colour for each name, which is in its bars, or else in
-    the legend."""
+    """Draws scope instances as bars: a lane for each thread and depth, a color for each name.
+
+    The name is in its bars, or else in the legend.
+    """
     events = run.events[:_TIMELINE_EVENTS]
     lanes, colours, bars, named = {}, {}, {}, set()
     for event in events:
@@ -186,10 +191,10 @@ def _draw_timeline(axes, run):
 
 
 def _chosen(run, panels):
-    """The panels to draw, with their lines."""
+    """Returns the panels to draw, with their lines."""
     unknown = [panel for panel in panels if not isinstance(panel, str) or panel not in PANELS and panel != "scopes"]
     if unknown:
-        raise ArgumentError(f"there is no panel {unknown[0]!r}; there are {', '.join((*PANELS, 'scopes'))}")
+        raise ArgumentError(f"there is no panel {unknown[0]!r}; the panels are {', '.join((*PANELS, 'scopes'))}")
     names = panels or (*_ALWAYS, *_MORE, "scopes")
     found = []
     for name in names:
@@ -200,7 +205,7 @@ def _chosen(run, panels):
 
 
 def _cells(pyplot, names, figsize):
-    """A figure, and axes for the panels: two in a row, but scopes over the whole width."""
+    """Returns a figure, and axes for the panels: two in a row, but scopes over the whole width."""
     others = sum(name != "scopes" for name in names)
     rows = (others + 1) // 2 + len(names) - others
     # Drawn on a white ground whatever the notebook's theme is: labels and lines are made for it.
@@ -216,11 +221,20 @@ def _cells(pyplot, names, figsize):
 
 
 def plot(run, *panels, title=None, tags=True, figsize=None):
-    """Draws a run with matplotlib; gives a :class:`Plot`.
+    """Plots a run with matplotlib, and returns a :class:`Plot`.
 
-    :param panels: which, by name: "cpu", "memory", "read", "write", "energy", "gpu", "gpu_memory", "network", "node_cpu",
-        "node_memory", "scopes"; by default the first four, and of energy, GPUs and scopes what was measured
+    ::
+
+        resmon.plot(run)
+        resmon.plot(run, "cpu", "energy").save("plot.png")
+
+    ArgumentError: there is no such panel. MissingPackage: without matplotlib.
+
+    :param panels: names: "cpu", "memory", "read", "write", "energy", "gpu", "gpu_memory", "network", "node_cpu",
+        "node_memory", "scopes". Default: the first four, and energy, GPUs and scopes if measured
+    :param title: default: the name of the run and its host
     :param tags: whether tags are drawn
+    :param figsize: width and height in inches; default: by the number of panels
     """
     pyplot = wanted("matplotlib.pyplot", "plot()")
     ticker = wanted("matplotlib.ticker", "plot()")

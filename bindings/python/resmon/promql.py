@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Figures of a Kubernetes pod from the Prometheus of its cluster: for notebooks that run in one.
+"""Values of a Kubernetes pod from the Prometheus server of its cluster, for notebooks that run in one.
 
-Asks the server at ``url``, "http://prometheus:9090"; options are token, ca_path, timeout (seconds) and insecure_tls.
+The server is at ``url``, "http://prometheus:9090". Options are token, ca_path, timeout (seconds) and insecure_tls.
 """
 from ctypes import byref, c_double
 
@@ -11,7 +11,7 @@ from .options import milliseconds
 
 
 class PodPeak(records.Record):
-    """The most that a pod used at once: cpu_cores, memory_bytes."""
+    """The highest use of a pod: cpu_cores, memory_bytes."""
 
     __slots__ = records._slots(_abi.PodPeak)
 
@@ -29,14 +29,14 @@ def _options(url, token=None, ca_path=None, timeout=0.0, insecure_tls=False):
 
 
 def value(url, query, at=0.0, **options):
-    """The value of an instant query, at a Unix time (0: now); of several series the largest."""
+    """Returns the value of an instant query, at a Unix time (0: now); of several series, the largest."""
     result = c_double()
     lib.promql_value(_options(url, **options), encoded(query, "query"), at, byref(result))
     return result.value
 
 
 def pod_peak(url, namespace, pod, window=864000.0, **options):
-    """The highest CPU and memory of a pod over the last `window` seconds (ten days)."""
+    """Returns the highest CPU and memory use of a pod over the last `window` seconds (default ten days)."""
     struct = _abi.PodPeak()
     lib.promql_pod_peak(_options(url, **options), encoded(namespace, "namespace"), encoded(pod, "pod"), window,
                         byref(struct))
@@ -44,7 +44,7 @@ def pod_peak(url, namespace, pod, window=864000.0, **options):
 
 
 def pod_energy(url, namespace, pod, begin, end, **options):
-    """The energy of a pod between two Unix times, and its mean power (mean_w)."""
+    """Returns the energy of a pod between two Unix times, and its mean power (mean_w)."""
     struct = _abi.PodEnergy()
     lib.promql_pod_energy(_options(url, **options), encoded(namespace, "namespace"), encoded(pod, "pod"), begin, end,
                           byref(struct))
@@ -52,7 +52,10 @@ def pod_energy(url, namespace, pod, begin, end, **options):
 
 
 def pods_energy(url, namespace, selector, begin, end, **options):
-    """The energy of all pods that a label selects, "job-name=train" for one, as kube-state-metrics knows it."""
+    """Returns the energy of all pods that a label selects, between two Unix times.
+
+    :param selector: label as kube-state-metrics has it, for example "job-name=train"
+    """
     struct = _abi.PodEnergy()
     lib.promql_pods_energy(_options(url, **options), encoded(namespace, "namespace"), encoded(selector, "selector"), begin, end,
                            byref(struct))

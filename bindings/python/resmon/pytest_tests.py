@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the plugin of pytest (resmon_pytest) measures, once it is wanted: tests, their limits, a comparison."""
+"""The measurements of the pytest plugin (resmon_pytest): tests, their limits, a comparison."""
 import json
 import math
 import os
@@ -27,7 +27,7 @@ _NAN = float("nan")
 
 
 class _Energy:
-    """Of this process and its children, from one test to the next."""
+    """Energy of this process and its children, from one test to the next."""
 
     def __init__(self):
         self._monitor = Monitor(interval=1.0, domains="process+tree+cpu+energy", scopes=False, events=0, name="pytest")
@@ -40,25 +40,25 @@ class _Energy:
         return energy.tree_j if energy else _NAN
 
     def take(self):
-        """Joules since the time before."""
+        """Returns the joules since the previous call."""
         now = self._read()
         took, self._last = now - self._last, now
         return max(took, 0.0) if math.isfinite(took) else _NAN
 
     def close(self):
-        """No more."""
+        """Stops the monitor."""
         self._monitor.stop()
 
 
 def _limits_of(item):
-    """{"peak": 2e8} of all markers of a test; what stands nearest to it counts."""
+    """Returns {"peak": 2e8} of all markers of a test; the nearest marker has precedence."""
     limits = {}
     for mark in item.iter_markers("resmon"):
         if mark.args:
             raise pytest.UsageError(f"{item.nodeid}: the marker resmon takes limits by their names: peak='200MB'")
         for name, limit in mark.kwargs.items():
             if name not in _LIMITS:
-                raise pytest.UsageError(f"{item.nodeid}: the marker resmon knows no {name!r}, but {', '.join(_LIMITS)}")
+                raise pytest.UsageError(f"{item.nodeid}: the marker resmon knows no {name!r}; use {', '.join(_LIMITS)}")
             value = c_double()
             try:
                 lib.parse_value(_LIMITS[name][0].encode(), str(limit).encode(), byref(value))
@@ -69,7 +69,7 @@ def _limits_of(item):
 
 
 class Measuring:
-    """Wherever tests run, also in the processes of pytest-xdist."""
+    """Measures tests wherever they run, also in the processes of pytest-xdist."""
 
     def __init__(self, wants_all):
         self._wants_all = wants_all
@@ -115,7 +115,7 @@ def _exceeded(figures, broken):
 
 
 class Showing:
-    """Where results come together."""
+    """Collects and shows the results."""
 
     def __init__(self, options):
         self._options = options
@@ -128,7 +128,7 @@ class Showing:
             self._figures.setdefault(report.nodeid, []).append((found, report.passed))
 
     def _document(self):
-        """As a benchmark has it: a group for each test."""
+        """Returns the results in the format of a benchmark: a group for each test."""
         results = []
         for name, runs in self._figures.items():
             rows = [{"scope": "", "figure": figure, "unit": _LIMITS[figure][0], "is_counted": int(figure == "peak"),
@@ -152,7 +152,7 @@ class Showing:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _compare(self):
-        """Each test that both have: of one run, what is counted."""
+        """Compares each test that both sides have; with one run, only counted values."""
         before = Bench.load(self._options.resmon_compare)
         with tempfile.TemporaryDirectory(prefix="resmon-pytest-") as directory:
             path = os.path.join(directory, "now.json")

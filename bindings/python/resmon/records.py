@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a run consists of, as objects of Python: plain values, no pointers into the library.
+"""The records that a run consists of, as Python objects: plain values without pointers into the library.
 
-Times are seconds, sizes bytes, energies joules; what is not known is NaN.  Each class is made from a structure
-of the interface: a member "wall_ns" becomes the attribute ``wall_s``.
+Times are seconds, sizes bytes, energies joules; unknown values are NaN. Each class is made from a structure of the C
+API: a member "wall_ns" becomes the attribute ``wall_s``.
 """
 import ctypes
 import math
@@ -14,8 +14,10 @@ from ._records import STATISTICS
 
 
 class Estimate(float):
-    """A figure, and where the truth lies with 95 %: ``low``, ``high`` (NaN: not known).  What was measured at each call is
-    its own interval."""
+    """A value with its 95 % interval: ``low``, ``high`` (NaN: not known).
+
+    If every call was measured, both are the value itself.
+    """
 
     __slots__ = ("low", "high")
 
@@ -26,7 +28,7 @@ class Estimate(float):
 
     @property
     def is_vague(self):
-        """Whether it may be off by more than itself, or is not known."""
+        """Whether the interval is wider than the value, or is not known."""
         return not self.high - self.low <= self  # pylint: disable=unnecessary-negation
 
     def __getnewargs__(self):
@@ -55,7 +57,7 @@ def _attribute(name):
 
 
 def _comparable(value):
-    """A value that equals another's, and has its hash, when both are the same for people: NaN equals NaN."""
+    """Returns a form of a value that compares equal, and has the same hash, for equal values; NaN equals NaN."""
     if isinstance(value, Estimate):
         return tuple(map(_comparable, (float(value), float(value.low), float(value.high))))
     if isinstance(value, Record):
@@ -68,7 +70,7 @@ def _comparable(value):
 
 
 class Record:
-    """Named values; equal when all of them are.  What is not known equals what is not known."""
+    """Named values; two records are equal if all values are equal. NaN equals NaN."""
 
     __slots__ = ()
     _struct = None
@@ -76,7 +78,7 @@ class Record:
 
     @classmethod
     def of(cls, struct):
-        """From a structure of the interface."""
+        """Makes a record from a structure of the C API."""
         record, meanings = cls(), getattr(struct, "_meanings_", {})
         for name, _ in struct._fields_:
             attribute = _attribute(name)
@@ -85,7 +87,7 @@ class Record:
         return record
 
     def to_dict(self):
-        """All values by name; of an :class:`Estimate` also ``NAME_low`` and ``NAME_high``."""
+        """Returns all values by name; an :class:`Estimate` also gives ``NAME_low`` and ``NAME_high``."""
         values = {}
         for name in self.__slots__:
             value = values[name] = getattr(self, name)
@@ -117,28 +119,30 @@ def _slots(struct, *more, without=()):
 
 
 class Info(Record):
-    """A run as a whole; as resmon_run_info."""
+    """The run as a whole, as resmon_run_info."""
 
     __slots__ = _slots(_abi.RunInfo)
 
     @property
     def start(self):
-        """When it began, as a datetime in UTC."""
+        """Start of the run, as a datetime in UTC."""
         from datetime import datetime, timezone
         return datetime.fromtimestamp(self.start_realtime_ns / 1e9, timezone.utc)
 
 
 class Headline(Record):
-    """The figures that are asked for first; as resmon_headline."""
+    """The most important values of a run, as resmon_headline."""
 
     __slots__ = _slots(_abi.Headline)
 
 
 class End(Record):
-    """How the program ended: ``reason`` is "running", "finished", "failed", "interrupted" (by its user), "killed" (by
-    another signal), or "unknown" (it is gone without a word).  ``exit_status`` is 0 also where it is not known, ``signal``
-    "SIGTERM" or the like, else "", ``text`` the exception or "".  Printed, it is a sentence's part: "failed: ValueError: no
-    such column"."""
+    """How the program ended; as text, for example "failed: ValueError: no such column".
+
+    ``reason`` is "running", "finished", "failed", "interrupted" (by its user), "killed" (by another signal), or
+    "unknown" (it ended without a message). ``exit_status`` is 0 also if it is not known. ``signal`` is a name such as
+    "SIGTERM", or "". ``text`` is the text of the exception, or "".
+    """
 
     __slots__ = ("reason", "exit_status", "signal", "text")
 
@@ -155,36 +159,41 @@ class End(Record):
 
 
 class Usage(Record):
-    """What the kernel had accounted to the process when it ended, with its children that were waited for: of a run that a
-    parent observed (``resmon run``)."""
+    """Resource use of a process by the kernel's accounting at its end, including children that were waited for.
+
+    Only runs that a parent process observed (``resmon run``) have it.
+    """
 
     __slots__ = _slots(_abi.RunUsage)
     _shown = ("user_s", "system_s", "rss_peak_bytes")
 
 
 class Process(Record):
-    """A process that recorded its scopes for itself, in the run of the command ``resmon run``."""
+    """A process that recorded its own scopes, in a run of the command ``resmon run``."""
 
     __slots__ = _slots(_abi.RunProcess)
     _shown = ("name", "pid", "reason", "duration_s")
 
 
 class Node(Record):
-    """A node of several whose runs were merged; its columns have its name as instance."""
+    """A node of a merged run; its columns have the node's name as instance."""
 
     __slots__ = _slots(_abi.RunNode)
     _shown = ("name", "state", "ranks", "duration_s", "cpus")
 
 
 class Rank(Record):
-    """A process of several whose runs were merged, with its children; ``node`` is an index of the run's ``nodes``."""
+    """A process of a merged run, with its children; ``node`` is an index of the run's ``nodes``."""
 
     __slots__ = _slots(_abi.RunRank)
     _shown = ("rank", "node", "name", "duration_s", "cpu_s", "rss_peak_bytes", "reason")
 
 
 class Spread(Record):
-    """A scope over the ranks that were in it; ``walls_s`` has the wall time of each rank, NaN of one that was not."""
+    """A scope over the ranks that were in it; ``walls_s`` has the wall time of each rank, NaN if it was not.
+
+    ``imbalance`` is ``max_s / mean_s - 1``; ``lost_s`` is ``ranks * (max_s - mean_s)``.
+    """
 
     __slots__ = _slots(_abi.ScopeSpread, "path", "walls_s")
     _shown = ("path", "ranks", "min_s", "mean_s", "max_s", "max_rank", "imbalance", "lost_s")
@@ -199,13 +208,13 @@ def _signal_name(number):
 
 
 class Tag(Record):
-    """A mark that the program set, ``t_s`` seconds after the start."""
+    """A tag that the program set, ``t_s`` seconds after the start."""
 
     __slots__ = _slots(_abi.RunTag)
 
 
 class Source(Record):
-    """A file or call that columns are read from; ``reason`` says why it is not available, or what to know."""
+    """A file or call that columns are read from; ``reason`` is why it is unavailable, or a remark."""
 
     __slots__ = _slots(_abi.RunSource, "available")
     _shown = ("name", "available", "reason")
@@ -218,16 +227,18 @@ class Source(Record):
 
 
 class Scope(Record):
-    """A call path of scopes, all threads together; as resmon_run_scope.  ``path`` is "train/epoch", ``counts`` what its
-    performance counters counted, by name (see ``counters`` of a run).  CPU times, I/O and counts are an
-    :class:`Estimate` each."""
+    """A call path of scopes, summed over all threads, as resmon_run_scope.
+
+    ``path`` is for example "train/epoch". ``counts`` has the values of its performance counters, by name (see
+    ``counters`` of a run). CPU times, I/O and counts are an :class:`Estimate` each.
+    """
 
     __slots__ = _slots(_abi.RunScope, "path", "counts", without=("counters",))
     _shown = ("path", "calls", "wall_s", "pcpu_s", "cpu_s", "rss_peak_bytes", "energy_j")
 
 
 class Counter(Record):
-    """A performance counter of scopes; ``reason`` says why it is not counted, or what it stands for."""
+    """A performance counter of scopes; ``reason`` is why it is not counted, or what replaces it."""
 
     __slots__ = _slots(_abi.RunCounter, "available")
     _shown = ("name", "available", "reason")
@@ -240,9 +251,11 @@ class Counter(Record):
 
 
 class Line(Record):
-    """A line with a checkpoint (RESMON_LINE of the C and C++ interface): the stretches that ended there.  ``rss_bytes`` is
-    by how much memory grew meanwhile, less than 0 where it shrank; ``rss_hits`` are the hits of which that is known.
-    ``rss_max_bytes`` is the memory in use when the line was passed, the highest of all times."""
+    """A line with a checkpoint (RESMON_LINE of the C and C++ API), and the stretches that ended there.
+
+    ``rss_bytes`` is the growth of memory in these stretches, negative if it shrank; ``rss_hits`` is the number of
+    hits for which the growth is known. ``rss_max_bytes`` is the highest RSS at the line, over all hits.
+    """
 
     __slots__ = _slots(_abi.RunLine)
     _shown = ("function", "file", "line", "hits", "wall_s", "rss_bytes", "rss_max_bytes")
@@ -255,23 +268,29 @@ class Event(Record):
 
 
 class Frame(Record):
-    """A frame of a stack; ``function`` and ``file`` are "" and ``line`` is 0 where they are not known."""
+    """A frame of a stack; ``function`` and ``file`` are "" and ``line`` is 0 if not known."""
 
     __slots__ = _slots(_abi.RunFrame)
     _shown = ("function", "file", "line", "module")
 
 
 class Stack(Record):
-    """A stack with all samples of it: ``frames`` from the innermost outwards, ``samples``, ``weights`` (s, B, B) and their
-    standard ``errors`` by kind: "cpu", "memory", "file".  ``scope`` is the path of the innermost scope that was open."""
+    """A stack with all its samples.
+
+    ``frames`` are from the innermost outwards. ``samples``, ``weights`` (s, B, B) and their standard ``errors`` are
+    dicts by kind: "cpu", "memory", "file". ``scope`` is the path of the innermost open scope.
+    """
 
     __slots__ = ("scope", "frames", "is_cut", "samples", "weights", "errors")
 
 
 class StackInfo(Record):
-    """What is known of a kind of stacks; ``reason`` says why there are none.  ``weight`` is of all samples, and lies between
-    ``low_weight`` and ``high_weight``; ``total`` is what the process took meanwhile: seconds of CPU time, bytes by which
-    RssAnon ("memory") or RssFile and RssShmem ("file") rose."""
+    """Summary of a kind of stacks; ``reason`` is why there are none.
+
+    ``weight`` is the weight of all samples; its 95 % interval is ``low_weight`` to ``high_weight``. ``total`` is the
+    use of the process in the same time: seconds of CPU time, or the growth in bytes of RssAnon ("memory") or of
+    RssFile and RssShmem ("file").
+    """
 
     __slots__ = _slots(_abi.RunStackInfo, "available")
     _shown = ("available", "reason", "samples", "weight", "total")
@@ -284,8 +303,11 @@ class StackInfo(Record):
 
 
 class PeakStack(Record):
-    """Where a thread was when memory was high: at ``t_s``, with ``rss_bytes``.  ``highest_rss_bytes`` were seen at
-    ``highest_t_s``; ``life_rss_bytes`` is the kernel's mark of the process's life."""
+    """The stack of a thread when memory was high: at ``t_s``, with ``rss_bytes``.
+
+    The highest RSS that was seen is ``highest_rss_bytes``, at ``highest_t_s``. ``life_rss_bytes`` is the kernel's
+    high-water mark over the life of the process.
+    """
 
     __slots__ = ("t_s", "rss_bytes", "headroom_bytes", "thread_id", "thread_name", "scope", "frames", "is_cut",
                  "highest_rss_bytes", "highest_t_s", "life_rss_bytes")
@@ -293,8 +315,10 @@ class PeakStack(Record):
 
 
 class Function(Record):
-    """What a function took of one kind, itself and with what it called: seconds of CPU time, bytes.  In 95 of 100 cases
-    the truth lies between ``low`` and ``high``."""
+    """The weight of one kind in a function, self and total (inclusive): seconds of CPU time, or bytes.
+
+    ``self_low`` to ``self_high`` and ``total_low`` to ``total_high`` are 95 % intervals.
+    """
 
     __slots__ = ("name", "file", "self_weight", "total_weight", "self_share", "total_share", "samples", "self_low",
                  "self_high", "total_low", "total_high")
@@ -315,8 +339,11 @@ class Column(Record):
 
 
 class Statistics(Record):
-    """Of one column, over every sample.  Of a counter (is_counter), min, max, mean, p50 and p95 are of its rate, ``unit``
-    per second, and first, last and integral are amounts since the start, in ``unit``.  Quantiles are within 1 %."""
+    """Statistics of one column, over every sample; quantiles are within 1 %.
+
+    For a counter (is_counter), min, max, mean, p50 and p95 are of its rate, in ``unit`` per second; first, last and
+    integral are amounts since the start, in ``unit``.
+    """
 
     __slots__ = STATISTICS + ("unit", "is_counter")
     _shown = ("n", "min", "mean", "p95", "max", "last", "unit")
@@ -329,8 +356,10 @@ class EnergyPart(Record):
 
 
 class Energy(Record):
-    """Joules of the machine (node) and of the program's process tree, and what they cost where it stands; rest_j: of
-    other programs, and of idling, which is nobody's."""
+    """Energy of the machine (node) and of the program's process tree, in joules, and their emissions.
+
+    ``rest_j`` is the energy of other programs and idle energy that is attributed to no program.
+    """
 
     __slots__ = _slots(_abi.Energy, "parts", "node_kwh", "tree_kwh")
     _shown = ("node_j", "tree_j", "node_gco2eq", "tree_gco2eq", "provenance", "place")
@@ -360,20 +389,20 @@ class Energy(Record):
 
 
 class SinkInfo(Record):
-    """How a sink fares."""
+    """State of a sink: calls, failures, and the text of its latest failure."""
 
     __slots__ = _slots(_abi.SinkInfo)
     _shown = ("name", "status", "reason", "calls", "failures")
 
 
 class Metric(Record):
-    """A row of the table of everything that can be measured."""
+    """A metric that can be measured: name, unit, help."""
 
     __slots__ = _slots(_abi.Metric)
     _shown = ("name", "unit", "help")
 
 
 def name_of_facts(facts):
-    """What people call a run: the name that it was given, else the script or program."""
+    """Returns the display name of a run: the name that it was given, otherwise the script or program."""
     run = facts.get("run", {})
     return str(run.get("name") or run.get("program") or os.path.basename(str(run.get("executable", ""))) or "run")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Reports as PDF on A4, drawn with matplotlib: the tables and charts of the library's page, on paper.
+"""Reports as PDF on A4, drawn with matplotlib: the tables and charts of the library's page.
 
-Figures are made without pyplot, and the caller's settings are put back: a notebook's own figures are left alone.
+Figures are made without pyplot, and the caller's settings are restored: a notebook's own figures are not changed.
 """
 import math
 import textwrap
@@ -23,17 +23,17 @@ _MAX_DETAILED = 16  # runs with pages of their own
 
 
 def need_matplotlib():
-    """MissingPackage without matplotlib."""
+    """Raises MissingPackage if matplotlib is not installed."""
     return wanted("matplotlib", "report() as PDF")
 
 
 def _plain(text):
-    """Text as matplotlib shows it: a dollar begins no formula."""
+    """Escapes text for matplotlib: a dollar begins no formula."""
     return text.replace("$", r"\$")
 
 
 def _cut(text, points, width):
-    """Text that fits into a width in inches, about: of proportional type, half its size a letter."""
+    """Cuts text to fit about a width in inches, for proportional type of half its size per letter."""
     room = max(int(width * 72 / (points * 0.56)), 2)
     return text if len(text) <= room else text[:room - 1] + "\u2026"
 
@@ -55,23 +55,23 @@ class _Document:
         self.figure.text(_RIGHT, 0.03, f"resmon {version} \u00b7 {self._number}", size=7, color=_SOFT, ha="right")
 
     def finish(self):
-        """Writes the page that is being filled."""
+        """Writes the current page."""
         if self.figure is not None:
             self._pages.savefig(self.figure)
             self.figure = None
 
     def room(self, inches):
-        """A new page unless so much is left; gives where the top is."""
+        """Begins a new page unless this much room is left; returns the position of the top."""
         if self.figure is None or self._y - inches / _HEIGHT < _BOTTOM:
             self.new_page()
         return self._y
 
     def down(self, inches):
-        """Moves on."""
+        """Moves down."""
         self._y -= inches / _HEIGHT
 
     def text(self, text, size=8.5, colour="black", weight="normal", width=None):
-        """A paragraph."""
+        """Adds a paragraph."""
         letters = max(int((width or (_RIGHT - _LEFT) * _WIDTH) * 72 / (size * 0.53)), 20)
         for line in textwrap.wrap(text, letters) or [""]:
             y = self.room(size * 1.4 / 72)
@@ -79,14 +79,14 @@ class _Document:
             self.down(size * 1.4 / 72)
 
     def heading(self, text, after=1.0):
-        """A heading, kept with what follows."""
+        """Adds a heading, kept with the following content."""
         self.down(0.14)
         self.room(0.3 + after)
         self.text(text, 11.5, weight="bold")
         self.down(0.05)
 
     def tiles(self, tiles):
-        """Headline figures, four in a row."""
+        """Adds headline values, four in a row."""
         for start in range(0, len(tiles), 4):
             letters = int((_WHOLE / 4 - 0.15) * 72 / (6.5 * 0.53))
             notes = [textwrap.wrap(small, letters)[:4] for _, _, small in tiles[start:start + 4]]
@@ -101,7 +101,7 @@ class _Document:
             self.down(height + 0.06)
 
     def answers(self, rows):
-        """Rows of a label, a value and a text that may need several lines."""
+        """Adds rows of a label, a value and a text that may need several lines."""
         letters = int((_RIGHT - _LEFT - _LABEL) * _WIDTH * 72 / (8 * 0.53))
         for label, value, text in rows:
             lines = textwrap.wrap(f"{value}  {text}".strip(), letters) or [""]
@@ -112,7 +112,10 @@ class _Document:
                 self.down(0.16)
 
     def table(self, table, size=7.0):
-        """A table; its headers again on each page.  Columns that the page is too narrow for come below, after the first."""
+        """Adds a table, with its headers on each page.
+
+        Columns that do not fit on the page follow below, after the first column.
+        """
         for number, part in enumerate(_parts(table, size)):
             self._table(part, size, number > 0)
         for note in table.notes:
@@ -179,7 +182,7 @@ def _cell_text(cell):
 
 
 def _wanted_widths(table, cells, size):
-    """Inches for each column: what the longest text takes; 0 for long texts."""
+    """Returns inches for each column: the width of its longest text; 0 for long texts."""
     letter, widths = size * 0.56 / 72, []
     for index, header in enumerate(table.headers):
         words = len(header) if len(header) <= (16 if len(table.headers) <= 6 else 10) else \
@@ -192,7 +195,7 @@ def _wanted_widths(table, cells, size):
 
 
 def _parts(table, size):
-    """The table, or several of it that are as narrow as the page, each with the first column."""
+    """Splits a table into tables that fit the page, each with the first column."""
     widths = _wanted_widths(table, [[_cell_text(cell) for cell in row] for row in table.rows], size)
     if table.wide or len(widths) < 3 or sum(widths) <= _WHOLE:
         return [table]
@@ -208,7 +211,7 @@ def _parts(table, size):
 
 
 def _widths(table, cells, size):
-    """The same, but long texts share what is left, and all fit on the page."""
+    """Returns the final widths: long texts share the rest, and all columns fit on the page."""
     widths, whole = _wanted_widths(table, cells, size), _WHOLE
     if table.wide:
         rest = max(whole - sum(widths), 1.5) / len(table.wide)
@@ -240,7 +243,7 @@ def _set_axes(axes, unit):
 
 
 def _short(text):
-    """"50 MiB" for "50.0 MiB"."""
+    """Returns "50 MiB" for "50.0 MiB"."""
     number, _, unit = text.partition(" ")
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
 
@@ -256,7 +259,7 @@ def _time_text(value, span):
 
 
 def _draw(axes, chart, seconds, tags, offsets):
-    """A chart with its title, legend and tags."""
+    """Draws a chart with its title, legend and tags."""
     is_many = len(chart.lines) > 8
     for line in chart.lines:
         colour = _LIMIT if line.colour < 0 else _COLOURS[0 if is_many else line.colour % 8]
@@ -314,7 +317,7 @@ def _chart_pages(document, described, seconds, tags=(), offsets=None):
 
 
 def _add_run(document, run, title, has_figures):
-    """Headline, charts and tables of one run."""
+    """Adds headline, charts and tables of one run."""
     document.new_page()
     document.text(title, 16, weight="bold")
     document.text("  \u00b7  ".join(run.meta), 8.5, _SOFT)

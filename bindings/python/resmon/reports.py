@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""resmon.report(): a run, or several, as a file for people: HTML that needs nothing else, PDF, or Markdown."""
+"""resmon.report(): one or several runs as a file for people: self-contained HTML, PDF, or Markdown."""
 import contextlib
 import errno
 import os
@@ -19,7 +19,7 @@ _CLASS_OF = {number: cls for cls, numbers in _ERRORS.items() for number in numbe
 
 
 def _runs_of(runs):
-    """The runs of what report() is given."""
+    """Returns the runs of the argument of report()."""
     if isinstance(runs, (Recorded, str, bytes, os.PathLike)):
         runs = [runs]
     found = []
@@ -29,9 +29,9 @@ def _runs_of(runs):
         elif isinstance(one, (str, bytes, os.PathLike)):
             found.extend(load_all(one))
         else:
-            raise ArgumentTypeError(f"runs: a run, a monitor, a path or a list of them is wanted, not {type(one).__name__}")
+            raise ArgumentTypeError(f"runs: expected a run, monitor, path or a list of them, not {type(one).__name__}")
     if not found:
-        raise ArgumentError("runs: there is none to report on")
+        raise ArgumentError("runs: there is no run to report on")
     return found
 
 
@@ -42,11 +42,11 @@ def _failure(error, what, path):
 
 @contextlib.contextmanager
 def _written(path):
-    """A binary file that becomes `path` when all went well, and is gone when not."""
+    """Yields a binary file that replaces `path` on success and is removed on failure."""
     # Renaming over a device, a FIFO or a link would destroy it.
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
-            raise ArgumentError(f"{path} is there and is not a regular file")
+            raise ArgumentError(f"{path} exists and is not a regular file")
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise _failure(error, "cannot write", path) from None
@@ -72,18 +72,26 @@ def _written(path):
 
 
 def report(runs, path, *, title=None):
-    """Writes a report for people: what was used when, by which phase, at what cost, and what is not known.
+    """Writes a report for people: resource use over time and by phase, energy, and what is not known.
+
+    ::
+
+        resmon.report(m, "report.html")
+        resmon.report(["old.json", "new.json"], "compare.pdf", title="old and new")
+
+    ArgumentError: another suffix, no run, or the path is not a regular file. AccessError, NoSpaceError,
+    NotFoundError: the file cannot be written. MissingPackage: PDF without matplotlib.
 
     :param runs: a run, a monitor, the path of a run's file, or a list of them: nodes of a job, or runs to compare
-    :param path: ends in ".html": one file with charts to zoom into, which needs nothing else to be read; or in ".pdf",
-        which takes matplotlib; or in ".md": Markdown, without charts.  Replaced at once when it is complete; "%p", "%h",
-        "%j", "%r" become process, host, job and rank, but in a PDF's.
-    :param title: by default what was run, and where
+    :param path: suffix ".html": one self-contained file with charts that can be zoomed; ".pdf": needs matplotlib;
+        ".md": Markdown, without charts. The file is replaced atomically. "%p", "%h", "%j", "%r" become process, host,
+        job and rank, but not in the path of a PDF
+    :param title: default: the name of the run and its host
     """
     target = os.fsdecode(os.fspath(path))
     ending = os.path.splitext(target)[1].lower()
     if ending != ".pdf" and ending not in _FORMS:
-        raise ArgumentError(f"path: {target!r} ends in neither .html nor .pdf nor .md: that decides what the report is")
+        raise ArgumentError(f"path: {target!r} must end in .html, .pdf or .md, which selects the format of the report")
     if ending == ".pdf":
         from . import report_pdf
         report_pdf.need_matplotlib()

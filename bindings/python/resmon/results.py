@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a run gives many of, with a table as its text: scopes, sources, tags, events, statistics."""
+"""Sequences and mappings of a run that print as tables: scopes, sources, tags, events, statistics."""
 from collections.abc import Mapping, Sequence
 
 from . import html, human
@@ -9,14 +9,14 @@ _NAN = float("nan")
 
 
 def nearest(name, known, otherwise="; resmon.metrics() lists what can be"):
-    """What was probably meant."""
+    """Returns ": did you mean ...?" with the nearest known names, or `otherwise` if there is none."""
     import difflib
     near = difflib.get_close_matches(str(name), known, 3, 0.6)
     return f": did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 
 class _List(Sequence):
-    """Records with a table as their text."""
+    """A sequence of records that prints as a table."""
 
     def __init__(self, items):
         self._items = tuple(items)
@@ -28,11 +28,11 @@ class _List(Sequence):
         return self._items[index]
 
     def table(self):
-        """Headers, rows, and how many columns from the left are text."""
+        """Returns headers, rows, and the number of text columns from the left."""
         raise NotImplementedError
 
     def to_pandas(self):
-        """A DataFrame with a row for each."""
+        """Returns a DataFrame with a row for each record."""
         from .frames import frame_of_records
         return frame_of_records(self._items)
 
@@ -48,7 +48,10 @@ class _List(Sequence):
 
 
 def _kept(name):
-    """A name as the library keeps it: of more than 63 bytes the first 54, "~", and eight digits that tell it from others."""
+    """Returns a name as the library stores it.
+
+    A name of more than 63 bytes becomes its first 54 bytes, "~", and eight digits of a hash.
+    """
     text = name.encode("utf-8", "replace")
     if len(text) <= 63:
         return name
@@ -59,8 +62,11 @@ def _kept(name):
 
 
 class Scopes(_List):
-    """The tree of scopes in preorder; ``scopes["train/epoch"]`` finds one by its path.  A "/" in a name stands as "\\\\/" in a
-    path; it finds it without where no other is meant."""
+    """The tree of scopes in preorder; ``scopes["train/epoch"]`` finds a scope by its path.
+
+    A "/" in a name is "\\\\/" in a path; "/" alone also finds it if only one scope matches. NotFoundError: no such
+    path.
+    """
 
     def __getitem__(self, index):
         if not isinstance(index, str):
@@ -89,8 +95,7 @@ class Scopes(_List):
 
 
 def scope_marks(scope):
-    """What is to be known of a scope, behind its name: it is beside the scope above it, and no part of its time; open;
-    failed."""
+    """Returns the marks behind the name of a scope: failed calls, beside the scope above ("||"), open."""
     calls = scope.calls
     failed = f" ({scope.failed} of {calls} failed)" if calls > 1 else " (failed)"
     return failed * bool(scope.failed) + (" ||" if scope.concurrent_s > 0 else "") + (" (open)" if scope.open + scope.ended_at_exit else "")
@@ -101,8 +106,11 @@ def _about(text, is_estimate):
 
 
 def _estimate(name, text, meter):
-    """A figure that may be off by more than itself is none; one of the whole process stands again in each scope that runs
-    at the same time ("||")."""
+    """Makes a table cell for an estimate.
+
+    "-" if the interval is wider than the value. "||" marks a value of the whole process that is repeated in each
+    scope that runs at the same time.
+    """
     def cell(scope):
         figure = human.UNKNOWN if getattr(scope, name).is_vague else _about(
             text(getattr(scope, name)), getattr(scope, meter + "_provenance") == "sampled")
@@ -146,7 +154,7 @@ _ALWAYS_SHOWN = ("calls", "wall", "self", "longest")
 
 
 def brief_columns(scopes, *more):
-    """The columns for a page that is not as wide as all: what is asked for first, and `more`."""
+    """Returns the columns for a narrow page: the most important ones, and `more`."""
     has_cpu = any(scope.pcpu_s == scope.pcpu_s for scope in scopes)
     wanted = ("calls", "wall", "self", "CPU" if has_cpu else "thread CPU", "peak RSS", "energy", "in Wh", "CO2eq", "read",
               "written", *more)
@@ -154,16 +162,16 @@ def brief_columns(scopes, *more):
 
 
 class Sources(_List):
-    """Where the numbers are from; ``sources.missing`` are those that could not be read, and why."""
+    """Sources of the values; ``sources.missing`` are those that could not be read, with the reason."""
 
     @property
     def missing(self):
-        """Sources that are not available, hardware that is not there left out."""
+        """Sources that are unavailable, except absent hardware."""
         return Sources(source for source in self._items if source.status not in (0, -17))
 
     @property
     def remarks(self):
-        """Sources with something to say: all that are missing, and why figures of others are absent."""
+        """Sources with a remark: those that are missing, and others with the reason for absent values."""
         return Sources(source for source in self._items if source.reason and source.status != -17)
 
     def table(self):
@@ -174,14 +182,14 @@ class Sources(_List):
 
 
 class Tags(_List):
-    """The marks of a run, oldest first."""
+    """The tags of a run, oldest first."""
 
     def table(self):
         return ["label", "at"], [[tag.label, human.seconds_text(tag.t_s)] for tag in self._items], 1
 
 
 class Events(_List):
-    """Scope instances one by one."""
+    """Individual scope instances."""
 
     def table(self):
         rows = [[event.name, event.thread_name or event.thread_id, human.seconds_text(event.start_s),
@@ -190,15 +198,22 @@ class Events(_List):
 
 
 class Summary(Mapping):
-    """Statistics over every sample by name: ``summary["proc.mem.rss"].max``.  Printed, it is the library's brief report;
-    :meth:`text` has the full one."""
+    """Statistics over every sample by name: ``summary["proc.mem.rss"].max``.
+
+    Printed, it is the brief report of the library; :meth:`text` also returns the full one. NotFoundError: the metric
+    was not measured.
+    """
 
     def __init__(self, statistics, report):
         self._statistics = statistics
         self._report = report
 
     def text(self, full=False, width=None):
-        """The report of the run: in one screen, or all figures; as wide as the terminal, else 100 columns."""
+        """Returns the report of the run.
+
+        :param full: True: all values; default: one screen
+        :param width: columns, at least 60; default: the width of the terminal, otherwise 100
+        """
         return self._report(full, width).rstrip("\n")
 
     def __getitem__(self, name):
@@ -211,7 +226,7 @@ class Summary(Mapping):
         return name in self._statistics  # Mapping's waits for a KeyError, as its get() does
 
     def get(self, name, default=None):
-        """The statistics of a name, or `default`."""
+        """Returns the statistics of a name, or `default`."""
         return self._statistics.get(name, default)
 
     def __iter__(self):
@@ -235,6 +250,6 @@ class Summary(Mapping):
         return html.wrap(html.table(*self.table()))
 
     def to_pandas(self):
-        """A DataFrame with a row for each metric."""
+        """Returns a DataFrame with a row for each metric."""
         from .frames import frame_of_records
         return frame_of_records(list(self._statistics.values()), index=list(self._statistics))

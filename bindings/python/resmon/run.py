@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Runs: what was recorded, as an immutable object, wherever it came from.
+"""Runs: recorded data as immutable objects, from a file, a snapshot or a monitor.
 
-:class:`Recorded` has all that can be asked of a run; a :class:`Run` answers for a file or a snapshot, a
-:class:`~resmon.monitor.Monitor` for itself, while it runs and after.
+:class:`Recorded` has the properties and methods of a run. A :class:`Run` is loaded from a file or is a snapshot. A
+:class:`~resmon.Monitor` has the same members, while it runs and after.
 """
 import ctypes
 import os
@@ -24,14 +24,17 @@ def _all(handle, count, get, struct_type, record_type):
 
 
 class Recorded:
-    """What can be asked of a run."""
+    """Properties and methods of a run; base class of :class:`Run` and :class:`~resmon.Monitor`.
+
+    Times are in seconds, sizes in bytes, energies in joules; unknown values are NaN.
+    """
 
     def _get_run(self):
-        """The Run that answers."""
+        """Returns the Run that has the data."""
         raise NotImplementedError
 
     def _outcome(self):
-        """The state for people: that of the run, or how its program ended where that is more."""
+        """Returns the state for people: the state of the run, or how its program ended if that says more."""
         end = self.end
         return str(end) if end.reason in ("failed", "interrupted", "killed") else self.info.state
 
@@ -39,110 +42,121 @@ class Recorded:
 
     @property
     def info(self):
-        """The run as a whole: state, label, start, duration, what observing cost, what was dropped."""
+        """The run as a whole (:class:`~resmon.records.Info`): state, label, start, duration, overhead, dropped data."""
         return self._get_run()._info()
 
     @property
     def end(self):
-        """How the program ended: reason, exit status, signal, and the exception in words."""
+        """How the program ended (:class:`~resmon.records.End`): reason, exit status, signal, text of the exception."""
         return self._get_run()._end()
 
     @property
     def usage(self):
-        """What the kernel had accounted to the process when it ended, with its children: of a run of the command ``resmon
-        run``; None: nobody said it."""
+        """Resource use by the kernel's accounting when the process ended (:class:`~resmon.records.Usage`).
+
+        It includes children that were waited for. Only runs of the command ``resmon run`` have it; otherwise None.
+        """
         return self._get_run()._usage()
 
     @property
     def summary(self):
-        """Statistics of all columns; printed, the report of the library."""
+        """Statistics of all columns (:class:`~resmon.results.Summary`); printed, it is the report of the run."""
         return self._get_run()._summary()
 
     @property
     def scopes(self):
-        """The tree of scopes."""
+        """The tree of scopes (:class:`~resmon.results.Scopes`): ``run.scopes["train/step"].wall_s``."""
         return self._get_run()._scopes()
 
     @property
     def scopes_by_name(self):
-        """The scopes of each name together, wherever they stand in the tree, most self time first.  What is inside of
-        another scope of its name is in that one's time already: ``wall_s``, ``cpu_s``, I/O and energy count it once."""
+        """The scopes of each name together, from all places in the tree, most self time first.
+
+        A scope inside another scope of the same name is already in the time of the outer one: ``wall_s``, ``cpu_s``,
+        I/O and energy count it once.
+        """
         return self._get_run()._scopes_by_name()
 
     @property
     def sources(self):
-        """What could be read, and what could not, and why."""
+        """The sources (:class:`~resmon.results.Sources`): which could be read, and why others are unavailable."""
         run = self._get_run()
         return Sources(_all(run, lib.run_source_count, lib.run_get_source, _abi.RunSource, records.Source))
 
     @property
     def processes(self):
-        """The processes whose scopes are in a run of the command ``resmon run``; empty of most runs."""
+        """The processes whose scopes are in a run of the command ``resmon run``; otherwise empty."""
         run = self._get_run()
         return list(_all(run, lib.run_process_count, lib.run_get_process, _abi.RunProcess, records.Process))
 
     @property
     def nodes(self):
-        """The nodes of a merged run (:func:`resmon.merge`); empty of others."""
+        """The nodes of a merged run (:func:`resmon.merge`); otherwise empty."""
         run = self._get_run()
         return list(_all(run, lib.run_node_count, lib.run_get_node, _abi.RunNode, records.Node))
 
     @property
     def ranks(self):
-        """The ranks of a merged run, in their order; empty of others."""
+        """The ranks of a merged run, in their order; otherwise empty."""
         run = self._get_run()
         return list(_all(run, lib.run_rank_count, lib.run_get_rank, _abi.RunRank, records.Rank))
 
     @property
     def over_ranks(self):
-        """How evenly the ranks of a merged run took their time: a Spread for each scope, by its path."""
+        """Imbalance of the ranks of a merged run: a :class:`~resmon.records.Spread` for each scope, by its path."""
         return self._get_run()._spreads()
 
     @property
     def tags(self):
-        """The marks that the program set."""
+        """The tags that the program set (:class:`~resmon.results.Tags`)."""
         run = self._get_run()
         return Tags(_all(run, lib.run_tag_count, lib.run_get_tag, _abi.RunTag, records.Tag))
 
     @property
     def events(self):
-        """Scope instances one by one: the newest of each thread, as many as events."""
+        """The newest scope instances of each thread; the option ``events`` limits their number."""
         run = self._get_run()
         return Events(_all(run, lib.run_event_count, lib.run_get_event, _abi.RunEvent, records.Event))
 
     @property
     def counters(self):
-        """Performance counters of scopes (with scopes="perf"); what each scope counted is in its ``counts``."""
+        """Performance counters of scopes (with scopes="perf"); each scope has its values in ``counts``."""
         return list(_all(self._get_run(), lib.run_counter_count, lib.run_get_counter, _abi.RunCounter, records.Counter))
 
     @property
     def checkpoints(self):
-        """Lines with RESMON_LINE() of a program in C or C++, and what was measured up to each; lines() has them as
-        tables.  For functions of Python there is resmon.lines."""
+        """Lines with RESMON_LINE() of a C or C++ program, with the values measured up to each.
+
+        lines() shows them as tables. For Python functions, use resmon.lines.
+        """
         return list(_all(self._get_run(), lib.run_line_count, lib.run_get_line, _abi.RunLine, records.Line))
 
     @property
     def energy(self):
-        """Joules and gCO2eq; None where energy was not asked for."""
+        """Energy in joules and emissions in gCO2eq (:class:`~resmon.records.Energy`); None if energy was not sampled.
+        """
         return self._get_run()._energy()
 
     @property
     def figures(self):
-        """The 18 figures that describe a job on one node, by the names that MLflow gets."""
+        """18 values that describe a job on one node, by the names that MLflow gets; NaN: not measured."""
         run = self._get_run()
         return {text(lib.node_figure_name(i)): lib.run_node_figure(run, i) for i in range(lib.node_figure_count())}
 
     @property
     def headline(self):
-        """The figures people ask for first, by name; NaN where one is not known.  CPU time and I/O (read_bytes and
-        write_bytes are from and to storage) are those of the process and its children, energy their share of the machine's.
-        rss_peak_bytes is of the process alone, exactly if rss_peak_provenance is "measured"; tree_rss_max_bytes, with the
-        children, is the highest sample."""
+        """The most important values, by name; NaN: not known.
+
+        CPU time and I/O are of the process and its children; ``read_bytes`` and ``write_bytes`` are from and to
+        storage. Energy is their share of the machine's energy. ``rss_peak_bytes`` is of the process alone, and exact
+        if ``rss_peak_provenance`` is "measured". ``tree_rss_max_bytes`` includes the children and is the highest
+        sample.
+        """
         return self._get_run()._headline()
 
     @property
     def facts(self):
-        """What does not change: {"run": ..., "machine": ..., "job": ..., "settings": ..., "energy": ...}."""
+        """Values that do not change: {"run": ..., "machine": ..., "job": ..., "settings": ..., "energy": ...}."""
         run, groups, fact = self._get_run(), {}, _abi.RunFactEntry()
         for index in range(lib.run_fact_count(run)):
             lib.run_get_fact(run, index, byref(fact))
@@ -156,74 +170,94 @@ class Recorded:
 
     @property
     def stacks(self):
-        """The stacks that were sampled (``Monitor(stacks="cpu+memory")``), each with its scope, frames and weights."""
+        """The sampled stacks (``Monitor(stacks="cpu+memory")``), each with its scope, frames and weights."""
         return self._get_run()._stacks()
 
     @property
     def stack_info(self):
-        """By kind ("cpu", "memory", "file"): samples, what they weigh and between what that lies in 95 of 100 cases, of how
-        much (``total``: CPU time, or what RssAnon or RssFile rose by), and why there are none."""
+        """A :class:`~resmon.records.StackInfo` for each kind of stacks: "cpu", "memory", "file".
+
+        It has the number of samples, their weight with its 95 % interval, and the total: CPU time, or the growth of
+        RssAnon or RssFile. If there are no stacks, it has the reason.
+        """
         from .stacks import info_of
         return info_of(self._get_run())
 
     @property
     def stack_losses(self):
-        """Samples that were lost ("ring full", "no room", "blocked") or cut ("too deep", "not unwound"), and threads
-        that could not be sampled ("threads"), and libraries that have no names ("modules"); how many of each."""
+        """Numbers of stack samples that were lost or cut, by cause.
+
+        "ring full", "no room", "blocked": lost samples; "too deep", "not unwound": cut samples; "threads": threads
+        that could not be sampled; "modules": libraries without names.
+        """
         from .stacks import losses_of
         return losses_of(self._get_run())
 
     @property
     def peak_stacks(self):
-        """Where each thread was when memory was high (``Monitor(stacks="peak")``): at ``rss_bytes``, and the highest that
-        was seen is ``highest_rss_bytes``."""
+        """Stack of each thread when memory was high (``Monitor(stacks="peak")``).
+
+        The RSS was ``rss_bytes`` then; ``highest_rss_bytes`` is the highest RSS that was seen.
+        """
         from .stacks import peak_of
         return peak_of(self._get_run())
 
     def functions(self, kind="cpu"):
-        """What functions took of "cpu", "memory" or "file": themselves, and with what they called."""
+        """Returns the CPU time or memory of each function, self and inclusive (:class:`~resmon.stacks.Functions`).
+
+        :param kind: "cpu" (s), "memory" or "file" (B)
+        """
         from .stacks import functions_of, kind_of
         kind_of(kind)
         return functions_of(self.stacks, kind, self.stack_info[kind].total)
 
     def lines(self, function=None):
-        """The tables by line of the source, as text, of checkpoints and stacks: of a function, or of the hot ones."""
+        """Returns tables by source line, as text, from checkpoints and stacks.
+
+        :param function: name of a function; default: the hot functions
+        """
         return take_text(lib.report_lines, self._get_run(), encoded(function, "function")).strip("\n")
 
     # ---- the table ------------------------------------------------------------------------------
 
     @property
     def columns(self):
-        """The columns of the table."""
+        """The columns of the table (:class:`~resmon.records.Column`)."""
         return self._get_run()._columns()
 
     def series(self, name, series="value"):
-        """One column as a read-only memoryview of doubles, without a copy; NaN where it was not read.
+        """Returns one column as a read-only memoryview of doubles, without a copy; NaN: not read.
 
-        ``series`` is "last", "min", "max", "mean" (of a counter: per second) or "value": the mean of a gauge,
-        the growth of a counter since the start.
+        NotFoundError: there is no such column.
+
+        :param name: name of the column, such as "proc.mem.rss"
+        :param series: "last", "min", "max", "mean" (of a counter: per second) or "value": the mean of a gauge, the
+            growth of a counter since the start
         """
         run = self._get_run()
         return run._series(run._index(name), series)
 
     @property
     def times(self):
-        """Seconds since the start at which each row ends."""
+        """End of each row, in seconds since the start."""
         run = self._get_run()
         return [t / 1e9 for t in run._row_times()]
 
     def to_pandas(self, series="value", columns=None):
-        """The table as a DataFrame: index "elapsed" in seconds, "time" in UTC, a column for each metric.
+        """Returns the table as a DataFrame, with a column for each metric.
 
-        A row covers one sample, and of a long run (more than ``rows`` samples) 2, 4, 8, ... of them: values are means of
-        gauges then, and ``series="max"`` has the extremes.  ``columns`` limits it to some names.  Units are in
-        ``frame.attrs["units"]``.
+        The index is "elapsed" in seconds; the column "time" is in UTC. A row covers one sample. In long runs (more
+        than ``rows`` samples) it covers 2, 4, 8, ... samples: values of gauges are then means, and ``series="max"``
+        has the maxima. Units are in ``frame.attrs["units"]``. Needs pandas.
+
+        :param series: as in :meth:`series`
+        :param columns: name or names of the columns; default: all
         """
         from .frames import frame_of_run
         return frame_of_run(self._get_run(), series, [columns] if isinstance(columns, str) else columns)
 
     def to_arrow(self, series="value"):
-        """The table as a pyarrow.Table, without copying the values."""
+        """Returns the table as a pyarrow.Table, without copying the values."""
         from .frames import arrow_table
         return arrow_table(self._get_run(), series)
 
@@ -235,12 +269,15 @@ class Recorded:
     # ---- files ----------------------------------------------------------------------------------
 
     def save(self, path):
-        """Writes the run document (JSON), atomically; "%p", "%h", "%j", "%r" in the path become process, host,
-        job and rank."""
+        """Writes the run document (JSON), atomically.
+
+        "%p", "%h", "%j", "%r" in the path become process, host, job and rank. ArgumentError: the suffix is that of a
+        table (.csv, .parquet, ...), for which :meth:`export` is meant.
+        """
         ending = os.path.splitext(os.fspath(path))[1].lower()
         if ending in (".csv", ".parquet", ".pq", ".feather", ".arrow", ".orc", ".h5", ".hdf5", ".pkl", ".pickle"):
-            raise ArgumentError(f"save({os.fspath(path)!r}) would write a run document, which is JSON: export() writes "
-                                f"the table as {ending}")
+            raise ArgumentError(f"save({os.fspath(path)!r}) writes a run document, which is JSON: use export() to "
+                                f"write the table as {ending}")
         lib.run_save(self._get_run(), encoded(path, "path"))
 
     def save_csv(self, path):
@@ -252,55 +289,67 @@ class Recorded:
         save_trace([self._get_run()], path)
 
     def save_folded(self, path, kind="cpu"):
-        """Writes stacks as lines for flamegraph.pl and its kin: microseconds of "cpu", KiB of "memory" or "file"."""
+        """Writes stacks as lines for flamegraph.pl and similar tools.
+
+        NotFoundError: the run has no stacks of this kind.
+
+        :param kind: "cpu" (microseconds), "memory" or "file" (KiB)
+        """
         from .stacks import kind_of
         lib.run_save_folded(self._get_run(), kind_of(kind), encoded(path, "path"))
 
     def save_speedscope(self, path):
-        """Writes stacks for speedscope.app."""
+        """Writes stacks for speedscope.app; NotFoundError: the run has none."""
         lib.run_save_speedscope(self._get_run(), encoded(path, "path"))
 
     def save_pprof(self, path):
-        """Writes stacks for pprof."""
+        """Writes stacks for pprof; NotFoundError: the run has none."""
         lib.run_save_pprof(self._get_run(), encoded(path, "path"))
 
     def save_openmetrics(self, path):
-        """Writes the whole run with timestamps, to be back-filled into a Prometheus."""
+        """Writes the whole run with timestamps, to be back-filled into Prometheus."""
         lib.run_save_openmetrics(self._get_run(), encoded(path, "path"))
 
     def append_emissions(self, path, process=False):
-        """Appends a line of codecarbon's emissions.csv; ``process``: of the program's share."""
+        """Appends a line to an emissions.csv of codecarbon.
+
+        :param process: True: the energy of the program's share; default: of the machine
+        """
         options = _abi.EmissionsOptions(path=encoded(path, "path"), flags=_abi.EMISSIONS_PROCESS if process else 0)
         lib.run_append_emissions(self._get_run(), byref(options))
 
     def export(self, path, format=None, series="value"):
-        """Writes the table as CSV, JSON, Parquet, Feather, ORC, HDF5 or pickle: by the ending of the path, or
-        ``format``; or in the shape of an older tool: "perfmon", "reseng", "perf_reports"."""
+        """Writes the table as CSV, JSON, Parquet, Feather, ORC, HDF5 or pickle.
+
+        :param format: default: by the suffix of the path. "perfmon", "reseng" and "perf_reports" are formats of older
+            tools
+        :param series: as in :meth:`series`
+        """
         from .exports import export
         export(self._get_run(), path, format, series)
 
     def to_json(self):
-        """The run document as text."""
+        """Returns the run document as text."""
         return take_text(lib.run_document, self._get_run())
 
     def document(self):
-        """The run document as a dict."""
+        """Returns the run document as a dict."""
         import json
         return json.loads(self.to_json())
 
     def prometheus_text(self):
-        """The figures as text that Prometheus scrapes."""
+        """Returns the values as text that Prometheus scrapes."""
         return take_text(lib.prometheus_text, self._get_run(), None)
 
     # ---- for people -----------------------------------------------------------------------------
 
     def plot(self, *panels, **options):
-        """The familiar figure: CPU, memory, read, write, and more where there is more; see resmon.plot()."""
+        """Plots CPU, memory, read, write, and further panels that have data; see :func:`resmon.plot`."""
         from .plots import plot
         return plot(self._get_run(), *panels, **options)
 
     def report(self, path, **options):
-        """A report as HTML or PDF; see resmon.report()."""
+        """Writes a report as HTML, PDF or Markdown; see :func:`resmon.report`."""
         from .reports import report
         return report([self._get_run()], path, **options)
 
@@ -313,12 +362,12 @@ class Recorded:
 
 
 class Run(Recorded):
-    """A run that does not change any more: loaded from a file, or a snapshot of a monitor."""
+    """An immutable run: loaded from a file, or a snapshot of a monitor."""
 
     _free = staticmethod(lib.run_free)
 
     def __init__(self, *_):
-        raise ArgumentTypeError("resmon.load(path) and Monitor.snapshot() make runs")
+        raise ArgumentTypeError("a Run cannot be created directly: use resmon.load(path) or Monitor.snapshot()")
 
     @classmethod
     def _own(cls, handle):
@@ -431,7 +480,7 @@ class Run(Recorded):
         return energy
 
     def _rows(self):
-        """The rows of the brief report: label, value, and clauses."""
+        """Returns the rows of the brief report: label, value, and clauses."""
         options = _abi.ReportOptions(detail=_abi.REPORT_ROWS)
         return [line.split("\t") for line in take_text(lib.report_text, self, byref(options)).split("\n")[:-1]]
 
@@ -440,7 +489,7 @@ class Run(Recorded):
             import shutil
             width = max(shutil.get_terminal_size((_abi.REPORT_WIDTH, 0)).columns, _abi.REPORT_LEAST_WIDTH)
         elif not isinstance(width, int) or not _abi.REPORT_LEAST_WIDTH <= width < 1 << 32:
-            raise ArgumentError(f"width={width!r}: a number of columns is wanted, {_abi.REPORT_LEAST_WIDTH} at least")
+            raise ArgumentError(f"width={width!r}: expected a number of columns, at least {_abi.REPORT_LEAST_WIDTH}")
         detail = _abi.REPORT_FULL if full else 0
         return take_text(lib.report_text, self, byref(_abi.ReportOptions(detail=detail, width=width)))
 
@@ -457,7 +506,7 @@ class Run(Recorded):
         return indexes[name]
 
     def _array(self, address, item):
-        """Memory of the run as a ctypes array that keeps the run alive."""
+        """Returns memory of the run as a ctypes array that keeps the run alive."""
         count = lib.run_row_count(self) if address else 0
         array = (item * count).from_address(address) if count else (item * 0)()
         array.run = self
@@ -465,7 +514,7 @@ class Run(Recorded):
 
     def _series(self, index, series):
         if series not in _abi.SERIES:
-            raise ArgumentError(f"series={series!r}: one of {', '.join(map(repr, _abi.SERIES))} is wanted")
+            raise ArgumentError(f"series={series!r}: expected one of {', '.join(map(repr, _abi.SERIES))}")
         array = self._array(lib.run_series(self, index, _abi.SERIES[series]), ctypes.c_double)
         return memoryview(array).cast("B").cast("d").toreadonly()
 
@@ -476,7 +525,7 @@ class Run(Recorded):
 
     @property
     def title(self):
-        """Name and host."""
+        """Name of the run and its host."""
         facts = self.facts
         return f"{records.name_of_facts(facts)} on {facts.get('machine', {}).get('host_name', 'an unknown host')}"
 
@@ -493,7 +542,10 @@ class Run(Recorded):
 
 
 def parse(data):
-    """A run from the text of a run document, or the bytes of a recording."""
+    """Returns a :class:`Run` from the text of a run document, or the bytes of a recording.
+
+    FormatError: the data are neither. VersionError: made by an incompatible version.
+    """
     if not isinstance(data, bytes):
         data = encoded(data, "a run document") if isinstance(data, str) else memoryview(data).tobytes()
     handle = c_void_p()
@@ -502,7 +554,7 @@ def parse(data):
 
 
 def _load_old(path, failure):
-    """Runs from a file of an older tool; the library's failure where it is none."""
+    """Returns the runs of a file of an older tool; raises the failure of the library for other files."""
     import json
 
     from . import formats
@@ -510,11 +562,11 @@ def _load_old(path, failure):
         with open(path, encoding="utf-8") as file:
             content = json.load(file)
     except (ValueError, OSError, RecursionError):
-        raise FormatError(f"{os.fspath(path)} is no run: {failure}.  What can be loaded is what save() writes, a recording "
-                          "(record=), and JSON of perfmon, reseng or perf.py") from None
+        raise FormatError(f"{os.fspath(path)} is not a run: {failure}.  Supported files: run documents (save()), "
+                          "recordings (record=), and JSON of perfmon, reseng or perf.py") from None
     shape = formats.detect(content)
     if shape is None:
-        raise FormatError(f"{os.fspath(path)} is JSON, but neither a run document nor of perfmon, reseng or perf.py: "
+        raise FormatError(f"{os.fspath(path)} is JSON, but not a run document or a file of perfmon, reseng or perf.py: "
                           f"{failure}") from None
     if shape == "resmon-run":
         raise failure from None
@@ -525,10 +577,13 @@ def _load_old(path, failure):
 
 
 def load_all(path):
-    """All runs of a file: one, or one for each node in a file of perfmon or perf.py."""
+    """Loads all runs of a file, as a list.
+
+    There is one run, or one for each node in a file of perfmon or perf.py. Errors are those of :func:`load`.
+    """
     handle = c_void_p()
     if path is None:
-        raise ArgumentTypeError("load: a path is wanted, not None")
+        raise ArgumentTypeError("load: expected a path, not None")
     try:
         lib.run_load(encoded(path, "path"), byref(handle))
     except FormatError as failure:
@@ -537,11 +592,21 @@ def load_all(path):
 
 
 def load(path):
-    """A run from a run document, the recording of a program that was killed, or a file of an older tool (reseng's
-    dump, perfmon's cpu_metrics.json, perf.py's reports).  Of a file with several nodes, see load_all()."""
+    """Loads a run from a run document, a recording, or a file of an older tool, and returns a :class:`Run`.
+
+    ::
+
+        run = resmon.load("run.json")
+        print(run.summary)
+        print(run.headline["rss_peak_bytes"])
+
+    Older tools are reseng (its dump), perfmon (cpu_metrics.json) and perf.py (its reports). The recording of a killed
+    program has the data up to its last sample. NotFoundError, AccessError: the file cannot be opened. FormatError: it
+    is not a run, or has several runs (:func:`load_all`). VersionError: made by an incompatible version.
+    """
     runs = load_all(path)
     if len(runs) != 1:
-        raise FormatError(f"{os.fspath(path)} holds {len(runs)} runs: resmon.load_all() gives a list of them")
+        raise FormatError(f"{os.fspath(path)} has {len(runs)} runs: use resmon.load_all(), which returns a list")
     return runs[0]
 
 
@@ -553,7 +618,7 @@ def save_trace(runs, path):
 
 
 def metrics():
-    """Everything that can be measured, as a list of Metric."""
+    """Returns all metrics that can be measured, as a list of :class:`~resmon.records.Metric`."""
     struct, found = _abi.Metric(), []
     for index in range(lib.metric_count()):
         lib.metric_at(index, byref(struct))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A run as a notebook shows it: headline figures, small charts, phases, hot functions, and what was not measured."""
+"""A run in a notebook: headline values, small charts, phases, hot functions, and remarks on missing values."""
 from . import html, human, pages, views
 from ._library import lib
 from .results import brief_columns
@@ -26,7 +26,7 @@ def _charts(run):
 
 
 def _functions(run):
-    """Hot functions, folded away, for each kind of stacks that was sampled."""
+    """Returns the hot functions, folded, for each kind of stacks that was sampled."""
     if lib.run_stack_count(run) == 0:
         return []
     tables = pages.page_of([run], pages.TABLES).runs[0].tables
@@ -35,7 +35,7 @@ def _functions(run):
 
 
 def head(run, part=None):
-    """Title and headline figures, without the element around them."""
+    """Returns title and headline values, without the element around them."""
     part = pages.page_of([run], pages.FIGURES).runs[0] if part is None else part
     info = run.info
     state = f"{run._outcome()}, {info.samples} samples" + (f", {info.label}" if info.label else "")
@@ -43,12 +43,12 @@ def head(run, part=None):
 
 
 def small(run):
-    """What is shown while it runs."""
+    """Returns the live values of a running monitor."""
     return head(run) + _charts(run)
 
 
 def page(run):
-    """All of it."""
+    """Returns the whole page."""
     part = pages.page_of([run], pages.FIGURES).runs[0]
     remarks, parts = run.sources.remarks, [head(run, part), html.definitions(part.answers)]
     if run.scopes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names for the phases of a program: ``with resmon.scope("training"): ...``, in one tree with those of C."""
+"""Scopes, the named phases of a program: ``with resmon.scope("training"): ...``, in one tree with those of C."""
 import ctypes
 import sys
 from _thread import get_ident
@@ -17,11 +17,11 @@ _surplus = None  # the site of all names for which the library has no room
 
 
 def site_of(name, file="", function="", line=0):
-    """The library's site for a name and its place in the source."""
+    """Returns the library's site for a name and its place in the source."""
     if not isinstance(name, str):
-        raise ArgumentTypeError(f"the name of a scope is a str, not {type(name).__name__}")
+        raise ArgumentTypeError(f"the name of a scope must be a str, not {type(name).__name__}")
     if not name:
-        raise ArgumentError("a scope wants a name, not an empty text")
+        raise ArgumentError("the name of a scope must not be empty")
     if _surplus is not None:
         # There will never be room again, and asking costs memory each time.
         return _sites.get(name) or ctypes.addressof(_surplus)
@@ -34,10 +34,10 @@ def site_of(name, file="", function="", line=0):
 
 
 def _begin_surplus(full):
-    """The program goes on, and the library counts what it does not record (info.dropped_scopes)."""
+    """Begins to use one site for all further names, which are only counted (info.dropped_scopes)."""
     global _surplus  # pylint: disable=global-statement
     _surplus = _abi.Site(name=b"(a name too many)", file=b"", function=b"")
-    warn(f"{full}, nor is any other new name: give scopes names that are of places in the program")
+    warn(f"{full}; further new names are not recorded either: name scopes after places in the program, not after data")
     return ctypes.addressof(_surplus)
 
 
@@ -51,13 +51,13 @@ def _site_of_caller(name):
 
 
 def name_of(function):
-    """What a function is called in results."""
+    """Returns the name of a function in results."""
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or type(function).__name__
     return name.rpartition("<locals>.")[2]
 
 
 def site_of_function(function, name):
-    """The site of a function, with where it stands."""
+    """Returns the site of a function, with its place in the source."""
     code = getattr(function, "__code__", None)
     if code is None:
         return site_of(name)
@@ -65,20 +65,30 @@ def site_of_function(function, name):
 
 
 class scope:  # pylint: disable=invalid-name
-    """A phase, as a context manager or a decorator.
+    """Names a phase of the program, as a context manager or a decorator.
 
-    Without a monitor it costs next to nothing and records nothing.
+    ::
 
-    In a task of asyncio it lasts from its beginning to its end, with all that is awaited in it (``with``, ``async with``,
-    a decorated ``async def``; of an asynchronous generator each step).  Scopes of tasks that run at the same time stand
-    beside each other, below the scope in which the tasks were created.  They have no CPU time and no energy of their own:
-    no thread is in them all the time.  A decorated function that is not async has both, and so has a ``with`` in one, or
-    in a notebook's cell that awaits nothing.
+        with resmon.scope("load"):
+            data = load()
 
-    A generator, and a coroutine without asyncio, is in the scope only while it runs.  It is one call; the further
-    stretches in which it runs are ``resumed``, and the shortest, the longest and the deviation are of stretches.
+        @resmon.scope("train")
+        def train(data): ...
 
-    `under` is a handle (``resmon.here()``) of the scope that this one does a part of the work of, in another thread.
+    A scope without a running monitor has almost no overhead and records nothing.
+
+    In an asyncio task a scope lasts from its beginning to its end, including all awaits (``with``, ``async with``, a
+    decorated ``async def``; for an asynchronous generator, each step). Scopes of tasks that run at the same time are
+    beside each other, below the scope in which the tasks were created. They have no CPU time and no energy of their
+    own, because no thread is in them all the time. A decorated function that is not async has both. So does a
+    ``with`` block in such a function, or in a notebook cell that awaits nothing.
+
+    A generator, or a coroutine without asyncio, is in the scope only while it runs. It counts as one call; the
+    further stretches in which it runs are counted in ``resumed``. The shortest, the longest and the deviation are of
+    stretches.
+
+    :param name: name of the scope in results, not empty
+    :param under: handle (:func:`resmon.here`) of the scope that this one works for, in another thread
     """
 
     __slots__ = ("_site", "_token", "_name", "_under")
@@ -134,7 +144,10 @@ class scope:  # pylint: disable=invalid-name
         self.__exit__(kind, error, trace)
 
     def _enter_again(self, frame):
-        """In use already, around this or in another thread or task: the tokens of each then, and under None the first."""
+        """Enters a scope object that is already in use, around this one or in another thread or task.
+
+        Keeps the tokens of each user; those of the first user have the key None.
+        """
         if self._token.__class__ is not dict:
             self._token = {None: [self._token]}
         self._token.setdefault(current_task() or get_ident(), []).append(self._begin(frame))
@@ -178,12 +191,14 @@ class ScopeStretch(Stretch):
             self.end_stretch()
 
     def finish(self, error):
-        """Nothing is left to do."""
+        """Does nothing: no work is left."""
 
     @staticmethod
     def whole(site):
-        """The scope of a call, or a step, of something async from its beginning to its end, begun; None outside of
-        tasks, where there are stretches only."""
+        """Begins the scope of a whole async call or step, from its beginning to its end.
+
+        Returns None outside of tasks, where there are only stretches.
+        """
         task = current_task()
         opened = TaskScope() if task is not None else None
         return opened if opened is not None and opened.begin(site, task) else None

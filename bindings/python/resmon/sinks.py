@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a monitor's results go: sinks of the library, and callbacks."""
+"""Sinks of a monitor: those of the library, and callbacks."""
 from _thread import get_ident, start_new_thread
 from ctypes import byref
 
@@ -10,7 +10,7 @@ from .options import sink_text
 
 
 def add(monitor, kind, value):
-    """Adds the sink `kind` to a monitor: `value` is what its main option is, or a dict of options."""
+    """Adds the sink `kind` to a monitor; `value` is the value of its main option, or a dict of options."""
     if kind == "mlflow":
         from .mlflow import Store, is_store, resolved
         value = resolved(value)
@@ -29,9 +29,9 @@ CALLBACK_FAILED = -7  # what the library is told
 
 
 class Sample:
-    """A sample on its way to a callback: ``sample.t_s`` seconds after the start, ``sample["proc.mem.rss"]``.
+    """A sample that is passed to a callback: ``sample.t_s`` seconds after the start, ``sample["proc.mem.rss"]``.
 
-    Gauges are as read, counters their growth since the start; NaN where a source was not read.
+    Gauges are as read, counters are their growth since the start; NaN: the source was not read.
     """
 
     __slots__ = ("t_s", "values", "_indexes")
@@ -46,11 +46,11 @@ class Sample:
         return name in self._indexes
 
     def keys(self):
-        """The names of the columns."""
+        """Returns the names of the columns."""
         return self._indexes.keys()
 
     def to_dict(self):
-        """All values by name."""
+        """Returns all values by name."""
         return dict(zip(self._indexes, self.values))
 
     def __repr__(self):
@@ -58,7 +58,10 @@ class Sample:
 
 
 class _Callback:
-    """A sink in Python.  The library's thread calls it, and so waits for Python's lock; the sampling does not."""
+    """A sink in Python.
+
+    The library's thread calls it, and so waits for Python's global interpreter lock; the sampling does not wait.
+    """
 
     def __init__(self, on_sample, on_stop, name):
         self._on_sample, self._on_stop = on_sample, on_stop
@@ -73,11 +76,11 @@ class _Callback:
         self.ops = _abi.SinkOps(name=encoded(name, "name"), **members)
 
     def is_in(self, thread):
-        """Whether that thread is in a call of it."""
+        """Whether the thread is in a call of this callback."""
         return thread in self._threads
 
     def _guarded(self, function, *arguments):
-        """An exception has nowhere to go from here: the first is shown as that of any thread, all are counted."""
+        """Calls a function; the first exception is printed as that of any thread, all are counted."""
         thread = get_ident()
         self._threads.add(thread)
         try:
@@ -145,7 +148,7 @@ def add_callback(monitor, on_sample, on_stop, name):
     """Adds Python functions as a sink."""
     for function in (on_sample, on_stop if on_stop is not None else print):
         if not callable(function):
-            raise ArgumentTypeError(f"a callback is to be a function, not {type(function).__name__}")
+            raise ArgumentTypeError(f"a callback must be a function, not {type(function).__name__}")
     callback = _Callback(on_sample, on_stop, name)
     callback.index = lib.monitor_sink_count(monitor)
     lib.monitor_add_sink(monitor, byref(callback.ops), None)
@@ -153,7 +156,7 @@ def add_callback(monitor, on_sample, on_stop, name):
 
 
 def is_delivering(callbacks):
-    """Whether this thread is in a call of one of them."""
+    """Whether this thread is in a call of one of the callbacks."""
     thread = get_ident()
     return any(callback.is_in(thread) for callback in callbacks)
 

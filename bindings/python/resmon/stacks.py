@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stacks of a run: which functions and lines take the CPU time, and which make memory grow."""
+"""Stacks of a run: the functions and lines that use CPU time, and those that make memory grow."""
 import math
 import os
 from ctypes import byref, c_double, c_uint64
@@ -11,9 +11,9 @@ from .results import _List
 
 
 def kind_of(name):
-    """The number of a kind of stacks."""
+    """Returns the number of a kind of stacks."""
     if name not in _abi.STACK_KINDS:
-        raise ArgumentError(f"kind={name!r}: one of {', '.join(map(repr, _abi.STACK_KINDS))} is wanted")
+        raise ArgumentError(f"kind={name!r}: expected one of {', '.join(map(repr, _abi.STACK_KINDS))}")
     return _abi.STACK_KINDS[name]
 
 
@@ -26,24 +26,26 @@ def _weight_text(kind, value):
 
 
 def _estimate_text(kind, value, low, high):
-    """As in the library's report: "~" of what may be off by more than a tenth, "<" of what is a bound only.  CPU time is
-    sampled often."""
+    """Returns a value as in the library's report: "~" if it may be off by more than a tenth, "<" for an upper bound.
+
+    CPU time is sampled often and has no mark.
+    """
     half = (high - low) / 2 / value if value > 0 and kind != "cpu" else 0.0
     return "<" + _weight_text(kind, high) if half > 1.0 else "~" * (half > 0.1) + _weight_text(kind, value)
 
 
 def self_text(function, kind):
-    """What a function took itself, with a mark where that is only about right."""
+    """Returns the self weight of a function as text, marked if it is an estimate."""
     return _estimate_text(kind, function.self_weight, function.self_low, function.self_high)
 
 
 def total_text(function, kind):
-    """The same with what it called."""
+    """Returns the total (inclusive) weight of a function as text, marked if it is an estimate."""
     return _estimate_text(kind, function.total_weight, function.total_low, function.total_high)
 
 
 class Stacks(_List):
-    """The stacks that were seen, each with all of its samples."""
+    """The sampled stacks, each with all of its samples."""
 
     def table(self):
         rows = [[" < ".join(_name(frame) for frame in stack.frames[:3]), stack.scope,
@@ -55,7 +57,7 @@ class Stacks(_List):
 
 
 class Functions(_List):
-    """What functions took of the kind ``kind``, the one that took most itself first."""
+    """Functions with their weight of the kind ``kind``, most self weight first."""
 
     kind = "cpu"
 
@@ -87,7 +89,7 @@ def _path(scopes, index):
 
 
 def stacks_of(run):
-    """All stacks of a Run."""
+    """Returns all stacks of a Run."""
     struct, known, found, scopes = _abi.RunStack(), {}, [], run.scopes
     for index in range(lib.run_stack_count(run)):
         lib.run_get_stack(run, index, byref(struct))
@@ -102,7 +104,7 @@ def stacks_of(run):
 
 
 def peak_of(run):
-    """Where the threads were at the peak."""
+    """Returns the stacks of the threads at the peak."""
     struct, found, scopes = _abi.RunPeakStack(), [], run.scopes
     for index in range(lib.run_peak_stack_count(run)):
         lib.run_get_peak_stack(run, index, byref(struct))
@@ -116,7 +118,7 @@ def peak_of(run):
 
 
 def info_of(run):
-    """What is known of each kind."""
+    """Returns the summary of each kind of stacks."""
     struct, found = _abi.RunStackInfo(), {}
     for kind, number in _abi.STACK_KINDS.items():
         lib.run_get_stack_info(run, number, byref(struct))
@@ -129,7 +131,7 @@ def info_of(run):
 
 
 def losses_of(run):
-    """How many samples, or threads, met each loss."""
+    """Returns the number of samples, threads or libraries for each kind of loss."""
     count, found = c_uint64(), {}
     for loss, number in _abi.STACK_LOSSES.items():
         lib.run_stack_loss(run, number, byref(count))
@@ -138,14 +140,14 @@ def losses_of(run):
 
 
 def interval_of(weight, error, most):
-    """Between what the truth lies in 95 of 100 cases."""
+    """Returns the 95 % interval of a weight."""
     low, high = c_double(), c_double()
     lib.stack_interval(weight, error, most, byref(low), byref(high))
     return low.value, high.value
 
 
 def functions_of(stacks, kind, most=math.nan):
-    """Sums by function; recursion counts once in a total."""
+    """Sums the weights by function; recursion counts once in a total."""
     kind_of(kind)
     sums, whole = {}, sum(stack.weights[kind] for stack in stacks)
     for stack in stacks:

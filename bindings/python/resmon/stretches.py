@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Wraps functions of every kind so that something is done around the stretches in which they run.
+"""Wraps functions of every kind, to act before and after each stretch in which they run.
 
-A plain function runs in one stretch.  Coroutines and generators run, are suspended and run on: others run in
-between, so what was begun for one must be ended when it is suspended.  Each call makes a stretch object:
-``resume()`` before it runs on, ``suspend()`` after, ``fail()`` before that when an error leaves it, and once, at the
-very end, ``finish(error)``.  One whose class
-has ``begin(args, kwargs)`` is told first what the function is called with.  Where ``whole(*arguments)`` of the class
-gives something with ``end()``, that is around all of a coroutine, or a step of an asynchronous generator, instead.
+A plain function runs in one stretch. Coroutines and generators run, are suspended and continue. Others run in
+between, so work that was begun for one must be ended when it is suspended. Each call makes a stretch object:
+``resume()`` is called before it continues, ``suspend()`` after, ``fail()`` before suspend() if an error leaves the
+call, and ``finish(error)`` once at the very end. If its class has ``begin(args, kwargs)``, that is called first, with
+the arguments of the function. If ``whole(*arguments)`` of the class returns an object with ``end()``, that object is
+around a whole coroutine, or around a step of an asynchronous generator, instead.
 """
 import types
 
@@ -16,13 +16,13 @@ _COROUTINE, _GENERATOR, _ASYNC_GENERATOR = 0x80 | 0x100, 0x20, 0x200  # inspect.
 
 
 def wrapped(function, make, *arguments):
-    """`function`, around each call of which stands ``make(*arguments)``; staticmethod and classmethod stay that."""
+    """Returns `function` with ``make(*arguments)`` around each call; staticmethod and classmethod are kept."""
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(wrapped(function.__func__, make, *arguments))
     if isinstance(function, type):
-        raise ArgumentTypeError(f"{function.__name__} is a class: decorate its methods, __init__ for one")
+        raise ArgumentTypeError(f"{function.__name__} is a class: decorate its methods, for example __init__")
     if not callable(function):
-        raise ArgumentTypeError(f"a function is wanted, not {type(function).__name__}")
+        raise ArgumentTypeError(f"expected a function, not {type(function).__name__}")
     begun = _maker(make, arguments)
     flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
     if flags & _COROUTINE:
@@ -38,7 +38,7 @@ def wrapped(function, make, *arguments):
 
 
 def _maker(make, arguments):
-    """Makes the stretch object of a call with such arguments."""
+    """Returns a function that makes the stretch object of a call."""
     if not hasattr(make, "begin"):
         return lambda args, kwargs: make(*arguments)
 
@@ -50,14 +50,16 @@ def _maker(make, arguments):
 
 
 def _wholes(make, arguments):
-    """Begins what is around a whole call; gives None where stretches are wanted."""
+    """Returns a function that begins the object around a whole call, or returns None for stretches."""
     whole = getattr(make, "whole", None)
     return (lambda: None) if whole is None else (lambda: whole(*arguments))
 
 
 def is_failure(error):
-    """Whether an exception says that something failed: others are how generators and cancelled tasks end, and
-    ``sys.exit()`` without a status."""
+    """Whether an exception is a failure.
+
+    Others end generators and cancelled tasks, or are ``sys.exit()`` without a status.
+    """
     if isinstance(error, SystemExit):
         return error.code not in (None, 0)
     return isinstance(error, (Exception, KeyboardInterrupt)) and not isinstance(error, (StopIteration, StopAsyncIteration))
@@ -151,7 +153,7 @@ def _wrap_coroutine(function, begun, whole_of):
 
 
 class _Part:
-    """A stretch that outlives one drive: of one step of an async generator."""
+    """A stretch that outlives one drive: that of one step of an async generator."""
 
     __slots__ = ("resume", "suspend", "fail")
 
@@ -159,12 +161,14 @@ class _Part:
         self.resume, self.suspend, self.fail = stretch.resume, stretch.suspend, stretch.fail
 
     def finish(self, error):
-        """The generator goes on."""
+        """Does nothing: the generator continues."""
 
 
 def _first_step(inner):
-    """Begins an async generator of which the event loop does not get to know: at its end, the loop would close both
-    this one and the wrapper that is closing it."""
+    """Begins an async generator without registering it with the event loop.
+
+    At its end, the loop would close both this generator and the wrapper that is closing it.
+    """
     import sys
     hooks = sys.get_asyncgen_hooks()
     sys.set_asyncgen_hooks(None, None)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which scope this thread, or the task of asyncio that it runs, is in.
+"""Finds the scope that this thread, or the asyncio task that it runs, is in.
 
-A scope in a task stays open while others run: it cannot lie on the thread's stack of scopes, where theirs would end up
-inside of it.  It is a task of the library, and its handle is in a context variable, which asyncio hands to the tasks
-that are created in it, and ``asyncio.to_thread`` to the thread.
+A scope in a task stays open while other tasks run. It cannot be on the thread's stack of scopes, because scopes of
+the other tasks would then be inside it. It is a task of the library. Its handle is in a context variable, which
+asyncio passes to the tasks that are created in it, and ``asyncio.to_thread`` to the thread.
 """
 from contextvars import ContextVar
 from ctypes import byref, c_void_p
@@ -24,7 +24,7 @@ around = _around.get
 
 
 def running_loop():
-    """The event loop of asyncio that this thread runs, or None; asyncio is not imported for that."""
+    """Returns the asyncio event loop that this thread runs, or None, without importing asyncio."""
     global running_loop  # pylint: disable=global-statement,redefined-outer-name
     known = getattr(modules.get("asyncio.events"), "_get_running_loop", None)
     if known is None:
@@ -34,7 +34,7 @@ def running_loop():
 
 
 def current_task():
-    """The task of asyncio that this thread runs, or None."""
+    """Returns the asyncio task that this thread runs, or None."""
     loop = running_loop()
     return None if loop is None else modules["asyncio"].current_task(loop)
 
@@ -44,15 +44,27 @@ _ENTERS = opmap.get("BEFORE_WITH", opmap.get("SETUP_WITH"))  # Python 3.11 to 3.
 
 
 def is_uninterrupted(frame):
-    """Whether a context manager that `frame` enters just now is left before another task runs: a ``with`` in a function
-    that is not async, or in a cell of a notebook that awaits nothing.  False: that cannot be told."""
+    """Whether a context manager that `frame` just enters is left before another task runs.
+
+    True for a ``with`` in a function that is not async, or in a notebook cell that awaits nothing. False: not known.
+    """
     code = frame.f_code
     return not code.co_flags & _SUSPENDS and code.co_code[frame.f_lasti] == _ENTERS
 
 
 def here():
-    """A handle of the scope that this thread or task is in, for ``scope(name, under=handle)`` in threads that do a part
-    of its work; 0 outside of scopes, and when nothing is measured.  A plain number, to be passed on as any."""
+    """Returns a handle of the scope that this thread or task is in, for ``scope(name, under=handle)`` in other
+    threads.
+
+    ::
+
+        handle = resmon.here()
+
+        def work(part):
+            with resmon.scope("part", under=handle): ...
+
+    The handle is an integer. It is 0 outside of scopes, and if nothing is measured.
+    """
     outer = around()
     if current_task() is not None:
         return outer[0] if outer is not None else _here()
@@ -60,7 +72,7 @@ def here():
 
 
 def _place(task):
-    """Where a scope that this task opens lies: the handle, and flags for the library."""
+    """Returns the place of a scope that this task opens: the handle, and flags for the library."""
     outer = around()
     if outer is None:
         return _here(), 0  # of scopes around the event loop
@@ -68,7 +80,7 @@ def _place(task):
 
 
 def begin(site, under=None):
-    """Begins a scope on the thread's stack, or below `under`; what resmon_scope_end() wants."""
+    """Begins a scope on the thread's stack, or below `under`; returns the token for resmon_scope_end()."""
     if under is None:
         outer = around()
         if outer is None or _here():
@@ -83,7 +95,7 @@ class TaskScope:
     __slots__ = ("_task", "_outer")
 
     def begin(self, site, task, under=None):
-        """Of the task that runs; False when nothing is measured."""
+        """Begins the scope in the running task; returns False if nothing is measured."""
         handle, flags = _place(task) if under is None else (under, 0)
         opened = c_void_p()
         _task_begin(site, handle, flags, byref(opened))
@@ -102,12 +114,12 @@ class TaskScope:
 
 
 class Stretch:
-    """A stretch of a call without interruption, on the thread's stack; what is inside of it is below."""
+    """A stretch of a call without interruption, on the thread's stack; inner scopes are below it."""
 
     __slots__ = ("_token", "_outer")
 
     def begin_stretch(self, site):
-        """On behalf of the task that runs, if any."""
+        """Begins the stretch, for the running task, if any."""
         task = current_task()
         if task is None:
             self._token, self._outer = begin(site), None
@@ -123,19 +135,21 @@ class Stretch:
     end = end_stretch
 
     def fail(self):
-        """An error leaves the call; before the end."""
+        """Marks the call as failed; before the end."""
         _fail(self._token)
 
 
 def surround(task):
-    """Says that what the task opens from here on is inside of the innermost scope on the thread's stack; what
-    uncover() wants."""
+    """Places further scopes of the task inside the innermost scope on the thread's stack.
+
+    Returns the argument for uncover().
+    """
     handle = _here()
     return _around.set((handle, ref(task))) if handle else None
 
 
 def uncover(outer):
-    """The end of that."""
+    """Ends what surround() began."""
     if outer is not None:
         try:
             _around.reset(outer)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which metrics are shown where, and as what: the library's table (lib/metric/views.def), as it was built."""
+"""The metrics of each view, with labels and units: the table of the library (lib/metric/views.def), as it was built."""
 from collections import namedtuple
 from ctypes import byref
 from functools import lru_cache
@@ -14,11 +14,11 @@ _SERIES = {number: name for name, number in _abi.SERIES.items()}
 
 
 class View(namedtuple("View", "view group metric label unit share_of divisor series colour level metric_unit help")):
-    """A metric in a view; with an empty metric the head of a group, whose title is the label.
+    """A metric in a view; with an empty metric, the head of a group, whose title is the label.
 
-    ``unit`` is that which is shown: the value in ``metric_unit`` / ``divisor``.  ``series`` is "last", "min", "max", "mean"
-    or "value", of view "node" also a number; ``colour`` that of a line, below 0 a bound; ``level`` and ``help`` those of the
-    metric.
+    ``unit`` is the unit shown: the value in ``metric_unit`` / ``divisor``. ``series`` is "last", "min", "max", "mean"
+    or "value"; for the view "node" it can be a number. ``colour`` is the color of a line, below 0 a bound. ``level``
+    and ``help`` are those of the metric.
     """
 
     __slots__ = ()
@@ -36,7 +36,7 @@ class View(namedtuple("View", "view group metric label unit share_of divisor ser
 
 @lru_cache(maxsize=None)
 def _metrics():
-    """{name: (level, unit, help)} of all metrics."""
+    """Returns {name: (level, unit, help)} of all metrics."""
     found, struct = {}, _abi.Metric()
     for index in range(lib.metric_count()):
         lib.metric_at(index, byref(struct))
@@ -58,34 +58,34 @@ def _table():
 
 @lru_cache(maxsize=None)
 def rows(view, group=None):
-    """The rows of a view, or of one of its groups, in the order in which they are shown."""
+    """Returns the rows of a view, or of one of its groups, in the order in which they are shown."""
     return tuple(row for row in _table() if row.view == view and row.metric and group in (None, row.group))
 
 
 @lru_cache(maxsize=None)
 def head(view, group):
-    """(title, unit) of a group."""
+    """Returns (title, unit) of a group."""
     return next((row.label, row.unit) for row in _table() if row.view == view and row.group == group and not row.metric)
 
 
 @lru_cache(maxsize=None)
 def groups(view):
-    """The groups of a view that have a head, in order."""
+    """Returns the groups of a view that have a head, in order."""
     return tuple(row.group for row in _table() if row.view == view and not row.metric)
 
 
 def metrics(view, group):
-    """The names of the metrics of a group."""
+    """Returns the names of the metrics of a group."""
     return tuple(row.metric for row in rows(view, group))
 
 
 def help_of(metric):
-    """What a metric means; "" of one that is not the library's."""
+    """Returns the meaning of a metric; "" if it is not one of the library's."""
     return _metrics().get(metric, ("", "", ""))[2]
 
 
 def by_label(view, group):
-    """The rows of a group, as lists of those that are alternatives: the first that was measured is shown."""
+    """Returns the rows of a group, as lists of alternatives: the first that was measured is shown."""
     found = {}
     for row in rows(view, group):
         found.setdefault(row.label, []).append(row)

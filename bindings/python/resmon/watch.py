@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What this process uses between two moments, without a monitor."""
+"""Resource use of this process between two moments, without a monitor."""
 from ctypes import byref, c_uint64
 
 from . import _abi, records
@@ -9,18 +9,32 @@ from .options import bits
 
 
 class Watched(records.Record):
-    """What was used: wall_s, cpu_s (of the process), tree_cpu_s (with its children), rss_bytes (at the end),
-    rss_peak_bytes, io_read_bytes and so on; NaN what was not asked for."""
+    """The values of a watch; NaN: not measured.
+
+    ``wall_s``; ``cpu_s`` of the process; ``tree_cpu_s`` with its children ("pcpu"); ``rss_bytes`` at the end;
+    ``rss_peak_bytes``; ``io_read_bytes``, ``io_write_bytes`` from and to storage; ``io_read_chars``,
+    ``io_write_chars`` of all reads and writes; ``rss_provenance`` of the peak: "measured" is exact.
+    """
 
     __slots__ = records._slots(_abi.Watched)
     _shown = ("wall_s", "cpu_s", "rss_bytes", "rss_peak_bytes", "rss_provenance")
 
 
 class Watch:
-    """Begins a watch of "cpu", "pcpu", "rss", "io", or several joined by "+"; wall time always.
+    """Measures the resource use of this process from now until :meth:`end`.
 
-    ``lap()`` gives what was used since the beginning or the lap before, ``end()`` the same for the last time.  As a
-    context manager it ends itself; ``watch.watched`` has the figures then.
+    ::
+
+        with resmon.Watch("cpu+rss") as watch:
+            fit()
+        print(watch.watched.cpu_s, watch.watched.rss_peak_bytes)
+
+    As a context manager it ends itself; the values are then in ``watched``. Watches may overlap, also across threads.
+    ArgumentError: an unknown metric, or the watch has ended. NoSpaceError: 64 watches are open. StateError: the watch
+    began before a fork.
+
+    :param meters: "cpu", "pcpu", "rss" or "io", or several joined by "+". Wall time is always measured. "rss" resets
+        the high-water mark of the kernel at the beginning and at each lap
     """
 
     __slots__ = ("_id", "_struct", "_lap", "watched")
@@ -35,19 +49,19 @@ class Watch:
         self.watched = None
 
     def lap(self):
-        """What was used since the lap before."""
+        """Returns the values since the beginning or the previous lap, as a :class:`Watched`."""
         function, struct = self._lap
         function(self._id or 0, struct)
         return Watched.of(self._struct)
 
     def lap_rss(self):
-        """(RSS now, highest RSS since the lap before), in bytes: as quick as can be."""
+        """Returns the RSS now and the highest RSS since the previous lap, in bytes, with the least overhead."""
         function, struct = self._lap
         function(self._id or 0, struct)
         return self._struct.rss_bytes, self._struct.rss_peak_bytes
 
     def end(self):
-        """The last lap; ends the watch."""
+        """Ends the watch and returns the values since the previous lap, as a :class:`Watched`."""
         number, self._id = self._id, None
         lib.watch_end(number or 0, self._lap[1])
         self.watched = Watched.of(self._struct)
@@ -61,7 +75,7 @@ class Watch:
             self.end()
 
     def __reduce__(self):
-        raise ArgumentTypeError("a watch cannot be copied or pickled; what it watched can")
+        raise ArgumentTypeError("a watch cannot be copied or pickled; use the values of watch.end()")
 
     def __del__(self):
         if self._id is not None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Wrappers of functions and blocks that say what they found: timer, peak_rss, log_start_finish.
+"""Wrappers of functions and blocks that report their measurements: timer, peak_rss, log_start_finish.
 
-Each is a decorator, with or without arguments, and a context manager.  What they find stands in the tree of scopes
-where a monitor has them, in a line of the log, and in ``function.last`` (of a block: the object itself).
+timer and peak_rss are decorators, with or without arguments, and context managers; log_start_finish is a decorator.
+Their results are in the tree of scopes if a monitor has the scopes, in a line of the log, and in ``function.last``
+(for a block: in the object itself).
 """
 import os
 import sys
@@ -21,8 +22,10 @@ _SHORT = 10  # of an argument in a line, characters
 
 
 def announce(line):
-    """A line for people: to the logger "resmon" where the program has set logging up, else printed, in one piece, so
-    that lines of several processes do not run into each other."""
+    """Writes a line for people: to the logger "resmon" if logging is configured, otherwise to stderr.
+
+    In a notebook it goes to stdout. The line is written in one piece, so that lines of several processes do not mix.
+    """
     logging = sys.modules.get("logging")
     if logging is not None:
         logger = logging.getLogger("resmon")
@@ -46,19 +49,23 @@ def announce(line):
 
 
 def _sayer(log):
-    """Who is told of a line, or None."""
+    """Returns the function that gets the lines, or None."""
     if log is True:
         return announce
     if not log and not callable(log):
         return None
     if not callable(log):
-        raise ArgumentTypeError(f"log: a function for a line, True or False is wanted, not {type(log).__name__}")
+        raise ArgumentTypeError(f"log: expected a function, True or False, not {type(log).__name__}")
     return log
 
 
 class Finding:
-    """What a wrapper found: ``seconds``, ``peak_bytes`` (NaN: not asked for, or not known) and ``is_exact``,
-    ``error`` (the name of an exception, or "")."""
+    """The result of a wrapper.
+
+    ``seconds``: wall time; ``running_seconds``: without the time in which the call was suspended; ``peak_bytes``:
+    peak RSS (NaN: not measured or not known); ``is_exact``: whether the peak is exact; ``error``: name of the
+    exception, or "".
+    """
 
     __slots__ = ("name", "seconds", "running_seconds", "peak_bytes", "is_exact", "error")
 
@@ -100,7 +107,7 @@ class _Call:
         self._outer = surround(task) if task is not None else None
 
     def fail(self):
-        """An error leaves the call, or block; before suspend()."""
+        """Marks the call or block as failed; called before suspend()."""
         lib.scope_fail(self._timed.scope)
 
     def suspend(self):
@@ -112,7 +119,7 @@ class _Call:
         self._take(watched)
 
     def _take(self, watched):
-        """More than time, of one stretch."""
+        """Takes further values of one stretch, besides its time."""
 
     def finish(self, error):
         finding = self.finding
@@ -125,13 +132,13 @@ class _Call:
         self._tell(self._line, finding)
 
     def _tell(self, line_of, *arguments):
-        """A log that fails is no reason for the program to fail."""
+        """Writes a line to the log; a log that fails gives a warning and does not fail the program."""
         if self._say is None:
             return
         try:
             self._say(line_of(*arguments))
         except Exception as error:  # pylint: disable=broad-except
-            warn(f"what {self.finding.name} found cannot be logged: {type(error).__name__}: {error}")
+            warn(f"the result of {self.finding.name} cannot be logged: {type(error).__name__}: {error}")
 
     def _line(self, finding):
         ran = f" (ran {finding.running_seconds:.4f} s in {self._stretches} stretches)" if self._stretches > 1 else ""
@@ -141,7 +148,7 @@ class _Call:
 
 
 class _PeakCall(_Call):
-    """The same with the exact peak of RSS."""
+    """A call or block with the exact peak of the RSS."""
 
     __slots__ = ()
 
@@ -211,7 +218,7 @@ class _Wrapper:
 
 
 class _Last:
-    """Puts a finding where people look for it: at the function."""
+    """Stores a finding as the attribute ``last`` of the function."""
 
     __slots__ = ("function",)
 
@@ -223,17 +230,46 @@ class _Last:
 
 
 class timer(_Wrapper):  # pylint: disable=invalid-name
-    """Says how long a function or a block took: "train finished in 1.2345 s".
+    """Reports how long a function or a block takes: "train finished in 1.2345 s".
 
-    ``@resmon.timer``, ``@resmon.timer("name", log=print)``, ``with resmon.timer("load") as found: ...``.  ``log`` is a
-    function for the line, or False.
+    ::
+
+        @resmon.timer
+        def train(): ...
+
+        train()
+        print(train.last.seconds)
+
+        with resmon.timer("load", log=False) as found:
+            data = load()
+        print(found.seconds)
+
+    The result is a :class:`Finding`. ArgumentTypeError: a block without a name.
+
+    :param name: default: the name of the function. A block needs a name
+    :param log: function that gets the line, False for no line, or True (default): to the logger "resmon" if logging
+        is configured, otherwise to stderr
     """
 
 
 class peak_rss(_Wrapper):  # pylint: disable=invalid-name
-    """Says the highest RSS of the process while a function or a block ran, exactly: the kernel's own mark.
+    """Reports the highest RSS of the process while a function or a block runs, from the high-water mark of the
+    kernel.
 
-    Of a function that suspends itself, while it ran.  Used as :class:`timer`.
+    ::
+
+        @resmon.peak_rss
+        def fit(): ...
+
+        fit()
+        print(fit.last.peak_bytes, fit.last.is_exact)
+
+        with resmon.peak_rss("load") as found:
+            data = load()
+        print(found.peak_bytes)
+
+    The line has "(exact)" or "(sampled)": the peak is sampled where the mark cannot be reset. For a function that
+    suspends itself, only the time in which it runs counts. Arguments and errors are those of :class:`timer`.
     """
 
     _call = _PeakCall
@@ -260,7 +296,7 @@ def _shortened(value):
 
 
 def signature(name, args, kwargs):
-    """"fit(dataframe(1000, 5), depth=3)": arguments shortened, arrays and frames by their shape."""
+    """Returns "fit(dataframe(1000, 5), depth=3)": arguments are shortened, arrays and frames shown by their shape."""
     shown = [_shortened(value) for value in args] + [f"{key}={_shortened(value)}" for key, value in kwargs.items()]
     return f"{name}({', '.join(shown)})"
 
@@ -273,7 +309,7 @@ class _LoggedCall(_Call):
         self._signature = name + "()"
 
     def begin(self, args, kwargs):
-        """Says that it starts."""
+        """Reports the start."""
         self._signature = signature(self.finding.name, args, kwargs)
         self._tell(lambda: f"{time.asctime()}: {self._signature} started.")
 
@@ -283,7 +319,11 @@ class _LoggedCall(_Call):
 
 
 def log_start_finish(function=None, *, name=None, log=True):
-    """Says when a function starts and finishes, with its arguments, shortened, and how long it took."""
+    """Reports when a function starts and finishes, with its shortened arguments and its duration.
+
+    :param name: default: the name of the function
+    :param log: as for :class:`timer`
+    """
     if function is None:
         return lambda wanted: log_start_finish(wanted, name=name, log=log)
     if isinstance(function, (staticmethod, classmethod)):

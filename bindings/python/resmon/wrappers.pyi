@@ -17,7 +17,7 @@ class Finding:
     error: str
 
 class Wrapped(Generic[_P, _R]):
-    """A function with what its last call took."""
+    """A wrapped function, with the result of its last call."""
 
     last: Optional[Finding]
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...

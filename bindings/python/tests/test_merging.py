@@ -69,7 +69,7 @@ def test_what_does_not_belong(ranks, monkeypatch):
         pass
     with pytest.warns(resmon.ResmonWarning, match="another job: id 12, where the others have 4711"):
         assert len(resmon.merge(ranks[0], monitor).ranks) == 1
-    with pytest.warns(resmon.ResmonWarning, match="is there already"):
+    with pytest.warns(resmon.ResmonWarning, match="is already in the merge"):
         assert len(resmon.merge(ranks[0], ranks[0]).ranks) == 1
     with pytest.raises(resmon.NotFoundError):
         resmon.merge()

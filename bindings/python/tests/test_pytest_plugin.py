@@ -72,7 +72,7 @@ def test_a_failure_stays_the_test_s_own(run):
     assert code == 1 and "2 failed" in text and "assert 'own' == ''" in text and "is the limit" not in text
 
 
-@pytest.mark.parametrize("marker, words", [("speed='1s'", "knows no 'speed'"), ("wall='1MB'", "is no amount"),
+@pytest.mark.parametrize("marker, words", [("speed='1s'", "knows no 'speed'"), ("wall='1MB'", "is not an amount"),
                                            ("'1s'", "by their names")])
 def test_limits_that_are_wrong(run, marker, words):
     code, text = run(more=f"\n@pytest.mark.resmon({marker})\ndef test_wrong(): pass\n")

@@ -65,7 +65,7 @@ def test_functions(profiled):
     assert (cpu.rows[0][3].share, cpu.rows[0][3].inner) == (pytest.approx(0.9), pytest.approx(0.6))
     assert "1.000 s in 10 samples, one each 10.10 ms: 80.0 % of the 1.250 s that the process took. 3 " in cpu.notes[0]
     assert memory.rows[0][:3] == ["memset", "<41.0 KiB", "100.0 %"]
-    assert "< from so few that no more is known." in " ".join(memory.notes)
+    assert "< an upper bound, from very few samples." in " ".join(memory.notes)
     assert table_of(profiled, "untaken").rows == [["pages of files", "not allowed"]]
 
 
@@ -75,7 +75,7 @@ def test_kinds_without_a_sample(run):
     idle = with_profile(run, profile=dict(PROFILE, kinds=kinds, stacks=dict(STACKS, samples=empty, weight=empty)))
     assert not any(table.key.startswith("functions") for table in pages.page_of([idle]).runs[0].tables)
     assert table_of(idle, "untaken").rows == [
-        ["CPU time", "no timers"], ["growth of memory", "no sample fell due, one each 64 page faults"],
+        ["CPU time", "no timers"], ["growth of memory", "no sample was due, one each 64 page faults"],
         ["pages of files", "not allowed"]]
 
 
@@ -113,7 +113,7 @@ def test_counters_of_scopes(run):
     assert "cache-misses is absent: a virtual machine without a PMU" in table.notes and "~ about" in table.notes[0]
     vague = table_of(counted(run, high=(6e9, None, None)), "scope_counters")
     assert vague.rows == [["outer", "-", "-", "-", "50.0 %"]]
-    assert {cell.reason for cell in vague.rows[0][1:4]} == {"it may be off by more than itself"}
+    assert {cell.reason for cell in vague.rows[0][1:4]} == {"the error may exceed the value"}
     vague = table_of(counted(run, high=(5e9, 4e9, None)), "scope_counters")
     assert vague.rows == [["outer", "~3.000 G", "-", "-", "50.0 %"]]
     only = resmon.parse(json.dumps(dict(run.document(), scopes=[], counters=COUNTERS)))
@@ -141,7 +141,7 @@ def test_counters_of_the_run(run):
     rows = {row[0]: row[1:] for row in table_of(counters_of_a_run(run), "counters").rows}
     assert rows["perf.cycles"][:4] == ["2.500 G/s", "3.000 G/s", "3.000 G/s", "5.000 G"]
     assert "CPU cycles" in rows["perf.cycles"][4]
-    assert rows["perf.clock"] == ["-", "-", "-", "-", "there was no reading of it"]
+    assert rows["perf.clock"] == ["-", "-", "-", "-", "there was no valid reading"]
     assert rows["L2 bandwidth"][4] == "not counted: no such <events>"
     assert rows["L2 bandwidth"][0].reason == "no such <events>"
 

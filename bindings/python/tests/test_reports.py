@@ -416,7 +416,7 @@ def test_a_run_without_energy(tmp_path, page):
     check_clean(page)
     tiles = page.run("""return [...document.querySelectorAll('.tiles > div')].map(
         t => [...t.children].map(c => c.textContent))""")
-    assert ["energy", "-", "energy was not asked for"] in tiles
+    assert ["energy", "-", "energy was not requested"] in tiles
     assert "Power" not in page.run("return document.body.innerText")
 
 

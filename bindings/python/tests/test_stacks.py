@@ -144,7 +144,7 @@ def test_options(tmp_path):
     assert [sink.name for sink in monitor.sinks] == ["folded", "folded_memory", "pprof"]
     with pytest.raises(resmon.ArgumentError, match="path, interval"):
         resmon.Monitor(speedscope={"path": "x", "format": 3})
-    with pytest.raises(resmon.ArgumentError, match="folded_memory is made of stacks of memory"):
+    with pytest.raises(resmon.ArgumentError, match="folded_memory needs stacks of memory"):
         resmon.Monitor(folded_memory=tmp_path / "m", stacks="cpu+peak")
     with pytest.raises(ValueError, match="cpu, memory, peak, all"):
         resmon.Monitor(stacks="gpu")
