@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Documents: links lead somewhere, also to their headings; each page is reached from docs/README.md; first pages stay short."""
+"""Documents: links lead somewhere, also to their headings; each page is reached from docs/README.md; first pages stay short.
+Public headers: each has an example, each function a comment of its own."""
 import pathlib
 import re
 import sys
@@ -56,5 +57,22 @@ while waiting:
         waiting += [target for target in targets.get(page, ()) if target.suffix == ".md"]
 problems += [f"{page.relative_to(root)}: no link leads there from docs/README.md" for page in pages
              if page.is_relative_to(root / "docs") and page not in reached]
-print("\n".join(problems) or f"{count} links in {len(pages)} pages lead somewhere")
-sys.exit(1 if problems or count < 200 else 0)
+
+
+# ---- public headers ---------------------------------------------------------------------------------
+
+FUNCTION = re.compile(r"(/\*\*(?:(?!\*/).)*\*/\n)?RESMON_API [^;]*?(resmon_\w+)\([^;]*;", re.S)
+functions = 0
+for header in sorted((root / "include/resmon").glob("*.h")):
+    text = header.read_text(encoding="utf-8")
+    if not re.search(r"\A/\*.*\*/\n/\*\n \* resmon/\w+\.h - (?:(?!\*/).)*^ \*\n \*     \S", text, re.S | re.M):
+        problems.append(f"{header.name}: the first comment has no example")
+    for match in FUNCTION.finditer(text):
+        functions += 1
+        for wanted, what in ((r"/\*\*", "comment of its own"), (r"\bSince[\s*]+\d", "'Since'"), (r"[Tt]hread", "thread class")):
+            if not re.search(wanted, match[1] or ""):
+                problems.append(f"{header.name}: {match[2]}() has no {what}")
+                break
+
+print("\n".join(problems) or f"{count} links in {len(pages)} pages lead somewhere, {functions} functions have a comment")
+sys.exit(1 if problems or count < 200 or functions < 150 else 0)

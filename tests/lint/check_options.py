@@ -213,9 +213,11 @@ def stub():
 
 
 def docstring():
+    yield ""
     for name, _, text in keywords():
         yield from textwrap.wrap(f":param {name}: {text}", 118, initial_indent="    ", subsequent_indent="        ",
                                  break_long_words=False, break_on_hyphens=False)
+    yield ""
 
 
 # ---- files ------------------------------------------------------------------------------------------
